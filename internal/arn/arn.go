@@ -1,0 +1,77 @@
+// Package arn reads and writes the Amazon Resource Names of GameLift resources.
+//
+// The forms follow the API's patterns and what AWS's game server SDKs check:
+// the region must look like us-east-1 and the account has 12 digits or is empty
+// (aliases and game sessions leave it empty).
+package arn
+
+import (
+	"regexp"
+	"strings"
+)
+
+const prefix = "arn:aws:gamelift:"
+
+// Home names the deployment that new ARNs belong to.
+type Home struct {
+	Region  string // like us-east-1
+	Account string // 12 digits
+}
+
+var (
+	regionForm  = regexp.MustCompile(`^[a-z]{2}-[a-z]+-\d$`)
+	accountForm = regexp.MustCompile(`^\d{12}$`)
+)
+
+// ValidRegion tells whether AWS's game server SDKs accept ARNs of this region.
+func ValidRegion(s string) bool { return regionForm.MatchString(s) }
+
+// ValidAccount tells whether s is an account number of 12 digits.
+func ValidAccount(s string) bool { return accountForm.MatchString(s) }
+
+// Of makes the ARN of a resource: Of("fleet", "fleet-1") ends in fleet/fleet-1.
+func (h Home) Of(kind, id string) string {
+	return prefix + h.Region + ":" + h.Account + ":" + kind + "/" + id
+}
+
+// OfAlias makes the ARN of an alias; its account is empty, as in AWS.
+func (h Home) OfAlias(id string) string { return prefix + h.Region + "::alias/" + id }
+
+// OfSession makes a game session's ARN, which is also its id. A custom location
+// stands in the path; a region name takes the place of the ARN's region.
+func (h Home) OfSession(fleetID, location, id string) string {
+	if strings.HasPrefix(location, "custom-") {
+		return prefix + h.Region + "::gamesession/" + fleetID + "/" + location + "/" + id
+	}
+	return prefix + location + "::gamesession/" + fleetID + "/" + id
+}
+
+// ID gives the id of an "id or ARN" member: what follows the first slash of an
+// ARN of that kind, or s itself where it is no ARN.
+func ID(kind, s string) string {
+	if !strings.HasPrefix(s, "arn:") {
+		return s
+	}
+	_, rest, _ := strings.Cut(s, ":"+kind+"/")
+	return rest
+}
+
+// Kind gives the resource kind of an ARN ("fleet", "alias", …), or "".
+func Kind(s string) string {
+	parts := strings.SplitN(s, ":", 6)
+	if len(parts) != 6 || parts[0] != "arn" || parts[2] != "gamelift" {
+		return ""
+	}
+	kind, _, _ := strings.Cut(parts[5], "/")
+	return kind
+}
+
+// SessionFleet gives the fleet id in a game session's ARN, or "".
+func SessionFleet(s string) string {
+	_, rest, ok := strings.Cut(s, ":gamesession/")
+	if !ok {
+		return ""
+	}
+	fleetID, _, _ := strings.Cut(rest, "/")
+	return fleetID
+}
