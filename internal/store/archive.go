@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Query selects archived rows of a table.
+type Query struct {
+	Where   []Eq   // all must hold
+	OrderBy string // a column's name or "key"; "" is "key". Ties are ordered by key
+	From    string // bounds of the OrderBy column: From <= x < To, "" is open
+	To      string
+
+	// AfterOrder and AfterKey continue strictly after a row in the direction
+	// chosen: its value of the OrderBy column and its key. AfterKey "" begins.
+	AfterOrder, AfterKey string
+
+	Desc  bool
+	Limit int // 1 to 1000
+}
+
+// Eq asks for rows whose column (or "key") has the value.
+type Eq struct{ Column, Value string }
+
+// maxLimit bounds what one query may bring into memory.
+const maxLimit = 1000
+
+// Archived reads ended rows from SQL. A row appears there once the command that
+// archived it is durable, and until the table's retention has passed.
+func (t *Table[V]) Archived(ctx context.Context, q Query) ([]*V, error) {
+	if t.spec.Retention <= 0 {
+		return nil, fmt.Errorf("read archive of %s: the table keeps none", t.spec.Name)
+	}
+	if q.OrderBy == "" {
+		q.OrderBy = "key"
+	}
+	if err := checkQuery(q.Limit, q.Where, q.OrderBy, columnSchemas(t.spec.Columns)); err != nil {
+		return nil, fmt.Errorf("read archive of %s: %w", t.spec.Name, err)
+	}
+	db, err := t.store.open()
+	if err != nil {
+		return nil, err
+	}
+	docs, err := db.Archived(ctx, t.number, q)
+	if err != nil {
+		return nil, fmt.Errorf("read archive of %s: %w", t.spec.Name, err)
+	}
+	rows := make([]*V, len(docs))
+	for i, doc := range docs {
+		rows[i] = new(V)
+		if err := json.Unmarshal(doc, rows[i], t.store.rowOptions); err != nil {
+			return nil, fmt.Errorf("decode archived %s: %w", t.spec.Name, err)
+		}
+	}
+	return rows, nil
+}
+
+// checkQuery keeps unknown column names out of SQL.
+func checkQuery(limit int, where []Eq, orderBy string, columns []ColumnSchema) error {
+	if limit < 1 || limit > maxLimit {
+		return fmt.Errorf("limit %d is not within 1 and %d", limit, maxLimit)
+	}
+	known := map[string]bool{"": true, "key": orderBy != ""}
+	for _, c := range columns {
+		known[c.Name] = true
+	}
+	if !known[orderBy] {
+		return fmt.Errorf("no column %q to order by", orderBy)
+	}
+	for _, eq := range where {
+		if eq.Column == "" || !known[eq.Column] {
+			return fmt.Errorf("no column %q to select by", eq.Column)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// Command is a named change of state. What it does depends on the state, its
+// arguments, and the transaction's Now, Rand and ID alone, so that a recorded
+// command can be run again.
+type Command[A, R any] struct {
+	store *Store
+	name  string
+	run   func(tx *Tx, args A) (R, error)
+}
+
+// replayer runs a recorded command on the head.
+type replayer func(tx *Tx, args jsontext.Value) error
+
+// call is what is recorded of a command.
+type call struct {
+	name string // "" for Update
+	args jsontext.Value
+}
+
+// NewCommand registers a command, before Open. It panics where the name is taken.
+func NewCommand[A, R any](s *Store, name string, run func(tx *Tx, args A) (R, error)) *Command[A, R] {
+	if s.phase != phaseNew || s.commands[name] != nil {
+		panic(fmt.Sprintf("store: command %q registered twice or after Open", name))
+	}
+	s.commands[name] = func(tx *Tx, raw jsontext.Value) error {
+		var args A
+		if err := json.Unmarshal(raw, &args, s.rowOptions); err != nil {
+			return fmt.Errorf("decode arguments: %w", err)
+		}
+		_, err := run(tx, args)
+		return err
+	}
+	return &Command[A, R]{store: s, name: name, run: run}
+}
+
+// Do runs the command on the head and returns once its changes are durable. An
+// error from the command leaves no trace. Also a command that failed or changed
+// nothing returns only when what it read is durable. When ctx ends Do stops
+// waiting, but the command still takes its course.
+//
+// Do answers ThrottlingException when too many commands wait, and
+// InternalServiceException when the changes could not be made durable.
+func (c *Command[A, R]) Do(ctx context.Context, args A) (R, error) {
+	var result, none R
+	call := call{name: c.name}
+	if c.store.recorder != nil {
+		raw, err := json.Marshal(args, c.store.rowOptions)
+		if err != nil {
+			return none, fmt.Errorf("record %s: %w", c.name, err)
+		}
+		call.args = raw
+	}
+	err := c.store.do(ctx, call, func(tx *Tx) (err error) {
+		result, err = c.run(tx, args)
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return result, nil
+}
+
+// Update runs a closure as an unnamed command, for tests and start-up. A
+// recording cannot go past it: it ends there with a mark that says so.
+func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
+	return s.do(ctx, call{}, f)
+}
+
+func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	g, err := s.runOnHead(call, f)
+	if g == nil {
+		return err
+	}
+	select {
+	case <-g.answer:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if g.err != nil {
+		return g.err
+	}
+	return err
+}
+
+// runOnHead runs f and gives the group whose outcome the caller has to wait for:
+// the one it joined, or for a failure or a mere reading the latest one it may
+// have read from; nil when there is nothing to wait for.
+func (s *Store) runOnHead(call call, f func(*Tx) error) (*group, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.admit(); err != nil {
+		return nil, err
+	}
+	tx := s.begin()
+	if err := tx.run(f); err != nil {
+		s.logPanic(call, err)
+		return s.latest(), err
+	}
+	if len(tx.changes) == 0 && len(tx.hooks) == 0 {
+		s.ids = tx.idsFrom
+		return s.latest(), nil
+	}
+	return s.join(tx, call), nil
+}
+
+// admit tells why no command can run now.
+func (s *Store) admit() error {
+	switch s.phase {
+	case phaseOpen:
+	case phaseReloading:
+		return fault.New(fault.InternalService, "the state is being read again after a failed write; try again")
+	case phaseLost:
+		return fault.New(fault.InternalService, "this node does not own its cell any more; try again")
+	default:
+		return fault.New(fault.InternalService, "the store is not open")
+	}
+	if s.pending >= s.opts.MaxPending {
+		return fault.New(fault.Throttling, "Rate exceeded: %d writes are waiting", s.pending)
+	}
+	return nil
+}
+
+func (s *Store) begin() *Tx {
+	return &Tx{store: s, now: s.clock.now(), seed: s.seeds.next(), idsFrom: s.ids}
+}
+
+// join adds a finished transaction to the filling group.
+func (s *Store) join(tx *Tx, call call) *group {
+	if s.filling == nil {
+		s.filling = newGroup()
+	}
+	g := s.filling
+	c := done{now: tx.now, call: call, seed: tx.seed, idsFrom: tx.idsFrom, changes: tx.changes, hooks: tx.hooks}
+	if len(tx.changes) > 0 {
+		s.seq++
+		c.seq = s.seq
+		g.changed = true
+	}
+	g.commands = append(g.commands, c)
+	s.pending++
+	if len(g.commands) >= s.opts.MaxBatch {
+		s.sealFilling()
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return g
+}
+
+// sealFilling closes the filling group and keeps the state it led to.
+func (s *Store) sealFilling() {
+	g := s.filling
+	s.filling = nil
+	g.sealed = s.seal()
+	s.queue = append(s.queue, g)
+}
+
+// seal makes a snapshot of the head.
+func (s *Store) seal() *Snapshot {
+	if s.sealed.seq == s.seq {
+		return s.sealed
+	}
+	sn := &Snapshot{store: s, seq: s.seq, tree: append([]any(nil), s.sealed.tree...), last: make([]uint64, len(s.journals))}
+	for _, t := range s.dirty {
+		t.seal(sn)
+	}
+	s.dirty = s.dirty[:0]
+	for i, l := range s.journals {
+		sn.last[i] = l.last()
+	}
+	s.sealed = sn
+	return sn
+}
+
+// latest is the last group whose outcome is not known yet, or nil.
+func (s *Store) latest() *group {
+	if s.filling != nil {
+		return s.filling
+	}
+	if n := len(s.queue); n > 0 {
+		return s.queue[n-1]
+	}
+	return s.flying
+}
+
+func (s *Store) logPanic(call call, err error) {
+	if p, ok := err.(*PanicError); ok {
+		s.log.Error("command panicked", "command", call.name, "panic", p.Value, "stack", string(p.Stack))
+	}
+}

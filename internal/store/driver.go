@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Driver opens a database. Its value is configuration only; it may be opened
+// more than once.
+type Driver interface {
+	// Open connects, checks integrity where the engine can, and brings the
+	// tables, columns and indexes of the schema into being.
+	Open(ctx context.Context, cell string, schema Schema) (DB, error)
+}
+
+// DB holds one cell's state durably. Commit and Take are called by one goroutine
+// at a time, the reads by any.
+type DB interface {
+	// Take makes owner the cell's owner and gives the fence it holds from now
+	// on: the next epoch.
+	Take(ctx context.Context, owner string) (Fence, error)
+
+	// Load reads all live rows in one consistent view, by ascending key where
+	// that is cheap. The document may be kept.
+	Load(ctx context.Context, row func(table int, key string, doc []byte) error) (State, error)
+
+	// Commit makes the batch durable, whole or not at all. It returns ErrFenced
+	// where the fence is not the batch's, and an error that wraps ErrTransient
+	// where nothing was committed and trying again may help. After any other
+	// error the outcome is unknown.
+	Commit(ctx context.Context, b *Batch) error
+
+	// Archived and Entries answer checked queries.
+	Archived(ctx context.Context, table int, q Query) ([][]byte, error)
+	Entries(ctx context.Context, log int, q LogQuery) ([]StoredEntry, error)
+
+	// Prune removes at most limit rows that expired before now and tells how many.
+	Prune(ctx context.Context, now time.Time, limit int) (int, error)
+
+	Close() error
+}
+
+// ErrFenced says that another owner took the cell, or that the sequence in SQL is
+// not the one this owner left there.
+var ErrFenced = errors.New("the cell's fence is held by another owner")
+
+// ErrTransient marks commits of which nothing happened and which may be tried again.
+var ErrTransient = errors.New("nothing was committed, trying again may help")
+
+// Schema lists what is kept; the position in a list is the number that Batch,
+// Load, Archived and Entries use.
+type Schema struct {
+	Tables []TableSchema
+	Logs   []LogSchema
+}
+
+// TableSchema describes a live table and, where Retention is positive, its archive.
+type TableSchema struct {
+	Name      string
+	Columns   []ColumnSchema
+	Retention time.Duration
+}
+
+// LogSchema describes a log.
+type LogSchema struct {
+	Name      string
+	Columns   []ColumnSchema
+	Retention time.Duration // 0 keeps entries for good
+}
+
+// ColumnSchema describes a text column beside the document.
+type ColumnSchema struct {
+	Name   string
+	Unique bool // among the values of live rows that are not ""
+}
+
+// Fence is what an owner must show to commit.
+type Fence struct {
+	Owner string
+	Epoch uint64 // rises with each Take
+	Seq   uint64 // of the last command committed
+}
+
+// State is what is durable beside the rows.
+type State struct {
+	Fence Fence
+	Now   time.Time // of the last command committed
+	Last  []uint64  // last number of each log
+}
+
+// Batch is one group commit.
+type Batch struct {
+	Fence  Fence  // as it must be found
+	Seq    uint64 // as it shall be left
+	Now    time.Time
+	Tables []TableBatch
+	Logs   []LogBatch
+}
+
+// TableBatch is the net change of one table: deletes happen first.
+type TableBatch struct {
+	Table    int
+	Deletes  []string // may name rows that are not there
+	Puts     []StoredRow
+	Archives []StoredRow
+}
+
+// LogBatch is what is appended to one log, ascending.
+type LogBatch struct {
+	Log     int
+	Entries []StoredEntry
+}
+
+// StoredRow is a row as SQL keeps it.
+type StoredRow struct {
+	Key     string
+	Doc     []byte   // JSON
+	Columns []string // in the order of the schema
+	Time    time.Time
+}
+
+// StoredEntry is a log entry as SQL keeps it.
+type StoredEntry struct {
+	Seq     uint64
+	Time    time.Time
+	Doc     []byte
+	Columns []string
+}

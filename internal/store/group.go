@@ -1,0 +1,179 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+type changeKind uint8
+
+const (
+	changePut changeKind = iota
+	changeDelete
+	changeArchive
+	changeAppend
+)
+
+// change is one effect of a command.
+type change struct {
+	member member
+	kind   changeKind
+	key    string
+	row    any    // *V: the new row; for deletes and archives the old one
+	number uint64 // of a log entry
+}
+
+// member is a table or a log as the journal sees it.
+type member interface {
+	name() string
+	undo(key string, old any)
+	encode(row any) ([]byte, error)
+	columns(row any) []string
+}
+
+// done is a command that ran on the head and waits to become durable.
+type done struct {
+	seq     uint64 // 0 when it changed nothing
+	now     time.Time
+	call    call
+	seed    uint64
+	idsFrom uint64
+	changes []change
+	hooks   []func()
+}
+
+// group is the commands that one SQL transaction makes durable.
+type group struct {
+	commands []done
+	changed  bool
+	sealed   *Snapshot     // the state after its last command
+	answer   chan struct{} // closed when the outcome is known
+	err      error         // the outcome, once answer is closed
+}
+
+func newGroup() *group { return &group{answer: make(chan struct{})} }
+
+// batchBuilder folds the changes of a group into net changes: the last write of
+// a row wins, archived rows and log entries all stay.
+type batchBuilder struct {
+	durable *Snapshot // the state before the group
+	batch   *Batch
+	tables  map[tableMember]*TableBatch
+	logs    map[logMember]*LogBatch
+	settled map[rowName]bool // rows whose last write was seen
+}
+
+type rowName struct {
+	member   member
+	key      string
+	archived bool
+}
+
+// build makes the batch of a group; what it is based on is the state published.
+func (g *group) build(fence Fence, durable *Snapshot) (*Batch, error) {
+	last := g.commands[len(g.commands)-1]
+	b := &batchBuilder{
+		durable: durable,
+		batch:   &Batch{Fence: fence, Seq: g.sealed.seq, Now: last.now},
+		tables:  map[tableMember]*TableBatch{},
+		logs:    map[logMember]*LogBatch{},
+		settled: map[rowName]bool{},
+	}
+	for _, c := range slices.Backward(g.commands) {
+		for _, ch := range slices.Backward(c.changes) {
+			if err := b.add(ch, c.now); err != nil {
+				return nil, err
+			}
+		}
+	}
+	b.finish()
+	return b.batch, nil
+}
+
+// add folds in a change; changes come latest first.
+func (b *batchBuilder) add(ch change, now time.Time) error {
+	if log, ok := ch.member.(logMember); ok {
+		row, err := stored(ch, now)
+		lb := b.log(log)
+		lb.Entries = append(lb.Entries, StoredEntry{Seq: ch.number, Time: now, Doc: row.Doc, Columns: row.Columns})
+		return err
+	}
+	table := ch.member.(tableMember)
+	tb := b.table(table)
+	if ch.kind == changeArchive && b.settle(ch, true) {
+		row, err := stored(ch, now)
+		if err != nil {
+			return err
+		}
+		tb.Archives = append(tb.Archives, row)
+	}
+	if !b.settle(ch, false) {
+		return nil
+	}
+	if ch.kind != changePut {
+		tb.Deletes = append(tb.Deletes, ch.key)
+		return nil
+	}
+	row, err := stored(ch, now)
+	if err != nil {
+		return err
+	}
+	tb.Puts = append(tb.Puts, row)
+	if table.vacates(b.durable, ch.key, ch.row) {
+		tb.Deletes = append(tb.Deletes, ch.key)
+	}
+	return nil
+}
+
+// settle tells whether this is the last write of the row in the group.
+func (b *batchBuilder) settle(ch change, archived bool) bool {
+	name := rowName{ch.member, ch.key, archived}
+	if b.settled[name] {
+		return false
+	}
+	b.settled[name] = true
+	return true
+}
+
+func stored(ch change, now time.Time) (StoredRow, error) {
+	doc, err := ch.member.encode(ch.row)
+	if err != nil {
+		return StoredRow{}, fmt.Errorf("encode %s %q: %w", ch.member.name(), ch.key, err)
+	}
+	return StoredRow{Key: ch.key, Doc: doc, Columns: ch.member.columns(ch.row), Time: now}, nil
+}
+
+func (b *batchBuilder) table(t tableMember) *TableBatch {
+	tb := b.tables[t]
+	if tb == nil {
+		tb = &TableBatch{Table: t.ordinal()}
+		b.tables[t] = tb
+	}
+	return tb
+}
+
+func (b *batchBuilder) log(l logMember) *LogBatch {
+	lb := b.logs[l]
+	if lb == nil {
+		lb = &LogBatch{Log: l.ordinal()}
+		b.logs[l] = lb
+	}
+	return lb
+}
+
+// finish puts everything in the order it happened, tables by number.
+func (b *batchBuilder) finish() {
+	for _, tb := range b.tables {
+		slices.Reverse(tb.Deletes)
+		slices.Reverse(tb.Puts)
+		slices.Reverse(tb.Archives)
+		b.batch.Tables = append(b.batch.Tables, *tb)
+	}
+	for _, lb := range b.logs {
+		slices.Reverse(lb.Entries)
+		b.batch.Logs = append(b.batch.Logs, *lb)
+	}
+	slices.SortFunc(b.batch.Tables, func(a, b TableBatch) int { return a.Table - b.Table })
+	slices.SortFunc(b.batch.Logs, func(a, b LogBatch) int { return a.Log - b.Log })
+}

@@ -1,0 +1,29 @@
+package store
+
+import "github.com/google/uuid"
+
+// ID makes a new identifier: the prefix and a UUID of version 7, made of Now and
+// Rand. Identifiers of one store sort in the order they were made: the 12 bits
+// after the milliseconds count (RFC 9562, 6.2, method 1), the other 62 are random.
+func (tx *Tx) ID(prefix string) string {
+	tx.check(tx.store)
+	clock := max(uint64(tx.now.UnixMilli())<<12, tx.store.ids+1)
+	tx.store.ids = clock
+	return prefix + uuidOf(clock, tx.Rand().Uint64()).String()
+}
+
+// uuidOf lays out the version 7 form: 48 bits of milliseconds, the version, 12
+// bits of counter, the variant, 62 bits of chance.
+func uuidOf(clock, chance uint64) uuid.UUID {
+	var u uuid.UUID
+	for i := range 6 {
+		u[i] = byte(clock >> (52 - 8*i))
+	}
+	u[6] = 0x70 | byte(clock>>8)&0x0f
+	u[7] = byte(clock)
+	for i := range 8 {
+		u[8+i] = byte(chance >> (56 - 8*i))
+	}
+	u[8] = 0x80 | u[8]&0x3f
+	return u
+}

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/btree"
+)
+
+// Index finds the rows of a table by keys derived from them. It lives in memory
+// only and is rebuilt when the store opens.
+type Index[V any] struct {
+	table *Table[V]
+	name  string
+	keys  func(v *V, emit func(string))
+	slot  int
+	head  *btree.BTreeG[mark]
+	dirty bool
+
+	before, after []string // scratch for move, under the store's mutex
+}
+
+// mark says that the row with the primary key has the index key.
+type mark struct{ key, primary string }
+
+func lessMark(a, b mark) bool {
+	if c := strings.Compare(a.key, b.key); c != 0 {
+		return c < 0
+	}
+	return a.primary < b.primary
+}
+
+func newIndexTree() *btree.BTreeG[mark] { return newTree(lessMark) }
+
+// NewIndex registers an index on a table, before Open. The function emits the
+// index keys of a row: none leaves the row out, several enter it several times.
+// It must depend on the row alone.
+func NewIndex[V any](t *Table[V], name string, keys func(v *V, emit func(string))) *Index[V] {
+	ix := &Index[V]{table: t, name: name, keys: keys, head: newIndexTree()}
+	t.store.register(t.spec.Name + "." + name)
+	ix.slot = t.store.addSlot()
+	t.indexes = append(t.indexes, ix)
+	return ix
+}
+
+// Equal yields the rows that have exactly this index key, by primary key. In a
+// transaction the loop sees the rows as they were when it began.
+func (ix *Index[V]) Equal(r Reader, key string) iter.Seq[*V] {
+	return func(yield func(*V) bool) {
+		ix.scan(r, mark{key: key},
+			func(m mark) bool { return m.key == key },
+			func(_ mark, row *V) bool { return yield(row) })
+	}
+}
+
+// First gives the first row, by primary key, that has exactly this index key, or nil.
+func (ix *Index[V]) First(r Reader, key string) *V {
+	var first *V
+	ix.in(r).Ascend(mark{key: key}, func(m mark) bool {
+		if m.key == key {
+			first = ix.table.Get(r, m.primary)
+		}
+		return false
+	})
+	return first
+}
+
+// Count counts the rows that have exactly this index key, walking over them.
+func (ix *Index[V]) Count(r Reader, key string) int {
+	n := 0
+	ix.in(r).Ascend(mark{key: key}, func(m mark) bool {
+		if m.key == key {
+			n++
+		}
+		return m.key == key
+	})
+	return n
+}
+
+// Prefix yields index keys that begin with prefix, and their rows, ascending by
+// index key and then primary key.
+func (ix *Index[V]) Prefix(r Reader, prefix string) iter.Seq2[string, *V] {
+	return ix.PrefixAfter(r, prefix, "", "")
+}
+
+// PrefixAfter is Prefix from the place strictly after (afterKey, afterPrimary).
+func (ix *Index[V]) PrefixAfter(r Reader, prefix, afterKey, afterPrimary string) iter.Seq2[string, *V] {
+	return func(yield func(string, *V) bool) {
+		after := mark{afterKey, afterPrimary}
+		pivot := after
+		if afterKey < prefix {
+			pivot = mark{key: prefix}
+		}
+		ix.scan(r, pivot,
+			func(m mark) bool { return strings.HasPrefix(m.key, prefix) },
+			func(m mark, row *V) bool { return m == after || yield(m.key, row) })
+	}
+}
+
+func (ix *Index[V]) in(r Reader) *btree.BTreeG[mark] { return treeIn(r, ix.slot, ix.head) }
+
+// scan yields the wanted marks from pivot on, with their rows.
+func (ix *Index[V]) scan(r Reader, pivot mark, wanted func(mark) bool, yield func(mark, *V) bool) {
+	if r.trees() != nil {
+		rows := ix.table.in(r)
+		ix.in(r).Ascend(pivot, func(m mark) bool { return wanted(m) && yield(m, rowOf(rows, m)) })
+		return
+	}
+	ahead, rest := readAhead(ix.head, pivot, wanted)
+	rows := ix.table.head
+	found := make([]*V, len(ahead))
+	for i, m := range ahead {
+		found[i] = rowOf(rows, m)
+	}
+	if rest != nil {
+		rows = rows.Copy()
+	}
+	for i, m := range ahead {
+		if !yield(m, found[i]) {
+			return
+		}
+	}
+	goOn(rest, ahead, func(m mark) bool { return wanted(m) && yield(m, rowOf(rows, m)) })
+}
+
+func rowOf[V any](rows *btree.BTreeG[entry[V]], m mark) *V {
+	e, _ := rows.Get(entry[V]{key: m.primary})
+	return e.row
+}
+
+// move brings the head from the old row under a primary key to the new one;
+// either may be nil.
+func (ix *Index[V]) move(primary string, old, row *V) {
+	ix.before = ix.collect(ix.before[:0], old)
+	ix.after = ix.collect(ix.after[:0], row)
+	for _, key := range ix.before {
+		if !slices.Contains(ix.after, key) {
+			ix.head.Delete(mark{key, primary})
+			ix.dirty = true
+		}
+	}
+	for _, key := range ix.after {
+		if !slices.Contains(ix.before, key) {
+			ix.head.Set(mark{key, primary})
+			ix.dirty = true
+		}
+	}
+}
+
+func (ix *Index[V]) collect(keys []string, row *V) []string {
+	if row != nil {
+		ix.keys(row, func(key string) { keys = append(keys, key) })
+	}
+	return keys
+}
+
+func (ix *Index[V]) load(sn *Snapshot, primary string, row *V) {
+	tree := ix.in(sn)
+	ix.keys(row, func(key string) { tree.Set(mark{key, primary}) })
+}
+
+func (ix *Index[V]) adopt(sn *Snapshot) {
+	ix.head = ix.in(sn).Copy()
+	ix.dirty = false
+}
+
+func (ix *Index[V]) seal(sn *Snapshot) {
+	if ix.dirty {
+		ix.dirty = false
+		sn.tree[ix.slot] = ix.head.Copy()
+	}
+}

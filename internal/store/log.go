@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// LogSpec says how the entries of a log are kept.
+type LogSpec[V any] struct {
+	Name      string
+	Columns   []Column[V]   // to select by; Unique has no meaning in a log
+	Retention time.Duration // of entries; zero keeps them for good
+}
+
+// Log is an append-only sequence of entries. It lives in SQL, not in memory, and
+// is read by cursor.
+type Log[V any] struct {
+	store  *Store
+	spec   LogSpec[V]
+	number int // among logs
+	head   uint64
+
+	mu       sync.Mutex
+	watchers map[chan struct{}]struct{}
+}
+
+// LogQuery selects entries, in the order of their numbers.
+type LogQuery struct {
+	Where    []Eq      // all must hold; columns of the log
+	AfterSeq uint64    // continue strictly after this number in the direction; 0 begins
+	From, To time.Time // From <= time < To; zero is open
+	Desc     bool      // latest first
+	Limit    int       // 1 to 1000
+}
+
+// Entry is one entry of a log.
+type Entry[V any] struct {
+	Seq   uint64    // rises in the order of commits
+	Time  time.Time // Now of the command that appended it
+	Value *V
+}
+
+// NewLog registers a log, before Open. It panics where the name is taken or no SQL name.
+func NewLog[V any](s *Store, spec LogSpec[V]) *Log[V] {
+	l := &Log[V]{store: s, spec: spec, number: len(s.journals), watchers: map[chan struct{}]struct{}{}}
+	s.register(spec.Name)
+	for _, c := range spec.Columns {
+		checkColumn(spec.Name, c.Name)
+	}
+	s.journals = append(s.journals, l)
+	return l
+}
+
+// Append adds an entry and gives its number. v belongs to the store from then on.
+func (l *Log[V]) Append(tx *Tx, v *V) uint64 {
+	tx.check(l.store)
+	l.head++
+	tx.note(change{member: l, kind: changeAppend, row: v, number: l.head}, nil)
+	return l.head
+}
+
+// Last is the number of the last entry, 0 when there was none yet.
+func (l *Log[V]) Last(r Reader) uint64 {
+	if last := r.logs(); last != nil {
+		return last[l.number]
+	}
+	return l.head
+}
+
+// Read reads committed entries.
+func (l *Log[V]) Read(ctx context.Context, q LogQuery) ([]Entry[V], error) {
+	if err := checkQuery(q.Limit, q.Where, "", columnSchemas(l.spec.Columns)); err != nil {
+		return nil, fmt.Errorf("read log %s: %w", l.spec.Name, err)
+	}
+	db, err := l.store.open()
+	if err != nil {
+		return nil, err
+	}
+	stored, err := db.Entries(ctx, l.number, q)
+	if err != nil {
+		return nil, fmt.Errorf("read log %s: %w", l.spec.Name, err)
+	}
+	entries := make([]Entry[V], len(stored))
+	for i, e := range stored {
+		entries[i] = Entry[V]{Seq: e.Seq, Time: e.Time, Value: new(V)}
+		if err := json.Unmarshal(e.Doc, entries[i].Value, l.store.rowOptions); err != nil {
+			return nil, fmt.Errorf("decode %s %d: %w", l.spec.Name, e.Seq, err)
+		}
+	}
+	return entries, nil
+}
+
+// Watch gives a channel that is nudged after commits that appended, and a
+// function that ends the watch. A nudge only says "read again": several commits
+// may share one.
+func (l *Log[V]) Watch() (<-chan struct{}, func()) {
+	ch := make(chan struct{}, 1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watchers[ch] = struct{}{}
+	return ch, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.watchers, ch)
+	}
+}
+
+func (l *Log[V]) nudge() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ch := range l.watchers {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (l *Log[V]) undo(string, any) { l.head-- }
+
+func (l *Log[V]) encode(row any) ([]byte, error) {
+	return json.Marshal(row.(*V), l.store.rowOptions)
+}
+
+func (l *Log[V]) columns(row any) []string { return columnValues(l.spec.Columns, row.(*V)) }
+
+func (l *Log[V]) name() string { return l.spec.Name }
+
+func (l *Log[V]) last() uint64 { return l.head }
+
+func (l *Log[V]) schema() LogSchema {
+	return LogSchema{Name: l.spec.Name, Columns: columnSchemas(l.spec.Columns), Retention: l.spec.Retention}
+}
+
+func (l *Log[V]) adopt(sn *Snapshot) { l.head = sn.last[l.number] }
+
+func (l *Log[V]) ordinal() int { return l.number }

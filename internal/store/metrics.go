@@ -1,0 +1,87 @@
+package store
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics counts what the journal does; a nil one counts nothing.
+type metrics struct {
+	registerer prometheus.Registerer
+	commits    prometheus.Counter
+	duration   prometheus.Histogram
+	commands   prometheus.Histogram
+	state      *stateCollector
+}
+
+func newMetrics(r prometheus.Registerer, s *Store) *metrics {
+	if r == nil {
+		return nil
+	}
+	m := &metrics{
+		registerer: r,
+		commits: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "muster_store_commits_total", Help: "Group commits made durable."}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "muster_store_commit_duration_seconds", Help: "Time of a group commit in SQL.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}),
+		commands: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "muster_store_batch_commands", Help: "Commands in a group commit.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 11)}),
+		state: newStateCollector(s),
+	}
+	r.MustRegister(m.commits, m.duration, m.commands, m.state)
+	return m
+}
+
+func (m *metrics) committed(commands int, took time.Duration) {
+	if m == nil {
+		return
+	}
+	m.commits.Inc()
+	m.duration.Observe(took.Seconds())
+	m.commands.Observe(float64(commands))
+}
+
+func (m *metrics) unregister() {
+	if m == nil {
+		return
+	}
+	for _, c := range []prometheus.Collector{m.commits, m.duration, m.commands, m.state} {
+		m.registerer.Unregister(c)
+	}
+}
+
+// stateCollector reads sizes when they are asked for.
+type stateCollector struct {
+	store   *Store
+	pending *prometheus.Desc
+	rows    *prometheus.Desc
+}
+
+func newStateCollector(s *Store) *stateCollector {
+	return &stateCollector{
+		store:   s,
+		pending: prometheus.NewDesc("muster_store_pending", "Commands waiting to become durable.", nil, nil),
+		rows:    prometheus.NewDesc("muster_store_rows", "Live rows in memory.", []string{"table"}, nil),
+	}
+}
+
+// Describe names the two gauges.
+func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.pending
+	ch <- c.rows
+}
+
+// Collect reads them.
+func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
+	c.store.mu.Lock()
+	pending := c.store.pending
+	c.store.mu.Unlock()
+	ch <- prometheus.MustNewConstMetric(c.pending, prometheus.GaugeValue, float64(pending))
+	view := c.store.View()
+	for _, t := range c.store.tables {
+		ch <- prometheus.MustNewConstMetric(c.rows, prometheus.GaugeValue, float64(t.count(view)), t.name())
+	}
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+)
+
+func (o *Options) setDefaults() {
+	if o.Cell == "" {
+		o.Cell = "default"
+	}
+	if o.Owner == "" {
+		host, _ := os.Hostname()
+		o.Owner = fmt.Sprintf("%s:%d", host, os.Getpid())
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxBatch <= 0 {
+		o.MaxBatch = 512
+	}
+	if o.MaxPending <= 0 {
+		o.MaxPending = 8192
+	}
+}
+
+// Open migrates the database, takes the fence (which ends any other owner),
+// reads the state and starts the journal. ctx bounds the opening alone.
+func (s *Store) Open(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase != phaseNew {
+		return fmt.Errorf("open store: it was opened before")
+	}
+	db, err := s.opts.Driver.Open(ctx, s.opts.Cell, s.schema())
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	if err := s.start(ctx, db); err != nil {
+		db.Close()
+		return err
+	}
+	return nil
+}
+
+// start takes the cell and begins to work; the caller holds the mutex.
+func (s *Store) start(ctx context.Context, db DB) error {
+	fence, err := db.Take(ctx, s.opts.Owner)
+	if err != nil {
+		return fmt.Errorf("take cell %s: %w", s.opts.Cell, err)
+	}
+	sn, state, err := s.read(ctx, db)
+	if err != nil {
+		return fmt.Errorf("read state: %w", err)
+	}
+	if s.recorder, err = s.startRecording(sn); err != nil {
+		return err
+	}
+	s.fence = fence
+	s.fence.Seq = state.Fence.Seq
+	s.seeds = newSeeder()
+	s.clock = clockAfter(state.Now)
+	s.adopt(sn)
+	s.db = db
+	s.phase = phaseOpen
+	s.metrics = newMetrics(s.opts.Registerer, s)
+	s.running.Add(2)
+	go s.keepJournal()
+	go s.keepPruning()
+	return nil
+}
+
+// read builds a snapshot of what is durable.
+func (s *Store) read(ctx context.Context, db DB) (*Snapshot, State, error) {
+	sn := &Snapshot{store: s, tree: make([]any, s.slots), last: make([]uint64, len(s.journals))}
+	for _, t := range s.tables {
+		t.begin(sn)
+	}
+	state, err := db.Load(ctx, func(table int, key string, doc []byte) error {
+		return s.tables[table].load(sn, key, doc)
+	})
+	if err != nil {
+		return nil, State{}, err
+	}
+	sn.seq = state.Fence.Seq
+	copy(sn.last, state.Last)
+	return sn, state, nil
+}
+
+// adopt makes a loaded snapshot the published state and the head.
+func (s *Store) adopt(sn *Snapshot) {
+	for _, t := range s.tables {
+		t.adopt(sn)
+	}
+	for _, l := range s.journals {
+		l.adopt(sn)
+	}
+	s.dirty = s.dirty[:0]
+	s.seq = sn.seq
+	s.sealed = sn
+	s.published.Store(sn)
+}
+
+// Close makes what was accepted durable, stops and lets the database go. It may
+// be called more than once and on a store that never opened.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	was := s.phase
+	if was != phaseLost {
+		s.phase = phaseClosed
+	}
+	s.mu.Unlock()
+	if was == phaseNew || was == phaseClosed {
+		return nil
+	}
+	s.stopOnce.Do(func() { close(s.stop) })
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	s.running.Wait()
+	return s.release()
+}
+
+// release closes the files once nothing runs any more.
+func (s *Store) release() error {
+	s.mu.Lock()
+	db, rec := s.db, s.recorder
+	s.db, s.phase = nil, phaseClosed
+	s.mu.Unlock()
+	if db == nil {
+		return nil
+	}
+	s.metrics.unregister()
+	if err := rec.close(); err != nil {
+		s.log.Error("recording not finished", "error", err)
+	}
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("close database: %w", err)
+	}
+	return nil
+}
+
+// clockAfter starts a clock after the last moment known, unless that lies so far
+// ahead that the clock must have been wrong then.
+func clockAfter(last time.Time) clock {
+	now := time.Now()
+	if last.Sub(now) > time.Minute {
+		return clock{}
+	}
+	return clock{last: last.UTC(), read: now}
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	pruneEvery = time.Minute
+	pruneBatch = 500 // rows a transaction, so that commits wait little
+)
+
+// keepPruning removes expired archive rows and log entries until the store stops.
+func (s *Store) keepPruning() {
+	defer s.running.Done()
+	ticker := time.NewTicker(pruneEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-s.lost:
+			return
+		case <-ticker.C:
+			s.pruneAll()
+		}
+	}
+}
+
+// pruneAll removes batches until one is not full.
+func (s *Store) pruneAll() {
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+		n, err := s.db.Prune(ctx, time.Now().UTC(), pruneBatch)
+		cancel()
+		if err != nil {
+			s.log.Warn("expired rows not pruned", "error", err)
+			return
+		}
+		if n < pruneBatch || s.stopping() {
+			return
+		}
+	}
+}
+
+func (s *Store) stopping() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
+	}
+}

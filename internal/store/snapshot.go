@@ -1,0 +1,67 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+
+	"github.com/tidwall/btree"
+)
+
+// Reader is what tables and indexes are read through: a *Snapshot shows the
+// latest committed state at one moment, a *Tx shows the head, its own changes
+// included.
+type Reader interface {
+	// trees gives the trees by slot, or nil where the heads are meant.
+	trees() []any
+	// logs gives the last number of each log by slot, or nil for the heads.
+	logs() []uint64
+}
+
+// Snapshot is one committed state: immutable, readable from any goroutine
+// without locks, kept alive as long as somebody holds it.
+type Snapshot struct {
+	store *Store
+	seq   uint64
+	tree  []any    // *btree.BTreeG of each table and index, by slot
+	last  []uint64 // last number of each log, by slot
+}
+
+func (sn *Snapshot) trees() []any   { return sn.tree }
+func (sn *Snapshot) logs() []uint64 { return sn.last }
+
+// Seq counts the commands that changed something since the cell was made.
+func (sn *Snapshot) Seq() uint64 { return sn.seq }
+
+// Digest is the SHA-256, in hex, of all live rows of all tables: table names and
+// keys ascending, rows as stored. Equal states have equal digests, whatever the
+// order of registration.
+func (sn *Snapshot) Digest() string {
+	h := sha256.New()
+	for _, t := range sn.store.tablesByName() {
+		t.digest(sn, h)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// hashPart writes a part with its length, so that parts cannot run together.
+func hashPart(h hash.Hash, part []byte) {
+	var n [8]byte
+	binary.BigEndian.PutUint64(n[:], uint64(len(part)))
+	h.Write(n[:])
+	h.Write(part)
+}
+
+// treeIn finds a tree through a reader; head is the tree a Tx reads.
+func treeIn[T any](r Reader, slot int, head *btree.BTreeG[T]) *btree.BTreeG[T] {
+	trees := r.trees()
+	if trees == nil {
+		return head
+	}
+	if slot >= len(trees) || trees[slot] == nil {
+		panic(fmt.Sprintf("store: slot %d was registered after this snapshot was made", slot))
+	}
+	return trees[slot].(*btree.BTreeG[T])
+}

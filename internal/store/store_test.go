@@ -1,0 +1,197 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/musterhq/muster/internal/store"
+)
+
+type ship struct {
+	ID    string        `json:"id"`
+	Port  string        `json:"port"`
+	Crew  []string      `json:"crew"`
+	Berth string        `json:"berth"`
+	Left  time.Time     `json:"left"`
+	Trip  time.Duration `json:"trip"`
+}
+
+type sighting struct {
+	Ship string `json:"ship"`
+	What string `json:"what"`
+}
+
+// harbour is a small domain: ships in ports, by crew, with unique berths.
+type harbour struct {
+	*store.Store
+	ships     *store.Table[ship]
+	byPort    *store.Index[ship]
+	byCrew    *store.Index[ship]
+	sightings *store.Log[sighting]
+	put       *store.Command[ship, string]
+	sail      *store.Command[string, bool]
+}
+
+func newHarbour(opts store.Options) *harbour {
+	h := &harbour{Store: store.New(opts)}
+	h.ships = store.NewTable(h.Store, store.TableSpec[ship]{
+		Name: "ship",
+		Key:  func(s *ship) string { return s.ID },
+		Columns: []store.Column[ship]{
+			{Name: "port", Value: func(s *ship) string { return s.Port }},
+			{Name: "berth", Value: func(s *ship) string { return s.Berth }, Unique: true},
+		},
+		Retention: time.Hour,
+	})
+	h.byPort = store.NewIndex(h.ships, "port", func(s *ship, emit func(string)) { emit(store.Key(s.Port)) })
+	h.byCrew = store.NewIndex(h.ships, "crew", func(s *ship, emit func(string)) {
+		for _, name := range s.Crew {
+			emit(store.Key(name))
+		}
+	})
+	h.sightings = store.NewLog(h.Store, store.LogSpec[sighting]{
+		Name:      "sighting",
+		Columns:   []store.Column[sighting]{{Name: "ship", Value: func(s *sighting) string { return s.Ship }}},
+		Retention: time.Hour,
+	})
+	h.put = store.NewCommand(h.Store, "ship.put", func(tx *store.Tx, s ship) (string, error) {
+		if s.ID == "" {
+			s.ID = tx.ID("ship-")
+		}
+		h.ships.Put(tx, &s)
+		h.sightings.Append(tx, &sighting{Ship: s.ID, What: "put"})
+		return s.ID, nil
+	})
+	h.sail = store.NewCommand(h.Store, "ship.sail", func(tx *store.Tx, id string) (bool, error) {
+		h.sightings.Append(tx, &sighting{Ship: id, What: "sailed"})
+		if !h.ships.Archive(tx, id) {
+			return false, errNoShip
+		}
+		return true, nil
+	})
+	return h
+}
+
+var errNoShip = errors.New("no such ship")
+
+func openHarbour(t *testing.T, opts store.Options) *harbour {
+	t.Helper()
+	if opts.Driver == nil {
+		opts.Driver = store.NewMemory()
+	}
+	h := newHarbour(opts)
+	if err := h.Open(t.Context()); err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func names(ships func(func(*ship) bool)) []string {
+	var out []string
+	for s := range ships {
+		out = append(out, s.ID)
+	}
+	return out
+}
+
+func TestDo_ShowsWhatItCommitted(t *testing.T) {
+	t.Parallel()
+	h := openHarbour(t, store.Options{})
+	id := must[string](t)(h.put.Do(t.Context(), ship{Port: "Bergen", Crew: []string{"ann", "bo"}}))
+	view := h.View()
+	if got := h.ships.Get(view, id); got == nil || got.Port != "Bergen" {
+		t.Fatalf("Get(%q) = %v", id, got)
+	}
+	if got := names(h.byCrew.Equal(view, store.Key("bo"))); !slices.Equal(got, []string{id}) {
+		t.Errorf("ships of bo = %v, want %q", got, id)
+	}
+	must[string](t)(h.put.Do(t.Context(), ship{ID: id, Port: "Oslo", Crew: []string{"bo"}}))
+	if got := h.byPort.Count(h.View(), store.Key("Bergen")); got != 0 {
+		t.Errorf("ships in Bergen after moving = %d", got)
+	}
+	if got := h.byPort.First(h.View(), store.Key("Oslo")); got == nil || got.ID != id {
+		t.Errorf("First in Oslo = %v", got)
+	}
+	if got := h.ships.Get(view, id).Port; got != "Bergen" {
+		t.Errorf("an old snapshot shows %q", got)
+	}
+	if got := h.sightings.Last(h.View()); got != 2 {
+		t.Errorf("last sighting = %d, want 2", got)
+	}
+}
+
+func TestDo_FailureLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	h := openHarbour(t, store.Options{})
+	must[string](t)(h.put.Do(t.Context(), ship{ID: "a", Port: "Oslo"}))
+	before := h.View().Digest()
+	if _, err := h.sail.Do(t.Context(), "b"); !errors.Is(err, errNoShip) {
+		t.Fatalf("sail of a missing ship: %v", err)
+	}
+	err := h.Update(t.Context(), func(tx *store.Tx) error {
+		h.ships.Put(tx, &ship{ID: "c", Port: "Kiel"})
+		h.ships.Put(tx, &ship{ID: "a", Port: "Kiel"})
+		h.ships.Delete(tx, "a")
+		panic("boom")
+	})
+	if p, ok := errors.AsType[*store.PanicError](err); !ok || p.Value != "boom" {
+		t.Fatalf("a panic gave %v", err)
+	}
+	must[string](t)(h.put.Do(t.Context(), ship{ID: "d"}))
+	must[bool](t)(h.sail.Do(t.Context(), "d"))
+	if got := h.View().Digest(); got != before {
+		t.Errorf("failed commands changed the state: %v", names(h.ships.All(h.View())))
+	}
+	if got := names(h.byPort.Equal(h.View(), store.Key("Oslo"))); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("ships in Oslo = %v", got)
+	}
+	entries := must[[]store.Entry[sighting]](t)(h.sightings.Read(t.Context(), store.LogQuery{Limit: 10}))
+	var got []string
+	for _, e := range entries {
+		got = append(got, fmt.Sprint(e.Seq, e.Value.Ship, e.Value.What))
+	}
+	if want := []string{"1aput", "2dput", "3dsailed"}; cmp.Diff(want, got) != "" {
+		t.Errorf("sightings: %s", cmp.Diff(want, got))
+	}
+}
+
+func TestOpen_FindsWhatWasCommitted(t *testing.T) {
+	t.Parallel()
+	driver := store.NewMemory()
+	h := openHarbour(t, store.Options{Driver: driver})
+	for i := range 50 {
+		must[string](t)(h.put.Do(t.Context(), ship{ID: fmt.Sprintf("s%02d", i), Port: "p", Trip: time.Second}))
+	}
+	must[bool](t)(h.sail.Do(t.Context(), "s07"))
+	want := h.View()
+	again := openHarbour(t, store.Options{Driver: driver})
+	got := again.View()
+	if got.Digest() != want.Digest() || got.Seq() != want.Seq() || again.sightings.Last(got) != 51 {
+		t.Errorf("reopened: seq %d digest %s, want %d %s", got.Seq(), got.Digest(), want.Seq(), want.Digest())
+	}
+	select {
+	case <-h.Lost():
+		t.Error("lost before it tried to commit")
+	default:
+	}
+	if _, err := h.put.Do(context.Background(), ship{ID: "x"}); err == nil {
+		t.Error("the first owner could still write")
+	}
+	<-h.Lost()
+}

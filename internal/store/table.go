@@ -1,0 +1,283 @@
+package store
+
+import (
+	"fmt"
+	"hash"
+	"iter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+	"github.com/tidwall/btree"
+)
+
+// TableSpec says how rows of type V are kept.
+type TableSpec[V any] struct {
+	Name    string          // name in SQL: lower case letters, digits and _, such as game_session
+	Key     func(*V) string // primary key; time-ordered keys are the fast ones
+	Columns []Column[V]     // extra SQL columns, for uniqueness and for look-ups in the archive
+
+	// Retention is how long archived rows are kept. Zero means no archive:
+	// Archive then is Delete.
+	Retention time.Duration
+}
+
+// Column is a value of the row that SQL sees in a column of its own.
+type Column[V any] struct {
+	Name   string
+	Value  func(*V) string // "" means none (NULL among live rows)
+	Unique bool            // no two live rows may share a value; SQL refuses the commit that tries
+}
+
+// Table is a typed table. Its rows live in memory; rows handed out are shared
+// and must never be changed: copy, change the copy, Put.
+type Table[V any] struct {
+	store   *Store
+	spec    TableSpec[V]
+	slot    int // of its tree
+	number  int // among tables
+	head    *btree.BTreeG[entry[V]]
+	dirty   bool
+	indexes []*Index[V]
+}
+
+type entry[V any] struct {
+	key string
+	row *V
+}
+
+func newTree[T any](less func(a, b T) bool) *btree.BTreeG[T] {
+	return btree.NewBTreeGOptions(less, btree.Options{NoLocks: true, Degree: 16})
+}
+
+func newTableTree[V any]() *btree.BTreeG[entry[V]] {
+	return newTree(func(a, b entry[V]) bool { return a.key < b.key })
+}
+
+// NewTable registers a table. It panics where the name is taken or no SQL name,
+// and after Open.
+func NewTable[V any](s *Store, spec TableSpec[V]) *Table[V] {
+	t := &Table[V]{store: s, spec: spec, head: newTableTree[V]()}
+	s.register(spec.Name)
+	for _, c := range spec.Columns {
+		checkColumn(spec.Name, c.Name)
+	}
+	t.slot = s.addSlot()
+	t.number = len(s.tables)
+	s.tables = append(s.tables, t)
+	return t
+}
+
+// Get gives the row with the key, or nil.
+func (t *Table[V]) Get(r Reader, key string) *V {
+	e, _ := t.in(r).Get(entry[V]{key: key})
+	return e.row
+}
+
+// Put inserts the row or replaces the one with its key. The row belongs to the
+// store from then on.
+func (t *Table[V]) Put(tx *Tx, v *V) {
+	tx.check(t.store)
+	key := t.spec.Key(v)
+	if key == "" || !utf8.ValidString(key) {
+		panic(fmt.Sprintf("store: %q is no key for table %s: keys are UTF-8 and not empty", key, t.spec.Name))
+	}
+	old := t.set(key, v)
+	tx.note(change{member: t, kind: changePut, key: key, row: v}, old)
+}
+
+// Delete removes the row with the key and tells whether there was one.
+func (t *Table[V]) Delete(tx *Tx, key string) bool { return t.remove(tx, key, changeDelete) }
+
+// Archive moves the row with the key out of memory into the archive, where
+// Archived finds it until its retention ends. It tells whether there was a row.
+func (t *Table[V]) Archive(tx *Tx, key string) bool {
+	kind := changeArchive
+	if t.spec.Retention <= 0 {
+		kind = changeDelete
+	}
+	return t.remove(tx, key, kind)
+}
+
+func (t *Table[V]) remove(tx *Tx, key string, kind changeKind) bool {
+	tx.check(t.store)
+	old := t.set(key, nil)
+	if old == nil {
+		return false
+	}
+	tx.note(change{member: t, kind: kind, key: key, row: old}, old)
+	return true
+}
+
+// Len counts the rows.
+func (t *Table[V]) Len(r Reader) int { return t.in(r).Len() }
+
+// All yields the rows by ascending key.
+func (t *Table[V]) All(r Reader) iter.Seq[*V] { return t.After(r, "") }
+
+// After yields the rows whose keys come after key, ascending.
+func (t *Table[V]) After(r Reader, key string) iter.Seq[*V] {
+	return func(yield func(*V) bool) {
+		pivot := entry[V]{key: key}
+		next := func(e entry[V]) bool { return e.key == key || yield(e.row) }
+		if r.trees() != nil {
+			t.in(r).Ascend(pivot, next)
+			return
+		}
+		ahead, rest := readAhead(t.head, pivot, func(entry[V]) bool { return true })
+		for _, e := range ahead {
+			if !next(e) {
+				return
+			}
+		}
+		goOn(rest, ahead, next)
+	}
+}
+
+func (t *Table[V]) in(r Reader) *btree.BTreeG[entry[V]] { return treeIn(r, t.slot, t.head) }
+
+// set puts row under key in the head and its indexes (nil removes) and gives
+// the row that was there.
+func (t *Table[V]) set(key string, row *V) *V {
+	if !t.dirty {
+		t.dirty = true
+		t.store.dirty = append(t.store.dirty, t)
+	}
+	var old entry[V]
+	if row == nil {
+		old, _ = t.head.Delete(entry[V]{key: key})
+	} else {
+		old, _ = t.head.Set(entry[V]{key, row})
+	}
+	for _, ix := range t.indexes {
+		ix.move(key, old.row, row)
+	}
+	return old.row
+}
+
+// undo puts back what a failed transaction found.
+func (t *Table[V]) undo(key string, old any) { t.set(key, old.(*V)) }
+
+// rowOptions keep reloaded rows equal to those in memory: nil stays nil,
+// durations stay whole, maps have one order.
+func rowOptions() json.Options {
+	return json.JoinOptions(
+		json.Deterministic(true),
+		jsontext.AllowInvalidUTF8(true), // a bad byte must not stop the journal
+		json.FormatNilSliceAsNull(true),
+		json.FormatNilMapAsNull(true),
+		jsonv1.FormatDurationAsNano(true),
+	)
+}
+
+func (t *Table[V]) encode(row any) ([]byte, error) {
+	return json.Marshal(row.(*V), t.store.rowOptions)
+}
+
+func (t *Table[V]) columns(row any) []string { return columnValues(t.spec.Columns, row.(*V)) }
+
+func columnValues[V any](columns []Column[V], row *V) []string {
+	if len(columns) == 0 {
+		return nil
+	}
+	values := make([]string, len(columns))
+	for i, c := range columns {
+		values[i] = c.Value(row)
+	}
+	return values
+}
+
+// vacates tells whether the row gives up a unique value it holds in sn; SQL must
+// then free the value before another row of the same batch may take it.
+func (t *Table[V]) vacates(sn *Snapshot, key string, row any) bool {
+	for _, c := range t.spec.Columns {
+		if !c.Unique {
+			continue
+		}
+		old := t.Get(sn, key)
+		if old == nil {
+			return false
+		}
+		if was := c.Value(old); was != "" && was != c.Value(row.(*V)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *Table[V]) schema() TableSchema {
+	return TableSchema{Name: t.spec.Name, Columns: columnSchemas(t.spec.Columns), Retention: t.spec.Retention}
+}
+
+func columnSchemas[V any](columns []Column[V]) []ColumnSchema {
+	var out []ColumnSchema
+	for _, c := range columns {
+		out = append(out, ColumnSchema{Name: c.Name, Unique: c.Unique})
+	}
+	return out
+}
+
+func (t *Table[V]) name() string { return t.spec.Name }
+
+// digest adds the table's rows to h.
+func (t *Table[V]) digest(sn *Snapshot, h hash.Hash) {
+	hashPart(h, []byte(t.spec.Name))
+	t.in(sn).Scan(func(e entry[V]) bool {
+		doc, err := t.encode(e.row)
+		if err != nil {
+			panic(fmt.Sprintf("store: committed row %s %q does not encode: %v", t.spec.Name, e.key, err))
+		}
+		hashPart(h, []byte(e.key))
+		hashPart(h, doc)
+		return true
+	})
+	hashPart(h, nil)
+}
+
+// begin makes the table's empty trees in sn; load fills them.
+func (t *Table[V]) begin(sn *Snapshot) {
+	sn.tree[t.slot] = newTableTree[V]()
+	for _, ix := range t.indexes {
+		sn.tree[ix.slot] = newIndexTree()
+	}
+}
+
+// load decodes a stored row into sn.
+func (t *Table[V]) load(sn *Snapshot, key string, doc []byte) error {
+	row := new(V)
+	if err := json.Unmarshal(doc, row, t.store.rowOptions); err != nil {
+		return fmt.Errorf("decode %s %q: %w", t.spec.Name, key, err)
+	}
+	if got := t.spec.Key(row); got != key {
+		return fmt.Errorf("%s %q: its document says key %q", t.spec.Name, key, got)
+	}
+	t.in(sn).Load(entry[V]{key, row})
+	for _, ix := range t.indexes {
+		ix.load(sn, key, row)
+	}
+	return nil
+}
+
+// adopt makes sn the head.
+func (t *Table[V]) adopt(sn *Snapshot) {
+	t.head = t.in(sn).Copy()
+	t.dirty = false
+	for _, ix := range t.indexes {
+		ix.adopt(sn)
+	}
+}
+
+// seal copies the head's trees into sn.
+func (t *Table[V]) seal(sn *Snapshot) {
+	t.dirty = false
+	sn.tree[t.slot] = t.head.Copy()
+	for _, ix := range t.indexes {
+		ix.seal(sn)
+	}
+}
+
+func (t *Table[V]) ordinal() int { return t.number }
+
+func (t *Table[V]) count(sn *Snapshot) int { return t.in(sn).Len() }
