@@ -23,8 +23,9 @@ type replayer func(tx *Tx, args jsontext.Value) error
 
 // call is what is recorded of a command.
 type call struct {
-	name string // "" for Update
-	args jsontext.Value
+	name  string // "" for Update
+	actor string // who called it (WithActor)
+	args  jsontext.Value
 }
 
 // NewCommand registers a command, before Open. It panics where the name is taken.
@@ -52,7 +53,7 @@ func NewCommand[A, R any](s *Store, name string, run func(tx *Tx, args A) (R, er
 // InternalServiceException when the changes could not be made durable.
 func (c *Command[A, R]) Do(ctx context.Context, args A) (R, error) {
 	var result, none R
-	call := call{name: c.name}
+	call := call{name: c.name, actor: actorOf(ctx)}
 	if c.store.recorder != nil {
 		raw, err := json.Marshal(args, c.store.rowOptions)
 		if err != nil {
@@ -73,7 +74,7 @@ func (c *Command[A, R]) Do(ctx context.Context, args A) (R, error) {
 // Update runs a closure as an unnamed command, for tests and start-up. A
 // recording cannot go past it: it ends there with a mark that says so.
 func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
-	return s.do(ctx, call{}, f)
+	return s.do(ctx, call{actor: actorOf(ctx)}, f)
 }
 
 func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
@@ -104,7 +105,7 @@ func (s *Store) runOnHead(call call, f func(*Tx) error) (*group, error) {
 	if err := s.admit(); err != nil {
 		return nil, err
 	}
-	tx := s.begin()
+	tx := s.begin(call.actor)
 	if err := tx.run(f); err != nil {
 		s.logPanic(call, err)
 		return s.latest(), err
@@ -133,8 +134,8 @@ func (s *Store) admit() error {
 	return nil
 }
 
-func (s *Store) begin() *Tx {
-	return &Tx{store: s, now: s.clock.now(), seed: s.seeds.next(), idsFrom: s.ids}
+func (s *Store) begin(actor string) *Tx {
+	return &Tx{store: s, actor: actor, now: s.clock.now(), seed: s.seeds.next(), idsFrom: s.ids}
 }
 
 // join adds a finished transaction to the filling group.

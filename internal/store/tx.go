@@ -10,6 +10,7 @@ import (
 // is over when the closure returns. It belongs to that closure's goroutine.
 type Tx struct {
 	store   *Store
+	actor   string
 	now     time.Time
 	seed    uint64
 	rand    *rand.Rand

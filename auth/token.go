@@ -1,0 +1,54 @@
+package auth
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ComputeGrant is what a compute token allows: to speak for the game server
+// processes of one registration of one compute.
+type ComputeGrant struct {
+	FleetID, ComputeName string
+	Registered           time.Time // of this registration: a compute registered anew has new tokens
+}
+
+// macBytes is how much of the MAC a token carries; 20 bytes leave the token at
+// 49 characters of the API's 64.
+const macBytes = 20
+
+// Issue makes a token for a compute that ends at a time (whole seconds).
+// It has at most 64 characters of [a-zA-Z0-9-], as the API demands.
+func (m *Master) Issue(g ComputeGrant, expires time.Time) string {
+	at := strconv.FormatInt(expires.Unix(), 16)
+	return at + "-" + hex.EncodeToString(m.grantMAC(g, at))
+}
+
+// Check tells whether a token was issued for the grant, and when it ends. A
+// token past its end still belongs to the grant: processes that connected with
+// it may reconnect, since AWS's SDKs never fetch a new one.
+func (m *Master) Check(token string, g ComputeGrant) (expires time.Time, ok bool) {
+	at, mac, _ := strings.Cut(token, "-")
+	got, err := hex.DecodeString(mac)
+	want := m.grantMAC(g, at)
+	if !hmac.Equal(got, want) || err != nil {
+		return time.Time{}, false
+	}
+	seconds, err := strconv.ParseInt(at, 16, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return time.Unix(seconds, 0), true
+}
+
+func (m *Master) grantMAC(g ComputeGrant, at string) []byte {
+	mac := hmac.New(sha256.New, m.derive("muster compute token v1"))
+	for _, part := range []string{g.FleetID, g.ComputeName, strconv.FormatInt(g.Registered.UnixMilli(), 16), at} {
+		mac.Write([]byte(part))
+		mac.Write([]byte{0})
+	}
+	return mac.Sum(nil)[:macBytes]
+}

@@ -1,0 +1,71 @@
+package compute
+
+import (
+	"sync"
+	"time"
+)
+
+// Link is how Muster speaks to a living process. Calls come after commit, in
+// order, and must not block: an implementation holds what it cannot send now
+// and sends it on the process's next connection.
+type Link interface {
+	// StartGameSession tells the process to host a game session. It is called
+	// at most once for a session: an ambiguous send is never repeated.
+	StartGameSession(Start)
+	// UpdateGameSession tells of new matchmaker data or of a backfill's end.
+	UpdateGameSession(Update)
+	// Terminate tells the process to end by a time. It may be repeated.
+	Terminate(by time.Time)
+	// Drop closes the process's sockets because it is not known any more.
+	Drop()
+}
+
+// Start is the game session that a process shall host.
+type Start struct {
+	GameSessionID, Name, Data, MatchmakerData string
+	MaxPlayers                                int
+	IPAddress, DNSName                        string
+	Port                                      int
+	Properties                                map[string]string
+}
+
+// Update is a changed game session, as the process is told of it.
+type Update struct {
+	Session          Start
+	FleetID          string
+	Location         string
+	Status           string
+	Reason           string // MATCHMAKING_DATA_UPDATED, BACKFILL_FAILED, …
+	BackfillTicketID string
+}
+
+// links are the ways to the processes that have connected since this node started.
+type links struct {
+	mu sync.RWMutex
+	m  map[string]Link // by process key
+}
+
+func (l *links) get(key string) Link {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.m[key]
+}
+
+func (l *links) set(key string, link Link) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.m[key] = link
+}
+
+func (l *links) remove(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.m, key)
+}
+
+// send calls f with the process's link, where it has one.
+func (l *links) send(key string, f func(Link)) {
+	if link := l.get(key); link != nil {
+		f(link)
+	}
+}

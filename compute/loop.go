@@ -1,0 +1,154 @@
+package compute
+
+import (
+	"context"
+	"time"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// sweepAtOnce bounds how many overdue processes one transaction ends.
+const sweepAtOnce = 500
+
+// Restart must be called when a node takes over the store, before traffic: the
+// sockets of the node before are gone, and their processes have a grace to come back.
+func (s *Service) Restart(ctx context.Context) (processes int, err error) {
+	return s.cmd.restart.Do(ctx, struct{}{})
+}
+
+func (s *Service) runRestart(tx *store.Tx, _ struct{}) (int, error) {
+	n := 0
+	for p := range s.t.connected.Equal(tx, "") {
+		s.markLost(tx, p, s.opts.RestartGrace)
+		n++
+	}
+	return n, nil
+}
+
+// Resync marks as lost every process that the store counts as connected but
+// that has no link here; it serves after a reload of the store.
+func (s *Service) Resync(ctx context.Context) error {
+	for p := range s.t.connected.Equal(s.st.View(), "") {
+		if s.links.get(p.Key) == nil {
+			if err := s.Disconnect(ctx, p.Ref()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Run ends what is overdue until ctx ends.
+func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
+
+// next is when the loop has something to do: the earliest deadline, or now
+// when a fleet or location that is being deleted can make a step.
+func (s *Service) next() time.Time {
+	view := s.st.View()
+	for f := range s.fleets.Leaving(view) {
+		if s.canLeave(view, f) {
+			return time.Now()
+		}
+	}
+	for _, p := range s.t.due.Prefix(view, "") {
+		return p.due()
+	}
+	return time.Time{}
+}
+
+func (s *Service) sweep(ctx context.Context) error {
+	_, err := s.cmd.sweep.Do(ctx, struct{}{})
+	return err
+}
+
+func (s *Service) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
+	n := 0
+	for _, p := range s.t.due.Prefix(tx, "") {
+		if p.due().After(tx.Now()) || n == sweepAtOnce {
+			break
+		}
+		s.overdue(tx, p)
+		n++
+	}
+	for f := range s.fleets.Leaving(tx) {
+		s.leave(tx, f)
+	}
+	return struct{}{}, nil
+}
+
+// overdue does what follows a deadline that has passed.
+func (s *Service) overdue(tx *store.Tx, p *Process) {
+	passed := func(t time.Time) bool { return !t.IsZero() && !t.After(tx.Now()) }
+	switch {
+	case p.Status == Terminated:
+		s.t.processes.Delete(tx, p.Key)
+	case passed(p.StopBy):
+		s.finish(tx, p, event.ServerProcessForceTerminated, "the process did not end in time after it was told to")
+	case passed(p.ReconnectBy):
+		s.finish(tx, p, event.ServerProcessCrashed, "the process lost its connection and did not come back in time")
+	case passed(p.ReadyBy):
+		s.stop(tx, p, stopArgs{why: event.ServerProcessReadyTimeout, grace: s.opts.UnhealthyGrace,
+			text: "the process did not call ProcessReady within " + s.opts.ReadyTimeout.String() + " after InitSDK"})
+	}
+}
+
+// canLeave tells whether leave would change something.
+func (s *Service) canLeave(r store.Reader, f *fleet.Fleet) bool {
+	for _, location := range leaving(f) {
+		waiting := false
+		for p := range s.Processes(r, f.ID, location) {
+			if p.Status != Terminating {
+				return true
+			}
+			waiting = true
+		}
+		if !waiting {
+			return true
+		}
+	}
+	return false
+}
+
+// leave moves a fleet, or locations of it, that is being deleted one step on:
+// processes are told to stop, and when none is left the computes go and then
+// the fleet or the location.
+func (s *Service) leave(tx *store.Tx, f *fleet.Fleet) {
+	for _, location := range leaving(f) {
+		waiting := false
+		for p := range s.Processes(tx, f.ID, location) {
+			waiting = true
+			if p.Status != Terminating {
+				s.stop(tx, p, stopArgs{why: event.FleetDeleting, grace: s.opts.StopGrace, text: "fleet or location is being deleted"})
+			}
+		}
+		if waiting {
+			continue
+		}
+		for c := range s.InFleet(tx, f.ID) {
+			if location == "" || c.Location == location {
+				s.remove(tx, c)
+			}
+		}
+		if location == "" {
+			s.fleets.Finish(tx, f.ID)
+		} else {
+			s.fleets.FinishLocation(tx, f.ID, location)
+		}
+	}
+}
+
+// leaving gives the locations of a fleet that are being deleted; "" is the whole fleet.
+func leaving(f *fleet.Fleet) []string {
+	if f.Status == fleet.Deleting {
+		return []string{""}
+	}
+	var names []string
+	for _, l := range f.Locations {
+		if l.Status == fleet.Deleting {
+			names = append(names, l.Location)
+		}
+	}
+	return names
+}

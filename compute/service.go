@@ -1,0 +1,260 @@
+package compute
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/wake"
+)
+
+// Options of the service. Zero durations mean the defaults, which are AWS's
+// published limits or, where AWS publishes none, what keeps its SDKs alive.
+type Options struct {
+	ReadyTimeout   time.Duration // InitSDK to ProcessReady; default 5 min
+	StopGrace      time.Duration // told to stop until given up; default 5 min
+	UnhealthyGrace time.Duration // the same for an unhealthy process; default 30 s
+	ReconnectGrace time.Duration // socket lost until given up; default 240 s
+	RestartGrace   time.Duration // the same after a restart of Muster; default 300 s
+	TokenLife      time.Duration // of a compute's auth token; default 3 h
+	ComputesAFleet int           // quota; 0 means no bound
+	Tokens         *auth.Master  // required
+}
+
+func (o Options) withDefaults() Options {
+	fill := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	fill(&o.ReadyTimeout, 5*time.Minute)
+	fill(&o.StopGrace, 5*time.Minute)
+	fill(&o.UnhealthyGrace, 30*time.Second)
+	fill(&o.ReconnectGrace, 240*time.Second)
+	fill(&o.RestartGrace, 300*time.Second)
+	fill(&o.TokenLife, 3*time.Hour)
+	return o
+}
+
+// Service is what doors and the packages above call.
+type Service struct {
+	st       *store.Store
+	opts     Options
+	events   *event.Log
+	fleets   *fleet.Service
+	tags     *tag.Service
+	t        tables
+	links    links
+	loop     *wake.Loop
+	host     Host
+	ended    []func(*store.Tx, *Process)
+	stopping []func(*store.Tx, *Process)
+	cmd      commands
+}
+
+// Host starts and kills processes on computes of its own.
+type Host interface {
+	// Owns tells whether the host runs the process and can kill it.
+	Owns(Ref) bool
+	// Ended says, after commit, that Muster counts the process as ended; the
+	// host makes sure that it is gone.
+	Ended(ref Ref, why event.Code)
+}
+
+type commands struct {
+	register   *store.Command[RegisterInput, *Compute]
+	deregister *store.Command[computeArgs, struct{}]
+	connect    *store.Command[ConnectInput, *Process]
+	disconnect *store.Command[string, struct{}]
+	ready      *store.Command[ReadyInput, struct{}]
+	hear       *store.Command[string, struct{}]
+	end        *store.Command[endArgs, struct{}]
+	unhealthy  *store.Command[endArgs, struct{}]
+	restart    *store.Command[struct{}, int]
+	sweep      *store.Command[struct{}, struct{}]
+}
+
+// New registers the package's tables and commands on the store.
+func New(st *store.Store, events *event.Log, fleets *fleet.Service, tags *tag.Service, opts Options) *Service {
+	s := &Service{
+		st: st, opts: opts.withDefaults(), events: events, fleets: fleets, tags: tags,
+		t: newTables(st), links: links{m: map[string]Link{}},
+	}
+	s.cmd = commands{
+		register:   store.NewCommand(st, "compute.register", s.runRegister),
+		deregister: store.NewCommand(st, "compute.deregister", s.runDeregister),
+		connect:    store.NewCommand(st, "process.connect", s.runConnect),
+		disconnect: store.NewCommand(st, "process.disconnect", s.runDisconnect),
+		ready:      store.NewCommand(st, "process.ready", s.runReady),
+		hear:       store.NewCommand(st, "process.hear", s.runHear),
+		end:        store.NewCommand(st, "process.end", s.runEnd),
+		unhealthy:  store.NewCommand(st, "process.unhealthy", s.runUnhealthy),
+		restart:    store.NewCommand(st, "process.restart", s.runRestart),
+		sweep:      store.NewCommand(st, "process.sweep", s.runSweep),
+	}
+	s.loop = wake.NewLoop(s.next, s.sweep)
+	fleets.OnDeleting(s.loop.Nudge)
+	tags.Kind("compute", s.taggable)
+	return s
+}
+
+// OnEnded calls f in each transaction that ends a process, with the process as
+// it was while it lived. Call it before the store is opened.
+func (s *Service) OnEnded(f func(*store.Tx, *Process)) { s.ended = append(s.ended, f) }
+
+// OnStopping calls f in each transaction that tells a process to end. Call it
+// before the store is opened.
+func (s *Service) OnStopping(f func(*store.Tx, *Process)) { s.stopping = append(s.stopping, f) }
+
+// HostedBy names the host that starts processes in this Muster, if there is one.
+// Call it before traffic.
+func (s *Service) HostedBy(h Host) { s.host = h }
+
+// RegisterInput says what compute to register.
+type RegisterInput struct {
+	FleetID, Name, Location             string
+	IPAddress, DNSName, CertificatePath string
+}
+
+type computeArgs struct{ FleetID, Name string }
+
+// Register takes a machine into an Anywhere fleet.
+// Errors: InvalidRequest, Conflict (name taken in the fleet), LimitExceeded, NotReady (fleet not ACTIVE).
+func (s *Service) Register(ctx context.Context, in RegisterInput) (*Compute, error) {
+	return s.cmd.register.Do(ctx, in)
+}
+
+func (s *Service) runRegister(tx *store.Tx, in RegisterInput) (*Compute, error) {
+	f := s.fleets.Get(tx, in.FleetID)
+	if f == nil {
+		return nil, fault.Invalid("FleetId: fleet %s does not exist", in.FleetID)
+	}
+	if err := s.checkRegister(tx, f, in); err != nil {
+		return nil, err
+	}
+	c := &Compute{
+		Key: computeKey(f.ID, in.Name), FleetID: f.ID, Name: in.Name, Location: in.Location,
+		IPAddress: in.IPAddress, DNSName: in.DNSName, CertificatePath: in.CertificatePath, Registered: tx.Now(),
+	}
+	s.t.computes.Put(tx, c)
+	s.events.Append(tx, event.Event{Code: event.ComputeRegistered, FleetID: f.ID, Location: c.Location, ComputeName: c.Name})
+	return c, nil
+}
+
+func (s *Service) checkRegister(r store.Reader, f *fleet.Fleet, in RegisterInput) error {
+	switch {
+	case f.ComputeType != fleet.Anywhere:
+		return fault.Invalid("FleetId: computes register with ANYWHERE fleets only; %s is %s", f.ID, f.ComputeType)
+	case f.Status != fleet.Active:
+		return fault.New(fault.NotReady, "FleetId: fleet %s is in status %s; it must be ACTIVE", f.ID, f.Status)
+	case in.Location == "":
+		return fault.Invalid("Location: required for an ANYWHERE fleet")
+	case !f.Has(in.Location):
+		return fault.Invalid("Location: %s is not a location of fleet %s", in.Location, f.ID)
+	case in.IPAddress == "" && in.DNSName == "":
+		return fault.Invalid("IpAddress or DnsName: one of them is required")
+	case s.t.computes.Get(r, computeKey(f.ID, in.Name)) != nil:
+		return fault.New(fault.Conflict, "ComputeName: %s is registered in fleet %s already", in.Name, f.ID)
+	}
+	if q := s.opts.ComputesAFleet; q > 0 && s.t.inFleet.Count(r, store.Key(f.ID)) >= q {
+		return fault.New(fault.LimitExceeded, "fleet %s has %d computes, which is the quota", f.ID, q)
+	}
+	return nil
+}
+
+// Deregister removes a compute; what runs on it ends at once. Errors: NotFound.
+func (s *Service) Deregister(ctx context.Context, fleetID, name string) error {
+	_, err := s.cmd.deregister.Do(ctx, computeArgs{fleetID, name})
+	return err
+}
+
+func (s *Service) runDeregister(tx *store.Tx, a computeArgs) (struct{}, error) {
+	c, err := s.Find(tx, a.FleetID, a.Name)
+	if err != nil {
+		return struct{}{}, err
+	}
+	s.remove(tx, c)
+	return struct{}{}, nil
+}
+
+// remove takes a compute away together with its processes.
+func (s *Service) remove(tx *store.Tx, c *Compute) {
+	for p := range s.t.onCompute.Equal(tx, c.Key) {
+		s.finish(tx, p, event.ComputeDeregistered, "compute "+c.Name+" was deregistered")
+	}
+	s.t.computes.Delete(tx, c.Key)
+	s.tags.Drop(tx, s.ARN(c))
+	s.events.Append(tx, event.Event{Code: event.ComputeDeregistered, FleetID: c.FleetID, Location: c.Location, ComputeName: c.Name})
+}
+
+// Find gives a compute of a fleet. Errors: NotFound.
+func (s *Service) Find(r store.Reader, fleetID, name string) (*Compute, error) {
+	f, err := s.fleets.Find(r, fleetID)
+	if err != nil {
+		return nil, err
+	}
+	if c := s.t.computes.Get(r, computeKey(f.ID, name)); c != nil {
+		return c, nil
+	}
+	return nil, fault.Missing("ComputeName: compute %s does not exist in fleet %s", name, f.ID)
+}
+
+// InFleet gives the computes of a fleet in order of names.
+func (s *Service) InFleet(r store.Reader, fleetID string) iter.Seq[*Compute] {
+	return s.t.inFleet.Equal(r, store.Key(fleetID))
+}
+
+// ARN names a compute: compute/FLEET-ID/NAME (AWS does not say which form it uses).
+func (s *Service) ARN(c *Compute) string {
+	return s.fleets.Home().Of("compute", c.FleetID+"/"+c.Name)
+}
+
+// IssueToken makes a token with which processes on the compute may connect.
+// Errors: NotFound.
+func (s *Service) IssueToken(fleetID, name string, now time.Time) (token string, expires time.Time, err error) {
+	c, err := s.Find(s.st.View(), fleetID, name)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	expires = now.Add(s.opts.TokenLife).Truncate(time.Second)
+	return s.opts.Tokens.Issue(grant(c), expires), expires, nil
+}
+
+// CheckToken tells whether a token lets the process connect now. A token past
+// its end still serves a process that is known and has not ended.
+func (s *Service) CheckToken(ref Ref, token string, now time.Time) error {
+	view := s.st.View()
+	c := s.t.computes.Get(view, computeKey(ref.FleetID, ref.ComputeName))
+	if c == nil {
+		return fault.New(fault.Unauthorized, "compute %s of fleet %s is not registered", ref.ComputeName, ref.FleetID)
+	}
+	expires, ok := s.opts.Tokens.Check(token, grant(c))
+	if !ok {
+		return fault.New(fault.Unauthorized, "the auth token was not issued for compute %s of fleet %s", ref.ComputeName, ref.FleetID)
+	}
+	if now.After(expires) && !s.Lives(view, ref) {
+		return fault.New(fault.Unauthorized, "the auth token ended at %s", expires.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Lives tells whether the process is known and has not ended.
+func (s *Service) Lives(r store.Reader, ref Ref) bool {
+	p := s.t.processes.Get(r, ref.Key())
+	return p != nil && p.Status != Terminated
+}
+
+func grant(c *Compute) auth.ComputeGrant {
+	return auth.ComputeGrant{FleetID: c.FleetID, ComputeName: c.Name, Registered: c.Registered}
+}
+
+func (s *Service) taggable(r store.Reader, resourceARN string) bool {
+	fleetID, name := splitARN(resourceARN)
+	return s.t.computes.Get(r, computeKey(fleetID, name)) != nil
+}

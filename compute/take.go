@@ -1,0 +1,68 @@
+package compute
+
+import (
+	"iter"
+
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Take gives a free process of the fleet's location to a game session: the one
+// that has been ready longest, on a compute that may activate one more.
+// Errors: FleetCapacityExceeded.
+func (s *Service) Take(tx *store.Tx, f *fleet.Fleet, location, gameSessionID string) (*Process, *Compute, error) {
+	limit := f.Runtime.MaxActivationsOrDefault()
+	for _, free := range s.t.free.Prefix(tx, store.Key(f.ID, location)) {
+		if limit < fleet.UnlimitedActivations && s.activatingOn(tx, free) >= limit {
+			continue
+		}
+		p := *free
+		p.GameSessionID, p.Activating = gameSessionID, true
+		s.put(tx, &p)
+		return &p, s.t.computes.Get(tx, computeKey(p.FleetID, p.ComputeName)), nil
+	}
+	return nil, nil, fault.New(fault.FleetCapacityExceeded, "Unable to reserve a process on fleet %s in location %s: no free process", f.ID, location)
+}
+
+func (s *Service) activatingOn(r store.Reader, p *Process) int {
+	return s.t.activating.Count(r, computeKey(p.FleetID, p.ComputeName))
+}
+
+// Start has the process told of its game session once the transaction is durable.
+func (s *Service) Start(tx *store.Tx, key string, start Start) {
+	tx.OnCommit(func() { s.links.send(key, func(l Link) { l.StartGameSession(start) }) })
+}
+
+// Tell has the process told of a change to its game session once the
+// transaction is durable.
+func (s *Service) Tell(tx *store.Tx, key string, update Update) {
+	tx.OnCommit(func() { s.links.send(key, func(l Link) { l.UpdateGameSession(update) }) })
+}
+
+// Started says that the process's game session is ACTIVE.
+func (s *Service) Started(tx *store.Tx, key string) {
+	if old := s.t.processes.Get(tx, key); old != nil && old.Activating {
+		p := *old
+		p.Activating = false
+		s.t.processes.Put(tx, &p)
+	}
+}
+
+// Process gives a process by key, or nil.
+func (s *Service) Process(r store.Reader, key string) *Process { return s.t.processes.Get(r, key) }
+
+// Processes gives the processes of a fleet that have not ended; location "" means all.
+func (s *Service) Processes(r store.Reader, fleetID, location string) iter.Seq[*Process] {
+	prefix := store.Key(fleetID)
+	if location != "" {
+		prefix = store.Key(fleetID, location)
+	}
+	return func(yield func(*Process) bool) {
+		for _, p := range s.t.alive.Prefix(r, prefix) {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}

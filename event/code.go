@@ -1,0 +1,66 @@
+package event
+
+// Code names what happened.
+type Code string
+
+// Fleet event codes, spelled as the API's EventCode.
+const (
+	FleetCreated                 Code = "FLEET_CREATED"
+	FleetDeleted                 Code = "FLEET_DELETED"
+	FleetStateActive             Code = "FLEET_STATE_ACTIVE"
+	FleetProtectionPolicyUpdated Code = "FLEET_NEW_GAME_SESSION_PROTECTION_POLICY_UPDATED"
+	GameSessionActivationTimeout Code = "GAME_SESSION_ACTIVATION_TIMEOUT"
+	ServerProcessCrashed         Code = "SERVER_PROCESS_CRASHED"
+	ServerProcessForceTerminated Code = "SERVER_PROCESS_FORCE_TERMINATED"
+	ServerProcessReadyTimeout    Code = "SERVER_PROCESS_PROCESS_READY_TIMEOUT"
+	ServerProcessUnhealthy       Code = "SERVER_PROCESS_TERMINATED_UNHEALTHY"
+	ServerProcessExitTimeout     Code = "SERVER_PROCESS_PROCESS_EXIT_TIMEOUT"
+	ServerProcessInvalidPath     Code = "SERVER_PROCESS_INVALID_PATH"
+	ServerProcessSDKInitTimeout  Code = "SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT"
+	LocationStateActive          Code = "LOCATION_STATE_ACTIVE"
+	LocationStateDeleting        Code = "LOCATION_STATE_DELETING"
+	LocationStateDeleted         Code = "LOCATION_STATE_DELETED"
+	GenericEvent                 Code = "GENERIC_EVENT"
+)
+
+// Codes of Muster's own, for operators; DescribeFleetEvents does not show them.
+const (
+	AliasCreated           Code = "ALIAS_CREATED"
+	AliasUpdated           Code = "ALIAS_UPDATED"
+	AliasDeleted           Code = "ALIAS_DELETED"
+	FleetUpdated           Code = "FLEET_UPDATED"
+	FleetDeleting          Code = "FLEET_STATE_DELETING"
+	LocationCreated        Code = "LOCATION_CREATED"
+	LocationDeleted        Code = "LOCATION_DELETED"
+	ComputeRegistered      Code = "COMPUTE_REGISTERED"
+	ComputeDeregistered    Code = "COMPUTE_DEREGISTERED"
+	ProcessInitialized     Code = "SERVER_PROCESS_INITIALIZED"
+	ProcessActive          Code = "SERVER_PROCESS_ACTIVE"
+	ProcessDisconnected    Code = "SERVER_PROCESS_DISCONNECTED"
+	ProcessReconnected     Code = "SERVER_PROCESS_RECONNECTED"
+	ProcessTerminating     Code = "SERVER_PROCESS_TERMINATING"
+	ProcessEnded           Code = "SERVER_PROCESS_ENDED"
+	GameSessionCreated     Code = "GAME_SESSION_CREATED"
+	GameSessionActivated   Code = "GAME_SESSION_ACTIVATED"
+	GameSessionUpdated     Code = "GAME_SESSION_UPDATED"
+	GameSessionTerminating Code = "GAME_SESSION_TERMINATING"
+	GameSessionTerminated  Code = "GAME_SESSION_TERMINATED"
+	PlayerSessionAccepted  Code = "PLAYER_SESSION_ACCEPTED"
+	PlayerSessionRemoved   Code = "PLAYER_SESSION_REMOVED"
+	PlayerSessionTimedOut  Code = "PLAYER_SESSION_TIMED_OUT"
+	KeyCreated             Code = "ACCESS_KEY_CREATED"
+	KeyDeleted             Code = "ACCESS_KEY_DELETED"
+)
+
+// Published tells whether DescribeFleetEvents shows events of this code.
+func (c Code) Published() bool {
+	switch c {
+	case FleetCreated, FleetDeleted, FleetStateActive, FleetProtectionPolicyUpdated,
+		GameSessionActivationTimeout, ServerProcessCrashed, ServerProcessForceTerminated,
+		ServerProcessReadyTimeout, ServerProcessUnhealthy, ServerProcessExitTimeout,
+		ServerProcessInvalidPath, ServerProcessSDKInitTimeout,
+		LocationStateActive, LocationStateDeleting, LocationStateDeleted, GenericEvent:
+		return true
+	}
+	return false
+}

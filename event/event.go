@@ -1,0 +1,102 @@
+// Package event is what happened: the durable, ordered log that everybody
+// appends to and reads from.
+//
+// An event is appended in the transaction that makes it true, so the log never
+// tells of something that was not committed, and never misses something that
+// was. Sequence numbers rise in commit order; readers keep a cursor. Fleet
+// events published by the API (DescribeFleetEvents) are the subset whose code
+// the API enumerates; the log holds many more (sessions, players, processes,
+// who called what), for operators and for the packages above.
+package event
+
+import (
+	"context"
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Retention is how long events are kept.
+const Retention = 30 * 24 * time.Hour
+
+// Event is one thing that happened. Members that do not apply are empty.
+type Event struct {
+	ID              string    `json:"id"`
+	Time            time.Time `json:"time"`
+	Code            Code      `json:"code"`
+	FleetID         string    `json:"fleet_id,omitzero"`
+	Location        string    `json:"location,omitzero"`
+	ComputeName     string    `json:"compute_name,omitzero"`
+	ProcessID       string    `json:"process_id,omitzero"`
+	GameSessionID   string    `json:"game_session_id,omitzero"`
+	PlayerSessionID string    `json:"player_session_id,omitzero"`
+	Resource        string    `json:"resource,omitzero"` // ARN or name of what has no member of its own
+	Message         string    `json:"message,omitzero"`
+	Principal       string    `json:"principal,omitzero"` // who asked for it; empty for Muster itself
+}
+
+// Entry is an event with its place in the log.
+type Entry = store.Entry[Event]
+
+// Log is the event log of a cell.
+type Log struct{ log *store.Log[Event] }
+
+// New registers the log on the store.
+func New(st *store.Store) *Log {
+	return &Log{log: store.NewLog(st, store.LogSpec[Event]{
+		Name:      "event",
+		Retention: Retention,
+		Columns: []store.Column[Event]{
+			{Name: "fleet", Value: publishedFleet},
+			{Name: "game_session", Value: func(e *Event) string { return e.GameSessionID }},
+		},
+	})}
+}
+
+// Append adds an event to the log in tx; id, time and principal are filled in.
+func (l *Log) Append(tx *store.Tx, e Event) {
+	e.ID = tx.ID("")
+	e.Time = tx.Now()
+	e.Principal = tx.Actor()
+	l.log.Append(tx, &e)
+}
+
+// Query says which events to read.
+type Query struct {
+	FleetID       string    // only published events of this fleet
+	GameSessionID string    // only events of this game session
+	After         uint64    // only events behind this sequence number, in reading direction; 0 = from the end
+	From, To      time.Time // only events with From <= time < To; zero = open
+	NewestFirst   bool
+	Limit         int // 1..1000
+}
+
+// Read gives the events that q asks for.
+func (l *Log) Read(ctx context.Context, q Query) ([]Entry, error) {
+	var where []store.Eq
+	if q.FleetID != "" {
+		where = append(where, store.Eq{Column: "fleet", Value: q.FleetID})
+	}
+	if q.GameSessionID != "" {
+		where = append(where, store.Eq{Column: "game_session", Value: q.GameSessionID})
+	}
+	return l.log.Read(ctx, store.LogQuery{
+		Where: where, AfterSeq: q.After, From: q.From, To: q.To, Desc: q.NewestFirst, Limit: q.Limit,
+	})
+}
+
+// Last gives the newest committed sequence number.
+func (l *Log) Last(r store.Reader) uint64 { return l.log.Last(r) }
+
+// Watch gives a channel that receives after events were committed, and a
+// function that ends the watch. A slow reader misses nudges, never events: it
+// reads on from its cursor.
+func (l *Log) Watch() (<-chan struct{}, func()) { return l.log.Watch() }
+
+// publishedFleet is the column by which DescribeFleetEvents looks events up.
+func publishedFleet(e *Event) string {
+	if !e.Code.Published() {
+		return ""
+	}
+	return e.FleetID
+}

@@ -1,0 +1,131 @@
+package fleet
+
+import (
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// ComputeType says where a fleet's machines come from.
+type ComputeType string
+
+// The compute types of the API.
+const (
+	EC2      ComputeType = "EC2"
+	Anywhere ComputeType = "ANYWHERE"
+)
+
+// Protection says whether a scale-down may end a game session that has players.
+type Protection string
+
+// The protection policies of the API.
+const (
+	NoProtection   Protection = "NoProtection"
+	FullProtection Protection = "FullProtection"
+)
+
+// Defaults of a runtime configuration (AWS CLI reference, describe-runtime-configuration).
+const (
+	DefaultActivationTimeout = 300 * time.Second
+	UnlimitedActivations     = 2147483647
+)
+
+// Fleet is one fleet.
+type Fleet struct {
+	ID            string          `json:"id"`
+	Name          string          `json:"name"`
+	Description   string          `json:"description,omitzero"`
+	ComputeType   ComputeType     `json:"compute_type"`
+	Status        Status          `json:"status"`
+	Created       time.Time       `json:"created"`
+	Terminated    time.Time       `json:"terminated,omitzero"`
+	Protection    Protection      `json:"protection"`
+	CreationLimit *CreationLimit  `json:"creation_limit,omitzero"`
+	MetricGroups  []string        `json:"metric_groups,omitzero"`
+	Cost          string          `json:"cost,omitzero"` // Anywhere: price an hour, for placement by cost
+	LogPaths      []string        `json:"log_paths,omitzero"`
+	Home          string          `json:"home"` // the region, which is a location of every fleet
+	Locations     []LocationState `json:"locations,omitzero"`
+	Runtime       Runtime         `json:"runtime,omitzero"`
+}
+
+// LocationState is the state of one location besides the home region.
+type LocationState struct {
+	Location string `json:"location"`
+	Status   Status `json:"status"`
+}
+
+// CreationLimit bounds how many game sessions one creator may make in a sliding
+// period (ResourceCreationLimitPolicy). Zero members do not bind.
+type CreationLimit struct {
+	Sessions int           `json:"sessions"`            // NewGameSessionsPerCreator
+	Period   time.Duration `json:"period,format:units"` // PolicyPeriodInMinutes
+}
+
+// Runtime says what runs on each instance or agent-run compute, and bounds
+// activations. Zero members mean the API's defaults.
+type Runtime struct {
+	Processes         []ProcessSpec `json:"processes,omitzero"`
+	MaxActivations    int           `json:"max_activations,omitzero"`
+	ActivationTimeout time.Duration `json:"activation_timeout,format:units,omitzero"`
+}
+
+// ProcessSpec is one line of a runtime configuration.
+type ProcessSpec struct {
+	LaunchPath string `json:"launch_path"`
+	Parameters string `json:"parameters,omitzero"`
+	Concurrent int    `json:"concurrent"`
+}
+
+// ActivationTimeoutOrDefault is how long a game session may take from its
+// start to ActivateGameSession.
+func (r Runtime) ActivationTimeoutOrDefault() time.Duration {
+	if r.ActivationTimeout == 0 {
+		return DefaultActivationTimeout
+	}
+	return r.ActivationTimeout
+}
+
+// MaxActivationsOrDefault is how many game sessions one compute may be activating at a time.
+func (r Runtime) MaxActivationsOrDefault() int {
+	if r.MaxActivations == 0 {
+		return UnlimitedActivations
+	}
+	return r.MaxActivations
+}
+
+// Has tells whether the fleet has the location in a state that can host.
+func (f *Fleet) Has(location string) bool {
+	return slices.ContainsFunc(f.Locations, func(l LocationState) bool {
+		return l.Location == location && l.Status == Active
+	})
+}
+
+// leaving tells whether the fleet is being deleted, or a location of it.
+func (f *Fleet) leaving() bool {
+	return f.Status == Deleting || slices.ContainsFunc(f.Locations, func(l LocationState) bool { return l.Status == Deleting })
+}
+
+// clone copies the fleet so that it can be changed and put back.
+func (f *Fleet) clone() *Fleet {
+	c := *f
+	c.Locations = slices.Clone(f.Locations)
+	return &c
+}
+
+// limits of a runtime configuration that no member's own constraint states
+// (API reference, RuntimeConfiguration).
+const maxProcessesPerInstance = 50
+
+// Validate checks the rules that span members.
+func (r Runtime) Validate() error {
+	total := 0
+	for _, p := range r.Processes {
+		total += p.Concurrent
+	}
+	if total > maxProcessesPerInstance {
+		return fault.Invalid("RuntimeConfiguration.ServerProcesses: the ConcurrentExecutions sum up to %d; an instance runs at most %d processes", total, maxProcessesPerInstance)
+	}
+	return nil
+}

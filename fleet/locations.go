@@ -1,0 +1,138 @@
+package fleet
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+type locationArgs struct {
+	Name string
+	Tags map[string]string
+}
+
+// CreateLocation makes a custom location.
+// Errors: Conflict (name taken), LimitExceeded, TaggingFailed.
+func (s *Service) CreateLocation(ctx context.Context, name string, tags map[string]string) (*Location, error) {
+	return s.createLocation.Do(ctx, locationArgs{name, tags})
+}
+
+func (s *Service) runCreateLocation(tx *store.Tx, a locationArgs) (*Location, error) {
+	if s.t.locations.Get(tx, a.Name) != nil {
+		return nil, fault.New(fault.Conflict, "LocationName: location %s exists already", a.Name)
+	}
+	if q := s.opts.Quotas.Locations; q > 0 && s.t.locations.Len(tx) >= q {
+		return nil, fault.New(fault.LimitExceeded, "there are %d custom locations; the quota is %d", s.t.locations.Len(tx), q)
+	}
+	l := &Location{Name: a.Name, Created: tx.Now()}
+	resource := s.opts.Home.Of("location", a.Name)
+	if err := s.tags.Put(tx, resource, a.Tags); err != nil {
+		return nil, err
+	}
+	s.t.locations.Put(tx, l)
+	s.events.Append(tx, event.Event{Code: event.LocationCreated, Location: a.Name, Resource: resource})
+	return l, nil
+}
+
+// DeleteLocation removes a custom location, by name or ARN, that no fleet uses.
+// Errors: NotFound, InvalidRequest (in use).
+func (s *Service) DeleteLocation(ctx context.Context, nameOrARN string) error {
+	_, err := s.deleteLocation.Do(ctx, arn.ID("location", nameOrARN))
+	return err
+}
+
+func (s *Service) runDeleteLocation(tx *store.Tx, name string) (struct{}, error) {
+	if s.t.locations.Get(tx, name) == nil {
+		return struct{}{}, fault.Missing("LocationName: location %s does not exist", name)
+	}
+	if f := s.t.using.First(tx, name); f != nil {
+		return struct{}{}, fault.Invalid("LocationName: location %s is used by fleet %s; remove it there first", name, f.ID)
+	}
+	resource := s.opts.Home.Of("location", name)
+	s.t.locations.Delete(tx, name)
+	s.tags.Drop(tx, resource)
+	s.events.Append(tx, event.Event{Code: event.LocationDeleted, Location: name, Resource: resource})
+	return struct{}{}, nil
+}
+
+// Locations gives every custom location after a name, in order of names.
+func (s *Service) Locations(r store.Reader, after string) iter.Seq[*Location] {
+	return s.t.locations.After(r, after)
+}
+
+// Regions gives the region names that are locations: the home region first.
+func (s *Service) Regions() []string {
+	return append([]string{s.opts.Home.Region}, s.opts.Regions...)
+}
+
+type locationsArgs struct {
+	FleetID   string
+	Locations []string
+}
+
+// AddLocations adds custom locations to a fleet; they are ACTIVE at once.
+// Errors: NotFound, InvalidRequest, InvalidFleetStatus, LimitExceeded.
+func (s *Service) AddLocations(ctx context.Context, fleetID string, locations []string) (*Fleet, error) {
+	return s.addLocations.Do(ctx, locationsArgs{fleetID, locations})
+}
+
+func (s *Service) runAddLocations(tx *store.Tx, a locationsArgs) (*Fleet, error) {
+	f, err := s.changeable(tx, a.FleetID)
+	if err != nil {
+		return nil, err
+	}
+	all := a.Locations
+	for _, l := range f.Locations {
+		all = append(slices.Clip(all), l.Location)
+	}
+	if err := s.checkLocations(tx, all); err != nil {
+		return nil, err
+	}
+	for _, l := range a.Locations {
+		f.Locations = append(f.Locations, LocationState{l, Active})
+		s.record(tx, event.LocationStateActive, f, l, "Location "+l+" changed state to ACTIVE")
+	}
+	s.t.fleets.Put(tx, f)
+	return f, nil
+}
+
+// RemoveLocations starts the end of locations of a fleet: what runs there is
+// told to stop, and then they leave the fleet.
+// Errors: NotFound, InvalidRequest (home region, not in the fleet), InvalidFleetStatus.
+func (s *Service) RemoveLocations(ctx context.Context, fleetID string, locations []string) (*Fleet, error) {
+	return s.removeLocations.Do(ctx, locationsArgs{fleetID, locations})
+}
+
+func (s *Service) runRemoveLocations(tx *store.Tx, a locationsArgs) (*Fleet, error) {
+	f, err := s.changeable(tx, a.FleetID)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range a.Locations {
+		at := slices.IndexFunc(f.Locations, func(l LocationState) bool { return l.Location == name })
+		if name == f.Home {
+			return nil, fault.Invalid("Locations.%d: %s is the home region of the fleet and cannot be removed", i+1, name)
+		}
+		if at < 0 {
+			return nil, fault.Invalid("Locations.%d: %s is not a location of fleet %s", i+1, name, f.ID)
+		}
+		f.Locations[at].Status = Deleting
+		s.record(tx, event.LocationStateDeleting, f, name, "Location "+name+" changed state to DELETING")
+	}
+	s.t.fleets.Put(tx, f)
+	tx.OnCommit(s.onDeleting)
+	return f, nil
+}
+
+// FinishLocation lets a DELETING location of a fleet go.
+func (s *Service) FinishLocation(tx *store.Tx, fleetID, location string) {
+	f := s.t.fleets.Get(tx, fleetID).clone()
+	f.Locations = slices.DeleteFunc(f.Locations, func(l LocationState) bool { return l.Location == location })
+	s.t.fleets.Put(tx, f)
+	s.record(tx, event.LocationStateDeleted, f, location, "Location "+location+" was removed")
+}

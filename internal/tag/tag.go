@@ -1,0 +1,145 @@
+// Package tag keeps the tags of resources by their ARN.
+//
+// The packages that own resources say how to find them (Kind), so that tagging
+// an unknown resource is refused in the same transaction that would tag it.
+package tag
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Limit is how many tags a resource may carry (API reference, TagResource).
+const Limit = 50
+
+// Set is all tags of one resource.
+type Set struct {
+	ARN  string            `json:"arn"`
+	Tags map[string]string `json:"tags"`
+}
+
+// Service tags and untags.
+type Service struct {
+	st    *store.Store
+	sets  *store.Table[Set]
+	kinds map[string]func(store.Reader, string) bool
+	add   *store.Command[addArgs, struct{}]
+	cut   *store.Command[cutArgs, struct{}]
+}
+
+type addArgs struct {
+	ARN  string            `json:"arn"`
+	Tags map[string]string `json:"tags"`
+}
+
+type cutArgs struct {
+	ARN  string   `json:"arn"`
+	Keys []string `json:"keys"`
+}
+
+// New registers the tag table and commands on the store.
+func New(st *store.Store) *Service {
+	s := &Service{st: st, kinds: map[string]func(store.Reader, string) bool{}}
+	s.sets = store.NewTable(st, store.TableSpec[Set]{Name: "tag", Key: func(v *Set) string { return v.ARN }})
+	s.add = store.NewCommand(st, "tag.add", func(tx *store.Tx, a addArgs) (struct{}, error) {
+		if err := s.check(tx, a.ARN); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, s.Put(tx, a.ARN, a.Tags)
+	})
+	s.cut = store.NewCommand(st, "tag.remove", s.remove)
+	return s
+}
+
+// Kind makes resources of an ARN kind taggable: exists tells whether the ARN
+// names one that is there.
+func (s *Service) Kind(kind string, exists func(r store.Reader, resourceARN string) bool) {
+	s.kinds[kind] = exists
+}
+
+// Add sets tags of a resource, replacing values of keys it has.
+// Errors: NotFound, InvalidRequest (kind cannot be tagged), TaggingFailed (limit, reserved key).
+func (s *Service) Add(ctx context.Context, resourceARN string, tags map[string]string) error {
+	_, err := s.add.Do(ctx, addArgs{resourceARN, tags})
+	return err
+}
+
+// Remove takes tags off a resource; keys it does not have are no error.
+func (s *Service) Remove(ctx context.Context, resourceARN string, keys []string) error {
+	_, err := s.cut.Do(ctx, cutArgs{resourceARN, keys})
+	return err
+}
+
+// List gives a resource's tags. Errors: NotFound, InvalidRequest.
+func (s *Service) List(resourceARN string) (map[string]string, error) {
+	view := s.st.View()
+	if err := s.check(view, resourceARN); err != nil {
+		return nil, err
+	}
+	if set := s.sets.Get(view, resourceARN); set != nil {
+		return set.Tags, nil
+	}
+	return nil, nil
+}
+
+// Put merges tags into a resource's set inside a transaction of its owner.
+// The resource is not checked. Errors: TaggingFailed.
+func (s *Service) Put(tx *store.Tx, resourceARN string, tags map[string]string) error {
+	if len(tags) == 0 {
+		return nil
+	}
+	merged := map[string]string{}
+	if old := s.sets.Get(tx, resourceARN); old != nil {
+		maps.Copy(merged, old.Tags)
+	}
+	for k, v := range tags {
+		if strings.HasPrefix(strings.ToLower(k), "aws:") {
+			return fault.New(fault.TaggingFailed, "Tags: key %q starts with aws:, which is reserved", k)
+		}
+		merged[k] = v
+	}
+	if len(merged) > Limit {
+		return fault.New(fault.TaggingFailed, "Tags: %s would have %d tags; at most %d are allowed", resourceARN, len(merged), Limit)
+	}
+	s.sets.Put(tx, &Set{ARN: resourceARN, Tags: merged})
+	return nil
+}
+
+// Drop forgets all tags of a resource that is being deleted.
+func (s *Service) Drop(tx *store.Tx, resourceARN string) { s.sets.Delete(tx, resourceARN) }
+
+func (s *Service) remove(tx *store.Tx, a cutArgs) (struct{}, error) {
+	if err := s.check(tx, a.ARN); err != nil {
+		return struct{}{}, err
+	}
+	old := s.sets.Get(tx, a.ARN)
+	if old == nil {
+		return struct{}{}, nil
+	}
+	left := maps.Clone(old.Tags)
+	for _, k := range a.Keys {
+		delete(left, k)
+	}
+	if len(left) == 0 {
+		s.sets.Delete(tx, a.ARN)
+	} else if len(left) != len(old.Tags) {
+		s.sets.Put(tx, &Set{ARN: a.ARN, Tags: left})
+	}
+	return struct{}{}, nil
+}
+
+func (s *Service) check(r store.Reader, resourceARN string) error {
+	exists, ok := s.kinds[arn.Kind(resourceARN)]
+	if !ok {
+		return fault.Invalid("ResourceARN: %s does not name a resource that can be tagged", resourceARN)
+	}
+	if !exists(r, resourceARN) {
+		return fault.Missing("ResourceARN: %s does not exist", resourceARN)
+	}
+	return nil
+}

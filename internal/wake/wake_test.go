@@ -1,0 +1,86 @@
+package wake_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/internal/wake"
+)
+
+// bench is a loop over a list of deadlines that notes when each was served.
+type bench struct {
+	due    []time.Time
+	served []time.Duration
+	fail   int
+	start  time.Time
+}
+
+func (b *bench) next() time.Time {
+	if len(b.due) == 0 {
+		return time.Time{}
+	}
+	return b.due[0]
+}
+
+func (b *bench) work(context.Context) error {
+	if b.fail > 0 {
+		b.fail--
+		return errors.New("store is away")
+	}
+	b.served = append(b.served, time.Since(b.start))
+	b.due = b.due[1:]
+	return nil
+}
+
+func run(t *testing.T, b *bench, whileRunning func(*wake.Loop)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	loop := wake.NewLoop(b.next, b.work)
+	done := make(chan struct{})
+	go func() { loop.Run(ctx); close(done) }()
+	whileRunning(loop)
+	cancel()
+	<-done
+}
+
+func TestLoop_ServesDeadlinesInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		b := &bench{start: now, due: []time.Time{now, now.Add(time.Minute), now.Add(time.Hour)}}
+		run(t, b, func(*wake.Loop) { time.Sleep(2 * time.Hour) })
+		want := []time.Duration{0, time.Minute, time.Hour}
+		for i := range want {
+			if i >= len(b.served) || b.served[i] != want[i] {
+				t.Fatalf("served at %v, want %v", b.served, want)
+			}
+		}
+	})
+}
+
+func TestLoop_NudgeFindsAnEarlierDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &bench{start: time.Now()}
+		run(t, b, func(l *wake.Loop) {
+			synctest.Wait() // idle: nothing is due
+			b.due = append(b.due, b.start.Add(time.Minute))
+			l.Nudge()
+			time.Sleep(2 * time.Minute)
+		})
+		if len(b.served) != 1 || b.served[0] != time.Minute {
+			t.Fatalf("served at %v, want [1m0s]", b.served)
+		}
+	})
+}
+
+func TestLoop_TriesAgainAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &bench{start: time.Now(), due: []time.Time{time.Now()}, fail: 3}
+		run(t, b, func(*wake.Loop) { time.Sleep(time.Minute) })
+		if len(b.served) != 1 || b.served[0] != 3*time.Second {
+			t.Fatalf("served at %v, want [3s]", b.served)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package session
+
+import (
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// processStopping moves the game session of a process that was told to end.
+func (s *Service) processStopping(tx *store.Tx, p *compute.Process) {
+	old := s.t.games.Get(tx, p.GameSessionID)
+	if old == nil || (old.Status != Active && old.Status != Activating) {
+		return
+	}
+	g := *old
+	g.move(Terminating)
+	s.put(tx, &g)
+	s.record(tx, event.GameSessionTerminating, &g, "")
+}
+
+// processEnded ends the game session of a process that is gone.
+func (s *Service) processEnded(tx *store.Tx, p *compute.Process) {
+	if g := s.t.games.Get(tx, p.GameSessionID); g != nil && !g.Status.Ended() {
+		s.end(tx, g, "")
+	}
+}
+
+// end closes a game session and every slot of it.
+func (s *Service) end(tx *store.Tx, old *GameSession, text string) {
+	g := *old
+	g.move(Terminated)
+	g.Ended = tx.Now()
+	g.ArchiveAt = s.archiveAt(tx, &g, tx.Now())
+	s.put(tx, &g)
+	s.record(tx, event.GameSessionTerminated, &g, text)
+	for p := range s.t.slots.Equal(tx, g.ID) {
+		to := Completed
+		if p.Status == Reserved {
+			to = TimedOut
+		}
+		s.closeSlot(tx, p, to)
+	}
+}
+
+// closeSlot ends a player session.
+func (s *Service) closeSlot(tx *store.Tx, old *PlayerSession, to PlayerStatus) {
+	p := *old
+	p.move(to)
+	p.Ended = tx.Now()
+	p.ArchiveAt = tx.Now().Add(s.opts.Linger)
+	s.putPlayer(tx, &p)
+}

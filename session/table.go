@@ -1,0 +1,83 @@
+package session
+
+import (
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Retention is how long ended sessions can be read (API reference, DescribeGameSessions).
+const Retention = 30 * 24 * time.Hour
+
+// tables are the package's rows and the ways to find them.
+type tables struct {
+	games     *store.Table[GameSession]
+	byFleet   *store.Index[GameSession] // by fleet, then creation
+	active    *store.Index[GameSession] // ACTIVE ones by fleet, then creation
+	byCreator *store.Index[GameSession] // by fleet and creator, then creation
+	gameDue   *store.Index[GameSession]
+
+	players   *store.Table[PlayerSession]
+	ofGame    *store.Index[PlayerSession] // by game session
+	slots     *store.Index[PlayerSession] // that hold a slot, by game session
+	ofPlayer  *store.Index[PlayerSession] // by player id
+	playerDue *store.Index[PlayerSession]
+}
+
+func newTables(st *store.Store) tables {
+	var t tables
+	newGameTables(st, &t)
+	newPlayerTables(st, &t)
+	return t
+}
+
+func newGameTables(st *store.Store, t *tables) {
+	t.games = store.NewTable(st, store.TableSpec[GameSession]{
+		Name: "game_session", Key: func(g *GameSession) string { return g.ID }, Retention: Retention,
+		Columns: []store.Column[GameSession]{
+			// The database itself refuses two game sessions on one process.
+			{Name: "process", Unique: true, Value: func(g *GameSession) string { return g.ProcessKey }},
+			{Name: "fleet_created", Value: fleetCreated},
+		},
+	})
+	t.byFleet = store.NewIndex(t.games, "fleet", func(g *GameSession, emit func(string)) { emit(fleetCreated(g)) })
+	t.active = store.NewIndex(t.games, "active", func(g *GameSession, emit func(string)) {
+		if g.Status == Active {
+			emit(fleetCreated(g))
+		}
+	})
+	t.byCreator = store.NewIndex(t.games, "creator", func(g *GameSession, emit func(string)) {
+		if g.CreatorID != "" {
+			emit(store.Key(g.FleetID, g.CreatorID) + store.TimeKey(g.Created))
+		}
+	})
+	t.gameDue = store.NewIndex(t.games, "due", func(g *GameSession, emit func(string)) { emitDue(g.due(), emit) })
+}
+
+func newPlayerTables(st *store.Store, t *tables) {
+	gameOf := func(p *PlayerSession) string { return p.GameSessionID }
+	playerOf := func(p *PlayerSession) string { return p.PlayerID }
+	t.players = store.NewTable(st, store.TableSpec[PlayerSession]{
+		Name: "player_session", Key: func(p *PlayerSession) string { return p.ID }, Retention: Retention,
+		Columns: []store.Column[PlayerSession]{{Name: "game_session", Value: gameOf}, {Name: "player", Value: playerOf}},
+	})
+	t.ofGame = store.NewIndex(t.players, "game", func(p *PlayerSession, emit func(string)) { emit(p.GameSessionID) })
+	t.slots = store.NewIndex(t.players, "slots", func(p *PlayerSession, emit func(string)) {
+		if p.Status.HoldsSlot() {
+			emit(p.GameSessionID)
+		}
+	})
+	t.ofPlayer = store.NewIndex(t.players, "player", func(p *PlayerSession, emit func(string)) { emit(p.PlayerID) })
+	t.playerDue = store.NewIndex(t.players, "due", func(p *PlayerSession, emit func(string)) { emitDue(p.due(), emit) })
+}
+
+// fleetCreated orders a fleet's sessions by creation, in memory and in the archive.
+func fleetCreated(g *GameSession) string { return fleetPrefix(g.FleetID) + store.TimeKey(g.Created) }
+
+func fleetPrefix(fleetID string) string { return fleetID + "|" }
+
+func emitDue(at time.Time, emit func(string)) {
+	if !at.IsZero() {
+		emit(store.TimeKey(at))
+	}
+}
