@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+//go:embed gamelift-2015-10-01.json
+var apiFacts []byte
+
+//go:embed families.json
+var familyFacts []byte
+
+// model is the API's description as published: names, types, constraints and
+// errors, without a word of its documentation.
+type model struct {
+	Meta struct {
+		ServiceID    string `json:"serviceId"`
+		TargetPrefix string `json:"targetPrefix"`
+	} `json:"meta"`
+	Operations map[string]operation `json:"operations"`
+	Enums      map[string][]string  `json:"enums"`
+	Structures map[string]structure `json:"structures"`
+	Errors     map[string]struct{}  `json:"errors"`
+	families   []family             // in the order of the documents
+}
+
+// operation is one call; a null output says that the API models none.
+type operation struct {
+	Input     members         `json:"input"`
+	Output    *members        `json:"output"`
+	Errors    []string        `json:"errors"`
+	Paginator json.RawMessage `json:"paginator"`
+}
+
+type structure struct {
+	Members members `json:"members"`
+}
+
+// family is a group of operations that people look for together.
+type family struct {
+	Name       string   `json:"name"`
+	File       string   `json:"file"`
+	Operations []string `json:"operations"`
+}
+
+// typ is a member's type and constraints.
+type typ struct {
+	Shape    string   `json:"s"`
+	Kind     string   `json:"t"`
+	Min      *float64 `json:"min"`
+	Max      *float64 `json:"max"`
+	Pattern  string   `json:"pattern"`
+	Enum     []string `json:"enum"`
+	EnumRef  string   `json:"enumRef"`
+	Elem     *typ     `json:"of"`
+	Key      *typ     `json:"key"`
+	Value    *typ     `json:"value"`
+	Ref      string   `json:"ref"`
+	Required bool     `json:"req"`
+}
+
+// member is one named member; members keep the description's order.
+type member struct {
+	Name string
+	typ
+}
+
+type members []member
+
+// UnmarshalJSON reads an object whose order matters.
+func (ms *members) UnmarshalJSON(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		m := member{Name: name.(string)}
+		if err := dec.Decode(&m.typ); err != nil {
+			return fmt.Errorf("member %s: %w", m.Name, err)
+		}
+		*ms = append(*ms, m)
+	}
+	return nil
+}
+
+// load reads the committed facts and checks that every operation has a family.
+func load() (*model, error) {
+	m := new(model)
+	if err := json.Unmarshal(apiFacts, m); err != nil {
+		return nil, fmt.Errorf("read API facts: %w", err)
+	}
+	if err := json.Unmarshal(familyFacts, &m.families); err != nil {
+		return nil, fmt.Errorf("read families: %w", err)
+	}
+	var placed []string
+	for _, f := range m.families {
+		placed = append(placed, f.Operations...)
+	}
+	slices.Sort(placed)
+	if want := sortedKeys(m.Operations); !slices.Equal(placed, want) {
+		return nil, fmt.Errorf("families name %d operations, the API has %d: they must be the same", len(placed), len(want))
+	}
+	return m, nil
+}
+
+// reachable gives the names of the structures that inputs refer to, directly or
+// through others: only these are ever checked.
+func (m *model) reachable() map[string]bool {
+	seen := map[string]bool{}
+	var visit func(t *typ)
+	visit = func(t *typ) {
+		if t == nil {
+			return
+		}
+		visit(t.Elem)
+		visit(t.Value)
+		if t.Ref == "" || seen[t.Ref] {
+			return
+		}
+		seen[t.Ref] = true
+		for _, sub := range m.Structures[t.Ref].Members {
+			visit(&sub.typ)
+		}
+	}
+	for _, op := range m.Operations {
+		for _, in := range op.Input {
+			visit(&in.typ)
+		}
+	}
+	return seen
+}

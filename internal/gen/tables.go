@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// apiTable writes the function that gives the whole description.
+func (m *model) apiTable() []byte {
+	s := newSource("slices", "", "github.com/musterhq/muster/internal/shape")
+	s.linef("// API describes version 2015-10-01: each call makes a new description.")
+	s.linef("func API() shape.API {")
+	s.linef("return shape.API{")
+	s.linef("Service: %q,", m.Meta.ServiceID)
+	s.linef("Target: %q,", m.Meta.TargetPrefix)
+	s.linef("Namespace: %q,", "com.amazonaws."+strings.ToLower(m.Meta.ServiceID))
+	s.linef("Structures: structures(),")
+	s.linef("Operations: slices.Concat(")
+	for _, f := range m.families {
+		s.linef("%sOperations(),", f.File)
+	}
+	s.linef("),")
+	s.linef("}")
+	s.linef("}")
+	return s.Bytes()
+}
+
+// familyTable writes the operations of a family with their input's constraints.
+func (m *model) familyTable(f family) []byte {
+	s := newSource("github.com/musterhq/muster/internal/fault", "github.com/musterhq/muster/internal/shape")
+	s.linef("func %sOperations() []shape.Operation {", f.File)
+	s.linef("return []shape.Operation{")
+	for _, name := range f.Operations {
+		s.operation(name, f.Name, m.Operations[name])
+	}
+	s.linef("}")
+	s.linef("}")
+	return s.Bytes()
+}
+
+func (s *source) operation(name, family string, op operation) {
+	s.linef("{")
+	s.linef("Name: %q,", name)
+	s.linef("Family: %q,", family)
+	s.linef("NewInput: func() any { return new(%sInput) },", name)
+	s.linef("NewOutput: func() any { return new(%sOutput) },", name)
+	if op.Output == nil {
+		s.linef("NoOutput: true,")
+	}
+	if op.paginated() {
+		s.linef("Paginated: true,")
+	}
+	s.linef("Errors: []fault.Kind{%s},", faultKinds(op.Errors))
+	s.linef("Input: []shape.Member{")
+	s.memberTable(op.Input)
+	s.linef("},")
+	s.linef("},")
+}
+
+// paginated tells whether the operation takes Limit and NextToken.
+func (op operation) paginated() bool {
+	found := 0
+	for _, m := range op.Input {
+		if m.Name == "Limit" || m.Name == "NextToken" {
+			found++
+		}
+	}
+	return found == 2
+}
+
+// faultKinds turns NotFoundException, … into fault.NotFound, …
+func faultKinds(names []string) string {
+	var kinds []string
+	for _, n := range names {
+		kinds = append(kinds, "fault."+strings.TrimSuffix(n, "Exception"))
+	}
+	return strings.Join(kinds, ", ")
+}
+
+func (s *source) memberTable(ms members) {
+	for _, m := range ms {
+		required := ""
+		if m.Required {
+			required = "Required: true, "
+		}
+		s.linef("{Name: %q, %sType: shape.Type{%s}},", m.Name, required, typeFields(&m.typ))
+	}
+}
+
+// typeFields gives the fields of a shape.Type literal.
+func typeFields(t *typ) string {
+	fields := []string{"Kind: shape." + strings.ToUpper(t.Kind[:1]) + t.Kind[1:]}
+	add := func(format string, args ...any) { fields = append(fields, fmt.Sprintf(format, args...)) }
+	if t.Min != nil {
+		add("Min: new(%s)", floatLiteral(*t.Min))
+	}
+	if t.Max != nil {
+		add("Max: new(%s)", floatLiteral(*t.Max))
+	}
+	if t.Pattern != "" {
+		add("Pattern: %s", stringLiteral(t.Pattern))
+	}
+	switch {
+	case t.EnumRef != "":
+		add("Enum: %sValues()", t.EnumRef)
+	case t.Enum != nil && t.Shape != "":
+		add("Enum: %sValues()", t.Shape)
+	case t.Enum != nil:
+		add("Enum: %#v", t.Enum)
+	}
+	if t.Key != nil {
+		add("Key: &shape.Type{%s}", typeFields(t.Key))
+	}
+	for _, elem := range []*typ{t.Elem, t.Value} {
+		if elem != nil {
+			add("Elem: &shape.Type{%s}", typeFields(elem))
+		}
+	}
+	if t.Ref != "" {
+		add("Ref: %q", t.Ref)
+	}
+	return strings.Join(fields, ", ")
+}
+
+// floatLiteral writes a number so that Go reads it as a float64.
+func floatLiteral(f float64) string {
+	return "float64(" + strconv.FormatFloat(f, 'f', -1, 64) + ")"
+}
+
+func stringLiteral(s string) string {
+	if strings.Contains(s, "`") {
+		return strconv.Quote(s)
+	}
+	return "`" + s + "`"
+}

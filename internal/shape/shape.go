@@ -1,0 +1,77 @@
+// Package shape describes an API of operations and structures: what the wire
+// layer needs to route, decode, check and answer a call without knowing what
+// the API is about.
+//
+// A description is data. It is generated (gamelift) and compiled once by the
+// server that serves it (internal/awsrpc).
+package shape
+
+import "github.com/musterhq/muster/internal/fault"
+
+// API is a whole service.
+type API struct {
+	Service    string // as in the CBOR path, like GameLift
+	Target     string // what stands before the dot in X-Amz-Target
+	Namespace  string // what stands before the # in a modelled error's CBOR type
+	Operations []Operation
+	Structures map[string][]Member // structures that inputs refer to, by name
+}
+
+// Operation is one call of the API.
+type Operation struct {
+	Name      string
+	NewInput  func() any // a pointer to a new, empty input
+	NewOutput func() any // a pointer to a new, empty output
+	Input     []Member
+	Errors    []fault.Kind // the exceptions it models
+	NoOutput  bool         // the API models no output; we answer an empty object
+	Paginated bool         // takes Limit and NextToken
+	Family    string       // the group of operations it belongs to, for documents
+}
+
+// Models tells whether the operation declares the exception.
+func (o *Operation) Models(kind fault.Kind) bool {
+	for _, k := range o.Errors {
+		if k == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// Member is one named value of a structure.
+type Member struct {
+	Name     string
+	Required bool
+	Type     Type
+}
+
+// Kind is what sort of value a Type is.
+type Kind uint8
+
+// The kinds of values the API knows.
+const (
+	Boolean   Kind = iota + 1
+	String         // Go string; lengths count code points
+	Integer        // Go int32
+	Long           // Go int64
+	Float          // Go float32
+	Double         // Go float64
+	Timestamp      // a moment, exact to the millisecond
+	Blob           // Go []byte; lengths count bytes
+	List
+	Map
+	Struct
+)
+
+// Type is a value's kind and the rules it must keep.
+type Type struct {
+	Kind    Kind
+	Min     *float64 // least length (String, Blob, List, Map) or value (numbers); nil is none
+	Max     *float64 // greatest length or value; nil is none
+	Pattern string   // what the whole string must match; "" is anything
+	Enum    []string // the values a String may have; nil is any
+	Key     *Type    // of a Map
+	Elem    *Type    // of a List or a Map's values
+	Ref     string   // name of a Struct in API.Structures
+}
