@@ -12,6 +12,11 @@ type Driver interface {
 	// Open connects, checks integrity where the engine can, and brings the
 	// tables, columns and indexes of the schema into being.
 	Open(ctx context.Context, cell string, schema Schema) (DB, error)
+
+	// Inspect opens what is there for reading alone: nothing is migrated or
+	// locked, so it works beside a running owner. The tables of the schema must
+	// exist.
+	Inspect(ctx context.Context, cell string, schema Schema) (DB, error)
 }
 
 // DB holds one cell's state durably. Commit and Take are called by one goroutine
@@ -38,12 +43,20 @@ type DB interface {
 	// Prune removes at most limit rows that expired before now and tells how many.
 	Prune(ctx context.Context, now time.Time, limit int) (int, error)
 
+	// Dump reads everything that is kept, in one consistent view; Fill stores it
+	// in an empty cell, whole or not at all.
+	Dump(ctx context.Context, item func(Item) error) (State, error)
+	Fill(ctx context.Context, items func(add func(Item) error) (State, error)) error
+
 	Close() error
 }
 
 // ErrFenced says that another owner took the cell, or that the sequence in SQL is
 // not the one this owner left there.
 var ErrFenced = errors.New("the cell's fence is held by another owner")
+
+// ErrNotEmpty says that a restore would have mixed with what is kept already.
+var ErrNotEmpty = errors.New("the target is not empty")
 
 // ErrTransient marks commits of which nothing happened and which may be tried again.
 var ErrTransient = errors.New("nothing was committed, trying again may help")
@@ -126,4 +139,26 @@ type StoredEntry struct {
 	Time    time.Time
 	Doc     []byte
 	Columns []string
+}
+
+// Place says which part of a schema's storage an item belongs to.
+type Place string
+
+// The places of items.
+const (
+	Live    Place = "live"
+	Archive Place = "archive"
+	LogPart Place = "log"
+)
+
+// Item is one stored thing in a dump: a live or archived row or a log entry.
+type Item struct {
+	Place   Place
+	Number  int    // of the table or log
+	Key     string // of a row
+	Seq     uint64 // of a log entry; of a live row the commit that wrote it last
+	Doc     []byte
+	Columns []string
+	Time    time.Time // archived or appended
+	Expires time.Time // of archived rows
 }

@@ -31,6 +31,17 @@ type memoryCell struct {
 type memoryTable struct {
 	live    map[string]StoredRow
 	archive map[string]StoredRow // Time is when it was archived
+	holder  map[held]string      // the row that has a unique value
+}
+
+// held is a value of a unique column.
+type held struct {
+	column int
+	value  string
+}
+
+func newMemoryTable() *memoryTable {
+	return &memoryTable{live: map[string]StoredRow{}, archive: map[string]StoredRow{}, holder: map[held]string{}}
 }
 
 type memoryLog struct {
@@ -45,7 +56,8 @@ type memoryDB struct {
 	schema Schema
 }
 
-// Open gives the cell's state, empty at first.
+// Open gives the cell's state, empty at first. All who open a cell must use the
+// same schema.
 func (m *Memory) Open(_ context.Context, cell string, schema Schema) (DB, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +68,7 @@ func (m *Memory) Open(_ context.Context, cell string, schema Schema) (DB, error)
 	}
 	for _, t := range schema.Tables {
 		if c.tables[t.Name] == nil {
-			c.tables[t.Name] = &memoryTable{live: map[string]StoredRow{}, archive: map[string]StoredRow{}}
+			c.tables[t.Name] = newMemoryTable()
 		}
 	}
 	for _, l := range schema.Logs {
@@ -65,6 +77,11 @@ func (m *Memory) Open(_ context.Context, cell string, schema Schema) (DB, error)
 		}
 	}
 	return &memoryDB{Memory: m, cell: c, schema: schema}, nil
+}
+
+// Inspect is Open: nothing of it is locked.
+func (m *Memory) Inspect(ctx context.Context, cell string, schema Schema) (DB, error) {
+	return m.Open(ctx, cell, schema)
 }
 
 func (db *memoryDB) table(i int) *memoryTable { return db.cell.tables[db.schema.Tables[i].Name] }
@@ -89,11 +106,15 @@ func (db *memoryDB) Load(_ context.Context, row func(table int, key string, doc 
 			}
 		}
 	}
+	return db.state(), nil
+}
+
+func (db *memoryDB) state() State {
 	state := State{Fence: db.cell.fence, Now: db.cell.now}
 	for i := range db.schema.Logs {
 		state.Last = append(state.Last, db.log(i).last)
 	}
-	return state, nil
+	return state
 }
 
 func (db *memoryDB) Commit(_ context.Context, b *Batch) error {
@@ -102,21 +123,18 @@ func (db *memoryDB) Commit(_ context.Context, b *Batch) error {
 	if db.cell.fence != b.Fence {
 		return ErrFenced
 	}
-	live := make([]map[string]StoredRow, len(b.Tables))
-	for i, tb := range b.Tables {
-		live[i] = db.table(tb.Table).live
-		if hasUnique(db.schema.Tables[tb.Table]) {
-			live[i] = maps.Clone(live[i]) // a refused batch must change nothing
-		}
-		if err := db.apply(tb, live[i]); err != nil {
+	var undo []func()
+	for _, tb := range b.Tables {
+		if err := db.apply(tb, &undo); err != nil {
+			for _, f := range slices.Backward(undo) {
+				f()
+			}
 			return err
 		}
 	}
-	for i, tb := range b.Tables {
-		t := db.table(tb.Table)
-		t.live = live[i]
+	for _, tb := range b.Tables {
 		for _, row := range tb.Archives {
-			t.archive[row.Key] = row
+			db.table(tb.Table).archive[row.Key] = row
 		}
 	}
 	for _, lb := range b.Logs {
@@ -128,37 +146,52 @@ func (db *memoryDB) Commit(_ context.Context, b *Batch) error {
 	return nil
 }
 
-func hasUnique(t TableSchema) bool {
-	return slices.ContainsFunc(t.Columns, func(c ColumnSchema) bool { return c.Unique })
-}
-
-func (db *memoryDB) apply(tb TableBatch, live map[string]StoredRow) error {
+// apply changes one table and notes how to take that back.
+func (db *memoryDB) apply(tb TableBatch, undo *[]func()) error {
+	t, schema := db.table(tb.Table), db.schema.Tables[tb.Table]
 	for _, key := range tb.Deletes {
-		delete(live, key)
+		if old, ok := t.live[key]; ok {
+			t.drop(schema, old)
+			*undo = append(*undo, func() { t.put(schema, old) })
+		}
 	}
 	for _, row := range tb.Puts {
-		live[row.Key] = row
-	}
-	for i, c := range db.schema.Tables[tb.Table].Columns {
-		if c.Unique {
-			if err := checkUnique(db.schema.Tables[tb.Table].Name, c.Name, i, live); err != nil {
-				return err
-			}
+		old, replaced := t.live[row.Key]
+		if replaced {
+			t.drop(schema, old)
+			*undo = append(*undo, func() { t.put(schema, old) })
 		}
+		if err := t.put(schema, row); err != nil {
+			return err
+		}
+		*undo = append(*undo, func() { t.drop(schema, row) })
 	}
 	return nil
 }
 
-func checkUnique(table, column string, i int, live map[string]StoredRow) error {
-	holder := make(map[string]string, len(live))
-	for key, row := range live {
-		value := row.Columns[i]
-		if other, taken := holder[value]; taken && value != "" {
-			return fmt.Errorf("table %s: rows %q and %q share %s %q", table, key, other, column, value)
+// put adds a row whose key is free, unless a unique value is taken.
+func (t *memoryTable) put(schema TableSchema, row StoredRow) error {
+	for i, c := range schema.Columns {
+		if other, taken := t.holder[held{i, row.Columns[i]}]; taken {
+			return fmt.Errorf("table %s: rows %q and %q share %s %q", schema.Name, row.Key, other, c.Name, row.Columns[i])
 		}
-		holder[value] = key
 	}
+	for i, c := range schema.Columns {
+		if c.Unique && row.Columns[i] != "" {
+			t.holder[held{i, row.Columns[i]}] = row.Key
+		}
+	}
+	t.live[row.Key] = row
 	return nil
+}
+
+func (t *memoryTable) drop(schema TableSchema, row StoredRow) {
+	for i := range schema.Columns {
+		if value := (held{i, row.Columns[i]}); t.holder[value] == row.Key {
+			delete(t.holder, value)
+		}
+	}
+	delete(t.live, row.Key)
 }
 
 func (db *memoryDB) Archived(_ context.Context, table int, q Query) ([][]byte, error) {
@@ -274,6 +307,90 @@ func (db *memoryDB) Prune(_ context.Context, now time.Time, limit int) (int, err
 		db.log(i).entries = entries
 	}
 	return n, nil
+}
+
+// Dump reads everything that is kept, each part by ascending key.
+func (db *memoryDB) Dump(_ context.Context, item func(Item) error) (State, error) {
+	db.mu.Lock()
+	items := db.items()
+	state := db.state()
+	db.mu.Unlock()
+	for _, it := range items {
+		if err := item(it); err != nil {
+			return State{}, err
+		}
+	}
+	return state, nil
+}
+
+func (db *memoryDB) items() []Item {
+	var items []Item
+	for i, t := range db.schema.Tables {
+		for _, key := range slices.Sorted(maps.Keys(db.table(i).live)) {
+			r := db.table(i).live[key]
+			items = append(items, Item{Place: Live, Number: i, Key: key, Doc: r.Doc, Columns: r.Columns})
+		}
+		for _, key := range slices.Sorted(maps.Keys(db.table(i).archive)) {
+			r := db.table(i).archive[key]
+			items = append(items, Item{Place: Archive, Number: i, Key: key, Doc: r.Doc, Columns: r.Columns,
+				Time: r.Time, Expires: r.Time.Add(t.Retention)})
+		}
+	}
+	for i := range db.schema.Logs {
+		for _, e := range db.log(i).entries {
+			items = append(items, Item{Place: LogPart, Number: i, Seq: e.Seq, Doc: e.Doc, Columns: e.Columns, Time: e.Time})
+		}
+	}
+	return items
+}
+
+// Fill stores a dump. A dump that breaks off, or breaks a unique rule, leaves
+// the cell empty.
+func (db *memoryDB) Fill(_ context.Context, items func(add func(Item) error) (State, error)) error {
+	var all []Item
+	state, err := items(func(it Item) error { all = append(all, it); return nil })
+	if err != nil {
+		return err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if len(db.items()) > 0 {
+		return ErrNotEmpty
+	}
+	for _, it := range all {
+		if err := db.fillOne(it); err != nil {
+			db.clear()
+			return err
+		}
+	}
+	db.cell.fence, db.cell.now = state.Fence, state.Now
+	for i := range db.schema.Logs {
+		db.log(i).last = state.Last[i]
+	}
+	return nil
+}
+
+func (db *memoryDB) fillOne(it Item) error {
+	row := StoredRow{Key: it.Key, Doc: it.Doc, Columns: it.Columns, Time: it.Time}
+	switch it.Place {
+	case Live:
+		return db.table(it.Number).put(db.schema.Tables[it.Number], row)
+	case Archive:
+		db.table(it.Number).archive[it.Key] = row
+	case LogPart:
+		l := db.log(it.Number)
+		l.entries = append(l.entries, StoredEntry{Seq: it.Seq, Time: it.Time, Doc: it.Doc, Columns: it.Columns})
+	}
+	return nil
+}
+
+func (db *memoryDB) clear() {
+	for _, t := range db.schema.Tables {
+		db.cell.tables[t.Name] = newMemoryTable()
+	}
+	for _, l := range db.schema.Logs {
+		db.cell.logs[l.Name] = &memoryLog{}
+	}
 }
 
 // Close keeps the state for the next one who opens it.

@@ -1,0 +1,221 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/sqltext"
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// write runs f in one immediate transaction on the writer's connection. An error
+// before COMMIT leaves nothing behind.
+func (db *db) write(ctx context.Context, f func() error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", store.ErrTransient, err)
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if err := db.exec("BEGIN IMMEDIATE"); err != nil {
+		return transient(err)
+	}
+	if err := f(); err != nil {
+		if undo := db.exec("ROLLBACK"); undo != nil {
+			return errors.Join(err, undo)
+		}
+		return transient(err)
+	}
+	if err := db.exec("COMMIT"); err != nil {
+		return errors.Join(err, db.exec("ROLLBACK"))
+	}
+	return nil
+}
+
+// transient marks the errors that say another connection was busy writing.
+func transient(err error) error {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if ok && (e.Code()&0xff == lib.SQLITE_BUSY || e.Code()&0xff == lib.SQLITE_LOCKED) {
+		return fmt.Errorf("%w: %w", store.ErrTransient, err)
+	}
+	return err
+}
+
+// exec runs a statement prepared once. It takes no context: within a transaction
+// SQLite waits for nothing but the disk.
+func (db *db) exec(text string, args ...any) error {
+	_, err := db.run(text, args...)
+	return err
+}
+
+func (db *db) run(text string, args ...any) (sql.Result, error) {
+	ctx := context.Background()
+	stmt := db.stmt[text]
+	if stmt == nil {
+		var err error
+		if stmt, err = db.conn.PrepareContext(ctx, text); err != nil {
+			return nil, err
+		}
+		db.stmt[text] = stmt
+	}
+	return stmt.ExecContext(ctx, args...)
+}
+
+// Take writes owner into the fence.
+func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
+	fence := store.Fence{Owner: owner}
+	err := db.write(ctx, func() error {
+		row := db.conn.QueryRowContext(ctx, `INSERT INTO "muster_cell" ("name", "owner", "epoch", "seq", "now") VALUES (?1, ?2, 1, 0, 0)
+			ON CONFLICT ("name") DO UPDATE SET "owner" = excluded."owner", "epoch" = "epoch" + 1 RETURNING "epoch", "seq"`, db.cell, owner)
+		return row.Scan(&fence.Epoch, &fence.Seq)
+	})
+	return fence, err
+}
+
+// Commit writes the batch behind its fence.
+func (db *db) Commit(ctx context.Context, b *store.Batch) error {
+	return db.write(ctx, func() error {
+		if err := db.advance(b); err != nil {
+			return err
+		}
+		for _, tb := range b.Tables {
+			if err := db.writeTable(tb, b.Seq); err != nil {
+				return fmt.Errorf("write %s: %w", db.schema.Tables[tb.Table].Name, err)
+			}
+		}
+		for _, lb := range b.Logs {
+			if err := db.writeLog(lb); err != nil {
+				return fmt.Errorf("write %s: %w", db.schema.Logs[lb.Log].Name, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (db *db) advance(b *store.Batch) error {
+	result, err := db.run(`UPDATE "muster_cell" SET "seq" = ?1, "now" = ?2 WHERE "name" = ?3 AND "owner" = ?4 AND "epoch" = ?5 AND "seq" = ?6`,
+		int64(b.Seq), sqltext.Millis(b.Now), db.cell, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq))
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n != 1 {
+		return errors.Join(store.ErrFenced, err)
+	}
+	return nil
+}
+
+func (db *db) writeTable(tb store.TableBatch, seq uint64) error {
+	t := db.schema.Tables[tb.Table]
+	for _, key := range tb.Deletes {
+		if err := db.exec(`DELETE FROM `+sqltext.Quote(t.Name)+` WHERE "key" = ?1`, sqltext.Escape(key)); err != nil {
+			return err
+		}
+	}
+	live := insert{table: t.Name, fixed: []string{"key", "doc", "seq"}, columns: t.Columns, upsert: true}
+	err := db.insert(live, len(tb.Puts), func(i int, args []any) []any {
+		row := tb.Puts[i]
+		args = append(args, sqltext.Escape(row.Key), string(row.Doc), int64(seq))
+		return appendNullable(args, row.Columns)
+	})
+	if err != nil {
+		return err
+	}
+	ended := insert{table: sqltext.ArchiveOf(t.Name), fixed: []string{"key", "doc", "archived_at", "expires_at"}, columns: t.Columns, upsert: true}
+	return db.insert(ended, len(tb.Archives), func(i int, args []any) []any {
+		row := tb.Archives[i]
+		args = append(args, sqltext.Escape(row.Key), string(row.Doc), sqltext.Millis(row.Time), sqltext.Millis(row.Time.Add(t.Retention)))
+		return appendTexts(args, row.Columns)
+	})
+}
+
+func (db *db) writeLog(lb store.LogBatch) error {
+	l := db.schema.Logs[lb.Log]
+	into := insert{table: l.Name, fixed: []string{"seq", "time", "doc"}, columns: l.Columns}
+	err := db.insert(into, len(lb.Entries), func(i int, args []any) []any {
+		e := lb.Entries[i]
+		return appendTexts(append(args, int64(e.Seq), sqltext.Millis(e.Time), string(e.Doc)), e.Columns)
+	})
+	if err != nil {
+		return err
+	}
+	return db.exec(`INSERT INTO "muster_log" ("name", "last") VALUES (?1, ?2) ON CONFLICT ("name") DO UPDATE SET "last" = excluded."last"`,
+		l.Name, int64(lb.Entries[len(lb.Entries)-1].Seq))
+}
+
+func appendTexts(args []any, values []string) []any {
+	for _, v := range values {
+		args = append(args, sqltext.Escape(v))
+	}
+	return args
+}
+
+// appendNullable makes "" NULL, which unique indexes leave out.
+func appendNullable(args []any, values []string) []any {
+	for _, v := range values {
+		if v == "" {
+			args = append(args, nil)
+		} else {
+			args = append(args, sqltext.Escape(v))
+		}
+	}
+	return args
+}
+
+// insert is a many-row INSERT in the making.
+type insert struct {
+	table   string
+	fixed   []string
+	columns []store.ColumnSchema
+	upsert  bool // replace the row that has the key
+}
+
+// chunks are the row counts of statements: few, so that all stay prepared.
+var chunks = [...]int{64, 8, 1}
+
+// insert writes n rows; row appends the values of the i-th.
+func (db *db) insert(into insert, n int, row func(i int, args []any) []any) error {
+	var args []any
+	for done := 0; done < n; {
+		size := 1
+		for _, c := range chunks {
+			if c <= n-done {
+				size = c
+				break
+			}
+		}
+		args = args[:0]
+		for i := range size {
+			args = row(done+i, args)
+		}
+		if err := db.exec(into.text(size), args...); err != nil {
+			return err
+		}
+		done += size
+	}
+	return nil
+}
+
+func (in insert) text(rows int) string {
+	names := in.fixed
+	for _, c := range in.columns {
+		names = append(names[:len(names):len(names)], c.Name)
+	}
+	one := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(names)), ", ") + ")"
+	var b strings.Builder
+	fmt.Fprintf(&b, `INSERT INTO %s ("%s") VALUES %s`, sqltext.Quote(in.table), strings.Join(names, `", "`), one)
+	b.WriteString(strings.Repeat(", "+one, rows-1))
+	if in.upsert {
+		b.WriteString(` ON CONFLICT ("key") DO UPDATE SET `)
+		for i, name := range names[1:] {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, `"%s" = excluded."%s"`, name, name)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,102 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/musterhq/muster/internal/store/sqltext"
+)
+
+// version is of the layout that all drivers share; a newer one is refused.
+const version = 1
+
+// sign writes the holder's process id into the lock file.
+func sign(file *os.File) error {
+	if err := file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// migrate makes missing tables, columns and indexes in one transaction.
+func (db *db) migrate(ctx context.Context) error {
+	return db.write(ctx, func() error {
+		for _, text := range dialect().System() {
+			if _, err := db.conn.ExecContext(ctx, text); err != nil {
+				return err
+			}
+		}
+		if err := db.checkVersion(ctx); err != nil {
+			return err
+		}
+		for _, table := range dialect().Tables(db.schema) {
+			if err := db.grow(ctx, table); err != nil {
+				return fmt.Errorf("table %s: %w", table.Name, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (db *db) checkVersion(ctx context.Context) error {
+	var found int
+	err := db.conn.QueryRowContext(ctx, `SELECT "version" FROM "muster_schema"`).Scan(&found)
+	if err == sql.ErrNoRows {
+		_, err := db.conn.ExecContext(ctx, `INSERT INTO "muster_schema" VALUES (?1)`, version)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if found > version {
+		return fmt.Errorf("the database has layout %d, this program knows %d: it was written by a newer release", found, version)
+	}
+	return nil
+}
+
+// grow makes a table, or adds what an older one lacks.
+func (db *db) grow(ctx context.Context, table sqltext.SQLTable) error {
+	if _, err := db.conn.ExecContext(ctx, table.Create); err != nil {
+		return err
+	}
+	there, err := db.columnsOf(ctx, table.Name)
+	if err != nil {
+		return err
+	}
+	for name, kind := range table.Columns {
+		if there[name] {
+			continue
+		}
+		text := fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", sqltext.Quote(table.Name), sqltext.Quote(name), kind)
+		if _, err := db.conn.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	for _, text := range table.Indexes {
+		if _, err := db.conn.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (db *db) columnsOf(ctx context.Context, table string) (map[string]bool, error) {
+	rows, err := db.conn.QueryContext(ctx, "SELECT name FROM pragma_table_info(?1)", table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns := map[string]bool{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		columns[name] = true
+	}
+	return columns, rows.Err()
+}

@@ -1,0 +1,91 @@
+package sqltext
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// question is a SELECT being written.
+type question struct {
+	mark  func(int) string
+	conds []string
+	args  []any
+}
+
+func (q *question) add(format string, args ...any) {
+	marks := make([]any, len(args))
+	for i, arg := range args {
+		q.args = append(q.args, arg)
+		marks[i] = q.mark(len(q.args))
+	}
+	q.conds = append(q.conds, fmt.Sprintf(format, marks...))
+}
+
+func (q *question) equal(where []store.Eq) {
+	for _, eq := range where {
+		q.add(Quote(eq.Column)+" = %s", Escape(eq.Value))
+	}
+}
+
+func (q *question) finish(selection, order string, limit int) (string, []any) {
+	text := selection
+	if len(q.conds) > 0 {
+		text += " WHERE " + strings.Join(q.conds, " AND ")
+	}
+	return fmt.Sprintf("%s ORDER BY %s LIMIT %d", text, order, limit), q.args
+}
+
+// Archived asks for the documents of archived rows.
+func (d Dialect) Archived(t store.TableSchema, q store.Query) (string, []any) {
+	ask := &question{mark: d.Mark}
+	by := Quote(q.OrderBy)
+	ask.equal(q.Where)
+	if q.From != "" {
+		ask.add(by+" >= %s", Escape(q.From))
+	}
+	if q.To != "" {
+		ask.add(by+" < %s", Escape(q.To))
+	}
+	after, way := ">", ""
+	if q.Desc {
+		after, way = "<", " DESC"
+	}
+	if q.AfterKey != "" {
+		ask.after(q, by, after)
+	}
+	order := by + way
+	if q.OrderBy != "key" {
+		order += ", " + Quote("key") + way
+	}
+	return ask.finish(`SELECT "doc" FROM `+Quote(ArchiveOf(t.Name)), order, q.Limit)
+}
+
+func (ask *question) after(q store.Query, by, after string) {
+	if q.OrderBy == "key" {
+		ask.add(by+" "+after+" %s", Escape(q.AfterKey))
+		return
+	}
+	ask.add("("+by+`, "key") `+after+" (%s, %s)", Escape(q.AfterOrder), Escape(q.AfterKey))
+}
+
+// Entries asks for log entries: number, time, document.
+func (d Dialect) Entries(l store.LogSchema, q store.LogQuery) (string, []any) {
+	ask := &question{mark: d.Mark}
+	ask.equal(q.Where)
+	if !q.From.IsZero() {
+		ask.add(`"time" >= %s`, Millis(q.From))
+	}
+	if !q.To.IsZero() {
+		ask.add(`"time" < %s`, Millis(q.To))
+	}
+	after, way := ">", ""
+	if q.Desc {
+		after, way = "<", " DESC"
+	}
+	if q.AfterSeq != 0 {
+		ask.add(`"seq" `+after+" %s", int64(q.AfterSeq))
+	}
+	return ask.finish(`SELECT "seq", "time", "doc" FROM `+Quote(l.Name), `"seq"`+way, q.Limit)
+}

@@ -1,0 +1,97 @@
+package sqltext
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// SQLTable is a table to bring into being: created whole where it is missing,
+// given its missing columns where it is there, then indexed.
+type SQLTable struct {
+	Name    string
+	Create  string            // CREATE TABLE IF NOT EXISTS …
+	Columns map[string]string // name → type, for ALTER TABLE … ADD COLUMN
+	Indexes []string          // CREATE INDEX IF NOT EXISTS …
+}
+
+// System makes the tables that the drivers keep for themselves.
+func (d Dialect) System() []string {
+	return []string{
+		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_schema" ("version" %s NOT NULL)`, d.Int),
+		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_cell" ("name" %s PRIMARY KEY, "owner" %s NOT NULL, "epoch" %s NOT NULL, "seq" %s NOT NULL, "now" %s NOT NULL)`,
+			d.Text, d.Text, d.Int, d.Int, d.Int),
+		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_log" ("name" %s PRIMARY KEY, "last" %s NOT NULL)`, d.Text, d.Int),
+	}
+}
+
+// Tables lists the tables of a schema.
+func (d Dialect) Tables(schema store.Schema) []SQLTable {
+	var tables []SQLTable
+	for _, t := range schema.Tables {
+		tables = append(tables, d.live(t))
+		if t.Retention > 0 {
+			tables = append(tables, d.archive(t))
+		}
+	}
+	for _, l := range schema.Logs {
+		tables = append(tables, d.log(l))
+	}
+	return tables
+}
+
+func (d Dialect) live(t store.TableSchema) SQLTable {
+	fixed := fmt.Sprintf(`"key" %s PRIMARY KEY, "doc" %s NOT NULL, "seq" %s NOT NULL`, d.Text, d.Doc, d.Int)
+	table := newTable(t.Name, fixed, t.Columns, d.Text)
+	for _, c := range t.Columns {
+		if c.Unique {
+			table.Indexes = append(table.Indexes, fmt.Sprintf(`CREATE UNIQUE INDEX IF NOT EXISTS %s ON %s (%s) WHERE %s IS NOT NULL`,
+				Quote(t.Name+"_"+c.Name+"_unique"), Quote(t.Name), Quote(c.Name), Quote(c.Name)))
+		}
+	}
+	return table
+}
+
+func (d Dialect) archive(t store.TableSchema) SQLTable {
+	name := ArchiveOf(t.Name)
+	fixed := fmt.Sprintf(`"key" %s PRIMARY KEY, "doc" %s NOT NULL, "archived_at" %s NOT NULL, "expires_at" %s NOT NULL`,
+		d.Text, d.Doc, d.Int, d.Int)
+	table := newTable(name, fixed, t.Columns, d.Text+` NOT NULL DEFAULT ''`)
+	table.index("expires_at")
+	for _, c := range t.Columns {
+		table.index(c.Name, "key")
+	}
+	return table
+}
+
+func (d Dialect) log(l store.LogSchema) SQLTable {
+	fixed := fmt.Sprintf(`"seq" %s PRIMARY KEY, "time" %s NOT NULL, "doc" %s NOT NULL`, d.Int, d.Int, d.Doc)
+	table := newTable(l.Name, fixed, l.Columns, d.Text+` NOT NULL DEFAULT ''`)
+	table.index("time")
+	for _, c := range l.Columns {
+		table.index(c.Name, "seq")
+	}
+	return table
+}
+
+func newTable(name, fixed string, columns []store.ColumnSchema, columnType string) SQLTable {
+	t := SQLTable{Name: name, Columns: map[string]string{}}
+	var b strings.Builder
+	b.WriteString(fixed)
+	for _, c := range columns {
+		t.Columns[c.Name] = columnType
+		b.WriteString(", " + Quote(c.Name) + " " + columnType)
+	}
+	t.Create = fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s (%s)`, Quote(name), &b)
+	return t
+}
+
+func (t *SQLTable) index(columns ...string) {
+	quoted := make([]string, len(columns))
+	for i, c := range columns {
+		quoted[i] = Quote(c)
+	}
+	t.Indexes = append(t.Indexes, fmt.Sprintf(`CREATE INDEX IF NOT EXISTS %s ON %s (%s)`,
+		Quote(t.Name+"_by_"+columns[0]), Quote(t.Name), strings.Join(quoted, ", ")))
+}
