@@ -216,14 +216,9 @@ func (s *Service) ARN(c *Compute) string {
 }
 
 // IssueToken makes a token with which processes on the compute may connect.
-// Errors: NotFound.
-func (s *Service) IssueToken(fleetID, name string, now time.Time) (token string, expires time.Time, err error) {
-	c, err := s.Find(s.st.View(), fleetID, name)
-	if err != nil {
-		return "", time.Time{}, err
-	}
+func (s *Service) IssueToken(c *Compute, now time.Time) (token string, expires time.Time) {
 	expires = now.Add(s.opts.TokenLife).Truncate(time.Second)
-	return s.opts.Tokens.Issue(grant(c), expires), expires, nil
+	return s.opts.Tokens.Issue(grant(c), expires), expires
 }
 
 // CheckToken tells whether a token lets the process connect now. A token past

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"iter"
+
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/awsrpc"
+)
+
+func (h handlers) registerAliases(srv *awsrpc.Server) {
+	on(srv, "CreateAlias", h.createAlias)
+	on(srv, "DescribeAlias", h.describeAlias)
+	on(srv, "ListAliases", h.listAliases)
+	on(srv, "ResolveAlias", h.resolveAlias)
+	on(srv, "UpdateAlias", h.updateAlias)
+	on(srv, "DeleteAlias", h.deleteAlias)
+}
+
+func (h handlers) createAlias(ctx context.Context, in *gamelift.CreateAliasInput) (*gamelift.CreateAliasOutput, error) {
+	tags, err := tagMap(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	r := in.RoutingStrategy
+	a, err := h.Fleets.CreateAlias(ctx, fleet.AliasInput{
+		Name: *in.Name, Description: val(in.Description),
+		Routing: routingType(r), FleetID: val(r.FleetId), Message: val(r.Message), Tags: tags,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreateAliasOutput{Alias: h.aliasOut(a)}, nil
+}
+
+func (h handlers) updateAlias(ctx context.Context, in *gamelift.UpdateAliasInput) (*gamelift.UpdateAliasOutput, error) {
+	update := fleet.AliasUpdate{AliasID: *in.AliasId, Name: in.Name, Description: in.Description}
+	if r := in.RoutingStrategy; r != nil {
+		update.Routing, update.FleetID, update.Message = routingType(r), val(r.FleetId), val(r.Message)
+	}
+	a, err := h.Fleets.UpdateAlias(ctx, update)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateAliasOutput{Alias: h.aliasOut(a)}, nil
+}
+
+// routingType is the strategy's type; where it is left out, what else is given tells.
+func routingType(r *gamelift.RoutingStrategy) fleet.Routing {
+	switch {
+	case r.Type != nil:
+		return fleet.Routing(*r.Type)
+	case r.Message != nil:
+		return fleet.Terminal
+	}
+	return fleet.Simple
+}
+
+func (h handlers) describeAlias(_ context.Context, in *gamelift.DescribeAliasInput) (*gamelift.DescribeAliasOutput, error) {
+	a, err := h.Fleets.FindAlias(h.Store.View(), *in.AliasId)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeAliasOutput{Alias: h.aliasOut(a)}, nil
+}
+
+func (h handlers) listAliases(_ context.Context, in *gamelift.ListAliasesInput) (*gamelift.ListAliasesOutput, error) {
+	request := []string{"ListAliases", val(in.Name), val(in.RoutingStrategyType)}
+	after, err := cursor[string](in.NextToken, request...)
+	if err != nil {
+		return nil, err
+	}
+	page, more := take(h.matchingAliases(in, after), limit(in.Limit, defaultPage, largestPage))
+	if more {
+		after = page[len(page)-1].ID
+	}
+	out := list(page, func(a *fleet.Alias) gamelift.Alias { return *h.aliasOut(a) })
+	return &gamelift.ListAliasesOutput{Aliases: out, NextToken: nextToken(more, after, request...)}, nil
+}
+
+func (h handlers) matchingAliases(in *gamelift.ListAliasesInput, after string) iter.Seq[*fleet.Alias] {
+	return func(yield func(*fleet.Alias) bool) {
+		for a := range h.Fleets.Aliases(h.Store.View(), after) {
+			named := in.Name == nil || a.Name == *in.Name
+			routed := in.RoutingStrategyType == nil || string(a.Routing) == *in.RoutingStrategyType
+			if named && routed && !yield(a) {
+				return
+			}
+		}
+	}
+}
+
+func (h handlers) resolveAlias(_ context.Context, in *gamelift.ResolveAliasInput) (*gamelift.ResolveAliasOutput, error) {
+	f, err := h.Fleets.Resolve(h.Store.View(), *in.AliasId)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.ResolveAliasOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID)}, nil
+}
+
+func (h handlers) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput) (*gamelift.DeleteAliasOutput, error) {
+	return nil, h.Fleets.DeleteAlias(ctx, *in.AliasId)
+}
+
+func (h handlers) aliasOut(a *fleet.Alias) *gamelift.Alias {
+	return &gamelift.Alias{
+		AliasId: &a.ID, AliasArn: new(h.Home.OfAlias(a.ID)), Name: &a.Name, Description: opt(a.Description),
+		RoutingStrategy: &gamelift.RoutingStrategy{Type: new(string(a.Routing)), FleetId: opt(a.FleetID), Message: opt(a.Message)},
+		CreationTime:    gamelift.At(a.Created), LastUpdatedTime: gamelift.At(a.Updated),
+	}
+}

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+func (h handlers) registerComputes(srv *awsrpc.Server) {
+	on(srv, "RegisterCompute", h.registerCompute)
+	on(srv, "DeregisterCompute", h.deregisterCompute)
+	on(srv, "DescribeCompute", h.describeCompute)
+	on(srv, "ListCompute", h.listCompute)
+	on(srv, "GetComputeAuthToken", h.getComputeAuthToken)
+	on(srv, "GetComputeAccess", h.getComputeAccess)
+}
+
+func (h handlers) registerCompute(ctx context.Context, in *gamelift.RegisterComputeInput) (*gamelift.RegisterComputeOutput, error) {
+	c, err := h.Computes.Register(ctx, compute.RegisterInput{
+		FleetID: *in.FleetId, Name: *in.ComputeName, Location: val(in.Location),
+		IPAddress: val(in.IpAddress), DNSName: val(in.DnsName), CertificatePath: val(in.CertificatePath),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.RegisterComputeOutput{Compute: new(h.computeOut(c))}, nil
+}
+
+func (h handlers) deregisterCompute(ctx context.Context, in *gamelift.DeregisterComputeInput) (*gamelift.DeregisterComputeOutput, error) {
+	return nil, h.Computes.Deregister(ctx, *in.FleetId, computeName(*in.ComputeName))
+}
+
+func (h handlers) describeCompute(_ context.Context, in *gamelift.DescribeComputeInput) (*gamelift.DescribeComputeOutput, error) {
+	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.ComputeName))
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeComputeOutput{Compute: new(h.computeOut(c))}, nil
+}
+
+// computeName takes a name or an ARN.
+func computeName(s string) string { return arn.ID("compute", s) }
+
+func (h handlers) listCompute(_ context.Context, in *gamelift.ListComputeInput) (*gamelift.ListComputeOutput, error) {
+	f := h.Fleets.Get(h.Store.View(), *in.FleetId)
+	if f == nil {
+		return nil, fault.Invalid("FleetId: fleet %s does not exist", *in.FleetId)
+	}
+	if in.ContainerGroupDefinitionName != nil {
+		return nil, fault.Invalid("ContainerGroupDefinitionName: allowed for container fleets only")
+	}
+	request := []string{"ListCompute", f.ID, val(in.Location), val(in.ComputeStatus)}
+	after, err := cursor[string](in.NextToken, request...)
+	if err != nil {
+		return nil, err
+	}
+	page, more := take(h.matchingComputes(in, f.ID, after), limit(in.Limit, defaultPage, largestPage))
+	if more {
+		after = page[len(page)-1].Name
+	}
+	out := list(page, h.computeOut)
+	return &gamelift.ListComputeOutput{ComputeList: out, NextToken: nextToken(more, after, request...)}, nil
+}
+
+func (h handlers) matchingComputes(in *gamelift.ListComputeInput, fleetID, after string) iter.Seq[*compute.Compute] {
+	return func(yield func(*compute.Compute) bool) {
+		if in.ComputeStatus != nil && *in.ComputeStatus != gamelift.ComputeStatusActive {
+			return // a compute of an ANYWHERE fleet is ACTIVE for as long as it is registered
+		}
+		for c := range h.Computes.InFleet(h.Store.View(), fleetID) {
+			here := in.Location == nil || c.Location == *in.Location
+			if c.Name > after && here && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+func (h handlers) getComputeAuthToken(_ context.Context, in *gamelift.GetComputeAuthTokenInput) (*gamelift.GetComputeAuthTokenOutput, error) {
+	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.ComputeName))
+	if err != nil {
+		return nil, err
+	}
+	token, expires := h.Computes.IssueToken(c, time.Now())
+	return &gamelift.GetComputeAuthTokenOutput{
+		FleetId: &c.FleetID, FleetArn: h.fleetARN(c.FleetID), ComputeName: &c.Name, ComputeArn: new(h.Computes.ARN(c)),
+		AuthToken: &token, ExpirationTimestamp: gamelift.At(expires),
+	}, nil
+}
+
+func (h handlers) getComputeAccess(_ context.Context, in *gamelift.GetComputeAccessInput) (*gamelift.GetComputeAccessOutput, error) {
+	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.ComputeName))
+	if err != nil {
+		return nil, err
+	}
+	return nil, fault.Invalid("FleetId: remote access is not offered for ANYWHERE fleets; compute %s is a machine of your own", c.Name)
+}
+
+func (h handlers) computeOut(c *compute.Compute) gamelift.Compute {
+	return gamelift.Compute{
+		FleetId: &c.FleetID, FleetArn: h.fleetARN(c.FleetID), ComputeName: &c.Name, ComputeArn: new(h.Computes.ARN(c)),
+		IpAddress: opt(c.IPAddress), DnsName: opt(c.DNSName), ComputeStatus: new(gamelift.ComputeStatusActive),
+		Location: &c.Location, CreationTime: gamelift.At(c.Registered), GameLiftServiceSdkEndpoint: new(h.GameServerURL()),
+	}
+}

@@ -1,0 +1,214 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+func (h handlers) registerFleets(srv *awsrpc.Server) {
+	on(srv, "CreateFleet", h.createFleet)
+	on(srv, "DeleteFleet", h.deleteFleet)
+	on(srv, "DescribeFleetAttributes", h.describeFleetAttributes)
+	on(srv, "UpdateFleetAttributes", h.updateFleetAttributes)
+	on(srv, "ListFleets", h.listFleets)
+	on(srv, "DescribeFleetEvents", h.describeFleetEvents)
+	on(srv, "DescribeFleetUtilization", h.describeFleetUtilization)
+	on(srv, "DescribeRuntimeConfiguration", h.describeRuntimeConfiguration)
+	on(srv, "UpdateRuntimeConfiguration", h.updateRuntimeConfiguration)
+}
+
+func (h handlers) createFleet(ctx context.Context, in *gamelift.CreateFleetInput) (*gamelift.CreateFleetOutput, error) {
+	tags, err := tagMap(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	if err := onlyAnywhere(in); err != nil {
+		return nil, err
+	}
+	f, err := h.Fleets.Create(ctx, fleet.CreateInput{
+		Name: *in.Name, Description: val(in.Description), ComputeType: computeType(in.ComputeType),
+		Locations:     list(in.Locations, func(l gamelift.LocationConfiguration) string { return *l.Location }),
+		Protection:    fleet.Protection(val(in.NewGameSessionProtectionPolicy)),
+		CreationLimit: creationLimit(in.ResourceCreationLimitPolicy), MetricGroups: in.MetricGroups,
+		Cost: anywhereCost(in.AnywhereConfiguration), LogPaths: in.LogPaths,
+		Runtime: runtimeIn(in.RuntimeConfiguration), Tags: tags,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreateFleetOutput{FleetAttributes: new(h.fleetOut(f)), LocationStates: locationStates(f)}, nil
+}
+
+// onlyAnywhere refuses members that have no meaning for an ANYWHERE fleet.
+func onlyAnywhere(in *gamelift.CreateFleetInput) error {
+	if computeType(in.ComputeType) != fleet.Anywhere {
+		return nil
+	}
+	for member, given := range map[string]bool{
+		"BuildId": in.BuildId != nil, "ScriptId": in.ScriptId != nil, "EC2InstanceType": in.EC2InstanceType != nil,
+		"EC2InboundPermissions": in.EC2InboundPermissions != nil, "FleetType": in.FleetType != nil,
+	} {
+		if given {
+			return fault.Invalid("%s: not allowed for a fleet with ComputeType ANYWHERE", member)
+		}
+	}
+	return nil
+}
+
+func computeType(given *string) fleet.ComputeType {
+	if given == nil {
+		return fleet.EC2
+	}
+	return fleet.ComputeType(*given)
+}
+
+func (h handlers) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput) (*gamelift.DeleteFleetOutput, error) {
+	return nil, h.Fleets.Delete(ctx, *in.FleetId)
+}
+
+func (h handlers) describeFleetAttributes(_ context.Context, in *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
+	page, next, err := h.fleetPage("DescribeFleetAttributes", in.FleetIds, in.Limit, in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: list(page, h.fleetOut), NextToken: next}, nil
+}
+
+// fleetPage gives the fleets of a list-by-ids operation: the named ones that
+// exist, or a page of all. Limit and NextToken do not apply to named ones.
+func (h handlers) fleetPage(operation string, ids []string, asked *int32, next *string) ([]*fleet.Fleet, *string, error) {
+	view := h.Store.View()
+	if len(ids) > 0 {
+		named := make([]*fleet.Fleet, 0, len(ids))
+		for _, id := range ids {
+			if f := h.Fleets.Get(view, id); f != nil {
+				named = append(named, f)
+			}
+		}
+		return named, nil, nil
+	}
+	after, err := cursor[string](next, operation)
+	if err != nil {
+		return nil, nil, err
+	}
+	page, more := take(h.Fleets.All(view, after), limit(asked, defaultPage, largestPage))
+	if more {
+		after = page[len(page)-1].ID
+	}
+	return page, nextToken(more, after, operation), nil
+}
+
+func (h handlers) updateFleetAttributes(ctx context.Context, in *gamelift.UpdateFleetAttributesInput) (*gamelift.UpdateFleetAttributesOutput, error) {
+	update := fleet.UpdateInput{
+		FleetID: *in.FleetId, Name: in.Name, Description: in.Description,
+		Protection:    as[fleet.Protection](in.NewGameSessionProtectionPolicy),
+		CreationLimit: creationLimit(in.ResourceCreationLimitPolicy), MetricGroups: in.MetricGroups,
+	}
+	if in.AnywhereConfiguration != nil {
+		update.Cost = in.AnywhereConfiguration.Cost
+	}
+	f, err := h.Fleets.Update(ctx, update)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateFleetAttributesOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID)}, nil
+}
+
+// listFleetsPage is ListFleets' page without Limit (AWS CLI reference).
+const listFleetsPage = 16
+
+func (h handlers) listFleets(_ context.Context, in *gamelift.ListFleetsInput) (*gamelift.ListFleetsOutput, error) {
+	after, err := cursor[string](in.NextToken, "ListFleets", val(in.BuildId), val(in.ScriptId))
+	if err != nil {
+		return nil, err
+	}
+	if in.BuildId != nil || in.ScriptId != nil {
+		return &gamelift.ListFleetsOutput{FleetIds: []string{}}, nil // ANYWHERE fleets have neither
+	}
+	page, more := take(h.Fleets.All(h.Store.View(), after), limit(in.Limit, listFleetsPage, largestPage))
+	ids := list(page, func(f *fleet.Fleet) string { return f.ID })
+	if more {
+		after = ids[len(ids)-1]
+	}
+	return &gamelift.ListFleetsOutput{FleetIds: ids, NextToken: nextToken(more, after, "ListFleets", val(in.BuildId), val(in.ScriptId))}, nil
+}
+
+func (h handlers) describeRuntimeConfiguration(_ context.Context, in *gamelift.DescribeRuntimeConfigurationInput) (*gamelift.DescribeRuntimeConfigurationOutput, error) {
+	f, err := h.Fleets.Find(h.Store.View(), *in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeRuntimeConfigurationOutput{RuntimeConfiguration: runtimeOut(f.Runtime)}, nil
+}
+
+func (h handlers) updateRuntimeConfiguration(ctx context.Context, in *gamelift.UpdateRuntimeConfigurationInput) (*gamelift.UpdateRuntimeConfigurationOutput, error) {
+	f, err := h.Fleets.UpdateRuntime(ctx, *in.FleetId, runtimeIn(in.RuntimeConfiguration))
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateRuntimeConfigurationOutput{RuntimeConfiguration: runtimeOut(f.Runtime)}, nil
+}
+
+func (h handlers) fleetARN(id string) *string { return new(h.Home.Of("fleet", id)) }
+
+func (h handlers) fleetOut(f *fleet.Fleet) gamelift.FleetAttributes {
+	out := gamelift.FleetAttributes{
+		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), Name: &f.Name, Description: opt(f.Description),
+		CreationTime: gamelift.At(f.Created), TerminationTime: gamelift.MaybeAt(f.Terminated),
+		Status: new(string(f.Status)), LogPaths: f.LogPaths, MetricGroups: f.MetricGroups,
+		NewGameSessionProtectionPolicy: new(string(f.Protection)), ComputeType: new(string(f.ComputeType)),
+		CertificateConfiguration: &gamelift.CertificateConfiguration{CertificateType: new("DISABLED")},
+	}
+	if f.CreationLimit != nil {
+		out.ResourceCreationLimitPolicy = &gamelift.ResourceCreationLimitPolicy{
+			NewGameSessionsPerCreator: num(f.CreationLimit.Sessions),
+			PolicyPeriodInMinutes:     num(int(f.CreationLimit.Period / time.Minute)),
+		}
+	}
+	if f.Cost != "" {
+		out.AnywhereConfiguration = &gamelift.AnywhereConfiguration{Cost: &f.Cost}
+	}
+	return out
+}
+
+func anywhereCost(c *gamelift.AnywhereConfiguration) string {
+	if c == nil {
+		return ""
+	}
+	return val(c.Cost)
+}
+
+func creationLimit(p *gamelift.ResourceCreationLimitPolicy) *fleet.CreationLimit {
+	if p == nil {
+		return nil
+	}
+	return &fleet.CreationLimit{Sessions: int(val(p.NewGameSessionsPerCreator)), Period: minutes(p.PolicyPeriodInMinutes)}
+}
+
+func runtimeIn(c *gamelift.RuntimeConfiguration) fleet.Runtime {
+	if c == nil {
+		return fleet.Runtime{}
+	}
+	return fleet.Runtime{
+		Processes: list(c.ServerProcesses, func(p gamelift.ServerProcess) fleet.ProcessSpec {
+			return fleet.ProcessSpec{LaunchPath: *p.LaunchPath, Parameters: val(p.Parameters), Concurrent: int(*p.ConcurrentExecutions)}
+		}),
+		MaxActivations:    int(val(c.MaxConcurrentGameSessionActivations)),
+		ActivationTimeout: seconds(c.GameSessionActivationTimeoutSeconds),
+	}
+}
+
+func runtimeOut(r fleet.Runtime) *gamelift.RuntimeConfiguration {
+	return &gamelift.RuntimeConfiguration{
+		ServerProcesses: list(r.Processes, func(p fleet.ProcessSpec) gamelift.ServerProcess {
+			return gamelift.ServerProcess{LaunchPath: &p.LaunchPath, Parameters: opt(p.Parameters), ConcurrentExecutions: num(p.Concurrent)}
+		}),
+		MaxConcurrentGameSessionActivations: num(r.MaxActivationsOrDefault()),
+		GameSessionActivationTimeoutSeconds: num(int(r.ActivationTimeoutOrDefault() / time.Second)),
+	}
+}

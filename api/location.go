@@ -1,0 +1,152 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+func (h handlers) registerLocations(srv *awsrpc.Server) {
+	on(srv, "CreateLocation", h.createLocation)
+	on(srv, "DeleteLocation", h.deleteLocation)
+	on(srv, "ListLocations", h.listLocations)
+	on(srv, "CreateFleetLocations", h.createFleetLocations)
+	on(srv, "DeleteFleetLocations", h.deleteFleetLocations)
+	on(srv, "DescribeFleetLocationAttributes", h.describeFleetLocationAttributes)
+	on(srv, "DescribeFleetLocationUtilization", h.describeFleetLocationUtilization)
+}
+
+func (h handlers) createLocation(ctx context.Context, in *gamelift.CreateLocationInput) (*gamelift.CreateLocationOutput, error) {
+	tags, err := tagMap(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.Fleets.CreateLocation(ctx, *in.LocationName, tags)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreateLocationOutput{Location: new(h.locationOut(l.Name))}, nil
+}
+
+func (h handlers) deleteLocation(ctx context.Context, in *gamelift.DeleteLocationInput) (*gamelift.DeleteLocationOutput, error) {
+	return nil, h.Fleets.DeleteLocation(ctx, *in.LocationName)
+}
+
+// Page sizes of ListLocations (API reference).
+const largestLocationsPage = 200
+
+func (h handlers) listLocations(_ context.Context, in *gamelift.ListLocationsInput) (*gamelift.ListLocationsOutput, error) {
+	request := []string{"ListLocations", strings.Join(in.Filters, ",")}
+	after, err := cursor[string](in.NextToken, request...)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Values(h.locationNames(in.Filters, after))
+	page, more := take(names, limit(in.Limit, largestPage, largestLocationsPage))
+	if more {
+		after = page[len(page)-1]
+	}
+	return &gamelift.ListLocationsOutput{Locations: list(page, h.locationOut), NextToken: nextToken(more, after, request...)}, nil
+}
+
+// locationNames gives regions and custom locations that the filters ask for,
+// in order of names, behind a name.
+func (h handlers) locationNames(filters []string, after string) []string {
+	wants := func(filter string) bool { return len(filters) == 0 || slices.Contains(filters, filter) }
+	var names []string
+	if wants("AWS") {
+		names = append(names, h.Fleets.Regions()...)
+	}
+	if wants("CUSTOM") {
+		for l := range h.Fleets.Locations(h.Store.View(), "") {
+			names = append(names, l.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name <= after })
+}
+
+func (h handlers) locationOut(name string) gamelift.LocationModel {
+	out := gamelift.LocationModel{LocationName: &name}
+	if fleet.IsCustom(name) {
+		out.LocationArn = new(h.Home.Of("location", name))
+	}
+	return out
+}
+
+func (h handlers) createFleetLocations(ctx context.Context, in *gamelift.CreateFleetLocationsInput) (*gamelift.CreateFleetLocationsOutput, error) {
+	f, err := h.Fleets.AddLocations(ctx, *in.FleetId, list(in.Locations, func(l gamelift.LocationConfiguration) string { return *l.Location }))
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreateFleetLocationsOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), LocationStates: remoteStates(f)}, nil
+}
+
+func (h handlers) deleteFleetLocations(ctx context.Context, in *gamelift.DeleteFleetLocationsInput) (*gamelift.DeleteFleetLocationsOutput, error) {
+	f, err := h.Fleets.RemoveLocations(ctx, *in.FleetId, in.Locations)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DeleteFleetLocationsOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), LocationStates: remoteStates(f)}, nil
+}
+
+func (h handlers) describeFleetLocationAttributes(_ context.Context, in *gamelift.DescribeFleetLocationAttributesInput) (*gamelift.DescribeFleetLocationAttributesOutput, error) {
+	f, err := h.Fleets.Find(h.Store.View(), *in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	request := []string{"DescribeFleetLocationAttributes", f.ID, strings.Join(in.Locations, ",")}
+	skip, err := cursor[int](in.NextToken, request...)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := askedLocations(f, in.Locations)
+	if err != nil {
+		return nil, err
+	}
+	asked = asked[min(skip, len(asked)):]
+	page, more := take(slices.Values(asked), limit(in.Limit, defaultPage, largestPage))
+	out := list(page, func(l fleet.LocationState) gamelift.LocationAttributes {
+		return gamelift.LocationAttributes{LocationState: new(stateOut(l.Location, l.Status))}
+	})
+	return &gamelift.DescribeFleetLocationAttributesOutput{
+		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), LocationAttributes: out, NextToken: nextToken(more, skip+len(page), request...),
+	}, nil
+}
+
+// askedLocations gives the remote locations that were asked for, in that order,
+// leaving out those the fleet lacks; all of them where none was named.
+func askedLocations(f *fleet.Fleet, names []string) ([]fleet.LocationState, error) {
+	if len(names) == 0 {
+		return f.Locations, nil
+	}
+	var asked []fleet.LocationState
+	for i, name := range names {
+		if name == f.Home {
+			return nil, fault.Invalid("Locations.%d: %s is the home region of the fleet; only remote locations are described", i+1, name)
+		}
+		at := slices.IndexFunc(f.Locations, func(l fleet.LocationState) bool { return l.Location == name })
+		if at >= 0 {
+			asked = append(asked, f.Locations[at])
+		}
+	}
+	return asked, nil
+}
+
+// locationStates gives the states of all locations, the home region first.
+func locationStates(f *fleet.Fleet) []gamelift.LocationState {
+	return append([]gamelift.LocationState{stateOut(f.Home, f.Status)}, remoteStates(f)...)
+}
+
+func remoteStates(f *fleet.Fleet) []gamelift.LocationState {
+	return list(f.Locations, func(l fleet.LocationState) gamelift.LocationState { return stateOut(l.Location, l.Status) })
+}
+
+func stateOut(location string, status fleet.Status) gamelift.LocationState {
+	return gamelift.LocationState{Location: &location, Status: new(string(status))}
+}

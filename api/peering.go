@@ -1,0 +1,32 @@
+package api
+
+import (
+	"context"
+
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// VPC peering joins AWS's network with a customer's. On one's own machines
+// there is nothing to join: creating is refused, and there is none to list.
+func (h handlers) registerPeering(srv *awsrpc.Server) {
+	on(srv, "CreateVpcPeeringAuthorization", refusePeering[gamelift.CreateVpcPeeringAuthorizationInput, gamelift.CreateVpcPeeringAuthorizationOutput])
+	on(srv, "CreateVpcPeeringConnection", refusePeering[gamelift.CreateVpcPeeringConnectionInput, gamelift.CreateVpcPeeringConnectionOutput])
+	on(srv, "DeleteVpcPeeringAuthorization", noPeering[gamelift.DeleteVpcPeeringAuthorizationInput, gamelift.DeleteVpcPeeringAuthorizationOutput])
+	on(srv, "DeleteVpcPeeringConnection", noPeering[gamelift.DeleteVpcPeeringConnectionInput, gamelift.DeleteVpcPeeringConnectionOutput])
+	on(srv, "DescribeVpcPeeringAuthorizations", func(context.Context, *gamelift.DescribeVpcPeeringAuthorizationsInput) (*gamelift.DescribeVpcPeeringAuthorizationsOutput, error) {
+		return &gamelift.DescribeVpcPeeringAuthorizationsOutput{VpcPeeringAuthorizations: []gamelift.VpcPeeringAuthorization{}}, nil
+	})
+	on(srv, "DescribeVpcPeeringConnections", func(context.Context, *gamelift.DescribeVpcPeeringConnectionsInput) (*gamelift.DescribeVpcPeeringConnectionsOutput, error) {
+		return &gamelift.DescribeVpcPeeringConnectionsOutput{VpcPeeringConnections: []gamelift.VpcPeeringConnection{}}, nil
+	})
+}
+
+func refusePeering[In, Out any](context.Context, *In) (*Out, error) {
+	return nil, fault.Invalid("VPC peering is not available: game servers run on machines of your own, in your own network")
+}
+
+func noPeering[In, Out any](context.Context, *In) (*Out, error) {
+	return nil, fault.Missing("the VPC peering does not exist: game servers run on machines of your own, in your own network")
+}

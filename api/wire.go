@@ -1,0 +1,79 @@
+package api
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// val gives what p points at, or the zero value.
+func val[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+// opt gives a pointer to v, or nil where v is the zero value.
+func opt[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// num gives a wire integer.
+func num(n int) *int32 { return new(int32(n)) }
+
+// as converts an optional string to a domain's string type.
+func as[T ~string](p *string) *T {
+	if p == nil {
+		return nil
+	}
+	return new(T(*p))
+}
+
+// list maps each item; an empty list stays a list on the wire.
+func list[A, B any](items []A, f func(A) B) []B {
+	out := make([]B, 0, len(items))
+	for _, item := range items {
+		out = append(out, f(item))
+	}
+	return out
+}
+
+// tagMap reads a list of tags. A key may be given once.
+func tagMap(tags []gamelift.Tag) (map[string]string, error) {
+	m := make(map[string]string, len(tags))
+	for i, t := range tags {
+		if _, twice := m[*t.Key]; twice {
+			return nil, fault.New(fault.TaggingFailed, "Tags.%d.Key: %q is given twice", i+1, *t.Key)
+		}
+		m[*t.Key] = *t.Value
+	}
+	return m, nil
+}
+
+// tagList writes tags in order of keys.
+func tagList(m map[string]string) []gamelift.Tag {
+	return list(slices.Sorted(maps.Keys(m)), func(k string) gamelift.Tag {
+		return gamelift.Tag{Key: new(k), Value: new(m[k])}
+	})
+}
+
+// oneOf holds a filter, which the API leaves open, to the values it can have.
+func oneOf[T ~string](member string, given *string, values ...T) (T, error) {
+	if given == nil || slices.Contains(values, T(*given)) {
+		return T(val(given)), nil
+	}
+	return "", fault.Invalid("%s: %q is none of %v", member, *given, values)
+}
+
+func minutes(n *int32) time.Duration { return time.Duration(val(n)) * time.Minute }
+
+func seconds(n *int32) time.Duration { return time.Duration(val(n)) * time.Second }
