@@ -1,0 +1,85 @@
+// Package bot plays the arena by itself: it joins with a player session, runs
+// after pick-ups, shoots whom it meets, leaves politely and tells how it went.
+// It needs the standard library and package wire only.
+package bot
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/musterhq/muster/examples/arena/wire"
+)
+
+// Options are a bot's settings.
+type Options struct {
+	Address         string              // host:port of the game server
+	PlayerSessionID string              // reserved for this bot, 1 to 256 bytes
+	For             time.Duration       // how long to play; 0: until the game is over
+	JoinFor         time.Duration       // how long to wait to be let in; default 15 seconds
+	SilentFor       time.Duration       // how long the server may send nothing; default 5 seconds
+	Seed            uint64              // of the bot's whims
+	Watch           func(wire.Snapshot) // if set, sees each Snapshot
+}
+
+// Ending is how a bot's game ended.
+type Ending string
+
+// The endings that are not the server's own word (wire.Ending).
+const (
+	Refused    Ending = "refused"    // the server did not let the bot in
+	Unanswered Ending = "unanswered" // the server never answered
+	Lost       Ending = "lost"       // the server fell silent
+	Left       Ending = "left"       // the bot left, whether or not the server confirmed
+)
+
+// Result tells how a bot's game went. Its JSON form is a contract for scripts.
+type Result struct {
+	PlayerSessionID string `json:"player_session_id"`
+	Address         string `json:"address"`
+	Ending          Ending `json:"ending"`           // a word of Ending or of wire.Ending
+	Reason          string `json:"reason,omitempty"` // why refused: wire.Refusal
+	Player          int    `json:"player"`           // number in the game; 0 if never let in
+	Score           int    `json:"score"`
+	Place           int    `json:"place"`     // 1 is the best; 0 if never let in
+	Players         int    `json:"players"`   // in the last Snapshot
+	Snapshots       int    `json:"snapshots"` // received
+	Ticks           int    `json:"ticks"`     // from the first Snapshot to the last
+	PlayedMS        int64  `json:"played_ms"`
+}
+
+// Played tells whether the bot was let in and not lost.
+func (r Result) Played() bool {
+	return r.Player != 0 && r.Ending != Lost
+}
+
+// Play plays one game. Cancelling ctx makes the bot leave. The error is one of
+// the bot's own side: a bad address or session id, or a socket that fails.
+func Play(ctx context.Context, opts Options) (Result, error) {
+	if n := len(opts.PlayerSessionID); n == 0 || n > wire.MaxSessionID {
+		return Result{}, fmt.Errorf("player session id has %d bytes, must have 1 to %d", n, wire.MaxSessionID)
+	}
+	if opts.JoinFor == 0 {
+		opts.JoinFor = 15 * time.Second
+	}
+	if opts.SilentFor == 0 {
+		opts.SilentFor = 5 * time.Second
+	}
+	conn, err := net.Dial("udp", opts.Address)
+	if err != nil {
+		return Result{}, fmt.Errorf("dial %s: %w", opts.Address, err)
+	}
+	defer conn.Close()
+	p := &player{
+		opts: opts, conn: conn, messages: make(chan wire.Message, 64), done: make(chan struct{}),
+		rng:    rand.New(rand.NewPCG(opts.Seed, 0)),
+		result: Result{PlayerSessionID: opts.PlayerSessionID, Address: opts.Address},
+	}
+	go p.read()
+	defer func() { <-p.done }()
+	defer conn.Close()
+	p.play(ctx)
+	return p.result, nil
+}

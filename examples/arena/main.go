@@ -1,0 +1,76 @@
+// Command arena is a small but real multiplayer game for Amazon GameLift and
+// services compatible with its API: a game server and bots that play on it.
+//
+//	arena server [--port N] [flags]       run a game server process
+//	arena bot --addr HOST:PORT --player-session ID [flags]
+//
+// The server takes its place in a fleet through the official Server SDK 5. On a
+// managed host the environment (GAMELIFT_SDK_*) says all it needs; elsewhere the
+// --sdk-url, --fleet-id, --host-id, --process-id and --auth-token flags do. It
+// runs one game session and exits 0. The game property matchSeconds limits the
+// match; without it the session ends when the last player leaves.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// The exit codes, a contract for scripts.
+const (
+	exitDone     = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitRefused  = 3 // a bot was not let in
+	exitUnplayed = 4 // a bot got no answer or lost the server
+)
+
+const usage = `usage: arena server [flags]   run a game server process
+       arena bot [flags]      play on one
+Each command explains its flags with --help.
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		fmt.Fprint(stderr, usage)
+		return exitUsage
+	}
+	switch args[0] {
+	case "server":
+		return runServer(ctx, args[1:], stderr)
+	case "bot":
+		return runBots(ctx, args[1:], stdout, stderr)
+	case "help", "-h", "--help":
+		fmt.Fprint(stdout, usage)
+		return exitDone
+	}
+	fmt.Fprintf(stderr, "unknown command %q\n%s", args[0], usage)
+	return exitUsage
+}
+
+// parse reads a command's flags; it gives the exit code if the command must not run.
+func parse(flags *flag.FlagSet, args []string) (int, bool) {
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitDone, false
+	case err != nil:
+		return exitUsage, false
+	case flags.NArg() > 0:
+		fmt.Fprintf(flags.Output(), "unexpected argument %q\n", flags.Arg(0))
+		return exitUsage, false
+	}
+	return exitDone, true
+}

@@ -1,0 +1,201 @@
+package server
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/musterhq/muster/examples/arena/game"
+	"github.com/musterhq/muster/examples/arena/wire"
+)
+
+const (
+	maxSeats   = game.MaxPlayers
+	maxAsking  = 32  // calls of Accept at a time; more Joins wait for their repetition
+	maxFormers = 256 // former guests whose last answer is kept for repetition
+)
+
+// guest is a player, or somebody who asked to become one.
+type guest struct {
+	session  string // player session id
+	address  netip.AddrPort
+	key      uint64
+	player   uint8 // 0 until let in
+	heard    time.Time
+	sequence uint32
+	wish     game.Input
+}
+
+// room is one game session's game and guests.
+type room struct {
+	opts   Options
+	newKey func() uint64
+	state  game.State
+	result Result
+
+	guests  map[string]*guest         // by player session id, let in or asking
+	at      map[netip.AddrPort]*guest // let in, by address
+	asking  int
+	formers *formers
+
+	opened     time.Time
+	emptySince time.Time
+
+	// What is to be done; the owner takes it after each call.
+	out    []packet
+	accept []string
+	remove []string
+}
+
+// packet is a message to send.
+type packet struct {
+	to      netip.AddrPort
+	message wire.Message
+}
+
+func newRoom(opts Options, now time.Time, newKey func() uint64) *room {
+	return &room{
+		opts: opts, newKey: newKey, state: game.New(opts.Seed),
+		guests: map[string]*guest{}, at: map[netip.AddrPort]*guest{}, formers: newFormers(maxFormers),
+		opened: now, emptySince: now,
+	}
+}
+
+func (r *room) send(to netip.AddrPort, m wire.Message) {
+	r.out = append(r.out, packet{to, m})
+}
+
+// receive takes a packet from a client.
+func (r *room) receive(now time.Time, from netip.AddrPort, m wire.Message) {
+	switch m := m.(type) {
+	case wire.Join:
+		r.join(now, from, m.PlayerSessionID)
+	case wire.Input:
+		r.input(now, from, m)
+	case wire.Leave:
+		r.leave(now, from, m.Key)
+	}
+}
+
+func (r *room) join(now time.Time, from netip.AddrPort, session string) {
+	if known := r.guests[session]; known != nil {
+		r.joinAgain(now, from, known)
+		return
+	}
+	switch {
+	case r.at[from] != nil:
+		r.refuse(from, session, wire.RefusedSession)
+	case r.formers.refused(from, session):
+		r.send(from, wire.Refused{Reason: wire.RefusedSession})
+	case len(r.at) >= r.opts.Seats:
+		r.refuse(from, session, wire.RefusedFull)
+	case r.asking < maxAsking:
+		r.asking++
+		r.guests[session] = &guest{session: session, address: from}
+		r.accept = append(r.accept, session)
+	}
+}
+
+// joinAgain answers a Join whose player session is in or being asked for. From
+// its own address it is a repetition; from another one somebody reuses the id.
+func (r *room) joinAgain(now time.Time, from netip.AddrPort, known *guest) {
+	switch {
+	case known.address != from:
+		r.refuse(from, known.session, wire.RefusedSession)
+	case known.player != 0:
+		known.heard = now
+		r.welcome(known)
+	}
+}
+
+func (r *room) refuse(to netip.AddrPort, session string, why wire.Refusal) {
+	r.result.Refused++
+	r.opts.Log.Info("player refused", "player_session_id", session, "address", to, "reason", why)
+	r.send(to, wire.Refused{Reason: why})
+}
+
+func (r *room) welcome(g *guest) {
+	r.send(g.address, wire.Welcome{Key: g.key, Player: g.player, TicksASecond: uint8(r.opts.TicksASecond),
+		Width: game.Size, Height: game.Size})
+}
+
+// accepted takes the hosting service's verdict on a guest. One that could not be
+// asked for gets no answer: its client repeats the Join.
+func (r *room) accepted(now time.Time, session string, verdict verdict) {
+	r.asking--
+	g := r.guests[session]
+	if verdict == admitted && r.seat(now, g) {
+		return
+	}
+	delete(r.guests, session)
+	switch verdict {
+	case admitted:
+		r.remove = append(r.remove, session)
+		r.refuse(g.address, session, wire.RefusedFull)
+	case rejected:
+		r.formers.refuse(g.address, session)
+		r.refuse(g.address, session, wire.RefusedSession)
+	}
+}
+
+// verdict is the outcome of asking the hosting service.
+type verdict int
+
+const (
+	admitted verdict = iota
+	rejected
+	unanswered
+)
+
+func (r *room) seat(now time.Time, g *guest) bool {
+	if len(r.at) >= r.opts.Seats || r.at[g.address] != nil {
+		return false
+	}
+	state, id, ok := game.Join(r.state, 1+game.Direction(r.result.Players%8))
+	if !ok {
+		return false
+	}
+	r.state = state
+	g.player, g.key, g.heard = id, r.newKey(), now
+	g.wish = game.Input{Player: id}
+	r.at[g.address] = g
+	r.result.Players++
+	r.opts.Log.Info("player joined", "player_session_id", g.session, "player", id)
+	r.welcome(g)
+	return true
+}
+
+func (r *room) input(now time.Time, from netip.AddrPort, in wire.Input) {
+	g := r.at[from]
+	if g == nil || g.key != in.Key {
+		return
+	}
+	g.heard = now
+	if int32(in.Sequence-g.sequence) <= 0 {
+		return
+	}
+	g.sequence = in.Sequence
+	g.wish = game.Input{Player: g.player, Move: game.Direction(in.Move), Fire: in.Fire}
+}
+
+func (r *room) leave(now time.Time, from netip.AddrPort, key uint64) {
+	if g := r.at[from]; g != nil && g.key == key {
+		r.depart(now, g, wire.OverLeft)
+		return
+	}
+	if last, ok := r.formers.over(from, key); ok {
+		r.send(from, last)
+	}
+}
+
+// depart takes a player out and tells it and the hosting service.
+func (r *room) depart(now time.Time, g *guest, why wire.Ending) {
+	over := wire.Over{Reason: why, Scores: r.scores()}
+	r.send(g.address, over)
+	r.formers.leave(g.address, g.key, over)
+	r.opts.Log.Info("player gone", "player_session_id", g.session, "player", g.player, "reason", why)
+	r.state = game.Leave(r.state, g.player)
+	delete(r.at, g.address)
+	delete(r.guests, g.session)
+	r.remove = append(r.remove, g.session)
+	r.emptySince = now
+}

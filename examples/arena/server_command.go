@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	sdk "github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/server"
+
+	"github.com/musterhq/muster/examples/arena/server"
+)
+
+// maxPort is the highest port that the Server SDK lets a process report.
+const maxPort = 60000
+
+type serverFlags struct {
+	port    int
+	logFile string
+	verbose bool
+	sdk     sdk.ServerParameters
+	game    server.Options
+}
+
+func (f *serverFlags) register(flags *flag.FlagSet) {
+	flags.IntVar(&f.port, "port", 0, "UDP `port` to listen on; 0 picks a free one")
+	flags.StringVar(&f.logFile, "log-file", "", "also log to this `file` and offer it for collection")
+	flags.BoolVar(&f.verbose, "verbose", false, "log the Server SDK's details too")
+	flags.IntVar(&f.game.TicksASecond, "ticks", 20, "game ticks a second, 1 to 200")
+	flags.DurationVar(&f.game.WaitFor, "wait", 2*time.Minute, "end if no player came within this time")
+	flags.DurationVar(&f.game.EmptyFor, "empty", 2*time.Second, "end this long after the last player left")
+	flags.DurationVar(&f.game.SilentFor, "silent", 5*time.Second, "drop a player that sends nothing for this long")
+	flags.StringVar(&f.sdk.WebSocketURL, "sdk-url", "", "WebSocket `URL` of the hosting service (or GAMELIFT_SDK_WEBSOCKET_URL)")
+	flags.StringVar(&f.sdk.FleetID, "fleet-id", "", "fleet `id` (or GAMELIFT_SDK_FLEET_ID)")
+	flags.StringVar(&f.sdk.HostID, "host-id", "", "compute `name` (or GAMELIFT_SDK_HOST_ID)")
+	flags.StringVar(&f.sdk.ProcessID, "process-id", "", "unique `id` of this process (or GAMELIFT_SDK_PROCESS_ID)")
+	flags.StringVar(&f.sdk.AuthToken, "auth-token", "", "compute auth `token` (or GAMELIFT_SDK_AUTH_TOKEN)")
+}
+
+func runServer(ctx context.Context, args []string, stderr io.Writer) int {
+	var f serverFlags
+	flags := flag.NewFlagSet("arena server", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	f.register(flags)
+	if code, ok := parse(flags, args); !ok {
+		return code
+	}
+	if err := serve(ctx, f, stderr); err != nil {
+		fmt.Fprintf(stderr, "arena server: %v\n", err)
+		return exitFailed
+	}
+	return exitDone
+}
+
+func serve(ctx context.Context, f serverFlags, stderr io.Writer) error {
+	log, logs, closeLog, err := openLog(f, stderr)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	conn, err := listen(f.port)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	service, err := connect(f.sdk, log)
+	if err != nil {
+		return err
+	}
+	f.game.Seed = uint64(time.Now().UnixNano())
+	p := &process{service: service, conn: conn, logs: logs, opts: f.game, log: log}
+	return p.run(ctx)
+}
+
+// listen opens the game's socket. A port that the system picks may lie above
+// what the SDK allows; then another is picked, the first staying taken meanwhile.
+func listen(port int) (*net.UDPConn, error) {
+	for tries := 0; tries < 64; tries++ {
+		conn, err := net.ListenUDP("udp", &net.UDPAddr{Port: port})
+		if err != nil {
+			return nil, fmt.Errorf("listen on UDP port %d: %w", port, err)
+		}
+		if got := conn.LocalAddr().(*net.UDPAddr).Port; got <= maxPort {
+			return conn, nil
+		}
+		defer conn.Close()
+		if port != 0 {
+			break
+		}
+	}
+	return nil, fmt.Errorf("UDP port must be at most %d", maxPort)
+}
+
+// openLog makes the log, to stderr and if wanted to a file, and the list of paths
+// to collect.
+func openLog(f serverFlags, stderr io.Writer) (*slog.Logger, []string, func(), error) {
+	options := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if f.verbose {
+		options.Level = slog.LevelDebug
+	}
+	if f.logFile == "" {
+		return slog.New(slog.NewTextHandler(stderr, options)), nil, func() {}, nil
+	}
+	path, err := filepath.Abs(f.logFile)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("find the log file: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("open the log file: %w", err)
+	}
+	handler := slog.NewTextHandler(io.MultiWriter(stderr, file), options)
+	return slog.New(handler), []string{path}, func() { file.Close() }, nil
+}

@@ -1,0 +1,27 @@
+// Package wire is the arena's network protocol: small binary UDP packets.
+//
+// Every packet begins with four bytes: 'M', 'A', the version (1) and the kind.
+// Numbers are big-endian. A packet has exactly the length its fields give; one
+// that is shorter, longer or of another version is dropped without an answer.
+//
+//	kind          from    fields after the head
+//	1 Join        client  length less one u8, player session id (1 to 256 bytes)
+//	2 Input       client  key u64, sequence u32, move u8, flags u8 (bit 0 fire)
+//	3 Leave       client  key u64
+//	4 Welcome     server  key u64, player u8, ticks a second u8, width u16, height u16
+//	5 Refused     server  reason u8
+//	6 Snapshot    server  tick u32, last input u32, counts 3 × u8, players, shots, pick-ups
+//	7 Over        server  reason u8, count u8, scores
+//
+//	player        id u8, x u16, y u16, facing u8, health u8, score u16
+//	shot          x u16, y u16, facing u8
+//	pick-up       x u16, y u16
+//	score         id u8, score u16
+//
+// A client sends Join until it is answered. Welcome carries a secret key; Input
+// and Leave must repeat it, so nobody can steer a player by forging its address.
+// No answer is longer than the Join that asks for it until the session id has
+// been accepted, so the server amplifies nobody's flood. The server sends a
+// Snapshot each tick. Lost packets are not repeated: the next one tells more.
+// Over answers Leave and ends a session; it repeats for as long as Leave does.
+package wire
