@@ -1,15 +1,35 @@
 package awsrpc
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/musterhq/muster/internal/fault"
 )
 
 // call is one request on its way.
 type call struct {
+	server    *Server
+	writer    http.ResponseWriter
+	request   *http.Request
 	id        string
+	start     time.Time
+	codec     codec
+	op        *operation // nil until found
 	principal Principal
+	in, out   *bytes.Buffer
 	attrs     []slog.Attr // added by handlers, for the log record
+	status    int
+	failure   *wireError // nil when all went well
 }
 
 type callKey struct{}
@@ -19,11 +39,103 @@ func callFrom(ctx context.Context) *call {
 	return c
 }
 
-// Annotate adds attributes to the log record of the request that ctx belongs
-// to; outside of a request it does nothing. Only the goroutine that runs the
-// handler may call it, before the handler returns.
-func Annotate(ctx context.Context, attrs ...slog.Attr) {
-	if c := callFrom(ctx); c != nil {
-		c.attrs = append(c.attrs, attrs...)
+func (s *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
+	return &call{
+		server:  s,
+		writer:  w,
+		request: r,
+		id:      uuid.NewString(),
+		start:   time.Now(),
+		codec:   s.protocolOf(r),
+		in:      s.buffer(),
+		out:     s.buffer(),
+	}
+}
+
+// buffer gives an empty buffer; release takes it back.
+func (s *Server) buffer() *bytes.Buffer {
+	if b, ok := s.buffers.Get().(*bytes.Buffer); ok {
+		return b
+	}
+	return new(bytes.Buffer)
+}
+
+// release gives the buffers back, but for big ones: a few uploads must not
+// leave every later request with megabytes.
+func (c *call) release() {
+	const biggest = 64 << 10
+	for _, b := range []*bytes.Buffer{c.in, c.out} {
+		if b.Cap() <= biggest {
+			b.Reset()
+			c.server.buffers.Put(b)
+		}
+	}
+}
+
+// guarded calls f and turns its panic into an error: one request must not end
+// the server.
+func (c *call) guarded(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &panicError{value: v, stack: debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// readBody reads the whole body, up to the limit.
+func (c *call) readBody() error {
+	limit := c.server.options.MaxBody
+	if c.request.ContentLength > limit {
+		return tooLarge(limit)
+	}
+	_, err := c.in.ReadFrom(http.MaxBytesReader(c.writer, c.request.Body, limit))
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(limit)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fault.New(fault.Serialization, "body: ended before its Content-Length")
+	}
+	return fault.New(fault.Serialization, "body: could not be read")
+}
+
+func tooLarge(limit int64) error {
+	return fault.New(fault.RequestTooLarge, "body: must have at most %d bytes", limit)
+}
+
+// answer sends what run left, or the error's envelope.
+//
+// AWS's x-amz-crc32 header is left out: clients check it only where it is
+// present, and only DynamoDB sends it.
+func (c *call) answer(err error) {
+	c.status = http.StatusOK
+	if err != nil {
+		c.fail(err)
+	}
+	h := c.writer.Header()
+	h["X-Amzn-Requestid"] = []string{c.id}
+	h["Content-Type"] = []string{c.codec.contentType()}
+	h["Content-Length"] = []string{strconv.Itoa(c.out.Len())}
+	if c.codec == codec(c.server.cbor) {
+		h[smithyProtocol] = []string{rpcV2CBOR}
+	}
+	if c.status == http.StatusMethodNotAllowed {
+		h["Allow"] = []string{http.MethodPost}
+	}
+	c.writer.WriteHeader(c.status)
+	_, _ = c.writer.Write(c.out.Bytes()) // a caller who is gone needs no answer
+}
+
+// fail puts the error's envelope in the place of the answer.
+func (c *call) fail(err error) {
+	w := toWire(err, c.op, c.id)
+	c.failure, c.status = &w, w.status
+	c.out.Reset()
+	body := errorBody{Type: c.codec.errorType(string(w.code), w.modelled), Lower: w.message, Message: w.message}
+	if err := c.codec.encode(c.out, body); err != nil {
+		c.out.Reset() // three valid strings always encode; the status still tells
 	}
 }

@@ -3,12 +3,15 @@ package awsrpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/shape"
 )
 
@@ -43,35 +46,158 @@ type Server struct {
 	options    Options
 	api        shape.API
 	operations map[string]*operation
+	cborPath   string // what stands before the operation's name in a CBOR path
+	json       jsonCodec
+	cbor       *cborCodec
+	metrics    *metrics
+	buffers    sync.Pool
+	checkers   checkers
 }
 
 // operation is an operation of the API, made ready to serve.
 type operation struct {
 	*shape.Operation
+	input   *rule
+	bucket  *bucket // nil: not limited
 	handler func(ctx context.Context, in any) (any, error)
 }
 
 // New makes a server without handlers. It fails when the description and the
-// Go types do not fit.
+// Go types do not fit, or when Rates names an operation that is not there.
 func New(o Options) (*Server, error) {
 	if o.API.Service == "" {
-		return nil, errors.New("awsrpc: no API")
+		return nil, errors.New("awsrpc: Options.API is required")
 	}
-	s := &Server{options: o, api: o.API, operations: map[string]*operation{}}
-	for i := range s.api.Operations {
-		op := &s.api.Operations[i]
-		s.operations[op.Name] = &operation{Operation: op}
+	o.defaults()
+	cborCodec, err := newCBORCodec(o.API.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("awsrpc: %w", err)
+	}
+	s := &Server{
+		options:    o,
+		api:        o.API,
+		operations: make(map[string]*operation, len(o.API.Operations)),
+		cborPath:   "/service/" + o.API.Service + "/operation/",
+		cbor:       cborCodec,
+		metrics:    newMetrics(o.Registerer),
+	}
+	if err := s.compile(); err != nil {
+		return nil, fmt.Errorf("awsrpc: %w", err)
 	}
 	return s, nil
 }
 
-// Match tells whether a request is for the API, so that others can share its
-// listener: it has an X-Amz-Target or a smithy-protocol header.
-func (s *Server) Match(r *http.Request) bool {
-	return r.Header.Get("X-Amz-Target") != "" || r.Header.Get("Smithy-Protocol") != ""
+func (o *Options) defaults() {
+	if o.Authenticate == nil {
+		o.Authenticate = Anyone{}
+	}
+	if o.Authorize == nil {
+		o.Authorize = func(Principal, string) error { return nil }
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = defaultMaxBody
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// compile makes every operation ready.
+func (s *Server) compile() error {
+	c := newCompiler(&s.api)
+	for i := range s.api.Operations {
+		op := &s.api.Operations[i]
+		input, err := c.input(op)
+		if err != nil {
+			return err
+		}
+		s.operations[op.Name] = &operation{Operation: op, input: input}
+	}
+	for name, rate := range s.options.Rates {
+		op := s.operations[name]
+		if op == nil {
+			return fmt.Errorf("rate of %q: the API has no such operation", name)
+		}
+		if rate.PerSecond <= 0 || rate.Burst < 0 {
+			return fmt.Errorf("rate of %s: PerSecond must be more than 0 and Burst not negative", name)
+		}
+		op.bucket = newBucket(rate)
+	}
+	return nil
 }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	http.Error(w, "no operation can be reached yet", http.StatusServiceUnavailable)
+	c := s.newCall(w, r)
+	defer c.release()
+	err := c.guarded(c.run)
+	c.answer(err)
+	c.record()
+}
+
+// run takes a request through its stages and leaves the encoded answer in c.out.
+func (c *call) run() error {
+	op, err := c.server.operationOf(c.request, c.codec)
+	if err != nil {
+		return err
+	}
+	c.op = op
+	if err := c.readBody(); err != nil {
+		return err
+	}
+	if err := c.admit(); err != nil {
+		return err
+	}
+	out, err := c.perform()
+	if err != nil {
+		return err
+	}
+	return c.codec.encode(c.out, out)
+}
+
+// admit decides whether the caller may use the operation now.
+func (c *call) admit() error {
+	s := c.server
+	p, err := s.options.Authenticate.Authenticate(c.request, c.in.Bytes())
+	if err != nil {
+		return err
+	}
+	c.principal = p
+	if err := s.options.Authorize(p, c.op.Name); err != nil {
+		return err
+	}
+	if c.op.bucket != nil && !c.op.bucket.take(time.Now()) {
+		return fault.New(fault.Throttling, "more than %g requests a second for %s", s.options.Rates[c.op.Name].PerSecond, c.op.Name)
+	}
+	return nil
+}
+
+// perform decodes the input, checks it and calls the handler.
+func (c *call) perform() (any, error) {
+	if c.op.handler == nil {
+		return nil, unavailable(c.op)
+	}
+	in := c.op.NewInput()
+	if err := c.codec.decode(c.in.Bytes(), in); err != nil {
+		return nil, err
+	}
+	if err := c.server.checkers.check(c.op.input, in); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(c.request.Context(), c.server.options.Timeout)
+	defer cancel()
+	return c.op.handler(context.WithValue(ctx, callKey{}, c), in)
+}
+
+// unavailable is the answer of operations that the API has and this server has
+// not: a modelled exception, so that typed clients understand it.
+func unavailable(op *operation) error {
+	kind := fault.InvalidRequest
+	if op.Models(fault.UnsupportedRegion) {
+		kind = fault.UnsupportedRegion
+	}
+	return fault.New(kind, "operation %s is not available in this version of Muster", op.Name)
 }

@@ -1,0 +1,85 @@
+package awsrpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// Annotate adds attributes to the log record of the request that ctx belongs
+// to; outside of a request it does nothing. Only the goroutine that runs the
+// handler may call it, before the handler returns.
+func Annotate(ctx context.Context, attrs ...slog.Attr) {
+	if c := callFrom(ctx); c != nil {
+		c.attrs = append(c.attrs, attrs...)
+	}
+}
+
+// record counts the request and writes its one log record: at level error when
+// the server is to blame, else info.
+func (c *call) record() {
+	took := time.Since(c.start)
+	c.server.metrics.observe(c.operationLabel(), c.codec.name(), c.codeLabel(), took)
+	log, ctx := c.server.options.Logger, c.request.Context()
+	level := slog.LevelInfo
+	if c.failure != nil && c.failure.cause != nil && ctx.Err() == nil { // a caller who left is no error of ours
+		level = slog.LevelError
+	}
+	if log.Enabled(ctx, level) {
+		log.LogAttrs(ctx, level, "api request", c.logAttrs(took)...)
+	}
+}
+
+func (c *call) logAttrs(took time.Duration) []slog.Attr {
+	attrs := make([]slog.Attr, 0, 12+len(c.attrs))
+	attrs = append(attrs,
+		slog.String("operation", c.operationLabel()),
+		slog.String("protocol", c.codec.name()),
+		slog.String("principal", c.principal.label()),
+		slog.String("request_id", c.id),
+		slog.Int("status", c.status),
+		slog.Float64("latency_ms", float64(took.Microseconds())/1000),
+		slog.Int("bytes_in", c.in.Len()),
+		slog.Int("bytes_out", c.out.Len()),
+	)
+	if f := c.failure; f != nil {
+		attrs = append(attrs, slog.String("error_code", string(f.code)))
+		if f.cause == nil {
+			attrs = append(attrs, slog.String("error", f.message))
+		} else {
+			attrs = append(attrs, slog.String("error", f.cause.Error()))
+		}
+		if p, ok := errors.AsType[*panicError](f.cause); ok {
+			attrs = append(attrs, slog.String("stack", string(p.stack)))
+		}
+	}
+	return append(attrs, c.attrs...)
+}
+
+// operationLabel is the operation's name, or "unknown": what callers make up
+// must not become labels.
+func (c *call) operationLabel() string {
+	if c.op == nil {
+		return "unknown"
+	}
+	return c.op.Name
+}
+
+func (c *call) codeLabel() string {
+	if c.failure == nil {
+		return "OK"
+	}
+	return string(c.failure.code)
+}
+
+// label names a principal in logs.
+func (p Principal) label() string {
+	switch {
+	case p.Name != "":
+		return p.Name
+	case p.Anonymous:
+		return "anonymous"
+	}
+	return p.AccessKeyID
+}

@@ -1,0 +1,418 @@
+package awsrpc_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// newServer makes a server of the GameLift API.
+func newServer(t testing.TB, o awsrpc.Options) *awsrpc.Server {
+	t.Helper()
+	o.API = gamelift.API()
+	srv, err := awsrpc.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return srv
+}
+
+// newJSON makes a request as the AWS CLI does.
+func newJSON(operation, body string) *http.Request {
+	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	r.Header.Set("X-Amz-Target", "GameLift."+operation)
+	return r
+}
+
+// newCBOR makes a request as AWS's Go SDK does.
+func newCBOR(operation, body string) *http.Request {
+	r := httptest.NewRequest("POST", "/service/GameLift/operation/"+operation, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/cbor")
+	r.Header.Set("Smithy-Protocol", "rpc-v2-cbor")
+	return r
+}
+
+func serve(srv http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	srv.ServeHTTP(w, r)
+	return w
+}
+
+// envelope is a JSON error as clients read it.
+type envelope struct {
+	Type    string `json:"__type"`
+	Message string `json:"message"`
+}
+
+func errorOf(t *testing.T, w *httptest.ResponseRecorder) envelope {
+	t.Helper()
+	var e envelope
+	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
+		t.Fatalf("answer %d %q: %v", w.Code, w.Body, err)
+	}
+	return e
+}
+
+// wantError checks an answer's status, code and a part of its text.
+func wantError(t *testing.T, w *httptest.ResponseRecorder, status int, code fault.Kind, text string) {
+	t.Helper()
+	e := errorOf(t, w)
+	if w.Code != status || e.Type != string(code) || !strings.Contains(e.Message, text) {
+		t.Errorf("got %d %s %q, want %d %s with %q", w.Code, e.Type, e.Message, status, code, text)
+	}
+}
+
+func echoAlias(srv *awsrpc.Server) {
+	awsrpc.Handle(srv, "DescribeAlias", func(_ context.Context, in *gamelift.DescribeAliasInput) (*gamelift.DescribeAliasOutput, error) {
+		return &gamelift.DescribeAliasOutput{Alias: &gamelift.Alias{
+			AliasId:      in.AliasId,
+			CreationTime: gamelift.At(time.UnixMilli(1469498468057)),
+		}}, nil
+	})
+}
+
+func TestServeHTTP_GoldenAnswers(t *testing.T) {
+	srv := newServer(t, awsrpc.Options{})
+	echoAlias(srv)
+	awsrpc.Handle(srv, "ListAliases", func(context.Context, *gamelift.ListAliasesInput) (*gamelift.ListAliasesOutput, error) {
+		return &gamelift.ListAliasesOutput{Aliases: []gamelift.Alias{}}, nil
+	})
+	awsrpc.Handle(srv, "DeleteAlias", func(context.Context, *gamelift.DeleteAliasInput) (*gamelift.DeleteAliasOutput, error) {
+		return nil, nil
+	})
+	awsrpc.Handle(srv, "ResolveAlias", func(context.Context, *gamelift.ResolveAliasInput) (*gamelift.ResolveAliasOutput, error) {
+		return nil, fault.Missing("no")
+	})
+	cborID := "\xa1gAliasIdgalias-1" // {"AliasId": "alias-1"}
+	for _, c := range []struct {
+		name    string
+		request *http.Request
+		status  int
+		want    string
+	}{
+		{"JSON structure", newJSON("DescribeAlias", `{"AliasId":"alias-1"}`), 200,
+			`{"Alias":{"AliasId":"alias-1","CreationTime":1469498468.057}}`},
+		{"CBOR structure", newCBOR("DescribeAlias", cborID), 200,
+			"\xa1eAlias\xa2gAliasIdgalias-1lCreationTime\xc1\xfb\x41\xd5\xe5\xb1\x19\x03\xa5\xe3"},
+		{"JSON empty list stays", newJSON("ListAliases", `{}`), 200, `{"Aliases":[]}`},
+		{"CBOR empty list stays", newCBOR("ListAliases", "\xa0"), 200, "\xa1gAliases\x80"},
+		{"CBOR indefinite lengths", newCBOR("DescribeAlias", "\xbfgAliasId\x7fealiasb-1\xff\xff"), 200,
+			"\xa1eAlias\xa2gAliasIdgalias-1lCreationTime\xc1\xfb\x41\xd5\xe5\xb1\x19\x03\xa5\xe3"},
+		{"JSON no output", newJSON("DeleteAlias", `{"AliasId":"alias-1"}`), 200, `{}`},
+		{"CBOR no output", newCBOR("DeleteAlias", cborID), 200, "\xa0"},
+		{"JSON error", newJSON("ResolveAlias", `{"AliasId":"alias-1"}`), 400,
+			`{"__type":"NotFoundException","message":"no","Message":"no"}`},
+		{"CBOR error", newCBOR("ResolveAlias", cborID), 400,
+			"\xa3f__typex(com.amazonaws.gamelift#NotFoundExceptiongmessagebnogMessagebno"},
+	} {
+		w := serve(srv, c.request)
+		if got := w.Body.String(); w.Code != c.status || got != c.want {
+			t.Errorf("%s: got %d %q, want %d %q", c.name, w.Code, got, c.status, c.want)
+		}
+	}
+}
+
+func TestServeHTTP_Headers(t *testing.T) {
+	srv := newServer(t, awsrpc.Options{})
+	echoAlias(srv)
+	for _, c := range []struct {
+		request       *http.Request
+		typ, protocol string
+		length        string
+	}{
+		{newJSON("DescribeAlias", `{"AliasId":"alias-1"}`), "application/x-amz-json-1.1", "", "61"},
+		{newCBOR("DescribeAlias", "\xa1gAliasIdgalias-1"), "application/cbor", "rpc-v2-cbor", "47"},
+		{newCBOR("NoSuch", ""), "application/cbor", "rpc-v2-cbor", ""},
+	} {
+		h := serve(srv, c.request).Header()
+		if h.Get("Content-Type") != c.typ || h.Get("Smithy-Protocol") != c.protocol || len(h.Get("x-amzn-RequestId")) != 36 {
+			t.Errorf("%s: headers %v", c.request.URL, h)
+		}
+		if c.length != "" && h.Get("Content-Length") != c.length {
+			t.Errorf("%s: Content-Length %q, want %q", c.request.URL, h.Get("Content-Length"), c.length)
+		}
+	}
+}
+
+func TestServeHTTP_Routing(t *testing.T) {
+	srv := newServer(t, awsrpc.Options{})
+	echoAlias(srv)
+	body := `{"AliasId":"alias-1"}`
+	request := func(change func(r *http.Request)) *http.Request {
+		r := newJSON("DescribeAlias", body)
+		change(r)
+		return r
+	}
+	for name, r := range map[string]*http.Request{
+		"as is":           request(func(r *http.Request) {}),
+		"path prefix":     request(func(r *http.Request) { r.URL.Path = "/some/prefix/" }),
+		"charset":         request(func(r *http.Request) { r.Header.Set("Content-Type", "application/x-amz-json-1.1; charset=utf-8") }),
+		"JSON 1.0":        request(func(r *http.Request) { r.Header.Set("Content-Type", "application/x-amz-json-1.0") }),
+		"no content type": request(func(r *http.Request) { r.Header.Del("Content-Type") }),
+		"unknown member":  newJSON("DescribeAlias", `{"AliasId":"alias-1","New":{"a":[1]}}`),
+		"null is absent":  newJSON("DescribeAlias", `{"AliasId":"alias-1","Other":null}`),
+		"CBOR path prefix": func() *http.Request {
+			r := newCBOR("DescribeAlias", "\xa1gAliasIdgalias-1")
+			r.URL.Path = "/x" + r.URL.Path
+			return r
+		}(),
+	} {
+		if !srv.Match(r) {
+			t.Errorf("%s: does not match", name)
+		}
+		if w := serve(srv, r); w.Code != 200 {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+	if srv.Match(httptest.NewRequest("PUT", "/bucket/key", nil)) {
+		t.Error("an upload matches")
+	}
+}
+
+func TestServeHTTP_Refusals(t *testing.T) {
+	srv := newServer(t, awsrpc.Options{MaxBody: 1000})
+	echoAlias(srv)
+	awsrpc.Handle(srv, "ListAliases", func(context.Context, *gamelift.ListAliasesInput) (*gamelift.ListAliasesOutput, error) {
+		return nil, nil
+	})
+	request := func(change func(r *http.Request)) *http.Request {
+		r := newJSON("DescribeAlias", `{"AliasId":"alias-1"}`)
+		change(r)
+		return r
+	}
+	deep := strings.Repeat(`[`, 40) + strings.Repeat(`]`, 40)
+	for _, c := range []struct {
+		name    string
+		request *http.Request
+		status  int
+		code    fault.Kind
+		text    string
+	}{
+		{"method", request(func(r *http.Request) { r.Method = "GET" }), 405, fault.UnknownOperation, "POST"},
+		{"unknown operation", newJSON("Explode", "{}"), 400, fault.UnknownOperation, `"Explode"`},
+		{"other service", request(func(r *http.Request) { r.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables") }), 400, fault.UnknownOperation, "GameLift.OPERATION"},
+		{"content type", request(func(r *http.Request) { r.Header.Set("Content-Type", "text/xml") }), 415, fault.Serialization, "Content-Type"},
+		{"too large", newJSON("DescribeAlias", strings.Repeat(" ", 1001)), 413, fault.RequestTooLarge, "at most 1000 bytes"},
+		{"too large, unannounced", request(func(r *http.Request) {
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(strings.Repeat(" ", 1001))), -1
+		}), 413, fault.RequestTooLarge, "at most 1000 bytes"},
+		{"no JSON", newJSON("DescribeAlias", `{"AliasId"`), 400, fault.Serialization, "malformed JSON"},
+		{"no object", newJSON("DescribeAlias", `[]`), 400, fault.Serialization, "body: must be a structure"},
+		{"two names", newJSON("DescribeAlias", `{"AliasId":"a","AliasId":"b"}`), 400, fault.Serialization, "AliasId: malformed JSON"},
+		{"type", newJSON("DescribeAlias", `{"AliasId":7}`), 400, fault.Serialization, "AliasId: must be a string"},
+		{"fraction for an integer", newJSON("ListAliases", `{"Limit":1.5}`), 400, fault.Serialization, "Limit: must be an integer of 32 bits"},
+		{"integer too large", newJSON("ListAliases", `{"Limit":3000000000}`), 400, fault.Serialization, "Limit: must be an integer of 32 bits"},
+		{"depth", newJSON("DescribeAlias", `{"X":`+deep+`}`), 400, fault.Serialization, "deeper than 32"},
+		{"missing", newJSON("DescribeAlias", `{}`), 400, fault.InvalidRequest, "AliasId: is required"},
+		{"empty body", newJSON("DescribeAlias", ``), 400, fault.InvalidRequest, "AliasId: is required"},
+	} {
+		t.Run(c.name, func(t *testing.T) { wantError(t, serve(srv, c.request), c.status, c.code, c.text) })
+	}
+}
+
+// The authenticator is asked first, with the whole body, then the authorizer.
+func TestServeHTTP_Admission(t *testing.T) {
+	var steps []string
+	srv := newServer(t, awsrpc.Options{
+		Authenticate: authFunc(func(r *http.Request, body []byte) (awsrpc.Principal, error) {
+			steps = append(steps, "authenticate "+string(body))
+			if r.Header.Get("Authorization") == "" {
+				return awsrpc.Principal{}, fault.New(fault.MissingAuthentication, "sign")
+			}
+			return awsrpc.Principal{AccessKeyID: "AKID", Name: "ops"}, nil
+		}),
+		Authorize: func(p awsrpc.Principal, op string) error {
+			steps = append(steps, "authorize "+p.AccessKeyID+" "+op)
+			return fault.New(fault.Unauthorized, "read only")
+		},
+	})
+	echoAlias(srv)
+	wantError(t, serve(srv, newJSON("DescribeAlias", "{}")), 400, fault.MissingAuthentication, "sign")
+	r := newJSON("DescribeAlias", "{}")
+	r.Header.Set("Authorization", "x")
+	wantError(t, serve(srv, r), 400, fault.Unauthorized, "read only")
+	r = newJSON("AcceptMatch", "{}") // does not model UnauthorizedException
+	r.Header.Set("Authorization", "x")
+	wantError(t, serve(srv, r), 400, fault.AccessDenied, "read only")
+	want := "authenticate {},authenticate {},authorize AKID DescribeAlias,authenticate {},authorize AKID AcceptMatch"
+	if got := strings.Join(steps, ","); got != want {
+		t.Errorf("steps %s, want %s", got, want)
+	}
+}
+
+type authFunc func(r *http.Request, body []byte) (awsrpc.Principal, error)
+
+func (f authFunc) Authenticate(r *http.Request, body []byte) (awsrpc.Principal, error) {
+	return f(r, body)
+}
+
+func TestServeHTTP_Throttling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(t, awsrpc.Options{Rates: map[string]awsrpc.Rate{"DescribeAlias": {PerSecond: 2, Burst: 3}}})
+		echoAlias(srv)
+		allowed := func() int {
+			n := 0
+			for range 10 {
+				if serve(srv, newJSON("DescribeAlias", `{"AliasId":"alias-1"}`)).Code == 200 {
+					n++
+				}
+			}
+			return n
+		}
+		if got := allowed(); got != 3 {
+			t.Errorf("burst: %d, want 3", got)
+		}
+		time.Sleep(time.Second)
+		if got := allowed(); got != 2 {
+			t.Errorf("after a second: %d, want 2", got)
+		}
+		time.Sleep(time.Hour)
+		if got := allowed(); got != 3 {
+			t.Errorf("after an hour: %d, want 3", got)
+		}
+		wantError(t, serve(srv, newJSON("DescribeAlias", `{}`)), 400, fault.Throttling, "DescribeAlias")
+	})
+}
+
+func TestNew_RefusesRatesOfNothing(t *testing.T) {
+	for name, rates := range map[string]map[string]awsrpc.Rate{
+		"no such operation": {"Explode": {PerSecond: 1}},
+		"no rate":           {"DescribeAlias": {}},
+	} {
+		if _, err := awsrpc.New(awsrpc.Options{API: gamelift.API(), Rates: rates}); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestServeHTTP_Deadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(t, awsrpc.Options{Timeout: 5 * time.Second})
+		awsrpc.Handle(srv, "DescribeAlias", func(ctx context.Context, _ *gamelift.DescribeAliasInput) (*gamelift.DescribeAliasOutput, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		start := time.Now()
+		wantError(t, serve(srv, newJSON("DescribeAlias", `{"AliasId":"alias-1"}`)), 500, fault.InternalService, "took too long")
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestServeHTTP_LogAndMetrics(t *testing.T) {
+	var log bytes.Buffer
+	reg := prometheus.NewRegistry()
+	srv := newServer(t, awsrpc.Options{
+		Logger:     slog.New(slog.NewJSONHandler(&log, nil)),
+		Registerer: reg,
+	})
+	awsrpc.Handle(srv, "DescribeAlias", func(ctx context.Context, in *gamelift.DescribeAliasInput) (*gamelift.DescribeAliasOutput, error) {
+		awsrpc.Annotate(ctx, slog.String("alias_id", *in.AliasId), slog.Bool("id_known", awsrpc.RequestID(ctx) != ""))
+		switch *in.AliasId {
+		case "alias-panic":
+			panic("boom")
+		case "alias-plain":
+			return nil, errors.New("read alias: disk on fire")
+		}
+		return nil, nil
+	})
+	record := func(r *http.Request) map[string]any {
+		t.Helper()
+		log.Reset()
+		serve(srv, r)
+		if n := strings.Count(log.String(), "\n"); n != 1 {
+			t.Fatalf("%d records: %s", n, log.String())
+		}
+		var m map[string]any
+		if err := json.Unmarshal(log.Bytes(), &m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	want := func(m map[string]any, attrs map[string]any) {
+		t.Helper()
+		for k, v := range attrs {
+			if m[k] != v {
+				t.Errorf("%s is %v, want %v, in %v", k, m[k], v, m)
+			}
+		}
+	}
+	want(record(newJSON("DescribeAlias", `{"AliasId":"alias-1"}`)), map[string]any{
+		"level": "INFO", "operation": "DescribeAlias", "protocol": "json", "principal": "anonymous", "status": 200.0,
+		"bytes_in": 21.0, "bytes_out": 2.0, "alias_id": "alias-1", "id_known": true, "error": nil})
+	want(record(newCBOR("Explode", "")), map[string]any{
+		"level": "INFO", "operation": "unknown", "protocol": "cbor", "status": 400.0, "error_code": "UnknownOperationException"})
+	want(record(newJSON("DescribeAlias", `{"AliasId":"alias-plain"}`)), map[string]any{
+		"level": "ERROR", "status": 500.0, "error_code": "InternalServiceException", "error": "read alias: disk on fire"})
+	m := record(newJSON("DescribeAlias", `{"AliasId":"alias-panic"}`))
+	want(m, map[string]any{"level": "ERROR", "status": 500.0, "error": "panic: boom"})
+	if stack, _ := m["stack"].(string); !strings.Contains(stack, "server_test.go") {
+		t.Errorf("stack %q", stack)
+	}
+	const counts = `
+# HELP muster_api_requests_total Requests to the API by operation, wire protocol and error code (OK when there is none).
+# TYPE muster_api_requests_total counter
+muster_api_requests_total{code="InternalServiceException",operation="DescribeAlias",protocol="json"} 2
+muster_api_requests_total{code="OK",operation="DescribeAlias",protocol="json"} 1
+muster_api_requests_total{code="UnknownOperationException",operation="unknown",protocol="cbor"} 1
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(counts), "muster_api_requests_total"); err != nil {
+		t.Error(err)
+	}
+	if n, err := testutil.GatherAndCount(reg, "muster_api_request_duration_seconds"); n != 2 || err != nil {
+		t.Errorf("%d histograms, want 2 (%v)", n, err)
+	}
+}
+
+func TestHandle_Misuse(t *testing.T) {
+	srv := newServer(t, awsrpc.Options{})
+	echoAlias(srv)
+	for name, register := range map[string]func(){
+		"unknown": func() {
+			awsrpc.Handle(srv, "Explode", func(context.Context, *gamelift.DescribeAliasInput) (*gamelift.DescribeAliasOutput, error) {
+				return nil, nil
+			})
+		},
+		"twice": func() { echoAlias(srv) },
+		"wrong input": func() {
+			awsrpc.Handle(srv, "DeleteAlias", func(context.Context, *gamelift.DescribeAliasInput) (*gamelift.DeleteAliasOutput, error) {
+				return nil, nil
+			})
+		},
+		"wrong output": func() {
+			awsrpc.Handle(srv, "DeleteAlias", func(context.Context, *gamelift.DeleteAliasInput) (*gamelift.DescribeAliasOutput, error) {
+				return nil, nil
+			})
+		},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: accepted", name)
+				}
+			}()
+			register()
+		}()
+	}
+	if got := srv.Handled(); len(got) != 1 || got[0] != "DescribeAlias" {
+		t.Errorf("handled %v", got)
+	}
+}
