@@ -1,0 +1,78 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// anybody is the principal of those who need no credentials.
+const anybody = "local"
+
+// callers finds out who calls and what they may do.
+type callers struct {
+	anyone bool
+	signed awsrpc.Authenticator
+}
+
+func (a *App) callers() *callers {
+	return &callers{anyone: a.opts.AcceptAny, signed: a.signatures()}
+}
+
+// Authenticate lets anybody in as a local admin where the options say so, and
+// else asks for a signature.
+func (c *callers) Authenticate(r *http.Request, body []byte) (awsrpc.Principal, error) {
+	if c.anyone {
+		return awsrpc.Principal{Name: anybody, Role: string(auth.Admin), Anonymous: true}, nil
+	}
+	return c.signed.Authenticate(r, body)
+}
+
+// allow tells whether the sender of a request without a body may do what an
+// operation of the API does.
+func (c *callers) allow(r *http.Request, operation string) error {
+	p, err := c.Authenticate(r, nil)
+	if err != nil {
+		return err
+	}
+	return mayCall(p, operation)
+}
+
+// mayCall holds callers to their role.
+func mayCall(p awsrpc.Principal, operation string) error {
+	if auth.Role(p.Role).Allows(operation) {
+		return nil
+	}
+	return fault.New(fault.AccessDenied, "access key %s has the role %s, which may not call %s", p.AccessKeyID, p.Role, operation)
+}
+
+// firstKey makes an admin key where callers need one and there is none, and
+// leaves it in the data directory for the operator.
+func (a *App) firstKey(ctx context.Context) error {
+	if a.opts.AcceptAny {
+		return nil
+	}
+	for range a.domain.keys.Keys(a.domain.store.View()) {
+		return nil
+	}
+	c, err := a.domain.keys.Create(ctx, "first", auth.Admin)
+	if err != nil {
+		return fmt.Errorf("make the first key: %w", err)
+	}
+	path := a.opts.file("admin-credentials")
+	if err := writeSecret(path, credentialsFile(c, a.opts.Region)); err != nil {
+		return fmt.Errorf("keep the first key: %w", err)
+	}
+	a.log.Info("made the first key, of role admin", "access_key_id", c.AccessKeyID, "file", path)
+	return nil
+}
+
+// credentialsFile is the form that AWS's tools read (AWS_SHARED_CREDENTIALS_FILE).
+func credentialsFile(c auth.Credentials, region string) string {
+	return fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\nregion = %s\n",
+		c.AccessKeyID, c.SecretAccessKey, region)
+}

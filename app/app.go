@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// App is one Muster node. Start it once, Stop it once or more often.
+type App struct {
+	opts     Options
+	log      *slog.Logger
+	registry *prometheus.Registry
+	domain   *domain
+	doors    *doors
+
+	ready atomic.Bool
+	done  chan struct{} // closed when the app has stopped, or must
+
+	mu       sync.Mutex // guards what follows: the lifecycle
+	phase    phase
+	listener net.Listener
+	server   *http.Server
+	base     string // base URL
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
+	failed   error
+	failOnce sync.Once
+}
+
+// New checks the options and puts everything together; nothing runs yet and no
+// database is touched. It makes the data directory and, where there is none, the
+// master key.
+func New(o Options) (*App, error) {
+	o.setDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if err := o.makeDataDir(); err != nil {
+		return nil, err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	d, err := newDomain(&o, o.driver(), registry)
+	if err != nil {
+		return nil, err
+	}
+	return &App{opts: o, log: o.Logger, registry: registry, domain: d, done: make(chan struct{})}, nil
+}
+
+// URL is the base URL that the ready line tells: "" before Start.
+func (a *App) URL() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.base
+}
+
+// Done is closed when the app has stopped, or when it cannot go on and has to be
+// stopped; Err tells why.
+func (a *App) Done() <-chan struct{} { return a.done }
+
+// Err is why the app cannot go on; nil while it can.
+func (a *App) Err() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.failed
+}
+
+// Digest is the SHA-256 of the committed state, in hex (store.Snapshot.Digest).
+func (a *App) Digest() string { return a.domain.store.View().Digest() }

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/sqlite"
+	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/session"
+)
+
+// domain is the state of a cell and the packages that know its rules.
+type domain struct {
+	store    *store.Store
+	events   *event.Log
+	tags     *tag.Service
+	keys     *auth.Service
+	fleets   *fleet.Service
+	computes *compute.Service
+	sessions *session.Service
+}
+
+// newDomain registers everything on a store that is not open yet.
+func newDomain(o *Options, driver store.Driver, metrics prometheus.Registerer) (*domain, error) {
+	master, err := o.masterKey()
+	if err != nil {
+		return nil, err
+	}
+	st := store.New(store.Options{
+		Driver: driver, Cell: o.Cell, Logger: o.Logger, Registerer: metrics, Record: o.Record,
+	})
+	d := &domain{store: st, events: event.New(st), tags: tag.New(st)}
+	d.keys = auth.New(st, d.events, master)
+	d.fleets = fleet.New(st, d.events, d.tags, fleet.Options{Home: o.home()})
+	computes := o.Computes
+	computes.Tokens = master
+	d.computes = compute.New(st, d.events, d.fleets, d.tags, computes)
+	d.sessions = session.New(st, d.events, d.fleets, d.computes, o.Sessions)
+	return d, nil
+}
+
+func (o *Options) driver() store.Driver {
+	switch {
+	case o.Store == "memory":
+		return store.NewMemory()
+	}
+	return sqlite.New(o.DataDir)
+}
+
+func (o *Options) makeDataDir() error {
+	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
+		return fmt.Errorf("make data directory: %w", err)
+	}
+	return nil
+}
+
+func (o *Options) home() arn.Home { return arn.Home{Region: o.Region, Account: o.Account} }
+
+// storeKind names the engine without the URL, which may hold a password.
+func (o *Options) storeKind() string {
+	if o.usesPostgres() {
+		return "postgres"
+	}
+	return o.Store
+}

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+
+	"github.com/musterhq/muster/api"
+	"github.com/musterhq/muster/console"
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/awsrpc"
+)
+
+// gameServerDoor is where game server processes connect.
+type gameServerDoor interface {
+	http.Handler
+	Match(*http.Request) bool
+	Close()
+}
+
+// doors are who talks to us.
+type doors struct {
+	api     *awsrpc.Server
+	servers gameServerDoor
+	console *console.Console
+}
+
+// openDoors makes the doors; requests come once serve runs.
+func (a *App) openDoors() error {
+	d := &doors{}
+	callers := a.callers()
+	srv, err := awsrpc.New(awsrpc.Options{
+		API: gamelift.API(), Authenticate: callers, Authorize: mayCall,
+		Logger: a.log, Registerer: a.registry,
+	})
+	if err != nil {
+		return fmt.Errorf("make API: %w", err)
+	}
+	d.api = srv
+	api.Register(srv, api.Services{
+		Store: a.domain.store, Home: a.opts.home(), Events: a.domain.events, Tags: a.domain.tags,
+		Fleets: a.domain.fleets, Computes: a.domain.computes, Sessions: a.domain.sessions,
+		GameServerURL: func() string { return gameServerURL(a.base) },
+	})
+	d.console = console.New(console.Options{
+		Events: a.domain.events, Logger: a.log,
+		Last:  func() uint64 { return a.domain.events.Last(a.domain.store.View()) },
+		Allow: callers.allow,
+	})
+	a.doors = d
+	return nil
+}
+
+// secured makes the listener answer TLS as the options say.
+func (a *App) secured(l net.Listener) (net.Listener, error) { return l, nil }
+
+// endStreams ends the answers that would never end by themselves.
+func (d *doors) endStreams() { d.console.Close() }
+
+// close drops the connections of game servers; they come back to the next start.
+func (d *doors) close() {
+	if d.servers != nil {
+		d.servers.Close()
+	}
+}

@@ -1,0 +1,222 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// phase is where the app is in its life; it only goes forward.
+type phase int
+
+const (
+	phaseNew phase = iota
+	phaseStarted
+	phaseStopped
+)
+
+// Run starts an app, prints the ready line, and stops when ctx ends or the app
+// cannot go on. It returns nil after a stop that was asked for.
+func Run(ctx context.Context, o Options) error {
+	a, err := New(o)
+	if err != nil {
+		return err
+	}
+	if err := a.Start(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.opts.Out, "ready %s\n", a.URL())
+	select {
+	case <-ctx.Done():
+	case <-a.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.DrainTimeout+stopMargin)
+	defer cancel()
+	return errors.Join(a.Err(), a.Stop(stopping))
+}
+
+// stopMargin is what the rest of a stop may take besides draining.
+const stopMargin = 20 * time.Second
+
+// Start opens the state, begins to listen and serves. When it returns nil the
+// app is ready. After an error, or once stopped, it cannot be started again. ctx
+// bounds the start alone.
+func (a *App) Start(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.phase != phaseNew {
+		return fmt.Errorf("start: the app was started or stopped before")
+	}
+	a.phase = phaseStarted
+	if err := a.start(ctx); err != nil {
+		return errors.Join(err, a.tearDown(ctx))
+	}
+	a.ready.Store(true)
+	a.log.Info("ready", "url", a.base, "store", a.opts.storeKind(), "operations", len(a.doors.api.Handled()))
+	return nil
+}
+
+// start does each step of the start; what a failed step leaves, tearDown ends.
+func (a *App) start(ctx context.Context) error {
+	a.raiseFileLimit()
+	if err := a.openState(ctx); err != nil {
+		return err
+	}
+	if err := a.listen(); err != nil {
+		return err
+	}
+	if err := a.openDoors(); err != nil {
+		return err
+	}
+	if err := a.firstKey(ctx); err != nil {
+		return err
+	}
+	a.runLoops()
+	a.serve()
+	return nil
+}
+
+// openState opens the store and says to the domain that the sockets of the node
+// before are gone.
+func (a *App) openState(ctx context.Context) error {
+	if err := a.domain.store.Open(ctx); err != nil {
+		return err
+	}
+	n, err := a.domain.computes.Restart(ctx)
+	if err != nil {
+		return fmt.Errorf("take over game server processes: %w", err)
+	}
+	if n > 0 {
+		a.log.Info("game server processes have a grace to reconnect", "processes", n)
+	}
+	return nil
+}
+
+// runLoops starts what works in the background until tearDown.
+func (a *App) runLoops() {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.cancel = cancel
+	resync := make(chan struct{}, 1)
+	a.domain.store.OnReload(func() {
+		select {
+		case resync <- struct{}{}:
+		default:
+		}
+	})
+	a.running.Go(func() { a.domain.computes.Run(ctx) })
+	a.running.Go(func() { a.domain.sessions.Run(ctx) })
+	a.running.Go(func() { a.resync(ctx, resync) })
+	a.running.Go(func() { a.watchOwnership(ctx) })
+}
+
+// resync has the domain look at its sockets again after the store was reloaded.
+func (a *App) resync(ctx context.Context, reloaded <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-reloaded:
+		}
+		if err := a.domain.computes.Resync(ctx); err != nil && ctx.Err() == nil {
+			a.log.Error("connections not compared with the state read again", "error", err)
+		}
+	}
+}
+
+// watchOwnership ends the app when another node has taken the cell.
+func (a *App) watchOwnership(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-a.domain.store.Lost():
+		a.fail(errors.New("another node has taken the cell; this one can change nothing any more"))
+	}
+}
+
+// fail marks the app as one that has to be stopped.
+func (a *App) fail(err error) {
+	a.ready.Store(false)
+	a.failOnce.Do(func() {
+		a.log.Error("stopping", "error", err)
+		go func() { // Start or Stop may hold the mutex
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.phase == phaseStarted {
+				a.failed = err
+				close(a.done)
+			}
+		}()
+	})
+}
+
+// serve begins to answer on the listener.
+func (a *App) serve() {
+	a.server = &http.Server{
+		Handler:           a.mux(),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          a.connectionLog(),
+	}
+	server, listener := a.server, a.listener
+	a.running.Go(func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			a.fail(fmt.Errorf("listen on %s: %w", a.opts.Listen, err))
+		}
+	})
+}
+
+// Stop lets requests in flight finish, ends everything in the reverse order of
+// the start and makes what was accepted durable. ctx bounds the waiting. Game
+// server processes keep running; they reconnect to the next start. Stopping a
+// second time does nothing.
+func (a *App) Stop(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.phase == phaseStopped {
+		return nil
+	}
+	return a.tearDown(ctx)
+}
+
+// tearDown ends whatever runs; the caller holds the mutex.
+func (a *App) tearDown(ctx context.Context) error {
+	a.phase = phaseStopped
+	a.ready.Store(false)
+	drained := a.drain(ctx)
+	if a.doors != nil {
+		a.doors.close()
+	}
+	if a.cancel != nil {
+		a.cancel()
+	}
+	a.running.Wait()
+	err := errors.Join(drained, a.domain.store.Close())
+	if a.failed == nil {
+		close(a.done)
+	}
+	a.log.Info("stopped")
+	return err
+}
+
+// drain stops accepting and waits for the requests in flight, but not for
+// streams, which end at once.
+func (a *App) drain(ctx context.Context) error {
+	if a.doors != nil {
+		a.doors.endStreams()
+	}
+	if a.server == nil {
+		if a.listener != nil {
+			return a.listener.Close()
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.opts.DrainTimeout)
+	defer cancel()
+	if err := a.server.Shutdown(ctx); err != nil {
+		a.server.Close()
+		return fmt.Errorf("requests were cut off after %s: %w", a.opts.DrainTimeout, err)
+	}
+	return nil
+}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package app
+
+import "syscall"
+
+// raiseFileLimit lets the process hold as many sockets as the machine allows
+// it: each game server process is one.
+func (a *App) raiseFileLimit() {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur == limit.Max {
+		return
+	}
+	limit.Cur = limit.Max
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		a.log.Warn("file limit not raised", "error", err)
+	}
+}

@@ -1,0 +1,53 @@
+package app
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// mux gives each request to its door. AWS's protocols are known by their
+// headers, game servers by their query; everything else by its path.
+func (a *App) mux() http.Handler {
+	paths := http.NewServeMux()
+	paths.HandleFunc("GET /healthz", a.healthz)
+	paths.HandleFunc("GET /readyz", a.readyz)
+	paths.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
+	paths.Handle("/console/", a.doors.console)
+	paths.HandleFunc("/", nothingHere)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case a.doors.api.Match(r):
+			a.doors.api.ServeHTTP(w, r)
+		case a.doors.servers != nil && a.doors.servers.Match(r):
+			a.doors.servers.ServeHTTP(w, r)
+		default:
+			paths.ServeHTTP(w, r)
+		}
+	})
+}
+
+// healthz tells that the process answers.
+func (a *App) healthz(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, `{"status":"ok"}`)
+}
+
+// readyz tells whether the node takes work.
+func (a *App) readyz(w http.ResponseWriter, _ *http.Request) {
+	if !a.ready.Load() {
+		writeJSON(w, http.StatusServiceUnavailable, `{"status":"not ready"}`)
+		return
+	}
+	writeJSON(w, http.StatusOK, `{"status":"ready"}`)
+}
+
+func nothingHere(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusNotFound, `{"message":"There is nothing here. The API takes POST / with X-Amz-Target, or POST /service/GameLift/operation/NAME with smithy-protocol."}`)
+}
+
+func writeJSON(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	io.WriteString(w, body+"\n")
+}

@@ -1,0 +1,167 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/session"
+)
+
+// Options say what to run. The zero value serves on 127.0.0.1:9080 from SQLite
+// in ./muster-data and asks every caller for a key.
+type Options struct {
+	// Listen is HOST:PORT of the one listener; port 0 picks a free one.
+	// Default 127.0.0.1:9080.
+	Listen string
+	// PublicURL is the base URL by which game servers and clients reach us,
+	// where that is not the listen address (a load balancer, a container):
+	// http:// or https://, no path. Default: made from Listen.
+	PublicURL string
+	// TLSCert and TLSKey are PEM files; both or none. With them the base URL is
+	// https:// and plain connections are refused. Without them the listener
+	// answers plain HTTP, and TLS with a certificate it signs itself.
+	TLSCert, TLSKey string
+
+	// DataDir holds the database, the master key and whatever else is kept.
+	// Made when absent, with mode 0700. Default ./muster-data.
+	DataDir string
+	// Store is where state is kept: "sqlite" (in DataDir), a postgres:// URL, or
+	// "memory", which keeps nothing. Default sqlite.
+	Store string
+	// Cell names the state within the store. Default "default".
+	Cell string
+	// MasterKey seals secrets and signs tokens; auth.MasterKeySize bytes. All
+	// nodes on one PostgreSQL need the same. Default: DataDir/master.key, made
+	// at the first start.
+	MasterKey []byte
+	// Record is a file to which every command is recorded, for replay. "" is off.
+	Record string
+
+	// Region and Account stand in the ARNs we make. Defaults us-east-1 and 000000000000.
+	Region, Account string
+
+	// AcceptAny lets callers in with any credentials or none. Only a loopback
+	// Listen may have it.
+	AcceptAny bool
+
+	// DrainTimeout bounds how long Stop waits for requests in flight. Default 10 s.
+	DrainTimeout time.Duration
+
+	// Computes and Sessions change the domain's periods; zero members mean its defaults.
+	Computes compute.Options
+	Sessions session.Options
+
+	// Out is where Run writes the ready line and the demo its words. Default: nowhere.
+	Out io.Writer
+	// Logger is where the log goes. Default: nowhere.
+	Logger *slog.Logger
+}
+
+// Defaults that the command line shows.
+const (
+	DefaultListen  = "127.0.0.1:9080"
+	DefaultDataDir = "./muster-data"
+	DefaultStore   = "sqlite"
+	DefaultRegion  = "us-east-1"
+	DefaultAccount = "000000000000"
+)
+
+func (o *Options) setDefaults() {
+	text := func(field *string, value string) {
+		if *field == "" {
+			*field = value
+		}
+	}
+	text(&o.Listen, DefaultListen)
+	text(&o.DataDir, DefaultDataDir)
+	text(&o.Store, DefaultStore)
+	text(&o.Cell, "default")
+	text(&o.Region, DefaultRegion)
+	text(&o.Account, DefaultAccount)
+	if o.DrainTimeout == 0 {
+		o.DrainTimeout = 10 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+}
+
+// validate tells what is wrong in the words of the command line.
+func (o *Options) validate() error {
+	host, _, err := net.SplitHostPort(o.Listen)
+	switch {
+	case err != nil:
+		return fmt.Errorf("listen: %q is no HOST:PORT", o.Listen)
+	case !arn.ValidRegion(o.Region):
+		return fmt.Errorf("region: %q does not look like us-east-1; AWS's game server SDKs would refuse its ARNs", o.Region)
+	case !arn.ValidAccount(o.Account):
+		return fmt.Errorf("account: %q does not have 12 digits", o.Account)
+	case (o.TLSCert == "") != (o.TLSKey == ""):
+		return fmt.Errorf("tls-cert and tls-key: give both or none")
+	case o.AcceptAny && !loopback(host):
+		return fmt.Errorf("accept-any-credentials: %s is not a loopback address, so callers need keys there; listen on 127.0.0.1, or turn it off", o.Listen)
+	case o.MasterKey != nil && len(o.MasterKey) != auth.MasterKeySize:
+		return fmt.Errorf("master-key: %d bytes; it must have %d", len(o.MasterKey), auth.MasterKeySize)
+	}
+	if err := o.validateStore(); err != nil {
+		return err
+	}
+	return o.validatePublicURL()
+}
+
+func (o *Options) validateStore() error {
+	if o.Store == "sqlite" || o.Store == "memory" || o.usesPostgres() {
+		return nil
+	}
+	return fmt.Errorf("store: %q is neither sqlite nor a postgres:// URL", o.Store)
+}
+
+func (o *Options) usesPostgres() bool {
+	return strings.HasPrefix(o.Store, "postgres://") || strings.HasPrefix(o.Store, "postgresql://")
+}
+
+// maxPublicURL leaves room for the path within the 128 characters that the API
+// allows a GameLiftServiceSdkEndpoint.
+const maxPublicURL = 128 - len(gameServerPath) - 1
+
+func (o *Options) validatePublicURL() error {
+	if o.PublicURL == "" {
+		return nil
+	}
+	u, err := url.Parse(o.PublicURL)
+	switch {
+	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
+		return fmt.Errorf("public-url: %q is no http:// or https:// URL", o.PublicURL)
+	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
+		return fmt.Errorf("public-url: %q must have no path and no query", o.PublicURL)
+	case len(o.PublicURL) > maxPublicURL:
+		return fmt.Errorf("public-url: %d characters; at most %d fit the endpoints that game servers are given", len(o.PublicURL), maxPublicURL)
+	}
+	o.PublicURL = u.Scheme + "://" + u.Host
+	return nil
+}
+
+// loopback tells whether a host of a listen address is reached from this
+// machine alone.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
+}
+
+func (o *Options) file(name string) string { return filepath.Join(o.DataDir, name) }

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v4"
+)
+
+// config is a configuration file: each field is named like its flag, without
+// the dashes before it. A flag wins over its MUSTER_… variable, and that over
+// the file.
+type config map[string]any
+
+// readConfig reads a configuration file (YAML).
+func readConfig(r io.Reader) (kong.Resolver, error) {
+	c := config{}
+	if err := yaml.NewDecoder(r).Decode(&c); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return c, nil
+}
+
+// Validate refuses fields that no command has.
+func (c config) Validate(app *kong.Application) error {
+	var known []string
+	err := kong.Visit(app, func(n kong.Visitable, next kong.Next) error {
+		if f, ok := n.(*kong.Flag); ok {
+			known = append(known, f.Name)
+		}
+		return next(nil)
+	})
+	for name := range c {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("configuration: there is no field %q", name)
+		}
+	}
+	return err
+}
+
+// Resolve gives a flag its value from the file, unless the environment has one.
+func (c config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range flag.Envs {
+		if _, ok := os.LookupEnv(name); ok {
+			return nil, nil
+		}
+	}
+	value, ok := c[flag.Name]
+	if !ok {
+		return nil, nil
+	}
+	if list, ok := value.([]any); ok {
+		return joined(list), nil
+	}
+	return fmt.Sprint(value), nil
+}
+
+func joined(list []any) string {
+	parts := make([]string, len(list))
+	for i, v := range list {
+		parts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,92 @@
+// Command muster hosts session-based multiplayer games on one's own machines
+// and speaks the Amazon GameLift API. This folder turns flags, MUSTER_…
+// variables and the configuration file into options, and nothing else.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// commands are what a person can type.
+type commands struct {
+	Local localCommand `cmd:"" help:"Run everything in one process on this machine, with a demo game; any credentials are accepted."`
+	Serve serveCommand `cmd:"" help:"Run the server: callers need keys."`
+
+	Version versionCommand `cmd:"" help:"Tell the version."`
+}
+
+// terminal is where a command speaks.
+type terminal struct {
+	ctx      context.Context // ends with SIGINT or SIGTERM
+	out, err io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	code := run(os.Args[1:], &terminal{ctx: ctx, out: os.Stdout, err: os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// run is main without its process: it gives the exit code.
+func run(args []string, t *terminal) int {
+	parser, err := newParser(&commands{}, t)
+	if err != nil {
+		fmt.Fprintln(t.err, "muster:", err)
+		return 1
+	}
+	parsed, err := parse(parser, args)
+	var asked exit
+	if errors.As(err, &asked) {
+		return int(asked)
+	}
+	if err != nil {
+		fmt.Fprintln(t.err, "muster:", err)
+		return 2
+	}
+	if err := parsed.Run(t); err != nil {
+		fmt.Fprintln(t.err, "muster:", err)
+		return 1
+	}
+	return 0
+}
+
+// exit is the code that kong wants to end with, after --help.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+func newParser(c *commands, t *terminal) (*kong.Kong, error) {
+	return kong.New(c,
+		kong.Name("muster"),
+		kong.Description("Open game hosting that speaks the Amazon GameLift API."),
+		kong.DefaultEnvars("MUSTER"),
+		kong.Configuration(readConfig),
+		kong.Writers(t.out, t.err),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.UsageOnError(),
+	)
+}
+
+// parse reads the arguments; --help comes back as an exit.
+func parse(k *kong.Kong, args []string) (ctx *kong.Context, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			code, ok := p.(exit)
+			if !ok {
+				panic(p)
+			}
+			err = code
+		}
+	}()
+	return k.Parse(args)
+}

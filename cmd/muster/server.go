@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/musterhq/muster/app"
+)
+
+// serverFlags are what local and serve share.
+type serverFlags struct {
+	stateFlags
+	Listen       string        `default:"127.0.0.1:9080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (${default})."`
+	PublicURL    string        `name:"public-url" placeholder:"URL" help:"Base URL by which others reach this server, where it is not the listen address."`
+	TLSCert      string        `name:"tls-cert" placeholder:"FILE" help:"PEM certificate chain; with --tls-key the server speaks TLS only."`
+	TLSKey       string        `name:"tls-key" placeholder:"FILE" help:"PEM key of the certificate."`
+	Record       string        `placeholder:"FILE" help:"Record every command to a file that 'muster replay' reads."`
+	DrainTimeout time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
+}
+
+// stateFlags say which state a command works on.
+type stateFlags struct {
+	logFlags
+	Config  kong.ConfigFlag `placeholder:"FILE" help:"YAML file; each field is named like a flag. Flags win over MUSTER_… variables, and those over the file."`
+	Data    string          `default:"./muster-data" placeholder:"DIR" help:"Data directory (${default})."`
+	Store   string          `default:"sqlite" placeholder:"ENGINE" help:"sqlite (in the data directory) or a postgres:// URL (${default})."`
+	Cell    string          `default:"default" help:"Name of the state within the store (${default})."`
+	Region  string          `default:"us-east-1" help:"Region in ARNs (${default})."`
+	Account string          `default:"000000000000" help:"Account number in ARNs, 12 digits (${default})."`
+}
+
+type logFlags struct {
+	LogFormat string `enum:"text,json" default:"text" help:"text or json (${default})."`
+	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error (${default})."`
+}
+
+func (f *serverFlags) options(t *terminal) app.Options {
+	o := f.stateFlags.options(t)
+	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
+	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
+	return o
+}
+
+func (f *stateFlags) options(t *terminal) app.Options {
+	return app.Options{
+		DataDir: f.Data, Store: f.Store, Cell: f.Cell, Region: f.Region, Account: f.Account,
+		Logger: f.logger(t.err), Out: t.out,
+	}
+}
+
+func (f *logFlags) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.LogLevel)); err != nil {
+		panic(err) // the flag allows no other words
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if f.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// localCommand is `muster local`.
+type localCommand struct {
+	serverFlags
+	AcceptAnyCredentials bool `default:"true" negatable:"" help:"Let callers in with any credentials or none; on a loopback address only (${default})."`
+	Demo                 bool `default:"true" negatable:"" help:"Run the demo game (${default})."`
+}
+
+// Run serves until a signal comes.
+func (c *localCommand) Run(t *terminal) error {
+	o := c.options(t)
+	o.AcceptAny = c.AcceptAnyCredentials
+	return app.Run(t.ctx, o)
+}
+
+// serveCommand is `muster serve`.
+type serveCommand struct{ serverFlags }
+
+// Run serves until a signal comes.
+func (c *serveCommand) Run(t *terminal) error { return app.Run(t.ctx, c.options(t)) }
+
+// versionCommand is `muster version`.
+type versionCommand struct{}
+
+// Run prints the version.
+func (versionCommand) Run(t *terminal) error {
+	fmt.Fprintln(t.out, version())
+	return nil
+}

@@ -1,0 +1,79 @@
+// Package console is the door for operators: what the terminal, and later the
+// browser, needs beyond the AWS API. So far that is the event log.
+//
+//	GET /console/api/events?after=SEQ&last=N&limit=N&follow=true&fleet=ID&session=ARN
+//
+// answers JSON lines, oldest first: everything behind the sequence number after,
+// or else the last N events (default 20). With follow the answer does not end:
+// new events come as they are committed, and an empty line every 15 s while
+// there are none. Who lost the connection goes on from the last seq it has; no
+// event is missed or told twice.
+package console
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// Options of the console.
+type Options struct {
+	Events *event.Log
+	Last   func() uint64                              // sequence number of the newest event
+	Allow  func(r *http.Request, action string) error // refuses with a fault whoever may not do what the API's operation of that name does
+	Logger *slog.Logger
+}
+
+// maxStreams bounds how many answers are being followed at a time.
+const maxStreams = 128
+
+// Console serves everything under /console/.
+type Console struct {
+	opts    Options
+	mux     *http.ServeMux
+	streams chan struct{} // holds a token for each answer being given
+	closing chan struct{}
+}
+
+// New makes the console.
+func New(o Options) *Console {
+	c := &Console{
+		opts: o, mux: http.NewServeMux(),
+		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}),
+	}
+	c.mux.HandleFunc("GET /console/api/events", c.events)
+	c.mux.HandleFunc("/console/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, http.StatusNotFound, "the console has nothing at "+r.URL.Path)
+	})
+	return c
+}
+
+// ServeHTTP answers one request.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.ServeHTTP(w, r) }
+
+// Close ends the answers that are being followed. Call it once.
+func (c *Console) Close() { close(c.closing) }
+
+// refused answers for an error of Allow; it tells whether there was one.
+func (c *Console) refused(w http.ResponseWriter, err error) bool {
+	if err == nil {
+		return false
+	}
+	f, ok := fault.As(err)
+	if !ok {
+		c.opts.Logger.Error("console request not checked", "error", err)
+		refuse(w, http.StatusInternalServerError, "internal failure")
+		return true
+	}
+	refuse(w, http.StatusForbidden, f.Message)
+	return true
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(map[string]string{"message": message})
+}

@@ -1,0 +1,170 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/musterhq/muster/event"
+)
+
+const (
+	pageSize     = 500
+	heartbeat    = 15 * time.Second
+	writeTimeout = 30 * time.Second // for one page; a reader slower than that loses its connection and resumes
+)
+
+// query is what a request for events asks for.
+type query struct {
+	after          uint64 // cursor
+	limit          int    // events at most
+	follow         bool
+	fleet, session string
+}
+
+// line is an event as it is sent.
+type line struct {
+	Seq uint64 `json:"seq"`
+	event.Event
+}
+
+func (c *Console) events(w http.ResponseWriter, r *http.Request) {
+	if c.refused(w, c.opts.Allow(r, "DescribeFleetEvents")) {
+		return
+	}
+	q, err := c.parse(r.URL.Query())
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	select {
+	case c.streams <- struct{}{}:
+		defer func() { <-c.streams }()
+	default:
+		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%d event streams are open, which is the bound", maxStreams))
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+	if err := c.stream(r.Context(), &lineWriter{w: w, ctl: http.NewResponseController(w)}, q); err != nil && r.Context().Err() == nil {
+		c.opts.Logger.Info("event stream ended early", "error", err)
+	}
+}
+
+// parse reads the parameters of a request; the error names the wrong one.
+func (c *Console) parse(v url.Values) (query, error) {
+	q := query{fleet: v.Get("fleet"), session: v.Get("session"), limit: math.MaxInt}
+	var err error
+	if s := v.Get("follow"); s != "" {
+		if q.follow, err = strconv.ParseBool(s); err != nil {
+			return q, fmt.Errorf("follow: %q is neither true nor false", s)
+		}
+	}
+	if s := v.Get("limit"); s != "" {
+		if q.limit, err = strconv.Atoi(s); err != nil || q.limit < 1 {
+			return q, fmt.Errorf("limit: %q is no number of at least 1", s)
+		}
+	}
+	if s := v.Get("after"); s != "" {
+		if q.after, err = strconv.ParseUint(s, 10, 63); err != nil {
+			return q, fmt.Errorf("after: %q is no sequence number", s)
+		}
+		return q, nil
+	}
+	last := uint64(20)
+	if s := v.Get("last"); s != "" {
+		if last, err = strconv.ParseUint(s, 10, 63); err != nil {
+			return q, fmt.Errorf("last: %q is no number", s)
+		}
+	}
+	newest := c.opts.Last()
+	q.after = newest - min(last, newest)
+	return q, nil
+}
+
+// stream writes what q asks for until there is no more, or for good.
+func (c *Console) stream(ctx context.Context, out *lineWriter, q query) error {
+	nudge, end := c.opts.Events.Watch()
+	defer end()
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	defer out.ctl.SetWriteDeadline(time.Time{}) // the connection may serve other requests
+	for {
+		more, err := c.page(ctx, out, &q)
+		if err != nil || q.limit == 0 || (!q.follow && !more) {
+			return err
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.closing:
+			return nil
+		case <-nudge:
+		case <-tick.C:
+			if err := out.heartbeat(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// page writes one page and moves the cursor; more says that there may be another.
+func (c *Console) page(ctx context.Context, out *lineWriter, q *query) (more bool, err error) {
+	entries, err := c.opts.Events.Read(ctx, event.Query{GameSessionID: q.session, After: q.after, Limit: pageSize})
+	if err != nil {
+		return false, err
+	}
+	if err := out.begin(); err != nil {
+		return false, err
+	}
+	for _, e := range entries {
+		q.after = e.Seq
+		if q.fleet != "" && e.Value.FleetID != q.fleet {
+			continue
+		}
+		if err := out.line(line{e.Seq, *e.Value}); err != nil {
+			return false, err
+		}
+		if q.limit--; q.limit == 0 {
+			break
+		}
+	}
+	return len(entries) == pageSize, out.ctl.Flush()
+}
+
+// lineWriter writes JSON lines; each page begins with begin and ends with a flush.
+type lineWriter struct {
+	w   http.ResponseWriter
+	ctl *http.ResponseController
+}
+
+// begin gives what is written next its time.
+func (l *lineWriter) begin() error { return l.ctl.SetWriteDeadline(time.Now().Add(writeTimeout)) }
+
+func (l *lineWriter) line(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = l.w.Write(append(b, '\n'))
+	return err
+}
+
+func (l *lineWriter) heartbeat() error {
+	if err := l.begin(); err != nil {
+		return err
+	}
+	if _, err := l.w.Write([]byte("\n")); err != nil {
+		return err
+	}
+	return l.ctl.Flush()
+}
