@@ -60,7 +60,7 @@ type LocationState struct {
 // period (ResourceCreationLimitPolicy). Zero members do not bind.
 type CreationLimit struct {
 	Sessions int           `json:"sessions"`            // NewGameSessionsPerCreator
-	Period   time.Duration `json:"period,format:units"` // PolicyPeriodInMinutes
+	Period   time.Duration `json:"period"` // PolicyPeriodInMinutes
 }
 
 // Runtime says what runs on each instance or agent-run compute, and bounds
@@ -68,7 +68,7 @@ type CreationLimit struct {
 type Runtime struct {
 	Processes         []ProcessSpec `json:"processes,omitzero"`
 	MaxActivations    int           `json:"max_activations,omitzero"`
-	ActivationTimeout time.Duration `json:"activation_timeout,format:units,omitzero"`
+	ActivationTimeout time.Duration `json:"activation_timeout,omitzero"`
 }
 
 // ProcessSpec is one line of a runtime configuration.
