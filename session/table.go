@@ -36,7 +36,7 @@ func newGameTables(st *store.Store, t *tables) {
 		Name: "game_session", Key: func(g *GameSession) string { return g.ID }, Retention: Retention,
 		Columns: []store.Column[GameSession]{
 			// The database itself refuses two game sessions on one process.
-			{Name: "process", Unique: true, Value: func(g *GameSession) string { return g.ProcessKey }},
+			{Name: "process", Unique: true, Value: playedOn},
 			{Name: "fleet_created", Value: fleetCreated},
 		},
 	})
@@ -69,6 +69,14 @@ func newPlayerTables(st *store.Store, t *tables) {
 	})
 	t.ofPlayer = store.NewIndex(t.players, "player", func(p *PlayerSession, emit func(string)) { emit(p.PlayerID) })
 	t.playerDue = store.NewIndex(t.players, "due", func(p *PlayerSession, emit func(string)) { emitDue(p.due(), emit) })
+}
+
+// playedOn is the process of a game session that is not over.
+func playedOn(g *GameSession) string {
+	if g.Status.Ended() {
+		return ""
+	}
+	return g.ProcessKey
 }
 
 // fleetCreated orders a fleet's sessions by creation, in memory and in the archive.
