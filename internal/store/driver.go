@@ -19,12 +19,16 @@ type Driver interface {
 	Inspect(ctx context.Context, cell string, schema Schema) (DB, error)
 }
 
-// DB holds one cell's state durably. Commit and Take are called by one goroutine
-// at a time, the reads by any.
+// DB holds one cell's state durably. Commit, Take and Renew are called by one
+// goroutine at a time, the others by any.
 type DB interface {
 	// Take makes owner the cell's owner and gives the fence it holds from now
 	// on: the next epoch.
 	Take(ctx context.Context, owner string) (Fence, error)
+
+	// Renew moves on to the next epoch where owner still has the cell, else it
+	// answers ErrFenced. No commit begun under the earlier epoch happens after it.
+	Renew(ctx context.Context, owner string) (Fence, error)
 
 	// Load reads all live rows in one consistent view, by ascending key where
 	// that is cheap. The document may be kept.

@@ -95,6 +95,16 @@ func (db *memoryDB) Take(_ context.Context, owner string) (Fence, error) {
 	return db.cell.fence, nil
 }
 
+func (db *memoryDB) Renew(_ context.Context, owner string) (Fence, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.cell.fence.Owner != owner {
+		return Fence{}, ErrFenced
+	}
+	db.cell.fence.Epoch++
+	return db.cell.fence, nil
+}
+
 func (db *memoryDB) Load(_ context.Context, row func(table int, key string, doc []byte) error) (State, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

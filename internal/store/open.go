@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"os"
@@ -46,9 +47,10 @@ func (s *Store) Open(ctx context.Context) error {
 	return nil
 }
 
-// start takes the cell and begins to work; the caller holds the mutex.
+// start takes the cell and begins to work; the caller holds the mutex. The
+// owner's name gets a random end, so that no two openings share one.
 func (s *Store) start(ctx context.Context, db DB) error {
-	fence, err := db.Take(ctx, s.opts.Owner)
+	fence, err := db.Take(ctx, s.opts.Owner+"/"+rand.Text()[:8])
 	if err != nil {
 		return fmt.Errorf("take cell %s: %w", s.opts.Cell, err)
 	}

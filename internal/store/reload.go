@@ -18,13 +18,8 @@ const (
 // has it now.
 func (s *Store) startOver(g *group, cause error) {
 	s.log.Error("commit failed, reading the state again", "commands", len(g.commands), "error", cause)
-	void := s.dropHead()
-	if errors.Is(cause, ErrFenced) {
-		s.giveUp(append([]*group{g}, void...))
-		return
-	}
 	answer := fault.New(fault.InternalService, "the change could not be made durable; try again")
-	for _, g := range append([]*group{g}, void...) {
+	for _, g := range append([]*group{g}, s.dropHead()...) {
 		s.settle(g, answer)
 	}
 	s.readAgain()
@@ -46,14 +41,12 @@ func (s *Store) dropHead() []*group {
 }
 
 // giveUp ends the ownership for good.
-func (s *Store) giveUp(void []*group) {
+func (s *Store) giveUp() {
+	s.log.Error("another owner has taken the cell")
 	s.mu.Lock()
 	s.phase = phaseLost
 	s.mu.Unlock()
 	close(s.lost)
-	for _, g := range void {
-		s.settle(g, fault.New(fault.InternalService, "this node does not own its cell any more; try again"))
-	}
 }
 
 // readAgain tries until the state was read, the cell turns out to be lost, or
@@ -66,7 +59,7 @@ func (s *Store) readAgain() {
 			return
 		}
 		if errors.Is(err, ErrFenced) {
-			s.giveUp(nil)
+			s.giveUp()
 			return
 		}
 		s.log.Error("state not read, trying again", "pause", pause, "error", err)
@@ -82,18 +75,31 @@ func (s *Store) readAgain() {
 func (s *Store) reloadOnce() error {
 	ctx, cancel := context.WithTimeout(context.Background(), reloadTimeout)
 	defer cancel()
+	fence, err := s.db.Renew(ctx, s.fence.Owner)
+	if err != nil {
+		return err
+	}
 	sn, state, err := s.read(ctx, s.db)
 	if err != nil {
 		return err
 	}
-	if state.Fence.Epoch != s.fence.Epoch || state.Fence.Owner != s.fence.Owner {
+	if state.Fence != fence {
 		return ErrFenced
 	}
-	s.fence.Seq = state.Fence.Seq
+	s.warnOfLoss(state.Fence.Seq)
+	s.fence = fence
 	s.recorder.interrupt("the state was read again after a failed write")
 	s.takeOver(sn)
 	s.log.Info("state read again", "seq", sn.seq)
 	return nil
+}
+
+// warnOfLoss tells of a database that forgot commits it had confirmed, as one
+// restored from a backup or a replica behind does.
+func (s *Store) warnOfLoss(seq uint64) {
+	if seq < s.fence.Seq {
+		s.log.Error("the database lost commits it had confirmed", "confirmed", s.fence.Seq, "found", seq)
+	}
 }
 
 // takeOver makes the state read the current one and lets commands run again.

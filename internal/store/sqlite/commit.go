@@ -76,6 +76,20 @@ func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 	return fence, err
 }
 
+// Renew moves the owner's fence to the next epoch.
+func (db *db) Renew(ctx context.Context, owner string) (store.Fence, error) {
+	fence := store.Fence{Owner: owner}
+	err := db.write(ctx, func() error {
+		row := db.conn.QueryRowContext(ctx, `UPDATE "muster_cell" SET "epoch" = "epoch" + 1 WHERE "name" = ?1 AND "owner" = ?2 RETURNING "epoch", "seq"`,
+			db.cell, owner)
+		return row.Scan(&fence.Epoch, &fence.Seq)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return fence, store.ErrFenced
+	}
+	return fence, err
+}
+
 // Commit writes the batch behind its fence.
 func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 	return db.write(ctx, func() error {

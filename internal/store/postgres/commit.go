@@ -1,0 +1,153 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/sqltext"
+)
+
+// Take writes owner into the fence.
+func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
+	fence := store.Fence{Owner: owner}
+	err := db.writer.QueryRow(ctx, `INSERT INTO "muster_cell" AS c ("name", "owner", "epoch", "seq", "now") VALUES ($1, $2, 1, 0, 0)
+		ON CONFLICT ("name") DO UPDATE SET "owner" = excluded."owner", "epoch" = c."epoch" + 1 RETURNING "epoch", "seq"`,
+		db.cell, owner).Scan(&fence.Epoch, &fence.Seq)
+	return fence, err
+}
+
+// Renew moves the owner's fence to the next epoch. The row lock makes it wait
+// for a commit that was cut off from its client and may still be running.
+func (db *db) Renew(ctx context.Context, owner string) (store.Fence, error) {
+	fence := store.Fence{Owner: owner}
+	err := db.writer.QueryRow(ctx, `UPDATE "muster_cell" SET "epoch" = "epoch" + 1 WHERE "name" = $1 AND "owner" = $2 RETURNING "epoch", "seq"`,
+		db.cell, owner).Scan(&fence.Epoch, &fence.Seq)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fence, store.ErrFenced
+	}
+	return fence, err
+}
+
+// Commit sends the batch as one pipeline, which PostgreSQL runs as one
+// transaction: its first statement divides by the number of fence rows it moved,
+// so a stale fence aborts everything.
+func (db *db) Commit(ctx context.Context, b *store.Batch) error {
+	conn, err := db.writer.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", store.ErrTransient, err)
+	}
+	defer conn.Release()
+	return classify(conn.SendBatch(ctx, db.pipeline(b)).Close())
+}
+
+func (db *db) pipeline(b *store.Batch) *pgx.Batch {
+	p := &pgx.Batch{}
+	p.Queue(`WITH moved AS (UPDATE "muster_cell" SET "seq" = $1, "now" = $2
+		WHERE "name" = $3 AND "owner" = $4 AND "epoch" = $5 AND "seq" = $6 RETURNING 1) SELECT 1 / count(*) FROM moved`,
+		int64(b.Seq), sqltext.Millis(b.Now), db.cell, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq))
+	for _, tb := range b.Tables {
+		db.queueTable(p, tb, b.Seq)
+	}
+	for _, lb := range b.Logs {
+		db.queueLog(p, lb)
+	}
+	return p
+}
+
+// classify tells apart what certainly did not happen from what may have: an error
+// that the server reported has aborted the transaction.
+func classify(err error) error {
+	if err == nil {
+		return nil
+	}
+	reported, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		if pgconn.SafeToRetry(err) {
+			return fmt.Errorf("%w: %w", store.ErrTransient, err)
+		}
+		return fmt.Errorf("outcome unknown: %w", err)
+	}
+	const divisionByZero, readOnly = "22012", "25006"
+	switch {
+	case reported.Code == divisionByZero:
+		return store.ErrFenced
+	case reported.Code == readOnly, temporary(reported.Code):
+		return fmt.Errorf("%w: %w", store.ErrTransient, err)
+	}
+	return err
+}
+
+// temporary lists the classes of conflicts between transactions, of exhausted
+// resources, and of operators' interventions.
+func temporary(code string) bool {
+	return strings.HasPrefix(code, "40") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P")
+}
+
+func (db *db) queueTable(p *pgx.Batch, tb store.TableBatch, seq uint64) {
+	t := db.schema.Tables[tb.Table]
+	if len(tb.Deletes) > 0 {
+		keys := make([]string, len(tb.Deletes))
+		for i, key := range tb.Deletes {
+			keys[i] = sqltext.Escape(key)
+		}
+		p.Queue(`DELETE FROM `+sqltext.Quote(t.Name)+` WHERE "key" = ANY($1::text[])`, keys)
+	}
+	if len(tb.Puts) > 0 {
+		in := insert{table: t.Name, fixed: []string{`"seq"`}, values: []string{"$1"}, columns: t.Columns, live: true}
+		p.Queue(in.text(), append([]any{int64(seq)}, arrays(tb.Puts, t.Columns)...)...)
+	}
+	if len(tb.Archives) > 0 {
+		at := make([]int64, len(tb.Archives))
+		for i, row := range tb.Archives {
+			at[i] = sqltext.Millis(row.Time)
+		}
+		in := insert{table: sqltext.ArchiveOf(t.Name), fixed: []string{`"archived_at"`, `"expires_at"`},
+			values: []string{"r.at", "r.at + $2"}, more: "$1::bigint[]", columns: t.Columns}
+		p.Queue(in.text(), append([]any{at, t.Retention.Milliseconds()}, arrays(tb.Archives, t.Columns)...)...)
+	}
+}
+
+// arrays turns rows into one array for keys, documents and each column.
+func arrays(rows []store.StoredRow, columns []store.ColumnSchema) []any {
+	lists := make([][]string, 2+len(columns))
+	for i := range lists {
+		lists[i] = make([]string, len(rows))
+	}
+	for i, row := range rows {
+		lists[0][i], lists[1][i] = sqltext.Escape(row.Key), string(row.Doc)
+		for c := range columns {
+			lists[2+c][i] = sqltext.Escape(row.Columns[c])
+		}
+	}
+	args := make([]any, len(lists))
+	for i, list := range lists {
+		args[i] = list
+	}
+	return args
+}
+
+func (db *db) queueLog(p *pgx.Batch, lb store.LogBatch) {
+	l := db.schema.Logs[lb.Log]
+	seqs, times := make([]int64, len(lb.Entries)), make([]int64, len(lb.Entries))
+	rows := make([]store.StoredRow, len(lb.Entries))
+	for i, e := range lb.Entries {
+		seqs[i], times[i] = int64(e.Seq), sqltext.Millis(e.Time)
+		rows[i] = store.StoredRow{Doc: e.Doc, Columns: e.Columns}
+	}
+	names, aliases, marks := `"seq", "time", "doc"`+sqltext.Names(l.Columns), "seq, at, doc", "$1::bigint[], $2::bigint[], $3::text[]"
+	picked := "r.seq, r.at, r.doc::json"
+	for i := range l.Columns {
+		aliases += fmt.Sprintf(", c%d", i)
+		picked += fmt.Sprintf(", r.c%d", i)
+		marks += fmt.Sprintf(", $%d::text[]", i+4)
+	}
+	p.Queue(fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS r(%s)`, sqltext.Quote(l.Name), names, picked, marks, aliases),
+		append([]any{seqs, times}, arrays(rows, l.Columns)[1:]...)...)
+	p.Queue(`INSERT INTO "muster_log" ("name", "last") VALUES ($1, $2) ON CONFLICT ("name") DO UPDATE SET "last" = excluded."last"`,
+		l.Name, seqs[len(seqs)-1])
+}

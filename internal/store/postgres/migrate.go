@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/musterhq/muster/internal/store/sqltext"
+)
+
+// version is of the layout that all drivers share; a newer one is refused.
+const version = 1
+
+// migrateLock keeps two nodes that start together from migrating at once.
+const migrateLock = 0x6d75737465720001
+
+// migrate makes the schema and its missing tables, columns and indexes.
+func (db *db) migrate(ctx context.Context) error {
+	return db.write(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrateLock)); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+db.space); err != nil {
+			return err
+		}
+		if err := execAll(ctx, tx, dialect().System()); err != nil {
+			return err
+		}
+		if err := checkVersion(ctx, tx); err != nil {
+			return err
+		}
+		for _, table := range dialect().Tables(db.schema) {
+			if err := grow(ctx, tx, table); err != nil {
+				return fmt.Errorf("table %s: %w", table.Name, err)
+			}
+		}
+		return nil
+	})
+}
+
+func execAll(ctx context.Context, tx pgx.Tx, texts []string) error {
+	for _, text := range texts {
+		if _, err := tx.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkVersion(ctx context.Context, tx pgx.Tx) error {
+	var found int
+	err := tx.QueryRow(ctx, `SELECT "version" FROM "muster_schema"`).Scan(&found)
+	if errors.Is(err, pgx.ErrNoRows) {
+		_, err := tx.Exec(ctx, `INSERT INTO "muster_schema" VALUES ($1)`, version)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if found > version {
+		return fmt.Errorf("the schema has layout %d, this program knows %d: it was written by a newer release", found, version)
+	}
+	return nil
+}
+
+// grow makes a table, or adds what an older one lacks.
+func grow(ctx context.Context, tx pgx.Tx, table sqltext.SQLTable) error {
+	texts := []string{table.Create}
+	for name, kind := range table.Columns {
+		texts = append(texts, fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS %s %s",
+			sqltext.Quote(table.Name), sqltext.Quote(name), kind))
+	}
+	return execAll(ctx, tx, append(texts, table.Indexes...))
+}

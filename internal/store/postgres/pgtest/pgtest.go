@@ -1,0 +1,153 @@
+// Package pgtest gives tests a PostgreSQL: the one that MUSTER_TEST_POSTGRES
+// names, or a throw-away server started from the installed binaries.
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/musterhq/muster/internal/store/sqltext"
+)
+
+// Variable names the environment variable: a URL, or "start" for a throw-away server.
+const Variable = "MUSTER_TEST_POSTGRES"
+
+// URL gives a database to a test, or skips it where none was offered.
+func URL(t testing.TB) string {
+	t.Helper()
+	switch value := os.Getenv(Variable); value {
+	case "":
+		t.Skipf("set %s to a PostgreSQL URL, or to start where the server's programs are installed, to run this", Variable)
+		return ""
+	case "start":
+		server, err := Start()
+		if err != nil {
+			t.Fatalf("start PostgreSQL: %v", err)
+		}
+		t.Cleanup(func() {
+			if err := server.Stop(); err != nil {
+				t.Errorf("stop PostgreSQL: %v", err)
+			}
+		})
+		return server.URL
+	default:
+		return value
+	}
+}
+
+// Cell gives a cell name of the test's own and drops the cell's schema when the
+// test ends.
+func Cell(t testing.TB, url string) string {
+	cell := fmt.Sprintf("t%x", time.Now().UnixNano())
+	t.Cleanup(func() {
+		ctx := context.Background()
+		conn, err := pgx.Connect(ctx, url)
+		if err != nil {
+			t.Errorf("drop cell %s: %v", cell, err)
+			return
+		}
+		defer conn.Close(ctx)
+		if _, err := conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+sqltext.Quote("muster_"+cell)+" CASCADE"); err != nil {
+			t.Errorf("drop cell %s: %v", cell, err)
+		}
+	})
+	return cell
+}
+
+// Server is a throw-away PostgreSQL on a Unix socket.
+type Server struct {
+	URL string
+
+	dir     string
+	process *exec.Cmd
+}
+
+// Start makes a cluster in a new directory and serves it. Settings are lines of
+// postgresql.conf, such as "fsync=off". PostgreSQL refuses to run as root, so
+// root starts it as the user postgres.
+func Start(settings ...string) (*Server, error) {
+	initdb, err := program("initdb")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "muster-pg-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, URL: "postgres://postgres@/postgres?host=" + url.QueryEscape(dir)}
+	if err := s.start(initdb, settings); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return s, nil
+}
+
+func (s *Server) start(initdb string, settings []string) error {
+	if err := own(s.dir); err != nil {
+		return err
+	}
+	data := filepath.Join(s.dir, "data")
+	if out, err := command(s.dir, initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	args := []string{"-D", data, "-k", s.dir, "-c", "listen_addresses="}
+	for _, setting := range settings {
+		args = append(args, "-c", setting)
+	}
+	s.process = command(s.dir, filepath.Join(filepath.Dir(initdb), "postgres"), args...)
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	if err := s.await(); err != nil {
+		return errors.Join(err, s.process.Process.Kill(), s.process.Wait())
+	}
+	return nil
+}
+
+// await returns when the server answers.
+func (s *Server) await() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for {
+		conn, err := pgx.Connect(ctx, s.URL)
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for PostgreSQL: %w", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends the server at once and removes its files.
+func (s *Server) Stop() error {
+	err := s.process.Process.Signal(os.Interrupt)
+	s.process.Wait()
+	return errors.Join(err, os.RemoveAll(s.dir))
+}
+
+// program finds one of the server's programs, the newest version first.
+func program(name string) (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if len(found) > 0 {
+		return slices.MaxFunc(found, func(a, b string) int {
+			return strings.Compare(fmt.Sprintf("%60s", a), fmt.Sprintf("%60s", b))
+		}), nil
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("PostgreSQL's %s is not installed: %w", name, err)
+	}
+	return filepath.EvalSymlinks(path)
+}

@@ -1,0 +1,118 @@
+// Package postgres keeps a store's state in PostgreSQL. Each cell has a schema of
+// its own, muster_<cell>, so several cells share one database and each can be
+// dumped by itself. A group commit is one pipelined transaction that begins at
+// the fence row.
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/sqltext"
+)
+
+// Driver opens cells of one database.
+type Driver struct{ url string }
+
+// New gives the driver for a database, named by a postgres:// URL or a list of
+// key=value words. The role must be allowed to create schemas.
+func New(url string) *Driver { return &Driver{url} }
+
+// readers is how many connections read state, archives and logs at a time.
+const readers = 4
+
+// db is one cell's schema. The writer pool has one connection, so that commits
+// stay in order and their statements stay prepared.
+type db struct {
+	cell   string
+	space  string // the SQL schema, quoted
+	schema store.Schema
+	writer *pgxpool.Pool
+	reader *pgxpool.Pool
+}
+
+func dialect() sqltext.Dialect {
+	return sqltext.Dialect{Text: `text COLLATE "C"`, Doc: "json", Int: "bigint",
+		Mark: func(n int) string { return "$" + strconv.Itoa(n) }}
+}
+
+var cellForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+
+// Open connects and migrates the cell's schema.
+func (d *Driver) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
+	db, err := d.connect(ctx, cell, schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.migrate(ctx); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("migrate %s: %w", db.space, err)
+	}
+	return db, nil
+}
+
+// Inspect connects to what is there.
+func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
+	return d.connect(ctx, cell, schema)
+}
+
+func (d *Driver) connect(ctx context.Context, cell string, schema store.Schema) (*db, error) {
+	if !cellForm.MatchString(cell) {
+		return nil, fmt.Errorf("cell %q: a name on PostgreSQL has 1 to 40 lower case letters, digits, - and _", cell)
+	}
+	db := &db{cell: cell, space: sqltext.Quote("muster_" + cell), schema: schema}
+	var err error
+	if db.writer, err = d.pool(ctx, db.space, 1); err != nil {
+		return nil, err
+	}
+	if db.reader, err = d.pool(ctx, db.space, readers); err != nil {
+		db.writer.Close()
+		return nil, err
+	}
+	if err := db.writer.Ping(ctx); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	return db, nil
+}
+
+func (d *Driver) pool(ctx context.Context, space string, size int32) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(d.url)
+	if err != nil {
+		return nil, fmt.Errorf("read PostgreSQL address: %w", err)
+	}
+	config.MaxConns = size
+	config.ConnConfig.RuntimeParams["search_path"] = space
+	config.ConnConfig.RuntimeParams["application_name"] = "muster"
+	// Commits are acknowledged to players and game servers, whatever the
+	// database's default is.
+	config.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	return pool, nil
+}
+
+// Close ends the connections.
+func (db *db) Close() error {
+	db.reader.Close()
+	db.writer.Close()
+	return nil
+}
+
+// write runs f in one transaction on the writer's connection.
+func (db *db) write(ctx context.Context, f func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, db.writer, f)
+}
+
+// view runs f in one read-only transaction that sees one state.
+func (db *db) view(ctx context.Context, f func(pgx.Tx) error) error {
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	return pgx.BeginTxFunc(ctx, db.reader, options, f)
+}

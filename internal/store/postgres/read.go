@@ -1,0 +1,130 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/sqltext"
+)
+
+// Load reads all live rows.
+func (db *db) Load(ctx context.Context, row func(table int, key string, doc []byte) error) (store.State, error) {
+	var state store.State
+	err := db.view(ctx, func(tx pgx.Tx) (err error) {
+		for i, t := range db.schema.Tables {
+			if err := loadTable(ctx, tx, t.Name, func(key string, doc []byte) error { return row(i, key, doc) }); err != nil {
+				return fmt.Errorf("read %s: %w", t.Name, err)
+			}
+		}
+		state, err = db.state(ctx, tx)
+		return err
+	})
+	return state, err
+}
+
+func loadTable(ctx context.Context, tx pgx.Tx, table string, row func(key string, doc []byte) error) error {
+	rows, err := tx.Query(ctx, `SELECT "key", "doc" FROM `+sqltext.Quote(table)+` ORDER BY "key"`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key, doc string
+		if err := rows.Scan(&key, &doc); err != nil {
+			return err
+		}
+		if err := row(sqltext.Unescape(key), []byte(doc)); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// state reads the fence and the logs' last numbers; a cell never owned is at zero.
+func (db *db) state(ctx context.Context, tx pgx.Tx) (store.State, error) {
+	state := store.State{Last: make([]uint64, len(db.schema.Logs))}
+	var now int64
+	f := &state.Fence
+	err := tx.QueryRow(ctx, `SELECT "owner", "epoch", "seq", "now" FROM "muster_cell" WHERE "name" = $1`, db.cell).
+		Scan(&f.Owner, &f.Epoch, &f.Seq, &now)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return state, fmt.Errorf("read fence: %w", err)
+	}
+	state.Now = sqltext.Moment(now)
+	for i, l := range db.schema.Logs {
+		err := tx.QueryRow(ctx, `SELECT "last" FROM "muster_log" WHERE "name" = $1`, l.Name).Scan(&state.Last[i])
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return state, fmt.Errorf("read last number of %s: %w", l.Name, err)
+		}
+	}
+	return state, nil
+}
+
+// Archived reads archived documents.
+func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte, error) {
+	text, args := dialect().Archived(db.schema.Tables[table], q)
+	rows, err := db.reader.Query(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]byte, error) {
+		var doc string
+		err := row.Scan(&doc)
+		return []byte(doc), err
+	})
+}
+
+// Entries reads log entries.
+func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {
+	text, args := dialect().Entries(db.schema.Logs[log], q)
+	rows, err := db.reader.Query(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.StoredEntry, error) {
+		var e store.StoredEntry
+		var ms int64
+		var doc string
+		err := row.Scan(&e.Seq, &ms, &doc)
+		e.Time, e.Doc = sqltext.Moment(ms), []byte(doc)
+		return e, err
+	})
+}
+
+// Prune removes expired rows, table by table, until limit is reached.
+func (db *db) Prune(ctx context.Context, now time.Time, limit int) (int, error) {
+	pruned := 0
+	remove := func(text string, before int64) error {
+		if pruned >= limit {
+			return nil
+		}
+		tag, err := db.writer.Exec(ctx, text, before, limit-pruned)
+		pruned += int(tag.RowsAffected())
+		return err
+	}
+	for _, t := range db.schema.Tables {
+		if t.Retention <= 0 {
+			continue
+		}
+		name := sqltext.Quote(sqltext.ArchiveOf(t.Name))
+		text := `DELETE FROM ` + name + ` WHERE "key" IN (SELECT "key" FROM ` + name + ` WHERE "expires_at" <= $1 LIMIT $2)`
+		if err := remove(text, sqltext.Millis(now)); err != nil {
+			return pruned, err
+		}
+	}
+	for _, l := range db.schema.Logs {
+		if l.Retention <= 0 {
+			continue
+		}
+		name := sqltext.Quote(l.Name)
+		text := `DELETE FROM ` + name + ` WHERE "seq" IN (SELECT "seq" FROM ` + name + ` WHERE "time" <= $1 ORDER BY "seq" LIMIT $2)`
+		if err := remove(text, sqltext.Millis(now.Add(-l.Retention))); err != nil {
+			return pruned, err
+		}
+	}
+	return pruned, nil
+}
