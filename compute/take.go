@@ -12,21 +12,27 @@ import (
 // that has been ready longest, on a compute that may activate one more.
 // Errors: FleetCapacityExceeded.
 func (s *Service) Take(tx *store.Tx, f *fleet.Fleet, location, gameSessionID string) (*Process, *Compute, error) {
-	limit := f.Runtime.MaxActivationsOrDefault()
-	for _, free := range s.t.free.Prefix(tx, store.Key(f.ID, location)) {
-		if limit < fleet.UnlimitedActivations && s.activatingOn(tx, free) >= limit {
-			continue
-		}
-		p := *free
-		p.GameSessionID, p.Activating = gameSessionID, true
-		s.put(tx, &p)
-		return &p, s.t.computes.Get(tx, computeKey(p.FleetID, p.ComputeName)), nil
+	free := s.firstFree(tx, f, store.Key(f.ID, location))
+	if free == nil {
+		return nil, nil, fault.New(fault.FleetCapacityExceeded, "Unable to reserve a process on fleet %s in location %s: no free process", f.ID, location)
 	}
-	return nil, nil, fault.New(fault.FleetCapacityExceeded, "Unable to reserve a process on fleet %s in location %s: no free process", f.ID, location)
+	p := *free
+	p.GameSessionID, p.Activating = gameSessionID, true
+	s.put(tx, &p)
+	return &p, s.t.computes.Get(tx, computeKey(p.FleetID, p.ComputeName)), nil
 }
 
-func (s *Service) activatingOn(r store.Reader, p *Process) int {
-	return s.t.activating.Count(r, computeKey(p.FleetID, p.ComputeName))
+func (s *Service) firstFree(r store.Reader, f *fleet.Fleet, place string) *Process {
+	limit := f.Runtime.MaxActivationsOrDefault()
+	if limit >= fleet.UnlimitedActivations {
+		return s.t.free.FirstPrefix(r, place) // nothing to weigh: no loop, no copy
+	}
+	for _, p := range s.t.free.Prefix(r, place) {
+		if s.t.activating.Count(r, computeKey(p.FleetID, p.ComputeName)) < limit {
+			return p
+		}
+	}
+	return nil
 }
 
 // Start has the process told of its game session once the transaction is durable.

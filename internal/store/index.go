@@ -66,6 +66,18 @@ func (ix *Index[V]) First(r Reader, key string) *V {
 	return first
 }
 
+// FirstPrefix gives the row with the lowest index key that begins with prefix, or nil.
+func (ix *Index[V]) FirstPrefix(r Reader, prefix string) *V {
+	var first *V
+	ix.in(r).Ascend(mark{key: prefix}, func(m mark) bool {
+		if strings.HasPrefix(m.key, prefix) {
+			first = ix.table.Get(r, m.primary)
+		}
+		return false
+	})
+	return first
+}
+
 // Count counts the rows that have exactly this index key, walking over them.
 func (ix *Index[V]) Count(r Reader, key string) int {
 	n := 0
