@@ -1,0 +1,132 @@
+package sigv4
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// canonicalRequest writes the text that a request's signature covers.
+func canonicalRequest(r *http.Request, s *signature, payloadHash string, isS3 bool) []byte {
+	b := make([]byte, 0, 1024)
+	b = append(b, r.Method...)
+	b = append(b, '\n')
+	b = appendPath(b, r.URL, isS3)
+	b = append(b, '\n')
+	b = appendQuery(b, r.URL.RawQuery, s.inQuery)
+	b = append(b, '\n')
+	for _, name := range s.headers {
+		b = append(b, name...)
+		b = append(b, ':')
+		b = appendHeader(b, r, name)
+		b = append(b, '\n')
+	}
+	b = append(b, '\n')
+	for i, name := range s.headers {
+		if i > 0 {
+			b = append(b, ';')
+		}
+		b = append(b, name...)
+	}
+	b = append(b, '\n')
+	return append(b, payloadHash...)
+}
+
+// appendPath writes the path: for S3 escaped once, for all others the path as
+// it came, escaped once more.
+func appendPath(b []byte, u *url.URL, isS3 bool) []byte {
+	path := u.EscapedPath()
+	if isS3 {
+		path = u.Path
+	}
+	if path == "" {
+		return append(b, '/')
+	}
+	return appendEscaped(b, path, "/")
+}
+
+// appendQuery writes the parameters sorted by name, then value, without the
+// signature itself where that is one of them.
+func appendQuery(b []byte, raw string, signed bool) []byte {
+	if raw == "" {
+		return b
+	}
+	var pairs []string
+	for pair := range strings.SplitSeq(raw, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		if pair == "" || signed && name == "X-Amz-Signature" {
+			continue
+		}
+		p := appendEscaped(nil, unescape(name), "")
+		p = append(p, '\x00') // sorts a name before every longer one
+		pairs = append(pairs, string(appendEscaped(p, unescape(value), "")))
+	}
+	slices.Sort(pairs)
+	return append(b, strings.ReplaceAll(strings.Join(pairs, "&"), "\x00", "=")...)
+}
+
+// unescape gives a parameter as it was meant; what is no escape stays.
+func unescape(s string) string {
+	if plain, err := url.QueryUnescape(s); err == nil {
+		return plain
+	}
+	return s
+}
+
+// appendHeader writes a header's values, joined with commas, inner blanks
+// collapsed. Go's server keeps three headers apart from the rest.
+func appendHeader(b []byte, r *http.Request, name string) []byte {
+	switch name {
+	case "host":
+		return append(b, r.Host...)
+	case "content-length":
+		return strconv.AppendInt(b, max(r.ContentLength, 0), 10)
+	case "transfer-encoding":
+		return append(b, strings.Join(r.TransferEncoding, ",")...)
+	}
+	for i, v := range r.Header[http.CanonicalHeaderKey(name)] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendCollapsed(b, strings.Trim(v, " "))
+	}
+	return b
+}
+
+// appendCollapsed writes s with every run of blanks as one.
+func appendCollapsed(b []byte, s string) []byte {
+	if !strings.Contains(s, "  ") {
+		return append(b, s...)
+	}
+	for i := range len(s) {
+		if s[i] != ' ' || s[i-1] != ' ' {
+			b = append(b, s[i])
+		}
+	}
+	return b
+}
+
+// appendEscaped writes s with every byte but the unreserved ones (RFC 3986) and
+// those in keep as %XX.
+func appendEscaped(b []byte, s, keep string) []byte {
+	const digits = "0123456789ABCDEF"
+	for i := range len(s) {
+		c := s[i]
+		if isUnreserved(c) || strings.IndexByte(keep, c) >= 0 {
+			b = append(b, c)
+			continue
+		}
+		b = append(b, '%', digits[c>>4], digits[c&15])
+	}
+	return b
+}
+
+func isUnreserved(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return true
+	}
+	return c == '-' || c == '_' || c == '.' || c == '~'
+}

@@ -1,0 +1,146 @@
+package sigv4
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// signature is a signature as it came, taken apart.
+type signature struct {
+	accessKeyID string
+	date        string // of the scope: 20061231
+	region      string
+	service     string
+	stamp       string // X-Amz-Date as it came
+	signed      time.Time
+	headers     []string // names of the signed headers, lower case
+	hex         string
+	token       string        // session token, "" when none came
+	expiry      time.Duration // of a signed URL
+	inQuery     bool
+}
+
+// parseHeader takes apart: AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…
+func parseHeader(r *http.Request) (*signature, error) {
+	value := r.Header.Get("Authorization")
+	if value == "" {
+		return nil, fault.New(fault.MissingAuthentication, "header Authorization: is required")
+	}
+	fields, ok := strings.CutPrefix(value, algorithm+" ")
+	if !ok {
+		return nil, malformed("header Authorization: must begin with " + algorithm)
+	}
+	s := new(signature)
+	var credential, headers string
+	for field := range strings.SplitSeq(fields, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(field), "=")
+		switch name {
+		case "Credential":
+			credential = value
+		case "SignedHeaders":
+			headers = value
+		case "Signature":
+			s.hex = value
+		}
+	}
+	s.token = r.Header.Get("X-Amz-Security-Token")
+	return s, s.parse(credential, r.Header.Get("X-Amz-Date"), headers)
+}
+
+// parseQuery takes apart the parameters of a signed URL.
+func parseQuery(q url.Values) (*signature, error) {
+	if q.Get("X-Amz-Signature") == "" {
+		return nil, fault.New(fault.MissingAuthentication, "parameter X-Amz-Signature: is required")
+	}
+	if q.Get("X-Amz-Algorithm") != algorithm {
+		return nil, malformed("parameter X-Amz-Algorithm: must be " + algorithm)
+	}
+	seconds, err := strconv.Atoi(q.Get("X-Amz-Expires"))
+	if err != nil || seconds < 1 || seconds > int(MaxExpiry/time.Second) {
+		return nil, malformed("parameter X-Amz-Expires: must be 1 to 604800 seconds")
+	}
+	s := &signature{
+		hex:     q.Get("X-Amz-Signature"),
+		token:   q.Get("X-Amz-Security-Token"),
+		expiry:  time.Duration(seconds) * time.Second,
+		inQuery: true,
+	}
+	return s, s.parse(q.Get("X-Amz-Credential"), q.Get("X-Amz-Date"), q.Get("X-Amz-SignedHeaders"))
+}
+
+// parse reads what all forms have in common but the headers, which the form of
+// game servers has not.
+func (s *signature) parse(credential, stamp, headers string) error {
+	if err := s.parseCredential(credential, stamp); err != nil {
+		return err
+	}
+	s.headers = strings.Split(headers, ";")
+	if !slices.Contains(s.headers, "host") {
+		return malformed("SignedHeaders: must have host")
+	}
+	return nil
+}
+
+// parseCredential reads KEY/DATE/REGION/SERVICE/aws4_request and the time.
+func (s *signature) parseCredential(credential, stamp string) error {
+	parts := strings.Split(credential, "/")
+	if len(parts) != 5 || parts[4] != terminator || parts[0] == "" {
+		return malformed("Credential: must be KEY/DATE/REGION/SERVICE/" + terminator)
+	}
+	s.accessKeyID, s.date, s.region, s.service = parts[0], parts[1], parts[2], parts[3]
+	if len(s.accessKeyID) > 128 || len(s.region) > 64 {
+		return malformed("Credential: the key must have at most 128 characters and the region 64")
+	}
+	if len(s.hex) != 64 {
+		return malformed("Signature: must have 64 hexadecimal digits")
+	}
+	signed, err := time.Parse(timeForm, stamp)
+	if err != nil {
+		return malformed("X-Amz-Date: must look like 20060102T150405Z")
+	}
+	s.stamp, s.signed = stamp, signed
+	if signed.Format(dateForm) != s.date {
+		return malformed("Credential: its date must be that of X-Amz-Date")
+	}
+	return nil
+}
+
+func (s *signature) checkScope(service string) error {
+	if s.service != service {
+		return malformed("Credential: its service must be " + service)
+	}
+	return nil
+}
+
+// checkExpiry refuses URLs whose life is over or, by more than the skew, yet to begin.
+func (s *signature) checkExpiry(now time.Time, skew time.Duration) error {
+	switch {
+	case s.signed.Sub(now) > skew:
+		return checkSkew(s.signed, now, skew)
+	case now.After(s.signed.Add(s.expiry)):
+		return fault.New(fault.InvalidSignature, "the signed URL expired at %s", s.signed.Add(s.expiry).Format(timeForm))
+	}
+	return nil
+}
+
+// checkSignedHeaders refuses X-Amz- headers that the signature does not cover:
+// one of them names the operation.
+func (s *signature) checkSignedHeaders(h http.Header) error {
+	for name := range h {
+		if !strings.HasPrefix(name, "X-Amz-") {
+			continue
+		}
+		if lower := strings.ToLower(name); !slices.Contains(s.headers, lower) {
+			return malformed("SignedHeaders: must have " + lower)
+		}
+	}
+	return nil
+}
+
+func malformed(rule string) error { return fault.New(fault.InvalidSignature, "%s", rule) }
