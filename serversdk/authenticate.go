@@ -1,0 +1,73 @@
+package serversdk
+
+import (
+	"time"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// signedTolerance is how far the date of a first connection's signature may be
+// off: the C# SDK stamps local time as if it were UTC.
+const signedTolerance = 24 * time.Hour
+
+// anyDate takes every date: the SDKs reconnect with the URL that they signed
+// when the process started.
+const anyDate = -1
+
+// authenticate checks what the process shows. Errors: Unauthorized.
+func (s *Server) authenticate(a arrival, now time.Time) error {
+	if s.opts.AcceptAnyCredentials {
+		return nil
+	}
+	switch shown := a.query.Get("Authorization"); shown {
+	case "":
+		return s.authenticateBare(a)
+	case "SigV4":
+		return s.authenticateSigned(a, now)
+	default:
+		return s.opts.Computes.CheckToken(a.ref, shown, now)
+	}
+}
+
+func (s *Server) authenticateSigned(a arrival, now time.Time) error {
+	if s.opts.Signatures == nil {
+		return fault.New(fault.Unauthorized, "Authorization: SigV4 is not accepted here; connect with a compute's auth token")
+	}
+	tolerance := signedTolerance
+	if s.opts.Computes.Lives(s.opts.Store.View(), a.ref) {
+		tolerance = anyDate
+	}
+	role, err := s.opts.Signatures.VerifyServer(a.query, now, tolerance)
+	if err != nil {
+		return err
+	}
+	if !role.MayHost() {
+		return fault.New(fault.Unauthorized, "the key's role %s may not host game servers", role)
+	}
+	return nil
+}
+
+// authenticateBare takes a reconnect without credentials, which the C++ SDK
+// 5.4.0 makes after two unanswered requests if it signed with SigV4: only of a
+// process that lives, and only from the host whose signature was good before.
+func (s *Server) authenticateBare(a arrival) error {
+	if s.opts.Computes.Lives(s.opts.Store.View(), a.ref) && s.signedFrom(a.ref) == a.host {
+		return nil
+	}
+	return fault.New(fault.Unauthorized, "Authorization: required")
+}
+
+// signedFrom gives the host from which the process last came with a good
+// signature, or "".
+func (s *Server) signedFrom(ref compute.Ref) string {
+	s.mu.Lock()
+	p := s.peers[ref.Key()]
+	s.mu.Unlock()
+	if p == nil {
+		return ""
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.signedFrom
+}

@@ -1,0 +1,227 @@
+package serversdk
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// Bounds of one connection.
+const (
+	maxFrame       = 1 << 20 // bytes; backfills carry up to 390,000 characters
+	maxQueued      = 512     // frames that wait to be written
+	maxQueuedBytes = 8 << 20
+	maxAtOnce      = 16 // requests of a connection that run at a time
+	keepBuffer     = 64 << 10
+)
+
+// conn is one socket of a process.
+type conn struct {
+	s    *Server
+	peer *peer
+	ws   *websocket.Conn
+
+	slots chan struct{} // requests that run
+	read  atomic.Int64  // when a frame was last read, in ms since 1970
+
+	mu      sync.Mutex
+	queue   []outgoing
+	queued  int // bytes in queue
+	writing bool
+	closed  bool
+	writer  sync.WaitGroup
+}
+
+// outgoing is a frame to be written. Answers belong to their connection; a push
+// whose writing was never tried may move to another.
+type outgoing struct {
+	frame []byte
+	push  *push           // nil for answers
+	sent  func(err error) // called after the attempt, may be nil
+}
+
+func newConn(s *Server, p *peer, ws *websocket.Conn) *conn {
+	c := &conn{s: s, peer: p, ws: ws, slots: make(chan struct{}, maxAtOnce)}
+	c.read.Store(time.Now().UnixMilli())
+	return c
+}
+
+// run reads until the connection ends, and then takes leave of the peer.
+func (c *conn) run() {
+	defer c.s.release(c.peer.ref)
+	for {
+		frame, err := c.next()
+		if err != nil {
+			break
+		}
+		if !c.s.begin() {
+			break
+		}
+		c.slots <- struct{}{}
+		go c.handle(frame)
+	}
+	c.drop()
+	c.writer.Wait()
+	c.s.metrics.closed()
+	c.peer.close(c)
+}
+
+// next reads one frame. A frame that began must arrive within the timeout.
+func (c *conn) next() (*bytes.Buffer, error) {
+	_, r, err := c.ws.NextReader()
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	c.read.Store(now.UnixMilli())
+	c.ws.SetReadDeadline(now.Add(c.s.opts.WriteTimeout))
+	buf, _ := c.s.buffers.Get().(*bytes.Buffer)
+	if buf == nil {
+		buf = &bytes.Buffer{}
+	}
+	buf.Reset()
+	n, err := buf.ReadFrom(io.LimitReader(r, maxFrame+1))
+	if err == nil && n > maxFrame {
+		err = errors.New("frame too large")
+		c.s.log.Warn("frame too large, dropping the connection", "process", c.peer.key, "limit", maxFrame)
+	}
+	c.ws.SetReadDeadline(time.Time{})
+	return buf, err
+}
+
+// recycle gives a frame's buffer back.
+func (c *conn) recycle(buf *bytes.Buffer) {
+	if buf.Cap() <= keepBuffer {
+		c.s.buffers.Put(buf)
+	}
+}
+
+// answer writes an answer, in the caller's goroutine where nobody is writing.
+func (c *conn) answer(o outgoing) {
+	if c.enqueue(o) == mustWrite {
+		c.write()
+	}
+}
+
+// offer queues a push without blocking, and tells whether the connection took it.
+func (c *conn) offer(p push) bool {
+	switch c.enqueue(outgoing{frame: p.frame, push: &p}) {
+	case refused:
+		return false
+	case mustWrite:
+		go c.write()
+	}
+	return true
+}
+
+type taken int
+
+const (
+	refused   taken = iota
+	queued          // somebody is writing and comes to it
+	mustWrite       // the caller has to see to it that write is called
+)
+
+// enqueue adds a frame. A process that does not read what it is sent loses its
+// connection rather than our memory.
+func (c *conn) enqueue(o outgoing) taken {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return refused
+	}
+	if len(c.queue) >= maxQueued || c.queued+len(o.frame) > maxQueuedBytes {
+		c.s.log.Warn("process does not read, dropping its connection", "process", c.peer.key)
+		c.shut()
+		return refused
+	}
+	c.queue = append(c.queue, o)
+	c.queued += len(o.frame)
+	if c.writing {
+		return queued
+	}
+	c.writing = true
+	c.writer.Add(1)
+	return mustWrite
+}
+
+// write writes what is queued, and what comes meanwhile.
+func (c *conn) write() {
+	defer c.writer.Done()
+	for {
+		o, ok := c.dequeue()
+		if !ok {
+			return
+		}
+		c.ws.SetWriteDeadline(time.Now().Add(c.s.opts.WriteTimeout))
+		err := c.ws.WriteMessage(websocket.TextMessage, o.frame)
+		if err != nil {
+			c.drop()
+		}
+		if o.push != nil {
+			c.s.metrics.pushed(o.push.action)
+		}
+		if o.sent != nil {
+			o.sent(err)
+		}
+	}
+}
+
+func (c *conn) dequeue() (outgoing, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || len(c.queue) == 0 {
+		c.writing = false
+		return outgoing{}, false
+	}
+	o := c.queue[0]
+	c.queue = c.queue[1:]
+	c.queued -= len(o.frame)
+	if len(c.queue) == 0 {
+		c.queue = nil
+	}
+	return o, true
+}
+
+// drop ends the connection as a broken wire would: without a close frame, which
+// the SDKs of a living process take for the end.
+func (c *conn) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shut()
+}
+
+func (c *conn) shut() {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	socket := c.ws.NetConn()
+	if secured, ok := socket.(interface{ NetConn() net.Conn }); ok {
+		socket = secured.NetConn() // closing TLS politely could block
+	}
+	socket.Close()
+}
+
+// untried gives the pushes of an ended connection that nobody began to write.
+func (c *conn) untried() []push {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var left []push
+	for _, o := range c.queue {
+		if o.push != nil {
+			left = append(left, *o.push)
+		}
+	}
+	c.queue, c.queued = nil, 0
+	return left
+}
+
+// silentSince tells when a frame was last read.
+func (c *conn) silentSince() time.Time { return time.UnixMilli(c.read.Load()) }

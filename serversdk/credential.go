@@ -1,0 +1,26 @@
+package serversdk
+
+import (
+	"context"
+
+	"github.com/musterhq/muster/serversdk/protocol"
+)
+
+func getComputeCertificate(_ context.Context, c *call) (any, error) {
+	at, err := c.s.opts.Computes.Find(c.s.opts.Store.View(), c.ref.FleetID, c.ref.ComputeName)
+	if err != nil {
+		return nil, err
+	}
+	return protocol.GetComputeCertificateResponse{
+		Response: c.ok(), CertificatePath: at.CertificatePath, ComputeName: at.Name,
+	}, nil
+}
+
+// getFleetRoleCredentials says that the fleet has no role, which is so for every
+// Anywhere fleet: all members empty, which the SDKs then remember.
+func getFleetRoleCredentials(_ context.Context, c *call) (any, error) {
+	if _, err := protocol.Decode[protocol.GetFleetRoleCredentialsRequest](c.frame); err != nil {
+		return nil, err
+	}
+	return protocol.GetFleetRoleCredentialsResponse{Response: c.ok()}, nil
+}

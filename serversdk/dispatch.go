@@ -1,0 +1,157 @@
+package serversdk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/serversdk/protocol"
+)
+
+// call is a request that is being handled.
+type call struct {
+	*peer
+	conn  *conn
+	head  protocol.Head
+	frame []byte
+}
+
+// ok begins the answer to a request that was done.
+func (c *call) ok() protocol.Response {
+	return protocol.Response{Action: c.head.Action, RequestID: c.head.RequestID, StatusCode: protocol.StatusOK}
+}
+
+// handler does what a request asks and gives its answer. Errors that are no
+// faults are logged and answered with a fixed text.
+type handler func(context.Context, *call) (any, error)
+
+func handlers() map[protocol.Action]handler {
+	return map[protocol.Action]handler{
+		protocol.ActivateServerProcess:             activateServerProcess,
+		protocol.TerminateServerProcess:            terminateServerProcess,
+		protocol.ActivateGameSession:               activateGameSession,
+		protocol.UpdatePlayerSessionCreationPolicy: updatePlayerSessionCreationPolicy,
+		protocol.AcceptPlayerSession:               acceptPlayerSession,
+		protocol.RemovePlayerSession:               removePlayerSession,
+		protocol.DescribePlayerSessions:            describePlayerSessions,
+		protocol.StartMatchBackfill:                startMatchBackfill,
+		protocol.StopMatchBackfill:                 stopMatchBackfill,
+		protocol.GetComputeCertificate:             getComputeCertificate,
+		protocol.GetFleetRoleCredentials:           getFleetRoleCredentials,
+	}
+}
+
+// handle answers one frame.
+func (c *conn) handle(buf *bytes.Buffer) {
+	defer func() { <-c.slots }()
+	defer c.s.requests.Done()
+	defer c.recycle(buf)
+	head, err := protocol.DecodeHead(buf.Bytes())
+	if err != nil {
+		c.s.metrics.message(otherAction, 0)
+		c.s.log.Warn("frame cannot be answered", "process", c.peer.key, "error", err)
+		return
+	}
+	r := &call{peer: c.peer, conn: c, head: head, frame: buf.Bytes()}
+	if !c.peer.allow(time.Now()) {
+		frame, _ := r.fail(fault.New(fault.Throttling, "the process sends more than %g requests a second", c.s.opts.MessageRate))
+		c.answer(outgoing{frame: frame})
+		return
+	}
+	ctx, cancel := context.WithTimeout(store.WithActor(c.s.ctx, "process/"+c.peer.key), c.s.opts.RequestTimeout)
+	defer cancel()
+	if head.Action == protocol.HeartbeatServerProcess {
+		heartbeat(ctx, r)
+		return
+	}
+	c.answer(outgoing{frame: r.answer(ctx), sent: r.sent})
+}
+
+// answer runs the request, or repeats what was answered to it before.
+func (c *call) answer(ctx context.Context) []byte {
+	if c.head.RequestID == "" {
+		frame, _ := c.run(ctx)
+		return frame
+	}
+	id := string(c.head.Action) + "/" + c.head.RequestID
+	frame := c.once(ctx, id, func() ([]byte, bool) { return c.run(ctx) })
+	if frame == nil {
+		frame, _ = c.fail(ctx.Err())
+	}
+	return frame
+}
+
+// run does the request and tells whether its answer is final.
+func (c *call) run(ctx context.Context) (frame []byte, final bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			frame, final = c.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	do := c.s.handlers[c.head.Action]
+	if do == nil {
+		return c.fail(fault.Invalid("Action: %q is no request of Server SDK 5", c.head.Action))
+	}
+	response, err := do(ctx, c)
+	if err != nil {
+		return c.fail(err)
+	}
+	c.s.metrics.message(c.head.Action, protocol.StatusOK)
+	return protocol.Encode(response), true
+}
+
+// label is the action as metrics name it.
+func (c *call) label() protocol.Action {
+	if c.s.handlers[c.head.Action] == nil && c.head.Action != protocol.HeartbeatServerProcess {
+		return otherAction
+	}
+	return c.head.Action
+}
+
+// fail makes the answer to a request that was refused or went wrong. "Try
+// again" and "went wrong" are not final.
+func (c *call) fail(err error) (frame []byte, final bool) {
+	status, message := c.status(err)
+	c.s.metrics.message(c.label(), status)
+	return protocol.Encode(protocol.ErrorResponse{
+		Response:     protocol.Response{Action: c.head.Action, RequestID: c.head.RequestID, StatusCode: status},
+		ErrorMessage: message,
+	}), status < 500 && status != http.StatusTooManyRequests
+}
+
+// status gives an error its wire form. The SDKs tell 400, 401, 403, 404, 409
+// and 429 apart; AWS does not publish which it uses when.
+func (c *call) status(err error) (int, string) {
+	f, ok := fault.As(err)
+	if !ok || f.Kind == fault.InternalService {
+		c.s.log.Error("request failed", "action", c.head.Action, "process", c.key, "error", err)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return http.StatusInternalServerError, "The request was not done in time. Try again."
+		}
+		return http.StatusInternalServerError, "An internal error occurred."
+	}
+	switch f.Kind {
+	case fault.NotFound:
+		return http.StatusNotFound, f.Message
+	case fault.Conflict:
+		return http.StatusConflict, f.Message
+	case fault.Unauthorized, fault.AccessDenied:
+		return http.StatusForbidden, f.Message
+	case fault.Throttling, fault.LimitExceeded:
+		return http.StatusTooManyRequests, f.Message
+	}
+	return http.StatusBadRequest, f.Message
+}
+
+// sent does what has to wait until an answer was written.
+func (c *call) sent(err error) {
+	if err == nil && c.head.Action == protocol.ActivateServerProcess {
+		c.hearSoon()
+	}
+}

@@ -1,0 +1,80 @@
+package serversdk
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/serversdk/protocol"
+)
+
+// metrics counts what game servers do. A nil *metrics counts nothing.
+type metrics struct {
+	connections prometheus.Gauge
+	messages    *prometheus.CounterVec
+	pushes      *prometheus.CounterVec
+	heartbeats  *prometheus.CounterVec
+	refusals    *prometheus.CounterVec
+}
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	if r == nil {
+		return nil
+	}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_game_server_" + name, Help: help}, labels)
+	}
+	m := &metrics{
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "muster_game_server_connections", Help: "Open sockets of game server processes.",
+		}),
+		messages:   counter("messages_total", "Requests of game server processes, by the status they were answered with.", "action", "status"),
+		pushes:     counter("pushes_total", "Messages written to game server processes that no request asked for.", "action"),
+		heartbeats: counter("heartbeats_total", "Health reports of game server processes.", "healthy"),
+		refusals:   counter("refused_connections_total", "Connections that were not granted, by HTTP status.", "status"),
+	}
+	r.MustRegister(m.connections, m.messages, m.pushes, m.heartbeats, m.refusals)
+	return m
+}
+
+func (m *metrics) opened() {
+	if m != nil {
+		m.connections.Inc()
+	}
+}
+
+func (m *metrics) closed() {
+	if m != nil {
+		m.connections.Dec()
+	}
+}
+
+// message counts a request; status 0 stands for a frame that could not be
+// answered. What clients send makes no label values of its own: the caller
+// passes otherAction for what is no request.
+func (m *metrics) message(action protocol.Action, status int) {
+	if m != nil {
+		m.messages.WithLabelValues(string(action), strconv.Itoa(status)).Inc()
+	}
+}
+
+// otherAction stands for every action that is no request.
+const otherAction protocol.Action = "other"
+
+func (m *metrics) pushed(action protocol.Action) {
+	if m != nil {
+		m.pushes.WithLabelValues(string(action)).Inc()
+	}
+}
+
+func (m *metrics) heartbeat(healthy bool) {
+	if m != nil {
+		m.heartbeats.WithLabelValues(strconv.FormatBool(healthy)).Inc()
+	}
+}
+
+func (m *metrics) refusal(status int) {
+	if m != nil {
+		m.refusals.WithLabelValues(strconv.Itoa(status)).Inc()
+	}
+}

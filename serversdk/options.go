@@ -1,0 +1,77 @@
+package serversdk
+
+import (
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/session"
+)
+
+// Options of a Server. Zero numbers and durations mean the defaults.
+type Options struct {
+	Store      *store.Store          // required
+	Computes   *compute.Service      // required
+	Sessions   *session.Service      // required
+	Signatures Signatures            // nil refuses processes that sign with SigV4
+	Logger     *slog.Logger          // nil discards
+	Registerer prometheus.Registerer // nil keeps no metrics
+
+	// AcceptAnyCredentials lets every process on a registered compute connect,
+	// whatever it shows: for a Muster that only the machine itself can reach.
+	AcceptAnyCredentials bool
+
+	MaxConnections int     // of one compute at a time; default 1000
+	MessageRate    float64 // requests of one process a second, past the burst; default 100
+	MessageBurst   int     // default 500
+	RefusalRate    float64 // refused upgrades of one remote host a second, past the burst; default 20
+	RefusalBurst   int     // default 200
+
+	WriteTimeout     time.Duration // of one frame, and of the rest of a frame that began to arrive; default 10 s
+	RequestTimeout   time.Duration // until a request is answered with an error; default 15 s, below the SDKs' 20 s
+	HearAfter        time.Duration // after the answer to ActivateServerProcess until pushes are sure to be heard; default 200 ms
+	HeartbeatTimeout time.Duration // without a heartbeat until a process counts as unhealthy; default 180 s
+	EndLinger        time.Duration // until the sockets of an ended process are dropped; default 30 s, not less
+	SupersededIdle   time.Duration // until a silent older connection of a process is dropped; default 3 min
+	ReplayWindow     time.Duration // that an answer can be repeated; default 4 min
+}
+
+// Signatures checks the SigV4 parameters in the URL of a game server, which
+// sign ComputeId, FleetId and pID alone.
+type Signatures interface {
+	// VerifyServer gives the role of the key that signed. The signature's date
+	// may lie off now by tolerance; a negative tolerance takes any date.
+	// Its errors are faults, except where the keys cannot be read.
+	VerifyServer(query url.Values, now time.Time, tolerance time.Duration) (auth.Role, error)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	fill(&o.MaxConnections, 1000)
+	fill(&o.MessageRate, 100)
+	fill(&o.MessageBurst, 500)
+	fill(&o.RefusalRate, 20)
+	fill(&o.RefusalBurst, 200)
+	fill(&o.WriteTimeout, 10*time.Second)
+	fill(&o.RequestTimeout, 15*time.Second)
+	fill(&o.HearAfter, 200*time.Millisecond)
+	fill(&o.HeartbeatTimeout, 180*time.Second)
+	fill(&o.EndLinger, 30*time.Second)
+	fill(&o.SupersededIdle, 3*time.Minute)
+	fill(&o.ReplayWindow, 4*time.Minute)
+	return o
+}
+
+func fill[T comparable](to *T, v T) {
+	var zero T
+	if *to == zero {
+		*to = v
+	}
+}

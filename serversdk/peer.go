@@ -1,0 +1,134 @@
+package serversdk
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/compute"
+)
+
+// peer is one process as this node knows it.
+type peer struct {
+	s   *Server
+	ref compute.Ref
+	key string
+
+	// presence puts the coming and going of connections into one order, so that
+	// the store learns of them in that order. It is held while the store writes.
+	presence sync.Mutex
+	attached int  // connections that are being made or open
+	gone     bool // another peer stands for the process
+
+	mu         sync.Mutex
+	conns      []*conn // open, newest last
+	held       []push  // for the next connection
+	signedFrom string  // host of the last good signature
+	messages   bucket
+	replies    replies
+	health     health
+	ending     bool      // TerminateServerProcess was taken: its sockets mean nothing any more
+	overSince  time.Time // when the sweep first saw that the process had ended
+}
+
+func newPeer(s *Server, ref compute.Ref) *peer {
+	return &peer{s: s, ref: ref, key: ref.Key()}
+}
+
+// errGone says that the peer was forgotten while a connection was on its way to it.
+var errGone = errors.New("the peer is gone")
+
+// arrive makes a connection known to the store before it is made.
+func (p *peer) arrive(ctx context.Context, a arrival) error {
+	p.presence.Lock()
+	defer p.presence.Unlock()
+	if p.gone {
+		return errGone
+	}
+	if _, err := p.s.opts.Computes.Connect(ctx, compute.ConnectInput{Ref: p.ref, SDK: a.sdk}, p); err != nil {
+		if p.attached == 0 && !p.lives() {
+			p.s.forget(p)
+		}
+		return err
+	}
+	p.attached++
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a.query.Get("Authorization") == "SigV4" {
+		p.signedFrom = a.host
+	}
+	return nil
+}
+
+// depart makes it known that a connection is gone.
+func (p *peer) depart(ctx context.Context) {
+	p.presence.Lock()
+	defer p.presence.Unlock()
+	p.attached--
+	p.settle(ctx)
+}
+
+// settle does what follows from having no connection. The caller holds presence.
+func (p *peer) settle(ctx context.Context) {
+	if p.attached > 0 || ctx.Err() != nil {
+		return
+	}
+	p.mu.Lock()
+	ending := p.ending
+	p.mu.Unlock()
+	if !p.lives() {
+		p.s.forget(p)
+		return
+	}
+	row := p.row()
+	if ending || row == nil || !row.Connected {
+		return
+	}
+	if err := p.s.opts.Computes.Disconnect(ctx, p.ref); err != nil {
+		p.s.log.Error("process not marked as disconnected, trying again", "process", p.key, "error", err)
+	}
+}
+
+// open makes a connection the newest one and sends what was held for it.
+func (p *peer) open(c *conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns = append(p.conns, c)
+	p.health.connected(time.Now())
+	p.flush()
+}
+
+// close forgets a connection; pushes it did not try to write go elsewhere.
+func (p *peer) close(c *conn) {
+	p.mu.Lock()
+	p.conns = slices.DeleteFunc(p.conns, func(other *conn) bool { return other == c })
+	p.held = append(c.untried(), p.held...)
+	p.flush()
+	p.mu.Unlock()
+	p.depart(p.s.ctx)
+}
+
+// dropAll drops every connection.
+func (p *peer) dropAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.drop()
+	}
+}
+
+func (p *peer) lives() bool { return p.s.opts.Computes.Lives(p.s.opts.Store.View(), p.ref) }
+
+// row is the process as the store has it, or nil.
+func (p *peer) row() *compute.Process {
+	return p.s.opts.Computes.Process(p.s.opts.Store.View(), p.key)
+}
+
+// allow tells whether the process may ask one more thing now.
+func (p *peer) allow(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.messages.take(now, p.s.opts.MessageRate, p.s.opts.MessageBurst)
+}

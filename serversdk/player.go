@@ -1,0 +1,128 @@
+package serversdk
+
+import (
+	"context"
+	"time"
+
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/serversdk/protocol"
+	"github.com/musterhq/muster/session"
+)
+
+// Page sizes of DescribePlayerSessions; the Go SDK holds at most 1024 in a result.
+const (
+	defaultPage = 50
+	maxPage     = 1024
+)
+
+func acceptPlayerSession(ctx context.Context, c *call) (any, error) {
+	in, err := playerSession(c)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.s.opts.Sessions.AcceptPlayer(ctx, c.ref, in.GameSessionID, in.PlayerSessionID); err != nil {
+		return nil, err
+	}
+	return c.ok(), nil
+}
+
+func removePlayerSession(ctx context.Context, c *call) (any, error) {
+	in, err := playerSession(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.s.opts.Sessions.RemovePlayer(ctx, c.ref, in.GameSessionID, in.PlayerSessionID); err != nil {
+		return nil, err
+	}
+	return c.ok(), nil
+}
+
+func playerSession(c *call) (protocol.PlayerSessionRequest, error) {
+	in, err := protocol.Decode[protocol.PlayerSessionRequest](c.frame)
+	if err == nil {
+		err = required("GameSessionId", in.GameSessionID)
+	}
+	if err == nil {
+		err = required("PlayerSessionId", in.PlayerSessionID)
+	}
+	return in, err
+}
+
+// describePlayerSessions lists player sessions of the process's fleet.
+func describePlayerSessions(ctx context.Context, c *call) (any, error) {
+	in, err := protocol.Decode[protocol.DescribePlayerSessionsRequest](c.frame)
+	if err != nil {
+		return nil, err
+	}
+	q, err := playerQuery(in)
+	if err != nil {
+		return nil, err
+	}
+	out := protocol.DescribePlayerSessionsResponse{Response: c.ok()}
+	if q.GameSessionID != "" && arn.SessionFleet(q.GameSessionID) != c.ref.FleetID {
+		return nil, fault.Missing("GameSessionId: fleet %s has no game session %s", c.ref.FleetID, q.GameSessionID)
+	}
+	page, more, err := c.s.opts.Sessions.ListPlayers(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range page {
+		if p.FleetID == c.ref.FleetID { // a player's sessions elsewhere are not this server's business
+			out.PlayerSessions = append(out.PlayerSessions, shown(p))
+		}
+	}
+	if more && q.PlayerSessionID == "" {
+		out.NextToken = nextToken(in, page[len(page)-1].ID)
+	}
+	return out, nil
+}
+
+// playerQuery reads what is asked for. Errors: InvalidRequest.
+func playerQuery(in protocol.DescribePlayerSessionsRequest) (session.PlayerQuery, error) {
+	q := session.PlayerQuery{
+		GameSessionID: in.GameSessionID, PlayerSessionID: in.PlayerSessionID, PlayerID: in.PlayerID,
+		Status: session.PlayerStatus(in.StatusFilter), Limit: in.Limit,
+	}
+	selectors := 0
+	for _, s := range []string{q.GameSessionID, q.PlayerSessionID, q.PlayerID} {
+		if s != "" {
+			selectors++
+		}
+	}
+	if selectors != 1 {
+		return q, fault.Invalid("GameSessionId, PlayerSessionId, PlayerId: exactly one of them is required; %d are given", selectors)
+	}
+	switch q.Status {
+	case "", session.Reserved, session.Playing, session.Completed, session.TimedOut:
+	case "NOT_SET":
+		q.Status = "" // how the SDKs spell "no filter"
+	default:
+		return q, fault.Invalid("PlayerSessionStatusFilter: must be one of %s, %s, %s, %s", session.Reserved, session.Playing, session.Completed, session.TimedOut)
+	}
+	switch {
+	case q.Limit < 0 || q.Limit > maxPage:
+		return q, fault.Invalid("Limit: must be 1 to %d", maxPage)
+	case q.Limit == 0:
+		q.Limit = defaultPage
+	}
+	var err error
+	q.After, err = tokenPlace(in)
+	return q, err
+}
+
+func shown(p *session.PlayerSession) protocol.PlayerSession {
+	return protocol.PlayerSession{
+		PlayerID: p.PlayerID, PlayerSessionID: p.ID, GameSessionID: p.GameSessionID, FleetID: p.FleetID,
+		PlayerData: p.Data, IPAddress: p.IPAddress, Port: p.Port, DNSName: p.DNSName,
+		CreationTime: millis(p.Created), TerminationTime: millis(p.Ended), Status: string(p.Status),
+	}
+}
+
+// millis is a moment on this protocol; 0 where there is none.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}

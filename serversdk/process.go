@@ -1,0 +1,117 @@
+package serversdk
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/serversdk/protocol"
+)
+
+// Bounds of what ProcessReady tells.
+const (
+	maxPort     = 65535
+	maxLogPaths = 100
+	maxLogPath  = 1024 // bytes
+)
+
+// activateServerProcess is ProcessReady.
+func activateServerProcess(ctx context.Context, c *call) (any, error) {
+	in, err := protocol.Decode[protocol.ActivateServerProcessRequest](c.frame)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkReady(in); err != nil {
+		return nil, err
+	}
+	err = c.s.opts.Computes.Ready(ctx, compute.ReadyInput{
+		Ref: c.ref, Port: in.Port, LogPaths: in.LogPaths,
+		SDK: compute.SDK{
+			Version: cut(in.SDKVersion), Language: cut(in.SDKLanguage),
+			ToolName: cut(in.SDKToolName), ToolVersion: cut(in.SDKToolVersion),
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.health.connected(time.Now())
+	return c.ok(), nil
+}
+
+// checkReady holds ProcessReady to its bounds. A process without players' port
+// (0) is left alone: the C++ SDK allows it.
+func checkReady(in protocol.ActivateServerProcessRequest) error {
+	if in.Port < 0 || in.Port > maxPort {
+		return fault.Invalid("Port: must be 0 to %d", maxPort)
+	}
+	if len(in.LogPaths) > maxLogPaths {
+		return fault.Invalid("LogPaths: has %d entries; at most %d are allowed", len(in.LogPaths), maxLogPaths)
+	}
+	for i, path := range in.LogPaths {
+		if len(path) > maxLogPath {
+			return fault.Invalid("LogPaths.%d: has %d bytes; at most %d are allowed", i+1, len(path), maxLogPath)
+		}
+	}
+	return nil
+}
+
+// hearSoon counts the process as hearing when its connection still stands a
+// moment after the answer to ActivateServerProcess was written.
+func (c *call) hearSoon() {
+	time.AfterFunc(c.s.opts.HearAfter, func() {
+		if !c.conn.isOpen() || !c.s.begin() {
+			return
+		}
+		defer c.s.requests.Done()
+		c.hear(c.s.ctx)
+	})
+}
+
+func (c *conn) isOpen() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.closed
+}
+
+// heartbeat answers without the store, and then does what follows.
+func heartbeat(ctx context.Context, c *call) {
+	in, err := protocol.Decode[protocol.HeartbeatServerProcessRequest](c.frame)
+	if err != nil {
+		frame, _ := c.fail(err)
+		c.conn.answer(outgoing{frame: frame})
+		return
+	}
+	c.conn.answer(outgoing{frame: protocol.Encode(c.ok())})
+	c.s.metrics.message(c.head.Action, http.StatusOK)
+	c.s.metrics.heartbeat(in.HealthStatus)
+	c.hear(ctx)
+	c.mu.Lock()
+	unhealthy := c.health.report(time.Now(), in.HealthStatus)
+	c.mu.Unlock()
+	if unhealthy {
+		c.giveUp(ctx, fmt.Sprintf("the process reported ill health %d times in a row", maxIll))
+	}
+}
+
+// terminateServerProcess is ProcessEnding. The socket stays until the process
+// closes it, because it still waits for the answer.
+func terminateServerProcess(ctx context.Context, c *call) (any, error) {
+	c.setEnding(true)
+	err := c.s.opts.Computes.End(ctx, c.ref)
+	if err != nil && !fault.Is(err, fault.NotFound) { // an ended process may say so twice
+		c.setEnding(false)
+		return nil, err
+	}
+	return c.ok(), nil
+}
+
+func (p *peer) setEnding(ending bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ending = ending
+}

@@ -1,0 +1,93 @@
+package serversdk
+
+import (
+	"context"
+	"time"
+)
+
+// Bounds of the answers that are kept for one process.
+const (
+	maxReplies      = 1024
+	maxRepliesBytes = 1 << 20
+)
+
+// reply is the answer to a request, or the wait for it.
+type reply struct {
+	done  chan struct{} // closed when frame is there
+	frame []byte
+	at    time.Time
+}
+
+// replies are a process's answers by request, oldest first in order.
+type replies struct {
+	byID  map[string]*reply
+	order []string // of finished ones
+	bytes int
+}
+
+// once runs a request unless it runs or ran already, in which case the same
+// bytes are given again. An answer that says "try again" (kept is false) is
+// forgotten at once.
+func (p *peer) once(ctx context.Context, id string, run func() (frame []byte, kept bool)) []byte {
+	p.mu.Lock()
+	if r := p.replies.byID[id]; r != nil {
+		p.mu.Unlock()
+		select {
+		case <-r.done:
+			return r.frame
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	r := &reply{done: make(chan struct{})}
+	p.replies.add(id, r)
+	p.mu.Unlock()
+
+	frame, kept := run()
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r.frame, r.at = frame, time.Now()
+	if kept {
+		p.replies.keep(id, r, p.s.opts.ReplayWindow)
+	} else {
+		delete(p.replies.byID, id)
+	}
+	close(r.done)
+	return frame
+}
+
+func (a *replies) add(id string, r *reply) {
+	if a.byID == nil {
+		a.byID = map[string]*reply{}
+	}
+	a.byID[id] = r
+}
+
+// keep counts a finished answer and makes room for it.
+func (a *replies) keep(id string, r *reply, window time.Duration) {
+	a.order = append(a.order, id)
+	a.bytes += len(r.frame)
+	a.expire(r.at.Add(-window))
+	for len(a.order) > maxReplies || len(a.order) > 1 && a.bytes > maxRepliesBytes {
+		a.dropOldest()
+	}
+}
+
+// expire forgets the answers given up to a time, and gives memory back when
+// none is left.
+func (a *replies) expire(until time.Time) {
+	for len(a.order) > 0 && !a.byID[a.order[0]].at.After(until) {
+		a.dropOldest()
+	}
+	if len(a.byID) == 0 {
+		*a = replies{}
+	}
+}
+
+func (a *replies) dropOldest() {
+	id := a.order[0]
+	a.order = a.order[1:]
+	a.bytes -= len(a.byID[id].frame)
+	delete(a.byID, id)
+}

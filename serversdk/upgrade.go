@@ -1,0 +1,201 @@
+package serversdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// maxName bounds the parts of a process's identity in bytes; the Go SDK sends
+// at most 256 of compute and fleet.
+const maxName = 256
+
+// arrival is what an upgrade request says of the process.
+type arrival struct {
+	ref   compute.Ref
+	sdk   compute.SDK
+	query url.Values
+	host  string // that it comes from
+}
+
+// Match tells whether a request is a game server's: an upgrade, on whatever
+// path, whose query names a process. The C++ SDK adds a slash to the path that
+// it was given, so no path is redirected.
+func Match(r *http.Request) bool {
+	if !websocket.IsWebSocketUpgrade(r) {
+		return false
+	}
+	q := r.URL.Query()
+	return q.Has("pID") && q.Has("ComputeId") && q.Has("FleetId")
+}
+
+// anyOrigin takes every Origin: what lets a process in is its credentials.
+func anyOrigin(*http.Request) bool { return true }
+
+// ServeHTTP takes a process's connection, or refuses it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a, err := arrive(r)
+	if err == nil {
+		err = s.admit(a)
+	}
+	if err != nil {
+		s.refuse(w, a, err)
+		return
+	}
+	if err := s.connect(w, r, a); err != nil {
+		s.release(a.ref)
+		s.refuse(w, a, err)
+	}
+}
+
+// arrive reads who comes. Errors: InvalidRequest.
+func arrive(r *http.Request) (arrival, error) {
+	q := r.URL.Query()
+	a := arrival{
+		ref:   compute.Ref{FleetID: q.Get("FleetId"), ComputeName: q.Get("ComputeId"), ProcessID: q.Get("pID")},
+		sdk:   compute.SDK{Version: cut(q.Get("sdkVersion")), Language: cut(q.Get("sdkLanguage"))},
+		query: q,
+		host:  hostOf(r.RemoteAddr),
+	}
+	for _, part := range []struct{ member, value string }{
+		{"pID", a.ref.ProcessID}, {"ComputeId", a.ref.ComputeName}, {"FleetId", a.ref.FleetID},
+	} {
+		if !validName(part.value) || part.member != "pID" && strings.Contains(part.value, "|") {
+			return a, fault.Invalid("%s: must have 1 to %d bytes of printable UTF-8", part.member, maxName)
+		}
+	}
+	return a, nil
+}
+
+func validName(s string) bool {
+	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// cut bounds what is only kept to be shown.
+func cut(s string) string {
+	s = strings.ToValidUTF8(s[:min(len(s), 64)], "")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
+}
+
+// admit lets a process in that shows good credentials, and counts its connection.
+func (s *Server) admit(a arrival) error {
+	now := time.Now()
+	if !s.refused.allow(a.host, now) && !s.opts.Computes.Lives(s.opts.Store.View(), a.ref) {
+		return fault.New(fault.Throttling, "too many refused connections from %s", a.host)
+	}
+	if err := s.authenticate(a, now); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := a.ref.FleetID + "|" + a.ref.ComputeName
+	if s.stopping {
+		return errors.New("the server is stopping")
+	}
+	if s.sockets[key] >= s.opts.MaxConnections {
+		return fault.New(fault.Throttling, "compute %s has %d connections, which is the limit", a.ref.ComputeName, s.sockets[key])
+	}
+	s.sockets[key]++
+	s.readers.Add(1)
+	return nil
+}
+
+// release undoes admit when the connection is gone.
+func (s *Server) release(ref compute.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := ref.FleetID + "|" + ref.ComputeName
+	if s.sockets[key]--; s.sockets[key] == 0 {
+		delete(s.sockets, key)
+	}
+	s.readers.Done()
+}
+
+// connect makes the connection durable, and then true. Reading starts at once,
+// because the C# SDK gives a new connection two seconds to answer a ping.
+func (s *Server) connect(w http.ResponseWriter, r *http.Request, a arrival) error {
+	p, err := s.enter(context.WithoutCancel(r.Context()), a)
+	if err != nil {
+		return err
+	}
+	ws, err := s.upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		p.depart(s.ctx)
+		return fmt.Errorf("upgrade: %w", errors.Join(errAnswered, err))
+	}
+	c := newConn(s, p, ws)
+	s.metrics.opened()
+	p.open(c)
+	go c.run()
+	return nil
+}
+
+// errAnswered marks an error of which the upgrader has told the client.
+var errAnswered = errors.New("answered")
+
+// enter brings the process into the store, or back.
+func (s *Server) enter(ctx context.Context, a arrival) (*peer, error) {
+	for {
+		p := s.peer(a.ref)
+		err := p.arrive(ctx, a)
+		if !errors.Is(err, errGone) {
+			return p, err
+		}
+	}
+}
+
+// refuse answers an upgrade that is not granted. AWS's SDKs try again whatever
+// the status; the reason is for the log, not for who has no credentials.
+func (s *Server) refuse(w http.ResponseWriter, a arrival, err error) {
+	if errors.Is(err, errAnswered) {
+		s.log.Info("connection not made", "process", a.ref.Key(), "remote", a.host, "error", err)
+		return
+	}
+	status, message := http.StatusServiceUnavailable, "Service Unavailable"
+	if f, ok := fault.As(err); ok {
+		switch f.Kind {
+		case fault.InvalidRequest:
+			status, message = http.StatusBadRequest, f.Message
+		case fault.Throttling:
+			status, message = http.StatusTooManyRequests, "Too Many Requests"
+		case fault.InternalService:
+		default:
+			status, message = http.StatusForbidden, "Forbidden"
+		}
+	}
+	if status == http.StatusForbidden || status == http.StatusBadRequest {
+		s.refused.note(a.host, time.Now())
+	}
+	if status != http.StatusTooManyRequests {
+		s.log.Warn("connection refused", "process", a.ref.Key(), "remote", a.host, "status", status, "error", err)
+	}
+	s.metrics.refusal(status)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "{\"message\":%q}\n", message)
+}
