@@ -71,8 +71,8 @@ func (c *Command[A, R]) Do(ctx context.Context, args A) (R, error) {
 	return result, nil
 }
 
-// Update runs a closure as an unnamed command, for tests and start-up. A
-// recording cannot go past it: it ends there with a mark that says so.
+// Update runs a closure as an unnamed command, for tests and start-up. It is
+// recorded by the changes it made, since nothing could run it again.
 func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 	return s.do(ctx, call{actor: actorOf(ctx)}, f)
 }

@@ -30,6 +30,8 @@ type member interface {
 	undo(key string, old any)
 	encode(row any) ([]byte, error)
 	columns(row any) []string
+	columnsOf(doc []byte) ([]string, error)
+	redo(tx *Tx, ch recordChange) error
 }
 
 // done is a command that ran on the head and waits to become durable.

@@ -238,7 +238,10 @@ func (q Query) holds(order, key string) bool {
 	if q.AfterKey == "" {
 		return true
 	}
-	c := cmp.Or(cmp.Compare(order, q.AfterOrder), cmp.Compare(key, q.AfterKey))
+	c := cmp.Compare(key, q.AfterKey)
+	if q.OrderBy != "key" {
+		c = cmp.Or(cmp.Compare(order, q.AfterOrder), c)
+	}
 	if q.Desc {
 		return c < 0
 	}

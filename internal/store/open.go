@@ -77,10 +77,7 @@ func (s *Store) start(ctx context.Context, db DB) error {
 
 // read builds a snapshot of what is durable.
 func (s *Store) read(ctx context.Context, db DB) (*Snapshot, State, error) {
-	sn := &Snapshot{store: s, tree: make([]any, s.slots), last: make([]uint64, len(s.journals))}
-	for _, t := range s.tables {
-		t.begin(sn)
-	}
+	sn := s.empty()
 	state, err := db.Load(ctx, func(table int, key string, doc []byte) error {
 		return s.tables[table].load(sn, key, doc)
 	})
@@ -90,6 +87,15 @@ func (s *Store) read(ctx context.Context, db DB) (*Snapshot, State, error) {
 	sn.seq = state.Fence.Seq
 	copy(sn.last, state.Last)
 	return sn, state, nil
+}
+
+// empty makes a snapshot to load rows into.
+func (s *Store) empty() *Snapshot {
+	sn := &Snapshot{store: s, tree: make([]any, s.slots), last: make([]uint64, len(s.journals))}
+	for _, t := range s.tables {
+		t.begin(sn)
+	}
+	return sn
 }
 
 // adopt makes a loaded snapshot the published state and the head.
@@ -137,7 +143,7 @@ func (s *Store) release() error {
 		return nil
 	}
 	s.metrics.unregister()
-	if err := rec.close(); err != nil {
+	if err := rec.close(s.View()); err != nil {
 		s.log.Error("recording not finished", "error", err)
 	}
 	if err := db.Close(); err != nil {

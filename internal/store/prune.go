@@ -29,9 +29,13 @@ func (s *Store) keepPruning() {
 
 // pruneAll removes batches until one is not full.
 func (s *Store) pruneAll() {
+	db, err := s.open()
+	if err != nil {
+		return
+	}
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
-		n, err := s.db.Prune(ctx, time.Now().UTC(), pruneBatch)
+		n, err := db.Prune(ctx, time.Now().UTC(), pruneBatch)
 		cancel()
 		if err != nil {
 			s.log.Warn("expired rows not pruned", "error", err)

@@ -88,7 +88,7 @@ func (s *Store) reloadOnce() error {
 	}
 	s.warnOfLoss(state.Fence.Seq)
 	s.fence = fence
-	s.recorder.interrupt("the state was read again after a failed write")
+	s.recorder.resume(sn)
 	s.takeOver(sn)
 	s.log.Info("state read again", "seq", sn.seq)
 	return nil

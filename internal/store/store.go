@@ -87,6 +87,9 @@ type tableMember interface {
 	vacates(sn *Snapshot, key string, row any) bool
 	digest(sn *Snapshot, h hash.Hash)
 	count(sn *Snapshot) int
+	differs(sn, other *Snapshot) error
+	each(sn *Snapshot, f func(key string, doc []byte) error) error
+	keyOf(doc []byte) (string, error)
 	begin(sn *Snapshot)
 	load(sn *Snapshot, key string, doc []byte) error
 	adopt(sn *Snapshot)

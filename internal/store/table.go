@@ -224,15 +224,14 @@ func (t *Table[V]) name() string { return t.spec.Name }
 // digest adds the table's rows to h.
 func (t *Table[V]) digest(sn *Snapshot, h hash.Hash) {
 	hashPart(h, []byte(t.spec.Name))
-	t.in(sn).Scan(func(e entry[V]) bool {
-		doc, err := t.encode(e.row)
-		if err != nil {
-			panic(fmt.Sprintf("store: committed row %s %q does not encode: %v", t.spec.Name, e.key, err))
-		}
-		hashPart(h, []byte(e.key))
+	err := t.each(sn, func(key string, doc []byte) error {
+		hashPart(h, []byte(key))
 		hashPart(h, doc)
-		return true
+		return nil
 	})
+	if err != nil {
+		panic(fmt.Sprintf("store: a committed row of %s does not encode: %v", t.spec.Name, err))
+	}
 	hashPart(h, nil)
 }
 

@@ -1,16 +1,89 @@
 package sqlite_test
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqlite"
+	"github.com/musterhq/muster/internal/store/storetest"
 )
 
-func TestX(t *testing.T) {
-	s := store.New(store.Options{Driver: sqlite.New(t.TempDir())})
+func TestDriver(t *testing.T) {
+	t.Parallel()
+	storetest.TestDriver(t, func(t *testing.T) (store.Driver, string) { return sqlite.New(t.TempDir()), "default" })
+}
+
+func TestOpen_DirectoryInUse(t *testing.T) {
+	t.Parallel()
+	driver := sqlite.New(t.TempDir())
+	db, err := driver.Open(t.Context(), "default", store.Schema{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = driver.Open(t.Context(), "default", store.Schema{})
+	if err == nil || !strings.Contains(err.Error(), "process "+strconv.Itoa(os.Getpid())) {
+		t.Errorf("second Open: %v, want the holder's process id", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err = driver.Open(t.Context(), "default", store.Schema{})
+	if err != nil {
+		t.Fatalf("Open after Close: %v", err)
+	}
+	db.Close()
+}
+
+func TestOpen_DamagedFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := store.New(store.Options{Driver: sqlite.New(dir)})
+	rows := store.NewTable(s, store.TableSpec[string]{Name: "word", Key: func(s *string) string { return *s }})
 	if err := s.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.Close()
+	err := s.Update(t.Context(), func(tx *store.Tx) error {
+		for i := range 2000 {
+			word := strings.Repeat("w", 100) + strconv.Itoa(i)
+			rows.Put(tx, &word)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "muster.db")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(raw[len(raw)/2:], bytes.Repeat([]byte{0xee}, 8192))
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.New(dir).Open(t.Context(), "default", store.Schema{}); err == nil || !strings.Contains(err.Error(), "restore a backup") {
+		t.Errorf("Open of a damaged file: %v", err)
+	}
+}
+
+func TestOpen_NewerLayout(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db, err := sqlite.New(dir).Open(t.Context(), "default", store.Schema{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sqlite.SetVersion(t, db, 99)
+	db.Close()
+	if _, err := sqlite.New(dir).Open(t.Context(), "default", store.Schema{}); err == nil || !strings.Contains(err.Error(), "newer release") {
+		t.Errorf("Open of a newer layout: %v", err)
+	}
 }

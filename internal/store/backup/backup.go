@@ -1,0 +1,60 @@
+// Package backup writes a store to a file and back. A backup is a SQLite
+// database whatever the engine it came from, so it can be read with SQL tools,
+// verified, and restored to either engine.
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/sqlite"
+)
+
+// Write backs up a store to a new file, while its owner works on. from must be
+// the driver that s was made with; s need not be open. The file appears whole or
+// not at all.
+func Write(ctx context.Context, s *store.Store, from store.Driver, file string) error {
+	if _, err := os.Lstat(file); err == nil {
+		return fmt.Errorf("back up: %s exists already", file)
+	}
+	part := file + ".part"
+	if err := removeParts(part); err != nil {
+		return fmt.Errorf("back up: %w", err)
+	}
+	if err := write(ctx, s, from, part); err != nil {
+		return errors.Join(fmt.Errorf("back up: %w", err), removeParts(part))
+	}
+	if err := os.Rename(part, file); err != nil {
+		return fmt.Errorf("back up: %w", err)
+	}
+	return nil
+}
+
+func write(ctx context.Context, s *store.Store, from store.Driver, file string) error {
+	if native, ok := from.(*sqlite.Driver); ok {
+		return native.Backup(ctx, file)
+	}
+	return s.CopyTo(ctx, sqlite.File(file))
+}
+
+// removeParts clears what an interrupted backup left.
+func removeParts(part string) error {
+	for _, name := range []string{part, part + "-wal", part + "-shm", part + "-journal"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Restore fills the database of s, which must be empty and not be open, from a
+// backup. It answers an error that wraps store.ErrNotEmpty where anything is there.
+func Restore(ctx context.Context, s *store.Store, file string) error {
+	if err := s.CopyFrom(ctx, sqlite.File(file)); err != nil {
+		return fmt.Errorf("restore %s: %w", file, err)
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/storetest"
+)
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	storetest.TestDriver(t, func(*testing.T) (store.Driver, string) { return store.NewMemory(), "default" })
+}

@@ -1,0 +1,306 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+)
+
+// ReplayReport tells how a replay went.
+type ReplayReport struct {
+	Commands   int         // run again, the diverging one included
+	Seq        uint64      // of the state reached
+	Digest     string      // of the state reached
+	Ended      bool        // the recording was closed in order, and its end was reached
+	Divergence *Divergence // the first difference, nil when there is none
+}
+
+// Divergence is where a replay left the recording.
+type Divergence struct {
+	Seq     uint64 // of the command; at the end, of the state
+	Command string // its name; "" for an unnamed one or for the end
+	Reason  string
+}
+
+// errDiverged ends the reading of a recording.
+var errDiverged = errors.New("the replay diverged")
+
+// Replay opens s, whose driver must be a Memory, with the state a recording begins with and
+// runs the recorded commands with their time, seed and caller. It compares the
+// changes each makes and stops at the first that differ. Hooks are not run.
+// Afterwards s is open at the state reached; close it. The error is about the
+// recording, not about divergence.
+func Replay(ctx context.Context, s *Store, r io.Reader) (ReplayReport, error) {
+	if _, ok := s.opts.Driver.(*Memory); !ok {
+		return ReplayReport{}, fmt.Errorf("replay: the store needs the memory driver")
+	}
+	if err := s.Open(ctx); err != nil {
+		return ReplayReport{}, err
+	}
+	p := &replay{store: s, ctx: ctx}
+	err := readRecording(r, p.take)
+	if errors.Is(err, errDiverged) {
+		err = nil
+	}
+	if err == nil && !p.began {
+		err = fmt.Errorf("replay: the recording has no state to begin with")
+	}
+	sn := s.View()
+	p.report.Seq, p.report.Digest = sn.Seq(), sn.Digest()
+	return p.report, err
+}
+
+// readRecording parses line after line. A last line without its end is what a
+// crash leaves and is left out.
+func readRecording(r io.Reader, take func(recordLine) error) error {
+	in := bufio.NewReaderSize(r, 1<<18)
+	for n := 1; ; n++ {
+		raw, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read recording: %w", err)
+		}
+		var line recordLine
+		if err := json.Unmarshal(raw, &line, rowOptions()); err != nil {
+			return fmt.Errorf("recording, line %d: %w", n, err)
+		}
+		if err := take(line); err != nil {
+			return fmt.Errorf("recording, line %d: %w", n, err)
+		}
+	}
+}
+
+// replay is one run through a recording.
+type replay struct {
+	store  *Store
+	ctx    context.Context
+	report ReplayReport
+	began  bool
+
+	state *recordState // being read
+	items []Item       // its rows so far
+}
+
+func (p *replay) take(line recordLine) error {
+	if err := p.ctx.Err(); err != nil {
+		return err
+	}
+	switch {
+	case line.State != nil:
+		return p.takeState(line.State)
+	case line.Row != nil:
+		return p.takeRow(*line.Row)
+	case !p.began || p.state != nil:
+		return fmt.Errorf("the state is not complete")
+	case line.Command != nil:
+		return p.takeCommand(*line.Command)
+	case line.End != nil:
+		return p.takeEnd(*line.End)
+	}
+	return fmt.Errorf("the line says nothing")
+}
+
+func (p *replay) takeState(state *recordState) error {
+	if state.Version != recordVersion {
+		return fmt.Errorf("form %d of recordings is not known", state.Version)
+	}
+	p.state, p.items = state, nil
+	return p.install()
+}
+
+func (p *replay) takeRow(row recordChange) error {
+	if p.state == nil {
+		return fmt.Errorf("a row outside the state")
+	}
+	t := p.store.tableNamed(row.In)
+	if t == nil {
+		return fmt.Errorf("no table %q is registered", row.In)
+	}
+	columns, err := t.columnsOf(row.Doc)
+	if err != nil {
+		return err
+	}
+	p.items = append(p.items, Item{Place: Live, Number: t.ordinal(), Key: row.Key, Doc: row.Doc, Columns: columns})
+	return p.install()
+}
+
+// install begins anew with the state read, once all its rows are there.
+func (p *replay) install() error {
+	if len(p.items) < p.state.Rows {
+		return nil
+	}
+	s := p.store
+	db, err := NewMemory().Open(p.ctx, s.opts.Cell, s.schema())
+	if err != nil {
+		return err
+	}
+	state := State{Last: make([]uint64, len(s.journals)), Fence: Fence{Owner: s.fence.Owner, Epoch: 1, Seq: p.state.Seq}}
+	for i, l := range s.journals {
+		state.Last[i] = p.state.Logs[l.name()]
+	}
+	err = db.Fill(p.ctx, func(add func(Item) error) (State, error) {
+		for _, it := range p.items {
+			if err := add(it); err != nil {
+				return State{}, err
+			}
+		}
+		return state, nil
+	})
+	if err != nil {
+		return err
+	}
+	p.state, p.items, p.began = nil, nil, true
+	return s.moveTo(p.ctx, db)
+}
+
+// moveTo puts the store on another database; nothing may be in flight.
+func (s *Store) moveTo(ctx context.Context, db DB) error {
+	sn, state, err := s.read(ctx, db)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.db, s.fence = db, state.Fence
+	s.adopt(sn)
+	return nil
+}
+
+func (p *replay) takeCommand(c recordCommand) error {
+	p.report.Commands++
+	digest, err := p.store.rerun(c)
+	switch {
+	case err != nil:
+		return p.diverge(c.Seq, c.Name, err.Error())
+	case digest != c.Digest:
+		return p.diverge(c.Seq, c.Name, fmt.Sprintf("its changes have digest %s, recorded was %s", digest, c.Digest))
+	case p.store.View().Seq() != c.Seq:
+		return p.diverge(c.Seq, c.Name, fmt.Sprintf("it led to sequence %d", p.store.View().Seq()))
+	}
+	return nil
+}
+
+func (p *replay) takeEnd(end recordEnd) error {
+	sn := p.store.View()
+	if sn.Seq() != end.Seq || sn.Digest() != end.Digest {
+		return p.diverge(end.Seq, "", "the state at the end differs")
+	}
+	p.report.Ended = true
+	return nil
+}
+
+func (p *replay) diverge(seq uint64, command, reason string) error {
+	p.report.Divergence = &Divergence{Seq: seq, Command: command, Reason: reason}
+	return errDiverged
+}
+
+// rerun runs a recorded command and waits for it.
+func (s *Store) rerun(c recordCommand) (string, error) {
+	g, digest, err := s.rerunOnHead(c)
+	if err != nil {
+		return "", err
+	}
+	<-g.answer
+	return digest, g.err
+}
+
+func (s *Store) rerunOnHead(c recordCommand) (*group, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.admit(); err != nil {
+		return nil, "", err
+	}
+	s.ids = c.IDs
+	tx := &Tx{store: s, actor: c.Actor, now: c.Time, seed: c.Seed, idsFrom: c.IDs}
+	if err := tx.run(func(tx *Tx) error { return s.again(tx, c) }); err != nil {
+		return nil, "", err
+	}
+	if len(tx.changes) == 0 {
+		return nil, "", fmt.Errorf("it changed nothing")
+	}
+	tx.hooks = nil
+	digest, _, err := describe(tx.changes)
+	if err != nil {
+		return nil, "", err
+	}
+	return s.join(tx, call{name: c.Name, args: c.Args, actor: c.Actor}), digest, nil
+}
+
+// again does what the command did.
+func (s *Store) again(tx *Tx, c recordCommand) error {
+	if c.Name == "" {
+		return s.redo(tx, c.Changes)
+	}
+	run := s.commands[c.Name]
+	if run == nil {
+		return fmt.Errorf("no command %q is registered", c.Name)
+	}
+	return run(tx, c.Args)
+}
+
+func (s *Store) redo(tx *Tx, changes []recordChange) error {
+	for _, ch := range changes {
+		m := s.memberNamed(ch.In)
+		if m == nil {
+			return fmt.Errorf("no table or log %q is registered", ch.In)
+		}
+		if err := m.redo(tx, ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) tableNamed(name string) tableMember {
+	for _, t := range s.tables {
+		if t.name() == name {
+			return t
+		}
+	}
+	return nil
+}
+
+func (s *Store) memberNamed(name string) member {
+	if t := s.tableNamed(name); t != nil {
+		return t
+	}
+	for _, l := range s.journals {
+		if l.name() == name {
+			return l
+		}
+	}
+	return nil
+}
+
+func (t *Table[V]) redo(tx *Tx, ch recordChange) error {
+	switch ch.Kind {
+	case "put":
+		row := new(V)
+		if err := json.Unmarshal(ch.Doc, row, t.store.rowOptions); err != nil {
+			return fmt.Errorf("decode %s %q: %w", t.spec.Name, ch.Key, err)
+		}
+		t.Put(tx, row)
+	case "delete":
+		t.Delete(tx, ch.Key)
+	case "archive":
+		t.Archive(tx, ch.Key)
+	default:
+		return fmt.Errorf("table %s knows no change %q", t.spec.Name, ch.Kind)
+	}
+	return nil
+}
+
+func (l *Log[V]) redo(tx *Tx, ch recordChange) error {
+	v := new(V)
+	if err := json.Unmarshal(ch.Doc, v, l.store.rowOptions); err != nil {
+		return fmt.Errorf("decode %s: %w", l.spec.Name, err)
+	}
+	l.Append(tx, v)
+	return nil
+}

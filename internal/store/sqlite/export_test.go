@@ -1,0 +1,15 @@
+package sqlite
+
+import (
+	"testing"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// SetVersion plays a database written by another release.
+func SetVersion(t *testing.T, opened store.DB, version int) {
+	d := opened.(*db)
+	if err := d.write(t.Context(), func() error { return d.exec(`UPDATE "muster_schema" SET "version" = ?1`, version) }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,19 @@
+// Package storetest holds what tests of the store and of those who use it share:
+// the check that reloading gives what memory holds, and the suite that every
+// driver passes.
+package storetest
+
+import (
+	"testing"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// CheckReload fails the test where a new owner would find another state than s
+// holds in memory. Call it on an open store to which nobody writes any more.
+func CheckReload(t testing.TB, s *store.Store) {
+	t.Helper()
+	if err := s.CheckReload(t.Context()); err != nil {
+		t.Errorf("reload differs from memory:\n%v", err)
+	}
+}
