@@ -20,7 +20,7 @@ type callers struct {
 }
 
 func (a *App) callers() *callers {
-	return &callers{anyone: a.opts.AcceptAny, signed: a.signatures()}
+	return &callers{anyone: a.opts.AcceptAny, signed: newSignatures(a.domain.keys)}
 }
 
 // Authenticate lets anybody in as a local admin where the options say so, and

@@ -45,13 +45,16 @@ func New(o Options) (*App, error) {
 	if err := o.makeDataDir(); err != nil {
 		return nil, err
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	d, err := newDomain(&o, o.driver(), registry)
+	master, err := o.masterKey()
 	if err != nil {
 		return nil, err
 	}
-	return &App{opts: o, log: o.Logger, registry: registry, domain: d, done: make(chan struct{})}, nil
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return &App{
+		opts: o, log: o.Logger, registry: registry, done: make(chan struct{}),
+		domain: newDomain(&o, o.driver(), master, registry),
+	}, nil
 }
 
 // URL is the base URL that the ready line tells: "" before Start.

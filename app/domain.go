@@ -12,6 +12,7 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/sqlite"
 	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/session"
@@ -28,12 +29,8 @@ type domain struct {
 	sessions *session.Service
 }
 
-// newDomain registers everything on a store that is not open yet.
-func newDomain(o *Options, driver store.Driver, metrics prometheus.Registerer) (*domain, error) {
-	master, err := o.masterKey()
-	if err != nil {
-		return nil, err
-	}
+// newDomain registers everything on a store that is not open yet. metrics may be nil.
+func newDomain(o *Options, driver store.Driver, master *auth.Master, metrics prometheus.Registerer) *domain {
 	st := store.New(store.Options{
 		Driver: driver, Cell: o.Cell, Logger: o.Logger, Registerer: metrics, Record: o.Record,
 	})
@@ -44,13 +41,15 @@ func newDomain(o *Options, driver store.Driver, metrics prometheus.Registerer) (
 	computes.Tokens = master
 	d.computes = compute.New(st, d.events, d.fleets, d.tags, computes)
 	d.sessions = session.New(st, d.events, d.fleets, d.computes, o.Sessions)
-	return d, nil
+	return d
 }
 
 func (o *Options) driver() store.Driver {
 	switch {
 	case o.Store == "memory":
 		return store.NewMemory()
+	case o.usesPostgres():
+		return postgres.New(o.Store)
 	}
 	return sqlite.New(o.DataDir)
 }

@@ -12,13 +12,10 @@ import (
 	"github.com/musterhq/muster/auth"
 )
 
-// masterKey gives the deployment's master key: the given one, the one in the
-// data directory, or a new one that is kept there.
+// masterKey gives the deployment's master key: a new one that is kept, where
+// there is none.
 func (o *Options) masterKey() (*auth.Master, error) {
-	if o.MasterKey != nil {
-		return auth.NewMaster(o.MasterKey)
-	}
-	path := o.file("master.key")
+	path := o.MasterKeyFile
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return newMasterKey(path)

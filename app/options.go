@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/session"
@@ -40,10 +39,10 @@ type Options struct {
 	Store string
 	// Cell names the state within the store. Default "default".
 	Cell string
-	// MasterKey seals secrets and signs tokens; auth.MasterKeySize bytes. All
-	// nodes on one PostgreSQL need the same. Default: DataDir/master.key, made
-	// at the first start.
-	MasterKey []byte
+	// MasterKeyFile holds the key that seals secrets and signs tokens; made at
+	// the first start. All nodes on one PostgreSQL need the same key. Default
+	// DataDir/master.key.
+	MasterKeyFile string
 	// Record is a file to which every command is recorded, for replay. "" is off.
 	Record string
 
@@ -86,6 +85,7 @@ func (o *Options) setDefaults() {
 	text(&o.DataDir, DefaultDataDir)
 	text(&o.Store, DefaultStore)
 	text(&o.Cell, "default")
+	text(&o.MasterKeyFile, o.file("master.key"))
 	text(&o.Region, DefaultRegion)
 	text(&o.Account, DefaultAccount)
 	if o.DrainTimeout == 0 {
@@ -113,8 +113,6 @@ func (o *Options) validate() error {
 		return fmt.Errorf("tls-cert and tls-key: give both or none")
 	case o.AcceptAny && !loopback(host):
 		return fmt.Errorf("accept-any-credentials: %s is not a loopback address, so callers need keys there; listen on 127.0.0.1, or turn it off", o.Listen)
-	case o.MasterKey != nil && len(o.MasterKey) != auth.MasterKeySize:
-		return fmt.Errorf("master-key: %d bytes; it must have %d", len(o.MasterKey), auth.MasterKeySize)
 	}
 	if err := o.validateStore(); err != nil {
 		return err

@@ -2,16 +2,42 @@ package app
 
 import (
 	"net/http"
+	"time"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/awsrpc/sigv4"
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// refuseAll stands where no signature can be checked yet.
-type refuseAll struct{}
-
-func (refuseAll) Authenticate(*http.Request, []byte) (awsrpc.Principal, error) {
-	return awsrpc.Principal{}, fault.New(fault.AccessDenied, "no key is accepted")
+// signatures asks each caller for a signature made with an access key.
+type signatures struct {
+	keys     *auth.Service
+	verifier *sigv4.Verifier
 }
 
-func (a *App) signatures() awsrpc.Authenticator { return refuseAll{} }
+func newSignatures(keys *auth.Service) *signatures {
+	return &signatures{keys: keys, verifier: sigv4.New(sigv4.Options{
+		Service: "gamelift",
+		Lookup: func(id string) (sigv4.Secret, bool) {
+			secret, _, ok, err := keys.Secret(id)
+			return sigv4.Secret{Key: secret}, ok && err == nil
+		},
+	})}
+}
+
+// Authenticate finds the key that signed a request.
+func (s *signatures) Authenticate(r *http.Request, body []byte) (awsrpc.Principal, error) {
+	id, err := s.verifier.Header(r, sigv4.HashPayload(body), time.Now())
+	if err != nil {
+		return awsrpc.Principal{}, err
+	}
+	_, role, ok, err := s.keys.Secret(id.AccessKeyID)
+	if err != nil {
+		return awsrpc.Principal{}, err
+	}
+	if !ok {
+		return awsrpc.Principal{}, fault.New(fault.UnrecognizedClient, "access key %s was deleted", id.AccessKeyID)
+	}
+	return awsrpc.Principal{AccessKeyID: id.AccessKeyID, Name: id.AccessKeyID, Role: string(role), Region: id.Region}, nil
+}

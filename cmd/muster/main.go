@@ -20,11 +20,19 @@ type commands struct {
 	Local localCommand `cmd:"" help:"Run everything in one process on this machine, with a demo game; any credentials are accepted."`
 	Serve serveCommand `cmd:"" help:"Run the server: callers need keys."`
 
-	Version versionCommand `cmd:"" help:"Tell the version."`
+	Fleets   fleetsCommand   `cmd:"" help:"Show fleets and their use."`
+	Sessions sessionsCommand `cmd:"" help:"Show game sessions."`
+	Events   eventsCommand   `cmd:"" help:"Show what happened, or follow it."`
+
+	Admin  adminCommand  `cmd:"" help:"Keys, backup, restore, verify."`
+	Replay replayCommand `cmd:"" help:"Run a recording again and compare."`
+
+	Version    versionCommand    `cmd:"" help:"Tell the version."`
+	Completion completionCommand `cmd:"" help:"Completion for bash, zsh and fish."`
 }
 
-// terminal is where a command speaks.
-type terminal struct {
+// streams are where a command speaks, and for how long.
+type streams struct {
 	ctx      context.Context // ends with SIGINT or SIGTERM
 	out, err io.Writer
 }
@@ -32,13 +40,13 @@ type terminal struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := run(os.Args[1:], &terminal{ctx: ctx, out: os.Stdout, err: os.Stderr})
+	code := run(os.Args[1:], &streams{ctx: ctx, out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(code)
 }
 
 // run is main without its process: it gives the exit code.
-func run(args []string, t *terminal) int {
+func run(args []string, t *streams) int {
 	parser, err := newParser(&commands{}, t)
 	if err != nil {
 		fmt.Fprintln(t.err, "muster:", err)
@@ -65,7 +73,7 @@ type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-func newParser(c *commands, t *terminal) (*kong.Kong, error) {
+func newParser(c *commands, t *streams) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("muster"),
 		kong.Description("Open game hosting that speaks the Amazon GameLift API."),

@@ -25,12 +25,13 @@ type serverFlags struct {
 // stateFlags say which state a command works on.
 type stateFlags struct {
 	logFlags
-	Config  kong.ConfigFlag `placeholder:"FILE" help:"YAML file; each field is named like a flag. Flags win over MUSTER_… variables, and those over the file."`
-	Data    string          `default:"./muster-data" placeholder:"DIR" help:"Data directory (${default})."`
-	Store   string          `default:"sqlite" placeholder:"ENGINE" help:"sqlite (in the data directory) or a postgres:// URL (${default})."`
-	Cell    string          `default:"default" help:"Name of the state within the store (${default})."`
-	Region  string          `default:"us-east-1" help:"Region in ARNs (${default})."`
-	Account string          `default:"000000000000" help:"Account number in ARNs, 12 digits (${default})."`
+	Config    kong.ConfigFlag `placeholder:"FILE" help:"YAML file; each field is named like a flag. Flags win over MUSTER_… variables, and those over the file."`
+	Data      string          `default:"./muster-data" placeholder:"DIR" help:"Data directory (${default})."`
+	Store     string          `default:"sqlite" placeholder:"ENGINE" help:"sqlite (in the data directory) or a postgres:// URL (${default})."`
+	MasterKey string          `name:"master-key-file" placeholder:"FILE" help:"File with the key that seals secrets; all servers on one PostgreSQL share it (master.key in the data directory)."`
+	Cell      string          `default:"default" help:"Name of the state within the store (${default})."`
+	Region    string          `default:"us-east-1" help:"Region in ARNs (${default})."`
+	Account   string          `default:"000000000000" help:"Account number in ARNs, 12 digits (${default})."`
 }
 
 type logFlags struct {
@@ -38,16 +39,16 @@ type logFlags struct {
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error (${default})."`
 }
 
-func (f *serverFlags) options(t *terminal) app.Options {
+func (f *serverFlags) options(t *streams) app.Options {
 	o := f.stateFlags.options(t)
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
 	return o
 }
 
-func (f *stateFlags) options(t *terminal) app.Options {
+func (f *stateFlags) options(t *streams) app.Options {
 	return app.Options{
-		DataDir: f.Data, Store: f.Store, Cell: f.Cell, Region: f.Region, Account: f.Account,
+		DataDir: f.Data, Store: f.Store, MasterKeyFile: f.MasterKey, Cell: f.Cell, Region: f.Region, Account: f.Account,
 		Logger: f.logger(t.err), Out: t.out,
 	}
 }
@@ -72,7 +73,7 @@ type localCommand struct {
 }
 
 // Run serves until a signal comes.
-func (c *localCommand) Run(t *terminal) error {
+func (c *localCommand) Run(t *streams) error {
 	o := c.options(t)
 	o.AcceptAny = c.AcceptAnyCredentials
 	return app.Run(t.ctx, o)
@@ -82,13 +83,13 @@ func (c *localCommand) Run(t *terminal) error {
 type serveCommand struct{ serverFlags }
 
 // Run serves until a signal comes.
-func (c *serveCommand) Run(t *terminal) error { return app.Run(t.ctx, c.options(t)) }
+func (c *serveCommand) Run(t *streams) error { return app.Run(t.ctx, c.options(t)) }
 
 // versionCommand is `muster version`.
 type versionCommand struct{}
 
 // Run prints the version.
-func (versionCommand) Run(t *terminal) error {
+func (versionCommand) Run(t *streams) error {
 	fmt.Fprintln(t.out, version())
 	return nil
 }

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/musterhq/muster/app"
+)
+
+// adminCommand is what operators do with the state itself.
+type adminCommand struct {
+	Keys    keysCommand    `cmd:"" help:"Access keys, while the server is stopped."`
+	Backup  backupCommand  `cmd:"" help:"Write the state to a new file; the server may be running."`
+	Restore restoreCommand `cmd:"" help:"Fill an empty data directory or database from a backup."`
+	Verify  verifyCommand  `cmd:"" help:"Check everything that is kept, or a backup."`
+}
+
+type keysCommand struct {
+	Create createKeyCommand `cmd:"" help:"Make a key and print it; its secret is shown this once."`
+	List   listKeysCommand  `cmd:"" help:"List keys."`
+	Delete deleteKeyCommand `cmd:"" help:"Delete a key."`
+}
+
+type keyFlags struct {
+	stateFlags
+	ServersAreStopped bool `help:"With PostgreSQL: say that no server runs on the database."`
+}
+
+// with opens the keys for f.
+func (k *keyFlags) with(t *streams, f func(*app.Keys) error) error {
+	keys, err := app.OpenKeys(t.ctx, k.options(t), k.ServersAreStopped)
+	if err != nil {
+		return err
+	}
+	if err := f(keys); err != nil {
+		keys.Close()
+		return err
+	}
+	return keys.Close()
+}
+
+type createKeyCommand struct {
+	keyFlags
+	outputFlags
+	Name string `arg:"" help:"What the key is for."`
+	Role string `enum:"admin,operator,game-backend,game-server,read-only" default:"operator" help:"admin, operator, game-backend, game-server or read-only (${default})."`
+}
+
+// Run makes a key.
+func (c *createKeyCommand) Run(t *streams) error {
+	return c.with(t, func(k *app.Keys) error {
+		made, err := k.Create(t.ctx, c.Name, c.Role)
+		if err != nil {
+			return err
+		}
+		if c.json() {
+			return json.NewEncoder(t.out).Encode(map[string]string{"AccessKeyId": made.AccessKeyID, "SecretAccessKey": made.SecretAccessKey, "Role": c.Role})
+		}
+		_, err = fmt.Fprintf(t.out, "AWS_ACCESS_KEY_ID=%s\nAWS_SECRET_ACCESS_KEY=%s\n", made.AccessKeyID, made.SecretAccessKey)
+		return err
+	})
+}
+
+type listKeysCommand struct {
+	keyFlags
+	outputFlags
+}
+
+// Run lists the keys.
+func (c *listKeysCommand) Run(t *streams) error {
+	return c.with(t, func(k *app.Keys) error {
+		if c.json() {
+			return json.NewEncoder(t.out).Encode(k.List())
+		}
+		w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "KEY\tNAME\tROLE\tCREATED")
+		for _, key := range k.List() {
+			fmt.Fprintln(w, strings.Join([]string{key.ID, key.Name, key.Role, key.Created}, "\t"))
+		}
+		return w.Flush()
+	})
+}
+
+type deleteKeyCommand struct {
+	keyFlags
+	ID string `arg:"" help:"Access key id."`
+}
+
+// Run deletes a key.
+func (c *deleteKeyCommand) Run(t *streams) error {
+	return c.with(t, func(k *app.Keys) error { return k.Delete(t.ctx, c.ID) })
+}
+
+type backupCommand struct {
+	stateFlags
+	File string `arg:"" type:"path" help:"File to write; it must not exist."`
+}
+
+// Run writes a backup and checks it.
+func (c *backupCommand) Run(t *streams) error {
+	if err := app.Backup(t.ctx, c.options(t), c.File); err != nil {
+		return err
+	}
+	report, err := app.Verify(t.ctx, c.options(t), c.File)
+	if err != nil {
+		return err
+	}
+	if len(report.Problems) > 0 {
+		return fmt.Errorf("the backup was written but is not sound: %s", strings.Join(report.Problems, "; "))
+	}
+	fmt.Fprintf(t.out, "backed up to %s: sequence %d, digest %s\n", c.File, report.Fence.Seq, report.Digest)
+	fmt.Fprintln(t.out, "The master key is not in it: keep a copy of master.key from the data directory too.")
+	return nil
+}
+
+type restoreCommand struct {
+	stateFlags
+	File string `arg:"" type:"existingfile" help:"Backup to read."`
+}
+
+// Run restores a backup and checks the result.
+func (c *restoreCommand) Run(t *streams) error {
+	if err := app.Restore(t.ctx, c.options(t), c.File); err != nil {
+		return err
+	}
+	report, err := app.Verify(t.ctx, c.options(t), "")
+	if err != nil {
+		return err
+	}
+	if len(report.Problems) > 0 {
+		return fmt.Errorf("restored, but not sound: %s", strings.Join(report.Problems, "; "))
+	}
+	fmt.Fprintf(t.out, "restored %s: sequence %d, digest %s\n", c.File, report.Fence.Seq, report.Digest)
+	return nil
+}
+
+type verifyCommand struct {
+	stateFlags
+	outputFlags
+	File string `arg:"" optional:"" type:"existingfile" help:"A backup; without it the state itself is checked."`
+}
+
+// Run checks and reports; problems make it fail.
+func (c *verifyCommand) Run(t *streams) error {
+	report, err := app.Verify(t.ctx, c.options(t), c.File)
+	if err != nil {
+		return err
+	}
+	if c.json() {
+		err = json.NewEncoder(t.out).Encode(report)
+	} else {
+		w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "TABLE\tLIVE\tARCHIVED")
+		for _, table := range report.Tables {
+			fmt.Fprintf(w, "%s\t%d\t%d\n", table.Name, table.Live, table.Archived)
+		}
+		for _, l := range report.Logs {
+			fmt.Fprintf(w, "%s\t%d\t-\n", l.Name, l.Entries)
+		}
+		fmt.Fprintf(w, "\nsequence %d, digest %s\n", report.Fence.Seq, report.Digest)
+		err = w.Flush()
+	}
+	if err == nil && len(report.Problems) > 0 {
+		err = fmt.Errorf("%d problems: %s", len(report.Problems), strings.Join(report.Problems, "; "))
+	}
+	return err
+}
+
+// replayCommand is `muster replay`.
+type replayCommand struct {
+	logFlags
+	outputFlags
+	Region  string `default:"us-east-1" help:"Region that the server ran with (${default})."`
+	Account string `default:"000000000000" help:"Account number that the server ran with (${default})."`
+	File    string `arg:"" type:"existingfile" help:"What --record wrote."`
+}
+
+// Run replays a recording; a divergence makes it fail.
+func (c *replayCommand) Run(t *streams) error {
+	o := app.Options{Region: c.Region, Account: c.Account, Logger: c.logger(t.err)}
+	report, err := app.Replay(t.ctx, o, c.File)
+	if err != nil {
+		return err
+	}
+	if c.json() {
+		err = json.NewEncoder(t.out).Encode(report)
+	} else {
+		_, err = fmt.Fprintf(t.out, "replayed %d commands: sequence %d, digest %s\n", report.Commands, report.Seq, report.Digest)
+	}
+	if d := report.Divergence; err == nil && d != nil {
+		err = fmt.Errorf("command %d (%s) went another way than recorded: %s", d.Seq, d.Command, d.Reason)
+	}
+	if err == nil && !report.Ended {
+		fmt.Fprintln(t.err, "muster: the recording does not end in order; what it holds was replayed")
+	}
+	return err
+}

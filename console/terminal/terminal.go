@@ -1,0 +1,103 @@
+// Package terminal is how operators look and act from a command line: tables of
+// fleets and game sessions, the event log as it grows, and a whole game played
+// step by step. It calls a server through console/client like anyone else.
+package terminal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/musterhq/muster/console/client"
+)
+
+// Terminal is where to read from and how to show it.
+type Terminal struct {
+	Client *client.Client
+	Out    io.Writer
+	JSON   bool          // print JSON instead of a table
+	Watch  time.Duration // print again after each such period until ctx ends; 0 prints once
+}
+
+// table is what a command shows.
+type table struct {
+	head []string
+	rows [][]string
+	data any // the same for JSON
+}
+
+// show prints what read gives: once, or again and again.
+func (t *Terminal) show(ctx context.Context, read func(context.Context) (table, error)) error {
+	for {
+		data, err := read(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.print(data); err != nil || t.Watch == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(t.Watch):
+		}
+	}
+}
+
+// clear moves a terminal's cursor home and erases what is below it (ECMA-48).
+const clear = "\x1b[H\x1b[J"
+
+func (t *Terminal) print(data table) error {
+	if t.JSON {
+		return json.NewEncoder(t.Out).Encode(data.data)
+	}
+	if t.Watch > 0 {
+		fmt.Fprint(t.Out, clear)
+	}
+	w := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.Join(data.head, "\t"))
+	for _, row := range data.rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	return w.Flush()
+}
+
+// all calls a paginated operation until the last page; page takes each answer
+// and gives its NextToken.
+func all[Out any](ctx context.Context, c *client.Client, operation string, in map[string]any, page func(*Out) string) error {
+	for {
+		var out Out
+		if err := c.Call(ctx, operation, in, &out); err != nil {
+			return err
+		}
+		next := page(&out)
+		if next == "" {
+			return nil
+		}
+		in["NextToken"] = next
+	}
+}
+
+// ago tells how long ago a wire timestamp was, roughly.
+func ago(seconds float64) string {
+	if seconds == 0 {
+		return "-"
+	}
+	d := time.Since(time.UnixMilli(int64(seconds * 1000)))
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
