@@ -64,7 +64,7 @@ func (c *cborCodec) decode(body []byte, in any) error {
 		return nil
 	}
 	if t, ok := errors.AsType[*cbor.UnmarshalTypeError](err); ok && t.GoType != "" {
-		return fault.New(fault.Serialization, "%s: a %s does not belong there", cborMember(t.StructFieldName), t.CBORType)
+		return fault.New(fault.Serialization, "%s: cannot be a CBOR %s", cborMember(t.StructFieldName), t.CBORType)
 	}
 	return fault.New(fault.Serialization, "malformed CBOR: %s", strings.TrimPrefix(err.Error(), "cbor: "))
 }

@@ -112,7 +112,7 @@ func (c *checker) list(r *rule, v reflect.Value) {
 }
 
 func (c *checker) mapping(r *rule, v reflect.Value) {
-	c.length(r, v.Len(), "entries")
+	c.length(r, v.Len(), "elements")
 	if r.key.free && r.elem.free {
 		return
 	}
@@ -151,7 +151,11 @@ func codePoints(r *rule, s string) int {
 
 func (c *checker) length(r *rule, n int, unit string) {
 	if r.Min != nil && float64(n) < *r.Min || r.Max != nil && float64(n) > *r.Max {
-		c.report("must have " + boundsRule(r) + " " + unit)
+		bounds := boundsRule(r)
+		if strings.HasSuffix(bounds, " 1") {
+			unit = strings.TrimSuffix(unit, "s")
+		}
+		c.report("must have " + bounds + " " + unit)
 	}
 }
 
