@@ -1,19 +1,20 @@
 package serversdk
 
 import (
+	"math"
 	"time"
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// signedTolerance is how far the date of a first connection's signature may be
+// signedWindow is how far the date of a first connection's signature may be
 // off: the C# SDK stamps local time as if it were UTC.
-const signedTolerance = 24 * time.Hour
+const signedWindow = 24 * time.Hour
 
 // anyDate takes every date: the SDKs reconnect with the URL that they signed
 // when the process started.
-const anyDate = -1
+const anyDate = time.Duration(math.MaxInt64)
 
 // authenticate checks what the process shows. Errors: Unauthorized.
 func (s *Server) authenticate(a arrival, now time.Time) error {
@@ -34,11 +35,11 @@ func (s *Server) authenticateSigned(a arrival, now time.Time) error {
 	if s.opts.Signatures == nil {
 		return fault.New(fault.Unauthorized, "Authorization: SigV4 is not accepted here; connect with a compute's auth token")
 	}
-	tolerance := signedTolerance
+	window := signedWindow
 	if s.opts.Computes.Lives(s.opts.Store.View(), a.ref) {
-		tolerance = anyDate
+		window = anyDate
 	}
-	role, err := s.opts.Signatures.VerifyServer(a.query, now, tolerance)
+	role, err := s.opts.Signatures.VerifyServer(a.query, now, window)
 	if err != nil {
 		return err
 	}

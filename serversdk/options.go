@@ -45,9 +45,9 @@ type Options struct {
 // sign ComputeId, FleetId and pID alone.
 type Signatures interface {
 	// VerifyServer gives the role of the key that signed. The signature's date
-	// may lie off now by tolerance; a negative tolerance takes any date.
+	// may lie off now by window.
 	// Its errors are faults, except where the keys cannot be read.
-	VerifyServer(query url.Values, now time.Time, tolerance time.Duration) (auth.Role, error)
+	VerifyServer(query url.Values, now time.Time, window time.Duration) (auth.Role, error)
 }
 
 func (o Options) withDefaults() Options {

@@ -1,0 +1,131 @@
+package sniff
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// The files of a self-signed certificate in its directory: the pair, and the
+// certificate alone for clients that verify (SSL_CERT_FILE).
+const (
+	PairFile        = "server-tls.pem"
+	CertificateFile = "server-cert.pem"
+)
+
+// Life of a self-signed certificate, and how long before its end it is renewed.
+const (
+	life  = 2 * 365 * 24 * time.Hour
+	renew = 30 * 24 * time.Hour
+)
+
+// Config is a TLS configuration for game servers and AWS clients: TLS 1.2 and
+// later, HTTP/1.1.
+func Config(certificate tls.Certificate) *tls.Config {
+	return &tls.Config{
+		Certificates: []tls.Certificate{certificate},
+		MinVersion:   tls.VersionTLS12,
+		NextProtos:   []string{"http/1.1"},
+	}
+}
+
+// SelfSigned gives the certificate in dir if it is for all the hosts (names or
+// IP addresses) and does not end soon; else it makes one and writes it there.
+func SelfSigned(dir string, hosts []string, now time.Time) (tls.Certificate, error) {
+	pair := filepath.Join(dir, PairFile)
+	c, err := tls.LoadX509KeyPair(pair, pair)
+	if err == nil && serves(c.Leaf, hosts, now) {
+		return c, publish(dir, c)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return tls.Certificate{}, fmt.Errorf("read %s: %w", pair, err)
+	}
+	made, err := sign(hosts, now)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make certificate: %w", err)
+	}
+	if err := replace(pair, made, 0o600); err != nil {
+		return tls.Certificate{}, fmt.Errorf("keep certificate: %w", err)
+	}
+	if c, err = tls.X509KeyPair(made, made); err != nil {
+		return tls.Certificate{}, fmt.Errorf("read made certificate: %w", err)
+	}
+	return c, publish(dir, c)
+}
+
+// publish writes the certificate without its key.
+func publish(dir string, c tls.Certificate) error {
+	if err := replace(filepath.Join(dir, CertificateFile), block("CERTIFICATE", c.Certificate[0]), 0o644); err != nil {
+		return fmt.Errorf("publish certificate: %w", err)
+	}
+	return nil
+}
+
+// serves tells whether a certificate is for all hosts, now and for a while.
+func serves(leaf *x509.Certificate, hosts []string, now time.Time) bool {
+	for _, host := range hosts {
+		if leaf.VerifyHostname(host) != nil {
+			return false
+		}
+	}
+	return now.After(leaf.NotBefore) && now.Before(leaf.NotAfter.Add(-renew))
+}
+
+// sign makes a key and a certificate signed with itself, as PEM.
+func sign(hosts []string, now time.Time) (pair []byte, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "Muster self-signed"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(life),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true, IsCA: true, MaxPathLenZero: true,
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, err
+	}
+	return append(block("CERTIFICATE", der), block("PRIVATE KEY", secret)...), nil
+}
+
+func block(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// replace writes a file so that a reader sees the old one or the new one.
+func replace(path string, data []byte, mode fs.FileMode) error {
+	next := path + ".new"
+	if err := os.WriteFile(next, data, mode); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}
