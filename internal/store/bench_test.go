@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/postgres"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
@@ -111,17 +113,21 @@ func (d *benchDomain) addProcesses(b testing.TB, n int) {
 func benchmarkCreate(b *testing.B, open func(b *testing.B) store.Driver) {
 	for _, callers := range []int{1, 16, 128} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			d := newBenchDomain(store.Options{Driver: open(b)})
-			if err := d.Open(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-			defer d.Close()
-			d.addProcesses(b, b.N+8000)
-			b.ResetTimer()
-			runCallers(b, d, callers)
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commands/s")
+			benchmarkCallers(b, store.Options{Driver: open(b)}, callers)
 		})
 	}
+}
+
+func benchmarkCallers(b *testing.B, opts store.Options, callers int) {
+	d := newBenchDomain(opts)
+	if err := d.Open(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close()
+	d.addProcesses(b, b.N+8000)
+	b.ResetTimer()
+	runCallers(b, d, callers)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commands/s")
 }
 
 func runCallers(b *testing.B, d *benchDomain, callers int) {
@@ -146,4 +152,14 @@ func BenchmarkCreate_Memory(b *testing.B) {
 
 func BenchmarkCreate_SQLite(b *testing.B) {
 	benchmarkCreate(b, func(b *testing.B) store.Driver { return sqlite.New(b.TempDir()) })
+}
+
+// BenchmarkCreate_PostgreSQL needs MUSTER_TEST_POSTGRES; see pgtest.
+func BenchmarkCreate_PostgreSQL(b *testing.B) {
+	url := pgtest.URL(b)
+	for _, callers := range []int{1, 16, 128} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			benchmarkCallers(b, store.Options{Driver: postgres.New(url), Cell: pgtest.Cell(b, url)}, callers)
+		})
+	}
 }

@@ -1,0 +1,323 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/storetest"
+)
+
+// flaky is a memory driver whose commits fail as a test decides.
+type flaky struct {
+	*store.Memory
+	mu     sync.Mutex
+	commit func(do func() error) error // nil is do()
+}
+
+func (f *flaky) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
+	db, err := f.Memory.Open(ctx, cell, schema)
+	return &flakyDB{DB: db, flaky: f}, err
+}
+
+// set chooses what the next commits do; nil lets them be.
+func (f *flaky) set(commit func(do func() error) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.commit = commit
+}
+
+type flakyDB struct {
+	store.DB
+	*flaky
+}
+
+func (db *flakyDB) Commit(ctx context.Context, b *store.Batch) error {
+	db.mu.Lock()
+	commit := db.commit
+	db.mu.Unlock()
+	do := func() error { return db.DB.Commit(ctx, b) }
+	if commit == nil {
+		return do()
+	}
+	return commit(do)
+}
+
+var errDisk = errors.New("disk on fire")
+
+// nextCommit makes the next commit, and that one only, behave as given.
+func (f *flaky) nextCommit(behave func(do func() error) error) {
+	f.set(func(do func() error) error {
+		f.set(nil)
+		return behave(do)
+	})
+}
+
+func TestCommit_FailureReloads(t *testing.T) {
+	t.Parallel()
+	driver := &flaky{Memory: store.NewMemory()}
+	h := openHarbour(t, store.Options{Driver: driver})
+	must[string](t)(h.put.Do(t.Context(), ship{ID: "a"}))
+	before := h.View().Digest()
+	reloaded := make(chan uint64, 1)
+	h.OnReload(func() { reloaded <- h.View().Seq() })
+	driver.nextCommit(func(func() error) error { return errDisk })
+	if _, err := h.put.Do(t.Context(), ship{ID: "b"}); !fault.Is(err, fault.InternalService) {
+		t.Errorf("a command that was not made durable: %v", err)
+	}
+	if got := <-reloaded; got != 1 {
+		t.Errorf("sequence after the reload = %d, want 1", got)
+	}
+	if h.View().Digest() != before {
+		t.Error("the failed command is visible")
+	}
+	retry(t, func() error { _, err := h.put.Do(t.Context(), ship{ID: "c"}); return err })
+	if got := h.sightings.Last(h.View()); got != 2 {
+		t.Errorf("last sighting = %d, want 2: numbers of failed commits are used again", got)
+	}
+	storetest.CheckReload(t, h.Store)
+}
+
+// retry runs f until the reload that its first attempts meet is over.
+func retry(t *testing.T, f func() error) {
+	t.Helper()
+	for {
+		err := f()
+		if err == nil {
+			return
+		}
+		if !fault.Is(err, fault.InternalService) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCommit_FailureVoidsWhatFollowed holds a commit until others stand on the
+// head behind it, then lets it fail: none of them may survive.
+func TestCommit_FailureVoidsWhatFollowed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		h := openHarbour(t, store.Options{Driver: driver, MaxBatch: 2})
+		release := make(chan struct{})
+		driver.nextCommit(func(func() error) error { <-release; return errDisk })
+		errs := make(chan error, 8)
+		for i := range cap(errs) {
+			go func() {
+				_, err := h.put.Do(context.Background(), ship{ID: fmt.Sprint("s", i)})
+				errs <- err
+			}()
+		}
+		synctest.Wait()
+		close(release)
+		for range cap(errs) {
+			if err := <-errs; !fault.Is(err, fault.InternalService) {
+				t.Errorf("a command behind the failed commit: %v", err)
+			}
+		}
+		synctest.Wait()
+		if n := h.ships.Len(h.View()); n != 0 {
+			t.Errorf("%d ships survived", n)
+		}
+		must[string](t)(h.put.Do(t.Context(), ship{ID: "z"}))
+		storetest.CheckReload(t, h.Store)
+		h.Close()
+	})
+}
+
+func TestCommit_TransientIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		h := openHarbour(t, store.Options{Driver: driver})
+		h.OnReload(func() { t.Error("reloaded") })
+		tries := 0
+		driver.set(func(do func() error) error {
+			if tries++; tries < 5 {
+				return fmt.Errorf("busy: %w", store.ErrTransient)
+			}
+			return do()
+		})
+		must[string](t)(h.put.Do(t.Context(), ship{ID: "a"}))
+		if tries != 5 {
+			t.Errorf("%d tries, want 5", tries)
+		}
+		h.Close()
+	})
+}
+
+// TestCommit_UnknownOutcome plays a connection lost after the commit: the caller
+// is told to try again, and the reload shows what had happened.
+func TestCommit_UnknownOutcome(t *testing.T) {
+	t.Parallel()
+	driver := &flaky{Memory: store.NewMemory()}
+	h := openHarbour(t, store.Options{Driver: driver})
+	watch, end := h.sightings.Watch()
+	defer end()
+	driver.nextCommit(func(do func() error) error { return errors.Join(do(), errDisk) })
+	if _, err := h.put.Do(t.Context(), ship{ID: "a"}); !fault.Is(err, fault.InternalService) {
+		t.Errorf("a command of unknown outcome: %v", err)
+	}
+	<-watch
+	if h.ships.Get(h.View(), "a") == nil {
+		t.Error("the committed row is not there after the reload")
+	}
+	retry(t, func() error { _, err := h.put.Do(t.Context(), ship{ID: "b"}); return err })
+	storetest.CheckReload(t, h.Store)
+}
+
+func TestCommit_UniqueRuleBroken(t *testing.T) {
+	t.Parallel()
+	h := openHarbour(t, store.Options{})
+	must[string](t)(h.put.Do(t.Context(), ship{ID: "a", Berth: "1"}))
+	if _, err := h.put.Do(t.Context(), ship{ID: "b", Berth: "1"}); !fault.Is(err, fault.InternalService) {
+		t.Errorf("a berth used twice: %v", err)
+	}
+	retry(t, func() error { _, err := h.put.Do(t.Context(), ship{ID: "b", Berth: "2"}); return err })
+	// Exchanging the berths in one command is no breach.
+	err := h.Update(t.Context(), func(tx *store.Tx) error {
+		h.ships.Put(tx, &ship{ID: "a", Berth: "2"})
+		h.ships.Put(tx, &ship{ID: "b", Berth: "1"})
+		return nil
+	})
+	if err != nil {
+		t.Errorf("exchange of berths: %v", err)
+	}
+	storetest.CheckReload(t, h.Store)
+}
+
+func TestDo_Throttles(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		h := openHarbour(t, store.Options{Driver: driver, MaxPending: 3})
+		release := make(chan struct{})
+		driver.nextCommit(func(do func() error) error { <-release; return do() })
+		for i := range 3 {
+			go h.put.Do(context.Background(), ship{ID: fmt.Sprint("s", i)})
+		}
+		synctest.Wait()
+		if _, err := h.put.Do(t.Context(), ship{ID: "x"}); !fault.Is(err, fault.Throttling) {
+			t.Errorf("one command too many: %v", err)
+		}
+		close(release)
+		synctest.Wait()
+		must[string](t)(h.put.Do(t.Context(), ship{ID: "y"}))
+		h.Close()
+	})
+}
+
+// TestDo_FailureWaitsForWhatItRead: a refusal that rests on an uncommitted row is
+// given only once that row is durable.
+func TestDo_FailureWaitsForWhatItRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		h := openHarbour(t, store.Options{Driver: driver})
+		release := make(chan struct{})
+		driver.nextCommit(func(do func() error) error { <-release; return do() })
+		go h.put.Do(context.Background(), ship{ID: "a"})
+		synctest.Wait()
+		refused := make(chan error, 1)
+		go func() {
+			refused <- h.Update(context.Background(), func(tx *store.Tx) error {
+				if h.ships.Get(tx, "a") != nil {
+					return errNoShip
+				}
+				return nil
+			})
+		}()
+		synctest.Wait()
+		select {
+		case err := <-refused:
+			t.Errorf("answered before what it read was durable: %v", err)
+		default:
+		}
+		close(release)
+		if err := <-refused; !errors.Is(err, errNoShip) {
+			t.Errorf("refusal = %v", err)
+		}
+		h.Close()
+	})
+}
+
+func TestDo_ContextEndsTheWaitingOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		h := openHarbour(t, store.Options{Driver: driver})
+		release := make(chan struct{})
+		driver.nextCommit(func(do func() error) error { <-release; return do() })
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { synctest.Wait(); cancel() }()
+		if _, err := h.put.Do(ctx, ship{ID: "a"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("Do with an ended context: %v", err)
+		}
+		close(release)
+		synctest.Wait()
+		if h.ships.Get(h.View(), "a") == nil {
+			t.Error("the command did not take its course")
+		}
+		h.Close()
+	})
+}
+
+func TestOnCommit_OrderAndVisibility(t *testing.T) {
+	t.Parallel()
+	h := openHarbour(t, store.Options{})
+	var seen []uint64
+	for range 20 {
+		var number uint64
+		err := h.Update(t.Context(), func(tx *store.Tx) error {
+			h.ships.Put(tx, &ship{ID: tx.ID("s-")})
+			number = h.sightings.Append(tx, &sighting{What: "hook"})
+			tx.OnCommit(func() {
+				if h.sightings.Last(h.View()) < number {
+					t.Error("a hook ran before its state was published")
+				}
+				seen = append(seen, number)
+			})
+			tx.OnCommit(func() { panic("hooks may not stop the journal") })
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(seen) != int(number) {
+			t.Fatalf("answered before hook %d ran", number)
+		}
+	}
+}
+
+func TestClose_MakesAcceptedCommandsDurable(t *testing.T) {
+	t.Parallel()
+	driver := store.NewMemory()
+	h := openHarbour(t, store.Options{Driver: driver})
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	acknowledged := map[string]bool{}
+	for i := range 50 {
+		wg.Go(func() {
+			id, err := h.put.Do(context.Background(), ship{ID: fmt.Sprint("s", i)})
+			if err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				acknowledged[id] = true
+			}
+		})
+	}
+	h.Close()
+	wg.Wait()
+	again := openHarbour(t, store.Options{Driver: driver})
+	if n := again.ships.Len(again.View()); n != len(acknowledged) {
+		t.Errorf("%d ships stored, %d acknowledged", n, len(acknowledged))
+	}
+	if _, err := h.put.Do(t.Context(), ship{ID: "late"}); !fault.Is(err, fault.InternalService) {
+		t.Errorf("Do after Close: %v", err)
+	}
+}
