@@ -1,27 +1,20 @@
 package app
 
 import (
+	"context"
 	"fmt"
-	"net"
-	"net/http"
 
 	"github.com/musterhq/muster/api"
 	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/serversdk"
 )
-
-// gameServerDoor is where game server processes connect.
-type gameServerDoor interface {
-	http.Handler
-	Match(*http.Request) bool
-	Close()
-}
 
 // doors are who talks to us.
 type doors struct {
 	api     *awsrpc.Server
-	servers gameServerDoor
+	servers *serversdk.Server
 	console *console.Console
 }
 
@@ -47,19 +40,26 @@ func (a *App) openDoors() error {
 		Last:  func() uint64 { return a.domain.events.Last(a.domain.store.View()) },
 		Allow: callers.allow,
 	})
+	d.servers = a.gameServers()
 	a.doors = d
 	return nil
 }
 
-// secured makes the listener answer TLS as the options say.
-func (a *App) secured(l net.Listener) (net.Listener, error) { return l, nil }
+func (a *App) gameServers() *serversdk.Server {
+	return serversdk.New(serversdk.Options{
+		Store: a.domain.store, Computes: a.domain.computes, Sessions: a.domain.sessions,
+		Signatures: newSignatures(a.domain.keys), AcceptAnyCredentials: a.opts.AcceptAny,
+		Logger: a.log, Registerer: a.registry,
+	})
+}
 
 // endStreams ends the answers that would never end by themselves.
 func (d *doors) endStreams() { d.console.Close() }
 
 // close drops the connections of game servers; they come back to the next start.
-func (d *doors) close() {
-	if d.servers != nil {
-		d.servers.Close()
+func (d *doors) close(ctx context.Context) error {
+	if err := d.servers.Stop(ctx); err != nil {
+		return fmt.Errorf("requests of game servers were cut off: %w", err)
 	}
+	return nil
 }

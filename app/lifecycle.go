@@ -107,6 +107,7 @@ func (a *App) runLoops() {
 	})
 	a.running.Go(func() { a.domain.computes.Run(ctx) })
 	a.running.Go(func() { a.domain.sessions.Run(ctx) })
+	a.running.Go(func() { a.doors.servers.Run(ctx) })
 	a.running.Go(func() { a.resync(ctx, resync) })
 	a.running.Go(func() { a.watchOwnership(ctx) })
 }
@@ -185,14 +186,15 @@ func (a *App) tearDown(ctx context.Context) error {
 	a.phase = phaseStopped
 	a.ready.Store(false)
 	drained := a.drain(ctx)
+	var served error
 	if a.doors != nil {
-		a.doors.close()
+		served = a.doors.close(ctx)
 	}
 	if a.cancel != nil {
 		a.cancel()
 	}
 	a.running.Wait()
-	err := errors.Join(drained, a.domain.store.Close())
+	err := errors.Join(drained, served, a.domain.store.Close())
 	if a.failed == nil {
 		close(a.done)
 	}

@@ -1,11 +1,17 @@
 package app
 
 import (
+	"crypto/tls"
 	"fmt"
 	"log"
 	"log/slog"
 	"net"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/musterhq/muster/internal/sniff"
 )
 
 // gameServerPath is where game server processes connect.
@@ -40,6 +46,34 @@ func (o *Options) baseURL(addr *net.TCPAddr) string {
 		host = ownAddress()
 	}
 	return scheme + "://" + net.JoinHostPort(host, fmt.Sprint(addr.Port))
+}
+
+// secured makes a listener answer TLS: alone, with the operator's certificate,
+// or beside plain connections with one of our own.
+func (a *App) secured(l net.Listener) (net.Listener, error) {
+	if a.opts.TLSCert != "" {
+		c, err := tls.LoadX509KeyPair(a.opts.TLSCert, a.opts.TLSKey)
+		if err != nil {
+			return nil, fmt.Errorf("read certificate: %w", err)
+		}
+		return tls.NewListener(l, sniff.Config(c)), nil
+	}
+	c, err := sniff.SelfSigned(a.opts.DataDir, a.opts.hosts(), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return sniff.Listen(l, sniff.Options{Config: sniff.Config(c)}), nil
+}
+
+// hosts are the names that our own certificate is for.
+func (o *Options) hosts() []string {
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
+	for _, base := range []string{o.PublicURL, o.baseURL(&net.TCPAddr{})} {
+		if u, err := url.Parse(base); err == nil && u.Host != "" && !slices.Contains(hosts, u.Hostname()) {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	return hosts
 }
 
 // ownAddress is an address of this machine that others can reach, as far as the

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/musterhq/muster/serversdk"
 )
 
 // mux gives each request to its door. AWS's protocols are known by their
@@ -20,7 +22,7 @@ func (a *App) mux() http.Handler {
 		switch {
 		case a.doors.api.Match(r):
 			a.doors.api.ServeHTTP(w, r)
-		case a.doors.servers != nil && a.doors.servers.Match(r):
+		case serversdk.Match(r):
 			a.doors.servers.ServeHTTP(w, r)
 		default:
 			paths.ServeHTTP(w, r)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/musterhq/muster/auth"
@@ -32,6 +33,11 @@ func (s *signatures) Authenticate(r *http.Request, body []byte) (awsrpc.Principa
 	if err != nil {
 		return awsrpc.Principal{}, err
 	}
+	return s.principal(id)
+}
+
+// principal is the caller behind a good signature.
+func (s *signatures) principal(id sigv4.Identity) (awsrpc.Principal, error) {
 	_, role, ok, err := s.keys.Secret(id.AccessKeyID)
 	if err != nil {
 		return awsrpc.Principal{}, err
@@ -40,4 +46,14 @@ func (s *signatures) Authenticate(r *http.Request, body []byte) (awsrpc.Principa
 		return awsrpc.Principal{}, fault.New(fault.UnrecognizedClient, "access key %s was deleted", id.AccessKeyID)
 	}
 	return awsrpc.Principal{AccessKeyID: id.AccessKeyID, Name: id.AccessKeyID, Role: string(role), Region: id.Region}, nil
+}
+
+// VerifyServer finds the role of the key that signed a game server's WebSocket URL.
+func (s *signatures) VerifyServer(query url.Values, now time.Time, window time.Duration) (auth.Role, error) {
+	id, err := s.verifier.GameServer(query, now, window)
+	if err != nil {
+		return "", err
+	}
+	p, err := s.principal(id)
+	return auth.Role(p.Role), err
 }
