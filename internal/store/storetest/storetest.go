@@ -4,14 +4,21 @@
 package storetest
 
 import (
-	"testing"
+	"context"
 
 	"github.com/musterhq/muster/internal/store"
 )
 
+// TB is the part of testing.TB that is needed, so that property tests can call too.
+type TB interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+}
+
 // CheckReload fails the test where a new owner would find another state than s
 // holds in memory. Call it on an open store to which nobody writes any more.
-func CheckReload(t testing.TB, s *store.Store) {
+func CheckReload(t TB, s *store.Store) {
 	t.Helper()
 	if err := s.CheckReload(t.Context()); err != nil {
 		t.Errorf("reload differs from memory:\n%v", err)

@@ -1,0 +1,285 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/storetest"
+	"pgregory.net/rapid"
+)
+
+// model is what the harbour should hold, in plain maps.
+type model struct {
+	ships    map[string]ship
+	archived map[string]ship
+	notes    []string
+}
+
+func (m model) clone() model {
+	return model{maps.Clone(m.ships), maps.Clone(m.archived), slices.Clone(m.notes)}
+}
+
+var errChosen = errors.New("chosen failure")
+
+// TestModel runs random commands, failures, crashes and failed commits against
+// the store and against maps.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := &modelRun{driver: &flaky{Memory: store.NewMemory()},
+			model: model{ships: map[string]ship{}, archived: map[string]ship{}}}
+		r.open(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"command":      r.command,
+			"failedCommit": r.failedCommit,
+			"crash":        r.open,
+			"":             r.check,
+		})
+		r.harbour.Close()
+	})
+}
+
+type modelRun struct {
+	driver  *flaky
+	harbour *harbour
+	model   model
+}
+
+// open opens the store anew, without closing the one before: a crash.
+func (r *modelRun) open(t *rapid.T) {
+	old := r.harbour
+	r.harbour = newHarbour(store.Options{Driver: r.driver, MaxBatch: rapid.IntRange(1, 3).Draw(t, "max batch")})
+	if err := r.harbour.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if old != nil {
+		if err := old.Update(t.Context(), func(tx *store.Tx) error { old.ships.Put(tx, &ship{ID: "ghost"}); return nil }); err == nil {
+			t.Fatal("the owner before the crash could write")
+		}
+		<-old.Lost()
+		old.Close()
+	}
+}
+
+// command runs a closure of random operations, which may fail at its end.
+func (r *modelRun) command(t *rapid.T) {
+	next := r.model.clone()
+	fails := rapid.SampledFrom([]string{"", "", "", "error", "panic"}).Draw(t, "fails")
+	err := r.run(t, &next, fails)
+	switch {
+	case fails == "" && err != nil:
+		t.Fatal(err)
+	case fails != "" && err == nil:
+		t.Fatalf("a command that fails by %s succeeded", fails)
+	case fails == "":
+		r.model = next
+	}
+}
+
+// failedCommit lets the database refuse a command.
+func (r *modelRun) failedCommit(t *rapid.T) {
+	reloaded := make(chan struct{}, 1)
+	r.harbour.OnReload(func() {
+		select {
+		case reloaded <- struct{}{}:
+		default:
+		}
+	})
+	happened := rapid.Bool().Draw(t, "happened all the same")
+	r.driver.nextCommit(func(do func() error) error {
+		if happened {
+			return errors.Join(do(), errDisk)
+		}
+		return errDisk
+	})
+	next := r.model.clone()
+	next.notes = append(next.notes, "forced")
+	err := r.harbour.Update(t.Context(), func(tx *store.Tx) error {
+		r.harbour.sightings.Append(tx, &sighting{What: "forced"})
+		return r.operations(t, tx, &next, "")
+	})
+	if err == nil {
+		t.Fatal("a failed commit was acknowledged")
+	}
+	<-reloaded
+	if happened {
+		r.model = next
+	}
+	for r.harbour.Update(t.Context(), func(*store.Tx) error { return nil }) != nil {
+	}
+}
+
+func (r *modelRun) run(t *rapid.T, next *model, fails string) error {
+	return r.harbour.Update(t.Context(), func(tx *store.Tx) error { return r.operations(t, tx, next, fails) })
+}
+
+func (r *modelRun) operations(t *rapid.T, tx *store.Tx, next *model, fails string) error {
+	h := r.harbour
+	for range rapid.IntRange(0, 6).Draw(t, "operations") {
+		id := rapid.StringMatching(`[a-e]`).Draw(t, "id")
+		switch rapid.SampledFrom([]string{"put", "put", "put", "delete", "archive", "append", "sweep"}).Draw(t, "operation") {
+		case "put":
+			s := ship{ID: id, Port: rapid.StringMatching(`[xyz]`).Draw(t, "port"),
+				Crew: rapid.SliceOfN(rapid.StringMatching(`[a-c]`), 0, 3).Draw(t, "crew")}
+			next.ships[id] = s
+			h.ships.Put(tx, &s)
+		case "delete":
+			if _, there := next.ships[id]; h.ships.Delete(tx, id) != there {
+				t.Fatalf("Delete(%s), there: %v", id, there)
+			}
+			delete(next.ships, id)
+		case "archive":
+			s, there := next.ships[id]
+			if h.ships.Archive(tx, id) != there {
+				t.Fatalf("Archive(%s), there: %v", id, there)
+			}
+			if there {
+				next.archived[id] = s
+				delete(next.ships, id)
+			}
+		case "append":
+			h.sightings.Append(tx, &sighting{What: id})
+			next.notes = append(next.notes, id)
+		case "sweep":
+			for s := range h.byPort.Equal(tx, store.Key("x")) {
+				moved := *s
+				moved.Port = "y"
+				h.ships.Put(tx, &moved)
+				next.ships[s.ID] = moved
+			}
+		}
+		compareShips(t, h, tx, next.ships)
+	}
+	switch fails {
+	case "error":
+		return errChosen
+	case "panic":
+		panic("chosen panic")
+	}
+	return nil
+}
+
+// check compares everything that can be read.
+func (r *modelRun) check(t *rapid.T) {
+	h := r.harbour
+	compareShips(t, h, h.View(), r.model.ships)
+	storetest.CheckReload(t, h.Store)
+	rows, err := h.ships.Archived(t.Context(), store.Query{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	archived := map[string]ship{}
+	for _, row := range rows {
+		archived[row.ID] = *row
+	}
+	if diff := cmp.Diff(r.model.archived, archived); diff != "" {
+		t.Fatalf("archive (-want +got):\n%s", diff)
+	}
+	entries, err := h.sightings.Read(t.Context(), store.LogQuery{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	for i, e := range entries {
+		notes = append(notes, e.Value.What)
+		if e.Seq != uint64(i+1) {
+			t.Fatalf("entry %d has number %d", i+1, e.Seq)
+		}
+	}
+	if diff := cmp.Diff(r.model.notes, notes); diff != "" {
+		t.Fatalf("log (-want +got):\n%s", diff)
+	}
+}
+
+func compareShips(t *rapid.T, h *harbour, r store.Reader, want map[string]ship) {
+	got := map[string]ship{}
+	for s := range h.ships.All(r) {
+		got[s.ID] = *s
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("ships (-want +got):\n%s", diff)
+	}
+	wantMarks, gotMarks := []string{}, []string{}
+	for _, s := range want {
+		for _, name := range s.Crew {
+			if mark := store.Key(name) + s.ID; !slices.Contains(wantMarks, mark) {
+				wantMarks = append(wantMarks, mark)
+			}
+		}
+	}
+	for key, s := range h.byCrew.Prefix(r, "") {
+		gotMarks = append(gotMarks, key+s.ID)
+	}
+	slices.Sort(wantMarks)
+	if diff := cmp.Diff(wantMarks, gotMarks); diff != "" {
+		t.Fatalf("crew index (-want +got):\n%s", diff)
+	}
+}
+
+// TestScan_LongLoopSeesItsBeginning writes to the table it loops over, past what
+// a loop reads ahead.
+func TestScan_LongLoopSeesItsBeginning(t *testing.T) {
+	t.Parallel()
+	h := openHarbour(t, store.Options{})
+	const count = 100
+	err := h.Update(t.Context(), func(tx *store.Tx) error {
+		for i := range count {
+			h.ships.Put(tx, &ship{ID: fmt.Sprintf("s%03d", i), Port: "x", Crew: []string{"ann"}})
+		}
+		n := 0
+		for s := range h.byPort.Equal(tx, store.Key("x")) {
+			moved := *s
+			moved.Port = "xx" // sorts behind: a loop over the head would meet it again
+			h.ships.Put(tx, &moved)
+			h.ships.Delete(tx, fmt.Sprintf("s%03d", count-1-n))
+			n++
+		}
+		if n != count {
+			t.Errorf("the loop over the index saw %d rows, want %d", n, count)
+		}
+		n = 0
+		for s := range h.ships.All(tx) {
+			h.ships.Put(tx, &ship{ID: s.ID + "'"})
+			n++
+		}
+		if want := count / 2; n != want {
+			t.Errorf("the loop over the table saw %d rows, want %d", n, want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.CheckReload(t, h.Store)
+}
+
+func TestPrefixAfter_Pages(t *testing.T) {
+	t.Parallel()
+	h := openHarbour(t, store.Options{})
+	for _, id := range []string{"a", "b", "c", "d"} {
+		must[string](t)(h.put.Do(t.Context(), ship{ID: id, Crew: []string{"ann", "bo"}}))
+	}
+	var got []string
+	key, primary := "", ""
+	for {
+		n := 0
+		for k, s := range h.byCrew.PrefixAfter(h.View(), "", key, primary) {
+			got = append(got, k[:len(k)-1]+s.ID)
+			if key, primary = k, s.ID; n == 2 {
+				break
+			}
+			n++
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if want := []string{"anna", "annb", "annc", "annd", "boa", "bob", "boc", "bod"}; cmp.Diff(want, got) != "" {
+		t.Errorf("pages (-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
