@@ -12,8 +12,8 @@ import (
 
 // Time is a timestamp on the wire: seconds since 1970 as a number, exact to the
 // millisecond. JSON writes at most three decimals; CBOR writes tag 1 around an
-// integer, or a float64 where there are milliseconds. A quoted or null time is
-// refused or absent, as the codecs have it.
+// integer, or a float64 where there are milliseconds. What is below the
+// millisecond is cut when writing and rounded when reading.
 type Time struct{ time.Time }
 
 // maxSeconds keeps times within what every client can represent (year 9999).

@@ -87,14 +87,14 @@ func (c *call) guarded(f func() error) (err error) {
 func (c *call) readBody() error {
 	limit := c.server.options.MaxBody
 	if c.request.ContentLength > limit {
-		return tooLarge(limit)
+		return c.tooLarge(limit)
 	}
 	_, err := c.in.ReadFrom(http.MaxBytesReader(c.writer, c.request.Body, limit))
 	if err == nil {
 		return nil
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return tooLarge(limit)
+		return c.tooLarge(limit)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault.New(fault.Serialization, "body: ended before its Content-Length")
@@ -102,7 +102,10 @@ func (c *call) readBody() error {
 	return fault.New(fault.Serialization, "body: could not be read")
 }
 
-func tooLarge(limit int64) error {
+// tooLarge reads on for a while before it refuses, for clients that look for an
+// answer only when they have sent everything.
+func (c *call) tooLarge(limit int64) error {
+	_, _ = io.CopyN(io.Discard, c.request.Body, limit) // the refusal stands either way
 	return fault.New(fault.RequestTooLarge, "body: must have at most %d bytes", limit)
 }
 

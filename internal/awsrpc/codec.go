@@ -1,8 +1,6 @@
 package awsrpc
 
-import (
-	"bytes"
-)
+import "bytes"
 
 // codec is one of the two wire protocols.
 type codec interface {
@@ -21,8 +19,9 @@ type codec interface {
 	errorType(code string, modelled bool) string
 }
 
-// What one body may hold at most, beside its size: the API's own deepest input
-// nests eight levels, its longest list has 4,000 elements in practice.
+// What one body may hold at most, beside its size. The API's deepest input nests
+// seven levels; its longest list holds a latency for each player and location,
+// some thousands.
 const (
 	maxDepth    = 32
 	maxElements = 16384  // of one CBOR array or map

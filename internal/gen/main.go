@@ -1,7 +1,8 @@
 // Command gen writes package gamelift: the API's structures, constraints,
 // operation table and enumerations as Go source, from the committed facts of
 // the API description (gamelift-2015-10-01.json: the names, types, limits and
-// error lists of API version 2015-10-01).
+// error lists of API version 2015-10-01, as in the service model of botocore
+// 1.43.11; families.json: how the operations are grouped in documents).
 //
 // Run it from the module's root as `go run ./internal/gen`, or with go generate.
 package main

@@ -130,10 +130,11 @@ func (s *signature) checkExpiry(now time.Time, skew time.Duration) error {
 }
 
 // checkSignedHeaders refuses X-Amz- headers that the signature does not cover:
-// one of them names the operation.
+// one of them names the operation. Those that a content network adds on the way
+// and the client's name mean nothing to us.
 func (s *signature) checkSignedHeaders(h http.Header) error {
 	for name := range h {
-		if !strings.HasPrefix(name, "X-Amz-") {
+		if !strings.HasPrefix(name, "X-Amz-") || strings.HasPrefix(name, "X-Amz-Cf-") || name == "X-Amz-User-Agent" {
 			continue
 		}
 		if lower := strings.ToLower(name); !slices.Contains(s.headers, lower) {

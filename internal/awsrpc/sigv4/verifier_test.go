@@ -167,6 +167,17 @@ func TestHeader_WrongToken(t *testing.T) {
 	}
 }
 
+// What a content network adds needs no signature.
+func TestHeader_AddedOnTheWay(t *testing.T) {
+	r := signed(t, plainKey(), testNow, "POST", "/", "")
+	r.Header.Set("X-Amz-Cf-Id", "x")
+	r.Header.Set("X-Amzn-Trace-Id", "Root=1")
+	r.Header.Set("X-Forwarded-For", "192.0.2.1")
+	if _, err := newVerifier("gamelift").Header(r, sigv4.HashPayload(nil), testNow); err != nil {
+		t.Error(err)
+	}
+}
+
 // The derived key is remembered by secret: one replaced under the same id
 // stops working at once.
 func TestHeader_ReplacedSecret(t *testing.T) {
