@@ -110,7 +110,7 @@ func (ix *Index[V]) PrefixAfter(r Reader, prefix, afterKey, afterPrimary string)
 	}
 }
 
-func (ix *Index[V]) in(r Reader) *btree.BTreeG[mark] { return treeIn(r, ix.slot, ix.head) }
+func (ix *Index[V]) in(r Reader) *btree.BTreeG[mark] { return treeIn(r, ix.slot, &ix.head) }
 
 // scan yields the wanted marks from pivot on, with their rows.
 func (ix *Index[V]) scan(r Reader, pivot mark, wanted func(mark) bool, yield func(mark, *V) bool) {

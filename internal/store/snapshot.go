@@ -54,11 +54,12 @@ func hashPart(h hash.Hash, part []byte) {
 	h.Write(part)
 }
 
-// treeIn finds a tree through a reader; head is the tree a Tx reads.
-func treeIn[T any](r Reader, slot int, head *btree.BTreeG[T]) *btree.BTreeG[T] {
+// treeIn finds a tree through a reader; head is where the tree that a Tx reads
+// is kept, which others than a Tx must not even look at.
+func treeIn[T any](r Reader, slot int, head **btree.BTreeG[T]) *btree.BTreeG[T] {
 	trees := r.trees()
 	if trees == nil {
-		return head
+		return *head
 	}
 	if slot >= len(trees) || trees[slot] == nil {
 		panic(fmt.Sprintf("store: slot %d was registered after this snapshot was made", slot))

@@ -136,7 +136,7 @@ func (t *Table[V]) After(r Reader, key string) iter.Seq[*V] {
 	}
 }
 
-func (t *Table[V]) in(r Reader) *btree.BTreeG[entry[V]] { return treeIn(r, t.slot, t.head) }
+func (t *Table[V]) in(r Reader) *btree.BTreeG[entry[V]] { return treeIn(r, t.slot, &t.head) }
 
 // set puts row under key in the head and its indexes (nil removes) and gives
 // the row that was there.

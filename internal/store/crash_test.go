@@ -1,0 +1,148 @@
+package store_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/backup"
+	"github.com/musterhq/muster/internal/store/sqlite"
+)
+
+// crashDir, when set, turns the test program into the writer that is killed.
+const crashDir = "MUSTER_STORE_CRASH_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashDir); dir != "" {
+		writeUntilKilled(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// writeUntilKilled puts ships from several goroutines and prints each id once
+// its command was acknowledged.
+func writeUntilKilled(dir string) {
+	h := newHarbour(store.Options{Driver: sqlite.New(dir)})
+	if err := h.Open(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	var out sync.Mutex
+	for range 8 {
+		go func() {
+			for {
+				id, err := h.put.Do(context.Background(), ship{Port: strings.Repeat("p", 300)})
+				if err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					os.Exit(1)
+				}
+				out.Lock()
+				fmt.Println(id)
+				out.Unlock()
+			}
+		}()
+	}
+	select {}
+}
+
+// TestCrash kills a writing process again and again: what it had acknowledged
+// must be there, and what is there must be whole. MUSTER_STORE_CRASHES sets how
+// often (default 5).
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	crashes := 5
+	if text := os.Getenv("MUSTER_STORE_CRASHES"); text != "" {
+		crashes = must[int](t)(strconv.Atoi(text))
+	}
+	dir := t.TempDir()
+	acknowledged := map[string]bool{}
+	for i := range crashes {
+		killWriter(t, dir, 50+i*37%400, acknowledged)
+		checkAcknowledged(t, dir, acknowledged)
+	}
+	t.Logf("%d kills, %d acknowledged ships, none lost", crashes, len(acknowledged))
+}
+
+// killWriter lets a writer acknowledge some ships and kills it in the midst.
+func killWriter(t *testing.T, dir string, after int, acknowledged map[string]bool) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), crashDir+"="+dir)
+	cmd.Stderr = os.Stderr
+	out := must[interface{ Read([]byte) (int, error) }](t)(pipe(cmd))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for n := 0; lines.Scan(); n++ {
+		if n == after {
+			cmd.Process.Kill()
+		}
+		if id := lines.Text(); len(id) == len("ship-")+36 { // the last line may be cut
+			acknowledged[id] = true
+		}
+	}
+	cmd.Wait()
+}
+
+func pipe(cmd *exec.Cmd) (interface{ Read([]byte) (int, error) }, error) { return cmd.StdoutPipe() }
+
+func checkAcknowledged(t *testing.T, dir string, acknowledged map[string]bool) {
+	t.Helper()
+	h := newHarbour(store.Options{Driver: sqlite.New(dir)})
+	if err := h.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	view := h.View()
+	for id := range acknowledged {
+		if h.ships.Get(view, id) == nil {
+			t.Errorf("acknowledged ship %s is lost", id)
+		}
+	}
+	if ships, notes := h.ships.Len(view), h.sightings.Last(view); uint64(ships) != notes || view.Seq() != notes {
+		t.Errorf("%d ships, %d sightings, sequence %d: a command was kept in part", ships, notes, view.Seq())
+	}
+	report := must[store.Report](t)(h.Verify(t.Context()))
+	if len(report.Problems) > 0 || report.Digest != view.Digest() {
+		t.Errorf("after the crash: %q", report.Problems)
+	}
+}
+
+// TestBackup_WhileAnotherProcessWrites backs up the database of a living writer.
+func TestBackup_WhileAnotherProcessWrites(t *testing.T) {
+	t.Parallel()
+	dir, file := t.TempDir(), t.TempDir()+"/backup.db"
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), crashDir+"="+dir)
+	out := must[interface{ Read([]byte) (int, error) }](t)(pipe(cmd))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	var before []string
+	for lines := bufio.NewScanner(out); len(before) < 200 && lines.Scan(); {
+		before = append(before, lines.Text())
+	}
+	go bufio.NewReader(out).WriteTo(discard{})
+	driver := sqlite.New(dir)
+	if err := backup.Write(t.Context(), newHarbour(store.Options{Driver: driver}).Store, driver, file); err != nil {
+		t.Fatal(err)
+	}
+	report := must[store.Report](t)(newHarbour(store.Options{Driver: sqlite.File(file)}).Verify(t.Context()))
+	if len(report.Problems) > 0 || report.Tables[0].Live < len(before) || report.Tables[0].Live != report.Logs[0].Entries {
+		t.Errorf("backup: %+v, want at least %d ships", report, len(before))
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
