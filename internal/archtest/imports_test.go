@@ -1,0 +1,123 @@
+package archtest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// row says what a package may import of ours, and why no more. A name that ends
+// in /... stands for a package and all below it.
+type row struct{ path, may, why string }
+
+// ground is what any package of the domain or a door may build on.
+const ground = "internal/store internal/fault internal/arn"
+
+// domain is every package that holds rules of game hosting.
+const domain = "event auth fleet compute session session/filter"
+
+// rows are read from the top; the first that fits a package counts. Doors import
+// the domain, the domain never a door; the domain imports downward only; upward
+// goes by event or by a function given to the lower package; nobody imports app
+// but cmd and the black-box suites.
+var rows = []row{
+	{"internal/fault", "", "everybody speaks it, so it knows nobody"},
+	{"internal/arn", "", "names are text"},
+	{"internal/wake", "", "a timer and a nudge, for any loop"},
+	{"internal/sniff", "", "a listener, for any server"},
+	{"internal/shape", "internal/fault", "describes an API as data; errors are part of that"},
+	{"internal/awsrpc", "internal/fault internal/shape internal/awsrpc/sigv4", "serves any API that shape describes; gamelift is given to it"},
+	{"internal/awsrpc/sigv4", "internal/fault", "signatures, for any service"},
+	{"internal/store", "internal/fault", "refuses work when it is full; knows no table but those it is given"},
+	{"internal/store/...", "internal/store internal/store/... internal/fault", "drivers, their SQL, their tests, backup: all beside the store"},
+	{"internal/tag", ground, "rows of its own, on resources that others name"},
+	{"internal/gen", "", "reads the API description and writes gamelift"},
+	{"internal/testcount", "", "reads the output of go test"},
+	{"internal/archtest", "", "has tests only"},
+
+	{"gamelift", "internal/fault internal/shape", "generated data; awsrpc reads it through shape"},
+	{"serversdk/protocol", "internal/fault", "messages; a wrong one is the caller's fault"},
+
+	{"event", ground, "the bottom of the domain: everybody appends to it"},
+	{"auth", ground + " event", "making and deleting a key is an event, for the audit"},
+	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},
+	{"compute", ground + " internal/tag internal/wake fleet auth event", "machines serve fleets and show tokens; its loop wakes at deadlines"},
+	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
+	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
+
+	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
+	{"serversdk", ground + " serversdk/protocol auth compute session", "turns messages of game servers into calls"},
+	{"console", ground + " auth event", "people's endpoints; what the API has, they get from the API"},
+	{"console/client", "", "a client like any other: it speaks HTTP"},
+	{"console/terminal", "console/client", "shows what the client reads"},
+
+	{"agent/supervise", "", "one process's life, wherever it is needed"},
+
+	{"app/demo", ground + " agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
+	{"app", "...", "puts it together: the one package that knows everyone"},
+	{"cmd/...", "app app/... agent/... console/client console/terminal", "turns flags into options"},
+	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range packages(t) {
+		r, ok := rowOf(p.path)
+		if !ok {
+			t.Errorf("%s has no row in the import table: add one, with the reason", p.path)
+			continue
+		}
+		for _, imported := range p.imports {
+			if outside(imported) && !strings.HasPrefix(p.path, "test/") {
+				t.Errorf("%s imports %s: nobody builds on tests or on commands", p.path, imported)
+			}
+			if !allowed(r.may, imported) {
+				t.Errorf("%s imports %s; it may import %q, because: %s", p.path, imported, r.may, r.why)
+			}
+		}
+	}
+}
+
+// Every row must be about a package, or it says nothing.
+func TestImports_NoIdleRows(t *testing.T) {
+	used := map[string]bool{}
+	for _, p := range packages(t) {
+		if r, ok := rowOf(p.path); ok {
+			used[r.path] = true
+		}
+	}
+	for _, r := range rows {
+		if !used[r.path] {
+			t.Errorf("the row of %s fits no package: remove it", r.path)
+		}
+		if r.why == "" {
+			t.Errorf("the row of %s gives no reason", r.path)
+		}
+	}
+}
+
+func rowOf(path string) (row, bool) {
+	at := slices.IndexFunc(rows, func(r row) bool { return fits(r.path, path) })
+	if at < 0 {
+		return row{}, false
+	}
+	return rows[at], true
+}
+
+func allowed(may, imported string) bool {
+	return slices.ContainsFunc(strings.Fields(may), func(name string) bool { return fits(name, imported) })
+}
+
+// fits tells whether a name of the table stands for a package.
+func fits(name, path string) bool {
+	if name == "..." {
+		return true
+	}
+	if below, ok := strings.CutSuffix(name, "/..."); ok {
+		return strings.HasPrefix(path, below+"/")
+	}
+	return name == path
+}
+
+func outside(path string) bool {
+	return strings.HasPrefix(path, "test/") || strings.HasPrefix(path, "cmd/")
+}

@@ -1,0 +1,83 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// treeBlock gives the folder names of the README's tree.
+func treeBlock(t *testing.T) []string {
+	t.Helper()
+	_, rest, ok := strings.Cut(readme(t), "## The tree\n")
+	if !ok {
+		t.Fatal(`README.md has no section "The tree"`)
+	}
+	parts := strings.SplitN(rest, "```", 3)
+	if len(parts) != 3 {
+		t.Fatal("README.md: the section The tree has no block")
+	}
+	var names []string
+	for line := range strings.Lines(parts[1]) {
+		if name, ok := strings.CutSuffix(strings.Split(line, " ")[0], "/"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestReadme_TreeIsTheTree(t *testing.T) {
+	named := treeBlock(t)
+	for _, name := range named {
+		if info, err := os.Stat(filepath.Join(root(t), name)); err != nil || !info.IsDir() {
+			t.Errorf("README.md names the folder %s/, which does not exist", name)
+		}
+	}
+	for _, dir := range folders(t) {
+		if strings.Contains(dir, "/") {
+			continue
+		}
+		shown := slices.ContainsFunc(named, func(n string) bool { return n == dir || strings.HasPrefix(n, dir+"/") })
+		if !shown {
+			t.Errorf("README.md does not show the folder %s/", dir)
+		}
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+func TestDocuments_LinksLead(t *testing.T) {
+	documents, err := filepath.Glob(filepath.Join(root(t), "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	decisions, err := filepath.Glob(filepath.Join(root(t), "docs", "decisions", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents = append(documents, decisions...)
+	documents = append(documents, filepath.Join(root(t), "README.md"), filepath.Join(root(t), "CONTRIBUTING.md"))
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(document), m[1])); err != nil {
+				t.Errorf("%s links to %s, which does not exist", filepath.Base(document), m[1])
+			}
+		}
+	}
+}

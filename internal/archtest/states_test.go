@@ -1,0 +1,100 @@
+package archtest
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/session"
+)
+
+var update = flag.Bool("update", false, "write the diagrams of docs/state-machines.md from the tables in code")
+
+// diagrams gives each heading of docs/state-machines.md its diagram.
+func diagrams() map[string]string {
+	return map[string]string{
+		"Fleet and fleet location": diagram(fleet.Moves()),
+		"Game server process":      diagram(compute.Moves()),
+		"Game session":             diagram(session.Moves()),
+		"Player session":           diagram(session.PlayerMoves()),
+	}
+}
+
+// diagram draws a table of moves in Mermaid.
+func diagram[S ~string](moves map[[2]S]string) string {
+	type move struct{ from, to, cause string }
+	var all []move
+	left := map[string]bool{} // states that something leaves
+	for m, cause := range moves {
+		all = append(all, move{string(m[0]), string(m[1]), cause})
+		left[string(m[0])] = true
+	}
+	slices.SortFunc(all, func(a, b move) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	var b strings.Builder
+	var last []string
+	b.WriteString("stateDiagram-v2\n")
+	for _, m := range all {
+		fmt.Fprintf(&b, "    %s --> %s: %s\n", cmp.Or(m.from, "[*]"), m.to, m.cause)
+		if !left[m.to] {
+			last = append(last, m.to)
+		}
+	}
+	slices.Sort(last)
+	for _, state := range slices.Compact(last) {
+		fmt.Fprintf(&b, "    %s --> [*]\n", state)
+	}
+	return b.String()
+}
+
+func TestStateMachines(t *testing.T) {
+	file := filepath.Join(root(t), "docs", "state-machines.md")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(raw)
+	for heading, want := range diagrams() {
+		before, got, after, ok := cutDiagram(text, heading)
+		switch {
+		case !ok:
+			t.Errorf("docs/state-machines.md has no heading %q with a mermaid block", heading)
+		case *update:
+			text = before + want + after
+		case got != want:
+			t.Errorf("docs/state-machines.md, %s: run go test ./internal/archtest -update (-document +code):\n%s", heading, gocmp.Diff(got, want))
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// cutDiagram cuts a document around the diagram that follows a heading.
+func cutDiagram(text, heading string) (before, diagram, after string, ok bool) {
+	const fence = "```mermaid\n"
+	at := strings.Index(text, "\n## "+heading+"\n")
+	if at < 0 {
+		return "", "", "", false
+	}
+	begin := strings.Index(text[at:], fence)
+	if begin < 0 {
+		return "", "", "", false
+	}
+	begin += at + len(fence)
+	end := strings.Index(text[begin:], "```")
+	if end < 0 {
+		return "", "", "", false
+	}
+	return text[:begin], text[begin : begin+end], text[begin+end:], true
+}
