@@ -27,6 +27,7 @@ type call struct {
 	op        *operation // nil until found
 	principal Principal
 	in, out   *bytes.Buffer
+	checker   checker
 	attrs     []slog.Attr // added by handlers, for the log record
 	status    int
 	failure   *wireError // nil when all went well

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/musterhq/muster/internal/fault"
@@ -16,9 +15,11 @@ import (
 // maxViolations is how many broken rules a refusal names; the rest is counted.
 const maxViolations = 10
 
-// checker collects the rules that one input breaks.
+// checker collects the rules that one input breaks. A call holds its own, so
+// that a valid input costs no memory.
 type checker struct {
 	path       []segment // where in the input
+	steps      [6]segment
 	violations []string
 	more       int // violations beyond those
 }
@@ -30,21 +31,12 @@ type segment struct {
 	kind  shape.Kind // Struct, List or Map: what the step goes into
 }
 
-// checkers keeps checkers for reuse, so that a valid input costs no memory.
-type checkers struct{ sync.Pool }
-
 // check tells which rules an input breaks, all of them in one fault of kind
 // fault.InvalidRequest; in points to the operation's input.
-func (cs *checkers) check(r *rule, in any) error {
-	c, _ := cs.Get().(*checker)
-	if c == nil {
-		c = new(checker)
-	}
+func (c *checker) check(r *rule, in any) error {
+	c.path = c.steps[:0] // deeper paths grow it
 	c.structure(r, reflect.ValueOf(in).Elem())
-	err := c.fault()
-	*c = checker{path: c.path[:0]}
-	cs.Put(c)
-	return err
+	return c.fault()
 }
 
 func (c *checker) fault() error {

@@ -66,7 +66,7 @@ func TestCheck(t *testing.T) {
 			"EC2InstanceType: must be one of the API's 505 values, like t2.micro"},
 	} {
 		got := ""
-		if err := s.checkers.check(s.operations[c.operation].input, c.in); err != nil {
+		if err := new(checker).check(s.operations[c.operation].input, c.in); err != nil {
 			f, ok := fault.As(err)
 			if !ok || f.Kind != fault.InvalidRequest {
 				t.Errorf("%s: %v is no InvalidRequestException", c.name, err)
@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 func TestCheck_ManyViolations(t *testing.T) {
 	s := newTestServer(t)
 	in := &gamelift.AcceptMatchInput{TicketId: new("t"), AcceptanceType: new("ACCEPT"), PlayerIds: make([]string, 500)}
-	err := s.checkers.check(s.operations["AcceptMatch"].input, in)
+	err := new(checker).check(s.operations["AcceptMatch"].input, in)
 	if f, _ := fault.As(err); f == nil || !strings.HasSuffix(f.Message, "; and 490 more") || len(f.Message) > 1000 {
 		t.Errorf("got %v", err)
 	}
@@ -94,10 +94,11 @@ func TestCheck_AllocatesNothingWhenValid(t *testing.T) {
 	s := newTestServer(t)
 	in := sampleStart()
 	op := s.operations["StartGameSessionPlacement"]
-	if err := s.checkers.check(op.input, in); err != nil {
+	c := new(checker)
+	if err := c.check(op.input, in); err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(200, func() { _ = s.checkers.check(op.input, in) }); n > 0 {
+	if n := testing.AllocsPerRun(200, func() { _ = c.check(op.input, in) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

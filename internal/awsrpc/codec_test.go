@@ -209,7 +209,7 @@ func fuzzCodec(f *testing.F, c codec) {
 				}
 				continue
 			}
-			if m, ok := in.(*gamelift.StartMatchmakingInput); ok && s.checkers.check(start, m) != nil {
+			if m, ok := in.(*gamelift.StartMatchmakingInput); ok && new(checker).check(start, m) != nil {
 				continue // NaN cannot be written as JSON, and is not equal to itself
 			}
 			var buf bytes.Buffer
@@ -271,11 +271,11 @@ func BenchmarkCodec(b *testing.B) {
 			b.SetBytes(int64(buf.Len()))
 		})
 	}
-	in := sampleStart()
+	in, check := sampleStart(), new(checker)
 	b.Run("check", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := s.checkers.check(op.input, in); err != nil {
+			if err := check.check(op.input, in); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -51,7 +51,6 @@ type Server struct {
 	cbor       *cborCodec
 	metrics    *metrics
 	buffers    sync.Pool
-	checkers   checkers
 }
 
 // operation is an operation of the API, made ready to serve.
@@ -184,7 +183,7 @@ func (c *call) perform() (any, error) {
 	if err := c.codec.decode(c.in.Bytes(), in); err != nil {
 		return nil, err
 	}
-	if err := c.server.checkers.check(c.op.input, in); err != nil {
+	if err := c.checker.check(c.op.input, in); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(c.request.Context(), c.server.options.Timeout)
