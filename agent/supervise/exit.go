@@ -1,0 +1,65 @@
+package supervise
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// Exit tells how a run ended.
+type Exit struct {
+	Known  bool          // false: it ended unwatched, code and signal are not to be had
+	Code   int           // exit code; -1 if a signal ended it or Known is false
+	Signal string        // name of the signal that ended it, or ""
+	Lived  time.Duration // from its start; for a run that ended unwatched, until noticed
+	Tail   []string      // the last lines it wrote to stderr, at most 20
+}
+
+// Clean tells whether the run ended with code 0.
+func (e Exit) Clean() bool { return e.Known && e.Code == 0 }
+
+// String says it in a few words.
+func (e Exit) String() string {
+	switch {
+	case !e.Known:
+		return "ended unwatched"
+	case e.Signal != "":
+		return "ended by signal " + e.Signal
+	}
+	return fmt.Sprintf("ended with code %d", e.Code)
+}
+
+const (
+	tailLines = 20
+	tailBytes = 8 << 10
+)
+
+// tail reads the last lines of a file; none if it cannot be read.
+func tail(path string) []string {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil
+	}
+	offset := max(info.Size()-tailBytes, 0)
+	content, err := io.ReadAll(io.NewSectionReader(file, offset, tailBytes))
+	if err != nil {
+		return nil
+	}
+	if offset > 0 { // begin with a whole line
+		_, content, _ = bytes.Cut(content, []byte("\n"))
+	}
+	text := strings.TrimRight(strings.ToValidUTF8(string(content), "�"), "\n")
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	return lines[max(len(lines)-tailLines, 0):]
+}

@@ -1,0 +1,219 @@
+package supervise_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/agent/supervise"
+)
+
+func TestGroup_FillsItsSlotsAgain(t *testing.T) {
+	t.Parallel()
+	stage := newStage(t)
+	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet", 2)).start(t)
+	first, second := stage.next(), stage.next()
+	slots := map[string]int{}
+	for range 2 {
+		r := <-tr.started
+		slots[r.ID] = r.Slot
+	}
+	if len(slots) != 2 || slots[first.id]+slots[second.id] != 1 {
+		t.Fatalf("got runs %v, puppets %s and %s", slots, first.id, second.id)
+	}
+	first.ask("stderr out of memory")
+	first.exit(3)
+	e := <-tr.exited
+	if e.ID != first.id || !e.Known || e.Code != 3 || !slices.Equal(e.Tail, []string{"out of memory"}) || e.String() != "ended with code 3" {
+		t.Errorf("got end %+v", e)
+	}
+	again := stage.next()
+	if r := <-tr.started; r.ID != again.id || again.id == first.id || r.Slot != slots[first.id] || r.PID != again.pid {
+		t.Errorf("got run %+v, puppet %+v", r, again)
+	}
+	if runs := tr.Runs(); len(runs) != 2 || runs[0].Slot != 0 || runs[1].Slot != 1 {
+		t.Errorf("got runs %+v", runs)
+	}
+}
+
+func TestGroup_GivesRunsTheirOwnWorld(t *testing.T) {
+	t.Parallel()
+	stage := newStage(t)
+	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)
+	opts.Spec.Args = func(slot int, id string) []string { return []string{"--id", id} }
+	tr := newTroupe(t, opts).start(t)
+	p := stage.next()
+	if got := p.ask("args"); got != "--id "+p.id {
+		t.Errorf("got arguments %q", got)
+	}
+	if got := p.ask("env"); strings.Count(got, "=") != 4 || !strings.Contains(got, "MUSTER_RUN_ID="+p.id) {
+		t.Errorf("got environment %q", got)
+	}
+	p.ask("stdout hello")
+	r := <-tr.started
+	if got, err := os.ReadFile(r.Stdout); err != nil || string(got) != "hello\n" {
+		t.Errorf("got stdout %q, %v", got, err)
+	}
+}
+
+func TestStop_AsksThenKillsTheWholeGroup(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, prepare, signal string
+		grace                 time.Duration
+	}{
+		{"willing", "stdout hello", "SIGTERM", time.Hour},
+		{"stubborn", "ignore", "SIGKILL", time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			stage := newStage(t)
+			tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)).start(t)
+			p := stage.next()
+			p.ask("fork")
+			offspring := stage.next()
+			offspring.ask("ignore")
+			p.ask(c.prepare)
+			if err := tr.Stop(t.Context(), c.grace); err != nil {
+				t.Error(err)
+			}
+			offspring.gone()
+			if e := <-tr.exited; e.Signal != c.signal || e.Code != -1 || e.Clean() {
+				t.Errorf("got end %+v, want by %s", e, c.signal)
+			}
+			if runs := tr.Runs(); len(runs) != 0 {
+				t.Errorf("got runs %+v after the stop", runs)
+			}
+		})
+	}
+}
+
+func TestStop_KillsWhenItsContextIsDone(t *testing.T) {
+	t.Parallel()
+	stage := newStage(t)
+	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)).start(t)
+	stage.next().ask("ignore")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := tr.Stop(ctx, time.Hour); err != nil {
+		t.Error(err)
+	}
+	if e := <-tr.exited; e.Signal != "SIGKILL" {
+		t.Errorf("got end %+v", e)
+	}
+}
+
+func TestStopRun_StopsOneAndRefills(t *testing.T) {
+	t.Parallel()
+	stage := newStage(t)
+	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)
+	opts.Restart.Base, opts.Restart.Max = time.Hour, time.Hour // an asked-for end is no crash
+	tr := newTroupe(t, opts).start(t)
+	p := stage.next()
+	<-tr.started
+	if err := tr.StopRun(t.Context(), p.id, time.Hour); err != nil {
+		t.Error(err)
+	}
+	if again := stage.next(); again.id == p.id {
+		t.Errorf("the run %s was not replaced", p.id)
+	}
+	if err := tr.StopRun(t.Context(), p.id, 0); !errors.Is(err, supervise.ErrNotRunning) {
+		t.Errorf("got %v, want ErrNotRunning", err)
+	}
+}
+
+func TestDrain_WaitsForRunsToEnd(t *testing.T) {
+	t.Parallel()
+	stage := newStage(t)
+	tr := newTroupe(t, options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)).start(t)
+	p := stage.next()
+	<-tr.started
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := tr.Drain(impatient); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+	p.exit(0)
+	if err := tr.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if e := <-tr.exited; !e.Clean() || len(tr.started) > 0 {
+		t.Errorf("got end %+v and %d more starts", e, len(tr.started))
+	}
+}
+
+func TestGroup_ProbesACrashLoop(t *testing.T) {
+	t.Parallel()
+	opts := options(t.TempDir(), "", "crash", 1)
+	opts.Restart.LoopAfter, opts.Restart.ProbeEvery = 3, time.Hour
+	tr := newTroupe(t, opts).start(t)
+	if crashes := <-tr.crashing; crashes != 3 || len(tr.exited) != 3 {
+		t.Errorf("got a crash loop after %d crashes and %d ends, want 3", crashes, len(tr.exited))
+	}
+	for range 3 {
+		if e := <-tr.exited; e.Code != 3 || !slices.Equal(e.Tail, []string{"no map found"}) {
+			t.Errorf("got end %+v", e)
+		}
+	}
+}
+
+func TestGroup_TellsOfFailedLaunches(t *testing.T) {
+	t.Parallel()
+	opts := options(t.TempDir(), "", "puppet", 1)
+	opts.Spec.Path = filepath.Join(opts.Spec.Dir, "absent")
+	opts.Restart.LoopAfter, opts.Restart.ProbeEvery = 2, time.Hour
+	tr := newTroupe(t, opts).start(t)
+	if err := <-tr.failed; !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that the file is absent", err)
+	}
+	if crashes := <-tr.crashing; crashes != 2 {
+		t.Errorf("got a crash loop after %d failed launches, want 2", crashes)
+	}
+	if records, _ := filepath.Glob(filepath.Join(opts.Spec.StateDir, "slot-*")); len(records) != 0 {
+		t.Errorf("records were left: %v", records)
+	}
+}
+
+func TestNew_NamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	_, err := supervise.New(supervise.Options{Count: -1, Spec: supervise.Spec{Path: "relative"}})
+	for _, want := range []string{"Spec.Name", "Spec.Path", "Spec.LogDir", "Spec.StateDir", "Count", "NewID"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not name %s: %v", want, err)
+		}
+	}
+}
+
+// TestGroup_StandsRaces lets many callers stop, list and let go while runs start.
+func TestGroup_StandsRaces(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		opts := options(t.TempDir(), "", "crash", 4)
+		tr := newTroupe(t, opts)
+		tr.started, tr.exited = make(chan supervise.Run, 100000), make(chan ended, 100000)
+		tr.start(t)
+		var callers sync.WaitGroup
+		for range 4 {
+			callers.Go(func() {
+				for range 20 {
+					for _, r := range tr.Runs() {
+						_ = tr.StopRun(t.Context(), r.ID, 0) // it may have ended
+					}
+				}
+				if err := tr.Stop(t.Context(), 0); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		callers.Wait()
+		if len(tr.started) != len(tr.exited) || len(tr.Runs()) != 0 {
+			t.Errorf("%d runs started, %d ended, %d are left", len(tr.started), len(tr.exited), len(tr.Runs()))
+		}
+	}
+}

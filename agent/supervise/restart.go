@@ -1,0 +1,77 @@
+package supervise
+
+import "time"
+
+// Restart says when the next run of a slot starts. Zero fields take their default.
+type Restart struct {
+	CrashWithin time.Duration // a failed run this short is a crash; default 60 s
+	CleanWithin time.Duration // so is a run this short that ended cleanly; default 2 s
+	StableAfter time.Duration // a run this long makes earlier crashes forgotten; default 10 min
+	Base        time.Duration // delay after the first crash, doubling with each; default 2 s
+	Max         time.Duration // the longest such delay; default 300 s
+	Jitter      float64       // share of the delay taken by chance, both ways; default 0.2
+	LoopAfter   int           // crashes in a row that make a crash loop; default 8
+	ProbeEvery  time.Duration // delay between runs in a crash loop; default 5 min
+}
+
+func (r Restart) withDefaults() Restart {
+	setDefault(&r.CrashWithin, 60*time.Second)
+	setDefault(&r.CleanWithin, 2*time.Second)
+	setDefault(&r.StableAfter, 10*time.Minute)
+	setDefault(&r.Base, 2*time.Second)
+	setDefault(&r.Max, 300*time.Second)
+	setDefault(&r.Jitter, 0.2)
+	setDefault(&r.LoopAfter, 8)
+	setDefault(&r.ProbeEvery, 5*time.Minute)
+	return r
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Next is what follows the end of a run.
+type Next struct {
+	Crashes int           // in a row, this end included
+	Wait    time.Duration // until the next run
+	Loop    bool          // the slot is in a crash loop
+}
+
+// Next decides, purely, what follows a run's end: crashes is how many there were
+// in a row before it, lived how long the run was, clean whether it ended with
+// code 0, and chance a number in [0, 1). A run that could not be started has
+// lived 0 and is not clean.
+func (r Restart) Next(crashes int, lived time.Duration, clean bool, chance float64) Next {
+	r = r.withDefaults()
+	limit := r.CrashWithin
+	if clean {
+		limit = r.CleanWithin
+	}
+	switch {
+	case lived >= limit && (clean || lived >= r.StableAfter):
+		return Next{}
+	case lived >= limit:
+		return Next{Crashes: crashes}
+	}
+	crashes++
+	if crashes >= r.LoopAfter {
+		return Next{Crashes: crashes, Wait: r.spread(r.ProbeEvery, chance), Loop: true}
+	}
+	return Next{Crashes: crashes, Wait: r.spread(r.delay(crashes), chance)}
+}
+
+// delay doubles Base with each crash after the first, up to Max.
+func (r Restart) delay(crashes int) time.Duration {
+	delay := r.Base
+	for n := 1; n < crashes && delay < r.Max; n++ {
+		delay *= 2
+	}
+	return min(delay, r.Max)
+}
+
+func (r Restart) spread(delay time.Duration, chance float64) time.Duration {
+	return time.Duration(float64(delay) * (1 + r.Jitter*(2*chance-1)))
+}

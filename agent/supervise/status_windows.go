@@ -1,0 +1,28 @@
+package supervise
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+func separate(*exec.Cmd) {}
+
+func statusOfState(state *os.ProcessState) status {
+	return status{known: true, code: state.ExitCode()}
+}
+
+// terminate ends the process at once: there is no signal to ask it with.
+func terminate(pid int) error { return kill(pid) }
+
+func kill(pid int) error {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return nil // it has ended
+	}
+	defer process.Release()
+	if err := process.Kill(); err != nil {
+		return fmt.Errorf("kill process %d: %w", pid, err)
+	}
+	return nil
+}

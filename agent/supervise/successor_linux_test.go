@@ -1,0 +1,310 @@
+package supervise_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/musterhq/muster/agent/supervise"
+)
+
+// supervisorMain runs two puppets until it is killed.
+func supervisorMain() {
+	opts := options(os.Getenv(dirVariable), os.Getenv(reportVariable), "puppet", 2)
+	group := must(supervise.New(opts))
+	if err := group.Start(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(92)
+	}
+	select {}
+}
+
+// reaperMain starts a supervisor, tells its process id, and from then on adopts
+// and reaps what the supervisor leaves, as the system's first process does.
+func reaperMain() {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		os.Exit(93)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), modeVariable+"=supervisor")
+	if err := cmd.Start(); err != nil {
+		os.Exit(94)
+	}
+	fmt.Println(cmd.Process.Pid)
+	for {
+		if _, err := unix.Wait4(-1, nil, 0, nil); errors.Is(err, unix.ECHILD) {
+			os.Exit(0)
+		}
+	}
+}
+
+// startReaper starts a reaper with a supervisor below it and gives the supervisor's id.
+func startReaper(t *testing.T, dir string, stage *stage) int {
+	t.Helper()
+	cmd := exec.Command(must(os.Executable()))
+	cmd.Env = []string{modeVariable + "=reaper", dirVariable + "=" + dir, reportVariable + "=" + stage.listener.Addr().String(),
+		"GOCOVERDIR=" + dir}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	pid, err := strconv.Atoi(lines.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		_ = cmd.Wait() // the runs were stopped before, so it has nothing left to reap
+	})
+	return pid
+}
+
+func TestSuccessor_TakesOverFromAKilledSupervisor(t *testing.T) {
+	t.Parallel()
+	stage, dir := newStage(t), t.TempDir()
+	supervisor := startReaper(t, dir, stage)
+	puppets := map[string]*puppet{}
+	for range 2 {
+		p := stage.next()
+		puppets[p.id] = p
+	}
+	opts := options(dir, stage.listener.Addr().String(), "puppet", 2)
+	if err := newTroupe(t, opts).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "another supervisor") {
+		t.Fatalf("two supervisors on one StateDir: got %v", err)
+	}
+	kill(t, supervisor)
+
+	tr := newTroupe(t, opts).start(t)
+	for range 2 {
+		r := <-tr.started
+		if p := puppets[r.ID]; p == nil || p.pid != r.PID || !r.Attached {
+			t.Fatalf("got run %+v, want one of the living", r)
+		}
+	}
+	var first *puppet
+	for _, p := range puppets {
+		first = p
+		p.ask("stdout still alive")
+	}
+	first.ask("stderr the end")
+	first.exit(7)
+	e := <-tr.exited
+	if e.ID != first.id || !e.Attached || strings.Join(e.Tail, "") != "the end" {
+		t.Errorf("got end %+v", e)
+	}
+	if keepsStatus(t) && (!e.Known || e.Code != 7) {
+		t.Errorf("got end %+v, want code 7", e)
+	}
+	if r := <-tr.started; r.Attached || r.ID == first.id || r.Slot != e.Slot {
+		t.Errorf("got run %+v, want a new one", r)
+	}
+}
+
+// kill ends a process and returns when it is gone.
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// keepsStatus tells whether the kernel keeps an exit status with the pidfd (6.15).
+func keepsStatus(t *testing.T) bool {
+	t.Helper()
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		t.Fatal(err)
+	}
+	var major, minor int
+	_, _ = fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
+	return major > 6 || major == 6 && minor >= 15
+}
+
+// handOver starts a troupe of one, lets go of its puppet and gives both.
+func handOver(t *testing.T) (supervise.Options, *stage, *puppet) {
+	t.Helper()
+	stage := newStage(t)
+	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)
+	tr := newTroupe(t, opts)
+	if err := tr.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := stage.next()
+	tr.Detach()
+	if len(tr.exited) > 0 || p.ask("stdout hello") != "ok" {
+		t.Fatal("the run did not survive that it was let go")
+	}
+	return opts, stage, p
+}
+
+func TestSuccessor_LearnsTheExitOfItsOwnChild(t *testing.T) {
+	t.Parallel()
+	opts, _, p := handOver(t)
+	tr := newTroupe(t, opts).start(t)
+	if runs := tr.Runs(); len(runs) != 1 || runs[0].PID != p.pid || !runs[0].Attached {
+		t.Fatalf("got runs %+v", runs)
+	}
+	p.exit(5)
+	if e := <-tr.exited; !e.Known || e.Code != 5 {
+		t.Errorf("got end %+v, want code 5", e)
+	}
+}
+
+func TestSuccessor_StopsWhatItTookOver(t *testing.T) {
+	t.Parallel()
+	opts, _, p := handOver(t)
+	tr := newTroupe(t, opts).start(t)
+	if err := tr.Stop(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	p.gone()
+	if e := <-tr.exited; e.ID != p.id {
+		t.Errorf("got end %+v", e)
+	}
+}
+
+func TestSuccessor_ReportsWhatEndedUnwatched(t *testing.T) {
+	t.Parallel()
+	opts, stage, p := handOver(t)
+	p.ask("stderr last words")
+	p.exit(4)
+	p.gone()
+	reap(t, p.pid)
+	tr := newTroupe(t, opts).start(t)
+	if e := <-tr.exited; e.ID != p.id || e.Known || strings.Join(e.Tail, "") != "last words" || e.String() != "ended unwatched" {
+		t.Errorf("got end %+v", e)
+	}
+	if again := stage.next(); again.id == p.id {
+		t.Error("the slot was not filled again")
+	}
+}
+
+func reap(t *testing.T, pid int) {
+	t.Helper()
+	if _, err := unix.Wait4(pid, nil, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rewrite changes the record of slot 0.
+func rewrite(t *testing.T, opts supervise.Options, change func(map[string]any)) {
+	t.Helper()
+	path := filepath.Join(opts.Spec.StateDir, "slot-0.json")
+	var record map[string]any
+	if err := json.Unmarshal(must(os.ReadFile(path)), &record); err != nil {
+		t.Fatal(err)
+	}
+	change(record)
+	if err := os.WriteFile(path, must(json.Marshal(record)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A supervisor may be killed between the launch and the writing down of it.
+func TestSuccessor_FindsARunWithoutItsProcessID(t *testing.T) {
+	t.Parallel()
+	opts, stage, p := handOver(t)
+	p.ask("fork") // its offspring has the same environment
+	stage.next()
+	rewrite(t, opts, func(record map[string]any) { record["pid"], record["birth"] = 0, "" })
+	tr := newTroupe(t, opts).start(t)
+	if r := <-tr.started; r.PID != p.pid || !r.Attached {
+		t.Errorf("got run %+v, want process %d", r, p.pid)
+	}
+}
+
+func TestSuccessor_ForgetsALaunchThatNeverWas(t *testing.T) {
+	t.Parallel()
+	opts, stage, p := handOver(t)
+	rewrite(t, opts, func(record map[string]any) { record["pid"], record["id"] = 0, "never-launched" })
+	tr := newTroupe(t, opts).start(t)
+	if r := <-tr.started; r.Attached || r.ID == p.id || len(tr.exited) > 0 {
+		t.Errorf("got run %+v and %d ends", r, len(tr.exited))
+	}
+	stage.next()
+	end(t, p)
+}
+
+// A process that has the recorded number but another birth is somebody else's.
+func TestSuccessor_LeavesAlienProcessesAlone(t *testing.T) {
+	t.Parallel()
+	opts, stage, p := handOver(t)
+	rewrite(t, opts, func(record map[string]any) { record["birth"] = "another boot/1" })
+	tr := newTroupe(t, opts).start(t)
+	if e := <-tr.exited; e.ID != p.id || e.Known {
+		t.Errorf("got end %+v", e)
+	}
+	stage.next()
+	if err := tr.Stop(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	if p.ask("stdout I am somebody else") != "ok" {
+		t.Error("a process of somebody else was stopped")
+	}
+	end(t, p)
+}
+
+// end ends a puppet that no group watches any more.
+func end(t *testing.T, p *puppet) {
+	p.exit(0)
+	p.gone()
+	reap(t, p.pid)
+}
+
+func TestSuccessor_WatchesButDoesNotRefillSurplusSlots(t *testing.T) {
+	t.Parallel()
+	opts, _, p := handOver(t)
+	opts.Count = 0
+	tr := newTroupe(t, opts).start(t)
+	if r := <-tr.started; r.PID != p.pid {
+		t.Errorf("got run %+v", r)
+	}
+	p.exit(0)
+	if err := tr.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if e := <-tr.exited; e.ID != p.id || len(tr.started) > 0 {
+		t.Errorf("got end %+v and %d starts", e, len(tr.started))
+	}
+}
+
+func TestStart_RefusesARecordItCannotRead(t *testing.T) {
+	t.Parallel()
+	opts, _, p := handOver(t)
+	path := filepath.Join(opts.Spec.StateDir, "slot-0.json")
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := newTroupe(t, opts).Start(t.Context()); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v, want an error naming %s", err, path)
+	}
+	end(t, p)
+}
