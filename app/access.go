@@ -50,6 +50,9 @@ func mayCall(p awsrpc.Principal, operation string) error {
 	return fault.New(fault.AccessDenied, "access key %s has the role %s, which may not call %s", p.AccessKeyID, p.Role, operation)
 }
 
+// firstKeyFile is where the first key is left, in the data directory.
+const firstKeyFile = "admin-credentials"
+
 // firstKey makes an admin key where callers need one and there is none, and
 // leaves it in the data directory for the operator.
 func (a *App) firstKey(ctx context.Context) error {
@@ -63,7 +66,7 @@ func (a *App) firstKey(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make the first key: %w", err)
 	}
-	path := a.opts.file("admin-credentials")
+	path := a.opts.file(firstKeyFile)
 	if err := writeSecret(path, credentialsFile(c, a.opts.Region)); err != nil {
 		return fmt.Errorf("keep the first key: %w", err)
 	}

@@ -7,18 +7,24 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/musterhq/muster/app/demo"
 )
 
 // App is one Muster node. Start it once, Stop it once or more often.
 type App struct {
 	opts     Options
+	begun    time.Time
 	log      *slog.Logger
 	registry *prometheus.Registry
 	domain   *domain
 	doors    *doors
+	demo     *demo.Demo
+	show     show
 
 	ready atomic.Bool
 	done  chan struct{} // closed when the app has stopped, or must
@@ -38,6 +44,7 @@ type App struct {
 // database is touched. It makes the data directory and, where there is none, the
 // master key.
 func New(o Options) (*App, error) {
+	begun := time.Now()
 	o.setDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -52,7 +59,7 @@ func New(o Options) (*App, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &App{
-		opts: o, log: o.Logger, registry: registry, done: make(chan struct{}),
+		opts: o, begun: begun, log: o.Logger, registry: registry, done: make(chan struct{}),
 		domain: newDomain(&o, o.driver(), master, registry),
 	}, nil
 }

@@ -28,6 +28,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	fmt.Fprintf(a.opts.Out, "ready %s\n", a.URL())
+	a.show.start(a.demo)
 	select {
 	case <-ctx.Done():
 	case <-a.Done():
@@ -73,6 +74,7 @@ func (a *App) start(ctx context.Context) error {
 	if err := a.firstKey(ctx); err != nil {
 		return err
 	}
+	a.makeDemo()
 	a.runLoops()
 	a.serve()
 	return nil
@@ -173,6 +175,7 @@ func (a *App) serve() {
 // server processes keep running; they reconnect to the next start. Stopping a
 // second time does nothing.
 func (a *App) Stop(ctx context.Context) error {
+	a.show.stop()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.phase == phaseStopped {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/session"
@@ -59,6 +60,9 @@ type Options struct {
 	// Computes and Sessions change the domain's periods; zero members mean its defaults.
 	Computes compute.Options
 	Sessions session.Options
+
+	// Demo is the demo that Run shows; nil shows none.
+	Demo *demo.Options
 
 	// Out is where Run writes the ready line and the demo its words. Default: nowhere.
 	Out io.Writer

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/app/demo"
 )
 
 // serverFlags are what local and serve share.
@@ -68,14 +69,23 @@ func (f *logFlags) logger(w io.Writer) *slog.Logger {
 // localCommand is `muster local`.
 type localCommand struct {
 	serverFlags
-	AcceptAnyCredentials bool `default:"true" negatable:"" help:"Let callers in with any credentials or none; on a loopback address only (${default})."`
-	Demo                 bool `default:"true" negatable:"" help:"Run the demo game (${default})."`
+	AcceptAnyCredentials bool   `default:"true" negatable:"" help:"Let callers in with any credentials or none; on a loopback address only (${default})."`
+	Demo                 bool   `default:"true" negatable:"" help:"Run the demo game (${default})."`
+	DemoServer           string `placeholder:"FILE" help:"The demo's game server program (arena, beside this program)."`
+	DemoProcesses        int    `default:"4" help:"How many game server processes the demo keeps (${default})."`
+	DemoPlayers          int    `default:"3" help:"How many bots play in the demo session; 0 makes none (${default})."`
 }
 
 // Run serves until a signal comes.
 func (c *localCommand) Run(t *streams) error {
 	o := c.options(t)
 	o.AcceptAny = c.AcceptAnyCredentials
+	if c.Demo {
+		o.Demo = &demo.Options{Server: c.DemoServer, Processes: c.DemoProcesses, Players: c.DemoPlayers}
+		if c.DemoPlayers == 0 {
+			o.Demo.Players = -1
+		}
+	}
 	return app.Run(t.ctx, o)
 }
 

@@ -1,0 +1,147 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/musterhq/muster/agent/supervise"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/session"
+)
+
+// Options of the demo.
+type Options struct {
+	Server    string        // path of the arena program; default: beside our own
+	Processes int           // game server processes to keep; default 4
+	Players   int           // bots in the demo session; default 3, -1 plays none
+	StopGrace time.Duration // for processes to end in when the demo stops; default 5 s
+}
+
+// Services are what the demo calls, and where it finds itself.
+type Services struct {
+	Store    *store.Store
+	Events   *event.Log
+	Fleets   *fleet.Service
+	Computes *compute.Service
+	Sessions *session.Service
+
+	Dir           string    // of its own: working directories, logs, records of processes
+	URL           string    // base URL, for the commands it prints
+	GameServerURL string    // where game servers connect
+	Login         string    // what to export before the printed commands
+	Out           io.Writer // for people
+	Logger        *slog.Logger
+	Started       time.Time // of the process, to tell how long the first session took
+}
+
+// The names by which the demo finds what it made.
+const (
+	name        = "demo"
+	location    = "custom-local"
+	computeName = "local"
+)
+
+// Demo is the demo. New makes one, Run runs it.
+type Demo struct {
+	opts    Options
+	s       Services
+	log     *slog.Logger
+	program string // "" = not there
+
+	fleetID  atomic.Pointer[string]
+	aliasID  string
+	group    atomic.Pointer[supervise.Group]
+	stops    sync.WaitGroup // of processes that Muster counts as ended
+	stopping chan struct{}
+}
+
+// New makes a demo. Nothing is started and nothing made yet.
+func New(o Options, s Services) *Demo {
+	if o.Processes == 0 {
+		o.Processes = 4
+	}
+	if o.Players == 0 {
+		o.Players = 3
+	}
+	if o.StopGrace == 0 {
+		o.StopGrace = 5 * time.Second
+	}
+	return &Demo{opts: o, s: s, log: s.Logger.With("component", "demo"), stopping: make(chan struct{})}
+}
+
+// Run makes what is missing, starts the processes and keeps a game session going
+// until ctx ends; then it ends the processes. What goes wrong is told, and ends
+// the demo alone.
+func (d *Demo) Run(ctx context.Context) {
+	if err := d.run(store.WithActor(ctx, name)); err != nil && ctx.Err() == nil {
+		d.log.Error("the demo ended", "error", err)
+		d.say("The demo ended: %v", err)
+	}
+}
+
+func (d *Demo) run(ctx context.Context) error {
+	if err := d.makeResources(ctx); err != nil {
+		return err
+	}
+	program, err := d.findProgram()
+	if err != nil {
+		d.printCommands()
+		d.say("%v", err)
+		return nil
+	}
+	d.program = program
+	group, err := d.startProcesses(ctx)
+	if err != nil {
+		return err
+	}
+	d.printCommands()
+	d.keepPlaying(ctx)
+	close(d.stopping)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opts.StopGrace+5*time.Second)
+	defer cancel()
+	err = group.Stop(within, d.opts.StopGrace)
+	d.stops.Wait()
+	return err
+}
+
+// findProgram gives the arena program, or a sentence on how to get it.
+func (d *Demo) findProgram() (string, error) {
+	if d.opts.Server != "" {
+		path, err := filepath.Abs(d.opts.Server)
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		if err != nil {
+			return "", fmt.Errorf("the demo game server is not at %s", d.opts.Server)
+		}
+		return path, nil
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the demo game server: %w", err)
+	}
+	program := "arena"
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	path := filepath.Join(filepath.Dir(own), program)
+	if _, err := os.Stat(path); err != nil {
+		return "", errors.New("The demo game server is not beside this program: `make build` puts it there; or name one with --demo-server. Until then the fleet has no processes.")
+	}
+	return path, nil
+}
+
+// say prints a line for people.
+func (d *Demo) say(format string, args ...any) { fmt.Fprintf(d.s.Out, format+"\n", args...) }
