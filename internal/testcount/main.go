@@ -1,0 +1,67 @@
+// Command testcount reads what `go test -json` writes, from its files or from
+// standard input, shows each failure with its output and ends with one line:
+//
+//	12 passed, 0 failed, 1 skipped
+//
+// Tests are counted at the leaves: a test with subtests is its subtests, unless
+// it fails by itself. A package that does not build, or ends without saying
+// which test failed, counts as one failure. The exit code is 1 when anything
+// failed or no test ran.
+//
+// With -sum FILE the counts are also appended to a file; -total FILE prints the
+// sum of such a file and reads nothing else. So several runs make one number.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	sum := flag.String("sum", os.Getenv("MUSTER_TEST_SUM"), "append the counts to this file (MUSTER_TEST_SUM)")
+	total := flag.String("total", "", "print the sum of this file and read nothing")
+	flag.Parse()
+	counts, err := run(*sum, *total, flag.Args())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testcount:", err)
+		os.Exit(2)
+	}
+	fmt.Println(counts)
+	if counts.failed > 0 || counts.passed == 0 {
+		os.Exit(1)
+	}
+}
+
+func run(sum, total string, files []string) (counts, error) {
+	if total != "" {
+		return readSum(total)
+	}
+	c, err := countAll(files, os.Stdout)
+	if err != nil || sum == "" {
+		return c, err
+	}
+	return c, appendSum(sum, c)
+}
+
+// countAll reads the files, or standard input where there are none.
+func countAll(files []string, out io.Writer) (counts, error) {
+	r := newReport(out)
+	if len(files) == 0 {
+		err := r.read(os.Stdin)
+		return r.counts, err
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return r.counts, err
+		}
+		err = r.read(f)
+		f.Close()
+		if err != nil {
+			return r.counts, fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+	return r.counts, nil
+}

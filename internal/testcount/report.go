@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// event is one line of `go test -json` (go doc test2json, go doc buildjson).
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string // of a build
+	Test        string
+	Output      string
+	Elapsed     float64
+	FailedBuild string
+}
+
+// report counts tests and shows failures.
+type report struct {
+	counts   counts
+	out      io.Writer
+	packages map[string]*results
+	builds   map[string]*strings.Builder // output of builds, by import path
+}
+
+// results are what is known of one package's tests until it ends.
+type results struct {
+	order []string
+	tests map[string]*result
+	loose strings.Builder // output that belongs to no test
+}
+
+type result struct {
+	outcome string // "" while it runs
+	parent  bool
+	output  strings.Builder
+}
+
+func newReport(out io.Writer) *report {
+	return &report{out: out, packages: map[string]*results{}, builds: map[string]*strings.Builder{}}
+}
+
+// read takes a whole stream. What is no JSON, such as an error of the go
+// command, is shown as it is.
+func (r *report) read(in io.Reader) error {
+	lines := bufio.NewReader(in)
+	for {
+		text, err := lines.ReadString('\n')
+		if text != "" {
+			r.line(text)
+		}
+		if err == io.EOF {
+			r.unfinished()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *report) line(text string) {
+	var e event
+	if json.Unmarshal([]byte(text), &e) != nil || e.Action == "" {
+		io.WriteString(r.out, text)
+		return
+	}
+	switch {
+	case e.Action == "build-output":
+		r.build(e.ImportPath).WriteString(e.Output)
+	case e.Action == "build-fail":
+		// the package that needed it reports the failure
+	case e.Test == "":
+		r.packageEvent(e)
+	default:
+		r.testEvent(e)
+	}
+}
+
+func (r *report) build(path string) *strings.Builder {
+	if r.builds[path] == nil {
+		r.builds[path] = new(strings.Builder)
+	}
+	return r.builds[path]
+}
+
+func (r *report) of(name string) *results {
+	if r.packages[name] == nil {
+		r.packages[name] = &results{tests: map[string]*result{}}
+	}
+	return r.packages[name]
+}
+
+func (p *results) test(name string) *result {
+	t := p.tests[name]
+	if t == nil {
+		t = new(result)
+		p.tests[name] = t
+		p.order = append(p.order, name)
+		if at := strings.LastIndexByte(name, '/'); at > 0 {
+			p.test(name[:at]).parent = true
+		}
+	}
+	return t
+}
+
+func (r *report) testEvent(e event) {
+	t := r.of(e.Package).test(e.Test)
+	switch e.Action {
+	case "output":
+		t.output.WriteString(e.Output)
+	case "pass", "fail", "skip":
+		t.outcome = e.Action
+	}
+}
+
+func (r *report) packageEvent(e event) {
+	p := r.of(e.Package)
+	switch e.Action {
+	case "output":
+		p.loose.WriteString(e.Output)
+	case "pass", "fail", "skip":
+		r.finish(e, p)
+		delete(r.packages, e.Package)
+	}
+}
+
+// finish counts a package whose tests have ended and shows what failed.
+func (r *report) finish(e event, p *results) {
+	var c counts
+	for _, name := range p.order {
+		r.tally(&c, e.Package, name, p)
+	}
+	if e.Action == "fail" && c.failed == 0 {
+		c.failed++
+		fmt.Fprintf(r.out, "--- FAIL: %s\n%s%s", e.Package, r.buildOutput(e), p.loose.String())
+	}
+	r.counts.add(c)
+	if len(p.order) > 0 || e.Action == "fail" {
+		fmt.Fprintf(r.out, "%-4s %s  %s  %.1fs\n", e.Action, e.Package, c, e.Elapsed)
+	}
+}
+
+// tally counts one test where it is a leaf, or failed though its subtests did not.
+func (r *report) tally(c *counts, pkg, name string, p *results) {
+	t := p.tests[name]
+	switch {
+	case t.outcome == "pass" && !t.parent:
+		c.passed++
+	case t.outcome == "skip" && !t.parent:
+		c.skipped++
+	case t.outcome == "pass", t.outcome == "skip":
+	case !p.failedBelow(name):
+		c.failed++
+		fmt.Fprintf(r.out, "--- FAIL: %s %s\n%s", pkg, name, t.output.String())
+		if t.outcome == "" {
+			fmt.Fprintf(r.out, "    it did not end\n%s", p.loose.String())
+		}
+	}
+}
+
+// failedBelow tells whether a subtest failed, which then is the failure.
+func (p *results) failedBelow(name string) bool {
+	return slices.ContainsFunc(p.order, func(other string) bool {
+		outcome := p.tests[other].outcome
+		return strings.HasPrefix(other, name+"/") && (outcome == "fail" || outcome == "")
+	})
+}
+
+func (r *report) buildOutput(e event) string {
+	if b := r.builds[e.FailedBuild]; e.FailedBuild != "" && b != nil {
+		return b.String()
+	}
+	return ""
+}
+
+// unfinished counts packages that the stream left without an end.
+func (r *report) unfinished() {
+	for name, p := range r.packages {
+		r.finish(event{Action: "fail", Package: name}, p)
+	}
+	clear(r.packages)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestReport(t *testing.T) {
+	for _, c := range []struct {
+		name, stream string
+		want         counts
+		shown        string
+	}{
+		{"leaves only", `
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"run","Package":"p","Test":"TestA/x"}
+{"Action":"run","Package":"p","Test":"TestA/y"}
+{"Action":"pass","Package":"p","Test":"TestA/x"}
+{"Action":"skip","Package":"p","Test":"TestA/y"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p"}
+`, counts{passed: 1, skipped: 1}, "1 passed, 0 failed, 1 skipped"},
+		{"a failed subtest is one failure", `
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestA/x","Output":"it broke\n"}
+{"Action":"fail","Package":"p","Test":"TestA/x"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p"}
+`, counts{failed: 1}, "it broke"},
+		{"a parent that fails by itself", `
+{"Action":"pass","Package":"p","Test":"TestA/x"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p"}
+`, counts{passed: 1, failed: 1}, "--- FAIL: p TestA"},
+		{"a build that fails", `
+{"ImportPath":"p [p.test]","Action":"build-output","Output":"p/a.go:1: syntax\n"}
+{"ImportPath":"p [p.test]","Action":"build-fail"}
+{"Action":"output","Package":"p","Output":"FAIL\tp [build failed]\n"}
+{"Action":"fail","Package":"p","FailedBuild":"p [p.test]"}
+`, counts{failed: 1}, "p/a.go:1: syntax"},
+		{"a panic outside of a test", `
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Output":"panic: late\n"}
+{"Action":"fail","Package":"p"}
+`, counts{passed: 1, failed: 1}, "panic: late"},
+		{"a test that did not end", `
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"panic: timed out\n"}
+{"Action":"fail","Package":"p"}
+`, counts{failed: 1}, "panic: timed out"},
+		{"a stream that was cut", `{"Action":"run","Package":"p","Test":"TestA"}`, counts{failed: 1}, "did not end"},
+		{"no tests", `{"Action":"skip","Package":"p"}`, counts{}, ""},
+		{"no JSON", "go: cannot find main module\n", counts{}, "cannot find main module"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out strings.Builder
+			r := newReport(&out)
+			if err := r.read(strings.NewReader(strings.TrimPrefix(c.stream, "\n"))); err != nil {
+				t.Fatal(err)
+			}
+			if r.counts != c.want {
+				t.Errorf("got %v, want %v", r.counts, c.want)
+			}
+			if !strings.Contains(out.String(), c.shown) {
+				t.Errorf("output lacks %q:\n%s", c.shown, out.String())
+			}
+		})
+	}
+}
+
+func TestSum(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sum")
+	for _, c := range []counts{{1, 2, 3}, {10, 0, 5}} {
+		if err := appendSum(file, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := readSum(file)
+	if want := (counts{11, 2, 8}); err != nil || got != want {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	if err := os.WriteFile(file, []byte("nonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readSum(file); err == nil {
+		t.Errorf("nonsense gives %v and no error", got)
+	}
+}
