@@ -134,7 +134,7 @@ func address(file, mode string) string {
 		"busy_timeout(5000)", "cache_size(-65536)", "temp_store(memory)",
 	}}
 	if mode == "ro" {
-		v["_pragma"] = []string{"busy_timeout(5000)", "cache_size(-8192)", "query_only(1)"}
+		v["_pragma"] = []string{"busy_timeout(5000)", "cache_size(-8192)"}
 	} else {
 		v["_pragma"] = append(v["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(16000)")
 	}
