@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -47,6 +48,13 @@ type DB interface {
 	// Prune removes at most limit rows that expired before now and tells how many.
 	Prune(ctx context.Context, now time.Time, limit int) (int, error)
 
+	// Grown tells whether the schema's columns are not those of the last Settle,
+	// so that stored rows may lack values. SetColumns gives rows and entries
+	// their values, Settle says that all have them.
+	Grown(ctx context.Context) (bool, error)
+	SetColumns(ctx context.Context, items []Item) error
+	Settle(ctx context.Context) error
+
 	// Dump reads everything that is kept, in one consistent view; Fill stores it
 	// in an empty cell, whole or not at all.
 	Dump(ctx context.Context, item func(Item) error) (State, error)
@@ -70,6 +78,25 @@ var ErrTransient = errors.New("nothing was committed, trying again may help")
 type Schema struct {
 	Tables []TableSchema
 	Logs   []LogSchema
+}
+
+// Signature names all columns, for comparison with another schema.
+func (s Schema) Signature() string {
+	var b strings.Builder
+	add := func(name string, columns []ColumnSchema) {
+		b.WriteString(name + "(")
+		for _, c := range columns {
+			b.WriteString(c.Name + ",")
+		}
+		b.WriteString(")")
+	}
+	for _, t := range s.Tables {
+		add(t.Name, t.Columns)
+	}
+	for _, l := range s.Logs {
+		add(l.Name, l.Columns)
+	}
+	return b.String()
 }
 
 // TableSchema describes a live table and, where Retention is positive, its archive.

@@ -22,6 +22,7 @@ type Memory struct {
 func NewMemory() *Memory { return &Memory{cells: map[string]*memoryCell{}} }
 
 type memoryCell struct {
+	grown  string // signature of the schema that all rows have the columns of
 	fence  Fence
 	now    time.Time
 	tables map[string]*memoryTable
@@ -36,8 +37,7 @@ type memoryTable struct {
 
 // held is a value of a unique column.
 type held struct {
-	column int
-	value  string
+	column, value string
 }
 
 func newMemoryTable() *memoryTable {
@@ -56,8 +56,7 @@ type memoryDB struct {
 	schema Schema
 }
 
-// Open gives the cell's state, empty at first. All who open a cell must use the
-// same schema.
+// Open gives the cell's state, empty at first.
 func (m *Memory) Open(_ context.Context, cell string, schema Schema) (DB, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -181,14 +180,16 @@ func (db *memoryDB) apply(tb TableBatch, undo *[]func()) error {
 
 // put adds a row whose key is free, unless a unique value is taken.
 func (t *memoryTable) put(schema TableSchema, row StoredRow) error {
-	for i, c := range schema.Columns {
-		if other, taken := t.holder[held{i, row.Columns[i]}]; taken {
-			return fmt.Errorf("table %s: rows %q and %q share %s %q", schema.Name, row.Key, other, c.Name, row.Columns[i])
+	for _, c := range schema.Columns {
+		value := valueOf(row.Key, row.Columns, schema.Columns, c.Name)
+		if other, taken := t.holder[held{c.Name, value}]; taken {
+			return fmt.Errorf("table %s: rows %q and %q share %s %q", schema.Name, row.Key, other, c.Name, value)
 		}
 	}
-	for i, c := range schema.Columns {
-		if c.Unique && row.Columns[i] != "" {
-			t.holder[held{i, row.Columns[i]}] = row.Key
+	for _, c := range schema.Columns {
+		value := valueOf(row.Key, row.Columns, schema.Columns, c.Name)
+		if c.Unique && value != "" {
+			t.holder[held{c.Name, value}] = row.Key
 		}
 	}
 	t.live[row.Key] = row
@@ -196,8 +197,9 @@ func (t *memoryTable) put(schema TableSchema, row StoredRow) error {
 }
 
 func (t *memoryTable) drop(schema TableSchema, row StoredRow) {
-	for i := range schema.Columns {
-		if value := (held{i, row.Columns[i]}); t.holder[value] == row.Key {
+	for _, c := range schema.Columns {
+		value := held{c.Name, valueOf(row.Key, row.Columns, schema.Columns, c.Name)}
+		if t.holder[value] == row.Key {
 			delete(t.holder, value)
 		}
 	}
@@ -320,90 +322,6 @@ func (db *memoryDB) Prune(_ context.Context, now time.Time, limit int) (int, err
 		db.log(i).entries = entries
 	}
 	return n, nil
-}
-
-// Dump reads everything that is kept, each part by ascending key.
-func (db *memoryDB) Dump(_ context.Context, item func(Item) error) (State, error) {
-	db.mu.Lock()
-	items := db.items()
-	state := db.state()
-	db.mu.Unlock()
-	for _, it := range items {
-		if err := item(it); err != nil {
-			return State{}, err
-		}
-	}
-	return state, nil
-}
-
-func (db *memoryDB) items() []Item {
-	var items []Item
-	for i, t := range db.schema.Tables {
-		for _, key := range slices.Sorted(maps.Keys(db.table(i).live)) {
-			r := db.table(i).live[key]
-			items = append(items, Item{Place: Live, Number: i, Key: key, Doc: r.Doc, Columns: r.Columns})
-		}
-		for _, key := range slices.Sorted(maps.Keys(db.table(i).archive)) {
-			r := db.table(i).archive[key]
-			items = append(items, Item{Place: Archive, Number: i, Key: key, Doc: r.Doc, Columns: r.Columns,
-				Time: r.Time, Expires: r.Time.Add(t.Retention)})
-		}
-	}
-	for i := range db.schema.Logs {
-		for _, e := range db.log(i).entries {
-			items = append(items, Item{Place: LogPart, Number: i, Seq: e.Seq, Doc: e.Doc, Columns: e.Columns, Time: e.Time})
-		}
-	}
-	return items
-}
-
-// Fill stores a dump. A dump that breaks off, or breaks a unique rule, leaves
-// the cell empty.
-func (db *memoryDB) Fill(_ context.Context, items func(add func(Item) error) (State, error)) error {
-	var all []Item
-	state, err := items(func(it Item) error { all = append(all, it); return nil })
-	if err != nil {
-		return err
-	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if len(db.items()) > 0 {
-		return ErrNotEmpty
-	}
-	for _, it := range all {
-		if err := db.fillOne(it); err != nil {
-			db.clear()
-			return err
-		}
-	}
-	db.cell.fence, db.cell.now = state.Fence, state.Now
-	for i := range db.schema.Logs {
-		db.log(i).last = state.Last[i]
-	}
-	return nil
-}
-
-func (db *memoryDB) fillOne(it Item) error {
-	row := StoredRow{Key: it.Key, Doc: it.Doc, Columns: it.Columns, Time: it.Time}
-	switch it.Place {
-	case Live:
-		return db.table(it.Number).put(db.schema.Tables[it.Number], row)
-	case Archive:
-		db.table(it.Number).archive[it.Key] = row
-	case LogPart:
-		l := db.log(it.Number)
-		l.entries = append(l.entries, StoredEntry{Seq: it.Seq, Time: it.Time, Doc: it.Doc, Columns: it.Columns})
-	}
-	return nil
-}
-
-func (db *memoryDB) clear() {
-	for _, t := range db.schema.Tables {
-		db.cell.tables[t.Name] = newMemoryTable()
-	}
-	for _, l := range db.schema.Logs {
-		db.cell.logs[l.Name] = &memoryLog{}
-	}
 }
 
 // Close keeps the state for the next one who opens it.

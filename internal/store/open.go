@@ -54,6 +54,9 @@ func (s *Store) start(ctx context.Context, db DB) error {
 	if err != nil {
 		return fmt.Errorf("take cell %s: %w", s.opts.Cell, err)
 	}
+	if err := s.grow(ctx, db); err != nil {
+		return err
+	}
 	sn, state, err := s.read(ctx, db)
 	if err != nil {
 		return fmt.Errorf("read state: %w", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
@@ -52,7 +53,7 @@ func checkVersion(ctx context.Context, tx pgx.Tx) error {
 	var found int
 	err := tx.QueryRow(ctx, `SELECT "version" FROM "muster_schema"`).Scan(&found)
 	if errors.Is(err, pgx.ErrNoRows) {
-		_, err := tx.Exec(ctx, `INSERT INTO "muster_schema" VALUES ($1)`, version)
+		_, err := tx.Exec(ctx, `INSERT INTO "muster_schema" VALUES ($1, '')`, version)
 		return err
 	}
 	if err != nil {
@@ -72,4 +73,31 @@ func grow(ctx context.Context, tx pgx.Tx, table sqltext.SQLTable) error {
 			sqltext.Quote(table.Name), sqltext.Quote(name), kind))
 	}
 	return execAll(ctx, tx, append(texts, table.Indexes...))
+}
+
+// Grown compares the columns with those that all rows have.
+func (db *db) Grown(ctx context.Context) (bool, error) {
+	var settled string
+	err := db.reader.QueryRow(ctx, `SELECT "columns" FROM "muster_schema"`).Scan(&settled)
+	return settled != db.schema.Signature(), err
+}
+
+// SetColumns gives rows and entries their columns.
+func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
+	parts := sqltext.Parts(db.schema)
+	batch := &pgx.Batch{}
+	for _, it := range items {
+		part, err := sqltext.PartOf(parts, it)
+		if err != nil {
+			return err
+		}
+		batch.Queue(part.SetColumns(dialect()), part.ColumnValues(it)...)
+	}
+	return db.writer.SendBatch(ctx, batch).Close()
+}
+
+// Settle says that all rows have the columns of this schema.
+func (db *db) Settle(ctx context.Context) error {
+	_, err := db.writer.Exec(ctx, `UPDATE "muster_schema" SET "columns" = $1`, db.schema.Signature())
+	return err
 }

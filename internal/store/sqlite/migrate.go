@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
@@ -46,7 +47,7 @@ func (db *db) checkVersion(ctx context.Context) error {
 	var found int
 	err := db.conn.QueryRowContext(ctx, `SELECT "version" FROM "muster_schema"`).Scan(&found)
 	if err == sql.ErrNoRows {
-		_, err := db.conn.ExecContext(ctx, `INSERT INTO "muster_schema" VALUES (?1)`, version)
+		_, err := db.conn.ExecContext(ctx, `INSERT INTO "muster_schema" VALUES (?1, '')`, version)
 		return err
 	}
 	if err != nil {
@@ -99,4 +100,33 @@ func (db *db) columnsOf(ctx context.Context, table string) (map[string]bool, err
 		columns[name] = true
 	}
 	return columns, rows.Err()
+}
+
+// Grown compares the columns with those that all rows have.
+func (db *db) Grown(ctx context.Context) (bool, error) {
+	var settled string
+	err := db.reader.QueryRowContext(ctx, `SELECT "columns" FROM "muster_schema"`).Scan(&settled)
+	return settled != db.schema.Signature(), err
+}
+
+// SetColumns gives rows and entries their columns.
+func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
+	return db.write(ctx, func() error {
+		parts := sqltext.Parts(db.schema)
+		for _, it := range items {
+			part, err := sqltext.PartOf(parts, it)
+			if err != nil {
+				return err
+			}
+			if err := db.exec(part.SetColumns(dialect()), part.ColumnValues(it)...); err != nil {
+				return fmt.Errorf("%s %q: %w", part.Name, it.Key, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Settle says that all rows have the columns of this schema.
+func (db *db) Settle(ctx context.Context) error {
+	return db.write(ctx, func() error { return db.exec(`UPDATE "muster_schema" SET "columns" = ?1`, db.schema.Signature()) })
 }

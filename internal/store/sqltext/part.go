@@ -63,6 +63,24 @@ func (p Part) Insert(d Dialect) string {
 	return "INSERT INTO " + Quote(p.Name) + " (" + p.names() + ") VALUES (" + strings.Join(marks, ", ") + ")"
 }
 
+// SetColumns gives the row with a key its columns; "" where there are none.
+func (p Part) SetColumns(d Dialect) string {
+	if len(p.columns) == 0 {
+		return ""
+	}
+	sets := make([]string, len(p.columns))
+	for i, c := range p.columns {
+		sets[i] = Quote(c.Name) + " = " + d.Mark(i+2)
+	}
+	return "UPDATE " + Quote(p.Name) + " SET " + strings.Join(sets, ", ") + " WHERE " + Quote(p.fixed[0]) + " = " + d.Mark(1)
+}
+
+// ColumnValues are an item's key and columns in the order of SetColumns.
+func (p Part) ColumnValues(it store.Item) []any {
+	values := p.Values(it)
+	return append([]any{values[0]}, values[len(p.fixed):]...)
+}
+
 // Values are an item's values in the order of Insert.
 func (p Part) Values(it store.Item) []any {
 	var values []any

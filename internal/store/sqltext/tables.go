@@ -19,7 +19,7 @@ type SQLTable struct {
 // System makes the tables that the drivers keep for themselves.
 func (d Dialect) System() []string {
 	return []string{
-		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_schema" ("version" %s NOT NULL)`, d.Int),
+		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_schema" ("version" %s NOT NULL, "columns" %s NOT NULL)`, d.Int, d.Text),
 		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_cell" ("name" %s PRIMARY KEY, "owner" %s NOT NULL, "epoch" %s NOT NULL, "seq" %s NOT NULL, "now" %s NOT NULL)`,
 			d.Text, d.Text, d.Int, d.Int, d.Int),
 		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_log" ("name" %s PRIMARY KEY, "last" %s NOT NULL)`, d.Text, d.Int),

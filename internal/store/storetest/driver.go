@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func TestDriver(t *testing.T, open Opened) {
 		"FillRefusesRows":    testFillRefusesRows,
 		"InspectBesideOwner": testInspectBesideOwner,
 		"LargeBatch":         testLargeBatch,
+		"SchemaGrows":        testSchemaGrows,
 	} {
 		t.Run(name, func(t *testing.T) {
 			driver, cell := open(t)
@@ -406,5 +408,65 @@ func testLargeBatch(t *testing.T, b *bench) {
 	b.commit(t, []store.TableBatch{{Table: order, Puts: puts}})
 	if got, _ := rows(t, b.db); len(got) != len(puts) {
 		t.Errorf("%d rows, want %d", len(got), len(puts))
+	}
+}
+
+// testSchemaGrows opens the cell with a program that has more columns.
+func testSchemaGrows(t *testing.T, b *bench) {
+	everything(t, b)
+	if err := b.db.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	larger := schema()
+	larger.Tables[plain].Columns = []store.ColumnSchema{{Name: "name", Unique: true}}
+	larger.Tables[order].Columns = append(larger.Tables[order].Columns, store.ColumnSchema{Name: "user"})
+	larger.Logs[0].Columns = append(larger.Logs[0].Columns, store.ColumnSchema{Name: "user"})
+	db, err := b.driver.Open(t.Context(), b.cell, larger)
+	if err != nil {
+		t.Fatalf("Open with more columns: %v", err)
+	}
+	defer db.Close()
+	if grown, err := db.Grown(t.Context()); !grown || err != nil {
+		t.Errorf("Grown = %v, %v", grown, err)
+	}
+	var items []store.Item
+	fill := func(it store.Item) error {
+		before := 2 // columns of an order in the smaller schema
+		switch {
+		case it.Place == store.LogPart:
+			before = 1
+		case it.Number == plain:
+			before = 0
+		}
+		it.Columns = append(slices.Clone(it.Columns[:before]), "v"+it.Key)
+		items = append(items, it)
+		return nil
+	}
+	if _, err := db.Dump(t.Context(), fill); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SetColumns(t.Context(), items); err != nil {
+		t.Fatalf("SetColumns: %v", err)
+	}
+	if err := db.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if grown, err := db.Grown(t.Context()); grown || err != nil {
+		t.Errorf("Grown after Settle = %v, %v", grown, err)
+	}
+	docs, err := db.Archived(t.Context(), order, store.Query{Where: []store.Eq{{Column: "user", Value: "vold"}}, OrderBy: "key", Limit: 9})
+	if err != nil || len(docs) != 1 {
+		t.Errorf("archived by the new column: %d rows, %v", len(docs), err)
+	}
+	entries, err := db.Entries(t.Context(), 0, store.LogQuery{Where: []store.Eq{{Column: "user", Value: "v"}}, Limit: 9})
+	if err != nil || len(entries) != 1 {
+		t.Errorf("entries by the new column: %d, %v", len(entries), err)
+	}
+	b.db = db
+	if err := db.Commit(t.Context(), b.batch([]store.TableBatch{{Table: plain, Puts: []store.StoredRow{row("c", "va")}}})); err == nil {
+		t.Error("the new unique rule does not hold for old rows")
 	}
 }
