@@ -1,0 +1,152 @@
+package gameserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/serversdk/protocol"
+)
+
+// RefusedError is an answer that is not 200.
+type RefusedError struct {
+	Action  protocol.Action
+	Status  int
+	Message string
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%s: %d %s", e.Action, e.Status, e.Message)
+}
+
+func isBroken(err error) bool {
+	_, refused := errors.AsType[*RefusedError](err)
+	return err != nil && !refused
+}
+
+// Ready is ProcessReady, with the first heartbeat that AWS's SDKs send after it.
+func (p *Process) Ready(ctx context.Context) error {
+	_, err := p.Call(ctx, protocol.ActivateServerProcess, map[string]any{
+		"SdkVersion": "5.4.0", "SdkLanguage": "Go", "Port": p.opts.Port, "LogPaths": []string{},
+	})
+	if err != nil {
+		return err
+	}
+	return p.Heartbeat(ctx, Healthy)
+}
+
+// Health is what a process reports of itself.
+type Health bool
+
+// The two healths.
+const (
+	Healthy   Health = true
+	Unhealthy Health = false
+)
+
+// Heartbeat reports the process's health.
+func (p *Process) Heartbeat(ctx context.Context, h Health) error {
+	_, err := p.Call(ctx, protocol.HeartbeatServerProcess, map[string]any{"HealthStatus": bool(h)})
+	return err
+}
+
+// Activate is ActivateGameSession.
+func (p *Process) Activate(ctx context.Context, gameSessionID string) error {
+	_, err := p.Call(ctx, protocol.ActivateGameSession, map[string]any{"GameSessionId": gameSessionID})
+	return err
+}
+
+// Accept is AcceptPlayerSession: it lets a player in who holds a reservation.
+func (p *Process) Accept(ctx context.Context, gameSessionID, playerSessionID string) error {
+	_, err := p.Call(ctx, protocol.AcceptPlayerSession, map[string]any{"GameSessionId": gameSessionID, "PlayerSessionId": playerSessionID})
+	return err
+}
+
+// Remove is RemovePlayerSession: the player has left.
+func (p *Process) Remove(ctx context.Context, gameSessionID, playerSessionID string) error {
+	_, err := p.Call(ctx, protocol.RemovePlayerSession, map[string]any{"GameSessionId": gameSessionID, "PlayerSessionId": playerSessionID})
+	return err
+}
+
+// SetPolicy is UpdatePlayerSessionCreationPolicy.
+func (p *Process) SetPolicy(ctx context.Context, gameSessionID, policy string) error {
+	_, err := p.Call(ctx, protocol.UpdatePlayerSessionCreationPolicy, map[string]any{"GameSessionId": gameSessionID, "PlayerSessionPolicy": policy})
+	return err
+}
+
+// End is ProcessEnding: the process says so, and is gone.
+func (p *Process) End(ctx context.Context) error {
+	_, err := p.Call(ctx, protocol.TerminateServerProcess, nil)
+	p.Kill()
+	return err
+}
+
+// Call sends a request and waits for its answer, which it gives as the frame
+// that came. Errors: *RefusedError, ErrDisconnected, those of ctx.
+func (p *Process) Call(ctx context.Context, action protocol.Action, members map[string]any) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.opts.Timeout)
+	defer cancel()
+	id := uuid.NewString()
+	wait := make(chan answer, 1)
+	if err := p.send(id, action, members, wait); err != nil {
+		return nil, err
+	}
+	defer p.forget(id)
+	select {
+	case a, ok := <-wait:
+		return result(a, ok)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: %w", action, ctx.Err())
+	}
+}
+
+func result(a answer, ok bool) ([]byte, error) {
+	switch {
+	case !ok:
+		return nil, ErrDisconnected
+	case a.StatusCode != protocol.StatusOK:
+		return a.frame, &RefusedError{a.Action, a.StatusCode, a.ErrorMessage}
+	}
+	return a.frame, nil
+}
+
+func (p *Process) send(id string, action protocol.Action, members map[string]any, wait chan answer) error {
+	request := map[string]any{"Action": action, "RequestId": id}
+	for name, value := range members {
+		request[name] = value
+	}
+	frame, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	conn := p.conn
+	if conn != nil {
+		p.waiting[id] = wait
+	}
+	p.mu.Unlock()
+	if conn == nil {
+		return ErrDisconnected
+	}
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	if err := conn.SetWriteDeadline(time.Now().Add(p.opts.Timeout)); err != nil {
+		return err
+	}
+	if err := conn.WriteMessage(websocket.TextMessage, frame); err != nil {
+		p.forget(id)
+		return fmt.Errorf("%w: %v", ErrDisconnected, err)
+	}
+	return nil
+}
+
+func (p *Process) forget(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting, id)
+}

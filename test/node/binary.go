@@ -1,0 +1,160 @@
+package node
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Variable names the environment variable with the path of the built binary.
+const Variable = "MUSTER_BIN"
+
+// Path gives the built binary, or skips the test.
+func Path(t testing.TB) string {
+	t.Helper()
+	path := os.Getenv(Variable)
+	if path == "" {
+		t.Skipf("set %s to a built muster, as `make e2e` does, to run this", Variable)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%s: %v", Variable, err)
+	}
+	return path
+}
+
+// Process is a running `muster local` without the demo.
+type Process struct {
+	// URL is what the ready line told.
+	URL string
+	// Ready is how long it took from the start of the process to that line.
+	Ready time.Duration
+
+	cmd    *exec.Cmd
+	log    *tail
+	exited chan struct{} // closed when the process is gone
+	err    error         // how it ended; read it after exited
+}
+
+// Start runs `muster local` with more arguments and waits for its ready line. The
+// process ends with the test at the latest.
+func Start(t testing.TB, args ...string) *Process {
+	t.Helper()
+	p, err := Run(Path(t), append([]string{"local", "--demo=false"}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("the end of the server's log:\n%s", p.Log())
+		}
+	})
+	return p
+}
+
+// Run starts the binary with exactly these arguments and waits for its ready line.
+func Run(path string, args ...string) (*Process, error) {
+	p := &Process{cmd: exec.Command(path, args...), log: &tail{}, exited: make(chan struct{})}
+	p.cmd.Stderr = p.log
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	ready := make(chan string, 1)
+	go p.watch(out, ready)
+	select {
+	case p.URL = <-ready:
+		p.Ready = time.Since(begin)
+		return p, nil
+	case <-p.exited:
+		return nil, fmt.Errorf("%s %s ended before it was ready: %v\n%s", path, strings.Join(args, " "), p.err, p.Log())
+	case <-time.After(60 * time.Second):
+		p.Kill()
+		return nil, fmt.Errorf("%s %s was not ready after a minute\n%s", path, strings.Join(args, " "), p.Log())
+	}
+}
+
+// watch reads standard output to its end and waits for the process.
+func (p *Process) watch(out io.Reader, ready chan<- string) {
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if url, ok := strings.CutPrefix(lines.Text(), "ready "); ok {
+			select {
+			case ready <- url:
+			default:
+			}
+		}
+		fmt.Fprintln(p.log, lines.Text())
+	}
+	p.err = p.cmd.Wait()
+	close(p.exited)
+}
+
+// Kill ends the process as a power cut would, and waits for its end.
+func (p *Process) Kill() {
+	p.cmd.Process.Kill() // an error means that it is gone
+	<-p.exited
+}
+
+// Stop asks the process to end and gives how it ended.
+func (p *Process) Stop() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-p.exited:
+		return p.err
+	case <-time.After(60 * time.Second):
+		p.Kill()
+		return fmt.Errorf("did not stop within a minute of SIGTERM")
+	}
+}
+
+// PID is the number of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Log is the end of what the process wrote.
+func (p *Process) Log() string { return p.log.String() }
+
+// tail keeps the last bytes written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+const tailSize = 16 << 10
+
+// Write implements io.Writer.
+func (w *tail) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.buf.Write(b)
+	if over := w.buf.Len() - tailSize; over > tailSize {
+		w.buf.Next(over)
+	}
+	return len(b), nil
+}
+
+func (w *tail) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := w.buf.Bytes()
+	return string(b[max(0, len(b)-tailSize):])
+}
