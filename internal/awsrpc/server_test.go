@@ -1,21 +1,15 @@
 package awsrpc_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
@@ -315,71 +309,6 @@ func TestServeHTTP_Deadline(t *testing.T) {
 			t.Errorf("took %v", took)
 		}
 	})
-}
-
-func TestServeHTTP_LogAndMetrics(t *testing.T) {
-	var log bytes.Buffer
-	reg := prometheus.NewRegistry()
-	srv := newServer(t, awsrpc.Options{
-		Logger:     slog.New(slog.NewJSONHandler(&log, nil)),
-		Registerer: reg,
-	})
-	awsrpc.Handle(srv, "DescribeAlias", func(ctx context.Context, in *gamelift.DescribeAliasInput) (*gamelift.DescribeAliasOutput, error) {
-		awsrpc.Annotate(ctx, slog.String("alias_id", *in.AliasId), slog.Bool("id_known", awsrpc.RequestID(ctx) != ""))
-		switch *in.AliasId {
-		case "alias-panic":
-			panic("boom")
-		case "alias-plain":
-			return nil, errors.New("read alias: disk on fire")
-		}
-		return nil, nil
-	})
-	record := func(r *http.Request) map[string]any {
-		t.Helper()
-		log.Reset()
-		serve(srv, r)
-		if n := strings.Count(log.String(), "\n"); n != 1 {
-			t.Fatalf("%d records: %s", n, log.String())
-		}
-		var m map[string]any
-		if err := json.Unmarshal(log.Bytes(), &m); err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-	want := func(m map[string]any, attrs map[string]any) {
-		t.Helper()
-		for k, v := range attrs {
-			if m[k] != v {
-				t.Errorf("%s is %v, want %v, in %v", k, m[k], v, m)
-			}
-		}
-	}
-	want(record(newJSON("DescribeAlias", `{"AliasId":"alias-1"}`)), map[string]any{
-		"level": "INFO", "operation": "DescribeAlias", "protocol": "json", "principal": "anonymous", "status": 200.0,
-		"bytes_in": 21.0, "bytes_out": 2.0, "alias_id": "alias-1", "id_known": true, "error": nil})
-	want(record(newCBOR("Explode", "")), map[string]any{
-		"level": "INFO", "operation": "unknown", "protocol": "cbor", "status": 400.0, "error_code": "UnknownOperationException"})
-	want(record(newJSON("DescribeAlias", `{"AliasId":"alias-plain"}`)), map[string]any{
-		"level": "ERROR", "status": 500.0, "error_code": "InternalServiceException", "error": "read alias: disk on fire"})
-	m := record(newJSON("DescribeAlias", `{"AliasId":"alias-panic"}`))
-	want(m, map[string]any{"level": "ERROR", "status": 500.0, "error": "panic: boom"})
-	if stack, _ := m["stack"].(string); !strings.Contains(stack, "server_test.go") {
-		t.Errorf("stack %q", stack)
-	}
-	const counts = `
-# HELP muster_api_requests_total Requests to the API by operation, wire protocol and error code (OK when there is none).
-# TYPE muster_api_requests_total counter
-muster_api_requests_total{code="InternalServiceException",operation="DescribeAlias",protocol="json"} 2
-muster_api_requests_total{code="OK",operation="DescribeAlias",protocol="json"} 1
-muster_api_requests_total{code="UnknownOperationException",operation="unknown",protocol="cbor"} 1
-`
-	if err := testutil.GatherAndCompare(reg, strings.NewReader(counts), "muster_api_requests_total"); err != nil {
-		t.Error(err)
-	}
-	if n, err := testutil.GatherAndCount(reg, "muster_api_request_duration_seconds"); n != 2 || err != nil {
-		t.Errorf("%d histograms, want 2 (%v)", n, err)
-	}
 }
 
 func TestHandle_Misuse(t *testing.T) {
