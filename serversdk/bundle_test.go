@@ -50,12 +50,12 @@ type config struct {
 }
 
 // in runs f in a house of virtual time.
-func in(t *testing.T, c config, f func(*house)) {
+func in(t *testing.T, c config, f func(*testing.T, *house)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, c)
 		defer h.close()
-		f(h)
+		f(t, h)
 	})
 }
 
@@ -173,16 +173,28 @@ func (h *house) reserve(gameSessionID string, players ...string) []string {
 	return ids
 }
 
-// codes gives the codes of all events, oldest first.
-func (h *house) codes() []event.Code {
+// entries gives all events, oldest first.
+func (h *house) entries() []*event.Event {
 	h.t.Helper()
 	entries, err := h.events.Read(h.ctx, event.Query{Limit: 1000})
 	must(h.t, err)
-	var codes []event.Code
+	var all []*event.Event
 	for _, e := range entries {
-		codes = append(codes, e.Value.Code)
+		all = append(all, e.Value)
 	}
-	return codes
+	return all
+}
+
+// update has the process told of new matchmaker data, as a match would.
+func (h *house) update(gameSessionID string) error {
+	g := h.game(gameSessionID)
+	return h.st.Update(h.ctx, func(tx *store.Tx) error {
+		h.computes.Tell(tx, g.ProcessKey, compute.Update{
+			Session: compute.Start{GameSessionID: g.ID, Name: g.Name, Port: g.Port, MatchmakerData: "{}"},
+			FleetID: g.FleetID, Location: g.Location, Status: string(g.Status), Reason: "MATCHMAKING_DATA_UPDATED",
+		})
+		return nil
+	})
 }
 
 func must(t testing.TB, err error) {
@@ -246,6 +258,10 @@ func (w *wire) dial(ctx context.Context, from string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+func (w *wire) dialer(from string) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) { return w.dial(ctx, from) }
 }
 
 type address string

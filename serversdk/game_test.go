@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -26,7 +27,7 @@ type game struct {
 	h       *house
 	id      string
 	ws      *websocket.Conn
-	raw     net.Conn
+	raw     *stalling
 	pushes  chan object
 	closed  chan struct{} // closed when reading has ended
 	why     error         // of the end; read after closed
@@ -73,8 +74,8 @@ func (h *house) dial(v visit) (*game, *http.Response, error) {
 	g := &game{h: h, id: v.id, pushes: make(chan object, 100), closed: make(chan struct{}), answers: map[string]chan object{}}
 	dialer := websocket.Dialer{NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		c, err := h.wire.dial(ctx, v.from)
-		g.raw = c
-		return c, err
+		g.raw = &stalling{Conn: c}
+		return g.raw, err
 	}}
 	ws, response, err := dialer.Dial(h.url(v), http.Header{"User-Agent": {"gamelift-go-sdk/1.0"}})
 	if err != nil {
@@ -116,11 +117,14 @@ func (h *house) hosting(id string) (*game, string) {
 func (g *game) read() {
 	defer close(g.closed)
 	for {
-		_, frame, err := g.ws.ReadMessage()
+		kind, frame, err := g.ws.ReadMessage()
 		if err != nil {
 			g.why = err
 			g.ws.Close()
 			return
+		}
+		if kind != websocket.TextMessage {
+			g.h.t.Errorf("frame %s: of type %d, want text", frame, kind)
 		}
 		var o object
 		if err := json.Unmarshal(frame, &o); err != nil {
@@ -132,6 +136,7 @@ func (g *game) read() {
 			g.answerTo(id.(string)) <- o
 			continue
 		}
+		o["raw"] = string(frame)
 		g.pushes <- o
 	}
 }
@@ -265,4 +270,25 @@ func body(r *http.Response) string {
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
+}
+
+// deaf makes the process read no more, though its socket stands.
+func (g *game) deaf() {
+	g.raw.stalled.Store(true)
+	must(g.h.t, g.ws.SetReadDeadline(time.Now())) // ends the reading that waits
+	<-g.closed
+}
+
+// stalling is a connection that outlives its reader.
+type stalling struct {
+	net.Conn
+	stalled atomic.Bool
+}
+
+// Close leaves the pipe open where the process is deaf.
+func (s *stalling) Close() error {
+	if s.stalled.Load() {
+		return nil
+	}
+	return s.Conn.Close()
 }

@@ -9,7 +9,7 @@ import (
 
 // TestLife goes through the whole life of a process and its game session.
 func TestLife(t *testing.T) {
-	in(t, config{}, func(h *house) {
+	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.ready("p1")
 		s := h.create()
 		push := g.push("CreateGameSession")

@@ -1,0 +1,246 @@
+package serversdk_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/serversdk"
+	"github.com/musterhq/muster/session"
+)
+
+// A game session that was given to a process just as its socket broke is told
+// on the next connection, once.
+func TestPush_HeldUntilReconnect(t *testing.T) {
+	driver := openGate()
+	in(t, config{driver: driver}, func(t *testing.T, h *house) {
+		g := h.ready("p")
+		driver.shut()
+		created := make(chan error, 1)
+		go func() {
+			_, err := h.sessions.Create(h.ctx, session.CreateInput{FleetID: h.fleet.ID, Location: location, MaxPlayers: 1})
+			created <- err
+		}()
+		synctest.Wait() // the process is taken, which is not durable yet
+		g.raw.Close()
+		<-g.closed
+		synctest.Wait()
+		driver.open()
+		must(t, <-created)
+		synctest.Wait()
+		back := h.connect("p")
+		back.push("CreateGameSession")
+		back.quiet()
+		back.lose()
+		h.connect("p").quiet()
+	})
+}
+
+// A start whose writing was tried is never sent again: it may have arrived.
+func TestPush_StartIsNeverRepeated(t *testing.T) {
+	in(t, config{server: serversdk.Options{WriteTimeout: 5 * time.Second}}, func(t *testing.T, h *house) {
+		g := h.ready("p")
+		g.deaf() // reads no more: the write stalls, and then fails
+		s := h.create()
+		pass(6 * time.Second)
+		if p := h.process("p"); p.Connected {
+			t.Fatal("a connection that takes no bytes still stands")
+		}
+		back := h.connect("p")
+		back.quiet()
+		pass(170 * time.Second)
+		back.want(200, back.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
+		pass(170 * time.Second)
+		if got := h.game(s.ID).Status; got != session.Terminated {
+			t.Errorf("game session is %s after its activation timeout", got)
+		}
+		back.push("TerminateProcess")
+		back.quiet()
+	})
+}
+
+// What is queued behind a stalled write was never tried, so it moves on.
+func TestPush_UntriedMovesToTheNextConnection(t *testing.T) {
+	in(t, config{server: serversdk.Options{WriteTimeout: 5 * time.Second}}, func(t *testing.T, h *house) {
+		g, id := h.hosting("p")
+		g.deaf()
+		must(t, h.update(id)) // stalls
+		_, err := h.sessions.Terminate(h.ctx, id, session.Trigger)
+		must(t, err)
+		pass(6 * time.Second)
+		back := h.connect("p")
+		back.push("TerminateProcess")
+	})
+}
+
+// A process that is to end is told nothing else when it comes back.
+func TestPush_TerminateReplacesWhatIsHeld(t *testing.T) {
+	in(t, config{}, func(t *testing.T, h *house) {
+		g, id := h.hosting("p")
+		g.lose()
+		for range 100 { // far more than are held
+			must(t, h.update(id))
+		}
+		_, err := h.sessions.Terminate(h.ctx, id, session.Trigger)
+		must(t, err)
+		back := h.connect("p")
+		back.push("TerminateProcess")
+		back.quiet()
+	})
+}
+
+func TestPush_HeldIsBounded(t *testing.T) {
+	in(t, config{}, func(t *testing.T, h *house) {
+		g, id := h.hosting("p")
+		g.lose()
+		for range 100 {
+			must(t, h.update(id))
+		}
+		back := h.connect("p")
+		synctest.Wait()
+		if n := len(back.pushes); n != 32 {
+			t.Errorf("%d updates were held, want 32", n)
+		}
+	})
+}
+
+// Who does not read loses its connection, not our memory; others do not notice.
+func TestSlowReader(t *testing.T) {
+	in(t, config{server: serversdk.Options{WriteTimeout: time.Hour}}, func(t *testing.T, h *house) {
+		g, id := h.hosting("p")
+		other := h.ready("other")
+		g.deaf()
+		for range 600 {
+			must(t, h.update(id))
+		}
+		synctest.Wait()
+		if h.process("p").Connected {
+			t.Error("the connection still stands with 600 frames unread")
+		}
+		other.want(200, other.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
+	})
+}
+
+// The last connection's end is told to the store, and told again where that failed.
+func TestDisconnect(t *testing.T) {
+	driver := openGate()
+	in(t, config{driver: driver}, func(t *testing.T, h *house) {
+		first := h.ready("p")
+		second := h.connect("p")
+		first.lose()
+		if !h.process("p").Connected {
+			t.Fatal("counts as disconnected while a connection stands")
+		}
+		driver.failing.Store(true)
+		second.lose()
+		driver.failing.Store(false)
+		pass(time.Minute)
+		p := h.process("p")
+		if p.Connected || p.ReconnectBy.IsZero() {
+			t.Errorf("connected: %v, reconnect by %s", p.Connected, p.ReconnectBy)
+		}
+	})
+}
+
+func TestReconnectGrace(t *testing.T) {
+	in(t, config{}, func(t *testing.T, h *house) {
+		g, id := h.hosting("p")
+		g.lose()
+		pass(239 * time.Second)
+		if got := h.process("p").Status; got != compute.Active {
+			t.Fatalf("process is %s within the grace", got)
+		}
+		pass(2 * time.Second)
+		if p := h.process("p"); p.Why != event.ServerProcessCrashed {
+			t.Errorf("why: %s", p.Why)
+		}
+		if got := h.game(id).Status; got != session.Terminated {
+			t.Errorf("its game session is %s", got)
+		}
+		h.refused(t, "process given up", visit{id: "p"}, 403)
+	})
+}
+
+// After a restart of Muster processes come back with their first token and go
+// on; those that do not are given up after 300 s.
+func TestRestart(t *testing.T) {
+	driver := store.NewMemory()
+	in(t, config{driver: driver}, func(t *testing.T, before *house) {
+		comes, id := before.hosting("comes")
+		before.ready("stays away")
+		must(t, before.server.Stop(before.ctx))
+		if comes.ended() {
+			t.Error("a close frame was sent")
+		}
+		must(t, before.st.Close())
+
+		h := newHouse(t, config{driver: driver, rejoin: true})
+		h.t = t
+		defer h.close()
+		if p := h.process("comes"); p.Connected {
+			t.Error("counts as connected before it came back")
+		}
+		g := h.connect("comes")
+		players := h.reserve(id, "ann")
+		g.want(200, g.ask("AcceptPlayerSession", object{"GameSessionId": id, "PlayerSessionId": players[0]}))
+		pass(150 * time.Second)
+		g.want(200, g.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
+		pass(149 * time.Second)
+		if got := h.process("stays away").Status; got != compute.Active {
+			t.Errorf("given up after 299 s: %s", got)
+		}
+		pass(2 * time.Second)
+		if got := h.process("stays away").Status; got != compute.Terminated {
+			t.Errorf("after 301 s: %s", got)
+		}
+		if got := h.process("comes").Status; got != compute.Active {
+			t.Errorf("the process that came back is %s", got)
+		}
+	})
+}
+
+// Stop lets the requests that run finish and be answered.
+func TestStop_FinishesRequests(t *testing.T) {
+	driver := openGate()
+	in(t, config{driver: driver}, func(t *testing.T, h *house) {
+		g, id := h.hosting("p")
+		players := h.reserve(id, "ann")
+		driver.shut()
+		request := g.send("AcceptPlayerSession", object{"GameSessionId": id, "PlayerSessionId": players[0]})
+		synctest.Wait()
+		stopped := make(chan error, 1)
+		go func() { stopped <- h.server.Stop(h.ctx) }()
+		synctest.Wait()
+		h.refused(t, "new process while stopping", visit{id: "new"}, 503)
+		driver.open()
+		g.want(200, g.answer(request))
+		must(t, <-stopped)
+		if g.ended() {
+			t.Error("a close frame was sent")
+		}
+		if !h.process("p").Connected {
+			t.Error("stopping marked the process as lost; that is for the next node to do")
+		}
+	})
+}
+
+func TestStop_DoesNotWaitForever(t *testing.T) {
+	driver := openGate()
+	in(t, config{driver: driver}, func(t *testing.T, h *house) {
+		g := h.connect("p")
+		driver.shut()
+		g.send("ActivateServerProcess", object{"Port": 1})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(h.ctx, time.Second)
+		defer cancel()
+		if err := h.server.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		driver.open()
+	})
+}
