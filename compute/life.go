@@ -235,8 +235,8 @@ func (s *Service) stop(tx *store.Tx, old *Process, a stopArgs) {
 func (s *Service) finish(tx *store.Tx, old *Process, why event.Code, text string) {
 	p := *old
 	p.move(Terminated)
-	if old.Why == "" || why.Published() {
-		p.Why = why
+	if !old.Why.Published() {
+		p.Why = why // else the first cause stands: an unhealthy process stays one, though it was ended by force
 	}
 	p.Connected, p.Activating = false, false
 	p.Ended, p.ReadyBy, p.ReconnectBy, p.StopBy = tx.Now(), time.Time{}, time.Time{}, time.Time{}
