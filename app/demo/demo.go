@@ -2,13 +2,9 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,10 +91,10 @@ func (d *Demo) run(ctx context.Context) error {
 	if err := d.makeResources(ctx); err != nil {
 		return err
 	}
-	program, err := d.findProgram()
+	program, err := FindProgram(d.opts.Server)
 	if err != nil {
 		d.printCommands()
-		d.say("%v", err)
+		d.say("No game server processes run: %v.", err)
 		return nil
 	}
 	d.program = program
@@ -114,33 +110,6 @@ func (d *Demo) run(ctx context.Context) error {
 	err = group.Stop(within, d.opts.StopGrace)
 	d.stops.Wait()
 	return err
-}
-
-// findProgram gives the arena program, or a sentence on how to get it.
-func (d *Demo) findProgram() (string, error) {
-	if d.opts.Server != "" {
-		path, err := filepath.Abs(d.opts.Server)
-		if err == nil {
-			_, err = os.Stat(path)
-		}
-		if err != nil {
-			return "", fmt.Errorf("the demo game server is not at %s", d.opts.Server)
-		}
-		return path, nil
-	}
-	own, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find the demo game server: %w", err)
-	}
-	program := "arena"
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	path := filepath.Join(filepath.Dir(own), program)
-	if _, err := os.Stat(path); err != nil {
-		return "", errors.New("The demo game server is not beside this program: `make build` puts it there; or name one with --demo-server. Until then the fleet has no processes.")
-	}
-	return path, nil
 }
 
 // say prints a line for people.

@@ -20,6 +20,7 @@ type commands struct {
 	Local localCommand `cmd:"" help:"Run everything in one process on this machine, with a demo game; any credentials are accepted."`
 	Serve serveCommand `cmd:"" help:"Run the server: callers need keys."`
 
+	Demo     demoCommand     `cmd:"" help:"The demo game on a running server."`
 	Fleets   fleetsCommand   `cmd:"" help:"Show fleets and their use."`
 	Sessions sessionsCommand `cmd:"" help:"Show game sessions."`
 	Events   eventsCommand   `cmd:"" help:"Show what happened, or follow it."`

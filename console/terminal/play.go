@@ -1,0 +1,276 @@
+package terminal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// PlayOptions say what game Play plays.
+type PlayOptions struct {
+	Fleet    string        // name or id
+	Location string        // "" = the fleet's first custom location
+	Players  int           // bots, 1 to 25
+	For      time.Duration // how long they play
+	Bots     string        // path of the arena program, which has the bots
+}
+
+// play is one game on its way.
+type play struct {
+	*Terminal
+	opts    PlayOptions
+	began   time.Time
+	fleet   fleetRow
+	session sessionRow
+	players []playerRow
+	over    chan error // what came of the bots
+}
+
+// playerRow is what is read of a player session.
+type playerRow struct {
+	PlayerSessionID string `json:"PlayerSessionId"`
+	Status          string
+	IPAddress       string `json:"IpAddress"`
+	Port            int
+}
+
+// Play goes through the whole life of a game session, as a game's backend, its
+// players and its server do, and prints a line for each step.
+func (t *Terminal) Play(ctx context.Context, o PlayOptions) error {
+	p := &play{Terminal: t, opts: o, began: time.Now(), over: make(chan error, 1)}
+	for _, step := range []func(context.Context) error{
+		p.findFleet, p.findLocation, p.createSession, p.waitActive, p.createPlayers, p.startBots,
+		p.waitValidated, p.waitPlayed, p.waitEnded, p.waitReplaced,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step prints a progress line.
+func (p *play) step(format string, args ...any) {
+	fmt.Fprintf(p.Out, "%7.2f s  %s\n", time.Since(p.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func (p *play) findFleet(ctx context.Context) error {
+	view, err := p.readFleets(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range view.data.([]*fleetRow) {
+		if (f.Name == p.opts.Fleet || f.FleetID == p.opts.Fleet) && f.Status == "ACTIVE" {
+			p.fleet = *f
+			p.step("fleet %s (%s) has %d game server processes", f.Name, f.FleetID, f.ActiveProcesses)
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no ACTIVE fleet %q; muster local makes one that is named demo", p.opts.Fleet)
+}
+
+func (p *play) findLocation(ctx context.Context) error {
+	if p.opts.Location != "" {
+		return nil
+	}
+	err := all(ctx, p.Client, "DescribeFleetLocationAttributes", map[string]any{"FleetId": p.fleet.FleetID}, func(out *struct {
+		LocationAttributes []struct {
+			LocationState struct{ Location, Status string }
+		}
+		NextToken string
+	}) string {
+		for _, l := range out.LocationAttributes {
+			if name := l.LocationState.Location; p.opts.Location == "" && strings.HasPrefix(name, "custom-") {
+				p.opts.Location = name
+			}
+		}
+		return out.NextToken
+	})
+	if err == nil && p.opts.Location == "" {
+		err = fmt.Errorf("fleet %s has no custom location", p.fleet.FleetID)
+	}
+	return err
+}
+
+func (p *play) createSession(ctx context.Context) error {
+	var out struct{ GameSession sessionRow }
+	err := p.Client.Call(ctx, "CreateGameSession", map[string]any{
+		"FleetId": p.fleet.FleetID, "Location": p.opts.Location, "Name": "demo play",
+		"MaximumPlayerSessionCount": p.opts.Players,
+	}, &out)
+	if err != nil {
+		return err
+	}
+	p.session = out.GameSession
+	p.step("CreateGameSession: %s is %s on a process at %s", p.session.GameSessionID, p.session.Status, p.address())
+	return nil
+}
+
+func (p *play) address() string {
+	return net.JoinHostPort(p.session.IPAddress, strconv.Itoa(p.session.Port))
+}
+
+func (p *play) waitActive(ctx context.Context) error {
+	err := p.await(ctx, "the game session to become ACTIVE", func() (bool, error) {
+		status, err := p.status(ctx)
+		if err == nil && status != "ACTIVE" && status != "ACTIVATING" {
+			err = fmt.Errorf("the game session is %s", status)
+		}
+		return status == "ACTIVE", err
+	})
+	if err == nil {
+		p.step("the game server took it: the game session is ACTIVE")
+	}
+	return err
+}
+
+func (p *play) status(ctx context.Context) (string, error) {
+	var out struct{ GameSessions []sessionRow }
+	err := p.Client.Call(ctx, "DescribeGameSessions", map[string]any{"GameSessionId": p.session.GameSessionID}, &out)
+	if err != nil {
+		return "", err
+	}
+	if len(out.GameSessions) != 1 {
+		return "", fmt.Errorf("DescribeGameSessions gave %d game sessions", len(out.GameSessions))
+	}
+	return out.GameSessions[0].Status, nil
+}
+
+func (p *play) createPlayers(ctx context.Context) error {
+	ids := make([]string, p.opts.Players)
+	for i := range ids {
+		ids[i] = "player-" + strconv.Itoa(i+1)
+	}
+	var out struct{ PlayerSessions []playerRow }
+	err := p.Client.Call(ctx, "CreatePlayerSessions", map[string]any{"GameSessionId": p.session.GameSessionID, "PlayerIds": ids}, &out)
+	if err != nil {
+		return err
+	}
+	p.players = out.PlayerSessions
+	p.step("CreatePlayerSessions: %d slots are RESERVED", len(p.players))
+	return nil
+}
+
+// startBots has the bots join, each with its player session.
+func (p *play) startBots(ctx context.Context) error {
+	args := []string{"bot", "--json", "--for", p.opts.For.String(), "--addr", p.address()}
+	for _, s := range p.players {
+		args = append(args, "--player-session", s.PlayerSessionID)
+	}
+	bots := exec.CommandContext(ctx, p.opts.Bots, args...)
+	var said, wrong bytes.Buffer
+	bots.Stdout, bots.Stderr = &said, &wrong
+	if err := bots.Start(); err != nil {
+		return fmt.Errorf("start bots: %w", err)
+	}
+	p.step("%d bots join over UDP and show their player session ids", len(p.players))
+	go func() {
+		err := bots.Wait()
+		if err != nil {
+			err = fmt.Errorf("bots: %w: %s%s", err, said.String(), wrong.String())
+		}
+		p.over <- err
+	}()
+	return nil
+}
+
+func (p *play) waitValidated(ctx context.Context) error {
+	err := p.await(ctx, "the players to be validated", func() (bool, error) {
+		n, err := p.count(ctx, "ACTIVE")
+		return n == len(p.players), err
+	})
+	if err == nil {
+		p.step("the game server validated them: %d player sessions are ACTIVE, playing for %s", len(p.players), p.opts.For)
+	}
+	return err
+}
+
+// count tells how many player sessions are in a status.
+func (p *play) count(ctx context.Context, status string) (n int, err error) {
+	in := map[string]any{"GameSessionId": p.session.GameSessionID, "Limit": 100}
+	err = all(ctx, p.Client, "DescribePlayerSessions", in, func(out *struct {
+		PlayerSessions []playerRow
+		NextToken      string
+	}) string {
+		for _, s := range out.PlayerSessions {
+			if s.Status == status {
+				n++
+			}
+		}
+		return out.NextToken
+	})
+	return n, err
+}
+
+func (p *play) waitPlayed(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-p.over:
+		if err == nil {
+			p.step("the last player left")
+		}
+		return err
+	}
+}
+
+func (p *play) waitEnded(ctx context.Context) error {
+	err := p.await(ctx, "the game session to end", func() (bool, error) {
+		status, err := p.status(ctx)
+		return status == "TERMINATED", err
+	})
+	if err != nil {
+		return err
+	}
+	n, err := p.count(ctx, "COMPLETED")
+	if err == nil {
+		p.step("the game server ended the session: it is TERMINATED, %d player sessions are COMPLETED", n)
+	}
+	return err
+}
+
+// waitReplaced waits until the fleet has as many processes as before.
+func (p *play) waitReplaced(ctx context.Context) error {
+	err := p.await(ctx, "the process to be replaced", func() (bool, error) {
+		now := []*fleetRow{{FleetID: p.fleet.FleetID}}
+		err := p.addUse(ctx, now)
+		return now[0].ActiveProcesses >= p.fleet.ActiveProcesses, err
+	})
+	if err == nil {
+		p.step("a new process took the place of the one that played")
+	}
+	return err
+}
+
+// patience is how long a step may take that needs no human time.
+const patience = 30 * time.Second
+
+// await asks again and again until the condition holds or an error comes.
+func (p *play) await(ctx context.Context, what string, holds func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("waited "+patience.String()))
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, err := holds()
+		if ok || (err != nil && ctx.Err() == nil) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w", what, context.Cause(ctx))
+		case err := <-p.over:
+			if err != nil {
+				return err
+			}
+			p.over <- err
+		case <-tick.C:
+		}
+	}
+}
