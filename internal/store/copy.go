@@ -8,25 +8,35 @@ import (
 // CopyTo copies everything that is kept, as it was at one moment, to an empty
 // target of any engine. The store need not be open, and its owner may work on.
 func (s *Store) CopyTo(ctx context.Context, target Driver) error {
-	return s.copy(ctx, s.opts.Driver, target)
+	source, err := s.opts.Driver.Inspect(ctx, s.opts.Cell, s.schema())
+	if err != nil {
+		return fmt.Errorf("copy: %w", err)
+	}
+	return s.copy(ctx, source, target)
 }
 
 // CopyFrom fills the store's own database, which must be empty, from a source of
-// any engine. The store must not be open.
+// any engine. The store must not be open. The source is first brought to this
+// program's layout, as Open would.
 func (s *Store) CopyFrom(ctx context.Context, source Driver) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase != phaseNew {
 		return fmt.Errorf("copy: the store is or was open")
 	}
-	return s.copy(ctx, source, s.opts.Driver)
-}
-
-func (s *Store) copy(ctx context.Context, from, to Driver) error {
-	source, err := from.Inspect(ctx, s.opts.Cell, s.schema())
+	db, err := source.Open(ctx, s.opts.Cell, s.schema())
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
+	if err := s.grow(ctx, db); err != nil {
+		db.Close()
+		return fmt.Errorf("copy: %w", err)
+	}
+	return s.copy(ctx, db, s.opts.Driver)
+}
+
+// copy fills to with what source holds, and closes the source.
+func (s *Store) copy(ctx context.Context, source DB, to Driver) error {
 	defer source.Close()
 	target, err := to.Open(ctx, s.opts.Cell, s.schema())
 	if err != nil {
@@ -39,6 +49,9 @@ func (s *Store) copy(ctx context.Context, from, to Driver) error {
 		}
 		return state, err
 	})
+	if err == nil {
+		err = target.Settle(ctx)
+	}
 	if closing := target.Close(); err == nil {
 		err = closing
 	}

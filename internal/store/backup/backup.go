@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqlite"
@@ -51,10 +53,34 @@ func removeParts(part string) error {
 }
 
 // Restore fills the database of s, which must be empty and not be open, from a
-// backup. It answers an error that wraps store.ErrNotEmpty where anything is there.
+// backup of this or an earlier release. It answers an error that wraps
+// store.ErrNotEmpty where anything is there. The backup itself is not touched.
 func Restore(ctx context.Context, s *store.Store, file string) error {
-	if err := s.CopyFrom(ctx, sqlite.File(file)); err != nil {
+	dir, err := os.MkdirTemp("", "muster-restore-")
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	own := filepath.Join(dir, "backup.db")
+	if err := copyFile(own, file); err != nil {
+		return fmt.Errorf("restore %s: %w", file, err)
+	}
+	if err := s.CopyFrom(ctx, sqlite.File(own)); err != nil {
 		return fmt.Errorf("restore %s: %w", file, err)
 	}
 	return nil
+}
+
+func copyFile(to, from string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
 }

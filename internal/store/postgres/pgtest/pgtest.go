@@ -45,6 +45,32 @@ func URL(t testing.TB) string {
 	}
 }
 
+// Database gives a test a database of its own on that server, dropped when the
+// test ends.
+func Database(t testing.TB) string {
+	t.Helper()
+	server := URL(t)
+	name := fmt.Sprintf("muster_test_%x", time.Now().UnixNano())
+	run := func(text string) {
+		conn, err := pgx.Connect(context.Background(), server)
+		if err == nil {
+			defer conn.Close(context.Background())
+			_, err = conn.Exec(context.Background(), text)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	run("CREATE DATABASE " + name)
+	t.Cleanup(func() { run("DROP DATABASE " + name + " WITH (FORCE)") })
+	config, err := url.Parse(server)
+	if err != nil {
+		t.Fatalf("read %s: %v", Variable, err)
+	}
+	config.Path = "/" + name
+	return config.String()
+}
+
 // Cell gives a cell name of the test's own and drops the cell's schema when the
 // test ends.
 func Cell(t testing.TB, url string) string {
