@@ -149,6 +149,9 @@ func (s *Store) register(name string) {
 	if table, _, isIndex := strings.Cut(name, "."); !sqlName.MatchString(table) && !isIndex {
 		panic(fmt.Sprintf("store: %q is no table name: lower case letters, digits and _, at most 48", name))
 	}
+	if strings.HasPrefix(name, "muster_") {
+		panic(fmt.Sprintf("store: %q: names that begin with muster_ are the drivers' own", name))
+	}
 	if s.names[name] {
 		panic(fmt.Sprintf("store: %s registered twice", name))
 	}

@@ -61,6 +61,9 @@ func newTableTree[V any]() *btree.BTreeG[entry[V]] {
 func NewTable[V any](s *Store, spec TableSpec[V]) *Table[V] {
 	t := &Table[V]{store: s, spec: spec, head: newTableTree[V]()}
 	s.register(spec.Name)
+	if spec.Retention > 0 {
+		s.register(spec.Name + "_archive")
+	}
 	for _, c := range spec.Columns {
 		checkColumn(spec.Name, c.Name)
 	}

@@ -1,0 +1,34 @@
+// Command with starts a throw-away PostgreSQL, runs the command given as its
+// arguments with MUSTER_TEST_POSTGRES set to the server's URL, and ends the
+// server: with go test ./…
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "with:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("give a command to run")
+	}
+	server, err := pgtest.Start()
+	if err != nil {
+		return fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), pgtest.Variable+"="+server.URL)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return errors.Join(cmd.Run(), server.Stop())
+}
