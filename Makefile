@@ -1,0 +1,68 @@
+# `make` or `make help` lists what can be made.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+ARGS ?=                   # of `muster local` in `make run`
+RACE ?=                   # RACE=1 runs the tests under the race detector
+FUZZTIME ?= 10s           # of each fuzz target
+BENCH ?= .                # which benchmarks
+
+go_test = go test -json $(if $(strip $(RACE)),-race -timeout 20m,-timeout 15m)
+count = go run ./internal/testcount
+
+# Modules besides the root: the demo game, and the tests with AWS's server SDK.
+modules = examples/arena test/serversdk
+# Black-box tests that need nothing but Go belong to `make test`.
+go_only = test/(aws|conformance|gameserver|node)$$
+root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
+e2e_packages = $$(go list ./test/... | grep -vE '/$(go_only)')
+
+.PHONY: help
+help: ## show this list
+	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
+		while IFS='|' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
+
+.PHONY: build
+build: ## build bin/muster and the demo game, bin/arena
+	go build -o bin/muster ./cmd/muster
+	cd examples/arena && go build -o ../../bin/arena .
+
+.PHONY: run
+run: build ## build, then run Muster on this machine with a live demo game (ARGS=…)
+	exec bin/muster local $(ARGS)
+
+.PHONY: test
+test: ## run every test that needs nothing but Go
+	{ $(go_test) $(root_packages) || true; cd examples/arena && $(go_test) ./... || true; } | $(count)
+
+.PHONY: race
+race: ## the same under the race detector
+	$(MAKE) test RACE=1
+
+.PHONY: e2e
+e2e: build ## run the black-box tests: the built binary through other people's clients
+	export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena"; \
+	{ packages="$(e2e_packages)"; if [ -n "$$packages" ]; then $(go_test) $$packages || true; fi; \
+	cd test/serversdk && $(go_test) ./... || true; } | $(count)
+
+.PHONY: bench
+bench: ## run the benchmarks (BENCH=regexp)
+	go test -run '^$$' -bench '$(strip $(BENCH))' -benchmem $$(grep -rlE '^func Benchmark' --include='*_test.go' . | xargs -n1 dirname | sort -u | grep -vE '^\./($(subst $() $(),|,$(modules)))')
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for a short while (FUZZTIME=10s)
+	grep -roE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' . | sed -E 's/^(.*)\/[^/]*:func (.*)/\1 \2/' | sort -u | \
+		while read -r dir target; do echo "$$dir $$target"; (cd "$$dir" && go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) .); done
+
+.PHONY: generate
+generate: ## write the generated files anew
+	go generate ./...
+
+.PHONY: lint
+lint: ## check formatting, vet and staticcheck
+	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
+	if [ -n "$$unformatted" ]; then echo "gofmt is needed on:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	for module in $(modules); do (cd $$module && go vet ./...); done
+	go tool -modfile=tools/go.mod staticcheck ./...
