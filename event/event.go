@@ -13,6 +13,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -32,7 +34,17 @@ type Event struct {
 	PlayerSessionID string    `json:"player_session_id,omitzero"`
 	Resource        string    `json:"resource,omitzero"` // ARN or name of what has no member of its own
 	Message         string    `json:"message,omitzero"`
+	Notice          *Notice   `json:"notice,omitzero"`    // what subscribers outside are told
 	Principal       string    `json:"principal,omitzero"` // who asked for it; empty for Muster itself
+}
+
+// Notice is an event of a queue or a matchmaking configuration as AWS publishes
+// it (developer guide, "Set up event notification for game session placement").
+type Notice struct {
+	DetailType string         `json:"detail_type"`     // GameLift Queue Placement Event, …
+	Source     string         `json:"source"`          // ARN of the queue or configuration
+	Target     string         `json:"target,omitzero"` // its NotificationTarget
+	Detail     jsontext.Value `json:"detail"`          // the published payload
 }
 
 // Entry is an event with its place in the log.
@@ -49,6 +61,7 @@ func New(st *store.Store) *Log {
 		Columns: []store.Column[Event]{
 			{Name: "fleet", Value: publishedFleet},
 			{Name: "game_session", Value: func(e *Event) string { return e.GameSessionID }},
+			{Name: "feed", Value: feed},
 		},
 	})}
 }
@@ -65,6 +78,7 @@ func (l *Log) Append(tx *store.Tx, e Event) {
 type Query struct {
 	FleetID       string    // only published events of this fleet
 	GameSessionID string    // only events of this game session
+	Notices       bool      // only events that subscribers outside are told of
 	After         uint64    // only events behind this sequence number, in reading direction; 0 = from the end
 	From, To      time.Time // only events with From <= time < To; zero = open
 	NewestFirst   bool
@@ -79,6 +93,9 @@ func (l *Log) Read(ctx context.Context, q Query) ([]Entry, error) {
 	}
 	if q.GameSessionID != "" {
 		where = append(where, store.Eq{Column: "game_session", Value: q.GameSessionID})
+	}
+	if q.Notices {
+		where = append(where, store.Eq{Column: "feed", Value: noticed})
 	}
 	return l.log.Read(ctx, store.LogQuery{
 		Where: where, AfterSeq: q.After, From: q.From, To: q.To, Desc: q.NewestFirst, Limit: q.Limit,
@@ -99,4 +116,14 @@ func publishedFleet(e *Event) string {
 		return ""
 	}
 	return e.FleetID
+}
+
+// noticed is the value of the column by which notices are looked up.
+const noticed = "y"
+
+func feed(e *Event) string {
+	if e.Notice == nil {
+		return ""
+	}
+	return noticed
 }
