@@ -1,0 +1,191 @@
+package serversdk_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// muster is a running binary.
+type muster struct {
+	t    *testing.T
+	bin  string
+	data string
+	base string // http://127.0.0.1:PORT
+	cmd  *exec.Cmd
+	log  *output
+}
+
+// startMuster runs the binary with an empty data directory.
+func startMuster(t *testing.T) *muster {
+	t.Helper()
+	bin := os.Getenv("MUSTER_BIN")
+	if bin == "" {
+		t.Skip("MUSTER_BIN is not set: it names the muster binary to test")
+	}
+	m := &muster{t: t, bin: bin, data: t.TempDir(), log: &output{}}
+	m.start("127.0.0.1:0")
+	t.Cleanup(func() {
+		m.stop(syscall.SIGTERM)
+		if t.Failed() {
+			t.Logf("muster's log:\n%s", m.log)
+		}
+	})
+	return m
+}
+
+// start launches the binary and waits until it is ready.
+func (m *muster) start(listen string) {
+	m.t.Helper()
+	m.cmd = exec.Command(m.bin, "local", "--listen", listen, "--data", m.data, "--demo=false")
+	m.cmd.Stderr = m.log
+	out, err := m.cmd.StdoutPipe()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err := m.cmd.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if base, ok := strings.CutPrefix(lines.Text(), "ready "); ok {
+			m.base = strings.Fields(base)[0]
+			go io.Copy(io.Discard, out)
+			return
+		}
+	}
+	m.t.Fatalf("muster did not become ready:\n%s", m.log)
+}
+
+// stop ends the binary and waits for it.
+func (m *muster) stop(how syscall.Signal) {
+	m.cmd.Process.Signal(how)
+	m.cmd.Wait()
+}
+
+// try calls an operation and gives the answer's status.
+func (m *muster) try(operation string, in, out any) (int, error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return 0, err
+	}
+	r, err := http.NewRequest("POST", m.base+"/", bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	r.Header.Set("X-Amz-Target", "GameLift."+operation)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return 0, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return answer.StatusCode, fmt.Errorf("%s: %d %s", operation, answer.StatusCode, text)
+	}
+	if out == nil {
+		return answer.StatusCode, nil
+	}
+	return answer.StatusCode, json.Unmarshal(text, out)
+}
+
+func (m *muster) call(operation string, in, out any) {
+	m.t.Helper()
+	if _, err := m.try(operation, in, out); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+type object = map[string]any
+
+const (
+	location    = "custom-home"
+	computeName = "compute-1"
+)
+
+// fleet makes an Anywhere fleet with one compute, and gives its id and what a
+// process on that compute has in its environment.
+func (m *muster) fleet() (id string, env map[string]string) {
+	m.t.Helper()
+	m.call("CreateLocation", object{"LocationName": location}, nil)
+	var created struct{ FleetAttributes struct{ FleetId string } }
+	m.call("CreateFleet", object{"Name": "f", "ComputeType": "ANYWHERE", "Locations": []object{{"Location": location}}}, &created)
+	id = created.FleetAttributes.FleetId
+	var registered struct {
+		Compute struct{ GameLiftServiceSdkEndpoint string }
+	}
+	m.call("RegisterCompute", object{"FleetId": id, "ComputeName": computeName, "Location": location,
+		"IpAddress": "127.0.0.1", "CertificatePath": "/certs/c.pem"}, &registered)
+	var auth struct{ AuthToken string }
+	m.call("GetComputeAuthToken", object{"FleetId": id, "ComputeName": computeName}, &auth)
+	return id, map[string]string{
+		"GAMELIFT_SDK_WEBSOCKET_URL": registered.Compute.GameLiftServiceSdkEndpoint,
+		"GAMELIFT_SDK_AUTH_TOKEN":    auth.AuthToken,
+		"GAMELIFT_SDK_PROCESS_ID":    "process-1",
+		"GAMELIFT_SDK_HOST_ID":       computeName,
+		"GAMELIFT_SDK_FLEET_ID":      id,
+	}
+}
+
+// session is what the API shows of a game session.
+type session struct{ GameSessionId, Status string }
+
+// create makes a game session as soon as a process is free for it.
+func (m *muster) create(fleetID string) session {
+	m.t.Helper()
+	var out struct{ GameSession session }
+	for deadline := time.Now().Add(patience); ; {
+		_, err := m.try("CreateGameSession", object{
+			"FleetId": fleetID, "Location": location, "MaximumPlayerSessionCount": 4, "Name": "demo",
+			"GameProperties": []object{{"Key": "map", "Value": "winter"}}, "GameSessionData": `{"seed":1}`,
+		}, &out)
+		if err == nil {
+			return out.GameSession
+		}
+		if !strings.Contains(err.Error(), "FleetCapacityExceeded") || time.Now().After(deadline) {
+			m.t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond) // no call waits for a free process
+	}
+}
+
+// until polls the status of a game session.
+func (m *muster) until(id, status string) {
+	m.t.Helper()
+	var last string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		var out struct{ GameSessions []session }
+		m.call("DescribeGameSessions", object{"GameSessionId": id}, &out)
+		if last = out.GameSessions[0].Status; last == status {
+			return
+		}
+	}
+	m.t.Fatalf("game session is %s, want %s", last, status)
+}
+
+// reserve takes a slot for each player.
+func (m *muster) reserve(id string, players ...string) []string {
+	m.t.Helper()
+	var out struct {
+		PlayerSessions []struct{ PlayerSessionId string }
+	}
+	m.call("CreatePlayerSessions", object{"GameSessionId": id, "PlayerIds": players}, &out)
+	var ids []string
+	for _, p := range out.PlayerSessions {
+		ids = append(ids, p.PlayerSessionId)
+	}
+	return ids
+}

@@ -1,0 +1,189 @@
+package serversdk_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what should come: the Go SDK waits 8 s
+// before it tries a lost connection for the first time, and 16 s more for the second.
+const patience = 60 * time.Second
+
+// probePath is the built probe.
+var probePath = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "probe")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "probe")
+	out, err := exec.Command("go", "build", "-o", path, "./probe").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build probe: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// probe is a running game server.
+type probe struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    chan string
+	events []line // that were read while waiting for an answer
+	log    *output
+}
+
+// line is what the probe said.
+type line struct {
+	kind, name string
+	value      json.RawMessage
+}
+
+// start launches a probe with the SDK's environment variables.
+func startProbe(t *testing.T, env map[string]string) *probe {
+	t.Helper()
+	path, err := probePath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &probe{t: t, cmd: exec.Command(path), out: make(chan string, 1000), log: &output{}}
+	p.cmd.Dir = t.TempDir() // the SDK makes a log directory
+	p.cmd.Env = os.Environ()
+	for k, v := range env {
+		p.cmd.Env = append(p.cmd.Env, k+"="+v)
+	}
+	p.cmd.Stderr = p.log
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.out)
+		lines := bufio.NewScanner(out)
+		lines.Buffer(nil, 4<<20)
+		for lines.Scan() {
+			p.out <- lines.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		p.in.Close()
+		p.cmd.Process.Kill()
+		p.cmd.Wait()
+		if t.Failed() {
+			t.Logf("the SDK's log:\n%s", p.log)
+		}
+	})
+	return p
+}
+
+// next reads a line.
+func (p *probe) next() line {
+	p.t.Helper()
+	select {
+	case text, ok := <-p.out:
+		if !ok {
+			p.t.Fatal("the probe has ended")
+		}
+		parts := strings.SplitN(text, " ", 3)
+		for len(parts) < 3 {
+			parts = append(parts, "")
+		}
+		return line{parts[0], parts[1], json.RawMessage(parts[2])}
+	case <-time.After(patience):
+		p.t.Fatal("the probe says nothing")
+	}
+	return line{}
+}
+
+// try gives a command and its answer.
+func (p *probe) try(words ...string) line {
+	p.t.Helper()
+	if _, err := fmt.Fprintln(p.in, strings.Join(words, " ")); err != nil {
+		p.t.Fatal(err)
+	}
+	for {
+		l := p.next()
+		if l.kind != "event" {
+			return l
+		}
+		p.events = append(p.events, l)
+	}
+}
+
+// do gives a command that must succeed and decodes its result.
+func (p *probe) do(result any, words ...string) {
+	p.t.Helper()
+	l := p.try(words...)
+	if l.kind != "ok" {
+		p.t.Fatalf("%v: %s", words, l.value)
+	}
+	if result != nil {
+		if err := json.Unmarshal(l.value, result); err != nil {
+			p.t.Fatalf("%v: %s: %v", words, l.value, err)
+		}
+	}
+}
+
+// refused gives a command that must fail, with a text in its error.
+func (p *probe) refused(text string, words ...string) {
+	p.t.Helper()
+	if l := p.try(words...); l.kind != "error" || !strings.Contains(string(l.value), text) {
+		p.t.Errorf("%v: got %s %s, want an error that says %q", words, l.kind, l.value, text)
+	}
+}
+
+// event waits for a callback and decodes what it brought.
+func (p *probe) event(name string, v any) {
+	p.t.Helper()
+	for {
+		var l line
+		if len(p.events) > 0 {
+			l, p.events = p.events[0], p.events[1:]
+		} else {
+			l = p.next()
+		}
+		if l.kind != "event" || l.name != name {
+			continue
+		}
+		if v != nil {
+			if err := json.Unmarshal(l.value, v); err != nil {
+				p.t.Fatalf("%s: %v", l.value, err)
+			}
+		}
+		return
+	}
+}
+
+// output collects what a process writes.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}

@@ -1,0 +1,186 @@
+package serversdk_test
+
+import (
+	"maps"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// gameSession is the SDK's model, as the probe prints it.
+type gameSession struct {
+	GameSessionId, Name, FleetId, IpAddress, GameSessionData string
+	MaximumPlayerSessionCount, Port                          int
+	GameProperties                                           map[string]string
+}
+
+// TestLife uses every call of the SDK in the course of one game session.
+func TestLife(t *testing.T) {
+	m := startMuster(t)
+	fleetID, env := m.fleet()
+	p := startProbe(t, env)
+	p.do(nil, "init")
+	p.do(nil, "ready", "7777")
+	made := m.create(fleetID)
+	var told gameSession
+	p.event("start", &told)
+	if told.GameSessionId != made.GameSessionId || told.Port != 7777 || told.Name != "demo" || told.FleetId != fleetID ||
+		told.MaximumPlayerSessionCount != 4 || told.GameProperties["map"] != "winter" || told.GameSessionData != `{"seed":1}` {
+		t.Errorf("the SDK was told %+v", told)
+	}
+	m.until(made.GameSessionId, "ACTIVATING")
+	p.do(nil, "activate")
+	m.until(made.GameSessionId, "ACTIVE")
+
+	players := m.reserve(made.GameSessionId, "ann", "bob", "cid")
+	p.do(nil, "accept", players[0])
+	p.do(nil, "accept", players[1])
+	p.refused("must be RESERVED", "accept", players[0])
+	p.refused("does not exist", "accept", "psess-unknown")
+	p.do(nil, "remove", players[1])
+	var page []struct {
+		PlayerId, PlayerSessionId, Status string
+		CreationTime, TerminationTime     int64
+	}
+	p.do(&page, "describe", made.GameSessionId, "ACTIVE", "1")
+	if len(page) != 1 || page[0].PlayerId != "ann" || page[0].CreationTime == 0 || page[0].TerminationTime != 0 {
+		t.Errorf("ACTIVE player sessions: %+v", page)
+	}
+	p.do(&page, "describe", made.GameSessionId)
+	if len(page) != 3 {
+		t.Errorf("all player sessions: %+v", page)
+	}
+	p.do(nil, "policy", "DENY_ALL")
+	if _, err := m.try("CreatePlayerSession", object{"GameSessionId": made.GameSessionId, "PlayerId": "dan"}, nil); err == nil || !strings.Contains(err.Error(), "DENY_ALL") {
+		t.Errorf("a player joins a closed game session: %v", err)
+	}
+	var certificate struct{ CertificatePath, ComputeName string }
+	p.do(&certificate, "certificate")
+	if certificate.CertificatePath != "/certs/c.pem" || certificate.ComputeName != computeName {
+		t.Errorf("certificate %+v", certificate)
+	}
+	p.refused("", "credentials") // the SDK itself refuses on a host that is not managed
+	const configuration = "arn:aws:gamelift:us-east-1:000000000000:matchmakingconfiguration/mm"
+	p.refused("no matchmaking", "backfill", made.GameSessionId, configuration)
+	p.refused("no matchmaking", "stopbackfill", made.GameSessionId, configuration, "ticket-1")
+	p.do(nil, "end")
+	m.until(made.GameSessionId, "TERMINATED")
+}
+
+// TestTerminate: TerminateGameSession reaches OnProcessTerminate.
+func TestTerminate(t *testing.T) {
+	m := startMuster(t)
+	fleetID, env := m.fleet()
+	p := startProbe(t, env)
+	p.do(nil, "init")
+	p.do(nil, "ready", "7777")
+	made := m.create(fleetID)
+	p.event("start", nil)
+	p.do(nil, "activate")
+	m.call("TerminateGameSession", object{"GameSessionId": made.GameSessionId, "TerminationMode": "TRIGGER_ON_PROCESS_TERMINATE"}, nil)
+	p.event("terminate", nil)
+	m.until(made.GameSessionId, "TERMINATING")
+	p.do(nil, "end")
+	m.until(made.GameSessionId, "TERMINATED")
+}
+
+// TestUnhealthy: three bad reports end a process.
+func TestUnhealthy(t *testing.T) {
+	m := startMuster(t)
+	_, env := m.fleet()
+	env["HEALTHCHECK_INTERVAL"], env["HEALTHCHECK_MAX_JITTER"], env["HEALTHCHECK_TIMEOUT"] = "300ms", "1ms", "200ms"
+	p := startProbe(t, env)
+	p.do(nil, "init")
+	p.do(nil, "healthy", "false")
+	p.do(nil, "ready", "7777")
+	p.event("terminate", nil)
+}
+
+// TestKill: the server is killed and started again; the game goes on, and what
+// was acknowledged before is known after.
+func TestKill(t *testing.T) {
+	for name, how := range map[string]syscall.Signal{"SIGKILL": syscall.SIGKILL, "SIGTERM": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := startMuster(t)
+			fleetID, env := m.fleet()
+			env["HEALTHCHECK_INTERVAL"], env["HEALTHCHECK_MAX_JITTER"], env["HEALTHCHECK_TIMEOUT"] = "1s", "1ms", "500ms"
+			env["RETRY_INTERVAL"] = "1s"
+			p := startProbe(t, env)
+			p.do(nil, "init")
+			p.do(nil, "ready", "7777")
+			made := m.create(fleetID)
+			p.event("start", nil)
+			p.do(nil, "activate")
+			players := m.reserve(made.GameSessionId, "ann", "bob")
+			p.do(nil, "accept", players[0])
+			m.stop(how)
+			m.start(strings.TrimPrefix(m.base, "http://"))
+			m.until(made.GameSessionId, "ACTIVE")
+			p.event("health", nil)
+			p.refused("must be RESERVED", "accept", players[0])
+			p.do(nil, "accept", players[1])
+			p.do(nil, "end")
+			m.until(made.GameSessionId, "TERMINATED")
+		})
+	}
+}
+
+// TestTLS: the same port speaks TLS, with a certificate that can be trusted.
+func TestTLS(t *testing.T) {
+	m := startMuster(t)
+	fleetID, env := m.fleet()
+	env["GAMELIFT_SDK_WEBSOCKET_URL"] = "wss" + strings.TrimPrefix(env["GAMELIFT_SDK_WEBSOCKET_URL"], "ws")
+	env["SSL_CERT_FILE"] = filepath.Join(m.data, "server-cert.pem")
+	p := startProbe(t, env)
+	p.do(nil, "init")
+	p.do(nil, "ready", "7777")
+	m.create(fleetID)
+	p.event("start", nil)
+	p.do(nil, "end")
+}
+
+// TestManyProcesses: a game session each for processes that start side by side.
+func TestManyProcesses(t *testing.T) {
+	m := startMuster(t)
+	fleetID, env := m.fleet()
+	var probes []*probe
+	for _, id := range []string{"a", "b", "c"} {
+		own := maps.Clone(env)
+		own["GAMELIFT_SDK_PROCESS_ID"] = id
+		p := startProbe(t, own)
+		p.do(nil, "init")
+		p.do(nil, "ready", "7777")
+		probes = append(probes, p)
+	}
+	told := map[string]bool{}
+	for range probes {
+		m.create(fleetID)
+	}
+	for _, p := range probes {
+		var g gameSession
+		p.event("start", &g)
+		if told[g.GameSessionId] {
+			t.Errorf("game session %s was given to two processes", g.GameSessionId)
+		}
+		told[g.GameSessionId] = true
+		p.do(nil, "end")
+	}
+}
+
+// TestEndedProcessID: an id cannot be used by a second process.
+func TestEndedProcessID(t *testing.T) {
+	m := startMuster(t)
+	_, env := m.fleet()
+	env["RETRY_INTERVAL"], env["MAX_RETRY"] = "100ms", "1"
+	p := startProbe(t, env)
+	p.do(nil, "init")
+	p.do(nil, "ready", "7777")
+	p.do(nil, "end")
+	start := time.Now()
+	again := startProbe(t, env)
+	again.refused("403", "init")
+	t.Logf("the SDK gave up after %s", time.Since(start).Round(time.Millisecond))
+}
