@@ -267,6 +267,9 @@ func (s *Service) put(tx *store.Tx, p *Process) {
 	if !p.due().IsZero() && p.Status != Terminated {
 		tx.OnCommit(s.loop.Nudge)
 	}
+	if p.Free() {
+		s.nowFree(tx)
+	}
 }
 
 func (s *Service) living(r store.Reader, key string) (*Process, error) {

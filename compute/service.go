@@ -54,6 +54,7 @@ type Service struct {
 	loop     *wake.Loop
 	host     Host
 	ended    []func(*store.Tx, *Process)
+	free     []func()
 	stopping []func(*store.Tx, *Process)
 	cmd      commands
 }
@@ -111,6 +112,17 @@ func (s *Service) OnEnded(f func(*store.Tx, *Process)) { s.ended = append(s.ende
 // OnStopping calls f in each transaction that tells a process to end. Call it
 // before the store is opened.
 func (s *Service) OnStopping(f func(*store.Tx, *Process)) { s.stopping = append(s.stopping, f) }
+
+// OnFree calls f after each commit that may let a game session be placed that
+// could not before: a process became free, or a compute may activate one more.
+// Call it before the store is opened.
+func (s *Service) OnFree(f func()) { s.free = append(s.free, f) }
+
+func (s *Service) nowFree(tx *store.Tx) {
+	for _, f := range s.free {
+		tx.OnCommit(f)
+	}
+}
 
 // HostedBy names the host that starts processes in this Muster, if there is one.
 // Call it before traffic.

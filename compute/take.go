@@ -35,6 +35,32 @@ func (s *Service) firstFree(r store.Reader, f *fleet.Fleet, place string) *Proce
 	return nil
 }
 
+// Free counts the processes of a fleet's location that can be given a game
+// session now, as far as most.
+func (s *Service) Free(r store.Reader, f *fleet.Fleet, location string, most int) int {
+	limit := f.Runtime.MaxActivationsOrDefault()
+	room := map[string]int{} // by compute: how many more it may activate
+	n := 0
+	for _, p := range s.t.free.Prefix(r, store.Key(f.ID, location)) {
+		if n == most {
+			break
+		}
+		if limit < fleet.UnlimitedActivations {
+			key := computeKey(p.FleetID, p.ComputeName)
+			left, seen := room[key]
+			if !seen {
+				left = limit - s.t.activating.Count(r, key)
+			}
+			room[key] = left - 1
+			if left <= 0 {
+				continue
+			}
+		}
+		n++
+	}
+	return n
+}
+
 // Start has the process told of its game session once the transaction is durable.
 func (s *Service) Start(tx *store.Tx, key string, start Start) {
 	tx.OnCommit(func() { s.links.send(key, func(l Link) { l.StartGameSession(start) }) })
@@ -52,6 +78,7 @@ func (s *Service) Started(tx *store.Tx, key string) {
 		p := *old
 		p.Activating = false
 		s.t.processes.Put(tx, &p)
+		s.nowFree(tx)
 	}
 }
 

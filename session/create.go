@@ -80,31 +80,15 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) 
 	return s.place(tx, f, in)
 }
 
-// place takes a process and puts the game session on it.
+// place makes the game session that a request asked for.
 func (s *Service) place(tx *store.Tx, f *fleet.Fleet, in CreateInput) (*GameSession, error) {
-	name := in.Token
-	if name == "" {
-		name = tx.ID("gsess-")
-	}
-	g := &GameSession{
-		ID: s.fleets.Home().OfSession(f.ID, in.Location, name), FleetID: f.ID, Location: in.Location,
-		Name: in.Name, Created: tx.Now(), MaxPlayers: in.MaxPlayers, Properties: in.Properties, Data: in.Data,
-		JoinPolicy: AcceptAll, Protection: f.Protection, CreatorID: in.CreatorID,
-		ActivateBy: tx.Now().Add(f.Runtime.ActivationTimeoutOrDefault()),
+	spec := Spec{
+		Name: in.Name, Data: in.Data, MaxPlayers: in.MaxPlayers, Properties: in.Properties, CreatorID: in.CreatorID, LastPart: in.Token,
 	}
 	if in.Token != "" {
-		g.Fingerprint = fingerprint(in, f.ID)
+		spec.fingerprint = fingerprint(in, f.ID)
 	}
-	p, c, err := s.computes.Take(tx, f, in.Location, g.ID)
-	if err != nil {
-		return nil, err
-	}
-	g.ProcessKey, g.Port, g.IPAddress, g.DNSName = p.Key, p.Port, c.IPAddress, c.DNSName
-	g.move(Activating)
-	s.put(tx, g)
-	s.record(tx, event.GameSessionCreated, g, "")
-	s.computes.Start(tx, p.Key, g.start())
-	return g, nil
+	return s.Place(tx, f, in.Location, spec)
 }
 
 // checkPlace holds the location to what the fleet has. An Anywhere fleet has no

@@ -40,6 +40,9 @@ func (s *Service) end(tx *store.Tx, old *GameSession, text string) {
 		}
 		s.closeSlot(tx, p, to)
 	}
+	for _, f := range s.ended {
+		f(tx, &g)
+	}
 }
 
 // closeSlot ends a player session.

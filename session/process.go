@@ -36,6 +36,9 @@ func (s *Service) runActivate(tx *store.Tx, a processArgs) (struct{}, error) {
 	s.put(tx, &g)
 	s.computes.Started(tx, a.ProcessKey)
 	s.record(tx, event.GameSessionActivated, &g, "")
+	for _, f := range s.activated {
+		f(tx, &g)
+	}
 	return struct{}{}, nil
 }
 

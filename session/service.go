@@ -27,7 +27,10 @@ type Service struct {
 	computes *compute.Service
 	t        tables
 	loop     *wake.Loop
-	cmd      commands
+
+	activated, ended []func(*store.Tx, *GameSession)
+
+	cmd commands
 }
 
 type commands struct {

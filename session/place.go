@@ -1,0 +1,71 @@
+package session
+
+import (
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Spec is a game session to be made on some process.
+type Spec struct {
+	Name, Data, MatchmakerData string
+	MaxPlayers                 int
+	Properties                 []Property
+	CreatorID                  string
+	LastPart                   string // of its id; "" makes a new one
+	fingerprint                string
+}
+
+// Place takes a process of the fleet's location and puts a game session on it.
+// Errors: FleetCapacityExceeded.
+func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location string, spec Spec) (*GameSession, error) {
+	last := spec.LastPart
+	if last == "" {
+		last = tx.ID("gsess-")
+	}
+	g := &GameSession{
+		ID: s.fleets.Home().OfSession(f.ID, location, last), FleetID: f.ID, Location: location,
+		Name: spec.Name, Created: tx.Now(), MaxPlayers: spec.MaxPlayers, Properties: spec.Properties,
+		Data: spec.Data, Matchmaker: spec.MatchmakerData, JoinPolicy: AcceptAll, Protection: f.Protection,
+		CreatorID: spec.CreatorID, Fingerprint: spec.fingerprint,
+		ActivateBy: tx.Now().Add(f.Runtime.ActivationTimeoutOrDefault()),
+	}
+	p, c, err := s.computes.Take(tx, f, location, g.ID)
+	if err != nil {
+		return nil, err
+	}
+	g.ProcessKey, g.Port, g.IPAddress, g.DNSName = p.Key, p.Port, c.IPAddress, c.DNSName
+	g.move(Activating)
+	s.put(tx, g)
+	s.record(tx, event.GameSessionCreated, g, "")
+	s.computes.Start(tx, p.Key, g.start())
+	return g, nil
+}
+
+// Abandon ends a game session that nobody waits for any more, and tells its
+// process to end.
+func (s *Service) Abandon(tx *store.Tx, gameSessionID, text string) {
+	g := s.t.games.Get(tx, gameSessionID)
+	if g == nil || g.Status.Ended() {
+		return
+	}
+	s.end(tx, g, text)
+	s.computes.Terminate(tx, g.ProcessKey, event.GameSessionTerminating, text)
+}
+
+// ReserveNow makes RESERVED player sessions inside a transaction of a package
+// above, by the rules of Reserve.
+func (s *Service) ReserveNow(tx *store.Tx, gameSessionID string, players []Joining) ([]*PlayerSession, error) {
+	return s.runReserve(tx, ReserveInput{GameSessionID: gameSessionID, Players: players})
+}
+
+// Live gives a game session that is in memory: one that runs, or ended lately. Else nil.
+func (s *Service) Live(r store.Reader, id string) *GameSession { return s.t.games.Get(r, id) }
+
+// OnActivated calls f in each transaction that makes a game session ACTIVE. Call
+// it before the store is opened.
+func (s *Service) OnActivated(f func(*store.Tx, *GameSession)) { s.activated = append(s.activated, f) }
+
+// OnEnded calls f in each transaction that ends a game session. Call it before
+// the store is opened.
+func (s *Service) OnEnded(f func(*store.Tx, *GameSession)) { s.ended = append(s.ended, f) }
