@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,7 @@ type muster struct {
 	t    *testing.T
 	bin  string
 	data string
+	mode string // local or serve
 	base string // http://127.0.0.1:PORT
 	cmd  *exec.Cmd
 	log  *output
@@ -32,7 +34,7 @@ func startMuster(t *testing.T) *muster {
 	if bin == "" {
 		t.Skip("MUSTER_BIN is not set: it names the muster binary to test")
 	}
-	m := &muster{t: t, bin: bin, data: t.TempDir(), log: &output{}}
+	m := &muster{t: t, bin: bin, data: t.TempDir(), mode: "local", log: &output{}}
 	m.start("127.0.0.1:0")
 	t.Cleanup(func() {
 		m.stop(syscall.SIGTERM)
@@ -46,7 +48,11 @@ func startMuster(t *testing.T) *muster {
 // start launches the binary and waits until it is ready.
 func (m *muster) start(listen string) {
 	m.t.Helper()
-	m.cmd = exec.Command(m.bin, "local", "--listen", listen, "--data", m.data, "--demo=false")
+	args := []string{m.mode, "--listen", listen, "--data", m.data}
+	if m.mode == "local" {
+		args = append(args, "--demo=false")
+	}
+	m.cmd = exec.Command(m.bin, args...)
 	m.cmd.Stderr = m.log
 	out, err := m.cmd.StdoutPipe()
 	if err != nil {
@@ -188,4 +194,27 @@ func (m *muster) reserve(id string, players ...string) []string {
 		ids = append(ids, p.PlayerSessionId)
 	}
 	return ids
+}
+
+// key is an access key.
+type key struct{ id, secret string }
+
+// firstKey reads the key that serve makes at its first start.
+func (m *muster) firstKey() key {
+	m.t.Helper()
+	text, err := os.ReadFile(filepath.Join(m.data, "admin-credentials"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	var k key
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " = ")
+		switch name {
+		case "aws_access_key_id":
+			k.id = value
+		case "aws_secret_access_key":
+			k.secret = value
+		}
+	}
+	return k
 }

@@ -111,12 +111,18 @@ func (p *probe) next() line {
 	return line{}
 }
 
-// try gives a command and its answer.
-func (p *probe) try(words ...string) line {
+// tell gives a command without waiting for its answer.
+func (p *probe) tell(words ...string) {
 	p.t.Helper()
 	if _, err := fmt.Fprintln(p.in, strings.Join(words, " ")); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// try gives a command and its answer.
+func (p *probe) try(words ...string) line {
+	p.t.Helper()
+	p.tell(words...)
 	for {
 		l := p.next()
 		if l.kind != "event" {
@@ -172,13 +178,18 @@ func (p *probe) event(name string, v any) {
 
 // output collects what a process writes.
 type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu   sync.Mutex
+	b    bytes.Buffer
+	more chan struct{} // closed at the next write
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.more != nil {
+		close(o.more)
+		o.more = nil
+	}
 	return o.b.Write(p)
 }
 
@@ -186,4 +197,26 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.b.String()
+}
+
+// await waits until a text was written.
+func (o *output) await(text string) bool {
+	deadline := time.After(patience)
+	for {
+		o.mu.Lock()
+		found := strings.Contains(o.b.String(), text)
+		if o.more == nil {
+			o.more = make(chan struct{})
+		}
+		more := o.more
+		o.mu.Unlock()
+		if found {
+			return true
+		}
+		select {
+		case <-more:
+		case <-deadline:
+			return false
+		}
+	}
 }
