@@ -8,7 +8,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
