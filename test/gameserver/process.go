@@ -30,6 +30,8 @@ type Process struct {
 	started   chan protocol.CreateGameSessionPush
 	updated   chan protocol.UpdateGameSessionPush
 	terminate chan protocol.TerminateProcessPush
+	activated chan string
+	returned  chan struct{}
 
 	mu       sync.Mutex // guards what follows
 	conn     *websocket.Conn
@@ -49,6 +51,8 @@ func Launch(ctx context.Context, o Options) (*Process, error) {
 		started:   make(chan protocol.CreateGameSessionPush, 64),
 		updated:   make(chan protocol.UpdateGameSessionPush, 64),
 		terminate: make(chan protocol.TerminateProcessPush, 64),
+		activated: make(chan string, 64),
+		returned:  make(chan struct{}, 1),
 	}
 	p.ctx, p.quit = context.WithCancel(ctx)
 	conn, err := p.connect()
@@ -103,6 +107,10 @@ func (p *Process) live(conn *websocket.Conn) {
 		p.opts.Logger.Debug("disconnected", "process", p.opts.ProcessID, "error", err)
 		if conn = p.reconnect(); conn != nil {
 			p.attach(conn)
+			select {
+			case p.returned <- struct{}{}:
+			default:
+			}
 		}
 	}
 }
@@ -161,6 +169,9 @@ func (p *Process) Kill() {
 	p.Drop()
 }
 
+// Returned gives a nudge each time that the process has connected again.
+func (p *Process) Returned() <-chan struct{} { return p.returned }
+
 // Done is closed when the process is gone.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
@@ -189,3 +200,7 @@ func (p *Process) Connections() int {
 	defer p.mu.Unlock()
 	return p.connects
 }
+
+// Activated gives each game session whose activation Muster has acknowledged;
+// for a Manual process it gives none.
+func (p *Process) Activated() <-chan string { return p.activated }

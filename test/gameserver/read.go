@@ -99,8 +99,12 @@ func (p *Process) host(start protocol.CreateGameSessionPush) {
 func (p *Process) activate(gameSessionID string) {
 	for p.ctx.Err() == nil {
 		err := p.Activate(p.ctx, gameSessionID)
-		if err == nil || !isBroken(err) {
-			p.opts.Logger.Debug("activated", "process", p.opts.ProcessID, "game_session", gameSessionID, "error", err)
+		if err == nil {
+			p.activated <- gameSessionID
+			return
+		}
+		if !isBroken(err) {
+			p.opts.Logger.Debug("not activated", "process", p.opts.ProcessID, "game_session", gameSessionID, "error", err)
 			return
 		}
 		p.pause()

@@ -1,0 +1,117 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/test/gameserver"
+	"github.com/musterhq/muster/test/node"
+)
+
+// bundle is a Muster with a place to host games.
+type bundle struct {
+	*node.Place
+	app    *app.App
+	events *node.Events
+}
+
+func setup(t *testing.T) bundle {
+	t.Helper()
+	t.Parallel()
+	return setupWith(t, nil)
+}
+
+func setupWith(t *testing.T, change func(*app.Options)) bundle {
+	t.Helper()
+	a := node.InProcess(t, change)
+	return bundle{Place: node.NewPlace(t, node.Client(a.URL())), app: a, events: node.Follow(t, a.URL())}
+}
+
+// active makes a game session and waits until its server has activated it.
+func (b bundle) active(t *testing.T, s *gameserver.Process, players int32, change ...func(*gamelift.CreateGameSessionInput)) *types.GameSession {
+	t.Helper()
+	g, err := b.Create(t.Context(), players, change...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := receive(t, s.Activated()); got != *g.GameSessionId {
+		t.Fatalf("the server activated %s, want %s", got, *g.GameSessionId)
+	}
+	return g
+}
+
+// game gives a game session as it is now.
+func (b bundle) game(t *testing.T, id *string) types.GameSession {
+	t.Helper()
+	out := must(b.Client.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: id}))(t)
+	if len(out.GameSessions) != 1 {
+		t.Fatalf("%d game sessions have the id %s", len(out.GameSessions), *id)
+	}
+	return out.GameSessions[0]
+}
+
+// player gives a player session as it is now.
+func (b bundle) player(t *testing.T, id *string) types.PlayerSession {
+	t.Helper()
+	out := must(b.Client.DescribePlayerSessions(t.Context(), &gamelift.DescribePlayerSessionsInput{PlayerSessionId: id}))(t)
+	if len(out.PlayerSessions) != 1 {
+		t.Fatalf("%d player sessions have the id %s", len(out.PlayerSessions), *id)
+	}
+	return out.PlayerSessions[0]
+}
+
+// reserve makes a player session.
+func (b bundle) reserve(t *testing.T, g *types.GameSession, player string) *types.PlayerSession {
+	t.Helper()
+	return must(b.Client.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{
+		GameSessionId: g.GameSessionId, PlayerId: &player,
+	}))(t).PlayerSession
+}
+
+// must is for calls that have to succeed: must(c.Operation(…))(t) ends the test
+// at an error and gives the result.
+func must[T any](out T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+}
+
+// refused ends the test unless err is the typed exception E whose text holds what.
+func refused[E error](t *testing.T, err error, what string) {
+	t.Helper()
+	var want E
+	switch {
+	case err == nil:
+		t.Errorf("no error, want %T with %q", want, what)
+	case !errors.As(err, &want):
+		t.Errorf("error %v, want %T", err, want)
+	case !strings.Contains(err.Error(), what):
+		t.Errorf("error %v lacks %q", err, what)
+	}
+}
+
+// receive takes what a channel gives, and ends the test when that takes a minute.
+func receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	select {
+	case v := <-from:
+		return v
+	case <-ctx.Done():
+		var none T
+		t.Fatalf("no %T after a minute", none)
+		return none
+	}
+}
