@@ -31,13 +31,13 @@ type Event struct {
 
 // EventQuery says which events to read.
 type EventQuery struct {
-	After          uint64 // only events behind this number; 0 = the Last ones
-	Last           int    // how many old events to begin with, where After is 0
-	Follow         bool   // go on with new ones until ctx ends
-	FleetID        string
-	GameSessionID  string
-	Reconnected    func(error) // told before each new attempt, with what ended the one before; may be nil
-	reconnectPause time.Duration
+	After         uint64 // only events behind this number; 0 = the Last ones
+	Last          int    // how many old events to begin with, where After is 0
+	Follow        bool   // go on with new ones until ctx ends
+	FleetID       string
+	GameSessionID string
+	Reconnected   func(error)   // told before each new attempt, with what ended the one before; may be nil
+	Pause         time.Duration // before the first attempt to reconnect; default 200 ms, it doubles up to 5 s
 }
 
 // Events calls f with each event, in order. With Follow it reconnects by itself
@@ -77,8 +77,8 @@ func (c *Client) Events(ctx context.Context, q EventQuery, f func(Event) error) 
 const maxPause = 5 * time.Second
 
 func (q *EventQuery) pause() time.Duration {
-	if q.reconnectPause > 0 {
-		return q.reconnectPause
+	if q.Pause > 0 {
+		return q.Pause
 	}
 	return 200 * time.Millisecond
 }

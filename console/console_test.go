@@ -1,0 +1,236 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/console"
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// bundle is a console on an event log of its own.
+type bundle struct {
+	t       *testing.T
+	store   *store.Store
+	events  *event.Log
+	console *console.Console
+}
+
+func newBundle(t *testing.T, allow func(*http.Request, string) error) *bundle {
+	t.Helper()
+	b := &bundle{t: t, store: store.New(store.Options{Driver: store.NewMemory()})}
+	b.events = event.New(b.store)
+	if err := b.store.Open(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.store.Close() })
+	if allow == nil {
+		allow = func(*http.Request, string) error { return nil }
+	}
+	b.console = console.New(console.Options{
+		Events: b.events, Allow: allow, Logger: slog.New(slog.DiscardHandler),
+		Last: func() uint64 { return b.events.Last(b.store.View()) },
+	})
+	return b
+}
+
+// add appends events whose messages are numbered.
+func (b *bundle) add(from, to int, e event.Event) {
+	b.t.Helper()
+	err := b.store.Update(context.Background(), func(tx *store.Tx) error {
+		for n := from; n <= to; n++ {
+			e.Message = fmt.Sprint(n)
+			b.events.Append(tx, e)
+		}
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// read gives the messages that a query answers.
+func (b *bundle) read(query string) string {
+	b.t.Helper()
+	answer := b.get(query)
+	if answer.StatusCode != http.StatusOK {
+		b.t.Fatalf("%s: status %d", query, answer.StatusCode)
+	}
+	var messages []string
+	for decoder := json.NewDecoder(answer.Body); decoder.More(); {
+		var e client.Event
+		if err := decoder.Decode(&e); err != nil {
+			b.t.Fatal(err)
+		}
+		messages = append(messages, e.Message)
+	}
+	return strings.Join(messages, " ")
+}
+
+func (b *bundle) get(query string) *http.Response {
+	w := &recorder{ResponseRecorder: httptest.NewRecorder()}
+	b.console.ServeHTTP(w, httptest.NewRequest("GET", "/console/api/events?"+query, nil))
+	return w.Result()
+}
+
+// recorder takes deadlines, which it does not need.
+type recorder struct{ *httptest.ResponseRecorder }
+
+func (*recorder) SetWriteDeadline(time.Time) error { return nil }
+
+func TestEvents_Select(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	b.add(1, 3, event.Event{Code: event.FleetUpdated, FleetID: "fleet-a"})
+	b.add(4, 5, event.Event{Code: event.GameSessionCreated, FleetID: "fleet-b", GameSessionID: "arn:x"})
+	for query, want := range map[string]string{
+		"":                        "1 2 3 4 5",
+		"last=2":                  "4 5",
+		"last=99":                 "1 2 3 4 5",
+		"last=0":                  "",
+		"after=3":                 "4 5",
+		"after=5":                 "",
+		"after=1&limit=2":         "2 3",
+		"fleet=fleet-a":           "1 2 3",
+		"fleet=fleet-a&limit=2":   "1 2",
+		"fleet=fleet-b&after=4":   "5",
+		"session=arn:x":           "4 5",
+		"follow=true&limit=3":     "1 2 3",
+		"follow=false&session=no": "",
+	} {
+		if got := b.read(query); got != want {
+			t.Errorf("%q gives %q, want %q", query, got, want)
+		}
+	}
+}
+
+func TestEvents_ManyPages(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	b.add(1, 1203, event.Event{Code: event.FleetUpdated})
+	if got := strings.Fields(b.read("after=1")); len(got) != 1202 || got[0] != "2" || got[1201] != "1203" {
+		t.Errorf("got %d events", len(got))
+	}
+}
+
+func TestEvents_Refused(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	for query, want := range map[string]string{
+		"after=x": "after", "after=-1": "after", "last=x": "last", "limit=0": "limit", "limit=x": "limit", "follow=maybe": "follow",
+	} {
+		answer := b.get(query)
+		body, _ := io.ReadAll(answer.Body)
+		if answer.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), want+":") {
+			t.Errorf("%s: %d %s", query, answer.StatusCode, body)
+		}
+	}
+	b = newBundle(t, func(_ *http.Request, action string) error {
+		return fault.New(fault.AccessDenied, "not %s", action)
+	})
+	answer := b.get("")
+	body, _ := io.ReadAll(answer.Body)
+	if answer.StatusCode != http.StatusForbidden || !strings.Contains(string(body), "not DescribeFleetEvents") {
+		t.Errorf("refusal is %d %s", answer.StatusCode, body)
+	}
+}
+
+// TestEvents_FollowInOrder follows while others append, over connections that
+// break, and holds that every event comes once, in order.
+func TestEvents_FollowInOrder(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	breaking := &breaker{handler: b.console}
+	server := httptest.NewServer(breaking)
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	const total = 600
+	var appending sync.WaitGroup
+	appending.Go(func() {
+		for n := 1; n <= total; n++ {
+			b.add(n, n, event.Event{Code: event.FleetUpdated})
+		}
+	})
+	defer appending.Wait()
+	next, reconnects := uint64(1), 0
+	c := &client.Client{Endpoint: server.URL}
+	q := client.EventQuery{Follow: true, Last: 1000, Pause: time.Millisecond, Reconnected: func(error) { reconnects++ }}
+	err := c.Events(ctx, q, func(e client.Event) error {
+		if e.Seq != next {
+			return fmt.Errorf("event %d comes where %d is next", e.Seq, next)
+		}
+		if next++; next > total {
+			cancel()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if reconnects == 0 {
+		t.Error("no connection broke")
+	}
+}
+
+// breaker cuts each answer after some events.
+type breaker struct{ handler http.Handler }
+
+func (b *breaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	q.Set("limit", "97")
+	r.URL.RawQuery = q.Encode()
+	b.handler.ServeHTTP(w, r)
+}
+
+func TestEvents_HeartbeatAndClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, nil)
+		w := &recorder{ResponseRecorder: httptest.NewRecorder()}
+		ended := make(chan struct{})
+		go func() {
+			b.console.ServeHTTP(w, httptest.NewRequest("GET", "/console/api/events?follow=true", nil))
+			close(ended)
+		}()
+		time.Sleep(46 * time.Second)
+		synctest.Wait()
+		if got := w.Body.String(); got != "\n\n\n" {
+			t.Errorf("after 46 s without events: %q", got)
+		}
+		b.console.Close()
+		<-ended
+		b.store.Close()
+	})
+}
+
+func TestEvents_TooManyStreams(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	server := httptest.NewServer(b.console)
+	defer server.Close()
+	defer b.console.Close()
+	for n := range 129 {
+		answer, err := http.Get(server.URL + "/console/api/events?follow=true")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if want := map[bool]int{true: 200, false: 503}[n < 128]; answer.StatusCode != want {
+			t.Fatalf("stream %d: status %d, want %d", n+1, answer.StatusCode, want)
+		}
+	}
+}
