@@ -71,6 +71,16 @@ func (a *App) URL() string {
 	return a.base
 }
 
+// Addr is the address listened on: nil before Start.
+func (a *App) Addr() net.Addr {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.listener == nil {
+		return nil
+	}
+	return a.listener.Addr()
+}
+
 // Done is closed when the app has stopped, or when it cannot go on and has to be
 // stopped; Err tells why.
 func (a *App) Done() <-chan struct{} { return a.done }

@@ -1,0 +1,154 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/console/client"
+)
+
+// serve runs an app that asks for keys, and gives a client with each role's.
+func serve(t *testing.T, roles ...string) (a *app.App, clients map[string]*client.Client, log *screen) {
+	t.Helper()
+	log = newScreen()
+	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny, o.Logger = "sqlite", false, jsonLog(log) })
+	clients = map[string]*client.Client{}
+	keys, err := app.OpenKeys(t.Context(), o, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range roles {
+		made, err := keys.Create(t.Context(), "test "+role, role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clients[role] = &client.Client{Credentials: client.Credentials{AccessKeyID: made.AccessKeyID, SecretAccessKey: made.SecretAccessKey}}
+	}
+	if err := keys.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a = start(t, func(c *app.Options) { *c = o })
+	for _, c := range clients {
+		c.Endpoint = a.URL()
+	}
+	return a, clients, log
+}
+
+func TestServe_HoldsRoles(t *testing.T) {
+	t.Parallel()
+	_, clients, _ := serve(t, "admin", "operator", "game-backend", "game-server", "read-only")
+	location := 0
+	calls := map[string]func() any{
+		"ListFleets": func() any { return map[string]any{} },
+		"CreateLocation": func() any {
+			location++
+			return map[string]any{"LocationName": fmt.Sprintf("custom-%d", location)}
+		},
+		"ListCompute": func() any { return map[string]any{"FleetId": "fleet-none"} },
+	}
+	allowed := map[string]string{
+		"admin": "ListFleets CreateLocation ListCompute", "operator": "ListFleets CreateLocation ListCompute",
+		"game-backend": "ListFleets ListCompute", "game-server": "ListCompute", "read-only": "ListFleets ListCompute",
+	}
+	for role, c := range clients {
+		for operation, in := range calls {
+			err := c.Call(t.Context(), operation, in(), nil)
+			denied := code(err) == "AccessDeniedException"
+			if want := !strings.Contains(allowed[role], operation); denied != want {
+				t.Errorf("%s calls %s: %v, want denied %v", role, operation, err, want)
+			}
+		}
+	}
+	for _, role := range []string{"admin", "operator", "game-backend", "read-only"} {
+		if err := clients[role].Events(t.Context(), client.EventQuery{Last: 1}, func(client.Event) error { return nil }); err != nil {
+			t.Errorf("%s reads events: %v", role, err)
+		}
+	}
+	if err := clients["game-server"].Events(t.Context(), client.EventQuery{}, nil); err == nil {
+		t.Error("a game server's key reads events")
+	}
+}
+
+func TestServe_RefusesStrangers(t *testing.T) {
+	t.Parallel()
+	a, clients, _ := serve(t, "admin")
+	good := clients["admin"].Credentials
+	before := a.Digest()
+	for name, c := range map[string]struct {
+		credentials client.Credentials
+		want        string
+	}{
+		"unsigned":     {client.Credentials{}, "MissingAuthenticationTokenException"},
+		"unknown key":  {client.Credentials{AccessKeyID: "MSTRUNKNOWN", SecretAccessKey: "x"}, "UnrecognizedClientException"},
+		"wrong secret": {client.Credentials{AccessKeyID: good.AccessKeyID, SecretAccessKey: "x"}, "InvalidSignatureException"},
+	} {
+		stranger := &client.Client{Endpoint: a.URL(), Credentials: c.credentials}
+		if err := stranger.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); code(err) != c.want {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+		if err := stranger.Events(t.Context(), client.EventQuery{}, nil); err == nil {
+			t.Errorf("%s: reads events", name)
+		}
+	}
+	if a.Digest() != before {
+		t.Error("refused calls changed the state")
+	}
+}
+
+func TestServe_FirstKey(t *testing.T) {
+	t.Parallel()
+	a, _, log := serve(t)
+	path := filepath.Join(a.DataDir(), "admin-credentials")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode is %v, %v; want 0600", info.Mode(), err)
+	}
+	values := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, "=")
+		values[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	c := &client.Client{Endpoint: a.URL(), Credentials: client.Credentials{
+		AccessKeyID: values["aws_access_key_id"], SecretAccessKey: values["aws_secret_access_key"]}}
+	if err := c.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err != nil {
+		t.Errorf("the first key is refused: %v", err)
+	}
+	if secret := values["aws_secret_access_key"]; secret == "" || strings.Contains(log.String(), secret) {
+		t.Error("the log tells the secret")
+	}
+	if !strings.Contains(log.String(), path) {
+		t.Error("the log does not tell where the first key is")
+	}
+}
+
+func TestServe_AuditNamesTheKey(t *testing.T) {
+	t.Parallel()
+	_, clients, _ := serve(t, "admin")
+	c := clients["admin"]
+	if err := c.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	var last client.Event
+	if err := c.Events(t.Context(), client.EventQuery{Last: 1}, func(e client.Event) error { last = e; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if last.Code != "LOCATION_CREATED" || last.Principal != c.Credentials.AccessKeyID {
+		t.Errorf("the last event is %+v", last)
+	}
+}
+
+func code(err error) string {
+	var refused *client.Error
+	if errors.As(err, &refused) {
+		return refused.Code
+	}
+	return ""
+}

@@ -1,0 +1,130 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/console/client"
+)
+
+// start runs an app until the test ends: in memory and open to anybody, unless
+// change says otherwise.
+func start(t *testing.T, change func(*app.Options)) *app.App {
+	t.Helper()
+	a, err := app.New(options(t, change))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, a) })
+	return a
+}
+
+func options(t *testing.T, change func(*app.Options)) app.Options {
+	o := app.Options{Listen: "127.0.0.1:0", DataDir: t.TempDir(), Store: "memory", AcceptAny: true}
+	if change != nil {
+		change(&o)
+	}
+	return o
+}
+
+func stop(t *testing.T, a *app.App) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := a.Stop(ctx); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+}
+
+// call runs an operation unsigned.
+func call(t *testing.T, a *app.App, operation string, in any) map[string]any {
+	t.Helper()
+	var out map[string]any
+	c := &client.Client{Endpoint: "http://" + a.Addr().String()}
+	if err := c.Call(t.Context(), operation, in, &out); err != nil {
+		t.Fatalf("%s: %v", operation, err)
+	}
+	return out
+}
+
+// get asks for a path and gives status and body.
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, strings.TrimSpace(string(body))
+}
+
+// screen is a writer that tests can wait on.
+type screen struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	wrote chan struct{} // closed and replaced with each write
+}
+
+func newScreen() *screen { return &screen{wrote: make(chan struct{})} }
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.wrote)
+	s.wrote = make(chan struct{})
+	return s.text.Write(p)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// await waits for a line that begins so, and gives the rest of it.
+func (s *screen) await(t *testing.T, prefix string) string {
+	t.Helper()
+	patience := time.After(30 * time.Second)
+	for {
+		s.mu.Lock()
+		text, wrote := s.text.String(), s.wrote
+		s.mu.Unlock()
+		for line := range strings.Lines(text) {
+			if rest, ok := strings.CutPrefix(line, prefix); ok && strings.HasSuffix(rest, "\n") {
+				return strings.TrimSpace(rest)
+			}
+		}
+		select {
+		case <-wrote:
+		case <-patience:
+			t.Fatalf("no line begins with %q in:\n%s", prefix, text)
+		}
+	}
+}
+
+func jsonLog(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
+
+func decode(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("decode %q: %v", text, err)
+	}
+	return v
+}

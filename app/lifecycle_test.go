@@ -1,0 +1,198 @@
+package app_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/console/client"
+)
+
+func TestRun_ReadyLineAndStop(t *testing.T) {
+	t.Parallel()
+	out := newScreen()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, options(t, func(o *app.Options) { o.Out = out })) }()
+	base := out.await(t, "ready ")
+	if got := out.String(); got != "ready "+base+"\n" || !strings.HasPrefix(base, "http://127.0.0.1:") {
+		t.Errorf("printed %q", got)
+	}
+	if status, body := get(t, base+"/readyz"); status != 200 || body != `{"status":"ready"}` {
+		t.Errorf("/readyz is %d %s", status, body)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("a stop that was asked for gives %v", err)
+	}
+	if _, err := http.Get(base + "/readyz"); err == nil {
+		t.Error("still answers after the stop")
+	}
+}
+
+func TestStart_Paths(t *testing.T) {
+	t.Parallel()
+	a := start(t, nil)
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/": 404, "/console/x": 404, "/nothing": 404} {
+		if status, body := get(t, a.URL()+path); status != want || (want == 404 && decode(t, body)["message"] == "") {
+			t.Errorf("%s: %d %s, want %d", path, status, body, want)
+		}
+	}
+	call(t, a, "ListFleets", map[string]any{})
+	if _, body := get(t, a.URL()+"/metrics"); !strings.Contains(body, `muster_api_requests_total{code="",operation="ListFleets"`) &&
+		!strings.Contains(body, `operation="ListFleets"`) {
+		t.Error("metrics do not count the call")
+	}
+}
+
+func TestStart_Once(t *testing.T) {
+	t.Parallel()
+	a := start(t, nil)
+	if err := a.Start(t.Context()); err == nil {
+		t.Error("a second start gives no error")
+	}
+	stop(t, a)
+	if err := a.Start(t.Context()); err == nil {
+		t.Error("a start after the stop gives no error")
+	}
+	select {
+	case <-a.Done():
+	default:
+		t.Error("not done after the stop")
+	}
+}
+
+func TestStartStop_Races(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		a, err := app.New(options(t, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { _ = a.Start(t.Context()) })
+			all.Go(func() { stop(t, a) })
+		}
+		all.Wait()
+		stop(t, a)
+		<-a.Done()
+		if url := a.URL(); url != "" {
+			if _, err := http.Get(url + "/healthz"); err == nil {
+				t.Fatal("answers after the stop")
+			}
+		}
+	}
+}
+
+func TestStart_PortTaken(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	o := options(t, func(o *app.Options) { o.Store, o.Listen = "sqlite", taken.Addr().String() })
+	a, err := app.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "listen") {
+		t.Fatalf("start gives %v", err)
+	}
+	<-a.Done()
+	o.Listen = "127.0.0.1:0"
+	start(t, func(again *app.Options) { *again = o }) // the failed start let the data directory go
+}
+
+func TestStart_DataDirectoryTaken(t *testing.T) {
+	t.Parallel()
+	first := start(t, func(o *app.Options) { o.Store, o.DataDir = "sqlite", filepath.Join(o.DataDir, "data") })
+	o := options(t, func(o *app.Options) { o.Store = "sqlite" })
+	o.DataDir = first.DataDir()
+	second, err := app.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "process") {
+		t.Errorf("a second server on the data directory gives %v", err)
+	}
+	call(t, first, "CreateLocation", map[string]any{"LocationName": "custom-still-here"})
+}
+
+func TestRestart_KeepsState(t *testing.T) {
+	t.Parallel()
+	o := options(t, func(o *app.Options) { o.Store = "sqlite" })
+	before := start(t, func(c *app.Options) { *c = o })
+	populate(t, before)
+	stop(t, before)
+	after := start(t, func(c *app.Options) { *c = o })
+	if before.Digest() != after.Digest() {
+		t.Error("the state read again is not the one that was stopped")
+	}
+	out := call(t, after, "DescribeFleetAttributes", map[string]any{})
+	if list := out["FleetAttributes"].([]any); len(list) != 1 || list[0].(map[string]any)["Name"] != "kept" {
+		t.Errorf("fleets are %v", list)
+	}
+}
+
+// populate makes one of most things.
+func populate(t *testing.T, a *app.App) {
+	t.Helper()
+	call(t, a, "CreateLocation", map[string]any{"LocationName": "custom-a"})
+	out := call(t, a, "CreateFleet", map[string]any{
+		"Name": "kept", "ComputeType": "ANYWHERE", "Locations": []any{map[string]any{"Location": "custom-a"}},
+		"Tags": []any{map[string]any{"Key": "k", "Value": "v"}},
+	})
+	id := out["FleetAttributes"].(map[string]any)["FleetId"]
+	call(t, a, "CreateAlias", map[string]any{"Name": "kept", "RoutingStrategy": map[string]any{"Type": "SIMPLE", "FleetId": id}})
+	call(t, a, "RegisterCompute", map[string]any{"FleetId": id, "ComputeName": "host", "Location": "custom-a", "IpAddress": "127.0.0.1"})
+}
+
+func TestRegisterCompute_Endpoint(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ public, want string }{
+		"listen address": {"", "ws://127.0.0.1:"},
+		"public URL":     {"https://games.example", "wss://games.example/gameserver/v5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := start(t, func(o *app.Options) { o.PublicURL = c.public })
+			populate(t, a)
+			fleets := call(t, a, "ListFleets", map[string]any{})["FleetIds"].([]any)
+			out := call(t, a, "RegisterCompute", map[string]any{"FleetId": fleets[0], "ComputeName": "b", "Location": "custom-a", "IpAddress": "127.0.0.1"})
+			compute := out["Compute"].(map[string]any)
+			if got, _ := compute["GameLiftServiceSdkEndpoint"].(string); !strings.HasPrefix(got, c.want) || len(got) > 128 {
+				t.Errorf("GameLiftServiceSdkEndpoint is %q, want %s…", got, c.want)
+			}
+		})
+	}
+}
+
+// TestStop_EndsStreams holds that a follower of events does not keep a stop waiting.
+func TestStop_EndsStreams(t *testing.T) {
+	t.Parallel()
+	a := start(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	seen, lost := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	following := make(chan error, 1)
+	go func() {
+		c := &client.Client{Endpoint: a.URL()}
+		following <- c.Events(ctx, client.EventQuery{Follow: true, Last: 1, Reconnected: func(error) {
+			once.Do(func() { close(lost) })
+		}}, func(client.Event) error { close(seen); return nil })
+	}()
+	call(t, a, "CreateLocation", map[string]any{"LocationName": "custom-a"})
+	<-seen
+	stop(t, a)
+	<-lost
+	cancel()
+	if err := <-following; err != nil {
+		t.Errorf("following ends with %v", err)
+	}
+}

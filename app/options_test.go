@@ -1,0 +1,81 @@
+package app_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/app"
+)
+
+func TestNew_RefusesOptions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*app.Options)
+		want   string
+	}{
+		"listen":             {func(o *app.Options) { o.Listen = "9080" }, "HOST:PORT"},
+		"accept any, open":   {func(o *app.Options) { o.Listen = "0.0.0.0:0" }, "loopback"},
+		"accept any, all":    {func(o *app.Options) { o.Listen = ":0" }, "loopback"},
+		"accept any, name":   {func(o *app.Options) { o.Listen = "example.org:0" }, "loopback"},
+		"accept any, IPv6":   {func(o *app.Options) { o.Listen = "[2001:db8::1]:0" }, "loopback"},
+		"region":             {func(o *app.Options) { o.Region = "here" }, "region"},
+		"account":            {func(o *app.Options) { o.Account = "12" }, "12 digits"},
+		"store":              {func(o *app.Options) { o.Store = "mysql://x" }, "store"},
+		"certificate alone":  {func(o *app.Options) { o.TLSCert = "x.pem" }, "both"},
+		"public URL, path":   {func(o *app.Options) { o.PublicURL = "https://a.example/x" }, "path"},
+		"public URL, scheme": {func(o *app.Options) { o.PublicURL = "ftp://a.example" }, "http"},
+		"public URL, long":   {func(o *app.Options) { o.PublicURL = "https://" + strings.Repeat("a", 120) }, "at most"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t, c.change)
+			o.DataDir = filepath.Join(o.DataDir, "data")
+			_, err := app.New(o)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, want one with %q", err, c.want)
+			}
+			if _, err := os.Stat(o.DataDir); err == nil {
+				t.Error("refused options left a data directory")
+			}
+		})
+	}
+}
+
+func TestNew_AcceptAnyOnLoopback(t *testing.T) {
+	t.Parallel()
+	for _, listen := range []string{"127.0.0.1:0", "localhost:0", "[::1]:0", "127.1.2.3:0"} {
+		if _, err := app.New(options(t, func(o *app.Options) { o.Listen = listen })); err != nil {
+			t.Errorf("%s: %v", listen, err)
+		}
+	}
+}
+
+func TestNew_MasterKey(t *testing.T) {
+	t.Parallel()
+	o := options(t, nil)
+	if _, err := app.New(o); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(o.DataDir, "master.key")
+	first, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode is %v, %v; want 0600", info.Mode(), err)
+	}
+	if _, err := app.New(o); err != nil {
+		t.Fatal(err)
+	}
+	if second, _ := os.ReadFile(path); string(second) != string(first) {
+		t.Error("a second start changed the master key")
+	}
+	if err := os.WriteFile(path, []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.New(o); err == nil || !strings.Contains(err.Error(), "master key") {
+		t.Errorf("a broken master key gives %v", err)
+	}
+}
