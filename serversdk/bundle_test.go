@@ -60,7 +60,6 @@ func in(t *testing.T, c config, f func(*testing.T, *house)) {
 }
 
 func newHouse(t testing.TB, c config) *house {
-	t.Helper()
 	if c.driver == nil {
 		c.driver = store.NewMemory()
 	}
@@ -76,7 +75,7 @@ func newHouse(t testing.TB, c config) *house {
 	h.sessions = session.New(h.st, h.events, h.fleets, h.computes, session.Options{})
 	must(t, h.st.Open(h.ctx))
 	c.server.Store, c.server.Computes, c.server.Sessions = h.st, h.computes, h.sessions
-	if c.server.Logger == nil && testing.Verbose() {
+	if t != nil && testing.Verbose() {
 		c.server.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
 	h.server = serversdk.New(c.server)
@@ -89,9 +88,7 @@ func newHouse(t testing.TB, c config) *house {
 	} else {
 		h.furnish(t)
 	}
-	at, err := h.computes.Find(h.st.View(), h.fleet.ID, computeName)
-	must(t, err)
-	h.token, _ = h.computes.IssueToken(at, time.Now())
+	h.issue(t)
 	h.wire = newWire(h.server)
 	ctx, cancel := context.WithCancel(h.ctx)
 	h.ctx = ctx
@@ -105,6 +102,18 @@ func newHouse(t testing.TB, c config) *house {
 func (h *house) furnish(t testing.TB) {
 	_, err := h.fleets.CreateLocation(h.ctx, location, nil)
 	must(t, err)
+	h.settle(t)
+}
+
+// furnishAgain moves on to a second fleet.
+func (h *house) furnishAgain(t testing.TB) {
+	h.settle(t)
+	h.issue(t)
+}
+
+// settle makes a fleet with one compute.
+func (h *house) settle(t testing.TB) {
+	var err error
 	h.fleet, err = h.fleets.Create(h.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{location}})
 	must(t, err)
 	_, err = h.computes.Register(h.ctx, compute.RegisterInput{
@@ -112,6 +121,12 @@ func (h *house) furnish(t testing.TB) {
 		IPAddress: "192.0.2.7", CertificatePath: "/certs/c.pem",
 	})
 	must(t, err)
+}
+
+func (h *house) issue(t testing.TB) {
+	at, err := h.computes.Find(h.st.View(), h.fleet.ID, computeName)
+	must(t, err)
+	h.token, _ = h.computes.IssueToken(at, time.Now())
 }
 
 // close stops everything, the door first.
