@@ -3,8 +3,10 @@
 package supervise
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,11 +17,26 @@ func lockFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := tryLock(file); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("lock %s (does another supervisor use it?): %w", path, err)
 	}
 	return file, nil
+}
+
+// lockTries, 10 ms apart, outlast the moment between fork and exec in which the
+// child of a killed supervisor still has a copy of its lock. That the lock lasts so
+// long is welcome: who has it finds the child with its own program and environment.
+const lockTries = 100
+
+func tryLock(file *os.File) error {
+	for tries := 1; ; tries++ {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil || !errors.Is(err, unix.EWOULDBLOCK) || tries == lockTries {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // unlockFile gives the lock up, also if a process just being launched still has a

@@ -71,7 +71,10 @@ func startReaper(t *testing.T, dir string, stage *stage) int {
 	}
 	t.Cleanup(func() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
-		_ = cmd.Wait() // the runs were stopped before, so it has nothing left to reap
+		for _, left := range puppets(t, dir) { // of a test that has failed
+			_ = syscall.Kill(left, syscall.SIGKILL)
+		}
+		_ = cmd.Wait() // it ends when it has nothing left to reap
 	})
 	return pid
 }
