@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/compute"
@@ -33,19 +34,21 @@ func (h handlers) registerCompute(ctx context.Context, in *gamelift.RegisterComp
 }
 
 func (h handlers) deregisterCompute(ctx context.Context, in *gamelift.DeregisterComputeInput) (*gamelift.DeregisterComputeOutput, error) {
-	return nil, h.Computes.Deregister(ctx, *in.FleetId, computeName(*in.ComputeName))
+	return nil, h.Computes.Deregister(ctx, *in.FleetId, computeName(*in.FleetId, *in.ComputeName))
 }
 
 func (h handlers) describeCompute(_ context.Context, in *gamelift.DescribeComputeInput) (*gamelift.DescribeComputeOutput, error) {
-	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.ComputeName))
+	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.FleetId, *in.ComputeName))
 	if err != nil {
 		return nil, err
 	}
 	return &gamelift.DescribeComputeOutput{Compute: new(h.computeOut(c))}, nil
 }
 
-// computeName takes a name or an ARN.
-func computeName(s string) string { return arn.ID("compute", s) }
+// computeName takes a name or an ARN, which holds the fleet before the name.
+func computeName(fleetID, s string) string {
+	return strings.TrimPrefix(arn.ID("compute", s), arn.ID("fleet", fleetID)+"/")
+}
 
 func (h handlers) listCompute(_ context.Context, in *gamelift.ListComputeInput) (*gamelift.ListComputeOutput, error) {
 	f := h.Fleets.Get(h.Store.View(), *in.FleetId)
@@ -83,7 +86,7 @@ func (h handlers) matchingComputes(in *gamelift.ListComputeInput, fleetID, after
 }
 
 func (h handlers) getComputeAuthToken(_ context.Context, in *gamelift.GetComputeAuthTokenInput) (*gamelift.GetComputeAuthTokenOutput, error) {
-	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.ComputeName))
+	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.FleetId, *in.ComputeName))
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +98,7 @@ func (h handlers) getComputeAuthToken(_ context.Context, in *gamelift.GetCompute
 }
 
 func (h handlers) getComputeAccess(_ context.Context, in *gamelift.GetComputeAccessInput) (*gamelift.GetComputeAccessOutput, error) {
-	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.ComputeName))
+	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.FleetId, *in.ComputeName))
 	if err != nil {
 		return nil, err
 	}
