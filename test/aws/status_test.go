@@ -131,7 +131,7 @@ func TestStatus_Unhealthy(t *testing.T) {
 		}
 	}
 	receive(t, s.Terminated())
-	_, err := b.Create(t.Context(), 1)
+	_, err := b.TryCreate(t.Context(), 1)
 	refused[*types.FleetCapacityExceededException](t, err, "no free process")
 	if found := fleetEvents(t, b); found[0].EventCode != types.EventCodeServerProcessTerminatedUnhealthy {
 		t.Errorf("the newest fleet event is %s", found[0].EventCode)

@@ -81,7 +81,7 @@ func TestStory(t *testing.T) {
 	if over.Status != types.GameSessionStatusTerminated || over.TerminationTime == nil || over.StatusReason != types.GameSessionStatusReasonTriggeredOnProcessTerminate {
 		t.Errorf("at the end: %s %s %v", over.Status, over.StatusReason, over.TerminationTime)
 	}
-	_, err := b.Create(ctx, 2)
+	_, err := b.TryCreate(ctx, 2)
 	refused[*types.FleetCapacityExceededException](t, err, "no free process")
 }
 
@@ -117,7 +117,6 @@ func TestStory_Reconnect(t *testing.T) {
 	for range 3 {
 		s.Drop()
 		receive(t, s.Returned())
-		b.events.Code(t, "SERVER_PROCESS_RECONNECTED")
 	}
 	if err := s.Accept(t.Context(), *g.GameSessionId, *p.PlayerSessionId); err != nil {
 		t.Fatal(err)

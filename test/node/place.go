@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -86,8 +88,24 @@ func (p *Place) Server(t testing.TB, change ...func(*gameserver.Options)) *games
 	return s
 }
 
-// Create makes a game session here.
+// Create makes a game session here. A process that has just become ready is free
+// a moment after its first heartbeat was answered, so that for a second a place
+// without a free process is asked again.
 func (p *Place) Create(ctx context.Context, players int32, change ...func(*gamelift.CreateGameSessionInput)) (*types.GameSession, error) {
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for range 100 {
+		g, err := p.TryCreate(ctx, players, change...)
+		if full, ok := errors.AsType[*types.FleetCapacityExceededException](err); !ok || full == nil {
+			return g, err
+		}
+		<-again.C
+	}
+	return p.TryCreate(ctx, players, change...)
+}
+
+// TryCreate makes a game session here, if a process is free now.
+func (p *Place) TryCreate(ctx context.Context, players int32, change ...func(*gamelift.CreateGameSessionInput)) (*types.GameSession, error) {
 	in := &gamelift.CreateGameSessionInput{FleetId: &p.FleetID, Location: &p.Location, MaximumPlayerSessionCount: &players}
 	for _, f := range change {
 		f(in)
