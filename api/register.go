@@ -10,18 +10,20 @@ import (
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
 
 // Services are what the handlers call.
 type Services struct {
-	Store    *store.Store
-	Home     arn.Home
-	Events   *event.Log
-	Tags     *tag.Service
-	Fleets   *fleet.Service
-	Computes *compute.Service
-	Sessions *session.Service
+	Store      *store.Store
+	Home       arn.Home
+	Events     *event.Log
+	Tags       *tag.Service
+	Fleets     *fleet.Service
+	Computes   *compute.Service
+	Sessions   *session.Service
+	Placements *placement.Service
 	// GameServerURL is the WebSocket URL that game servers connect to; at most 128 characters.
 	GameServerURL func() string
 }
@@ -38,6 +40,8 @@ func Register(srv *awsrpc.Server, services Services) {
 	h.registerComputes(srv)
 	h.registerSessions(srv)
 	h.registerPlayers(srv)
+	h.registerQueues(srv)
+	h.registerPlacements(srv)
 	h.registerPeering(srv)
 	h.registerTags(srv)
 }

@@ -15,18 +15,20 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/sqlite"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
 
 // domain is the state of a cell and the packages that know its rules.
 type domain struct {
-	store    *store.Store
-	events   *event.Log
-	tags     *tag.Service
-	keys     *auth.Service
-	fleets   *fleet.Service
-	computes *compute.Service
-	sessions *session.Service
+	store      *store.Store
+	events     *event.Log
+	tags       *tag.Service
+	keys       *auth.Service
+	fleets     *fleet.Service
+	computes   *compute.Service
+	sessions   *session.Service
+	placements *placement.Service
 }
 
 // newDomain registers everything on a store that is not open yet. metrics may be nil.
@@ -41,6 +43,11 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, metrics pro
 	computes.Tokens = master
 	d.computes = compute.New(st, d.events, d.fleets, d.tags, computes)
 	d.sessions = session.New(st, d.events, d.fleets, d.computes, o.Sessions)
+	placements := o.Placements
+	placements.Registerer = metrics
+	d.placements = placement.New(st, placement.Deps{
+		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
+	}, placements)
 	return d
 }
 

@@ -33,7 +33,7 @@ func (a *App) openDoors() error {
 	api.Register(srv, api.Services{
 		Store: a.domain.store, Home: a.opts.home(), Events: a.domain.events, Tags: a.domain.tags,
 		Fleets: a.domain.fleets, Computes: a.domain.computes, Sessions: a.domain.sessions,
-		GameServerURL: func() string { return gameServerURL(a.base) },
+		Placements: a.domain.placements, GameServerURL: func() string { return gameServerURL(a.base) },
 	})
 	d.console = console.New(console.Options{
 		Events: a.domain.events, Logger: a.log,

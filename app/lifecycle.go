@@ -109,6 +109,7 @@ func (a *App) runLoops() {
 	})
 	a.running.Go(func() { a.domain.computes.Run(ctx) })
 	a.running.Go(func() { a.domain.sessions.Run(ctx) })
+	a.running.Go(func() { a.domain.placements.Run(ctx) })
 	a.running.Go(func() { a.doors.servers.Run(ctx) })
 	a.running.Go(func() { a.resync(ctx, resync) })
 	a.running.Go(func() { a.watchOwnership(ctx) })

@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
 
@@ -57,9 +58,10 @@ type Options struct {
 	// DrainTimeout bounds how long Stop waits for requests in flight. Default 10 s.
 	DrainTimeout time.Duration
 
-	// Computes and Sessions change the domain's periods; zero members mean its defaults.
-	Computes compute.Options
-	Sessions session.Options
+	// Computes, Sessions and Placements change the domain's periods and rules; zero members mean its defaults.
+	Computes   compute.Options
+	Sessions   session.Options
+	Placements placement.Options
 
 	// Demo is the demo that Run shows; nil shows none.
 	Demo *demo.Options

@@ -1,0 +1,138 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/placement"
+)
+
+func (h handlers) registerQueues(srv *awsrpc.Server) {
+	on(srv, "CreateGameSessionQueue", h.createGameSessionQueue)
+	on(srv, "UpdateGameSessionQueue", h.updateGameSessionQueue)
+	on(srv, "DescribeGameSessionQueues", h.describeGameSessionQueues)
+	on(srv, "DeleteGameSessionQueue", h.deleteGameSessionQueue)
+}
+
+func (h handlers) createGameSessionQueue(ctx context.Context, in *gamelift.CreateGameSessionQueueInput) (*gamelift.CreateGameSessionQueueOutput, error) {
+	tags, err := tagMap(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	q := placement.Queue{
+		Name: *in.Name, Timeout: seconds(in.TimeoutInSeconds), Destinations: destinationsIn(in.Destinations),
+		Policies: policiesIn(in.PlayerLatencyPolicies), EventData: val(in.CustomEventData), Target: val(in.NotificationTarget),
+	}
+	if in.FilterConfiguration != nil {
+		q.AllowedLocations = in.FilterConfiguration.AllowedLocations
+	}
+	if p := in.PriorityConfiguration; p != nil {
+		q.Priority, q.LocationOrder = criteriaIn(p), p.LocationOrder
+	}
+	made, err := h.Placements.CreateQueue(ctx, placement.QueueInput{Queue: q, Tags: tags})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreateGameSessionQueueOutput{GameSessionQueue: new(h.queueOut(made))}, nil
+}
+
+func (h handlers) updateGameSessionQueue(ctx context.Context, in *gamelift.UpdateGameSessionQueueInput) (*gamelift.UpdateGameSessionQueueOutput, error) {
+	update := placement.QueueUpdate{Name: *in.Name, EventData: in.CustomEventData, Target: in.NotificationTarget}
+	if in.TimeoutInSeconds != nil {
+		update.Timeout = new(seconds(in.TimeoutInSeconds))
+	}
+	if in.Destinations != nil {
+		update.Destinations = new(destinationsIn(in.Destinations))
+	}
+	if in.PlayerLatencyPolicies != nil {
+		update.Policies = new(policiesIn(in.PlayerLatencyPolicies))
+	}
+	if in.FilterConfiguration != nil { // an empty one takes the filter away
+		update.AllowedLocations = &in.FilterConfiguration.AllowedLocations
+	}
+	if p := in.PriorityConfiguration; p != nil {
+		update.Priority, update.LocationOrder = new(criteriaIn(p)), &p.LocationOrder
+	}
+	q, err := h.Placements.UpdateQueue(ctx, update)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateGameSessionQueueOutput{GameSessionQueue: new(h.queueOut(q))}, nil
+}
+
+// largestQueuePage is the most that DescribeGameSessionQueues answers at a time (API reference).
+const largestQueuePage = 50
+
+func (h handlers) describeGameSessionQueues(_ context.Context, in *gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
+	view := h.Store.View()
+	if len(in.Names) > 0 {
+		var named []*placement.Queue
+		for _, name := range in.Names {
+			if q := h.Placements.Queue(view, name); q != nil {
+				named = append(named, q)
+			}
+		}
+		return &gamelift.DescribeGameSessionQueuesOutput{GameSessionQueues: list(named, h.queueOut)}, nil
+	}
+	after, err := cursor[string](in.NextToken, "DescribeGameSessionQueues")
+	if err != nil {
+		return nil, err
+	}
+	page, more := take(h.Placements.Queues(view, after), limit(in.Limit, defaultPage, largestQueuePage))
+	if more {
+		after = page[len(page)-1].Name
+	}
+	return &gamelift.DescribeGameSessionQueuesOutput{
+		GameSessionQueues: list(page, h.queueOut), NextToken: nextToken(more, after, "DescribeGameSessionQueues"),
+	}, nil
+}
+
+func (h handlers) deleteGameSessionQueue(ctx context.Context, in *gamelift.DeleteGameSessionQueueInput) (*gamelift.DeleteGameSessionQueueOutput, error) {
+	return nil, h.Placements.DeleteQueue(ctx, *in.Name)
+}
+
+func destinationsIn(ds []gamelift.GameSessionQueueDestination) []string {
+	return list(ds, func(d gamelift.GameSessionQueueDestination) string { return val(d.DestinationArn) })
+}
+
+func policiesIn(ps []gamelift.PlayerLatencyPolicy) []placement.LatencyPolicy {
+	return list(ps, func(p gamelift.PlayerLatencyPolicy) placement.LatencyPolicy {
+		return placement.LatencyPolicy{
+			Max: int(val(p.MaximumIndividualPlayerLatencyMilliseconds)), Duration: seconds(p.PolicyDurationSeconds),
+		}
+	})
+}
+
+func criteriaIn(p *gamelift.PriorityConfiguration) []placement.Criterion {
+	return list(p.PriorityOrder, func(c string) placement.Criterion { return placement.Criterion(c) })
+}
+
+func (h handlers) queueOut(q *placement.Queue) gamelift.GameSessionQueue {
+	out := gamelift.GameSessionQueue{
+		Name: &q.Name, GameSessionQueueArn: new(h.Placements.QueueARN(q.Name)),
+		TimeoutInSeconds: num(int(q.Timeout / time.Second)), CustomEventData: opt(q.EventData), NotificationTarget: opt(q.Target),
+		Destinations: list(q.Destinations, func(d string) gamelift.GameSessionQueueDestination {
+			return gamelift.GameSessionQueueDestination{DestinationArn: &d}
+		}),
+		PlayerLatencyPolicies: list(q.Policies, policyOut),
+	}
+	if len(q.AllowedLocations) > 0 {
+		out.FilterConfiguration = &gamelift.FilterConfiguration{AllowedLocations: q.AllowedLocations}
+	}
+	if len(q.Priority)+len(q.LocationOrder) > 0 {
+		out.PriorityConfiguration = &gamelift.PriorityConfiguration{
+			PriorityOrder: list(q.Priority, func(c placement.Criterion) string { return string(c) }), LocationOrder: q.LocationOrder,
+		}
+	}
+	return out
+}
+
+func policyOut(p placement.LatencyPolicy) gamelift.PlayerLatencyPolicy {
+	out := gamelift.PlayerLatencyPolicy{MaximumIndividualPlayerLatencyMilliseconds: num(p.Max)}
+	if p.Duration > 0 {
+		out.PolicyDurationSeconds = num(int(p.Duration / time.Second))
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package placement
+
+import (
+	"iter"
+	"slices"
+	"time"
+)
+
+// judge holds one waiting placement to the rules that hold for it now.
+type judge struct {
+	request  *Request
+	rank     ranking
+	waited   time.Duration
+	cap      int           // latency cap in force, ms; noCap where there is none
+	capUntil time.Duration // when the cap changes, since the start; 0 = never
+}
+
+func newJudge(q *Queue, p *Placement, r *Request, now time.Time) *judge {
+	x := &judge{request: r, rank: newRanking(q, p, r), waited: now.Sub(p.Started)}
+	if len(r.Summary) > 0 {
+		x.cap, x.capUntil = capAt(q.Policies, x.waited)
+	}
+	return x
+}
+
+// forbids tells why the placement may not use a candidate, or "".
+func (x *judge) forbids(c candidate) Outcome {
+	switch {
+	case c.usable != "":
+		return c.usable
+	case x.onlyOverride() && !slices.Contains(x.rank.override, c.Location):
+		return NotAllowed
+	case x.overCap(c.Location):
+		return OverLatencyCap
+	}
+	return ""
+}
+
+func (x *judge) onlyOverride() bool {
+	return x.request.Override != nil && x.request.Override.Fallback == NoFallback
+}
+
+// overCap: one player above the cap is enough; a player who reported nothing for
+// the location does not count.
+func (x *judge) overCap(location string) bool {
+	if x.cap == noCap {
+		return false
+	}
+	at := x.request.at(location)
+	return at != nil && at.Max > float32(x.cap)
+}
+
+// pull turns a sequence of rows into a function that gives one after another.
+func pull[V any](all iter.Seq2[string, *V]) (next func() (*V, bool), stop func()) {
+	two, stop := iter.Pull2(all)
+	return func() (*V, bool) {
+		_, v, ok := two()
+		return v, ok
+	}, stop
+}

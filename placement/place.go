@@ -1,0 +1,93 @@
+package placement
+
+import (
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/session"
+)
+
+// runPlace makes the game sessions that a plan proposed, each only if its
+// placement still waits and its place still has a process. It tells how many it made.
+func (s *Service) runPlace(tx *store.Tx, proposals []Proposal) (int, error) {
+	made := 0
+	for _, proposal := range proposals {
+		p := s.t.placements.Get(tx, proposal.PlacementID)
+		if p == nil || p.Over() || p.Trying() || !p.Deadline.After(tx.Now()) {
+			continue
+		}
+		ok, err := s.attempt(tx, p, proposal)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			made++
+		}
+	}
+	return made, nil
+}
+
+func (s *Service) attempt(tx *store.Tx, old *Placement, proposal Proposal) (bool, error) {
+	f := s.fleets.Get(tx, proposal.Place.FleetID)
+	if f == nil || f.Status != fleet.Active || !f.Has(proposal.Place.Location) {
+		return false, nil
+	}
+	r := s.t.requests.Get(tx, old.ID)
+	g, err := s.sessions.Place(tx, f, proposal.Place.Location, session.Spec{
+		Name: r.Name, Data: r.Data, MatchmakerData: r.MatchmakerData, MaxPlayers: r.MaxPlayers,
+		Properties: r.Properties, LastPart: old.sessionName(),
+	})
+	if fault.Is(err, fault.FleetCapacityExceeded) {
+		return false, nil // somebody was faster
+	}
+	if err != nil {
+		return false, err
+	}
+	p := *old
+	p.GameSessionID, p.Location = g.ID, g.Location
+	p.IPAddress, p.DNSName, p.Port = g.IPAddress, g.DNSName, g.Port
+	p.Attempts++
+	p.keep(proposal.Round)
+	s.put(tx, &p)
+	return true, nil
+}
+
+// fulfil ends the placement whose game session became ACTIVE: its players get
+// their slots in the same transaction.
+func (s *Service) fulfil(tx *store.Tx, g *session.GameSession) {
+	old := s.t.bySession.First(tx, g.ID)
+	if old == nil {
+		return
+	}
+	r := s.t.requests.Get(tx, old.ID)
+	made, err := s.sessions.ReserveNow(tx, g.ID, r.Players)
+	if err != nil {
+		s.finish(tx, old, Failed, err.Error())
+		return
+	}
+	p := *old
+	for _, m := range made {
+		p.Placed = append(p.Placed, Placed{m.PlayerID, m.ID})
+	}
+	p.move(Fulfilled)
+	p.Ended = tx.Now()
+	p.ArchiveAt = tx.Now().Add(s.opts.Linger)
+	s.put(tx, &p)
+	s.announce(tx, &p, r)
+}
+
+// tryElsewhere sends a placement back to waiting when its game session ended
+// before it was ACTIVE; the place that failed it comes last from now on.
+func (s *Service) tryElsewhere(tx *store.Tx, g *session.GameSession) {
+	old := s.t.bySession.First(tx, g.ID)
+	if old == nil {
+		return
+	}
+	p := *old
+	p.Tried = append(p.Tried[:len(p.Tried):len(p.Tried)], Place{g.FleetID, g.Location})
+	p.keep(Round{At: tx.Now(), Result: "game session " + g.ID + " ended before it was ACTIVE; trying elsewhere"})
+	p.GameSessionID, p.Location, p.IPAddress, p.DNSName, p.Port = "", "", "", "", 0
+	s.put(tx, &p)
+	s.events.Append(tx, event.Event{Code: event.PlacementRetried, Resource: p.ID, GameSessionID: g.ID, FleetID: g.FleetID, Location: g.Location})
+}

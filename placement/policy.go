@@ -1,0 +1,68 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// noCap stands for the absence of a cap.
+const noCap = 0
+
+// capAt gives the latency cap in force when a placement has waited for a while,
+// in milliseconds or noCap, and when it changes next, counted from the start
+// (zero: never). Policies hold in ascending order of their caps, each for its
+// own duration; one without a duration holds for good, and after the last there
+// is no cap (API reference, PlayerLatencyPolicy).
+func capAt(policies []LatencyPolicy, waited time.Duration) (limit int, until time.Duration) {
+	sorted := slices.SortedFunc(slices.Values(policies), func(a, b LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })
+	var end time.Duration
+	for _, p := range sorted {
+		if p.Duration == 0 {
+			return p.Max, 0
+		}
+		end += p.Duration
+		if waited < end {
+			return p.Max, end
+		}
+	}
+	return noCap, 0
+}
+
+// summarize gathers latencies by location, in order of location names.
+func summarize(latencies []Latency) []LocationLatency {
+	type sum struct {
+		LocationLatency
+		total float64
+		n     int
+	}
+	sums := map[string]*sum{}
+	for _, l := range latencies {
+		s := sums[l.Location]
+		if s == nil {
+			s = &sum{LocationLatency: LocationLatency{Location: l.Location, Max: -1}}
+			sums[l.Location] = s
+		}
+		s.total += float64(l.Millis)
+		s.n++
+		if l.Millis > s.Max {
+			s.Max, s.Slowest = l.Millis, l.PlayerID
+		}
+	}
+	out := make([]LocationLatency, 0, len(sums))
+	for _, s := range sums {
+		s.Mean = s.total / float64(s.n)
+		out = append(out, s.LocationLatency)
+	}
+	slices.SortFunc(out, func(a, b LocationLatency) int { return cmp.Compare(a.Location, b.Location) })
+	return out
+}
+
+// at gives what the request's players reported for a location, or nil.
+func (r *Request) at(location string) *LocationLatency {
+	i, found := slices.BinarySearchFunc(r.Summary, location, func(l LocationLatency, name string) int { return cmp.Compare(l.Location, name) })
+	if !found {
+		return nil
+	}
+	return &r.Summary[i]
+}

@@ -1,0 +1,101 @@
+package placement
+
+import (
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// DefaultTimeout is how long a queue tries where it does not say (choice: AWS publishes none).
+const DefaultTimeout = 600 * time.Second
+
+// Queue is a GameSessionQueue: where game sessions may be placed, and in what order.
+type Queue struct {
+	Name             string          `json:"name"`
+	Timeout          time.Duration   `json:"timeout"`
+	Destinations     []string        `json:"destinations,omitzero"` // ARNs of fleets and aliases
+	Policies         []LatencyPolicy `json:"policies,omitzero"`
+	AllowedLocations []string        `json:"allowed_locations,omitzero"` // empty = all
+	Priority         []Criterion     `json:"priority,omitzero"`
+	LocationOrder    []string        `json:"location_order,omitzero"`
+	EventData        string          `json:"event_data,omitzero"`
+	Target           string          `json:"target,omitzero"` // NotificationTarget
+	Created          time.Time       `json:"created"`
+}
+
+// LatencyPolicy caps each player's latency for a while (PlayerLatencyPolicy).
+type LatencyPolicy struct {
+	Max      int           `json:"max"`               // milliseconds
+	Duration time.Duration `json:"duration,omitzero"` // zero: until the timeout
+}
+
+// Criterion is one of the things by which candidates are ordered (PriorityType).
+type Criterion string
+
+// The priority types of the API.
+const (
+	ByLatency     Criterion = "LATENCY"
+	ByCost        Criterion = "COST"
+	ByDestination Criterion = "DESTINATION"
+	ByLocation    Criterion = "LOCATION"
+)
+
+// Orders where a queue has none of its own, with and without latencies in the
+// request (API reference, PriorityConfiguration and StartGameSessionPlacement).
+var (
+	defaultOrder   = []Criterion{ByLatency, ByCost, ByDestination, ByLocation}
+	noLatencyOrder = []Criterion{ByDestination, ByLocation}
+)
+
+// criteria gives the order that holds for a request: the queue's own, with the
+// types it leaves out after it, or the default.
+func (q *Queue) criteria(hasLatency bool) []Criterion {
+	if len(q.Priority) == 0 {
+		if hasLatency {
+			return defaultOrder
+		}
+		return noLatencyOrder
+	}
+	order := slices.Clone(q.Priority)
+	for _, c := range defaultOrder {
+		if !slices.Contains(order, c) {
+			order = append(order, c)
+		}
+	}
+	return order
+}
+
+// allows tells whether the queue's filter lets a location be used.
+func (q *Queue) allows(location string) bool {
+	return len(q.AllowedLocations) == 0 || slices.Contains(q.AllowedLocations, location)
+}
+
+// validate holds the queue to the rules that span members.
+func (q *Queue) validate() error {
+	if i := repeated(q.Priority); i >= 0 {
+		return fault.Invalid("PriorityConfiguration.PriorityOrder.%d: %s is listed twice", i+1, q.Priority[i])
+	}
+	if i := repeated(q.LocationOrder); i >= 0 {
+		return fault.Invalid("PriorityConfiguration.LocationOrder.%d: %s is listed twice", i+1, q.LocationOrder[i])
+	}
+	if i := repeated(q.AllowedLocations); i >= 0 {
+		return fault.Invalid("FilterConfiguration.AllowedLocations.%d: %s is listed twice", i+1, q.AllowedLocations[i])
+	}
+	for i, p := range q.Policies {
+		if p.Max <= 0 {
+			return fault.Invalid("PlayerLatencyPolicies.%d.MaximumIndividualPlayerLatencyMilliseconds: required, and above 0", i+1)
+		}
+	}
+	return nil
+}
+
+// repeated gives the place of the first value that stands earlier too, or -1.
+func repeated[T comparable](values []T) int {
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
+			return i
+		}
+	}
+	return -1
+}

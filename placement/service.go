@@ -1,0 +1,165 @@
+package placement
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/session"
+)
+
+// Options of the service. Zero members mean the defaults.
+type Options struct {
+	// UniqueIDs refuses a PlacementId that was ever used. The default allows one
+	// whose placement ended without a game session to be used again: AWS's
+	// reference and its older text differ (docs/divergences.md).
+	UniqueIDs  bool
+	Linger     time.Duration         // how long ended placements stay in memory; default 5 min
+	Queues     int                   // quota; 0 means no bound
+	Registerer prometheus.Registerer // nil keeps no metrics
+}
+
+// Service is what doors and the packages above call.
+type Service struct {
+	st       *store.Store
+	opts     Options
+	events   *event.Log
+	tags     *tag.Service
+	fleets   *fleet.Service
+	computes *compute.Service
+	sessions *session.Service
+	metrics  *metrics
+	t        tables
+	nudge    chan struct{}
+	cmd      commands
+}
+
+type commands struct {
+	createQueue *store.Command[QueueInput, *Queue]
+	updateQueue *store.Command[QueueUpdate, *Queue]
+	deleteQueue *store.Command[string, struct{}]
+	start       *store.Command[startArgs, *Placement]
+	stop        *store.Command[string, *Placement]
+	place       *store.Command[[]Proposal, int]
+	sweep       *store.Command[struct{}, struct{}]
+}
+
+// Deps are the packages below.
+type Deps struct {
+	Events   *event.Log
+	Tags     *tag.Service
+	Fleets   *fleet.Service
+	Computes *compute.Service
+	Sessions *session.Service
+}
+
+// New registers the package's tables and commands on the store.
+func New(st *store.Store, deps Deps, opts Options) *Service {
+	if opts.Linger == 0 {
+		opts.Linger = 5 * time.Minute
+	}
+	s := &Service{
+		st: st, opts: opts, events: deps.Events, tags: deps.Tags, fleets: deps.Fleets, computes: deps.Computes,
+		sessions: deps.Sessions, metrics: newMetrics(opts.Registerer), t: newTables(st), nudge: make(chan struct{}, 1),
+	}
+	s.cmd = commands{
+		createQueue: store.NewCommand(st, "queue.create", s.runCreateQueue),
+		updateQueue: store.NewCommand(st, "queue.update", s.runUpdateQueue),
+		deleteQueue: store.NewCommand(st, "queue.delete", s.runDeleteQueue),
+		start:       store.NewCommand(st, "placement.start", s.runStart),
+		stop:        store.NewCommand(st, "placement.stop", s.runStop),
+		place:       store.NewCommand(st, "placement.place", s.runPlace),
+		sweep:       store.NewCommand(st, "placement.sweep", s.runSweep),
+	}
+	s.computes.OnFree(s.Nudge)
+	s.sessions.OnActivated(s.fulfil)
+	s.sessions.OnEnded(s.tryElsewhere)
+	s.tags.Kind("gamesessionqueue", func(r store.Reader, a string) bool {
+		return s.t.queues.Get(r, arn.ID("gamesessionqueue", a)) != nil
+	})
+	return s
+}
+
+// Nudge has the loop look at what waits; it never blocks.
+func (s *Service) Nudge() {
+	select {
+	case s.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// QueueARN names a queue.
+func (s *Service) QueueARN(name string) string { return s.fleets.Home().Of("gamesessionqueue", name) }
+
+func (s *Service) findQueue(r store.Reader, nameOrARN string) (*Queue, error) {
+	if q := s.t.queues.Get(r, arn.ID("gamesessionqueue", nameOrARN)); q != nil {
+		return q, nil
+	}
+	return nil, fault.Missing("game session queue %s does not exist", nameOrARN)
+}
+
+// resolve gives the fleet that a destination leads to now.
+func (s *Service) resolve(r store.Reader, destination string) (*fleet.Fleet, Outcome) {
+	if arn.Kind(destination) == "fleet" {
+		if f := s.fleets.Get(r, destination); f != nil {
+			return f, ""
+		}
+		return nil, NoSuchFleet
+	}
+	f, err := s.fleets.Resolve(r, destination)
+	switch {
+	case fault.Is(err, fault.TerminalRoutingStrategy):
+		return nil, TerminalAlias
+	case err != nil:
+		return nil, NoSuchFleet
+	}
+	return f, ""
+}
+
+func (s *Service) free(r store.Reader, f *fleet.Fleet, location string, most int) int {
+	return s.computes.Free(r, f, location, most)
+}
+
+// put writes a placement and has the loop look.
+func (s *Service) put(tx *store.Tx, p *Placement) {
+	s.t.placements.Put(tx, p)
+	tx.OnCommit(s.Nudge)
+}
+
+var _ capacity = (*Service)(nil)
+
+// Get gives a placement and its request, running or ended within the retention.
+// Errors: NotFound.
+func (s *Service) Get(ctx context.Context, id string) (*Placement, *Request, error) {
+	view := s.st.View()
+	if p := s.t.placements.Get(view, id); p != nil {
+		return p, s.t.requests.Get(view, id), nil
+	}
+	p, r, err := s.archived(ctx, id)
+	if err == nil && p == nil {
+		err = fault.Missing("PlacementId: placement %s does not exist", id)
+	}
+	return p, r, err
+}
+
+// archived gives a placement that has left memory, or nil.
+func (s *Service) archived(ctx context.Context, id string) (*Placement, *Request, error) {
+	byID := store.Query{Where: []store.Eq{{Column: "key", Value: id}}, Limit: 1}
+	placements, err := s.t.placements.Archived(ctx, byID)
+	if err != nil || len(placements) == 0 {
+		return nil, nil, err
+	}
+	requests, err := s.t.requests.Archived(ctx, byID)
+	if err != nil || len(requests) == 0 {
+		return nil, nil, err
+	}
+	return placements[0], requests[0], nil
+}

@@ -1,0 +1,164 @@
+package placement
+
+import (
+	"context"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/session"
+)
+
+// StartInput asks for a game session somewhere in a queue.
+type StartInput struct {
+	Queue   string // name or ARN
+	Request Request
+}
+
+type startArgs struct {
+	Input         StartInput
+	AttemptsSoFar int // under this id, by a placement that is in the archive
+}
+
+// Start puts a placement into a queue, PENDING. Errors: NotFound (queue),
+// InvalidRequest (id in use, rules of the request).
+func (s *Service) Start(ctx context.Context, in StartInput) (*Placement, error) {
+	args := startArgs{Input: in}
+	if s.t.placements.Get(s.st.View(), in.Request.ID) == nil {
+		old, _, err := s.archived(ctx, in.Request.ID)
+		if err != nil {
+			return nil, err
+		}
+		if old != nil {
+			if err := s.reusable(old); err != nil {
+				return nil, err
+			}
+			args.AttemptsSoFar = old.Attempts
+		}
+	}
+	return s.cmd.start.Do(ctx, args)
+}
+
+func (s *Service) runStart(tx *store.Tx, a startArgs) (*Placement, error) {
+	r := a.Input.Request
+	q, err := s.findQueue(tx, a.Input.Queue)
+	if err != nil {
+		return nil, err
+	}
+	if old := s.t.placements.Get(tx, r.ID); old != nil {
+		if err := s.reusable(old); err != nil {
+			return nil, err
+		}
+		a.AttemptsSoFar = old.Attempts
+	}
+	if err := r.check(q); err != nil {
+		return nil, err
+	}
+	r.Summary = summarize(r.Latencies)
+	p := &Placement{ID: r.ID, Queue: q.Name, Started: tx.Now(), Deadline: tx.Now().Add(q.Timeout), Attempts: a.AttemptsSoFar}
+	p.move(Pending)
+	s.t.requests.Put(tx, &r)
+	s.put(tx, p)
+	tx.OnCommit(func() { s.metrics.count("PlacementsStarted", q.Name) })
+	return p, nil
+}
+
+// reusable tells whether a placement's id may be used anew.
+func (s *Service) reusable(old *Placement) error {
+	switch {
+	case s.opts.UniqueIDs:
+		return fault.Invalid("PlacementId: %s was used before; each placement needs an id of its own", old.ID)
+	case old.Status == Pending || old.Status == Fulfilled:
+		return fault.Invalid("PlacementId: %s names a placement that is %s; only the id of one that was cancelled, timed out or failed may be used again", old.ID, old.Status)
+	}
+	return nil
+}
+
+// check holds a request to the rules that span members.
+func (r *Request) check(q *Queue) error {
+	if n := len(r.Players); n > r.MaxPlayers {
+		return fault.Invalid("DesiredPlayerSessions: %d players for MaximumPlayerSessionCount %d", n, r.MaxPlayers)
+	}
+	if i := repeated(playerIDs(r.Players)); i >= 0 {
+		return fault.Invalid("DesiredPlayerSessions.%d.PlayerId: player %s is listed twice", i+1, r.Players[i].PlayerID)
+	}
+	for i, l := range r.Latencies {
+		switch {
+		case l.PlayerID == "":
+			return fault.Invalid("PlayerLatencies.%d.PlayerId: required", i+1)
+		case l.Location == "":
+			return fault.Invalid("PlayerLatencies.%d.RegionIdentifier: required", i+1)
+		case !(l.Millis >= 0): // also not a number
+			return fault.Invalid("PlayerLatencies.%d.LatencyInMilliseconds: must be 0 or more", i+1)
+		}
+	}
+	return r.checkOverride(q)
+}
+
+func (r *Request) checkOverride(q *Queue) error {
+	if r.Override == nil {
+		return nil
+	}
+	if len(r.Latencies) > 0 {
+		return fault.Invalid("PriorityConfigurationOverride: not allowed together with PlayerLatencies")
+	}
+	if len(q.Priority) == 0 || q.Priority[0] != ByLocation {
+		return fault.Invalid("PriorityConfigurationOverride: queue %s does not put LOCATION first in its PriorityConfiguration", q.Name)
+	}
+	if i := repeated(r.Override.LocationOrder); i >= 0 {
+		return fault.Invalid("PriorityConfigurationOverride.LocationOrder.%d: %s is listed twice", i+1, r.Override.LocationOrder[i])
+	}
+	return nil
+}
+
+func playerIDs(players []session.Joining) []string {
+	ids := make([]string, len(players))
+	for i, p := range players {
+		ids[i] = p.PlayerID
+	}
+	return ids
+}
+
+// Stop cancels a placement that waits. Errors: NotFound, InvalidRequest (over).
+func (s *Service) Stop(ctx context.Context, id string) (*Placement, *Request, error) {
+	_, r, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := s.cmd.stop.Do(ctx, id)
+	return p, r, err
+}
+
+func (s *Service) runStop(tx *store.Tx, id string) (*Placement, error) {
+	p := s.t.placements.Get(tx, id)
+	if p == nil || p.Over() {
+		return nil, fault.Invalid("PlacementId: placement %s is over; only a PENDING placement can be stopped", id)
+	}
+	return s.finish(tx, p, Cancelled, ""), nil
+}
+
+// finish ends a placement that has no game session, or none yet: what was being
+// made for it is given up.
+func (s *Service) finish(tx *store.Tx, old *Placement, to Status, reason string) *Placement {
+	p := *old
+	p.move(to)
+	p.Ended, p.Reason = tx.Now(), reason
+	p.ArchiveAt = tx.Now().Add(s.opts.Linger)
+	s.put(tx, &p)
+	s.announce(tx, &p, nil)
+	if old.Trying() {
+		s.sessions.Abandon(tx, old.GameSessionID, "its placement ended: "+string(to))
+	}
+	return &p
+}
+
+// codes of the ends of a placement, and the published names of their metrics.
+var ends = map[Status]struct {
+	code   event.Code
+	metric string
+}{
+	Fulfilled: {event.PlacementFulfilled, "PlacementsSucceeded"},
+	Cancelled: {event.PlacementCancelled, "PlacementsCanceled"},
+	TimedOut:  {event.PlacementTimedOut, "PlacementsTimedOut"},
+	Failed:    {event.PlacementFailed, "PlacementsFailed"},
+}

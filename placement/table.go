@@ -1,0 +1,59 @@
+package placement
+
+import (
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Retention is how long ended placements can be described (choice: AWS publishes none).
+const Retention = 30 * 24 * time.Hour
+
+// tables are the package's rows and the ways to find them.
+type tables struct {
+	queues     *store.Table[Queue]
+	placements *store.Table[Placement]
+	requests   *store.Table[Request]
+	waiting    *store.Index[Placement] // PENDING without a game session, by queue, oldest first
+	pending    *store.Index[Placement] // PENDING, by queue
+	bySession  *store.Index[Placement] // by the game session being made
+	due        *store.Index[Placement]
+}
+
+func newTables(st *store.Store) tables {
+	var t tables
+	t.queues = store.NewTable(st, store.TableSpec[Queue]{Name: "queue", Key: func(q *Queue) string { return q.Name }})
+	t.requests = store.NewTable(st, store.TableSpec[Request]{
+		Name: "placement_request", Key: func(r *Request) string { return r.ID }, Retention: Retention,
+	})
+	t.placements = store.NewTable(st, store.TableSpec[Placement]{
+		Name: "placement", Key: func(p *Placement) string { return p.ID }, Retention: Retention,
+		// The database itself refuses a game session for two placements.
+		Columns: []store.Column[Placement]{{Name: "game_session", Unique: true, Value: tryingSession}},
+	})
+	t.waiting = store.NewIndex(t.placements, "waiting", func(p *Placement, emit func(string)) {
+		if p.Status == Pending && !p.Trying() {
+			emit(store.Key(p.Queue) + store.TimeKey(p.Started))
+		}
+	})
+	t.pending = store.NewIndex(t.placements, "pending", func(p *Placement, emit func(string)) {
+		if p.Status == Pending {
+			emit(store.Key(p.Queue))
+		}
+	})
+	t.bySession = store.NewIndex(t.placements, "session", func(p *Placement, emit func(string)) {
+		if p.Trying() {
+			emit(p.GameSessionID)
+		}
+	})
+	t.due = store.NewIndex(t.placements, "due", func(p *Placement, emit func(string)) { emit(store.TimeKey(p.due())) })
+	return t
+}
+
+// tryingSession is the game session that is being made for a waiting placement.
+func tryingSession(p *Placement) string {
+	if !p.Trying() {
+		return ""
+	}
+	return p.GameSessionID
+}
