@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -182,24 +183,24 @@ func (p *play) startBots(ctx context.Context) error {
 
 func (p *play) waitValidated(ctx context.Context) error {
 	err := p.await(ctx, "the players to be validated", func() (bool, error) {
-		n, err := p.count(ctx, "ACTIVE")
+		n, err := p.count(ctx, "ACTIVE", "COMPLETED") // who has left already was let in before
 		return n == len(p.players), err
 	})
 	if err == nil {
-		p.step("the game server validated them: %d player sessions are ACTIVE, playing for %s", len(p.players), p.opts.For)
+		p.step("the game server validated them: %d player sessions became ACTIVE, playing for %s", len(p.players), p.opts.For)
 	}
 	return err
 }
 
-// count tells how many player sessions are in a status.
-func (p *play) count(ctx context.Context, status string) (n int, err error) {
+// count tells how many player sessions are in one of some statuses.
+func (p *play) count(ctx context.Context, statuses ...string) (n int, err error) {
 	in := map[string]any{"GameSessionId": p.session.GameSessionID, "Limit": 100}
 	err = all(ctx, p.Client, "DescribePlayerSessions", in, func(out *struct {
 		PlayerSessions []playerRow
 		NextToken      string
 	}) string {
 		for _, s := range out.PlayerSessions {
-			if s.Status == status {
+			if slices.Contains(statuses, s.Status) {
 				n++
 			}
 		}

@@ -1,0 +1,227 @@
+//go:build unix
+
+package app_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/app/demo"
+	"github.com/musterhq/muster/test/gameserver"
+)
+
+// The test binary plays other programs when it is started as one: the demo game,
+// and a server that tests can kill.
+const playVariable = "MUSTER_TEST_PLAY"
+
+func TestMain(m *testing.M) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	var err error
+	switch os.Getenv(playVariable) {
+	case "":
+		os.Exit(m.Run())
+	case "arena":
+		err = playArena(ctx, os.Args[1:])
+	case "muster":
+		err = playMuster(ctx, os.Args[1], os.Args[2], os.Args[3])
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// arena makes a program that plays the demo game.
+func arena(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "arena")
+	script := "#!/bin/sh\n" + playVariable + "=arena exec '" + self + "' \"$@\"\n"
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// playMuster is `muster local` with the demo.
+func playMuster(ctx context.Context, listen, dir, arena string) error {
+	return app.Run(ctx, app.Options{
+		Listen: listen, DataDir: dir, AcceptAny: true, Out: os.Stdout,
+		Demo: &demo.Options{Server: arena, Processes: 2},
+	})
+}
+
+func playArena(ctx context.Context, args []string) error {
+	if args[0] == "bot" {
+		return playBots(ctx, args[1:])
+	}
+	return playServer(ctx)
+}
+
+// playServer is a game whose players say "join ID" and "leave ID" by UDP. It
+// ends when the last has left.
+func playServer(ctx context.Context) error {
+	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile("pid", fmt.Append(nil, os.Getpid()), 0o600); err != nil {
+		return err
+	}
+	p, err := gameserver.Start(ctx, gameserver.Options{
+		Endpoint: os.Getenv("GAMELIFT_SDK_WEBSOCKET_URL"), Token: os.Getenv("GAMELIFT_SDK_AUTH_TOKEN"),
+		FleetID: os.Getenv("GAMELIFT_SDK_FLEET_ID"), ComputeName: os.Getenv("GAMELIFT_SDK_HOST_ID"),
+		ProcessID: os.Getenv("GAMELIFT_SDK_PROCESS_ID"), Port: socket.LocalAddr().(*net.UDPAddr).Port,
+	})
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-p.Done() // the process ended: told to, or by SIGTERM
+		socket.Close()
+	}()
+	return answer(p, socket)
+}
+
+func answer(p *gameserver.Process, socket *net.UDPConn) error {
+	packet, players := make([]byte, 512), 0
+	for {
+		n, from, err := socket.ReadFromUDPAddrPort(packet)
+		if err != nil {
+			return nil // closed
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		said, id, _ := strings.Cut(string(packet[:n]), " ")
+		game := p.Hosted()[0]
+		switch said {
+		case "crash":
+			os.Exit(3)
+		case "join":
+			err = p.Accept(ctx, game, id)
+			players++
+		case "leave":
+			err = p.Remove(ctx, game, id)
+			players--
+		}
+		cancel()
+		reply := "ok"
+		if err != nil {
+			reply = err.Error()
+		}
+		if _, err := socket.WriteToUDPAddrPort([]byte(reply), from); err != nil {
+			return err
+		}
+		if players == 0 {
+			return p.End(context.Background())
+		}
+	}
+}
+
+// playBots joins, waits and leaves.
+func playBots(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("bot", flag.ContinueOnError)
+	addr, long := flags.String("addr", "", ""), flags.Duration("for", 0, "")
+	flags.Bool("json", false, "")
+	var ids []string
+	flags.Func("player-session", "", func(id string) error { ids = append(ids, id); return nil })
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	socket, err := net.Dial("udp", *addr)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := say(socket, "join "+id); err != nil {
+			return err
+		}
+	}
+	if err := playFor(ctx, socket, *long); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := say(socket, "leave "+id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// playFor greets the server until the time is over, or for 0 until it is gone.
+func playFor(ctx context.Context, socket net.Conn, long time.Duration) error {
+	if long > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, long)
+		defer cancel()
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := say(socket, "hello"); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func say(socket net.Conn, text string) error {
+	if _, err := socket.Write([]byte(text)); err != nil {
+		return err
+	}
+	reply := make([]byte, 512)
+	socket.SetReadDeadline(time.Now().Add(10 * time.Second))
+	n, err := socket.Read(reply)
+	if err == nil && string(reply[:n]) != "ok" {
+		err = fmt.Errorf("%s: %s", text, reply[:n])
+	}
+	return err
+}
+
+// pids gives the process ids of the game servers in a data directory.
+func pids(t *testing.T, dir string) []int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "demo", "work", "*", "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []int
+	for _, f := range files {
+		var pid int
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Sscan(string(text), &pid)
+		all = append(all, pid)
+	}
+	return all
+}
+
+// lives tells whether a process runs. One that ended and was not waited for by
+// its parent, which here may be whoever adopts orphans, does not.
+func lives(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !strings.Contains(string(stat), ") Z ")
+}

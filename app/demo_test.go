@@ -1,0 +1,278 @@
+//go:build unix
+
+package app_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/app/demo"
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/console/terminal"
+)
+
+// local runs `muster local` with the demo in this process; end stops it.
+func local(t *testing.T, d demo.Options) (base string, out *screen, dir string, end func()) {
+	t.Helper()
+	out = newScreen()
+	o := options(t, func(o *app.Options) { o.Out, o.Demo = out, &d })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, o) }()
+	end = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ends with %v", err)
+		}
+		ended <- nil
+	}
+	t.Cleanup(end)
+	return out.await(t, "ready "), out, o.DataDir, end
+}
+
+const active = "A demo session is ACTIVE, "
+
+// sessionIn gives the id at the end of a line.
+func sessionIn(line string) string { return line[strings.LastIndex(line, " ")+1:] }
+
+// events waits for n events of a code behind a sequence number and gives the last.
+func events(t *testing.T, base, code string, n int, after uint64) client.Event {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var last client.Event
+	c := &client.Client{Endpoint: base}
+	q := client.EventQuery{Follow: true, Last: 100000, After: after}
+	err := c.Events(ctx, q, func(e client.Event) error {
+		if e.Code == code {
+			if last, n = e, n-1; n == 0 {
+				cancel()
+			}
+		}
+		return nil
+	})
+	if err != nil || n > 0 {
+		t.Fatalf("%d events %s are missing, %v", n, code, err)
+	}
+	return last
+}
+
+func TestDemo_SessionWithBots(t *testing.T) {
+	t.Parallel()
+	base, out, dir, end := local(t, demo.Options{Server: arena(t), Processes: 2})
+	id := sessionIn(out.await(t, active))
+	accepted := events(t, base, "PLAYER_SESSION_ACCEPTED", 3, 0)
+	if accepted.GameSessionID != id {
+		t.Errorf("players were accepted into %s, want %s", accepted.GameSessionID, id)
+	}
+	text := out.String()
+	for _, want := range []string{"--endpoint-url " + base, accepted.FleetID, "--alias-id alias-", "custom-local", "events --follow"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the printed commands lack %q:\n%s", want, text)
+		}
+	}
+	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
+	processes := pids(t, dir)
+	end()
+	for _, pid := range processes {
+		if lives(pid) {
+			t.Errorf("game server process %d outlived the stop", pid)
+		}
+	}
+}
+
+// TestDemo_ForceTerminate has the host kill a process, and a new one take over.
+func TestDemo_ForceTerminate(t *testing.T) {
+	t.Parallel()
+	base, out, _, _ := local(t, demo.Options{Server: arena(t), Processes: 1})
+	id := sessionIn(out.await(t, active))
+	c := &client.Client{Endpoint: base}
+	var answer struct{ GameSession struct{ Status string } }
+	in := map[string]any{"GameSessionId": id, "TerminationMode": "FORCE_TERMINATE"}
+	if err := c.Call(t.Context(), "TerminateGameSession", in, &answer); err != nil {
+		t.Fatal(err)
+	}
+	killed := events(t, base, "SERVER_PROCESS_FORCE_TERMINATED", 1, 0)
+	next := events(t, base, "GAME_SESSION_ACTIVATED", 1, killed.Seq)
+	if next.GameSessionID == id || next.ProcessID == killed.ProcessID {
+		t.Errorf("after the kill: %+v", next)
+	}
+}
+
+// TestDemo_Crash has a game server exit without a word.
+func TestDemo_Crash(t *testing.T) {
+	t.Parallel()
+	base, out, _, _ := local(t, demo.Options{Server: arena(t), Processes: 1, Players: 1})
+	id := sessionIn(out.await(t, active))
+	var answer struct {
+		GameSessions []struct {
+			IpAddress string
+			Port      int
+		}
+	}
+	c := &client.Client{Endpoint: base}
+	if err := c.Call(t.Context(), "DescribeGameSessions", map[string]any{"GameSessionId": id}, &answer); err != nil {
+		t.Fatal(err)
+	}
+	events(t, base, "PLAYER_SESSION_ACCEPTED", 1, 0)
+	socket, err := net.Dial("udp", net.JoinHostPort(answer.GameSessions[0].IpAddress, fmt.Sprint(answer.GameSessions[0].Port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	if _, err := socket.Write([]byte("crash")); err != nil {
+		t.Fatal(err)
+	}
+	crashed := events(t, base, "SERVER_PROCESS_CRASHED", 1, 0)
+	if crashed.GameSessionID != id || !strings.Contains(crashed.Message, "code 3") {
+		t.Errorf("the crash is %+v", crashed)
+	}
+	if ended := events(t, base, "GAME_SESSION_TERMINATED", 1, 0); ended.GameSessionID != id {
+		t.Errorf("the session ended as %+v", ended)
+	}
+	events(t, base, "SERVER_PROCESS_ACTIVE", 1, crashed.Seq) // replaced
+}
+
+func TestDemo_WithoutProgram(t *testing.T) {
+	t.Parallel()
+	base, out, _, _ := local(t, demo.Options{Server: filepath.Join(t.TempDir(), "none")})
+	sentence := out.await(t, "No game server processes run: ")
+	if !strings.Contains(sentence, "is not at") {
+		t.Errorf("it says %q", sentence)
+	}
+	if status, _ := get(t, base+"/readyz"); status != 200 {
+		t.Errorf("/readyz is %d", status)
+	}
+}
+
+func TestPlay(t *testing.T) {
+	t.Parallel()
+	program := arena(t)
+	base, out, _, _ := local(t, demo.Options{Server: program, Processes: 2, Players: -1})
+	out.await(t, "  "+os.Args[0]+" demo play")
+	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
+	var steps strings.Builder
+	view := &terminal.Terminal{Client: &client.Client{Endpoint: base}, Out: &steps}
+	o := terminal.PlayOptions{Fleet: "demo", Players: 2, For: time.Millisecond, Bots: program}
+	if err := playWhenFree(t, view, o); err != nil {
+		t.Fatalf("%v after:\n%s", err, steps.String())
+	}
+	rest := steps.String()
+	for _, want := range []string{"2 game server processes", "ACTIVATING", "is ACTIVE", "RESERVED", "2 bots join",
+		"left", "TERMINATED, 2 player sessions are COMPLETED", "took the place"} {
+		_, after, ok := strings.Cut(rest, want)
+		if !ok {
+			t.Fatalf("no step tells %q in the rest of:\n%s", want, steps.String())
+		}
+		rest = after
+	}
+}
+
+// playWhenFree plays once a process takes game sessions, which is a moment after
+// it became ACTIVE.
+func playWhenFree(t *testing.T, view *terminal.Terminal, o terminal.PlayOptions) error {
+	for {
+		err := view.Play(t.Context(), o)
+		if code(err) != "FleetCapacityExceededException" {
+			return err
+		}
+	}
+}
+
+// TestDemo_SurvivesKill kills the server: its game servers live on, and the next
+// server takes them over instead of starting others.
+func TestDemo_SurvivesKill(t *testing.T) {
+	t.Parallel()
+	dir, program := t.TempDir(), arena(t)
+	first, lines := musterProcess(t, "127.0.0.1:0", dir, program)
+	base := awaitLine(t, lines, "ready ")
+	id := sessionIn(awaitLine(t, lines, active))
+	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
+	before := pids(t, dir)
+	last := events(t, base, "PLAYER_SESSION_ACCEPTED", 3, 0)
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	first.Wait()
+	for _, pid := range before {
+		if !lives(pid) {
+			t.Fatalf("game server process %d died with the server", pid)
+		}
+	}
+	second, lines := musterProcess(t, strings.TrimPrefix(base, "http://"), dir, program)
+	if again := awaitLine(t, lines, "The demo session goes on: "); again != id {
+		t.Errorf("the session that goes on is %s, want %s", again, id)
+	}
+	events(t, base, "SERVER_PROCESS_RECONNECTED", 2, last.Seq)
+	if after := pids(t, dir); !slices.Equal(before, after) {
+		t.Errorf("processes are %v, were %v", after, before)
+	}
+	if err := second.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Wait(); err != nil {
+		t.Errorf("the second server ends with %v", err)
+	}
+	for _, pid := range before {
+		if lives(pid) {
+			t.Errorf("game server process %d outlived the stop", pid)
+		}
+	}
+}
+
+// musterProcess starts a server in a process of its own.
+func musterProcess(t *testing.T, listen, dir, program string) (*exec.Cmd, <-chan string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, listen, dir, program)
+	cmd.Env = append(os.Environ(), playVariable+"=muster")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	lines := make(chan string, 100)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	return cmd, lines
+}
+
+// awaitLine waits for a line that begins so, and gives the rest of it.
+func awaitLine(t *testing.T, lines <-chan string, prefix string) string {
+	t.Helper()
+	patience := time.After(30 * time.Second)
+	for {
+		select {
+		case line, ok := <-lines:
+			if rest, found := strings.CutPrefix(line, prefix); found {
+				return rest
+			}
+			if !ok {
+				t.Fatalf("the server ended before a line %q", prefix)
+			}
+		case <-patience:
+			t.Fatalf("no line %q came", prefix)
+		}
+	}
+}
