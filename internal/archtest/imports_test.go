@@ -14,7 +14,7 @@ type row struct{ path, may, why string }
 const ground = "internal/store internal/fault internal/arn"
 
 // domain is every package that holds rules of game hosting.
-const domain = "event auth fleet compute session session/filter"
+const domain = "event auth fleet compute session session/filter placement"
 
 // rows are read from the top; the first that fits a package counts. Doors import
 // the domain, the domain never a door; the domain imports downward only; upward
@@ -44,6 +44,8 @@ var rows = []row{
 	{"compute", ground + " internal/tag internal/wake fleet auth event", "machines serve fleets and show tokens; its loop wakes at deadlines"},
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
+	{"placement", ground + " internal/tag session compute fleet event", "a placement becomes a game session on a process of a fleet"},
+	{"notify", ground + " internal/wake event", "reads the log and delivers it; knows nothing of what happened but the event"},
 
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
 	{"serversdk", ground + " serversdk/protocol auth compute session", "turns messages of game servers into calls"},
