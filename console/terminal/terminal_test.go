@@ -1,0 +1,173 @@
+package terminal_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/console/terminal"
+)
+
+// canned answers each operation with pages of JSON, chosen by NextToken.
+type canned map[string][]string
+
+func (c canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct{ NextToken string }
+	body, _ := io.ReadAll(r.Body)
+	if err := json.Unmarshal(body, &in); err != nil {
+		http.Error(w, err.Error(), 400)
+		return
+	}
+	pages := c[strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "GameLift.")]
+	page := len(in.NextToken)
+	if page >= len(pages) {
+		http.Error(w, "no such page", 400)
+		return
+	}
+	io.WriteString(w, pages[page])
+}
+
+func view(t *testing.T, answers canned) (*terminal.Terminal, *strings.Builder) {
+	t.Helper()
+	server := httptest.NewServer(answers)
+	t.Cleanup(server.Close)
+	var out strings.Builder
+	return &terminal.Terminal{Client: &client.Client{Endpoint: server.URL}, Out: &out}, &out
+}
+
+var answers = canned{
+	"DescribeFleetAttributes": {
+		`{"FleetAttributes":[{"FleetId":"fleet-1","Name":"one","Status":"ACTIVE","ComputeType":"ANYWHERE"}],"NextToken":"x"}`,
+		`{"FleetAttributes":[{"FleetId":"fleet-2","Name":"two","Status":"DELETING","ComputeType":"ANYWHERE"}]}`,
+	},
+	"DescribeFleetUtilization": {
+		`{"FleetUtilization":[{"FleetId":"fleet-1","ActiveServerProcessCount":4,"ActiveGameSessionCount":2,"CurrentPlayerSessionCount":5,"MaximumPlayerSessionCount":8}]}`,
+	},
+	"ListFleets": {`{"FleetIds":["fleet-1"]}`},
+	"DescribeGameSessions": {
+		`{"GameSessions":[{"GameSessionId":"arn:aws:gamelift:us-east-1::gamesession/fleet-1/custom-a/gsess-1","Name":"a","Status":"ACTIVE","CurrentPlayerSessionCount":1,"MaximumPlayerSessionCount":4,"IpAddress":"10.0.0.1","Port":7777,"Location":"custom-a"}]}`,
+	},
+}
+
+// fields are a table's words, so that tests do not depend on its blanks.
+func fields(text string) [][]string {
+	var rows [][]string
+	for line := range strings.Lines(text) {
+		rows = append(rows, strings.Fields(line))
+	}
+	return rows
+}
+
+func TestFleets(t *testing.T) {
+	t.Parallel()
+	v, out := view(t, answers)
+	if err := v.Fleets(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{
+		{"FLEET", "NAME", "STATUS", "TYPE", "PROCESSES", "SESSIONS", "PLAYERS", "AGE"},
+		{"fleet-1", "one", "ACTIVE", "ANYWHERE", "4", "2", "5/8", "-"},
+		{"fleet-2", "two", "DELETING", "ANYWHERE", "0", "0", "0/0", "-"},
+	}
+	if diff := cmp.Diff(want, fields(out.String())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	v, out := view(t, answers)
+	if err := v.Sessions(t.Context(), terminal.SessionFilter{}); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{
+		{"SESSION", "NAME", "STATUS", "PLAYERS", "ADDRESS", "LOCATION", "AGE"},
+		{"gsess-1", "a", "ACTIVE", "1/4", "10.0.0.1:7777", "custom-a", "-"},
+	}
+	if diff := cmp.Diff(want, fields(out.String())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSessions_JSON(t *testing.T) {
+	t.Parallel()
+	v, out := view(t, answers)
+	v.JSON = true
+	if err := v.Sessions(t.Context(), terminal.SessionFilter{FleetID: "fleet-1"}); err != nil {
+		t.Fatal(err)
+	}
+	var list []map[string]any
+	if err := json.Unmarshal([]byte(out.String()), &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 1 || list[0]["Status"] != "ACTIVE" || list[0]["Port"] != 7777.0 {
+		t.Errorf("got %v", list)
+	}
+}
+
+// TestWatch shows again until it is told to stop, and stops without an error.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	v, _ := view(t, answers)
+	ctx, cancel := context.WithCancel(t.Context())
+	shown := &counter{until: 3, reached: cancel}
+	v.Watch, v.Out, v.JSON = time.Millisecond, shown, true
+	if err := v.Fleets(ctx); err != nil {
+		t.Errorf("a watch that was stopped gives %v", err)
+	}
+	if shown.n < 3 {
+		t.Errorf("shown %d times", shown.n)
+	}
+}
+
+// counter counts writes.
+type counter struct {
+	n, until int
+	reached  func()
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	if c.n++; c.n == c.until {
+		c.reached()
+	}
+	return len(p), nil
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.URL.Query().Get("after"); got != "6" {
+			t.Errorf("after is %q", got)
+		}
+		io.WriteString(w, `{"seq":7,"code":"SERVER_PROCESS_CRASHED","fleet_id":"fleet-1","compute_name":"host","process_id":"p","game_session_id":"arn:x/y/gsess-1","message":"ended with code 3","principal":"KEY"}`+"\n\n")
+	}))
+	defer server.Close()
+	var out strings.Builder
+	v := &terminal.Terminal{Client: &client.Client{Endpoint: server.URL}, Out: &out}
+	if err := v.Events(t.Context(), client.EventQuery{After: 6}); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Fields(out.String())
+	want := strings.Fields("7 TIME SERVER_PROCESS_CRASHED fleet=fleet-1 compute=host process=p session=gsess-1 – ended with code 3 (by KEY)")
+	got[1] = "TIME"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPlay_NoFleet(t *testing.T) {
+	t.Parallel()
+	v, _ := view(t, answers)
+	err := v.Play(t.Context(), terminal.PlayOptions{Fleet: "two", Players: 1})
+	if err == nil || !strings.Contains(err.Error(), `no ACTIVE fleet "two"`) {
+		t.Errorf("play on a fleet that is being deleted gives %v", err)
+	}
+}
