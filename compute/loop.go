@@ -13,16 +13,20 @@ import (
 const sweepAtOnce = 500
 
 // Restart must be called when a node takes over the store, before traffic: the
-// sockets of the node before are gone, and their processes have a grace to come back.
+// sockets of the node before are gone, and their processes have a grace to come
+// back. So do those that were away already, because nobody could come back
+// while there was no node. It tells how many processes it waits for.
 func (s *Service) Restart(ctx context.Context) (processes int, err error) {
 	return s.cmd.restart.Do(ctx, struct{}{})
 }
 
 func (s *Service) runRestart(tx *store.Tx, _ struct{}) (int, error) {
 	n := 0
-	for p := range s.t.connected.Equal(tx, "") {
-		s.markLost(tx, p, s.opts.RestartGrace)
-		n++
+	for _, p := range s.t.alive.Prefix(tx, "") {
+		if p.Connected || p.ReconnectBy.Before(tx.Now().Add(s.opts.RestartGrace)) {
+			s.markLost(tx, p, s.opts.RestartGrace)
+			n++
+		}
 	}
 	return n, nil
 }

@@ -1,0 +1,175 @@
+package compute_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Each deadline strikes at its time, and not a millisecond before.
+func TestDeadlines(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		prepare func(*yard)
+		after   time.Duration
+		status  compute.Status
+	}{
+		{"ready", func(y *yard) { y.connect("p") }, ready, compute.Terminating},
+		{"reconnect", func(y *yard) { y.free("p"); y.must(y.computes.Disconnect(y.ctx, y.ref("p"))) }, back, compute.Terminated},
+		{"unhealthy", func(y *yard) { y.free("p"); y.must(y.computes.Unhealthy(y.ctx, y.ref("p"), "")) }, ill, compute.Terminated},
+		{"stop", func(y *yard) {
+			y.free("p")
+			y.update(func(tx *store.Tx) { y.computes.Terminate(tx, y.ref("p").Key(), event.GameSessionTerminating, "") })
+		}, stop, compute.Terminated},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in(t, compute.Options{}, func(y *yard) {
+				c.prepare(y)
+				pass(c.after - moment)
+				if got := y.process("p").Status; got == c.status {
+					y.Fatalf("process is %s before its time", got)
+				}
+				pass(moment)
+				if got := y.process("p").Status; got != c.status {
+					y.Fatalf("process is %s, want %s", got, c.status)
+				}
+			})
+		})
+	}
+}
+
+// A deadline that was met strikes nobody.
+func TestDeadlines_Met(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		y.connect("p")
+		pass(ready - moment)
+		y.must(y.computes.Ready(y.ctx, compute.ReadyInput{Ref: y.ref("p"), Port: 1}))
+		pass(ready)
+		y.must(y.computes.Disconnect(y.ctx, y.ref("p")))
+		pass(back - moment)
+		y.connect("p")
+		pass(time.Hour)
+		y.want("p", compute.Active, "")
+	})
+}
+
+// An ended process is remembered for an hour, so that its id is not taken for a
+// new process, and then forgotten.
+func TestForgetting(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		y.free("p")
+		y.must(y.computes.End(y.ctx, y.ref("p")))
+		pass(time.Hour - moment)
+		y.process("p")
+		pass(moment)
+		if p := y.computes.Process(y.st.View(), y.ref("p").Key()); p != nil {
+			y.Errorf("process is still known: %+v", p)
+		}
+		y.connect("p")
+	})
+}
+
+// After a restart every process has the grace to come back, also one that was
+// away before: while there was no node nobody could come back.
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := store.NewMemory()
+		y := open(t, driver, compute.Options{})
+		y.furnish()
+		for _, id := range []string{"connected", "away", "comes", "over"} {
+			y.free(id)
+		}
+		y.must(y.computes.Disconnect(y.ctx, y.ref("away")))
+		y.must(y.computes.End(y.ctx, y.ref("over")))
+		before := y.st.View().Digest()
+		y.close()
+		time.Sleep(time.Minute) // nobody is there
+
+		z := open(t, driver, compute.Options{})
+		z.fleet = y.fleet
+		if z.st.View().Digest() != before {
+			t.Error("the state after the start is not what it was before")
+		}
+		n, err := z.computes.Restart(z.ctx)
+		z.must(err)
+		if n != 3 {
+			t.Errorf("waits for %d processes, want 3", n)
+		}
+		pass(200 * time.Second)
+		z.connect("comes")
+		pass(again - 200*time.Second - moment)
+		z.want("connected", compute.Active, "")
+		z.want("away", compute.Active, "")
+		pass(moment)
+		z.want("connected", compute.Terminated, event.ServerProcessCrashed)
+		z.want("away", compute.Terminated, event.ServerProcessCrashed)
+		z.want("comes", compute.Active, "")
+		if p := z.process("comes"); !p.Free() {
+			t.Error("the process that came back is not free")
+		}
+		z.close()
+	})
+}
+
+// Resync gives up the sockets that the store believes in and nobody holds.
+func TestResync(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		y.free("p")
+		y.must(y.computes.Resync(y.ctx))
+		if !y.process("p").Connected {
+			y.Error("a process with a link was marked as lost")
+		}
+	})
+}
+
+// A fleet goes once its processes have: they are told to end, then the computes
+// go, and then the fleet.
+func TestFleetDeletion(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		y.free("p")
+		y.connect("compute-2/q")
+		y.must(y.fleets.Delete(y.ctx, y.fleet.ID))
+		pass(0)
+		if len(y.links["p"].terminates) != 1 || len(y.links["compute-2/q"].terminates) != 1 {
+			y.Error("not every process was told to end")
+		}
+		y.must(y.computes.End(y.ctx, y.ref("p")))
+		pass(0)
+		if y.fleets.Get(y.st.View(), y.fleet.ID) == nil {
+			y.Fatal("the fleet is gone while a process runs")
+		}
+		pass(stop)
+		if y.fleets.Get(y.st.View(), y.fleet.ID) != nil {
+			y.Error("the fleet is still there after its last process")
+		}
+		for c := range y.computes.InFleet(y.st.View(), y.fleet.ID) {
+			y.Errorf("compute %s is still there", c.Name)
+		}
+	})
+}
+
+// A location goes alone: what runs elsewhere in the fleet goes on.
+func TestLocationRemoval(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		y.free("p")
+		y.free("compute-2/q")
+		_, err := y.fleets.RemoveLocations(y.ctx, y.fleet.ID, []string{away})
+		y.must(err)
+		pass(0)
+		y.must(y.computes.End(y.ctx, y.ref("compute-2/q")))
+		pass(0)
+		y.want("p", compute.Active, "")
+		f := y.fleets.Get(y.st.View(), y.fleet.ID)
+		if len(f.Locations) != 1 || f.Locations[0].Location != home || f.Status != fleet.Active {
+			y.Errorf("fleet %+v", f)
+		}
+		if _, err := y.computes.Find(y.st.View(), y.fleet.ID, "compute-2"); err == nil {
+			y.Error("the compute of the location is still there")
+		}
+	})
+}

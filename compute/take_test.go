@@ -1,0 +1,115 @@
+package compute_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Take gives the process that has been ready longest, in its location only.
+func TestTake_LongestReadyFirst(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		for _, id := range []string{"c", "a", "b"} {
+			y.free(id)
+			pass(time.Second)
+		}
+		y.free("compute-2/q")
+		for i, want := range []string{"c", "a", "b"} {
+			if got, err := y.take(home, fmt.Sprint("session-", i)); got != want || err != nil {
+				y.Errorf("take %d: got %q, %v; want %s", i, got, err, want)
+			}
+		}
+		y.refused("take where none is free", fault.FleetCapacityExceeded, func() error { _, err := y.take(home, "s"); return err })
+		if got, err := y.take(away, "session-q"); got != "q" || err != nil {
+			y.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
+// Only a process that is ACTIVE, connected, hearing and without a game session is taken.
+func TestTake_FreeOnly(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		y.connect("initialized")
+		y.connect("deaf")
+		y.must(y.computes.Ready(y.ctx, compute.ReadyInput{Ref: y.ref("deaf"), Port: 1}))
+		y.free("lost")
+		y.must(y.computes.Disconnect(y.ctx, y.ref("lost")))
+		y.free("ill")
+		y.must(y.computes.Unhealthy(y.ctx, y.ref("ill"), ""))
+		y.free("over")
+		y.must(y.computes.End(y.ctx, y.ref("over")))
+		y.refused("take", fault.FleetCapacityExceeded, func() error { _, err := y.take(home, "s"); return err })
+		freed := y.freed
+		y.connect("lost")
+		if y.freed == freed {
+			y.Error("OnFree was not called for a process that came back")
+		}
+		if got, err := y.take(home, "s"); got != "lost" || err != nil {
+			y.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
+// A compute activates no more game sessions at a time than its fleet allows.
+func TestTake_ActivationLimit(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		y.register("compute-3", home)
+		_, err := y.fleets.UpdateRuntime(y.ctx, y.fleet.ID, fleet.Runtime{MaxActivations: 1})
+		y.must(err)
+		for _, id := range []string{"a", "b", "c"} {
+			y.free(id)
+		}
+		take := func() error { _, err := y.take(home, "s-"+fmt.Sprint(time.Now().UnixNano())); return err }
+		y.must(take())
+		f := y.fleets.Get(y.st.View(), y.fleet.ID)
+		if n := y.computes.Free(y.st.View(), f, home, 10); n != 0 {
+			y.Errorf("%d processes can be taken while one activates, want 0", n)
+		}
+		y.refused("second activation", fault.FleetCapacityExceeded, take)
+		freed := y.freed
+		y.update(func(tx *store.Tx) { y.computes.Started(tx, y.ref("a").Key()) })
+		if y.freed == freed {
+			y.Error("OnFree was not called when a game session became active")
+		}
+		pass(moment)
+		y.must(take())
+		freed = y.freed
+		y.must(y.computes.End(y.ctx, y.ref("b"))) // ends while it activates
+		if y.freed == freed {
+			y.Error("OnFree was not called when an activating process ended")
+		}
+		pass(moment)
+		y.must(take())
+	})
+}
+
+// Tokens are of one registration of one compute.
+func TestTokens(t *testing.T) {
+	in(t, compute.Options{TokenLife: time.Hour}, func(y *yard) {
+		at, err := y.computes.Find(y.st.View(), y.fleet.ID, first)
+		y.must(err)
+		token, expires := y.computes.IssueToken(at, time.Now())
+		y.must(y.computes.CheckToken(y.ref("p"), token, time.Now()))
+		y.connect("p")
+		refuse := func(name string, ref compute.Ref, token string, now time.Time) {
+			y.Helper()
+			y.refused(name, fault.Unauthorized, func() error { return y.computes.CheckToken(ref, token, now) })
+		}
+		refuse("other compute", y.ref("compute-2/q"), token, time.Now())
+		refuse("changed token", y.ref("p"), token[:len(token)-1]+"0x", time.Now())
+		refuse("no token", y.ref("p"), "", time.Now())
+		refuse("unknown compute", compute.Ref{FleetID: y.fleet.ID, ComputeName: "x", ProcessID: "p"}, token, time.Now())
+		late := expires.Add(time.Second)
+		refuse("ended token, new process", y.ref("new"), token, late)
+		y.must(y.computes.CheckToken(y.ref("p"), token, late))
+		y.must(y.computes.Deregister(y.ctx, y.fleet.ID, first))
+		pass(time.Second)
+		y.register(first, home)
+		refuse("token of an earlier registration", y.ref("p"), token, time.Now())
+	})
+}
