@@ -111,7 +111,6 @@ func (s *Store) runOnHead(call call, f func(*Tx) error) (*group, error) {
 		return s.latest(), err
 	}
 	if len(tx.changes) == 0 && len(tx.hooks) == 0 {
-		s.ids = tx.idsFrom
 		return s.latest(), nil
 	}
 	return s.join(tx, call), nil

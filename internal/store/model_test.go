@@ -24,6 +24,8 @@ func (m model) clone() model {
 	return model{maps.Clone(m.ships), maps.Clone(m.archived), slices.Clone(m.notes)}
 }
 
+const chosenPanic = "chosen panic"
+
 var errChosen = errors.New("chosen failure")
 
 // TestModel runs random commands, failures, crashes and failed commits against
@@ -99,7 +101,7 @@ func (r *modelRun) failedCommit(t *rapid.T) {
 	})
 	next := r.model.clone()
 	next.notes = append(next.notes, "forced")
-	err := r.harbour.Update(t.Context(), func(tx *store.Tx) error {
+	err := r.update(t, func(tx *store.Tx) error {
 		r.harbour.sightings.Append(tx, &sighting{What: "forced"})
 		return r.operations(t, tx, &next, "")
 	})
@@ -115,7 +117,17 @@ func (r *modelRun) failedCommit(t *rapid.T) {
 }
 
 func (r *modelRun) run(t *rapid.T, next *model, fails string) error {
-	return r.harbour.Update(t.Context(), func(tx *store.Tx) error { return r.operations(t, tx, next, fails) })
+	return r.update(t, func(tx *store.Tx) error { return r.operations(t, tx, next, fails) })
+}
+
+// update hands on the panics by which rapid ends a run; the store would take
+// them for the command's own.
+func (r *modelRun) update(t *rapid.T, f func(*store.Tx) error) error {
+	err := r.harbour.Update(t.Context(), f)
+	if p, ok := errors.AsType[*store.PanicError](err); ok && p.Value != chosenPanic {
+		panic(p.Value)
+	}
+	return err
 }
 
 func (r *modelRun) operations(t *rapid.T, tx *store.Tx, next *model, fails string) error {
@@ -159,7 +171,7 @@ func (r *modelRun) operations(t *rapid.T, tx *store.Tx, next *model, fails strin
 	case "error":
 		return errChosen
 	case "panic":
-		panic("chosen panic")
+		panic(chosenPanic)
 	}
 	return nil
 }

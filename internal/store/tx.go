@@ -65,7 +65,6 @@ func (tx *Tx) rollback() {
 		tx.changes[i].member.undo(tx.changes[i].key, tx.before[i])
 	}
 	tx.changes, tx.before, tx.hooks = nil, nil, nil
-	tx.store.ids = tx.idsFrom
 }
 
 // run calls f and ends the transaction; a panic in f becomes an error.

@@ -6,11 +6,14 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
@@ -114,5 +117,30 @@ func (db *db) write(ctx context.Context, f func(pgx.Tx) error) error {
 // view runs f in one read-only transaction that sees one state.
 func (db *db) view(ctx context.Context, f func(pgx.Tx) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	return pgx.BeginTxFunc(ctx, db.reader, options, f)
+	tx, err := again(func() (pgx.Tx, error) { return db.reader.BeginTx(ctx, options) })
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	return f(tx)
+}
+
+// again repeats a read that met a connection which the server had cut, at most
+// until all the pool's connections are new.
+func again[T any](read func() (T, error)) (T, error) {
+	for try := 0; ; try++ {
+		result, err := read()
+		if err == nil || try == readers || !cut(err) {
+			return result, err
+		}
+	}
+}
+
+// cut tells whether a read failed for want of a connection and not of sense.
+func cut(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	reported, ok := errors.AsType[*pgconn.PgError](err)
+	return !ok || strings.HasPrefix(reported.Code, "57P")
 }

@@ -67,31 +67,34 @@ func (db *db) state(ctx context.Context, tx pgx.Tx) (store.State, error) {
 // Archived reads archived documents.
 func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte, error) {
 	text, args := dialect().Archived(db.schema.Tables[table], q)
-	rows, err := db.reader.Query(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]byte, error) {
+	return list(ctx, db, func(row pgx.CollectableRow) ([]byte, error) {
 		var doc string
 		err := row.Scan(&doc)
 		return []byte(doc), err
-	})
+	}, text, args)
 }
 
 // Entries reads log entries.
 func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {
 	text, args := dialect().Entries(db.schema.Logs[log], q)
-	rows, err := db.reader.Query(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.StoredEntry, error) {
+	return list(ctx, db, func(row pgx.CollectableRow) (store.StoredEntry, error) {
 		var e store.StoredEntry
 		var ms int64
 		var doc string
 		err := row.Scan(&e.Seq, &ms, &doc)
 		e.Time, e.Doc = sqltext.Moment(ms), []byte(doc)
 		return e, err
+	}, text, args)
+}
+
+// list asks a question and reads all of the answer.
+func list[T any](ctx context.Context, db *db, scan pgx.RowToFunc[T], text string, args []any) ([]T, error) {
+	return again(func() ([]T, error) {
+		rows, err := db.reader.Query(ctx, text, args...)
+		if err != nil {
+			return nil, err
+		}
+		return pgx.CollectRows(rows, scan)
 	})
 }
 

@@ -13,3 +13,12 @@ func SetVersion(t *testing.T, opened store.DB, version int) {
 		t.Fatal(err)
 	}
 }
+
+// Pragma reads a setting of the writer's connection.
+func Pragma(t *testing.T, opened store.DB, name string) string {
+	var value string
+	if err := opened.(*db).conn.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&value); err != nil {
+		t.Fatal(err)
+	}
+	return value
+}

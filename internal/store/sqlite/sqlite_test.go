@@ -74,6 +74,27 @@ func TestOpen_DamagedFile(t *testing.T) {
 	}
 }
 
+// TestOpen_Settings checks what no kill of a process can show: that commits wait
+// for the disk.
+func TestOpen_Settings(t *testing.T) {
+	t.Parallel()
+	db, err := sqlite.New(t.TempDir()).Open(t.Context(), "default", store.Schema{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for name, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "wal_autocheckpoint": "16000"} {
+		if got := sqlite.Pragma(t, db, name); got != want {
+			t.Errorf("%s = %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	storetest.TestStore(t, func(t *testing.T) (store.Driver, string) { return sqlite.New(t.TempDir()), "default" })
+}
+
 func TestOpen_NewerLayout(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

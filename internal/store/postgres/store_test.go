@@ -1,0 +1,144 @@
+package postgres_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/postgres"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/internal/store/storetest"
+)
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	storetest.TestStore(t, func(t *testing.T) (store.Driver, string) { return postgres.New(url), pgtest.Cell(t, url) })
+}
+
+type word struct {
+	Text string `json:"text"`
+}
+
+type book struct {
+	*store.Store
+	words *store.Table[word]
+	add   *store.Command[string, uint64]
+}
+
+func openBook(t *testing.T, url, cell string) *book {
+	t.Helper()
+	b := &book{Store: store.New(store.Options{Driver: postgres.New(url), Cell: cell})}
+	b.words = store.NewTable(b.Store, store.TableSpec[word]{Name: "word", Key: func(w *word) string { return w.Text }})
+	b.add = store.NewCommand(b.Store, "add", func(tx *store.Tx, text string) (uint64, error) {
+		b.words.Put(tx, &word{text})
+		return 0, nil
+	})
+	if err := b.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+func (b *book) addOnce(t *testing.T, text string) error {
+	_, err := b.add.Do(t.Context(), text)
+	return err
+}
+
+// TestTwoOwners: the second takes the cell; the first notices at its next commit,
+// and nothing of that commit stays.
+func TestTwoOwners(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	cell := pgtest.Cell(t, url)
+	first := openBook(t, url, cell)
+	if _, err := first.add.Do(t.Context(), "one"); err != nil {
+		t.Fatal(err)
+	}
+	second := openBook(t, url, cell)
+	if second.words.Get(second.View(), "one") == nil {
+		t.Error("the second owner does not see what the first committed")
+	}
+	if _, err := first.add.Do(t.Context(), "ghost"); !fault.Is(err, fault.InternalService) {
+		t.Errorf("commit of the replaced owner: %v", err)
+	}
+	<-first.Lost()
+	if _, err := second.add.Do(t.Context(), "two"); err != nil {
+		t.Fatal(err)
+	}
+	storetest.CheckReload(t, second.Store)
+	if n := second.words.Len(second.View()); n != 2 {
+		t.Errorf("%d words, want 2", n)
+	}
+}
+
+// TestTwoCells: cells of one database know nothing of each other.
+func TestTwoCells(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	east, west := openBook(t, url, pgtest.Cell(t, url)), openBook(t, url, pgtest.Cell(t, url))
+	if _, err := east.add.Do(t.Context(), "one"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := west.add.Do(t.Context(), "two"); err != nil {
+		t.Fatal(err)
+	}
+	storetest.CheckReload(t, east.Store)
+	storetest.CheckReload(t, west.Store)
+}
+
+// TestConnectionsCut ends all of the store's connections while it writes: callers
+// may get errors meanwhile, acknowledged words stay, and it goes on by itself.
+func TestConnectionsCut(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t)
+	b := openBook(t, url, "default")
+	admin, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(t.Context())
+	stop, acknowledged := make(chan struct{}), make(chan []string)
+	go func() {
+		var added []string
+		for {
+			select {
+			case <-stop:
+				acknowledged <- added
+				return
+			default:
+			}
+			text := time.Now().Format(time.RFC3339Nano)
+			if b.addOnce(t, text) == nil {
+				added = append(added, text)
+			}
+		}
+	}()
+	cut := 0
+	for round := range 12 {
+		var n int
+		err := admin.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`).Scan(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut += n
+		for b.addOnce(t, fmt.Sprint("round ", round)) != nil {
+		}
+	}
+	close(stop)
+	added := <-acknowledged
+	for b.addOnce(t, "last") != nil {
+	}
+	for _, text := range added {
+		if b.words.Get(b.View(), text) == nil {
+			t.Errorf("acknowledged word %s is lost", text)
+		}
+	}
+	storetest.CheckReload(t, b.Store)
+	t.Logf("%d connections cut, %d words acknowledged", cut, len(added))
+}
