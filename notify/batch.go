@@ -1,0 +1,202 @@
+package notify
+
+import (
+	"context"
+	"hash/fnv"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/event"
+)
+
+// fate is what became of the notice at a place of the batch.
+type fate struct {
+	at   int
+	dead *DeadLetter // nil: delivered
+}
+
+// batch delivers entries and moves the cursor behind them. Where it is cut off
+// it moves the cursor as far as everything is done.
+func (k *sink) batch(ctx context.Context, cursor *Cursor, entries []event.Entry) error {
+	sending, cut := context.WithCancel(ctx)
+	defer cut()
+	k.setCut(cut)
+	defer k.setCut(nil)
+	p := newProgress(entries)
+	lanes, err := k.lanes(entries, p)
+	if err != nil {
+		return err
+	}
+	k.oldest.Store(p.oldest())
+	fates := make(chan fate, len(entries))
+	var running sync.WaitGroup
+	for _, lane := range lanes {
+		running.Go(func() { k.deliver(sending, lane, fates) })
+	}
+	go func() {
+		running.Wait()
+		close(fates)
+	}()
+	err = k.collect(ctx, cursor, p, fates)
+	cut()
+	running.Wait()
+	return err
+}
+
+// place is a notice and where in the batch it stands.
+type place struct {
+	at int
+	notice
+}
+
+// lanes parts what the sink wants into sequences that go on side by side; the
+// rest of the batch is done.
+func (k *sink) lanes(entries []event.Entry, p *progress) ([][]place, error) {
+	lanes := make([][]place, k.cfg.InFlight)
+	for i, e := range entries {
+		n, err := newNotice(k.svc.opts.Home, e)
+		if err != nil {
+			return nil, err
+		}
+		if !k.wants(&n) {
+			p.finish(i)
+			continue
+		}
+		lane := 0
+		if len(lanes) > 1 {
+			h := fnv.New32a()
+			h.Write([]byte(n.subject()))
+			lane = int(h.Sum32() % uint32(len(lanes)))
+		}
+		lanes[lane] = append(lanes[lane], place{i, n})
+	}
+	return lanes, nil
+}
+
+// deliver brings a lane's notices to the receiver, one after the other, until
+// all are delivered or dead, or ctx ends.
+func (k *sink) deliver(ctx context.Context, lane []place, fates chan<- fate) {
+	for i := range lane {
+		dead := k.insist(ctx, &lane[i].notice)
+		if ctx.Err() != nil {
+			return // its outcome is not known
+		}
+		fates <- fate{lane[i].at, dead}
+	}
+}
+
+// insist tries until the notice is delivered, or gives it up. A delivery that
+// ended just when ctx did counts as not delivered.
+func (k *sink) insist(ctx context.Context, n *notice) *DeadLetter {
+	var err error
+	for try := 1; ; try++ {
+		if !pause(ctx, k.rest(try, err)) {
+			return nil
+		}
+		err = k.sender.send(ctx, n)
+		if ctx.Err() != nil {
+			return nil
+		}
+		k.note(err)
+		if err == nil {
+			return nil
+		}
+		if try >= k.cfg.MaxAttempts || isRefusal(err) && try >= maxRefusals {
+			return k.giveUp(n, try, err)
+		}
+	}
+}
+
+// maxRefusals is how often a receiver may refuse a notice before it is dead.
+const maxRefusals = 3
+
+func (k *sink) giveUp(n *notice, tries int, err error) *DeadLetter {
+	k.svc.metrics.attempt(k.cfg.Name, resultDead)
+	k.svc.log.Warn("notice not delivered; kept as a dead letter",
+		"sink", k.cfg.Name, "seq", n.seq, "event_id", n.event.ID, "attempts", tries, "error", err)
+	return &DeadLetter{
+		Sink: k.cfg.Name, Seq: n.seq, EventID: n.event.ID, DetailType: n.event.Notice.DetailType,
+		Topic: n.target(), Error: err.Error(), Attempts: tries,
+	}
+}
+
+// How often the cursor is moved while a batch takes its time, and what the last
+// move may take when the sink stops.
+const (
+	moveEvery    = time.Second
+	stopMoveTime = 5 * time.Second
+)
+
+// collect moves the cursor as fates come in: when a notice is dead, when the
+// last move is a while ago, and at the end. With fast receivers that is once a
+// batch, with slow ones once a notice.
+func (k *sink) collect(ctx context.Context, cursor *Cursor, p *progress, fates <-chan fate) error {
+	moved := time.Now()
+	for f := range fates {
+		p.finish(f.at)
+		if f.dead != nil {
+			p.dead = append(p.dead, *f.dead)
+		}
+		k.oldest.Store(p.oldest())
+		if f.dead == nil && time.Since(moved) < moveEvery {
+			continue
+		}
+		if err := k.move(ctx, cursor, p); err != nil {
+			return err
+		}
+		moved = time.Now()
+	}
+	// What is delivered is delivered, also when the sink stops.
+	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopMoveTime)
+	defer cancel()
+	return k.move(keep, cursor, p)
+}
+
+// move makes the progress of a batch durable.
+func (k *sink) move(ctx context.Context, cursor *Cursor, p *progress) error {
+	if p.seq() <= p.moved && len(p.dead) == 0 {
+		return nil
+	}
+	a := advance{Sink: k.cfg.Name, Generation: cursor.Generation, Seq: p.seq(), Dead: p.dead}
+	if _, err := k.svc.cmd.advance.Do(ctx, a); err != nil {
+		return err
+	}
+	p.moved, p.dead = a.Seq, nil
+	return nil
+}
+
+// progress is which entries of a batch are done.
+type progress struct {
+	entries []event.Entry
+	done    []bool
+	next    int    // everything before it is done
+	moved   uint64 // where the cursor is known to be
+	dead    []DeadLetter
+}
+
+func newProgress(entries []event.Entry) *progress {
+	return &progress{entries: entries, done: make([]bool, len(entries))}
+}
+
+func (p *progress) finish(at int) {
+	p.done[at] = true
+	for p.next < len(p.done) && p.done[p.next] {
+		p.next++
+	}
+}
+
+// seq is where the cursor may stand: 0 when nothing is done from the begin on.
+func (p *progress) seq() uint64 {
+	if p.next == 0 {
+		return 0
+	}
+	return p.entries[p.next-1].Seq
+}
+
+// oldest is the time of the first entry that is not done, 0 when all are.
+func (p *progress) oldest() int64 {
+	if p.next == len(p.entries) {
+		return 0
+	}
+	return p.entries[p.next].Time.UnixNano()
+}

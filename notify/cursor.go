@@ -1,0 +1,80 @@
+package notify
+
+import (
+	"context"
+
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// advance is a step of a sink: how far it has come and what it gave up on the way.
+type advance struct {
+	Sink       string       `json:"sink"`
+	Generation uint64       `json:"generation"` // of the cursor it began from
+	Seq        uint64       `json:"seq"`
+	Dead       []DeadLetter `json:"dead,omitzero"`
+}
+
+type replay struct {
+	Sink string `json:"sink"`
+	From uint64 `json:"from"`
+}
+
+// runBegin gives a sink its cursor: a new one begins behind what has happened so far.
+func (s *Service) runBegin(tx *store.Tx, sink string) (struct{}, error) {
+	if s.t.cursors.Get(tx, sink) == nil {
+		s.t.cursors.Put(tx, &Cursor{Sink: sink, Seq: s.events.Last(tx), Changed: tx.Now()})
+	}
+	return struct{}{}, nil
+}
+
+// runAdvance moves a cursor forward, unless somebody has set it meanwhile. What
+// was given up is dead in either case.
+func (s *Service) runAdvance(tx *store.Tx, a advance) (struct{}, error) {
+	for _, d := range a.Dead {
+		d.Time = tx.Now()
+		s.t.dead.Put(tx, &d)
+	}
+	if len(a.Dead) > 0 {
+		s.trim(tx, a.Sink)
+	}
+	c := s.t.cursors.Get(tx, a.Sink)
+	if c == nil || c.Generation != a.Generation || c.Seq >= a.Seq {
+		return struct{}{}, nil
+	}
+	next := *c
+	next.Seq, next.Changed = a.Seq, tx.Now()
+	s.t.cursors.Put(tx, &next)
+	return struct{}{}, nil
+}
+
+func (s *Service) runReplay(tx *store.Tx, r replay) (struct{}, error) {
+	c := s.t.cursors.Get(tx, r.Sink)
+	if c == nil {
+		return struct{}{}, fault.Missing("sink %q has no cursor", r.Sink)
+	}
+	next := *c
+	next.Seq = r.From - min(r.From, 1)
+	next.Generation++
+	next.Changed = tx.Now()
+	s.t.cursors.Put(tx, &next)
+	return struct{}{}, nil
+}
+
+// ReplayFrom has a sink deliver again everything from a sequence number of the
+// event log on, in order, and then go on; 0 begins with the oldest event kept. A
+// number ahead of the log's end is the end. What is being delivered is cut off
+// and comes again if it lies behind the number. Errors: NotFound.
+func (s *Service) ReplayFrom(ctx context.Context, sink string, seq uint64) error {
+	k, err := s.sink(sink)
+	if err != nil {
+		return err
+	}
+	seq = min(seq, s.events.Last(s.st.View())+1)
+	if _, err := s.cmd.replay.Do(ctx, replay{Sink: sink, From: seq}); err != nil {
+		return err
+	}
+	k.interrupt()
+	k.nudge()
+	return nil
+}

@@ -1,0 +1,199 @@
+package notify
+
+import (
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// ServeHTTP answers everything under /notify/: what subscribers visit, and what
+// operators ask.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+func (s *Service) routes() {
+	s.mux = http.NewServeMux()
+	s.mux.HandleFunc("GET "+confirmPath, s.serveConfirm)
+	s.mux.HandleFunc("GET "+unsubscribePath, s.serveUnsubscribe)
+	s.mux.HandleFunc("GET /notify/{certificate}", s.serveCertificate)
+	s.operatorRoutes()
+	s.mux.HandleFunc("/notify/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, http.StatusNotFound, "there is nothing at "+r.Method+" "+r.URL.Path)
+	})
+}
+
+// serveCertificate gives the certificate of the signing key under its own name,
+// and under cert.pem.
+func (s *Service) serveCertificate(w http.ResponseWriter, r *http.Request) {
+	known := s.signer != nil &&
+		(r.URL.Path == certificatePrefix+s.signer.fingerprint+certificateSuffix || r.URL.Path == "/notify/cert.pem")
+	if !known {
+		refuse(w, http.StatusNotFound, "there is no certificate of this name")
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-pem-file")
+	w.Write(s.signer.certificate)
+}
+
+// answerXML is the answer of Amazon SNS's query API, which is what SubscribeURL
+// and UnsubscribeURL call.
+type answerXML struct {
+	XMLName xml.Name
+	XMLNS   string    `xml:"xmlns,attr"`
+	ARN     string    `xml:"ConfirmSubscriptionResult>SubscriptionArn,omitempty"`
+	Error   *errorXML `xml:"Error,omitempty"`
+}
+
+type errorXML struct {
+	Type    string `xml:"Type"`
+	Code    string `xml:"Code"`
+	Message string `xml:"Message"`
+}
+
+const snsNamespace = "http://sns.amazonaws.com/doc/2010-03-31/"
+
+func (s *Service) serveConfirm(w http.ResponseWriter, r *http.Request) {
+	if !isGet(w, r) {
+		return
+	}
+	c, err := parseConfirm(r.URL.RawQuery)
+	if err != nil {
+		s.failXML(w, err)
+		return
+	}
+	arn, err := s.cmd.confirm.Do(r.Context(), c)
+	if err != nil {
+		s.failXML(w, err)
+		return
+	}
+	s.log.Info("endpoint confirmed its subscription", "topic", c.Topic)
+	writeXML(w, http.StatusOK, answerXML{XMLName: xml.Name{Local: "ConfirmSubscriptionResponse"}, ARN: arn})
+}
+
+func (s *Service) serveUnsubscribe(w http.ResponseWriter, r *http.Request) {
+	if !isGet(w, r) {
+		return
+	}
+	arn, err := parseUnsubscribe(r.URL.RawQuery)
+	if err != nil {
+		s.failXML(w, err)
+		return
+	}
+	if _, err := s.cmd.unsubscribe.Do(r.Context(), arn); err != nil {
+		s.failXML(w, err)
+		return
+	}
+	for _, k := range s.sinks {
+		k.askSubscribers() // it is told
+	}
+	s.log.Info("endpoint unsubscribed")
+	writeXML(w, http.StatusOK, answerXML{XMLName: xml.Name{Local: "UnsubscribeResponse"}})
+}
+
+// isGet keeps HEAD, by which some programs look at links before people do, from
+// confirming anything.
+func isGet(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method == http.MethodGet {
+		return true
+	}
+	w.Header().Set("Allow", http.MethodGet)
+	w.WriteHeader(http.StatusMethodNotAllowed)
+	return false
+}
+
+// Bounds of the parameters in URLs that others send us.
+const (
+	maxQuery = 4096
+	maxARN   = 400
+	maxToken = 256
+)
+
+// parseConfirm reads the query of a SubscribeURL.
+func parseConfirm(raw string) (confirmation, error) {
+	v, err := parseAction(raw, "ConfirmSubscription")
+	if err != nil {
+		return confirmation{}, err
+	}
+	c := confirmation{Topic: v.Get("TopicArn"), Token: v.Get("Token")}
+	switch {
+	case c.Topic == Everything || !topicForm.MatchString(c.Topic):
+		return confirmation{}, fault.Invalid("TopicArn: it does not match %s", topicForm)
+	case c.Token == "" || len(c.Token) > maxToken || strings.Trim(c.Token, "0123456789abcdef") != "":
+		return confirmation{}, fault.Invalid("Token: it is not 1 to %d hex digits", maxToken)
+	}
+	return c, nil
+}
+
+// parseUnsubscribe reads the query of an UnsubscribeURL.
+func parseUnsubscribe(raw string) (subscriptionARN string, err error) {
+	v, err := parseAction(raw, "Unsubscribe")
+	if err != nil {
+		return "", err
+	}
+	subscriptionARN = v.Get("SubscriptionArn")
+	topic, id, ok := cutLast(subscriptionARN)
+	if len(subscriptionARN) > maxARN || !ok || len(id) != 36 || !topicForm.MatchString(topic) {
+		return "", fault.Invalid("SubscriptionArn: it is not a topic's ARN, a colon and a UUID")
+	}
+	return subscriptionARN, nil
+}
+
+// cutLast cuts at the last colon.
+func cutLast(s string) (before, after string, ok bool) {
+	at := strings.LastIndexByte(s, ':')
+	if at < 0 {
+		return s, "", false
+	}
+	return s[:at], s[at+1:], true
+}
+
+// parseAction reads a query of SNS's API. Action may be left out.
+func parseAction(raw, action string) (url.Values, error) {
+	if len(raw) > maxQuery {
+		return nil, fault.Invalid("the query has %d bytes, at most %d", len(raw), maxQuery)
+	}
+	v, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, fault.Invalid("the query cannot be read: %v", err)
+	}
+	for name, values := range v {
+		if len(values) > 1 {
+			return nil, fault.Invalid("%.40q stands in the query %d times", name, len(values))
+		}
+	}
+	if got := v.Get("Action"); got != "" && got != action {
+		return nil, fault.Invalid("Action: %.40q is not %s", got, action)
+	}
+	return v, nil
+}
+
+// failXML answers with an error as SNS does.
+func (s *Service) failXML(w http.ResponseWriter, err error) {
+	status, e := http.StatusBadRequest, errorXML{Type: "Sender"}
+	f, ok := fault.As(err)
+	switch {
+	case !ok || f.Kind == fault.InternalService || f.Kind == fault.Throttling:
+		s.log.Error("subscription not changed", "error", err)
+		status, e = http.StatusServiceUnavailable, errorXML{"Receiver", "InternalError", "try again"}
+	case f.Kind == fault.NotFound:
+		status, e.Code, e.Message = http.StatusNotFound, "NotFound", f.Message
+	default:
+		e.Code, e.Message = "InvalidParameter", "Invalid parameter: "+f.Message
+	}
+	writeXML(w, status, answerXML{XMLName: xml.Name{Local: "ErrorResponse"}, Error: &e})
+}
+
+func writeXML(w http.ResponseWriter, status int, answer answerXML) {
+	answer.XMLNS = snsNamespace
+	text, err := xml.Marshal(answer)
+	if err != nil {
+		panic(fmt.Sprintf("notify: an answer does not encode: %v", err)) // plain text always does
+	}
+	w.Header().Set("Content-Type", "text/xml; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write(append(text, '\n'))
+}

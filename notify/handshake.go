@@ -1,0 +1,45 @@
+package notify
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// shake sends one message about a subscription and says when to come back.
+func (k *sink) shake(ctx context.Context, sub *Subscription, a *asked) {
+	kind := snsSubscribe
+	if sub.Status == Leaving {
+		kind = snsUnsubscribe
+	}
+	m := sub.handshake(kind, uuid.NewString(), time.Now(), k.svc.links())
+	err := k.postSNS(ctx, m, sub)
+	if ctx.Err() != nil {
+		return
+	}
+	k.svc.metrics.handshake(k.cfg.Name, resultOf(err))
+	switch {
+	case err != nil:
+		a.failed++
+		a.next = time.Now().Add(max(backoff(a.failed, rand.Float64()), retryAfter(err)))
+		k.svc.log.Warn("endpoint did not take a message about its subscription",
+			"sink", k.cfg.Name, "topic", sub.Topic, "type", kind, "attempt", a.failed, "error", err)
+	default:
+		a.failed = 0
+		a.taken++
+		a.next = time.Now().Add(min(firstAsk<<min(a.taken-1, 6), lastAsk))
+		k.svc.log.Info("endpoint took a message about its subscription", "sink", k.cfg.Name, "topic", sub.Topic, "type", kind)
+	}
+	if kind == snsUnsubscribe && (err == nil || a.failed >= goodbyes) {
+		k.leave(ctx, sub)
+	}
+}
+
+// leave ends a subscription whose endpoint has been told.
+func (k *sink) leave(ctx context.Context, sub *Subscription) {
+	if _, err := k.svc.cmd.left.Do(ctx, sub.ARN); err != nil && ctx.Err() == nil {
+		k.svc.log.Warn("end of a subscription not kept", "sink", k.cfg.Name, "topic", sub.Topic, "error", err)
+	}
+}

@@ -1,0 +1,162 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+)
+
+// poster posts to the URL of a sink.
+type poster struct {
+	url     string
+	headers map[string]string
+	timeout time.Duration
+	client  *http.Client
+}
+
+// Bounds of what a receiver may answer.
+const (
+	maxAnswer      = 64 << 10 // read, so that the connection serves again
+	maxAnswerShown = 200      // of it in an error
+	maxAnswerHead  = 64 << 10
+)
+
+const userAgent = "Muster-Notify/1"
+
+func newPoster(c *SinkConfig, transport http.RoundTripper) *poster {
+	return &poster{url: c.URL, headers: c.Headers, timeout: c.Timeout, client: &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// newTransport makes the transport that all sinks share.
+func newTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: refuseLinkLocal}
+	return &http.Transport{
+		Proxy:       http.ProxyFromEnvironment,
+		DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second,
+		MaxResponseHeaderBytes: maxAnswerHead,
+		MaxIdleConnsPerHost:    maxInFlight, IdleConnTimeout: 90 * time.Second,
+		ForceAttemptHTTP2: true,
+	}
+}
+
+// refuseLinkLocal keeps requests from the addresses under which clouds hand
+// credentials to machines. Sinks are named by operators alone, but a name may
+// resolve to anything.
+func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	if ip := at.Addr().Unmap(); ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() {
+		return fmt.Errorf("%s is a link-local, multicast or unspecified address, to which Muster sends nothing", ip)
+	}
+	return nil
+}
+
+// post sends one request. 2xx is success; a redirect is not followed.
+func (p *poster) post(ctx context.Context, headers map[string]string, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("the URL makes no request") // without the URL, which may hold a password
+	}
+	req.Header.Set("User-Agent", userAgent)
+	for _, set := range []map[string]string{headers, p.headers} {
+		for name, value := range set {
+			req.Header.Set(name, value)
+		}
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return withoutURL(err)
+	}
+	defer resp.Body.Close()
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if resp.StatusCode/100 == 2 {
+		return nil
+	}
+	return answered(resp, answer)
+}
+
+// withoutURL takes the URL out of a client's error: it may hold secrets.
+func withoutURL(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// refusal is the answer of a receiver that does not want the notice.
+type refusal struct{ text string }
+
+func (r *refusal) Error() string { return r.text }
+
+func isRefusal(err error) bool {
+	_, ok := errors.AsType[*refusal](err)
+	return ok
+}
+
+// busyError is the answer of a receiver that cannot take the notice now.
+type busyError struct {
+	text  string
+	after time.Duration // how long it asks to be left alone
+}
+
+func (b *busyError) Error() string { return b.text }
+
+// maxRetryAfter bounds how long a receiver may ask to be left alone.
+const maxRetryAfter = 5 * time.Minute
+
+// retryAfter is how long the receiver asked to be left alone.
+func retryAfter(err error) time.Duration {
+	if b, ok := errors.AsType[*busyError](err); ok {
+		return b.after
+	}
+	return 0
+}
+
+// answered makes the error of an answer that is no success. Redirects and 4xx
+// refuse, but for those that are about the moment.
+func answered(resp *http.Response, answer []byte) error {
+	text := fmt.Sprintf("HTTP %d", resp.StatusCode)
+	if shown := printable(answer); shown != "" {
+		text += ": " + shown
+	}
+	switch code := resp.StatusCode; {
+	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests, code >= 500:
+		seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+		if err != nil || seconds < 0 {
+			seconds = 0
+		}
+		return &busyError{text, min(time.Duration(min(seconds, 3600))*time.Second, maxRetryAfter)}
+	case code/100 == 3:
+		return &refusal{text + " (redirects are not followed)"}
+	}
+	return &refusal{text}
+}
+
+// printable is the begin of an answer as one line of text.
+func printable(answer []byte) string {
+	answer = answer[:min(len(answer), maxAnswerShown)]
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, string(answer)))
+}

@@ -1,0 +1,97 @@
+package notify
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics counts deliveries. A nil *metrics counts nothing.
+type metrics struct {
+	deliveries *prometheus.CounterVec
+	handshakes *prometheus.CounterVec
+}
+
+// Results of attempts.
+const (
+	resultDelivered = "delivered"
+	resultFailed    = "failed"  // no answer, or one that says later
+	resultRefused   = "refused" // an answer that says no
+	resultDead      = "dead"    // given up, after attempts that are counted themselves
+)
+
+func resultOf(err error) string {
+	switch {
+	case err == nil:
+		return resultDelivered
+	case isRefusal(err):
+		return resultRefused
+	}
+	return resultFailed
+}
+
+func newMetrics(r prometheus.Registerer, sinks []*sink) *metrics {
+	if r == nil {
+		return nil
+	}
+	m := &metrics{
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_notify_deliveries_total", Help: "Attempts to deliver a notice to a sink, by result; dead counts notices given up.",
+		}, []string{"sink", "result"}),
+		handshakes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_notify_handshakes_total", Help: "Messages about their subscription to endpoints of kind sns, by result.",
+		}, []string{"sink", "result"}),
+	}
+	r.MustRegister(m.deliveries, m.handshakes, lags(sinks))
+	return m
+}
+
+func (m *metrics) attempt(sink, result string) {
+	if m != nil {
+		m.deliveries.WithLabelValues(sink, result).Inc()
+	}
+}
+
+func (m *metrics) handshake(sink, result string) {
+	if m != nil {
+		m.handshakes.WithLabelValues(sink, result).Inc()
+	}
+}
+
+// lags are how far behind the sinks are, measured when they are asked for.
+type lags []*sink
+
+func (lags) desc() (lag, dead *prometheus.Desc) {
+	lag = prometheus.NewDesc("muster_notify_lag_seconds", "Age of the oldest notice that a sink has not been told; 0 when there is none.", []string{"sink"}, nil)
+	dead = prometheus.NewDesc("muster_notify_dead_letters", "Notices that were given up and are kept.", []string{"sink"}, nil)
+	return lag, dead
+}
+
+// Describe implements prometheus.Collector.
+func (l lags) Describe(out chan<- *prometheus.Desc) {
+	lag, dead := l.desc()
+	out <- lag
+	out <- dead
+}
+
+// Collect implements prometheus.Collector.
+func (l lags) Collect(out chan<- prometheus.Metric) {
+	lag, dead := l.desc()
+	for _, k := range l {
+		out <- prometheus.MustNewConstMetric(lag, prometheus.GaugeValue, k.lag(time.Now()).Seconds(), k.cfg.Name)
+		n := 0
+		if view := k.svc.st.View(); view != nil { // nil until the store is open
+			n = k.svc.t.deadOf.Count(view, k.cfg.Name)
+		}
+		out <- prometheus.MustNewConstMetric(dead, prometheus.GaugeValue, float64(n), k.cfg.Name)
+	}
+}
+
+// lag is the age of the oldest notice that waits.
+func (k *sink) lag(now time.Time) time.Duration {
+	oldest := k.oldest.Load()
+	if oldest == 0 {
+		return 0
+	}
+	return max(0, now.Sub(time.Unix(0, oldest)))
+}

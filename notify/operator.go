@@ -1,0 +1,248 @@
+package notify
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// What operators may do is what they may do to queues.
+const (
+	mayRead   = "DescribeGameSessionQueues"
+	mayChange = "UpdateGameSessionQueue"
+)
+
+func (s *Service) operatorRoutes() {
+	s.mux.HandleFunc("GET /notify/recent", s.guard(mayRead, s.serveRecent))
+	s.mux.HandleFunc("GET /notify/sinks", s.guard(mayRead, s.serveSinks))
+	s.mux.HandleFunc("GET /notify/dead-letters", s.guard(mayRead, s.serveDeadLetters))
+	s.mux.HandleFunc("POST /notify/replay", s.guard(mayChange, s.serveReplay))
+	s.mux.HandleFunc("POST /notify/redeliver", s.guard(mayChange, s.serveRedeliver))
+	s.mux.HandleFunc("POST /notify/subscribe", s.guard(mayChange, s.serveSubscribe))
+}
+
+// guard lets a request through that may do what operation does.
+func (s *Service) guard(operation string, serve func(http.ResponseWriter, *http.Request, url.Values) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if s.opts.Allow == nil {
+			refuse(w, http.StatusForbidden, "nobody may ask this here")
+			return
+		}
+		if err := s.opts.Allow(r, operation); err != nil {
+			s.fail(w, err, http.StatusForbidden)
+			return
+		}
+		if err := serve(w, r, r.URL.Query()); err != nil {
+			s.fail(w, err, http.StatusBadRequest)
+		}
+	}
+}
+
+// fail answers with an error; faults but for a few have the status given.
+func (s *Service) fail(w http.ResponseWriter, err error, status int) {
+	f, ok := fault.As(err)
+	switch {
+	case !ok || f.Kind == fault.InternalService || f.Kind == fault.Throttling:
+		s.log.Error("request about notifications failed", "error", err)
+		refuse(w, http.StatusServiceUnavailable, "try again; the log of the server tells why")
+	case f.Kind == fault.NotFound:
+		refuse(w, http.StatusNotFound, f.Message)
+	default:
+		refuse(w, status, f.Message)
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	writeJSON(w, status, map[string]string{"message": message})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	text, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		panic("notify: an answer does not encode: " + err.Error()) // they are plain structs
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write(append(text, '\n'))
+}
+
+// Recent gives the last n notices, oldest first, as EventBridge JSON, whatever
+// sinks there are; n is 1 to 1000.
+func (s *Service) Recent(ctx context.Context, n int) ([]jsontext.Value, error) {
+	entries, err := s.events.Read(ctx, event.Query{Notices: true, NewestFirst: true, Limit: n})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(entries)
+	var notices []jsontext.Value
+	for _, e := range entries {
+		body, err := envelope(s.opts.Home, e.Value)
+		if err != nil {
+			return nil, err
+		}
+		notices = append(notices, body)
+	}
+	return notices, nil
+}
+
+// serveRecent answers JSON lines.
+func (s *Service) serveRecent(w http.ResponseWriter, r *http.Request, v url.Values) error {
+	n, err := number(v, "n", 20, 1, 1000)
+	if err != nil {
+		return err
+	}
+	notices, err := s.Recent(r.Context(), int(n))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Cache-Control", "no-store")
+	for _, line := range notices {
+		w.Write(append(line, '\n'))
+	}
+	return nil
+}
+
+// SinkStatus is how a sink is doing.
+type SinkStatus struct {
+	SinkConfig
+	Seq           uint64               `json:"seq"`         // of the event log; everything up to it is delivered or dead
+	LagSeconds    float64              `json:"lag_seconds"` // age of the oldest notice that waits
+	Failures      int                  `json:"failures"`    // in a row
+	DeadLetters   int                  `json:"dead_letters"`
+	Subscriptions []SubscriptionStatus `json:"subscriptions,omitzero"` // of kind sns
+}
+
+// SubscriptionStatus is a subscription without what only its endpoint may know.
+type SubscriptionStatus struct {
+	Topic   string    `json:"topic"`
+	Status  Status    `json:"status"`
+	Changed time.Time `json:"changed"`
+}
+
+// Status tells how the sinks are doing, as the configuration orders them. URLs
+// come without passwords and queries.
+func (s *Service) Status() []SinkStatus {
+	view := s.st.View()
+	all := []SinkStatus{}
+	for _, k := range s.sinks {
+		st := SinkStatus{SinkConfig: k.cfg, LagSeconds: k.lag(time.Now()).Seconds(), Failures: k.inTrouble()}
+		st.URL = bareURL(k.cfg.URL)
+		if c := s.t.cursors.Get(view, k.cfg.Name); c != nil {
+			st.Seq = c.Seq
+		}
+		st.DeadLetters = s.t.deadOf.Count(view, k.cfg.Name)
+		for _, topic := range k.cfg.Topics {
+			if sub := s.t.subscriptions.Get(view, subscriptionKey(k.cfg.Name, topic)); sub != nil {
+				st.Subscriptions = append(st.Subscriptions, SubscriptionStatus{sub.Topic, sub.Status, sub.Changed})
+			}
+		}
+		all = append(all, st)
+	}
+	return all
+}
+
+// bareURL is a URL without what may be secret in it.
+func bareURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || raw == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + u.Path
+}
+
+func (s *Service) serveSinks(w http.ResponseWriter, _ *http.Request, _ url.Values) error {
+	writeJSON(w, http.StatusOK, map[string]any{"sinks": s.Status()})
+	return nil
+}
+
+func (s *Service) serveDeadLetters(w http.ResponseWriter, _ *http.Request, v url.Values) error {
+	after, err := number(v, "after", 0, 0, maxSeq)
+	if err != nil {
+		return err
+	}
+	limit, err := number(v, "limit", 100, 1, 1000)
+	if err != nil {
+		return err
+	}
+	letters, err := s.DeadLetters(v.Get("sink"), after, int(limit))
+	if err != nil {
+		return err
+	}
+	if letters == nil {
+		letters = []*DeadLetter{}
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"dead_letters": letters})
+	return nil
+}
+
+func (s *Service) serveReplay(w http.ResponseWriter, r *http.Request, v url.Values) error {
+	if !v.Has("from") {
+		return fault.Invalid("from: the sequence number to begin with is missing; 0 is the oldest event kept")
+	}
+	from, err := number(v, "from", 0, 0, maxSeq)
+	if err != nil {
+		return err
+	}
+	if err := s.ReplayFrom(r.Context(), v.Get("sink"), from); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"sink": v.Get("sink"), "from": from})
+	return nil
+}
+
+// maxRedeliver bounds the numbers in one request.
+const maxRedeliver = 1000
+
+func (s *Service) serveRedeliver(w http.ResponseWriter, r *http.Request, v url.Values) error {
+	if len(v["seq"]) > maxRedeliver {
+		return fault.Invalid("seq: %d numbers, at most %d; none means all", len(v["seq"]), maxRedeliver)
+	}
+	var seqs []uint64
+	for _, text := range v["seq"] {
+		seq, err := strconv.ParseUint(text, 10, 63)
+		if err != nil {
+			return fault.Invalid("seq: %.40q is no sequence number", text)
+		}
+		seqs = append(seqs, seq)
+	}
+	n, err := s.Redeliver(r.Context(), v.Get("sink"), seqs...)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"sink": v.Get("sink"), "redelivering": n})
+	return nil
+}
+
+func (s *Service) serveSubscribe(w http.ResponseWriter, r *http.Request, v url.Values) error {
+	if err := s.Subscribe(r.Context(), v.Get("sink")); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"sink": v.Get("sink"), "status": Pending})
+	return nil
+}
+
+const maxSeq = 1<<63 - 1
+
+// number reads a parameter; the error names it.
+func number(v url.Values, name string, absent, least, most uint64) (uint64, error) {
+	text := v.Get(name)
+	if text == "" {
+		return absent, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || n < least || n > most {
+		return 0, fault.Invalid("%s: %.40q is no number from %d to %d", name, text, least, most)
+	}
+	return n, nil
+}

@@ -1,0 +1,203 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/musterhq/muster/event"
+)
+
+// sender brings a notice to where a sink is. An error is a *refusal where the
+// receiver answered that it does not want the notice, else a failure.
+type sender interface {
+	send(ctx context.Context, n *notice) error
+}
+
+// sink delivers to one receiver; its goroutine alone moves the cursor.
+type sink struct {
+	cfg    SinkConfig
+	svc    *Service
+	sender sender
+	poster *poster // nil for kind log
+	wakeup chan struct{}
+	resend chan struct{} // nudges keepSubscribing
+
+	oldest atomic.Int64 // Unix nanoseconds of the oldest notice not delivered; 0 for none
+
+	mu       sync.Mutex
+	failures int                // in a row, of whatever notice
+	cut      context.CancelFunc // ends the batch that is being delivered
+}
+
+func newSink(s *Service, c SinkConfig, transport http.RoundTripper) *sink {
+	k := &sink{cfg: c, svc: s, wakeup: make(chan struct{}, 1), resend: make(chan struct{}, 1)}
+	if c.Kind != Log {
+		k.poster = newPoster(&c, transport)
+	}
+	switch c.Kind {
+	case Log:
+		k.sender = logSender{s.log, c.Name}
+	case SNS:
+		k.sender = &snsSender{k}
+	case Webhook:
+		k.sender = &webhookSender{k.poster, c.Secrets}
+	default:
+		k.sender = &bareSender{k.poster}
+	}
+	return k
+}
+
+// batchSize bounds what a sink holds in memory: so many notices.
+const batchSize = 100
+
+// run delivers what is there, and again when it is nudged.
+func (k *sink) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		busy, err := k.turn(ctx)
+		if err != nil && ctx.Err() == nil {
+			k.svc.log.Error("sink cannot go on; it tries again", "sink", k.cfg.Name, "error", err)
+			pause(ctx, time.Second)
+			continue
+		}
+		if busy {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-k.wakeup:
+		}
+	}
+}
+
+// turn delivers a dead letter that somebody wants delivered again, if there is
+// one, and the next batch. It tells whether there may be more.
+func (k *sink) turn(ctx context.Context) (busy bool, err error) {
+	d := k.svc.t.again.First(k.svc.st.View(), k.cfg.Name)
+	if d != nil {
+		if err := k.redeliver(ctx, d); err != nil {
+			return false, err
+		}
+	}
+	cursor := k.svc.t.cursors.Get(k.svc.st.View(), k.cfg.Name)
+	if cursor == nil {
+		return false, fmt.Errorf("it has no cursor")
+	}
+	entries, err := k.svc.events.Read(ctx, event.Query{Notices: true, After: cursor.Seq, Limit: batchSize})
+	if err != nil {
+		return false, err
+	}
+	if len(entries) == 0 {
+		k.oldest.Store(0)
+		return d != nil, nil
+	}
+	return true, k.batch(ctx, cursor, entries)
+}
+
+// redeliver gives a dead letter one more attempt.
+func (k *sink) redeliver(ctx context.Context, d *DeadLetter) error {
+	entries, err := k.svc.events.Read(ctx, event.Query{Notices: true, After: d.Seq - 1, Limit: 1})
+	if err != nil {
+		return err
+	}
+	outcome := settled{Sink: d.Sink, Seq: d.Seq}
+	if len(entries) == 0 || entries[0].Seq != d.Seq {
+		outcome.Error = "the event log does not hold the notice any more"
+	} else if err := k.sendOnce(ctx, entries[0]); err != nil {
+		outcome.Error = err.Error()
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	_, err = k.svc.cmd.settled.Do(ctx, outcome)
+	return err
+}
+
+func (k *sink) sendOnce(ctx context.Context, e event.Entry) error {
+	n, err := newNotice(k.svc.opts.Home, e)
+	if err != nil {
+		return err
+	}
+	if !k.wants(&n) {
+		return fmt.Errorf("the sink does not subscribe to topic %q any more", n.target())
+	}
+	if !pause(ctx, k.rest(1, nil)) {
+		return ctx.Err()
+	}
+	err = k.sender.send(ctx, &n)
+	k.note(err)
+	return err
+}
+
+// wants tells whether a notice is for this sink now.
+func (k *sink) wants(n *notice) bool {
+	if !k.cfg.wants(n.target()) {
+		return false
+	}
+	return k.cfg.Kind != SNS || k.subscription(n.target()) != nil
+}
+
+// note counts an attempt and keeps account of failures in a row. A refusal is
+// an answer: whoever refuses is there.
+func (k *sink) note(err error) {
+	k.svc.metrics.attempt(k.cfg.Name, resultOf(err))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err == nil || isRefusal(err) {
+		if k.failures >= troubled {
+			k.svc.log.Info("sink answers again", "sink", k.cfg.Name, "failures", k.failures)
+		}
+		k.failures = 0
+		return
+	}
+	k.failures++
+	if k.failures == troubled {
+		k.svc.log.Warn("sink keeps failing; its notices wait", "sink", k.cfg.Name, "error", err)
+	}
+}
+
+// troubled is after how many failures in a row the log tells of it.
+const troubled = 3
+
+// rest is the pause before attempt number try of a notice: by the failures of
+// the sink, whatever notice they were about, so that a receiver that is gone is
+// asked once a minute and not once a notice; or by the tries of this notice.
+func (k *sink) rest(try int, err error) time.Duration {
+	k.mu.Lock()
+	failures := k.failures
+	k.mu.Unlock()
+	wait := backoff(max(failures, try-1), rand.Float64())
+	return max(wait, retryAfter(err))
+}
+
+func (k *sink) inTrouble() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.failures
+}
+
+func (k *sink) nudge() {
+	select {
+	case k.wakeup <- struct{}{}:
+	default:
+	}
+}
+
+// interrupt cuts off the batch that is being delivered.
+func (k *sink) interrupt() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.cut != nil {
+		k.cut()
+	}
+}
+
+func (k *sink) setCut(cut context.CancelFunc) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.cut = cut
+}

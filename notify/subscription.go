@@ -1,0 +1,195 @@
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// subscribe asks for a subscription; the secrets in it are made outside the
+// transaction, which is not where chance comes from.
+type subscribe struct {
+	Sink     string `json:"sink"`
+	Topic    string `json:"topic"`
+	ARN      string `json:"arn"`
+	Endpoint string `json:"endpoint"`
+	Token    string `json:"token"`
+	Anew     bool   `json:"anew"`
+}
+
+type confirmation struct {
+	Topic string `json:"topic"`
+	Token string `json:"token"`
+}
+
+// occasion is why a sink is subscribed.
+type occasion bool
+
+const (
+	onlyIfNew occasion = false // the configuration says so
+	anew      occasion = true  // an operator says so
+)
+
+func (s *Service) subscribe(ctx context.Context, k *sink, topic string, why occasion) error {
+	endpoint := sha256.Sum256([]byte(k.cfg.URL))
+	_, err := s.cmd.subscribe.Do(ctx, subscribe{
+		Sink: k.cfg.Name, Topic: topic, ARN: topic + ":" + uuid.NewString(),
+		Endpoint: hex.EncodeToString(endpoint[:]), Token: newToken(), Anew: why == anew,
+	})
+	return err
+}
+
+// newToken makes a token as long as those of SNS look: 256 bits of chance.
+func newToken() string {
+	b := make([]byte, 32)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+func (s *Service) runSubscribe(tx *store.Tx, a subscribe) (struct{}, error) {
+	old := s.t.subscriptions.Get(tx, subscriptionKey(a.Sink, a.Topic))
+	next := Subscription{Sink: a.Sink, Topic: a.Topic, ARN: a.ARN, Endpoint: a.Endpoint, Token: a.Token}
+	if old != nil {
+		if old.Endpoint == a.Endpoint && !a.Anew {
+			return struct{}{}, nil
+		}
+		next.Status = old.Status
+	}
+	s.t.move(tx, next, Pending)
+	return struct{}{}, nil
+}
+
+// runConfirm confirms the subscription that has the token and gives its ARN.
+func (s *Service) runConfirm(tx *store.Tx, c confirmation) (string, error) {
+	sub := s.t.byToken.First(tx, c.Token)
+	if sub == nil || sub.Topic != c.Topic {
+		return "", fault.Invalid("Token: it belongs to no subscription of this topic, or a later one has taken its place")
+	}
+	if sub.Status != Confirmed {
+		s.t.move(tx, *sub, Confirmed)
+	}
+	return sub.ARN, nil
+}
+
+func (s *Service) runUnsubscribe(tx *store.Tx, subscriptionARN string) (struct{}, error) {
+	sub := s.t.byARN.First(tx, subscriptionARN)
+	if sub == nil {
+		return struct{}{}, fault.Missing("SubscriptionArn: there is no such subscription")
+	}
+	if sub.Status == Pending || sub.Status == Confirmed {
+		s.t.move(tx, *sub, Leaving)
+	}
+	return struct{}{}, nil
+}
+
+// runLeft ends the subscription with the ARN if it is still leaving.
+func (s *Service) runLeft(tx *store.Tx, subscriptionARN string) (struct{}, error) {
+	if sub := s.t.byARN.First(tx, subscriptionARN); sub != nil && sub.Status == Leaving {
+		s.t.move(tx, *sub, Unsubscribed)
+	}
+	return struct{}{}, nil
+}
+
+// Subscribe asks the endpoint of a sink of kind sns to confirm its topics anew,
+// with new tokens; it is for endpoints that unsubscribed or lost the message.
+// Errors: NotFound, InvalidRequest (a sink of another kind).
+func (s *Service) Subscribe(ctx context.Context, sink string) error {
+	k, err := s.sink(sink)
+	if err != nil {
+		return err
+	}
+	if k.cfg.Kind != SNS {
+		return fault.Invalid("sink %q is of kind %s; only those of kind sns have subscriptions", sink, k.cfg.Kind)
+	}
+	for _, topic := range k.cfg.Topics {
+		if err := s.subscribe(ctx, k, topic, anew); err != nil {
+			return err
+		}
+	}
+	k.askSubscribers()
+	return nil
+}
+
+// subscription gives the sink's confirmed subscription to a topic, or nil.
+func (k *sink) subscription(topic string) *Subscription {
+	sub := k.svc.t.subscriptions.Get(k.svc.st.View(), subscriptionKey(k.cfg.Name, topic))
+	if sub == nil || sub.Status != Confirmed {
+		return nil
+	}
+	return sub
+}
+
+func (k *sink) askSubscribers() {
+	select {
+	case k.resend <- struct{}{}:
+	default:
+	}
+}
+
+// Pauses between requests to confirm that were taken but not followed.
+const (
+	firstAsk = time.Minute
+	lastAsk  = time.Hour
+	goodbyes = 5 // attempts to tell an endpoint that it is unsubscribed
+)
+
+// asked is how often one token was sent, and when it is sent again. It is not
+// kept: after a restart the endpoint is asked at once.
+type asked struct {
+	failed, taken int
+	next          time.Time
+}
+
+// keepSubscribing sends what subscriptions wait for until ctx ends.
+func (k *sink) keepSubscribing(ctx context.Context) {
+	tried := map[string]*asked{} // by status and ARN
+	for {
+		wait := k.sendHandshakes(ctx, tried)
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-k.resend:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// sendHandshakes sends what is due and tells when the next is.
+func (k *sink) sendHandshakes(ctx context.Context, tried map[string]*asked) time.Duration {
+	wait := lastAsk
+	waiting := map[string]bool{}
+	for _, topic := range k.cfg.Topics {
+		sub := k.svc.t.subscriptions.Get(k.svc.st.View(), subscriptionKey(k.cfg.Name, topic))
+		if sub == nil || sub.Status != Pending && sub.Status != Leaving {
+			continue
+		}
+		id := string(sub.Status) + " " + sub.ARN
+		waiting[id] = true
+		if tried[id] == nil {
+			tried[id] = &asked{}
+		}
+		if time.Now().Before(tried[id].next) {
+			wait = min(wait, time.Until(tried[id].next))
+			continue
+		}
+		k.shake(ctx, sub, tried[id])
+		wait = min(wait, time.Until(tried[id].next))
+	}
+	for id := range tried {
+		if !waiting[id] {
+			delete(tried, id)
+		}
+	}
+	return max(wait, 0)
+}

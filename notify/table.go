@@ -1,0 +1,83 @@
+package notify
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Cursor is how far a sink has come.
+type Cursor struct {
+	Sink       string    `json:"sink"`
+	Seq        uint64    `json:"seq"`        // everything up to this number of the log is delivered or dead
+	Generation uint64    `json:"generation"` // rises when somebody sets the cursor back
+	Changed    time.Time `json:"changed"`
+}
+
+// Subscription is the right of an SNS endpoint to the notices of one topic.
+type Subscription struct {
+	Sink     string    `json:"sink"`
+	Topic    string    `json:"topic"`
+	ARN      string    `json:"arn"`      // the topic's and a random UUID; who knows it can unsubscribe
+	Endpoint string    `json:"endpoint"` // fingerprint of the URL; another URL has to confirm anew
+	Token    string    `json:"token"`    // who knows it can confirm
+	Status   Status    `json:"status"`
+	Changed  time.Time `json:"changed"`
+}
+
+// DeadLetter is a delivery that was given up.
+type DeadLetter struct {
+	Sink       string    `json:"sink"`
+	Seq        uint64    `json:"seq"` // in the event log, which holds the notice itself
+	EventID    string    `json:"event_id"`
+	DetailType string    `json:"detail_type"`
+	Topic      string    `json:"topic,omitzero"`
+	Error      string    `json:"error"` // of the last attempt
+	Attempts   int       `json:"attempts"`
+	Time       time.Time `json:"time"`           // of the last attempt
+	Again      bool      `json:"again,omitzero"` // waits to be delivered again
+}
+
+// What is kept of dead letters.
+const (
+	DeadLetterRetention = 14 * 24 * time.Hour
+	MaxDeadLetters      = 10_000 // a sink; past it the oldest go
+)
+
+// tables are the package's rows and the ways to find them.
+type tables struct {
+	cursors       *store.Table[Cursor]
+	subscriptions *store.Table[Subscription]
+	dead          *store.Table[DeadLetter]
+	byToken       *store.Index[Subscription]
+	byARN         *store.Index[Subscription]
+	deadOf        *store.Index[DeadLetter] // by sink, oldest first
+	again         *store.Index[DeadLetter] // by sink, those that wait to be delivered again
+}
+
+func newTables(st *store.Store) tables {
+	var t tables
+	t.cursors = store.NewTable(st, store.TableSpec[Cursor]{
+		Name: "notify_cursor", Key: func(c *Cursor) string { return c.Sink },
+	})
+	t.subscriptions = store.NewTable(st, store.TableSpec[Subscription]{
+		Name: "notify_subscription", Key: func(s *Subscription) string { return subscriptionKey(s.Sink, s.Topic) },
+	})
+	t.dead = store.NewTable(st, store.TableSpec[DeadLetter]{
+		Name: "notify_dead_letter", Key: func(d *DeadLetter) string { return deadKey(d.Sink, d.Seq) },
+	})
+	t.byToken = store.NewIndex(t.subscriptions, "token", func(s *Subscription, emit func(string)) { emit(s.Token) })
+	t.byARN = store.NewIndex(t.subscriptions, "arn", func(s *Subscription, emit func(string)) { emit(s.ARN) })
+	t.deadOf = store.NewIndex(t.dead, "sink", func(d *DeadLetter, emit func(string)) { emit(d.Sink) })
+	t.again = store.NewIndex(t.dead, "again", func(d *DeadLetter, emit func(string)) {
+		if d.Again {
+			emit(d.Sink)
+		}
+	})
+	return t
+}
+
+func subscriptionKey(sink, topic string) string { return sink + " " + topic }
+
+func deadKey(sink string, seq uint64) string { return fmt.Sprintf("%s %020d", sink, seq) }

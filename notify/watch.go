@@ -1,0 +1,73 @@
+package notify
+
+import (
+	"context"
+	"time"
+
+	"github.com/musterhq/muster/event"
+)
+
+// lull is how long the watch waits after a look, so that thousands of commits a
+// second, most of them without a notice, cost a few hundred small reads.
+const lull = 5 * time.Millisecond
+
+// watch wakes the sinks when the log has a new notice. It is one reader for all,
+// and the only one that looks at each change of the log.
+func (s *Service) watch(ctx context.Context) {
+	nudge, end := s.events.Watch()
+	defer end()
+	var newest uint64
+	for {
+		wait := lull
+		seq, err := s.newest(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.log.Warn("event log not read for notices", "error", err)
+			wait = time.Second
+		case seq > newest:
+			newest = seq
+			s.wake()
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+		if err != nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-nudge:
+		}
+	}
+}
+
+// newest gives the number of the latest notice, 0 where there is none.
+func (s *Service) newest(ctx context.Context) (uint64, error) {
+	entries, err := s.events.Read(ctx, event.Query{Notices: true, NewestFirst: true, Limit: 1})
+	if err != nil || len(entries) == 0 {
+		return 0, err
+	}
+	return entries[0].Seq, nil
+}
+
+func (s *Service) wake() {
+	for _, k := range s.sinks {
+		k.nudge()
+	}
+}
+
+// pause waits; it tells whether ctx still goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
