@@ -321,3 +321,42 @@ func TestClose_MakesAcceptedCommandsDurable(t *testing.T) {
 		t.Errorf("Do after Close: %v", err)
 	}
 }
+
+// TestPanic_InATablesFunctions: neither an index function nor a column function
+// that panics leaves a trace or stops the store.
+func TestPanic_InATablesFunctions(t *testing.T) {
+	t.Parallel()
+	s := store.New(store.Options{Driver: store.NewMemory()})
+	panicAt := func(bad string) func(*ship) string {
+		return func(s *ship) string {
+			if s.Port == bad {
+				panic(bad)
+			}
+			return s.Port
+		}
+	}
+	column := panicAt("bad column")
+	ships := store.NewTable(s, store.TableSpec[ship]{Name: "ship", Key: func(s *ship) string { return s.ID },
+		Columns: []store.Column[ship]{{Name: "port", Value: column}}})
+	store.NewIndex(ships, "by_id", func(s *ship, emit func(string)) { emit(s.ID) })
+	indexed := panicAt("bad index")
+	store.NewIndex(ships, "by_port", func(s *ship, emit func(string)) { emit(indexed(s)) })
+	if err := s.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	put := func(port string) error {
+		return s.Update(t.Context(), func(tx *store.Tx) error { ships.Put(tx, &ship{ID: "a", Port: port}); return nil })
+	}
+	if err := put("good"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := errors.AsType[*store.PanicError](put("bad index")); !ok {
+		t.Error("a panicking index function was accepted")
+	}
+	if err := put("bad column"); !fault.Is(err, fault.InternalService) {
+		t.Errorf("a panicking column function: %v", err)
+	}
+	retry(t, func() error { return put("better") })
+	storetest.CheckReload(t, s)
+}

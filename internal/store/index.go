@@ -18,7 +18,7 @@ type Index[V any] struct {
 	head  *btree.BTreeG[mark]
 	dirty bool
 
-	before, after []string // scratch for move, under the store's mutex
+	before, after []string // what plan found, under the store's mutex
 }
 
 // mark says that the row with the primary key has the index key.
@@ -141,11 +141,14 @@ func rowOf[V any](rows *btree.BTreeG[entry[V]], m mark) *V {
 	return e.row
 }
 
-// move brings the head from the old row under a primary key to the new one;
-// either may be nil.
-func (ix *Index[V]) move(primary string, old, row *V) {
+// plan computes the index keys of an old row and the new one; either may be nil.
+func (ix *Index[V]) plan(old, row *V) {
 	ix.before = ix.collect(ix.before[:0], old)
 	ix.after = ix.collect(ix.after[:0], row)
+}
+
+// move brings the head from the planned old keys to the new ones.
+func (ix *Index[V]) move(primary string) {
 	for _, key := range ix.before {
 		if !slices.Contains(ix.after, key) {
 			ix.head.Delete(mark{key, primary})

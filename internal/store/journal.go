@@ -61,7 +61,7 @@ func (s *Store) commit(g *group) error {
 	if !g.changed {
 		return nil
 	}
-	batch, err := g.build(s.fence, s.View())
+	batch, err := s.build(g)
 	if err != nil {
 		return err
 	}
@@ -73,6 +73,18 @@ func (s *Store) commit(g *group) error {
 	s.metrics.committed(len(g.commands), time.Since(started))
 	s.recorder.write(g)
 	return nil
+}
+
+// build makes the group's batch. The functions that make columns and documents
+// are the tables' own: a panic of theirs fails the group and not the program.
+func (s *Store) build(g *group) (batch *Batch, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{Value: p, Stack: stack()}
+			s.log.Error("a row could not be written out", "panic", p, "stack", string(stack()))
+		}
+	}()
+	return g.build(s.fence, s.View())
 }
 
 func (s *Store) commitBatch(batch *Batch) error {

@@ -142,20 +142,24 @@ func (t *Table[V]) After(r Reader, key string) iter.Seq[*V] {
 func (t *Table[V]) in(r Reader) *btree.BTreeG[entry[V]] { return treeIn(r, t.slot, &t.head) }
 
 // set puts row under key in the head and its indexes (nil removes) and gives
-// the row that was there.
+// the row that was there. The functions that make index keys may panic: they all
+// run before anything changes.
 func (t *Table[V]) set(key string, row *V) *V {
+	old, _ := t.head.Get(entry[V]{key: key})
+	for _, ix := range t.indexes {
+		ix.plan(old.row, row)
+	}
 	if !t.dirty {
 		t.dirty = true
 		t.store.dirty = append(t.store.dirty, t)
 	}
-	var old entry[V]
 	if row == nil {
-		old, _ = t.head.Delete(entry[V]{key: key})
+		t.head.Delete(entry[V]{key: key})
 	} else {
-		old, _ = t.head.Set(entry[V]{key, row})
+		t.head.Set(entry[V]{key, row})
 	}
 	for _, ix := range t.indexes {
-		ix.move(key, old.row, row)
+		ix.move(key)
 	}
 	return old.row
 }

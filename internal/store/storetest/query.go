@@ -1,0 +1,110 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+func testArchiveQueries(t *testing.T, b *bench) {
+	var ended []store.StoredRow
+	for i := range 10 {
+		ended = append(ended, row(fmt.Sprintf("k%d", i), fmt.Sprintf("g%d", i%3), ""))
+	}
+	b.commit(t, []store.TableBatch{{Table: order, Puts: []store.StoredRow{row("k3", "g0", "p")}}})
+	b.commit(t, []store.TableBatch{{Table: order, Deletes: []string{"k3"}, Archives: ended}})
+	for _, c := range []struct {
+		query store.Query
+		want  string
+	}{
+		{store.Query{OrderBy: "key", Limit: 3}, "k0 k1 k2"},
+		{store.Query{OrderBy: "key", Limit: 3, AfterKey: "k2"}, "k3 k4 k5"},
+		{store.Query{OrderBy: "key", Limit: 3, Desc: true, AfterKey: "k2"}, "k1 k0"},
+		{store.Query{OrderBy: "key", Limit: 9, From: "k2", To: "k5"}, "k2 k3 k4"},
+		{store.Query{OrderBy: "key", Limit: 9, Where: []store.Eq{{Column: "group", Value: "g1"}}}, "k1 k4 k7"},
+		{store.Query{OrderBy: "key", Limit: 9, Where: []store.Eq{{Column: "key", Value: "k4"}}}, "k4"},
+		{store.Query{OrderBy: "group", Limit: 5}, "k0 k3 k6 k9 k1"},
+		{store.Query{OrderBy: "group", Limit: 3, AfterOrder: "g0", AfterKey: "k9"}, "k1 k4 k7"},
+		{store.Query{OrderBy: "group", Limit: 4, Desc: true, AfterOrder: "g2", AfterKey: "k5"}, "k2 k7 k4 k1"},
+		{store.Query{OrderBy: "group", Limit: 9, From: "g2"}, "k2 k5 k8"},
+		{store.Query{OrderBy: "group", Limit: 9, Where: []store.Eq{{Column: "group", Value: "none"}}}, ""},
+	} {
+		docs, err := b.db.Archived(t.Context(), order, c.query)
+		var got []string
+		for _, doc := range docs {
+			got = append(got, strings.Trim(string(doc[5:]), `:"}`))
+		}
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%+v = %q, %v, want %q", c.query, got, err, c.want)
+		}
+	}
+}
+
+func testLogQueries(t *testing.T, b *bench) {
+	var entries []store.StoredEntry
+	for i := range 10 {
+		entries = append(entries, store.StoredEntry{Seq: uint64(i + 1), Time: noon.Add(time.Duration(i) * time.Second),
+			Doc: []byte(`{}`), Columns: []string{fmt.Sprintf("t%d", i%2)}})
+	}
+	b.commit(t, nil, store.LogBatch{Entries: entries[:4]})
+	b.commit(t, nil, store.LogBatch{Entries: entries[4:]})
+	for _, c := range []struct {
+		query store.LogQuery
+		want  string
+	}{
+		{store.LogQuery{Limit: 3}, "[1 2 3]"},
+		{store.LogQuery{Limit: 3, AfterSeq: 8}, "[9 10]"},
+		{store.LogQuery{Limit: 3, Desc: true}, "[10 9 8]"},
+		{store.LogQuery{Limit: 3, Desc: true, AfterSeq: 3}, "[2 1]"},
+		{store.LogQuery{Limit: 9, From: noon.Add(2 * time.Second), To: noon.Add(5 * time.Second)}, "[3 4 5]"},
+		{store.LogQuery{Limit: 3, Where: []store.Eq{{Column: "topic", Value: "t1"}}}, "[2 4 6]"},
+	} {
+		found, err := b.db.Entries(t.Context(), 0, c.query)
+		var got []uint64
+		for _, e := range found {
+			got = append(got, e.Seq)
+			if want := entries[e.Seq-1]; !e.Time.Equal(want.Time) || string(e.Doc) != `{}` {
+				t.Errorf("entry %d = %v %s", e.Seq, e.Time, e.Doc)
+			}
+		}
+		if err != nil || fmt.Sprint(got) != c.want {
+			t.Errorf("%+v = %v, %v, want %s", c.query, got, err, c.want)
+		}
+	}
+}
+
+func testPrune(t *testing.T, b *bench) {
+	late := row("late", "", "")
+	late.Time = noon.Add(time.Minute)
+	b.commit(t, []store.TableBatch{{Table: order, Archives: []store.StoredRow{row("a", "", ""), row("b", "", ""), late}}},
+		store.LogBatch{Entries: []store.StoredEntry{
+			{Seq: 1, Time: noon, Doc: []byte(`1`), Columns: []string{""}},
+			{Seq: 2, Time: late.Time, Doc: []byte(`2`), Columns: []string{""}}}})
+	for _, c := range []struct {
+		at          time.Time
+		limit, want int
+	}{
+		{noon.Add(retention - time.Second), 9, 0},
+		{noon.Add(retention), 2, 2},
+		{noon.Add(retention), 9, 1},
+		{noon.Add(retention), 9, 0},
+	} {
+		if n, err := b.db.Prune(t.Context(), c.at, c.limit); err != nil || n != c.want {
+			t.Errorf("Prune at %v, limit %d = %d, %v, want %d", c.at, c.limit, n, err, c.want)
+		}
+	}
+	docs, err := b.db.Archived(t.Context(), order, store.Query{OrderBy: "key", Limit: 9})
+	if err != nil || len(docs) != 1 {
+		t.Errorf("archived rows left: %d, %v", len(docs), err)
+	}
+	entries, err := b.db.Entries(t.Context(), 0, store.LogQuery{Limit: 9})
+	if err != nil || len(entries) != 1 || entries[0].Seq != 2 {
+		t.Errorf("entries left: %v, %v", entries, err)
+	}
+	if _, state := rows(t, b.db); state.Last[0] != 2 {
+		t.Errorf("last number after pruning = %d", state.Last[0])
+	}
+}
