@@ -147,7 +147,7 @@ func playBots(ctx context.Context, args []string) error {
 		return err
 	}
 	for _, id := range ids {
-		if err := say(socket, "join "+id); err != nil {
+		if err := say(socket, "join "+id, 10*time.Second); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func playBots(ctx context.Context, args []string) error {
 		return err
 	}
 	for _, id := range ids {
-		if err := say(socket, "leave "+id); err != nil {
+		if err := say(socket, "leave "+id, 10*time.Second); err != nil {
 			return err
 		}
 	}
@@ -176,19 +176,20 @@ func playFor(ctx context.Context, socket net.Conn, long time.Duration) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if err := say(socket, "hello"); err != nil {
+			if err := say(socket, "hello", time.Second); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func say(socket net.Conn, text string) error {
+// say sends a text and waits for the server's ok.
+func say(socket net.Conn, text string, within time.Duration) error {
 	if _, err := socket.Write([]byte(text)); err != nil {
 		return err
 	}
 	reply := make([]byte, 512)
-	socket.SetReadDeadline(time.Now().Add(10 * time.Second))
+	socket.SetReadDeadline(time.Now().Add(within))
 	n, err := socket.Read(reply)
 	if err == nil && string(reply[:n]) != "ok" {
 		err = fmt.Errorf("%s: %s", text, reply[:n])
