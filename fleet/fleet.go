@@ -59,8 +59,8 @@ type LocationState struct {
 // CreationLimit bounds how many game sessions one creator may make in a sliding
 // period (ResourceCreationLimitPolicy). Zero members do not bind.
 type CreationLimit struct {
-	Sessions int           `json:"sessions"`            // NewGameSessionsPerCreator
-	Period   time.Duration `json:"period"` // PolicyPeriodInMinutes
+	Sessions int           `json:"sessions"` // NewGameSessionsPerCreator
+	Period   time.Duration `json:"period"`   // PolicyPeriodInMinutes
 }
 
 // Runtime says what runs on each instance or agent-run compute, and bounds
