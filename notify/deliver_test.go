@@ -1,0 +1,165 @@
+package notify_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/notify"
+)
+
+func TestDeliver_InOrder(t *testing.T) {
+	box := &inbox{}
+	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
+		h.say(placements(350)...) // more than three batches
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff(names(350), ids(t, box.taken())); diff != "" {
+			t.Errorf("delivered (-want +got):\n%s", diff)
+		}
+		if st := h.svc.Status()[0]; st.Seq != 350 || st.LagSeconds != 0 || st.DeadLetters != 0 {
+			t.Errorf("status %+v, want seq 350, no lag, nothing dead", st)
+		}
+	})
+}
+
+func TestDeliver_Topics(t *testing.T) {
+	named, all := &inbox{}, &inbox{}
+	mux := http.NewServeMux()
+	mux.Handle("/named", named)
+	mux.Handle("/all", all)
+	sinks := []notify.SinkConfig{
+		{Name: "named", Kind: notify.EventBridge, URL: "http://x/named", Topics: []string{topic}, Headers: map[string]string{"Authorization": "Bearer 1"}},
+		{Name: "all", Kind: notify.Webhook, URL: "http://x/all", Topics: []string{notify.Everything}},
+	}
+	in(t, mux, notify.Options{Sinks: sinks}, func(t *testing.T, h *house) {
+		h.say(placed("p-0", topic), placed("p-1", topic+"-other"), placed("p-2", ""), placed("p-3", topic))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := ids(t, named.taken()); !cmp.Equal(got, []string{"p-0", "p-3"}) {
+			t.Errorf("sink of one topic got %v, want p-0 and p-3", got)
+		}
+		if got := ids(t, all.taken()); !cmp.Equal(got, names(4)) {
+			t.Errorf("sink of everything got %v, want all four", got)
+		}
+		if got := named.taken()[0].header.Get("Authorization"); got != "Bearer 1" {
+			t.Errorf("configured header: %q, want Bearer 1", got)
+		}
+		if got := named.taken()[0].header.Get("Muster-Signature"); got != "" {
+			t.Errorf("eventbridge request has the signature %q, want none", got)
+		}
+	})
+}
+
+func TestDeliver_NewSinkBeginsNow(t *testing.T) {
+	box := &inbox{}
+	synctest.Test(t, func(t *testing.T) {
+		driver := store.NewMemory()
+		first := newHouse(t, driver, notify.Options{})
+		first.say(placements(3)...)
+		first.close()
+
+		second := newHouse(t, driver, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}, Transport: inProcess{box}})
+		defer second.close()
+		second.say(placed("new", topic))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := ids(t, box.taken()); !cmp.Equal(got, []string{"new"}) {
+			t.Errorf("a new sink was told of %v, want only what came after it", got)
+		}
+	})
+}
+
+// A receiver that hangs must cost those who commit nothing: virtual time stands
+// still while they do.
+func TestDeliver_SlowSinkSlowsNobody(t *testing.T) {
+	free := make(chan struct{})
+	slow, quick := &inbox{answer: func(received) int { <-free; return 0 }}, &inbox{}
+	mux := http.NewServeMux()
+	mux.Handle("/slow", slow)
+	mux.Handle("/quick", quick)
+	sinks := []notify.SinkConfig{webhook("slow"), webhook("quick")}
+	sinks[0].URL, sinks[1].URL = "http://x/slow", "http://x/quick"
+	synctest.Test(t, func(t *testing.T) {
+		free = make(chan struct{})
+		h := newHouse(t, store.NewMemory(), notify.Options{Sinks: sinks, Transport: inProcess{mux}})
+		defer h.close()
+		begin := time.Now()
+		for range 20 {
+			h.say(placements(10)...)
+		}
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("200 notices took %s to commit beside a sink that hangs, want no time", took)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := len(quick.taken()); n != 200 {
+			t.Errorf("the quick sink got %d of 200 notices while the other hung", n)
+		}
+		if lag := h.svc.Status()[0].LagSeconds; lag < 1 {
+			t.Errorf("lag of the sink that hangs is %g s after a second", lag)
+		}
+		close(free)
+	})
+}
+
+func TestDeliver_SideBySideKeepsEachSubjectInOrder(t *testing.T) {
+	var mu sync.Mutex
+	now, most := 0, 0
+	box := &inbox{answer: func(r received) int {
+		mu.Lock()
+		now++
+		most = max(most, now)
+		mu.Unlock()
+		time.Sleep(time.Duration(len(r.header.Get("Muster-Event-Id"))+int(r.body[20])%7) * time.Millisecond)
+		mu.Lock()
+		now--
+		mu.Unlock()
+		return 0
+	}}
+	sink := webhook("a")
+	sink.InFlight = 8
+	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}}, func(t *testing.T, h *house) {
+		for range 5 { // each placement tells five times
+			h.say(placements(40)...)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		last := map[string]string{}
+		for _, r := range box.taken() {
+			id, seq := placementOf(t, r.body), r.header.Get("Muster-Sequence")
+			if len(last[id]) > len(seq) || len(last[id]) == len(seq) && last[id] >= seq {
+				t.Errorf("placement %s: %s came after %s", id, seq, last[id])
+			}
+			last[id] = seq
+		}
+		if n := len(box.taken()); n != 200 {
+			t.Errorf("%d deliveries, want 200", n)
+		}
+		if most < 2 || most > 8 {
+			t.Errorf("at most %d deliveries went on at a time, want 2 to 8", most)
+		}
+	})
+}
+
+func TestDeliver_OverRealHTTP(t *testing.T) {
+	arrived := make(chan string, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived <- r.Header.Get("Content-Type") + " " + r.Method + " " + r.URL.Path
+	}))
+	defer receiver.Close()
+	sink := webhook("a")
+	sink.URL = receiver.URL + "/hook"
+	h := newHouse(t, store.NewMemory(), notify.Options{Sinks: []notify.SinkConfig{sink}})
+	defer h.close()
+	h.say(placed("p-0", ""))
+	if got := <-arrived; got != "application/json POST /hook" {
+		t.Errorf("request %q", got)
+	}
+}
