@@ -1,7 +1,6 @@
 package notify_test
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -117,7 +116,7 @@ func TestReplayFrom_CutsOffABatch(t *testing.T) {
 	}}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}}, func(t *testing.T, h *house) {
 		h.say(placements(8)...)
-		time.Sleep(5 * time.Minute) // p-5 fails; the next attempt is up to a minute away
+		time.Sleep(2 * time.Minute) // p-5 fails; the next attempt is up to a minute away
 		fixed.Store(true)
 		must(t, h.svc.ReplayFrom(t.Context(), "a", 3))
 		time.Sleep(time.Minute)
@@ -187,8 +186,27 @@ func TestDeadLetters_EndAfterTheirRetention(t *testing.T) {
 		if n := h.svc.Status()[0].DeadLetters; n != 0 {
 			t.Errorf("%d dead letters after their retention, want none", n)
 		}
-		if _, err := h.svc.DeadLetters("b", 0, 1); err == nil || errors.Is(err, nil) {
-			t.Error("dead letters of an unknown sink were listed")
+		if _, err := h.svc.DeadLetters("b", 0, 1); !fault.Is(err, fault.NotFound) {
+			t.Errorf("dead letters of an unknown sink: %v, want NotFoundException", err)
+		}
+	})
+}
+
+func TestDeadLetters_Bounded(t *testing.T) {
+	box := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
+	sink := webhook("a")
+	sink.MaxAttempts, sink.InFlight = 1, 16
+	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}}, func(t *testing.T, h *house) {
+		h.say(placements(notify.MaxDeadLetters + 25)...)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := h.svc.Status()[0].DeadLetters; n != notify.MaxDeadLetters {
+			t.Errorf("%d dead letters, want the bound %d", n, notify.MaxDeadLetters)
+		}
+		dead, err := h.svc.DeadLetters("a", 0, 1)
+		must(t, err)
+		if dead[0].Seq != 26 {
+			t.Errorf("the oldest dead letter is number %d, want 26: the oldest go first", dead[0].Seq)
 		}
 	})
 }

@@ -1,0 +1,147 @@
+package notify_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/notify"
+)
+
+func (h *house) ask(method, target string) (int, string) {
+	w := httptest.NewRecorder()
+	h.svc.ServeHTTP(w, httptest.NewRequest(method, target, nil))
+	return w.Code, w.Body.String()
+}
+
+// gone refuses what is about p-1.
+func gone(r received) int {
+	if strings.Contains(string(r.body), `"p-1"`) {
+		return http.StatusGone
+	}
+	return 0
+}
+
+func TestOperator(t *testing.T) {
+	box := &inbox{answer: gone}
+	sink := webhook("a")
+	sink.URL, sink.Secrets = "https://user:password@receiver.example/hook?key=hidden", []string{"hidden"}
+	allow := func(*http.Request, string) error { return nil }
+	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}, Allow: allow}, func(t *testing.T, h *house) {
+		h.say(placements(3)...)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		for _, c := range []struct {
+			method, target string
+			status         int
+			has            string
+		}{
+			{"GET", "/notify/sinks", 200, `"dead_letters":1`},
+			{"GET", "/notify/sinks", 200, `"url":"https://receiver.example/hook"`},
+			{"GET", "/notify/dead-letters?sink=a", 200, `"seq":2`},
+			{"GET", "/notify/dead-letters?sink=a&after=2", 200, `"dead_letters":[]`},
+			{"GET", "/notify/dead-letters?sink=b", 404, `no sink \"b\"`},
+			{"GET", "/notify/dead-letters?sink=a&limit=0", 400, "limit"},
+			{"GET", "/notify/recent?n=2", 200, `"p-2"`},
+			{"GET", "/notify/recent?n=1001", 400, "n: "},
+			{"POST", "/notify/replay?sink=a", 400, "from"},
+			{"POST", "/notify/replay?sink=a&from=x", 400, "from"},
+			{"POST", "/notify/replay?sink=b&from=1", 404, "b"},
+			{"GET", "/notify/replay?sink=a&from=1", 404, ""},
+			{"POST", "/notify/redeliver?sink=a&seq=x", 400, "seq"},
+			{"POST", "/notify/redeliver?sink=a&seq=2", 200, `"redelivering":1`},
+			{"POST", "/notify/subscribe?sink=a", 400, "webhook"},
+			{"GET", "/notify/", 404, "nothing"},
+			{"GET", "/notify/cert.pem", 404, "certificate"},
+		} {
+			status, body := h.ask(c.method, c.target)
+			if status != c.status || !strings.Contains(body, c.has) {
+				t.Errorf("%s %s: %d %s, want %d with %s", c.method, c.target, status, body, c.status, c.has)
+			}
+			if strings.Contains(body, "hidden") || strings.Contains(body, "password") {
+				t.Errorf("%s %s tells secrets: %s", c.method, c.target, body)
+			}
+		}
+		_, lines := h.ask("GET", "/notify/recent")
+		var got []string
+		for line := range strings.Lines(lines) {
+			got = append(got, placementOf(t, []byte(line)))
+		}
+		if !cmp.Equal(got, names(3)) {
+			t.Errorf("recent notices %v, want all three, oldest first", got)
+		}
+		before := len(box.taken())
+		h.ask("POST", "/notify/replay?sink=a&from=3")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := len(box.taken()) - before; n != 1 {
+			t.Errorf("a replay from the third of three delivered %d", n)
+		}
+	})
+}
+
+func TestOperator_Allow(t *testing.T) {
+	var operations []string
+	deny := func(_ *http.Request, operation string) error {
+		operations = append(operations, operation)
+		return fault.New(fault.AccessDenied, "not you")
+	}
+	targets := []string{"GET /notify/recent", "GET /notify/sinks", "GET /notify/dead-letters", "POST /notify/replay", "POST /notify/redeliver", "POST /notify/subscribe"}
+	in(t, &inbox{}, notify.Options{Allow: deny}, func(t *testing.T, h *house) {
+		for _, target := range targets {
+			method, path, _ := strings.Cut(target, " ")
+			if status, body := h.ask(method, path); status != http.StatusForbidden || !strings.Contains(body, "not you") {
+				t.Errorf("%s: %d %s, want 403", target, status, body)
+			}
+		}
+	})
+	read, change := "DescribeGameSessionQueues", "UpdateGameSessionQueue"
+	if diff := cmp.Diff([]string{read, read, read, change, change, change}, operations); diff != "" {
+		t.Errorf("asked for leave to (-want +got):\n%s", diff)
+	}
+	in(t, &inbox{}, notify.Options{}, func(t *testing.T, h *house) {
+		if status, _ := h.ask("GET", "/notify/recent"); status != http.StatusForbidden {
+			t.Errorf("without Allow: %d, want 403", status)
+		}
+	})
+}
+
+func TestMetrics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	box := &inbox{answer: gone}
+	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}, Registerer: registry}, func(t *testing.T, h *house) {
+		h.say(placements(3)...)
+		time.Sleep(2 * time.Second) // p-1 was refused once or twice
+		synctest.Wait()
+		waiting := h.svc.Status()[0].LagSeconds
+		if waiting != 2 {
+			t.Errorf("lag of a notice that waits is %g s after 2 s", waiting)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		want := `
+# HELP muster_notify_dead_letters Notices that were given up and are kept.
+# TYPE muster_notify_dead_letters gauge
+muster_notify_dead_letters{sink="a"} 1
+# HELP muster_notify_deliveries_total Attempts to deliver a notice to a sink, by result; dead counts notices given up.
+# TYPE muster_notify_deliveries_total counter
+muster_notify_deliveries_total{result="dead",sink="a"} 1
+muster_notify_deliveries_total{result="delivered",sink="a"} 2
+muster_notify_deliveries_total{result="refused",sink="a"} 3
+# HELP muster_notify_lag_seconds Age of the oldest notice that a sink has not been told; 0 when there is none.
+# TYPE muster_notify_lag_seconds gauge
+muster_notify_lag_seconds{sink="a"} 0
+`
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
+			t.Error(err)
+		}
+	})
+}
