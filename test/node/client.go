@@ -15,7 +15,7 @@ func Client(url string, change ...func(*gamelift.Options)) *gamelift.Client {
 // ClientAs makes AWS's Go client with an access key.
 func ClientAs(url, accessKeyID, secret string, change ...func(*gamelift.Options)) *gamelift.Client {
 	return gamelift.New(gamelift.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
+		Region: "us-east-1", BaseEndpoint: aws.String(url),
 		Credentials: credentials.NewStaticCredentialsProvider(accessKeyID, secret, ""),
 	}, change...)
 }

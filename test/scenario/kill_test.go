@@ -1,0 +1,273 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/test/node"
+)
+
+var (
+	rounds = flag.Int("rounds", 100, "how often to kill the server")
+	seed   = flag.Uint64("seed", 0, "seed of the load and of the instants of death; 0 picks one")
+)
+
+const (
+	slots   = 24
+	workers = 8
+)
+
+func TestKill_SQLite(t *testing.T) { kill(t) }
+
+func TestKill_PostgreSQL(t *testing.T) {
+	node.Path(t)
+	url := pgtest.URL(t)
+	kill(t, "--store", url, "--cell", pgtest.Cell(t, url))
+}
+
+// timeline is one server that dies and comes back, and what is known of it.
+type timeline struct {
+	t       *testing.T
+	args    []string
+	rand    *rand.Rand
+	server  *node.Process
+	place   *node.Place
+	host    *host
+	workers []*worker
+	slowest time.Duration // from the start of the process to the ready line
+}
+
+// kill kills the server in each round at a random instant under load.
+func kill(t *testing.T, args ...string) {
+	node.Path(t)
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d", *seed)
+	tl := newTimeline(t, args)
+	for round := range *rounds {
+		tl.work()
+		tl.restart()
+		if err := tl.check(t.Context()); err != nil {
+			t.Fatalf("round %d of seed %d: %v", round+1, *seed, err)
+		}
+	}
+	tl.report()
+}
+
+func newTimeline(t *testing.T, args []string) *timeline {
+	tl := &timeline{t: t, rand: rand.New(rand.NewPCG(*seed, 1))}
+	tl.args = append([]string{"--listen", freeAddress(t), "--data", t.TempDir(), "--log-level", "warn"}, args...)
+	tl.server = node.Start(t, tl.args...)
+	client := node.Client(tl.server.URL, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
+	tl.place = node.NewPlace(t, client)
+	if _, err := client.UpdateRuntimeConfiguration(t.Context(), &gamelift.UpdateRuntimeConfigurationInput{
+		FleetId: &tl.place.FleetID, RuntimeConfiguration: &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: aws.Int32(5)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	tl.host = newHost(ctx, tl.place, slots)
+	t.Cleanup(func() {
+		cancel()
+		tl.host.running.Wait()
+	})
+	for i := range workers {
+		tl.workers = append(tl.workers, &worker{number: i, place: tl.place, host: tl.host, rand: rand.New(rand.NewPCG(*seed, uint64(i)+2))})
+	}
+	return tl
+}
+
+// freeAddress finds a port that the server keeps over its restarts.
+func freeAddress(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// work lets the workers run until the server is killed under them.
+func (tl *timeline) work() {
+	ctx, cancel := context.WithCancel(tl.t.Context())
+	var running sync.WaitGroup
+	for _, w := range tl.workers {
+		running.Go(func() { w.run(ctx) })
+	}
+	<-time.After(time.Duration(20+tl.rand.IntN(400)) * time.Millisecond)
+	tl.server.Kill()
+	cancel()
+	running.Wait()
+}
+
+func (tl *timeline) restart() {
+	tl.server = node.Start(tl.t, tl.args...)
+	tl.slowest = max(tl.slowest, tl.server.Ready)
+}
+
+// check holds the server to all that it acknowledged, ever.
+func (tl *timeline) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	defer cancel()
+	if err := tl.host.back(ctx); err != nil {
+		return err
+	}
+	if err := tl.host.checkHosted(); err != nil {
+		return err
+	}
+	for _, w := range tl.workers {
+		for _, g := range w.games {
+			w.learn(g) // before reading: what is acknowledged now must be there then
+		}
+	}
+	now, err := tl.read(ctx)
+	if err != nil {
+		return err
+	}
+	if err := onePort(now); err != nil {
+		return err
+	}
+	for _, w := range tl.workers {
+		if err := tl.checkWorker(ctx, w, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read gives every game session of the fleet by id.
+func (tl *timeline) read(ctx context.Context) (map[string]types.GameSession, error) {
+	now := map[string]types.GameSession{}
+	pages := gamelift.NewDescribeGameSessionsPaginator(tl.place.Client, &gamelift.DescribeGameSessionsInput{FleetId: &tl.place.FleetID, Limit: aws.Int32(100)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx, retried)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range page.GameSessions {
+			now[*g.GameSessionId] = g
+		}
+	}
+	return now, nil
+}
+
+// onePort holds that no process, told by its port, has two game sessions.
+func onePort(now map[string]types.GameSession) error {
+	at := map[int32]string{}
+	for id, g := range now {
+		if other, twice := at[*g.Port]; twice {
+			return fmt.Errorf("the process at port %d has two game sessions, %s and %s", *g.Port, other, id)
+		}
+		at[*g.Port] = id
+	}
+	return nil
+}
+
+func (tl *timeline) checkWorker(ctx context.Context, w *worker, now map[string]types.GameSession) error {
+	w.settle(now)
+	for _, g := range w.games {
+		found, ok := now[g.id]
+		if !ok {
+			return fmt.Errorf("game session %s was acknowledged and is gone", g.id)
+		}
+		if err := g.check(found); err != nil {
+			return err
+		}
+		if !g.touched {
+			continue
+		}
+		if err := tl.checkPlayers(ctx, g); err != nil {
+			return err
+		}
+		if g.touched = false; g.live() {
+			if err := w.join(ctx, g); err != nil {
+				return fmt.Errorf("game session %s was ACTIVE before the server died, and now takes no player: %w", g.id, err)
+			}
+		}
+	}
+	return nil
+}
+
+// settle finds out what became of the creations without an answer.
+func (w *worker) settle(now map[string]types.GameSession) {
+	for _, token := range w.doubts {
+		for id, g := range now {
+			if len(id) > len(token) && id[len(id)-len(token)-1:] == "/"+token {
+				w.games = append(w.games, adopted(&g))
+			}
+		}
+	}
+	w.doubts = nil
+}
+
+// learn takes over what was acknowledged to the game's server.
+func (w *worker) learn(g *game) {
+	if p := w.host.on(g.port); p != nil && len(p.Hosted()) == 1 && p.Hosted()[0] == g.id {
+		activated, ended := p.acknowledged()
+		g.activated = g.activated || activated
+		g.ended = ended
+	}
+}
+
+// checkPlayers holds the player sessions of a game to what was acknowledged.
+func (tl *timeline) checkPlayers(ctx context.Context, g *game) error {
+	found := map[string]bool{}
+	pages := gamelift.NewDescribePlayerSessionsPaginator(tl.place.Client, &gamelift.DescribePlayerSessionsInput{GameSessionId: &g.id, Limit: aws.Int32(100)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx, retried)
+		if err != nil {
+			return err
+		}
+		for _, p := range page.PlayerSessions {
+			found[*p.PlayerSessionId] = true
+			if err := g.checkPlayer(p); err != nil {
+				return err
+			}
+		}
+	}
+	for id := range g.players {
+		if !found[id] {
+			return fmt.Errorf("player session %s in %s was acknowledged and is gone", id, g.id)
+		}
+	}
+	return nil
+}
+
+// report tells how much was put to the test.
+func (tl *timeline) report() {
+	games, players, calls, connections := 0, 0, 0, 0
+	for _, w := range tl.workers {
+		games += len(w.games)
+		calls += w.calls
+		for _, g := range w.games {
+			players += len(g.players)
+		}
+	}
+	for _, p := range tl.host.all() {
+		connections += p.Connections()
+	}
+	tl.t.Logf("%d rounds: %d acknowledged calls, %d game sessions, %d player sessions, %d processes with %d connections; slowest start %s",
+		*rounds, calls, games, players, len(tl.host.all()), connections, tl.slowest.Round(time.Millisecond))
+	if games < *rounds || players < *rounds {
+		tl.t.Errorf("%d game sessions and %d player sessions in %d rounds: the load does not load", games, players, *rounds)
+	}
+}
+
+// retried is for reading: now and then AWS's SDK closes the connection under a
+// large answer itself, and leaves it to its retries.
+func retried(o *gamelift.Options) { o.RetryMaxAttempts = 5 }
+
+func asError[E any](err error, target *E) bool { return errors.As(err, target) }
