@@ -43,9 +43,9 @@ func in(t *testing.T, opts compute.Options, f func(*yard)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		y := open(t, store.NewMemory(), opts)
+		defer y.close()
 		y.furnish()
 		f(y)
-		y.close()
 	})
 }
 

@@ -1,0 +1,249 @@
+package session_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/session"
+)
+
+// TestHistories runs random histories of processes, sessions, players, lost
+// sockets, restarts and time, and holds what must always hold after each step.
+func TestHistories(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rapid.Check(timeless{t}, history)
+	})
+}
+
+// timeless hides the deadline of a test, which has no meaning in virtual time.
+type timeless struct{ rapid.TB }
+
+// saga is a history as it is told.
+type saga struct {
+	*arena
+	t         *rapid.T
+	driver    store.Driver
+	processes int
+	games     []string
+	players   map[string][]string // by game session
+}
+
+func history(t *rapid.T) {
+	s := &saga{t: t, driver: store.NewMemory(), players: map[string][]string{}}
+	s.arena = open(t, s.driver)
+	defer func() { s.arena.close() }()
+	s.furnish()
+	limit := rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "activation limit")
+	_, err := s.fleets.UpdateRuntime(s.ctx, s.fleet.ID, fleet.Runtime{MaxActivations: limit})
+	s.must(err)
+	steps := s.steps()
+	names := slices.Sorted(maps.Keys(steps))
+	for range rapid.IntRange(1, 100).Draw(t, "steps") {
+		steps[rapid.SampledFrom(names).Draw(t, "step")]()
+		s.check(t)
+	}
+}
+
+// steps are what can happen. Much of it is refused, which is as good.
+func (s *saga) steps() map[string]func() {
+	return map[string]func(){
+		"new process":    s.newProcess,
+		"another":        s.newProcess,
+		"reconnect":      s.onProcess(s.reconnect),
+		"disconnect":     s.onProcess(func(r compute.Ref) { s.computes.Disconnect(s.ctx, r) }),
+		"end":            s.onProcess(func(r compute.Ref) { s.computes.End(s.ctx, r) }),
+		"exit":           s.onProcess(func(r compute.Ref) { s.computes.Exited(s.ctx, r, "") }),
+		"unhealthy":      s.onProcess(func(r compute.Ref) { s.computes.Unhealthy(s.ctx, r, "") }),
+		"create":         s.makeGame,
+		"create another": s.makeGame,
+		"activate":       s.onGame(s.activate),
+		"activate other": s.onGame(s.activate),
+		"reserve":        s.onGame(s.take),
+		"reserve more":   s.onGame(s.take),
+		"accept":         s.onGame(s.accept),
+		"remove":         s.onGame(s.leave),
+		"resize":         s.onGame(s.resize),
+		"terminate":      s.onGame(func(id string) { s.sessions.Terminate(s.ctx, id, session.Trigger) }),
+		"seconds":        func() { pass(time.Duration(rapid.IntRange(1, 40).Draw(s.t, "seconds")) * time.Second) },
+		"minutes":        func() { pass(time.Duration(rapid.IntRange(1, 7).Draw(s.t, "minutes")) * time.Minute) },
+		"new node":       s.restart,
+	}
+}
+
+func (s *saga) newProcess() {
+	s.free(fmt.Sprint("p", s.processes))
+	s.processes++
+}
+
+func (s *saga) onProcess(do func(compute.Ref)) func() {
+	return func() {
+		if s.processes > 0 {
+			do(s.ref(fmt.Sprint("p", rapid.IntRange(0, s.processes-1).Draw(s.t, "process"))))
+		}
+	}
+}
+
+func (s *saga) onGame(do func(id string)) func() {
+	return func() {
+		if len(s.games) > 0 {
+			do(rapid.SampledFrom(s.games).Draw(s.t, "game session"))
+		}
+	}
+}
+
+func (s *saga) reconnect(r compute.Ref) {
+	s.computes.Connect(s.ctx, compute.ConnectInput{Ref: r}, &link{})
+}
+
+func (s *saga) makeGame() {
+	in := s.input()
+	in.MaxPlayers = rapid.IntRange(0, 4).Draw(s.t, "slots")
+	g, err := s.sessions.Create(s.ctx, in)
+	if err != nil {
+		return
+	}
+	if slices.Contains(s.games, g.ID) {
+		s.t.Fatalf("id %s was given twice", g.ID)
+	}
+	s.games = append(s.games, g.ID)
+}
+
+func (s *saga) activate(id string) {
+	s.sessions.Activate(s.ctx, compute.ParseRef(s.game(id).ProcessKey), id)
+}
+
+func (s *saga) take(id string) {
+	in := session.ReserveInput{GameSessionID: id}
+	for i := range rapid.IntRange(1, 3).Draw(s.t, "players") {
+		in.Players = append(in.Players, session.Joining{PlayerID: fmt.Sprint(len(s.players[id]), "-", i)})
+	}
+	made, err := s.sessions.Reserve(s.ctx, in)
+	if err != nil && len(made) > 0 {
+		s.t.Fatalf("a refused reservation made %d player sessions", len(made))
+	}
+	for _, p := range made {
+		s.players[id] = append(s.players[id], p.ID)
+	}
+}
+
+func (s *saga) accept(id string) {
+	if p, ok := s.anyPlayer(id); ok {
+		s.sessions.AcceptPlayer(s.ctx, compute.ParseRef(s.game(id).ProcessKey), id, p)
+	}
+}
+
+func (s *saga) leave(id string) {
+	if p, ok := s.anyPlayer(id); ok {
+		s.sessions.RemovePlayer(s.ctx, compute.ParseRef(s.game(id).ProcessKey), id, p)
+	}
+}
+
+func (s *saga) anyPlayer(id string) (string, bool) {
+	if len(s.players[id]) == 0 {
+		return "", false
+	}
+	return rapid.SampledFrom(s.players[id]).Draw(s.t, "player session"), true
+}
+
+func (s *saga) resize(id string) {
+	n := rapid.IntRange(0, 4).Draw(s.t, "slots")
+	s.sessions.Update(s.ctx, session.UpdateInput{GameSessionID: id, MaxPlayers: &n})
+}
+
+// restart has another node take over what is stored.
+func (s *saga) restart() {
+	before := s.st.View().Digest()
+	s.arena.close()
+	links, fleet := s.links, s.fleet
+	s.arena = open(s.t, s.driver)
+	s.links, s.fleet = links, fleet
+	if s.st.View().Digest() != before {
+		s.t.Fatal("the state after the start is not what it was before")
+	}
+	_, err := s.computes.Restart(s.ctx)
+	s.must(err)
+}
+
+// check holds what must always hold.
+func (s *saga) check(t *rapid.T) {
+	synctest.Wait()
+	view := s.st.View()
+	hosted := map[string]string{} // game session by process
+	for _, id := range s.games {
+		g := s.game(id)
+		used := s.sessions.Players(view, id)
+		if used > g.MaxPlayers {
+			t.Fatalf("%d slots are used of %d", used, g.MaxPlayers)
+		}
+		if g.Status.Ended() {
+			if used > 0 {
+				t.Fatalf("an ended game session still has %d slots in use", used)
+			}
+			continue
+		}
+		if other := hosted[g.ProcessKey]; other != "" {
+			t.Fatalf("%s hosts %s and %s", g.ProcessKey, other, id)
+		}
+		hosted[g.ProcessKey] = id
+		p := s.computes.Process(view, g.ProcessKey)
+		if p == nil || p.Status == compute.Terminated || p.GameSessionID != id {
+			t.Fatalf("game session %s is %s on process %+v", id, g.Status, p)
+		}
+		if (p.Status == compute.Terminating) != (g.Status == session.Terminating) {
+			t.Fatalf("game session is %s on a process that is %s", g.Status, p.Status)
+		}
+		if g.Status == session.Activating && !time.Now().Before(g.ActivateBy) {
+			t.Fatalf("game session should have been given up at %s", g.ActivateBy)
+		}
+	}
+	s.checkProcesses(t, view, hosted)
+	s.checkPlayers(t)
+}
+
+func (s *saga) checkProcesses(t *rapid.T, view *store.Snapshot, hosted map[string]string) {
+	activating, now := 0, time.Now()
+	for p := range s.computes.Processes(view, s.fleet.ID, "") {
+		if p.Status == compute.Active && p.GameSessionID != hosted[p.Key] {
+			t.Fatalf("process is ACTIVE with game session %q, which does not run on it", p.GameSessionID)
+		}
+		if p.Activating {
+			activating++
+		}
+		for name, by := range map[string]time.Time{"ready": p.ReadyBy, "reconnect": p.ReconnectBy, "stop": p.StopBy} {
+			if !by.IsZero() && !now.Before(by) {
+				t.Fatalf("the deadline to %s passed at %s: %+v", name, by, p)
+			}
+		}
+		if p.Connected != p.ReconnectBy.IsZero() {
+			t.Fatalf("connected: %v, to come back by %s", p.Connected, p.ReconnectBy)
+		}
+	}
+	f := s.fleets.Get(view, s.fleet.ID)
+	if limit := f.Runtime.MaxActivationsOrDefault(); activating > limit {
+		t.Fatalf("%d game sessions activate; the limit is %d", activating, limit)
+	}
+}
+
+func (s *saga) checkPlayers(t *rapid.T) {
+	for id, players := range s.players {
+		over := s.game(id).Status.Ended()
+		for _, player := range players {
+			p := s.player(player)
+			if over && p.Status.HoldsSlot() {
+				t.Fatalf("player session is %s in an ended game session", p.Status)
+			}
+			if p.Status == session.Reserved && !time.Now().Before(p.ReservedUntil) {
+				t.Fatalf("reservation should have ended at %s", p.ReservedUntil)
+			}
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package session_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/session"
+)
+
+// TestList_PagesOverMemoryAndArchive: pages of any size give each session once,
+// in order of creation, wherever it is kept, also when sessions are archived or
+// made between two pages.
+func TestList_PagesOverMemoryAndArchive(t *testing.T) {
+	for _, limit := range []int{1, 2, 3, 7, 100} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			in(t, func(a *arena) {
+				var made []string
+				for i := range 9 {
+					p := fmt.Sprint("p", i)
+					made = append(made, a.active(p))
+					if i%3 != 0 {
+						a.must(a.computes.End(a.ctx, a.ref(p)))
+					}
+					if i%4 == 3 {
+						pass(6 * time.Minute) // archives those that ended
+					}
+				}
+				var got []string
+				q := session.Query{FleetID: a.fleet.ID, Limit: limit}
+				for n := 0; ; n++ {
+					page, more, err := a.sessions.List(a.ctx, q)
+					a.must(err)
+					for _, g := range page {
+						got = append(got, g.ID)
+						q.After = session.Cursor{Created: g.Created, ID: g.ID}
+					}
+					if !more {
+						break
+					}
+					if n == 1 {
+						pass(6 * time.Minute)
+					}
+				}
+				if diff := cmp.Diff(made, got); diff != "" {
+					t.Errorf("listed (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestList_Filters(t *testing.T) {
+	in(t, func(a *arena) {
+		over := a.active("p")
+		a.must(a.computes.End(a.ctx, a.ref("p")))
+		pass(6 * time.Minute)
+		ended := a.active("q")
+		a.must(a.computes.End(a.ctx, a.ref("q")))
+		active := a.active("r")
+		list := func(q session.Query) string {
+			t.Helper()
+			q.FleetID, q.Limit = a.fleet.ID, 10
+			page, _, err := a.sessions.List(a.ctx, q)
+			a.must(err)
+			var ids []string
+			for _, g := range page {
+				ids = append(ids, g.ID)
+			}
+			return fmt.Sprint(ids)
+		}
+		for _, c := range []struct {
+			q    session.Query
+			want []string
+		}{
+			{session.Query{}, []string{over, ended, active}},
+			{session.Query{Status: session.Active}, []string{active}},
+			{session.Query{Status: session.Terminated}, []string{over, ended}},
+			{session.Query{Location: home}, []string{over, ended, active}},
+			{session.Query{Location: "custom-x"}, nil},
+		} {
+			if got := list(c.q); got != fmt.Sprint(c.want) {
+				t.Errorf("%+v: got %s, want %v", c.q, got, c.want)
+			}
+		}
+	})
+}
+
+// TestListPlayers pages over player sessions in memory and in the archive.
+func TestListPlayers(t *testing.T) {
+	for _, limit := range []int{1, 2, 5, 100} {
+		in(t, func(a *arena) {
+			id := a.active("p")
+			_, err := a.sessions.Update(a.ctx, session.UpdateInput{GameSessionID: id, MaxPlayers: pointer(10)})
+			a.must(err)
+			var made []string
+			for i := range 7 {
+				player := a.reserve(id, fmt.Sprint("player-", i))[0]
+				made = append(made, player)
+				if i%2 == 0 {
+					a.must(a.sessions.RemovePlayer(a.ctx, a.ref("p"), id, player))
+				} else {
+					_, err := a.sessions.AcceptPlayer(a.ctx, a.ref("p"), id, player)
+					a.must(err)
+				}
+				if i == 3 {
+					pass(6 * time.Minute)
+				}
+			}
+			var got []string
+			q := session.PlayerQuery{GameSessionID: id, Limit: limit}
+			for {
+				page, more, err := a.sessions.ListPlayers(a.ctx, q)
+				a.must(err)
+				for _, p := range page {
+					got = append(got, p.ID)
+					q.After = p.ID
+				}
+				if !more {
+					break
+				}
+				pass(time.Minute)
+			}
+			if diff := cmp.Diff(made, got); diff != "" {
+				t.Errorf("limit %d (-want +got):\n%s", limit, diff)
+			}
+			page, _, err := a.sessions.ListPlayers(a.ctx, session.PlayerQuery{GameSessionID: id, Status: session.Playing, Limit: 10})
+			a.must(err)
+			if len(page) != 3 {
+				t.Errorf("%d players are in, want 3", len(page))
+			}
+			one, _, err := a.sessions.ListPlayers(a.ctx, session.PlayerQuery{PlayerID: "player-0", Limit: 10})
+			a.must(err)
+			if len(one) != 1 || one[0].ID != made[0] {
+				t.Errorf("by player: %v", one)
+			}
+		})
+	}
+}

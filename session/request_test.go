@@ -1,0 +1,225 @@
+package session_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/session"
+)
+
+// TestCreate tells the process of the session as it was made.
+func TestCreate(t *testing.T) {
+	in(t, func(a *arena) {
+		a.free("p")
+		id := a.create()
+		g := a.game(id)
+		if g.Port != 7000 || g.IPAddress != "192.0.2.1" || g.DNSName != "host.test" || g.JoinPolicy != session.AcceptAll || g.Protection != fleet.NoProtection {
+			t.Errorf("made %+v", g)
+		}
+		want := []compute.Start{{
+			GameSessionID: id, Name: "n", Data: "d", MaxPlayers: 3, IPAddress: "192.0.2.1", DNSName: "host.test",
+			Port: 7000, Properties: map[string]string{"map": "winter"},
+		}}
+		if diff := cmp.Diff(want, a.links["p"].starts); diff != "" {
+			t.Errorf("the process was told (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestCreate_Refusals(t *testing.T) {
+	in(t, func(a *arena) {
+		create := func(change func(*session.CreateInput)) func() error {
+			in := a.input()
+			change(&in)
+			return func() error { _, err := a.sessions.Create(a.ctx, in); return err }
+		}
+		a.refused("no free process", fault.FleetCapacityExceeded, create(func(*session.CreateInput) {}))
+		a.free("p")
+		a.refused("unknown fleet", fault.NotFound, create(func(in *session.CreateInput) { in.FleetID = "fleet-x" }))
+		a.refused("no location", fault.InvalidRequest, create(func(in *session.CreateInput) { in.Location = "" }))
+		a.refused("foreign location", fault.InvalidRequest, create(func(in *session.CreateInput) { in.Location = "custom-x" }))
+		a.must(a.fleets.Delete(a.ctx, a.fleet.ID))
+		pass(0)
+		a.refused("fleet is going", fault.InvalidFleetStatus, create(func(*session.CreateInput) {}))
+	})
+}
+
+// A token makes one game session, also after it ended and left memory.
+func TestCreate_Idempotency(t *testing.T) {
+	in(t, func(a *arena) {
+		a.free("p", "q")
+		in := a.input()
+		in.Token = "token-1"
+		first, err := a.sessions.Create(a.ctx, in)
+		a.must(err)
+		same := func(when string, status session.Status) {
+			t.Helper()
+			before := a.st.View().Digest()
+			again, err := a.sessions.Create(a.ctx, in)
+			if err != nil || again.ID != first.ID || again.Status != status {
+				t.Errorf("%s: got %+v, %v", when, again, err)
+			}
+			if a.st.View().Digest() != before {
+				t.Errorf("%s: the repetition changed the state", when)
+			}
+		}
+		other := in
+		other.MaxPlayers = 4
+		mismatch := func() error { _, err := a.sessions.Create(a.ctx, other); return err }
+		same("at once", session.Activating)
+		a.refused("other parameters", fault.IdempotentParameterMismatch, mismatch)
+		a.must(a.computes.End(a.ctx, a.ref("p")))
+		same("ended", session.Terminated)
+		pass(6 * time.Minute)
+		if a.sessions.Live(a.st.View(), first.ID) != nil {
+			t.Fatal("the session is still in memory")
+		}
+		same("archived", session.Terminated)
+		a.refused("other parameters, archived", fault.IdempotentParameterMismatch, mismatch)
+	})
+}
+
+// A creator's sessions count for the policy's period from their creation,
+// whether they run or not.
+func TestCreate_CreatorLimit(t *testing.T) {
+	in(t, func(a *arena) {
+		_, err := a.fleets.Update(a.ctx, fleet.UpdateInput{FleetID: a.fleet.ID, CreationLimit: &fleet.CreationLimit{Sessions: 2, Period: time.Hour}})
+		a.must(err)
+		a.free("p", "q", "r", "s")
+		create := func(creator string) error {
+			in := a.input()
+			in.CreatorID = creator
+			_, err := a.sessions.Create(a.ctx, in)
+			return err
+		}
+		a.refused("no creator", fault.InvalidRequest, func() error { return create("") })
+		a.must(create("ann"))
+		a.must(a.computes.End(a.ctx, a.ref("p")))
+		pass(30 * time.Minute)
+		a.must(create("ann"))
+		a.refused("third within the hour", fault.LimitExceeded, func() error { return create("ann") })
+		a.must(create("bob"))
+		pass(30*time.Minute - moment)
+		a.refused("a millisecond before the hour", fault.LimitExceeded, func() error { return create("ann") })
+		pass(2 * moment)
+		a.must(create("ann"))
+	})
+}
+
+func TestReserve_Refusals(t *testing.T) {
+	in(t, func(a *arena) {
+		a.free("q")
+		activating := a.create()
+		id := a.active("p")
+		a.reserve(id, "ann", "bob")
+		reserve := func(game string, players ...string) func() error {
+			in := session.ReserveInput{GameSessionID: game}
+			for _, p := range players {
+				in.Players = append(in.Players, session.Joining{PlayerID: p})
+			}
+			return func() error { _, err := a.sessions.Reserve(a.ctx, in); return err }
+		}
+		a.refused("unknown session", fault.NotFound, reserve("arn:none", "x"))
+		a.refused("session that is not ACTIVE", fault.InvalidGameSessionStatus, reserve(activating, "x"))
+		a.refused("too many players: none gets in", fault.GameSessionFull, reserve(id, "x", "y"))
+		a.refused("player who is in", fault.InvalidRequest, reserve(id, "ann"))
+		a.reserve(id, "cid")
+		a.refused("full session", fault.GameSessionFull, reserve(id, "x"))
+		id = a.active("r")
+		a.refused("the same player twice", fault.InvalidRequest, reserve(id, "x", "x"))
+		a.must(a.sessions.SetJoinPolicy(a.ctx, a.ref("r"), id, session.DenyAll))
+		a.refused("closed session", fault.InvalidGameSessionStatus, reserve(id, "x"))
+		a.must(a.computes.End(a.ctx, a.ref("r")))
+		a.refused("ended session", fault.InvalidGameSessionStatus, reserve(id, "x"))
+		pass(6 * time.Minute)
+		a.refused("archived session", fault.InvalidGameSessionStatus, reserve(id, "x"))
+	})
+}
+
+// A process can speak of its own game session and its players alone.
+func TestProcessRequests_Refusals(t *testing.T) {
+	in(t, func(a *arena) {
+		mine, other := a.active("p"), a.active("q")
+		ann, bob := a.reserve(mine, "ann")[0], a.reserve(other, "bob")[0]
+		accept := func(process, game, player string) func() error {
+			return func() error { _, err := a.sessions.AcceptPlayer(a.ctx, a.ref(process), game, player); return err }
+		}
+		remove := func(process, game, player string) func() error {
+			return func() error { return a.sessions.RemovePlayer(a.ctx, a.ref(process), game, player) }
+		}
+		a.refused("accept for another's session", fault.NotFound, accept("q", mine, ann))
+		a.refused("accept a player of another session", fault.InvalidRequest, accept("p", mine, bob))
+		a.refused("accept an unknown player session", fault.NotFound, accept("p", mine, "psess-x"))
+		a.must(accept("p", mine, ann)())
+		a.refused("accept twice", fault.InvalidRequest, accept("p", mine, ann))
+		a.must(remove("p", mine, ann)())
+		a.refused("remove twice", fault.InvalidRequest, remove("p", mine, ann))
+		a.refused("accept one who left", fault.InvalidRequest, accept("p", mine, ann))
+		a.refused("remove from another's session", fault.NotFound, remove("p", other, bob))
+		a.refused("activate another's session", fault.NotFound, func() error { return a.sessions.Activate(a.ctx, a.ref("p"), other) })
+		a.refused("unknown policy", fault.InvalidRequest, func() error { return a.sessions.SetJoinPolicy(a.ctx, a.ref("p"), mine, "NOT_SET") })
+		a.refused("policy of another's session", fault.NotFound, func() error { return a.sessions.SetJoinPolicy(a.ctx, a.ref("p"), other, session.DenyAll) })
+		before := a.st.View().Digest()
+		a.must(a.sessions.Activate(a.ctx, a.ref("p"), mine))
+		if a.st.View().Digest() != before {
+			t.Error("activating twice changed the state")
+		}
+		_, err := a.sessions.Terminate(a.ctx, mine, session.Trigger)
+		a.must(err)
+		a.refused("activate while terminating", fault.Conflict, func() error { return a.sessions.Activate(a.ctx, a.ref("p"), mine) })
+	})
+}
+
+func TestUpdate(t *testing.T) {
+	in(t, func(a *arena) {
+		id := a.active("p")
+		a.reserve(id, "ann", "bob")
+		update := func(in session.UpdateInput) func() error {
+			in.GameSessionID = id
+			return func() error { _, err := a.sessions.Update(a.ctx, in); return err }
+		}
+		a.must(update(session.UpdateInput{Name: pointer("new"), MaxPlayers: pointer(2), JoinPolicy: pointer(session.DenyAll),
+			Properties: []session.Property{{Key: "map", Value: "summer"}, {Key: "mode", Value: "ctf"}}})())
+		g := a.game(id)
+		want := []session.Property{{Key: "map", Value: "summer"}, {Key: "mode", Value: "ctf"}}
+		if diff := cmp.Diff(want, g.Properties); diff != "" || g.Name != "new" || g.MaxPlayers != 2 || g.JoinPolicy != session.DenyAll {
+			t.Errorf("game session %+v\n%s", g, diff)
+		}
+		a.refused("fewer slots than players", fault.InvalidRequest, update(session.UpdateInput{MaxPlayers: pointer(1)}))
+		var many []session.Property
+		for i := range session.MaxProperties {
+			many = append(many, session.Property{Key: fmt.Sprint(i), Value: "v"})
+		}
+		a.refused("too many properties", fault.InvalidRequest, update(session.UpdateInput{Properties: many}))
+		a.must(a.computes.End(a.ctx, a.ref("p")))
+		a.refused("ended session", fault.InvalidGameSessionStatus, update(session.UpdateInput{Name: pointer("x")}))
+		pass(6 * time.Minute)
+		a.refused("archived session", fault.InvalidGameSessionStatus, update(session.UpdateInput{Name: pointer("x")}))
+		id = "arn:none"
+		a.refused("unknown session", fault.NotFound, update(session.UpdateInput{Name: pointer("x")}))
+	})
+}
+
+func TestTerminate_Refusals(t *testing.T) {
+	in(t, func(a *arena) {
+		id := a.active("p")
+		terminate := func(id string, mode session.Mode) func() error {
+			return func() error { _, err := a.sessions.Terminate(a.ctx, id, mode); return err }
+		}
+		a.refused("unknown session", fault.NotFound, terminate("arn:none", session.Trigger))
+		a.refused("force without a host that can kill", fault.InvalidRequest, terminate(id, session.Force))
+		a.must(terminate(id, session.Trigger)())
+		a.refused("twice", fault.InvalidGameSessionStatus, terminate(id, session.Trigger))
+		a.must(a.computes.End(a.ctx, a.ref("p")))
+		a.refused("ended session", fault.InvalidGameSessionStatus, terminate(id, session.Trigger))
+		if got := a.game(id).Reason; got != session.ReasonTriggered {
+			t.Errorf("reason %q", got)
+		}
+	})
+}
