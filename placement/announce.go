@@ -40,7 +40,7 @@ var publishedTypes = map[Status]string{
 }
 
 // announce appends the event of a placement's end and counts it once it is durable.
-func (s *Service) announce(tx *store.Tx, p *Placement, r *Request) {
+func (s *Service) announce(tx *store.Tx, p *Placement) {
 	q := s.t.queues.Get(tx, p.Queue)
 	e := event.Event{
 		Code: ends[p.Status].code, Resource: p.ID, Message: p.Reason,
@@ -63,7 +63,7 @@ func (s *Service) announce(tx *store.Tx, p *Placement, r *Request) {
 	}
 	e.Notice.Detail = raw
 	s.events.Append(tx, e)
-	tx.OnCommit(func() { s.metrics.ended(p, r) })
+	tx.OnCommit(func() { s.metrics.ended(p) })
 }
 
 // host is the DNS name, or the address where there is none: consumers of the

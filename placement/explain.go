@@ -1,82 +1,118 @@
 package placement
 
 import (
-	"fmt"
+	"context"
 	"time"
+
+	"github.com/musterhq/muster/internal/store"
 )
 
-// Outcome says what came of a candidate in a round.
-type Outcome string
-
-// What can come of a candidate.
-const (
-	Chosen         Outcome = "CHOSEN"
-	NotNeeded      Outcome = "NOT_NEEDED" // a better one was chosen
-	NoFreeProcess  Outcome = "NO_FREE_PROCESS"
-	OverLatencyCap Outcome = "OVER_LATENCY_CAP"
-	NotAllowed     Outcome = "NOT_ALLOWED" // by the queue's filter, or by an override without fallback
-	FleetNotActive Outcome = "FLEET_NOT_ACTIVE"
-	NoSuchFleet    Outcome = "NO_SUCH_FLEET"
-	TerminalAlias  Outcome = "TERMINAL_ALIAS"
-)
-
-// Round is one decision about a placement: every candidate in the order in
-// which it was tried, and what came of it.
-type Round struct {
-	At         time.Time `json:"at"`
-	Cap        int       `json:"cap,omitzero"` // latency cap in force, ms; 0 = none
-	Candidates []Verdict `json:"candidates,omitzero"`
-	Result     string    `json:"result"`
+// Explanation says why a placement is where it is.
+type Explanation struct {
+	Placement *Placement `json:"placement"`
+	Request   *Request   `json:"request"`
+	Rounds    []Round    `json:"rounds"`        // decisions so far, oldest first
+	Now       *Round     `json:"now,omitzero"`  // of one that waits: every candidate at this moment
+	Caps      []Cap      `json:"caps,omitzero"` // the latency caps over its time
 }
 
-// Verdict is what came of one candidate.
-type Verdict struct {
-	Place   Place    `json:"place"`
-	Outcome Outcome  `json:"outcome"`
-	Text    string   `json:"text,omitzero"`
-	Latency *float64 `json:"latency,omitzero"` // mean of the players' latencies, ms
-	Failed  int      `json:"failed,omitzero"`  // attempts of this placement that failed there
+// Cap is a latency cap and how long it holds, counted from the placement's start.
+type Cap struct {
+	Max   int           `json:"max"` // ms; 0 = none
+	From  time.Duration `json:"from"`
+	Until time.Duration `json:"until,omitzero"` // zero: until the timeout
 }
 
-// maxRounds bounds the rounds kept with a placement: the newest.
-const maxRounds = 12
-
-// keep adds a round to the placement's history.
-func (p *Placement) keep(r Round) {
-	rounds := append(p.Rounds[:len(p.Rounds):len(p.Rounds)], r)
-	if len(rounds) > maxRounds {
-		rounds = rounds[len(rounds)-maxRounds:]
+// Explain says, for every round that decided something and for this moment,
+// each candidate in order and why it was chosen or passed over. Errors: NotFound.
+func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) {
+	p, r, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
 	}
-	p.Rounds = rounds
+	e := &Explanation{Placement: withoutRounds(p), Request: r, Rounds: []Round{}}
+	for _, round := range p.Rounds {
+		e.Rounds = append(e.Rounds, round.told())
+	}
+	view := s.st.View()
+	q := s.t.queues.Get(view, p.Queue)
+	if q == nil {
+		return e, nil
+	}
+	if len(r.Summary) > 0 {
+		e.Caps = capsOver(ascending(q.Policies))
+	}
+	if p.Status == Pending && !p.Trying() {
+		now, _ := s.newRoundsAt(view, time.Now()).of(q, p, r)
+		now = now.told()
+		e.Now = &now
+	}
+	return e, nil
 }
 
-// verdict describes a candidate that was not chosen, or was.
-func (x *judge) verdict(c candidate, outcome Outcome) Verdict {
-	v := Verdict{Place: c.Place, Outcome: outcome, Failed: x.rank.failures(c)}
-	at := x.request.at(c.Location)
-	if at != nil {
-		v.Latency = &at.Mean
-	}
-	switch outcome {
-	case OverLatencyCap:
-		v.Text = fmt.Sprintf("player %s has %g ms to %s; the cap is %d ms for %s more", at.Slowest, at.Max, c.Location, x.cap, x.capLeft())
-	case NoFreeProcess:
-		v.Text = "no free game server process"
-	case NotAllowed:
-		v.Text = "the location is not among those that the queue's filter or the request's override allow"
-	case FleetNotActive:
-		v.Text = "the fleet or its location is not ACTIVE"
-	case NoSuchFleet:
-		v.Text = "the destination does not exist any more"
-	case TerminalAlias:
-		v.Text = "the destination is a TERMINAL alias"
-	}
-	return v
+// withoutRounds is a placement without what is told beside it.
+func withoutRounds(p *Placement) *Placement {
+	bare := *p
+	bare.Rounds = nil
+	return &bare
 }
 
-func (x *judge) capLeft() string {
-	if x.capUntil == 0 {
-		return "the rest of the wait"
+// roundsAt makes rounds of waiting placements at one moment, which share what is
+// known of their queues.
+type roundsAt struct {
+	p     *planner
+	lines map[string]*line
+}
+
+func (s *Service) newRoundsAt(r store.Reader, now time.Time) *roundsAt {
+	return &roundsAt{p: newPlanner(&s.t, r, s, now), lines: map[string]*line{}}
+}
+
+// of gives the round of a placement, and when its latency cap changes next.
+func (a *roundsAt) of(q *Queue, p *Placement, r *Request) (Round, time.Time) {
+	l := a.lines[q.Name]
+	if l == nil {
+		l = newLine(a.p, q)
+		l.candidates = a.p.candidates(q)
+		a.lines[q.Name] = l
 	}
-	return (x.capUntil - x.waited).Round(time.Millisecond).String()
+	x := newJudge(&l.rules, p, r, a.p.now)
+	return a.p.round(&x, l.candidates, a.p.best(&x, l.candidates)), x.nextCap(p)
+}
+
+// roundsAtOnce bounds how many rounds one transaction writes.
+const roundsAtOnce = 256
+
+// runExplain writes the rounds of those that wait and shall have one: when they
+// could not be placed at once, and when their latency cap has changed.
+func (s *Service) runExplain(tx *store.Tx, _ struct{}) (struct{}, error) {
+	rounds, n := s.newRoundsAt(tx, tx.Now()), 0
+	for _, old := range s.t.unexplained.Prefix(tx, "") {
+		if old.RoundAt.After(tx.Now()) || n == roundsAtOnce {
+			break
+		}
+		n++
+		p := *old
+		p.RoundAt = time.Time{}
+		if q := s.t.queues.Get(tx, p.Queue); q != nil {
+			round, next := rounds.of(q, old, s.t.requests.Get(tx, p.ID))
+			p.keep(round)
+			p.RoundAt = next
+		}
+		s.t.placements.Put(tx, &p)
+	}
+	return struct{}{}, nil
+}
+
+func capsOver(policies []LatencyPolicy) []Cap {
+	var caps []Cap
+	var from time.Duration
+	for {
+		limit, until := capAt(policies, from)
+		caps = append(caps, Cap{limit, from, until})
+		if until == 0 {
+			return caps
+		}
+		from = until
+	}
 }

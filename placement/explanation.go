@@ -1,68 +1,176 @@
 package placement
 
 import (
-	"context"
+	"fmt"
+	"slices"
 	"time"
-
-	"github.com/musterhq/muster/internal/store"
 )
 
-// Explanation says why a placement is where it is.
-type Explanation struct {
-	Placement *Placement `json:"placement"`
-	Request   *Request   `json:"request"`
-	Rounds    []Round    `json:"rounds"`        // decisions so far, oldest first
-	Now       *Round     `json:"now,omitzero"`  // of one that waits: every candidate at this moment
-	Caps      []Cap      `json:"caps,omitzero"` // the latency caps over its time
+// Outcome says what came of a candidate in a round.
+type Outcome string
+
+// What can come of a candidate.
+const (
+	Chosen         Outcome = "CHOSEN"
+	NotNeeded      Outcome = "NOT_NEEDED" // a better one was chosen
+	NoFreeProcess  Outcome = "NO_FREE_PROCESS"
+	OverLatencyCap Outcome = "OVER_LATENCY_CAP"
+	NotAllowed     Outcome = "NOT_ALLOWED"     // by the queue's filter
+	NotInOverride  Outcome = "NOT_IN_OVERRIDE" // of a request without fallback
+	FleetNotActive Outcome = "FLEET_NOT_ACTIVE"
+	NoSuchFleet    Outcome = "NO_SUCH_FLEET"
+	TerminalAlias  Outcome = "TERMINAL_ALIAS"
+)
+
+// Round is one decision about a placement: every candidate in the order in
+// which it was tried, and what came of it.
+type Round struct {
+	At         time.Time     `json:"at"`
+	Cap        int           `json:"cap,omitzero"`      // latency cap in force, ms; 0 = none
+	CapLeft    time.Duration `json:"cap_left,omitzero"` // for how long it still holds; 0 = to the end
+	Candidates []Verdict     `json:"candidates,omitzero"`
+	More       int           `json:"more,omitzero"` // candidates behind these that are not kept
+	Result     string        `json:"result"`
+
+	// Whether the chosen place has the lowest mean latency of all candidates, and
+	// the lowest price of those in its location.
+	LowestLatency bool `json:"lowest_latency,omitzero"`
+	LowestPrice   bool `json:"lowest_price,omitzero"`
 }
 
-// Cap is a latency cap and how long it holds, counted from the placement's start.
-type Cap struct {
-	Max   int           `json:"max"` // ms; 0 = none
-	From  time.Duration `json:"from"`
-	Until time.Duration `json:"until,omitzero"` // zero: until the timeout
+// Verdict is what came of one candidate.
+type Verdict struct {
+	Place   Place    `json:"place"`
+	Outcome Outcome  `json:"outcome"`
+	Text    string   `json:"text,omitzero"`    // for people; filled in by Explain
+	Latency *float64 `json:"latency,omitzero"` // mean of the players' latencies, ms
+	Player  string   `json:"player,omitzero"`  // over the cap: who is slowest there
+	Millis  float32  `json:"ms,omitzero"`      // and that player's latency
+	Failed  int      `json:"failed,omitzero"`  // attempts of this placement that failed there
 }
 
-// Explain says, for every round that decided something and for this moment,
-// each candidate in order and why it was chosen or passed over. Errors: NotFound.
-func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) {
-	p, r, err := s.Get(ctx, id)
-	if err != nil {
-		return nil, err
+const (
+	maxRounds   = 12 // kept with a placement: the newest
+	maxVerdicts = 64 // kept of a round: the first, and the chosen one
+)
+
+// keep adds a round to the placement's history.
+func (p *Placement) keep(r Round) {
+	rounds := append(p.Rounds[:len(p.Rounds):len(p.Rounds)], r)
+	if len(rounds) > maxRounds {
+		rounds = rounds[len(rounds)-maxRounds:]
 	}
-	e := &Explanation{Placement: p, Request: r, Rounds: p.Rounds}
-	view := s.st.View()
-	q := s.t.queues.Get(view, p.Queue)
-	if q == nil {
-		return e, nil
-	}
-	if len(r.Summary) > 0 {
-		e.Caps = capsOver(q.Policies)
-	}
-	if p.Status == Pending && !p.Trying() {
-		now := s.roundNow(view, q, p, time.Now().UTC())
-		e.Now = &now
-	}
-	return e, nil
+	p.Rounds = rounds
 }
 
-// roundNow is the round of a waiting placement at a moment.
-func (s *Service) roundNow(r store.Reader, q *Queue, p *Placement, now time.Time) Round {
-	pl := &planner{t: &s.t, r: r, world: s, now: now, left: map[Place]int{}}
-	cs := pl.candidates(q)
-	x := newJudge(q, p, s.t.requests.Get(r, p.ID), now)
-	return pl.round(x, cs, pl.best(x, cs))
-}
-
-func capsOver(policies []LatencyPolicy) []Cap {
-	var caps []Cap
-	var from time.Duration
-	for {
-		limit, until := capAt(policies, from)
-		caps = append(caps, Cap{limit, from, until})
-		if until == 0 {
-			return caps
+// round describes a decision: the candidates in order, and which was chosen (nil: none).
+func (p *planner) round(x *judge, cs []candidate, chosen *candidate) Round {
+	sorted := slices.Clone(cs)
+	x.rank.sort(sorted)
+	round := Round{At: p.now.UTC(), Cap: x.cap, Result: "no candidate has a free process that the rules allow"}
+	if x.capUntil > 0 {
+		round.CapLeft = x.capUntil - x.waited
+	}
+	if chosen != nil {
+		round.Result = "placed on " + chosen.FleetID + " in " + chosen.Location
+		round.LowestLatency, round.LowestPrice = lowestLatency(x.request, cs, chosen), lowestPrice(cs, chosen)
+	}
+	found := chosen == nil
+	for i := range sorted {
+		c := &sorted[i]
+		v := x.verdict(c, found && chosen != nil)
+		if !found && c.Place == chosen.Place {
+			v, found = x.verdictOf(c, Chosen), true
+		} else if len(round.Candidates) >= maxVerdicts {
+			round.More++
+			continue
 		}
-		from = until
+		round.Candidates = append(round.Candidates, v)
 	}
+	return round
+}
+
+// verdict describes a candidate that was not chosen; behind tells whether it
+// comes after the chosen one.
+func (x *judge) verdict(c *candidate, behind bool) Verdict {
+	outcome := x.forbids(c)
+	switch {
+	case outcome != "":
+	case behind:
+		outcome = NotNeeded
+	default:
+		outcome = NoFreeProcess
+	}
+	return x.verdictOf(c, outcome)
+}
+
+func (x *judge) verdictOf(c *candidate, outcome Outcome) Verdict {
+	v := Verdict{Place: c.Place, Outcome: outcome, Failed: x.rank.failed(c.Place)}
+	if at := x.request.at(c.Location); at != nil {
+		v.Latency = &at.Mean
+		if outcome == OverLatencyCap {
+			v.Player, v.Millis = at.Slowest, at.Max
+		}
+	}
+	return v
+}
+
+func lowestLatency(r *Request, cs []candidate, chosen *candidate) bool {
+	mine := r.at(chosen.Location)
+	return mine != nil && !slices.ContainsFunc(cs, func(c candidate) bool {
+		at := r.at(c.Location)
+		return at != nil && at.Mean < mine.Mean
+	})
+}
+
+func lowestPrice(cs []candidate, chosen *candidate) bool {
+	return !slices.ContainsFunc(cs, func(c candidate) bool { return c.Location == chosen.Location && c.cost < chosen.cost })
+}
+
+// firstChoice is what came of the first candidate that the rules allowed.
+func (r Round) firstChoice() Outcome {
+	for _, v := range r.Candidates {
+		switch v.Outcome {
+		case NotAllowed, NotInOverride, OverLatencyCap:
+		default:
+			return v.Outcome
+		}
+	}
+	return ""
+}
+
+// text says for people what came of a candidate.
+func (r Round) text(v Verdict) string {
+	switch v.Outcome {
+	case OverLatencyCap:
+		left := "for the rest of the wait"
+		if r.CapLeft > 0 {
+			left = "for " + r.CapLeft.Round(time.Millisecond).String() + " more"
+		}
+		return fmt.Sprintf("player %s has %g ms to %s; the cap is %d ms %s", v.Player, v.Millis, v.Place.Location, r.Cap, left)
+	case NoFreeProcess:
+		return "no free game server process"
+	case NotNeeded:
+		return "comes after the chosen one"
+	case NotAllowed:
+		return "the queue's filter does not allow the location"
+	case NotInOverride:
+		return "the request allows only the locations of its override"
+	case FleetNotActive:
+		return "the fleet or its location is not ACTIVE"
+	case NoSuchFleet:
+		return "the destination does not exist any more"
+	case TerminalAlias:
+		return "the destination is a TERMINAL alias"
+	}
+	return ""
+}
+
+// told is the round with its texts.
+func (r Round) told() Round {
+	r.Candidates = slices.Clone(r.Candidates)
+	for i, v := range r.Candidates {
+		r.Candidates[i].Text = r.text(v)
+	}
+	return r
 }

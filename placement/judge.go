@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"iter"
 	"slices"
 	"time"
 )
@@ -15,21 +14,21 @@ type judge struct {
 	capUntil time.Duration // when the cap changes, since the start; 0 = never
 }
 
-func newJudge(q *Queue, p *Placement, r *Request, now time.Time) *judge {
-	x := &judge{request: r, rank: newRanking(q, p, r), waited: now.Sub(p.Started)}
+func newJudge(rules *rules, p *Placement, r *Request, now time.Time) judge {
+	x := judge{request: r, rank: newRanking(rules, p, r), waited: now.Sub(p.Started)}
 	if len(r.Summary) > 0 {
-		x.cap, x.capUntil = capAt(q.Policies, x.waited)
+		x.cap, x.capUntil = capAt(rules.policies, x.waited)
 	}
 	return x
 }
 
 // forbids tells why the placement may not use a candidate, or "".
-func (x *judge) forbids(c candidate) Outcome {
+func (x *judge) forbids(c *candidate) Outcome {
 	switch {
 	case c.usable != "":
 		return c.usable
 	case x.onlyOverride() && !slices.Contains(x.rank.override, c.Location):
-		return NotAllowed
+		return NotInOverride
 	case x.overCap(c.Location):
 		return OverLatencyCap
 	}
@@ -50,11 +49,10 @@ func (x *judge) overCap(location string) bool {
 	return at != nil && at.Max > float32(x.cap)
 }
 
-// pull turns a sequence of rows into a function that gives one after another.
-func pull[V any](all iter.Seq2[string, *V]) (next func() (*V, bool), stop func()) {
-	two, stop := iter.Pull2(all)
-	return func() (*V, bool) {
-		_, v, ok := two()
-		return v, ok
-	}, stop
+// nextCap is when the cap changes, or zero.
+func (x *judge) nextCap(p *Placement) time.Time {
+	if x.capUntil == 0 {
+		return time.Time{}
+	}
+	return p.Started.Add(x.capUntil)
 }

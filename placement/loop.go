@@ -10,15 +10,17 @@ import (
 const (
 	sweepAtOnce = 500         // how many overdue placements one transaction ends
 	afterError  = time.Second // how long the loop waits when a write failed
+	tick        = time.Second // how often it looks while something waits, for what tells no one: an alias led elsewhere, say
+	misses      = 3           // plans in a row of which nothing came, before the loop waits
 )
 
 // Run places what waits and ends what is overdue, until ctx ends. It looks when
 // a placement starts or changes, a process becomes free, a latency cap changes,
-// or a deadline passes.
+// a deadline passes, and each second while something waits.
 func (s *Service) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	turn := 0
+	w := &worker{s: s}
 	for {
 		select {
 		case <-ctx.Done():
@@ -26,9 +28,10 @@ func (s *Service) Run(ctx context.Context) {
 		case <-timer.C:
 		case <-s.nudge:
 		}
-		wake, err := s.work(ctx, &turn)
+		wake, err := w.work(ctx)
 		switch {
 		case err != nil:
+			w.held = nil
 			timer.Reset(afterError)
 		case wake.IsZero():
 			timer.Stop()
@@ -38,29 +41,59 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// work does what can be done now and tells when there may be more to do.
-func (s *Service) work(ctx context.Context, turn *int) (wake time.Time, err error) {
-	for {
-		due := s.nextDue()
-		if !due.IsZero() && !due.After(time.Now()) {
-			if _, err := s.cmd.sweep.Do(ctx, struct{}{}); err != nil {
+// worker is the loop's memory; all of it may be lost.
+type worker struct {
+	s       *Service
+	turn    int // game sessions proposed so far: which queue comes first
+	held    held
+	retried uint64 // of what the held lines know
+}
+
+// work does what can be done now and tells when to look again.
+func (w *worker) work(ctx context.Context) (wake time.Time, err error) {
+	for missed := 0; missed < misses; {
+		now := time.Now()
+		if due := w.s.nextDue(); !due.IsZero() && !due.After(now) {
+			if _, err := w.s.cmd.sweep.Do(ctx, struct{}{}); err != nil {
 				return wake, err
 			}
 			continue
 		}
-		p := plan(&s.t, s.st.View(), s, time.Now(), *turn)
-		if len(p.Proposals) == 0 {
-			return earliest(due, p.Wake), nil
-		}
-		*turn += len(p.Proposals)
-		made, err := s.cmd.place.Do(ctx, p.Proposals)
-		if err != nil {
+		proposed, made, err := w.place(ctx, now)
+		switch {
+		case err != nil:
 			return wake, err
-		}
-		if made == 0 { // what was free is taken; a nudge comes when that changes
-			return earliest(s.nextDue(), p.Wake), nil
+		case proposed > 0 && made == 0: // what was free has been taken meanwhile
+			missed++
+		case proposed > 0:
+			missed = 0
+		case !w.s.anyRound(now):
+			return w.s.nextLook(now), nil
+		default:
+			if _, err := w.s.cmd.explain.Do(ctx, struct{}{}); err != nil {
+				return wake, err
+			}
 		}
 	}
+	return w.s.nextLook(time.Now()), nil
+}
+
+// place makes a plan and carries it out.
+func (w *worker) place(ctx context.Context, now time.Time) (proposed, made int, err error) {
+	if retried := w.s.retried.Load(); retried != w.retried {
+		w.retried, w.held = retried, nil
+	}
+	p := plan(&w.s.t, w.s.st.View(), w.s, now, w.turn, w.held)
+	w.held = p.Held
+	if len(p.Proposals) == 0 {
+		return 0, 0, nil
+	}
+	made, err = w.s.cmd.place.Do(ctx, p.Proposals)
+	w.turn += made
+	if made < len(p.Proposals) {
+		w.held = nil
+	}
+	return len(p.Proposals), made, err
 }
 
 // nextDue is the earliest deadline of any placement, or zero.
@@ -71,31 +104,54 @@ func (s *Service) nextDue() time.Time {
 	return time.Time{}
 }
 
+// anyRound tells whether a round is to be written of something that waits.
+func (s *Service) anyRound(now time.Time) bool {
+	p := s.t.unexplained.FirstPrefix(s.st.View(), "")
+	return p != nil && !p.RoundAt.After(now)
+}
+
+// nextLook is when there may be something to do though nobody nudges.
+func (s *Service) nextLook(now time.Time) time.Time {
+	view := s.st.View()
+	at := s.nextDue()
+	if p := s.t.unexplained.FirstPrefix(view, ""); p != nil {
+		at = earliest(at, p.RoundAt)
+	}
+	if s.t.waiting.FirstPrefix(view, "") != nil {
+		at = earliest(at, now.Add(tick))
+	}
+	return at
+}
+
 func (s *Service) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
-	n := 0
+	rounds, n := s.newRoundsAt(tx, tx.Now()), 0
 	for _, p := range s.t.due.Prefix(tx, "") {
 		if p.due().After(tx.Now()) || n == sweepAtOnce {
 			break
 		}
-		s.overdue(tx, p)
 		n++
+		if p.Over() {
+			s.t.placements.Archive(tx, p.ID)
+			s.t.requests.Archive(tx, p.ID)
+			continue
+		}
+		s.timeOut(tx, p, rounds)
 	}
 	return struct{}{}, nil
 }
 
-// overdue times out a placement, or archives one that is over.
-func (s *Service) overdue(tx *store.Tx, p *Placement) {
-	if p.Over() {
-		s.t.placements.Archive(tx, p.ID)
-		s.t.requests.Archive(tx, p.ID)
+// timeOut ends a placement whose time is over, with a last round of one that waited.
+func (s *Service) timeOut(tx *store.Tx, p *Placement, rounds *roundsAt) {
+	if p.Trying() {
+		s.finish(tx, p, TimedOut, "the queue's timeout passed while game session "+p.GameSessionID+" was being activated")
 		return
 	}
-	if q := s.t.queues.Get(tx, p.Queue); q != nil && !p.Trying() {
-		last := *p
-		last.keep(s.roundNow(tx, q, p, tx.Now()))
-		p = &last
+	last := *p
+	if q := s.t.queues.Get(tx, p.Queue); q != nil {
+		round, _ := rounds.of(q, p, s.t.requests.Get(tx, p.ID))
+		last.keep(round)
 	}
-	s.finish(tx, p, TimedOut, "no place was found within the queue's timeout")
+	s.finish(tx, &last, TimedOut, "no place was found within the queue's timeout")
 }
 
 // earliest gives the earlier of two moments, either of which may be zero.

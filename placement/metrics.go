@@ -1,6 +1,12 @@
 package placement
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/internal/store"
+)
 
 // metrics count under the names that the API publishes for queues.
 type metrics struct {
@@ -8,7 +14,7 @@ type metrics struct {
 	wait   *prometheus.HistogramVec
 }
 
-func newMetrics(r prometheus.Registerer) *metrics {
+func newMetrics(r prometheus.Registerer, s *Service) *metrics {
 	if r == nil {
 		return nil
 	}
@@ -23,7 +29,9 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 600},
 		}, []string{"queue_name"}),
 	}
-	r.MustRegister(m.counts, m.wait)
+	r.MustRegister(m.counts, m.wait, depths{s, prometheus.NewDesc("muster_queue",
+		"State of game session queues, under the published metric names (QueueDepth, AverageWaitTime in seconds).",
+		[]string{"metric", "queue_name"}, nil)})
 	return m
 }
 
@@ -34,7 +42,7 @@ func (m *metrics) count(metric, queue string) {
 }
 
 // ended counts how a placement ended, where, and what became of its first choice.
-func (m *metrics) ended(p *Placement, r *Request) {
+func (m *metrics) ended(p *Placement) {
 	if m == nil {
 		return
 	}
@@ -44,17 +52,66 @@ func (m *metrics) ended(p *Placement, r *Request) {
 	}
 	m.wait.WithLabelValues(p.Queue).Observe(p.Ended.Sub(p.Started).Seconds())
 	m.count("Placement "+p.Location, p.Queue)
-	if len(p.Rounds) == 0 || len(p.Rounds[len(p.Rounds)-1].Candidates) == 0 {
-		return
+	if len(p.Rounds) > 0 {
+		m.placed(p.Rounds[len(p.Rounds)-1], p.Queue)
 	}
-	switch first := p.Rounds[len(p.Rounds)-1].Candidates[0]; first.Outcome {
-	case Chosen:
-		if r != nil && len(r.Summary) > 0 {
-			m.count("LowestLatencyPlacement", p.Queue)
-		}
+}
+
+// placed counts how good the place is that a round chose.
+func (m *metrics) placed(r Round, queue string) {
+	if r.LowestLatency {
+		m.count("LowestLatencyPlacement", queue)
+	}
+	if r.LowestPrice {
+		m.count("LowestPricePlacement", queue)
+	}
+	switch r.firstChoice() {
+	case Chosen, "":
 	case NoFreeProcess:
-		m.count("FirstChoiceOutOfCapacity", p.Queue)
+		m.count("FirstChoiceOutOfCapacity", queue)
 	default:
-		m.count("FirstChoiceNotViable", p.Queue)
+		m.count("FirstChoiceNotViable", queue)
 	}
+}
+
+// depths tells of each queue how much is pending, and for how long on average,
+// when it is asked.
+type depths struct {
+	s    *Service
+	desc *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (d depths) Describe(out chan<- *prometheus.Desc) { out <- d.desc }
+
+// Collect implements prometheus.Collector.
+func (d depths) Collect(out chan<- prometheus.Metric) {
+	view, now := d.s.st.View(), time.Now()
+	if view == nil {
+		return // the store is not open yet
+	}
+	for q := range d.s.t.queues.All(view) {
+		depth := d.s.Depth(view, q.Name, now)
+		out <- prometheus.MustNewConstMetric(d.desc, prometheus.GaugeValue, float64(depth.Pending), "QueueDepth", q.Name)
+		out <- prometheus.MustNewConstMetric(d.desc, prometheus.GaugeValue, depth.AverageWait.Seconds(), "AverageWaitTime", q.Name)
+	}
+}
+
+// Depth is how much is pending in a queue.
+type Depth struct {
+	Pending     int           // QueueDepth
+	AverageWait time.Duration // AverageWaitTime: of those
+}
+
+// Depth counts what is pending in a queue.
+func (s *Service) Depth(r store.Reader, queue string, now time.Time) Depth {
+	var d Depth
+	for p := range s.t.pending.Equal(r, store.Key(queue)) {
+		d.Pending++
+		d.AverageWait += max(0, now.Sub(p.Started))
+	}
+	if d.Pending > 0 {
+		d.AverageWait /= time.Duration(d.Pending)
+	}
+	return d
 }

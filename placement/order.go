@@ -14,31 +14,52 @@ type candidate struct {
 	usable      Outcome // "" or why it cannot be used at all
 }
 
+// rules are what a queue says about order and caps, made ready for many requests.
+type rules struct {
+	policies               []LatencyPolicy // ascending
+	withLatency, noLatency []Criterion
+	locations              []string // LocationOrder
+}
+
+func newRules(q *Queue) rules {
+	return rules{ascending(q.Policies), q.criteria(true), q.criteria(false), q.LocationOrder}
+}
+
 // ranking orders candidates for one request.
 type ranking struct {
 	request   *Request
 	criteria  []Criterion
-	locations []string // LocationOrder in force
-	override  []string // locations of the override, before all others
-	tried     []Place  // places that failed this placement come last
+	locations []string  // the queue's LocationOrder
+	override  []string  // locations of the request's override: before all others
+	failures  []Failure // places that failed this placement come last
 }
 
-func newRanking(q *Queue, p *Placement, r *Request) ranking {
-	rank := ranking{request: r, criteria: q.criteria(len(r.Summary) > 0), locations: q.LocationOrder, tried: p.Tried}
+func newRanking(rules *rules, p *Placement, r *Request) ranking {
+	rank := ranking{request: r, criteria: rules.noLatency, locations: rules.locations, failures: p.Failures}
+	if len(r.Summary) > 0 {
+		rank.criteria = rules.withLatency
+	}
 	if r.Override != nil {
-		rank.locations, rank.override = r.Override.LocationOrder, r.Override.LocationOrder
+		rank.override = r.Override.LocationOrder
 	}
 	return rank
 }
 
 // sort puts candidates in the order in which they shall be tried.
-func (k ranking) sort(cs []candidate) { slices.SortStableFunc(cs, k.compare) }
+func (k *ranking) sort(cs []candidate) {
+	slices.SortStableFunc(cs, func(a, b candidate) int { return k.compare(&a, &b) })
+}
 
-func (k ranking) compare(a, b candidate) int {
-	if c := cmp.Compare(k.failures(a), k.failures(b)); c != 0 {
-		return c
+// compare is a total order: places that failed fewer times first, then the
+// override's, then by the criteria, and what is equal in all of them by
+// destination and name.
+func (k *ranking) compare(a, b *candidate) int {
+	if len(k.failures) > 0 {
+		if c := cmp.Compare(k.failed(a.Place), k.failed(b.Place)); c != 0 {
+			return c
+		}
 	}
-	if c := before(slices.Contains(k.override, a.Location), slices.Contains(k.override, b.Location)); c != 0 {
+	if c := listed(k.override, a.Location, b.Location); c != 0 {
 		return c
 	}
 	for _, criterion := range k.criteria {
@@ -49,17 +70,17 @@ func (k ranking) compare(a, b candidate) int {
 	return cmp.Or(cmp.Compare(a.destination, b.destination), cmp.Compare(a.Location, b.Location))
 }
 
-func (k ranking) failures(c candidate) int {
-	n := 0
-	for _, t := range k.tried {
-		if t == c.Place {
-			n++
+// failed tells how often the placement failed at a place.
+func (k *ranking) failed(at Place) int {
+	for _, f := range k.failures {
+		if f.Place == at {
+			return f.Times
 		}
 	}
-	return n
+	return 0
 }
 
-func (k ranking) by(criterion Criterion, a, b candidate) int {
+func (k *ranking) by(criterion Criterion, a, b *candidate) int {
 	switch criterion {
 	case ByLatency:
 		return k.byLatency(a, b)
@@ -68,12 +89,12 @@ func (k ranking) by(criterion Criterion, a, b candidate) int {
 	case ByDestination:
 		return cmp.Compare(a.destination, b.destination)
 	}
-	return k.byLocation(a, b)
+	return cmp.Or(listed(k.locations, a.Location, b.Location), cmp.Compare(a.Location, b.Location))
 }
 
 // byLatency: the lower mean of the players' latencies first, locations that no
 // player reported last. Without latencies in the request all are equal.
-func (k ranking) byLatency(a, b candidate) int {
+func (k *ranking) byLatency(a, b *candidate) int {
 	la, lb := k.request.at(a.Location), k.request.at(b.Location)
 	if la == nil || lb == nil {
 		return before(la != nil, lb != nil)
@@ -81,11 +102,14 @@ func (k ranking) byLatency(a, b candidate) int {
 	return cmp.Compare(la.Mean, lb.Mean)
 }
 
-// byLocation: in the order of the list, then the others by name.
-func (k ranking) byLocation(a, b candidate) int {
-	ia, ib := slices.Index(k.locations, a.Location), slices.Index(k.locations, b.Location)
+// listed: in the order of a list, and what is not in it after that, all alike.
+func listed(list []string, a, b string) int {
+	if len(list) == 0 || a == b {
+		return 0
+	}
+	ia, ib := slices.Index(list, a), slices.Index(list, b)
 	if ia < 0 || ib < 0 {
-		return cmp.Or(before(ia >= 0, ib >= 0), cmp.Compare(a.Location, b.Location))
+		return before(ia >= 0, ib >= 0)
 	}
 	return cmp.Compare(ia, ib)
 }

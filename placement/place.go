@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"fmt"
+
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
@@ -36,7 +38,7 @@ func (s *Service) attempt(tx *store.Tx, old *Placement, proposal Proposal) (bool
 	r := s.t.requests.Get(tx, old.ID)
 	g, err := s.sessions.Place(tx, f, proposal.Place.Location, session.Spec{
 		Name: r.Name, Data: r.Data, MatchmakerData: r.MatchmakerData, MaxPlayers: r.MaxPlayers,
-		Properties: r.Properties, LastPart: old.sessionName(),
+		Properties: r.Properties, LastPart: s.sessionName(tx, old, proposal.Place),
 	})
 	if fault.Is(err, fault.FleetCapacityExceeded) {
 		return false, nil // somebody was faster
@@ -51,6 +53,21 @@ func (s *Service) attempt(tx *store.Tx, old *Placement, proposal Proposal) (bool
 	p.keep(proposal.Round)
 	s.put(tx, &p)
 	return true, nil
+}
+
+// sessionName is the last part of the id of an attempt's game session: the
+// placement's id, and for one that comes later under this id, or where another
+// game session has that name, with a part made by chance. A plain number could
+// be what another placement is called.
+func (s *Service) sessionName(tx *store.Tx, p *Placement, at Place) string {
+	name := p.ID
+	for p.Attempts > 0 || s.sessions.Live(tx, s.fleets.Home().OfSession(at.FleetID, at.Location, name)) != nil {
+		name = fmt.Sprintf("%s-%08x", p.ID, tx.Rand().Uint32())
+		if s.sessions.Live(tx, s.fleets.Home().OfSession(at.FleetID, at.Location, name)) == nil {
+			break
+		}
+	}
+	return name
 }
 
 // fulfil ends the placement whose game session became ACTIVE: its players get
@@ -74,20 +91,28 @@ func (s *Service) fulfil(tx *store.Tx, g *session.GameSession) {
 	p.Ended = tx.Now()
 	p.ArchiveAt = tx.Now().Add(s.opts.Linger)
 	s.put(tx, &p)
-	s.announce(tx, &p, r)
+	s.announce(tx, &p)
 }
 
 // tryElsewhere sends a placement back to waiting when its game session ended
-// before it was ACTIVE; the place that failed it comes last from now on.
+// before it was ACTIVE; the place that failed it comes last from now on. A game
+// session that somebody terminated takes its placement with it (API reference,
+// GameSessionPlacement, FAILED).
 func (s *Service) tryElsewhere(tx *store.Tx, g *session.GameSession) {
 	old := s.t.bySession.First(tx, g.ID)
 	if old == nil {
 		return
 	}
+	if g.Reason != "" {
+		s.finish(tx, old, Failed, "game session "+g.ID+" was terminated before it was ACTIVE")
+		return
+	}
 	p := *old
-	p.Tried = append(p.Tried[:len(p.Tried):len(p.Tried)], Place{g.FleetID, g.Location})
+	p.failed(Place{g.FleetID, g.Location})
 	p.keep(Round{At: tx.Now(), Result: "game session " + g.ID + " ended before it was ACTIVE; trying elsewhere"})
-	p.GameSessionID, p.Location, p.IPAddress, p.DNSName, p.Port = "", "", "", "", 0
+	p.forget()
+	p.RoundAt = tx.Now()
+	tx.OnCommit(func() { s.retried.Add(1) }) // before the nudge
 	s.put(tx, &p)
 	s.events.Append(tx, event.Event{Code: event.PlacementRetried, Resource: p.ID, GameSessionID: g.ID, FleetID: g.FleetID, Location: g.Location})
 }

@@ -1,7 +1,7 @@
 package placement
 
 import (
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/musterhq/muster/session"
@@ -28,8 +28,9 @@ type Placement struct {
 
 	Placed    []Placed  `json:"placed,omitzero"`
 	Attempts  int       `json:"attempts,omitzero"` // game sessions made so far under this id
-	Tried     []Place   `json:"tried,omitzero"`    // where an attempt failed
+	Failures  []Failure `json:"failures,omitzero"` // where attempts failed
 	Rounds    []Round   `json:"rounds,omitzero"`   // what was decided, for explanation
+	RoundAt   time.Time `json:"round_at,omitzero"` // when a round is to be written if it still waits; zero: never
 	Reason    string    `json:"reason,omitzero"`   // why it ended without a game session
 	ArchiveAt time.Time `json:"archive_at,omitzero"`
 }
@@ -90,6 +91,12 @@ type Place struct {
 	Location string `json:"location"`
 }
 
+// Failure counts the attempts of a placement that failed at a place.
+type Failure struct {
+	Place
+	Times int `json:"times"`
+}
+
 // Over tells whether the placement has ended.
 func (p *Placement) Over() bool { return p.Status != Pending }
 
@@ -104,11 +111,17 @@ func (p *Placement) due() time.Time {
 	return p.Deadline
 }
 
-// sessionName is the last part of the id of the attempt's game session: the
-// placement's id, then with a number, so that no two attempts share a name.
-func (p *Placement) sessionName() string {
-	if p.Attempts == 0 {
-		return p.ID
+// failed counts one more failure at a place.
+func (p *Placement) failed(at Place) {
+	p.Failures = slices.Clone(p.Failures)
+	i := slices.IndexFunc(p.Failures, func(f Failure) bool { return f.Place == at })
+	if i < 0 {
+		p.Failures, i = append(p.Failures, Failure{Place: at}), len(p.Failures)
 	}
-	return p.ID + "-" + strconv.Itoa(p.Attempts+1)
+	p.Failures[i].Times++
+}
+
+// forget takes back what is known of the game session of an attempt.
+func (p *Placement) forget() {
+	p.GameSessionID, p.Location, p.IPAddress, p.DNSName, p.Port = "", "", "", "", 0
 }

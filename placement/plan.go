@@ -14,9 +14,7 @@ const maxProposals = 256
 // Plan is what to do now.
 type Plan struct {
 	Proposals []Proposal
-	// Wake is when waiting alone may let something be placed that could not be
-	// now, because a latency cap changes; zero means never.
-	Wake time.Time
+	Held      held // for the next plan
 }
 
 // Proposal is a place for one placement.
@@ -40,60 +38,61 @@ type planner struct {
 	r     store.Reader
 	world capacity
 	now   time.Time
+	most  int           // free processes to count at a place: no more can be used
 	left  map[Place]int // free processes not yet proposed
 	lines []*line
 	plan  Plan
 }
 
-// line is a queue with its waiting placements, oldest first.
-type line struct {
-	queue      *Queue
-	candidates []candidate
-	next       func() (*Placement, bool)
-	stop       func()
+func newPlanner(t *tables, r store.Reader, world capacity, now time.Time) *planner {
+	return &planner{t: t, r: r, world: world, now: now, most: maxProposals, left: map[Place]int{}}
 }
 
 // plan decides for all waiting placements, taking queues in turns so that a
 // long one does not starve others of the fleets they share; turn says which
 // comes first. Within a queue the oldest comes first, and one that cannot be
-// placed does not hold up those behind it.
-func plan(t *tables, r store.Reader, world capacity, now time.Time, turn int) Plan {
-	p := &planner{t: t, r: r, world: world, now: now, left: map[Place]int{}}
+// placed does not hold up those behind it. What an earlier plan found held back
+// is not looked at again before something changes for it; without that
+// knowledge (nil) the proposals are the same.
+func plan(t *tables, r store.Reader, world capacity, now time.Time, turn int, known held) Plan {
+	p := newPlanner(t, r, world, now)
+	p.plan.Held = held{}
 	p.open(turn)
-	defer p.close()
-	for len(p.lines) > 0 && len(p.plan.Proposals) < maxProposals {
-		p.lines = slices.DeleteFunc(p.lines, func(l *line) bool {
-			more := p.step(l)
-			if !more {
-				l.stop()
-			}
-			return !more
-		})
+	for _, l := range p.lines {
+		l.resume(known[l.queue.Name], p)
+	}
+	for open := p.lines; len(open) > 0 && len(p.plan.Proposals) < maxProposals; {
+		open = slices.DeleteFunc(slices.Clone(open), func(l *line) bool { return !p.step(l) })
+	}
+	for _, l := range p.lines {
+		p.plan.Held[l.queue.Name] = l.hold(p)
 	}
 	return p.plan
 }
 
 // open forms a line for each queue that has something waiting and free processes.
 func (p *planner) open(turn int) {
+	var lines []*line
+	waiting := 0
 	for q := range p.t.queues.All(p.r) {
-		if p.t.waiting.FirstPrefix(p.r, store.Key(q.Name)) == nil {
-			continue
+		l := newLine(p, q)
+		if l.fill(); len(l.ahead) > 0 {
+			lines = append(lines, l)
+			waiting += len(l.ahead)
 		}
-		l := &line{queue: q, candidates: p.candidates(q)}
+	}
+	if waiting < readAhead { // no queue has more than it read
+		p.most = waiting
+	}
+	for _, l := range lines {
+		l.candidates = p.candidates(l.queue)
 		if p.roomFor(l) {
-			l.next, l.stop = pull(p.t.waiting.Prefix(p.r, store.Key(q.Name)))
 			p.lines = append(p.lines, l)
 		}
 	}
 	if n := len(p.lines); n > 0 {
 		at := turn % n
 		p.lines = slices.Concat(p.lines[at:], p.lines[:at])
-	}
-}
-
-func (p *planner) close() {
-	for _, l := range p.lines {
-		l.stop()
 	}
 }
 
@@ -125,35 +124,44 @@ func (p *planner) candidates(q *Queue) []candidate {
 // count notes how many processes are free at a place, once a plan.
 func (p *planner) count(at Place, f *fleet.Fleet) {
 	if _, known := p.left[at]; !known {
-		p.left[at] = p.world.free(p.r, f, at.Location, maxProposals)
+		p.left[at] = p.world.free(p.r, f, at.Location, p.most)
 	}
 }
+
+// room tells whether a process is left at a candidate that can be used at all.
+func (p *planner) room(c *candidate) bool { return c.usable == "" && p.left[c.Place] > 0 }
 
 func (p *planner) roomFor(l *line) bool {
-	return slices.ContainsFunc(l.candidates, func(c candidate) bool { return c.usable == "" && p.left[c.Place] > 0 })
+	for i := range l.candidates {
+		if p.room(&l.candidates[i]) {
+			return true
+		}
+	}
+	return false
 }
 
-// step considers the next placement of a line and tells whether the line goes on.
+// step proposes a place for the next of a line that can be placed, and tells
+// whether the line goes on.
 func (p *planner) step(l *line) bool {
-	if len(p.plan.Proposals) == maxProposals || !p.roomFor(l) {
-		return false
-	}
-	waiting, ok := l.next()
-	if !ok {
-		return false
-	}
-	if !waiting.Deadline.After(p.now) {
-		return true // the loop times it out
-	}
-	x := newJudge(l.queue, waiting, p.t.requests.Get(p.r, waiting.ID), p.now)
-	best := p.best(x, l.candidates)
-	if best == nil {
-		p.wakeFor(x, waiting)
+	for len(p.plan.Proposals) < maxProposals && p.roomFor(l) {
+		waiting := l.next()
+		if waiting == nil {
+			return false
+		}
+		if !waiting.Deadline.After(p.now) {
+			continue // the loop times it out
+		}
+		x := newJudge(&l.rules, waiting, p.t.requests.Get(p.r, waiting.ID), p.now)
+		best := p.best(&x, l.candidates)
+		if best == nil {
+			l.heldBack(x.nextCap(waiting))
+			continue
+		}
+		p.left[best.Place]--
+		p.plan.Proposals = append(p.plan.Proposals, Proposal{waiting.ID, best.Place, p.round(&x, l.candidates, best)})
 		return true
 	}
-	p.left[best.Place]--
-	p.plan.Proposals = append(p.plan.Proposals, Proposal{waiting.ID, best.Place, p.round(x, l.candidates, best)})
-	return true
+	return false
 }
 
 // best gives the candidate with room that comes first, or nil. It looks at each
@@ -162,41 +170,9 @@ func (p *planner) best(x *judge, cs []candidate) *candidate {
 	var best *candidate
 	for i := range cs {
 		c := &cs[i]
-		if p.left[c.Place] > 0 && x.forbids(*c) == "" && (best == nil || x.rank.compare(*c, *best) < 0) {
+		if p.room(c) && (best == nil || x.rank.compare(c, best) < 0) && x.forbids(c) == "" {
 			best = c
 		}
 	}
 	return best
-}
-
-// wakeFor has the loop look again when the cap changes that held a placement back.
-func (p *planner) wakeFor(x *judge, waiting *Placement) {
-	if x.capUntil == 0 {
-		return
-	}
-	at := waiting.Started.Add(x.capUntil)
-	if p.plan.Wake.IsZero() || at.Before(p.plan.Wake) {
-		p.plan.Wake = at
-	}
-}
-
-// round describes a decision: the candidates in order up to the chosen one, or
-// all of them where chosen is nil.
-func (p *planner) round(x *judge, cs []candidate, chosen *candidate) Round {
-	sorted := slices.Clone(cs)
-	x.rank.sort(sorted)
-	round := Round{At: p.now, Cap: x.cap, Result: "no candidate has a free process that the rules allow"}
-	for _, c := range sorted {
-		if chosen != nil && c.Place == chosen.Place {
-			round.Candidates = append(round.Candidates, x.verdict(c, Chosen))
-			round.Result = "placed on " + c.FleetID + " in " + c.Location
-			break
-		}
-		outcome := x.forbids(c)
-		if outcome == "" {
-			outcome = NoFreeProcess
-		}
-		round.Candidates = append(round.Candidates, x.verdict(c, outcome))
-	}
-	return round
 }

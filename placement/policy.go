@@ -11,13 +11,12 @@ const noCap = 0
 
 // capAt gives the latency cap in force when a placement has waited for a while,
 // in milliseconds or noCap, and when it changes next, counted from the start
-// (zero: never). Policies hold in ascending order of their caps, each for its
-// own duration; one without a duration holds for good, and after the last there
-// is no cap (API reference, PlayerLatencyPolicy).
+// (zero: never). The policies, in ascending order, hold each for its own
+// duration; one without a duration holds for good, and after the last there is
+// no cap (API reference, PlayerLatencyPolicy).
 func capAt(policies []LatencyPolicy, waited time.Duration) (limit int, until time.Duration) {
-	sorted := slices.SortedFunc(slices.Values(policies), func(a, b LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })
 	var end time.Duration
-	for _, p := range sorted {
+	for _, p := range policies {
 		if p.Duration == 0 {
 			return p.Max, 0
 		}
@@ -27,6 +26,12 @@ func capAt(policies []LatencyPolicy, waited time.Duration) (limit int, until tim
 		}
 	}
 	return noCap, 0
+}
+
+// ascending puts policies in the order in which they hold: the strictest first,
+// however the queue lists them.
+func ascending(policies []LatencyPolicy) []LatencyPolicy {
+	return slices.SortedStableFunc(slices.Values(policies), func(a, b LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })
 }
 
 // summarize gathers latencies by location, in order of location names.

@@ -48,6 +48,13 @@ var (
 	noLatencyOrder = []Criterion{ByDestination, ByLocation}
 )
 
+// setDefaults fills in what the caller left out.
+func (q *Queue) setDefaults() {
+	if q.Timeout == 0 {
+		q.Timeout = DefaultTimeout
+	}
+}
+
 // criteria gives the order that holds for a request: the queue's own, with the
 // types it leaves out after it, or the default.
 func (q *Queue) criteria(hasLatency bool) []Criterion {

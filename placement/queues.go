@@ -31,11 +31,12 @@ func (s *Service) runCreateQueue(tx *store.Tx, in QueueInput) (*Queue, error) {
 	if n := s.t.queues.Len(tx); s.opts.Queues > 0 && n >= s.opts.Queues {
 		return nil, fault.New(fault.LimitExceeded, "there are %d game session queues, which is the quota", n)
 	}
-	if q.Timeout == 0 {
-		q.Timeout = DefaultTimeout
-	}
+	q.setDefaults()
 	q.Created = tx.Now()
-	if err := s.checkQueue(tx, &q); err != nil {
+	if err := s.checkDestinations(tx, q.Destinations); err != nil {
+		return nil, err
+	}
+	if err := q.validate(); err != nil {
 		return nil, err
 	}
 	if err := s.tags.Put(tx, s.QueueARN(q.Name), in.Tags); err != nil {
@@ -46,11 +47,11 @@ func (s *Service) runCreateQueue(tx *store.Tx, in QueueInput) (*Queue, error) {
 	return &q, nil
 }
 
-func (s *Service) checkQueue(r store.Reader, q *Queue) error {
-	if i := repeated(q.Destinations); i >= 0 {
-		return fault.Invalid("Destinations.%d.DestinationArn: %s is listed twice", i+1, q.Destinations[i])
+func (s *Service) checkDestinations(r store.Reader, destinations []string) error {
+	if i := repeated(destinations); i >= 0 {
+		return fault.Invalid("Destinations.%d.DestinationArn: %s is listed twice", i+1, destinations[i])
 	}
-	for i, d := range q.Destinations {
+	for i, d := range destinations {
 		switch arn.Kind(d) {
 		case "fleet":
 			if s.fleets.Get(r, d) == nil {
@@ -64,7 +65,7 @@ func (s *Service) checkQueue(r store.Reader, q *Queue) error {
 			return fault.Invalid("Destinations.%d.DestinationArn: %s is not the ARN of a fleet or an alias", i+1, d)
 		}
 	}
-	return q.validate()
+	return nil
 }
 
 // QueueUpdate patches a queue: nil members stay; lists are replaced whole.
@@ -100,7 +101,13 @@ func (s *Service) runUpdateQueue(tx *store.Tx, in QueueUpdate) (*Queue, error) {
 	set(&q.LocationOrder, in.LocationOrder)
 	set(&q.EventData, in.EventData)
 	set(&q.Target, in.Target)
-	if err := s.checkQueue(tx, &q); err != nil {
+	q.setDefaults()
+	if in.Destinations != nil { // those that stay may have been deleted meanwhile
+		if err := s.checkDestinations(tx, q.Destinations); err != nil {
+			return nil, err
+		}
+	}
+	if err := q.validate(); err != nil {
 		return nil, err
 	}
 	s.t.queues.Put(tx, &q)

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,6 +40,7 @@ type Service struct {
 	metrics  *metrics
 	t        tables
 	nudge    chan struct{}
+	retried  atomic.Uint64 // placements that came back to waiting since this node started
 	cmd      commands
 }
 
@@ -49,6 +51,7 @@ type commands struct {
 	start       *store.Command[startArgs, *Placement]
 	stop        *store.Command[string, *Placement]
 	place       *store.Command[[]Proposal, int]
+	explain     *store.Command[struct{}, struct{}]
 	sweep       *store.Command[struct{}, struct{}]
 }
 
@@ -68,8 +71,9 @@ func New(st *store.Store, deps Deps, opts Options) *Service {
 	}
 	s := &Service{
 		st: st, opts: opts, events: deps.Events, tags: deps.Tags, fleets: deps.Fleets, computes: deps.Computes,
-		sessions: deps.Sessions, metrics: newMetrics(opts.Registerer), t: newTables(st), nudge: make(chan struct{}, 1),
+		sessions: deps.Sessions, t: newTables(st), nudge: make(chan struct{}, 1),
 	}
+	s.metrics = newMetrics(opts.Registerer, s)
 	s.cmd = commands{
 		createQueue: store.NewCommand(st, "queue.create", s.runCreateQueue),
 		updateQueue: store.NewCommand(st, "queue.update", s.runUpdateQueue),
@@ -77,6 +81,7 @@ func New(st *store.Store, deps Deps, opts Options) *Service {
 		start:       store.NewCommand(st, "placement.start", s.runStart),
 		stop:        store.NewCommand(st, "placement.stop", s.runStop),
 		place:       store.NewCommand(st, "placement.place", s.runPlace),
+		explain:     store.NewCommand(st, "placement.explain", s.runExplain),
 		sweep:       store.NewCommand(st, "placement.sweep", s.runSweep),
 	}
 	s.computes.OnFree(s.Nudge)

@@ -24,17 +24,18 @@ type startArgs struct {
 // InvalidRequest (id in use, rules of the request).
 func (s *Service) Start(ctx context.Context, in StartInput) (*Placement, error) {
 	args := startArgs{Input: in}
-	if s.t.placements.Get(s.st.View(), in.Request.ID) == nil {
-		old, _, err := s.archived(ctx, in.Request.ID)
-		if err != nil {
+	old := s.t.placements.Get(s.st.View(), in.Request.ID)
+	if old == nil {
+		var err error
+		if old, _, err = s.archived(ctx, in.Request.ID); err != nil {
 			return nil, err
 		}
-		if old != nil {
-			if err := s.reusable(old); err != nil {
-				return nil, err
-			}
-			args.AttemptsSoFar = old.Attempts
+	}
+	if old != nil && old.Over() { // it stays over, though it may leave memory before the command runs
+		if err := s.reusable(old); err != nil {
+			return nil, err
 		}
+		args.AttemptsSoFar = old.Attempts
 	}
 	return s.cmd.start.Do(ctx, args)
 }
@@ -55,10 +56,13 @@ func (s *Service) runStart(tx *store.Tx, a startArgs) (*Placement, error) {
 		return nil, err
 	}
 	r.Summary = summarize(r.Latencies)
-	p := &Placement{ID: r.ID, Queue: q.Name, Started: tx.Now(), Deadline: tx.Now().Add(q.Timeout), Attempts: a.AttemptsSoFar}
+	p := &Placement{
+		ID: r.ID, Queue: q.Name, Started: tx.Now(), Deadline: tx.Now().Add(q.Timeout), Attempts: a.AttemptsSoFar, RoundAt: tx.Now(),
+	}
 	p.move(Pending)
 	s.t.requests.Put(tx, &r)
 	s.put(tx, p)
+	s.events.Append(tx, event.Event{Code: event.PlacementStarted, Resource: p.ID, Message: "in queue " + q.Name})
 	tx.OnCommit(func() { s.metrics.count("PlacementsStarted", q.Name) })
 	return p, nil
 }
@@ -119,7 +123,8 @@ func playerIDs(players []session.Joining) []string {
 	return ids
 }
 
-// Stop cancels a placement that waits. Errors: NotFound, InvalidRequest (over).
+// Stop cancels a placement that waits. Errors: NotFound, InvalidRequest (over, or
+// its game session is being made).
 func (s *Service) Stop(ctx context.Context, id string) (*Placement, *Request, error) {
 	_, r, err := s.Get(ctx, id)
 	if err != nil {
@@ -134,6 +139,9 @@ func (s *Service) runStop(tx *store.Tx, id string) (*Placement, error) {
 	if p == nil || p.Over() {
 		return nil, fault.Invalid("PlacementId: placement %s is over; only a PENDING placement can be stopped", id)
 	}
+	if p.Trying() {
+		return nil, fault.Invalid("PlacementId: game session %s was created for placement %s; TerminateGameSession ends it", p.GameSessionID, p.ID)
+	}
 	return s.finish(tx, p, Cancelled, ""), nil
 }
 
@@ -144,8 +152,9 @@ func (s *Service) finish(tx *store.Tx, old *Placement, to Status, reason string)
 	p.move(to)
 	p.Ended, p.Reason = tx.Now(), reason
 	p.ArchiveAt = tx.Now().Add(s.opts.Linger)
+	p.forget()
 	s.put(tx, &p)
-	s.announce(tx, &p, nil)
+	s.announce(tx, &p)
 	if old.Trying() {
 		s.sessions.Abandon(tx, old.GameSessionID, "its placement ended: "+string(to))
 	}

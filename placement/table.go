@@ -18,6 +18,8 @@ type tables struct {
 	pending    *store.Index[Placement] // PENDING, by queue
 	bySession  *store.Index[Placement] // by the game session being made
 	due        *store.Index[Placement]
+
+	unexplained *store.Index[Placement] // waiting ones that shall have a round, by when
 }
 
 func newTables(st *store.Store) tables {
@@ -33,7 +35,7 @@ func newTables(st *store.Store) tables {
 	})
 	t.waiting = store.NewIndex(t.placements, "waiting", func(p *Placement, emit func(string)) {
 		if p.Status == Pending && !p.Trying() {
-			emit(store.Key(p.Queue) + store.TimeKey(p.Started))
+			emit(waitingKey(p))
 		}
 	})
 	t.pending = store.NewIndex(t.placements, "pending", func(p *Placement, emit func(string)) {
@@ -47,6 +49,11 @@ func newTables(st *store.Store) tables {
 		}
 	})
 	t.due = store.NewIndex(t.placements, "due", func(p *Placement, emit func(string)) { emit(store.TimeKey(p.due())) })
+	t.unexplained = store.NewIndex(t.placements, "unexplained", func(p *Placement, emit func(string)) {
+		if p.Status == Pending && !p.Trying() && !p.RoundAt.IsZero() {
+			emit(store.TimeKey(p.RoundAt))
+		}
+	})
 	return t
 }
 

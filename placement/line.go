@@ -1,0 +1,99 @@
+package placement
+
+import (
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// readAhead is how many waiting placements a line reads at a time.
+const readAhead = 32
+
+// line is a queue with its waiting placements, oldest first.
+type line struct {
+	p          *planner
+	queue      *Queue
+	rules      rules
+	candidates []candidate
+
+	ahead []*Placement // read and not yet considered
+	from  string       // index key of the last one read
+	id    string       // and its id
+	last  string       // index key of the last one considered
+	until time.Time    // when a cap changes for one that was held back
+}
+
+func newLine(p *planner, q *Queue) *line {
+	return &line{p: p, queue: q, rules: newRules(q)}
+}
+
+// fill reads ahead, from behind the last one read.
+func (l *line) fill() {
+	l.ahead = l.ahead[:0]
+	for key, waiting := range l.p.t.waiting.PrefixAfter(l.p.r, store.Key(l.queue.Name), l.from, l.id) {
+		l.ahead = append(l.ahead, waiting)
+		if l.from, l.id = key, waiting.ID; len(l.ahead) == readAhead {
+			return
+		}
+	}
+}
+
+// next gives the next one to consider, or nil.
+func (l *line) next() *Placement {
+	if len(l.ahead) == 0 {
+		if l.fill(); len(l.ahead) == 0 {
+			return nil
+		}
+	}
+	first := l.ahead[0]
+	l.ahead = l.ahead[1:]
+	l.last = waitingKey(first)
+	return first
+}
+
+// heldBack notes that the rules keep a placement from what is free, until its
+// cap changes.
+func (l *line) heldBack(capChange time.Time) { l.until = earliest(l.until, capChange) }
+
+// held is what a plan found out for the next one, by queue: it changes how much
+// there is to look at, never the outcome.
+type held map[string]heldLine
+
+// heldLine says that every placement before a place in the line can use none of
+// the places that had room.
+type heldLine struct {
+	queue  *Queue
+	room   []Place
+	before string // index key
+	until  time.Time
+}
+
+// hold gives what the line found out.
+func (l *line) hold(p *planner) heldLine {
+	h := heldLine{queue: l.queue, before: l.last, until: l.until}
+	for i := range l.candidates {
+		if c := &l.candidates[i]; p.room(c) {
+			h.room = append(h.room, c.Place)
+		}
+	}
+	return h
+}
+
+// resume passes over those that are known to be held back, unless there is room
+// where there was none, the queue changed, or a cap did. What started in the
+// same millisecond as the last one is looked at again, since more may have.
+func (l *line) resume(h heldLine, p *planner) {
+	if h.queue != l.queue || (!h.until.IsZero() && !p.now.Before(h.until)) {
+		return
+	}
+	for i := range l.candidates {
+		if c := &l.candidates[i]; p.room(c) && !slices.Contains(h.room, c.Place) {
+			return
+		}
+	}
+	l.ahead, l.from, l.id, l.last, l.until = nil, h.before, "", h.before, h.until
+}
+
+// waitingKey orders the placements of a queue by their start.
+func waitingKey(p *Placement) string { return store.Key(p.Queue) + store.TimeKey(p.Started) }
