@@ -45,6 +45,7 @@ var rows = []row{
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
 	{"placement", ground + " internal/tag session compute fleet event", "a placement becomes a game session on a process of a fleet"},
+	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"notify", ground + " internal/wake event", "reads the log and delivers it; knows nothing of what happened but the event"},
 
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},

@@ -1,0 +1,113 @@
+package ruleset
+
+// Algorithm says how matches are sought (developer guide, rule set components).
+type Algorithm struct {
+	Strategy         string // exhaustiveSearch or balanced
+	Batching         string // random or sorted; largestPopulation or fastestRegion
+	SortBy           []int  // attributes, most important first
+	Balanced         int    // the balanced attribute; -1 without
+	OldestAge        bool   // a match is as old as its oldest ticket, not its newest
+	BackfillPriority string // normal, low or high
+}
+
+// Values of Algorithm.
+const (
+	Exhaustive        = "exhaustiveSearch"
+	Balanced          = "balanced"
+	LargestPopulation = "largestPopulation"
+	FastestRegion     = "fastestRegion"
+	PriorityNormal    = "normal"
+	PriorityLow       = "low"
+	PriorityHigh      = "high"
+)
+
+func (s *scope) algorithm(root object) {
+	a := &s.rs.Algorithm
+	*a = Algorithm{Strategy: Exhaustive, Batching: "random", Balanced: -1, BackfillPriority: PriorityNormal}
+	if s.rs.Large {
+		a.BackfillPriority = PriorityHigh
+	}
+	n := root.get("algorithm")
+	if n == nil {
+		if s.rs.Large {
+			root.bad("algorithm", LargeStrategy, "is required for more than %d players, with the strategy balanced", MaxSmall)
+		}
+		return
+	}
+	o, ok := s.object(n, "algorithm")
+	if !ok {
+		return
+	}
+	o.only("strategy", "batchingPreference", "balancedAttribute", "sortByAttributes", "expansionAgeSelection", "backfillPriority")
+	s.strategy(o)
+	s.batching(o)
+	s.sortBy(o)
+	s.balanced(o)
+	a.OldestAge = o.word("expansionAgeSelection", BadExpansionAge, "newest", "oldest") == "oldest"
+	if priority := o.word("backfillPriority", BadBackfillPriority, PriorityNormal, PriorityLow, PriorityHigh); o.get("backfillPriority") != nil {
+		a.BackfillPriority = priority
+	}
+}
+
+func (s *scope) strategy(o object) {
+	s.rs.Algorithm.Strategy = o.word("strategy", BadStrategy, Exhaustive, Balanced)
+	if s.rs.Large && s.rs.Algorithm.Strategy == Exhaustive {
+		o.bad("strategy", LargeStrategy, "must be balanced for more than %d players", MaxSmall)
+	}
+}
+
+func (s *scope) batching(o object) {
+	words := []string{"random", "sorted"}
+	if s.rs.Algorithm.Strategy == Balanced {
+		words = []string{LargestPopulation, FastestRegion}
+	}
+	if s.rs.Algorithm.Strategy == "" {
+		words = []string{"random", "sorted", LargestPopulation, FastestRegion}
+	}
+	s.rs.Algorithm.Batching = o.word("batchingPreference", BadBatching, words...)
+}
+
+func (s *scope) sortBy(o object) {
+	n := o.get("sortByAttributes")
+	if n == nil || n.kind == isList && len(n.items) == 0 {
+		if s.rs.Algorithm.Batching == "sorted" {
+			o.bad("sortByAttributes", BadSortAttributes, "is required with batchingPreference sorted")
+		}
+		return
+	}
+	names, ok := n.asStrings()
+	if !ok {
+		o.bad("sortByAttributes", BadSortAttributes, "must be a list of attribute names")
+		return
+	}
+	for i, name := range names {
+		index := s.rs.attribute(trim(name))
+		if index < 0 {
+			s.fail(n.items[i].at, at(o.place("sortByAttributes"), i), BadSortAttributes, "no attribute %q is declared", name)
+			continue
+		}
+		s.rs.Algorithm.SortBy = append(s.rs.Algorithm.SortBy, index)
+	}
+}
+
+func (s *scope) balanced(o object) {
+	n := o.get("balancedAttribute")
+	if n == nil {
+		if s.rs.Algorithm.Strategy == Balanced {
+			o.bad("balancedAttribute", BadBalanced, "is required with strategy balanced")
+		}
+		return
+	}
+	index := -1
+	if n.kind == isText {
+		index = s.rs.attribute(trim(n.text))
+	}
+	switch {
+	case index < 0:
+		o.bad("balancedAttribute", BadBalanced, "must be the name of a declared attribute")
+	case s.rs.Attributes[index].Type != Number && s.rs.Attributes[index].Type != "":
+		o.bad("balancedAttribute", BadBalanced, "must be a number attribute; %q is a %s", n.text, s.rs.Attributes[index].Type)
+	default:
+		s.rs.Algorithm.Balanced = index
+	}
+}

@@ -1,0 +1,176 @@
+package ruleset
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// checker collects what is wrong while the stages read the tree.
+type checker struct {
+	text   []byte
+	ignore bool // unknown properties are no errors
+	errs   Errors
+}
+
+// fail notes an error at a byte offset of the body.
+func (c *checker) fail(at int, path string, code Code, format string, args ...any) {
+	line, column := c.position(at)
+	c.errs = append(c.errs, Error{Code: code, Line: line, Column: column, Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// position counts lines and characters from 1.
+func (c *checker) position(at int) (line, column int) {
+	before := c.text[:min(max(at, 0), len(c.text))]
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1
+}
+
+// object is an object of the tree together with the name of its place.
+type object struct {
+	*checker
+	*node
+	path string
+}
+
+// object reads n as an object; false, with an error noted, if it is none.
+func (c *checker) object(n *node, path string) (object, bool) {
+	if n.kind != isObject {
+		c.fail(n.at, path, WrongType, "must be an object, not %s", n.kind)
+		return object{}, false
+	}
+	return object{checker: c, node: n, path: path}, true
+}
+
+// place names a member of the object.
+func (o object) place(name string) string {
+	if o.path == "" {
+		return name
+	}
+	return o.path + "." + name
+}
+
+// bad notes an error about a member; it stands at the member's value, or at the
+// object when the member is absent.
+func (o object) bad(name string, code Code, format string, args ...any) {
+	at := o.at
+	if n := o.get(name); n != nil {
+		at = n.at
+	}
+	o.fail(at, o.place(name), code, format, args...)
+}
+
+// only notes every member that is not among names. A description may stand
+// anywhere.
+func (o object) only(names ...string) {
+	if o.ignore {
+		return
+	}
+	for _, m := range o.members {
+		if m.name != "description" && !slices.Contains(names, m.name) {
+			o.fail(m.at, o.place(m.name), UnknownProperty, "is not a property here; known are %s", strings.Join(names, ", "))
+		}
+	}
+}
+
+// text reads a string member; "" with an error noted if it is absent, empty or
+// of another type.
+func (o object) text(name string, missing Code) string {
+	n := o.get(name)
+	switch {
+	case n == nil:
+		o.bad(name, missing, "is required")
+	case n.kind != isText:
+		o.bad(name, WrongType, "must be a string, not %s", n.kind)
+	case strings.TrimSpace(n.text) == "":
+		o.bad(name, missing, "must not be empty")
+	default:
+		return n.text
+	}
+	return ""
+}
+
+// word reads an optional string member that must be one of words; absent gives
+// the first.
+func (o object) word(name string, code Code, words ...string) string {
+	n := o.get(name)
+	if n == nil {
+		return words[0]
+	}
+	if n.kind != isText || !slices.Contains(words, n.text) {
+		o.bad(name, code, "must be one of %s", strings.Join(words, ", "))
+		return ""
+	}
+	return n.text
+}
+
+// list reads a member that must be a list; nil if absent.
+func (o object) list(name string) []*node {
+	n := o.get(name)
+	if n == nil {
+		return nil
+	}
+	if n.kind != isList {
+		o.bad(name, WrongType, "must be a list, not %s", n.kind)
+		return nil
+	}
+	return n.items
+}
+
+// Bound is a limit that may be absent.
+type Bound struct {
+	Value float64
+	Set   bool
+}
+
+// limit reads an optional number of at least 0.
+func (o object) limit(name string, code Code) Bound {
+	n := o.get(name)
+	if n == nil {
+		return Bound{}
+	}
+	v, ok := n.asNumber()
+	if !ok || v < 0 {
+		o.bad(name, code, "must be a number of at least 0")
+		return Bound{Set: true, Value: math.NaN()}
+	}
+	return Bound{Value: v, Set: true}
+}
+
+// asNumber reads a number, which may stand in quotes as the developer guide's
+// "500" does.
+func (n *node) asNumber() (float64, bool) {
+	switch n.kind {
+	case isNumber:
+		return n.number, true
+	case isText:
+		return parseNumber(n.text)
+	}
+	return 0, false
+}
+
+// parseNumber reads a finite decimal number; blanks around it do not matter.
+func parseNumber(s string) (float64, bool) {
+	s = strings.TrimSpace(s)
+	if s == "" || strings.Trim(s, "0123456789+-.eE") != "" {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil && !math.IsInf(v, 0)
+}
+
+// asWhole reads a whole number from low to high.
+func (n *node) asWhole(low, high int) (int, bool) {
+	v, ok := n.asNumber()
+	if !ok || v != math.Trunc(v) || v < float64(low) || v > float64(high) {
+		return 0, false
+	}
+	return int(v), true
+}
+
+// at names an element of a list.
+func at(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

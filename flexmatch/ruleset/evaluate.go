@@ -1,0 +1,138 @@
+package ruleset
+
+import "slices"
+
+// view evaluates the expressions of one rule over one lineup.
+type view struct {
+	lineup *Lineup
+	party  string // how parties count; "" when each player counts alone
+	sets   bool   // party is about lists of strings, not numbers
+	once   bool   // a party stands for one element, not one for each player
+}
+
+// view tells how a rule sees parties. A comparison of players with each other
+// sees individuals, unless its rule set asks otherwise.
+func (r *Rule) view(lineup *Lineup) *view {
+	across := r.Type == Comparison && !r.Reference.given()
+	switch {
+	case across && !r.PartyGiven:
+		return &view{lineup: lineup}
+	case r.Type == Collection:
+		return &view{lineup: lineup, party: r.Party, sets: true}
+	}
+	return &view{lineup: lineup, party: r.Party, once: across}
+}
+
+func (v *view) eval(e *Expr) datum {
+	if e.function != "" {
+		return e.function.run(v.eval(e.argument), e.argument.typ.depth)
+	}
+	list := make([]datum, len(e.instances))
+	for i, instance := range e.instances {
+		list[i] = v.team(e, v.lineup.Teams[instance])
+	}
+	if e.many() {
+		return seq(list)
+	}
+	return list[0]
+}
+
+// many tells whether a path begins with a list of teams.
+func (e *Expr) many() bool {
+	inner := 0
+	if e.part != partTeams {
+		inner++
+	}
+	if e.typ.set {
+		inner++
+	}
+	return e.typ.depth > inner
+}
+
+func (v *view) team(e *Expr, members []Member) datum {
+	if e.part == partTeams {
+		return datum{form: isThing}
+	}
+	out := make([]datum, 0, len(members))
+	for i, m := range members {
+		if v.once && e.part == partAttribute && e.typ.base == numbers && m.Party.together() && seen(members[:i], m.Party) {
+			continue
+		}
+		out = append(out, v.member(e, m))
+	}
+	return seq(out)
+}
+
+func seen(members []Member, p *Party) bool {
+	return slices.ContainsFunc(members, func(m Member) bool { return m.Party == p })
+}
+
+func (v *view) member(e *Expr, m Member) datum {
+	switch {
+	case e.part == partPlayers:
+		return datum{form: isThing}
+	case e.part == partIDs:
+		return str(m.player().ID)
+	case e.hasKey:
+		return v.keyed(e, m)
+	case e.typ.set:
+		if v.sets && m.Party.together() {
+			return texts(m.Party.partyStrings(e.attribute, v.party))
+		}
+		return texts(m.player().Values[e.attribute].Strings)
+	case e.typ.base == strs:
+		return str(m.player().Values[e.attribute].String)
+	case e.typ.base == numbers:
+		if v.party != "" && !v.sets && m.Party.together() {
+			return num(m.Party.PartyNumber(e.attribute, v.party))
+		}
+		return num(m.player().Values[e.attribute].Number)
+	}
+	return datum{form: isThing}
+}
+
+func (v *view) keyed(e *Expr, m Member) datum {
+	value, ok := m.player().Values[e.attribute].Map[e.key]
+	if v.party != "" && !v.sets && m.Party.together() {
+		value, ok = m.Party.PartyKey(e.attribute, e.key, v.party)
+	}
+	if !ok {
+		return datum{}
+	}
+	return num(value)
+}
+
+// Holds judges one rule. A rule whose measurement or reference is undefined
+// passes, so that a rule about an empty team does not keep a match from forming.
+func (l *Level) Holds(rule int, lineup *Lineup) bool {
+	r := l.Rules[rule]
+	switch r.Type {
+	case Comparison, Distance, Collection:
+		return r.measure(lineup)
+	case BatchDistance:
+		return r.batch(lineup)
+	case Latency:
+		return len(l.Locations(lineup, []*Rule{r})) > 0
+	case Compound:
+		return r.Statement.holds(func(i int) bool { return l.Holds(i, lineup) })
+	}
+	return true // sort rules never reject
+}
+
+// Broken gives the first enforced rule that a lineup breaks; nil if it keeps all.
+// Latency rules must share a location.
+func (l *Level) Broken(lineup *Lineup) *Rule {
+	var latencies []*Rule
+	for i, r := range l.Rules {
+		switch {
+		case !r.Enforced:
+		case r.Type == Latency:
+			if latencies = append(latencies, r); len(l.Locations(lineup, latencies)) == 0 {
+				return r
+			}
+		case !l.Holds(i, lineup):
+			return r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package ruleset
+
+import "strings"
+
+// Expr is a property expression: a function of an expression, or a path from
+// teams to values.
+//
+//	expression = function "(" expression ")" | path
+//	path       = teams "[" ( "*" | names ) "]" [ ".players" [ part ] ]
+//	part       = "[playerId]" | ".attributes[" name "]" [ "[" key "]" ]
+type Expr struct {
+	Text string // as written
+
+	function function // "" for a path
+	argument *Expr
+
+	instances []int // of a path: teams of the match, in rule set order
+	part      part
+	attribute int // of the part attribute
+	key       string
+	hasKey    bool
+
+	typ exprType
+}
+
+// function is an aggregation of the language.
+type function string
+
+const (
+	fnMin          function = "min"
+	fnMax          function = "max"
+	fnAvg          function = "avg"
+	fnMedian       function = "median"
+	fnSum          function = "sum"
+	fnCount        function = "count"
+	fnStddev       function = "stddev"
+	fnFlatten      function = "flatten"
+	fnIntersection function = "set_intersection"
+)
+
+// part is what a path leads to.
+type part int
+
+const (
+	partTeams part = iota
+	partPlayers
+	partIDs
+	partAttribute
+)
+
+// base is the innermost type of a value.
+type base string
+
+const (
+	numbers base = "numbers"
+	strs    base = "strings"
+	mapped  base = "maps"
+	players base = "players"
+	teams   base = "teams"
+	unknown base = "" // of an attribute whose own type is an error
+)
+
+// exprType is a base inside a number of lists.
+type exprType struct {
+	base  base
+	depth int
+	set   bool // the innermost list is one player's or one intersection's collection
+}
+
+// String describes the type for messages.
+func (t exprType) String() string {
+	singular := map[base]string{numbers: "a number", strs: "a string", mapped: "a map", players: "a player", teams: "a team"}
+	if t.depth == 0 {
+		return singular[t.base]
+	}
+	return strings.Repeat("lists of ", t.depth-1) + "a list of " + string(t.base)
+}
+
+// apply gives the type of a function's result; "" in the second result when it
+// takes the argument, else what it needs.
+func (f function) apply(arg exprType) (exprType, string) {
+	if arg.base == unknown {
+		return arg, ""
+	}
+	out := exprType{base: arg.base, depth: arg.depth - 1}
+	switch f {
+	case fnCount:
+		out.base = numbers
+		return out, need(arg.depth >= 1, "a list")
+	case fnFlatten:
+		out.set = arg.set && arg.depth > 2
+		if arg.depth == 1 {
+			out = arg
+		}
+		return out, need(arg.depth >= 1, "a list")
+	case fnIntersection:
+		out.set = true
+		return out, need(arg.base == strs && arg.depth >= 2, "lists of strings inside a list")
+	default:
+		return out, need(arg.base == numbers && arg.depth >= 1, "a list of numbers")
+	}
+}
+
+func need(ok bool, what string) string {
+	if ok {
+		return ""
+	}
+	return what
+}
+
+// flat tells whether the value is the same however the match's players are
+// spread over its teams: every path is all teams' players, flattened at once.
+func (e *Expr) flat(all int) bool {
+	if e.function == "" {
+		return false
+	}
+	if e.function == fnFlatten && e.argument.function == "" {
+		return len(e.argument.instances) == all && e.argument.part != partTeams
+	}
+	if e.function == fnCount && e.argument.function == "" && e.argument.part == partTeams {
+		return true
+	}
+	return e.argument.flat(all)
+}

@@ -1,0 +1,161 @@
+package ruleset
+
+import (
+	"math"
+	"slices"
+)
+
+// measure judges a rule with measurements: all of them must hold.
+func (r *Rule) measure(lineup *Lineup) bool {
+	v := r.view(lineup)
+	reference, ok := r.reference(v)
+	if !ok {
+		return true
+	}
+	return !slices.ContainsFunc(r.Measurements, func(m *Expr) bool {
+		d := v.eval(m)
+		return d.form != isUndefined && !r.hold(m.typ, d, reference)
+	})
+}
+
+// reference gives the value to hold measurements against; false if it is undefined.
+func (r *Rule) reference(v *view) (datum, bool) {
+	switch ref := &r.Reference; {
+	case ref.Expr != nil:
+		d := v.eval(ref.Expr)
+		return d, d.form != isUndefined
+	case ref.Number.Set:
+		return num(ref.Number.Value), true
+	case ref.Text != nil:
+		return str(*ref.Text), true
+	default:
+		return texts(ref.Strings), true
+	}
+}
+
+func (r *Rule) hold(t exprType, d, reference datum) bool {
+	switch {
+	case r.Type == Collection:
+		return r.collect(t, d, reference)
+	case r.Type == Distance:
+		return d.innermost(t.depth+1, func(e datum) bool {
+			return within(math.Abs(e.num-reference.num), r.Min, r.Max)
+		})
+	case !r.Reference.given():
+		return d.innermost(t.depth, r.across)
+	}
+	return d.innermost(t.depth+1, func(e datum) bool { return compare(e, r.Operation, reference) })
+}
+
+// across compares the elements of a list with each other: all equal, or no two.
+func (r *Rule) across(list datum) bool {
+	elements := list.defined()
+	for i, a := range elements {
+		for _, b := range elements[:i] {
+			if !compare(a, r.Operation, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func compare(a datum, operation string, b datum) bool {
+	switch operation {
+	case "=":
+		return a.num == b.num && a.str == b.str
+	case "!=":
+		return a.num != b.num || a.str != b.str
+	case "<":
+		return a.num < b.num
+	case "<=":
+		return a.num <= b.num
+	case ">":
+		return a.num > b.num
+	}
+	return a.num >= b.num
+}
+
+// collect judges a collection rule on a measurement; of teams each must pass.
+func (r *Rule) collect(t exprType, d, reference datum) bool {
+	depth := t.depth
+	if t.set {
+		depth-- // the innermost list is one collection
+	}
+	return d.innermost(depth, func(list datum) bool { return r.counts(collections(t, list), reference) })
+}
+
+// collections gives the collections that a list stands for.
+func collections(t exprType, list datum) [][]string {
+	switch {
+	case t.set && t.depth == 1: // an intersection is one collection
+		return [][]string{list.strings()}
+	case t.set:
+		out := [][]string{}
+		for _, e := range list.defined() {
+			out = append(out, e.strings())
+		}
+		return out
+	}
+	out := [][]string{}
+	for _, s := range list.strings() {
+		out = append(out, []string{s})
+	}
+	return out
+}
+
+func (r *Rule) counts(sets [][]string, reference datum) bool {
+	if len(sets) == 0 {
+		return true
+	}
+	switch r.Operation {
+	case Intersection:
+		return within(float64(len(intersect(sets))), r.Min, r.Max)
+	case Contains:
+		n := 0
+		for _, set := range sets {
+			if slices.Contains(set, reference.str) {
+				n++
+			}
+		}
+		return within(float64(n), r.Min, r.Max)
+	}
+	wanted := reference.strings()
+	return !slices.ContainsFunc(sets, func(set []string) bool {
+		return !within(float64(len(intersect([][]string{set, wanted}))), r.Min, r.Max)
+	})
+}
+
+// batch judges a batchDistance rule: one value a ticket, one a player of a game
+// session that is being filled.
+func (r *Rule) batch(lineup *Lineup) bool {
+	low, high := math.Inf(1), math.Inf(-1)
+	var first *string
+	for _, p := range lineup.Parties {
+		for i := range p.Players {
+			value := &p.Players[i].Values[r.Attribute]
+			if first == nil {
+				first = &value.String
+			}
+			if value.String != *first {
+				return false
+			}
+		}
+		for _, v := range r.BatchValues(p) {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	return !(r.Max.Set && high-low > r.Max.Value)
+}
+
+// BatchValues gives the numbers with which a party counts in a batchDistance rule.
+func (r *Rule) BatchValues(p *Party) []float64 {
+	if !p.Individuals {
+		return []float64{p.PartyNumber(r.Attribute, r.Party)}
+	}
+	out := make([]float64, len(p.Players))
+	for i := range p.Players {
+		out[i] = p.Players[i].Values[r.Attribute].Number
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+package ruleset
+
+import (
+	"slices"
+	"time"
+)
+
+// Player is a player as rules see one: with a value for every declared attribute.
+type Player struct {
+	ID      string
+	Values  []Value            // by attribute
+	Latency map[string]float64 // milliseconds by location
+}
+
+// Party is a ticket: its players go into one team, and rules see them through
+// partyAggregation.
+type Party struct {
+	Players []Player
+
+	// Individuals tells that the players stand in a game session already: they may
+	// be in several teams, and each counts alone.
+	Individuals bool
+
+	// Created is when the ticket's age began.
+	Created time.Time
+}
+
+// together tells whether the party's values are aggregated.
+func (p *Party) together() bool { return !p.Individuals && len(p.Players) > 1 }
+
+// Member is one player of a party.
+type Member struct {
+	Party *Party
+	Index int
+}
+
+func (m Member) player() *Player { return &m.Party.Players[m.Index] }
+
+// Lineup says who would play, and where. Every party's players stand in Teams.
+type Lineup struct {
+	Parties []*Party
+	Teams   [][]Member // by instance, in order of joining
+}
+
+// Given is an attribute value as a request brings it.
+type Given struct {
+	Type AttributeType
+	Value
+}
+
+// Resolve fills in a player's values: what the request gives, else the default.
+// The names of attributes that have neither come back; with any, the player can
+// never be matched.
+func (rs *RuleSet) Resolve(given map[string]Given) (values []Value, missing []string) {
+	values = make([]Value, len(rs.Attributes))
+	for i, a := range rs.Attributes {
+		g, ok := given[a.Name]
+		switch {
+		case ok && g.Type == a.Type:
+			values[i] = g.Value
+			values[i].Strings = distinct(g.Strings)
+		case a.Default != nil:
+			values[i] = *a.Default
+		default:
+			missing = append(missing, a.Name)
+		}
+	}
+	return values, missing
+}
+
+// distinct drops later copies of a string.
+func distinct(list []string) []string {
+	for i, s := range list {
+		if slices.Contains(list[:i], s) {
+			out := slices.Clone(list[:i])
+			for _, s := range list[i:] {
+				if !slices.Contains(out, s) {
+					out = append(out, s)
+				}
+			}
+			return out
+		}
+	}
+	return list
+}
+
+// aggregate gives min, max or avg of values; false for none.
+func aggregate(how string, values []float64) (float64, bool) {
+	if len(values) == 0 {
+		return 0, false
+	}
+	switch how {
+	case "min":
+		return slices.Min(values), true
+	case "max":
+		return slices.Max(values), true
+	}
+	return sum(values) / float64(len(values)), true
+}
+
+// PartyNumber gives a number attribute's value for the whole party.
+func (p *Party) PartyNumber(attribute int, how string) float64 {
+	if len(p.Players) == 1 {
+		return p.Players[0].Values[attribute].Number
+	}
+	values := make([]float64, len(p.Players))
+	for i := range p.Players {
+		values[i] = p.Players[i].Values[attribute].Number
+	}
+	v, _ := aggregate(how, values)
+	return v
+}
+
+// PartyKey gives a map attribute's value at a key over the players that have the
+// key; false if none has.
+func (p *Party) PartyKey(attribute int, key, how string) (float64, bool) {
+	var values []float64
+	for i := range p.Players {
+		if v, ok := p.Players[i].Values[attribute].Map[key]; ok {
+			values = append(values, v)
+		}
+	}
+	return aggregate(how, values)
+}
+
+// PartyLatency gives the party's latency to a location; false unless every
+// player reports it.
+func (p *Party) PartyLatency(location, how string) (float64, bool) {
+	values := make([]float64, len(p.Players))
+	for i := range p.Players {
+		v, ok := p.Players[i].Latency[location]
+		if !ok {
+			return 0, false
+		}
+		values[i] = v
+	}
+	return aggregate(how, values)
+}
+
+// partyStrings gives the union or intersection of the players' lists.
+func (p *Party) partyStrings(attribute int, how string) []string {
+	lists := make([][]string, len(p.Players))
+	for i := range p.Players {
+		lists[i] = p.Players[i].Values[attribute].Strings
+	}
+	if how == "intersection" {
+		return intersect(lists)
+	}
+	return distinct(slices.Concat(lists...))
+}
+
+// intersect gives the distinct strings that every list holds, in the first list's order.
+func intersect(lists [][]string) []string {
+	out := []string{}
+	for _, s := range lists[0] {
+		everywhere := !slices.Contains(out, s)
+		for _, other := range lists[1:] {
+			everywhere = everywhere && slices.Contains(other, s)
+		}
+		if everywhere {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func sum(values []float64) float64 {
+	total := 0.0
+	for _, v := range values {
+		total += v
+	}
+	return total
+}

@@ -1,0 +1,172 @@
+package ruleset
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// kind is the JSON type of a node.
+type kind string
+
+const (
+	isNull   kind = "null"
+	isBool   kind = "a boolean"
+	isNumber kind = "a number"
+	isText   kind = "a string"
+	isList   kind = "a list"
+	isObject kind = "an object"
+)
+
+// node is a JSON value that knows where it stands.
+type node struct {
+	kind    kind
+	at      int // byte offset of its first character
+	text    string
+	number  float64
+	items   []*node
+	members []member
+}
+
+// member is a name and its value in an object.
+type member struct {
+	name  string
+	at    int // byte offset of the name
+	value *node
+}
+
+// get finds a member of an object; nil if there is none.
+func (n *node) get(name string) *node {
+	for i := range n.members {
+		if n.members[i].name == name {
+			return n.members[i].value
+		}
+	}
+	return nil
+}
+
+// set adds a member; of two with one name the last counts, as an example of the
+// developer guide needs.
+func (n *node) set(m member) {
+	for i := range n.members {
+		if n.members[i].name == m.name {
+			n.members[i] = m
+			return
+		}
+	}
+	n.members = append(n.members, m)
+}
+
+// with gives a copy of an object in which members have other values.
+func (n *node) with(values map[string]*node) *node {
+	out := &node{kind: n.kind, at: n.at, members: append([]member(nil), n.members...)}
+	for name, value := range values {
+		out.set(member{name: name, at: value.at, value: value})
+	}
+	return out
+}
+
+// syntaxError is a place where the text is not JSON.
+type syntaxError struct {
+	at   int
+	text string
+}
+
+// readJSON makes the tree of the one value that text holds.
+func readJSON(text []byte) (*node, *syntaxError) {
+	r := &reader{text: text, dec: jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))}
+	root, err := r.value()
+	if err == nil {
+		if _, _, err = r.token(); errors.Is(err, io.EOF) {
+			return root, nil
+		}
+		if err == nil {
+			err = errors.New("more than one value")
+		}
+	}
+	return nil, r.explain(err)
+}
+
+type reader struct {
+	text []byte
+	dec  *jsontext.Decoder
+	last int // where the last token began
+}
+
+func (r *reader) token() (jsontext.Token, int, error) {
+	at := int(r.dec.InputOffset())
+	for at < len(r.text) && bytes.IndexByte([]byte(" \t\r\n,:"), r.text[at]) >= 0 {
+		at++
+	}
+	r.last = at
+	tok, err := r.dec.ReadToken()
+	return tok, at, err
+}
+
+func (r *reader) explain(err error) *syntaxError {
+	var syntactic *jsontext.SyntacticError
+	if errors.As(err, &syntactic) {
+		return &syntaxError{at: int(syntactic.ByteOffset), text: syntactic.Err.Error()}
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return &syntaxError{at: len(r.text), text: "the text ends too early"}
+	}
+	return &syntaxError{at: r.last, text: err.Error()}
+}
+
+func (r *reader) value() (*node, error) {
+	tok, at, err := r.token()
+	if err != nil {
+		return nil, err
+	}
+	n := &node{at: at}
+	switch tok.Kind() {
+	case 'n':
+		n.kind = isNull
+	case 't', 'f':
+		n.kind = isBool
+	case '"':
+		n.kind, n.text = isText, tok.String()
+	case '0':
+		n.kind = isNumber
+		n.number, err = tok.Float()
+	case '[':
+		n.kind = isList
+		err = r.items(n)
+	default:
+		n.kind = isObject
+		err = r.members(n)
+	}
+	return n, err
+}
+
+func (r *reader) items(n *node) error {
+	for r.dec.PeekKind() != ']' {
+		item, err := r.value()
+		if err != nil {
+			return err
+		}
+		n.items = append(n.items, item)
+	}
+	_, _, err := r.token()
+	return err
+}
+
+func (r *reader) members(n *node) error {
+	for r.dec.PeekKind() != '}' {
+		tok, at, err := r.token()
+		if err != nil {
+			return err
+		}
+		name := tok.String()
+		value, err := r.value()
+		if err != nil {
+			return err
+		}
+		n.set(member{name: name, at: at, value: value})
+	}
+	_, _, err := r.token()
+	return err
+}

@@ -1,0 +1,170 @@
+package ruleset
+
+import (
+	"math"
+	"slices"
+)
+
+// datum is a value of an expression: a number, a string, a list, something only
+// to be counted (a player, a team, a map), or undefined.
+type datum struct {
+	form form
+	num  float64
+	str  string
+	list []datum
+}
+
+type form int
+
+const (
+	isUndefined form = iota
+	isNum
+	isStr
+	isSeq
+	isThing
+)
+
+func num(v float64) datum    { return datum{form: isNum, num: v} }
+func str(s string) datum     { return datum{form: isStr, str: s} }
+func seq(list []datum) datum { return datum{form: isSeq, list: list} }
+func texts(s []string) datum { return seq(each(s, str)) }
+
+func each[T any](list []T, f func(T) datum) []datum {
+	out := make([]datum, len(list))
+	for i, v := range list {
+		out[i] = f(v)
+	}
+	return out
+}
+
+// nested tells whether a list holds lists.
+func (d datum) nested() bool {
+	return slices.ContainsFunc(d.list, func(e datum) bool { return e.form == isSeq })
+}
+
+// defined gives the list's elements that are defined.
+func (d datum) defined() []datum {
+	if !slices.ContainsFunc(d.list, func(e datum) bool { return e.form == isUndefined }) {
+		return d.list
+	}
+	return slices.DeleteFunc(slices.Clone(d.list), func(e datum) bool { return e.form == isUndefined })
+}
+
+func (d datum) numbers() []float64 {
+	out := make([]float64, 0, len(d.list))
+	for _, e := range d.defined() {
+		out = append(out, e.num)
+	}
+	return out
+}
+
+func (d datum) strings() []string {
+	out := make([]string, 0, len(d.list))
+	for _, e := range d.defined() {
+		out = append(out, e.str)
+	}
+	return out
+}
+
+// innermost calls f for every list at the depth, counted from the outside: a
+// list of depth 1 is innermost itself.
+func (d datum) innermost(depth int, f func(datum) bool) bool {
+	if depth <= 1 {
+		return f(d)
+	}
+	for _, e := range d.defined() {
+		if !e.innermost(depth-1, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// apply runs a function on a value whose type has the depth; the innermost lists
+// of deeper values are each replaced by their result.
+func (f function) run(d datum, depth int) datum {
+	if d.form == isUndefined {
+		return d
+	}
+	natural := 1
+	if f == fnIntersection {
+		natural = 2
+	}
+	if f == fnFlatten {
+		return flatten(d, depth)
+	}
+	if depth > natural {
+		return seq(each(d.defined(), func(e datum) datum { return f.run(e, depth-1) }))
+	}
+	if f == fnCount {
+		return num(float64(len(d.defined())))
+	}
+	if f == fnIntersection {
+		return intersection(d)
+	}
+	return f.of(d.numbers())
+}
+
+func flatten(d datum, depth int) datum {
+	if depth < 2 {
+		return d
+	}
+	var out []datum
+	for _, e := range d.defined() {
+		out = append(out, e.list...)
+	}
+	return seq(out)
+}
+
+func intersection(d datum) datum {
+	var lists [][]string
+	for _, e := range d.defined() {
+		lists = append(lists, e.strings())
+	}
+	if len(lists) == 0 {
+		return datum{}
+	}
+	return texts(intersect(lists))
+}
+
+// of aggregates numbers. Of none, only the sum is defined.
+func (f function) of(values []float64) datum {
+	if f == fnSum {
+		return num(sum(values))
+	}
+	n := float64(len(values))
+	if n == 0 {
+		return datum{}
+	}
+	switch f {
+	case fnMin:
+		return num(slices.Min(values))
+	case fnMax:
+		return num(slices.Max(values))
+	case fnMedian:
+		return num(median(values))
+	case fnStddev:
+		return num(stddev(values))
+	default:
+		return num(sum(values) / n)
+	}
+}
+
+// median is the middle value, or the mean of the middle two.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	half := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[half]
+	}
+	return (sorted[half-1] + sorted[half]) / 2
+}
+
+// stddev is the deviation of the whole population: it divides by n.
+func stddev(values []float64) float64 {
+	mean, squares := sum(values)/float64(len(values)), 0.0
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(squares / float64(len(values)))
+}
