@@ -2,12 +2,15 @@ package app_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/console/client"
@@ -194,5 +197,20 @@ func TestStop_EndsStreams(t *testing.T) {
 	cancel()
 	if err := <-following; err != nil {
 		t.Errorf("following ends with %v", err)
+	}
+}
+
+// TestSlowBody holds that a body which never comes does not hold a connection.
+func TestSlowBody(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.BodyTimeout = 20 * time.Millisecond })
+	conn, err := net.Dial("tcp", a.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: GameLift.ListFleets\r\nContent-Length: 100\r\n\r\n{")
+	if _, err := io.ReadAll(conn); err != nil { // to its end
+		t.Fatal(err)
 	}
 }

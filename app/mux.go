@@ -3,6 +3,7 @@ package app
 import (
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -21,6 +22,8 @@ func (a *App) mux() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case a.doors.api.Match(r):
+			// Reset by net/http before the connection's next request.
+			http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.opts.BodyTimeout))
 			a.doors.api.ServeHTTP(w, r)
 		case serversdk.Match(r):
 			a.doors.servers.ServeHTTP(w, r)

@@ -55,6 +55,9 @@ type Options struct {
 	// Listen may have it.
 	AcceptAny bool
 
+	// BodyTimeout bounds how long the body of a request may take to arrive.
+	// Default 30 s.
+	BodyTimeout time.Duration
 	// DrainTimeout bounds how long Stop waits for requests in flight. Default 10 s.
 	DrainTimeout time.Duration
 
@@ -96,6 +99,9 @@ func (o *Options) setDefaults() {
 	text(&o.Account, DefaultAccount)
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = 10 * time.Second
+	}
+	if o.BodyTimeout == 0 {
+		o.BodyTimeout = 30 * time.Second
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
