@@ -16,6 +16,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -30,6 +31,7 @@ type endpoint struct {
 	t        testing.TB
 	server   *httptest.Server // the subscriber
 	muster   *httptest.Server // the handler under test
+	mu       sync.RWMutex     // held while a service starts
 	service  *notify.Service
 	driver   store.Driver
 	keyFile  string
@@ -47,7 +49,12 @@ func newEndpoint(t testing.TB) *endpoint {
 	e := &endpoint{t: t, messages: make(chan message, 100), driver: store.NewMemory(), keyFile: keyFile(t)}
 	e.server = httptest.NewServer(e)
 	t.Cleanup(e.server.Close)
-	e.muster = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { e.service.ServeHTTP(w, r) }))
+	e.muster = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.mu.RLock()
+		service := e.service
+		e.mu.RUnlock()
+		service.ServeHTTP(w, r)
+	}))
 	t.Cleanup(e.muster.Close)
 	return e
 }
@@ -55,6 +62,8 @@ func newEndpoint(t testing.TB) *endpoint {
 // house runs a service with one sns sink that posts to the endpoint.
 func (e *endpoint) house(c notify.SinkConfig) *house {
 	e.t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	c.Name, c.Kind, c.URL = "sub", notify.SNS, e.server.URL+"/sns"
 	if c.Topics == nil {
 		c.Topics = []string{topic}
