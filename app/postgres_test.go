@@ -1,0 +1,41 @@
+package app_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+)
+
+// TestPostgres_RestartAndTakeOver has a second node take the cell on PostgreSQL
+// and serve the same state, and the backup move it to SQLite.
+func TestPostgres_RestartAndTakeOver(t *testing.T) {
+	url := pgtest.Database(t)
+	log := newScreen()
+	o := options(t, func(o *app.Options) { o.Store, o.Logger = url, jsonLog(log) })
+	first := start(t, func(c *app.Options) { *c = o })
+	populate(t, first)
+	digest := first.Digest()
+	second := start(t, func(c *app.Options) { *c = o })
+	if second.Digest() != digest {
+		t.Error("the second node reads another state than the first wrote")
+	}
+	call(t, second, "CreateLocation", map[string]any{"LocationName": "custom-second"})
+	file := filepath.Join(t.TempDir(), "backup.db")
+	if err := app.Backup(t.Context(), o, file); err != nil {
+		t.Fatal(err)
+	}
+	embedded := options(t, func(o *app.Options) { o.Store = "sqlite" })
+	if err := app.Restore(t.Context(), embedded, file); err != nil {
+		t.Fatal(err)
+	}
+	report, err := app.Verify(t.Context(), embedded, "")
+	if err != nil || len(report.Problems) > 0 || report.Digest != second.Digest() {
+		t.Errorf("moved to SQLite: %+v, %v", report, err)
+	}
+	if strings.Contains(log.String(), url) {
+		t.Error("the log tells the database's URL, which may hold a password")
+	}
+}
