@@ -1,0 +1,27 @@
+package boto3
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/musterhq/muster/test/story"
+)
+
+// python skips the test where an expression fails in the interpreter.
+func python(t *testing.T, expression, sentence string) {
+	t.Helper()
+	story.Needs(t, "python3", "python3 is missing")
+	if err := exec.Command("python3", "-c", expression).Run(); err != nil {
+		t.Skip(sentence)
+	}
+}
+
+func TestStory_JSON(t *testing.T) {
+	python(t, "import boto3", "boto3 is missing; install python3-boto3 to run this")
+	story.New(t).Play(t, nil, "python3", "story.py", "json")
+}
+
+func TestStory_CBOR(t *testing.T) {
+	python(t, "import boto3, botocore.serialize as s; s.SERIALIZERS['smithy-rpc-v2-cbor']", "this botocore does not know CBOR; a newer boto3 is needed")
+	story.New(t).Play(t, nil, "python3", "story.py", "cbor")
+}

@@ -1,0 +1,156 @@
+"""Launch a game server, create a game session, add players, validate one, stop
+the session, shut down; with boto3, in the protocol that the argument names."""
+
+import datetime
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import boto3
+import botocore
+from botocore.exceptions import ClientError
+
+failures = 0
+
+
+def check(what, got, want):
+    global failures
+    if got == want:
+        print(f"ok - {what}")
+        return
+    failures += 1
+    print(f"not ok - {what}\n  got  {got!r}\n  want {want!r}")
+
+
+def refused(what, code, call, **parameters):
+    """The call fails with an exception that boto3 knows by its code."""
+    try:
+        got = call(**parameters)
+    except ClientError as e:
+        got = e.response["Error"]["Code"]
+        check(f"{what}, with a text", bool(e.response["Error"]["Message"]), True)
+    check(what, got, code)
+
+
+def only_cbor(directory):
+    """Put a copy of the service's model there that lists no protocol but CBOR."""
+    source = pathlib.Path(botocore.__file__).parent / "data/gamelift/2015-10-01"
+    target = pathlib.Path(directory) / "gamelift/2015-10-01"
+    target.mkdir(parents=True)
+    for file in source.iterdir():
+        text = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        document = json.loads(text)
+        if file.name.startswith("service-2"):
+            document["metadata"]["protocols"] = ["smithy-rpc-v2-cbor"]
+            document["metadata"]["protocol"] = "smithy-rpc-v2-cbor"
+        (target / file.name.removesuffix(".gz")).write_text(json.dumps(document))
+
+
+class GameServer:
+    """A game server process that is spoken to in lines."""
+
+    def __init__(self, endpoint, token, fleet):
+        environment = dict(
+            os.environ,
+            GAMELIFT_SDK_WEBSOCKET_URL=endpoint, GAMELIFT_SDK_AUTH_TOKEN=token, GAMELIFT_SDK_FLEET_ID=fleet,
+            GAMELIFT_SDK_HOST_ID="host-1", GAMELIFT_SDK_PROCESS_ID="process-1",
+        )
+        self.process = subprocess.Popen(
+            [os.environ["GAMESERVER"]], env=environment, text=True, bufsize=1,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def hears(self, line):
+        check(f"the game server says: {line.split()[0]}", self.process.stdout.readline().strip(), line)
+
+    def does(self, *words):
+        print(*words, file=self.process.stdin)
+
+
+def main(protocol):
+    if protocol == "cbor":
+        models = tempfile.TemporaryDirectory()
+        only_cbor(models.name)
+        os.environ["AWS_DATA_PATH"] = models.name
+    gl = boto3.client("gamelift", endpoint_url=os.environ["ENDPOINT"])
+    sent = []
+    gl.meta.events.register("before-send.gamelift.*", lambda request, **_: sent.append(request.headers["Content-Type"]))
+
+    gl.create_location(LocationName="custom-boto3", Tags=[{"Key": "team", "Value": "red"}])
+    want = {"json": b"application/x-amz-json-1.1", "cbor": b"application/cbor"}[protocol]
+    check("boto3 speaks " + protocol, {t if isinstance(t, bytes) else t.encode() for t in sent}, {want})
+    refused("a location's name is taken once", "ConflictException", gl.create_location, LocationName="custom-boto3")
+    fleet = gl.create_fleet(
+        Name="boto3", ComputeType="ANYWHERE", Locations=[{"Location": "custom-boto3"}],
+        AnywhereConfiguration={"Cost": "0.5"})["FleetAttributes"]
+    check("an Anywhere fleet is ACTIVE at once", fleet["Status"], "ACTIVE")
+    age = datetime.datetime.now(datetime.timezone.utc) - fleet["CreationTime"]
+    check("its creation is a time just past", abs(age) < datetime.timedelta(minutes=1), True)
+    compute = gl.register_compute(
+        FleetId=fleet["FleetId"], ComputeName="host-1", Location="custom-boto3", IpAddress="127.0.0.1")["Compute"]
+    token = gl.get_compute_auth_token(FleetId=fleet["FleetId"], ComputeName="host-1")
+    check("the token ends later", token["ExpirationTimestamp"] > fleet["CreationTime"], True)
+    server = GameServer(compute["GameLiftServiceSdkEndpoint"], token["AuthToken"], fleet["FleetId"])
+    server.hears("ready")
+    play(gl, server, fleet)
+
+    gl.deregister_compute(FleetId=fleet["FleetId"], ComputeName="host-1")
+    gl.delete_fleet(FleetId=fleet["FleetId"])
+    check("every request was in " + protocol, {t if isinstance(t, bytes) else t.encode() for t in sent}, {want})
+
+
+def play(gl, server, fleet):
+    asked = dict(
+        FleetId=fleet["FleetArn"], Location="custom-boto3", MaximumPlayerSessionCount=3, Name="fünf",
+        GameProperties=[{"Key": "map", "Value": "winter"}], IdempotencyToken="game-1")
+    game = gl.create_game_session(**asked)["GameSession"]
+    check("a new game session is ACTIVATING", game["Status"], "ACTIVATING")
+    server.hears("activated " + game["GameSessionId"])
+    again = gl.create_game_session(**asked)["GameSession"]
+    check("the same request gives the same game session", again["GameSessionId"], game["GameSessionId"])
+    check("which is ACTIVE by now", again["Status"], "ACTIVE")
+    check("its name and properties are kept", (again["Name"], again["GameProperties"]), (asked["Name"], asked["GameProperties"]))
+    refused("the token is not for another request", "IdempotentParameterMismatchException",
+            gl.create_game_session, **dict(asked, Name="six"))
+
+    key = dict(GameSessionId=game["GameSessionId"])
+    player = gl.create_player_session(PlayerId="ana", PlayerData="blue", **key)["PlayerSession"]
+    check("a reservation is RESERVED", player["Status"], "RESERVED")
+    server.does("accept", game["GameSessionId"], player["PlayerSessionId"])
+    server.hears("accepted " + player["PlayerSessionId"])
+    shown = gl.describe_player_sessions(PlayerSessionId=player["PlayerSessionId"])["PlayerSessions"][0]
+    check("a validated player session is ACTIVE", (shown["Status"], shown["PlayerData"]), ("ACTIVE", "blue"))
+    gl.create_player_sessions(PlayerIds=["ben", "eve"], PlayerDataMap={"ben": "red"}, **key)
+    refused("the game session is full", "GameSessionFullException", gl.create_player_session, PlayerId="joe", **key)
+    pages = gl.get_paginator("describe_player_sessions").paginate(PaginationConfig={"PageSize": 1}, **key)
+    check("pages of one give all three players",
+          [p["PlayerId"] for page in pages for p in page["PlayerSessions"]], ["ana", "ben", "eve"])
+    server.does("remove", game["GameSessionId"], player["PlayerSessionId"])
+    server.hears("removed " + player["PlayerSessionId"])
+
+    gl.update_game_session(Name="saturday", PlayerSessionCreationPolicy="DENY_ALL", **key)
+    found = gl.search_game_sessions(
+        FleetId=fleet["FleetId"], FilterExpression="gameSessionName='saturday' AND playerSessionCount=2",
+        SortExpression="creationTimeMillis ASC")["GameSessions"]
+    check("it is found by its new name", [g["GameSessionId"] for g in found], [game["GameSessionId"]])
+    refused("it takes no new players", "InvalidGameSessionStatusException", gl.create_player_session, PlayerId="joe", **key)
+    refused("an unknown fleet is not found", "NotFoundException", gl.describe_fleet_location_attributes,
+            FleetId="fleet-00000000-0000-0000-0000-000000000000")
+    stop(gl, server, key)
+
+
+def stop(gl, server, key):
+    answer = gl.terminate_game_session(TerminationMode="TRIGGER_ON_PROCESS_TERMINATE", **key)
+    check("it is told to end", answer["GameSession"]["Status"], "TERMINATING")
+    server.hears("terminated")
+    server.hears("ended")
+    over = gl.describe_game_sessions(**key)["GameSessions"][0]
+    check("it ended, and says why", (over["Status"], over["StatusReason"]), ("TERMINATED", "TRIGGERED_ON_PROCESS_TERMINATE"))
+    check("its end is a time after its beginning", over["TerminationTime"] >= over["CreationTime"], True)
+
+
+main(sys.argv[1])
+sys.exit(1 if failures else 0)
