@@ -3,6 +3,7 @@ package notify_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -117,7 +118,8 @@ func TestDeliver_SideBySideKeepsEachSubjectInOrder(t *testing.T) {
 		now++
 		most = max(most, now)
 		mu.Unlock()
-		time.Sleep(time.Duration(len(r.header.Get("Muster-Event-Id"))+int(r.body[20])%7) * time.Millisecond)
+		seq, _ := strconv.Atoi(r.header.Get("Muster-Sequence"))
+		time.Sleep(time.Duration(20-seq/10) * time.Millisecond) // the later, the faster
 		mu.Lock()
 		now--
 		mu.Unlock()
@@ -126,8 +128,8 @@ func TestDeliver_SideBySideKeepsEachSubjectInOrder(t *testing.T) {
 	sink := webhook("a")
 	sink.InFlight = 8
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}}, func(t *testing.T, h *house) {
-		for range 5 { // each placement tells five times
-			h.say(placements(40)...)
+		for range 20 { // each placement tells twenty times
+			h.say(placements(10)...)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
