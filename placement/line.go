@@ -20,7 +20,7 @@ type line struct {
 	ahead []*Placement // read and not yet considered
 	from  string       // index key of the last one read
 	id    string       // and its id
-	last  string       // index key of the last one considered
+	last  *Placement   // the last one considered
 	until time.Time    // when a cap changes for one that was held back
 }
 
@@ -48,7 +48,7 @@ func (l *line) next() *Placement {
 	}
 	first := l.ahead[0]
 	l.ahead = l.ahead[1:]
-	l.last = waitingKey(first)
+	l.last = first
 	return first
 }
 
@@ -60,18 +60,18 @@ func (l *line) heldBack(capChange time.Time) { l.until = earliest(l.until, capCh
 // there is to look at, never the outcome.
 type held map[string]heldLine
 
-// heldLine says that every placement before a place in the line can use none of
+// heldLine says that the placements of a line up to one of them can use none of
 // the places that had room.
 type heldLine struct {
-	queue  *Queue
-	room   []Place
-	before string // index key
-	until  time.Time
+	queue *Queue
+	room  []Place
+	upTo  *Placement // nil: of none
+	until time.Time
 }
 
 // hold gives what the line found out.
 func (l *line) hold(p *planner) heldLine {
-	h := heldLine{queue: l.queue, before: l.last, until: l.until}
+	h := heldLine{queue: l.queue, upTo: l.last, until: l.until}
 	for i := range l.candidates {
 		if c := &l.candidates[i]; p.room(c) {
 			h.room = append(h.room, c.Place)
@@ -81,10 +81,9 @@ func (l *line) hold(p *planner) heldLine {
 }
 
 // resume passes over those that are known to be held back, unless there is room
-// where there was none, the queue changed, or a cap did. What started in the
-// same millisecond as the last one is looked at again, since more may have.
+// where there was none, the queue changed, or a cap did.
 func (l *line) resume(h heldLine, p *planner) {
-	if h.queue != l.queue || (!h.until.IsZero() && !p.now.Before(h.until)) {
+	if h.queue != l.queue || h.upTo == nil || (!h.until.IsZero() && !p.now.Before(h.until)) {
 		return
 	}
 	for i := range l.candidates {
@@ -92,8 +91,9 @@ func (l *line) resume(h heldLine, p *planner) {
 			return
 		}
 	}
-	l.ahead, l.from, l.id, l.last, l.until = nil, h.before, "", h.before, h.until
+	l.ahead, l.from, l.id = nil, waitingKey(h.upTo), h.upTo.ID
+	l.last, l.until = h.upTo, h.until
 }
 
-// waitingKey orders the placements of a queue by their start.
-func waitingKey(p *Placement) string { return store.Key(p.Queue) + store.TimeKey(p.Started) }
+// waitingKey orders the placements of a queue by when they came.
+func waitingKey(p *Placement) string { return store.Key(p.Queue) + p.Arrival }

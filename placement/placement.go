@@ -18,6 +18,7 @@ type Placement struct {
 	Started  time.Time `json:"started"`
 	Ended    time.Time `json:"ended,omitzero"`
 	Deadline time.Time `json:"deadline"` // when it times out
+	Arrival  string    `json:"arrival"`  // sorts by when it came, also within a millisecond
 
 	// The game session that is being, or was, made for it.
 	GameSessionID string `json:"game_session_id,omitzero"`

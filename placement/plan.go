@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -57,6 +58,7 @@ func newPlanner(t *tables, r store.Reader, world capacity, now time.Time) *plann
 func plan(t *tables, r store.Reader, world capacity, now time.Time, turn int, known held) Plan {
 	p := newPlanner(t, r, world, now)
 	p.plan.Held = held{}
+	maps.Copy(p.plan.Held, known)
 	p.open(turn)
 	for _, l := range p.lines {
 		l.resume(known[l.queue.Name], p)
