@@ -1,0 +1,164 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/musterhq/muster/test/node"
+)
+
+// protocol makes requests of one of the two wire protocols.
+type protocol struct {
+	name    string
+	request func(url, operation string, body []byte) (*http.Request, error)
+	encode  func(any) ([]byte, error)
+	decode  func([]byte, any) error
+}
+
+var protocols = []protocol{
+	{"json", jsonRequest, json.Marshal, json.Unmarshal},
+	{"cbor", cborRequest, cbor.Marshal, cbor.Unmarshal},
+}
+
+func jsonRequest(url, operation string, body []byte) (*http.Request, error) {
+	r, err := http.NewRequest(http.MethodPost, url+"/", bytes.NewReader(body))
+	if err == nil {
+		r.Header.Set("Content-Type", "application/x-amz-json-1.1")
+		r.Header.Set("X-Amz-Target", "GameLift."+operation)
+	}
+	return r, err
+}
+
+func cborRequest(url, operation string, body []byte) (*http.Request, error) {
+	r, err := http.NewRequest(http.MethodPost, url+"/service/GameLift/operation/"+operation, bytes.NewReader(body))
+	if err == nil {
+		r.Header.Set("Content-Type", "application/cbor")
+		r.Header.Set("Accept", "application/cbor")
+		r.Header.Set("Smithy-Protocol", "rpc-v2-cbor")
+	}
+	return r, err
+}
+
+// call sends an input and gives what came back.
+func (p protocol) call(t *testing.T, url, operation string, in any) answer {
+	t.Helper()
+	body, ok := in.([]byte)
+	if !ok {
+		var err error
+		if body, err = p.encode(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := p.request(url, operation, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return do(t, r)
+}
+
+// Every refusal has the same envelope: a type, and the text under both the
+// names that clients look for; its type is qualified only where the operation
+// models it (Go's SDK compares others literally).
+func TestEnvelope(t *testing.T) {
+	t.Parallel()
+	url := node.InProcess(t, nil).URL()
+	for _, p := range protocols {
+		for _, c := range []struct {
+			name, operation string
+			in              any
+			status          int
+			code, text      string
+			modelled        bool
+		}{
+			{"not found", "DescribeAlias", map[string]any{"AliasId": "alias-1"}, 400, "NotFoundException", "alias-1", true},
+			{"constraint", "DescribeAlias", map[string]any{}, 400, "InvalidRequestException", "AliasId: is required", true},
+			{"unknown operation", "DescribeNothing", map[string]any{}, 0, "UnknownOperationException", "DescribeNothing", false},
+			{"malformed", "DescribeAlias", []byte{0x7b, 0xff, 0x01}, 400, "SerializationException", "", false},
+			{"wrong type", "DescribeAlias", map[string]any{"AliasId": 5}, 400, "SerializationException", "AliasId", false},
+			{"too large", "DescribeAlias", bytes.Repeat([]byte{' '}, 32<<20), 0, "RequestEntityTooLargeException", "body", false},
+		} {
+			t.Run(p.name+"/"+c.name, func(t *testing.T) {
+				a := p.call(t, url, c.operation, c.in)
+				if c.status != 0 && a.status != c.status || a.status < 400 || a.status >= 500 {
+					t.Errorf("status %d", a.status)
+				}
+				p.checkEnvelope(t, a, c.code, c.text, c.modelled)
+			})
+		}
+	}
+}
+
+func (p protocol) checkEnvelope(t *testing.T, a answer, code, text string, modelled bool) {
+	t.Helper()
+	var body map[string]string
+	if err := p.decode(a.body, &body); err != nil {
+		t.Fatalf("body %q: %v", a.body, err)
+	}
+	if want := map[string]string{"json": "", "cbor": "rpc-v2-cbor"}[p.name]; a.header.Get("Smithy-Protocol") != want {
+		t.Errorf("smithy-protocol %q, want %q", a.header.Get("Smithy-Protocol"), want)
+	}
+	if len(a.header.Get("X-Amzn-Requestid")) != 36 {
+		t.Errorf("request id %q", a.header.Get("X-Amzn-Requestid"))
+	}
+	if modelled && p.name == "cbor" {
+		code = "com.amazonaws.gamelift#" + code
+	}
+	if body["__type"] != code || body["message"] != body["Message"] || !strings.Contains(body["message"], text) || body["message"] == "" || len(body) != 3 {
+		t.Errorf("envelope %v, want the type %s and a text with %q, twice", body, code, text)
+	}
+}
+
+// Times are numbers of seconds with at most three decimals in JSON, and tag 1
+// around an integer or a float64 in CBOR; both take either form.
+func TestTimestamps(t *testing.T) {
+	t.Parallel()
+	url := node.InProcess(t, nil).URL()
+	alias := map[string]any{"Name": "a", "RoutingStrategy": map[string]any{"Type": "TERMINAL", "Message": "closed"}}
+	out := string(protocols[0].call(t, url, "CreateAlias", alias).body)
+	if !regexp.MustCompile(`"CreationTime":\d{10}(\.\d{1,3})?[,}]`).MatchString(out) {
+		t.Errorf("JSON: %s", out)
+	}
+	raw := protocols[1].call(t, url, "CreateAlias", alias).body
+	_, after, ok := bytes.Cut(raw, []byte("CreationTime"))
+	if !ok || len(after) < 2 || after[0] != 0xc1 || (after[1] != 0xfb && after[1] != 0x1a && after[1] != 0x1b) {
+		t.Errorf("CBOR: % x", raw)
+	}
+	for name, start := range map[string]any{"integer": 1577836800, "fraction": 1577836800.5, "zero": 0} {
+		in := map[string]any{"FleetId": "fleet-1", "StartTime": start}
+		if a := protocols[0].call(t, url, "DescribeFleetEvents", in); !bytes.Contains(a.body, []byte("NotFoundException")) {
+			t.Errorf("JSON, %s: %s", name, a.body)
+		}
+		in["StartTime"] = cbor.Tag{Number: 1, Content: start}
+		if a := protocols[1].call(t, url, "DescribeFleetEvents", in); !bytes.Contains(a.body, []byte("NotFoundException")) {
+			t.Errorf("CBOR, %s: %q", name, a.body)
+		}
+	}
+	for _, bad := range []any{"yesterday", true, []int{1}} {
+		in := map[string]any{"FleetId": "fleet-1", "StartTime": bad}
+		if a := protocols[0].call(t, url, "DescribeFleetEvents", in); !bytes.Contains(a.body, []byte("SerializationException")) {
+			t.Errorf("JSON, %v: %s", bad, a.body)
+		}
+	}
+}
+
+// Operations without a result answer an empty object, never an empty body.
+func TestEmptyResults(t *testing.T) {
+	t.Parallel()
+	url := node.InProcess(t, nil).URL()
+	for i, p := range protocols {
+		name := map[string]any{"LocationName": "custom-" + p.name}
+		if a := p.call(t, url, "CreateLocation", name); a.status != 200 {
+			t.Fatalf("%s: %d %q", p.name, a.status, a.body)
+		}
+		a := p.call(t, url, "DeleteLocation", name)
+		if want := []string{"{}", "\xa0"}[i]; a.status != 200 || string(a.body) != want {
+			t.Errorf("%s: %d %q, want %q", p.name, a.status, a.body, want)
+		}
+	}
+}
