@@ -201,11 +201,13 @@ func (h *house) entries() []*event.Event {
 }
 
 // update has the process told of new matchmaker data, as a match would.
-func (h *house) update(gameSessionID string) error {
+func (h *house) update(gameSessionID string) error { return h.updateTo(gameSessionID, "{}") }
+
+func (h *house) updateTo(gameSessionID, matchmakerData string) error {
 	g := h.game(gameSessionID)
 	return h.st.Update(h.ctx, func(tx *store.Tx) error {
 		h.computes.Tell(tx, g.ProcessKey, compute.Update{
-			Session: compute.Start{GameSessionID: g.ID, Name: g.Name, Port: g.Port, MatchmakerData: "{}"},
+			Session: compute.Start{GameSessionID: g.ID, Name: g.Name, Port: g.Port, MatchmakerData: matchmakerData},
 			FleetID: g.FleetID, Location: g.Location, Status: string(g.Status), Reason: "MATCHMAKING_DATA_UPDATED",
 		})
 		return nil

@@ -52,7 +52,8 @@ func newConn(s *Server, p *peer, ws *websocket.Conn) *conn {
 	return c
 }
 
-// run reads until the connection ends, and then takes leave of the peer.
+// run reads until the connection ends, and then takes leave of the peer. What
+// was asked before the end is done first: a process that said it ends was not lost.
 func (c *conn) run() {
 	defer c.s.release(c.peer.ref)
 	for {
@@ -70,6 +71,10 @@ func (c *conn) run() {
 	c.writer.Wait()
 	c.s.metrics.closed()
 	c.peer.close(c)
+	for range maxAtOnce {
+		c.slots <- struct{}{} // until no request runs
+	}
+	c.peer.depart(c.s.ctx)
 }
 
 // next reads one frame. A frame that began must arrive within the timeout.

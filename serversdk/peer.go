@@ -29,7 +29,6 @@ type peer struct {
 	messages   bucket
 	replies    replies
 	health     health
-	ending     bool      // TerminateServerProcess was taken: its sockets mean nothing any more
 	overSince  time.Time // when the sweep first saw that the process had ended
 }
 
@@ -75,15 +74,11 @@ func (p *peer) settle(ctx context.Context) {
 	if p.attached > 0 || ctx.Err() != nil {
 		return
 	}
-	p.mu.Lock()
-	ending := p.ending
-	p.mu.Unlock()
 	if !p.lives() {
 		p.s.forget(p)
 		return
 	}
-	row := p.row()
-	if ending || row == nil || !row.Connected {
+	if row := p.row(); row == nil || !row.Connected {
 		return
 	}
 	if err := p.s.opts.Computes.Disconnect(ctx, p.ref); err != nil {
@@ -103,11 +98,10 @@ func (p *peer) open(c *conn) {
 // close forgets a connection; pushes it did not try to write go elsewhere.
 func (p *peer) close(c *conn) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.conns = slices.DeleteFunc(p.conns, func(other *conn) bool { return other == c })
 	p.held = append(c.untried(), p.held...)
 	p.flush()
-	p.mu.Unlock()
-	p.depart(p.s.ctx)
 }
 
 // dropAll drops every connection.

@@ -101,17 +101,9 @@ func heartbeat(ctx context.Context, c *call) {
 // terminateServerProcess is ProcessEnding. The socket stays until the process
 // closes it, because it still waits for the answer.
 func terminateServerProcess(ctx context.Context, c *call) (any, error) {
-	c.setEnding(true)
 	err := c.s.opts.Computes.End(ctx, c.ref)
 	if err != nil && !fault.Is(err, fault.NotFound) { // an ended process may say so twice
-		c.setEnding(false)
 		return nil, err
 	}
 	return c.ok(), nil
-}
-
-func (p *peer) setEnding(ending bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ending = ending
 }

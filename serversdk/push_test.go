@@ -64,17 +64,23 @@ func TestPush_StartIsNeverRepeated(t *testing.T) {
 	})
 }
 
-// What is queued behind a stalled write was never tried, so it moves on.
+// What is queued behind a stalled write was never tried, so it moves on; what
+// was tried does not.
 func TestPush_UntriedMovesToTheNextConnection(t *testing.T) {
 	in(t, config{server: serversdk.Options{WriteTimeout: 5 * time.Second}}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p")
 		g.deaf()
-		must(t, h.update(id)) // stalls
-		_, err := h.sessions.Terminate(h.ctx, id, session.Trigger)
-		must(t, err)
+		for _, data := range []string{"stalls", "second", "third"} {
+			must(t, h.updateTo(id, data))
+		}
 		pass(6 * time.Second)
 		back := h.connect("p")
-		back.push("TerminateProcess")
+		for _, want := range []string{"second", "third"} {
+			if got := back.push("UpdateGameSession")["GameSession"].(object)["MatchmakerData"]; got != want {
+				t.Errorf("told of %q, want %q", got, want)
+			}
+		}
+		back.quiet()
 	})
 }
 

@@ -312,6 +312,23 @@ func TestTrap12_CleanEndByRequest(t *testing.T) {
 	})
 }
 
+// A process that says it ends and closes TCP without waiting for the answer ends cleanly too.
+func TestTrap12_CleanEndWithoutWaiting(t *testing.T) {
+	in(t, config{}, func(t *testing.T, h *house) {
+		g := h.ready("p")
+		g.send("TerminateServerProcess", nil)
+		g.lose()
+		if p := h.process("p"); p.Why != event.ProcessEnded {
+			t.Errorf("process ended with %q", p.Why)
+		}
+		for _, e := range h.entries() {
+			if e.Code == event.ProcessDisconnected {
+				t.Error("the process was recorded as lost")
+			}
+		}
+	})
+}
+
 // A request that comes again with its RequestId gets the same bytes.
 func TestTrap13_SameRequestSameAnswer(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
