@@ -32,6 +32,10 @@ var moves = map[[2]Status]string{
 	{Leaving, Unsubscribed}:   "the endpoint took the message that says so, or refused it too often",
 }
 
+// Moves gives the allowed changes of a subscription's status and what causes
+// each, for the diagram in docs/state-machines.md.
+func Moves() map[[2]Status]string { return moves }
+
 // move gives a subscription its next status.
 func (t *tables) move(tx *store.Tx, s Subscription, to Status) {
 	if _, ok := moves[[2]Status{s.Status, to}]; !ok {
