@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -68,7 +69,7 @@ func (a *App) firstKey(ctx context.Context) error {
 	}
 	path := a.opts.file(firstKeyFile)
 	if err := writeSecret(path, credentialsFile(c, a.opts.Region)); err != nil {
-		return fmt.Errorf("keep the first key: %w", err)
+		return errors.Join(fmt.Errorf("keep the first key: %w", err), a.domain.keys.Delete(ctx, c.AccessKeyID))
 	}
 	a.log.Info("made the first key, of role admin", "access_key_id", c.AccessKeyID, "file", path)
 	return nil

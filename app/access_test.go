@@ -152,3 +152,27 @@ func code(err error) string {
 	}
 	return ""
 }
+
+// TestServe_FirstKeyNotKept holds that a key which nobody can read is not left.
+func TestServe_FirstKeyNotKept(t *testing.T) {
+	t.Parallel()
+	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })
+	path := filepath.Join(o.DataDir, "admin-credentials")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err == nil || !strings.Contains(err.Error(), path) {
+		t.Fatalf("start gives %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	start(t, func(c *app.Options) { *c = o })
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the next start left no key: %v", err)
+	}
+}

@@ -25,6 +25,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	if err := a.Start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop before it was ready
+		}
 		return err
 	}
 	fmt.Fprintf(a.opts.Out, "ready %s\n", a.URL())

@@ -214,3 +214,13 @@ func TestSlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestRun_ToldToStopBeforeReady(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	out := newScreen()
+	if err := app.Run(ctx, options(t, func(o *app.Options) { o.Out = out })); err != nil || out.String() != "" {
+		t.Errorf("gives %v and prints %q", err, out.String())
+	}
+}
