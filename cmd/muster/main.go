@@ -25,6 +25,8 @@ type commands struct {
 	Sessions sessionsCommand `cmd:"" help:"Show game sessions."`
 	Events   eventsCommand   `cmd:"" help:"Show what happened, or follow it."`
 
+	Ruleset rulesetCommand `cmd:"" help:"Matchmaking rule sets, without a server."`
+
 	Admin  adminCommand  `cmd:"" help:"Keys, backup, restore, verify."`
 	Replay replayCommand `cmd:"" help:"Run a recording again and compare."`
 

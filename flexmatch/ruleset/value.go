@@ -29,8 +29,8 @@ func str(s string) datum     { return datum{form: isStr, str: s} }
 func seq(list []datum) datum { return datum{form: isSeq, list: list} }
 func texts(s []string) datum { return seq(each(s, str)) }
 
-func each[T any](list []T, f func(T) datum) []datum {
-	out := make([]datum, len(list))
+func each[T, U any](list []T, f func(T) U) []U {
+	out := make([]U, len(list))
 	for i, v := range list {
 		out[i] = f(v)
 	}

@@ -46,6 +46,8 @@ var rows = []row{
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
 	{"placement", ground + " internal/tag session compute fleet event", "a placement becomes a game session on a process of a fleet"},
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
+	{"flexmatch/search", "flexmatch/ruleset", "forms matches from tickets: pure, so it knows the language and no table"},
+	{"flexmatch/search/cases", "flexmatch/ruleset flexmatch/search", "plays written examples without a server"},
 	{"notify", ground + " internal/wake event", "reads the log and delivers it; knows nothing of what happened but the event"},
 
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
@@ -58,7 +60,7 @@ var rows = []row{
 
 	{"app/demo", ground + " agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "app app/... agent/... console/client console/terminal", "turns flags into options"},
+	{"cmd/...", "app app/... agent/... console/client console/terminal flexmatch/ruleset flexmatch/search notify", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// saved puts a text into a file of the test's own.
+func saved(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "input.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestRulesetCheck_AllErrors(t *testing.T) {
+	file := saved(t, "{\n  \"ruleLanguageVersion\": \"2.0\",\n  \"teams\": [{\"name\": \"red\", \"minPlayers\": 3, \"maxPlayers\": 2}]\n}\n")
+	code, out, stderr := typed(t, t.Context(), "ruleset", "check", file)
+	want := file + ":2:26: ruleLanguageVersion: E_VERSION: must be the string \"1.0\"\n" +
+		file + ":3:44: teams[0].minPlayers: E_TEAM_SIZE: must not be above maxPlayers: 3 is above 2\n"
+	if code != 1 || out != want || !strings.Contains(stderr, "2 errors") {
+		t.Errorf("exit %d, printed\n%s%s\nwant exit 1 and\n%s", code, out, stderr, want)
+	}
+}
+
+func TestRulesetCheck_Valid(t *testing.T) {
+	file := saved(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":2,"quantity":3}]}`)
+	code, out, stderr := typed(t, t.Context(), "ruleset", "check", file)
+	if want := file + " is valid: 3 teams, 3 to 6 players, 0 rules, 0 expansion steps\n"; code != 0 || out != want || stderr != "" {
+		t.Errorf("exit %d, printed %q %q, want 0 and %q", code, out, stderr, want)
+	}
+}
+
+func TestEvalCases(t *testing.T) {
+	file := saved(t, `{"schemaVersion":1,"title":"two","ruleSets":{},"cases":[
+		{"id":"A-1","title":"valid","kind":"validate","ruleSet":{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":2}]},"expect":{"valid":true}},
+		{"id":"A-2","title":"no teams","kind":"validate","ruleSet":{"ruleLanguageVersion":"1.0"},"expect":{"valid":false,"error":"E_VERSION"}}]}`)
+	code, out, _ := typed(t, t.Context(), "ruleset", "eval-cases", file)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != 1 || len(lines) != 3 || lines[0] != "A-1 pass" || !strings.HasPrefix(lines[1], "A-2 fail: must break E_VERSION first") || lines[2] != "1 of 2 cases pass" {
+		t.Errorf("exit %d, printed\n%s", code, out)
+	}
+}

@@ -1,0 +1,33 @@
+package cases_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/musterhq/muster/flexmatch/search/cases"
+)
+
+// Every written case must come out by the reference search.
+func TestCases_Exact(t *testing.T) { runAll(t, cases.Exact) }
+
+func runAll(t *testing.T, matcher cases.Matcher) {
+	data, err := os.ReadFile("../../testdata/cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := cases.Read(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Cases) == 0 {
+		t.Fatal("the file holds no case")
+	}
+	for _, c := range file.Cases {
+		t.Run(c.ID, func(t *testing.T) {
+			t.Parallel()
+			if err := c.Run(matcher); err != nil {
+				t.Errorf("%s: %v", c.Title, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package cases
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// Matcher forms matches from all tickets that search at a time.
+type Matcher func(rs *ruleset.RuleSet, opts search.Options) func(tickets []*search.Ticket, now time.Time) []*search.Match
+
+// Exact matches by the reference search.
+func Exact(rs *ruleset.RuleSet, opts search.Options) func([]*search.Ticket, time.Time) []*search.Match {
+	return func(tickets []*search.Ticket, now time.Time) []*search.Match {
+		return search.Pass(rs, opts, tickets, now)
+	}
+}
+
+// Run plays a case; the error tells what came out otherwise than expected.
+func (c *Case) Run(matcher Matcher) error {
+	switch c.Kind {
+	case "validate":
+		return c.validate()
+	case "eval":
+		return c.eval()
+	case "match", "lifecycle":
+		return c.play(matcher)
+	}
+	return fmt.Errorf("unknown kind %q", c.Kind)
+}
+
+func (c *Case) validate() error {
+	_, err := ruleset.Parse(c.body)
+	var errs ruleset.Errors
+	switch got := errors.As(err, &errs); {
+	case c.Expect.Valid == nil:
+		return errors.New("expect.valid is absent")
+	case *c.Expect.Valid && got:
+		return fmt.Errorf("must be valid, but: %w", err)
+	case !*c.Expect.Valid && !got:
+		return fmt.Errorf("is valid, but must break %s", c.Expect.Error)
+	case got && c.Expect.Error != "" && string(errs[0].Code) != c.Expect.Error:
+		return fmt.Errorf("must break %s first, but: %w", c.Expect.Error, err)
+	}
+	return nil
+}
+
+func (c *Case) eval() error {
+	rs, err := ruleset.Parse(c.body)
+	if err != nil {
+		return err
+	}
+	lineup := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(rs.Instances))}
+	for name, players := range c.Teams {
+		team := slices.IndexFunc(rs.Instances, func(i ruleset.Instance) bool { return i.Name == name })
+		if team < 0 {
+			return fmt.Errorf("the rule set has no team %q", name)
+		}
+		for _, p := range players {
+			values, _ := rs.Resolve(p.searchPlayer().Attributes)
+			party := &ruleset.Party{Players: []ruleset.Player{{ID: p.PlayerID, Values: values, Latency: p.LatencyInMs}}}
+			lineup.Teams[team] = append(lineup.Teams[team], ruleset.Member{Party: party})
+			lineup.Parties = append(lineup.Parties, party)
+		}
+	}
+	got, err := rs.Evaluate(c.Expression, lineup)
+	if err != nil {
+		return err
+	}
+	var want any
+	if c.Expect.Value != nil {
+		if err := json.Unmarshal(*c.Expect.Value, &want); err != nil {
+			return fmt.Errorf("read expect.value: %w", err)
+		}
+	}
+	if !same(got, want) {
+		return fmt.Errorf("gives %v, not %v", got, want)
+	}
+	return nil
+}
+
+// same compares values; numbers may differ by a millionth.
+func same(got, want any) bool {
+	switch w := want.(type) {
+	case float64:
+		g, ok := got.(float64)
+		return ok && math.Abs(g-w) <= 1e-6
+	case []any:
+		g, ok := got.([]any)
+		return ok && slices.EqualFunc(g, w, same)
+	}
+	return got == want
+}
+
+func (p Player) searchPlayer() search.Player {
+	out := search.Player{ID: p.PlayerID, Team: p.Team, Latency: p.LatencyInMs, Attributes: map[string]ruleset.Given{}}
+	for name, a := range p.PlayerAttributes {
+		out.Attributes[name] = a.given()
+	}
+	return out
+}
+
+func (a Attribute) given() ruleset.Given {
+	switch {
+	case a.S != nil:
+		return ruleset.Given{Type: ruleset.String, Value: ruleset.Value{String: *a.S}}
+	case a.N != nil:
+		return ruleset.Given{Type: ruleset.Number, Value: ruleset.Value{Number: *a.N}}
+	case a.SL != nil:
+		return ruleset.Given{Type: ruleset.StringSet, Value: ruleset.Value{Strings: a.SL}}
+	}
+	return ruleset.Given{Type: ruleset.NumberMap, Value: ruleset.Value{Map: a.SDM}}
+}

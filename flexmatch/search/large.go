@@ -1,0 +1,182 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+)
+
+// large forms matches of more than 40 players (developer guide, large matches):
+// the pool is parted by every string that must be equal, grouped by location,
+// and in a group a match is gathered around the oldest ticket from those nearest
+// in the balanced attribute.
+func (s *searcher) large(pool []*entry) []*Match {
+	byPriority(s.rs, pool)
+	var matches []*Match
+	for _, part := range s.parts(pool) {
+		for {
+			m := s.largeMatch(part)
+			if m == nil {
+				break
+			}
+			matches = append(matches, m)
+			part = slices.DeleteFunc(part, func(e *entry) bool { return slices.Contains(m.entries, e) })
+		}
+	}
+	return matches
+}
+
+// parts splits the pool by the strings of batchDistance rules, in the order of
+// each part's first ticket. A party with two values is in no part.
+func (s *searcher) parts(pool []*entry) [][]*entry {
+	var out [][]*entry
+	index := map[string]int{}
+	for _, e := range pool {
+		key, ok := s.stringKey(e)
+		if !ok {
+			continue
+		}
+		n, known := index[key]
+		if !known {
+			n = len(out)
+			index[key] = n
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], e)
+	}
+	return out
+}
+
+func (s *searcher) stringKey(e *entry) (string, bool) {
+	key := ""
+	for _, r := range s.rs.Level(0).Rules {
+		if r.Type != ruleset.BatchDistance || s.rs.Attributes[r.Attribute].Type != ruleset.String {
+			continue
+		}
+		first := firstString(e, r.Attribute)
+		for i := range e.party.Players {
+			if e.party.Players[i].Values[r.Attribute].String != first {
+				return "", false
+			}
+		}
+		key += first + "\x00"
+	}
+	return key, true
+}
+
+// largeMatch forms one match from tickets that may be together; nil if none can.
+func (s *searcher) largeMatch(part []*entry) *Match {
+	groups := s.groups(part)
+	for i := 0; ; i++ {
+		more := false
+		for _, g := range groups {
+			if i >= len(g.entries) || g.players < s.least() {
+				continue
+			}
+			more = true
+			if m := s.gatherAt(g, g.entries[i]); m != nil {
+				return m
+			}
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// least gives the fewest players that a match can have at any age.
+func (s *searcher) least() int {
+	n := math.MaxInt
+	for _, l := range s.rs.Levels() {
+		n = min(n, l.Least())
+	}
+	return n
+}
+
+// gatherAt tries a match around an anchor: with all tickets, then without those
+// too young for the rules that older ones may use already.
+func (s *searcher) gatherAt(g group, anchor *entry) *Match {
+	highest := s.levelOf(anchor)
+	for floor := 0; floor <= highest; floor++ {
+		if m := s.gather(g, anchor, floor); m != nil {
+			return m
+		}
+		if s.rs.Algorithm.OldestAge {
+			break // young tickets do not tighten rules
+		}
+	}
+	return nil
+}
+
+func (s *searcher) levelOf(e *entry) int { return s.rs.LevelAt(s.now.Sub(e.ticket.Created)) }
+
+// gather takes tickets nearest to the anchor while the rules hold, and spreads
+// them over the teams.
+func (s *searcher) gather(g group, anchor *entry, floor int) *Match {
+	balanced := s.rs.Algorithm.Balanced
+	value := func(e *entry) float64 { return e.party.PartyNumber(balanced, "avg") }
+	near := slices.DeleteFunc(slices.Clone(g.entries), func(e *entry) bool {
+		return e == anchor || e.ticket.Backfill || s.levelOf(e) < floor
+	})
+	origin := value(anchor)
+	slices.SortStableFunc(near, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(math.Abs(value(a)-origin), math.Abs(value(b)-origin)), older(a.ticket, b.ticket))
+	})
+	c := &crowd{searcher: s, location: g.location}
+	if !c.add(anchor) {
+		return nil
+	}
+	for _, e := range near {
+		c.add(e)
+	}
+	return s.spreadOut(c.entries)
+}
+
+// crowd is a growing set of tickets with the sums that its rules need.
+type crowd struct {
+	*searcher
+	location string
+	entries  []*entry
+	total    int
+	low      []float64 // by rule: of batchDistance values
+	high     []float64 // by rule: of batchDistance values, or of latencies
+}
+
+// add takes a ticket if sizes and rules allow it.
+func (c *crowd) add(e *entry) bool {
+	entries := append(c.entries, e)
+	level := c.rs.Level(age(c.rs, entries, c.now))
+	total := c.total + e.size + e.held
+	if total > level.Capacity()-c.opts.AdditionalPlayerCount {
+		return false
+	}
+	low, high := make([]float64, len(level.Rules)), make([]float64, len(level.Rules))
+	for i, r := range level.Rules {
+		low[i], high[i] = math.Inf(1), math.Inf(-1)
+		if len(c.entries) > 0 {
+			low[i], high[i] = c.low[i], c.high[i]
+		}
+		values, ok := c.values(r, e)
+		for _, v := range values {
+			low[i], high[i] = min(low[i], v), max(high[i], v)
+		}
+		if !ok || r.Type == ruleset.BatchDistance && r.Max.Set && high[i]-low[i] > r.Max.Value ||
+			r.Type == ruleset.Latency && r.MaxLatency.Set && high[i] > r.MaxLatency.Value {
+			return false
+		}
+	}
+	c.entries, c.total, c.low, c.high = entries, total, low, high
+	return true
+}
+
+func (c *crowd) values(r *ruleset.Rule, e *entry) ([]float64, bool) {
+	if r.Type == ruleset.Latency {
+		return r.LatencyValues(e.party, c.location)
+	}
+	if c.rs.Attributes[r.Attribute].Type == ruleset.String {
+		return nil, true // the part has one value
+	}
+	return r.BatchValues(e.party), true
+}

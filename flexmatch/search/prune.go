@@ -1,0 +1,82 @@
+package search
+
+import (
+	"github.com/musterhq/muster/flexmatch/ruleset"
+)
+
+// plan sorts a rule set's rules by what a search can know early.
+type plan struct {
+	shrinking []int // rules that, once broken, stay broken however the match grows
+	flat      []int // enforced rules that do not depend on who is in which team
+	teams     []int // the other enforced rules
+}
+
+func planOf(rs *ruleset.RuleSet) *plan {
+	p := &plan{}
+	for i, r := range rs.Level(0).Rules {
+		if !r.Enforced {
+			continue
+		}
+		if rs.Flat(i) {
+			p.flat = append(p.flat, i)
+		} else {
+			p.teams = append(p.teams, i)
+		}
+		if rs.Shrinking(i) {
+			p.shrinking = append(p.shrinking, i)
+		}
+	}
+	return p
+}
+
+// hopeless tells whether no match can hold all of the set: at each age that such
+// a match can have, a rule is broken for good.
+func (a *attempt) hopeless(set []*entry) bool {
+	if len(a.plan.shrinking) == 0 {
+		return false
+	}
+	l := together(a.rs, set)
+	low, high := a.ages(set)
+	for n := low; n <= high; n++ {
+		if a.keeps(a.rs.Levels()[n], l, a.plan.shrinking) {
+			return false
+		}
+	}
+	return true
+}
+
+// ages gives the levels that matches holding the set can have. More tickets make
+// a match younger, or older when the oldest ticket counts.
+func (a *attempt) ages(set []*entry) (low, high int) {
+	now := a.rs.LevelAt(age(a.rs, set, a.now))
+	if a.rs.Algorithm.OldestAge {
+		return now, max(now, a.rs.LevelAt(a.now.Sub(a.oldest)))
+	}
+	return 0, now
+}
+
+// keeps judges rules at a level; latency rules must share a location.
+func (s *searcher) keeps(level *ruleset.Level, l *ruleset.Lineup, rules []int) bool {
+	var latencies []*ruleset.Rule
+	for _, i := range rules {
+		if r := level.Rules[i]; r.Type == ruleset.Latency {
+			latencies = append(latencies, r)
+		} else if !level.Holds(i, l) {
+			return false
+		}
+	}
+	return len(latencies) == 0 || len(level.Locations(l, latencies)) > 0
+}
+
+// together puts everybody into the first team: enough for rules that do not look
+// at teams.
+func together(rs *ruleset.RuleSet, set []*entry) *ruleset.Lineup {
+	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(rs.Instances))}
+	for _, e := range set {
+		l.Parties = append(l.Parties, e.party)
+		for i := range e.party.Players {
+			l.Teams[0] = append(l.Teams[0], ruleset.Member{Party: e.party, Index: i})
+		}
+	}
+	return l
+}
