@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"pgregory.net/rapid"
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
@@ -23,7 +24,7 @@ import (
 
 // cell is the real services on one store, and processes that do what a test says.
 type cell struct {
-	testing.TB
+	rapid.TB
 	ctx      context.Context
 	st       *store.Store
 	events   *event.Log
@@ -40,7 +41,7 @@ type cell struct {
 }
 
 // newCell makes a cell on a driver and opens it; loops do not run yet.
-func newCell(t testing.TB, driver store.Driver, opts Options) *cell {
+func newCell(t rapid.TB, driver store.Driver, opts Options) *cell {
 	t.Helper()
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	c := &cell{TB: t, ctx: context.Background(), st: store.New(store.Options{Driver: driver}), links: map[string]*link{}, registry: prometheus.NewRegistry()}
@@ -150,6 +151,22 @@ func (c *cell) get(id string) *Placement {
 	p, _, err := c.places.Get(c.ctx, id)
 	c.must(err)
 	return p
+}
+
+// eventsOf gives every event of a code, oldest first.
+func (c *cell) eventsOf(code event.Code) (all []event.Event) {
+	for after := uint64(0); ; {
+		entries, err := c.events.Read(c.ctx, event.Query{After: after, Limit: 1000})
+		c.must(err)
+		for _, e := range entries {
+			if after = e.Seq; e.Value.Code == code {
+				all = append(all, *e.Value)
+			}
+		}
+		if len(entries) < 1000 {
+			return all
+		}
+	}
 }
 
 // check holds what must always hold between placements, sessions and processes.

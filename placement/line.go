@@ -17,11 +17,12 @@ type line struct {
 	rules      rules
 	candidates []candidate
 
-	ahead []*Placement // read and not yet considered
-	from  string       // index key of the last one read
-	id    string       // and its id
-	last  *Placement   // the last one considered
-	until time.Time    // when a cap changes for one that was held back
+	ahead  []*Placement // read and not yet considered
+	buffer []*Placement // what ahead is read into
+	from   string       // index key of the last one read
+	id     string       // and its id
+	last   *Placement   // the last one considered
+	until  time.Time    // when a cap changes for one that was held back
 }
 
 func newLine(p *planner, q *Queue) *line {
@@ -30,9 +31,10 @@ func newLine(p *planner, q *Queue) *line {
 
 // fill reads ahead, from behind the last one read.
 func (l *line) fill() {
-	l.ahead = l.ahead[:0]
+	l.ahead = l.buffer[:0]
 	for key, waiting := range l.p.t.waiting.PrefixAfter(l.p.r, store.Key(l.queue.Name), l.from, l.id) {
 		l.ahead = append(l.ahead, waiting)
+		l.buffer = l.ahead[:0]
 		if l.from, l.id = key, waiting.ID; len(l.ahead) == readAhead {
 			return
 		}

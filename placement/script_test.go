@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session"
@@ -96,7 +97,7 @@ type script struct {
 	aliases map[string]*fleet.Alias
 }
 
-// Fatalf says which line went wrong.
+// fail says which line went wrong.
 func (s *script) fail(format string, args ...any) {
 	s.Helper()
 	s.Fatalf("%s: %s", s.at, fmt.Sprintf(format, args...))
@@ -426,9 +427,12 @@ func (s *script) order(want []string) {
 		}
 		all = append(all, p)
 	}
-	ids := s.createdOrder()
+	var ids []string
+	for _, e := range s.eventsOf(event.GameSessionCreated) {
+		ids = append(ids, e.GameSessionID)
+	}
 	slices.SortFunc(all, func(a, b *Placement) int {
-		return cmpIndex(ids, a.GameSessionID) - cmpIndex(ids, b.GameSessionID)
+		return slices.Index(ids, a.GameSessionID) - slices.Index(ids, b.GameSessionID)
 	})
 	var got []string
 	for _, p := range all {
@@ -438,8 +442,6 @@ func (s *script) order(want []string) {
 		s.fail("order (-want +got):\n%s", diff)
 	}
 }
-
-func cmpIndex(ids []string, id string) int { return slices.Index(ids, id) }
 
 // explain compares the candidates of a round: of this moment for one that
 // waits, else of the last decision; "round N" names one that was kept.
@@ -473,23 +475,6 @@ func (s *script) explain(words []string, body [][]string) {
 		got += " " + strings.ReplaceAll(v.Text, "custom-", "")
 		if !strings.HasPrefix(strings.TrimSpace(got)+" ", strings.Join(want, " ")+" ") {
 			s.fail("candidate %d is %q, want %q", i+1, got, strings.Join(want, " "))
-		}
-	}
-}
-
-// createdOrder gives the game sessions in the order in which they were made.
-func (s *script) createdOrder() []string {
-	var ids []string
-	for after := uint64(0); ; {
-		entries, err := s.events.Read(s.ctx, eventsAfter(after))
-		s.ok(err)
-		for _, e := range entries {
-			if after = e.Seq; e.Value.Code == "GAME_SESSION_CREATED" {
-				ids = append(ids, e.Value.GameSessionID)
-			}
-		}
-		if len(entries) < 1000 {
-			return ids
 		}
 	}
 }

@@ -1,0 +1,175 @@
+package placement
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/session"
+)
+
+// TestAnnounce compares the published payload of each end with the developer
+// guide's: port is text, members of game sessions only where there is one, and
+// customEventData only where the queue has some.
+func TestAnnounce(t *testing.T) {
+	inCell(t, Options{}, func(c *cell) {
+		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
+		for _, q := range []Queue{
+			{Name: "told", EventData: "x", Target: "arn:aws:sns:us-east-1:000000000000:topic", Timeout: 10 * time.Second},
+			{Name: "plain"},
+		} {
+			q.Destinations = []string{c.fleetARN(f)}
+			_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: q})
+			c.must(err)
+		}
+		begin := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+		for _, id := range []string{"cancelled", "late"} {
+			_, err := c.start("told", Request{ID: id})
+			c.must(err)
+		}
+		_, _, err := c.places.Stop(c.ctx, "cancelled")
+		c.must(err)
+		settle(10 * time.Second)
+		later := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+		_, err = c.start("plain", Request{ID: "placed", Players: []session.Joining{{PlayerID: "ann"}}})
+		c.must(err)
+		c.process(f.ID, "custom-a", activates)
+		settle(0)
+		_, err = c.start("plain", Request{ID: "failed"})
+		c.must(err)
+		c.must(c.places.DeleteQueue(c.ctx, "plain"))
+		p := c.get("placed")
+
+		for code, want := range map[event.Code]map[string]any{
+			event.PlacementCancelled: {"type": "PlacementCancelled", "placementId": "cancelled", "startTime": begin, "endTime": begin, "customEventData": "x"},
+			event.PlacementTimedOut:  {"type": "PlacementTimedOut", "placementId": "late", "startTime": begin, "endTime": later, "customEventData": "x"},
+			event.PlacementFailed:    {"type": "PlacementFailed", "placementId": "failed", "startTime": later, "endTime": later},
+			event.PlacementFulfilled: {
+				"type": "PlacementFulfilled", "placementId": "placed", "port": "7001", "gameSessionArn": p.GameSessionID,
+				"ipAddress": "192.0.2.1", "dnsName": "192.0.2.1", "startTime": later, "endTime": later, "gameSessionRegion": "custom-a",
+				"placedPlayerSessions": []any{map[string]any{"playerId": "ann", "playerSessionId": p.Placed[0].PlayerSessionID}},
+			},
+		} {
+			told := c.eventsOf(code)
+			if len(told) != 1 {
+				t.Fatalf("%s was told %d times", code, len(told))
+			}
+			var got map[string]any
+			c.must(json.Unmarshal(told[0].Notice.Detail, &got))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", code, diff)
+			}
+			if told[0].Notice.DetailType != "GameLift Queue Placement Event" || !strings.Contains(told[0].Notice.Source, ":gamesessionqueue/") {
+				t.Errorf("%s: notice %+v", code, told[0].Notice)
+			}
+			if target := told[0].Notice.Target; (target != "") != (want["customEventData"] != nil) {
+				t.Errorf("%s goes to %q", code, target)
+			}
+		}
+	})
+}
+
+// TestMetrics compares the exposition of every metric of queues.
+func TestMetrics(t *testing.T) {
+	inCell(t, Options{}, func(c *cell) {
+		dear := c.fleet(fleet.CreateInput{Locations: []string{"custom-a", "custom-b"}, Cost: "2"})
+		cheap := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}, Cost: "1"})
+		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(dear), c.fleetARN(cheap)}}})
+		c.must(err)
+		latencies := []Latency{{"ann", "custom-a", 20}, {"ann", "custom-b", 80}}
+		for _, step := range []func(){
+			func() { c.process(cheap.ID, "custom-a", activates) },
+			func() { _, err = c.start("q", Request{ID: "best", Latencies: latencies}) }, // lowest latency and price
+			func() { c.process(dear.ID, "custom-b", activates) },
+			func() { _, err = c.start("q", Request{ID: "second", Latencies: latencies}) }, // first choice is out of capacity
+			func() { _, err = c.start("q", Request{ID: "cancelled"}) },
+			func() { _, _, err = c.places.Stop(c.ctx, "cancelled") },
+			func() { c.must(c.fleets.Delete(c.ctx, dear.ID)); c.process(cheap.ID, "custom-a", activates) },
+			func() { _, err = c.start("q", Request{ID: "third"}) }, // first choice is not viable
+			func() { _, err = c.start("q", Request{ID: "waits"}) },
+			func() { settle(30 * time.Second) },
+			func() { _, err = c.start("q", Request{ID: "waits too"}) },
+		} {
+			step()
+			c.must(err)
+			settle(0)
+		}
+		settle(10 * time.Second)
+		want := `
+# HELP muster_queue State of game session queues, under the published metric names (QueueDepth, AverageWaitTime in seconds).
+# TYPE muster_queue gauge
+muster_queue{metric="AverageWaitTime",queue_name="q"} 25
+muster_queue{metric="QueueDepth",queue_name="q"} 2
+# HELP muster_queue_events_total Events of game session queues, under the published metric names (PlacementsStarted, FirstChoiceOutOfCapacity, Placement LOCATION, …).
+# TYPE muster_queue_events_total counter
+muster_queue_events_total{metric="FirstChoiceNotViable",queue_name="q"} 1
+muster_queue_events_total{metric="FirstChoiceOutOfCapacity",queue_name="q"} 1
+muster_queue_events_total{metric="LowestLatencyPlacement",queue_name="q"} 1
+muster_queue_events_total{metric="LowestPricePlacement",queue_name="q"} 3
+muster_queue_events_total{metric="Placement custom-a",queue_name="q"} 2
+muster_queue_events_total{metric="Placement custom-b",queue_name="q"} 1
+muster_queue_events_total{metric="PlacementsCanceled",queue_name="q"} 1
+muster_queue_events_total{metric="PlacementsStarted",queue_name="q"} 6
+muster_queue_events_total{metric="PlacementsSucceeded",queue_name="q"} 3
+`
+		if err := testutil.GatherAndCompare(c.registry, strings.NewReader(want), "muster_queue", "muster_queue_events_total"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestUniqueIDs: where it is configured, no id is ever used twice.
+func TestUniqueIDs(t *testing.T) {
+	inCell(t, Options{UniqueIDs: true}, func(c *cell) {
+		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 5 * time.Second}})
+		c.must(err)
+		for _, later := range []time.Duration{5 * time.Second, time.Hour} {
+			id := later.String()
+			_, err = c.start("q", Request{ID: id})
+			c.must(err)
+			settle(later)
+			if _, err := c.start("q", Request{ID: id}); err == nil || !strings.Contains(err.Error(), "was used before") {
+				t.Errorf("after %s: %v", later, err)
+			}
+		}
+	})
+}
+
+// TestSessionNames: attempts under one id have names of their own, also where
+// another game session has taken the plain one, and none is longer than an id
+// may be by more than its suffix.
+func TestSessionNames(t *testing.T) {
+	inCell(t, Options{}, func(c *cell) {
+		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
+		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(f)}}})
+		c.must(err)
+		long := strings.Repeat("x", MaxIDLength)
+		c.process(f.ID, "custom-a", activates)
+		_, err = c.sessions.Create(c.ctx, session.CreateInput{FleetID: f.ID, Location: "custom-a", MaxPlayers: 2, Token: long})
+		c.must(err)
+		for range 3 {
+			c.process(f.ID, "custom-a", crashes)
+		}
+		c.process(f.ID, "custom-a", activates)
+		_, err = c.start("q", Request{ID: long})
+		c.must(err)
+		settle(0)
+		seen := map[string]bool{}
+		for _, e := range c.eventsOf(event.GameSessionCreated) {
+			name := e.GameSessionID[strings.LastIndex(e.GameSessionID, "/")+1:]
+			if seen[name] || len(name) > MaxIDLength+9 {
+				t.Errorf("a second game session is called %s, or that is too long", name)
+			}
+			seen[name] = true
+		}
+		if len(seen) != 5 || c.get(long).Status != Fulfilled {
+			t.Errorf("%d game sessions; the placement is %s", len(seen), c.get(long).Status)
+		}
+	})
+}
