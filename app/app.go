@@ -58,10 +58,9 @@ func New(o Options) (*App, error) {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return &App{
-		opts: o, begun: begun, log: o.Logger, registry: registry, done: make(chan struct{}),
-		domain: newDomain(&o, o.driver(), master, registry),
-	}, nil
+	a := &App{opts: o, begun: begun, log: o.Logger, registry: registry, done: make(chan struct{})}
+	a.domain, err = newDomain(&o, o.driver(), master, a.notices())
+	return a, err
 }
 
 // URL is the base URL that the ready line tells: "" before Start.

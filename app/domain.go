@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
@@ -15,6 +13,7 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/sqlite"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
@@ -29,10 +28,14 @@ type domain struct {
 	computes   *compute.Service
 	sessions   *session.Service
 	placements *placement.Service
+	notices    *notify.Service
 }
 
-// newDomain registers everything on a store that is not open yet. metrics may be nil.
-func newDomain(o *Options, driver store.Driver, master *auth.Master, metrics prometheus.Registerer) *domain {
+// newDomain registers everything on a store that is not open yet; the error
+// names a sink of the notices that is configured wrongly. Metrics go where
+// those of the notices do.
+func newDomain(o *Options, driver store.Driver, master *auth.Master, notices notify.Options) (*domain, error) {
+	metrics := notices.Registerer
 	st := store.New(store.Options{
 		Driver: driver, Cell: o.Cell, Logger: o.Logger, Registerer: metrics, Record: o.Record,
 	})
@@ -48,7 +51,9 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, metrics pro
 	d.placements = placement.New(st, placement.Deps{
 		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, placements)
-	return d
+	var err error
+	d.notices, err = notify.New(st, d.events, notices)
+	return d, err
 }
 
 func (o *Options) driver() store.Driver {

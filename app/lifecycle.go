@@ -77,6 +77,9 @@ func (a *App) start(ctx context.Context) error {
 	if err := a.firstKey(ctx); err != nil {
 		return err
 	}
+	if err := a.domain.notices.Open(ctx); err != nil {
+		return err
+	}
 	a.makeDemo()
 	a.runLoops()
 	a.serve()
@@ -113,6 +116,7 @@ func (a *App) runLoops() {
 	a.running.Go(func() { a.domain.computes.Run(ctx) })
 	a.running.Go(func() { a.domain.sessions.Run(ctx) })
 	a.running.Go(func() { a.domain.placements.Run(ctx) })
+	a.running.Go(func() { a.domain.notices.Run(ctx) })
 	a.running.Go(func() { a.doors.servers.Run(ctx) })
 	a.running.Go(func() { a.resync(ctx, resync) })
 	a.running.Go(func() { a.watchOwnership(ctx) })

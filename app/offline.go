@@ -10,6 +10,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/backup"
 	"github.com/musterhq/muster/internal/store/sqlite"
+	"github.com/musterhq/muster/notify"
 )
 
 // Backup writes the state to a new file, a SQLite database, while a server may
@@ -79,7 +80,7 @@ func inspect(o *Options, driver func() store.Driver) (*domain, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDomain(o, driver(), master, nil), nil
+	return newDomain(o, driver(), master, notify.Options{})
 }
 
 // Key is an access key without its secret.
@@ -108,7 +109,10 @@ func OpenKeys(ctx context.Context, o Options, stopped bool) (*Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := newDomain(&o, o.driver(), master, nil)
+	d, err := newDomain(&o, o.driver(), master, notify.Options{})
+	if err != nil {
+		return nil, err
+	}
 	if err := d.store.Open(ctx); err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}

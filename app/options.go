@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
@@ -65,6 +66,9 @@ type Options struct {
 	Computes   compute.Options
 	Sessions   session.Options
 	Placements placement.Options
+
+	// Sinks are told of the events of queues and matchmaking. Default: none.
+	Sinks []notify.SinkConfig
 
 	// Demo is the demo that Run shows; nil shows none.
 	Demo *demo.Options

@@ -88,16 +88,6 @@ const (
 	maxSinks        = 100
 )
 
-// LocalSinks are the sinks of muster local: its own log, and where url is not
-// empty a webhook there, both for everything.
-func LocalSinks(url string) []SinkConfig {
-	sinks := []SinkConfig{{Name: "log", Kind: Log, Topics: []string{Everything}}}
-	if url != "" {
-		sinks = append(sinks, SinkConfig{Name: "local", Kind: Webhook, URL: url, Topics: []string{Everything}})
-	}
-	return sinks
-}
-
 func (c *SinkConfig) setDefaults() {
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout

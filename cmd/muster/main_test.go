@@ -33,7 +33,11 @@ func serverOptions(t *testing.T, args ...string) app.Options {
 	if _, err := parse(parser, append([]string{"serve"}, args...)); err != nil {
 		t.Fatal(err)
 	}
-	return c.Serve.options(s)
+	o, err := c.Serve.options(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 // TestOptions_Precedence: flag, then variable, then file, then default.

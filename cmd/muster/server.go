@@ -10,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/demo"
+	"github.com/musterhq/muster/notify"
 )
 
 // serverFlags are what local and serve share.
@@ -20,6 +21,9 @@ type serverFlags struct {
 	TLSCert      string        `name:"tls-cert" placeholder:"FILE" help:"PEM certificate chain; with --tls-key the server speaks TLS only."`
 	TLSKey       string        `name:"tls-key" placeholder:"FILE" help:"PEM key of the certificate."`
 	Record       string        `placeholder:"FILE" help:"Record every command to a file that 'muster replay' reads."`
+	Sinks        string        `placeholder:"FILE" help:"YAML file with the sinks that are told of events (docs/notifications.md)."`
+	NotifyURL    string        `name:"notify-url" placeholder:"URL" help:"Send every event to this URL as well, as EventBridge JSON; with --notify-secret the requests are signed."`
+	NotifySecret string        `name:"notify-secret" placeholder:"TEXT" help:"Secret that signs the requests to --notify-url."`
 	DrainTimeout time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
 }
 
@@ -40,11 +44,16 @@ type logFlags struct {
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error (${default})."`
 }
 
-func (f *serverFlags) options(t *streams) app.Options {
+func (f *serverFlags) options(t *streams) (app.Options, error) {
 	o := f.stateFlags.options(t)
+	sinks, err := f.sinks()
+	if err != nil {
+		return o, err
+	}
+	o.Sinks = sinks
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
-	return o
+	return o, nil
 }
 
 func (f *stateFlags) options(t *streams) app.Options {
@@ -78,8 +87,12 @@ type localCommand struct {
 
 // Run serves until a signal comes.
 func (c *localCommand) Run(t *streams) error {
-	o := c.options(t)
+	o, err := c.options(t)
+	if err != nil {
+		return err
+	}
 	o.AcceptAny = c.AcceptAnyCredentials
+	o.Sinks = append(o.Sinks, notify.SinkConfig{Name: "local-log", Kind: notify.Log, Topics: []string{notify.Everything}})
 	if c.Demo {
 		o.Demo = &demo.Options{Server: c.DemoServer, Processes: c.DemoProcesses, Players: c.DemoPlayers}
 		if c.DemoPlayers == 0 {
@@ -93,7 +106,13 @@ func (c *localCommand) Run(t *streams) error {
 type serveCommand struct{ serverFlags }
 
 // Run serves until a signal comes.
-func (c *serveCommand) Run(t *streams) error { return app.Run(t.ctx, c.options(t)) }
+func (c *serveCommand) Run(t *streams) error {
+	o, err := c.options(t)
+	if err != nil {
+		return err
+	}
+	return app.Run(t.ctx, o)
+}
 
 // versionCommand is `muster version`.
 type versionCommand struct{}

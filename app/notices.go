@@ -1,0 +1,19 @@
+package app
+
+import (
+	"net/http"
+
+	"github.com/musterhq/muster/notify"
+)
+
+// notices says how the world outside is told of events. What it needs of the
+// app exists only once it has started.
+func (a *App) notices() notify.Options {
+	return notify.Options{
+		Sinks: a.opts.Sinks, Home: a.opts.home(), KeyFile: a.opts.file("notify.pem"),
+		BaseURL:    func() string { return a.base },
+		Allow:      func(r *http.Request, operation string) error { return a.callers().allow(r, operation) },
+		Logger:     a.log,
+		Registerer: a.registry,
+	}
+}
