@@ -138,10 +138,14 @@ func (p *player) act() {
 func (p *player) hear(m wire.Message) bool {
 	switch m := m.(type) {
 	case wire.Snapshot:
-		p.see(m)
+		if p.result.Ending != Left { // who has left plays for no place any more
+			p.see(m)
+		}
 	case wire.Over:
+		if p.result.Ending != Left {
+			p.rank(m.Scores)
+		}
 		p.result.Ending = Ending(m.Reason.String())
-		p.rank(m.Scores)
 		return true
 	}
 	return false
