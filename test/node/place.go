@@ -51,6 +51,13 @@ func MakePlace(ctx context.Context, c *gamelift.Client) (*Place, error) {
 	return p, p.join(ctx)
 }
 
+// Beside gives a place on one more compute of the same fleet.
+func (p *Place) Beside(ctx context.Context, computeName string) (*Place, error) {
+	other := *p
+	other.ComputeName = computeName
+	return &other, other.join(ctx)
+}
+
 // join registers the compute and gets its token.
 func (p *Place) join(ctx context.Context) error {
 	compute, err := p.Client.RegisterCompute(ctx, &gamelift.RegisterComputeInput{

@@ -1,0 +1,14 @@
+// Command load measures what Muster promises about speed and size, each number
+// beside a limit measured in the same run:
+//
+//	go run ./test/load create   CreateGameSession and CreatePlayerSession over
+//	                            HTTP with SigV4 in both protocols, beside the
+//	                            same transactions called on the store directly
+//	go run ./test/load idle     memory of the server for each idle game server
+//	                            connection (needs -bin)
+//	go run ./test/load start    from the start of `muster local` to the first
+//	                            ACTIVE game session (needs -bin)
+//
+// Load and server share the machine. Each command is bounded and prints a table
+// in Markdown, as docs/benchmarks.md keeps it.
+package main

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/musterhq/muster/test/gameserver"
+	"github.com/musterhq/muster/test/node"
+)
+
+// idle measures the server's memory before and with n ready game servers that
+// say nothing.
+func idle(s settings) error {
+	if err := raiseFileLimit(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "muster-load-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	server, err := node.Run(s.bin, "local", "--demo=false", "--listen", "127.0.0.1:0", "--data", dir, "--log-level", "warn")
+	if err != nil {
+		return err
+	}
+	defer server.Kill()
+	ctx := context.Background()
+	place, err := node.MakePlace(ctx, node.Client(server.URL))
+	if err != nil {
+		return err
+	}
+	places, err := spread(ctx, place, s.n)
+	if err != nil {
+		return err
+	}
+	before, err := memory(server)
+	if err != nil {
+		return err
+	}
+	if _, err := together(32, s.n, func(i int) error {
+		_, err := gameserver.Start(ctx, places[i/aCompute].Options())
+		return err
+	}); err != nil {
+		return err
+	}
+	with, err := memory(server)
+	if err != nil {
+		return err
+	}
+	fmt.Println("| idle game server connections | resident KiB each | heap and stacks in use, KiB each |")
+	fmt.Println("|---|---|---|")
+	each := func(a, b float64) float64 { return (b - a) / float64(s.n) / 1024 }
+	fmt.Printf("| %d | %.1f | %.1f |\n", s.n, each(before.resident, with.resident), each(before.used, with.used))
+	return nil
+}
+
+// aCompute is how many game servers run on one compute.
+const aCompute = 200
+
+// spread gives computes for n game servers.
+func spread(ctx context.Context, first *node.Place, n int) ([]*node.Place, error) {
+	places := []*node.Place{first}
+	for len(places)*aCompute < n {
+		next, err := first.Beside(ctx, fmt.Sprint("host-", len(places)+1))
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, next)
+	}
+	return places, nil
+}
+
+// usage is memory in bytes.
+type usage struct{ resident, used float64 }
+
+func memory(server *node.Process) (u usage, err error) {
+	response, err := http.Get(server.URL + "/metrics")
+	if err != nil {
+		return u, err
+	}
+	defer response.Body.Close()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(response.Body)
+	if err != nil {
+		return u, err
+	}
+	for _, name := range []string{"go_memstats_heap_inuse_bytes", "go_memstats_stack_inuse_bytes"} {
+		if f := families[name]; f != nil {
+			u.used += f.Metric[0].GetGauge().GetValue()
+		}
+	}
+	u.resident, err = resident(server.PID())
+	return u, err
+}
+
+// resident reads the resident set of a process.
+func resident(pid int) (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return kib * 1024, err
+		}
+	}
+	return 0, fmt.Errorf("process %d has no VmRSS", pid)
+}
+
+func raiseFileLimit() error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	limit.Cur = limit.Max
+	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
+}

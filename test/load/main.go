@@ -1,0 +1,43 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+)
+
+// settings are the flags.
+type settings struct {
+	n, rounds int
+	bin       string
+}
+
+func main() {
+	var s settings
+	flag.IntVar(&s.n, "n", 5000, "game sessions a series (create), connections (idle)")
+	flag.IntVar(&s.rounds, "rounds", 5, "how often to start (start)")
+	flag.StringVar(&s.bin, "bin", "bin/muster", "the built binary")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "load [flags] create|idle|start")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if err := run(s, flag.Arg(0)); err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+}
+
+func run(s settings, command string) error {
+	fmt.Printf("%s, %d processors for load and server together\n\n", runtime.Version(), runtime.NumCPU())
+	switch command {
+	case "create":
+		return create(s)
+	case "idle":
+		return idle(s)
+	case "start":
+		return start(s)
+	}
+	return fmt.Errorf("the commands are create, idle and start, not %q", command)
+}
