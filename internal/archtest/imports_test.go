@@ -60,7 +60,7 @@ var rows = []row{
 
 	{"app/demo", ground + " agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "app app/... agent/... console/client console/terminal flexmatch/ruleset flexmatch/search notify", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "app app/... agent/... console/client console/terminal flexmatch/ruleset flexmatch/search flexmatch/search/cases notify", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 
