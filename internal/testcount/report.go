@@ -154,6 +154,7 @@ func (r *report) tally(c *counts, pkg, name string, p *results) {
 		c.passed++
 	case t.outcome == "skip" && !t.parent:
 		c.skipped++
+		fmt.Fprintf(r.out, "--- SKIP: %s %s: %s\n", pkg, name, reason(t.output.String()))
 	case t.outcome == "pass", t.outcome == "skip":
 	case !p.failedBelow(name):
 		c.failed++
@@ -162,6 +163,17 @@ func (r *report) tally(c *counts, pkg, name string, p *results) {
 			fmt.Fprintf(r.out, "    it did not end\n%s", p.loose.String())
 		}
 	}
+}
+
+// reason is what a test said before it was skipped.
+func reason(output string) string {
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") {
+			return line
+		}
+	}
+	return "no reason given"
 }
 
 // failedBelow tells whether a subtest failed, which then is the failure.

@@ -22,6 +22,12 @@ func TestReport(t *testing.T) {
 {"Action":"pass","Package":"p","Test":"TestA"}
 {"Action":"pass","Package":"p"}
 `, counts{passed: 1, skipped: 1}, "1 passed, 0 failed, 1 skipped"},
+		{"a skipped test and its reason", `
+{"Action":"output","Package":"p","Test":"TestA","Output":"=== RUN   TestA\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:1: no such program\n"}
+{"Action":"skip","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p"}
+`, counts{skipped: 1}, "p TestA: a_test.go:1: no such program"},
 		{"a failed subtest is one failure", `
 {"Action":"run","Package":"p","Test":"TestA"}
 {"Action":"output","Package":"p","Test":"TestA/x","Output":"it broke\n"}
