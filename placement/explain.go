@@ -18,9 +18,9 @@ type Explanation struct {
 
 // Cap is a latency cap and how long it holds, counted from the placement's start.
 type Cap struct {
-	Max   int           `json:"max"` // ms; 0 = none
-	From  time.Duration `json:"from"`
-	Until time.Duration `json:"until,omitzero"` // zero: until the timeout
+	Max   int   `json:"max"` // ms; 0 = none
+	From  int64 `json:"from_ms"`
+	Until int64 `json:"until_ms,omitzero"` // 0: until the timeout
 }
 
 // Explain says, for every round that decided something and for this moment,
@@ -109,7 +109,7 @@ func capsOver(policies []LatencyPolicy) []Cap {
 	var from time.Duration
 	for {
 		limit, until := capAt(policies, from)
-		caps = append(caps, Cap{limit, from, until})
+		caps = append(caps, Cap{limit, from.Milliseconds(), until.Milliseconds()})
 		if until == 0 {
 			return caps
 		}

@@ -25,12 +25,12 @@ const (
 // Round is one decision about a placement: every candidate in the order in
 // which it was tried, and what came of it.
 type Round struct {
-	At         time.Time     `json:"at"`
-	Cap        int           `json:"cap,omitzero"`      // latency cap in force, ms; 0 = none
-	CapLeft    time.Duration `json:"cap_left,omitzero"` // for how long it still holds; 0 = to the end
-	Candidates []Verdict     `json:"candidates,omitzero"`
-	More       int           `json:"more,omitzero"` // candidates behind these that are not kept
-	Result     string        `json:"result"`
+	At         time.Time `json:"at"`
+	Cap        int       `json:"cap,omitzero"`         // latency cap in force, ms; 0 = none
+	CapLeft    int64     `json:"cap_left_ms,omitzero"` // for how long it still holds; 0 = to the end
+	Candidates []Verdict `json:"candidates,omitzero"`
+	More       int       `json:"more,omitzero"` // candidates behind these that are not kept
+	Result     string    `json:"result"`
 
 	// Whether the chosen place has the lowest mean latency of all candidates, and
 	// the lowest price of those in its location.
@@ -69,7 +69,7 @@ func (p *planner) round(x *judge, cs []candidate, chosen *candidate) Round {
 	x.rank.sort(sorted)
 	round := Round{At: p.now.UTC(), Cap: x.cap, Result: "no candidate has a free process that the rules allow"}
 	if x.capUntil > 0 {
-		round.CapLeft = x.capUntil - x.waited
+		round.CapLeft = (x.capUntil - x.waited).Milliseconds()
 	}
 	if chosen != nil {
 		round.Result = "placed on " + chosen.FleetID + " in " + chosen.Location
@@ -145,7 +145,7 @@ func (r Round) text(v Verdict) string {
 	case OverLatencyCap:
 		left := "for the rest of the wait"
 		if r.CapLeft > 0 {
-			left = "for " + r.CapLeft.Round(time.Millisecond).String() + " more"
+			left = "for " + (time.Duration(r.CapLeft) * time.Millisecond).String() + " more"
 		}
 		return fmt.Sprintf("player %s has %g ms to %s; the cap is %d ms %s", v.Player, v.Millis, v.Place.Location, r.Cap, left)
 	case NoFreeProcess:

@@ -1,0 +1,31 @@
+package main
+
+// placementsCommand looks at placements.
+type placementsCommand struct {
+	Explain explainCommand `cmd:"" help:"Say why a placement is where it is: every round, each candidate and what came of it."`
+}
+
+type explainCommand struct {
+	lookFlags
+	ID string `arg:"" help:"The PlacementId."`
+}
+
+// Run explains a placement.
+func (c *explainCommand) Run(t *streams) error {
+	view, err := c.terminal(t)
+	if err != nil {
+		return err
+	}
+	return view.Explain(t.ctx, c.ID)
+}
+
+type queuesCommand struct{ watchFlags }
+
+// Run shows the queues.
+func (c *queuesCommand) Run(t *streams) error {
+	view, err := c.terminal(t)
+	if err != nil {
+		return err
+	}
+	return view.Queues(t.ctx)
+}

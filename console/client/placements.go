@@ -1,0 +1,92 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+)
+
+// Explanation says why a placement is where it is (placement.Explanation).
+type Explanation struct {
+	Placement struct {
+		ID            string    `json:"id"`
+		Queue         string    `json:"queue"`
+		Status        string    `json:"status"`
+		Started       time.Time `json:"started"`
+		Ended         time.Time `json:"ended,omitzero"`
+		Deadline      time.Time `json:"deadline"`
+		GameSessionID string    `json:"game_session_id,omitzero"`
+		Location      string    `json:"location,omitzero"`
+		Reason        string    `json:"reason,omitzero"`
+	} `json:"placement"`
+	Rounds []Round `json:"rounds"`
+	Now    *Round  `json:"now,omitzero"`
+	Caps   []struct {
+		Max   int   `json:"max"`
+		From  int64 `json:"from_ms"`
+		Until int64 `json:"until_ms,omitzero"`
+	} `json:"caps,omitzero"`
+}
+
+// Round is one decision about a placement.
+type Round struct {
+	At         time.Time   `json:"at"`
+	Cap        int         `json:"cap,omitzero"`
+	Result     string      `json:"result"`
+	More       int         `json:"more,omitzero"`
+	Candidates []Candidate `json:"candidates,omitzero"`
+}
+
+// Candidate is a place and what came of it in a round.
+type Candidate struct {
+	Place struct {
+		FleetID  string `json:"fleet_id"`
+		Location string `json:"location"`
+	} `json:"place"`
+	Outcome string   `json:"outcome"`
+	Text    string   `json:"text,omitzero"`
+	Latency *float64 `json:"latency,omitzero"` // mean of the players', ms
+	Failed  int      `json:"failed,omitzero"`
+}
+
+// Queue is a queue and what is pending in it (placement.QueueState).
+type Queue struct {
+	Name         string   `json:"name"`
+	ARN          string   `json:"arn"`
+	Pending      int      `json:"pending"`
+	AverageWait  int64    `json:"average_wait_ms"`
+	Timeout      int64    `json:"timeout_ms"`
+	Destinations []string `json:"destinations"`
+}
+
+// Explain asks why a placement is where it is; raw is the whole answer.
+func (c *Client) Explain(ctx context.Context, placementID string) (e *Explanation, raw json.RawMessage, err error) {
+	raw, err = c.read(ctx, "/console/api/placements/"+url.PathEscape(placementID)+"/explain", &e)
+	return e, raw, err
+}
+
+// Queues asks for every queue.
+func (c *Client) Queues(ctx context.Context) (all []Queue, err error) {
+	_, err = c.read(ctx, "/console/api/queues", &all)
+	return all, err
+}
+
+// read asks the console for a document.
+func (c *Client) read(ctx context.Context, path string, out any) (json.RawMessage, error) {
+	answer, err := c.get(ctx, path, url.Values{})
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", path, err)
+	}
+	return raw, nil
+}

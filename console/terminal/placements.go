@@ -1,0 +1,150 @@
+package terminal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/musterhq/muster/console/client"
+)
+
+// Explain shows why a placement is where it is: every round, each candidate in
+// its order, and what came of it.
+func (t *Terminal) Explain(ctx context.Context, placementID string) error {
+	e, raw, err := t.Client.Explain(ctx, placementID)
+	if err != nil {
+		return err
+	}
+	if t.JSON {
+		var whole json.RawMessage = raw
+		return json.NewEncoder(t.Out).Encode(whole)
+	}
+	fmt.Fprintln(t.Out, head(e))
+	if caps := capLine(e); caps != "" {
+		fmt.Fprintln(t.Out, caps)
+	}
+	for i, r := range e.Rounds {
+		title := fmt.Sprintf("Round %d, after %s", i+1, r.At.Sub(e.Placement.Started))
+		if err := showRound(t.Out, title, r); err != nil {
+			return err
+		}
+	}
+	if e.Now == nil {
+		return nil
+	}
+	return showRound(t.Out, fmt.Sprintf("Now, after %s", e.Now.At.Sub(e.Placement.Started).Round(time.Millisecond)), *e.Now)
+}
+
+// head tells on one line where the placement is.
+func head(e *client.Explanation) string {
+	p := e.Placement
+	text := fmt.Sprintf("Placement %s in queue %s is %s", p.ID, p.Queue, p.Status)
+	switch {
+	case p.Reason != "":
+		text += ": " + p.Reason
+	case p.GameSessionID != "" && p.Ended.IsZero():
+		text += fmt.Sprintf(": game session %s in %s is being activated", p.GameSessionID, p.Location)
+	case p.GameSessionID != "":
+		text += fmt.Sprintf(": game session %s in %s", p.GameSessionID, p.Location)
+	}
+	if p.Ended.IsZero() {
+		return text + fmt.Sprintf("; it times out at %s", p.Deadline.Local().Format(time.TimeOnly))
+	}
+	return text + fmt.Sprintf("; it took %s", p.Ended.Sub(p.Started))
+}
+
+// capLine tells the latency caps over the placement's time, or "".
+func capLine(e *client.Explanation) string {
+	var parts []string
+	for _, c := range e.Caps {
+		limit := "none"
+		if c.Max > 0 {
+			limit = strconv.Itoa(c.Max) + " ms"
+		}
+		from := time.Duration(c.From) * time.Millisecond
+		if c.Until == 0 {
+			parts = append(parts, fmt.Sprintf("%s from %s on", limit, from))
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s from %s to %s", limit, from, time.Duration(c.Until)*time.Millisecond))
+	}
+	if len(parts) == 0 || (len(e.Caps) == 1 && e.Caps[0].Max == 0) {
+		return ""
+	}
+	return "Latency caps: " + strings.Join(parts, ", ")
+}
+
+func showRound(out io.Writer, title string, r client.Round) error {
+	limit := ""
+	if r.Cap > 0 {
+		limit = fmt.Sprintf(" (cap %d ms)", r.Cap)
+	}
+	fmt.Fprintf(out, "\n%s%s: %s\n", title, limit, r.Result)
+	if len(r.Candidates) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "  #\tFLEET\tLOCATION\tLATENCY\tOUTCOME\tWHY")
+	for i, c := range r.Candidates {
+		fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\t%s\n", i+1, shortID(c.Place.FleetID), dash(c.Place.Location), millis(c.Latency), c.Outcome, why(c))
+	}
+	if r.More > 0 {
+		fmt.Fprintf(w, "  and %d more\n", r.More)
+	}
+	return w.Flush()
+}
+
+func why(c client.Candidate) string {
+	if c.Failed == 0 {
+		return c.Text
+	}
+	failed := fmt.Sprintf("failed %d times before", c.Failed)
+	if c.Failed == 1 {
+		failed = "failed once before"
+	}
+	if c.Text == "" {
+		return failed
+	}
+	return failed + "; " + c.Text
+}
+
+func millis(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*v, 'f', -1, 64) + " ms"
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// Queues shows every queue with what is pending in it.
+func (t *Terminal) Queues(ctx context.Context) error {
+	return t.show(ctx, func(ctx context.Context) (table, error) {
+		all, err := t.Client.Queues(ctx)
+		if err != nil {
+			return table{}, err
+		}
+		view := table{head: []string{"QUEUE", "PENDING", "WAIT", "TIMEOUT", "DESTINATIONS"}, data: all}
+		for _, q := range all {
+			var to []string
+			for _, d := range q.Destinations {
+				to = append(to, shortID(d))
+			}
+			view.rows = append(view.rows, []string{
+				q.Name, strconv.Itoa(q.Pending), (time.Duration(q.AverageWait) * time.Millisecond).String(),
+				(time.Duration(q.Timeout) * time.Millisecond).String(), dash(strings.Join(to, ",")),
+			})
+		}
+		return view, nil
+	})
+}

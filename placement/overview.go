@@ -1,0 +1,27 @@
+package placement
+
+import "time"
+
+// QueueState is a queue and what is pending in it.
+type QueueState struct {
+	Name         string   `json:"name"`
+	ARN          string   `json:"arn"`
+	Pending      int      `json:"pending"`         // QueueDepth
+	AverageWait  int64    `json:"average_wait_ms"` // AverageWaitTime: of those
+	Timeout      int64    `json:"timeout_ms"`
+	Destinations []string `json:"destinations"` // ARNs
+}
+
+// Overview gives every queue, in order of names.
+func (s *Service) Overview() []QueueState {
+	view, now := s.st.View(), time.Now()
+	all := []QueueState{}
+	for q := range s.t.queues.All(view) {
+		d := s.Depth(view, q.Name, now)
+		all = append(all, QueueState{
+			Name: q.Name, ARN: s.QueueARN(q.Name), Pending: d.Pending, AverageWait: d.AverageWait.Milliseconds(),
+			Timeout: q.Timeout.Milliseconds(), Destinations: append([]string{}, q.Destinations...),
+		})
+	}
+	return all
+}
