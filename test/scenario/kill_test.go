@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os/exec"
 	"sync"
 	"testing"
 	"time"
@@ -40,7 +41,8 @@ func TestKill_PostgreSQL(t *testing.T) {
 // timeline is one server that dies and comes back, and what is known of it.
 type timeline struct {
 	t       *testing.T
-	args    []string
+	args    []string // of the server
+	state   []string // those of args that say where the state is
 	rand    *rand.Rand
 	server  *node.Process
 	place   *node.Place
@@ -64,12 +66,23 @@ func kill(t *testing.T, args ...string) {
 			t.Fatalf("round %d of seed %d: %v", round+1, *seed, err)
 		}
 	}
+	tl.verify()
 	tl.report()
+}
+
+// verify has `muster admin verify` look at what the last kill left.
+func (tl *timeline) verify() {
+	tl.server.Kill()
+	out, err := exec.Command(node.Path(tl.t), append([]string{"admin", "verify"}, tl.state...)...).CombinedOutput()
+	if err != nil {
+		tl.t.Errorf("muster admin verify: %v\n%s", err, out)
+	}
 }
 
 func newTimeline(t *testing.T, args []string) *timeline {
 	tl := &timeline{t: t, rand: rand.New(rand.NewPCG(*seed, 1))}
-	tl.args = append([]string{"--listen", freeAddress(t), "--data", t.TempDir(), "--log-level", "warn"}, args...)
+	tl.state = append([]string{"--data", t.TempDir()}, args...)
+	tl.args = append([]string{"--listen", freeAddress(t), "--log-level", "warn"}, tl.state...)
 	tl.server = node.Start(t, tl.args...)
 	client := node.Client(tl.server.URL, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
 	tl.place = node.NewPlace(t, client)
