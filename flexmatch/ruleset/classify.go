@@ -143,3 +143,100 @@ func (e *Expr) leaf() *Expr {
 	}
 	return e
 }
+
+// Partition gives the attribute of which all players of a match must have the
+// same value, if the rule says just that; -1 else.
+func (rs *RuleSet) Partition(rule int) int {
+	r := rs.levels[0].Rules[rule]
+	switch {
+	case !r.Enforced:
+	case r.Type == BatchDistance && rs.Attributes[r.Attribute].Type == String:
+		return r.Attribute
+	case !rs.constant(rule):
+	case r.Type == Comparison && r.Operation == "=" && !r.Reference.given() && !r.PartyGiven && len(r.Measurements) == 1 &&
+		r.Measurements[0].listsPlayers() && rs.Flat(rule) && r.Measurements[0].argument.part == partAttribute &&
+		rs.Attributes[r.Measurements[0].argument.attribute].Type == String:
+		return r.Measurements[0].argument.attribute
+	}
+	return -1
+}
+
+// constant tells whether no expansion changes the rule.
+func (rs *RuleSet) constant(rule int) bool {
+	for _, l := range rs.levels {
+		if l.Rules[rule] != rs.levels[0].Rules[rule] {
+			return false
+		}
+	}
+	return true
+}
+
+// Window gives the number attribute whose spread over the match the rule limits
+// at every level, and how parties count; -1 if the rule is no such limit.
+func (rs *RuleSet) Window(rule int) (attribute int, party string) {
+	attribute = -1
+	for i, l := range rs.levels {
+		r := l.Rules[rule]
+		of := -1
+		switch {
+		case !r.Enforced || !r.Max.Set:
+		case r.Type == BatchDistance && rs.Attributes[r.Attribute].Type == Number:
+			of = r.Attribute
+		case r.Type == Distance && rs.Flat(rule) && r.spread():
+			if path := r.Measurements[0].argument.argument; path.part == partAttribute && !path.hasKey {
+				of = path.attribute
+			}
+		}
+		if of < 0 || i > 0 && (of != attribute || r.Party != party) {
+			return -1, ""
+		}
+		attribute, party = of, r.Party
+	}
+	return attribute, party
+}
+
+// PerTicket tells whether a match passes the rule exactly when each of its
+// tickets passes it alone, at every level.
+func (rs *RuleSet) PerTicket(rule int) bool {
+	if !rs.Flat(rule) {
+		return false
+	}
+	for _, l := range rs.levels {
+		r := l.Rules[rule]
+		constant := r.Reference.given() && r.Reference.Expr == nil && r.elementwise()
+		if !constant || r.Type != Comparison && r.Type != Distance && (r.Type != Collection || r.Operation != ReferenceIntersectionCount) {
+			return false
+		}
+	}
+	return true
+}
+
+// TeamAverage describes a side of a rule about averages of teams.
+type TeamAverage struct {
+	Instances []int // the teams
+	Whole     bool  // their players' average, not one average for each
+}
+
+// Averages recognises a distance between averages of teams: of one attribute and
+// with parties counted by their average, at the level. False for other rules.
+func (rs *RuleSet) Averages(l *Level, rule int) (attribute int, measured, reference TeamAverage, ok bool) {
+	r := l.Rules[rule]
+	if r.Type != Distance || !r.Enforced || len(r.Measurements) != 1 || r.Reference.Expr == nil || r.Party != "avg" {
+		return 0, measured, reference, false
+	}
+	a, measured, okA := average(r.Measurements[0])
+	b, reference, okB := average(r.Reference.Expr)
+	return a, measured, reference, okA && okB && a == b
+}
+
+func average(e *Expr) (int, TeamAverage, bool) {
+	if e.function != fnAvg {
+		return 0, TeamAverage{}, false
+	}
+	path := e.leaf()
+	whole := e.argument.function == fnFlatten && e.argument.argument == path
+	if e.argument != path && !whole || path.part != partAttribute || path.hasKey {
+		return 0, TeamAverage{}, false
+	}
+	return path.attribute, TeamAverage{Instances: path.instances, Whole: whole}, true
+}

@@ -15,7 +15,7 @@ const maxPlacements = 20000
 // place spreads a set over the teams; nil if no placement is a valid match.
 func (s *searcher) place(set []*entry) *Match {
 	level := s.rs.LevelAt(age(s.rs, set, s.now))
-	p := &placement{searcher: s, set: set, level: s.rs.Levels()[level], spread: math.Inf(1)}
+	p := &placement{searcher: s, set: set, level: s.rs.Levels()[level], spread: math.Inf(1), limit: maxPlacements}
 	if !p.begin() || !s.keeps(p.level, together(s.rs, set), s.plan.flat) {
 		return nil
 	}
@@ -35,7 +35,9 @@ type placement struct {
 	teams  []int // by ticket
 	filled []int // players by team
 	left   int   // players not yet placed
+	limit  int   // of placements to judge
 	judged int
+	aims   *aims // nil in the reference search
 
 	best   []int
 	spread float64 // of the best, under the strategy balanced
@@ -91,16 +93,23 @@ func (p *placement) next(n int) bool {
 			empty = append(empty, limits)
 		}
 		p.teams[i] = team
-		p.filled[team] += size
-		p.left -= size
+		p.move(i, team, 1)
 		done := p.lacking() <= p.left && p.next(n+1)
-		p.filled[team] -= size
-		p.left += size
+		p.move(i, team, -1)
 		if done {
 			return true
 		}
 	}
 	return false
+}
+
+// move puts a ticket into a team, or with sign -1 takes it out.
+func (p *placement) move(i, team, sign int) {
+	p.filled[team] += sign * p.set[i].size
+	p.left -= sign * p.set[i].size
+	if p.aims != nil {
+		p.aims.sums[team] += float64(sign) * p.aims.values[i]
+	}
 }
 
 // choices gives the teams with room: those that lack players first, then those
@@ -113,7 +122,7 @@ func (p *placement) choices(size int) []int {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b int) int {
-		return cmp.Or(-cmp.Compare(p.short(a), p.short(b)), -cmp.Compare(p.open(a), p.open(b)))
+		return cmp.Or(-cmp.Compare(p.short(a), p.short(b)), -cmp.Compare(p.open(a), p.open(b)), p.lighter(a, b))
 	})
 	return out
 }
@@ -130,6 +139,9 @@ func (p *placement) open(team int) int { return p.level.Sizes[team].Max - p.fill
 // judge looks at a complete placement and keeps it if it is valid and better.
 func (p *placement) judge() bool {
 	p.judged++
+	if p.aims != nil && p.aims.off(p.filled) {
+		return p.judged >= p.limit
+	}
 	balanced := p.rs.Algorithm.Strategy == ruleset.Balanced
 	if len(p.plan.teams) == 0 && !balanced {
 		p.best = slices.Clone(p.teams)
@@ -143,7 +155,7 @@ func (p *placement) judge() bool {
 	if (p.best == nil || spread < p.spread) && p.keeps(p.level, l, p.plan.teams) {
 		p.best, p.spread = slices.Clone(p.teams), spread
 	}
-	return p.judged >= maxPlacements || p.best != nil && (!balanced || p.spread == 0)
+	return p.judged >= p.limit || p.best != nil && (!balanced || p.spread == 0)
 }
 
 // Spread is the distance of the highest from the lowest team average of a number

@@ -11,26 +11,36 @@ import (
 // condition that does not hold.
 func Verify(rs *ruleset.RuleSet, opts Options, m *Match, now time.Time) error {
 	entries := make([]*entry, len(m.Tickets))
-	backfills, fresh := 0, 0
 	for i, t := range m.Tickets {
 		e, ok := prepare(rs, t)
 		if !ok {
 			return fmt.Errorf("ticket %s can never be matched", t.ID)
 		}
-		if t.Backfill {
+		entries[i] = e
+	}
+	s := &searcher{rs: rs, opts: opts, now: now}
+	return s.judge(entries, m.Teams)
+}
+
+// verify judges a match whose tickets are prepared already.
+func (s *searcher) verify(m *Match) error { return s.judge(m.entries, m.Teams) }
+
+func (s *searcher) judge(entries []*entry, teams []int) error {
+	backfills, fresh := 0, 0
+	for i, e := range entries {
+		if e.ticket.Backfill {
 			backfills++
-		} else if m.Teams[i] < 0 || m.Teams[i] >= len(rs.Instances) {
-			return fmt.Errorf("ticket %s has no team", t.ID)
+		} else if teams[i] < 0 || teams[i] >= len(s.rs.Instances) {
+			return fmt.Errorf("ticket %s has no team", e.ticket.ID)
 		}
 		fresh += e.size
-		entries[i] = e
 	}
 	if backfills > 1 || fresh == 0 {
 		return fmt.Errorf("%d backfill tickets with %d new players", backfills, fresh)
 	}
-	level := rs.Level(age(rs, entries, now))
-	l := lineup(rs, entries, m.Teams)
-	if err := sizes(rs, opts, level, l); err != nil {
+	level := s.rs.Level(age(s.rs, entries, s.now))
+	l := lineup(s.rs, entries, teams)
+	if err := sizes(s.rs, s.opts, level, l); err != nil {
 		return err
 	}
 	if broken := level.Broken(l); broken != nil {

@@ -4,11 +4,17 @@ import (
 	"os"
 	"testing"
 
+	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/flexmatch/search/cases"
 )
 
 // Every written case must come out by the reference search.
 func TestCases_Exact(t *testing.T) { runAll(t, cases.Exact) }
+
+// And by the search for many tickets, both without bounds and with them.
+func TestCases_Indexed(t *testing.T) { runAll(t, cases.Indexed(search.Limits{})) }
+
+func TestCases_IndexedBounded(t *testing.T) { runAll(t, cases.Indexed(search.Limits{Exact: -1})) }
 
 func runAll(t *testing.T, matcher cases.Matcher) {
 	data, err := os.ReadFile("../../testdata/cases.json")

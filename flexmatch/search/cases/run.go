@@ -22,6 +22,35 @@ func Exact(rs *ruleset.RuleSet, opts search.Options) func([]*search.Ticket, time
 	}
 }
 
+// Indexed matches by a Pool that lives as long as the play.
+func Indexed(limits search.Limits) Matcher {
+	return func(rs *ruleset.RuleSet, opts search.Options) func([]*search.Ticket, time.Time) []*search.Match {
+		pool := search.NewPool(rs, opts, limits)
+		known := map[string]bool{}
+		return func(tickets []*search.Ticket, now time.Time) []*search.Match {
+			waiting := map[string]bool{}
+			for _, t := range tickets {
+				if waiting[t.ID] = true; !known[t.ID] {
+					pool.Add(t)
+				}
+			}
+			for id := range known {
+				if !waiting[id] {
+					pool.Remove(id)
+				}
+			}
+			matches := pool.Pass(now)
+			for _, m := range matches {
+				for _, t := range m.Tickets {
+					delete(waiting, t.ID)
+				}
+			}
+			known = waiting
+			return matches
+		}
+	}
+}
+
 // Run plays a case; the error tells what came out otherwise than expected.
 func (c *Case) Run(matcher Matcher) error {
 	switch c.Kind {

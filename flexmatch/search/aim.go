@@ -1,0 +1,108 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+)
+
+// aims lets a placement come early to teams that are alike in one attribute: the
+// balanced one, or one of whose team averages a rule limits the distance. The
+// order of trying changes, the verdict does not: off only tells of averages that
+// are clearly too far apart.
+type aims struct {
+	values []float64 // by ticket: sum over its players
+	sums   []float64 // by team
+	rules  []averages
+}
+
+// averages is a rule about team averages at a level.
+type averages struct {
+	rule                *ruleset.Rule
+	measured, reference ruleset.TeamAverage
+}
+
+// aim prepares the placement, if the rule set gives an attribute to aim at.
+func (p *placement) aim() {
+	attribute := -1
+	if p.rs.Algorithm.Strategy == ruleset.Balanced {
+		attribute = p.rs.Algorithm.Balanced
+	}
+	var rules []averages
+	for _, i := range p.plan.teams {
+		of, measured, reference, ok := p.rs.Averages(p.level, i)
+		if ok && (attribute < 0 || of == attribute) {
+			attribute = of
+			rules = append(rules, averages{p.level.Rules[i], measured, reference})
+		}
+	}
+	if attribute < 0 {
+		return
+	}
+	p.aims = &aims{rules: rules, values: make([]float64, len(p.set)), sums: make([]float64, len(p.filled))}
+	for i, e := range p.set {
+		for n := range e.party.Players {
+			v := e.party.Players[n].Values[attribute].Number
+			p.aims.values[i] += v
+			if e.seats != nil {
+				p.aims.sums[e.seats[n]] += v
+			}
+		}
+	}
+	slices.SortStableFunc(p.order, func(a, b int) int {
+		return cmp.Or(p.set[b].size-p.set[a].size, cmp.Compare(p.aims.values[b], p.aims.values[a]))
+	})
+}
+
+// lighter orders two teams by what they lack in the attribute aimed at.
+func (p *placement) lighter(a, b int) int {
+	if p.aims == nil {
+		return 0
+	}
+	return cmp.Compare(p.aims.sums[a], p.aims.sums[b])
+}
+
+// off tells whether a rule about averages is broken by more than rounding can be.
+func (a *aims) off(filled []int) bool {
+	for i := range a.rules {
+		if a.rules[i].off(a.sums, filled) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *averages) off(sums []float64, filled []int) bool {
+	reference, ok := one(r.reference, sums, filled)
+	if !ok {
+		return false
+	}
+	if r.measured.Whole {
+		v, ok := one(r.measured, sums, filled)
+		return ok && r.beyond(v, reference)
+	}
+	for _, team := range r.measured.Instances {
+		if filled[team] > 0 && r.beyond(sums[team]/float64(filled[team]), reference) {
+			return true
+		}
+	}
+	return false
+}
+
+// one gives a side that is a single average.
+func one(side ruleset.TeamAverage, sums []float64, filled []int) (float64, bool) {
+	total, players := 0.0, 0
+	for _, team := range side.Instances {
+		total += sums[team]
+		players += filled[team]
+	}
+	return total / float64(players), players > 0
+}
+
+func (r *averages) beyond(v, reference float64) bool {
+	d := math.Abs(v - reference)
+	slack := 1e-9 * (1 + math.Abs(v) + math.Abs(reference))
+	return r.rule.Max.Set && d > r.rule.Max.Value+slack || r.rule.Min.Set && d < r.rule.Min.Value-slack
+}

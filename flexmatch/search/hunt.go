@@ -1,0 +1,310 @@
+package search
+
+import (
+	"math"
+	"slices"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+)
+
+// hold is what a set of items has in common: a match that holds the set must
+// keep within it.
+type hold struct {
+	level  int // of the set's age
+	levels uint64
+	mask   uint64
+	filled bool // holds a backfill ticket
+	low    [maxWindows]float64
+	high   [maxWindows]float64
+}
+
+// maxWindows is the most windows that narrow a search; the reference judges further ones.
+const maxWindows = 4
+
+// hunt is the search for the best match around one item.
+type hunt struct {
+	*Pool
+	set   []*item
+	stack []hold
+	lists [][]*item // candidates left, by depth
+	sizes []*entry  // the set, for placing
+
+	nodes, leaves int // left before the search is cut
+	cut           bool
+}
+
+func (h *hunt) start(seed *item) {
+	h.set = append(h.set[:0], seed)
+	st := hold{level: seed.level, levels: seed.levels, mask: math.MaxUint64, filled: seed.ticket.Backfill}
+	if seed.masks != nil {
+		st.mask = seed.masks[min(seed.level, len(seed.masks)-1)]
+	}
+	copy(st.low[:], seed.low)
+	copy(st.high[:], seed.high)
+	h.stack = append(h.stack[:0], st)
+}
+
+// join gives the hold of a set with one item more; false if no match can have it.
+func (h *hunt) join(st *hold, it *item, out *hold) bool {
+	if it.ticket.Backfill && st.filled {
+		return false
+	}
+	level := min(st.level, it.level)
+	if h.rs.Algorithm.OldestAge {
+		level = max(st.level, it.level)
+	}
+	for i := range h.narrow {
+		low, high := min(st.low[i], it.low[i]), max(st.high[i], it.high[i])
+		if high-low > h.narrow[i].loosest[level] {
+			return false
+		}
+		out.low[i], out.high[i] = low, high
+	}
+	mask := st.mask
+	if it.masks != nil {
+		mask &= it.masks[min(level, len(it.masks)-1)]
+	}
+	out.level, out.levels, out.mask, out.filled = level, st.levels&it.levels, mask, st.filled || it.ticket.Backfill
+	return mask != 0 && out.levels != 0
+}
+
+// best finds the best match of the seed and the candidates gathered for it; nil
+// if there is none, or if the search was cut short.
+func (h *hunt) best(seed *item) *Match {
+	candidates := h.lists[0]
+	room := h.columns.most - h.opts.AdditionalPlayerCount - seed.held
+	for size := room; size >= max(seed.size, 1, h.columns.least-h.mostHeld(seed, candidates)); size-- {
+		if !reaches(candidates, size-seed.size) {
+			continue
+		}
+		if m := h.grow(0, size-seed.size); m != nil || h.cut {
+			return m
+		}
+	}
+	return nil
+}
+
+// mostHeld gives the most players that a game session could bring into the match.
+func (h *hunt) mostHeld(seed *item, candidates []*item) int {
+	n := seed.held
+	for _, it := range candidates {
+		n = max(n, it.held)
+	}
+	return n
+}
+
+// possible asks the evaluator about rules that no column answers.
+func (h *hunt) possible(items ...*item) bool {
+	if len(h.columns.shrinking) == 0 {
+		return true
+	}
+	set := make([]*entry, len(items))
+	for i, it := range items {
+		set[i] = it.entry
+	}
+	return h.hopeful(set)
+}
+
+func (h *hunt) list(depth int) []*item {
+	for len(h.lists) <= depth {
+		h.lists = append(h.lists, nil)
+	}
+	return h.lists[depth][:0]
+}
+
+// reaches tells whether some of the items have just that many players together.
+func reaches(items []*item, players int) bool {
+	if players < 0 || players > 63 {
+		return false
+	}
+	sums := uint64(1)
+	for _, it := range items {
+		if sums |= sums << it.size; sums>>players&1 == 1 {
+			return true
+		}
+	}
+	return sums>>players&1 == 1
+}
+
+// grow adds candidates of a depth until the wanted number of players has joined,
+// earlier ones first.
+func (h *hunt) grow(depth, want int) *Match {
+	list := h.lists[depth]
+	if want == 0 {
+		return h.finish(list)
+	}
+	var tried map[int]bool
+	for i, it := range list {
+		if !reaches(list[i:], want) {
+			return nil
+		}
+		if it.size > want || tried[it.alike] {
+			continue
+		}
+		if h.nodes--; h.nodes < 0 {
+			h.cut = true
+			return nil
+		}
+		if m := h.with(depth, i, want); m != nil || h.cut {
+			return m
+		}
+		if h.exact {
+			if tried == nil {
+				tried = map[int]bool{}
+			}
+			tried[it.alike] = true
+		}
+	}
+	return nil
+}
+
+// with tries the i-th candidate of a depth.
+func (h *hunt) with(depth, i, want int) *Match {
+	list := h.lists[depth]
+	it := list[i]
+	var st hold
+	if !h.join(&h.stack[depth], it, &st) {
+		return nil
+	}
+	h.set = append(h.set, it)
+	h.stack = append(h.stack, st)
+	defer func() { h.set, h.stack = h.set[:len(h.set)-1], h.stack[:len(h.stack)-1] }()
+	if len(h.columns.shrinking) > 0 && !h.possible(h.set...) {
+		return nil
+	}
+	next := h.list(depth + 1)
+	var probe hold
+	for _, other := range list[i+1:] {
+		if h.join(&st, other, &probe) {
+			next = append(next, other)
+		}
+	}
+	h.lists[depth+1] = next
+	if !reaches(next, want-it.size) {
+		return nil
+	}
+	return h.grow(depth+1, want-it.size)
+}
+
+// finish lets a game session have the players, if none is chosen and one can;
+// else a new one.
+func (h *hunt) finish(list []*item) *Match {
+	if !h.stack[len(h.stack)-1].filled {
+		for _, it := range list {
+			var st hold
+			if it.ticket.Backfill && h.join(&h.stack[len(h.stack)-1], it, &st) {
+				h.set = append(h.set, it)
+				m := h.place()
+				h.set = h.set[:len(h.set)-1]
+				if m != nil || h.cut {
+					return m
+				}
+			}
+		}
+	}
+	return h.place()
+}
+
+// place seats the set, after the columns' exact verdict at its level.
+func (h *hunt) place() *Match {
+	level := h.set[0].level
+	for _, it := range h.set[1:] {
+		if h.rs.Algorithm.OldestAge {
+			level = max(level, it.level)
+		} else {
+			level = min(level, it.level)
+		}
+	}
+	if !h.allowed(level) {
+		return nil
+	}
+	h.sizes = h.sizes[:0]
+	for _, it := range h.set {
+		h.sizes = append(h.sizes, it.entry)
+	}
+	return h.seat(h.sizes, level)
+}
+
+// allowed judges the columns at a level.
+func (h *hunt) allowed(level int) bool {
+	mask := uint64(math.MaxUint64)
+	for _, it := range h.set {
+		if it.exact != nil {
+			mask &= it.exact[level]
+		}
+		if len(h.columns.perTicket) > 0 && it.levels>>level&1 == 0 {
+			return false
+		}
+	}
+	for i, w := range h.columns.windows {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, it := range h.set {
+			low, high = min(low, it.low[i]), max(high, it.high[i])
+		}
+		if high-low > w.limit[level] {
+			return false
+		}
+	}
+	return mask != 0
+}
+
+// seat spreads a set over the teams within the limits of the search.
+func (h *hunt) seat(set []*entry, level int) *Match {
+	l := h.rs.Levels()[level]
+	p := &placement{searcher: &h.searcher, set: set, level: l, spread: math.Inf(1), limit: maxPlacements}
+	if !h.exact {
+		p.limit = max(1, min(h.limits.Placements, h.leaves))
+	}
+	if !p.begin() {
+		return nil
+	}
+	if rules := h.columns.flat; len(rules) > 0 || h.columns.crowded {
+		if h.columns.crowded {
+			rules = h.plan.flat
+		}
+		if !h.keeps(l, together(h.rs, set), rules) {
+			return nil
+		}
+	}
+	p.aim()
+	p.next(0)
+	if h.leaves -= p.judged; p.best == nil {
+		h.cut = h.cut || h.leaves <= 0 && !h.exact
+		return nil
+	}
+	m := newMatch(set, p.best, level)
+	if h.verify(m) != nil {
+		h.Rejected++
+		return nil
+	}
+	return m
+}
+
+// sortBy orders candidates for a seed: by priority, then by the sort rules.
+func (h *hunt) sortBy(seed *item, candidates []*item) {
+	if !h.columns.sorts {
+		return
+	}
+	entries := make([]*entry, len(candidates))
+	of := make(map[*entry]*item, len(candidates))
+	for i, it := range candidates {
+		entries[i], of[it.entry] = it.entry, it
+	}
+	bySortRules(h.rs, seed.entry, entries, h.now)
+	for i, e := range entries {
+		candidates[i] = of[e]
+	}
+}
+
+// hopeful asks whether the rules without a column can still hold at some age.
+func (p *Pool) hopeful(set []*entry) bool {
+	l := together(p.rs, set)
+	now := p.rs.LevelAt(age(p.rs, set, p.now))
+	low, high := 0, now
+	if p.rs.Algorithm.OldestAge {
+		low, high = now, len(p.rs.Levels())-1
+	}
+	return slices.ContainsFunc(p.rs.Levels()[low:high+1], func(level *ruleset.Level) bool {
+		return p.keeps(level, l, p.columns.shrinking)
+	})
+}

@@ -1,0 +1,295 @@
+package search
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+)
+
+// Limits bound the effort of a Pool. The zero value of each means its default.
+type Limits struct {
+	Exact      int // pools of up to this many tickets are searched without bounds, by the definition; default 40, -1 never
+	Candidates int // tickets looked at around one ticket; default 64
+	Nodes      int // sets tried around one ticket; default 2000
+	Placements int // placements judged for one set; default 300
+	Work       int // sets tried in one Pass, after which the rest waits for the next; default 20 million
+}
+
+func (l Limits) defaults() Limits {
+	for _, d := range []struct {
+		at    *int
+		value int
+	}{{&l.Exact, 40}, {&l.Candidates, 64}, {&l.Nodes, 2000}, {&l.Placements, 300}, {&l.Work, 20_000_000}} {
+		if *d.at == 0 {
+			*d.at = d.value
+		}
+	}
+	return l
+}
+
+// Pool keeps waiting tickets indexed and forms matches from them. Only tickets
+// that are new, or whose age has changed the rules that apply to them, are
+// searched around: a ticket around which no match was found can only be matched
+// with one of those. A Pool is used by one goroutine.
+type Pool struct {
+	searcher
+	columns *columns
+	limits  Limits
+	narrow  []window // the windows that narrow a search
+	width   float64
+
+	items     map[string]*item
+	parts     map[string]*part
+	backfills []*item // oldest first, not in parts
+	dirty     []*item
+	ripening  ripening
+
+	exact bool // this pass runs without bounds
+	left  int  // of Limits.Work in this pass
+	hunt  hunt
+
+	// Counters of the effort, for metrics.
+	Searches int // searches around a ticket
+	Cut      int // of them, ended by a limit
+	Rejected int // matches that the reference evaluator refused
+}
+
+// NewPool makes an empty pool.
+func NewPool(rs *ruleset.RuleSet, opts Options, limits Limits) *Pool {
+	p := &Pool{limits: limits.defaults(), items: map[string]*item{}, parts: map[string]*part{}}
+	p.searcher = searcher{rs: rs, opts: opts, plan: planOf(rs)}
+	p.columns = columnsOf(rs, p.plan)
+	p.narrow = p.columns.windows[:min(len(p.columns.windows), maxWindows)]
+	p.width = p.columns.width()
+	p.hunt.Pool = p
+	return p
+}
+
+// Len counts the tickets of the pool.
+func (p *Pool) Len() int { return len(p.items) }
+
+// Add puts a ticket into the pool. A ticket of the same id is replaced.
+func (p *Pool) Add(t *Ticket) {
+	p.Remove(t.ID)
+	e, ok := prepare(p.rs, t)
+	it := &item{entry: e, created: t.Created.UnixNano()}
+	p.items[t.ID] = it
+	if !ok {
+		it.gone = true
+		return
+	}
+	key, ok := p.columns.fill(it)
+	if !ok {
+		it.gone = true
+		return
+	}
+	p.dirty = append(p.dirty, it)
+	if len(p.rs.Levels()) > 1 {
+		heap.Push(&p.ripening, it.next(p.rs))
+	}
+	if t.Backfill {
+		at, _ := slices.BinarySearchFunc(p.backfills, it, compareAge)
+		p.backfills = slices.Insert(p.backfills, at, it)
+		return
+	}
+	in := p.parts[key]
+	if in == nil {
+		in = &part{key: key, buckets: map[int64]*bucket{}}
+		p.parts[key] = in
+	}
+	in.add(it, p.width)
+}
+
+// Remove takes a ticket out; an unknown id is ignored.
+func (p *Pool) Remove(id string) {
+	it := p.items[id]
+	if it == nil {
+		return
+	}
+	delete(p.items, id)
+	if it.gone {
+		return
+	}
+	if it.ticket.Backfill {
+		it.gone = true
+		p.backfills = slices.DeleteFunc(p.backfills, func(o *item) bool { return o == it })
+		return
+	}
+	if it.part.remove(it); it.part.live == 0 {
+		delete(p.parts, it.part.key)
+	}
+}
+
+// Pass forms the matches that are possible at a time and takes their tickets out.
+func (p *Pool) Pass(now time.Time) []*Match {
+	p.now = now
+	p.ripen(now)
+	if p.rs.Large {
+		return p.passLarge()
+	}
+	p.exact = len(p.items) <= p.limits.Exact
+	p.left = p.limits.Work
+	seeds := p.seeds()
+	if p.rs.Algorithm.BackfillPriority != ruleset.PriorityLow {
+		return p.around(seeds, true)
+	}
+	matches := p.around(seeds, false)
+	if len(p.backfills) == 0 {
+		return matches
+	}
+	return append(matches, p.around(seeds, true)...)
+}
+
+// seeds takes the tickets to search around, in order: all of a small pool.
+func (p *Pool) seeds() []*item {
+	var out []*item
+	if p.exact {
+		for _, it := range p.items {
+			if !it.gone {
+				out = append(out, it)
+			}
+		}
+	} else {
+		out = slices.DeleteFunc(p.dirty, func(it *item) bool { return it.gone })
+	}
+	p.dirty = nil
+	p.sort(out)
+	out = slices.Compact(out)
+	if p.exact {
+		entries := make([]*entry, len(out))
+		for i, it := range out {
+			entries[i], it.level = it.entry, p.levelOf(it.entry)
+		}
+		markAlike(p.rs, entries)
+	}
+	return out
+}
+
+// sort orders items by priority, then age.
+func (p *Pool) sort(items []*item) {
+	if len(p.backfills) == 0 || p.rs.Algorithm.BackfillPriority == ruleset.PriorityNormal {
+		slices.SortFunc(items, compareAge)
+		return
+	}
+	slices.SortFunc(items, func(a, b *item) int {
+		if d := priority(p.rs, a.entry) - priority(p.rs, b.entry); d != 0 {
+			return d
+		}
+		return compareAge(a, b)
+	})
+}
+
+// around searches around each seed that is still waiting.
+func (p *Pool) around(seeds []*item, backfill bool) []*Match {
+	var matches []*Match
+	for _, seed := range seeds {
+		if seed.gone || seed.ticket.Backfill && !backfill {
+			continue
+		}
+		if p.left <= 0 {
+			p.again(seed)
+			continue
+		}
+		if m := p.search(seed, backfill); m != nil {
+			matches = append(matches, m)
+			for _, t := range m.Tickets {
+				p.Remove(t.ID)
+			}
+		}
+	}
+	return matches
+}
+
+// search runs one search and keeps count of it.
+func (p *Pool) search(seed *item, backfill bool) *Match {
+	h := &p.hunt
+	h.cut = false
+	h.nodes = p.limits.Nodes << seed.cuts
+	h.leaves = p.limits.Placements * 4 << seed.cuts
+	if p.exact {
+		h.nodes = 1 << 40
+	}
+	before := h.nodes
+	p.candidates(seed, backfill)
+	m := h.best(seed)
+	p.Searches++
+	p.left -= before - h.nodes + 1
+	if m == nil && h.cut {
+		if p.Cut++; seed.cuts < 4 {
+			seed.cuts++
+			p.again(seed)
+		}
+	}
+	return m
+}
+
+func (p *Pool) again(seed *item) { p.dirty = append(p.dirty, seed) }
+
+// candidates gathers the tickets that could join a seed, in order of preference.
+func (p *Pool) candidates(seed *item, backfill bool) {
+	h := &p.hunt
+	h.start(seed)
+	out, st := h.list(0), hold{}
+	most := p.limits.Candidates << seed.cuts
+	if p.exact {
+		most = len(p.items)
+	}
+	take := func(it *item) bool {
+		if it != seed && h.join(&h.stack[0], it, &st) && h.possible(seed, it) {
+			out = append(out, it)
+		}
+		return len(out) < most
+	}
+	p.walk(seed, take)
+	if backfill && !seed.ticket.Backfill && len(p.backfills) > 0 {
+		key, _ := p.columns.key(seed.entry)
+		for _, it := range p.backfills[:min(len(p.backfills), most)] {
+			if other, ok := p.columns.key(it.entry); ok && other == key {
+				take(it)
+			}
+		}
+		p.sort(out)
+	}
+	h.sortBy(seed, out)
+	h.lists[0] = out
+}
+
+// walk visits the seed's neighbours, oldest first.
+func (p *Pool) walk(seed *item, take func(*item) bool) {
+	in := seed.part
+	if in == nil { // backfill stands in no part
+		key, _ := p.columns.key(seed.entry)
+		if in = p.parts[key]; in == nil {
+			return
+		}
+	}
+	low, high := 0.0, 0.0
+	if p.width > 0 {
+		reach := slices.Max(p.narrow[0].limit)
+		low, high = seed.high[0]-reach, seed.low[0]+reach
+	}
+	in.walk(low, high, p.width, take)
+}
+
+// passLarge forms large matches; the group sort is the index.
+func (p *Pool) passLarge() []*Match {
+	if len(p.dirty) == 0 {
+		return nil
+	}
+	p.dirty = nil
+	var pool []*entry
+	for _, it := range p.items {
+		if !it.gone {
+			pool = append(pool, it.entry)
+		}
+	}
+	matches := p.large(pool)
+	for _, m := range matches {
+		for _, t := range m.Tickets {
+			p.Remove(t.ID)
+		}
+	}
+	return matches
+}

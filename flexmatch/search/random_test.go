@@ -1,0 +1,133 @@
+package search_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+var epoch = time.Unix(1_000_000, 0).UTC()
+
+// second gives a time of a test.
+func second(s int) time.Time { return epoch.Add(time.Duration(s) * time.Second) }
+
+// randomBody writes a small rule set: some of every rule type, expansions,
+// compounds and algorithms.
+func randomBody(r *rand.Rand) string {
+	var teams []string
+	for i := range 1 + r.IntN(3) {
+		low := r.IntN(3)
+		teams = append(teams, fmt.Sprintf(`{"name":"t%d","minPlayers":%d,"maxPlayers":%d}`, i, low, max(1, low+r.IntN(2))))
+	}
+	templates := []string{
+		`"type":"batchDistance","batchAttribute":"skill","maxDistance":%d`,
+		`"type":"batchDistance","batchAttribute":"skill","maxDistance":%d,"partyAggregation":"max"`,
+		`"type":"batchDistance","batchAttribute":"mode","maxDistance":%d`,
+		`"type":"comparison","measurements":["flatten(teams[*].players.attributes[skill])"],"operation":">=","referenceValue":%d`,
+		`"type":"comparison","measurements":["flatten(teams[*].players.attributes[mode])"],"operation":"=","description":"%d"`,
+		`"type":"comparison","measurements":["flatten(teams[*].players.attributes[skill])"],"operation":"!=","description":"%d"`,
+		`"type":"comparison","measurements":["teams[*].players.attributes[mode]"],"operation":"=","description":"%d"`,
+		`"type":"comparison","measurements":["count(teams[*].players)"],"operation":"<=","referenceValue":%d`,
+		`"type":"distance","measurements":["max(flatten(teams[*].players.attributes[skill]))"],"referenceValue":"min(flatten(teams[*].players.attributes[skill]))","maxDistance":%d`,
+		`"type":"distance","measurements":["avg(teams[*].players.attributes[skill])"],"referenceValue":"avg(flatten(teams[*].players.attributes[skill]))","maxDistance":%d`,
+		`"type":"distance","measurements":["avg(teams[t0].players.attributes[skill])"],"referenceValue":"avg(flatten(teams[*].players.attributes[skill]))","minDistance":%d`,
+		`"type":"distance","measurements":["teams[*].players.attributes[skill]"],"referenceValue":"median(flatten(teams[*].players.attributes[skill]))","maxDistance":%d`,
+		`"type":"collection","operation":"intersection","measurements":["flatten(teams[*].players.attributes[modes])"],"minCount":%d`,
+		`"type":"collection","operation":"contains","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":"x","maxCount":%d`,
+		`"type":"collection","operation":"contains","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":"y","minCount":%d`,
+		`"type":"collection","operation":"reference_intersection_count","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":["x","z"],"minCount":%d`,
+		`"type":"collection","operation":"reference_intersection_count","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":"set_intersection(flatten(teams[*].players.attributes[modes]))","minCount":%d`,
+		`"type":"latency","maxLatency":%d0`,
+		`"type":"latency","maxDistance":%d0,"distanceReference":"min"`,
+		`"type":"latency","maxDistance":%d0,"distanceReference":"avg"`,
+		`"type":"distanceSort","sortAttribute":"skill","sortDirection":"ascending","description":"%d"`,
+		`"type":"absoluteSort","sortAttribute":"mode","sortDirection":"descending","description":"%d"`,
+	}
+	var rules, expansions []string
+	for i := range r.IntN(4) {
+		template := templates[r.IntN(len(templates))]
+		rules = append(rules, fmt.Sprintf(`{"name":"r%d",`+template+`}`, i, 1+r.IntN(4)))
+		for _, property := range []string{"maxDistance", "maxLatency", "minCount"} {
+			if strings.Contains(template, `"`+property+`"`) && r.IntN(3) == 0 {
+				expansions = append(expansions, fmt.Sprintf(`{"target":"rules[r%d].%s","steps":[{"waitTimeSeconds":%d,"value":%d},{"waitTimeSeconds":15,"value":%d}]}`,
+					i, property, 1+r.IntN(10), r.IntN(50), r.IntN(50)))
+			}
+		}
+	}
+	if len(rules) > 0 && r.IntN(4) == 0 && !strings.Contains(rules[0], "batch") && !strings.Contains(rules[0], "Sort") {
+		rules = append(rules, fmt.Sprintf(`{"name":"k","type":"compound","statement":"%s"}`, []string{"not(r0)", "or(r0, not(r0))", "and(r0, r0)"}[r.IntN(3)]))
+	}
+	if r.IntN(3) == 0 {
+		expansions = append(expansions, `{"target":"teams[t0].minPlayers","steps":[{"waitTimeSeconds":8,"value":0}]}`)
+	}
+	algorithm := []string{`{}`, `{"strategy":"balanced","balancedAttribute":"skill"}`}[r.IntN(2)]
+	algorithm = strings.Replace(algorithm, "{", `{"backfillPriority":"`+[]string{"normal", "low", "high"}[r.IntN(3)]+`","expansionAgeSelection":"`+[]string{"newest", "oldest"}[r.IntN(2)]+`",`, 1)
+	algorithm = strings.Replace(algorithm, ",}", "}", 1)
+	return fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"},{"name":"modes","type":"string_list","default":[]}],
+"teams":[%s],"rules":[%s],"expansions":[%s],"algorithm":%s}`, strings.Join(teams, ","), strings.Join(rules, ","), strings.Join(expansions, ","), algorithm)
+}
+
+// randomTickets makes tickets of small values, so that rules meet and collide.
+func randomTickets(r *rand.Rand, rs *ruleset.RuleSet, n, from int) []*search.Ticket {
+	var out []*search.Ticket
+	for i := range n {
+		t := &search.Ticket{ID: fmt.Sprintf("k%d", from+i), Created: second(r.IntN(20)), Arrival: uint64(from + i), Backfill: r.IntN(6) == 0}
+		for p := range 1 + max(0, r.IntN(5)-2) {
+			t.Players = append(t.Players, randomPlayer(r, rs, fmt.Sprintf("%s-%d", t.ID, p)))
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func randomPlayer(r *rand.Rand, rs *ruleset.RuleSet, id string) search.Player {
+	modes := []string{}
+	for _, m := range []string{"x", "y", "z"} {
+		if r.IntN(2) == 0 {
+			modes = append(modes, m)
+		}
+	}
+	latency := map[string]float64{}
+	for _, location := range []string{"r1", "r2", "r3"} {
+		if r.IntN(3) > 0 {
+			latency[location] = float64(1 + r.IntN(50))
+		}
+	}
+	p := search.Player{ID: id, Team: rs.Instances[r.IntN(len(rs.Instances))].Name, Latency: latency, Attributes: map[string]ruleset.Given{
+		"skill": {Type: ruleset.Number, Value: ruleset.Value{Number: float64(r.IntN(7))}},
+		"mode":  {Type: ruleset.String, Value: ruleset.Value{String: []string{"a", "b"}[r.IntN(2)]}},
+		"modes": {Type: ruleset.StringSet, Value: ruleset.Value{Strings: modes}},
+	}}
+	if r.IntN(12) == 0 {
+		delete(p.Attributes, "mode")
+	}
+	return p
+}
+
+// world is a random rule set with random tickets.
+func world(t testing.TB, seed uint64) (*ruleset.RuleSet, search.Options, []*search.Ticket, *rand.Rand) {
+	r := rand.New(rand.NewPCG(seed, 7))
+	body := randomBody(r)
+	rs, err := ruleset.Parse(body)
+	if err != nil {
+		t.Fatalf("seed %d: %s\n%v", seed, body, err)
+	}
+	return rs, search.Options{AdditionalPlayerCount: max(0, r.IntN(4)-2)}, randomTickets(r, rs, 3+r.IntN(7), 0), r
+}
+
+func describe(matches []*search.Match) string {
+	var out []string
+	for _, m := range matches {
+		var ids []string
+		for _, t := range m.Tickets {
+			ids = append(ids, t.ID)
+		}
+		out = append(out, strings.Join(ids, " "))
+	}
+	return strings.Join(out, "; ")
+}
