@@ -15,29 +15,57 @@ type part struct {
 	cursors []cursor // kept between walks
 }
 
+// spot is an item in a bucket with copies of what a walk looks at, so that a walk
+// reads memory in order and touches only the items that it meets.
+type spot struct {
+	created   int64
+	arrival   uint64
+	low, high float64 // of the first window
+	mask      uint64  // locations at any level
+	it        *item
+}
+
+func (s *spot) older(o *spot) bool {
+	return s.created < o.created || s.created == o.created && s.arrival < o.arrival
+}
+
+func compareSpots(a, b spot) int {
+	return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.arrival, b.arrival))
+}
+
 // bucket is tickets of nearby values, oldest first. Tickets that left stay until
 // they are the greater half.
 type bucket struct {
 	number int64
-	items  []*item
+	items  []spot
 	head   int // all before it are gone
 	gone   int // after head
 }
 
 // cursor is a place in a bucket.
 type cursor struct {
-	items []*item
+	items []spot
 	at    int
 }
 
-func (c *cursor) item() *item { return c.items[c.at] }
+func (c *cursor) spot() *spot { return &c.items[c.at] }
 
-// older orders items by age, those created together by arrival.
-func (it *item) older(o *item) bool {
-	if it.created != o.created {
-		return it.created < o.created
+// seek moves to the next spot that is in range, from the one it stands on; false
+// at the end.
+func (c *cursor) seek(in *span) bool {
+	for ; c.at < len(c.items); c.at++ {
+		s := &c.items[c.at]
+		if s.mask&in.mask != 0 && s.low >= in.low && s.high <= in.high && !s.it.gone {
+			return true
+		}
 	}
-	return it.ticket.Arrival < o.ticket.Arrival
+	return false
+}
+
+// span is what a walk looks for.
+type span struct {
+	low, high float64 // of the first window; from -Inf to +Inf without windows
+	mask      uint64
 }
 
 func compareAge(a, b *item) int {
@@ -72,19 +100,30 @@ func (p *part) add(it *item, width float64) {
 		b = &bucket{number: number}
 		p.buckets[number] = b
 	}
-	b.add(it)
+	b.add(it.spot())
 	it.part, it.bucket = p, b
 	p.live++
 }
 
-func (b *bucket) add(it *item) {
+func (it *item) spot() spot {
+	s := spot{created: it.created, arrival: it.ticket.Arrival, mask: math.MaxUint64, it: it}
+	if len(it.low) > 0 {
+		s.low, s.high = it.low[0], it.high[0]
+	}
+	if it.masks != nil {
+		s.mask = it.masks[len(it.masks)-1]
+	}
+	return s
+}
+
+func (b *bucket) add(s spot) {
 	n := len(b.items)
-	if n == 0 || b.items[n-1].older(it) {
-		b.items = append(b.items, it)
+	if n == b.head || b.items[n-1].older(&s) {
+		b.items = append(b.items, s)
 		return
 	}
-	at, _ := slices.BinarySearchFunc(b.items[b.head:], it, compareAge)
-	b.items = slices.Insert(b.items, b.head+at, it)
+	at, _ := slices.BinarySearchFunc(b.items[b.head:], s, compareSpots)
+	b.items = slices.Insert(b.items, b.head+at, s)
 }
 
 // remove marks an item and sweeps its bucket when most of it is gone.
@@ -93,33 +132,31 @@ func (p *part) remove(it *item) {
 	p.live--
 	b := it.bucket
 	b.gone++
-	for b.head < len(b.items) && b.items[b.head].gone {
-		b.items[b.head] = nil
+	for b.head < len(b.items) && b.items[b.head].it.gone {
 		b.head++
 		b.gone--
 	}
 	switch {
 	case b.head == len(b.items):
 		delete(p.buckets, b.number)
-	case b.gone > 32 && b.gone > (len(b.items)-b.head)/2:
-		b.items = slices.DeleteFunc(b.items[b.head:], func(o *item) bool { return o.gone })
+	case b.gone > 32 && b.gone > (len(b.items)-b.head)/2, b.head > 64 && b.head > len(b.items)/2:
+		b.items = slices.DeleteFunc(b.items[b.head:], func(o spot) bool { return o.it.gone })
 		b.head, b.gone = 0, 0
 	}
 }
 
-// walk calls f for the items whose first value is in [low, high], oldest first,
-// until f says no.
-func (p *part) walk(low, high, width float64, f func(*item) bool) {
+// walk calls f for the items in a span, oldest first, until f says no.
+func (p *part) walk(in *span, width float64, f func(*item) bool) {
 	p.cursors = p.cursors[:0]
-	from, to := slot(low, width), slot(high, width)
+	from, to := slot(in.low, width), slot(in.high, width)
 	if to-from < int64(len(p.buckets)) {
 		for number := from; number <= to; number++ {
-			p.open(p.buckets[number])
+			p.open(p.buckets[number], in)
 		}
 	} else {
 		for number, b := range p.buckets {
 			if number >= from && number <= to {
-				p.open(b)
+				p.open(b, in)
 			}
 		}
 	}
@@ -128,10 +165,10 @@ func (p *part) walk(low, high, width float64, f func(*item) bool) {
 	}
 	for len(p.cursors) > 0 {
 		c := &p.cursors[0]
-		if it := c.item(); !it.gone && !f(it) {
+		if !f(c.spot().it) {
 			return
 		}
-		if c.at++; c.at == len(c.items) {
+		if c.at++; !c.seek(in) {
 			last := len(p.cursors) - 1
 			p.cursors[0] = p.cursors[last]
 			p.cursors = p.cursors[:last]
@@ -140,9 +177,12 @@ func (p *part) walk(low, high, width float64, f func(*item) bool) {
 	}
 }
 
-func (p *part) open(b *bucket) {
-	if b != nil && b.head < len(b.items) {
-		p.cursors = append(p.cursors, cursor{b.items, b.head})
+func (p *part) open(b *bucket, in *span) {
+	if b == nil {
+		return
+	}
+	if c := (cursor{b.items, b.head}); c.seek(in) {
+		p.cursors = append(p.cursors, c)
 	}
 }
 
@@ -151,7 +191,7 @@ func (p *part) sift(i int) {
 	for {
 		least := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(p.cursors); child++ {
-			if p.cursors[child].item().older(p.cursors[least].item()) {
+			if p.cursors[child].spot().older(p.cursors[least].spot()) {
 				least = child
 			}
 		}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"container/heap"
+	"math"
 	"slices"
 	"time"
 
@@ -265,12 +266,16 @@ func (p *Pool) walk(seed *item, take func(*item) bool) {
 			return
 		}
 	}
-	low, high := 0.0, 0.0
+	around := span{low: math.Inf(-1), high: math.Inf(1), mask: math.MaxUint64}
 	if p.width > 0 {
 		reach := slices.Max(p.narrow[0].limit)
-		low, high = seed.high[0]-reach, seed.low[0]+reach
+		reach += 1e-9 * (reach + math.Abs(seed.low[0]) + math.Abs(seed.high[0])) // rounding must not hide a neighbour
+		around.low, around.high = seed.high[0]-reach, seed.low[0]+reach
 	}
-	in.walk(low, high, p.width, take)
+	if seed.masks != nil {
+		around.mask = seed.masks[len(seed.masks)-1]
+	}
+	in.walk(&around, p.width, take)
 }
 
 // passLarge forms large matches; the group sort is the index.
