@@ -31,6 +31,9 @@ type columns struct {
 	crowded   bool           // more locations than bits
 }
 
+// maxWindows is the most windows with columns; the evaluator judges further ones.
+const maxWindows = 4
+
 // window is a limited spread: the limit at each level, and the loosest limit
 // that a match can still come under.
 type window struct {
@@ -67,7 +70,7 @@ func (c *columns) take(rule int) bool {
 		c.partitions = append(c.partitions, attribute)
 		return true
 	}
-	if attribute, party := c.rs.Window(rule); attribute >= 0 {
+	if attribute, party := c.rs.Window(rule); attribute >= 0 && len(c.windows) < maxWindows {
 		c.windows = append(c.windows, c.window(rule, attribute, party))
 		return true
 	}
@@ -106,11 +109,12 @@ type item struct {
 	bucket  *bucket
 	created int64 // nanoseconds
 	level   int
-	low     []float64 // by window
-	high    []float64 // by window
-	masks   []uint64  // locations by level, each holding those of the levels below, or one for all levels
-	exact   []uint64  // locations by level
-	levels  uint64    // at which the per-ticket rules hold
+	low     [maxWindows]float64
+	high    [maxWindows]float64
+	mask    uint64   // locations allowed at any level
+	masks   []uint64 // the same by level, each holding those of the levels below; nil for one level or very many
+	exact   []uint64 // locations allowed at just that level; nil for very many
+	levels  uint64   // at which the per-ticket rules hold
 	gone    bool
 	cuts    int // how often a search was cut short since the ticket last changed
 }
@@ -121,8 +125,6 @@ func (c *columns) fill(it *item) (key string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	numbers := make([]float64, 2*len(c.windows))
-	it.low, it.high = numbers[:len(c.windows)], numbers[len(c.windows):]
 	for i, w := range c.windows {
 		it.low[i], it.high[i] = w.values(it.party)
 	}
@@ -130,8 +132,8 @@ func (c *columns) fill(it *item) (key string, ok bool) {
 	if len(c.perTicket) > 0 {
 		it.levels = c.aliveAt(it.entry)
 	}
-	c.mask(it)
-	return key, it.levels != 0
+	c.locate(it)
+	return key, it.levels != 0 && it.mask != 0
 }
 
 func (w *window) values(p *ruleset.Party) (low, high float64) {
@@ -178,34 +180,33 @@ func (c *columns) aliveAt(e *entry) uint64 {
 	return alive
 }
 
-// mask finds the locations at which the ticket's latencies are allowed.
-func (c *columns) mask(it *item) {
+// locate finds the locations at which the ticket's latencies are allowed.
+func (c *columns) locate(it *item) {
+	it.mask = math.MaxUint64
 	if len(c.latencies) == 0 || len(it.party.Players) == 0 {
 		return
 	}
 	n := len(c.rs.Levels())
-	masks := make([]uint64, 2*n)
-	it.exact, it.masks = masks[:n], masks[n:]
+	exact, any := make([]uint64, n), uint64(0)
 	for location := range it.party.Players[0].Latency {
 		bit := c.bit(location)
 		for n, level := range c.rs.Levels() {
 			if c.allowed(it.party, level, location) {
-				it.exact[n] |= bit
+				exact[n] |= bit
+				any |= bit
 			}
 		}
 	}
-	var all uint64
-	for n, mask := range it.exact {
-		all |= mask
-		it.masks[n] = all
-	}
-	if c.rs.Algorithm.OldestAge {
-		for n := range it.masks {
-			it.masks[n] = all
-		}
-	}
+	it.mask = any
 	if !c.exactMasks {
-		it.masks, it.exact = []uint64{all}, nil
+		return
+	}
+	it.exact = exact
+	if n > 1 && !c.rs.Algorithm.OldestAge {
+		it.masks = slices.Clone(exact)
+		for i := 1; i < n; i++ {
+			it.masks[i] |= it.masks[i-1]
+		}
 	}
 }
 

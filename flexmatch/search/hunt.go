@@ -18,16 +18,14 @@ type hold struct {
 	high   [maxWindows]float64
 }
 
-// maxWindows is the most windows that narrow a search; the reference judges further ones.
-const maxWindows = 4
-
 // hunt is the search for the best match around one item.
 type hunt struct {
 	*Pool
-	set   []*item
-	stack []hold
-	lists [][]*item // candidates left, by depth
-	sizes []*entry  // the set, for placing
+	set    []*item
+	stack  []hold
+	lists  [][]*item // candidates left, by depth
+	oldest bool      // the oldest ticket's age counts
+	sizes  []*entry  // the set, for placing
 
 	nodes, leaves int // left before the search is cut
 	cut           bool
@@ -35,37 +33,38 @@ type hunt struct {
 
 func (h *hunt) start(seed *item) {
 	h.set = append(h.set[:0], seed)
-	st := hold{level: seed.level, levels: seed.levels, mask: math.MaxUint64, filled: seed.ticket.Backfill}
-	if seed.masks != nil {
-		st.mask = seed.masks[min(seed.level, len(seed.masks)-1)]
-	}
-	copy(st.low[:], seed.low)
-	copy(st.high[:], seed.high)
+	st := hold{level: seed.level, levels: seed.levels, mask: seed.maskAt(seed.level), filled: seed.held > 0, low: seed.low, high: seed.high}
 	h.stack = append(h.stack[:0], st)
+}
+
+// maskAt gives the locations that a match of the level, or of one that it can
+// still come to, may have.
+func (it *item) maskAt(level int) uint64 {
+	if it.masks == nil {
+		return it.mask
+	}
+	return it.masks[level]
 }
 
 // join gives the hold of a set with one item more; false if no match can have it.
 func (h *hunt) join(st *hold, it *item, out *hold) bool {
-	if it.ticket.Backfill && st.filled {
-		return false
-	}
 	level := min(st.level, it.level)
-	if h.rs.Algorithm.OldestAge {
+	if h.oldest {
 		level = max(st.level, it.level)
 	}
-	for i := range h.narrow {
+	mask, levels := st.mask&it.maskAt(level), st.levels&it.levels
+	if mask == 0 || levels == 0 || it.held > 0 && st.filled {
+		return false
+	}
+	for i := range h.columns.windows {
 		low, high := min(st.low[i], it.low[i]), max(st.high[i], it.high[i])
-		if high-low > h.narrow[i].loosest[level] {
+		if high-low > h.columns.windows[i].loosest[level] {
 			return false
 		}
 		out.low[i], out.high[i] = low, high
 	}
-	mask := st.mask
-	if it.masks != nil {
-		mask &= it.masks[min(level, len(it.masks)-1)]
-	}
-	out.level, out.levels, out.mask, out.filled = level, st.levels&it.levels, mask, st.filled || it.ticket.Backfill
-	return mask != 0 && out.levels != 0
+	out.level, out.levels, out.mask, out.filled = level, levels, mask, st.filled || it.held > 0
+	return true
 }
 
 // best finds the best match of the seed and the candidates gathered for it; nil

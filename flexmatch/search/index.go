@@ -106,14 +106,7 @@ func (p *part) add(it *item, width float64) {
 }
 
 func (it *item) spot() spot {
-	s := spot{created: it.created, arrival: it.ticket.Arrival, mask: math.MaxUint64, it: it}
-	if len(it.low) > 0 {
-		s.low, s.high = it.low[0], it.high[0]
-	}
-	if it.masks != nil {
-		s.mask = it.masks[len(it.masks)-1]
-	}
-	return s
+	return spot{created: it.created, arrival: it.ticket.Arrival, low: it.low[0], high: it.high[0], mask: it.mask, it: it}
 }
 
 func (b *bucket) add(s spot) {

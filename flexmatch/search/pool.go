@@ -38,7 +38,6 @@ type Pool struct {
 	searcher
 	columns *columns
 	limits  Limits
-	narrow  []window // the windows that narrow a search
 	width   float64
 
 	items     map[string]*item
@@ -62,9 +61,8 @@ func NewPool(rs *ruleset.RuleSet, opts Options, limits Limits) *Pool {
 	p := &Pool{limits: limits.defaults(), items: map[string]*item{}, parts: map[string]*part{}}
 	p.searcher = searcher{rs: rs, opts: opts, plan: planOf(rs)}
 	p.columns = columnsOf(rs, p.plan)
-	p.narrow = p.columns.windows[:min(len(p.columns.windows), maxWindows)]
 	p.width = p.columns.width()
-	p.hunt.Pool = p
+	p.hunt.Pool, p.hunt.oldest = p, rs.Algorithm.OldestAge
 	return p
 }
 
@@ -266,14 +264,11 @@ func (p *Pool) walk(seed *item, take func(*item) bool) {
 			return
 		}
 	}
-	around := span{low: math.Inf(-1), high: math.Inf(1), mask: math.MaxUint64}
+	around := span{low: math.Inf(-1), high: math.Inf(1), mask: seed.mask}
 	if p.width > 0 {
-		reach := slices.Max(p.narrow[0].limit)
+		reach := slices.Max(p.columns.windows[0].limit)
 		reach += 1e-9 * (reach + math.Abs(seed.low[0]) + math.Abs(seed.high[0])) // rounding must not hide a neighbour
 		around.low, around.high = seed.high[0]-reach, seed.low[0]+reach
-	}
-	if seed.masks != nil {
-		around.mask = seed.masks[len(seed.masks)-1]
 	}
 	in.walk(&around, p.width, take)
 }

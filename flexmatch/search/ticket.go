@@ -84,7 +84,7 @@ func prepare(rs *ruleset.RuleSet, t *Ticket) (*entry, bool) {
 		}
 		e.seats = append(e.seats, seat)
 	}
-	return e, true
+	return e, e.held > 0
 }
 
 func instance(rs *ruleset.RuleSet, name string) int {
