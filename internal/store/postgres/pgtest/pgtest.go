@@ -159,6 +159,9 @@ func (s *Server) await() error {
 // Stop ends the server at once and removes its files.
 func (s *Server) Stop() error {
 	err := s.process.Process.Signal(os.Interrupt)
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil // an interrupt from the terminal reaches the server too
+	}
 	s.process.Wait()
 	return errors.Join(err, os.RemoveAll(s.dir))
 }

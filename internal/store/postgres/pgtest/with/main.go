@@ -4,10 +4,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
+	"syscall"
 
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 )
@@ -27,7 +30,11 @@ func run(args []string) error {
 	if err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
-	cmd := exec.Command(args[0], args[1:]...)
+	// An interrupt ends the command, so that the server is ended after it.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Env = append(os.Environ(), pgtest.Variable+"="+server.URL)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return errors.Join(cmd.Run(), server.Stop())
