@@ -1,0 +1,275 @@
+package placement
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/test/gameserver"
+	"github.com/musterhq/muster/test/node"
+)
+
+var total = flag.Int("placements", 10_000, "how many placements wait in TestFlood")
+
+// kills is how often the server is killed while placements wait and are made.
+const kills = 4
+
+// flood is a binary that is killed and started again, and what plays with it.
+type flood struct {
+	*testing.T
+	path   string
+	args   []string
+	server *node.Process
+	client *gamelift.Client
+	place  *node.Place
+	kill   chan struct{} // asks for a kill
+
+	mu     sync.Mutex
+	hosted map[string]string // game session → process
+}
+
+// TestFlood has 10,000 placements wait for processes that come in bursts, and
+// kills the server again and again: every placement is fulfilled, in the order in
+// which they came, no process hosts two game sessions and no game session two processes.
+func TestFlood(t *testing.T) {
+	f := &flood{T: t, path: node.Path(t), hosted: map[string]string{}, kill: make(chan struct{}, 2*kills)}
+	f.open()
+	f.startAll(*total)
+	watch := make(chan map[string]bool, 1)
+	go func() { watch <- f.untilFulfilled(*total) }()
+	f.bursts(watch)
+	f.checkOrder()
+}
+
+// open starts the server and makes a place whose game sessions have five
+// seconds to become active, and a queue.
+func (f *flood) open() {
+	f.args = []string{"local", "--demo=false", "--data", f.TempDir(), "--listen", "127.0.0.1:0"}
+	f.run()
+	f.args[len(f.args)-1] = strings.TrimPrefix(f.server.URL, "http://") // the same port again, so that processes come back
+	f.place = node.NewPlace(f, f.client)
+	_, err := f.client.UpdateRuntimeConfiguration(f.Context(), &gamelift.UpdateRuntimeConfigurationInput{
+		FleetId: &f.place.FleetID, RuntimeConfiguration: &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: aws.Int32(5)},
+	})
+	f.must(err)
+	_, err = f.client.CreateGameSessionQueue(f.Context(), &gamelift.CreateGameSessionQueueInput{
+		Name: aws.String("flood"), TimeoutInSeconds: aws.Int32(3600),
+		Destinations: []types.GameSessionQueueDestination{{DestinationArn: &f.place.FleetARN}},
+	})
+	f.must(err)
+	f.Cleanup(func() { f.server.Kill() })
+}
+
+func (f *flood) run() {
+	server, err := node.Run(f.path, f.args...)
+	f.must(err)
+	f.server, f.client = server, node.Client(server.URL)
+}
+
+func (f *flood) must(err error) {
+	if err != nil {
+		f.Helper()
+		f.Fatal(err)
+	}
+}
+
+// startAll starts the placements from several callers, and kills the server
+// half-way: a start whose answer was lost may or may not have happened.
+func (f *flood) startAll(n int) {
+	for half := range 2 {
+		ids := make(chan string)
+		var callers sync.WaitGroup
+		for range 16 {
+			callers.Go(func() {
+				for id := range ids {
+					if err := f.start(id); err != nil {
+						f.Error(err)
+					}
+				}
+			})
+		}
+		for i := half * n / 2; i < (half+1)*n/2; i++ {
+			ids <- fmt.Sprintf("p-%x", i*7919%65536)
+		}
+		close(ids)
+		callers.Wait()
+		if half == 0 {
+			f.server.Kill()
+			f.run()
+		}
+	}
+}
+
+func (f *flood) start(id string) error {
+	_, err := f.client.StartGameSessionPlacement(f.Context(), &gamelift.StartGameSessionPlacementInput{
+		PlacementId: &id, GameSessionQueueName: aws.String("flood"), MaximumPlayerSessionCount: aws.Int32(4),
+		DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: aws.String("ann")}},
+	})
+	return err
+}
+
+// bursts starts processes, some hundred at a time, until all placements are
+// fulfilled, and kills the server in between.
+func (f *flood) bursts(done <-chan map[string]bool) {
+	ctx, end := context.WithCancel(f.Context())
+	var servers sync.WaitGroup
+	defer servers.Wait()
+	defer end()
+	room := make(chan struct{}, 300) // processes at a time
+	for {
+		select {
+		case fulfilled := <-done:
+			if len(fulfilled) != *total {
+				f.Errorf("%d placements are fulfilled, want %d", len(fulfilled), *total)
+			}
+			return
+		case <-f.kill:
+			f.server.Kill()
+			f.run()
+		case room <- struct{}{}:
+			servers.Go(func() { defer func() { <-room }(); f.serve(ctx) })
+		}
+	}
+}
+
+// serve is one process: it takes a game session, activates it and ends a moment later.
+func (f *flood) serve(ctx context.Context) {
+	o := f.place.Options()
+	p, err := gameserver.Start(ctx, o)
+	if err != nil {
+		wait(ctx, 100*time.Millisecond) // the server is being killed
+		return
+	}
+	defer p.Kill()
+	select {
+	case g := <-p.Started():
+		f.note(g.GameSessionID, p.ID())
+	case <-p.Done():
+		return
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-p.Activated():
+	case <-p.Done():
+	case <-ctx.Done():
+	}
+	if hosted := p.Hosted(); len(hosted) != 1 {
+		f.Errorf("process %s was given %v", p.ID(), hosted)
+	}
+	_ = p.End(ctx) // the server may be away; then it takes the process for lost
+}
+
+func (f *flood) note(gameSession, process string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if other := f.hosted[gameSession]; other != "" {
+		f.Errorf("game session %s was given to %s and to %s", gameSession, other, process)
+	}
+	f.hosted[gameSession] = process
+	if every := *total / kills; len(f.hosted)%every == every/2 {
+		f.kill <- struct{}{} // has room for all kills
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	pause, end := context.WithTimeout(ctx, d)
+	defer end()
+	<-pause.Done()
+}
+
+// happening is an event of the log.
+type happening struct {
+	Seq         uint64 `json:"seq"`
+	Code        string `json:"code"`
+	Resource    string `json:"resource"`
+	GameSession string `json:"game_session_id"`
+}
+
+// untilFulfilled follows the log, over kills, until so many placements are
+// fulfilled, and gives their ids.
+func (f *flood) untilFulfilled(n int) map[string]bool {
+	fulfilled := map[string]bool{}
+	for after := uint64(0); len(fulfilled) < n && f.Context().Err() == nil; {
+		_ = f.read(true, after, func(e happening) error { // a broken stream goes on where it was
+			after = e.Seq
+			switch e.Code {
+			case "PLACEMENT_FULFILLED":
+				fulfilled[e.Resource] = true
+			case "PLACEMENT_FAILED", "PLACEMENT_TIMED_OUT", "PLACEMENT_CANCELLED":
+				f.Errorf("%s: %s", e.Code, e.Resource)
+				fulfilled[e.Resource] = true
+			}
+			if len(fulfilled) == n {
+				return errors.New("enough")
+			}
+			return nil
+		})
+		wait(f.Context(), 20*time.Millisecond)
+	}
+	return fulfilled
+}
+
+// read calls take with the events behind a number, in order.
+func (f *flood) read(follow bool, after uint64, take func(happening) error) error {
+	url := fmt.Sprintf("http://%s/console/api/events?follow=%t&after=%d", f.args[len(f.args)-1], follow, after)
+	request, err := http.NewRequestWithContext(f.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e happening
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue // a heartbeat
+		}
+		if err := take(e); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// checkOrder holds that the first game session of each placement was made in the
+// order in which the placements came.
+func (f *flood) checkOrder() {
+	var came, made []string
+	seen := map[string]bool{}
+	f.must(f.read(false, 0, func(e happening) error {
+		switch e.Code {
+		case "PLACEMENT_STARTED":
+			came = append(came, e.Resource)
+		case "GAME_SESSION_CREATED":
+			id := e.GameSession[strings.LastIndex(e.GameSession, "/")+1:]
+			parts := strings.SplitN(id, "-", 3) // a later attempt has one more part
+			if id = parts[0] + "-" + parts[1]; !seen[id] {
+				seen[id] = true
+				made = append(made, id)
+			}
+		}
+		return nil
+	}))
+	if diff := cmp.Diff(came, made); diff != "" {
+		f.Errorf("game sessions are not in the order of their placements (-placements +game sessions):\n%s", diff)
+	}
+	f.Logf("%d placements, %d game sessions given to processes", len(came), len(f.hosted))
+}
