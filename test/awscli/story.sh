@@ -34,7 +34,7 @@ refused() {
 # hears WORDS…: the next line of the game server.
 hears() {
 	local line
-	IFS= read -r -t 60 line <&"${server[0]}" || line="(nothing)"
+	IFS= read -r -t 60 line <&"$from" || line="(nothing)"
 	check "the game server says: ${1%% arn:*}" "$line" "$1"
 }
 
@@ -54,6 +54,7 @@ coproc server {
 	GAMELIFT_SDK_WEBSOCKET_URL="$endpoint" GAMELIFT_SDK_AUTH_TOKEN="$token" GAMELIFT_SDK_FLEET_ID="$fleet" \
 		GAMELIFT_SDK_HOST_ID=host-1 GAMELIFT_SDK_PROCESS_ID=process-1 "$GAMESERVER"
 }
+exec {from}<&"${server[0]}" {to}>&"${server[1]}" # bash takes its own away when the process ends
 hears ready
 
 read -r game status < <(gl create-game-session --fleet-id "$fleet" --location "$location" --maximum-player-session-count 3 \
@@ -67,7 +68,7 @@ refused "there is no second process" FleetCapacityExceededException \
 	gl create-game-session --fleet-id "$fleet" --location "$location" --maximum-player-session-count 3
 
 player=$(gl create-player-session --game-session-id "$game" --player-id ana --query PlayerSession.PlayerSessionId)
-echo "accept $game $player" >&"${server[1]}"
+echo "accept $game $player" >&"$to"
 hears "accepted $player"
 check "a validated player session is ACTIVE" \
 	"$(gl describe-player-sessions --player-session-id "$player" --query 'PlayerSessions[0].Status')" ACTIVE
@@ -75,7 +76,7 @@ gl create-player-sessions --game-session-id "$game" --player-ids ben eve >/dev/n
 refused "the game session is full" GameSessionFullException gl create-player-session --game-session-id "$game" --player-id joe
 check "pages of one give all three players" \
 	"$(gl describe-player-sessions --game-session-id "$game" --page-size 1 --query 'PlayerSessions[].PlayerId' | tr '\t\n' '  ' | xargs)" "ana ben eve"
-echo "remove $game $player" >&"${server[1]}"
+echo "remove $game $player" >&"$to"
 hears "removed $player"
 check "who left is COMPLETED" \
 	"$(gl describe-player-sessions --player-session-id "$player" --query 'PlayerSessions[0].Status')" COMPLETED
