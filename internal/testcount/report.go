@@ -37,7 +37,6 @@ type results struct {
 
 type result struct {
 	outcome string // "" while it runs
-	parent  bool
 	output  strings.Builder
 }
 
@@ -102,9 +101,6 @@ func (p *results) test(name string) *result {
 		t = new(result)
 		p.tests[name] = t
 		p.order = append(p.order, name)
-		if at := strings.LastIndexByte(name, '/'); at > 0 {
-			p.test(name[:at]).parent = true
-		}
 	}
 	return t
 }
@@ -148,15 +144,15 @@ func (r *report) finish(e event, p *results) {
 
 // tally counts one test where it is a leaf, or failed though its subtests did not.
 func (r *report) tally(c *counts, pkg, name string, p *results) {
-	t := p.tests[name]
+	t, leaf := p.tests[name], !p.below(name, func(*result) bool { return true })
 	switch {
-	case t.outcome == "pass" && !t.parent:
+	case t.outcome == "pass" && leaf:
 		c.passed++
-	case t.outcome == "skip" && !t.parent:
+	case t.outcome == "skip" && leaf:
 		c.skipped++
 		fmt.Fprintf(r.out, "--- SKIP: %s %s: %s\n", pkg, name, reason(t.output.String()))
 	case t.outcome == "pass", t.outcome == "skip":
-	case !p.failedBelow(name):
+	case !p.below(name, (*result).failed):
 		c.failed++
 		fmt.Fprintf(r.out, "--- FAIL: %s %s\n%s", pkg, name, t.output.String())
 		if t.outcome == "" {
@@ -176,13 +172,16 @@ func reason(output string) string {
 	return "no reason given"
 }
 
-// failedBelow tells whether a subtest failed, which then is the failure.
-func (p *results) failedBelow(name string) bool {
+// below tells whether a test has a subtest of some kind. A name may hold
+// slashes of its own, so that what stands before one need not be a test.
+func (p *results) below(name string, kind func(*result) bool) bool {
 	return slices.ContainsFunc(p.order, func(other string) bool {
-		outcome := p.tests[other].outcome
-		return strings.HasPrefix(other, name+"/") && (outcome == "fail" || outcome == "")
+		return strings.HasPrefix(other, name+"/") && kind(p.tests[other])
 	})
 }
+
+// failed tells of a test that failed or did not end, which then is the failure.
+func (t *result) failed() bool { return t.outcome == "fail" || t.outcome == "" }
 
 func (r *report) buildOutput(e event) string {
 	if b := r.builds[e.FailedBuild]; e.FailedBuild != "" && b != nil {

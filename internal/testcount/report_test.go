@@ -28,6 +28,12 @@ func TestReport(t *testing.T) {
 {"Action":"skip","Package":"p","Test":"TestA"}
 {"Action":"pass","Package":"p"}
 `, counts{skipped: 1}, "p TestA: a_test.go:1: no such program"},
+		{"a subtest whose name holds a slash", `
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Test":"TestA/json/x"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p"}
+`, counts{passed: 1}, "1 passed, 0 failed"},
 		{"a failed subtest is one failure", `
 {"Action":"run","Package":"p","Test":"TestA"}
 {"Action":"output","Package":"p","Test":"TestA/x","Output":"it broke\n"}
