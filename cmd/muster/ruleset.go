@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/flexmatch/search/cases"
 )
 
@@ -35,7 +36,7 @@ func (c *rulesetCheckCommand) Run(t *streams) error {
 			}
 			fmt.Fprintf(t.out, "%s:%d:%d: %s%s: %s\n", c.File, e.Line, e.Column, member, e.Code, e.Message)
 		}
-		return fmt.Errorf("%s is not a valid rule set: %d errors", c.File, len(errs))
+		return fmt.Errorf("%s is not a valid rule set; errors: %d", c.File, len(errs))
 	}
 	if err != nil {
 		return err
@@ -48,6 +49,7 @@ func (c *rulesetCheckCommand) Run(t *streams) error {
 
 type evalCasesCommand struct {
 	File string `arg:"" type:"existingfile" help:"The file of cases."`
+	Mode string `enum:"exact,indexed" default:"exact" help:"Which search: exact or indexed (${default})."`
 }
 
 // Run prints ID, pass or fail and why for each case, and the count last.
@@ -60,9 +62,13 @@ func (c *evalCasesCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
+	matcher := cases.Matcher(cases.Exact)
+	if c.Mode == "indexed" {
+		matcher = cases.Indexed(search.Limits{})
+	}
 	failed := 0
 	for i := range file.Cases {
-		if err := file.Cases[i].Run(cases.Exact); err != nil {
+		if err := file.Cases[i].Run(matcher); err != nil {
 			failed++
 			fmt.Fprintf(t.out, "%s fail: %v\n", file.Cases[i].ID, err)
 			continue

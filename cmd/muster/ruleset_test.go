@@ -21,8 +21,8 @@ func TestRulesetCheck_AllErrors(t *testing.T) {
 	file := saved(t, "{\n  \"ruleLanguageVersion\": \"2.0\",\n  \"teams\": [{\"name\": \"red\", \"minPlayers\": 3, \"maxPlayers\": 2}]\n}\n")
 	code, out, stderr := typed(t, t.Context(), "ruleset", "check", file)
 	want := file + ":2:26: ruleLanguageVersion: E_VERSION: must be the string \"1.0\"\n" +
-		file + ":3:44: teams[0].minPlayers: E_TEAM_SIZE: must not be above maxPlayers: 3 is above 2\n"
-	if code != 1 || out != want || !strings.Contains(stderr, "2 errors") {
+		file + ":3:43: teams[0].minPlayers: E_TEAM_SIZE: must not be above maxPlayers: 3 is above 2\n"
+	if code != 1 || out != want || !strings.Contains(stderr, "errors: 2") {
 		t.Errorf("exit %d, printed\n%s%s\nwant exit 1 and\n%s", code, out, stderr, want)
 	}
 }
@@ -39,9 +39,11 @@ func TestEvalCases(t *testing.T) {
 	file := saved(t, `{"schemaVersion":1,"title":"two","ruleSets":{},"cases":[
 		{"id":"A-1","title":"valid","kind":"validate","ruleSet":{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":2}]},"expect":{"valid":true}},
 		{"id":"A-2","title":"no teams","kind":"validate","ruleSet":{"ruleLanguageVersion":"1.0"},"expect":{"valid":false,"error":"E_VERSION"}}]}`)
-	code, out, _ := typed(t, t.Context(), "ruleset", "eval-cases", file)
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if code != 1 || len(lines) != 3 || lines[0] != "A-1 pass" || !strings.HasPrefix(lines[1], "A-2 fail: must break E_VERSION first") || lines[2] != "1 of 2 cases pass" {
-		t.Errorf("exit %d, printed\n%s", code, out)
+	for _, mode := range []string{"exact", "indexed"} {
+		code, out, _ := typed(t, t.Context(), "ruleset", "eval-cases", "--mode", mode, file)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if code != 1 || len(lines) != 3 || lines[0] != "A-1 pass" || !strings.HasPrefix(lines[1], "A-2 fail: must break E_VERSION first") || lines[2] != "1 of 2 cases pass" {
+			t.Errorf("%s: exit %d, printed\n%s", mode, code, out)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package search_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
@@ -80,6 +81,24 @@ func BenchmarkPool(b *testing.B) {
 				b.ReportMetric(float64(len(pool.Pass(second(2)))), "matches")
 			}
 		})
+	}
+}
+
+// BenchmarkPool_Adversarial measures passes over 100,000 tickets that no split
+// into teams can satisfy: each is bounded, and the rest waits for the next.
+func BenchmarkPool_Adversarial(b *testing.B) {
+	body := strings.Replace(fmt.Sprintf(fiveAgainstFive, 50, 10), `"maxDistance":10}]`, `"minDistance":100000}]`, 1)
+	rs, err := ruleset.Parse(body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	pool := fill(rs, crowd(rand.New(rand.NewPCG(1, 2)), 100_000, 0, 1))
+	for b.Loop() {
+		before := pool.Searches
+		if matches := pool.Pass(second(1)); len(matches) > 0 {
+			b.Fatalf("%d impossible matches", len(matches))
+		}
+		b.ReportMetric(float64(pool.Searches-before), "searches")
 	}
 }
 

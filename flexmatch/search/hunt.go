@@ -27,8 +27,9 @@ type hunt struct {
 	oldest bool      // the oldest ticket's age counts
 	sizes  []*entry  // the set, for placing
 
-	nodes, leaves int // left before the search is cut
-	cut           bool
+	nodes, leaves int  // left before the search is cut
+	short         bool // not all candidates were gathered
+	cut           bool // some of the search was left out
 }
 
 func (h *hunt) start(seed *item) {
@@ -80,6 +81,7 @@ func (h *hunt) best(seed *item) *Match {
 			return m
 		}
 	}
+	h.cut = h.cut || h.short
 	return nil
 }
 
@@ -97,6 +99,7 @@ func (h *hunt) possible(items ...*item) bool {
 	if len(h.columns.shrinking) == 0 {
 		return true
 	}
+	h.leaves--
 	set := make([]*entry, len(items))
 	for i, it := range items {
 		set[i] = it.entry
@@ -250,9 +253,9 @@ func (h *hunt) allowed(level int) bool {
 // seat spreads a set over the teams within the limits of the search.
 func (h *hunt) seat(set []*entry, level int) *Match {
 	l := h.rs.Levels()[level]
-	p := &placement{searcher: &h.searcher, set: set, level: l, spread: math.Inf(1), limit: maxPlacements}
+	p := &placement{searcher: &h.searcher, set: set, level: l, spread: math.Inf(1), limit: max(1, min(maxPlacements, h.leaves))}
 	if !h.exact {
-		p.limit = max(1, min(h.limits.Placements, h.leaves))
+		p.limit = min(p.limit, h.limits.Placements)
 	}
 	if !p.begin() {
 		return nil
@@ -268,7 +271,7 @@ func (h *hunt) seat(set []*entry, level int) *Match {
 	p.aim()
 	p.next(0)
 	if h.leaves -= p.judged; p.best == nil {
-		h.cut = h.cut || h.leaves <= 0 && !h.exact
+		h.cut = h.cut || h.leaves <= 0
 		return nil
 	}
 	m := newMatch(set, p.best, level)

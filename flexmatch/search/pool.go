@@ -11,18 +11,22 @@ import (
 
 // Limits bound the effort of a Pool. The zero value of each means its default.
 type Limits struct {
-	Exact      int // pools of up to this many tickets are searched without bounds, by the definition; default 40, -1 never
-	Candidates int // tickets looked at around one ticket; default 64
+	Exact      int // pools of up to this many tickets are searched by the definition, only Work bounds them; default 40, -1 never
+	Candidates int // tickets that may join, gathered around one ticket; default 64; 16 times as many are looked at
 	Nodes      int // sets tried around one ticket; default 2000
 	Placements int // placements judged for one set; default 300
-	Work       int // sets tried in one Pass, after which the rest waits for the next; default 20 million
+	Work       int // steps of one Pass, after which the rest waits for the next; default 4 million, roughly a second
 }
+
+// A placement judged, or a candidate judged by the evaluator, counts as so many
+// steps; a set tried is one.
+const judgement = 20
 
 func (l Limits) defaults() Limits {
 	for _, d := range []struct {
 		at    *int
 		value int
-	}{{&l.Exact, 40}, {&l.Candidates, 64}, {&l.Nodes, 2000}, {&l.Placements, 300}, {&l.Work, 20_000_000}} {
+	}{{&l.Exact, 40}, {&l.Candidates, 64}, {&l.Nodes, 2000}, {&l.Placements, 300}, {&l.Work, 4_000_000}} {
 		if *d.at == 0 {
 			*d.at = d.value
 		}
@@ -46,9 +50,11 @@ type Pool struct {
 	dirty     []*item
 	ripening  ripening
 
-	exact bool // this pass runs without bounds
-	left  int  // of Limits.Work in this pass
-	hunt  hunt
+	exact    bool // this pass runs by the definition
+	deferred bool // the last pass left tickets for the next
+	left     int  // of Limits.Work in this pass
+	reserve  int  // of it, for tickets whose search was cut before
+	hunt     hunt
 
 	// Counters of the effort, for metrics.
 	Searches int // searches around a ticket
@@ -125,11 +131,16 @@ func (p *Pool) Remove(id string) {
 func (p *Pool) Pass(now time.Time) []*Match {
 	p.now = now
 	p.ripen(now)
+	if len(p.dirty) == 0 {
+		return nil // nothing changed, so nothing can match
+	}
 	if p.rs.Large {
 		return p.passLarge()
 	}
-	p.exact = len(p.items) <= p.limits.Exact
-	p.left = p.limits.Work
+	p.exact = len(p.items) <= p.limits.Exact && !p.deferred
+	p.deferred = false
+	p.reserve = p.limits.Work / 5
+	p.left = p.limits.Work - p.reserve
 	seeds := p.seeds()
 	if p.rs.Algorithm.BackfillPriority != ruleset.PriorityLow {
 		return p.around(seeds, true)
@@ -141,7 +152,8 @@ func (p *Pool) Pass(now time.Time) []*Match {
 	return append(matches, p.around(seeds, true)...)
 }
 
-// seeds takes the tickets to search around, in order: all of a small pool.
+// seeds takes the tickets to search around, in order: all of a small pool; of a
+// large one those that changed, then those whose search was cut.
 func (p *Pool) seeds() []*item {
 	var out []*item
 	if p.exact {
@@ -156,7 +168,9 @@ func (p *Pool) seeds() []*item {
 	p.dirty = nil
 	p.sort(out)
 	out = slices.Compact(out)
-	if p.exact {
+	if !p.exact {
+		slices.SortStableFunc(out, func(a, b *item) int { return min(a.cuts, 1) - min(b.cuts, 1) })
+	} else {
 		entries := make([]*entry, len(out))
 		for i, it := range out {
 			entries[i], it.level = it.entry, p.levelOf(it.entry)
@@ -187,7 +201,11 @@ func (p *Pool) around(seeds []*item, backfill bool) []*Match {
 		if seed.gone || seed.ticket.Backfill && !backfill {
 			continue
 		}
+		if seed.cuts > 0 && p.reserve > 0 {
+			p.left, p.reserve = max(p.left, 0)+p.reserve, 0
+		}
 		if p.left <= 0 {
+			p.deferred = true
 			p.again(seed)
 			continue
 		}
@@ -206,15 +224,15 @@ func (p *Pool) search(seed *item, backfill bool) *Match {
 	h := &p.hunt
 	h.cut = false
 	h.nodes = p.limits.Nodes << seed.cuts
-	h.leaves = p.limits.Placements * 4 << seed.cuts
+	h.leaves = 4 * p.limits.Placements << seed.cuts
 	if p.exact {
-		h.nodes = 1 << 40
+		h.nodes, h.leaves = p.left, p.left/judgement
 	}
-	before := h.nodes
+	nodes, leaves := h.nodes, h.leaves
 	p.candidates(seed, backfill)
 	m := h.best(seed)
 	p.Searches++
-	p.left -= before - h.nodes + 1
+	p.left -= 1 + nodes - h.nodes + judgement*(leaves-h.leaves)
 	if m == nil && h.cut {
 		if p.Cut++; seed.cuts < 4 {
 			seed.cuts++
@@ -235,11 +253,13 @@ func (p *Pool) candidates(seed *item, backfill bool) {
 	if p.exact {
 		most = len(p.items)
 	}
+	looks := 16 * most
 	take := func(it *item) bool {
 		if it != seed && h.join(&h.stack[0], it, &st) && h.possible(seed, it) {
 			out = append(out, it)
 		}
-		return len(out) < most
+		looks--
+		return len(out) < most && looks > 0
 	}
 	p.walk(seed, take)
 	if backfill && !seed.ticket.Backfill && len(p.backfills) > 0 {
@@ -252,7 +272,7 @@ func (p *Pool) candidates(seed *item, backfill bool) {
 		p.sort(out)
 	}
 	h.sortBy(seed, out)
-	h.lists[0] = out
+	h.lists[0], h.short = out, looks <= 0 || len(out) >= most && !p.exact
 }
 
 // walk visits the seed's neighbours, oldest first.
@@ -275,9 +295,6 @@ func (p *Pool) walk(seed *item, take func(*item) bool) {
 
 // passLarge forms large matches; the group sort is the index.
 func (p *Pool) passLarge() []*Match {
-	if len(p.dirty) == 0 {
-		return nil
-	}
 	p.dirty = nil
 	var pool []*entry
 	for _, it := range p.items {

@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
@@ -98,5 +99,81 @@ func check(t *testing.T, seed uint64, rs *ruleset.RuleSet, opts search.Options, 
 			}
 			seen[ticket.ID] = true
 		}
+	}
+}
+
+// solos makes n tickets of one player each, in order of age.
+func solos(n int) []*search.Ticket {
+	var out []*search.Ticket
+	for i := range n {
+		id := fmt.Sprintf("s%d", i)
+		out = append(out, &search.Ticket{ID: id, Created: second(0), Arrival: uint64(i), Players: []search.Player{{ID: id}}})
+	}
+	return out
+}
+
+func ruleSet(t *testing.T, body string) *ruleset.RuleSet {
+	t.Helper()
+	rs, err := ruleset.Parse(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs
+}
+
+const oneAgainstOne = `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":1,"quantity":2}]}`
+
+// What a pass has no work left for is done by the next ones, oldest first.
+func TestPool_BoundedWork(t *testing.T) {
+	pool := search.NewPool(ruleSet(t, oneAgainstOne), search.Options{}, search.Limits{Work: 50})
+	for _, ticket := range solos(200) {
+		pool.Add(ticket)
+	}
+	passes, formed := 0, 0
+	for pool.Len() > 0 {
+		matches := pool.Pass(second(1))
+		if len(matches) == 0 || len(matches) > 50 {
+			t.Fatalf("pass %d forms %d matches", passes, len(matches))
+		}
+		for i, m := range matches {
+			if want := fmt.Sprintf("s%d", 2*(formed+i)); m.Tickets[0].ID != want {
+				t.Fatalf("match %d is around %s, not %s", formed+i, m.Tickets[0].ID, want)
+			}
+		}
+		passes, formed = passes+1, formed+len(matches)
+	}
+	if passes < 3 || formed != 100 {
+		t.Errorf("%d matches in %d passes; want 100 in several", formed, passes)
+	}
+}
+
+// A pass without any change searches around nobody; a wait time that has come is
+// a change.
+func TestPool_SearchesOnlyAfterChanges(t *testing.T) {
+	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":3,"maxPlayers":3}],
+		"expansions":[{"target":"teams[a].minPlayers","steps":[{"waitTimeSeconds":10,"value":2}]}]}`)
+	pool := search.NewPool(rs, search.Options{}, search.Limits{})
+	for _, ticket := range solos(2) {
+		pool.Add(ticket)
+	}
+	for _, step := range []struct{ now, searches, matches int }{{0, 2, 0}, {9, 2, 0}, {10, 3, 1}, {11, 3, 0}} {
+		if got := len(pool.Pass(second(step.now))); got != step.matches || pool.Searches != step.searches {
+			t.Errorf("second %d: %d matches after %d searches, want %+v", step.now, got, pool.Searches, step)
+		}
+	}
+}
+
+// An id given again stands for the new ticket only.
+func TestPool_AddReplaces(t *testing.T) {
+	pool := search.NewPool(ruleSet(t, oneAgainstOne), search.Options{}, search.Limits{})
+	tickets := solos(2)
+	pool.Add(tickets[0])
+	pool.Add(tickets[0])
+	if matches := pool.Pass(second(1)); len(matches) > 0 || pool.Len() != 1 {
+		t.Fatalf("a ticket plays against itself: %s", describe(matches))
+	}
+	pool.Add(tickets[1])
+	if got := describe(pool.Pass(second(2))); got != "s0 s1" || pool.Len() != 0 {
+		t.Errorf("formed %q, %d tickets left", got, pool.Len())
 	}
 }
