@@ -19,7 +19,7 @@ var moves = map[[2]Status]string{
 	{Pending, Fulfilled}: "its game session is ACTIVE",
 	{Pending, Cancelled}: "StopGameSessionPlacement",
 	{Pending, TimedOut}:  "the queue's timeout passed",
-	{Pending, Failed}:    "the queue was deleted",
+	{Pending, Failed}:    "the queue was deleted, its game session was terminated or takes no players",
 }
 
 // Moves gives the allowed changes of a placement's status with their causes.
