@@ -35,7 +35,7 @@ refused() {
 hears() {
 	local line
 	IFS= read -r -t 60 line <&"$from" || line="(nothing)"
-	check "the game server says: ${1%% arn:*}" "$line" "$1"
+	check "the game server says: ${1%% *}" "$line" "$1"
 }
 
 location=custom-cli
