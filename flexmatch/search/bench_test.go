@@ -84,6 +84,30 @@ func BenchmarkPool(b *testing.B) {
 	}
 }
 
+// BenchmarkPool_Large measures matches of 2 teams of 50 from 20,000 tickets.
+func BenchmarkPool_Large(b *testing.B) {
+	rs, err := ruleset.Parse(`{"ruleLanguageVersion":"1.0",
+"playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"}],
+"algorithm":{"strategy":"balanced","balancedAttribute":"skill"},
+"teams":[{"name":"t","minPlayers":40,"maxPlayers":50,"quantity":2}],
+"rules":[{"name":"Mode","type":"batchDistance","batchAttribute":"mode"},{"name":"Near","type":"latency","maxLatency":100}]}`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	waiting := crowd(rand.New(rand.NewPCG(1, 2)), 20_000, 0, 3)
+	for b.Loop() {
+		b.StopTimer()
+		pool := fill(rs, waiting)
+		b.StartTimer()
+		players, matches := 0, pool.Pass(second(1))
+		for _, m := range matches {
+			players += m.NewPlayers()
+		}
+		b.ReportMetric(float64(len(matches)), "matches")
+		b.ReportMetric(float64(players), "players")
+	}
+}
+
 // BenchmarkPool_Adversarial measures passes over 100,000 tickets that no split
 // into teams can satisfy: each is bounded, and the rest waits for the next.
 func BenchmarkPool_Adversarial(b *testing.B) {

@@ -38,6 +38,8 @@ type searcher struct {
 	opts Options
 	now  time.Time
 	plan *plan
+
+	budget *int // steps left for large matches; nil without bound
 }
 
 // anchors builds a match around each ticket in order, removing what is matched.

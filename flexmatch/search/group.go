@@ -82,6 +82,9 @@ func longest(part []*entry, choices map[*entry][]string) *entry {
 // acceptable gives the locations that a ticket's latency allows at some age, best
 // first.
 func (s *searcher) acceptable(e *entry) []string {
+	if e.near != nil {
+		return e.near
+	}
 	type option struct {
 		location string
 		latency  float64
@@ -95,11 +98,11 @@ func (s *searcher) acceptable(e *entry) []string {
 	slices.SortFunc(options, func(a, b option) int {
 		return cmp.Or(cmp.Compare(a.latency, b.latency), cmp.Compare(a.location, b.location))
 	})
-	out := make([]string, len(options))
+	e.near = make([]string, len(options))
 	for i, o := range options {
-		out[i] = o.location
+		e.near[i] = o.location
 	}
-	return out
+	return e.near
 }
 
 func (s *searcher) allowed(e *entry, location string) bool {

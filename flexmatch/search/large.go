@@ -22,7 +22,11 @@ func (s *searcher) large(pool []*entry) []*Match {
 				break
 			}
 			matches = append(matches, m)
-			part = slices.DeleteFunc(part, func(e *entry) bool { return slices.Contains(m.entries, e) })
+			gone := make(map[*entry]bool, len(m.entries))
+			for _, e := range m.entries {
+				gone[e] = true
+			}
+			part = slices.DeleteFunc(part, func(e *entry) bool { return gone[e] })
 		}
 	}
 	return matches
@@ -68,6 +72,9 @@ func (s *searcher) stringKey(e *entry) (string, bool) {
 
 // largeMatch forms one match from tickets that may be together; nil if none can.
 func (s *searcher) largeMatch(part []*entry) *Match {
+	if s.spent(len(part)) {
+		return nil
+	}
 	groups := s.groups(part)
 	for i := 0; ; i++ {
 		more := false
@@ -75,7 +82,9 @@ func (s *searcher) largeMatch(part []*entry) *Match {
 			if i >= len(g.entries) || g.players < s.least() {
 				continue
 			}
-			more = true
+			if more = true; s.spent(len(g.entries)) {
+				return nil
+			}
 			if m := s.gatherAt(g, g.entries[i]); m != nil {
 				return m
 			}
@@ -84,6 +93,16 @@ func (s *searcher) largeMatch(part []*entry) *Match {
 			return nil
 		}
 	}
+}
+
+// spent takes steps from the budget of a pass; true when it is used up. The
+// reference search has none.
+func (s *searcher) spent(steps int) bool {
+	if s.budget == nil {
+		return false
+	}
+	*s.budget -= steps
+	return *s.budget < 0
 }
 
 // least gives the fewest players that a match can have at any age.
@@ -115,21 +134,28 @@ func (s *searcher) levelOf(e *entry) int { return s.rs.LevelAt(s.now.Sub(e.ticke
 // gather takes tickets nearest to the anchor while the rules hold, and spreads
 // them over the teams.
 func (s *searcher) gather(g group, anchor *entry, floor int) *Match {
-	balanced := s.rs.Algorithm.Balanced
-	value := func(e *entry) float64 { return e.party.PartyNumber(balanced, "avg") }
-	near := slices.DeleteFunc(slices.Clone(g.entries), func(e *entry) bool {
-		return e == anchor || e.ticket.Backfill || s.levelOf(e) < floor
-	})
-	origin := value(anchor)
-	slices.SortStableFunc(near, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(math.Abs(value(a)-origin), math.Abs(value(b)-origin)), older(a.ticket, b.ticket))
+	value := func(e *entry) float64 { return e.party.PartyNumber(s.rs.Algorithm.Balanced, "avg") }
+	type neighbour struct {
+		*entry
+		far float64
+	}
+	near, origin := make([]neighbour, 0, len(g.entries)), value(anchor)
+	for _, e := range g.entries {
+		if e != anchor && !e.ticket.Backfill && s.levelOf(e) >= floor {
+			near = append(near, neighbour{e, math.Abs(value(e) - origin)})
+		}
+	}
+	slices.SortFunc(near, func(a, b neighbour) int {
+		return cmp.Or(cmp.Compare(a.far, b.far), older(a.ticket, b.ticket))
 	})
 	c := &crowd{searcher: s, location: g.location}
 	if !c.add(anchor) {
 		return nil
 	}
-	for _, e := range near {
-		c.add(e)
+	for _, n := range near {
+		if c.add(n.entry); c.total == c.room {
+			break
+		}
 	}
 	return s.spreadOut(c.entries)
 }
@@ -140,6 +166,7 @@ type crowd struct {
 	location string
 	entries  []*entry
 	total    int
+	room     int       // the most players at the age of the set
 	low      []float64 // by rule: of batchDistance values
 	high     []float64 // by rule: of batchDistance values, or of latencies
 }
@@ -149,7 +176,8 @@ func (c *crowd) add(e *entry) bool {
 	entries := append(c.entries, e)
 	level := c.rs.Level(age(c.rs, entries, c.now))
 	total := c.total + e.size + e.held
-	if total > level.Capacity()-c.opts.AdditionalPlayerCount {
+	c.room = level.Capacity() - c.opts.AdditionalPlayerCount
+	if total > c.room {
 		return false
 	}
 	low, high := make([]float64, len(level.Rules)), make([]float64, len(level.Rules))

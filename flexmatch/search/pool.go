@@ -131,7 +131,7 @@ func (p *Pool) Remove(id string) {
 func (p *Pool) Pass(now time.Time) []*Match {
 	p.now = now
 	p.ripen(now)
-	if len(p.dirty) == 0 {
+	if len(p.dirty) == 0 && !(p.rs.Large && p.deferred) {
 		return nil // nothing changed, so nothing can match
 	}
 	if p.rs.Large {
@@ -293,7 +293,8 @@ func (p *Pool) walk(seed *item, take func(*item) bool) {
 	in.walk(&around, p.width, take)
 }
 
-// passLarge forms large matches; the group sort is the index.
+// passLarge forms large matches; the group sort is the index. When its work is
+// used up the rest waits: what is matched until then is gone from the next pass.
 func (p *Pool) passLarge() []*Match {
 	p.dirty = nil
 	var pool []*entry
@@ -302,7 +303,10 @@ func (p *Pool) passLarge() []*Match {
 			pool = append(pool, it.entry)
 		}
 	}
+	p.left = 10 * p.limits.Work // a ticket looked at here costs less than a set tried
+	p.budget = &p.left
 	matches := p.large(pool)
+	p.deferred = p.left < 0 && len(matches) > 0
 	for _, m := range matches {
 		for _, t := range m.Tickets {
 			p.Remove(t.ID)

@@ -60,6 +60,8 @@ type entry struct {
 	size   int   // new players: 0 for backfill
 	held   int   // players in the game session: 0 but for backfill
 	alike  int   // equal for tickets that no rule can tell apart
+
+	near []string // of a large match: locations allowed at some age, best first; nil until asked for
 }
 
 // prepare resolves the players' values; false if the ticket can never be matched.

@@ -1,0 +1,68 @@
+package search_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+const hunters = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":5},{"name":"mode","type":"string","default":"a"}],
+"algorithm":{"strategy":"balanced","balancedAttribute":"skill"%s},
+"teams":[{"name":"Hunters","minPlayers":12,"maxPlayers":15,"quantity":10},{"name":"Monsters","minPlayers":5,"maxPlayers":5}]%s}`
+
+// The developer guide tells how teams fill: first 10 for each Hunters team, then
+// two for each team, then Monsters, then Hunters.
+func TestLarge_TeamsFillAsTheGuideTells(t *testing.T) {
+	rs := ruleSet(t, fmt.Sprintf(hunters, "", ""))
+	for n, want := range map[int][]int{124: nil, 125: {12, 5}, 135: {13, 5}, 155: {15, 5}} {
+		matches := search.Pass(rs, search.Options{}, solos(n), second(1))
+		var got []int
+		if len(matches) == 1 {
+			sizes := make([]int, len(rs.Instances))
+			for _, team := range matches[0].Teams {
+				sizes[team]++
+			}
+			got = []int{sizes[0], sizes[10]}
+		}
+		if !cmp.Equal(got, want) {
+			t.Errorf("%d players: Hunters and Monsters %v, want %v", n, got, want)
+		}
+	}
+}
+
+// Whatever the batching, priority and parties: matches are valid, nobody is in
+// two, and the pool leaves nothing that the reference would match.
+func TestLarge_PoolIsSound(t *testing.T) {
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		batching := []string{"largestPopulation", "fastestRegion"}[seed%2]
+		rs := ruleSet(t, fmt.Sprintf(hunters, `,"batchingPreference":"`+batching+`"`,
+			`,"rules":[{"name":"Near","type":"latency","maxLatency":120},{"name":"Mode","type":"batchDistance","batchAttribute":"mode"},{"name":"Close","type":"batchDistance","batchAttribute":"skill","maxDistance":900}],
+			"expansions":[{"target":"rules[Close].maxDistance","steps":[{"waitTimeSeconds":10,"value":5000}]}]`))
+		pool := search.NewPool(rs, search.Options{}, search.Limits{})
+		waiting := map[string]*search.Ticket{}
+		for _, ticket := range crowd(r, 2500, 0, 3) {
+			ticket.Created = second(r.IntN(20))
+			pool.Add(ticket)
+			waiting[ticket.ID] = ticket
+		}
+		matches := pool.Pass(second(20))
+		check(t, seed, rs, search.Options{}, matches, 20)
+		for _, m := range matches {
+			for _, ticket := range m.Tickets {
+				delete(waiting, ticket.ID)
+			}
+		}
+		var rest []*search.Ticket
+		for _, ticket := range waiting {
+			rest = append(rest, ticket)
+		}
+		if left := search.Pass(rs, search.Options{}, rest, second(20)); len(matches) == 0 || len(left) > 0 {
+			t.Errorf("seed %d: %d matches, then %d more are found", seed, len(matches), len(left))
+		}
+	}
+}
