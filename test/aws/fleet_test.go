@@ -99,9 +99,8 @@ func locationsOf(states []types.LocationState) map[string]string {
 func TestFleet_Utilization(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
-	s := b.Server(t)
+	g := b.active(t, b.Server(t), 5)
 	b.Server(t)
-	g := b.active(t, s, 5)
 	b.reserve(t, g, "ana")
 	all := must(b.Client.DescribeFleetUtilization(ctx, &gamelift.DescribeFleetUtilizationInput{FleetIds: []string{b.FleetID}}))(t).FleetUtilization[0]
 	here := must(b.Client.DescribeFleetLocationUtilization(ctx, &gamelift.DescribeFleetLocationUtilizationInput{FleetId: &b.FleetID, Location: &b.Location}))(t).FleetUtilization

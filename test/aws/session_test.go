@@ -13,9 +13,9 @@ import (
 func TestCreate_Idempotent(t *testing.T) {
 	b := setup(t)
 	s := b.Server(t)
-	b.Server(t)
 	token := func(in *gamelift.CreateGameSessionInput) { in.IdempotencyToken = aws.String("game-1") }
 	g := b.active(t, s, 2, token)
+	b.Server(t)
 	if !strings.HasSuffix(*g.GameSessionId, "/game-1") {
 		t.Errorf("the token is not the last part of %s", *g.GameSessionId)
 	}
