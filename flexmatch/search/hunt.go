@@ -270,8 +270,9 @@ func (h *hunt) seat(set []*entry, level int) *Match {
 	}
 	p.aim()
 	p.next(0)
-	if h.leaves -= p.judged; p.best == nil {
-		h.cut = h.cut || h.leaves <= 0
+	h.leaves -= p.judged
+	if h.nodes -= p.passed; p.best == nil {
+		h.cut = h.cut || h.leaves <= 0 || p.passed >= judgement*p.limit
 		return nil
 	}
 	m := newMatch(set, p.best, level)

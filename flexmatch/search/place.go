@@ -37,6 +37,7 @@ type placement struct {
 	left   int   // players not yet placed
 	limit  int   // of placements to judge
 	judged int
+	passed int   // placements seen to fail without judging them
 	aims   *aims // nil in the reference search
 
 	best   []int
@@ -138,10 +139,11 @@ func (p *placement) open(team int) int { return p.level.Sizes[team].Max - p.fill
 
 // judge looks at a complete placement and keeps it if it is valid and better.
 func (p *placement) judge() bool {
-	p.judged++
 	if p.aims != nil && p.aims.off(p.filled) {
-		return p.judged >= p.limit
+		p.passed++
+		return p.passed >= judgement*p.limit
 	}
+	p.judged++
 	balanced := p.rs.Algorithm.Strategy == ruleset.Balanced
 	if len(p.plan.teams) == 0 && !balanced {
 		p.best = slices.Clone(p.teams)
