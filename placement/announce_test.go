@@ -173,3 +173,23 @@ func TestSessionNames(t *testing.T) {
 		}
 	})
 }
+
+// TestSessionNames_LongAfter: a second attempt under an id has a name of its own
+// also when the first one's game session has gone to the archive.
+func TestSessionNames_LongAfter(t *testing.T) {
+	inCell(t, Options{}, func(c *cell) {
+		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
+		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 5 * time.Second, Destinations: []string{c.fleetARN(f)}}})
+		c.must(err)
+		for range 2 {
+			c.process(f.ID, "custom-a", silent)
+			_, err = c.start("q", Request{ID: "p"})
+			c.must(err)
+			settle(time.Hour)
+		}
+		made := c.eventsOf(event.GameSessionCreated)
+		if len(made) != 2 || made[0].GameSessionID == made[1].GameSessionID {
+			t.Errorf("%d game sessions, the second is called %s", len(made), made[len(made)-1].GameSessionID)
+		}
+	})
+}

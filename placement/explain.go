@@ -68,7 +68,8 @@ func (s *Service) newRoundsAt(r store.Reader, now time.Time) *roundsAt {
 	return &roundsAt{p: newPlanner(&s.t, r, s, now), lines: map[string]*line{}}
 }
 
-// of gives the round of a placement, and when its latency cap changes next.
+// of gives the round of a placement that waits, and when its latency cap changes
+// next. A candidate that it could have is the CHOSEN one, though nothing is done.
 func (a *roundsAt) of(q *Queue, p *Placement, r *Request) (Round, time.Time) {
 	l := a.lines[q.Name]
 	if l == nil {
@@ -77,7 +78,12 @@ func (a *roundsAt) of(q *Queue, p *Placement, r *Request) (Round, time.Time) {
 		a.lines[q.Name] = l
 	}
 	x := newJudge(&l.rules, p, r, a.p.now)
-	return a.p.round(&x, l.candidates, a.p.best(&x, l.candidates)), x.nextCap(p)
+	best := a.p.best(&x, l.candidates)
+	round := a.p.round(&x, l.candidates, best)
+	if best != nil {
+		round.Result = "about to be placed on " + best.FleetID + " in " + best.Location
+	}
+	return round, x.nextCap(p)
 }
 
 // roundsAtOnce bounds how many rounds one transaction writes.
@@ -96,6 +102,9 @@ func (s *Service) runExplain(tx *store.Tx, _ struct{}) (struct{}, error) {
 		p.RoundAt = time.Time{}
 		if q := s.t.queues.Get(tx, p.Queue); q != nil {
 			round, next := rounds.of(q, old, s.t.requests.Get(tx, p.ID))
+			if round.chose() {
+				continue // the next plan places it
+			}
 			p.keep(round)
 			p.RoundAt = next
 		}

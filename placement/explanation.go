@@ -127,6 +127,11 @@ func lowestPrice(cs []candidate, chosen *candidate) bool {
 	return !slices.ContainsFunc(cs, func(c candidate) bool { return c.Location == chosen.Location && c.cost < chosen.cost })
 }
 
+// chose tells whether a candidate was chosen.
+func (r Round) chose() bool {
+	return slices.ContainsFunc(r.Candidates, func(v Verdict) bool { return v.Outcome == Chosen })
+}
+
 // firstChoice is what came of the first candidate that the rules allowed.
 func (r Round) firstChoice() Outcome {
 	for _, v := range r.Candidates {

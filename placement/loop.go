@@ -59,7 +59,8 @@ func (w *worker) work(ctx context.Context) (wake time.Time, err error) {
 			}
 			continue
 		}
-		proposed, made, err := w.place(ctx, now)
+		view := w.view()
+		proposed, made, err := w.place(ctx, view, now)
 		switch {
 		case err != nil:
 			return wake, err
@@ -67,7 +68,7 @@ func (w *worker) work(ctx context.Context) (wake time.Time, err error) {
 			missed++
 		case proposed > 0:
 			missed = 0
-		case !w.s.anyRound(now):
+		case !w.s.anyRound(view, now): // of what the plan has seen: what came since may well be placed
 			return w.s.nextLook(now), nil
 		default:
 			if _, err := w.s.cmd.explain.Do(ctx, struct{}{}); err != nil {
@@ -78,12 +79,19 @@ func (w *worker) work(ctx context.Context) (wake time.Time, err error) {
 	return w.s.nextLook(time.Now()), nil
 }
 
-// place makes a plan and carries it out.
-func (w *worker) place(ctx context.Context, now time.Time) (proposed, made int, err error) {
+// view gives the committed state, and drops what the worker knows of held lines
+// where something came back into one. The counter is read first: whatever it has
+// counted is in the state that is read after it.
+func (w *worker) view() *store.Snapshot {
 	if retried := w.s.retried.Load(); retried != w.retried {
 		w.retried, w.held = retried, nil
 	}
-	p := plan(&w.s.t, w.s.st.View(), w.s, now, w.turn, w.held)
+	return w.s.st.View()
+}
+
+// place makes a plan and carries it out.
+func (w *worker) place(ctx context.Context, view *store.Snapshot, now time.Time) (proposed, made int, err error) {
+	p := plan(&w.s.t, view, w.s, now, w.turn, w.held)
 	w.held = p.Held
 	if len(p.Proposals) == 0 {
 		return 0, 0, nil
@@ -105,8 +113,8 @@ func (s *Service) nextDue() time.Time {
 }
 
 // anyRound tells whether a round is to be written of something that waits.
-func (s *Service) anyRound(now time.Time) bool {
-	p := s.t.unexplained.FirstPrefix(s.st.View(), "")
+func (s *Service) anyRound(view *store.Snapshot, now time.Time) bool {
+	p := s.t.unexplained.FirstPrefix(view, "")
 	return p != nil && !p.RoundAt.After(now)
 }
 

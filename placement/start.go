@@ -2,6 +2,7 @@ package placement
 
 import (
 	"context"
+	"slices"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
@@ -23,6 +24,8 @@ type startArgs struct {
 // Start puts a placement into a queue, PENDING. Errors: NotFound (queue),
 // InvalidRequest (id in use, rules of the request).
 func (s *Service) Start(ctx context.Context, in StartInput) (*Placement, error) {
+	in.Request.Latencies = slices.Clone(in.Request.Latencies)
+	share(in.Request.Latencies)
 	args := startArgs{Input: in}
 	old := s.t.placements.Get(s.st.View(), in.Request.ID)
 	if old == nil {
