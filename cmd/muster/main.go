@@ -23,7 +23,10 @@ type commands struct {
 	Demo     demoCommand     `cmd:"" help:"The demo game on a running server."`
 	Fleets   fleetsCommand   `cmd:"" help:"Show fleets and their use."`
 	Sessions sessionsCommand `cmd:"" help:"Show game sessions."`
+	Queues   queuesCommand   `cmd:"" help:"Show game session queues and what waits in them."`
 	Events   eventsCommand   `cmd:"" help:"Show what happened, or follow it."`
+
+	Placements placementsCommand `cmd:"" help:"Look into placements."`
 
 	Ruleset rulesetCommand `cmd:"" help:"Matchmaking rule sets, without a server."`
 

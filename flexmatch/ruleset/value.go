@@ -37,11 +37,6 @@ func each[T, U any](list []T, f func(T) U) []U {
 	return out
 }
 
-// nested tells whether a list holds lists.
-func (d datum) nested() bool {
-	return slices.ContainsFunc(d.list, func(e datum) bool { return e.form == isSeq })
-}
-
 // defined gives the list's elements that are defined.
 func (d datum) defined() []datum {
 	if !slices.ContainsFunc(d.list, func(e datum) bool { return e.form == isUndefined }) {
