@@ -40,6 +40,10 @@ func (a *App) openDoors() error {
 		Last:  func() uint64 { return a.domain.events.Last(a.domain.store.View()) },
 		Allow: callers.allow,
 	})
+	d.console.Placements(console.Placements{
+		Explain: func(ctx context.Context, id string) (any, error) { return a.domain.placements.Explain(ctx, id) },
+		Queues:  func() any { return a.domain.placements.Overview() },
+	})
 	d.servers = a.gameServers()
 	a.doors = d
 	return nil
