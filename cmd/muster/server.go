@@ -24,6 +24,7 @@ type serverFlags struct {
 	Sinks        string        `placeholder:"FILE" help:"YAML file with the sinks that are told of events (docs/notifications.md)."`
 	NotifyURL    string        `name:"notify-url" placeholder:"URL" help:"Send every event to this URL as well, as EventBridge JSON; with --notify-secret the requests are signed."`
 	NotifySecret string        `name:"notify-secret" placeholder:"TEXT" help:"Secret that signs the requests to --notify-url."`
+	UniqueIDs    bool          `name:"unique-placement-ids" help:"Refuse a PlacementId that was ever used; by default one that ended without a game session may be used again."`
 	DrainTimeout time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
 }
 
@@ -53,6 +54,7 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 	o.Sinks = sinks
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
+	o.Placements.UniqueIDs = f.UniqueIDs
 	return o, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
 
@@ -26,6 +27,7 @@ func diagrams() map[string]string {
 		"Game server process":      diagram(compute.Moves()),
 		"Game session":             diagram(session.Moves()),
 		"Player session":           diagram(session.PlayerMoves()),
+		"Placement":                diagram(placement.Moves()),
 	}
 }
 

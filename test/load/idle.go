@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -51,14 +52,20 @@ func idle(s settings) error {
 	}); err != nil {
 		return err
 	}
-	with, err := memory(server)
-	if err != nil {
-		return err
+	fmt.Println("| idle game server connections | after | resident KiB each | heap and stacks in use, KiB each |")
+	fmt.Println("|---|---|---|---|")
+	for _, after := range []time.Duration{0, s.idleFor} {
+		time.Sleep(after) // being idle is what is measured
+		with, err := memory(server)
+		if err != nil {
+			return err
+		}
+		each := func(a, b float64) float64 { return (b - a) / float64(s.n) / 1024 }
+		fmt.Printf("| %d | %s | %.1f | %.1f |\n", s.n, after, each(before.resident, with.resident), each(before.used, with.used))
+		if s.idleFor == 0 {
+			break
+		}
 	}
-	fmt.Println("| idle game server connections | resident KiB each | heap and stacks in use, KiB each |")
-	fmt.Println("|---|---|---|")
-	each := func(a, b float64) float64 { return (b - a) / float64(s.n) / 1024 }
-	fmt.Printf("| %d | %.1f | %.1f |\n", s.n, each(before.resident, with.resident), each(before.used, with.used))
 	return nil
 }
 

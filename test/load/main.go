@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 )
 
 // settings are the flags.
 type settings struct {
 	n, rounds int
+	idleFor   time.Duration
 	bin       string
 }
 
@@ -17,6 +19,7 @@ func main() {
 	var s settings
 	flag.IntVar(&s.n, "n", 5000, "game sessions a series (create), connections (idle)")
 	flag.IntVar(&s.rounds, "rounds", 5, "how often to start (start)")
+	flag.DurationVar(&s.idleFor, "for", 0, "how long connections are idle before the second measurement (idle); Go collects garbage at least every 2 minutes")
 	flag.StringVar(&s.bin, "bin", "bin/muster", "the built binary")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "load [flags] create|idle|start")
