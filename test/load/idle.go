@@ -52,19 +52,26 @@ func idle(s settings) error {
 	}); err != nil {
 		return err
 	}
+	return report(s, server, before)
+}
+
+// report prints what the connections cost at once, and after they were idle for
+// a while where that was asked for.
+func report(s settings, server *node.Process, before usage) error {
 	fmt.Println("| idle game server connections | after | resident KiB each | heap and stacks in use, KiB each |")
 	fmt.Println("|---|---|---|---|")
-	for _, after := range []time.Duration{0, s.idleFor} {
+	each := func(a, b float64) float64 { return (b - a) / float64(s.n) / 1024 }
+	moments := []time.Duration{0}
+	if s.idleFor > 0 {
+		moments = append(moments, s.idleFor)
+	}
+	for _, after := range moments {
 		time.Sleep(after) // being idle is what is measured
 		with, err := memory(server)
 		if err != nil {
 			return err
 		}
-		each := func(a, b float64) float64 { return (b - a) / float64(s.n) / 1024 }
 		fmt.Printf("| %d | %s | %.1f | %.1f |\n", s.n, after, each(before.resident, with.resident), each(before.used, with.used))
-		if s.idleFor == 0 {
-			break
-		}
 	}
 	return nil
 }
