@@ -32,11 +32,14 @@ var rows = []row{
 	{"internal/store/...", "internal/store internal/store/... internal/fault", "drivers, their SQL, their tests, backup: all beside the store"},
 	{"internal/tag", ground, "rows of its own, on resources that others name"},
 	{"internal/gen", "", "reads the API description and writes gamelift"},
+	{"internal/archive", "", "reads archives of strangers, for whoever has to"},
 	{"internal/testcount", "", "reads the output of go test"},
 	{"internal/archtest", "", "has tests only"},
 
 	{"gamelift", "internal/fault internal/shape", "generated data; awsrpc reads it through shape"},
 	{"serversdk/protocol", "internal/fault", "messages; a wrong one is the caller's fault"},
+
+	{"hosts/protocol", "", "messages that the agent shares"},
 
 	{"event", ground, "the bottom of the domain: everybody appends to it"},
 	{"auth", ground + " event", "making and deleting a key is an event, for the audit"},
@@ -56,6 +59,7 @@ var rows = []row{
 	{"console/client", "", "a client like any other: it speaks HTTP"},
 	{"console/terminal", "console/client", "shows what the client reads"},
 
+	{"agent/ports", "", "who has which port on a machine"},
 	{"agent/supervise", "", "one process's life, wherever it is needed"},
 
 	{"app/demo", ground + " agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},

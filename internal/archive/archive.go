@@ -1,0 +1,152 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// The formats, as Detect names them.
+const (
+	Zip   = "zip"
+	Tar   = "tar"
+	TarGz = "tar.gz"
+)
+
+// Limits bound what an archive may become. Zero members mean the defaults.
+type Limits struct {
+	Files int   // entries; default 1,000,000
+	Bytes int64 // unpacked, all together; default 200 GiB
+	Ratio int64 // unpacked bytes to packed ones, beyond the first MiB; default 200
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Files == 0 {
+		l.Files = 1_000_000
+	}
+	if l.Bytes == 0 {
+		l.Bytes = 200 << 30
+	}
+	if l.Ratio == 0 {
+		l.Ratio = 200
+	}
+	return l
+}
+
+// Contents are what an archive unpacks to.
+type Contents struct {
+	Files int   // files and links
+	Bytes int64 // of the files
+}
+
+// Refused says why an archive is not unpacked; its text is for whoever made it.
+type Refused struct{ Reason string }
+
+func (r *Refused) Error() string { return "the archive is refused: " + r.Reason }
+
+func refuse(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
+
+// entry is one entry of an archive, its name already cleaned.
+type entry struct {
+	name string // slash-separated, within the folder
+	mode fs.FileMode
+	size int64 // what the archive claims; -1 where it does not say
+	link string
+	hard bool // link is another entry of the archive
+}
+
+// source is an archive that can be walked through.
+type source interface {
+	// each calls f with every entry; open gives its content and is valid within the call.
+	each(f func(e entry, open func() (io.Reader, error)) error) error
+}
+
+// Detect tells the format by the file's first bytes.
+func Detect(r io.ReaderAt) (string, error) {
+	head := make([]byte, 512)
+	n, err := r.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read archive: %w", err)
+	}
+	head = head[:n]
+	switch {
+	case len(head) >= 4 && (string(head[:4]) == "PK\x03\x04" || string(head[:4]) == "PK\x05\x06"):
+		return Zip, nil
+	case len(head) >= 2 && head[0] == 0x1f && head[1] == 0x8b:
+		return TarGz, nil
+	case len(head) >= 262 && string(head[257:262]) == "ustar":
+		return Tar, nil
+	}
+	return "", refuse("it is neither zip, tar nor tar.gz")
+}
+
+func open(r io.ReaderAt, size int64, format string) (source, error) {
+	switch format {
+	case Zip:
+		return openZip(r, size)
+	case Tar, TarGz:
+		return &tarball{section: io.NewSectionReader(r, 0, size), packed: format == TarGz}, nil
+	}
+	return nil, refuse("format %q is unknown", format)
+}
+
+// Check looks through an archive of size bytes. It reads every byte, so that a
+// damaged one, or one that lies about its sizes, is found here.
+// Errors: *Refused, and those of reading r.
+func Check(r io.ReaderAt, size int64, format string, limits Limits) (Contents, error) {
+	src, err := open(r, size, format)
+	if err != nil {
+		return Contents{}, err
+	}
+	in := newInspector(size, limits)
+	err = src.each(func(e entry, open func() (io.Reader, error)) error {
+		if err := in.admit(e); err != nil {
+			return err
+		}
+		if !e.mode.IsRegular() || e.hard {
+			return nil
+		}
+		content, err := open()
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, in.meter(content))
+		return err
+	})
+	if err == nil && in.files == 0 {
+		err = refuse("it is empty")
+	}
+	return Contents{in.files, in.bytes}, err
+}
+
+// Extract unpacks an archive into dir, which must exist and should be empty.
+// What is there after an error is incomplete and should be removed.
+// Errors: *Refused, and those of reading and writing.
+func Extract(r io.ReaderAt, size int64, format, dir string, limits Limits) (Contents, error) {
+	src, err := open(r, size, format)
+	if err != nil {
+		return Contents{}, err
+	}
+	target, err := os.OpenRoot(dir)
+	if err != nil {
+		return Contents{}, fmt.Errorf("open target folder: %w", err)
+	}
+	defer target.Close()
+	in := newInspector(size, limits)
+	w := writer{root: target, in: in}
+	err = src.each(func(e entry, open func() (io.Reader, error)) error {
+		if err := in.admit(e); err != nil {
+			return err
+		}
+		return w.write(e, open)
+	})
+	if err == nil {
+		err = w.finish()
+	}
+	if err == nil && in.files == 0 {
+		err = refuse("it is empty")
+	}
+	return Contents{in.files, in.bytes}, err
+}

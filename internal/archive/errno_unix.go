@@ -1,0 +1,7 @@
+//go:build !windows
+
+package archive
+
+import "syscall"
+
+var errNotFolder error = syscall.ENOTDIR

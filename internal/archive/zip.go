@@ -1,0 +1,91 @@
+package archive
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+type zipfile struct{ r *zip.Reader }
+
+func openZip(r io.ReaderAt, size int64) (source, error) {
+	z, err := zip.NewReader(r, size)
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are judged one by one
+		return nil, refuse("its zip directory cannot be read (%v)", err)
+	}
+	return zipfile{z}, nil
+}
+
+func (z zipfile) each(f func(entry, func() (io.Reader, error)) error) error {
+	for _, file := range z.r.File {
+		if err := eachZipped(file, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachZipped(file *zip.File, f func(entry, func() (io.Reader, error)) error) error {
+	name, err := cleanName(file.Name)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		return nil
+	}
+	if file.Flags&1 != 0 {
+		return refuse("%q is encrypted", name)
+	}
+	e := entry{name: name, mode: file.Mode(), size: int64(min(file.UncompressedSize64, 1<<62))}
+	if strings.HasSuffix(file.Name, `\`) {
+		e.mode |= fs.ModeDir
+	}
+	if e.mode&fs.ModeSymlink != 0 {
+		if e.link, err = zippedLink(file); err != nil {
+			return err
+		}
+	}
+	var content io.ReadCloser
+	err = f(e, func() (io.Reader, error) {
+		var err error
+		if content, err = file.Open(); err != nil {
+			return nil, refuse("%q cannot be read (%v)", name, err)
+		}
+		return zipped{content, name}, nil
+	})
+	if content != nil {
+		content.Close()
+	}
+	return err
+}
+
+// zippedLink reads a link's target, which zip keeps as the content.
+func zippedLink(file *zip.File) (string, error) {
+	r, err := file.Open()
+	if err != nil {
+		return "", refuse("%q cannot be read (%v)", file.Name, err)
+	}
+	defer r.Close()
+	target, err := io.ReadAll(io.LimitReader(r, maxName+1))
+	if err != nil {
+		return "", refuse("%q cannot be read (%v)", file.Name, err)
+	}
+	return string(target), nil
+}
+
+// zipped turns errors of damaged content into refusals.
+type zipped struct {
+	io.Reader
+	name string
+}
+
+func (z zipped) Read(p []byte) (int, error) {
+	n, err := z.Reader.Read(p)
+	if err == nil || errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return n, err
+	}
+	return n, refuse("%q is damaged (%v)", z.name, fmt.Errorf("%w", err))
+}
