@@ -34,6 +34,7 @@ type conn struct {
 	queue   []outgoing
 	queued  int // bytes in queue
 	writing bool
+	last    bool // ends once the queue is written
 	closed  bool
 	writer  sync.WaitGroup
 }
@@ -62,7 +63,8 @@ func (c *conn) run() {
 			break
 		}
 		if !c.s.begin() {
-			break
+			c.recycle(frame) // who is to answer it is the node that serves next
+			continue
 		}
 		c.slots <- struct{}{}
 		go c.handle(frame)
@@ -183,6 +185,9 @@ func (c *conn) dequeue() (outgoing, bool) {
 	defer c.mu.Unlock()
 	if c.closed || len(c.queue) == 0 {
 		c.writing = false
+		if c.last {
+			c.shut()
+		}
 		return outgoing{}, false
 	}
 	o := c.queue[0]
@@ -200,6 +205,15 @@ func (c *conn) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.shut()
+}
+
+// finish drops the connection as soon as what is queued has been written.
+func (c *conn) finish() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last = true; !c.writing {
+		c.shut()
+	}
 }
 
 func (c *conn) shut() {

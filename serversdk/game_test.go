@@ -177,12 +177,26 @@ func (g *game) ask(action string, members object) object {
 
 func (g *game) answer(id string) object {
 	g.h.t.Helper()
-	select {
-	case o := <-g.answerTo(id):
-		return o
-	case <-g.closed:
+	o, ok := g.take(g.answerTo(id))
+	if !ok {
 		g.h.t.Fatalf("connection of %s ended while %s was unanswered: %v", g.id, id, g.why)
-		return nil
+	}
+	return o
+}
+
+// take waits for a message. What came before the connection ended counts, also
+// where both are found at once.
+func (g *game) take(from chan object) (o object, ok bool) {
+	select {
+	case o = <-from:
+		return o, true
+	case <-g.closed:
+	}
+	select {
+	case o = <-from:
+		return o, true
+	default:
+		return nil, false
 	}
 }
 
@@ -209,16 +223,14 @@ func (g *game) want(status int, o object) object {
 // push waits for a push of an action.
 func (g *game) push(action string) object {
 	g.h.t.Helper()
-	select {
-	case o := <-g.pushes:
-		if o["Action"] != action {
-			g.h.t.Fatalf("push %v: want %s", o, action)
-		}
-		return o
-	case <-g.closed:
+	o, ok := g.take(g.pushes)
+	if !ok {
 		g.h.t.Fatalf("connection of %s ended without push %s: %v", g.id, action, g.why)
-		return nil
 	}
+	if o["Action"] != action {
+		g.h.t.Fatalf("push %v: want %s", o, action)
+	}
+	return o
 }
 
 // quiet holds that no push has come.

@@ -47,7 +47,7 @@ func (p *peer) Terminate(by time.Time) {
 }
 
 // Drop implements compute.Link.
-func (p *peer) Drop() { p.dropAll() }
+func (p *peer) Drop() { p.each((*conn).drop) }
 
 // push sends a message on the newest connection, or holds it for the next one.
 func (p *peer) push(action protocol.Action, message any) {

@@ -104,12 +104,12 @@ func (p *peer) close(c *conn) {
 	p.flush()
 }
 
-// dropAll drops every connection.
-func (p *peer) dropAll() {
+// each does something with every open connection.
+func (p *peer) each(do func(*conn)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.conns {
-		c.drop()
+		do(c)
 	}
 }
 

@@ -3,9 +3,12 @@ package serversdk_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
@@ -231,6 +234,59 @@ func TestStop_FinishesRequests(t *testing.T) {
 		}
 		if !h.process("p").Connected {
 			t.Error("stopping marked the process as lost; that is for the next node to do")
+		}
+	})
+}
+
+// A request that comes while the server stops does not take the answer from
+// those that came before it.
+func TestStop_LateRequest(t *testing.T) {
+	driver := openGate()
+	in(t, config{driver: driver}, func(t *testing.T, h *house) {
+		g, id := h.hosting("p")
+		players := h.reserve(id, "ann")
+		driver.shut()
+		request := g.send("AcceptPlayerSession", object{"GameSessionId": id, "PlayerSessionId": players[0]})
+		synctest.Wait()
+		stopped := make(chan error, 1)
+		go func() { stopped <- h.server.Stop(h.ctx) }()
+		synctest.Wait()
+		late := g.send("HeartbeatServerProcess", object{"HealthStatus": true})
+		synctest.Wait()
+		driver.open()
+		g.want(200, g.answer(request))
+		must(t, <-stopped)
+		if g.ended() || len(g.answerTo(late)) != 0 {
+			t.Error("the late request was answered, or a close frame sent")
+		}
+	})
+}
+
+// An answer that waits behind a push is written before the connection ends.
+func TestStop_WritesWhatIsQueued(t *testing.T) {
+	in(t, config{}, func(t *testing.T, h *house) {
+		dialer := websocket.Dialer{NetDialContext: h.wire.dialer("198.51.100.1")}
+		ws, _, err := dialer.Dial(h.url(visit{id: "p"}), nil)
+		must(t, err)
+		synctest.Wait()
+		_, err = h.server.Refresh("wss://new.test/", func(compute.Ref) (string, error) { return "token", nil })
+		must(t, err)
+		synctest.Wait() // the push is being written, which takes the process to read
+		must(t, ws.WriteMessage(websocket.TextMessage, []byte(`{"Action":"GetComputeCertificate","RequestId":"r"}`)))
+		synctest.Wait()
+		stopped := make(chan error, 1)
+		go func() { stopped <- h.server.Stop(h.ctx) }()
+		synctest.Wait()
+		for _, want := range []string{`"RefreshConnection"`, `"RequestId":"r"`} {
+			_, frame, err := ws.ReadMessage()
+			must(t, err)
+			if !strings.Contains(string(frame), want) {
+				t.Errorf("read %s, want %s", frame, want)
+			}
+		}
+		must(t, <-stopped)
+		if _, _, err := ws.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseAbnormalClosure) {
+			t.Errorf("the connection ended with %v", err)
 		}
 	})
 }

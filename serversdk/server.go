@@ -74,27 +74,48 @@ func (s *Server) begin() bool {
 	return true
 }
 
-// Stop lets the requests that run finish, as long as ctx allows, and then drops
-// every connection. The processes are not marked as lost: the node that serves
+func (s *Server) isStopping() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopping
+}
+
+// Stop lets the requests that run finish and their answers be written, as long
+// as ctx allows, and then drops every connection. Requests that come meanwhile
+// are not begun, and do not end the connection others are answered on. The processes are not marked as lost: the node that serves
 // next gives them the grace that follows a restart.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
 	s.mu.Unlock()
-	finished := make(chan struct{})
-	go func() { s.requests.Wait(); close(finished) }()
-	var err error
-	select {
-	case <-finished:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
+	err := within(ctx, &s.requests)
 	s.cancel()
-	for _, p := range s.all() {
-		p.dropAll()
+	if err == nil {
+		s.each((*conn).finish)
+		err = within(ctx, &s.readers)
 	}
+	s.each((*conn).drop)
 	s.readers.Wait()
 	return err
+}
+
+// within waits for a group as long as ctx allows.
+func within(ctx context.Context, group *sync.WaitGroup) error {
+	done := make(chan struct{})
+	go func() { group.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// each does something with every open connection.
+func (s *Server) each(do func(*conn)) {
+	for _, p := range s.all() {
+		p.each(do)
+	}
 }
 
 // Refresh asks every connected process to connect anew to an endpoint, before a

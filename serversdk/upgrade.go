@@ -151,6 +151,9 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, a arrival) erro
 	c := newConn(s, p, ws)
 	s.metrics.opened()
 	p.open(c)
+	if s.isStopping() { // Stop may have been round before the connection was open
+		c.drop()
+	}
 	go c.run()
 	return nil
 }
