@@ -105,6 +105,12 @@ func (v *view) keyed(e *Expr, m Member) datum {
 // Holds judges one rule. A rule whose measurement or reference is undefined
 // passes, so that a rule about an empty team does not keep a match from forming.
 func (l *Level) Holds(rule int, lineup *Lineup) bool {
+	return l.HoldsNoting(rule, lineup, nil)
+}
+
+// HoldsNoting is Holds; of a compound rule it tells note the verdict on each rule
+// that the statement names, as often as it is named.
+func (l *Level) HoldsNoting(rule int, lineup *Lineup, note func(rule int, held bool)) bool {
 	r := l.Rules[rule]
 	switch r.Type {
 	case Comparison, Distance, Collection:
@@ -114,7 +120,13 @@ func (l *Level) Holds(rule int, lineup *Lineup) bool {
 	case Latency:
 		return len(l.Locations(lineup, []*Rule{r})) > 0
 	case Compound:
-		return r.Statement.holds(func(i int) bool { return l.Holds(i, lineup) })
+		return r.Statement.holds(func(i int) bool {
+			held := l.HoldsNoting(i, lineup, note)
+			if note != nil {
+				note(i, held)
+			}
+			return held
+		})
 	}
 	return true // sort rules never reject
 }

@@ -20,6 +20,7 @@ type aims struct {
 
 // averages is a rule about team averages at a level.
 type averages struct {
+	number              int
 	rule                *ruleset.Rule
 	measured, reference ruleset.TeamAverage
 }
@@ -35,7 +36,7 @@ func (p *placement) aim() {
 		of, measured, reference, ok := p.rs.Averages(p.level, i)
 		if ok && (attribute < 0 || of == attribute) {
 			attribute = of
-			rules = append(rules, averages{p.level.Rules[i], measured, reference})
+			rules = append(rules, averages{i, p.level.Rules[i], measured, reference})
 		}
 	}
 	if attribute < 0 {
@@ -64,14 +65,15 @@ func (p *placement) lighter(a, b int) int {
 	return cmp.Compare(p.aims.sums[a], p.aims.sums[b])
 }
 
-// off tells whether a rule about averages is broken by more than rounding can be.
-func (a *aims) off(filled []int) bool {
+// off gives the number of a rule about averages that is broken by more than
+// rounding can be; -1 if there is none.
+func (a *aims) off(filled []int) int {
 	for i := range a.rules {
 		if a.rules[i].off(a.sums, filled) {
-			return true
+			return a.rules[i].number
 		}
 	}
-	return false
+	return -1
 }
 
 func (r *averages) off(sums []float64, filled []int) bool {

@@ -14,18 +14,19 @@ const maxMaskLevels = 8
 // columns is what the pool knows of a rule set: which rules are answered from a
 // ticket's columns, and which are left to the evaluator.
 type columns struct {
-	rs         *ruleset.RuleSet
-	partitions []int // attributes
-	windows    []window
-	latencies  []int // rules
-	perTicket  []int // rules
-	shrinking  []int // shrinking rules that no column answers
-	flat       []int // flat rules that no column answers
-	teams      []int
-	exactMasks bool
-	least      int // the fewest players of a match at any age
-	most       int // the most
-	sorts      bool
+	rs             *ruleset.RuleSet
+	partitions     []int // attributes
+	partitionRules []int
+	windows        []window
+	latencies      []int // rules
+	perTicket      []int // rules
+	shrinking      []int // shrinking rules that no column answers
+	flat           []int // flat rules that no column answers
+	teams          []int
+	exactMasks     bool
+	least          int // the fewest players of a match at any age
+	most           int // the most
+	sorts          bool
 
 	locations map[string]int // bits of location masks
 	crowded   bool           // more locations than bits
@@ -37,6 +38,7 @@ const maxWindows = 4
 // window is a limited spread: the limit at each level, and the loosest limit
 // that a match can still come under.
 type window struct {
+	rule      int
 	attribute int
 	party     string
 	limit     []float64 // by level
@@ -68,6 +70,7 @@ func columnsOf(rs *ruleset.RuleSet, p *plan) *columns {
 func (c *columns) take(rule int) bool {
 	if attribute := c.rs.Partition(rule); attribute >= 0 {
 		c.partitions = append(c.partitions, attribute)
+		c.partitionRules = append(c.partitionRules, rule)
 		return true
 	}
 	if attribute, party := c.rs.Window(rule); attribute >= 0 && len(c.windows) < maxWindows {
@@ -86,7 +89,7 @@ func (c *columns) take(rule int) bool {
 }
 
 func (c *columns) window(rule, attribute int, party string) window {
-	w := window{attribute: attribute, party: party}
+	w := window{rule: rule, attribute: attribute, party: party}
 	for _, l := range c.rs.Levels() {
 		w.limit = append(w.limit, l.Rules[rule].Max.Value)
 	}
@@ -115,6 +118,7 @@ type item struct {
 	masks   []uint64 // the same by level, each holding those of the levels below; nil for one level or very many
 	exact   []uint64 // locations allowed at just that level; nil for very many
 	levels  uint64   // at which the per-ticket rules hold
+	tally   tally    // of the searches around it that found no match; nil before the first
 	gone    bool
 	cuts    int // how often a search was cut short since the ticket last changed
 }
@@ -178,6 +182,16 @@ func (c *columns) aliveAt(e *entry) uint64 {
 		}
 	}
 	return alive
+}
+
+// alone counts the rules that a ticket breaks by itself at every age.
+func (c *columns) alone(it *item) tally {
+	t := make(tally, len(c.rs.Level(0).Rules))
+	l := together(c.rs, []*entry{it.entry})
+	for _, i := range slices.Concat(c.partitionRules, c.perTicket, c.latencies) {
+		t.note(i, slices.ContainsFunc(c.rs.Levels(), func(level *ruleset.Level) bool { return level.Holds(i, l) }))
+	}
+	return t
 }
 
 // locate finds the locations at which the ticket's latencies are allowed.

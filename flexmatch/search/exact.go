@@ -39,7 +39,8 @@ type searcher struct {
 	now  time.Time
 	plan *plan
 
-	budget *int // steps left for large matches; nil without bound
+	budget *int  // steps left for large matches; nil without bound
+	tally  tally // of rules judged; nil in the reference search, which counts nothing
 }
 
 // anchors builds a match around each ticket in order, removing what is matched.

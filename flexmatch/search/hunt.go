@@ -7,6 +7,9 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
+// clockEvery is after how many steps a search looks at the clock.
+const clockEvery = 64
+
 // hold is what a set of items has in common: a match that holds the set must
 // keep within it.
 type hold struct {
@@ -30,6 +33,9 @@ type hunt struct {
 	nodes, leaves int  // left before the search is cut
 	short         bool // not all candidates were gathered
 	cut           bool // some of the search was left out
+	late          bool // it was cut because the time of the pass is over
+
+	seen causes // verdicts of columns, until they go into the tally
 }
 
 func (h *hunt) start(seed *item) {
@@ -54,16 +60,26 @@ func (h *hunt) join(st *hold, it *item, out *hold) bool {
 		level = max(st.level, it.level)
 	}
 	mask, levels := st.mask&it.maskAt(level), st.levels&it.levels
-	if mask == 0 || levels == 0 || it.held > 0 && st.filled {
+	if it.held > 0 && st.filled {
+		return false
+	}
+	if mask == 0 {
+		h.seen[causeLatency]++
+		return false
+	}
+	if levels == 0 {
+		h.seen[causePerTicket]++
 		return false
 	}
 	for i := range h.columns.windows {
 		low, high := min(st.low[i], it.low[i]), max(st.high[i], it.high[i])
 		if high-low > h.columns.windows[i].loosest[level] {
+			h.seen[causeWindow+i]++
 			return false
 		}
 		out.low[i], out.high[i] = low, high
 	}
+	h.seen[causeNone]++
 	out.level, out.levels, out.mask, out.filled = level, levels, mask, st.filled || it.held > 0
 	return true
 }
@@ -143,7 +159,7 @@ func (h *hunt) grow(depth, want int) *Match {
 		if it.size > want || tried[it.alike] {
 			continue
 		}
-		if h.nodes--; h.nodes < 0 {
+		if h.nodes--; h.nodes < 0 || h.tooLate(h.nodes) {
 			h.cut = true
 			return nil
 		}
@@ -158,6 +174,15 @@ func (h *hunt) grow(depth, want int) *Match {
 		}
 	}
 	return nil
+}
+
+// tooLate looks at the clock once in a while; true when the time of the pass is over.
+func (h *hunt) tooLate(steps int) bool {
+	if h.deadline.IsZero() || steps%clockEvery != 0 {
+		return false
+	}
+	h.late = h.late || h.over()
+	return h.late
 }
 
 // with tries the i-th candidate of a depth.
@@ -229,13 +254,24 @@ func (h *hunt) place() *Match {
 
 // allowed judges the columns at a level.
 func (h *hunt) allowed(level int) bool {
+	cause := h.barred(level)
+	h.seen[cause]++
+	return cause == causeNone
+}
+
+func (h *hunt) barred(level int) int {
 	mask := uint64(math.MaxUint64)
 	for _, it := range h.set {
 		if it.exact != nil {
 			mask &= it.exact[level]
 		}
+	}
+	if mask == 0 {
+		return causeLatency
+	}
+	for _, it := range h.set {
 		if len(h.columns.perTicket) > 0 && it.levels>>level&1 == 0 {
-			return false
+			return causePerTicket
 		}
 	}
 	for i, w := range h.columns.windows {
@@ -244,16 +280,16 @@ func (h *hunt) allowed(level int) bool {
 			low, high = min(low, it.low[i]), max(high, it.high[i])
 		}
 		if high-low > w.limit[level] {
-			return false
+			return causeWindow + i
 		}
 	}
-	return mask != 0
+	return causeNone
 }
 
 // seat spreads a set over the teams within the limits of the search.
 func (h *hunt) seat(set []*entry, level int) *Match {
 	l := h.rs.Levels()[level]
-	p := &placement{searcher: &h.searcher, set: set, level: l, spread: math.Inf(1), limit: max(1, min(maxPlacements, h.leaves))}
+	p := &placement{searcher: &h.searcher, set: set, level: l, spread: math.Inf(1), limit: max(1, min(maxPlacements, h.leaves)), tooLate: h.tooLate}
 	if !h.exact {
 		p.limit = min(p.limit, h.limits.Placements)
 	}
@@ -272,10 +308,10 @@ func (h *hunt) seat(set []*entry, level int) *Match {
 	p.next(0)
 	h.leaves -= p.judged
 	if h.nodes -= p.passed; p.best == nil {
-		h.cut = h.cut || h.leaves <= 0 || p.passed >= judgement*p.limit
+		h.cut = h.cut || h.late || h.leaves <= 0 || p.passed >= judgement*p.limit
 		return nil
 	}
-	m := newMatch(set, p.best, level)
+	m := newMatch(h.rs, set, p.best, level)
 	if h.verify(m) != nil {
 		h.Rejected++
 		return nil

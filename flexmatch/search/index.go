@@ -55,7 +55,12 @@ func (c *cursor) spot() *spot { return &c.items[c.at] }
 func (c *cursor) seek(in *span) bool {
 	for ; c.at < len(c.items); c.at++ {
 		s := &c.items[c.at]
-		if s.mask&in.mask != 0 && s.low >= in.low && s.high <= in.high && !s.it.gone {
+		switch {
+		case s.mask&in.mask == 0:
+			in.deaf++
+		case s.low < in.low || s.high > in.high:
+			in.far++
+		case !s.it.gone:
 			return true
 		}
 	}
@@ -66,6 +71,8 @@ func (c *cursor) seek(in *span) bool {
 type span struct {
 	low, high float64 // of the first window; from -Inf to +Inf without windows
 	mask      uint64
+
+	far, deaf int // passed over for their value, for their locations
 }
 
 func compareAge(a, b *item) int {

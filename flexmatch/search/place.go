@@ -23,22 +23,23 @@ func (s *searcher) place(set []*entry) *Match {
 	if p.best == nil {
 		return nil
 	}
-	return newMatch(set, p.best, level)
+	return newMatch(s.rs, set, p.best, level)
 }
 
 // placement is the search for the teams of one set.
 type placement struct {
 	*searcher
-	set    []*entry
-	level  *ruleset.Level
-	order  []int // tickets by size, greatest first
-	teams  []int // by ticket
-	filled []int // players by team
-	left   int   // players not yet placed
-	limit  int   // of placements to judge
-	judged int
-	passed int   // placements seen to fail without judging them
-	aims   *aims // nil in the reference search
+	set     []*entry
+	level   *ruleset.Level
+	order   []int // tickets by size, greatest first
+	teams   []int // by ticket
+	filled  []int // players by team
+	left    int   // players not yet placed
+	limit   int   // of placements to judge
+	judged  int
+	passed  int                  // placements seen to fail without judging them
+	aims    *aims                // nil in the reference search
+	tooLate func(steps int) bool // nil in the reference search
 
 	best   []int
 	spread float64 // of the best, under the strategy balanced
@@ -139,9 +140,12 @@ func (p *placement) open(team int) int { return p.level.Sizes[team].Max - p.fill
 
 // judge looks at a complete placement and keeps it if it is valid and better.
 func (p *placement) judge() bool {
-	if p.aims != nil && p.aims.off(p.filled) {
-		p.passed++
-		return p.passed >= judgement*p.limit
+	if p.aims != nil {
+		if rule := p.aims.off(p.filled); rule >= 0 {
+			p.tally.note(rule, false)
+			p.passed++
+			return p.passed >= judgement*p.limit || p.tooLate(p.passed)
+		}
 	}
 	p.judged++
 	balanced := p.rs.Algorithm.Strategy == ruleset.Balanced
@@ -157,7 +161,7 @@ func (p *placement) judge() bool {
 	if (p.best == nil || spread < p.spread) && p.keeps(p.level, l, p.plan.teams) {
 		p.best, p.spread = slices.Clone(p.teams), spread
 	}
-	return p.judged >= p.limit || p.best != nil && (!balanced || p.spread == 0)
+	return p.judged >= p.limit || p.tooLate != nil && p.tooLate(4*p.judged) || p.best != nil && (!balanced || p.spread == 0)
 }
 
 // Spread is the distance of the highest from the lowest team average of a number

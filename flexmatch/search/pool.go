@@ -16,7 +16,16 @@ type Limits struct {
 	Nodes      int // sets tried around one ticket; default 2000
 	Placements int // placements judged for one set; default 300
 	Work       int // steps of one Pass, after which the rest waits for the next; default 4 million, roughly a second
+
+	// Clock and Time bound a Pass by time as well, when both are given: what is not
+	// searched in Time by the Clock waits for the next. A fifth of it, as of Work,
+	// is kept for tickets whose search was cut short before.
+	Clock func() time.Time
+	Time  time.Duration
 }
+
+// maxCuts is how often the bounds of a ticket's search are doubled.
+const maxCuts = 4
 
 // A placement judged, or a candidate judged by the evaluator, counts as so many
 // steps; a set tried is one.
@@ -50,11 +59,15 @@ type Pool struct {
 	dirty     []*item
 	ripening  ripening
 
-	exact    bool // this pass runs by the definition
-	deferred bool // the last pass left tickets for the next
-	left     int  // of Limits.Work in this pass
-	reserve  int  // of it, for tickets whose search was cut before
+	exact    bool      // this pass runs by the definition
+	deferred bool      // the last pass left tickets for the next
+	left     int       // of Limits.Work in this pass
+	reserve  int       // of it, for tickets whose search was cut before
+	deadline time.Time // of this pass, by Limits.Clock
 	hunt     hunt
+
+	before    int   // Searches when this pass began
+	evaluated []int // numbers of the rules that are counted
 
 	// Counters of the effort, for metrics.
 	Searches int // searches around a ticket
@@ -69,11 +82,37 @@ func NewPool(rs *ruleset.RuleSet, opts Options, limits Limits) *Pool {
 	p.columns = columnsOf(rs, p.plan)
 	p.width = p.columns.width()
 	p.hunt.Pool, p.hunt.oldest = p, rs.Algorithm.OldestAge
+	p.evaluated, p.tally = Evaluated(rs), make(tally, len(rs.Level(0).Rules))
 	return p
 }
 
 // Len counts the tickets of the pool.
 func (p *Pool) Len() int { return len(p.items) }
+
+// Pending tells whether a Pass at the time would search: tickets came, or reached
+// a wait time, or the last Pass left some of its work.
+func (p *Pool) Pending(now time.Time) bool {
+	return len(p.dirty) > 0 || p.deferred || len(p.ripening) > 0 && p.ripening[0].at <= now.UnixNano()
+}
+
+// Ripens tells when the next ticket reaches a wait time of an expansion; false if
+// none will.
+func (p *Pool) Ripens() (time.Time, bool) {
+	if len(p.ripening) == 0 || p.ripening[0].at == math.MaxInt64 {
+		return time.Time{}, false
+	}
+	return time.Unix(0, p.ripening[0].at).UTC(), true
+}
+
+// Evaluations tells how often each rule of Evaluated was judged in the searches
+// around a waiting ticket; zeros if there was none. Ask before Remove.
+func (p *Pool) Evaluations(id string) []Evaluation {
+	var t tally
+	if it := p.items[id]; it != nil {
+		t = it.tally
+	}
+	return t.evaluations(p.evaluated)
+}
 
 // Add puts a ticket into the pool. A ticket of the same id is replaced.
 func (p *Pool) Add(t *Ticket) {
@@ -87,7 +126,7 @@ func (p *Pool) Add(t *Ticket) {
 	}
 	key, ok := p.columns.fill(it)
 	if !ok {
-		it.gone = true
+		it.gone, it.tally = true, p.columns.alone(it)
 		return
 	}
 	p.dirty = append(p.dirty, it)
@@ -139,8 +178,7 @@ func (p *Pool) Pass(now time.Time) []*Match {
 	}
 	p.exact = len(p.items) <= p.limits.Exact && !p.deferred
 	p.deferred = false
-	p.reserve = p.limits.Work / 5
-	p.left = p.limits.Work - p.reserve
+	p.begin()
 	seeds := p.seeds()
 	if p.rs.Algorithm.BackfillPriority != ruleset.PriorityLow {
 		return p.around(seeds, true)
@@ -150,6 +188,32 @@ func (p *Pool) Pass(now time.Time) []*Match {
 		return matches
 	}
 	return append(matches, p.around(seeds, true)...)
+}
+
+// begin starts the bounds of a pass.
+func (p *Pool) begin() {
+	p.reserve = p.limits.Work / 5
+	p.left = p.limits.Work - p.reserve
+	p.before = p.Searches
+	if p.limits.Clock != nil && p.limits.Time > 0 {
+		p.deadline = p.limits.Clock().Add(p.limits.Time * 4 / 5)
+	}
+}
+
+// over tells whether the time of the pass is.
+func (p *Pool) over() bool {
+	return !p.deadline.IsZero() && !p.limits.Clock().Before(p.deadline)
+}
+
+// retry gives the pass what was kept for tickets whose search was cut before.
+func (p *Pool) retry() {
+	if p.reserve == 0 {
+		return
+	}
+	p.left, p.reserve = max(p.left, 0)+p.reserve, 0
+	if !p.deadline.IsZero() {
+		p.deadline = p.deadline.Add(p.limits.Time / 5)
+	}
 }
 
 // seeds takes the tickets to search around, in order: all of a small pool; of a
@@ -201,11 +265,13 @@ func (p *Pool) around(seeds []*item, backfill bool) []*Match {
 		if seed.gone || seed.ticket.Backfill && !backfill {
 			continue
 		}
-		if seed.cuts > 0 && p.reserve > 0 {
-			p.left, p.reserve = max(p.left, 0)+p.reserve, 0
+		if seed.cuts > 0 {
+			p.retry()
+		}
+		if p.left > 0 && p.over() {
+			p.left = 0
 		}
 		if p.left <= 0 {
-			p.deferred = true
 			p.again(seed)
 			continue
 		}
@@ -222,7 +288,8 @@ func (p *Pool) around(seeds []*item, backfill bool) []*Match {
 // search runs one search and keeps count of it.
 func (p *Pool) search(seed *item, backfill bool) *Match {
 	h := &p.hunt
-	h.cut = false
+	h.cut, h.late = false, false
+	clear(p.tally)
 	h.nodes = p.limits.Nodes << seed.cuts
 	h.leaves = 4 * p.limits.Placements << seed.cuts
 	if p.exact {
@@ -233,16 +300,35 @@ func (p *Pool) search(seed *item, backfill bool) *Match {
 	m := h.best(seed)
 	p.Searches++
 	p.left -= 1 + nodes - h.nodes + judgement*(leaves-h.leaves)
-	if m == nil && h.cut {
-		if p.Cut++; seed.cuts < 4 {
-			seed.cuts++
-			p.again(seed)
-		}
+	h.seen.into(p.tally, p.columns)
+	if m != nil {
+		m.Evaluations = p.tally.evaluations(p.evaluated)
+		return m
 	}
-	return m
+	seed.tally = seed.tally.plus(p.tally)
+	if h.cut {
+		p.shorten(seed)
+	}
+	return nil
 }
 
-func (p *Pool) again(seed *item) { p.dirty = append(p.dirty, seed) }
+// shorten puts a ticket whose search was cut in line for another, with more
+// effort; with the same if it was only late in the pass.
+func (p *Pool) shorten(seed *item) {
+	p.Cut++
+	switch {
+	case p.hunt.late && p.Searches > p.before+1:
+		p.again(seed)
+	case seed.cuts < maxCuts:
+		seed.cuts++
+		p.again(seed)
+	}
+}
+
+func (p *Pool) again(seed *item) {
+	p.deferred = true
+	p.dirty = append(p.dirty, seed)
+}
 
 // candidates gathers the tickets that could join a seed, in order of preference.
 func (p *Pool) candidates(seed *item, backfill bool) {
@@ -262,6 +348,9 @@ func (p *Pool) candidates(seed *item, backfill bool) {
 		return len(out) < most && looks > 0
 	}
 	p.walk(seed, take)
+	if p.exact {
+		p.countApart(seed)
+	}
 	if backfill && !seed.ticket.Backfill && len(p.backfills) > 0 {
 		key, _ := p.columns.key(seed.entry)
 		for _, it := range p.backfills[:min(len(p.backfills), most)] {
@@ -284,13 +373,41 @@ func (p *Pool) walk(seed *item, take func(*item) bool) {
 			return
 		}
 	}
+	around := p.span(seed)
+	in.walk(&around, p.width, take)
+	if !p.exact {
+		p.hunt.seen[causeLatency] += around.deaf
+		p.hunt.seen[causeWindow] += around.far
+	}
+}
+
+// span is where the index looks for a seed's neighbours.
+func (p *Pool) span(seed *item) span {
 	around := span{low: math.Inf(-1), high: math.Inf(1), mask: seed.mask}
 	if p.width > 0 {
 		reach := slices.Max(p.columns.windows[0].limit)
 		reach += 1e-9 * (reach + math.Abs(seed.low[0]) + math.Abs(seed.high[0])) // rounding must not hide a neighbour
 		around.low, around.high = seed.high[0]-reach, seed.low[0]+reach
 	}
-	in.walk(&around, p.width, take)
+	return around
+}
+
+// countApart counts what the index kept from a seed without looking at it: of a
+// small pool, each ticket on its own.
+func (p *Pool) countApart(seed *item) {
+	around := p.span(seed)
+	key, _ := p.columns.key(seed.entry)
+	for _, it := range p.items {
+		switch {
+		case it == seed || it.gone || it.ticket.Backfill:
+		case it.part.key != key:
+			p.hunt.seen[causePartition]++
+		case it.mask&around.mask == 0:
+			p.hunt.seen[causeLatency]++
+		case it.low[0] < around.low || it.high[0] > around.high:
+			p.hunt.seen[causeWindow]++
+		}
+	}
 }
 
 // passLarge forms large matches; the group sort is the index. When its work is

@@ -57,15 +57,31 @@ func (a *attempt) ages(set []*entry) (low, high int) {
 
 // keeps judges rules at a level; latency rules must share a location.
 func (s *searcher) keeps(level *ruleset.Level, l *ruleset.Lineup, rules []int) bool {
-	var latencies []*ruleset.Rule
+	var latencies []int
 	for _, i := range rules {
-		if r := level.Rules[i]; r.Type == ruleset.Latency {
-			latencies = append(latencies, r)
-		} else if !level.Holds(i, l) {
+		if level.Rules[i].Type == ruleset.Latency {
+			latencies = append(latencies, i)
+			continue
+		}
+		held := level.HoldsNoting(i, l, s.tally.note)
+		if s.tally.note(i, held); !held {
 			return false
 		}
 	}
-	return len(latencies) == 0 || len(level.Locations(l, latencies)) > 0
+	return len(latencies) == 0 || s.meet(level, l, latencies)
+}
+
+// meet tells whether a location qualifies for all the latency rules.
+func (s *searcher) meet(level *ruleset.Level, l *ruleset.Lineup, latencies []int) bool {
+	rules := make([]*ruleset.Rule, len(latencies))
+	for n, i := range latencies {
+		rules[n] = level.Rules[i]
+	}
+	met := len(level.Locations(l, rules)) > 0
+	for _, i := range latencies {
+		s.tally.note(i, met)
+	}
+	return met
 }
 
 // together puts everybody into the first team: enough for rules that do not look

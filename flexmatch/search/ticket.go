@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"time"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
@@ -37,6 +38,14 @@ type Match struct {
 	Tickets []*Ticket // the anchor first
 	Teams   []int     // by ticket: its team, an index into RuleSet.Instances; -1 for backfill
 	Level   int       // of the rule set, at the age of the match
+
+	// Locations are those that the latency rules allow for everybody, in
+	// alphabetical order; nil if the rule set enforces none.
+	Locations []string
+
+	// Evaluations tells how often each rule of Evaluated was judged in the search
+	// that formed the match; only a Pool counts.
+	Evaluations []Evaluation
 
 	entries []*entry
 }
@@ -117,8 +126,8 @@ func lineup(rs *ruleset.RuleSet, entries []*entry, teams []int) *ruleset.Lineup 
 }
 
 // newMatch makes the result from entries and their teams.
-func newMatch(entries []*entry, teams []int, level int) *Match {
-	m := &Match{Level: level, entries: append([]*entry(nil), entries...)}
+func newMatch(rs *ruleset.RuleSet, entries []*entry, teams []int, level int) *Match {
+	m := &Match{Level: level, entries: slices.Clone(entries), Locations: locations(rs.Levels()[level], entries)}
 	for i, e := range entries {
 		m.Tickets = append(m.Tickets, e.ticket)
 		team := -1
@@ -128,4 +137,17 @@ func newMatch(entries []*entry, teams []int, level int) *Match {
 		m.Teams = append(m.Teams, team)
 	}
 	return m
+}
+
+// locations gives those that every enforced latency rule allows the entries.
+func locations(level *ruleset.Level, entries []*entry) []string {
+	rules := level.LatencyRules()
+	if len(rules) == 0 {
+		return nil
+	}
+	l := &ruleset.Lineup{Parties: make([]*ruleset.Party, len(entries))}
+	for i, e := range entries {
+		l.Parties[i] = e.party
+	}
+	return level.Locations(l, rules)
 }
