@@ -44,6 +44,7 @@ var rows = []row{
 	{"event", ground, "the bottom of the domain: everybody appends to it"},
 	{"auth", ground + " event", "making and deleting a key is an event, for the audit"},
 	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},
+	{"identity", ground + " internal/wake event", "accounts of players; knows nothing of games. What seals its keys is given to it"},
 	{"compute", ground + " internal/tag internal/wake fleet auth event", "machines serve fleets and show tokens; its loop wakes at deadlines"},
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},

@@ -1,0 +1,94 @@
+package identity
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Bounds of a display name, in characters.
+const (
+	minName = 3
+	maxName = 32
+)
+
+type renameArgs struct{ Player, Name string }
+
+// Rename sets a player's display name: 3 to 32 characters, none of them a
+// control character, no spaces at the ends. Names are not unique. Refusals:
+// Invalid, NotFound.
+func (s *Service) Rename(ctx context.Context, playerID, name string) (*Player, error) {
+	n := utf8.RuneCountInString(name)
+	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) })
+	if n < minName || n > maxName || unprintable || strings.TrimSpace(name) != name {
+		return nil, refuse(Invalid, "display_name: must have %d to %d printable characters and no spaces at its ends", minName, maxName)
+	}
+	return s.cmd.rename.Do(ctx, renameArgs{playerID, name})
+}
+
+func (s *Service) runRename(tx *store.Tx, a renameArgs) (*Player, error) {
+	old := s.t.players.Get(tx, a.Player)
+	if old == nil {
+		return nil, refuse(NotFound, "player %s does not exist", a.Player)
+	}
+	p := *old
+	p.DisplayName = a.Name
+	s.t.players.Put(tx, &p)
+	return &p, nil
+}
+
+type banArgs struct {
+	Player, Reason string
+	Until          time.Time
+}
+
+// Ban keeps a player out until a time and ends all their logins; a time that has
+// passed lifts the ban. Refusals: NotFound.
+func (s *Service) Ban(ctx context.Context, playerID, reason string, until time.Time) error {
+	_, err := s.cmd.ban.Do(ctx, banArgs{playerID, reason, until.UTC().Truncate(time.Millisecond)})
+	return err
+}
+
+func (s *Service) runBan(tx *store.Tx, a banArgs) (struct{}, error) {
+	old := s.t.players.Get(tx, a.Player)
+	if old == nil {
+		return struct{}{}, refuse(NotFound, "player %s does not exist", a.Player)
+	}
+	p := *old
+	p.BannedUntil, p.BanReason = a.Until, a.Reason
+	p.TokenVersion++
+	s.t.players.Put(tx, &p)
+	s.endLogins(tx, p.ID)
+	s.events.Append(tx, event.Event{Code: event.PlayerBanned, Resource: p.ID, Message: "until " + a.Until.Format(time.RFC3339) + ": " + a.Reason})
+	return struct{}{}, nil
+}
+
+// Delete removes an account with its links, logins and data. Refusals:
+// ReauthRequired.
+func (s *Service) Delete(ctx context.Context, c Claims) error {
+	if err := s.fresh(c); err != nil {
+		return err
+	}
+	_, err := s.cmd.remove.Do(ctx, c.PlayerID)
+	return err
+}
+
+func (s *Service) runDelete(tx *store.Tx, id string) (struct{}, error) {
+	if !s.t.players.Delete(tx, id) {
+		return struct{}{}, nil
+	}
+	s.endLogins(tx, id)
+	for l := range s.t.linksOf.Equal(tx, id) {
+		s.t.links.Delete(tx, l.key())
+	}
+	for d := range s.dataOf(tx, id, "") {
+		s.t.data.Delete(tx, d.id())
+	}
+	s.events.Append(tx, event.Event{Code: event.PlayerDeleted, Resource: id})
+	return struct{}{}, nil
+}

@@ -1,0 +1,264 @@
+package identity
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+func TestGuest(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, Options{})
+	a, b := h.guest(), h.guest()
+	in, err := h.ids.LoginGuest(h.ctx, a.PlayerID, a.GuestSecret)
+	h.must(err)
+	if in.PlayerID != a.PlayerID || in.GuestSecret != "" {
+		t.Errorf("got %+v", in)
+	}
+	for _, c := range [][2]string{{a.PlayerID, b.GuestSecret}, {a.PlayerID, ""}, {"nobody", a.GuestSecret}, {"", ""}} {
+		_, err := h.ids.LoginGuest(h.ctx, c[0], c[1])
+		h.refused(err, GuestSecretInvalid)
+	}
+	h.reopen()
+	_, err = h.ids.LoginGuest(h.ctx, a.PlayerID, a.GuestSecret)
+	h.must(err)
+}
+
+// What is kept holds no secret in the clear.
+func TestSecrets_AreNotStored(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withOIDC())
+	s := h.guest()
+	token := h.world.op.token(h.world.op.claims("anna"))
+	_, err := h.ids.Login(h.ctx, "id", Credential{Token: token, Nonce: "n-1"}, true)
+	h.must(err)
+	var stored bytes.Buffer
+	view := h.st.View()
+	for p := range h.ids.t.players.All(view) {
+		h.must(json.MarshalWrite(&stored, p))
+	}
+	for f := range h.ids.t.families.All(view) {
+		h.must(json.MarshalWrite(&stored, f))
+	}
+	for u := range h.ids.t.used.All(view) {
+		h.must(json.MarshalWrite(&stored, u))
+	}
+	for k := range h.ids.t.keys.All(view) {
+		h.must(json.MarshalWrite(&stored, k))
+		signer := fmt.Sprintf("%s", k.Sealed)
+		if strings.Contains(signer, "PRIVATE") {
+			t.Error("a private key is stored in the clear")
+		}
+	}
+	for name, secret := range map[string]string{"guest secret": s.GuestSecret, "refresh token": s.RefreshToken, "ID token": token} {
+		if strings.Contains(stored.String(), secret) {
+			t.Errorf("the %s is stored in the clear", name)
+		}
+	}
+}
+
+func TestLink(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withOIDC())
+	credential := func(subject string) Credential {
+		return Credential{Token: h.world.op.token(h.world.op.claims(subject)), Nonce: "n-1"}
+	}
+	guest := h.guest()
+	who, err := h.ids.Check(guest.AccessToken)
+	h.must(err)
+	linked, err := h.ids.Link(h.ctx, who, "id", credential("anna"))
+	h.must(err)
+	if linked.PlayerID != guest.PlayerID || linked.Scope != ScopeAuthenticated {
+		t.Errorf("got %+v", linked)
+	}
+	_, err = h.ids.Link(h.ctx, who, "id", credential("anna")) // again: unchanged
+	h.must(err)
+	_, err = h.ids.Link(h.ctx, who, "id", credential("second"))
+	h.refused(err, IdentityInUse)
+	in, err := h.ids.Login(h.ctx, "id", credential("anna"), false)
+	h.must(err)
+	if in.PlayerID != guest.PlayerID {
+		t.Error("the linked account leads to another player")
+	}
+	other, err := h.ids.Check(h.guest().AccessToken)
+	h.must(err)
+	_, err = h.ids.Link(h.ctx, other, "id", credential("anna"))
+	h.refused(err, IdentityInUse)
+	_, err = h.ids.Login(h.ctx, "id", credential("nobody"), false)
+	h.refused(err, NotFound)
+	_, err = h.ids.Login(h.ctx, "elsewhere", credential("anna"), true)
+	h.refused(err, ProviderDisabled)
+
+	h.must(h.ids.Unlink(h.ctx, who, "id"))
+	_, err = h.ids.Check(in.AccessToken) // came in by what is not linked any more
+	h.refused(err, TokenInvalid)
+	only, err := h.ids.Login(h.ctx, "id", credential("carl"), true)
+	h.must(err)
+	who, err = h.ids.Check(only.AccessToken)
+	h.must(err)
+	h.refused(h.ids.Unlink(h.ctx, who, "id"), LastCredential)
+	h.reopen()
+}
+
+// Of two players who link one account at the same time, one gets it.
+func TestLink_AtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withOIDC())
+	var got [6]error
+	var all sync.WaitGroup
+	for i := range got {
+		who, err := h.ids.Check(h.guest().AccessToken)
+		h.must(err)
+		c := Credential{Token: h.world.op.token(h.world.op.claims("anna")), Nonce: "n-1"}
+		all.Go(func() { _, got[i] = h.ids.Link(h.ctx, who, "id", c) })
+	}
+	all.Wait()
+	won := 0
+	for _, err := range got {
+		if err == nil {
+			won++
+		} else if !Is(err, IdentityInUse) {
+			t.Error(err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d players linked the account, want 1", won)
+	}
+}
+
+func TestCredentials_NeedAFreshLogin(t *testing.T) {
+	t.Parallel()
+	inHouse(t, withOIDC(), func(h *house) {
+		s := h.guest()
+		settle(11 * time.Minute)
+		who, err := h.ids.Check(s.AccessToken)
+		h.must(err)
+		_, err = h.ids.Link(h.ctx, who, "id", Credential{Token: h.world.op.token(h.world.op.claims("anna")), Nonce: "n-1"})
+		h.refused(err, ReauthRequired)
+		h.refused(h.ids.Delete(h.ctx, who), ReauthRequired)
+		refreshed, err := h.ids.Refresh(h.ctx, s.RefreshToken) // is no login
+		h.must(err)
+		who, err = h.ids.Check(refreshed.AccessToken)
+		h.must(err)
+		h.refused(h.ids.Unlink(h.ctx, who, "id"), ReauthRequired)
+	})
+}
+
+func TestBan(t *testing.T) {
+	t.Parallel()
+	inHouse(t, Options{}, func(h *house) {
+		s := h.guest()
+		h.must(h.ids.Ban(h.ctx, s.PlayerID, "cheated", time.Now().Add(time.Hour)))
+		_, err := h.ids.Check(s.AccessToken)
+		h.refused(err, TokenInvalid)
+		_, err = h.ids.Refresh(h.ctx, s.RefreshToken)
+		h.refused(err, RefreshInvalid)
+		_, err = h.ids.LoginGuest(h.ctx, s.PlayerID, s.GuestSecret)
+		h.refused(err, Banned)
+		h.reopen()
+		settle(time.Hour)
+		_, err = h.ids.LoginGuest(h.ctx, s.PlayerID, s.GuestSecret)
+		h.must(err)
+	})
+}
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withOIDC())
+	s := h.guest()
+	who, err := h.ids.Check(s.AccessToken)
+	h.must(err)
+	_, err = h.ids.PutData(h.ctx, s.PlayerID, Private, "save", []byte(`1`), Expect{})
+	h.must(err)
+	_, err = h.ids.Link(h.ctx, who, "id", Credential{Token: h.world.op.token(h.world.op.claims("anna")), Nonce: "n-1"})
+	h.must(err)
+	h.must(h.ids.Delete(h.ctx, who))
+	_, err = h.ids.Check(s.AccessToken)
+	h.refused(err, TokenInvalid)
+	view := h.st.View()
+	if n := h.ids.t.players.Len(view) + h.ids.t.links.Len(view) + h.ids.t.families.Len(view) + h.ids.t.data.Len(view); n != 0 {
+		t.Errorf("%d rows of the account are left", n)
+	}
+}
+
+func TestRename(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, Options{})
+	s := h.guest()
+	p, err := h.ids.Rename(h.ctx, s.PlayerID, "Zoë 2")
+	h.must(err)
+	if p.DisplayName != "Zoë 2" {
+		t.Errorf("got %q", p.DisplayName)
+	}
+	for _, name := range []string{"", "ab", strings.Repeat("a", 33), " abc", "a\x00bc", "a\u202ebc"} {
+		_, err := h.ids.Rename(h.ctx, s.PlayerID, name)
+		h.refused(err, Invalid)
+	}
+}
+
+func TestData(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, Options{})
+	s, other := h.guest(), h.guest()
+	put := func(player, key, value string, e Expect) (*Datum, error) {
+		return h.ids.PutData(h.ctx, player, Private, key, []byte(value), e)
+	}
+	d, err := put(s.PlayerID, "save", ` {"a": "\u0041", "n": 1.50} `, Expect{Absent: true})
+	h.must(err)
+	if d.Version != 1 {
+		t.Errorf("the first version is %d", d.Version)
+	}
+	_, err = put(s.PlayerID, "save", `2`, Expect{Absent: true})
+	h.refused(err, VersionConflict)
+	_, err = put(s.PlayerID, "save", `2`, Expect{Version: 2})
+	h.refused(err, VersionConflict)
+	_, err = put(s.PlayerID, "other", `2`, Expect{Version: 1})
+	h.refused(err, VersionConflict)
+	h.reopen()
+	d, err = put(s.PlayerID, "save", `[2]`, Expect{Version: 1})
+	h.must(err)
+	if d.Version != 2 || d.Value != `[2]` {
+		t.Errorf("got %+v", d)
+	}
+	if _, err := h.ids.Data(other.PlayerID, Private, "save"); !Is(err, NotFound) {
+		t.Errorf("another player's data: %v", err)
+	}
+	for _, c := range [][2]string{{"", "1"}, {"a/b", "1"}, {strings.Repeat("k", 65), "1"}, {"k", ""}, {"k", "{"}, {"k", "1 2"}, {"k", `"` + strings.Repeat("x", MaxValue) + `"`}} {
+		_, err := put(s.PlayerID, c[0], c[1], Expect{})
+		h.refused(err, Invalid)
+	}
+	h.refused(h.ids.DeleteData(h.ctx, s.PlayerID, Private, "save", Expect{Version: 1}), VersionConflict)
+	h.must(h.ids.DeleteData(h.ctx, s.PlayerID, Private, "save", Expect{Version: 2}))
+	h.refused(h.ids.DeleteData(h.ctx, s.PlayerID, Private, "save", Expect{}), NotFound)
+}
+
+func TestData_IsBounded(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, Options{})
+	s := h.guest()
+	big := []byte(`"` + strings.Repeat("x", MaxValue-2) + `"`)
+	for i := range MaxNamespace / MaxValue {
+		_, err := h.ids.PutData(h.ctx, s.PlayerID, Public, fmt.Sprint("big", i), big, Expect{})
+		h.must(err)
+	}
+	_, err := h.ids.PutData(h.ctx, s.PlayerID, Public, "more", big, Expect{})
+	h.refused(err, Invalid)
+	_, err = h.ids.PutData(h.ctx, s.PlayerID, Public, "big0", big, Expect{}) // replaces
+	h.must(err)
+	for i := range MaxKeys {
+		_, err := h.ids.PutData(h.ctx, s.PlayerID, Private, fmt.Sprint("k", i), []byte("1"), Expect{})
+		h.must(err)
+	}
+	_, err = h.ids.PutData(h.ctx, s.PlayerID, Private, "more", []byte("1"), Expect{})
+	h.refused(err, Invalid)
+	all, err := h.ids.AllData(s.PlayerID, Private)
+	h.must(err)
+	if len(all) != MaxKeys {
+		t.Errorf("got %d values, want %d", len(all), MaxKeys)
+	}
+}

@@ -1,0 +1,229 @@
+package identity
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+	"github.com/go-json-experiment/json"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
+)
+
+const issuer = "https://play.example/player"
+
+// house is the real service on a store in memory, and a world of providers that
+// it reaches without a network.
+type house struct {
+	*testing.T
+	ctx    context.Context
+	driver store.Driver
+	st     *store.Store
+	ids    *Service
+	world  *world
+	opts   Options
+	loops  bool
+	stop   func() // ends the loop
+}
+
+func newHouse(t *testing.T, opts Options) *house {
+	t.Helper()
+	h := &house{T: t, ctx: t.Context(), driver: store.NewMemory(), world: newWorld(t), opts: opts}
+	h.open()
+	return h
+}
+
+func (h *house) open() {
+	h.Helper()
+	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
+	h.must(err)
+	opts := h.opts
+	opts.Issuer = func() string { return issuer }
+	h.st = store.New(store.Options{Driver: h.driver})
+	h.ids, err = New(h.st, Deps{Events: event.New(h.st), Secrets: master, Client: &http.Client{Transport: h.world}}, opts)
+	h.must(err)
+	h.must(h.st.Open(h.ctx))
+	h.must(h.ids.Open(h.ctx))
+	h.stop = func() {}
+	if h.loops {
+		h.run(h.ids)
+	}
+}
+
+// run starts a service's loop.
+func (h *house) run(ids *Service) {
+	ctx, cancel := context.WithCancel(h.ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); ids.Run(ctx) }()
+	h.stop = func() { cancel(); <-done }
+}
+
+// reopen stops the node, starts it again and compares what it had with what it has.
+func (h *house) reopen() {
+	h.Helper()
+	h.stop()
+	before := h.st.View().Digest()
+	h.must(h.st.Close())
+	h.open()
+	if after := h.st.View().Digest(); after != before {
+		h.Fatal("the state read again differs from what memory held")
+	}
+}
+
+func (h *house) must(err error) {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// refused holds that err is a refusal with the code.
+func (h *house) refused(err error, code Code) {
+	h.Helper()
+	if !Is(err, code) {
+		h.Fatalf("got %v, want a refusal %s", err, code)
+	}
+}
+
+func (h *house) guest() *Session {
+	h.Helper()
+	s, err := h.ids.CreateGuest(h.ctx)
+	h.must(err)
+	return s
+}
+
+// inHouse runs f in virtual time, with the loop running.
+func inHouse(t *testing.T, opts Options, f func(*house)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, opts)
+		h.loops = true
+		h.run(h.ids)
+		f(h)
+		h.stop()
+		h.must(h.st.Close())
+	})
+}
+
+func settle(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// world answers for every provider, by host.
+type world struct {
+	*http.ServeMux
+	op    *openIDProvider
+	mu    sync.Mutex // one request at a time
+	calls map[string]int
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{ServeMux: http.NewServeMux(), op: newOpenIDProvider(t), calls: map[string]int{}}
+	w.HandleFunc("id.example/.well-known/openid-configuration", func(rw http.ResponseWriter, _ *http.Request) {
+		json.MarshalWrite(rw, map[string]string{"issuer": w.op.issuer, "jwks_uri": "https://id.example/keys"})
+	})
+	w.HandleFunc("id.example/keys", w.op.keys)
+	return w
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls[r.URL.Host+r.URL.Path]++
+	recorder := httptest.NewRecorder()
+	w.ServeHTTP(recorder, r)
+	return recorder.Result(), nil
+}
+
+// openIDProvider signs ID tokens with real keys.
+type openIDProvider struct {
+	*testing.T
+	issuer  string
+	pairs   map[string]crypto.Signer // by kid
+	current string
+	hidden  bool // the key set cannot be read
+}
+
+func newOpenIDProvider(t *testing.T) *openIDProvider {
+	op := &openIDProvider{T: t, issuer: "https://id.example", pairs: map[string]crypto.Signer{}}
+	op.rotate("k1")
+	return op
+}
+
+// rotate publishes a key and signs with it from then on; older ones are gone.
+func (op *openIDProvider) rotate(kid string) {
+	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		op.Fatal(err)
+	}
+	op.pairs = map[string]crypto.Signer{kid: pair}
+	op.current = kid
+}
+
+func (op *openIDProvider) keys(w http.ResponseWriter, _ *http.Request) {
+	if op.hidden {
+		http.Error(w, "down", http.StatusBadGateway)
+		return
+	}
+	var set jose.JSONWebKeySet
+	for kid, pair := range op.pairs {
+		set.Keys = append(set.Keys, jose.JSONWebKey{Key: pair.Public(), KeyID: kid, Use: "sig"})
+	}
+	json.MarshalWrite(w, set)
+}
+
+// claims are those of a good token, to be changed.
+func (op *openIDProvider) claims(subject string) map[string]any {
+	now := time.Now()
+	return map[string]any{
+		"iss": op.issuer, "sub": subject, "aud": "game", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"nonce": "n-1", "jti": randomText(8),
+	}
+}
+
+// token signs claims with the current key.
+func (op *openIDProvider) token(claims map[string]any) string {
+	op.Helper()
+	return op.signed(jose.SigningKey{Algorithm: jose.ES256, Key: op.pairs[op.current]}, op.current, claims)
+}
+
+func (op *openIDProvider) signed(key jose.SigningKey, kid string, claims map[string]any) string {
+	op.Helper()
+	signer, err := jose.NewSigner(key, (&jose.SignerOptions{}).WithType("JWT").WithHeader("kid", kid))
+	if err != nil {
+		op.Fatal(err)
+	}
+	text, err := jwt.Signed(signer).Claims(claims).Serialize()
+	if err != nil {
+		op.Fatal(err)
+	}
+	return text
+}
+
+func rsaPair(t *testing.T) *rsa.PrivateKey {
+	t.Helper()
+	pair, err := rsa.GenerateKey(rand.Reader, rsaBits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
+
+func withOIDC() Options {
+	return Options{Providers: []ProviderConfig{{Name: "id", Kind: OIDC, Issuer: "https://id.example", ClientIDs: []string{"game"}}}}
+}

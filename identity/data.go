@@ -1,0 +1,201 @@
+package identity
+
+import (
+	"context"
+	"iter"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Namespace says who may read and write a player's data.
+type Namespace string
+
+// The namespaces.
+const (
+	Private Namespace = "private" // the player reads and writes
+	Public  Namespace = "public"  // the player writes, everybody reads
+	Server  Namespace = "server"  // game servers and operators write, the player reads; matchmaking attributes live here
+	Secret  Namespace = "secret"  // game servers and operators only
+)
+
+// Valid tells whether n is a namespace.
+func (n Namespace) Valid() bool { return n == Private || n == Public || n == Server || n == Secret }
+
+// PlayerReads and PlayerWrites say what the owner may do.
+func (n Namespace) PlayerReads() bool  { return n == Private || n == Public || n == Server }
+func (n Namespace) PlayerWrites() bool { return n == Private || n == Public }
+
+// Limits of the data of one player in one namespace.
+const (
+	MaxValue     = 32 << 10  // bytes of one value
+	MaxNamespace = 256 << 10 // bytes of all values
+	MaxKeys      = 100
+)
+
+var dataKey = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// Datum is one value of a player's data.
+type Datum struct {
+	PlayerID  string    `json:"player_id"`
+	Namespace Namespace `json:"namespace"`
+	Key       string    `json:"key"`
+	Value     string    `json:"value"`   // JSON text; kept as text, so that it comes back as it was stored
+	Version   int64     `json:"version"` // rises by one with each write, from 1
+	Updated   time.Time `json:"updated"`
+}
+
+func (d *Datum) id() string { return dataID(d.PlayerID, d.Namespace, d.Key) }
+
+func dataID(player string, ns Namespace, key string) string {
+	return player + "/" + string(ns) + "/" + key
+}
+
+// Expect is the state a write expects.
+type Expect struct {
+	Version int64 // If-Match; 0 expects nothing
+	Absent  bool  // If-None-Match: *
+}
+
+type putArgs struct {
+	Player, Key string
+	Namespace   Namespace
+	Value       string
+	Expect      Expect
+}
+
+// PutData writes a value if the state is as expected. Refusals: Invalid (key,
+// namespace, JSON, a limit), VersionConflict, NotFound (player).
+func (s *Service) PutData(ctx context.Context, playerID string, ns Namespace, key string, value jsontext.Value, e Expect) (*Datum, error) {
+	if err := checkKey(ns, key); err != nil {
+		return nil, err
+	}
+	value = value.Clone()
+	switch {
+	case len(value) > MaxValue:
+		return nil, refuse(Invalid, "value: %d bytes; at most %d", len(value), MaxValue)
+	case value.Compact() != nil: // also tells whether it is JSON
+		return nil, refuse(Invalid, "value: is not JSON")
+	}
+	return s.cmd.putData.Do(ctx, putArgs{Player: playerID, Namespace: ns, Key: key, Value: string(value), Expect: e})
+}
+
+func checkKey(ns Namespace, key string) error {
+	switch {
+	case !ns.Valid():
+		return refuse(NotFound, "namespace %q is none of private, public, server, secret", ns)
+	case !dataKey.MatchString(key):
+		return refuse(Invalid, "key: must have 1 to 64 characters of A-Z, a-z, 0-9, dot, underscore and hyphen")
+	}
+	return nil
+}
+
+func (s *Service) runPutData(tx *store.Tx, a putArgs) (*Datum, error) {
+	if s.t.players.Get(tx, a.Player) == nil {
+		return nil, refuse(NotFound, "player %s does not exist", a.Player)
+	}
+	old := s.t.data.Get(tx, dataID(a.Player, a.Namespace, a.Key))
+	if err := a.Expect.holds(old); err != nil {
+		return nil, err
+	}
+	count, size := 0, len(a.Value)
+	for d := range s.dataOf(tx, a.Player, a.Namespace) {
+		if d.Key != a.Key {
+			count, size = count+1, size+len(d.Value)
+		}
+	}
+	switch {
+	case count >= MaxKeys:
+		return nil, refuse(Invalid, "key: namespace %s holds %d keys; at most %d", a.Namespace, count, MaxKeys)
+	case size > MaxNamespace:
+		return nil, refuse(Invalid, "value: namespace %s would hold %d bytes; at most %d", a.Namespace, size, MaxNamespace)
+	}
+	d := &Datum{PlayerID: a.Player, Namespace: a.Namespace, Key: a.Key, Value: a.Value, Version: 1, Updated: tx.Now()}
+	if old != nil {
+		d.Version = old.Version + 1
+	}
+	s.t.data.Put(tx, d)
+	return d, nil
+}
+
+func (e Expect) holds(old *Datum) error {
+	switch {
+	case e.Absent && old != nil:
+		return refuse(VersionConflict, "the key exists, at version %d", old.Version)
+	case e.Version != 0 && old == nil:
+		return refuse(VersionConflict, "the key does not exist")
+	case e.Version != 0 && old.Version != e.Version:
+		return refuse(VersionConflict, "the key is at version %d, not %d", old.Version, e.Version)
+	}
+	return nil
+}
+
+type deleteArgs struct {
+	Player, Key string
+	Namespace   Namespace
+	Expect      Expect
+}
+
+// DeleteData removes a value if the state is as expected. Refusals: NotFound,
+// VersionConflict.
+func (s *Service) DeleteData(ctx context.Context, playerID string, ns Namespace, key string, e Expect) error {
+	if err := checkKey(ns, key); err != nil {
+		return err
+	}
+	_, err := s.cmd.deleteData.Do(ctx, deleteArgs{Player: playerID, Namespace: ns, Key: key, Expect: e})
+	return err
+}
+
+func (s *Service) runDeleteData(tx *store.Tx, a deleteArgs) (struct{}, error) {
+	old := s.t.data.Get(tx, dataID(a.Player, a.Namespace, a.Key))
+	if old == nil {
+		return struct{}{}, refuse(NotFound, "the key does not exist")
+	}
+	if err := a.Expect.holds(old); err != nil {
+		return struct{}{}, err
+	}
+	s.t.data.Delete(tx, old.id())
+	return struct{}{}, nil
+}
+
+// Data gives a value. Refusals: NotFound, Invalid.
+func (s *Service) Data(playerID string, ns Namespace, key string) (*Datum, error) {
+	if err := checkKey(ns, key); err != nil {
+		return nil, err
+	}
+	if d := s.t.data.Get(s.st.View(), dataID(playerID, ns, key)); d != nil {
+		return d, nil
+	}
+	return nil, refuse(NotFound, "the key does not exist")
+}
+
+// AllData gives all values of a namespace, by key. Refusals: NotFound (namespace).
+func (s *Service) AllData(playerID string, ns Namespace) ([]*Datum, error) {
+	if !ns.Valid() {
+		return nil, checkKey(ns, "")
+	}
+	var all []*Datum
+	for d := range s.dataOf(s.st.View(), playerID, ns) {
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// dataOf yields a player's data, of one namespace or ("") of all.
+func (s *Service) dataOf(r store.Reader, playerID string, ns Namespace) iter.Seq[*Datum] {
+	prefix := playerID + "/"
+	if ns != "" {
+		prefix += string(ns) + "/"
+	}
+	return func(yield func(*Datum) bool) {
+		for d := range s.t.data.After(r, prefix) {
+			if !strings.HasPrefix(d.id(), prefix) || !yield(d) {
+				return
+			}
+		}
+	}
+}

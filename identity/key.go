@@ -1,0 +1,187 @@
+package identity
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// SigningKey is a key of access tokens. It is published from Created on, signs
+// from Activate to Retire, and is published until Remove.
+type SigningKey struct {
+	ID        string    `json:"id"` // kid
+	Algorithm string    `json:"algorithm"`
+	Public    []byte    `json:"public"` // PKIX, DER
+	Sealed    []byte    `json:"sealed"` // PKCS #8, DER, under the master key
+	Created   time.Time `json:"created"`
+	Activate  time.Time `json:"activate"`
+	Retire    time.Time `json:"retire"`
+	Remove    time.Time `json:"remove"`
+}
+
+const rsaBits = 2048
+
+func signs(algorithm string) bool {
+	return algorithm == "ES256" || algorithm == "EdDSA" || algorithm == "RS256"
+}
+
+// newPair makes a key pair for an algorithm that signs.
+func newPair(algorithm string) (crypto.Signer, error) {
+	switch algorithm {
+	case "RS256":
+		return rsa.GenerateKey(rand.Reader, rsaBits)
+	case "EdDSA":
+		_, private, err := ed25519.GenerateKey(rand.Reader)
+		return private, err
+	}
+	return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+}
+
+// newKey makes a key that is not stored yet.
+func (s *Service) newKey() (SigningKey, error) {
+	pair, err := newPair(s.opts.Algorithm)
+	if err != nil {
+		return SigningKey{}, fmt.Errorf("make signing key: %w", err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(pair)
+	if err != nil {
+		return SigningKey{}, fmt.Errorf("encode signing key: %w", err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(pair.Public())
+	if err != nil {
+		return SigningKey{}, fmt.Errorf("encode signing key: %w", err)
+	}
+	id := randomText(12)
+	return SigningKey{ID: id, Algorithm: s.opts.Algorithm, Public: public, Sealed: s.secrets.Seal(string(private), "player key "+id)}, nil
+}
+
+// keepKeys makes the next signing key where one is needed, so that each is
+// published for Options.KeyLead before it signs; the very first signs at once.
+func (s *Service) keepKeys(ctx context.Context) error {
+	newest := s.newestKey(s.st.View())
+	if newest != nil && time.Now().Before(newest.Retire.Add(-s.opts.KeyLead)) {
+		return nil
+	}
+	key, err := s.newKey()
+	if err != nil {
+		return err
+	}
+	_, err = s.cmd.addKey.Do(ctx, keyArgs{Key: key})
+	return err
+}
+
+// RotateKeys replaces all signing keys at once: access tokens signed so far are
+// refused from then on, and their owners have to refresh. For a key that leaked.
+func (s *Service) RotateKeys(ctx context.Context) error {
+	key, err := s.newKey()
+	if err != nil {
+		return err
+	}
+	_, err = s.cmd.addKey.Do(ctx, keyArgs{Key: key, Now: true})
+	return err
+}
+
+type keyArgs struct {
+	Key SigningKey
+	Now bool // drop all others
+}
+
+func (s *Service) runAddKey(tx *store.Tx, a keyArgs) (struct{}, error) {
+	k, now := a.Key, tx.Now()
+	k.Created, k.Activate = now, now
+	newest := s.newestKey(tx)
+	switch {
+	case a.Now:
+		for old := range s.t.keys.All(tx) {
+			s.t.keys.Delete(tx, old.ID)
+		}
+	case newest != nil && now.Before(newest.Retire.Add(-s.opts.KeyLead)):
+		return struct{}{}, nil // another call was first
+	case newest != nil && newest.Retire.After(now):
+		k.Activate = newest.Retire
+	}
+	k.Retire = k.Activate.Add(s.opts.KeyLife)
+	k.Remove = k.Retire.Add(s.opts.AccessLife + time.Hour)
+	s.t.keys.Put(tx, &k)
+	s.events.Append(tx, event.Event{Code: event.PlayerKeyCreated, Resource: k.ID, Message: k.Algorithm})
+	return struct{}{}, nil
+}
+
+func (s *Service) newestKey(r store.Reader) *SigningKey {
+	var newest *SigningKey
+	for k := range s.t.keys.All(r) {
+		if newest == nil || k.Activate.After(newest.Activate) {
+			newest = k
+		}
+	}
+	return newest
+}
+
+// activeKey gives the key that signs at a time, or nil.
+func (s *Service) activeKey(r store.Reader, now time.Time) *SigningKey {
+	var active *SigningKey
+	for k := range s.t.keys.All(r) {
+		if !k.Activate.After(now) && (active == nil || k.Activate.After(active.Activate)) {
+			active = k
+		}
+	}
+	return active
+}
+
+// signer gives what signs with a key; opened keys are remembered.
+func (s *Service) signer(k *SigningKey) (jose.Signer, error) {
+	if signer, ok := s.signers.Load(k.ID); ok {
+		return signer.(jose.Signer), nil
+	}
+	der, err := s.secrets.Open(k.Sealed, "player key "+k.ID)
+	if err != nil {
+		return nil, err
+	}
+	private, err := x509.ParsePKCS8PrivateKey([]byte(der))
+	if err != nil {
+		return nil, fmt.Errorf("decode signing key %s: %w", k.ID, err)
+	}
+	options := (&jose.SignerOptions{}).WithType("at+jwt").WithHeader("kid", k.ID)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Algorithm), Key: private}, options)
+	if err != nil {
+		return nil, fmt.Errorf("use signing key %s: %w", k.ID, err)
+	}
+	s.signers.Store(k.ID, signer)
+	return signer, nil
+}
+
+// public gives the key that verifies.
+func (k *SigningKey) public() (any, error) { return x509.ParsePKIXPublicKey(k.Public) }
+
+// KeySet gives the published keys (RFC 7517).
+func (s *Service) KeySet() (jose.JSONWebKeySet, error) {
+	var set jose.JSONWebKeySet
+	for k := range s.t.keys.All(s.st.View()) {
+		public, err := k.public()
+		if err != nil {
+			return set, fmt.Errorf("decode public key %s: %w", k.ID, err)
+		}
+		set.Keys = append(set.Keys, jose.JSONWebKey{Key: public, KeyID: k.ID, Algorithm: k.Algorithm, Use: "sig"})
+	}
+	return set, nil
+}
+
+// randomText gives n random bytes as text that URLs and headers can hold.
+func randomText(n int) string {
+	b := make([]byte, n)
+	rand.Read(b)
+	return base64.RawURLEncoding.EncodeToString(b)
+}

@@ -1,0 +1,179 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-json-experiment/json"
+)
+
+// keySet is the published keys of an issuer, read when needed.
+type keySet struct {
+	config ProviderConfig
+	client *http.Client
+
+	mu    sync.Mutex // held while the keys are being read: all who need them wait for one reading
+	url   string     // of the key set, once known
+	keys  []jose.JSONWebKey
+	until time.Time // how long the keys may be believed
+	read  time.Time // when reading was last tried
+}
+
+const (
+	keysLast     = 5 * time.Minute  // at least, whatever the issuer says
+	keysLastMost = 24 * time.Hour   // at most
+	rereadEvery  = 30 * time.Second // at most, for keys that are not known
+	retryEvery   = time.Second      // at most, while the issuer does not answer
+)
+
+var errNoKey = errors.New("no such key")
+
+func newKeySet(c ProviderConfig, client *http.Client) *keySet {
+	return &keySet{config: c, client: client, url: c.KeySetURL}
+}
+
+// find gives the key for a kid and algorithm. An unknown kid has the keys read
+// again, since the issuer may have rotated them.
+func (s *keySet) find(ctx context.Context, kid, algorithm string) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	key, known := s.lookup(kid, algorithm)
+	fresh := now.Before(s.until)
+	wait := rereadEvery
+	if !fresh {
+		wait = retryEvery
+	}
+	if (known && fresh) || now.Sub(s.read) < wait {
+		return key, s.verdict(known, fresh)
+	}
+	s.read = now
+	if err := s.reread(ctx, now); err != nil {
+		if known && fresh {
+			return key, nil
+		}
+		return nil, err
+	}
+	if key, known = s.lookup(kid, algorithm); !known {
+		return nil, errNoKey
+	}
+	return key, nil
+}
+
+// verdict is the answer without reading.
+func (s *keySet) verdict(known, fresh bool) error {
+	switch {
+	case !fresh:
+		return errors.New("the key set could not be read a moment ago")
+	case !known:
+		return errNoKey
+	}
+	return nil
+}
+
+// lookup finds a key that may verify the algorithm. A token without a kid fits
+// where there is one key alone.
+func (s *keySet) lookup(kid, algorithm string) (any, bool) {
+	for _, k := range s.keys {
+		if k.KeyID != kid && (kid != "" || len(s.keys) != 1) {
+			continue
+		}
+		if (k.Algorithm == "" || k.Algorithm == algorithm) && (k.Use == "" || k.Use == "sig") && k.IsPublic() && k.Valid() {
+			return k.Key, true
+		}
+	}
+	return nil, false
+}
+
+func (s *keySet) reread(ctx context.Context, now time.Time) error {
+	if s.url == "" {
+		if err := s.discover(ctx); err != nil {
+			return err
+		}
+	}
+	var set jose.JSONWebKeySet
+	header, err := s.get(ctx, s.url, &set)
+	if err != nil {
+		return err
+	}
+	s.keys, s.until = set.Keys, now.Add(lasts(header))
+	return nil
+}
+
+// discover finds the key set's URL (OpenID Connect Discovery, 4).
+func (s *keySet) discover(ctx context.Context) error {
+	var document struct {
+		Issuer  string `json:"issuer"`
+		KeysURL string `json:"jwks_uri"`
+	}
+	if _, err := s.get(ctx, strings.TrimSuffix(s.config.Issuer, "/")+"/.well-known/openid-configuration", &document); err != nil {
+		return err
+	}
+	if document.Issuer != s.config.Issuer {
+		return fmt.Errorf("discovery document of %s names the issuer %q", s.config.Issuer, document.Issuer)
+	}
+	if err := checkURL("jwks_uri", document.KeysURL); err != nil {
+		return err
+	}
+	s.url = document.KeysURL
+	return nil
+}
+
+func (s *keySet) get(ctx context.Context, url string, into any) (http.Header, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return call(s.client, request, into)
+}
+
+// call sends a request and reads a JSON answer of bounded size.
+func call(client *http.Client, request *http.Request, into any) (http.Header, error) {
+	request.Header.Set("Accept", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case response.StatusCode != http.StatusOK:
+		return nil, &statusError{response.StatusCode}
+	case len(body) > maxAnswer:
+		return nil, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
+	}
+	return response.Header, json.Unmarshal(body, into, json.MatchCaseInsensitiveNames(false))
+}
+
+// statusError is an answer that is not 200.
+type statusError struct{ status int }
+
+func (e *statusError) Error() string { return "answered with status " + strconv.Itoa(e.status) }
+
+// rejected tells whether err is the provider's no, not its failure.
+func rejected(err error) bool {
+	e, ok := errors.AsType[*statusError](err)
+	return ok && e.status >= 400 && e.status < 500 && e.status != http.StatusTooManyRequests
+}
+
+// lasts reads max-age (RFC 9111, 5.2.2.1) within our bounds.
+func lasts(h http.Header) time.Duration {
+	for directive := range strings.SplitSeq(h.Get("Cache-Control"), ",") {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(directive), "max-age="); ok {
+			if seconds, err := strconv.Atoi(text); err == nil {
+				return min(max(time.Duration(seconds)*time.Second, keysLast), keysLastMost)
+			}
+		}
+	}
+	return keysLast
+}

@@ -1,0 +1,181 @@
+package identity
+
+import (
+	"context"
+	"encoding/hex"
+	"time"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Credential is what a player's client got from a provider. Which members count
+// depends on the provider's kind (ProviderConfig).
+type Credential struct {
+	Token    string // an ID token, an access token, a Steam ticket (hex), or what the operator's webhook understands
+	Nonce    string // the raw nonce that was given to the provider when the token was asked for
+	Identity string // Steam: the identity the ticket was made for
+}
+
+// Login logs a player in by an account elsewhere. Where that leads to no player
+// yet, one is made if create says so. Refusals: ProviderDisabled,
+// ProviderInvalid, ProviderUnavailable, NotFound, Banned.
+func (s *Service) Login(ctx context.Context, provider string, c Credential, create bool) (*Session, error) {
+	proof, err := s.prove(ctx, provider, c)
+	if err != nil {
+		return nil, err
+	}
+	in, err := s.cmd.login.Do(ctx, loginArgs{Provider: provider, Subject: proof.Subject, Create: create, Proof: s.once(proof)})
+	if err != nil {
+		return nil, err
+	}
+	return s.session(in.Family, in.Created)
+}
+
+// prove asks a provider whose credential it is.
+func (s *Service) prove(ctx context.Context, name string, c Credential) (proof, error) {
+	p := s.providers[name]
+	if p == nil {
+		return proof{}, refuse(ProviderDisabled, "there is no provider %q here", name)
+	}
+	return p.prove(ctx, c)
+}
+
+// once gives the row that keeps a proof from being used again, where it shall.
+func (s *Service) once(p proof) usedProof {
+	if s.opts.ReuseIDTokens || p.Once == "" {
+		return usedProof{}
+	}
+	return usedProof{Hash: hex.EncodeToString(hash(p.Once)), Expires: p.Expires.UTC().Truncate(time.Millisecond).Add(providerLeeway)}
+}
+
+type loginArgs struct {
+	Provider, Subject string
+	Create            bool
+	Proof             usedProof
+}
+
+type loggedIn struct {
+	Family  *Family
+	Created bool
+}
+
+func (s *Service) runLogin(tx *store.Tx, a loginArgs) (loggedIn, error) {
+	if a.Proof.Hash != "" && s.t.used.Get(tx, a.Proof.Hash) != nil {
+		return loggedIn{}, refuse(ProviderInvalid, "this token was used before; get a new one from %s", a.Provider)
+	}
+	out := loggedIn{}
+	l := s.t.links.Get(tx, linkKey(a.Provider, a.Subject))
+	switch {
+	case l == nil && !a.Create:
+		return loggedIn{}, refuse(NotFound, "no player is linked to this account")
+	case l == nil:
+		p := s.newPlayer(tx)
+		s.t.players.Put(tx, p)
+		l = s.newLink(tx, p.ID, a.Provider, a.Subject)
+		out.Created = true
+	default:
+		p := s.t.players.Get(tx, l.PlayerID)
+		if p.Banned(tx.Now()) {
+			return loggedIn{}, p.banned()
+		}
+	}
+	seen := *l
+	seen.LastLogin = tx.Now()
+	s.t.links.Put(tx, &seen)
+	s.use(tx, a.Proof)
+	out.Family = s.newFamily(tx, l.PlayerID, a.Provider)
+	return out, nil
+}
+
+func (s *Service) use(tx *store.Tx, u usedProof) {
+	if u.Hash != "" {
+		s.t.used.Put(tx, &u)
+	}
+}
+
+func (s *Service) newLink(tx *store.Tx, playerID, provider, subject string) *Link {
+	l := &Link{Provider: provider, Subject: subject, PlayerID: playerID, Linked: tx.Now(), LastLogin: tx.Now()}
+	s.t.links.Put(tx, l)
+	s.events.Append(tx, event.Event{Code: event.PlayerLinked, Resource: playerID, Message: provider})
+	return l
+}
+
+// Link ties an account elsewhere to the player who asks; the answer's tokens
+// have the scope authenticated. Linked to the player already: nothing changes.
+// Refusals: as Login, and IdentityInUse (linked to somebody else, or the player
+// has another account of this provider), ReauthRequired.
+func (s *Service) Link(ctx context.Context, who Claims, provider string, c Credential) (*Session, error) {
+	if err := s.fresh(who); err != nil {
+		return nil, err
+	}
+	proof, err := s.prove(ctx, provider, c)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.cmd.link.Do(ctx, linkArgs{Player: who.PlayerID, Family: who.FamilyID, Provider: provider, Subject: proof.Subject})
+	if err != nil {
+		return nil, err
+	}
+	return s.session(f, false)
+}
+
+type linkArgs struct{ Player, Family, Provider, Subject string }
+
+func (s *Service) runLink(tx *store.Tx, a linkArgs) (*Family, error) {
+	f := s.t.families.Get(tx, a.Family)
+	if s.t.players.Get(tx, a.Player) == nil || f == nil {
+		return nil, refuse(TokenInvalid, "the access token was revoked")
+	}
+	l := s.t.links.Get(tx, linkKey(a.Provider, a.Subject))
+	switch {
+	case l != nil && l.PlayerID != a.Player:
+		return nil, refuse(IdentityInUse, "this account of %s leads to another player; log in with it to be that player", a.Provider)
+	case l != nil:
+		return f, nil
+	case s.linkTo(tx, a.Player, a.Provider) != nil:
+		return nil, refuse(IdentityInUse, "another account of %s is linked; unlink it first", a.Provider)
+	}
+	s.newLink(tx, a.Player, a.Provider, a.Subject)
+	return f, nil
+}
+
+// linkTo gives the player's link to a provider, or nil.
+func (s *Service) linkTo(r store.Reader, playerID, provider string) *Link {
+	for l := range s.t.linksOf.Equal(r, playerID) {
+		if l.Provider == provider {
+			return l
+		}
+	}
+	return nil
+}
+
+// Unlink unties the player from a provider. Refusals: NotFound, LastCredential
+// (there would be no way left to log in), ReauthRequired.
+func (s *Service) Unlink(ctx context.Context, who Claims, provider string) error {
+	if err := s.fresh(who); err != nil {
+		return err
+	}
+	_, err := s.cmd.unlink.Do(ctx, unlinkArgs{who.PlayerID, provider})
+	return err
+}
+
+type unlinkArgs struct{ Player, Provider string }
+
+func (s *Service) runUnlink(tx *store.Tx, a unlinkArgs) (struct{}, error) {
+	p, l := s.t.players.Get(tx, a.Player), s.linkTo(tx, a.Player, a.Provider)
+	if p == nil || l == nil {
+		return struct{}{}, refuse(NotFound, "no account of %s is linked", a.Provider)
+	}
+	if len(p.GuestSecret) == 0 && s.t.linksOf.Count(tx, a.Player) == 1 {
+		return struct{}{}, refuse(LastCredential, "%s is the only way to log in to this account", a.Provider)
+	}
+	s.t.links.Delete(tx, l.key())
+	for f := range s.t.familiesOf.Equal(tx, a.Player) {
+		if f.Method == a.Provider { // who came in that way must come in another way
+			s.t.families.Delete(tx, f.ID)
+		}
+	}
+	s.events.Append(tx, event.Event{Code: event.PlayerUnlinked, Resource: a.Player, Message: a.Provider})
+	return struct{}{}, nil
+}

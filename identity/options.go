@@ -1,0 +1,69 @@
+package identity
+
+import (
+	"fmt"
+	"time"
+)
+
+// Options of the service. Zero members mean the defaults.
+type Options struct {
+	// Issuer gives the iss of access tokens: the URL below which the key set is
+	// published, without a slash at its end. Required. It is asked for each
+	// token, since it may not be known before the server listens.
+	Issuer func() string
+	// Audience is the aud of access tokens; default gamebackend.
+	Audience string
+	// Algorithm signs access tokens: ES256 (default), EdDSA or RS256. A change
+	// takes hold with the next key.
+	Algorithm string
+
+	AccessLife    time.Duration // of access tokens; default 15 min
+	RefreshIdle   time.Duration // of refresh tokens that are not used; default 30 days
+	GuestIdle     time.Duration // the same where the login was a guest's; default 180 days
+	RefreshLife   time.Duration // of a family, however often it is used; default 365 days
+	Grace         time.Duration // in which a refresh whose answer was lost may be repeated; default 30 s
+	Fresh         time.Duration // how long ago a login may be to change credentials; default 10 min
+	KeyLife       time.Duration // how long a key signs; default 30 days
+	KeyLead       time.Duration // how long a key is published before it signs; default 24 h
+	Families      int           // logins a player can have at a time, the oldest ends; default 10
+	ReuseIDTokens bool          // lets a provider's ID token log in more than once
+	Providers     []ProviderConfig
+}
+
+func (o *Options) setDefaults() {
+	span := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	if o.Audience == "" {
+		o.Audience = "gamebackend"
+	}
+	if o.Algorithm == "" {
+		o.Algorithm = "ES256"
+	}
+	const day = 24 * time.Hour
+	span(&o.AccessLife, 15*time.Minute)
+	span(&o.RefreshIdle, 30*day)
+	span(&o.GuestIdle, 180*day)
+	span(&o.RefreshLife, 365*day)
+	span(&o.Grace, 30*time.Second)
+	span(&o.Fresh, 10*time.Minute)
+	span(&o.KeyLife, 30*day)
+	span(&o.KeyLead, day)
+	if o.Families == 0 {
+		o.Families = 10
+	}
+}
+
+func (o *Options) validate() error {
+	switch {
+	case o.Issuer == nil:
+		return fmt.Errorf("identity: Options.Issuer is required")
+	case !signs(o.Algorithm):
+		return fmt.Errorf("players: algorithm: %q is none of ES256, EdDSA, RS256", o.Algorithm)
+	case o.KeyLead >= o.KeyLife:
+		return fmt.Errorf("players: a key must sign for longer (%s) than it is published before (%s)", o.KeyLife, o.KeyLead)
+	}
+	return nil
+}

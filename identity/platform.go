@@ -1,0 +1,146 @@
+package identity
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// steam asks Steam whose ticket it is (Steamworks Web API,
+// ISteamUserAuth/AuthenticateUserTicket/v1).
+type steam struct {
+	config ProviderConfig
+	client *http.Client
+}
+
+type steamAnswer struct {
+	Response struct {
+		Params struct {
+			Result          string `json:"result"`
+			SteamID         string `json:"steamid"`
+			OwnerSteamID    string `json:"ownersteamid"`
+			VACBanned       bool   `json:"vacbanned"`
+			PublisherBanned bool   `json:"publisherbanned"`
+		} `json:"params"`
+		Error struct {
+			Code int    `json:"errorcode"`
+			Text string `json:"errordesc"`
+		} `json:"error"`
+	} `json:"response"`
+}
+
+var hexText = regexp.MustCompile(`^[0-9A-Fa-f]+$`)
+
+func (s *steam) verify(ctx context.Context, c Credential) (proof, error) {
+	if !hexText.MatchString(c.Token) {
+		return proof{}, refuse(ProviderInvalid, "token: a Steam ticket is written in hex")
+	}
+	query := url.Values{"key": {s.config.Secret}, "appid": {s.config.AppID}, "ticket": {c.Token}}
+	if c.Identity != "" {
+		query.Set("identity", c.Identity)
+	}
+	var a steamAnswer
+	if err := get(ctx, s.client, s.config.URL+"/ISteamUserAuth/AuthenticateUserTicket/v1/?"+query.Encode(), &a); err != nil {
+		return proof{}, unreachable(s.config.Name, err)
+	}
+	p := a.Response.Params
+	switch {
+	case p.Result != "OK" || p.SteamID == "":
+		return proof{}, refuse(ProviderInvalid, "Steam did not accept the ticket (code %d)", a.Response.Error.Code)
+	case !s.config.AllowBanned && (p.VACBanned || p.PublisherBanned):
+		return proof{}, refuse(Banned, "Steam has banned this account from the game")
+	case !s.config.AllowBorrowed && p.OwnerSteamID != "" && p.OwnerSteamID != p.SteamID:
+		return proof{}, refuse(ProviderInvalid, "the game is borrowed by Steam family sharing")
+	}
+	return proof{Subject: p.SteamID}, nil
+}
+
+// facebook asks Facebook which application an access token was made for, and
+// then whose it is (Graph API, /app and /me).
+type facebook struct {
+	config ProviderConfig
+	client *http.Client
+}
+
+func (f *facebook) verify(ctx context.Context, c Credential) (proof, error) {
+	var app, me struct {
+		ID string `json:"id"`
+	}
+	token := "access_token=" + url.QueryEscape(c.Token)
+	if err := get(ctx, f.client, f.config.URL+"/app?fields=id&"+token, &app); err != nil {
+		return proof{}, unreachable(f.config.Name, err)
+	}
+	if app.ID != f.config.AppID {
+		return proof{}, refuse(ProviderInvalid, "the access token of %s was made for another application", f.config.Name)
+	}
+	if err := get(ctx, f.client, f.config.URL+"/me?fields=id&"+token, &me); err != nil {
+		return proof{}, unreachable(f.config.Name, err)
+	}
+	return proof{Subject: me.ID}, nil
+}
+
+// custom asks the operator's webhook:
+//
+//	POST URL
+//	X-Muster-Timestamp: 1763700000
+//	X-Muster-Signature: hex(HMAC-SHA256(secret, timestamp "." body))
+//	{"token": "…"}
+//
+// which answers 200 {"subject": "…"}, or 4xx for a token that is not good.
+type custom struct {
+	config ProviderConfig
+	client *http.Client
+}
+
+func (u *custom) verify(ctx context.Context, c Credential) (proof, error) {
+	body, err := json.Marshal(map[string]string{"token": c.Token})
+	if err != nil {
+		return proof{}, fmt.Errorf("encode token: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.config.URL, bytes.NewReader(body))
+	if err != nil {
+		return proof{}, err
+	}
+	at := strconv.FormatInt(time.Now().Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(u.config.Secret))
+	mac.Write([]byte(at + "."))
+	mac.Write(body)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-Muster-Timestamp", at)
+	request.Header.Set("X-Muster-Signature", hex.EncodeToString(mac.Sum(nil)))
+	var answer struct {
+		Subject string `json:"subject"`
+	}
+	if _, err := call(u.client, request, &answer); err != nil {
+		return proof{}, unreachable(u.config.Name, err)
+	}
+	return proof{Subject: answer.Subject}, nil
+}
+
+func get(ctx context.Context, client *http.Client, url string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	_, err = call(client, request, into)
+	return err
+}
+
+// unreachable keeps a provider's no apart from a provider that does not answer.
+// The error itself is not shown: it may hold the URL, and that the secret.
+func unreachable(name string, err error) error {
+	if rejected(err) {
+		return refuse(ProviderInvalid, "%s did not accept the token", name)
+	}
+	return refuse(ProviderUnavailable, "%s does not answer at the moment; try again", name)
+}

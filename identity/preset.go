@@ -1,0 +1,112 @@
+package identity
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+)
+
+// presets complete the configuration of each kind with what its documentation
+// publishes.
+var presets = map[Kind]func(*ProviderConfig) error{
+	Steam: func(c *ProviderConfig) error {
+		// Steamworks Web API, ISteamUserAuth/AuthenticateUserTicket.
+		c.URL = or(c.URL, "https://partner.steam-api.com")
+		if c.AppID == "" || c.Secret == "" {
+			return errors.New("app_id and secret (the publisher's Web API key) are required")
+		}
+		return checkURL("url", c.URL)
+	},
+	Facebook: func(c *ProviderConfig) error {
+		// Facebook Login, "Access tokens"; Graph API.
+		c.URL = or(c.URL, "https://graph.facebook.com")
+		if c.AppID == "" {
+			return errors.New("app_id is required")
+		}
+		return checkURL("url", c.URL)
+	},
+	Custom: func(c *ProviderConfig) error {
+		if c.URL == "" || len(c.Secret) < 16 {
+			return errors.New("url and a secret of at least 16 characters are required")
+		}
+		return checkURL("url", c.URL)
+	},
+	Apple: func(c *ProviderConfig) error {
+		// Sign in with Apple REST API, "Verifying a user".
+		c.RequireNonce = true
+		return c.idTokens("https://appleid.apple.com", "https://appleid.apple.com/auth/keys")
+	},
+	Google: func(c *ProviderConfig) error {
+		// Google Identity, "Verify the Google ID token on your server side".
+		return c.idTokens("https://accounts.google.com", "https://www.googleapis.com/oauth2/v3/certs")
+	},
+	FacebookLimited: func(c *ProviderConfig) error {
+		// Facebook Login, "Limited Login: validating the OIDC token".
+		return c.idTokens("https://www.facebook.com", "https://limited.facebook.com/.well-known/oauth/openid/jwks/")
+	},
+	Epic: func(c *ProviderConfig) error {
+		// Epic Online Services, "Connect interface: ID token".
+		return c.idTokens("https://api.epicgames.dev/auth/v1/oauth", "https://api.epicgames.dev/auth/v1/oauth/jwks")
+	},
+	OIDC: func(c *ProviderConfig) error {
+		if c.Issuer == "" {
+			return errors.New("issuer is required")
+		}
+		if len(c.Algorithms) == 0 {
+			c.Algorithms = []string{"RS256", "ES256"}
+		}
+		return c.idTokens(c.Issuer, "")
+	},
+}
+
+// otherIssuers are second spellings that providers' documentation names.
+var otherIssuers = map[string]string{
+	"https://accounts.google.com": "accounts.google.com",
+	"https://www.facebook.com":    "https://facebook.com",
+}
+
+// publicKeyAlgorithms are those an ID token may be signed with. HMAC is none of
+// them: its key would be the public one.
+var publicKeyAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+
+// idTokens completes a provider that gives ID tokens.
+func (c *ProviderConfig) idTokens(issuer, keySet string) error {
+	c.Issuer, c.KeySetURL = or(c.Issuer, issuer), or(c.KeySetURL, keySet)
+	if len(c.Algorithms) == 0 {
+		c.Algorithms = []string{"RS256"}
+	}
+	for _, a := range c.Algorithms {
+		if !slices.Contains(publicKeyAlgorithms, a) {
+			return fmt.Errorf("algorithms: %q is none of %v", a, publicKeyAlgorithms)
+		}
+	}
+	if len(c.ClientIDs) == 0 || slices.Contains(c.ClientIDs, "") {
+		return errors.New("client_ids is required: a token made for another application must not log in here")
+	}
+	if c.KeySetURL != "" {
+		return errors.Join(checkURL("issuer", c.Issuer), checkURL("key_set_url", c.KeySetURL))
+	}
+	return checkURL("issuer", c.Issuer)
+}
+
+func or(value, otherwise string) string {
+	if value != "" {
+		return value
+	}
+	return otherwise
+}
+
+// checkURL asks for https, and takes http on this machine alone.
+func checkURL(member, text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "":
+		return fmt.Errorf("%s: %q is no URL", member, text)
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme == "http" && (u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1"):
+		return nil
+	}
+	return fmt.Errorf("%s: %q must be https", member, text)
+}

@@ -1,0 +1,168 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Kind is a kind of provider.
+type Kind string
+
+// The kinds of providers.
+const (
+	Steam           Kind = "steam"            // Token: ticket of GetAuthTicketForWebApi, hex
+	Apple           Kind = "apple"            // Token: ID token; Nonce required
+	Google          Kind = "google"           // Token: ID token
+	Facebook        Kind = "facebook"         // Token: access token
+	FacebookLimited Kind = "facebook_limited" // Token: ID token of Limited Login
+	Epic            Kind = "epic"             // Token: EOS Connect ID token
+	OIDC            Kind = "oidc"             // Token: ID token of any OpenID Connect provider
+	Custom          Kind = "custom"           // Token: whatever the operator's webhook understands
+)
+
+// ProviderConfig says how accounts of one provider are proven.
+type ProviderConfig struct {
+	// Name stands in paths and tokens: lower case letters, digits, _ and -.
+	Name string `yaml:"name"`
+	// Kind says how tokens are checked; default: the same as Name.
+	Kind Kind `yaml:"kind"`
+	// ClientIDs are the audiences an ID token may have: ours alone. Required for
+	// the kinds with ID tokens.
+	ClientIDs []string `yaml:"client_ids"`
+	// AppID is the application at Steam or Facebook.
+	AppID string `yaml:"app_id"`
+	// Secret is Steam's publisher key or the key that signs calls of the custom
+	// webhook; SecretFile holds it instead.
+	Secret     string `yaml:"secret"`
+	SecretFile string `yaml:"secret_file"`
+	// Issuer is the iss of ID tokens; known for all kinds but oidc.
+	Issuer string `yaml:"issuer"`
+	// KeySetURL is where the issuer publishes its keys; default: the kind's, or
+	// what the issuer's discovery document says.
+	KeySetURL string `yaml:"key_set_url"`
+	// Algorithms that ID tokens may be signed with; default RS256, and ES256 for oidc.
+	Algorithms []string `yaml:"algorithms"`
+	// RequireNonce refuses ID tokens without a nonce; always so for apple.
+	RequireNonce bool `yaml:"require_nonce"`
+	// URL is the base URL of Steam's or Facebook's API, where it is not the
+	// usual one, or the custom webhook.
+	URL string `yaml:"url"`
+	// AllowBanned lets in Steam accounts that VAC or the publisher has banned.
+	AllowBanned bool `yaml:"allow_banned"`
+	// AllowBorrowed lets in Steam accounts that play by family sharing.
+	AllowBorrowed bool `yaml:"allow_borrowed"`
+}
+
+// proof is what a provider says.
+type proof struct {
+	Subject string
+	Once    string    // text that must not be proven with twice; "" = may be
+	Expires time.Time // of Once
+}
+
+// verifier checks a credential with one kind of provider.
+type verifier interface {
+	verify(ctx context.Context, c Credential) (proof, error)
+}
+
+// provider is a configured provider.
+type provider struct {
+	name string
+	verifier
+	calls chan struct{} // holds a token for each check under way
+}
+
+const (
+	maxCalls       = 64               // checks of one provider at a time
+	callTimeout    = 5 * time.Second  // of one check
+	providerLeeway = 60 * time.Second // what a provider's clock may differ by
+	maxAnswer      = 256 << 10        // bytes of a provider's answer
+	maxSubject     = 255
+)
+
+var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+
+func newProviders(configs []ProviderConfig, client *http.Client) (map[string]*provider, error) {
+	if client == nil {
+		client = &http.Client{
+			Timeout:       callTimeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	providers := map[string]*provider{}
+	for _, c := range configs {
+		if err := c.complete(); err != nil {
+			return nil, fmt.Errorf("players: provider %q: %w", c.Name, err)
+		}
+		if providers[c.Name] != nil {
+			return nil, fmt.Errorf("players: provider %q is configured twice", c.Name)
+		}
+		providers[c.Name] = &provider{name: c.Name, verifier: c.verifier(client), calls: make(chan struct{}, maxCalls)}
+	}
+	return providers, nil
+}
+
+// prove checks a credential within bounds and holds the subject to its form.
+func (p *provider) prove(ctx context.Context, c Credential) (proof, error) {
+	select {
+	case p.calls <- struct{}{}:
+		defer func() { <-p.calls }()
+	default:
+		return proof{}, refuse(ProviderUnavailable, "too many logins with %s at a time; try again", p.name)
+	}
+	if c.Token == "" || len(c.Token) > maxToken {
+		return proof{}, refuse(ProviderInvalid, "token: must have 1 to %d characters", maxToken)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	found, err := p.verify(ctx, c)
+	if err != nil {
+		return proof{}, err
+	}
+	bad := func(r rune) bool { return !unicode.IsGraphic(r) }
+	if found.Subject == "" || len(found.Subject) > maxSubject || strings.ContainsFunc(found.Subject, bad) {
+		return proof{}, refuse(ProviderInvalid, "%s gave no usable name for the account", p.name)
+	}
+	return found, nil
+}
+
+// complete fills in what the kind knows and refuses what cannot work.
+func (c *ProviderConfig) complete() error {
+	if c.Kind == "" {
+		c.Kind = Kind(c.Name)
+	}
+	if !providerName.MatchString(c.Name) || c.Name == Guest || c.Name == "refresh" || c.Name == "logout" || c.Name == "ws-ticket" {
+		return fmt.Errorf("name: must have 1 to 32 of a-z, 0-9, _ and -, and must not be guest, refresh, logout or ws-ticket")
+	}
+	if c.SecretFile != "" {
+		text, err := os.ReadFile(c.SecretFile)
+		if err != nil {
+			return fmt.Errorf("secret_file: %w", err)
+		}
+		c.Secret = strings.TrimSpace(string(text))
+	}
+	preset, known := presets[c.Kind]
+	if !known {
+		return fmt.Errorf("kind: %q is none that is known", c.Kind)
+	}
+	return preset(c)
+}
+
+// verifier makes what checks the provider's credentials.
+func (c *ProviderConfig) verifier(client *http.Client) verifier {
+	switch c.Kind {
+	case Steam:
+		return &steam{config: *c, client: client}
+	case Facebook:
+		return &facebook{config: *c, client: client}
+	case Custom:
+		return &custom{config: *c, client: client}
+	}
+	return newIDTokens(*c, client)
+}

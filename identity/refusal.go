@@ -1,0 +1,51 @@
+package identity
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Code says what is wrong with a request, for programs.
+type Code string
+
+// The codes of refusals. The exceptions of internal/fault are the GameLift
+// API's; players meet these instead.
+const (
+	TokenMissing        Code = "token-missing"
+	TokenInvalid        Code = "token-invalid"
+	TokenExpired        Code = "token-expired"
+	GuestSecretInvalid  Code = "guest-secret-invalid"
+	ProviderInvalid     Code = "provider-token-invalid"
+	ProviderDisabled    Code = "provider-disabled"
+	ProviderUnavailable Code = "provider-unavailable"
+	RefreshInvalid      Code = "refresh-invalid"
+	RefreshReused       Code = "refresh-reused"
+	Banned              Code = "banned"
+	NotFound            Code = "not-found"
+	IdentityInUse       Code = "identity-in-use"
+	LastCredential      Code = "last-credential"
+	ReauthRequired      Code = "reauth-required"
+	VersionConflict     Code = "precondition-failed"
+	Invalid             Code = "invalid-parameter"
+)
+
+// Refusal is an error meant for the player's client.
+type Refusal struct {
+	Code    Code
+	Message string
+	Until   time.Time // of Banned: when it ends
+}
+
+// Error gives the code and the message.
+func (r *Refusal) Error() string { return string(r.Code) + ": " + r.Message }
+
+func refuse(code Code, format string, args ...any) error {
+	return &Refusal{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Is tells whether err is a refusal with the code.
+func Is(err error, code Code) bool {
+	r, ok := errors.AsType[*Refusal](err)
+	return ok && r.Code == code
+}

@@ -1,0 +1,43 @@
+package identity
+
+import (
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// tables are the package's rows and the ways to find them.
+type tables struct {
+	players *store.Table[Player]
+
+	links         *store.Table[Link]
+	linksOf       *store.Index[Link] // by player
+	families      *store.Table[Family]
+	familiesOf    *store.Index[Family] // by player
+	familyExpires *store.Index[Family]
+	used          *store.Table[usedProof]
+	usedExpires   *store.Index[usedProof]
+	keys          *store.Table[SigningKey]
+	data          *store.Table[Datum]
+}
+
+// usedProof remembers a provider's token until it would be refused anyway.
+type usedProof struct {
+	Hash    string    `json:"hash"`
+	Expires time.Time `json:"expires"`
+}
+
+func newTables(st *store.Store) tables {
+	var t tables
+	t.players = store.NewTable(st, store.TableSpec[Player]{Name: "player", Key: func(p *Player) string { return p.ID }})
+	t.links = store.NewTable(st, store.TableSpec[Link]{Name: "player_link", Key: (*Link).key})
+	t.linksOf = store.NewIndex(t.links, "player", func(l *Link, emit func(string)) { emit(l.PlayerID) })
+	t.families = store.NewTable(st, store.TableSpec[Family]{Name: "player_token", Key: func(f *Family) string { return f.ID }})
+	t.familiesOf = store.NewIndex(t.families, "player", func(f *Family, emit func(string)) { emit(f.PlayerID) })
+	t.familyExpires = store.NewIndex(t.families, "expires", func(f *Family, emit func(string)) { emit(store.TimeKey(f.Expires)) })
+	t.used = store.NewTable(st, store.TableSpec[usedProof]{Name: "player_proof", Key: func(u *usedProof) string { return u.Hash }})
+	t.usedExpires = store.NewIndex(t.used, "expires", func(u *usedProof, emit func(string)) { emit(store.TimeKey(u.Expires)) })
+	t.keys = store.NewTable(st, store.TableSpec[SigningKey]{Name: "player_key", Key: func(k *SigningKey) string { return k.ID }})
+	t.data = store.NewTable(st, store.TableSpec[Datum]{Name: "player_data", Key: (*Datum).id})
+	return t
+}

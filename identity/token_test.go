@@ -1,0 +1,281 @@
+package identity
+
+import (
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+)
+
+// Anybody who has the published keys can check a token without us.
+func TestAccessToken_ChecksAgainstKeySet(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"ES256", "EdDSA", "RS256"} {
+		t.Run(algorithm, func(t *testing.T) {
+			h := newHouse(t, Options{Algorithm: algorithm})
+			s := h.guest()
+			set, err := h.ids.KeySet()
+			h.must(err)
+			parsed, err := jwt.ParseSigned(s.AccessToken, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(algorithm)})
+			h.must(err)
+			var c map[string]any
+			h.must(parsed.Claims(set, &c))
+			for name, want := range map[string]any{"iss": issuer, "sub": s.PlayerID, "scope": "guest"} {
+				if c[name] != want {
+					t.Errorf("%s is %v, want %v", name, c[name], want)
+				}
+			}
+			for _, k := range set.Keys {
+				if !k.IsPublic() {
+					t.Error("a private key is published")
+				}
+			}
+			got, err := h.ids.Check(s.AccessToken)
+			h.must(err)
+			if got.PlayerID != s.PlayerID || got.Method != Guest {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// RFC 8725's list, on our own tokens.
+func TestCheck_Refuses(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, Options{})
+	s := h.guest()
+	parts := strings.Split(s.AccessToken, ".")
+	key := h.ids.activeKey(h.st.View(), time.Now())
+	der, err := h.ids.secrets.Open(key.Sealed, "player key "+key.ID)
+	h.must(err)
+	private, err := x509.ParsePKCS8PrivateKey([]byte(der))
+	h.must(err)
+	var good map[string]any
+	parsed, err := jwt.ParseSigned(s.AccessToken, []jose.SignatureAlgorithm{jose.ES256})
+	h.must(err)
+	h.must(parsed.UnsafeClaimsWithoutVerification(&good))
+	with := func(name string, value any) string {
+		c := map[string]any{}
+		for k, v := range good {
+			if number, ok := v.(float64); ok {
+				v = int64(number)
+			}
+			c[k] = v
+		}
+		c[name] = value
+		signer, err := h.ids.signer(key)
+		h.must(err)
+		text, err := jwt.Signed(signer).Claims(c).Serialize()
+		h.must(err)
+		return text
+	}
+	header := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+	typed := func(typ string) string {
+		signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: private}, (&jose.SignerOptions{}).WithType(jose.ContentType(typ)).WithHeader("kid", key.ID))
+		h.must(err)
+		text, err := jwt.Signed(signer).Claims(good).Serialize()
+		h.must(err)
+		return text
+	}
+	hmacSigner, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: key.Public}, (&jose.SignerOptions{}).WithType("at+jwt").WithHeader("kid", key.ID))
+	h.must(err)
+	confused, err := jwt.Signed(hmacSigner).Claims(good).Serialize()
+	h.must(err)
+	if _, err := h.ids.Check(with("jti", "another")); err != nil {
+		t.Fatalf("a good token is refused: %v", err)
+	}
+	for name, c := range map[string]struct {
+		token string
+		want  Code
+	}{
+		"none":                  {header(`{"alg":"none","kid":"`+key.ID+`","typ":"at+jwt"}`) + "." + parts[1] + ".", TokenInvalid},
+		"HMAC with public key":  {confused, TokenInvalid},
+		"another type":          {typed("JWT"), TokenInvalid},
+		"no type":               {typed(""), TokenInvalid},
+		"another audience":      {with("aud", "refresh"), TokenInvalid},
+		"another issuer":        {with("iss", "https://evil.example"), TokenInvalid},
+		"expired":               {with("exp", time.Now().Add(-time.Minute).Unix()), TokenExpired},
+		"no end":                {with("exp", nil), TokenInvalid},
+		"not yet":               {with("nbf", time.Now().Add(time.Minute).Unix()), TokenInvalid},
+		"another player":        {with("sub", h.guest().PlayerID), TokenInvalid},
+		"another login":         {with("sid", "nobody"), TokenInvalid},
+		"old version":           {with("tv", -1), TokenInvalid},
+		"changed payload":       {parts[0] + "." + header(`{"sub":"x"}`) + "." + parts[2], TokenInvalid},
+		"refresh token":         {s.RefreshToken, TokenInvalid},
+		"nothing":               {"", TokenMissing},
+		"unknown key":           {strings.Replace(s.AccessToken, parts[0], header(`{"alg":"ES256","kid":"x","typ":"at+jwt"}`), 1), TokenInvalid},
+		"key in its own header": {strings.Replace(s.AccessToken, parts[0], header(`{"alg":"ES256","jwk":{},"typ":"at+jwt"}`), 1), TokenInvalid},
+	} {
+		if _, err := h.ids.Check(c.token); !Is(err, c.want) {
+			t.Errorf("%s: got %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+func TestKeys_Rotate(t *testing.T) {
+	t.Parallel()
+	opts := Options{KeyLife: 10 * time.Hour, KeyLead: time.Hour, AccessLife: 15 * time.Minute}
+	inHouse(t, opts, func(h *house) {
+		first := h.ids.activeKey(h.st.View(), time.Now()).ID
+		settle(9*time.Hour + 2*time.Minute)
+		if n := h.ids.t.keys.Len(h.st.View()); n != 2 {
+			h.Fatalf("%d keys are published, want the next one too", n)
+		}
+		if now := h.ids.activeKey(h.st.View(), time.Now()).ID; now != first {
+			h.Fatal("a key signs before it was published for long enough")
+		}
+		settle(56 * time.Minute)
+		s := h.guest() // signed with the first key, shortly before it retires
+		settle(10 * time.Minute)
+		if now := h.ids.activeKey(h.st.View(), time.Now()).ID; now == first {
+			h.Fatal("a key signs beyond its life")
+		}
+		_, err := h.ids.Check(s.AccessToken)
+		h.must(err)
+		settle(2 * time.Hour)
+		if h.ids.t.keys.Get(h.st.View(), first) != nil {
+			h.Error("a key stays published though all it signed has expired")
+		}
+		old := h.guest()
+		h.must(h.ids.RotateKeys(h.ctx))
+		_, err = h.ids.Check(old.AccessToken)
+		h.refused(err, TokenInvalid)
+		_, err = h.ids.Refresh(h.ctx, old.RefreshToken)
+		h.must(err)
+		h.reopen()
+	})
+}
+
+func TestRefresh_RotatesAndFindsTheft(t *testing.T) {
+	t.Parallel()
+	inHouse(t, Options{}, func(h *house) {
+		s1 := h.guest()
+		settle(time.Minute)
+		s2, err := h.ids.Refresh(h.ctx, s1.RefreshToken)
+		h.must(err)
+		again, err := h.ids.Refresh(h.ctx, s1.RefreshToken) // the answer was lost
+		h.must(err)
+		if s2.RefreshToken == s1.RefreshToken || again.RefreshToken != s2.RefreshToken {
+			h.Fatal("a repeated refresh does not give the same successor")
+		}
+		h.reopen()
+		settle(31 * time.Second)
+		_, err = h.ids.Refresh(h.ctx, s1.RefreshToken) // stolen
+		h.refused(err, RefreshReused)
+		_, err = h.ids.Refresh(h.ctx, s2.RefreshToken) // the owner has to log in again
+		h.refused(err, RefreshInvalid)
+		_, err = h.ids.Check(s2.AccessToken)
+		h.refused(err, TokenInvalid)
+		_, err = h.ids.LoginGuest(h.ctx, s1.PlayerID, s1.GuestSecret)
+		h.must(err)
+	})
+}
+
+// Within the grace, the token before the present one is a theft once the present
+// one was used.
+func TestRefresh_GraceEndsWithSuccessor(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, Options{})
+	s1 := h.guest()
+	s2, err := h.ids.Refresh(h.ctx, s1.RefreshToken)
+	h.must(err)
+	_, err = h.ids.Refresh(h.ctx, s2.RefreshToken)
+	h.must(err)
+	_, err = h.ids.Refresh(h.ctx, s1.RefreshToken)
+	h.refused(err, RefreshReused)
+}
+
+func TestRefresh_AtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, Options{})
+	s := h.guest()
+	var got [8]string
+	var all sync.WaitGroup
+	for i := range got {
+		all.Go(func() {
+			next, err := h.ids.Refresh(h.ctx, s.RefreshToken)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			got[i] = next.RefreshToken
+		})
+	}
+	all.Wait()
+	for _, token := range got {
+		if token != got[0] {
+			t.Fatalf("two refreshes at once gave different successors: %v", got)
+		}
+	}
+}
+
+func TestRefresh_Refuses(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, Options{})
+	s := h.guest()
+	next := strings.Replace(s.RefreshToken, ".0.", ".1.", 1)
+	for _, token := range []string{"", "rt_", "rt_..", s.RefreshToken + "A", s.RefreshToken[:len(s.RefreshToken)-2], next, s.AccessToken, "rt_" + rand.Text()} {
+		_, err := h.ids.Refresh(h.ctx, token)
+		h.refused(err, RefreshInvalid)
+	}
+	_, err := h.ids.Refresh(h.ctx, s.RefreshToken)
+	h.must(err)
+}
+
+func TestRefresh_Ends(t *testing.T) {
+	t.Parallel()
+	opts := Options{GuestIdle: 10 * time.Hour, RefreshLife: 25 * time.Hour}
+	inHouse(t, opts, func(h *house) {
+		s := h.guest()
+		for range 3 {
+			settle(8 * time.Hour)
+			var err error
+			s, err = h.ids.Refresh(h.ctx, s.RefreshToken)
+			h.must(err)
+		}
+		settle(2 * time.Hour)
+		_, err := h.ids.Refresh(h.ctx, s.RefreshToken)
+		h.refused(err, RefreshInvalid)
+		settle(2 * time.Minute)
+		if n := h.ids.t.families.Len(h.st.View()); n != 0 {
+			h.Errorf("%d families are kept beyond their end", n)
+		}
+	})
+}
+
+func TestLogins_AreBounded(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, Options{Families: 3})
+	first := h.guest()
+	for range 3 {
+		_, err := h.ids.LoginGuest(h.ctx, first.PlayerID, first.GuestSecret)
+		h.must(err)
+	}
+	_, err := h.ids.Refresh(h.ctx, first.RefreshToken)
+	h.refused(err, RefreshInvalid)
+	if n := h.ids.t.familiesOf.Count(h.st.View(), first.PlayerID); n != 3 {
+		t.Errorf("the player has %d logins, want 3", n)
+	}
+}
+
+func TestLogout(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, Options{})
+	one := h.guest()
+	two, err := h.ids.LoginGuest(h.ctx, one.PlayerID, one.GuestSecret)
+	h.must(err)
+	h.must(h.ids.Logout(h.ctx, one.RefreshToken))
+	_, err = h.ids.Check(one.AccessToken)
+	h.refused(err, TokenInvalid)
+	claims, err := h.ids.Check(two.AccessToken)
+	h.must(err)
+	h.must(h.ids.LogoutAccess(h.ctx, claims, true))
+	_, err = h.ids.Refresh(h.ctx, two.RefreshToken)
+	h.refused(err, RefreshInvalid)
+}
