@@ -56,6 +56,7 @@ var rows = []row{
 
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
 	{"serversdk", ground + " serversdk/protocol auth compute session", "turns messages of game servers into calls"},
+	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"console", ground + " auth event", "people's endpoints; what the API has, they get from the API"},
 	{"console/client", "", "a client like any other: it speaks HTTP"},
 	{"console/terminal", "console/client", "shows what the client reads"},
