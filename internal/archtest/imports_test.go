@@ -61,8 +61,11 @@ var rows = []row{
 	{"console/client", "", "a client like any other: it speaks HTTP"},
 	{"console/terminal", "console/client", "shows what the client reads"},
 
+	{"agent/diagnose", "", "reads files and says what is wrong with them"},
+	{"agent/install", "internal/archive", "brings builds onto a machine, whoever asks"},
 	{"agent/ports", "", "who has which port on a machine"},
 	{"agent/supervise", "", "one process's life, wherever it is needed"},
+	{"agent", "agent/... hosts/protocol", "runs on machines without a server: of Muster it knows the protocol alone"},
 
 	{"app/demo", ground + " agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},

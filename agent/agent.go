@@ -1,0 +1,223 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/agent/install"
+	"github.com/musterhq/muster/agent/supervise"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// Agent runs game server processes on this machine. Make it with New, and Run it once.
+type Agent struct {
+	opts    Options
+	log     *slog.Logger
+	http    *http.Client
+	cache   *install.Cache
+	reports *reports
+	sampler *sampler
+	uploads chan struct{} // slots for archives of logs being made and sent
+
+	me      credential
+	changed chan struct{} // the status is not what was sent last
+	exited  chan struct{} // there are reports to send
+	stored  chan protocol.LogsStored
+	work    sync.WaitGroup // what outlives a connection but not the agent
+
+	mu        sync.Mutex
+	instances map[string]*instance
+}
+
+// New checks the options and makes the agent's folder. Nothing runs yet.
+func New(o Options) (*Agent, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Root, 0o755); err != nil {
+		return nil, fmt.Errorf("make the agent's folder: %w", err)
+	}
+	a := &Agent{
+		opts: o, log: o.Log.With("component", "agent"),
+		http:      &http.Client{Transport: &http.Transport{TLSClientConfig: o.TLS, Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: 30 * time.Second}},
+		changed:   make(chan struct{}, 1),
+		exited:    make(chan struct{}, 1),
+		stored:    make(chan protocol.LogsStored, 64),
+		uploads:   make(chan struct{}, maxUploads),
+		sampler:   newSampler(o.Root),
+		instances: map[string]*instance{},
+	}
+	var err error
+	a.cache, err = install.New(install.Options{
+		Dir: filepath.Join(o.Root, "cache"), Source: a.fetchBuild, Free: a.sampler.disk, Log: a.log, RetryAfter: o.retryAfter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.reports, err = openReports(filepath.Join(o.Root, "reports"))
+	return a, err
+}
+
+// Run does the agent's work until ctx ends. It fails where the machine cannot
+// join, or another agent works in the same folder.
+func (a *Agent) Run(ctx context.Context) error {
+	lock, err := supervise.Lock(filepath.Join(a.opts.Root, "agent.lock"))
+	if err != nil {
+		return fmt.Errorf("another agent works in %s: %w", a.opts.Root, err)
+	}
+	defer lock.Close()
+	if err := a.resume(); err != nil {
+		return err
+	}
+	a.startOwn()
+	a.me, err = a.identify(ctx)
+	if err == nil {
+		a.serve(ctx)
+	} else {
+		a.letGo(ctx)
+	}
+	a.work.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// lastReports is how long the end may take to be told to Muster.
+const lastReports = 3 * time.Second
+
+// serve holds the link to Muster until ctx ends and what then happened is told.
+func (a *Agent) serve(ctx context.Context) {
+	linked, unlink := context.WithCancel(context.WithoutCancel(ctx))
+	defer unlink()
+	a.work.Go(func() { a.housekeep(ctx) })
+	a.work.Go(func() { a.stayLinked(linked) })
+	<-ctx.Done()
+	a.letGo(linked)
+	for end := time.Now().Add(lastReports); len(a.reports.after(0)) > 0 && time.Now().Before(end); {
+		pause(linked, 10*time.Millisecond)
+	}
+}
+
+// wishFile is the last wish's place below Root.
+const wishFile = "wish.json"
+
+// resume goes on with the last wish that a former agent was told.
+func (a *Agent) resume() error {
+	var last protocol.Assign
+	err := readJSON(filepath.Join(a.opts.Root, wishFile), &last)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the last wish: %w", err)
+	}
+	a.apply(last)
+	return nil
+}
+
+// assign takes a new wish: it is kept, then made so.
+func (a *Agent) assign(wish protocol.Assign) {
+	if err := writeJSON(filepath.Join(a.opts.Root, wishFile), wish); err != nil {
+		a.log.Error("the wish is not kept; a restart would go on with an older one", "error", err)
+	}
+	a.apply(wish)
+}
+
+func (a *Agent) apply(wish protocol.Assign) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	named := map[string]bool{}
+	for _, w := range wish.Instances {
+		named[w.InstanceID] = true
+		i := a.instances[w.InstanceID]
+		if i != nil {
+			i.want(w)
+			continue
+		}
+		if !validID(w.InstanceID) {
+			a.log.Error("an instance has an id that cannot be a folder's name", "instance", w.InstanceID)
+			continue
+		}
+		a.begin(newInstance(a, w, nil))
+	}
+	for id, i := range a.instances {
+		if !named[id] && i.own == nil {
+			i.forgo()
+		}
+	}
+	nudge(a.changed)
+}
+
+// begin starts an instance's goroutine. The caller holds the mutex.
+func (a *Agent) begin(i *instance) {
+	a.instances[i.id] = i
+	a.work.Go(func() {
+		i.run()
+		nudge(a.changed)
+	})
+}
+
+// find gives an instance, or nil.
+func (a *Agent) find(id string) *instance {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.instances[id]
+}
+
+func (a *Agent) all() []*instance {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := make([]*instance, 0, len(a.instances))
+	for _, i := range a.instances {
+		list = append(list, i)
+	}
+	return list
+}
+
+// housekeep removes what is over: instances that are gone and not wished any
+// more, and builds that nobody uses.
+func (a *Agent) housekeep(ctx context.Context) {
+	for pause(ctx, protocol.Period) {
+		a.bury()
+		if err := a.cache.Collect(a.buildsInUse()); err != nil {
+			a.log.Warn("builds not removed", "error", err)
+		}
+	}
+}
+
+func (a *Agent) bury() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, i := range a.instances {
+		if i.over() {
+			delete(a.instances, id)
+			nudge(a.changed)
+		}
+	}
+}
+
+func (a *Agent) buildsInUse() map[string]bool {
+	used := map[string]bool{}
+	for _, i := range a.all() {
+		used[i.wished().Build.SHA256] = true
+	}
+	return used
+}
+
+// letGo ends the agent's work: processes are left, or stopped and reported.
+func (a *Agent) letGo(ctx context.Context) {
+	var ends sync.WaitGroup
+	for _, i := range a.all() {
+		ends.Go(func() { i.letGo(ctx) })
+	}
+	ends.Wait()
+}

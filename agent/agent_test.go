@@ -1,0 +1,305 @@
+package agent
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
+	return context.WithCancel(context.WithoutCancel(t.Context()))
+}
+
+const (
+	patient = "#!/bin/sh\nenv > env-$GAME_PORT\necho \"$@\" > args-$GAME_PORT\necho hello; echo warning >&2\nmkdir -p logs; echo log > logs/game-$GAME_PORT.log\nexec sleep 1000\n"
+	failing = "#!/bin/sh\necho no config found >&2\nexit 3\n"
+)
+
+func TestAgent_JoinsInstallsAndRuns(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	m.start(home, nil)
+	b := m.offer(map[string]string{"server.sh": patient, "install.sh": "echo installed > installed\n"})
+	w := wish(t, "i-1", b, protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Parameters: `-port {{.GamePort}} -map "two words"`, Concurrent: 3})
+	m.assign(w)
+	list := m.running("i-1", 3)
+	seen := map[int]bool{}
+	for _, p := range list {
+		if p.Port < w.PortFrom || p.Port > w.PortTo || seen[p.Port] {
+			t.Errorf("port %d is not of the range, or twice", p.Port)
+		}
+		seen[p.Port] = true
+	}
+	info, err := os.Stat(filepath.Join(home, credentialFile))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the credential's file: %v, %v", info.Mode(), err)
+	}
+	game := filepath.Join(home, "instances", "i-1", "game")
+	if _, err := os.Stat(filepath.Join(game, "installed")); err != nil {
+		t.Errorf("the install script did not run: %v", err)
+	}
+	checkEnvironment(t, game, list[0])
+}
+
+func checkEnvironment(t *testing.T, game string, p protocol.Process) {
+	t.Helper()
+	port := itoa(p.Port)
+	env := content(t, filepath.Join(game, "env-"+port))
+	for _, want := range []string{
+		"GAMELIFT_SDK_PROCESS_ID=" + p.ProcessID, "GAMELIFT_SDK_AUTH_TOKEN=compute-token", "GAMELIFT_SDK_HOST_ID=i-1",
+		"GAMELIFT_SDK_FLEET_ID=fleet-1", "GAMELIFT_SDK_WEBSOCKET_URL=ws://127.0.0.1:1/",
+	} {
+		if !strings.Contains(env, want+"\n") {
+			t.Errorf("the environment lacks %s:\n%s", want, env)
+		}
+	}
+	if args := content(t, filepath.Join(game, "args-"+port)); args != "-port "+port+" -map two words\n" {
+		t.Errorf("the arguments are %q", args)
+	}
+}
+
+// A killed process is reported with its cause, its logs come to Muster on
+// request, and another one starts in its place.
+func TestAgent_ReportsAndCollects(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	m.start(root(t), nil)
+	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	p := m.running("i-1", 1)[0]
+	if err := syscall.Kill(p.PID, syscall.SIGSEGV); err != nil {
+		t.Fatal(err)
+	}
+	m.until("the end is reported", func() bool { return len(m.exits) == 1 })
+	e := m.exits[0]
+	if e.ProcessID != p.ProcessID || e.Signal != "SIGSEGV" || !strings.Contains(e.Cause, "SIGSEGV") || e.Tail[0] != "warning" {
+		t.Errorf("the report is %+v", e)
+	}
+	m.send(protocol.Message{Collect: &protocol.Collect{
+		InstanceID: "i-1", ProcessID: p.ProcessID, LogPaths: []string{"/local/game/logs/*.log", "/etc/passwd", "../../../credential.json"},
+	}})
+	m.until("the logs are there", func() bool { return len(m.stored) == 1 })
+	if m.stored[0].Problem != "" || m.stored[0].Bytes == 0 {
+		t.Errorf("the agent says %+v", m.stored[0])
+	}
+	files := unzip(t, m.logs[p.ProcessID])
+	if files[p.ProcessID+".stdout.log"] != "hello\n" || files[p.ProcessID+".stderr.log"] != "warning\n" ||
+		files["game/logs/game-"+itoa(p.Port)+".log"] != "log\n" {
+		t.Errorf("the archive holds %v", files)
+	}
+	for name, text := range files {
+		if strings.Contains(text, "root:") || strings.Contains(text, "Secret") {
+			t.Errorf("%s came from outside the build", name)
+		}
+	}
+	m.until("another one runs", func() bool {
+		list := m.instance("i-1").Processes
+		return len(list) == 1 && list[0].ProcessID != p.ProcessID
+	})
+}
+
+// Each thing that can be wrong with a build is named.
+func TestAgent_NamesCauses(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	m.start(root(t), nil)
+	missing := m.offer(map[string]string{"inner/server.sh": patient})
+	text := m.offer(map[string]string{"server.sh": "no program"})
+	script := m.offer(map[string]string{"server.sh": patient, "install.sh": "echo needs python >&2; exit 9"})
+	gone := protocol.Build{ID: "build-2", SHA256: strings.Repeat("0", 64), Size: 10, Format: "zip"}
+	process := protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Concurrent: 1}
+	m.assign(wish(t, "i-missing", missing, process), wish(t, "i-text", text, process), wish(t, "i-script", script, process),
+		wish(t, "i-gone", gone, process), wish(t, "i-outside", missing, protocol.ServerProcess{LaunchPath: "/usr/bin/env", Concurrent: 1}))
+	for id, want := range map[string][2]string{
+		"i-missing": {codeLaunchPath, "it has inner/server.sh"},
+		"i-text":    {codeExecutable, "is no program"},
+		"i-script":  {codeInstaller, "needs python"},
+		"i-gone":    {codeDownload, "5 tries"},
+		"i-outside": {codeLaunchPath, "not below /local/game/"},
+	} {
+		m.until(id+" has failed", func() bool { return m.instance(id).Phase == protocol.Failed })
+		if i := m.instance(id); i.Code != want[0] || !strings.Contains(i.Cause, want[1]) {
+			t.Errorf("%s failed with %s: %s; want %s with %q", id, i.Code, i.Cause, want[0], want[1])
+		}
+	}
+}
+
+func TestAgent_SaysWhatAProcessSaidLast(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	m.start(root(t), nil)
+	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": failing}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.until("it ended twice", func() bool { return len(m.exits) >= 2 })
+	for _, e := range m.exits {
+		if e.Code != 3 || !strings.Contains(e.Cause, `exited with code 3`) || !strings.Contains(e.Cause, "no config found") {
+			t.Errorf("the report is %+v", e)
+		}
+	}
+}
+
+// What was not acknowledged is told again, to a later Muster and by a later agent.
+func TestAgent_RepeatsReports(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	a := m.start(home, nil)
+	m.deaf = true
+	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	p := m.running("i-1", 1)[0]
+	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: p.ProcessID, Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY"}})
+	m.until("the end is reported", func() bool { return len(m.exits) == 1 })
+	m.cut()
+	m.until("it is reported again", func() bool { return len(m.exits) == 2 })
+	a.stop()
+	m.start(home, nil)
+	m.until("a later agent reports it", func() bool {
+		n := 0
+		for _, e := range m.exits {
+			if e.ProcessID == p.ProcessID && e.Reason == "SERVER_PROCESS_TERMINATED_UNHEALTHY" && e.Seq == m.exits[0].Seq {
+				n++
+			}
+		}
+		return n >= 3
+	})
+	if m.joins != 1 {
+		t.Errorf("joined %d times, want once: the credential is kept", m.joins)
+	}
+}
+
+// A changed runtime configuration leaves running processes alone.
+func TestAgent_ChangesLive(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	m.start(root(t), nil)
+	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Parameters: "old", Concurrent: 2})
+	m.assign(w)
+	old := m.running("i-1", 2)
+	w.Runtime.Processes = []protocol.ServerProcess{{LaunchPath: "server.sh", Parameters: "new", Concurrent: 3}}
+	m.assign(w)
+	list := m.running("i-1", 3)
+	if !contains(list, old[0].ProcessID) || !contains(list, old[1].ProcessID) {
+		t.Errorf("running processes were ended: %+v, before %+v", list, old)
+	}
+	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: old[0].ProcessID}})
+	m.until("its place is taken by a new one", func() bool {
+		list := m.instance("i-1").Processes
+		return len(list) == 3 && !contains(list, old[0].ProcessID)
+	})
+}
+
+func TestAgent_Drains(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	m.start(root(t), nil)
+	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2})
+	m.assign(w)
+	list := m.running("i-1", 2)
+	w.Stop = protocol.Drain
+	m.assign(w)
+	m.until("it drains", func() bool { return m.instance("i-1").Phase == protocol.Draining })
+	if err := syscall.Kill(list[0].PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	m.running("i-1", 1)
+	w.StopBy = time.Now().Add(softStop + 100*time.Millisecond)
+	m.assign(w)
+	m.until("it is gone at the deadline", func() bool { return m.instance("i-1").Phase == protocol.Gone })
+	m.assign()
+}
+
+// An agent that goes and leaves its processes is followed by one that finds them.
+func TestAgent_TakesOver(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	a := m.start(home, func(o *Options) { o.Leave = true })
+	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2})
+	m.assign(w)
+	before := m.running("i-1", 2)
+	a.stop()
+	m.mu.Lock()
+	m.status = protocol.Status{}
+	m.refuses = true
+	m.mu.Unlock()
+	m.start(home, nil)
+	m.mu.Lock()
+	m.refuses = false
+	m.mu.Unlock()
+	after := m.running("i-1", 2)
+	for n := range before {
+		if after[n].PID != before[n].PID || after[n].ProcessID != before[n].ProcessID || after[n].Port != before[n].Port {
+			t.Errorf("before %+v, after %+v", before[n], after[n])
+		}
+	}
+	if len(m.exits) != 0 {
+		t.Errorf("ends were reported: %+v", m.exits)
+	}
+	m.assign()
+	m.until("the last wish stops them", func() bool { return len(m.exits) == 2 })
+}
+
+func TestAgent_TokenRefused(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	a, err := New(Options{Server: m.server.URL, Token: "wrong", Root: root(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the token is not known") {
+		t.Errorf("joined with a wrong token: %v", err)
+	}
+}
+
+func contains(list []protocol.Process, id string) bool {
+	for _, p := range list {
+		if p.ProcessID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if text, err := os.ReadFile(path); err == nil && len(text) > 0 {
+			return string(text)
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s was not written", path)
+		}
+	}
+}
+
+func unzip(t *testing.T, text []byte) map[string]string {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[f.Name] = string(text)
+	}
+	return files
+}

@@ -1,0 +1,203 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/internal/archive"
+)
+
+// Build names what is to be installed.
+type Build struct {
+	SHA256 string // of the archive, in lower-case hex
+	Size   int64  // of the archive, in bytes
+	Format string // zip, tar or tar.gz
+}
+
+// Source gives the bytes of an archive from an offset on; from tells where they
+// really begin, which is 0 where the source cannot resume.
+type Source func(ctx context.Context, sha256 string, offset int64) (body io.ReadCloser, from int64, err error)
+
+// Cache is the builds on a machine. Make it with New.
+type Cache struct {
+	opts Options
+
+	mu   sync.Mutex
+	busy map[string]chan struct{} // builds being installed; closed when done
+	used map[string]time.Time     // when a build was last asked for
+}
+
+// Options of a Cache. Zero members mean the defaults.
+type Options struct {
+	Dir        string // required
+	Source     Source // required
+	Limits     archive.Limits
+	Tries      int                         // of a download; default 5
+	RetryAfter time.Duration               // after the first failed try, doubling; default 1 s
+	ScriptTime time.Duration               // that an install script may take; default 10 min
+	Prepare    func(cmd *exec.Cmd) error   // changes the script's command (user); may be nil
+	Free       func() (total, free uint64) // of the file system, in bytes; nil never runs full
+	Log        *slog.Logger                // default slog.Default()
+}
+
+// New makes the cache's folders.
+func New(o Options) (*Cache, error) {
+	fill(&o.Tries, 5)
+	fill(&o.RetryAfter, time.Second)
+	fill(&o.ScriptTime, 10*time.Minute)
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	for _, name := range []string{"archives", "builds"} {
+		if err := os.MkdirAll(filepath.Join(o.Dir, name), 0o755); err != nil {
+			return nil, fmt.Errorf("make build cache: %w", err)
+		}
+	}
+	return &Cache{opts: o, busy: map[string]chan struct{}{}, used: map[string]time.Time{}}, nil
+}
+
+func fill[T comparable](to *T, v T) {
+	var zero T
+	if *to == zero {
+		*to = v
+	}
+}
+
+// Stage is what an installation is doing, or where it failed.
+type Stage string
+
+// The stages, in order.
+const (
+	Download Stage = "download"
+	Unpack   Stage = "unpack"
+	Script   Stage = "script"
+)
+
+// Failure tells at which stage an installation failed, and why, for people.
+type Failure struct {
+	Stage Stage
+	Text  string
+	Err   error
+}
+
+func (f *Failure) Error() string { return f.Text }
+func (f *Failure) Unwrap() error { return f.Err }
+
+var checksum = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// Install gives the folder of an installed build, and installs it first where it
+// is not there. progress, which may be nil, is told of stages and of percents of
+// the download. Errors: *Failure, ctx's.
+func (c *Cache) Install(ctx context.Context, b Build, progress func(Stage, int)) (string, error) {
+	if !checksum.MatchString(b.SHA256) {
+		return "", &Failure{Stage: Download, Text: fmt.Sprintf("the build's checksum %q is no SHA-256", b.SHA256)}
+	}
+	if progress == nil {
+		progress = func(Stage, int) {}
+	}
+	dir := filepath.Join(c.opts.Dir, "builds", b.SHA256)
+	for {
+		done, mine := c.claim(b.SHA256)
+		if mine {
+			err := c.install(ctx, b, dir, progress)
+			c.release(b.SHA256, done)
+			return dir, err
+		}
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// claim makes the caller the one who installs, or tells when another is done.
+func (c *Cache) claim(sha string) (done chan struct{}, mine bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.used[sha] = time.Now()
+	if done, ok := c.busy[sha]; ok {
+		return done, false
+	}
+	done = make(chan struct{})
+	c.busy[sha] = done
+	return done, true
+}
+
+func (c *Cache) release(sha string, done chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.busy, sha)
+	close(done)
+}
+
+func (c *Cache) install(ctx context.Context, b Build, dir string, progress func(Stage, int)) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := c.room(b.Size); err != nil {
+		return err
+	}
+	progress(Download, 0)
+	packed, err := c.download(ctx, b, func(percent int) { progress(Download, percent) })
+	if err != nil {
+		return err
+	}
+	progress(Unpack, 100)
+	fresh := dir + ".new"
+	if err := c.unpack(packed, b.Format, fresh); err != nil {
+		return err
+	}
+	progress(Script, 100)
+	if err := c.script(ctx, fresh, dir+".log"); err != nil {
+		return errors.Join(err, os.RemoveAll(fresh))
+	}
+	if err := protect(fresh); err != nil {
+		return &Failure{Stage: Script, Text: err.Error(), Err: err}
+	}
+	if err := os.Rename(fresh, dir); err != nil {
+		return &Failure{Stage: Unpack, Text: "keep the build: " + err.Error(), Err: err}
+	}
+	if err := os.Remove(packed); err != nil {
+		c.opts.Log.Warn("archive not removed", "file", packed, "error", err)
+	}
+	return nil
+}
+
+// unpack fills a fresh folder from an archive.
+func (c *Cache) unpack(packed, format, dir string) error {
+	fail := func(err error) error { return &Failure{Stage: Unpack, Text: err.Error(), Err: err} }
+	if err := os.RemoveAll(dir); err != nil {
+		return fail(err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fail(err)
+	}
+	file, err := os.Open(packed)
+	if err != nil {
+		return fail(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return fail(err)
+	}
+	if format == "" {
+		if format, err = archive.Detect(file); err != nil {
+			return fail(err)
+		}
+	}
+	if _, err := archive.Extract(file, info.Size(), format, dir, c.opts.Limits); err != nil {
+		return fail(errors.Join(err, os.RemoveAll(dir)))
+	}
+	return nil
+}

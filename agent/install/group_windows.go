@@ -1,0 +1,5 @@
+package install
+
+import "os/exec"
+
+func killGroup(*exec.Cmd) {}

@@ -1,0 +1,92 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// scriptName is what a build may bring at its root (API reference, CreateFleet:
+// install.sh or install.bat).
+func scriptName() string {
+	if runtime.GOOS == "windows" {
+		return "install.bat"
+	}
+	return "install.sh"
+}
+
+// script runs a build's install script, if it has one.
+func (c *Cache) script(ctx context.Context, dir, log string) error {
+	path := filepath.Join(dir, scriptName())
+	if _, err := os.Stat(path); err != nil {
+		return nil
+	}
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o640)
+	if err != nil {
+		return &Failure{Stage: Script, Text: "keep the install script's words: " + err.Error(), Err: err}
+	}
+	defer out.Close()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.ScriptTime, errScriptTime)
+	defer cancel()
+	cmd := scriptCommand(ctx, path)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
+	cmd.Env = CleanEnvironment()
+	cmd.WaitDelay = 5 * time.Second
+	killGroup(cmd)
+	if c.opts.Prepare != nil {
+		if err := c.opts.Prepare(cmd); err != nil {
+			return &Failure{Stage: Script, Text: err.Error(), Err: err}
+		}
+	}
+	err = cmd.Run()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(context.Cause(ctx), errScriptTime):
+		return &Failure{Stage: Script, Err: err, Text: fmt.Sprintf("%s was still running after %s%s", scriptName(), c.opts.ScriptTime, lastWords(log))}
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return &Failure{Stage: Script, Err: err, Text: fmt.Sprintf("%s failed: %v%s", scriptName(), err, lastWords(log))}
+}
+
+var errScriptTime = errors.New("the install script took too long")
+
+func scriptCommand(ctx context.Context, path string) *exec.Cmd {
+	if runtime.GOOS == "windows" {
+		return exec.CommandContext(ctx, "cmd.exe", "/c", path)
+	}
+	return exec.CommandContext(ctx, "/bin/sh", path)
+}
+
+// CleanEnvironment is what programs of strangers are given of our environment:
+// nothing that could be a secret.
+func CleanEnvironment() []string {
+	env := []string{"LANG=C.UTF-8"}
+	for _, name := range []string{"PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "TZ"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// lastWords quotes the end of what a script said.
+func lastWords(log string) string {
+	text, err := os.ReadFile(log)
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(text), "�")), "\n")
+	last := strings.Join(lines[max(len(lines)-3, 0):], " / ")
+	if last == "" {
+		return ", and said nothing"
+	}
+	return `; its last words: "` + last[max(len(last)-400, 0):] + `"`
+}

@@ -1,0 +1,248 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/agent/ports"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// instance is one slice of this machine that runs a copy of a fleet's runtime
+// configuration. Its goroutine (run) makes what is wished so; everybody else
+// only changes the wish and nudges.
+type instance struct {
+	a   *Agent
+	id  string
+	dir string
+	own *Own // the program lies on this machine; nil for what Muster assigns
+	log *slog.Logger
+
+	look     chan struct{}      // something changed
+	hold     context.Context    // of what lasts as long as the instance shall be kept: the installation
+	drop     context.CancelFunc // ends hold
+	life     context.Context    // of what lasts as long as the agent works
+	leave    context.CancelFunc // ends life
+	finished chan struct{}      // closed when run has returned
+
+	mu        sync.Mutex
+	wish      protocol.Wish
+	forgotten bool // the wish does not name it any more
+	leaving   bool // the agent ends
+	phase     protocol.Phase
+	code      string
+	cause     string
+	done      int
+	ports     *ports.Range
+	slots     map[int]*slot
+	looping   map[int]string // crash loops by entry, with what is known of the last crash
+	reasons   map[string]string
+	goneAt    time.Time
+	launched  time.Time // when the last process was
+}
+
+func newInstance(a *Agent, w protocol.Wish, own *Own) *instance {
+	i := &instance{
+		a: a, id: w.InstanceID, dir: filepath.Join(a.opts.Root, "instances", w.InstanceID), own: own,
+		log:  a.log.With("instance", w.InstanceID, "fleet", w.FleetID),
+		look: make(chan struct{}, 1), finished: make(chan struct{}),
+		wish: w, phase: protocol.Downloading,
+		slots: map[int]*slot{}, looping: map[int]string{}, reasons: map[string]string{},
+	}
+	i.life, i.leave = context.WithCancel(context.Background())
+	i.hold, i.drop = context.WithCancel(i.life)
+	if w.Stop != protocol.Keep {
+		i.drop()
+	}
+	return i
+}
+
+// validID tells whether an id may be the name of a folder.
+func validID(id string) bool {
+	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	return id != "" && len(id) <= 128 && strings.Trim(id, characters) == ""
+}
+
+// want replaces the wish.
+func (i *instance) want(w protocol.Wish) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.wish, i.forgotten = w, false
+	if w.Stop != protocol.Keep {
+		i.drop()
+	}
+	nudge(i.look)
+}
+
+// forgo says that the instance shall not be there any more.
+func (i *instance) forgo() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.forgotten, i.wish.Stop = true, protocol.End
+	i.drop()
+	nudge(i.look)
+}
+
+func (i *instance) wished() protocol.Wish {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.wish
+}
+
+// over tells whether nothing of the instance is left and nobody wants to know.
+func (i *instance) over() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.forgotten && i.phase == protocol.Gone && time.Since(i.goneAt) > keepLogs
+}
+
+// keepLogs is how long an instance's folder outlives it, for logs to be fetched.
+const keepLogs = 5 * time.Minute
+
+// set changes what is reported.
+func (i *instance) set(p protocol.Phase, code, cause string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.phase == p && i.code == code && i.cause == cause {
+		return
+	}
+	i.log.Info("instance", "phase", p, "code", code, "cause", cause)
+	i.phase, i.code, i.cause = p, code, cause
+	nudge(i.a.changed)
+}
+
+// report is the instance as Muster is told of it.
+func (i *instance) report() protocol.Instance {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	r := protocol.Instance{InstanceID: i.id, Phase: i.phase, Code: i.code, Cause: i.cause, Done: i.done}
+	for _, s := range i.slots {
+		if s.process != nil {
+			r.Processes = append(r.Processes, *s.process)
+		}
+	}
+	slices.SortFunc(r.Processes, func(a, b protocol.Process) int { return strings.Compare(a.ProcessID, b.ProcessID) })
+	for _, p := range r.Processes {
+		u := i.a.sampler.usage(p.PID)
+		r.Usage.CPUMillis += u.CPUMillis
+		r.Usage.MemoryMiB += u.MemoryMiB
+	}
+	return r
+}
+
+// run makes the wish so until nothing is left, or the agent ends.
+func (i *instance) run() {
+	defer close(i.finished)
+	if err := i.resume(); err != nil {
+		i.set(protocol.Failed, codeActivation, "the processes of a former agent cannot be taken over: "+err.Error())
+		<-i.hold.Done()
+	}
+	for !i.isLeaving() {
+		wish := i.wished()
+		switch {
+		case wish.Stop == protocol.End:
+			i.end(wish)
+			return
+		case wish.Stop == protocol.Drain:
+			if i.drain(wish) {
+				return
+			}
+		case !i.installed():
+			i.install(wish)
+			continue
+		default:
+			i.fillSlots(wish)
+		}
+		i.wait(i.untilNext(wish))
+	}
+}
+
+// wait waits for a nudge, or some time where it is not 0.
+func (i *instance) wait(within time.Duration) {
+	var late <-chan time.Time
+	if within > 0 {
+		timer := time.NewTimer(within)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-i.look:
+	case <-late:
+	}
+}
+
+func (i *instance) isLeaving() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.leaving
+}
+
+// drain lets processes end by themselves until the deadline; true when the
+// instance is gone.
+func (i *instance) drain(w protocol.Wish) bool {
+	i.set(protocol.Draining, "", "")
+	i.retire(func(*slot) bool { return true })
+	left := i.count()
+	if left == 0 {
+		i.vanish()
+		return true
+	}
+	if !w.StopBy.IsZero() && !time.Now().Before(w.StopBy.Add(-softStop)) {
+		i.stopAll(time.Until(w.StopBy), "the drain's deadline has come")
+		i.vanish()
+		return true
+	}
+	return false
+}
+
+// softStop is how long before a drain's deadline processes are sent SIGTERM.
+const softStop = 10 * time.Second
+
+// end stops everything at once.
+func (i *instance) end(protocol.Wish) {
+	i.stopAll(0, "its instance is stopped")
+	i.vanish()
+}
+
+// vanish says that nothing is left.
+func (i *instance) vanish() {
+	i.mu.Lock()
+	i.goneAt = time.Now()
+	i.mu.Unlock()
+	if err := os.RemoveAll(filepath.Join(i.dir, "slots")); err != nil {
+		i.log.Warn("folder not removed", "error", err)
+	}
+	i.set(protocol.Gone, "", "")
+}
+
+// letGo is the agent's end: the processes run on, or are stopped.
+func (i *instance) letGo(ctx context.Context) {
+	i.mu.Lock()
+	i.leaving = true
+	i.leave()
+	i.mu.Unlock()
+	nudge(i.look)
+	<-i.finished
+	if i.a.opts.Leave {
+		i.detach()
+		return
+	}
+	i.stopAllWithin(ctx, i.a.opts.StopGrace, "the agent ends")
+}
+
+// untilNext is when the goroutine must look again without a nudge; 0 for never.
+func (i *instance) untilNext(w protocol.Wish) time.Duration {
+	if w.Stop == protocol.Drain {
+		if w.StopBy.IsZero() {
+			return 0
+		}
+		return max(time.Until(w.StopBy.Add(-softStop)), time.Millisecond)
+	}
+	return i.nextLaunch(w)
+}

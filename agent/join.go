@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// credential is who we are to Muster.
+type credential struct {
+	HostID   string
+	Secret   string
+	Location string
+}
+
+func (c credential) bearer() string { return "Bearer " + c.HostID + "." + c.Secret }
+
+// credentialFile is the credential's place below Root.
+const credentialFile = "credential.json"
+
+// identify gives the kept credential, or joins and keeps the new one.
+func (a *Agent) identify(ctx context.Context) (credential, error) {
+	var c credential
+	path := filepath.Join(a.opts.Root, credentialFile)
+	err := readJSON(path, &c)
+	if err == nil && c.HostID != "" {
+		return c, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, fmt.Errorf("read credential: %w", err)
+	}
+	if a.opts.Token == "" {
+		return c, errors.New("this machine has not joined yet: give a join token (muster admin join-token makes one)")
+	}
+	if c, err = a.join(ctx); err != nil {
+		return c, err
+	}
+	if err := writeJSON(path, c); err != nil {
+		return c, fmt.Errorf("keep credential: %w", err)
+	}
+	a.log.Info("joined", "host_id", c.HostID, "location", c.Location)
+	return c, nil
+}
+
+// join trades the token for a credential. It waits for a Muster that is not
+// there yet; a token that is refused is final.
+func (a *Agent) join(ctx context.Context) (credential, error) {
+	body, err := json.Marshal(protocol.JoinRequest{Token: a.opts.Token, Facts: a.opts.Facts})
+	if err != nil {
+		return credential{}, fmt.Errorf("join: %w", err)
+	}
+	for wait := firstWait; ; wait = longer(wait) {
+		c, final, err := a.tryJoin(ctx, body)
+		if err == nil || final {
+			return c, err
+		}
+		a.log.Warn("not joined yet", "error", err)
+		if !pause(ctx, jitter(wait)) {
+			return c, errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+func (a *Agent) tryJoin(ctx context.Context, body []byte) (c credential, final bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.opts.Server+protocol.PathJoin, bytes.NewReader(body))
+	if err != nil {
+		return c, true, fmt.Errorf("join: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := a.http.Do(req)
+	if err != nil {
+		return c, false, fmt.Errorf("join: %w", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return c, res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests, fmt.Errorf("join: %w", refusalOf(res))
+	}
+	var joined protocol.JoinResponse
+	if err := json.NewDecoder(io.LimitReader(res.Body, protocol.MaxFrame)).Decode(&joined); err != nil {
+		return c, false, fmt.Errorf("join: %w", err)
+	}
+	if joined.HostID == "" || joined.Secret == "" {
+		return c, true, errors.New("join: Muster gave no credential")
+	}
+	return credential(joined), true, nil
+}
+
+// refusalOf reads what an answer without success says.
+func refusalOf(res *http.Response) error {
+	var refusal protocol.Refusal
+	text, _ := io.ReadAll(io.LimitReader(res.Body, 4096))
+	if json.Unmarshal(text, &refusal) == nil && refusal.Message != "" {
+		return fmt.Errorf("Muster says: %s (HTTP %d)", refusal.Message, res.StatusCode)
+	}
+	return fmt.Errorf("Muster answered HTTP %s", res.Status)
+}
+
+func readJSON(path string, to any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, to)
+}
+
+// writeJSON replaces a file in one step; only we may read it.
+func writeJSON(path string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(text, '\n'))
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}

@@ -1,0 +1,174 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/musterhq/muster/agent/install"
+	"github.com/musterhq/muster/agent/ports"
+	"github.com/musterhq/muster/agent/supervise"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// keepRuns is how many ended processes of a slot keep their output here.
+const keepRuns = 5
+
+// groupOf makes the supervisor of a slot.
+func (i *instance) groupOf(s *slot, count int) (*supervise.Group, error) {
+	path, err := i.programOf(s.spec)
+	if err != nil {
+		return nil, err
+	}
+	return supervise.New(supervise.Options{
+		Spec: supervise.Spec{
+			Name: filepath.Base(path), Path: path, Dir: i.gameDir(),
+			Prepare:  func(cmd *exec.Cmd, _ int, id string) error { return i.prepare(cmd, s, id) },
+			LogDir:   i.logDir(s),
+			StateDir: filepath.Join(i.slotDir(s.n), "state"),
+			KeepLogs: keepRuns,
+		},
+		Count: count, NewID: uuid.NewString, Log: i.log, Restart: i.restart(),
+		Events: supervise.Events{
+			Started:      func(r supervise.Run) { i.started(s, r) },
+			Exited:       func(r supervise.Run, e supervise.Exit) { i.exited(s, r, e) },
+			Failed:       func(_ int, id string, err error) { i.failed(s, id, err) },
+			CrashLooping: func(_, crashes int) { i.crashLoops(s, crashes) },
+		},
+	})
+}
+
+// logDir holds the output of a slot's processes, and outlives the slot.
+func (i *instance) logDir(s *slot) string { return filepath.Join(i.dir, "logs", strconv.Itoa(s.n)) }
+
+// ownLogDir is a folder for a process's own logs.
+func (i *instance) ownLogDir(id string) string { return filepath.Join(i.dir, "logs", "of-"+id) }
+
+func (i *instance) preparePorts(w protocol.Wish) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.ports != nil {
+		return nil
+	}
+	var err error
+	i.ports, err = ports.New(w.PortFrom, w.PortTo)
+	return err
+}
+
+func (i *instance) treeStands() bool {
+	_, err := os.Stat(i.gameDir())
+	return err == nil
+}
+
+// prepare gives a process its port, arguments and environment.
+func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
+	w := i.wished()
+	port, err := i.takePort()
+	if err != nil {
+		return err
+	}
+	i.mu.Lock()
+	s.port = port
+	i.mu.Unlock()
+	if err := writeJSON(filepath.Join(i.slotDir(s.n), "run.json"), runFile{id, port}); err != nil {
+		return fmt.Errorf("note port: %w", err)
+	}
+	logs := i.ownLogDir(id)
+	if err := os.MkdirAll(logs, 0o750); err != nil {
+		return fmt.Errorf("make log folder: %w", err)
+	}
+	args, err := expand(s.spec.Parameters, w, placeholders{port: port, processID: id, logDir: logs, index: s.n})
+	if err != nil {
+		return err
+	}
+	if i.own != nil {
+		args = i.own.arguments(port)
+	}
+	cmd.Args = append(cmd.Args, args...)
+	cmd.Env = append(cmd.Env, i.environment(w, id, port, logs)...)
+	return nil
+}
+
+func (i *instance) takePort() (int, error) {
+	if i.own != nil && i.own.Port > 0 {
+		return i.own.Port, nil
+	}
+	return i.ports.Take(time.Now())
+}
+
+// environment is all that a process is told besides its arguments. The names are
+// those of AWS's SDKs and agent.
+func (i *instance) environment(w protocol.Wish, id string, port int, logs string) []string {
+	env := append(install.CleanEnvironment(), "HOME="+i.gameDir())
+	if i.own != nil {
+		env = os.Environ() // the developer's own program, as from the terminal
+	}
+	return append(env,
+		"GAMELIFT_SDK_WEBSOCKET_URL="+w.SDKURL,
+		"GAMELIFT_SDK_AUTH_TOKEN="+w.AuthToken,
+		"GAMELIFT_SDK_FLEET_ID="+w.FleetID,
+		"GAMELIFT_SDK_HOST_ID="+w.Compute,
+		"GAMELIFT_SDK_PROCESS_ID="+id,
+		"GAMELIFT_REGION="+w.Region,
+		"GAME_PORT="+strconv.Itoa(port),
+		"GAME_LOG_DIR="+logs,
+	)
+}
+
+func (i *instance) started(s *slot, r supervise.Run) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if r.Attached {
+		var kept runFile
+		if err := readJSON(filepath.Join(i.slotDir(s.n), "run.json"), &kept); err == nil && kept.ProcessID == r.ID {
+			s.port = kept.Port
+			i.ports.Keep(kept.Port)
+		}
+	}
+	i.log.Info("process started", "process_id", r.ID, "pid", r.PID, "port", s.port, "taken_over", r.Attached, "log", r.Stderr)
+	s.process = &protocol.Process{ProcessID: r.ID, PID: r.PID, Entry: s.entry, Port: s.port, Started: r.Started}
+	if i.own != nil {
+		i.own.follow(r)
+	}
+	time.AfterFunc(healed, func() { i.heal(s, r.ID) })
+	nudge(i.a.changed)
+}
+
+// healed is how long a process has to live for its entry's crash loop to be over.
+const healed = time.Minute
+
+func (i *instance) heal(s *slot, id string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if s.process == nil || s.process.ProcessID != id || i.looping[s.entry] == "" {
+		return
+	}
+	delete(i.looping, s.entry)
+	i.tellLoops()
+}
+
+// tellLoops brings the crash loops into what is reported. The caller holds the mutex.
+func (i *instance) tellLoops() {
+	if i.phase != protocol.Activating {
+		return
+	}
+	i.code, i.cause = "", ""
+	for _, cause := range i.looping {
+		i.code, i.cause = codeCrashed, cause
+	}
+	nudge(i.a.changed)
+}
+
+func (i *instance) freePort(s *slot) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if s.port > 0 && i.ports != nil {
+		i.ports.Release(s.port, time.Now())
+	}
+	s.port, s.process = 0, nil
+}

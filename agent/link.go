@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// Times of the link. Muster is asked for a sign of life with each Status; a link
+// on which none comes back is given up.
+const (
+	silence  = 35 * time.Second // without a frame or a pong
+	writing  = 10 * time.Second // of one frame
+	shaking  = 20 * time.Second // of the handshake
+	settled  = time.Minute      // a link this old makes earlier failures forgotten
+	pinging  = 10 * time.Second
+	maxLogs  = 16                    // reports sent ahead of their acknowledgement
+	flicker  = 50 * time.Millisecond // between two Status frames, so that many changes make one
+	unjoined = 5 * time.Minute       // between attempts once Muster refuses the credential
+)
+
+// errRefused says that Muster does not know this host any more.
+var errRefused = errors.New("Muster refuses this host's credential; remove it from the agent's folder and join anew")
+
+// stayLinked holds a link to Muster until ctx ends. Nothing on this machine
+// depends on it being there.
+func (a *Agent) stayLinked(ctx context.Context) {
+	wait := firstWait
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := a.link(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > settled {
+			wait = firstWait
+		}
+		this := jitter(wait)
+		if errors.Is(err, errRefused) {
+			this = unjoined
+		}
+		a.log.Warn("no link to Muster; what runs goes on", "error", err, "again_in", this.Round(time.Millisecond))
+		if !pause(ctx, this) {
+			return
+		}
+		wait = longer(wait)
+	}
+}
+
+// link opens one link and serves it to its end.
+func (a *Agent) link(ctx context.Context) error {
+	dialer := websocket.Dialer{HandshakeTimeout: shaking, TLSClientConfig: a.opts.TLS, Proxy: http.ProxyFromEnvironment}
+	url := "ws" + strings.TrimPrefix(a.opts.Server, "http") + protocol.PathHost
+	ws, res, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {a.me.bearer()}})
+	if err != nil {
+		if res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
+			return errRefused
+		}
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer ws.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ws.SetReadLimit(protocol.MaxFrame)
+	alive := func() error { return ws.SetReadDeadline(time.Now().Add(silence)) }
+	ws.SetPongHandler(func(string) error { return alive() })
+	if err := alive(); err != nil {
+		return err
+	}
+	failed := make(chan error, 2)
+	written := make(chan struct{})
+	go func() { defer close(written); failed <- a.speak(ctx, ws) }()
+	go func() { failed <- a.listen(ws, alive) }()
+	a.log.Info("linked to Muster", "server", a.opts.Server, "host_id", a.me.HostID)
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	cancel()
+	<-written
+	return err
+}
+
+// speak sends what there is to say; it alone writes to the socket.
+func (a *Agent) speak(ctx context.Context, ws *websocket.Conn) error {
+	send := func(m protocol.Message) error {
+		frame, err := protocol.Encode(m)
+		if err != nil {
+			return err
+		}
+		ws.SetWriteDeadline(time.Now().Add(writing))
+		return ws.WriteMessage(websocket.TextMessage, frame)
+	}
+	if err := send(protocol.Message{Hello: &protocol.Hello{Facts: a.opts.Facts, Boot: bootID()}}); err != nil {
+		return err
+	}
+	var told uint64
+	tick := time.NewTicker(protocol.Period)
+	defer tick.Stop()
+	nudge(a.changed)
+	nudge(a.exited)
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-a.exited:
+			told, err = a.tell(send, told)
+		case <-a.changed:
+			if !pause(ctx, flicker) {
+				return ctx.Err()
+			}
+			err = send(protocol.Message{Status: a.status()})
+		case <-tick.C:
+			a.sampler.sample()
+			err = errors.Join(send(protocol.Message{Status: a.status()}),
+				ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writing)))
+		case done := <-a.stored:
+			err = send(protocol.Message{LogsStored: &done})
+		}
+		if err != nil {
+			return fmt.Errorf("send: %w", err)
+		}
+	}
+}
+
+// tell sends the reports above a number and gives the last one sent.
+func (a *Agent) tell(send func(protocol.Message) error, told uint64) (uint64, error) {
+	for _, e := range a.reports.after(told) {
+		if err := send(protocol.Message{Exited: &e}); err != nil {
+			return told, err
+		}
+		told = e.Seq
+	}
+	return told, nil
+}
+
+// listen does what Muster says.
+func (a *Agent) listen(ws *websocket.Conn, alive func() error) error {
+	for {
+		_, frame, err := ws.ReadMessage()
+		if err != nil {
+			return fmt.Errorf("receive: %w", err)
+		}
+		if err := alive(); err != nil {
+			return err
+		}
+		m, err := protocol.Decode(frame)
+		if err != nil {
+			return err
+		}
+		a.obey(m)
+	}
+}
+
+func (a *Agent) obey(m protocol.Message) {
+	switch {
+	case m.Assign != nil:
+		a.assign(*m.Assign)
+	case m.Kill != nil:
+		if i := a.find(m.Kill.InstanceID); i != nil {
+			i.kill(*m.Kill)
+		}
+	case m.Collect != nil:
+		a.collect(*m.Collect)
+	case m.Ack != nil:
+		if err := a.reports.ack(m.Ack.Seq); err != nil {
+			a.log.Warn("report not forgotten", "error", err)
+		}
+	}
+}
+
+// status is what is on the machine now.
+func (a *Agent) status() *protocol.Status {
+	s := &protocol.Status{Resources: a.sampler.resources(), Instances: []protocol.Instance{}}
+	for _, i := range a.all() {
+		if i.own == nil {
+			s.Instances = append(s.Instances, i.report())
+		}
+	}
+	return s
+}

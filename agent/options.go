@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// Version is what an agent says of itself.
+const Version = "1"
+
+// Options of an Agent. Zero members mean the defaults.
+type Options struct {
+	Server string // Muster's base URL; required
+	Token  string // to join with; needed where Root has no credential yet
+	Root   string // the agent's folder; required
+	Facts  protocol.Facts
+	TLS    *tls.Config // for https; default: the system's roots
+
+	// Leave lets the processes run on when the agent ends; else they are stopped,
+	// with StopGrace to end by themselves. Default of StopGrace: 10 s.
+	Leave     bool
+	StopGrace time.Duration
+
+	// Isolate runs processes under their own user and limits where the machine
+	// allows that; without it they run as the agent does.
+	Isolate bool
+
+	// Own are instances that no Muster assigns: programs that lie on this machine.
+	Own []Own
+
+	Log *slog.Logger // default slog.Default()
+
+	retryAfter time.Duration // of a build's download; for tests
+}
+
+// The ports that games may take where nobody says otherwise: below the range
+// from which systems take ports for outgoing connections.
+const (
+	defaultPortFrom = 20000
+	defaultPortTo   = 29999
+)
+
+func (o Options) withDefaults() Options {
+	f := &o.Facts
+	if f.Name == "" {
+		f.Name, _ = os.Hostname()
+	}
+	fill(&f.OS, runtime.GOOS)
+	fill(&f.Arch, runtime.GOARCH)
+	fill(&f.Version, Version)
+	fill(&f.CPUMillis, runtime.NumCPU()*1000)
+	fill(&f.MemoryMiB, machineMemory())
+	if f.PortFrom == 0 && f.PortTo == 0 {
+		f.PortFrom, f.PortTo = defaultPortFrom, defaultPortTo
+	}
+	fill(&o.StopGrace, 10*time.Second)
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	u, err := url.Parse(o.Server)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("server: %q is no http:// or https:// URL", o.Server)
+	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
+		return fmt.Errorf("server: %q must have no path and no query", o.Server)
+	case o.Root == "":
+		return errors.New("root: empty")
+	case !filepath.IsAbs(o.Root):
+		return fmt.Errorf("root: %q is not absolute", o.Root)
+	case o.Facts.PortFrom < 1 || o.Facts.PortTo < o.Facts.PortFrom || o.Facts.PortTo > 60000:
+		return fmt.Errorf("ports: %d-%d is no range within 1-60000, which is what the API and AWS's SDKs take", o.Facts.PortFrom, o.Facts.PortTo)
+	}
+	return nil
+}
+
+func fill[T comparable](to *T, v T) {
+	var zero T
+	if *to == zero {
+		*to = v
+	}
+}

@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// placeholders are what a process's parameters may stand for.
+type placeholders struct {
+	port      int
+	processID string
+	logDir    string
+	index     int
+}
+
+var token = regexp.MustCompile(`\{\{\s*\.?([A-Za-z0-9]+)\s*\}\}|\{port\}`)
+
+// expand splits launch parameters into arguments, at white space, with single
+// and double quotes, and puts values where {{.GamePort}}, {{.ProcessId}},
+// {{.LogDirectory}}, {{.FleetId}}, {{.Location}} and {{.Index}} stand; {port} is
+// short for the first. AWS's agent splits at single spaces and knows no quotes,
+// which gives the same for all it can be given.
+func expand(parameters string, w protocol.Wish, p placeholders) ([]string, error) {
+	words, err := split(parameters)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{
+		"GamePort": strconv.Itoa(p.port), "ProcessId": p.processID, "LogDirectory": p.logDir,
+		"FleetId": w.FleetID, "Location": w.Location, "Index": strconv.Itoa(p.index),
+	}
+	for n, word := range words {
+		words[n] = token.ReplaceAllStringFunc(word, func(found string) string {
+			if found == "{port}" {
+				return values["GamePort"]
+			}
+			name := token.FindStringSubmatch(found)[1]
+			value, ok := values[name]
+			if !ok {
+				err = fmt.Errorf("%s stands for nothing; there are {{.GamePort}}, {{.ProcessId}}, {{.LogDirectory}}, {{.FleetId}}, {{.Location}} and {{.Index}}", found)
+			}
+			return value
+		})
+	}
+	return words, err
+}
+
+func split(text string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	inWord, quote := false, rune(0)
+	for _, c := range text {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case (c == '"' || c == '\'') && (!inWord || strings.HasSuffix(word.String(), "=")):
+			quote, inWord = c, true
+		case unicode.IsSpace(c):
+			if inWord {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			inWord = false
+		default:
+			word.WriteRune(c)
+			inWord = true
+		}
+	}
+	if quote != 0 {
+		return nil, errors.New("a quote is not closed")
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

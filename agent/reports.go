@@ -1,0 +1,110 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// maxReports bounds the reports that wait for Muster; past it the oldest go.
+const maxReports = 10000
+
+// reports are the ends of processes that Muster has not acknowledged, on disk.
+type reports struct {
+	dir string
+
+	mu      sync.Mutex
+	pending []protocol.Exited // by Seq
+	last    uint64
+}
+
+// openReports reads what a former agent left.
+func openReports(dir string) (*reports, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open reports: %w", err)
+	}
+	r := &reports{dir: dir}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("open reports: %w", err)
+	}
+	for _, path := range paths {
+		var e protocol.Exited
+		if err := readJSON(path, &e); err != nil {
+			return nil, fmt.Errorf("read report %s: %w", path, err)
+		}
+		r.pending = append(r.pending, e)
+		r.last = max(r.last, e.Seq)
+	}
+	slices.SortFunc(r.pending, func(a, b protocol.Exited) int { return compare(a.Seq, b.Seq) })
+	return r, nil
+}
+
+func compare(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (r *reports) path(seq uint64) string {
+	return filepath.Join(r.dir, fmt.Sprintf("%020d.json", seq))
+}
+
+// add keeps a report. Its number is above those of any former agent here.
+func (r *reports) add(e protocol.Exited) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.Seq = max(r.last+1, uint64(time.Now().UnixNano()))
+	r.last = e.Seq
+	if len(r.pending) >= maxReports {
+		_ = os.Remove(r.path(r.pending[0].Seq))
+		r.pending = r.pending[1:]
+	}
+	r.pending = append(r.pending, e)
+	if err := writeJSON(r.path(e.Seq), e); err != nil {
+		return fmt.Errorf("keep report: %w", err) // it is still sent from memory
+	}
+	return nil
+}
+
+// after gives the reports above a number, oldest first.
+func (r *reports) after(seq uint64) []protocol.Exited {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, _ := slices.BinarySearchFunc(r.pending, seq+1, func(e protocol.Exited, s uint64) int { return compare(e.Seq, s) })
+	return slices.Clone(r.pending[at:])
+}
+
+// ack forgets a report.
+func (r *reports) ack(seq uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pending = slices.DeleteFunc(r.pending, func(e protocol.Exited) bool { return e.Seq == seq })
+	if err := os.Remove(r.path(seq)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget report: %w", err)
+	}
+	return nil
+}
+
+// fits cuts a report to what a frame takes.
+func fits(e protocol.Exited) protocol.Exited {
+	for len(e.Tail) > 0 {
+		if text, err := json.Marshal(e); err == nil && len(text) < protocol.MaxFrame/2 {
+			break
+		}
+		e.Tail = e.Tail[1:]
+	}
+	return e
+}

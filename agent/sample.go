@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// fullAt is how much of the disk may be used, in percent, for processes to be launched.
+const fullAt = 95
+
+// sampler knows what is used on this machine, as of its last sample.
+type sampler struct {
+	root string
+
+	mu       sync.Mutex
+	last     time.Time
+	cpu      map[int]time.Duration // that the processes of a session have taken, by its leader
+	usages   map[int]protocol.Usage
+	idle     time.Duration // of all processors since the boot
+	total    time.Duration
+	busy     int // thousandths of processors, over the last period
+	memTotal int // MiB
+	memUsed  int
+}
+
+func newSampler(root string) *sampler {
+	s := &sampler{root: root, cpu: map[int]time.Duration{}, usages: map[int]protocol.Usage{}}
+	s.sample()
+	return s
+}
+
+// usage gives what a process and what it started take.
+func (s *sampler) usage(pid int) protocol.Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usages[pid]
+}
+
+// full tells whether the disk is too full to launch anything.
+func (s *sampler) full() bool {
+	total, free := s.disk()
+	return total > 0 && (total-free)*100/total >= fullAt
+}
+
+// disk gives the bytes of the agent's file system, and those that are free.
+func (s *sampler) disk() (total, free uint64) { return diskOf(s.root) }
+
+func (s *sampler) resources() protocol.Resources {
+	total, free := s.disk()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return protocol.Resources{
+		CPUMillisUsed: s.busy, MemoryMiB: s.memTotal, MemoryUsedMiB: s.memUsed,
+		DiskMiB: int64(total >> 20), DiskFreeMiB: int64(free >> 20), DiskFull: total > 0 && (total-free)*100/total >= fullAt,
+	}
+}
