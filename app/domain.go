@@ -2,13 +2,18 @@ package app
 
 import (
 	"fmt"
+	"net/url"
 	"os"
+	"path/filepath"
 
 	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/blob"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/sqlite"
@@ -24,6 +29,8 @@ type domain struct {
 	events     *event.Log
 	tags       *tag.Service
 	keys       *auth.Service
+	objects    *object.Service
+	builds     *build.Service
 	fleets     *fleet.Service
 	computes   *compute.Service
 	sessions   *session.Service
@@ -41,6 +48,8 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	})
 	d := &domain{store: st, events: event.New(st), tags: tag.New(st)}
 	d.keys = auth.New(st, d.events, master)
+	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
+	d.builds = build.New(st, d.events, d.tags, d.objects, build.Options{Home: o.home(), Logger: o.Logger})
 	d.fleets = fleet.New(st, d.events, d.tags, fleet.Options{Home: o.home()})
 	computes := o.Computes
 	computes.Tokens = master
@@ -71,6 +80,20 @@ func (o *Options) makeDataDir() error {
 		return fmt.Errorf("make data directory: %w", err)
 	}
 	return nil
+}
+
+// blobDir is where the bytes of builds and logs are: a directory for each cell,
+// so that none tidies away what another refers to. A state that is kept nowhere
+// has a place of its own.
+func (o *Options) blobDir() string {
+	dir := o.BlobDir
+	if dir == "" {
+		dir = o.file("blobs")
+	}
+	if o.Store == "memory" {
+		return filepath.Join(dir, "memory", url.PathEscape(o.Cell))
+	}
+	return filepath.Join(dir, "cells", url.PathEscape(o.Cell))
 }
 
 func (o *Options) home() arn.Home { return arn.Home{Region: o.Region, Account: o.Account} }

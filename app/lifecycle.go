@@ -113,6 +113,8 @@ func (a *App) runLoops() {
 		default:
 		}
 	})
+	a.running.Go(func() { a.domain.objects.Run(ctx) })
+	a.running.Go(func() { a.domain.builds.Run(ctx) })
 	a.running.Go(func() { a.domain.computes.Run(ctx) })
 	a.running.Go(func() { a.domain.sessions.Run(ctx) })
 	a.running.Go(func() { a.domain.placements.Run(ctx) })

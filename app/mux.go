@@ -10,6 +10,10 @@ import (
 	"github.com/musterhq/muster/serversdk"
 )
 
+// paths are the first parts of the paths that the listener uses itself; no
+// bucket may have such a name.
+var paths = []string{"agent", "beacon", "console", "gameserver", "healthz", "metrics", "notify", "player", "readyz", "service"}
+
 // mux gives each request to its door. AWS's protocols are known by their
 // headers, game servers by their query; everything else by its path.
 func (a *App) mux() http.Handler {

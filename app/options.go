@@ -37,6 +37,10 @@ type Options struct {
 	// DataDir holds the database, the master key and whatever else is kept.
 	// Made when absent, with mode 0700. Default ./muster-data.
 	DataDir string
+	// BlobDir holds the bytes of builds, scripts and logs; the state refers to
+	// them. All nodes on one PostgreSQL need the same directory (a network file
+	// system). Made when absent. Default DataDir/blobs.
+	BlobDir string
 	// Store is where state is kept: "sqlite" (in DataDir), a postgres:// URL, or
 	// "memory", which keeps nothing. Default sqlite.
 	Store string

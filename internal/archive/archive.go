@@ -115,8 +115,8 @@ func Check(r io.ReaderAt, size int64, format string, limits Limits) (Contents, e
 		_, err = io.Copy(io.Discard, in.meter(content))
 		return err
 	})
-	if err == nil && in.files == 0 {
-		err = refuse("it is empty")
+	if err == nil {
+		err = in.finish()
 	}
 	return Contents{in.files, in.bytes}, err
 }
@@ -143,10 +143,10 @@ func Extract(r io.ReaderAt, size int64, format, dir string, limits Limits) (Cont
 		return w.write(e, open)
 	})
 	if err == nil {
-		err = w.finish()
+		err = in.finish()
 	}
-	if err == nil && in.files == 0 {
-		err = refuse("it is empty")
+	if err == nil {
+		err = w.finish()
 	}
 	return Contents{in.files, in.bytes}, err
 }

@@ -20,12 +20,12 @@ type inspector struct {
 	packed int64
 	files  int
 	bytes  int64
-	links  map[string]bool // names of symbolic links: nothing may lie below one
-	seen   map[string]bool // names of files and links
+	links  map[string]string // targets of symbolic links, by name: nothing may lie below one
+	seen   map[string]bool   // names of files and links
 }
 
 func newInspector(packed int64, limits Limits) *inspector {
-	return &inspector{limits: limits.withDefaults(), packed: packed, links: map[string]bool{}, seen: map[string]bool{}}
+	return &inspector{limits: limits.withDefaults(), packed: packed, links: map[string]string{}, seen: map[string]bool{}}
 }
 
 // admit tells whether an entry may be unpacked.
@@ -37,7 +37,7 @@ func (in *inspector) admit(e entry) error {
 		return refuse("%q would run as another user (setuid or setgid)", e.name)
 	}
 	for dir := path.Dir(e.name); dir != "."; dir = path.Dir(dir) {
-		if in.links[dir] {
+		if in.isLink(dir) {
 			return refuse("%q lies below %q, which is a link", e.name, dir)
 		}
 	}
@@ -52,11 +52,11 @@ func (in *inspector) admit(e entry) error {
 	}
 	in.seen[e.name] = true
 	if e.mode&fs.ModeSymlink != 0 {
-		in.links[e.name] = true
+		in.links[e.name] = e.link
 		return in.admitLink(e)
 	}
 	if e.hard {
-		if !in.seen[e.link] || in.links[e.link] {
+		if !in.seen[e.link] || in.isLink(e.link) {
 			return refuse("%q is a hard link to %q, which is no earlier file of the archive", e.name, e.link)
 		}
 		return nil
@@ -81,6 +81,46 @@ func (in *inspector) admitLink(e entry) error {
 		return refuse("the link %q leads out of the archive, to %q", e.name, target)
 	}
 	return nil
+}
+
+func (in *inspector) isLink(name string) bool { _, ok := in.links[name]; return ok }
+
+const maxHops = 40 // links on the way to a file, as Linux has it
+
+// finish follows each link through all others: one that is fine by its name may
+// still lead out by way of another.
+func (in *inspector) finish() error {
+	if in.files == 0 {
+		return refuse("it is empty")
+	}
+	for name, target := range in.links {
+		if !in.stays(path.Dir(name), target) {
+			return refuse("the link %q leads out of the archive or in a circle, by way of other links", name)
+		}
+	}
+	return nil
+}
+
+// stays tells whether a link in a folder ends at a place below the top.
+func (in *inspector) stays(dir, target string) bool {
+	at := dir
+	rest := strings.Split(target, "/")
+	for hops := 0; len(rest) > 0; {
+		step := rest[0]
+		rest = rest[1:]
+		if step == ".." && at == "." {
+			return false
+		}
+		at = path.Join(at, step)
+		if next, ok := in.links[at]; ok && step != "" && step != "." && step != ".." {
+			if hops++; hops > maxHops {
+				return false
+			}
+			at = path.Dir(at)
+			rest = append(strings.Split(next, "/"), rest...)
+		}
+	}
+	return true
 }
 
 // meter counts what is read and ends with a refusal past the limits.

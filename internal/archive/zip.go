@@ -12,11 +12,36 @@ import (
 type zipfile struct{ r *zip.Reader }
 
 func openZip(r io.ReaderAt, size int64) (source, error) {
-	z, err := zip.NewReader(r, size)
+	bounded := &allowance{r: r, left: directoryBytes}
+	z, err := zip.NewReader(bounded, size)
+	if bounded.left < 0 {
+		return nil, refuse("its directory has more than %d bytes", directoryBytes)
+	}
+	bounded.off = true
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are judged one by one
 		return nil, refuse("its zip directory cannot be read (%v)", err)
 	}
 	return zipfile{z}, nil
+}
+
+// directoryBytes bounds how much is read of a zip's directory, and so the memory
+// that it takes: the entries of one are all read before the first is judged.
+const directoryBytes = 256 << 20
+
+// allowance bounds what is read until it is off.
+type allowance struct {
+	r    io.ReaderAt
+	left int64 // below 0: more was wanted
+	off  bool
+}
+
+func (a *allowance) ReadAt(p []byte, off int64) (int, error) {
+	if !a.off {
+		if a.left -= int64(len(p)); a.left < 0 {
+			return 0, io.ErrUnexpectedEOF
+		}
+	}
+	return a.r.ReadAt(p, off)
 }
 
 func (z zipfile) each(f func(entry, func() (io.Reader, error)) error) error {

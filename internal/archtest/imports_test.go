@@ -14,7 +14,7 @@ type row struct{ path, may, why string }
 const ground = "internal/store internal/fault internal/arn"
 
 // domain is every package that holds rules of game hosting.
-const domain = "event auth fleet compute session session/filter placement"
+const domain = "event auth build build/object fleet compute session session/filter placement"
 
 // rows are read from the top; the first that fits a package counts. Doors import
 // the domain, the domain never a door; the domain imports downward only; upward
@@ -33,6 +33,7 @@ var rows = []row{
 	{"internal/tag", ground, "rows of its own, on resources that others name"},
 	{"internal/gen", "", "reads the API description and writes gamelift"},
 	{"internal/archive", "", "reads archives of strangers, for whoever has to"},
+	{"internal/blob", "", "files by their content; who refers to them is said to it"},
 	{"internal/testcount", "", "reads the output of go test"},
 	{"internal/archtest", "", "has tests only"},
 
@@ -43,6 +44,8 @@ var rows = []row{
 
 	{"event", ground, "the bottom of the domain: everybody appends to it"},
 	{"auth", ground + " event", "making and deleting a key is an event, for the audit"},
+	{"build/object", ground + " internal/blob internal/wake", "named files for whoever owns their bucket, so it knows no owner"},
+	{"build", ground + " internal/archive internal/blob internal/tag internal/wake build/object event", "a build is an archive that came as an object; its loop reads the archive"},
 	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},
 	{"identity", ground + " internal/wake event", "accounts of players; knows nothing of games. What seals its keys is given to it"},
 	{"compute", ground + " internal/tag internal/wake fleet auth event", "machines serve fleets and show tokens; its loop wakes at deadlines"},

@@ -12,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/placement"
@@ -24,6 +25,7 @@ var update = flag.Bool("update", false, "write the diagrams of docs/state-machin
 func diagrams() map[string]string {
 	return map[string]string{
 		"Fleet and fleet location": diagram(fleet.Moves()),
+		"Build":                    diagram(build.Moves()),
 		"Game server process":      diagram(compute.Moves()),
 		"Game session":             diagram(session.Moves()),
 		"Player session":           diagram(session.PlayerMoves()),

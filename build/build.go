@@ -1,0 +1,50 @@
+package build
+
+import "time"
+
+// Build is a game server's archive and what is known of it.
+type Build struct {
+	ID         string    `json:"id"`
+	Name       string    `json:"name,omitzero"`
+	Version    string    `json:"version,omitzero"`
+	OS         string    `json:"os"`          // the API's OperatingSystem
+	SDKVersion string    `json:"sdk_version"` // of the server SDK it was built with
+	Status     Status    `json:"status"`
+	Reason     string    `json:"reason,omitzero"` // why it is FAILED
+	Created    time.Time `json:"created"`
+
+	Due     time.Time `json:"due,omitzero"`     // when an INITIALIZED build fails for want of its archive
+	Arrived time.Time `json:"arrived,omitzero"` // when its archive was here
+	Copied  bool      `json:"copied,omitzero"`  // from an object of the caller's (StorageLocation)
+	Source  *Location `json:"source,omitzero"`  // what it was copied from
+	Deleted time.Time `json:"deleted,omitzero"` // hidden; its archive goes with the last fleet
+
+	// Of a READY build:
+	Format   string `json:"format,omitzero"` // zip, tar or tar.gz
+	SHA256   string `json:"sha256,omitzero"` // of the archive, lower case hexadecimal
+	Size     int64  `json:"size,omitzero"`   // of the archive in bytes
+	Files    int    `json:"files,omitzero"`
+	Unpacked int64  `json:"unpacked,omitzero"` // bytes
+}
+
+// Location names an object (the API's S3Location).
+type Location struct {
+	Bucket  string `json:"bucket"`
+	Key     string `json:"key"`
+	RoleARN string `json:"role_arn,omitzero"` // kept as given; nothing here assumes roles
+	Version string `json:"version,omitzero"`
+}
+
+// SizeOnDisk is what the API shows: 0 before READY, and for what was copied from
+// the caller's own bucket (API reference, Build).
+func (b *Build) SizeOnDisk() int64 {
+	if b.Copied {
+		return 0
+	}
+	return b.Size
+}
+
+func (b *Build) clone() *Build { c := *b; return &c }
+
+// DefaultSDKVersion is that of a build that tells none (API reference, CreateBuild).
+const DefaultSDKVersion = "4.0.2"

@@ -1,0 +1,193 @@
+package build_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/object"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+func TestBuild_ReadyByItself(t *testing.T) {
+	in(t, func(s *shop) {
+		b := s.create(build.CreateInput{Name: "arena", Version: "1"})
+		if b.Status != build.Initialized || b.SDKVersion != "4.0.2" || b.SizeOnDisk() != 0 {
+			t.Errorf("created %+v", b)
+		}
+		archive := zipped(t, "server", "program", "data/level", "map")
+		s.must(s.upload(b, archive))
+		s.settle()
+		sum := sha256.Sum256(archive)
+		b = s.build(b.ID)
+		if b.Status != build.Ready || b.SizeOnDisk() != int64(len(archive)) || b.SHA256 != hex.EncodeToString(sum[:]) ||
+			b.Format != "zip" || b.Files != 2 || b.Unpacked != 10 {
+			t.Errorf("after the upload: %+v", b)
+		}
+		if len(s.ready) != 1 || s.ready[0] != b.ID {
+			t.Errorf("told READY: %v", s.ready)
+		}
+		f, err := s.builds.Open(s.ctx, b.ID)
+		s.must(err)
+		defer f.Close()
+		if got, err := io.ReadAll(f); err != nil || !bytes.Equal(got, archive) {
+			t.Errorf("the archive reads back as %d bytes, %v", len(got), err)
+		}
+	})
+}
+
+func TestBuild_FailedWithReason(t *testing.T) {
+	good := zipped(t, "server", "program")
+	for name, c := range map[string]struct {
+		archive []byte
+		reason  string
+	}{
+		"nothing":       {nil, "no bytes"},
+		"no archive":    {[]byte("#!/bin/sh\n"), "neither zip"},
+		"cut off":       {good[:len(good)-10], "directory"},
+		"leads out":     {zipped(t, "../../etc/cron.d/x", "evil"), "climbs out"},
+		"damaged":       {bytes.Replace(zipped(t, "server", strings.Repeat("program ", 99)), []byte("PK\x01\x02"), []byte("PK\x01\x03"), 1), "cannot be read"},
+		"without files": {zipped(t), "empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(s *shop) {
+				b := s.create(build.CreateInput{})
+				s.must(s.upload(b, c.archive))
+				s.settle()
+				b = s.build(b.ID)
+				if b.Status != build.Failed || !strings.Contains(b.Reason, c.reason) {
+					t.Fatalf("%s, %q; want FAILED because of %q", b.Status, b.Reason, c.reason)
+				}
+				if n := s.contents(); n != 0 {
+					t.Errorf("%d files are kept of a failed build", n)
+				}
+				entries, err := s.events.Read(s.ctx, event.Query{NewestFirst: true, Limit: 1})
+				if err != nil || entries[0].Value.Code != event.BuildFailed || !strings.Contains(entries[0].Value.Message, c.reason) {
+					t.Errorf("the last event is %+v, %v", entries, err)
+				}
+			})
+		})
+	}
+}
+
+func TestBuild_FailsWhenNothingComes(t *testing.T) {
+	in(t, func(s *shop) {
+		b := s.create(build.CreateInput{})
+		time.Sleep(24*time.Hour - time.Second)
+		s.settle()
+		if got := s.build(b.ID); got.Status != build.Initialized {
+			t.Fatalf("%s before its time", got.Status)
+		}
+		time.Sleep(2 * time.Second)
+		s.settle()
+		if got := s.build(b.ID); got.Status != build.Failed || !strings.Contains(got.Reason, "not received") {
+			t.Errorf("%s, %q", got.Status, got.Reason)
+		}
+		s.refused("an upload that comes too late", s.upload(b, zipped(t, "a", "b")), fault.AccessDenied)
+	})
+}
+
+func TestBuild_UploadIsForGood(t *testing.T) {
+	in(t, func(s *shop) {
+		b := s.create(build.CreateInput{})
+		_, err := s.builds.Awaits(s.st.View(), b.ID)
+		s.must(err)
+		s.must(s.upload(b, zipped(t, "a", "1")))
+		s.refused("a second upload before the check", s.upload(b, zipped(t, "a", "2")), fault.AccessDenied)
+		s.settle()
+		s.refused("a second upload", s.upload(b, zipped(t, "a", "3")), fault.AccessDenied)
+		_, err = s.builds.Awaits(s.st.View(), b.ID)
+		s.refused("credentials after the upload", err, fault.InvalidRequest)
+		at := s.builds.Place(b)
+		s.refused("deleting the object of a build", s.objects.Delete(s.ctx, at.Bucket, at.Key), fault.AccessDenied)
+		s.refused("an object that no build awaits", s.put(object.BuildBucket, account+"/build-none", []byte("x")), fault.AccessDenied)
+		s.refused("one outside the account", s.put(object.BuildBucket, b.ID, []byte("x")), fault.AccessDenied)
+		if n := s.contents(); n != 1 {
+			t.Errorf("%d files are kept, want the build's only", n)
+		}
+	})
+}
+
+func TestBuild_FromOwnObject(t *testing.T) {
+	in(t, func(s *shop) {
+		s.must(s.objects.CreateBucket(s.ctx, "games"))
+		s.must(s.put("games", "arena.zip", zipped(t, "server", "1")))
+		b := s.create(build.CreateInput{Source: &build.Location{Bucket: "games", Key: "arena.zip", RoleARN: "arn:aws:iam::1:role/x"}})
+		s.must(s.objects.Delete(s.ctx, "games", "arena.zip"))
+		s.settle()
+		b = s.build(b.ID)
+		if b.Status != build.Ready || b.SizeOnDisk() != 0 || b.Size == 0 {
+			t.Errorf("%+v; want READY and no size shown", b)
+		}
+		f, err := s.builds.Open(s.ctx, b.ID)
+		s.must(err)
+		f.Close()
+		for _, at := range []build.Location{{Bucket: "games", Key: "none"}, {Bucket: "none", Key: "x"}, s.builds.Place(b)} {
+			_, err := s.builds.Create(s.ctx, build.CreateInput{OS: "AMAZON_LINUX_2023", Source: &at})
+			s.refused("a build of "+at.Bucket+"/"+at.Key, err, fault.InvalidRequest)
+		}
+	})
+}
+
+func TestBuild_DeleteKeepsArchiveWhileUsed(t *testing.T) {
+	in(t, func(s *shop) {
+		b := s.create(build.CreateInput{Tags: map[string]string{"a": "b"}})
+		s.must(s.upload(b, zipped(t, "a", "1")))
+		s.settle()
+		s.used[b.ID] = true
+		s.must(s.builds.Delete(s.ctx, b.ID))
+		s.settle()
+		_, err := s.builds.Find(s.st.View(), b.ID)
+		s.refused("a deleted build", err, fault.NotFound)
+		s.refused("deleting it again", s.builds.Delete(s.ctx, b.ID), fault.NotFound)
+		for range s.builds.All(s.st.View(), "") {
+			t.Error("a deleted build is listed")
+		}
+		f, err := s.builds.Open(s.ctx, b.ID)
+		s.must(err)
+		f.Close()
+		s.used[b.ID] = false
+		s.builds.Nudge()
+		s.settle()
+		if s.builds.Get(s.st.View(), b.ID) != nil || s.contents() != 0 {
+			t.Errorf("%d files are left when the last fleet is gone", s.contents())
+		}
+	})
+}
+
+func TestBuild_DeletedBeforeItsArchive(t *testing.T) {
+	in(t, func(s *shop) {
+		b := s.create(build.CreateInput{})
+		s.must(s.builds.Delete(s.ctx, b.ID))
+		s.refused("its upload", s.upload(b, zipped(t, "a", "1")), fault.AccessDenied)
+		s.settle()
+		if n := s.contents(); n != 0 {
+			t.Errorf("%d files are left", n)
+		}
+	})
+}
+
+func TestBuild_NoOperatingSystem(t *testing.T) {
+	in(t, func(s *shop) {
+		_, err := s.builds.Create(s.ctx, build.CreateInput{})
+		s.refused("a build for no operating system", err, fault.InvalidRequest)
+	})
+}
+
+func TestBuild_Update(t *testing.T) {
+	in(t, func(s *shop) {
+		b := s.create(build.CreateInput{Name: "a", Version: "1"})
+		name := "b"
+		_, err := s.builds.Update(s.ctx, build.UpdateInput{BuildID: b.ID, Name: &name})
+		s.must(err)
+		if got := s.build(b.ID); got.Name != "b" || got.Version != "1" {
+			t.Errorf("%+v", got)
+		}
+	})
+}

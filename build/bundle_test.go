@@ -1,0 +1,170 @@
+package build_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/object"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/blob"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tag"
+)
+
+// shop is a cell with builds, in virtual time.
+type shop struct {
+	*testing.T
+	ctx     context.Context
+	dir     string
+	st      *store.Store
+	events  *event.Log
+	tags    *tag.Service
+	objects *object.Service
+	builds  *build.Service
+	ready   []string        // builds that were told to be READY
+	used    map[string]bool // builds that a fleet uses
+	stop    func()
+}
+
+const account = "000000000000"
+
+// in runs f in a shop.
+func in(t *testing.T, f func(*shop)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, store.NewMemory(), dir)
+		defer s.stop()
+		f(s)
+	})
+}
+
+func open(t *testing.T, driver store.Driver, dir string) *shop {
+	t.Helper()
+	st := store.New(store.Options{Driver: driver})
+	s := &shop{T: t, dir: dir, st: st, events: event.New(st), tags: tag.New(st), used: map[string]bool{}}
+	s.objects = object.New(st, object.Options{Blobs: blob.New(dir), MaxSize: 8 << 20})
+	s.builds = build.New(st, s.events, s.tags, s.objects, build.Options{Home: arn.Home{Region: "us-east-1", Account: account}})
+	s.builds.OnReady(func(b *build.Build) { s.ready = append(s.ready, b.ID) })
+	s.builds.SetInUse(func(_ store.Reader, id string) bool { return s.used[id] })
+	if err := st.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var cancel context.CancelFunc
+	s.ctx, cancel = context.WithCancel(t.Context())
+	done := make(chan struct{}, 2)
+	go func() { s.objects.Run(s.ctx); done <- struct{}{} }()
+	go func() { s.builds.Run(s.ctx); done <- struct{}{} }()
+	s.stop = func() {
+		cancel()
+		<-done
+		<-done
+		if err := st.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	return s
+}
+
+// settle waits until nothing moves any more.
+func (s *shop) settle() {
+	synctest.Wait()
+	time.Sleep(0)
+	synctest.Wait()
+}
+
+func (s *shop) create(in build.CreateInput) *build.Build {
+	s.Helper()
+	if in.OS == "" {
+		in.OS = "AMAZON_LINUX_2023"
+	}
+	b, err := s.builds.Create(s.ctx, in)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return b
+}
+
+func (s *shop) build(id string) *build.Build {
+	s.Helper()
+	b, err := s.builds.Find(s.st.View(), id)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return b
+}
+
+// put stores an object as a sender would.
+func (s *shop) put(bucket, key string, content []byte) error {
+	s.Helper()
+	c, err := s.objects.Stage(bytes.NewReader(content), 8<<20)
+	if err != nil {
+		s.Fatal(err)
+	}
+	_, err = s.objects.Put(s.ctx, &object.Object{Bucket: bucket, Key: key}, c)
+	return err
+}
+
+// upload brings a build its archive.
+func (s *shop) upload(b *build.Build, content []byte) error {
+	s.Helper()
+	at := s.builds.Place(b)
+	return s.put(at.Bucket, at.Key, content)
+}
+
+func (s *shop) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *shop) refused(what string, err error, kind fault.Kind) {
+	s.Helper()
+	if !fault.Is(err, kind) {
+		s.Errorf("%s: %v, want %s", what, err, kind)
+	}
+}
+
+// contents counts the files that are kept.
+func (s *shop) contents() int {
+	s.Helper()
+	n := 0
+	filepath.WalkDir(s.dir, func(_ string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			n++
+		}
+		return err
+	})
+	return n
+}
+
+// zipped makes a zip of files, by name and content in turn.
+func zipped(t *testing.T, files ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := 0; i < len(files); i += 2 {
+		w, err := z.Create(files[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, files[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,142 @@
+package build
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/musterhq/muster/build/object"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// CreateInput says what build to create.
+type CreateInput struct {
+	Name, Version  string
+	OS, SDKVersion string
+	Source         *Location // an object that is here; nil awaits an upload
+	Tags           map[string]string
+}
+
+// Create makes a build that awaits its archive, or takes an object of the
+// caller's as its archive. Errors: InvalidRequest (no such object), TaggingFailed.
+func (s *Service) Create(ctx context.Context, in CreateInput) (*Build, error) {
+	return s.cmd.create.Do(ctx, in)
+}
+
+func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Build, error) {
+	if in.OS == "" {
+		return nil, fault.Invalid("OperatingSystem: is required; the build's processes run on it")
+	}
+	// LimitExceeded is not modelled for CreateBuild.
+	if q := s.opts.Quotas.Builds; q > 0 && s.t.builds.Len(tx) >= q {
+		return nil, fault.Invalid("there are %d builds; the quota is %d", s.t.builds.Len(tx), q)
+	}
+	b := &Build{
+		ID: tx.ID("build-"), Name: in.Name, Version: in.Version, OS: in.OS, SDKVersion: in.SDKVersion,
+		Created: tx.Now(), Due: tx.Now().Add(s.opts.UploadTime), Source: in.Source,
+	}
+	b.move(Initialized)
+	if b.SDKVersion == "" {
+		b.SDKVersion = DefaultSDKVersion
+	}
+	if err := s.tags.Put(tx, s.opts.Home.Of("build", b.ID), in.Tags); err != nil {
+		return nil, err
+	}
+	if in.Source != nil {
+		if err := s.copyFrom(tx, b); err != nil {
+			return nil, err
+		}
+	}
+	s.t.builds.Put(tx, b)
+	s.record(tx, event.BuildCreated, "build", b.ID, "Build "+b.ID+" was created")
+	tx.OnCommit(s.loop.Nudge)
+	return b, nil
+}
+
+// copyFrom gives a build an object of the caller's as its archive: the same
+// bytes, under a name of the build's own.
+func (s *Service) copyFrom(tx *store.Tx, b *Build) error {
+	from := s.objects.Get(tx, b.Source.Bucket, b.Source.Key)
+	if from == nil || slices.Contains(object.Own(), b.Source.Bucket) {
+		return noObject(b.Source)
+	}
+	b.Copied, b.Arrived = true, tx.Now()
+	to := *from
+	at := s.Place(b)
+	to.Bucket, to.Key = at.Bucket, at.Key
+	s.objects.PutIn(tx, &to)
+	return nil
+}
+
+// arrive is asked before an object comes into the bucket of builds: it must be
+// the archive that a build awaits.
+func (s *Service) arrive(tx *store.Tx, o *object.Object) error {
+	b := s.awaited(tx, o.Key)
+	switch {
+	case b == nil:
+		return fault.New(fault.AccessDenied, "Key: no build awaits this object")
+	case !b.Arrived.IsZero():
+		return fault.New(fault.AccessDenied, "Key: build %s has its archive; create another build for other files", b.ID)
+	}
+	b = b.clone()
+	b.Arrived = tx.Now()
+	s.t.builds.Put(tx, b)
+	tx.OnCommit(s.loop.Nudge)
+	return nil
+}
+
+// awaited gives the build whose archive belongs under a key, or nil.
+func (s *Service) awaited(r store.Reader, key string) *Build {
+	id, ok := strings.CutPrefix(key, s.opts.Home.Account+"/")
+	if !ok {
+		return nil
+	}
+	b := s.t.builds.Get(r, id)
+	if b == nil || b.Status != Initialized || !b.Deleted.IsZero() {
+		return nil
+	}
+	return b
+}
+
+// Awaits gives a build that still awaits its upload. Errors: NotFound,
+// InvalidRequest (it came already, or the build is not INITIALIZED).
+func (s *Service) Awaits(r store.Reader, idOrARN string) (*Build, error) {
+	b, err := s.Find(r, idOrARN)
+	if err != nil {
+		return nil, err
+	}
+	if b.Status != Initialized || !b.Arrived.IsZero() {
+		return nil, fault.Invalid("BuildId: build %s has its archive or is %s; credentials are given only while a build awaits its upload", b.ID, b.Status)
+	}
+	return b, nil
+}
+
+// UpdateInput patches a build: nil members stay as they are.
+type UpdateInput struct {
+	BuildID       string
+	Name, Version *string
+}
+
+// Update changes a build's name or version. Errors: NotFound.
+func (s *Service) Update(ctx context.Context, in UpdateInput) (*Build, error) {
+	return s.cmd.update.Do(ctx, in)
+}
+
+func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*Build, error) {
+	b, err := s.Find(tx, in.BuildID)
+	if err != nil {
+		return nil, err
+	}
+	b = b.clone()
+	if in.Name != nil {
+		b.Name = *in.Name
+	}
+	if in.Version != nil {
+		b.Version = *in.Version
+	}
+	s.t.builds.Put(tx, b)
+	s.record(tx, event.BuildUpdated, "build", b.ID, "Build "+b.ID+" was updated")
+	return b, nil
+}

@@ -1,0 +1,141 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/archive"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Run checks archives as they come, fails builds that waited too long and
+// removes deleted ones, until ctx ends.
+func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
+
+// next is when there is something to do.
+func (s *Service) next() time.Time {
+	view := s.st.View()
+	if s.t.unchecked.FirstPrefix(view, "") != nil || s.purgeable(view) {
+		return time.Now()
+	}
+	if b := s.t.due.FirstPrefix(view, ""); b != nil {
+		return b.Due
+	}
+	return time.Time{}
+}
+
+func (s *Service) purgeable(r store.Reader) bool {
+	for b := range s.t.deleted.Equal(r, "") {
+		if !s.inUse(r, b.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+// work does what is due; archives one at a time.
+func (s *Service) work(ctx context.Context) error {
+	if _, err := s.cmd.overdue.Do(ctx, struct{}{}); err != nil {
+		return err
+	}
+	if _, err := s.cmd.purge.Do(ctx, struct{}{}); err != nil {
+		return err
+	}
+	b := s.t.unchecked.FirstPrefix(s.st.View(), "")
+	if b == nil {
+		return nil
+	}
+	err := s.examine(ctx, b)
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("the archive of a build could not be read; trying again", "build_id", b.ID, "error", err)
+	}
+	return err
+}
+
+// runOverdue fails builds whose archive did not come in time.
+func (s *Service) runOverdue(tx *store.Tx, _ struct{}) (struct{}, error) {
+	for _, b := range s.t.due.Prefix(tx, "") {
+		if b.Due.After(tx.Now()) {
+			break
+		}
+		b = b.clone()
+		s.fail(tx, b, "its archive was not received within "+s.opts.UploadTime.String())
+		s.t.builds.Put(tx, b)
+	}
+	return struct{}{}, nil
+}
+
+// verdict is what examining an archive showed.
+type verdict struct {
+	BuildID string
+	Refused string // why it is not sound
+	Archive sound
+	SHA256  string
+	Size    int64
+}
+
+// examine reads a build's archive and settles the build.
+func (s *Service) examine(ctx context.Context, b *Build) error {
+	at := s.Place(b)
+	o := s.objects.Get(s.st.View(), at.Bucket, at.Key)
+	if o == nil {
+		_, err := s.cmd.settle.Do(ctx, verdict{BuildID: b.ID, Refused: "its archive is gone"})
+		return err
+	}
+	file, err := s.objects.Open(o)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	v := verdict{BuildID: b.ID, SHA256: o.SHA256(), Size: o.Size}
+	v.Archive, err = inspect(ctx, file, o.Size, s.opts.Limits)
+	if refusal, ok := errors.AsType[*archive.Refused](err); ok {
+		v.Refused = refusal.Reason
+	} else if err != nil {
+		return err
+	}
+	if v.SHA256 == "" && v.Refused == "" {
+		if v.SHA256, err = sum(ctx, file, o.Size); err != nil {
+			return err
+		}
+	}
+	_, err = s.cmd.settle.Do(ctx, v)
+	return err
+}
+
+// runSettle makes a build READY or FAILED, if it still waits for that.
+func (s *Service) runSettle(tx *store.Tx, v verdict) (struct{}, error) {
+	b := s.visible(tx, v.BuildID)
+	if b == nil || b.Status != Initialized {
+		return struct{}{}, nil
+	}
+	b = b.clone()
+	if v.Refused != "" {
+		s.fail(tx, b, v.Refused)
+		at := s.Place(b)
+		s.objects.DeleteIn(tx, at.Bucket, at.Key)
+	} else {
+		b.move(Ready)
+		b.Format, b.SHA256, b.Size = v.Archive.Format, v.SHA256, v.Size
+		b.Files, b.Unpacked = v.Archive.Files, v.Archive.Bytes
+		s.record(tx, event.BuildReady, "build", b.ID,
+			fmt.Sprintf("Build %s is READY: %d files, %d bytes packed, %d unpacked", b.ID, b.Files, b.Size, b.Unpacked))
+		tx.OnCommit(func() {
+			for _, f := range s.ready {
+				f(b)
+			}
+		})
+	}
+	s.t.builds.Put(tx, b)
+	return struct{}{}, nil
+}
+
+func (s *Service) fail(tx *store.Tx, b *Build, reason string) {
+	b.move(Failed)
+	b.Reason = reason
+	s.log.Info("build failed", "build_id", b.ID, "reason", reason)
+	s.record(tx, event.BuildFailed, "build", b.ID, "Build "+b.ID+" FAILED: "+reason)
+}

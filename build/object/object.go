@@ -1,0 +1,87 @@
+package object
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/musterhq/muster/internal/blob"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// The product's own buckets.
+const (
+	BuildBucket  = "muster_builds"  // what upload-build sends, by ACCOUNT/BUILD-ID
+	ScriptBucket = "muster_scripts" // by ACCOUNT/SCRIPT-ID/VERSION
+	LogBucket    = "muster_logs"    // logs of game sessions, by FLEET-ID/COMPUTE/NAME.zip
+)
+
+// Own lists the product's own buckets.
+func Own() []string { return []string{BuildBucket, LogBucket, ScriptBucket} }
+
+// Object is a named file.
+type Object struct {
+	Bucket      string            `json:"bucket"`
+	Key         string            `json:"key"`
+	Parts       []blob.Ref        `json:"parts"` // contents, one behind the other
+	Size        int64             `json:"size"`  // bytes
+	ETag        string            `json:"etag"`  // without quotes: MD5, or for several parts that of their MD5s and their number
+	ContentType string            `json:"content_type,omitzero"`
+	Meta        map[string]string `json:"meta,omitempty"` // x-amz-meta-*, lower case names
+	Modified    time.Time         `json:"modified"`
+	Expires     time.Time         `json:"expires,omitzero"` // zero: never
+}
+
+// SHA256 is that of the whole object, or "" where it has several parts.
+func (o *Object) SHA256() string {
+	if len(o.Parts) != 1 {
+		return ""
+	}
+	return o.Parts[0].SHA256
+}
+
+func (o *Object) clone() *Object {
+	c := *o
+	c.Parts = slices.Clone(o.Parts)
+	c.Meta = maps.Clone(o.Meta)
+	return &c
+}
+
+// Limits of names and counts, as S3 has them.
+const (
+	maxKey     = 1024 // bytes
+	maxMeta    = 2048 // bytes of names and values
+	MaxParts   = 10000
+	maxUploads = 1000 // multipart uploads at the same time
+	maxBuckets = 1000
+)
+
+// path is the key of an object's row. A bucket has no slash.
+func path(bucket, key string) string { return bucket + "/" + key }
+
+// checkKey holds an object's key to what S3 allows and the store can keep.
+func checkKey(key string) error {
+	switch {
+	case key == "" || len(key) > maxKey:
+		return fault.Invalid("Key: must have 1 to %d bytes", maxKey)
+	case !utf8.ValidString(key) || strings.ContainsRune(key, 0):
+		return fault.Invalid("Key: must be UTF-8 without NUL")
+	}
+	return nil
+}
+
+func checkMeta(meta map[string]string) error {
+	size := 0
+	for k, v := range meta {
+		size += len(k) + len(v)
+		if !utf8.ValidString(k) || !utf8.ValidString(v) || strings.ContainsRune(k+v, 0) {
+			return fault.Invalid("x-amz-meta-%q: must be UTF-8 without NUL", k)
+		}
+	}
+	if size > maxMeta {
+		return fault.Invalid("x-amz-meta-*: %d bytes; at most %d are allowed", size, maxMeta)
+	}
+	return nil
+}

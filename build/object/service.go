@@ -1,0 +1,196 @@
+package object
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/internal/blob"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
+)
+
+// Options of the service.
+type Options struct {
+	// Blobs is where the bytes are.
+	Blobs *blob.Store
+	// Reserved are names that no bucket may have, because the listener uses the path.
+	Reserved []string
+	// MaxSize bounds an object in bytes. Default 50 GiB.
+	MaxSize int64
+	// UploadLife is how long a multipart upload may stay open. Default 24 hours.
+	UploadLife time.Duration
+	// Logger is where the log goes. Default: nowhere.
+	Logger *slog.Logger
+}
+
+// Service is what doors and the packages above call.
+type Service struct {
+	st     *store.Store
+	opts   Options
+	blobs  *blob.Store
+	log    *slog.Logger
+	guards map[string]Guard
+	tables
+	cmd   commands
+	loop  *wake.Loop
+	waste waste
+}
+
+type commands struct {
+	createBucket, deleteBucket *store.Command[string, struct{}]
+	put                        *store.Command[*Object, *Object]
+	del                        *store.Command[name, struct{}]
+	begin                      *store.Command[Upload, *Upload]
+	addPart                    *store.Command[Part, struct{}]
+	complete                   *store.Command[completion, *Object]
+	abort                      *store.Command[string, struct{}]
+	expire                     *store.Command[struct{}, struct{}]
+}
+
+type name struct{ Bucket, Key string }
+
+// Guard is asked, in the transaction, before an object comes into the bucket it
+// guards. It may note that it came. An error refuses it.
+type Guard func(tx *store.Tx, o *Object) error
+
+// New registers the package's tables and commands on the store.
+func New(st *store.Store, o Options) *Service {
+	if o.MaxSize <= 0 {
+		o.MaxSize = 50 << 30
+	}
+	if o.UploadLife <= 0 {
+		o.UploadLife = 24 * time.Hour
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{st: st, opts: o, blobs: o.Blobs, log: o.Logger, guards: map[string]Guard{}, tables: newTables(st, o.UploadLife)}
+	s.cmd = commands{
+		createBucket: store.NewCommand(st, "bucket.create", s.runCreateBucket),
+		deleteBucket: store.NewCommand(st, "bucket.delete", s.runDeleteBucket),
+		put:          store.NewCommand(st, "object.put", s.runPut),
+		del:          store.NewCommand(st, "object.delete", s.runDelete),
+		begin:        store.NewCommand(st, "upload.begin", s.runBegin),
+		addPart:      store.NewCommand(st, "upload.part", s.runAddPart),
+		complete:     store.NewCommand(st, "upload.complete", s.runComplete),
+		abort:        store.NewCommand(st, "upload.abort", s.runAbort),
+		expire:       store.NewCommand(st, "object.expire", s.runExpire),
+	}
+	s.loop = wake.NewLoop(s.next, s.work)
+	return s
+}
+
+// Guard sets who is asked about a bucket. Call it before the store opens.
+func (s *Service) Guard(bucket string, g Guard) { s.guards[bucket] = g }
+
+// MaxSize is the most bytes that an object may have.
+func (s *Service) MaxSize() int64 { return s.opts.MaxSize }
+
+// Put keeps an object whose content was staged; one of its name is replaced.
+// Put settles the content, and takes its course also when ctx ends.
+// Errors: NotFound (bucket), InvalidRequest (key, size), and those of the guard.
+func (s *Service) Put(ctx context.Context, o *Object, content *Content) (*Object, error) {
+	o = o.clone()
+	o.Parts, o.Size, o.ETag = []blob.Ref{content.Ref}, content.Size, content.MD5
+	o, err := s.cmd.put.Do(context.WithoutCancel(ctx), o)
+	content.Settle(err)
+	return o, err
+}
+
+func (s *Service) runPut(tx *store.Tx, o *Object) (*Object, error) {
+	o = o.clone()
+	if err := s.check(tx, o); err != nil {
+		return nil, err
+	}
+	if err := s.admit(tx, o); err != nil {
+		return nil, err
+	}
+	s.PutIn(tx, o)
+	return o, nil
+}
+
+// admit asks the bucket's guard.
+func (s *Service) admit(tx *store.Tx, o *Object) error {
+	if guard := s.guards[o.Bucket]; guard != nil {
+		return guard(tx, o)
+	}
+	return nil
+}
+
+// PutIn keeps an object whose contents are those of another object, or were
+// staged and are still held, in a transaction of its bucket's owner: nobody is
+// asked.
+func (s *Service) PutIn(tx *store.Tx, o *Object) {
+	o.Modified = tx.Now()
+	if old := s.Get(tx, o.Bucket, o.Key); old != nil {
+		s.discard(tx, old.Parts)
+	}
+	s.objects.Put(tx, o)
+	s.nudgeFor(tx, o.Expires)
+}
+
+func (s *Service) check(tx *store.Tx, o *Object) error {
+	if err := s.checkBucket(tx, o.Bucket); err != nil {
+		return err
+	}
+	if err := checkKey(o.Key); err != nil {
+		return err
+	}
+	if o.Size > s.opts.MaxSize {
+		return fault.Invalid("the object has %d bytes; at most %d are allowed", o.Size, s.opts.MaxSize)
+	}
+	return checkMeta(o.Meta)
+}
+
+// Get gives an object, or nil.
+func (s *Service) Get(r store.Reader, bucket, key string) *Object {
+	if bucket == "" {
+		return nil
+	}
+	return s.objects.Get(r, path(bucket, key))
+}
+
+// List gives the objects of a bucket whose keys begin with prefix and come
+// after a key, by key.
+func (s *Service) List(r store.Reader, bucket, prefix, after string) iter.Seq[*Object] {
+	return func(yield func(*Object) bool) {
+		if o := s.Get(r, bucket, prefix); o != nil && after < prefix && !yield(o) {
+			return
+		}
+		for o := range s.objects.After(r, path(bucket, max(after, prefix))) {
+			if o.Bucket != bucket || !strings.HasPrefix(o.Key, prefix) || !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// Delete removes an object; one that is not there is no error.
+// Errors: NotFound (bucket), AccessDenied (a bucket whose owner removes by itself).
+func (s *Service) Delete(ctx context.Context, bucket, key string) error {
+	_, err := s.cmd.del.Do(ctx, name{bucket, key})
+	return err
+}
+
+func (s *Service) runDelete(tx *store.Tx, n name) (struct{}, error) {
+	if err := s.checkBucket(tx, n.Bucket); err != nil {
+		return struct{}{}, err
+	}
+	if s.guards[n.Bucket] != nil {
+		return struct{}{}, fault.New(fault.AccessDenied, "Key: what is in %s goes with the resource that it belongs to", n.Bucket)
+	}
+	s.DeleteIn(tx, n.Bucket, n.Key)
+	return struct{}{}, nil
+}
+
+// DeleteIn removes an object in a transaction of the caller.
+func (s *Service) DeleteIn(tx *store.Tx, bucket, key string) {
+	if o := s.Get(tx, bucket, key); o != nil {
+		s.objects.Delete(tx, path(bucket, key))
+		s.discard(tx, o.Parts)
+	}
+}

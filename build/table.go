@@ -1,0 +1,39 @@
+package build
+
+import "github.com/musterhq/muster/internal/store"
+
+// tables are the package's rows and the ways to find them.
+type tables struct {
+	builds  *store.Table[Build]
+	scripts *store.Table[Script]
+
+	unchecked *store.Index[Build] // whose archive is here and not checked
+	due       *store.Index[Build] // by when they fail for want of an archive
+	deleted   *store.Index[Build] // that somebody may still use
+}
+
+func newTables(st *store.Store) tables {
+	var t tables
+	t.builds = store.NewTable(st, store.TableSpec[Build]{
+		Name: "build", Key: func(b *Build) string { return b.ID },
+	})
+	t.scripts = store.NewTable(st, store.TableSpec[Script]{
+		Name: "script", Key: func(s *Script) string { return s.ID },
+	})
+	t.unchecked = store.NewIndex(t.builds, "unchecked", func(b *Build, emit func(string)) {
+		if b.Status == Initialized && !b.Arrived.IsZero() && b.Deleted.IsZero() {
+			emit(store.TimeKey(b.Arrived))
+		}
+	})
+	t.due = store.NewIndex(t.builds, "due", func(b *Build, emit func(string)) {
+		if b.Status == Initialized && b.Arrived.IsZero() && b.Deleted.IsZero() {
+			emit(store.TimeKey(b.Due))
+		}
+	})
+	t.deleted = store.NewIndex(t.builds, "deleted", func(b *Build, emit func(string)) {
+		if !b.Deleted.IsZero() {
+			emit("")
+		}
+	})
+	return t
+}

@@ -1,0 +1,77 @@
+package blob
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Ref names a content.
+type Ref struct {
+	SHA256 string `json:"sha256"` // lower case hexadecimal
+	Size   int64  `json:"size"`   // bytes
+}
+
+// Store is a directory of contents. It is safe for concurrent use by one process.
+type Store struct {
+	dir string
+
+	mu   sync.Mutex     // guards what follows, and adding against removing
+	pins map[string]int // contents that were added and are not referred to yet
+}
+
+// New gives the store in a directory, which is made with the first content.
+func New(dir string) *Store { return &Store{dir: dir, pins: map[string]int{}} }
+
+// incoming is where contents grow until they are whole.
+const incoming = "incoming"
+
+// ErrMissing is what opening a content gives whose file is not there: it was
+// lost, or is on another machine.
+var ErrMissing = errors.New("the content is not in this directory")
+
+// Open opens a content for reading.
+func (s *Store) Open(sha string) (*os.File, error) {
+	if !valid(sha) {
+		return nil, fmt.Errorf("open content %q: %w", sha, ErrMissing)
+	}
+	f, err := os.Open(s.path(sha))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open content %s in %s: %w", sha, s.dir, ErrMissing)
+	}
+	return f, err
+}
+
+// Remove deletes a content unless it is pinned or used says that somebody
+// refers to it. It tells whether it did.
+func (s *Store) Remove(sha string, used func() bool) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !valid(sha) || s.pins[sha] > 0 || used() {
+		return false, nil
+	}
+	err := os.Remove(s.path(sha))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// path spreads contents over 256 directories.
+func (s *Store) path(sha string) string { return filepath.Join(s.dir, sha[:2], sha) }
+
+// valid tells whether a name is a SHA-256, so that no other file is touched.
+func valid(sha string) bool {
+	if len(sha) != 64 {
+		return false
+	}
+	for i := range len(sha) {
+		if c := sha[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
