@@ -81,9 +81,12 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	g, err := s.runOnHead(call, f)
+	g, tx, err := s.runOnHead(call, f)
 	if g == nil {
 		return err
+	}
+	if tx != nil {
+		tx.rows.encode(tx.changes, tx.now) // an error is the group's
 	}
 	select {
 	case <-g.answer:
@@ -98,22 +101,23 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 
 // runOnHead runs f and gives the group whose outcome the caller has to wait for:
 // the one it joined, or for a failure or a mere reading the latest one it may
-// have read from; nil when there is nothing to wait for.
-func (s *Store) runOnHead(call call, f func(*Tx) error) (*group, error) {
+// have read from; nil when there is nothing to wait for. It gives the transaction
+// where that joined the group.
+func (s *Store) runOnHead(call call, f func(*Tx) error) (*group, *Tx, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.admit(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tx := s.begin(call.actor)
 	if err := tx.run(f); err != nil {
 		s.logPanic(call, err)
-		return s.latest(), err
+		return s.latest(), nil, err
 	}
 	if len(tx.changes) == 0 && len(tx.hooks) == 0 {
-		return s.latest(), nil
+		return s.latest(), nil, nil
 	}
-	return s.join(tx, call), nil
+	return s.join(tx, call), tx, nil
 }
 
 // admit tells why no command can run now.
@@ -143,7 +147,7 @@ func (s *Store) join(tx *Tx, call call) *group {
 		s.filling = newGroup()
 	}
 	g := s.filling
-	c := done{now: tx.now, call: call, seed: tx.seed, idsFrom: tx.idsFrom, changes: tx.changes, hooks: tx.hooks}
+	c := done{now: tx.now, call: call, seed: tx.seed, idsFrom: tx.idsFrom, changes: tx.changes, rows: &tx.rows, hooks: tx.hooks}
 	if len(tx.changes) > 0 {
 		s.seq++
 		c.seq = s.seq

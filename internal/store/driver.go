@@ -161,6 +161,7 @@ type StoredRow struct {
 	Key     string
 	Doc     []byte   // JSON
 	Columns []string // in the order of the schema
+	Same    bool     // a put whose row is stored already, with these columns
 	Time    time.Time
 }
 

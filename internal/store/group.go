@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -42,7 +43,40 @@ type done struct {
 	seed    uint64
 	idsFrom uint64
 	changes []change
+	rows    *rows // what the changes are stored as
 	hooks   []func()
+}
+
+// rows are the changes of a command as they are stored. They are written out
+// once, by whoever comes first: the command's caller, who has nothing else to do
+// while earlier groups become durable, or the journal.
+type rows struct {
+	once sync.Once
+	list []StoredRow // one a change; empty for deletes
+	err  error
+}
+
+// encode writes out the changes of a command. The functions that make columns
+// and documents are the tables' own: a panic of theirs fails the group that the
+// command is in and not the program.
+func (r *rows) encode(changes []change, now time.Time) ([]StoredRow, error) {
+	r.once.Do(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				r.err = &PanicError{Value: p, Stack: stack()}
+			}
+		}()
+		r.list = make([]StoredRow, len(changes))
+		for i, ch := range changes {
+			if ch.kind == changeDelete {
+				continue
+			}
+			if r.list[i], r.err = stored(ch, now); r.err != nil {
+				return
+			}
+		}
+	})
+	return r.list, r.err
 }
 
 // group is the commands that one SQL transaction makes durable.
@@ -83,10 +117,12 @@ func (g *group) build(fence Fence, durable *Snapshot) (*Batch, error) {
 		settled: map[rowName]bool{},
 	}
 	for _, c := range slices.Backward(g.commands) {
-		for _, ch := range slices.Backward(c.changes) {
-			if err := b.add(ch, c.now); err != nil {
-				return nil, err
-			}
+		written, err := c.rows.encode(c.changes, c.now)
+		if err != nil {
+			return nil, err
+		}
+		for i, ch := range slices.Backward(c.changes) {
+			b.add(ch, written[i])
 		}
 	}
 	b.finish()
@@ -94,38 +130,30 @@ func (g *group) build(fence Fence, durable *Snapshot) (*Batch, error) {
 }
 
 // add folds in a change; changes come latest first.
-func (b *batchBuilder) add(ch change, now time.Time) error {
+func (b *batchBuilder) add(ch change, row StoredRow) {
 	if log, ok := ch.member.(logMember); ok {
-		row, err := stored(ch, now)
 		lb := b.log(log)
-		lb.Entries = append(lb.Entries, StoredEntry{Seq: ch.number, Time: now, Doc: row.Doc, Columns: row.Columns})
-		return err
+		lb.Entries = append(lb.Entries, StoredEntry{Seq: ch.number, Time: row.Time, Doc: row.Doc, Columns: row.Columns})
+		return
 	}
 	table := ch.member.(tableMember)
 	tb := b.table(table)
 	if ch.kind == changeArchive && b.settle(ch, true) {
-		row, err := stored(ch, now)
-		if err != nil {
-			return err
-		}
 		tb.Archives = append(tb.Archives, row)
 	}
 	if !b.settle(ch, false) {
-		return nil
+		return
 	}
 	if ch.kind != changePut {
 		tb.Deletes = append(tb.Deletes, ch.key)
-		return nil
+		return
 	}
-	row, err := stored(ch, now)
-	if err != nil {
-		return err
-	}
+	var vacates bool
+	row.Same, vacates = table.compare(b.durable, ch.key, row.Columns)
 	tb.Puts = append(tb.Puts, row)
-	if table.vacates(b.durable, ch.key, ch.row) {
+	if vacates {
 		tb.Deletes = append(tb.Deletes, ch.key)
 	}
-	return nil
 }
 
 // settle tells whether this is the last write of the row in the group.

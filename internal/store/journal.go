@@ -75,13 +75,15 @@ func (s *Store) commit(g *group) error {
 	return nil
 }
 
-// build makes the group's batch. The functions that make columns and documents
-// are the tables' own: a panic of theirs fails the group and not the program.
+// build makes the group's batch. A panic of a table's own functions fails the
+// group and not the program.
 func (s *Store) build(g *group) (batch *Batch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &PanicError{Value: p, Stack: stack()}
-			s.log.Error("a row could not be written out", "panic", p, "stack", string(stack()))
+		}
+		if p, ok := err.(*PanicError); ok {
+			s.log.Error("a row could not be written out", "panic", p.Value, "stack", string(p.Stack))
 		}
 	}()
 	return g.build(s.fence, s.View())

@@ -84,7 +84,7 @@ type tableMember interface {
 	member
 	ordinal() int
 	schema() TableSchema
-	vacates(sn *Snapshot, key string, row any) bool
+	compare(sn *Snapshot, key string, columns []string) (same, vacates bool)
 	digest(sn *Snapshot, h hash.Hash)
 	count(sn *Snapshot) int
 	differs(sn, other *Snapshot) error

@@ -196,22 +196,21 @@ func columnValues[V any](columns []Column[V], row *V) []string {
 	return values
 }
 
-// vacates tells whether the row gives up a unique value it holds in sn; SQL must
-// then free the value before another row of the same batch may take it.
-func (t *Table[V]) vacates(sn *Snapshot, key string, row any) bool {
-	for _, c := range t.spec.Columns {
-		if !c.Unique {
-			continue
-		}
-		old := t.Get(sn, key)
-		if old == nil {
-			return false
-		}
-		if was := c.Value(old); was != "" && was != c.Value(row.(*V)) {
-			return true
-		}
+// compare holds the columns of a row to be written against those it has in sn.
+// A row that vacates gives up a unique value: SQL must free the value before
+// another row of the same batch may take it.
+func (t *Table[V]) compare(sn *Snapshot, key string, columns []string) (same, vacates bool) {
+	old := t.Get(sn, key)
+	if old == nil {
+		return false, false
 	}
-	return false
+	same = true
+	for i, c := range t.spec.Columns {
+		was := c.Value(old)
+		same = same && was == columns[i]
+		vacates = vacates || c.Unique && was != "" && was != columns[i]
+	}
+	return same, vacates
 }
 
 func (t *Table[V]) schema() TableSchema {

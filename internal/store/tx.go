@@ -17,6 +17,7 @@ type Tx struct {
 	idsFrom uint64 // the id clock before this command
 	changes []change
 	before  []any // what each change replaced: a *V, possibly nil
+	rows    rows  // the changes as they are stored
 	hooks   []func()
 	over    bool
 }

@@ -129,21 +129,40 @@ func (db *db) writeTable(tb store.TableBatch, seq uint64) error {
 			return err
 		}
 	}
-	live := insert{table: t.Name, fixed: []string{"key", "doc", "seq"}, columns: t.Columns, upsert: true}
-	err := db.insert(live, len(tb.Puts), func(i int, args []any) []any {
-		row := tb.Puts[i]
-		args = append(args, sqltext.Escape(row.Key), string(row.Doc), int64(seq))
-		return appendNullable(args, row.Columns)
-	})
-	if err != nil {
+	if err := db.put(t, tb.Puts, seq); err != nil {
 		return err
 	}
-	ended := insert{table: sqltext.ArchiveOf(t.Name), fixed: []string{"key", "doc", "archived_at", "expires_at"}, columns: t.Columns, upsert: true}
+	ended := insert{table: sqltext.ArchiveOf(t.Name), fixed: []string{"key", "doc", "archived_at", "expires_at"}, columns: t.Columns, upsert: len(t.Columns) + 3}
 	return db.insert(ended, len(tb.Archives), func(i int, args []any) []any {
 		row := tb.Archives[i]
 		args = append(args, sqltext.Escape(row.Key), string(row.Doc), sqltext.Millis(row.Time), sqltext.Millis(row.Time.Add(t.Retention)))
 		return appendTexts(args, row.Columns)
 	})
+}
+
+// put writes live rows. Those whose columns stay the same leave them alone, and
+// with them the unique indexes.
+func (db *db) put(t store.TableSchema, puts []store.StoredRow, seq uint64) error {
+	var changed, same []store.StoredRow
+	for _, row := range puts {
+		if row.Same {
+			same = append(same, row)
+		} else {
+			changed = append(changed, row)
+		}
+	}
+	live := insert{table: t.Name, fixed: []string{"key", "doc", "seq"}, columns: t.Columns, upsert: len(t.Columns) + 2}
+	for _, rows := range [][]store.StoredRow{changed, same} {
+		err := db.insert(live, len(rows), func(i int, args []any) []any {
+			args = append(args, sqltext.Escape(rows[i].Key), string(rows[i].Doc), int64(seq))
+			return appendNullable(args, rows[i].Columns)
+		})
+		if err != nil {
+			return err
+		}
+		live.upsert = 2
+	}
+	return nil
 }
 
 func (db *db) writeLog(lb store.LogBatch) error {
@@ -184,7 +203,7 @@ type insert struct {
 	table   string
 	fixed   []string
 	columns []store.ColumnSchema
-	upsert  bool // replace the row that has the key
+	upsert  int // how many values after the key replace those of the row that has it; 0 replaces no row
 }
 
 // chunks are the row counts of statements: few, so that all stay prepared.
@@ -205,12 +224,29 @@ func (db *db) insert(into insert, n int, row func(i int, args []any) []any) erro
 		for i := range size {
 			args = row(done+i, args)
 		}
-		if err := db.exec(into.text(size), args...); err != nil {
+		if err := db.exec(db.insertText(into, size), args...); err != nil {
 			return err
 		}
 		done += size
 	}
 	return nil
+}
+
+// shape is what the text of an insert depends on.
+type shape struct {
+	table        string
+	rows, upsert int
+}
+
+// insertText gives the statement of an insert, written once.
+func (db *db) insertText(in insert, rows int) string {
+	s := shape{in.table, rows, in.upsert}
+	text := db.inserts[s]
+	if text == "" {
+		text = in.text(rows)
+		db.inserts[s] = text
+	}
+	return text
 }
 
 func (in insert) text(rows int) string {
@@ -222,9 +258,9 @@ func (in insert) text(rows int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `INSERT INTO %s ("%s") VALUES %s`, sqltext.Quote(in.table), strings.Join(names, `", "`), one)
 	b.WriteString(strings.Repeat(", "+one, rows-1))
-	if in.upsert {
+	if in.upsert > 0 {
 		b.WriteString(` ON CONFLICT ("key") DO UPDATE SET `)
-		for i, name := range names[1:] {
+		for i, name := range names[1 : 1+in.upsert] {
 			if i > 0 {
 				b.WriteString(", ")
 			}

@@ -44,6 +44,8 @@ type db struct {
 	mu   sync.Mutex
 	conn *sql.Conn            // the writer's connection
 	stmt map[string]*sql.Stmt // prepared on conn, by text
+
+	inserts map[shape]string // texts of inserts
 }
 
 // readers is how many connections read archives and logs at a time.
@@ -55,7 +57,7 @@ func dialect() sqltext.Dialect {
 
 // Open locks the directory, checks the file's integrity and migrates it.
 func (d *Driver) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
-	db := &db{cell: cell, schema: schema, stmt: map[string]*sql.Stmt{}}
+	db := &db{cell: cell, schema: schema, stmt: map[string]*sql.Stmt{}, inserts: map[shape]string{}}
 	if err := db.open(ctx, d); err != nil {
 		db.Close()
 		return nil, err

@@ -74,6 +74,11 @@ func (ask *question) after(q store.Query, by, after string) {
 func (d Dialect) Entries(l store.LogSchema, q store.LogQuery) (string, []any) {
 	ask := &question{mark: d.Mark}
 	ask.equal(q.Where)
+	for _, eq := range q.Where {
+		if eq.Value != "" { // says that the index of the rows with a value will do
+			ask.conds = append(ask.conds, Quote(eq.Column)+" <> ''")
+		}
+	}
 	if !q.From.IsZero() {
 		ask.add(`"time" >= %s`, Millis(q.From))
 	}

@@ -70,9 +70,18 @@ func (d Dialect) log(l store.LogSchema) SQLTable {
 	table := newTable(l.Name, fixed, l.Columns, d.Text+` NOT NULL DEFAULT ''`)
 	table.index("time")
 	for _, c := range l.Columns {
-		table.index(c.Name, "seq")
+		table.indexSome(c.Name, "seq")
 	}
 	return table
+}
+
+// indexSome indexes the rows that have a value in the first column; most events
+// have none in most columns. The index of all rows that releases before had goes.
+func (t *SQLTable) indexSome(column, then string) {
+	t.Indexes = append(t.Indexes,
+		fmt.Sprintf(`DROP INDEX IF EXISTS %s`, Quote(t.Name+"_by_"+column)),
+		fmt.Sprintf(`CREATE INDEX IF NOT EXISTS %s ON %s (%s, %s) WHERE %s <> ''`,
+			Quote(t.Name+"_with_"+column), Quote(t.Name), Quote(column), Quote(then), Quote(column)))
 }
 
 func newTable(name, fixed string, columns []store.ColumnSchema, columnType string) SQLTable {
