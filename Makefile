@@ -11,10 +11,11 @@ BENCH ?= .                # which benchmarks
 go_test = go test -json $(if $(strip $(RACE)),-race -timeout 20m,-timeout 15m)
 count = go run ./internal/testcount
 
-# Modules besides the root: the demo game, and the tests with AWS's server SDK.
-modules = examples/arena test/serversdk
+# Modules besides the root: the libraries, the demo game, and the tests with AWS's server SDK.
+go_modules = sdk/session examples/arena
+modules = $(go_modules) test/serversdk
 # Black-box tests that need nothing but Go belong to `make test`.
-go_only = test/(aws|conformance|gameserver|node)$$
+go_only = test/(aws|conformance|gameserver|node|sdk)$$
 root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
 e2e_packages = $$(go list ./test/... | grep -vE '/$(go_only)')
 
@@ -34,7 +35,7 @@ run: build ## build, then run Muster on this machine with a live demo game (ARGS
 
 .PHONY: test
 test: ## run every test that needs nothing but Go
-	{ $(go_test) $(root_packages) || true; cd examples/arena && $(go_test) ./... || true; } | $(count)
+	{ $(go_test) $(root_packages) || true; for module in $(go_modules); do (cd $$module && $(go_test) ./...) || true; done; } | $(count)
 
 .PHONY: race
 race: ## the same under the race detector

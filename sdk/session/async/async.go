@@ -1,0 +1,149 @@
+// Package async gives package session's calls to game engines that work with
+// callbacks: each call returns at once and its outcome comes to a Listener, as
+// with the O3DE session buses. Every call completes exactly once, also when its
+// arguments are invalid or the adapter is closed, and every completion has the
+// error that the O3DE notifications lack.
+package async
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/musterhq/muster/sdk/session"
+)
+
+// ErrClosed completes calls that came after Close.
+var ErrClosed = errors.New("the adapter is closed")
+
+// Options of an adapter.
+type Options struct {
+	// Workers is how many calls run at a time; default 4. More wait their turn.
+	Workers int
+	// Dispatch runs a callback where the engine wants it, such as on its main
+	// thread; it must run each function it is given once, in order. Default: on
+	// the goroutine of the call.
+	Dispatch func(func())
+}
+
+// Listener is told of outcomes. A nil function is not called.
+type Listener struct {
+	CreateComplete           func(session.Created, error)
+	SearchComplete           func([]session.Info, error)
+	JoinComplete             func(session.Connection, error)
+	LeaveComplete            func(error)
+	StartMatchmakingComplete func(session.Ticket, error)
+	StopMatchmakingComplete  func(error)
+	AcceptMatchComplete      func(error)
+
+	// What StartPolling sees.
+	MatchProgress   func(session.Ticket)
+	MatchAcceptance func(session.Ticket)
+	MatchComplete   func(session.Ticket)
+	MatchFailure    func(session.Ticket)
+	MatchError      func(ticketID string, err error)
+}
+
+// Adapter is the calls. Make one with New.
+type Adapter struct {
+	sessions session.Sessions
+	match    session.Matchmaking
+	tracker  session.Tracker
+	dispatch func(func())
+	slots    chan struct{}
+	ctx      context.Context // of all calls; Close ends it
+	cancel   context.CancelFunc
+
+	mu        sync.Mutex
+	closed    bool
+	calls     sync.WaitGroup
+	listeners map[int]Listener
+	nextID    int
+	polling   map[string]*polling // by ticket
+}
+
+type polling struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// New makes an adapter. What is not used may be nil.
+func New(s session.Sessions, m session.Matchmaking, tr session.Tracker, o Options) *Adapter {
+	if o.Workers <= 0 {
+		o.Workers = 4
+	}
+	if o.Dispatch == nil {
+		o.Dispatch = func(f func()) { f() }
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Adapter{
+		sessions: s, match: m, tracker: tr, dispatch: o.Dispatch, slots: make(chan struct{}, o.Workers),
+		ctx: ctx, cancel: cancel, listeners: map[int]Listener{}, polling: map[string]*polling{},
+	}
+}
+
+// Subscribe adds a listener until cancel is called.
+func (a *Adapter) Subscribe(l Listener) (cancel func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	id := a.nextID
+	a.nextID++
+	a.listeners[id] = l
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.listeners, id)
+	}
+}
+
+// Close ends what runs: calls complete with the context's error, polling stops.
+// It returns when all completions were handed to Dispatch.
+func (a *Adapter) Close() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	a.cancel()
+	a.calls.Wait()
+}
+
+// run makes a call beside the caller and completes it once. call gets an error
+// if it must not be made.
+func (a *Adapter) run(call func(ctx context.Context, err error) func(Listener)) {
+	a.mu.Lock()
+	closed := a.closed
+	if !closed {
+		a.calls.Add(1)
+	}
+	a.mu.Unlock()
+	if closed {
+		a.tell(call(a.ctx, ErrClosed))
+		return
+	}
+	go func() {
+		defer a.calls.Done()
+		select {
+		case a.slots <- struct{}{}:
+			defer func() { <-a.slots }()
+			a.tell(call(a.ctx, nil))
+		case <-a.ctx.Done():
+			a.tell(call(a.ctx, ErrClosed))
+		}
+	}()
+}
+
+// tell calls the listeners where the engine wants it.
+func (a *Adapter) tell(outcome func(Listener)) {
+	a.mu.Lock()
+	listeners := make([]Listener, 0, len(a.listeners))
+	for _, id := range slices.Sorted(maps.Keys(a.listeners)) { // the order of subscription
+		listeners = append(listeners, a.listeners[id])
+	}
+	a.mu.Unlock()
+	a.dispatch(func() {
+		for _, l := range listeners {
+			outcome(l)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Attribute is a typed value that matchmaking rules can read (API reference,
+// AttributeValue). Make one with String, Number, StringList or StringNumberMap;
+// the zero Attribute is not valid.
+type Attribute struct {
+	kind kind
+	s    string
+	n    float64
+	sl   []string
+	sdm  map[string]float64
+}
+
+type kind string
+
+const (
+	kindString    kind = "S"
+	kindNumber    kind = "N"
+	kindList      kind = "SL"
+	kindNumberMap kind = "SDM"
+)
+
+// String is a text, at most 1024 bytes.
+func String(s string) Attribute { return Attribute{kind: kindString, s: s} }
+
+// Number is a number; NaN and infinities are not valid.
+func Number(n float64) Attribute { return Attribute{kind: kindNumber, n: n} }
+
+// StringList is a list of texts. Its order has no meaning to rules.
+func StringList(s ...string) Attribute { return Attribute{kind: kindList, sl: slices.Clone(s)} }
+
+// StringNumberMap is a map of numbers, such as a score by game mode.
+func StringNumberMap(m map[string]float64) Attribute {
+	return Attribute{kind: kindNumberMap, sdm: maps.Clone(m)}
+}
+
+// Value gives what the attribute holds: a string, float64, []string or
+// map[string]float64; nil for the zero Attribute. It must not be changed.
+func (a Attribute) Value() any {
+	switch a.kind {
+	case kindString:
+		return a.s
+	case kindNumber:
+		return a.n
+	case kindList:
+		return a.sl
+	case kindNumberMap:
+		return a.sdm
+	}
+	return nil
+}
+
+// Validate tells whether rules can read the attribute.
+func (a Attribute) Validate() error {
+	switch a.kind {
+	case "":
+		return invalid("the attribute has no value")
+	case kindNumber:
+		if math.IsNaN(a.n) || math.IsInf(a.n, 0) {
+			return invalid("%v is not a number that rules can read", a.n)
+		}
+	case kindNumberMap:
+		for key, n := range a.sdm {
+			if math.IsNaN(n) || math.IsInf(n, 0) {
+				return invalid("%q: %v is not a number that rules can read", key, n)
+			}
+		}
+	}
+	return nil
+}
+
+// MarshalJSON writes the API's form: {"S":…}, {"N":…}, {"SL":…} or {"SDM":…}.
+func (a Attribute) MarshalJSON() ([]byte, error) {
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[kind]any{a.kind: a.Value()})
+}
+
+// UnmarshalJSON reads what ParseAttribute reads.
+func (a *Attribute) UnmarshalJSON(b []byte) error {
+	parsed, err := ParseAttribute(string(b))
+	if err == nil {
+		*a = parsed
+	}
+	return err
+}
+
+// spellings are the type names that clients of different ages use.
+var spellings = map[string]kind{
+	"S": kindString, "STRING": kindString,
+	"N": kindNumber, "DOUBLE": kindNumber,
+	"SL": kindList, "STRING_LIST": kindList,
+	"SDM": kindNumberMap, "STRING_DOUBLE_MAP": kindNumberMap,
+}
+
+// ParseAttribute reads an attribute written as a JSON object of one member whose
+// name is its type: S or STRING, N or DOUBLE, SL or STRING_LIST, SDM or
+// STRING_DOUBLE_MAP. O3DE's AWSGameLiftPlayer holds attributes in this form.
+func ParseAttribute(text string) (Attribute, error) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		return Attribute{}, invalid("attribute %s: %v", text, err)
+	}
+	if len(object) != 1 {
+		return Attribute{}, invalid("attribute %s: want one member, its type, and not %d", text, len(object))
+	}
+	for name, raw := range object {
+		a, err := parseValue(spellings[name], raw)
+		if err != nil {
+			return Attribute{}, invalid("attribute %s: %v", text, err)
+		}
+		return a, nil
+	}
+	return Attribute{}, nil // not reached: the object has one member
+}
+
+func parseValue(k kind, raw json.RawMessage) (Attribute, error) {
+	a := Attribute{kind: k}
+	var into any
+	switch k {
+	case kindString:
+		into = &a.s
+	case kindNumber:
+		into = &a.n
+	case kindList:
+		into = &a.sl
+	case kindNumberMap:
+		into = &a.sdm
+	default:
+		return Attribute{}, fmt.Errorf("its type is none of S, N, SL and SDM")
+	}
+	if string(raw) == "null" {
+		return Attribute{}, fmt.Errorf("null is no value")
+	}
+	return a, json.Unmarshal(raw, into)
+}

@@ -1,0 +1,90 @@
+package gamelift
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/musterhq/muster/sdk/session"
+)
+
+// options are those of one call.
+type options = func(*gamelift.Options)
+
+// api is what is called, and all that is: *gamelift.Client has it.
+type api interface {
+	ListLocations(context.Context, *gamelift.ListLocationsInput, ...options) (*gamelift.ListLocationsOutput, error)
+	CreateGameSession(context.Context, *gamelift.CreateGameSessionInput, ...options) (*gamelift.CreateGameSessionOutput, error)
+	StartGameSessionPlacement(context.Context, *gamelift.StartGameSessionPlacementInput, ...options) (*gamelift.StartGameSessionPlacementOutput, error)
+	DescribeGameSessionPlacement(context.Context, *gamelift.DescribeGameSessionPlacementInput, ...options) (*gamelift.DescribeGameSessionPlacementOutput, error)
+	StopGameSessionPlacement(context.Context, *gamelift.StopGameSessionPlacementInput, ...options) (*gamelift.StopGameSessionPlacementOutput, error)
+	DescribeGameSessionQueues(context.Context, *gamelift.DescribeGameSessionQueuesInput, ...options) (*gamelift.DescribeGameSessionQueuesOutput, error)
+	SearchGameSessions(context.Context, *gamelift.SearchGameSessionsInput, ...options) (*gamelift.SearchGameSessionsOutput, error)
+	DescribeGameSessions(context.Context, *gamelift.DescribeGameSessionsInput, ...options) (*gamelift.DescribeGameSessionsOutput, error)
+	CreatePlayerSession(context.Context, *gamelift.CreatePlayerSessionInput, ...options) (*gamelift.CreatePlayerSessionOutput, error)
+	StartMatchmaking(context.Context, *gamelift.StartMatchmakingInput, ...options) (*gamelift.StartMatchmakingOutput, error)
+	StopMatchmaking(context.Context, *gamelift.StopMatchmakingInput, ...options) (*gamelift.StopMatchmakingOutput, error)
+	DescribeMatchmaking(context.Context, *gamelift.DescribeMatchmakingInput, ...options) (*gamelift.DescribeMatchmakingOutput, error)
+	AcceptMatch(context.Context, *gamelift.AcceptMatchInput, ...options) (*gamelift.AcceptMatchOutput, error)
+}
+
+// meanings of the error codes: the service's modelled exceptions, and AWS's
+// common errors.
+var meanings = map[string]error{
+	"GameSessionFullException":             session.ErrFull,
+	"InvalidGameSessionStatusException":    session.ErrNotActive,
+	"FleetCapacityExceededException":       session.ErrNoCapacity,
+	"LimitExceededException":               session.ErrLimit,
+	"ConflictException":                    session.ErrConflict,
+	"IdempotentParameterMismatchException": session.ErrConflict,
+	"NotFoundException":                    session.ErrNotFound,
+	"InvalidRequestException":              session.ErrInvalid,
+	"InvalidFleetStatusException":          session.ErrInvalid,
+	"UnsupportedRegionException":           session.ErrInvalid,
+	"ValidationException":                  session.ErrInvalid,
+	"InternalServiceException":             session.ErrUnavailable,
+	"ServiceUnavailable":                   session.ErrUnavailable,
+	"UnauthorizedException":                session.ErrUnauthorized,
+	"AccessDeniedException":                session.ErrUnauthorized,
+	"UnrecognizedClientException":          session.ErrUnauthorized,
+	"InvalidClientTokenId":                 session.ErrUnauthorized,
+	"InvalidSignatureException":            session.ErrUnauthorized,
+	"SignatureDoesNotMatch":                session.ErrUnauthorized,
+	"IncompleteSignature":                  session.ErrUnauthorized,
+	"IncompleteSignatureException":         session.ErrUnauthorized,
+	"MissingAuthenticationToken":           session.ErrUnauthorized,
+	"MissingAuthenticationTokenException":  session.ErrUnauthorized,
+	"ExpiredToken":                         session.ErrUnauthorized,
+	"ExpiredTokenException":                session.ErrUnauthorized,
+	"RequestExpired":                       session.ErrUnauthorized,
+	"ThrottlingException":                  session.ErrThrottled,
+	"Throttling":                           session.ErrThrottled,
+	"TooManyRequestsException":             session.ErrThrottled,
+	"RequestLimitExceeded":                 session.ErrThrottled,
+}
+
+// wrap gives an error of the SDK its meaning; doing says what was being done.
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if closed, ok := errors.AsType[*types.TerminalRoutingStrategyException](err); ok {
+		return fmt.Errorf("%s: %w: %w", doing, &session.TerminalAliasError{Message: closed.ErrorMessage()}, err)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	meaning := session.ErrUnavailable // no answer, or one that says nothing
+	if answered, ok := errors.AsType[smithy.APIError](err); ok {
+		if known := meanings[answered.ErrorCode()]; known != nil {
+			meaning = known
+		}
+	} else if _, ok := errors.AsType[*smithy.InvalidParamsError](err); ok {
+		meaning = session.ErrInvalid
+	}
+	return fmt.Errorf("%s: %w: %w", doing, meaning, err)
+}

@@ -1,0 +1,116 @@
+// Package gamelift does what package session describes through the Amazon
+// GameLift API (2015-10-01), with AWS's own SDK: for callers with operator keys,
+// such as a game's backend, tools and tests. It uses documented operations and
+// members only, so that it works against Amazon GameLift and against Muster; the
+// endpoint is the one difference.
+//
+//	client, err := gamelift.New(ctx, gamelift.Config{Endpoint: "http://127.0.0.1:9080", …})
+//	for info, err := range client.Search(ctx, session.SearchRequest{Target: …}) { … }
+//
+// Operator keys must not be shipped with a game: its clients talk to a backend.
+package gamelift
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
+	"github.com/musterhq/muster/sdk/session"
+)
+
+// Config says where and as whom to call.
+type Config struct {
+	// Region is such as "us-west-2". "" is the one that AWS set or that the
+	// environment names (AWS_REGION); with an Endpoint it falls back to
+	// "us-east-1", which then serves for signatures only.
+	Region string
+	// Endpoint is the base URL of the service, such as "http://127.0.0.1:9080". ""
+	// is Amazon's, or what AWS_ENDPOINT_URL_GAMELIFT names.
+	Endpoint string
+	// Credentials; nil is AWS's default chain (environment, profile, role).
+	Credentials aws.CredentialsProvider
+	// Anonymous sends unsigned requests, for development servers that accept them.
+	Anonymous bool
+	// AWS, if set, is used instead of the environment's and profile's settings.
+	AWS *aws.Config
+	// Connector is the game's netcode, for Join and Leave; nil only reserves.
+	Connector session.Connector
+	// Logger is told of what is tried again; default: nothing is told.
+	Logger *slog.Logger
+	// OnSDK may change the SDK's options, after all other settings.
+	OnSDK []func(*gamelift.Options)
+}
+
+// Client implements session.Sessions and session.Matchmaking.
+type Client struct {
+	api       api
+	connector session.Connector
+	log       *slog.Logger
+
+	mu     sync.Mutex
+	joined bool
+}
+
+var (
+	_ session.Sessions    = (*Client)(nil)
+	_ session.Matchmaking = (*Client)(nil)
+)
+
+// New makes a client. It calls nobody, except that the default credential chain
+// may look for a machine's role. Errors: ErrInvalid without a region.
+func New(ctx context.Context, c Config) (*Client, error) {
+	settings, err := c.settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if settings.Region == "" {
+		return nil, fmt.Errorf("%w: Region is required", session.ErrInvalid)
+	}
+	sdk := gamelift.NewFromConfig(settings, c.OnSDK...)
+	log := c.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Client{api: sdk, connector: c.Connector, log: log}, nil
+}
+
+func (c Config) settings(ctx context.Context) (aws.Config, error) {
+	var settings aws.Config
+	if c.AWS != nil {
+		settings = c.AWS.Copy()
+	} else {
+		loaded, err := config.LoadDefaultConfig(ctx)
+		if err != nil {
+			return aws.Config{}, fmt.Errorf("read the AWS settings: %w", err)
+		}
+		settings = loaded
+	}
+	if c.Region != "" {
+		settings.Region = c.Region
+	}
+	if c.Endpoint != "" {
+		settings.BaseEndpoint = aws.String(c.Endpoint)
+		if settings.Region == "" {
+			settings.Region = "us-east-1"
+		}
+	}
+	if c.Credentials != nil {
+		settings.Credentials = c.Credentials
+	}
+	if c.Anonymous {
+		settings.Credentials = aws.AnonymousCredentials{}
+	}
+	return settings, nil
+}
+
+// Ping makes a cheap call to learn whether the endpoint answers and accepts the
+// credentials (ListLocations).
+func (c *Client) Ping(ctx context.Context) error {
+	_, err := c.api.ListLocations(ctx, &gamelift.ListLocationsInput{Limit: aws.Int32(1)})
+	return wrap("ping", err)
+}

@@ -1,0 +1,248 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Poller is a Tracker that asks for tickets at intervals: one request a ten
+// tickets, however many goroutines track. The zero value with Matchmaking set is
+// ready; it must not be copied. While nobody tracks, it does nothing.
+//
+// The guide to FlexMatch asks to poll no more often than every ten seconds
+// and to prefer events; a service of one's own may take more.
+type Poller struct {
+	Matchmaking Matchmaking
+	Every       time.Duration // default 10 s, at least 1 s
+	// Backoff is the longest pause between requests while they fail; default 2
+	// minutes. Each failure doubles the pause.
+	Backoff time.Duration
+
+	mu      sync.Mutex
+	watches map[*watch]struct{}
+	wake    chan struct{} // of the running loop; nil while there is none
+}
+
+const (
+	defaultEvery   = 10 * time.Second
+	leastEvery     = time.Second
+	defaultBackoff = 2 * time.Minute
+	callTimeout    = 30 * time.Second
+	missesUntilEnd = 3 // in a row, until a ticket counts as unknown
+)
+
+// watch is one tracker's interest in one ticket.
+type watch struct {
+	ticket string
+	due    time.Time
+	seen   TicketState
+	missed int
+	box    *mailbox
+}
+
+// Track implements Tracker. A tracker that is slow to take events gets each
+// ticket's newest one.
+func (p *Poller) Track(ctx context.Context, ticketIDs ...string) iter.Seq[TicketEvent] {
+	return func(yield func(TicketEvent) bool) {
+		box := newMailbox()
+		watches := p.add(ticketIDs, box)
+		defer p.remove(watches)
+		for remaining := len(watches); remaining > 0; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-box.filled:
+			}
+			for _, event := range box.take() {
+				if !yield(event) {
+					return
+				}
+				if event.Last() {
+					remaining--
+				}
+			}
+		}
+	}
+}
+
+func (p *Poller) add(ids []string, box *mailbox) []*watch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.watches == nil {
+		p.watches = map[*watch]struct{}{}
+	}
+	var watches []*watch
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			continue
+		}
+		w := &watch{ticket: id, due: time.Now(), box: box}
+		p.watches[w] = struct{}{}
+		watches = append(watches, w)
+	}
+	p.start()
+	return watches
+}
+
+// start runs the loop, or wakes it. The caller holds the lock.
+func (p *Poller) start() {
+	if p.wake == nil {
+		p.wake = make(chan struct{}, 1)
+		go p.loop(p.wake)
+	}
+	nudge(p.wake)
+}
+
+func (p *Poller) remove(watches []*watch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range watches {
+		delete(p.watches, w)
+	}
+	if p.wake != nil {
+		nudge(p.wake) // it ends when nobody is left
+	}
+}
+
+func nudge(wake chan<- struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}
+
+// loop asks for what is due until nobody tracks any more.
+func (p *Poller) loop(wake <-chan struct{}) {
+	failures := 0
+	for {
+		due, next := p.take(time.Now())
+		if next.IsZero() {
+			return
+		}
+		if len(due) > 0 {
+			failures = p.ask(due, failures)
+			continue
+		}
+		timer := time.NewTimer(time.Until(next))
+		select {
+		case <-timer.C:
+		case <-wake:
+			timer.Stop()
+		}
+	}
+}
+
+// take gives the watches that are due, those that are nearly due with them so
+// that requests are full, and otherwise when to look again. The zero time says
+// that nobody tracks: then the loop ends, and its end is noted here.
+func (p *Poller) take(now time.Time) (due []*watch, next time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for w := range p.watches {
+		if next.IsZero() || w.due.Before(next) {
+			next = w.due
+		}
+	}
+	if next.IsZero() {
+		p.wake = nil
+		return nil, next
+	}
+	if next.After(now) {
+		return nil, next
+	}
+	for w := range p.watches {
+		if w.due.Before(now.Add(p.every() / 4)) {
+			due = append(due, w)
+		}
+	}
+	return due, next
+}
+
+func (p *Poller) every() time.Duration {
+	if p.Every == 0 {
+		return defaultEvery
+	}
+	return max(p.Every, leastEvery)
+}
+
+// ask asks for tickets once and tells their watchers. It gives the count of
+// failures in a row.
+func (p *Poller) ask(due []*watch, failures int) int {
+	ids := make([]string, 0, len(due))
+	for _, w := range due {
+		if !slices.Contains(ids, w.ticket) {
+			ids = append(ids, w.ticket)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	tickets, err := p.Matchmaking.DescribeTickets(ctx, ids...)
+	cancel()
+	failures++
+	if err == nil {
+		failures = 0
+	}
+	p.postpone(due, failures)
+	found := make(map[string]Ticket, len(tickets))
+	for _, t := range tickets {
+		found[t.ID] = t
+	}
+	for _, w := range due {
+		p.tell(w, found, err)
+	}
+	return failures
+}
+
+// postpone sets when the watches are due again.
+func (p *Poller) postpone(due []*watch, failures int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pause := p.every() << min(failures, 16)
+	limit := p.Backoff
+	if limit == 0 {
+		limit = defaultBackoff
+	}
+	if failures > 0 {
+		pause = min(pause, max(limit, p.every()))
+	}
+	pause += time.Duration((rand.Float64() - 0.5) * 0.2 * float64(pause)) // ±10 %
+	for _, w := range due {
+		w.due = time.Now().Add(pause)
+	}
+}
+
+// tell gives a watcher what the answer means to it. Only the loop touches seen
+// and missed.
+func (p *Poller) tell(w *watch, found map[string]Ticket, err error) {
+	event, tell := w.observe(found, err)
+	if !tell {
+		return
+	}
+	if event.Last() {
+		p.remove([]*watch{w})
+	}
+	w.box.put(event)
+}
+
+func (w *watch) observe(found map[string]Ticket, err error) (TicketEvent, bool) {
+	if err != nil && !isNotFound(err) {
+		return TicketEvent{Kind: TrackError, Ticket: Ticket{ID: w.ticket}, Err: err}, true
+	}
+	t, ok := found[w.ticket]
+	if !ok {
+		w.missed++
+		return TicketEvent{Kind: TrackError, Ticket: Ticket{ID: w.ticket}, Err: ErrNotFound}, w.missed == missesUntilEnd
+	}
+	w.missed = 0
+	if t.State == w.seen {
+		return TicketEvent{}, false
+	}
+	w.seen = t.State
+	return observed(t), true
+}
+
+func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }
