@@ -135,7 +135,7 @@ func (b *bench) search(t *testing.T, at session.Target, g, other session.Info, n
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := session.SearchRequest{Target: at, Filter: text, Sort: filter.ByCreation(filter.Ascending), PageSize: 1}
+		r := session.SearchRequest{Target: at, Filter: text, Sort: filter.ByName(filter.Ascending), PageSize: 1}
 		var got []string
 		for info, err := range b.client.Search(t.Context(), r) {
 			if err != nil {
@@ -161,9 +161,9 @@ func TestSession_PlaceOnQueue(t *testing.T) {
 	}
 	r := session.CreateRequest{
 		Target: session.Target{QueueName: queue, FleetID: "fleet-not-looked-at"}, Name: "placed", MaxPlayers: 4, PlacementID: "place-1",
-		Players:       []session.NewPlayer{{PlayerID: "anna", Data: "hat"}, {PlayerID: "ben"}},
-		Latency:       map[string]map[string]time.Duration{"anna": {b.Location: 20 * time.Millisecond}, "ben": {b.Location: 30 * time.Millisecond}},
-		Properties:    map[string]string{"mode": "duel"}, Data: "level",
+		Players:    []session.NewPlayer{{PlayerID: "anna", Data: "hat"}, {PlayerID: "ben"}},
+		Latency:    map[string]map[string]time.Duration{"anna": {b.Location: 20 * time.Millisecond}, "ben": {b.Location: 30 * time.Millisecond}},
+		Properties: map[string]string{"mode": "duel"}, Data: "level",
 	}
 	created, err := b.client.Create(t.Context(), r)
 	if err != nil || created.PlacementID != "place-1" || created.Session != nil {
