@@ -6,6 +6,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/store"
@@ -24,6 +25,7 @@ type Services struct {
 	Computes   *compute.Service
 	Sessions   *session.Service
 	Placements *placement.Service
+	Matches    *flexmatch.Service
 	// GameServerURL is the WebSocket URL that game servers connect to; at most 128 characters.
 	GameServerURL func() string
 }
@@ -42,6 +44,9 @@ func Register(srv *awsrpc.Server, services Services) {
 	h.registerPlayers(srv)
 	h.registerQueues(srv)
 	h.registerPlacements(srv)
+	h.registerRuleSets(srv)
+	h.registerConfigurations(srv)
+	h.registerTickets(srv)
 	h.registerPeering(srv)
 	h.registerTags(srv)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/blob"
 	"github.com/musterhq/muster/internal/store"
@@ -35,6 +36,7 @@ type domain struct {
 	computes   *compute.Service
 	sessions   *session.Service
 	placements *placement.Service
+	matches    *flexmatch.Service
 	notices    *notify.Service
 }
 
@@ -60,6 +62,11 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	d.placements = placement.New(st, placement.Deps{
 		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, placements)
+	matches := o.Matches
+	matches.Registerer = metrics
+	d.matches = flexmatch.New(st, flexmatch.Deps{
+		Home: o.home(), Events: d.events, Tags: d.tags, Sessions: d.sessions, Placements: d.placements,
+	}, matches)
 	var err error
 	d.notices, err = notify.New(st, d.events, notices)
 	return d, err

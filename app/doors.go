@@ -33,7 +33,7 @@ func (a *App) openDoors() error {
 	api.Register(srv, api.Services{
 		Store: a.domain.store, Home: a.opts.home(), Events: a.domain.events, Tags: a.domain.tags,
 		Fleets: a.domain.fleets, Computes: a.domain.computes, Sessions: a.domain.sessions,
-		Placements: a.domain.placements, GameServerURL: func() string { return gameServerURL(a.base) },
+		Placements: a.domain.placements, Matches: a.domain.matches, GameServerURL: func() string { return gameServerURL(a.base) },
 	})
 	d.console = console.New(console.Options{
 		Events: a.domain.events, Logger: a.log,
@@ -51,7 +51,7 @@ func (a *App) openDoors() error {
 
 func (a *App) gameServers() *serversdk.Server {
 	return serversdk.New(serversdk.Options{
-		Store: a.domain.store, Computes: a.domain.computes, Sessions: a.domain.sessions,
+		Store: a.domain.store, Computes: a.domain.computes, Sessions: a.domain.sessions, Matches: a.domain.matches,
 		Signatures: newSignatures(a.domain.keys), AcceptAnyCredentials: a.opts.AcceptAny,
 		Logger: a.log, Registerer: a.registry,
 	})

@@ -118,6 +118,7 @@ func (a *App) runLoops() {
 	a.running.Go(func() { a.domain.computes.Run(ctx) })
 	a.running.Go(func() { a.domain.sessions.Run(ctx) })
 	a.running.Go(func() { a.domain.placements.Run(ctx) })
+	a.running.Go(func() { a.domain.matches.Run(ctx) })
 	a.running.Go(func() { a.domain.notices.Run(ctx) })
 	a.running.Go(func() { a.doors.servers.Run(ctx) })
 	a.running.Go(func() { a.resync(ctx, resync) })
@@ -132,6 +133,7 @@ func (a *App) resync(ctx context.Context, reloaded <-chan struct{}) {
 			return
 		case <-reloaded:
 		}
+		a.domain.matches.Resync()
 		if err := a.domain.computes.Resync(ctx); err != nil && ctx.Err() == nil {
 			a.log.Error("connections not compared with the state read again", "error", err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
@@ -66,10 +67,11 @@ type Options struct {
 	// DrainTimeout bounds how long Stop waits for requests in flight. Default 10 s.
 	DrainTimeout time.Duration
 
-	// Computes, Sessions and Placements change the domain's periods and rules; zero members mean its defaults.
+	// Computes, Sessions, Placements and Matches change the domain's periods and rules; zero members mean its defaults.
 	Computes   compute.Options
 	Sessions   session.Options
 	Placements placement.Options
+	Matches    flexmatch.Options
 
 	// Sinks are told of the events of queues and matchmaking. Default: none.
 	Sinks []notify.SinkConfig

@@ -90,8 +90,7 @@ func (s *Service) fulfil(tx *store.Tx, g *session.GameSession) {
 	p.move(Fulfilled)
 	p.Ended = tx.Now()
 	p.ArchiveAt = tx.Now().Add(s.opts.Linger)
-	s.put(tx, &p)
-	s.announce(tx, &p)
+	s.hasEnded(tx, &p)
 }
 
 // tryElsewhere sends a placement back to waiting when its game session ended

@@ -39,6 +39,7 @@ type Service struct {
 	sessions *session.Service
 	metrics  *metrics
 	t        tables
+	ended    []func(*store.Tx, *Placement)
 	nudge    chan struct{}
 	retried  atomic.Uint64 // placements that came back to waiting since this node started
 	cmd      commands

@@ -71,6 +71,25 @@ func (s *Service) runStart(tx *store.Tx, a startArgs) (*Placement, error) {
 	return p, nil
 }
 
+// StartNow is Start inside a transaction of a package above, with an id that is new.
+func (s *Service) StartNow(tx *store.Tx, in StartInput) (*Placement, error) {
+	share(in.Request.Latencies)
+	return s.runStart(tx, startArgs{Input: in})
+}
+
+// OnEnded calls f in each transaction that ends a placement, however it ends.
+// Call it before the store is opened.
+func (s *Service) OnEnded(f func(*store.Tx, *Placement)) { s.ended = append(s.ended, f) }
+
+// hasEnded writes a placement that is over and tells whoever wants to know.
+func (s *Service) hasEnded(tx *store.Tx, p *Placement) {
+	s.put(tx, p)
+	s.announce(tx, p)
+	for _, f := range s.ended {
+		f(tx, p)
+	}
+}
+
 // reusable tells whether a placement's id may be used anew.
 func (s *Service) reusable(old *Placement) error {
 	switch {
@@ -157,8 +176,7 @@ func (s *Service) finish(tx *store.Tx, old *Placement, to Status, reason string)
 	p.Ended, p.Reason = tx.Now(), reason
 	p.ArchiveAt = tx.Now().Add(s.opts.Linger)
 	p.forget()
-	s.put(tx, &p)
-	s.announce(tx, &p)
+	s.hasEnded(tx, &p)
 	if old.Trying() {
 		s.sessions.Abandon(tx, old.GameSessionID, "its placement ended: "+string(to))
 	}

@@ -3,16 +3,93 @@ package serversdk
 import (
 	"context"
 
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/serversdk/protocol"
 )
 
-// This version makes no matches, so there is nothing to fill up: both requests
-// are refused in words, rather than answered with a ticket that nobody serves.
-
-func startMatchBackfill(context.Context, *call) (any, error) {
-	return nil, fault.Invalid("StartMatchBackfill: this version of Muster has no matchmaking")
+// startMatchBackfill asks for players for the process's game session.
+func startMatchBackfill(ctx context.Context, c *call) (any, error) {
+	in, err := backfill(c)
+	if err != nil {
+		return nil, err
+	}
+	players := make([]flexmatch.Player, len(in.Players))
+	for i := range in.Players {
+		players[i] = backfillPlayer(&in.Players[i])
+	}
+	t, _, err := c.s.opts.Matches.Start(ctx, flexmatch.StartInput{
+		Configuration: in.MatchmakingARN, TicketID: in.TicketID, Players: players,
+		Backfill: true, GameSessionID: in.GameSessionARN,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return protocol.StartMatchBackfillResponse{Response: c.ok(), TicketID: t.ID}, nil
 }
 
-func stopMatchBackfill(context.Context, *call) (any, error) {
-	return nil, fault.Invalid("StopMatchBackfill: this version of Muster has no matchmaking, so there is no ticket to stop")
+// stopMatchBackfill ends a backfill of the process's game session, or its
+// automatic backfill.
+func stopMatchBackfill(ctx context.Context, c *call) (any, error) {
+	in, err := backfill(c)
+	if err == nil {
+		err = required("TicketId", in.TicketID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.s.opts.Matches.StopBackfill(ctx, in.GameSessionARN, in.TicketID); err != nil {
+		return nil, err
+	}
+	return c.ok(), nil
+}
+
+// backfill reads a request about the game session that the process hosts.
+func backfill(c *call) (protocol.MatchBackfillRequest, error) {
+	in, err := protocol.Decode[protocol.MatchBackfillRequest](c.frame)
+	if err == nil {
+		err = required("GameSessionArn", in.GameSessionARN)
+	}
+	if err == nil {
+		err = required("MatchmakingConfigurationArn", in.MatchmakingARN)
+	}
+	if err != nil {
+		return in, err
+	}
+	g := c.s.opts.Sessions.Live(c.s.opts.Store.View(), in.GameSessionARN)
+	if g == nil || g.ProcessKey != c.key || g.Status.Ended() {
+		return in, fault.Missing("GameSessionArn: the process hosts no game session %s", in.GameSessionARN)
+	}
+	return in, nil
+}
+
+func backfillPlayer(p *protocol.Player) flexmatch.Player {
+	out := flexmatch.Player{ID: p.PlayerID, Team: p.Team, Latency: p.LatencyMS}
+	if len(p.Attributes) > 0 {
+		out.Attributes = make(map[string]flexmatch.Attribute, len(p.Attributes))
+		for name, v := range p.Attributes {
+			out.Attributes[name] = backfillAttribute(v)
+		}
+	}
+	return out
+}
+
+// backfillAttribute takes the member that AttrType names; for a type that is
+// none of them no member is set, which the request's check refuses by name.
+func backfillAttribute(v protocol.AttributeValue) (out flexmatch.Attribute) {
+	switch v.AttrType {
+	case "STRING":
+		out.S = &v.S
+	case "DOUBLE":
+		out.N = &v.N
+	case "STRING_LIST":
+		if out.SL = v.SL; out.SL == nil {
+			out.SL = []string{}
+		}
+	case "STRING_DOUBLE_MAP":
+		if out.SDM = v.SDM; out.SDM == nil {
+			out.SDM = map[string]float64{}
+		}
+	}
+	return out
 }

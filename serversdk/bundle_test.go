@@ -14,9 +14,11 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/serversdk"
 	"github.com/musterhq/muster/session"
 )
@@ -35,6 +37,7 @@ type house struct {
 	fleets   *fleet.Service
 	computes *compute.Service
 	sessions *session.Service
+	matches  *flexmatch.Service
 	server   *serversdk.Server
 	wire     *wire
 	fleet    *fleet.Fleet
@@ -73,8 +76,9 @@ func newHouse(t testing.TB, c config) *house {
 	c.computes.Tokens = master
 	h.computes = compute.New(h.st, h.events, h.fleets, tags, c.computes)
 	h.sessions = session.New(h.st, h.events, h.fleets, h.computes, session.Options{})
+	h.match(tags)
 	must(t, h.st.Open(h.ctx))
-	c.server.Store, c.server.Computes, c.server.Sessions = h.st, h.computes, h.sessions
+	c.server.Store, c.server.Computes, c.server.Sessions, c.server.Matches = h.st, h.computes, h.sessions, h.matches
 	if t != nil && testing.Verbose() {
 		c.server.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
@@ -97,6 +101,16 @@ func newHouse(t testing.TB, c config) *house {
 		h.wire.running.Go(func() { run(ctx) })
 	}
 	return h
+}
+
+// match adds queues and matchmaking to the house.
+func (h *house) match(tags *tag.Service) {
+	places := placement.New(h.st, placement.Deps{
+		Events: h.events, Tags: tags, Fleets: h.fleets, Computes: h.computes, Sessions: h.sessions,
+	}, placement.Options{})
+	h.matches = flexmatch.New(h.st, flexmatch.Deps{
+		Home: h.fleets.Home(), Events: h.events, Tags: tags, Sessions: h.sessions, Placements: places,
+	}, flexmatch.Options{})
 }
 
 func (h *house) furnish(t testing.TB) {

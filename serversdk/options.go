@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
 )
@@ -18,6 +19,7 @@ type Options struct {
 	Store      *store.Store          // required
 	Computes   *compute.Service      // required
 	Sessions   *session.Service      // required
+	Matches    *flexmatch.Service    // required
 	Signatures Signatures            // nil refuses processes that sign with SigV4
 	Logger     *slog.Logger          // nil discards
 	Registerer prometheus.Registerer // nil keeps no metrics

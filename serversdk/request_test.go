@@ -17,6 +17,9 @@ import (
 )
 
 // TestRefusedRequests: each refusal has its status and says why, and leaves the
+// configuration names a matchmaking configuration that is not there.
+const configuration = "arn:aws:gamelift:us-east-1:000000000000:matchmakingconfiguration/none"
+
 // state as it was.
 func TestRefusedRequests(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
@@ -57,8 +60,12 @@ func TestRefusedRequests(t *testing.T) {
 			{"DescribePlayerSessions", object{"PlayerId": "ann", "NextToken": "junk"}, 400, "NextToken: was not given for this request"},
 			{"DescribePlayerSessions", object{"PlayerId": "a\x00n"}, 400, "U+0000"},
 			{"DescribePlayerSessions", object{"GameSessionId": "arn:aws:gamelift:us-east-1::gamesession/fleet-x/custom-home/g"}, 404, "has no game session"},
-			{"StartMatchBackfill", object{"GameSessionArn": id}, 400, "no matchmaking"},
-			{"StopMatchBackfill", object{"GameSessionArn": id, "TicketId": "t"}, 400, "no matchmaking"},
+			{"StartMatchBackfill", object{"GameSessionArn": id}, 400, "MatchmakingConfigurationArn: required"},
+			{"StartMatchBackfill", object{"MatchmakingConfigurationArn": configuration}, 400, "GameSessionArn: required"},
+			{"StartMatchBackfill", object{"GameSessionArn": foreign, "MatchmakingConfigurationArn": configuration}, 404, "hosts no game session"},
+			{"StartMatchBackfill", object{"GameSessionArn": id, "MatchmakingConfigurationArn": configuration}, 404, "matchmaking configuration"},
+			{"StopMatchBackfill", object{"GameSessionArn": id, "MatchmakingConfigurationArn": configuration}, 400, "TicketId: required"},
+			{"StopMatchBackfill", object{"GameSessionArn": id, "MatchmakingConfigurationArn": configuration, "TicketId": "t"}, 404, "has no backfill ticket t"},
 			{"TerminateGameSession", object{"GameSessionId": id}, 400, "is no request of Server SDK 5"},
 		} {
 			before := h.st.View().Digest()

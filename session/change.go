@@ -49,6 +49,9 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*GameSession, error) 
 	}
 	s.put(tx, &g)
 	s.record(tx, event.GameSessionUpdated, &g, "")
+	for _, f := range s.updated {
+		f(tx, &g)
+	}
 	return &g, nil
 }
 

@@ -66,6 +66,9 @@ func (s *Service) runJoinPolicy(tx *store.Tx, a policyArgs) (struct{}, error) {
 	g.JoinPolicy = a.Policy
 	s.put(tx, &g)
 	s.record(tx, event.GameSessionUpdated, &g, "player session creation policy is "+string(a.Policy))
+	for _, f := range s.updated {
+		f(tx, &g)
+	}
 	return struct{}{}, nil
 }
 

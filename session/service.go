@@ -28,7 +28,7 @@ type Service struct {
 	t        tables
 	loop     *wake.Loop
 
-	activated, ended []func(*store.Tx, *GameSession)
+	activated, updated, ended []func(*store.Tx, *GameSession)
 
 	cmd commands
 }

@@ -14,7 +14,7 @@ type row struct{ path, may, why string }
 const ground = "internal/store internal/fault internal/arn"
 
 // domain is every package that holds rules of game hosting.
-const domain = "event auth build build/object fleet compute session session/filter placement"
+const domain = "event auth build build/object fleet compute session session/filter placement flexmatch flexmatch/ruleset"
 
 // rows are read from the top; the first that fits a package counts. Doors import
 // the domain, the domain never a door; the domain imports downward only; upward
@@ -55,10 +55,11 @@ var rows = []row{
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"flexmatch/search", "flexmatch/ruleset", "forms matches from tickets: pure, so it knows the language and no table"},
 	{"flexmatch/search/cases", "flexmatch/ruleset flexmatch/search", "plays written examples without a server"},
+	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/ruleset flexmatch/search", "a match becomes a placement, or fills up a game session"},
 	{"notify", ground + " internal/wake event", "reads the log and delivers it; knows nothing of what happened but the event"},
 
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
-	{"serversdk", ground + " serversdk/protocol auth compute session", "turns messages of game servers into calls"},
+	{"serversdk", ground + " serversdk/protocol auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"console", ground + " auth event", "people's endpoints; what the API has, they get from the API"},
 	{"console/client", "", "a client like any other: it speaks HTTP"},

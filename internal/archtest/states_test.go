@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
@@ -30,6 +31,7 @@ func diagrams() map[string]string {
 		"Game session":             diagram(session.Moves()),
 		"Player session":           diagram(session.PlayerMoves()),
 		"Placement":                diagram(placement.Moves()),
+		"Matchmaking ticket":       diagram(flexmatch.Moves()),
 	}
 }
 

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/awsrpc"
+)
+
+func (h handlers) registerConfigurations(srv *awsrpc.Server) {
+	on(srv, "CreateMatchmakingConfiguration", h.createMatchmakingConfiguration)
+	on(srv, "UpdateMatchmakingConfiguration", h.updateMatchmakingConfiguration)
+	on(srv, "DescribeMatchmakingConfigurations", h.describeMatchmakingConfigurations)
+	on(srv, "DeleteMatchmakingConfiguration", h.deleteMatchmakingConfiguration)
+}
+
+func (h handlers) createMatchmakingConfiguration(ctx context.Context, in *gamelift.CreateMatchmakingConfigurationInput) (*gamelift.CreateMatchmakingConfigurationOutput, error) {
+	tags, err := tagMap(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	c := flexmatch.Configuration{
+		Name: *in.Name, Description: val(in.Description), RuleSet: *in.RuleSetName, Queues: in.GameSessionQueueArns,
+		RequestTimeout: seconds(in.RequestTimeoutSeconds), AcceptanceRequired: *in.AcceptanceRequired,
+		AcceptanceTimeout: seconds(in.AcceptanceTimeoutSeconds), Mode: flexmatch.Mode(val(in.FlexMatchMode)),
+		Backfill: flexmatch.BackfillMode(val(in.BackfillMode)), Additional: int(val(in.AdditionalPlayerCount)),
+		Properties: list(in.GameProperties, propertyIn), Data: val(in.GameSessionData),
+		Target: val(in.NotificationTarget), EventData: val(in.CustomEventData),
+	}
+	made, err := h.Matches.CreateConfiguration(ctx, flexmatch.ConfigurationInput{Configuration: c, Tags: tags})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreateMatchmakingConfigurationOutput{Configuration: new(h.configurationOut(made))}, nil
+}
+
+func (h handlers) updateMatchmakingConfiguration(ctx context.Context, in *gamelift.UpdateMatchmakingConfigurationInput) (*gamelift.UpdateMatchmakingConfigurationOutput, error) {
+	u := flexmatch.ConfigurationUpdate{
+		Name: *in.Name, Description: in.Description, RuleSet: in.RuleSetName, AcceptanceRequired: in.AcceptanceRequired,
+		Mode: as[flexmatch.Mode](in.FlexMatchMode), Backfill: as[flexmatch.BackfillMode](in.BackfillMode),
+		Data: in.GameSessionData, Target: in.NotificationTarget, EventData: in.CustomEventData,
+	}
+	if in.GameSessionQueueArns != nil {
+		u.Queues = &in.GameSessionQueueArns
+	}
+	if in.RequestTimeoutSeconds != nil {
+		u.RequestTimeout = new(seconds(in.RequestTimeoutSeconds))
+	}
+	if in.AcceptanceTimeoutSeconds != nil {
+		u.AcceptanceTimeout = new(seconds(in.AcceptanceTimeoutSeconds))
+	}
+	if in.AdditionalPlayerCount != nil {
+		u.Additional = new(int(*in.AdditionalPlayerCount))
+	}
+	if in.GameProperties != nil {
+		u.Properties = new(list(in.GameProperties, propertyIn))
+	}
+	c, err := h.Matches.UpdateConfiguration(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateMatchmakingConfigurationOutput{Configuration: new(h.configurationOut(c))}, nil
+}
+
+func (h handlers) describeMatchmakingConfigurations(_ context.Context, in *gamelift.DescribeMatchmakingConfigurationsInput) (*gamelift.DescribeMatchmakingConfigurationsOutput, error) {
+	view := h.Store.View()
+	ruleSet := arn.ID("matchmakingruleset", val(in.RuleSetName))
+	fits := func(c *flexmatch.Configuration) bool { return ruleSet == "" || c.RuleSet == ruleSet }
+	if len(in.Names) > 0 {
+		var named []*flexmatch.Configuration
+		for _, name := range in.Names {
+			if c := h.Matches.Configuration(view, name); c != nil && fits(c) {
+				named = append(named, c)
+			}
+		}
+		return &gamelift.DescribeMatchmakingConfigurationsOutput{Configurations: list(named, h.configurationOut)}, nil
+	}
+	after, err := cursor[string](in.NextToken, "DescribeMatchmakingConfigurations", ruleSet)
+	if err != nil {
+		return nil, err
+	}
+	all := filtered(h.Matches.Configurations(view, after), fits)
+	page, more := take(all, limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage))
+	if more {
+		after = page[len(page)-1].Name
+	}
+	return &gamelift.DescribeMatchmakingConfigurationsOutput{
+		Configurations: list(page, h.configurationOut), NextToken: nextToken(more, after, "DescribeMatchmakingConfigurations", ruleSet),
+	}, nil
+}
+
+// filtered gives the items that fit.
+func filtered[T any](all iter.Seq[T], fits func(T) bool) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for item := range all {
+			if fits(item) && !yield(item) {
+				return
+			}
+		}
+	}
+}
+
+func (h handlers) deleteMatchmakingConfiguration(ctx context.Context, in *gamelift.DeleteMatchmakingConfigurationInput) (*gamelift.DeleteMatchmakingConfigurationOutput, error) {
+	return nil, h.Matches.DeleteConfiguration(ctx, *in.Name)
+}
+
+func (h handlers) configurationOut(c *flexmatch.Configuration) gamelift.MatchmakingConfiguration {
+	out := gamelift.MatchmakingConfiguration{
+		Name: &c.Name, ConfigurationArn: new(h.Matches.ConfigurationARN(c.Name)), Description: opt(c.Description),
+		GameSessionQueueArns: c.Queues, RequestTimeoutSeconds: num(int(c.RequestTimeout / time.Second)),
+		AcceptanceRequired: &c.AcceptanceRequired, RuleSetName: &c.RuleSet, RuleSetArn: new(h.Matches.RuleSetARN(c.RuleSet)),
+		NotificationTarget: opt(c.Target), AdditionalPlayerCount: num(c.Additional), CustomEventData: opt(c.EventData),
+		CreationTime: gamelift.At(c.Created), GameProperties: list(c.Properties, propertyOut), GameSessionData: opt(c.Data),
+		BackfillMode: new(string(c.Backfill)), FlexMatchMode: new(string(c.Mode)),
+	}
+	if c.AcceptanceTimeout > 0 {
+		out.AcceptanceTimeoutSeconds = num(int(c.AcceptanceTimeout / time.Second))
+	}
+	return out
+}

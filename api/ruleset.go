@@ -1,0 +1,75 @@
+package api
+
+import (
+	"context"
+
+	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/awsrpc"
+)
+
+func (h handlers) registerRuleSets(srv *awsrpc.Server) {
+	on(srv, "CreateMatchmakingRuleSet", h.createMatchmakingRuleSet)
+	on(srv, "DescribeMatchmakingRuleSets", h.describeMatchmakingRuleSets)
+	on(srv, "DeleteMatchmakingRuleSet", h.deleteMatchmakingRuleSet)
+	on(srv, "ValidateMatchmakingRuleSet", h.validateMatchmakingRuleSet)
+}
+
+func (h handlers) createMatchmakingRuleSet(ctx context.Context, in *gamelift.CreateMatchmakingRuleSetInput) (*gamelift.CreateMatchmakingRuleSetOutput, error) {
+	tags, err := tagMap(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	made, err := h.Matches.CreateRuleSet(ctx, flexmatch.RuleSetInput{Name: *in.Name, Body: *in.RuleSetBody, Tags: tags})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreateMatchmakingRuleSetOutput{RuleSet: new(h.ruleSetOut(made))}, nil
+}
+
+// Page sizes of DescribeMatchmakingRuleSets and DescribeMatchmakingConfigurations
+// (API reference).
+const largestMatchmakingPage = 10
+
+func (h handlers) describeMatchmakingRuleSets(_ context.Context, in *gamelift.DescribeMatchmakingRuleSetsInput) (*gamelift.DescribeMatchmakingRuleSetsOutput, error) {
+	view := h.Store.View()
+	if len(in.Names) > 0 {
+		named := make([]gamelift.MatchmakingRuleSet, 0, len(in.Names))
+		for _, name := range in.Names {
+			r, err := h.Matches.RuleSet(view, name)
+			if err != nil {
+				return nil, err
+			}
+			named = append(named, h.ruleSetOut(r))
+		}
+		return &gamelift.DescribeMatchmakingRuleSetsOutput{RuleSets: named}, nil
+	}
+	after, err := cursor[string](in.NextToken, "DescribeMatchmakingRuleSets")
+	if err != nil {
+		return nil, err
+	}
+	page, more := take(h.Matches.RuleSets(view, after), limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage))
+	if more {
+		after = page[len(page)-1].Name
+	}
+	return &gamelift.DescribeMatchmakingRuleSetsOutput{
+		RuleSets: list(page, h.ruleSetOut), NextToken: nextToken(more, after, "DescribeMatchmakingRuleSets"),
+	}, nil
+}
+
+func (h handlers) deleteMatchmakingRuleSet(ctx context.Context, in *gamelift.DeleteMatchmakingRuleSetInput) (*gamelift.DeleteMatchmakingRuleSetOutput, error) {
+	return nil, h.Matches.DeleteRuleSet(ctx, *in.Name)
+}
+
+func (h handlers) validateMatchmakingRuleSet(_ context.Context, in *gamelift.ValidateMatchmakingRuleSetInput) (*gamelift.ValidateMatchmakingRuleSetOutput, error) {
+	if err := h.Matches.Validate(*in.RuleSetBody); err != nil {
+		return nil, err
+	}
+	return &gamelift.ValidateMatchmakingRuleSetOutput{Valid: new(true)}, nil
+}
+
+func (h handlers) ruleSetOut(r *flexmatch.RuleSet) gamelift.MatchmakingRuleSet {
+	return gamelift.MatchmakingRuleSet{
+		RuleSetName: &r.Name, RuleSetArn: new(h.Matches.RuleSetARN(r.Name)), RuleSetBody: &r.Body, CreationTime: gamelift.At(r.Created),
+	}
+}

@@ -1,0 +1,329 @@
+package flexmatch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/internal/store"
+)
+
+const (
+	searchingAtOnce = 1000        // tickets that one command takes into the pool
+	matchesAtOnce   = 100         // matches that one command makes
+	afterError      = time.Second // how long a matcher waits when a write failed
+)
+
+// matchers has a matcher for each configuration that tickets came for.
+type matchers struct {
+	s     *Service
+	mu    sync.Mutex
+	m     map[string]*matcher
+	fresh chan struct{} // there is one that does not run yet
+}
+
+func newMatchers(s *Service) *matchers {
+	return &matchers{s: s, m: map[string]*matcher{}, fresh: make(chan struct{}, 1)}
+}
+
+// tell has a configuration's matcher look at tickets, or at the configuration
+// alone. It never blocks.
+func (ms *matchers) tell(configuration string, tickets ...string) {
+	ms.of(configuration).tell(tickets...)
+}
+
+func (ms *matchers) of(configuration string) *matcher {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	m := ms.m[configuration]
+	if m == nil {
+		m = &matcher{s: ms.s, name: configuration, nudge: make(chan struct{}, 1), stale: true}
+		ms.m[configuration] = m
+		nudge(ms.fresh)
+	}
+	return m
+}
+
+// counts gives what was evaluated around a ticket, or nil.
+func (ms *matchers) counts(configuration, ticket string) []RuleCount {
+	ms.mu.Lock()
+	m := ms.m[configuration]
+	ms.mu.Unlock()
+	if m == nil {
+		return nil
+	}
+	return m.counts(ticket)
+}
+
+// reset has every matcher read its pool anew.
+func (ms *matchers) reset() {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, m := range ms.m {
+		m.reset()
+	}
+}
+
+// run starts matchers as they come, until ctx ends and all have stopped.
+func (ms *matchers) run(ctx context.Context) {
+	for c := range ms.s.t.configurations.All(ms.s.st.View()) {
+		ms.of(c.Name)
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		for _, m := range ms.idle() {
+			running.Go(func() { m.run(ctx) })
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ms.fresh:
+		}
+	}
+}
+
+// idle takes the matchers that do not run yet.
+func (ms *matchers) idle() (out []*matcher) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, m := range ms.m {
+		if !m.running {
+			m.running = true
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// matcher finds the matches of one configuration. All it knows follows from the
+// store and may be lost: it is told which tickets have changed, and reads from
+// the committed state whether they wait.
+type matcher struct {
+	s       *Service
+	name    string
+	nudge   chan struct{}
+	running bool // guarded by matchers.mu
+
+	mu      sync.Mutex
+	changed []string // tickets to look at
+	stale   bool     // all have to be looked at
+
+	// Of the goroutine alone, but for poolMu.
+	poolMu  sync.Mutex // held while the pool is used
+	rules   *ruleset.RuleSet
+	ruleSet string
+	kept    int
+	pool    *search.Pool
+	in      map[string]bool // tickets that the pool knows, or that a match has taken from it
+}
+
+func (m *matcher) tell(tickets ...string) {
+	m.mu.Lock()
+	m.changed = append(m.changed, tickets...)
+	m.mu.Unlock()
+	nudge(m.nudge)
+}
+
+func (m *matcher) reset() {
+	m.mu.Lock()
+	m.changed, m.stale = nil, true
+	m.mu.Unlock()
+	nudge(m.nudge)
+}
+
+// take gives what there is to look at.
+func (m *matcher) take() (tickets []string, all bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	tickets, all = m.changed, m.stale
+	m.changed, m.stale = nil, false
+	return tickets, all
+}
+
+// run passes over the pool an interval after it has changed, when tickets reach
+// a wait time, and again where a pass has left work, until ctx ends.
+func (m *matcher) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	due := time.Now() // when the timer fires; zero: not at all
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.nudge:
+			if soon := time.Now().Add(m.s.opts.Interval); due.IsZero() || soon.Before(due) {
+				due = soon
+				timer.Reset(m.s.opts.Interval)
+			}
+			continue
+		case <-timer.C:
+		}
+		var err error
+		if due, err = m.cycle(ctx); err != nil {
+			m.reset() // what was found is lost; what waits is in the store
+			due = time.Now().Add(afterError)
+		}
+		if !due.IsZero() {
+			timer.Reset(time.Until(due))
+		}
+	}
+}
+
+// cycle brings the pool up to date, passes over it and commits what it finds.
+// It tells when time alone may change what can be matched, or zero.
+func (m *matcher) cycle(ctx context.Context) (next time.Time, err error) {
+	m.poolMu.Lock()
+	queued := m.update(m.s.st.View())
+	if m.pool == nil {
+		m.poolMu.Unlock()
+		return next, nil
+	}
+	begun := time.Now()
+	matches := m.pool.Pass(begun)
+	next = m.next(time.Now())
+	m.poolMu.Unlock()
+	m.s.metrics.passed(m.name, time.Since(begun))
+	return next, m.commit(ctx, queued, matches, begun)
+}
+
+// next is when to pass again though no ticket comes.
+func (m *matcher) next(now time.Time) time.Time {
+	soon := now.Add(m.s.opts.Interval)
+	if m.pool.Pending(now) {
+		return soon
+	}
+	if at, ok := m.pool.Ripens(); ok {
+		if at.Before(soon) {
+			return soon
+		}
+		return at
+	}
+	return time.Time{}
+}
+
+// update gives the pool what has changed. It returns the tickets that are QUEUED.
+func (m *matcher) update(view *store.Snapshot) (queued []string) {
+	changed, all := m.take()
+	c := m.s.t.configurations.Get(view, m.name)
+	if c == nil {
+		m.pool, m.in = nil, nil
+		return nil
+	}
+	if m.renew(view, c) || all {
+		m.pool, m.in = search.NewPool(m.rules, search.Options{AdditionalPlayerCount: m.kept}, m.s.opts.Limits), map[string]bool{}
+		for _, t := range m.s.t.waiting.Prefix(view, store.Key(m.name)) {
+			queued = m.look(view, t.ID, queued)
+		}
+		return queued
+	}
+	for _, id := range changed {
+		queued = m.look(view, id, queued)
+	}
+	return queued
+}
+
+// renew takes over the configuration's rules; true if they are others than before.
+func (m *matcher) renew(view *store.Snapshot, c *Configuration) bool {
+	rs, err := m.s.rules(view, c)
+	if err != nil || (m.pool != nil && rs == m.rules && m.kept == c.kept()) {
+		return false
+	}
+	m.rules, m.ruleSet, m.kept = rs, c.RuleSet, c.kept()
+	return true
+}
+
+// look puts a ticket into the pool or takes it out, as the state says.
+func (m *matcher) look(view *store.Snapshot, id string, queued []string) []string {
+	t := m.s.t.tickets.Get(view, id)
+	waits := t != nil && t.Status.Waits()
+	switch {
+	case waits && !m.in[id]:
+		m.pool.Add(Searchable(t, m.s.t.requests.Get(view, id)))
+		m.in[id] = true
+		if t.Status == Queued {
+			queued = append(queued, id)
+		}
+	case !waits && m.in[id]:
+		m.pool.Remove(id)
+		delete(m.in, id)
+	}
+	return queued
+}
+
+// commit writes what a pass has found, in few transactions.
+func (m *matcher) commit(ctx context.Context, queued []string, matches []*search.Match, found time.Time) error {
+	proposals, taken := m.proposals(matches, found)
+	alone := queued[:0]
+	for _, id := range queued {
+		if !taken[id] {
+			alone = append(alone, id)
+		}
+	}
+	wait := m.s.waits.estimate(m.name, found)
+	for len(alone) > 0 || len(proposals) > 0 {
+		args := passArgs{Configuration: m.name, RuleSet: m.ruleSet, Wait: wait}
+		args.Searching, alone = cut(alone, searchingAtOnce)
+		args.Proposals, proposals = cut(proposals, matchesAtOnce)
+		refused, err := m.s.cmd.pass.Do(ctx, args)
+		if err != nil {
+			return err
+		}
+		m.tell(refused...)
+	}
+	return nil
+}
+
+// proposals writes matches down for the command. Their tickets have left the
+// pool, so they count as unknown until the state says what became of them.
+func (m *matcher) proposals(matches []*search.Match, found time.Time) ([]Proposal, map[string]bool) {
+	var out []Proposal
+	taken := map[string]bool{}
+	for _, match := range matches {
+		p := Proposal{Level: match.Level, Tickets: make([]string, len(match.Tickets)), Teams: make([]string, len(match.Tickets)), Rules: m.ruleCounts(match.Evaluations)}
+		for i, t := range match.Tickets {
+			p.Tickets[i] = t.ID
+			if team := match.Teams[i]; team >= 0 {
+				p.Teams[i] = m.rules.Instances[team].Name
+			}
+			taken[t.ID] = true
+			delete(m.in, t.ID)
+			m.s.metrics.waited(m.name, found.Sub(t.Created))
+		}
+		out = append(out, p)
+	}
+	return out, taken
+}
+
+// counts gives what was evaluated around a ticket that waits, or nil.
+func (m *matcher) counts(ticket string) []RuleCount {
+	m.poolMu.Lock()
+	defer m.poolMu.Unlock()
+	if m.pool == nil || !m.in[ticket] {
+		return nil
+	}
+	return m.ruleCounts(m.pool.Evaluations(ticket))
+}
+
+func (m *matcher) ruleCounts(evaluations []search.Evaluation) []RuleCount {
+	out := make([]RuleCount, len(evaluations))
+	for i, e := range evaluations {
+		out[i] = RuleCount{m.rules.Levels()[0].Rules[e.Rule].Name, e.Passed, e.Failed}
+	}
+	return out
+}
+
+// cut takes up to n items off a list.
+func cut[T any](list []T, n int) (head, rest []T) {
+	n = min(n, len(list))
+	return list[:n], list[n:]
+}

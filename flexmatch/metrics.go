@@ -1,0 +1,121 @@
+package flexmatch
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics count under the names that the API publishes for configurations.
+type metrics struct {
+	counts *prometheus.CounterVec
+	rules  *prometheus.CounterVec
+	times  *prometheus.HistogramVec
+	passes *prometheus.HistogramVec
+}
+
+// topRules is how many rules of a configuration are counted (developer guide,
+// "Monitor with CloudWatch").
+const topRules = 50
+
+func newMetrics(r prometheus.Registerer, s *Service) *metrics {
+	if r == nil {
+		return nil
+	}
+	buckets := []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600}
+	m := &metrics{
+		counts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_matchmaking_events_total",
+			Help: "Events of matchmaking configurations, under the published metric names (TicketsStarted, MatchesCreated, PlayersStarted, …).",
+		}, []string{"metric", "configuration_name"}),
+		rules: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_matchmaking_rule_evaluations_total",
+			Help: "Evaluations of rules in matches that were found, under the published metric names (RuleEvaluationsPassed, RuleEvaluationsFailed).",
+		}, []string{"metric", "configuration_name", "rule_name"}),
+		times: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "muster_matchmaking_time_seconds", Buckets: buckets,
+			Help: "Times from StartMatchmaking, under the published metric names (TimeToMatch, TimeToTicketSuccess, TimeToTicketCancel).",
+		}, []string{"metric", "configuration_name"}),
+		passes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "muster_matchmaking_pass_seconds", Buckets: []float64{.0001, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5},
+			Help: "Time that one pass over a configuration's waiting tickets took.",
+		}, []string{"configuration_name"}),
+	}
+	r.MustRegister(m.counts, m.rules, m.times, m.passes, current{s, prometheus.NewDesc("muster_matchmaking",
+		"State of matchmaking configurations, under the published metric name (CurrentTickets).", []string{"metric", "configuration_name"}, nil)})
+	return m
+}
+
+func (m *metrics) count(metric, configuration string, n int) {
+	if m != nil && n > 0 {
+		m.counts.WithLabelValues(metric, configuration).Add(float64(n))
+	}
+}
+
+// ended counts how a ticket ended.
+func (m *metrics) ended(t *Ticket) {
+	if m == nil {
+		return
+	}
+	took := t.Ended.Sub(t.Started).Seconds()
+	switch t.Status {
+	case Completed:
+		m.times.WithLabelValues("TimeToTicketSuccess", t.Configuration).Observe(took)
+	case Cancelled:
+		m.times.WithLabelValues("TimeToTicketCancel", t.Configuration).Observe(took)
+	case TimedOut:
+		m.count("TicketsTimedOut", t.Configuration, 1)
+	case Failed:
+		m.count("TicketsFailed", t.Configuration, 1)
+	}
+}
+
+// found counts a potential match and the evaluations that led to it.
+func (m *metrics) found(match *Match) {
+	if m == nil {
+		return
+	}
+	m.count("MatchesCreated", match.Configuration, 1)
+	for _, r := range match.Rules[:min(len(match.Rules), topRules)] {
+		m.rules.WithLabelValues("RuleEvaluationsPassed", match.Configuration, r.Rule).Add(float64(r.Passed))
+		m.rules.WithLabelValues("RuleEvaluationsFailed", match.Configuration, r.Rule).Add(float64(r.Failed))
+	}
+}
+
+// matched counts a match that was completed.
+func (m *metrics) matched(match *Match) {
+	m.count("PlayersStarted", match.Configuration, match.Players)
+}
+
+// waited counts how long the tickets of a match have waited for it.
+func (m *metrics) waited(configuration string, d time.Duration) {
+	if m != nil {
+		m.times.WithLabelValues("TimeToMatch", configuration).Observe(d.Seconds())
+	}
+}
+
+func (m *metrics) passed(configuration string, took time.Duration) {
+	if m != nil {
+		m.passes.WithLabelValues(configuration).Observe(took.Seconds())
+	}
+}
+
+// current tells of each configuration how many tickets are active, when it is asked.
+type current struct {
+	s    *Service
+	desc *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c current) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
+
+// Collect implements prometheus.Collector.
+func (c current) Collect(out chan<- prometheus.Metric) {
+	view := c.s.st.View()
+	if view == nil {
+		return // the store is not open yet
+	}
+	for conf := range c.s.t.configurations.All(view) {
+		out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(c.s.Active(view, conf.Name)), "CurrentTickets", conf.Name)
+	}
+}

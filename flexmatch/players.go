@@ -1,0 +1,116 @@
+package flexmatch
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// Bounds of a request (API reference, StartMatchmaking, StartMatchBackfill,
+// Player, AttributeValue).
+const (
+	maxPlayers    = 10
+	maxBackfill   = 199
+	maxAttributes = 10
+	maxStrings    = 100
+	maxPairs      = 10
+	maxText       = 100
+	maxPlayerID   = 1024
+)
+
+// checkPlayers holds the players of a request to the rules of the API and of
+// the rule set. What only keeps them from being matched is no error.
+func checkPlayers(rs *ruleset.RuleSet, players []Player, backfill bool) error {
+	most := maxPlayers
+	if backfill {
+		most = maxBackfill
+	}
+	if n := len(players); n < 1 || n > most {
+		return fault.Invalid("Players: %d are given; 1 to %d are allowed", n, most)
+	}
+	seen := make(map[string]bool, len(players))
+	for i := range players {
+		p := &players[i]
+		switch n := utf8.RuneCountInString(p.ID); {
+		case n < 1 || n > maxPlayerID:
+			return fault.Invalid("Players.%d.PlayerId: has %d characters; 1 to %d are allowed", i+1, n, maxPlayerID)
+		case seen[p.ID]:
+			return fault.Invalid("Players.%d.PlayerId: player %s is listed twice", i+1, p.ID)
+		case backfill && !hasTeam(rs, p.Team):
+			return fault.Invalid("Players.%d.Team: %q is no team of the rule set; each player of a backfill needs one", i+1, p.Team)
+		}
+		seen[p.ID] = true
+		if err := checkPlayer(rs, i+1, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hasTeam(rs *ruleset.RuleSet, name string) bool {
+	return slices.ContainsFunc(rs.Instances, func(i ruleset.Instance) bool { return i.Name == name })
+}
+
+func checkPlayer(rs *ruleset.RuleSet, number int, p *Player) error {
+	if n := len(p.Attributes); n > maxAttributes {
+		return fault.Invalid("Players.%d.PlayerAttributes: has %d attributes; at most %d are allowed", number, n, maxAttributes)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Attributes)) {
+		a := p.Attributes[name]
+		if text := a.wrong(); text != "" {
+			return fault.Invalid("Players.%d.PlayerAttributes.%s: %s", number, name, text)
+		}
+		for _, declared := range rs.Attributes {
+			if declared.Name == name && declared.Type != a.Given().Type {
+				return fault.Invalid("Players.%d.PlayerAttributes.%s: is a %s; the rule set declares a %s", number, name, a.Given().Type, declared.Type)
+			}
+		}
+	}
+	for location, ms := range p.Latency {
+		if ms < 1 {
+			return fault.Invalid("Players.%d.LatencyInMs.%s: %d; must be 1 or more", number, location, ms)
+		}
+	}
+	return nil
+}
+
+// wrong tells what the API does not allow of a value, or "".
+func (a Attribute) wrong() string {
+	set := 0
+	for _, given := range []bool{a.S != nil, a.N != nil, a.SL != nil, a.SDM != nil} {
+		if given {
+			set++
+		}
+	}
+	switch {
+	case set != 1:
+		return "exactly one of S, N, SL, SDM must be given"
+	case a.S != nil && !textFits(*a.S):
+		return "S must have 1 to 100 characters"
+	case a.N != nil && !finite(*a.N):
+		return "N must be a finite number"
+	case len(a.SL) > maxStrings:
+		return "SL may have at most 100 strings"
+	case slices.ContainsFunc(a.SL, func(s string) bool { return !textFits(s) }):
+		return "each string of SL must have 1 to 100 characters"
+	case len(a.SDM) > maxPairs:
+		return "SDM may have at most 10 pairs"
+	}
+	for key, v := range a.SDM {
+		if !textFits(key) || !finite(v) {
+			return "each pair of SDM must have a key of 1 to 100 characters and a finite number"
+		}
+	}
+	return ""
+}
+
+func textFits(s string) bool {
+	n := utf8.RuneCountInString(s)
+	return n >= 1 && n <= maxText
+}
+
+func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

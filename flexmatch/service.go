@@ -1,0 +1,140 @@
+package flexmatch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/wake"
+	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/session"
+)
+
+// passTime bounds one pass: what is not searched by then waits for the next, so
+// that no rule set keeps others from the processors.
+const passTime = 300 * time.Millisecond
+
+// Options of the service. Zero members mean the defaults.
+type Options struct {
+	Interval       time.Duration         // from a change of a pool to the pass that looks at it; default 200 ms
+	Linger         time.Duration         // how long ended tickets stay in memory; default 5 min
+	Limits         search.Limits         // of a pass
+	Configurations int                   // quota; 0 means no bound
+	RuleSets       int                   // quota; 0 means no bound
+	Registerer     prometheus.Registerer // nil keeps no metrics
+}
+
+// Service is what doors call.
+type Service struct {
+	st         *store.Store
+	opts       Options
+	home       arn.Home
+	events     *event.Log
+	tags       *tag.Service
+	sessions   *session.Service
+	placements *placement.Service
+	metrics    *metrics
+	compiled   compiled
+	matchers   *matchers
+	waits      waits
+	deadlines  *wake.Loop
+	t          tables
+	cmd        commands
+}
+
+type commands struct {
+	createRuleSet       *store.Command[RuleSetInput, *RuleSet]
+	deleteRuleSet       *store.Command[string, struct{}]
+	createConfiguration *store.Command[ConfigurationInput, *Configuration]
+	updateConfiguration *store.Command[ConfigurationUpdate, *Configuration]
+	deleteConfiguration *store.Command[string, struct{}]
+	start               *store.Command[startArgs, *Ticket]
+	stop                *store.Command[stopArgs, struct{}]
+	accept              *store.Command[AcceptInput, struct{}]
+	pass                *store.Command[passArgs, []string]
+	sweep               *store.Command[sweepArgs, struct{}]
+}
+
+// Deps are the packages below.
+type Deps struct {
+	Home       arn.Home
+	Events     *event.Log
+	Tags       *tag.Service
+	Sessions   *session.Service
+	Placements *placement.Service
+}
+
+// New registers the package's tables and commands on the store.
+func New(st *store.Store, deps Deps, opts Options) *Service {
+	if opts.Interval == 0 {
+		opts.Interval = 200 * time.Millisecond
+	}
+	if opts.Limits.Time == 0 {
+		opts.Limits.Time, opts.Limits.Clock = passTime, time.Now
+	}
+	if opts.Linger == 0 {
+		opts.Linger = 5 * time.Minute
+	}
+	s := &Service{
+		st: st, opts: opts, home: deps.Home, events: deps.Events, tags: deps.Tags,
+		sessions: deps.Sessions, placements: deps.Placements, t: newTables(st),
+	}
+	s.matchers = newMatchers(s)
+	s.metrics = newMetrics(opts.Registerer, s)
+	s.deadlines = wake.NewLoop(s.nextDue, s.sweep)
+	s.cmd = commands{
+		createRuleSet:       store.NewCommand(st, "ruleset.create", s.runCreateRuleSet),
+		deleteRuleSet:       store.NewCommand(st, "ruleset.delete", s.runDeleteRuleSet),
+		createConfiguration: store.NewCommand(st, "matchmaking.create", s.runCreateConfiguration),
+		updateConfiguration: store.NewCommand(st, "matchmaking.update", s.runUpdateConfiguration),
+		deleteConfiguration: store.NewCommand(st, "matchmaking.delete", s.runDeleteConfiguration),
+		start:               store.NewCommand(st, "ticket.start", s.runStart),
+		stop:                store.NewCommand(st, "ticket.stop", s.runStop),
+		accept:              store.NewCommand(st, "ticket.accept", s.runAccept),
+		pass:                store.NewCommand(st, "ticket.pass", s.runPass),
+		sweep:               store.NewCommand(st, "ticket.sweep", s.runSweep),
+	}
+	s.placements.OnEnded(s.placed)
+	s.sessions.OnEnded(s.sessionEnded)
+	s.sessions.OnUpdated(s.policyChanged)
+	s.tags.Kind("matchmakingconfiguration", func(r store.Reader, a string) bool { return s.Configuration(r, a) != nil })
+	s.tags.Kind("matchmakingruleset", func(r store.Reader, a string) bool {
+		_, err := s.findRuleSet(r, a)
+		return err == nil
+	})
+	return s
+}
+
+// Run matches what waits and ends what is overdue, until ctx ends.
+func (s *Service) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { s.deadlines.Run(ctx) })
+	s.matchers.run(ctx)
+	running.Wait()
+}
+
+// Resync has every matcher read its pool anew; call it when the store was
+// reloaded.
+func (s *Service) Resync() { s.matchers.reset() }
+
+// put writes a ticket and has its matcher and the deadlines look at it.
+func (s *Service) put(tx *store.Tx, t *Ticket) {
+	s.t.tickets.Put(tx, t)
+	configuration, id := t.Configuration, t.ID
+	tx.OnCommit(func() {
+		s.matchers.tell(configuration, id)
+		s.deadlines.Nudge()
+	})
+}
+
+// Active counts the tickets of a configuration that have not ended (CurrentTickets).
+func (s *Service) Active(r store.Reader, configuration string) int {
+	return s.t.active.Count(r, configuration)
+}

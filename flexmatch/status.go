@@ -1,0 +1,56 @@
+package flexmatch
+
+import "fmt"
+
+// Status is the state of a ticket, spelled as the API's MatchmakingConfigurationStatus.
+type Status string
+
+// The states that a ticket goes through.
+const (
+	Queued             Status = "QUEUED"
+	Searching          Status = "SEARCHING"
+	RequiresAcceptance Status = "REQUIRES_ACCEPTANCE"
+	Placing            Status = "PLACING"
+	Completed          Status = "COMPLETED"
+	Failed             Status = "FAILED"
+	Cancelled          Status = "CANCELLED"
+	TimedOut           Status = "TIMED_OUT"
+)
+
+// Waits tells whether a ticket in this state looks for a match.
+func (s Status) Waits() bool { return s == Queued || s == Searching }
+
+// Over tells whether a ticket in this state has ended.
+func (s Status) Over() bool {
+	return s == Completed || s == Failed || s == Cancelled || s == TimedOut
+}
+
+var moves = map[[2]Status]string{
+	{"", Queued}:                    "StartMatchmaking, StartMatchBackfill, automatic backfill",
+	{Queued, Searching}:             "taken into the pool",
+	{Queued, Cancelled}:             "StopMatchmaking, duplicate player, backfill replaced, game session ended",
+	{Queued, TimedOut}:              "RequestTimeoutSeconds passed",
+	{Searching, RequiresAcceptance}: "potential match, acceptance required",
+	{Searching, Placing}:            "match",
+	{Searching, Completed}:          "match, standalone",
+	{Searching, Cancelled}:          "StopMatchmaking, duplicate player, backfill replaced, game session ended",
+	{Searching, TimedOut}:           "RequestTimeoutSeconds passed",
+	{RequiresAcceptance, Searching}: "accepted, but others did not",
+	{RequiresAcceptance, Placing}:   "all players accepted",
+	{RequiresAcceptance, Completed}: "all players accepted, standalone",
+	{RequiresAcceptance, Cancelled}: "rejected, not answered, StopMatchmaking, duplicate player, backfill replaced, game session ended",
+	{Placing, Completed}:            "game session ACTIVE, or filled up",
+	{Placing, Failed}:               "no place was found, or the game session takes no players",
+	{Placing, Searching}:            "the game session to fill up has no room any more",
+}
+
+// Moves gives the allowed changes of a ticket's status with their causes.
+func Moves() map[[2]Status]string { return moves }
+
+// move changes a ticket's status. A change that is not in the table is a bug.
+func (t *Ticket) move(to Status) {
+	if _, ok := moves[[2]Status{t.Status, to}]; !ok {
+		panic(fmt.Sprintf("ticket %s: no move from %q to %q", t.ID, t.Status, to))
+	}
+	t.Status = to
+}

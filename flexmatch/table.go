@@ -1,0 +1,86 @@
+package flexmatch
+
+import (
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Retention is how long ended tickets can be described (choice: AWS publishes none).
+const Retention = 24 * time.Hour
+
+// tables are the package's rows and the ways to find them.
+type tables struct {
+	ruleSets       *store.Table[RuleSet]
+	configurations *store.Table[Configuration]
+	tickets        *store.Table[Ticket]
+	requests       *store.Table[Request]
+	matches        *store.Table[Match]
+	hosted         *store.Table[Hosted]
+
+	byRuleSet *store.Index[Configuration]
+	active    *store.Index[Ticket] // not over, by configuration
+	waiting   *store.Index[Ticket] // by configuration, oldest first
+	byPlayer  *store.Index[Ticket] // not over, by player; not automatic backfill
+	bySession *store.Index[Ticket] // backfill, not over, by game session
+	due       *store.Index[Ticket]
+	matchDue  *store.Index[Match]
+	autoID    *store.Index[Hosted] // by ids of its automatic tickets
+}
+
+func newTables(st *store.Store) tables {
+	var t tables
+	t.ruleSets = store.NewTable(st, store.TableSpec[RuleSet]{Name: "matchmaking_rule_set", Key: func(r *RuleSet) string { return r.Name }})
+	t.configurations = store.NewTable(st, store.TableSpec[Configuration]{Name: "matchmaking_configuration", Key: func(c *Configuration) string { return c.Name }})
+	t.requests = store.NewTable(st, store.TableSpec[Request]{Name: "ticket_request", Key: func(r *Request) string { return r.ID }, Retention: Retention})
+	t.tickets = store.NewTable(st, store.TableSpec[Ticket]{
+		Name: "ticket", Key: func(t *Ticket) string { return t.ID }, Retention: Retention,
+		Columns: []store.Column[Ticket]{{Name: "started", Value: func(t *Ticket) string { return store.TimeKey(t.Started) }}},
+	})
+	t.matches = store.NewTable(st, store.TableSpec[Match]{Name: "match", Key: func(m *Match) string { return m.ID }, Retention: Retention})
+	t.hosted = store.NewTable(st, store.TableSpec[Hosted]{Name: "matched_session", Key: func(h *Hosted) string { return h.GameSessionID }})
+	t.index()
+	return t
+}
+
+func (t *tables) index() {
+	t.byRuleSet = store.NewIndex(t.configurations, "rule_set", func(c *Configuration, emit func(string)) { emit(c.RuleSet) })
+	t.active = store.NewIndex(t.tickets, "active", func(t *Ticket, emit func(string)) {
+		if !t.Status.Over() {
+			emit(t.Configuration)
+		}
+	})
+	t.waiting = store.NewIndex(t.tickets, "waiting", func(t *Ticket, emit func(string)) {
+		if t.Status.Waits() {
+			emit(store.Key(t.Configuration, t.Arrival))
+		}
+	})
+	t.byPlayer = store.NewIndex(t.tickets, "player", func(t *Ticket, emit func(string)) {
+		if t.Status.Over() || t.Automatic {
+			return
+		}
+		for _, m := range t.Members {
+			emit(m.PlayerID)
+		}
+	})
+	t.bySession = store.NewIndex(t.tickets, "session", func(t *Ticket, emit func(string)) {
+		if t.Backfill && !t.Status.Over() && t.GameSessionID != "" {
+			emit(t.GameSessionID)
+		}
+	})
+	t.due = store.NewIndex(t.tickets, "due", func(t *Ticket, emit func(string)) {
+		if at := t.due(); !at.IsZero() {
+			emit(store.TimeKey(at))
+		}
+	})
+	t.matchDue = store.NewIndex(t.matches, "due", func(m *Match, emit func(string)) {
+		if at := m.due(); !at.IsZero() {
+			emit(store.TimeKey(at))
+		}
+	})
+	t.autoID = store.NewIndex(t.hosted, "ticket", func(h *Hosted, emit func(string)) {
+		for _, id := range h.Tickets {
+			emit(id)
+		}
+	})
+}
