@@ -13,7 +13,7 @@ func FuzzPool(f *testing.F) {
 		now = max(20, now%100)
 		rs, opts, tickets, _ := world(t, seed)
 		want := search.Pass(rs, opts, tickets, second(now))
-		for _, limits := range []search.Limits{{}, {Exact: -1}} {
+		for _, limits := range []search.Limits{{}, unbounded} {
 			pool := search.NewPool(rs, opts, limits)
 			for _, ticket := range tickets {
 				pool.Add(ticket)

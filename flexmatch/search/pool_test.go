@@ -19,7 +19,7 @@ func TestPool_AgreesWithReference(t *testing.T) {
 		rs, opts, tickets, _ := world(t, seed)
 		want := search.Pass(rs, opts, tickets, second(20))
 		formed += len(want)
-		for name, limits := range map[string]search.Limits{"exact": {}, "bounded": {Exact: -1}} {
+		for name, limits := range map[string]search.Limits{"exact": {}, "unbounded": unbounded} {
 			pool := search.NewPool(rs, opts, limits)
 			for _, ticket := range tickets {
 				pool.Add(ticket)
@@ -44,7 +44,7 @@ func TestPool_AgreesWithReference(t *testing.T) {
 func TestPool_LeavesNoMatchBehind(t *testing.T) {
 	for seed := range uint64(worlds) {
 		rs, opts, first, r := world(t, seed)
-		pool := search.NewPool(rs, opts, search.Limits{Exact: -1})
+		pool := search.NewPool(rs, opts, unbounded)
 		waiting := map[string]*search.Ticket{}
 		add := func(tickets []*search.Ticket) {
 			for _, ticket := range tickets {

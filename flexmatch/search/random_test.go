@@ -22,7 +22,11 @@ func randomBody(r *rand.Rand) string {
 	var teams []string
 	for i := range 1 + r.IntN(3) {
 		low := r.IntN(3)
-		teams = append(teams, fmt.Sprintf(`{"name":"t%d","minPlayers":%d,"maxPlayers":%d}`, i, low, max(1, low+r.IntN(2))))
+		quantity := 1
+		if i > 0 && r.IntN(4) == 0 {
+			quantity = 2
+		}
+		teams = append(teams, fmt.Sprintf(`{"name":"t%d","minPlayers":%d,"maxPlayers":%d,"quantity":%d}`, i, low, max(1, low+r.IntN(2)), quantity))
 	}
 	templates := []string{
 		`"type":"batchDistance","batchAttribute":"skill","maxDistance":%d`,
@@ -45,22 +49,44 @@ func randomBody(r *rand.Rand) string {
 		`"type":"latency","maxLatency":%d0`,
 		`"type":"latency","maxDistance":%d0,"distanceReference":"min"`,
 		`"type":"latency","maxDistance":%d0,"distanceReference":"avg"`,
+		`"type":"latency","maxLatency":%d0,"maxDistance":15,"distanceReference":"min","partyAggregation":"max"`,
+		`"type":"batchDistance","batchAttribute":"rank","maxDistance":%d,"partyAggregation":"min"`,
+		`"type":"comparison","measurements":["teams[t0].players.attributes[skill]"],"operation":">=","referenceValue":%d`,
+		`"type":"comparison","measurements":["flatten(teams[*].players.attributes[skill])"],"operation":"<=","referenceValue":%d,"partyAggregation":"max"`,
+		`"type":"comparison","measurements":["flatten(teams[*].players.attributes[rank])"],"operation":"=","partyAggregation":"min","description":"%d"`,
+		`"type":"comparison","measurements":["stddev(flatten(teams[*].players.attributes[skill]))"],"operation":"<=","referenceValue":%d`,
+		`"type":"comparison","measurements":["sum(teams[*].players.attributes[rank])"],"operation":">=","referenceValue":%d`,
+		`"type":"comparison","measurements":["count(teams[t0].players)"],"operation":"=","referenceValue":"count(flatten(teams[*].players))","description":"%d"`,
+		`"type":"distance","measurements":["flatten(teams[*].players.attributes[skill])"],"referenceValue":3,"minDistance":%d`,
+		`"type":"distance","measurements":["flatten(teams[*].players.attributes[skill])","flatten(teams[*].players.attributes[rank])"],"referenceValue":2,"maxDistance":%d`,
+		`"type":"distance","measurements":["min(flatten(teams[*].players.attributes[rank]))"],"referenceValue":"max(flatten(teams[*].players.attributes[rank]))","maxDistance":%d,"partyAggregation":"max"`,
+		`"type":"distance","measurements":["flatten(teams[*].players.attributes[likes][x])"],"referenceValue":4,"maxDistance":%d`,
+		`"type":"collection","operation":"intersection","measurements":["teams[*].players.attributes[modes]"],"minCount":%d`,
+		`"type":"collection","operation":"intersection","measurements":["flatten(teams[*].players.attributes[modes])"],"maxCount":%d`,
+		`"type":"collection","operation":"intersection","measurements":["flatten(teams[*].players.attributes[modes])"],"minCount":%d,"partyAggregation":"intersection"`,
+		`"type":"collection","operation":"contains","measurements":["flatten(teams[*].players.attributes[mode])"],"referenceValue":"a","minCount":1,"maxCount":%d`,
+		`"type":"collection","operation":"reference_intersection_count","measurements":["flatten(teams[*].players.attributes[blocked])"],"referenceValue":"flatten(teams[*].players[playerId])","maxCount":0,"description":"%d"`,
+		`"type":"distanceSort","sortAttribute":"likes","mapKey":"maxValue","sortDirection":"descending","description":"%d"`,
+		`"type":"absoluteSort","sortAttribute":"rank","sortDirection":"descending","partyAggregation":"max","description":"%d"`,
 		`"type":"distanceSort","sortAttribute":"skill","sortDirection":"ascending","description":"%d"`,
 		`"type":"absoluteSort","sortAttribute":"mode","sortDirection":"descending","description":"%d"`,
 	}
 	var rules, expansions []string
-	for i := range r.IntN(4) {
+	for i := range r.IntN(5) {
 		template := templates[r.IntN(len(templates))]
 		rules = append(rules, fmt.Sprintf(`{"name":"r%d",`+template+`}`, i, 1+r.IntN(4)))
-		for _, property := range []string{"maxDistance", "maxLatency", "minCount"} {
-			if strings.Contains(template, `"`+property+`"`) && r.IntN(3) == 0 {
+		for _, property := range []string{"maxDistance", "maxLatency", "minDistance", "maxCount"} {
+			if strings.Contains(template, `"`+property+`"`) && !strings.Contains(template, `"minCount":1,`) && r.IntN(3) == 0 {
 				expansions = append(expansions, fmt.Sprintf(`{"target":"rules[r%d].%s","steps":[{"waitTimeSeconds":%d,"value":%d},{"waitTimeSeconds":15,"value":%d}]}`,
 					i, property, 1+r.IntN(10), r.IntN(50), r.IntN(50)))
 			}
 		}
 	}
 	if len(rules) > 0 && r.IntN(4) == 0 && !strings.Contains(rules[0], "batch") && !strings.Contains(rules[0], "Sort") {
-		rules = append(rules, fmt.Sprintf(`{"name":"k","type":"compound","statement":"%s"}`, []string{"not(r0)", "or(r0, not(r0))", "and(r0, r0)"}[r.IntN(3)]))
+		rules = append(rules, fmt.Sprintf(`{"name":"k","type":"compound","statement":"%s"}`, []string{"not(r0)", "or(r0, not(r0))", "and(r0, r0)", "xor(r0, not(r0))"}[r.IntN(4)]))
+	}
+	if r.IntN(6) == 0 {
+		expansions = append(expansions, `{"target":"teams[t0].maxPlayers","steps":[{"waitTimeSeconds":12,"value":4}]}`)
 	}
 	if r.IntN(3) == 0 {
 		expansions = append(expansions, `{"target":"teams[t0].minPlayers","steps":[{"waitTimeSeconds":8,"value":0}]}`)
@@ -68,7 +94,7 @@ func randomBody(r *rand.Rand) string {
 	algorithm := []string{`{}`, `{"strategy":"balanced","balancedAttribute":"skill"}`}[r.IntN(2)]
 	algorithm = strings.Replace(algorithm, "{", `{"backfillPriority":"`+[]string{"normal", "low", "high"}[r.IntN(3)]+`","expansionAgeSelection":"`+[]string{"newest", "oldest"}[r.IntN(2)]+`",`, 1)
 	algorithm = strings.Replace(algorithm, ",}", "}", 1)
-	return fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"},{"name":"modes","type":"string_list","default":[]}],
+	return fmt.Sprintf(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"},{"name":"modes","type":"string_list","default":[]},{"name":"rank","type":"number","default":2},{"name":"blocked","type":"string_list","default":[]},{"name":"likes","type":"string_number_map","default":{"y":3}}],
 "teams":[%s],"rules":[%s],"expansions":[%s],"algorithm":%s}`, strings.Join(teams, ","), strings.Join(rules, ","), strings.Join(expansions, ","), algorithm)
 }
 
@@ -103,6 +129,15 @@ func randomPlayer(r *rand.Rand, rs *ruleset.RuleSet, id string) search.Player {
 		"mode":  {Type: ruleset.String, Value: ruleset.Value{String: []string{"a", "b"}[r.IntN(2)]}},
 		"modes": {Type: ruleset.StringSet, Value: ruleset.Value{Strings: modes}},
 	}}
+	if r.IntN(2) == 0 {
+		p.Attributes["rank"] = ruleset.Given{Type: ruleset.Number, Value: ruleset.Value{Number: float64(r.IntN(5))}}
+	}
+	if r.IntN(3) == 0 {
+		p.Attributes["blocked"] = ruleset.Given{Type: ruleset.StringSet, Value: ruleset.Value{Strings: []string{fmt.Sprintf("k%d-0", r.IntN(9))}}}
+	}
+	if r.IntN(2) == 0 {
+		p.Attributes["likes"] = ruleset.Given{Type: ruleset.NumberMap, Value: ruleset.Value{Map: map[string]float64{"x": float64(r.IntN(9)), "z": float64(r.IntN(9))}}}
+	}
 	if r.IntN(12) == 0 {
 		delete(p.Attributes, "mode")
 	}
@@ -119,6 +154,10 @@ func world(t testing.TB, seed uint64) (*ruleset.RuleSet, search.Options, []*sear
 	}
 	return rs, search.Options{AdditionalPlayerCount: max(0, r.IntN(4)-2)}, randomTickets(r, rs, 3+r.IntN(7), 0), r
 }
+
+// unbounded is the search for many tickets without its bounds: it must agree with
+// the reference.
+var unbounded = search.Limits{Exact: -1, Nodes: 1 << 30, Placements: 1 << 30, Work: 1 << 50}
 
 func describe(matches []*search.Match) string {
 	var out []string
