@@ -27,6 +27,34 @@ func (rs *RuleSet) flat(l *Level, rule int) bool {
 	return true
 }
 
+// Symmetric tells whether a rule judges a lineup the same when whole teams change
+// places, at every level.
+func (rs *RuleSet) Symmetric(rule int) bool {
+	for _, l := range rs.levels {
+		if !rs.symmetric(l, rule) {
+			return false
+		}
+	}
+	return true
+}
+
+func (rs *RuleSet) symmetric(l *Level, rule int) bool {
+	r := l.Rules[rule]
+	everyTeam := func(e *Expr) bool { return len(e.leaf().instances) == len(rs.Instances) }
+	switch r.Type {
+	case Comparison, Distance, Collection:
+		for _, m := range r.Measurements {
+			if !everyTeam(m) {
+				return false
+			}
+		}
+		return r.Reference.Expr == nil || everyTeam(r.Reference.Expr)
+	case Compound:
+		return r.Statement.all(func(i int) bool { return rs.symmetric(l, i) })
+	}
+	return true
+}
+
 // all tells whether f holds for every rule that the statement names.
 func (st *Statement) all(f func(int) bool) bool {
 	if st.Operator == "" {

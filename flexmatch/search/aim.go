@@ -26,23 +26,16 @@ type averages struct {
 }
 
 // aim prepares the placement, if the rule set gives an attribute to aim at.
-func (p *placement) aim() {
-	attribute := -1
-	if p.rs.Algorithm.Strategy == ruleset.Balanced {
-		attribute = p.rs.Algorithm.Balanced
-	}
-	var rules []averages
-	for _, i := range p.plan.teams {
-		of, measured, reference, ok := p.rs.Averages(p.level, i)
-		if ok && (attribute < 0 || of == attribute) {
-			attribute = of
-			rules = append(rules, averages{i, p.level.Rules[i], measured, reference})
-		}
-	}
+func (p *placement) aim(level int) {
+	attribute := p.plan.aims[level].attribute
 	if attribute < 0 {
 		return
 	}
-	p.aims = &aims{rules: rules, values: make([]float64, len(p.set)), sums: make([]float64, len(p.filled))}
+	if p.aims == nil {
+		p.aims = &aims{}
+	}
+	p.aims.rules = p.plan.aims[level].rules
+	p.aims.values, p.aims.sums = zeros(p.aims.values, len(p.set)), zeros(p.aims.sums, len(p.filled))
 	for i, e := range p.set {
 		for n := range e.party.Players {
 			v := e.party.Players[n].Values[attribute].Number
@@ -55,6 +48,27 @@ func (p *placement) aim() {
 	slices.SortStableFunc(p.order, func(a, b int) int {
 		return cmp.Or(p.set[b].size-p.set[a].size, cmp.Compare(p.aims.values[b], p.aims.values[a]))
 	})
+}
+
+// aim is what to aim at on a level: an attribute, or -1, and the rules about it.
+type aim struct {
+	attribute int
+	rules     []averages
+}
+
+func aimAt(rs *ruleset.RuleSet, level *ruleset.Level, teams []int) aim {
+	a := aim{attribute: -1}
+	if rs.Algorithm.Strategy == ruleset.Balanced {
+		a.attribute = rs.Algorithm.Balanced
+	}
+	for _, i := range teams {
+		of, measured, reference, ok := rs.Averages(level, i)
+		if ok && (a.attribute < 0 || of == a.attribute) {
+			a.attribute = of
+			a.rules = append(a.rules, averages{i, level.Rules[i], measured, reference})
+		}
+	}
+	return a
 }
 
 // lighter orders two teams by what they lack in the attribute aimed at.

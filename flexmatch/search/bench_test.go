@@ -1,45 +1,18 @@
+//go:build unix
+
 package search_test
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
 )
-
-// fiveAgainstFive is the rule set of the benchmarks: equal modes, a skill window,
-// a latency limit and teams of nearly equal average.
-const fiveAgainstFive = `{"ruleLanguageVersion":"1.0",
-"playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"}],
-"teams":[{"name":"red","minPlayers":5,"maxPlayers":5},{"name":"blue","minPlayers":5,"maxPlayers":5}],
-"rules":[{"name":"Mode","type":"batchDistance","batchAttribute":"mode"},
-{"name":"Window","type":"batchDistance","batchAttribute":"skill","maxDistance":%d},
-{"name":"Near","type":"latency","maxLatency":100},
-{"name":"Fair","type":"distance","measurements":["avg(teams[*].players.attributes[skill])"],"referenceValue":"avg(flatten(teams[*].players.attributes[skill]))","maxDistance":%d}]}`
-
-// crowd makes tickets: skills around 1500, 4 modes, 8 locations of which 1 or 2
-// are near.
-func crowd(r *rand.Rand, n, from, party int) []*search.Ticket {
-	modes := []string{"ctf", "tdm", "koth", "ffa"}
-	out := make([]*search.Ticket, n)
-	for i := range out {
-		t := &search.Ticket{ID: fmt.Sprintf("k%d", from+i), Created: epoch.Add(0), Arrival: uint64(from + i)}
-		skill, mode := 1500+400*r.NormFloat64(), modes[r.IntN(len(modes))]
-		near := r.IntN(8)
-		for p := range 1 + r.IntN(party) {
-			latency := map[string]float64{fmt.Sprintf("region-%d", near): float64(10 + r.IntN(80)), fmt.Sprintf("region-%d", (near+1)%8): float64(60 + r.IntN(80))}
-			t.Players = append(t.Players, search.Player{ID: fmt.Sprintf("%s-%d", t.ID, p), Latency: latency, Attributes: map[string]ruleset.Given{
-				"skill": {Type: ruleset.Number, Value: ruleset.Value{Number: skill + 20*r.NormFloat64()}},
-				"mode":  {Type: ruleset.String, Value: ruleset.Value{String: mode}},
-			}})
-		}
-		out[i] = t
-	}
-	return out
-}
 
 // BenchmarkPool measures 100,000 waiting tickets: putting them in, the first
 // pass, and a pass after 2,000 more. Every match is re-checked by the reference.
@@ -60,26 +33,36 @@ func BenchmarkPool(b *testing.B) {
 			}
 		})
 		b.Run(c.name+"/cold", func(b *testing.B) {
+			var used time.Duration
 			for b.Loop() {
 				b.StopTimer()
 				pool := fill(rs, waiting)
+				runtime.GC()
 				b.StartTimer()
+				used -= processor(b)
 				matches := pool.Pass(second(1))
+				used += processor(b)
 				b.ReportMetric(float64(len(matches)), "matches")
 				b.ReportMetric(float64(pool.Cut), "cut")
 			}
+			busy(b, used)
 		})
 		b.Run(c.name+"/more", func(b *testing.B) {
+			var used time.Duration
 			for b.Loop() {
 				b.StopTimer()
 				pool := fill(rs, waiting)
 				pool.Pass(second(1))
+				runtime.GC()
 				b.StartTimer()
+				used -= processor(b)
 				for _, t := range more {
 					pool.Add(t)
 				}
 				b.ReportMetric(float64(len(pool.Pass(second(2)))), "matches")
+				used += processor(b)
 			}
+			busy(b, used)
 		})
 	}
 }

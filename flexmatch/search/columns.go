@@ -108,7 +108,8 @@ func (c *columns) window(rule, attribute int, party string) window {
 // item is a ticket of the pool with its columns.
 type item struct {
 	*entry
-	part    *part
+	part    *part // nil when it can never be matched
+	rank    int   // among the seeds of a pass
 	bucket  *bucket
 	created int64 // nanoseconds
 	level   int

@@ -3,6 +3,7 @@ package search
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
@@ -21,21 +22,47 @@ type hold struct {
 	high   [maxWindows]float64
 }
 
-// hunt is the search for the best match around one item.
+// hunt is the search for the best match around one item, and what a worker needs
+// for many such searches.
 type hunt struct {
-	*Pool
+	searcher
+	columns  *columns
+	limits   Limits
+	width    float64
+	exact    bool // by the definition
+	backfill bool // game sessions may be filled
+	deadline time.Time
+	pool     *Pool // for what stands in no part, in a pass that is exact
+
+	part    *part
+	cursors []cursor
+	seats   seating
+	placing placement
+
+	searches, cuts, rejected int // of the pass
+
 	set    []*item
 	stack  []hold
 	lists  [][]*item // candidates left, by depth
 	oldest bool      // the oldest ticket's age counts
 	sizes  []*entry  // the set, for placing
+	taken  []*item   // the set of the match found last
+	asked  []*entry  // a set that the evaluator is asked about
 
 	nodes, leaves int  // left before the search is cut
+	granted       int  // steps at its start
 	short         bool // not all candidates were gathered
 	cut           bool // some of the search was left out
 	late          bool // it was cut because the time of the pass is over
 
 	seen causes // verdicts of columns, until they go into the tally
+}
+
+func newHunt(p *Pool) *hunt {
+	h := &hunt{searcher: p.searcher, columns: p.columns, limits: p.limits, width: p.width, pool: p, oldest: p.rs.Algorithm.OldestAge}
+	h.tally = make(tally, len(p.rs.Level(0).Rules))
+	h.placing.tooLate = h.tooLate
+	return h
 }
 
 func (h *hunt) start(seed *item) {
@@ -84,12 +111,12 @@ func (h *hunt) join(st *hold, it *item, out *hold) bool {
 	return true
 }
 
-// best finds the best match of the seed and the candidates gathered for it; nil
-// if there is none, or if the search was cut short.
-func (h *hunt) best(seed *item) *Match {
+// best finds the best match of the seed and the candidates gathered for it, of at
+// least so many new players; nil if there is none, or if the search was cut short.
+func (h *hunt) best(seed *item, least int) *Match {
 	candidates := h.lists[0]
-	room := h.columns.most - h.opts.AdditionalPlayerCount - seed.held
-	for size := room; size >= max(seed.size, 1, h.columns.least-h.mostHeld(seed, candidates)); size-- {
+	least = max(least, seed.size, 1, h.columns.least-h.mostHeld(seed, candidates))
+	for size := h.room(seed); size >= least; size-- {
 		if !reaches(candidates, size-seed.size) {
 			continue
 		}
@@ -97,8 +124,12 @@ func (h *hunt) best(seed *item) *Match {
 			return m
 		}
 	}
-	h.cut = h.cut || h.short
 	return nil
+}
+
+// room gives the most players that could join a seed, itself included.
+func (h *hunt) room(seed *item) int {
+	return h.columns.most - h.opts.AdditionalPlayerCount - seed.held
 }
 
 // mostHeld gives the most players that a game session could bring into the match.
@@ -116,11 +147,11 @@ func (h *hunt) possible(items ...*item) bool {
 		return true
 	}
 	h.leaves--
-	set := make([]*entry, len(items))
-	for i, it := range items {
-		set[i] = it.entry
+	h.asked = h.asked[:0]
+	for _, it := range items {
+		h.asked = append(h.asked, it.entry)
 	}
-	return h.hopeful(set)
+	return h.hopeful(h.asked)
 }
 
 func (h *hunt) list(depth int) []*item {
@@ -181,7 +212,7 @@ func (h *hunt) tooLate(steps int) bool {
 	if h.deadline.IsZero() || steps%clockEvery != 0 {
 		return false
 	}
-	h.late = h.late || h.over()
+	h.late = h.late || !h.limits.Clock().Before(h.deadline)
 	return h.late
 }
 
@@ -195,14 +226,22 @@ func (h *hunt) with(depth, i, want int) *Match {
 	}
 	h.set = append(h.set, it)
 	h.stack = append(h.stack, st)
-	defer func() { h.set, h.stack = h.set[:len(h.set)-1], h.stack[:len(h.stack)-1] }()
+	m := h.onward(depth, i, want)
+	h.set, h.stack = h.set[:len(h.set)-1], h.stack[:len(h.stack)-1]
+	return m
+}
+
+// onward goes on after the i-th candidate of a depth has joined.
+func (h *hunt) onward(depth, i, want int) *Match {
+	list := h.lists[depth]
+	it, st := list[i], &h.stack[len(h.stack)-1]
 	if len(h.columns.shrinking) > 0 && !h.possible(h.set...) {
 		return nil
 	}
 	next := h.list(depth + 1)
 	var probe hold
 	for _, other := range list[i+1:] {
-		if h.join(&st, other, &probe) {
+		if h.join(st, other, &probe) {
 			next = append(next, other)
 		}
 	}
@@ -249,7 +288,11 @@ func (h *hunt) place() *Match {
 	for _, it := range h.set {
 		h.sizes = append(h.sizes, it.entry)
 	}
-	return h.seat(h.sizes, level)
+	m := h.seat(h.sizes, level)
+	if m != nil {
+		h.taken = append(h.taken[:0], h.set...)
+	}
+	return m
 }
 
 // allowed judges the columns at a level.
@@ -288,32 +331,33 @@ func (h *hunt) barred(level int) int {
 
 // seat spreads a set over the teams within the limits of the search.
 func (h *hunt) seat(set []*entry, level int) *Match {
-	l := h.rs.Levels()[level]
-	p := &placement{searcher: &h.searcher, set: set, level: l, spread: math.Inf(1), limit: max(1, min(maxPlacements, h.leaves)), tooLate: h.tooLate}
+	limit := max(1, min(maxPlacements, h.leaves))
 	if !h.exact {
-		p.limit = min(p.limit, h.limits.Placements)
+		limit = min(limit, h.limits.Placements)
 	}
+	p := &h.placing
+	p.searcher = &h.searcher
+	p.reset(set, level, limit)
 	if !p.begin() {
 		return nil
 	}
-	if rules := h.columns.flat; len(rules) > 0 || h.columns.crowded {
-		if h.columns.crowded {
-			rules = h.plan.flat
-		}
-		if !h.keeps(l, together(h.rs, set), rules) {
-			return nil
-		}
+	rules := h.columns.flat
+	if h.columns.crowded {
+		rules = h.plan.flat
 	}
-	p.aim()
+	if len(rules) > 0 && !h.keeps(p.level, h.seats.together(h.rs, set), rules) {
+		return nil
+	}
+	p.aim(level)
 	p.next(0)
 	h.leaves -= p.judged
-	if h.nodes -= p.passed; p.best == nil {
+	if h.nodes -= p.passed; !p.found {
 		h.cut = h.cut || h.late || h.leaves <= 0 || p.passed >= judgement*p.limit
 		return nil
 	}
 	m := newMatch(h.rs, set, p.best, level)
 	if h.verify(m) != nil {
-		h.Rejected++
+		h.rejected++
 		return nil
 	}
 	return m
@@ -336,14 +380,14 @@ func (h *hunt) sortBy(seed *item, candidates []*item) {
 }
 
 // hopeful asks whether the rules without a column can still hold at some age.
-func (p *Pool) hopeful(set []*entry) bool {
-	l := together(p.rs, set)
-	now := p.rs.LevelAt(age(p.rs, set, p.now))
+func (h *hunt) hopeful(set []*entry) bool {
+	l := h.seats.together(h.rs, set)
+	now := h.rs.LevelAt(age(h.rs, set, h.now))
 	low, high := 0, now
-	if p.rs.Algorithm.OldestAge {
-		low, high = now, len(p.rs.Levels())-1
+	if h.rs.Algorithm.OldestAge {
+		low, high = now, len(h.rs.Levels())-1
 	}
-	return slices.ContainsFunc(p.rs.Levels()[low:high+1], func(level *ruleset.Level) bool {
-		return p.keeps(level, l, p.columns.shrinking)
+	return slices.ContainsFunc(h.rs.Levels()[low:high+1], func(level *ruleset.Level) bool {
+		return h.keeps(level, l, h.columns.shrinking)
 	})
 }

@@ -11,9 +11,12 @@ import (
 type part struct {
 	key     string
 	buckets map[int64]*bucket
-	live    int
-	cursors []cursor // kept between walks
+	live    int // in buckets
+
+	backfills []*item // oldest first; in no bucket
 }
+
+func (p *part) empty() bool { return p.live == 0 && len(p.backfills) == 0 }
 
 // spot is an item in a bucket with copies of what a walk looks at, so that a walk
 // reads memory in order and touches only the items that it meets.
@@ -98,6 +101,12 @@ func slot(v, width float64) int64 {
 }
 
 func (p *part) add(it *item, width float64) {
+	it.part = p
+	if it.ticket.Backfill {
+		at, _ := slices.BinarySearchFunc(p.backfills, it, compareAge)
+		p.backfills = slices.Insert(p.backfills, at, it)
+		return
+	}
 	number := int64(0)
 	if width > 0 {
 		number = slot(it.low[0], width)
@@ -108,7 +117,7 @@ func (p *part) add(it *item, width float64) {
 		p.buckets[number] = b
 	}
 	b.add(it.spot())
-	it.part, it.bucket = p, b
+	it.bucket = b
 	p.live++
 }
 
@@ -129,6 +138,10 @@ func (b *bucket) add(s spot) {
 // remove marks an item and sweeps its bucket when most of it is gone.
 func (p *part) remove(it *item) {
 	it.gone = true
+	if it.ticket.Backfill {
+		p.backfills = slices.DeleteFunc(p.backfills, func(o *item) bool { return o == it })
+		return
+	}
 	p.live--
 	b := it.bucket
 	b.gone++
@@ -145,60 +158,65 @@ func (p *part) remove(it *item) {
 	}
 }
 
-// walk calls f for the items in a span, oldest first, until f says no.
-func (p *part) walk(in *span, width float64, f func(*item) bool) {
-	p.cursors = p.cursors[:0]
+// walk calls f for the items in a span, oldest first, until f says no. The
+// cursors' memory is given back for the next walk.
+func (p *part) walk(memory []cursor, in *span, width float64, f func(*item) bool) []cursor {
+	heap := memory[:0]
 	from, to := slot(in.low, width), slot(in.high, width)
 	if to-from < int64(len(p.buckets)) {
 		for number := from; number <= to; number++ {
-			p.open(p.buckets[number], in)
+			heap = p.buckets[number].open(heap, in)
 		}
 	} else {
 		for number, b := range p.buckets {
 			if number >= from && number <= to {
-				p.open(b, in)
+				heap = b.open(heap, in)
 			}
 		}
 	}
-	for i := len(p.cursors)/2 - 1; i >= 0; i-- {
-		p.sift(i)
+	memory = heap
+	for i := len(heap)/2 - 1; i >= 0; i-- {
+		sift(heap, i)
 	}
-	for len(p.cursors) > 0 {
-		c := &p.cursors[0]
+	for len(heap) > 0 {
+		c := &heap[0]
 		if !f(c.spot().it) {
-			return
+			break
 		}
 		if c.at++; !c.seek(in) {
-			last := len(p.cursors) - 1
-			p.cursors[0] = p.cursors[last]
-			p.cursors = p.cursors[:last]
+			last := len(heap) - 1
+			heap[0] = heap[last]
+			heap = heap[:last]
 		}
-		p.sift(0)
+		sift(heap, 0)
 	}
+	return memory
 }
 
-func (p *part) open(b *bucket, in *span) {
+// open adds the bucket's first place in the span, if it has any.
+func (b *bucket) open(heap []cursor, in *span) []cursor {
 	if b == nil {
-		return
+		return heap
 	}
 	if c := (cursor{b.items, b.head}); c.seek(in) {
-		p.cursors = append(p.cursors, c)
+		heap = append(heap, c)
 	}
+	return heap
 }
 
 // sift moves the i-th cursor down the heap whose top is the oldest item.
-func (p *part) sift(i int) {
+func sift(heap []cursor, i int) {
 	for {
 		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(p.cursors); child++ {
-			if p.cursors[child].spot().older(p.cursors[least].spot()) {
+		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
+			if heap[child].spot().older(heap[least].spot()) {
 				least = child
 			}
 		}
 		if least == i {
 			return
 		}
-		p.cursors[i], p.cursors[least] = p.cursors[least], p.cursors[i]
+		heap[i], heap[least] = heap[least], heap[i]
 		i = least
 	}
 }

@@ -15,40 +15,65 @@ const maxPlacements = 20000
 // place spreads a set over the teams; nil if no placement is a valid match.
 func (s *searcher) place(set []*entry) *Match {
 	level := s.rs.LevelAt(age(s.rs, set, s.now))
-	p := &placement{searcher: s, set: set, level: s.rs.Levels()[level], spread: math.Inf(1), limit: maxPlacements}
+	p := &placement{searcher: s}
+	p.reset(set, level, maxPlacements)
 	if !p.begin() || !s.keeps(p.level, together(s.rs, set), s.plan.flat) {
 		return nil
 	}
 	p.next(0)
-	if p.best == nil {
+	if !p.found {
 		return nil
 	}
 	return newMatch(s.rs, set, p.best, level)
 }
 
-// placement is the search for the teams of one set.
+// placement is the search for the teams of one set. It may be used again for
+// another, after reset.
 type placement struct {
 	*searcher
-	set     []*entry
-	level   *ruleset.Level
-	order   []int // tickets by size, greatest first
-	teams   []int // by ticket
-	filled  []int // players by team
-	left    int   // players not yet placed
-	limit   int   // of placements to judge
-	judged  int
-	passed  int                  // placements seen to fail without judging them
-	aims    *aims                // nil in the reference search
+	set    []*entry
+	level  *ruleset.Level
+	order  []int // tickets by size, greatest first
+	teams  []int // by ticket
+	filled []int // players by team
+	left   int   // players not yet placed
+	lack   int   // players that teams below their smallest size need
+	limit  int   // of placements to judge
+	judged int
+	passed int   // placements seen to fail without judging them
+	aims   *aims // nil in the reference search
+
 	tooLate func(steps int) bool // nil in the reference search
 
+	found  bool
 	best   []int
 	spread float64 // of the best, under the strategy balanced
+
+	choice [][]int // teams to try, by depth
+	seats  seating // of the placement judged last
+}
+
+// reset makes the placement ready for a set.
+func (p *placement) reset(set []*entry, level, limit int) {
+	p.set, p.level, p.limit = set, p.rs.Levels()[level], limit
+	p.judged, p.passed, p.left, p.lack, p.found, p.spread = 0, 0, 0, 0, false, math.Inf(1)
+	p.order = p.order[:0]
+	p.filled = zeros(p.filled, len(p.rs.Instances))
+	p.teams = zeros(p.teams, len(set))
+	for len(p.choice) < len(set) {
+		p.choice = append(p.choice, nil)
+	}
+}
+
+// zeros gives a slice of that many zeros, in the memory of an older one if it suffices.
+func zeros[T int | float64](old []T, n int) []T {
+	old = slices.Grow(old[:0], n)[:n]
+	clear(old)
+	return old
 }
 
 // begin seats the game session's players; false if the numbers cannot fit.
 func (p *placement) begin() bool {
-	p.filled = make([]int, len(p.rs.Instances))
-	p.teams = make([]int, len(p.set))
 	total := 0
 	for i, e := range p.set {
 		for _, seat := range e.seats {
@@ -64,18 +89,10 @@ func (p *placement) begin() bool {
 		if n > p.level.Sizes[i].Max {
 			return false
 		}
+		p.lack += max(0, p.level.Sizes[i].Min-n)
 	}
 	slices.SortStableFunc(p.order, func(a, b int) int { return p.set[b].size - p.set[a].size })
-	return total <= p.level.Capacity()-p.opts.AdditionalPlayerCount && p.lacking() <= p.left
-}
-
-// lacking counts the players that teams still need.
-func (p *placement) lacking() int {
-	n := 0
-	for i, size := range p.level.Sizes {
-		n += max(0, size.Min-p.filled[i])
-	}
-	return n
+	return total <= p.level.Capacity()-p.opts.AdditionalPlayerCount && p.lack <= p.left
 }
 
 // next places the n-th ticket and those after it; true ends the search.
@@ -85,18 +102,14 @@ func (p *placement) next(n int) bool {
 	}
 	i := p.order[n]
 	size := p.set[i].size
-	var empty []ruleset.Size
-	for _, team := range p.choices(size) {
-		limits := p.level.Sizes[team]
-		if p.filled[team] == 0 && len(p.plan.teams) == 0 {
-			if slices.Contains(empty, limits) {
-				continue // the same as an empty team tried before
-			}
-			empty = append(empty, limits)
+	choices := p.choices(n, size)
+	for c, team := range choices {
+		if p.sameBefore(choices[:c], team) {
+			continue
 		}
 		p.teams[i] = team
 		p.move(i, team, 1)
-		done := p.lacking() <= p.left && p.next(n+1)
+		done := p.lack <= p.left && p.next(n+1)
 		p.move(i, team, -1)
 		if done {
 			return true
@@ -105,10 +118,27 @@ func (p *placement) next(n int) bool {
 	return false
 }
 
+// sameBefore tells whether a team tried before was empty too and nothing tells
+// the two apart.
+func (p *placement) sameBefore(tried []int, team int) bool {
+	if p.filled[team] > 0 || !p.plan.symmetric {
+		return false
+	}
+	for _, other := range tried {
+		if p.filled[other] == 0 && p.level.Sizes[other] == p.level.Sizes[team] {
+			return true
+		}
+	}
+	return false
+}
+
 // move puts a ticket into a team, or with sign -1 takes it out.
 func (p *placement) move(i, team, sign int) {
-	p.filled[team] += sign * p.set[i].size
-	p.left -= sign * p.set[i].size
+	size, least := p.set[i].size, p.level.Sizes[team].Min
+	p.lack -= max(0, least-p.filled[team])
+	p.filled[team] += sign * size
+	p.lack += max(0, least-p.filled[team])
+	p.left -= sign * size
 	if p.aims != nil {
 		p.aims.sums[team] += float64(sign) * p.aims.values[i]
 	}
@@ -116,17 +146,25 @@ func (p *placement) move(i, team, sign int) {
 
 // choices gives the teams with room: those that lack players first, then those
 // with most open slots.
-func (p *placement) choices(size int) []int {
-	var out []int
+func (p *placement) choices(depth, size int) []int {
+	out := p.choice[depth][:0]
 	for i, limits := range p.level.Sizes {
-		if p.filled[i]+size <= limits.Max {
-			out = append(out, i)
+		if p.filled[i]+size > limits.Max {
+			continue
+		}
+		out = append(out, i)
+		for n := len(out) - 1; n > 0 && p.before(out[n], out[n-1]); n-- {
+			out[n], out[n-1] = out[n-1], out[n]
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int) int {
-		return cmp.Or(-cmp.Compare(p.short(a), p.short(b)), -cmp.Compare(p.open(a), p.open(b)), p.lighter(a, b))
-	})
+	p.choice[depth] = out
 	return out
+}
+
+// before tells whether a team is tried before another that stands earlier in the
+// rule set.
+func (p *placement) before(a, b int) bool {
+	return cmp.Or(cmp.Compare(p.short(b), p.short(a)), cmp.Compare(p.open(b), p.open(a)), p.lighter(a, b)) < 0
 }
 
 func (p *placement) short(team int) int {
@@ -150,18 +188,23 @@ func (p *placement) judge() bool {
 	p.judged++
 	balanced := p.rs.Algorithm.Strategy == ruleset.Balanced
 	if len(p.plan.teams) == 0 && !balanced {
-		p.best = slices.Clone(p.teams)
+		p.keep(0)
 		return true
 	}
-	l := lineup(p.rs, p.set, p.teams)
+	l := p.seats.of(p.rs, p.set, p.teams)
 	spread := 0.0
 	if balanced {
 		spread = Spread(l, p.rs.Algorithm.Balanced)
 	}
-	if (p.best == nil || spread < p.spread) && p.keeps(p.level, l, p.plan.teams) {
-		p.best, p.spread = slices.Clone(p.teams), spread
+	if (!p.found || spread < p.spread) && p.keeps(p.level, l, p.plan.teams) {
+		p.keep(spread)
 	}
-	return p.judged >= p.limit || p.tooLate != nil && p.tooLate(4*p.judged) || p.best != nil && (!balanced || p.spread == 0)
+	return p.judged >= p.limit || p.tooLate != nil && p.tooLate(4*p.judged) || p.found && (!balanced || p.spread == 0)
+}
+
+func (p *placement) keep(spread float64) {
+	p.found, p.spread = true, spread
+	p.best = append(p.best[:0], p.teams...)
 }
 
 // Spread is the distance of the highest from the lowest team average of a number

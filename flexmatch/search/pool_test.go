@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
@@ -175,5 +176,26 @@ func TestPool_AddReplaces(t *testing.T) {
 	pool.Add(tickets[1])
 	if got := describe(pool.Pass(second(2))); got != "s0 s1" || pool.Len() != 0 {
 		t.Errorf("formed %q, %d tickets left", got, pool.Len())
+	}
+}
+
+// How many parts are searched at a time changes nothing.
+func TestPool_SideBySide(t *testing.T) {
+	rs := ruleSet(t, fmt.Sprintf(fiveAgainstFive, 50, 10))
+	waiting := crowd(rand.New(rand.NewPCG(5, 6)), 3000, 0, 3)
+	formed := map[int]string{}
+	for _, workers := range []int{1, 4} {
+		pool := search.NewPool(rs, search.Options{}, search.Limits{Workers: workers, Work: 20_000})
+		for _, ticket := range waiting {
+			pool.Add(ticket)
+		}
+		for range 5 {
+			matches := pool.Pass(second(1))
+			check(t, 5, rs, search.Options{}, matches, 1)
+			formed[workers] += describe(matches) + "\n"
+		}
+	}
+	if formed[1] != formed[4] || len(formed[1]) < 1000 {
+		t.Errorf("one worker formed\n%s\nfour\n%s", formed[1], formed[4])
 	}
 }

@@ -9,10 +9,12 @@ type plan struct {
 	shrinking []int // rules that, once broken, stay broken however the match grows
 	flat      []int // enforced rules that do not depend on who is in which team
 	teams     []int // the other enforced rules
+	aims      []aim // by level
+	symmetric bool  // no rule tells teams of equal sizes apart
 }
 
 func planOf(rs *ruleset.RuleSet) *plan {
-	p := &plan{}
+	p := &plan{symmetric: true}
 	for i, r := range rs.Level(0).Rules {
 		if !r.Enforced {
 			continue
@@ -21,10 +23,14 @@ func planOf(rs *ruleset.RuleSet) *plan {
 			p.flat = append(p.flat, i)
 		} else {
 			p.teams = append(p.teams, i)
+			p.symmetric = p.symmetric && rs.Symmetric(i)
 		}
 		if rs.Shrinking(i) {
 			p.shrinking = append(p.shrinking, i)
 		}
+	}
+	for _, l := range rs.Levels() {
+		p.aims = append(p.aims, aimAt(rs, l, p.teams))
 	}
 	return p
 }
@@ -84,15 +90,7 @@ func (s *searcher) meet(level *ruleset.Level, l *ruleset.Lineup, latencies []int
 	return met
 }
 
-// together puts everybody into the first team: enough for rules that do not look
-// at teams.
+// together puts everybody into the first team.
 func together(rs *ruleset.RuleSet, set []*entry) *ruleset.Lineup {
-	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(rs.Instances))}
-	for _, e := range set {
-		l.Parties = append(l.Parties, e.party)
-		for i := range e.party.Players {
-			l.Teams[0] = append(l.Teams[0], ruleset.Member{Party: e.party, Index: i})
-		}
-	}
-	return l
+	return new(seating).together(rs, set)
 }

@@ -107,10 +107,13 @@ func instance(rs *ruleset.RuleSet, name string) int {
 	return -1
 }
 
-// lineup puts entries into their teams: the players of the game session first,
-// then tickets in the order given.
-func lineup(rs *ruleset.RuleSet, entries []*entry, teams []int) *ruleset.Lineup {
-	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(rs.Instances))}
+// seating makes lineups, each in the memory of the one before.
+type seating struct{ lineup ruleset.Lineup }
+
+// of puts entries into their teams: the players of the game session first, then
+// tickets in the order given.
+func (s *seating) of(rs *ruleset.RuleSet, entries []*entry, teams []int) *ruleset.Lineup {
+	l := s.empty(rs)
 	for _, e := range entries {
 		l.Parties = append(l.Parties, e.party)
 		for i, seat := range e.seats {
@@ -121,6 +124,31 @@ func lineup(rs *ruleset.RuleSet, entries []*entry, teams []int) *ruleset.Lineup 
 		for i := range e.size {
 			l.Teams[teams[n]] = append(l.Teams[teams[n]], ruleset.Member{Party: e.party, Index: i})
 		}
+	}
+	return l
+}
+
+// together puts everybody into the first team: enough for rules that do not look
+// at teams.
+func (s *seating) together(rs *ruleset.RuleSet, entries []*entry) *ruleset.Lineup {
+	l := s.empty(rs)
+	for _, e := range entries {
+		l.Parties = append(l.Parties, e.party)
+		for i := range e.party.Players {
+			l.Teams[0] = append(l.Teams[0], ruleset.Member{Party: e.party, Index: i})
+		}
+	}
+	return l
+}
+
+func (s *seating) empty(rs *ruleset.RuleSet) *ruleset.Lineup {
+	l := &s.lineup
+	if l.Teams == nil {
+		l.Teams = make([][]ruleset.Member, len(rs.Instances))
+	}
+	l.Parties = l.Parties[:0]
+	for i := range l.Teams {
+		l.Teams[i] = l.Teams[i][:0]
 	}
 	return l
 }

@@ -39,7 +39,7 @@ func (s *searcher) judge(entries []*entry, teams []int) error {
 		return fmt.Errorf("%d backfill tickets with %d new players", backfills, fresh)
 	}
 	level := s.rs.Level(age(s.rs, entries, s.now))
-	l := lineup(s.rs, entries, teams)
+	l := new(seating).of(s.rs, entries, teams)
 	if err := sizes(s.rs, s.opts, level, l); err != nil {
 		return err
 	}
