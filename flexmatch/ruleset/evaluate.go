@@ -131,20 +131,24 @@ func (l *Level) HoldsNoting(rule int, lineup *Lineup, note func(rule int, held b
 	return true // sort rules never reject
 }
 
-// Broken gives the first enforced rule that a lineup breaks; nil if it keeps all.
-// Latency rules must share a location.
-func (l *Level) Broken(lineup *Lineup) *Rule {
-	var latencies []*Rule
+// Judge gives the first enforced rule that a lineup breaks; nil if it keeps all.
+// Latency rules must share a location: those that qualify come back, if there is
+// such a rule.
+func (l *Level) Judge(lineup *Lineup) (broken *Rule, locations []string) {
+	asked := false
 	for i, r := range l.Rules {
 		switch {
 		case !r.Enforced:
+		case r.Type == Latency && !asked:
+			asked, locations = true, l.Locations(lineup, []*Rule{r})
 		case r.Type == Latency:
-			if latencies = append(latencies, r); len(l.Locations(lineup, latencies)) == 0 {
-				return r
-			}
+			locations = slices.DeleteFunc(locations, func(location string) bool { return !r.qualifies(location, lineup) })
 		case !l.Holds(i, lineup):
-			return r
+			return r, nil
+		}
+		if asked && len(locations) == 0 {
+			return r, nil
 		}
 	}
-	return nil
+	return nil, locations
 }

@@ -75,8 +75,8 @@ func judge(rs *ruleset.RuleSet) {
 		if i > 20 {
 			break
 		}
-		level.Broken(empty)
-		level.Broken(one)
+		level.Judge(empty)
+		level.Judge(one)
 	}
 	rs.ReadsPlayerIDs()
 	for i := range rs.Level(0).Rules {

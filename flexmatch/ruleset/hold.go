@@ -141,21 +141,23 @@ func (r *Rule) batch(lineup *Lineup) bool {
 				return false
 			}
 		}
-		for _, v := range r.BatchValues(p) {
-			low, high = min(low, v), max(high, v)
-		}
+		a, b := r.BatchSpan(p)
+		low, high = min(low, a), max(high, b)
 	}
 	return !(r.Max.Set && high-low > r.Max.Value)
 }
 
-// BatchValues gives the numbers with which a party counts in a batchDistance rule.
-func (r *Rule) BatchValues(p *Party) []float64 {
+// BatchSpan gives the lowest and highest number with which a party counts in a
+// batchDistance rule.
+func (r *Rule) BatchSpan(p *Party) (low, high float64) {
 	if !p.Individuals {
-		return []float64{p.PartyNumber(r.Attribute, r.Party)}
+		v := p.PartyNumber(r.Attribute, r.Party)
+		return v, v
 	}
-	out := make([]float64, len(p.Players))
+	low, high = math.Inf(1), math.Inf(-1)
 	for i := range p.Players {
-		out[i] = p.Players[i].Values[r.Attribute].Number
+		v := p.Players[i].Values[r.Attribute].Number
+		low, high = min(low, v), max(high, v)
 	}
-	return out
+	return low, high
 }

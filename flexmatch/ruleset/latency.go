@@ -1,7 +1,7 @@
 package ruleset
 
 import (
-	"maps"
+	"math"
 	"slices"
 )
 
@@ -12,10 +12,14 @@ func (l *Level) Locations(lineup *Lineup, rules []*Rule) []string {
 	if len(lineup.Parties) == 0 || len(lineup.Parties[0].Players) == 0 {
 		return nil
 	}
-	known := slices.Sorted(maps.Keys(lineup.Parties[0].Players[0].Latency))
-	return slices.DeleteFunc(known, func(location string) bool {
-		return slices.ContainsFunc(rules, func(r *Rule) bool { return !r.qualifies(location, lineup) })
-	})
+	var out []string
+	for location := range lineup.Parties[0].Players[0].Latency {
+		if !slices.ContainsFunc(rules, func(r *Rule) bool { return !r.qualifies(location, lineup) }) {
+			out = append(out, location)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // LatencyRules gives the enforced latency rules of the level.
@@ -24,48 +28,82 @@ func (l *Level) LatencyRules() []*Rule {
 }
 
 func (r *Rule) qualifies(location string, lineup *Lineup) bool {
-	var values []float64 // one for each player
+	total, low, players := 0.0, math.Inf(1), 0
 	for _, p := range lineup.Parties {
-		of, ok := r.LatencyValues(p, location)
-		if !ok {
-			return false
+		together, known := r.togetherAt(p, location)
+		for i := range p.Players {
+			v, ok := r.latencyAt(p, i, location, together, known)
+			if !ok || r.MaxLatency.Set && v > r.MaxLatency.Value {
+				return false
+			}
+			total, low, players = total+v, min(low, v), players+1
 		}
-		values = append(values, of...)
 	}
-	return !slices.ContainsFunc(values, func(v float64) bool { return v > r.MaxLatency.Value && r.MaxLatency.Set }) &&
-		r.near(values)
-}
-
-// near judges the distance of every value from the lowest or the average one.
-func (r *Rule) near(values []float64) bool {
 	if !r.Max.Set {
 		return true
 	}
-	reference := sum(values) / float64(len(values))
+	reference := total / float64(players)
 	if r.FromMin {
-		reference = slices.Min(values)
+		reference = low
 	}
-	return !slices.ContainsFunc(values, func(v float64) bool {
-		return max(v-reference, reference-v) > r.Max.Value
-	})
+	return !slices.ContainsFunc(lineup.Parties, func(p *Party) bool { return !r.near(p, location, reference) })
+}
+
+// near judges the distance of each of the party's values from a reference.
+func (r *Rule) near(p *Party, location string, reference float64) bool {
+	together, known := r.togetherAt(p, location)
+	for i := range p.Players {
+		if v, _ := r.latencyAt(p, i, location, together, known); max(v-reference, reference-v) > r.Max.Value {
+			return false
+		}
+	}
+	return true
+}
+
+// togetherAt gives a party's aggregated latency; known tells whether the party
+// counts by it.
+func (r *Rule) togetherAt(p *Party, location string) (v float64, known bool) {
+	if !p.together() {
+		return 0, false
+	}
+	return p.PartyLatency(location, r.Party)
+}
+
+// latencyAt gives the latency with which a player counts; false without one.
+func (r *Rule) latencyAt(p *Party, player int, location string, together float64, known bool) (float64, bool) {
+	if p.together() {
+		return together, known
+	}
+	v, ok := p.Players[player].Latency[location]
+	return v, ok
 }
 
 // LatencyValues gives the latencies with which a party's players count; false
 // unless every player reports the location.
 func (r *Rule) LatencyValues(p *Party, location string) ([]float64, bool) {
 	out := make([]float64, len(p.Players))
+	together, known := r.togetherAt(p, location)
 	for i := range p.Players {
-		v, ok := p.Players[i].Latency[location]
+		v, ok := r.latencyAt(p, i, location, together, known)
 		if !ok {
 			return nil, false
 		}
 		out[i] = v
 	}
-	if p.together() {
-		v, _ := aggregate(r.Party, out)
-		for i := range out {
-			out[i] = v
-		}
-	}
 	return out, true
+}
+
+// Worst gives the highest latency with which one of a party's players counts;
+// false unless every player reports the location.
+func (r *Rule) Worst(p *Party, location string) (float64, bool) {
+	worst := math.Inf(-1)
+	together, known := r.togetherAt(p, location)
+	for i := range p.Players {
+		v, ok := r.latencyAt(p, i, location, together, known)
+		if !ok {
+			return 0, false
+		}
+		worst = max(worst, v)
+	}
+	return worst, true
 }

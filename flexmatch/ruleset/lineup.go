@@ -84,57 +84,65 @@ func distinct(list []string) []string {
 	return list
 }
 
-// aggregate gives min, max or avg of values; false for none.
-func aggregate(how string, values []float64) (float64, bool) {
-	if len(values) == 0 {
-		return 0, false
+// aggregate is the min, max or avg of values that come one by one.
+type aggregate struct {
+	n     int
+	total float64
+}
+
+func (a *aggregate) add(how string, v float64) {
+	switch {
+	case a.n > 0 && how == "min":
+		a.total = min(a.total, v)
+	case a.n > 0 && how == "max":
+		a.total = max(a.total, v)
+	default:
+		a.total += v
 	}
-	switch how {
-	case "min":
-		return slices.Min(values), true
-	case "max":
-		return slices.Max(values), true
+	a.n++
+}
+
+// value gives the aggregate; 0 of nothing.
+func (a *aggregate) value(how string) float64 {
+	if how == "min" || how == "max" || a.n == 0 {
+		return a.total
 	}
-	return sum(values) / float64(len(values)), true
+	return a.total / float64(a.n)
 }
 
 // PartyNumber gives a number attribute's value for the whole party.
 func (p *Party) PartyNumber(attribute int, how string) float64 {
-	if len(p.Players) == 1 {
-		return p.Players[0].Values[attribute].Number
-	}
-	values := make([]float64, len(p.Players))
+	var a aggregate
 	for i := range p.Players {
-		values[i] = p.Players[i].Values[attribute].Number
+		a.add(how, p.Players[i].Values[attribute].Number)
 	}
-	v, _ := aggregate(how, values)
-	return v
+	return a.value(how)
 }
 
 // PartyKey gives a map attribute's value at a key over the players that have the
 // key; false if none has.
 func (p *Party) PartyKey(attribute int, key, how string) (float64, bool) {
-	var values []float64
+	var a aggregate
 	for i := range p.Players {
 		if v, ok := p.Players[i].Values[attribute].Map[key]; ok {
-			values = append(values, v)
+			a.add(how, v)
 		}
 	}
-	return aggregate(how, values)
+	return a.value(how), a.n > 0
 }
 
 // PartyLatency gives the party's latency to a location; false unless every
 // player reports it.
 func (p *Party) PartyLatency(location, how string) (float64, bool) {
-	values := make([]float64, len(p.Players))
+	var a aggregate
 	for i := range p.Players {
 		v, ok := p.Players[i].Latency[location]
 		if !ok {
 			return 0, false
 		}
-		values[i] = v
+		a.add(how, v)
 	}
-	return aggregate(how, values)
+	return a.value(how), a.n > 0
 }
 
 // partyStrings gives the union or intersection of the players' lists.

@@ -240,8 +240,8 @@ func (c *columns) bit(location string) uint64 {
 func (c *columns) allowed(p *ruleset.Party, level *ruleset.Level, location string) bool {
 	for _, i := range c.latencies {
 		r := level.Rules[i]
-		values, ok := r.LatencyValues(p, location)
-		if !ok || r.MaxLatency.Set && slices.Max(values) > r.MaxLatency.Value {
+		worst, ok := r.Worst(p, location)
+		if !ok || r.MaxLatency.Set && worst > r.MaxLatency.Value {
 			return false
 		}
 	}

@@ -39,8 +39,9 @@ type searcher struct {
 	now  time.Time
 	plan *plan
 
-	budget *int  // steps left for large matches; nil without bound
-	tally  tally // of rules judged; nil in the reference search, which counts nothing
+	budget *int    // steps left for large matches; nil without bound
+	seats  seating // of lineups judged, one after another
+	tally  tally   // of rules judged; nil in the reference search, which counts nothing
 }
 
 // anchors builds a match around each ticket in order, removing what is matched.

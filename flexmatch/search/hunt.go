@@ -36,7 +36,6 @@ type hunt struct {
 
 	part    *part
 	cursors []cursor
-	seats   seating
 	placing placement
 
 	searches, cuts, rejected int // of the pass
@@ -355,7 +354,7 @@ func (h *hunt) seat(set []*entry, level int) *Match {
 		h.cut = h.cut || h.late || h.leaves <= 0 || p.passed >= judgement*p.limit
 		return nil
 	}
-	m := newMatch(h.rs, set, p.best, level)
+	m := newMatch(set, p.best, level)
 	if h.verify(m) != nil {
 		h.rejected++
 		return nil

@@ -186,10 +186,8 @@ func (c *crowd) add(e *entry) bool {
 		if len(c.entries) > 0 {
 			low[i], high[i] = c.low[i], c.high[i]
 		}
-		values, ok := c.values(r, e)
-		for _, v := range values {
-			low[i], high[i] = min(low[i], v), max(high[i], v)
-		}
+		from, to, ok := c.values(r, e)
+		low[i], high[i] = min(low[i], from), max(high[i], to)
 		if !ok || r.Type == ruleset.BatchDistance && r.Max.Set && high[i]-low[i] > r.Max.Value ||
 			r.Type == ruleset.Latency && r.MaxLatency.Set && high[i] > r.MaxLatency.Value {
 			return false
@@ -199,12 +197,15 @@ func (c *crowd) add(e *entry) bool {
 	return true
 }
 
-func (c *crowd) values(r *ruleset.Rule, e *entry) ([]float64, bool) {
+// values gives the lowest and highest value with which a ticket counts in a rule.
+func (c *crowd) values(r *ruleset.Rule, e *entry) (low, high float64, ok bool) {
 	if r.Type == ruleset.Latency {
-		return r.LatencyValues(e.party, c.location)
+		high, ok = r.Worst(e.party, c.location)
+		return high, high, ok
 	}
 	if c.rs.Attributes[r.Attribute].Type == ruleset.String {
-		return nil, true // the part has one value
+		return math.Inf(1), math.Inf(-1), true // the part has one value
 	}
-	return r.BatchValues(e.party), true
+	low, high = r.BatchSpan(e.party)
+	return low, high, true
 }

@@ -24,7 +24,11 @@ func (s *searcher) place(set []*entry) *Match {
 	if !p.found {
 		return nil
 	}
-	return newMatch(s.rs, set, p.best, level)
+	m := newMatch(set, p.best, level)
+	if s.verify(m) != nil {
+		return nil // never: what verify judges has been judged
+	}
+	return m
 }
 
 // placement is the search for the teams of one set. It may be used again for

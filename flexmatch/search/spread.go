@@ -30,8 +30,8 @@ func (s *searcher) spreadOut(entries []*entry) *Match {
 	if fresh == 0 {
 		return nil
 	}
-	m := newMatch(s.rs, chosen, teams, s.rs.LevelAt(age(s.rs, chosen, s.now)))
-	if Verify(s.rs, s.opts, m, s.now) != nil {
+	m := newMatch(chosen, teams, s.rs.LevelAt(age(s.rs, chosen, s.now)))
+	if s.verify(m) != nil {
 		return nil
 	}
 	return m

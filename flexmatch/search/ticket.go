@@ -154,8 +154,8 @@ func (s *seating) empty(rs *ruleset.RuleSet) *ruleset.Lineup {
 }
 
 // newMatch makes the result from entries and their teams.
-func newMatch(rs *ruleset.RuleSet, entries []*entry, teams []int, level int) *Match {
-	m := &Match{Level: level, entries: slices.Clone(entries), Locations: locations(rs.Levels()[level], entries)}
+func newMatch(entries []*entry, teams []int, level int) *Match {
+	m := &Match{Level: level, entries: slices.Clone(entries)}
 	for i, e := range entries {
 		m.Tickets = append(m.Tickets, e.ticket)
 		team := -1
@@ -165,17 +165,4 @@ func newMatch(rs *ruleset.RuleSet, entries []*entry, teams []int, level int) *Ma
 		m.Teams = append(m.Teams, team)
 	}
 	return m
-}
-
-// locations gives those that every enforced latency rule allows the entries.
-func locations(level *ruleset.Level, entries []*entry) []string {
-	rules := level.LatencyRules()
-	if len(rules) == 0 {
-		return nil
-	}
-	l := &ruleset.Lineup{Parties: make([]*ruleset.Party, len(entries))}
-	for i, e := range entries {
-		l.Parties[i] = e.party
-	}
-	return level.Locations(l, rules)
 }

@@ -19,34 +19,40 @@ func Verify(rs *ruleset.RuleSet, opts Options, m *Match, now time.Time) error {
 		entries[i] = e
 	}
 	s := &searcher{rs: rs, opts: opts, now: now}
-	return s.judge(entries, m.Teams)
+	_, err := s.judge(entries, m.Teams)
+	return err
 }
 
-// verify judges a match whose tickets are prepared already.
-func (s *searcher) verify(m *Match) error { return s.judge(m.entries, m.Teams) }
+// verify judges a match whose tickets are prepared already, and notes the
+// locations that qualify.
+func (s *searcher) verify(m *Match) (err error) {
+	m.Locations, err = s.judge(m.entries, m.Teams)
+	return err
+}
 
-func (s *searcher) judge(entries []*entry, teams []int) error {
+func (s *searcher) judge(entries []*entry, teams []int) (locations []string, err error) {
 	backfills, fresh := 0, 0
 	for i, e := range entries {
 		if e.ticket.Backfill {
 			backfills++
 		} else if teams[i] < 0 || teams[i] >= len(s.rs.Instances) {
-			return fmt.Errorf("ticket %s has no team", e.ticket.ID)
+			return nil, fmt.Errorf("ticket %s has no team", e.ticket.ID)
 		}
 		fresh += e.size
 	}
 	if backfills > 1 || fresh == 0 {
-		return fmt.Errorf("%d backfill tickets with %d new players", backfills, fresh)
+		return nil, fmt.Errorf("%d backfill tickets with %d new players", backfills, fresh)
 	}
 	level := s.rs.Level(age(s.rs, entries, s.now))
-	l := new(seating).of(s.rs, entries, teams)
+	l := s.seats.of(s.rs, entries, teams)
 	if err := sizes(s.rs, s.opts, level, l); err != nil {
-		return err
+		return nil, err
 	}
-	if broken := level.Broken(l); broken != nil {
-		return fmt.Errorf("rule %s does not hold", broken.Name)
+	broken, locations := level.Judge(l)
+	if broken != nil {
+		return nil, fmt.Errorf("rule %s does not hold", broken.Name)
 	}
-	return nil
+	return locations, nil
 }
 
 func sizes(rs *ruleset.RuleSet, opts Options, level *ruleset.Level, l *ruleset.Lineup) error {
