@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/install"
+	"github.com/musterhq/muster/agent/relay"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
 )
@@ -24,13 +25,16 @@ type Agent struct {
 	cache   *install.Cache
 	reports *reports
 	sampler *sampler
+	relay   *relay.Relay  // where fleets want it; nil without a server
 	uploads chan struct{} // slots for archives of logs being made and sent
 
-	me      credential
-	changed chan struct{} // the status is not what was sent last
-	exited  chan struct{} // there are reports to send
-	stored  chan protocol.LogsStored
-	work    sync.WaitGroup // what outlives a connection but not the agent
+	me        credential
+	relayed   chan struct{} // closed when a process is to be relayed
+	relayOnce sync.Once
+	changed   chan struct{} // the status is not what was sent last
+	exited    chan struct{} // there are reports to send
+	stored    chan protocol.LogsStored
+	work      sync.WaitGroup // what outlives a connection but not the agent
 
 	mu        sync.Mutex
 	instances map[string]*instance
@@ -49,6 +53,7 @@ func New(o Options) (*Agent, error) {
 		opts: o, log: o.Log.With("component", "agent"),
 		http:      &http.Client{Transport: &http.Transport{TLSClientConfig: o.TLS, Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: 30 * time.Second}},
 		changed:   make(chan struct{}, 1),
+		relayed:   make(chan struct{}),
 		exited:    make(chan struct{}, 1),
 		stored:    make(chan protocol.LogsStored, 64),
 		uploads:   make(chan struct{}, maxUploads),
@@ -74,11 +79,21 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("another agent works in %s: %w", a.opts.Root, err)
 	}
 	defer lock.Close()
+	defer a.startRelay()()
 	if err := a.resume(); err != nil {
 		return err
 	}
 	a.startOwn()
-	a.me, err = a.identify(ctx)
+	if a.opts.Server != "" {
+		var me credential
+		me, err = a.identify(ctx)
+		a.mu.Lock()
+		a.me = me
+		a.mu.Unlock()
+		if err == nil && a.opts.Location != "" && a.opts.Location != a.me.Location {
+			err = fmt.Errorf("this machine belongs to location %s, not %s; a host stays where it joined", a.me.Location, a.opts.Location)
+		}
+	}
 	if err == nil {
 		a.serve(ctx)
 	} else {
@@ -99,7 +114,9 @@ func (a *Agent) serve(ctx context.Context) {
 	linked, unlink := context.WithCancel(context.WithoutCancel(ctx))
 	defer unlink()
 	a.work.Go(func() { a.housekeep(ctx) })
-	a.work.Go(func() { a.stayLinked(linked) })
+	if a.opts.Server != "" {
+		a.work.Go(func() { a.stayLinked(linked) })
+	}
 	<-ctx.Done()
 	a.letGo(linked)
 	for end := time.Now().Add(lastReports); len(a.reports.after(0)) > 0 && time.Now().Before(end); {
@@ -120,7 +137,16 @@ func (a *Agent) resume() error {
 	if err != nil {
 		return fmt.Errorf("read the last wish: %w", err)
 	}
-	a.apply(last)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, w := range last.Instances {
+		if !validID(w.InstanceID) {
+			continue
+		}
+		i := newInstance(a, w, nil)
+		i.resumed = i.resume() // before Muster is told what runs
+		a.begin(i)
+	}
 	return nil
 }
 

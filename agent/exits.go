@@ -22,6 +22,9 @@ func (i *instance) exited(s *slot, r supervise.Run, e supervise.Exit) {
 	delete(i.reasons, r.ID)
 	i.mu.Unlock()
 	i.freePort(s)
+	if i.a.relay != nil {
+		i.a.relay.Forget(r.ID)
+	}
 	i.say(protocol.Exited{
 		ProcessID: r.ID, Known: e.Known, Code: e.Code, Signal: e.Signal, Reason: reason,
 		Cause: diagnose.Exit(diagnose.End{

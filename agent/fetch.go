@@ -17,7 +17,7 @@ func (a *Agent) fetchBuild(ctx context.Context, sha string, offset int64) (io.Re
 	if err != nil {
 		return nil, 0, err
 	}
-	req.Header.Set("Authorization", a.me.bearer())
+	req.Header.Set("Authorization", a.identity().bearer())
 	if offset > 0 {
 		req.Header.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-")
 	}

@@ -30,21 +30,23 @@ type instance struct {
 	life     context.Context    // of what lasts as long as the agent works
 	leave    context.CancelFunc // ends life
 	finished chan struct{}      // closed when run has returned
+	resumed  error              // why the processes of a former agent could not be taken over
 
-	mu        sync.Mutex
-	wish      protocol.Wish
-	forgotten bool // the wish does not name it any more
-	leaving   bool // the agent ends
-	phase     protocol.Phase
-	code      string
-	cause     string
-	done      int
-	ports     *ports.Range
-	slots     map[int]*slot
-	looping   map[int]string // crash loops by entry, with what is known of the last crash
-	reasons   map[string]string
-	goneAt    time.Time
-	launched  time.Time // when the last process was
+	mu         sync.Mutex
+	wish       protocol.Wish
+	forgotten  bool // the wish does not name it any more
+	leaving    bool // the agent ends
+	phase      protocol.Phase
+	code       string
+	cause      string
+	done       int
+	ports      *ports.Range
+	slots      map[int]*slot
+	looping    map[int]string    // crash loops by entry, with what is known of the last crash
+	reasons    map[string]string // why processes are asked to end
+	collecting map[string]bool   // processes whose logs are being collected
+	goneAt     time.Time
+	launched   time.Time // when the last process was
 }
 
 func newInstance(a *Agent, w protocol.Wish, own *Own) *instance {
@@ -53,7 +55,7 @@ func newInstance(a *Agent, w protocol.Wish, own *Own) *instance {
 		log:  a.log.With("instance", w.InstanceID, "fleet", w.FleetID),
 		look: make(chan struct{}, 1), finished: make(chan struct{}),
 		wish: w, phase: protocol.Downloading,
-		slots: map[int]*slot{}, looping: map[int]string{}, reasons: map[string]string{},
+		slots: map[int]*slot{}, looping: map[int]string{}, reasons: map[string]string{}, collecting: map[string]bool{},
 	}
 	i.life, i.leave = context.WithCancel(context.Background())
 	i.hold, i.drop = context.WithCancel(i.life)
@@ -139,8 +141,8 @@ func (i *instance) report() protocol.Instance {
 // run makes the wish so until nothing is left, or the agent ends.
 func (i *instance) run() {
 	defer close(i.finished)
-	if err := i.resume(); err != nil {
-		i.set(protocol.Failed, codeActivation, "the processes of a former agent cannot be taken over: "+err.Error())
+	if i.resumed != nil {
+		i.set(protocol.Failed, codeActivation, "the processes of a former agent cannot be taken over: "+i.resumed.Error())
 		<-i.hold.Done()
 	}
 	for !i.isLeaving() {

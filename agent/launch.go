@@ -75,8 +75,14 @@ func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
 	i.mu.Lock()
 	s.port = port
 	i.mu.Unlock()
-	if err := writeJSON(filepath.Join(i.slotDir(s.n), "run.json"), runFile{id, port}); err != nil {
+	pass := i.admit(&w, id, "")
+	if err := writeJSON(filepath.Join(i.slotDir(s.n), "run.json"), runFile{id, port, pass}); err != nil {
 		return fmt.Errorf("note port: %w", err)
+	}
+	if i.own != nil && i.own.Token != nil {
+		if w.AuthToken, err = i.own.Token(); err != nil {
+			return err
+		}
 	}
 	logs := i.ownLogDir(id)
 	if err := os.MkdirAll(logs, 0o750); err != nil {
@@ -86,7 +92,7 @@ func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
 	if err != nil {
 		return err
 	}
-	if i.own != nil {
+	if i.own != nil && !i.own.Clean {
 		args = i.own.arguments(port)
 	}
 	cmd.Args = append(cmd.Args, args...)
@@ -105,7 +111,7 @@ func (i *instance) takePort() (int, error) {
 // those of AWS's SDKs and agent.
 func (i *instance) environment(w protocol.Wish, id string, port int, logs string) []string {
 	env := append(install.CleanEnvironment(), "HOME="+i.gameDir())
-	if i.own != nil {
+	if i.own != nil && !i.own.Clean {
 		env = os.Environ() // the developer's own program, as from the terminal
 	}
 	return append(env,
@@ -121,21 +127,35 @@ func (i *instance) environment(w protocol.Wish, id string, port int, logs string
 }
 
 func (i *instance) started(s *slot, r supervise.Run) {
+	i.note(s, r)
+	i.log.Info("process started", "process_id", r.ID, "pid", r.PID, "taken_over", r.Attached, "log", r.Stderr)
+	if i.own != nil {
+		i.own.follow(r)
+		if p := i.processOf(s); p != nil && i.own.OnStart != nil {
+			i.own.OnStart(*p)
+		}
+	}
+	time.AfterFunc(healed, func() { i.heal(s, r.ID) })
+}
+
+// note makes a process known that runs in a slot.
+func (i *instance) note(s *slot, r supervise.Run) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if s.process != nil && s.process.ProcessID == r.ID {
+		return
+	}
 	if r.Attached {
 		var kept runFile
 		if err := readJSON(filepath.Join(i.slotDir(s.n), "run.json"), &kept); err == nil && kept.ProcessID == r.ID {
+			if kept.Pass != "" {
+				i.admit(&i.wish, r.ID, kept.Pass)
+			}
 			s.port = kept.Port
 			i.ports.Keep(kept.Port)
 		}
 	}
-	i.log.Info("process started", "process_id", r.ID, "pid", r.PID, "port", s.port, "taken_over", r.Attached, "log", r.Stderr)
 	s.process = &protocol.Process{ProcessID: r.ID, PID: r.PID, Entry: s.entry, Port: s.port, Started: r.Started}
-	if i.own != nil {
-		i.own.follow(r)
-	}
-	time.AfterFunc(healed, func() { i.heal(s, r.ID) })
 	nudge(i.a.changed)
 }
 

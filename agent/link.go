@@ -58,7 +58,7 @@ func (a *Agent) stayLinked(ctx context.Context) {
 func (a *Agent) link(ctx context.Context) error {
 	dialer := websocket.Dialer{HandshakeTimeout: shaking, TLSClientConfig: a.opts.TLS, Proxy: http.ProxyFromEnvironment}
 	url := "ws" + strings.TrimPrefix(a.opts.Server, "http") + protocol.PathHost
-	ws, res, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {a.me.bearer()}})
+	ws, res, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {a.identity().bearer()}})
 	if err != nil {
 		if res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
 			return errRefused

@@ -32,9 +32,13 @@ func (a *Agent) collect(c protocol.Collect) {
 		a.tellStored(protocol.LogsStored{InstanceID: c.InstanceID, ProcessID: c.ProcessID, Problem: "the instance is gone, and its logs with it"})
 		return
 	}
+	if !i.collects(c.ProcessID, true) {
+		return // Muster asks again after each connection; the first answer will do
+	}
 	go func() { // ends with the process; what it misses Muster asks for again
 		a.uploads <- struct{}{}
 		defer func() { <-a.uploads }()
+		defer i.collects(c.ProcessID, false)
 		n, err := i.ship(c)
 		done := protocol.LogsStored{InstanceID: c.InstanceID, ProcessID: c.ProcessID, Bytes: n}
 		if err != nil {
@@ -43,6 +47,20 @@ func (a *Agent) collect(c protocol.Collect) {
 		}
 		a.tellStored(done)
 	}()
+}
+
+// collects notes that the logs of a process are being collected, or are not any
+// more; false if that was so already.
+func (i *instance) collects(id string, begin bool) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	was := i.collecting[id]
+	if begin {
+		i.collecting[id] = true
+	} else {
+		delete(i.collecting, id)
+	}
+	return was != begin
 }
 
 func (a *Agent) tellStored(done protocol.LogsStored) {
@@ -92,7 +110,7 @@ func (a *Agent) put(where string, file *os.File, size int64) error {
 		return err
 	}
 	req.ContentLength = size
-	req.Header.Set("Authorization", a.me.bearer())
+	req.Header.Set("Authorization", a.identity().bearer())
 	req.Header.Set("Content-Type", "application/zip")
 	res, err := a.http.Do(req)
 	if err != nil {

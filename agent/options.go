@@ -20,11 +20,14 @@ const Version = "1"
 
 // Options of an Agent. Zero members mean the defaults.
 type Options struct {
-	Server string // Muster's base URL; required
+	Server string // Muster's base URL; "" runs Own alone
 	Token  string // to join with; needed where Root has no credential yet
-	Root   string // the agent's folder; required
-	Facts  protocol.Facts
-	TLS    *tls.Config // for https; default: the system's roots
+	// Location is where the machine is expected to be; another one that the token
+	// names is an error. "" takes what the token names.
+	Location string
+	Root     string // the agent's folder; required
+	Facts    protocol.Facts
+	TLS      *tls.Config // for https; default: the system's roots
 
 	// Leave lets the processes run on when the agent ends; else they are stopped,
 	// with StopGrace to end by themselves. Default of StopGrace: 10 s.
@@ -36,7 +39,7 @@ type Options struct {
 	Isolate bool
 
 	// Own are instances that no Muster assigns: programs that lie on this machine.
-	Own []Own
+	Own []*Own
 
 	Log *slog.Logger // default slog.Default()
 
@@ -73,10 +76,13 @@ func (o Options) withDefaults() Options {
 func (o Options) validate() error {
 	u, err := url.Parse(o.Server)
 	switch {
+	case o.Server == "":
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("server: %q is no http:// or https:// URL", o.Server)
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
 		return fmt.Errorf("server: %q must have no path and no query", o.Server)
+	}
+	switch {
 	case o.Root == "":
 		return errors.New("root: empty")
 	case !filepath.IsAbs(o.Root):

@@ -18,14 +18,17 @@ import (
 // own server, or the one of the demo. Its processes connect as those of a
 // compute that was registered for them.
 type Own struct {
-	Wish protocol.Wish // InstanceID, FleetID, Compute, SDKURL, AuthToken, Ports; Runtime.Processes[0].Concurrent
-	Dir  string        // working directory
-	Path string        // of the program; absolute
-	Args []string      // {port} stands for the port
-	Port int           // that the program gets; 0 picks one of the wish's range
-	Out  io.Writer     // where its output is shown as well; may be nil
+	Wish  protocol.Wish // InstanceID, FleetID, Compute, SDKURL, AuthToken, Ports; Runtime.Processes[0].Concurrent
+	Dir   string        // working directory
+	Path  string        // of the program; absolute
+	Args  []string      // {port} stands for the port
+	Port  int           // that the program gets; 0 picks one of the wish's range
+	Clean bool          // it gets the environment and parameters of a fleet, not ours and Args
+	Out   io.Writer     // where its output is shown as well; may be nil
 
-	OnEnd func(processID string, e supervise.Exit) // follows each end; may be nil
+	Token   func() (string, error)                   // makes the auth token of each launch
+	OnStart func(protocol.Process)                   // follows each start; may be nil
+	OnEnd   func(processID string, e supervise.Exit) // follows each end; may be nil
 
 	mu sync.Mutex // guards Out
 }
@@ -48,9 +51,10 @@ func (o *Own) ended(processID string, e supervise.Exit) {
 func (a *Agent) startOwn() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for n := range a.opts.Own {
-		o := &a.opts.Own[n]
-		a.begin(newInstance(a, o.Wish, o))
+	for _, o := range a.opts.Own {
+		i := newInstance(a, o.Wish, o)
+		i.resumed = i.resume()
+		a.begin(i)
 	}
 }
 
@@ -101,4 +105,25 @@ func (o *Own) print(line string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	fmt.Fprintln(o.Out, line)
+}
+
+// Runs tells whether a process of an instance runs here.
+func (a *Agent) Runs(instanceID, processID string) bool {
+	i := a.find(instanceID)
+	if i == nil {
+		return false
+	}
+	for _, s := range i.list() {
+		if p := i.processOf(s); p != nil && p.ProcessID == processID {
+			return true
+		}
+	}
+	return false
+}
+
+// Kill ends a process of an instance, as Muster's own Kill does.
+func (a *Agent) Kill(k protocol.Kill) {
+	if i := a.find(k.InstanceID); i != nil {
+		i.kill(k)
+	}
 }

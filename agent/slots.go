@@ -37,6 +37,7 @@ type slotFile struct {
 type runFile struct {
 	ProcessID string
 	Port      int
+	Pass      string `json:",omitempty"` // its token at the relay
 }
 
 func (i *instance) slotDir(n int) string { return filepath.Join(i.dir, "slots", strconv.Itoa(n)) }
@@ -154,6 +155,9 @@ func (i *instance) open(n, entry int, spec protocol.ServerProcess, count int) er
 		delete(i.slots, n)
 		i.mu.Unlock()
 		return err
+	}
+	for _, r := range group.Runs() {
+		i.note(s, r)
 	}
 	if s.retired {
 		i.closeWhenEmpty(s)

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/musterhq/muster/app/demo"
+	"github.com/musterhq/muster/app/host"
 )
 
 // App is one Muster node. Start it once, Stop it once or more often.
@@ -24,6 +25,7 @@ type App struct {
 	domain   *domain
 	doors    *doors
 	demo     *demo.Demo
+	host     *host.Host
 	show     show
 
 	ready atomic.Bool

@@ -31,7 +31,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	fmt.Fprintf(a.opts.Out, "ready %s\n", a.URL())
-	a.show.start(a.demo)
+	a.show.start(a)
 	select {
 	case <-ctx.Done():
 	case <-a.Done():
@@ -80,7 +80,7 @@ func (a *App) start(ctx context.Context) error {
 	if err := a.domain.notices.Open(ctx); err != nil {
 		return err
 	}
-	a.makeDemo()
+	a.makeShow()
 	a.runLoops()
 	a.serve()
 	return nil

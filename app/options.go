@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/app/demo"
+	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/arn"
@@ -78,6 +79,8 @@ type Options struct {
 
 	// Demo is the demo that Run shows; nil shows none.
 	Demo *demo.Options
+	// Host is what Run hosts in this process; nil hosts nothing.
+	Host *host.Options
 
 	// Out is where Run writes the ready line and the demo its words. Default: nowhere.
 	Out io.Writer
@@ -185,3 +188,12 @@ func loopback(host string) bool {
 }
 
 func (o *Options) file(name string) string { return filepath.Join(o.DataDir, name) }
+
+// absolute is file for programs that work elsewhere.
+func (o *Options) absolute(name string) string {
+	path, err := filepath.Abs(o.file(name))
+	if err != nil {
+		return o.file(name)
+	}
+	return path
+}

@@ -5,56 +5,101 @@ import (
 	"sync"
 
 	"github.com/musterhq/muster/app/demo"
+	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
 )
 
-// show is the demo as it runs: it comes after everything else and goes first.
+// show is what runs on the server as it would beside it: the demo and the host
+// of this process. It comes after everything else and goes first.
 type show struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc
-	ended  chan struct{}
+	ended  sync.WaitGroup
 }
 
-// makeDemo puts the demo together, where one is wanted, and names it as the host
-// of its processes.
-func (a *App) makeDemo() {
-	if a.opts.Demo == nil {
-		return
+// makeShow puts the demo and the host together, where they are wanted, and names
+// them as the hosts of their processes.
+func (a *App) makeShow() {
+	if o := a.opts.Host; o != nil {
+		a.host = host.New(*o, host.Services{
+			Places: host.Places{Store: a.domain.store, Fleets: a.domain.fleets, Computes: a.domain.computes},
+			Dir:    a.opts.absolute("agent"), URL: a.base, GameServerURL: gameServerURL(a.base), Login: a.login(),
+			Region: a.opts.Region, Out: a.opts.Out, Logger: a.log,
+		})
 	}
-	login := "export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION=" + a.opts.Region
-	if !a.opts.AcceptAny {
-		login = "export AWS_SHARED_CREDENTIALS_FILE=" + a.opts.file(firstKeyFile) + " AWS_DEFAULT_REGION=" + a.opts.Region
+	if o := a.opts.Demo; o != nil {
+		a.demo = demo.New(*o, demo.Services{
+			Store: a.domain.store, Events: a.domain.events,
+			Fleets: a.domain.fleets, Computes: a.domain.computes, Sessions: a.domain.sessions,
+			Dir: a.opts.file("demo"), Login: a.login(), Out: a.opts.Out, Logger: a.log, Started: a.begun,
+			URL:           a.base,
+			GameServerURL: gameServerURL(a.base),
+		})
 	}
-	a.demo = demo.New(*a.opts.Demo, demo.Services{
-		Store: a.domain.store, Events: a.domain.events,
-		Fleets: a.domain.fleets, Computes: a.domain.computes, Sessions: a.domain.sessions,
-		Dir: a.opts.file("demo"), Login: login, Out: a.opts.Out, Logger: a.log, Started: a.begun,
-		URL:           a.base,
-		GameServerURL: gameServerURL(a.base),
-	})
-	a.domain.computes.HostedBy(a.demo)
+	a.domain.computes.HostedBy(keepers(a.hosts()))
 }
 
-// start runs a demo, if there is one, until stop.
-func (s *show) start(d *demo.Demo) {
+// login is what to export before the commands that are printed.
+func (a *App) login() string {
+	if a.opts.AcceptAny {
+		return "export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION=" + a.opts.Region
+	}
+	return "export AWS_SHARED_CREDENTIALS_FILE=" + a.opts.file(firstKeyFile) + " AWS_DEFAULT_REGION=" + a.opts.Region
+}
+
+// hosts gives everybody who runs processes for us.
+func (a *App) hosts() []compute.Host {
+	var all []compute.Host
+	if a.host != nil {
+		all = append(all, a.host)
+	}
+	if a.demo != nil {
+		all = append(all, a.demo)
+	}
+	return all
+}
+
+// keepers are several hosts as one.
+type keepers []compute.Host
+
+// Owns tells whether one of them runs the process.
+func (k keepers) Owns(ref compute.Ref) bool {
+	for _, h := range k {
+		if h.Owns(ref) {
+			return true
+		}
+	}
+	return false
+}
+
+// Ended tells each of them; who does not run the process does nothing.
+func (k keepers) Ended(ref compute.Ref, why event.Code) {
+	for _, h := range k {
+		h.Ended(ref, why)
+	}
+}
+
+// start runs what there is to show until stop.
+func (s *show) start(a *App) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d == nil {
-		return
-	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel, s.ended = cancel, make(chan struct{})
-	go func() {
-		defer close(s.ended)
-		d.Run(ctx)
-	}()
+	s.cancel = cancel
+	if a.host != nil {
+		s.ended.Go(func() { a.host.Run(ctx) })
+	}
+	if a.demo != nil {
+		s.ended.Go(func() { a.demo.Run(ctx) })
+	}
 }
 
-// stop ends the demo and its processes, and waits for that.
+// stop ends it all, processes included, and waits for that.
 func (s *show) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cancel != nil {
 		s.cancel()
-		<-s.ended
+		s.ended.Wait()
 	}
 }

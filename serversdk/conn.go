@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +24,7 @@ const (
 type conn struct {
 	s    *Server
 	peer *peer
-	ws   *websocket.Conn
+	ws   Socket
 
 	slots chan struct{} // requests that run
 	read  atomic.Int64  // when a frame was last read, in ms since 1970
@@ -47,7 +46,7 @@ type outgoing struct {
 	sent  func(err error) // called after the attempt, may be nil
 }
 
-func newConn(s *Server, p *peer, ws *websocket.Conn) *conn {
+func newConn(s *Server, p *peer, ws Socket) *conn {
 	c := &conn{s: s, peer: p, ws: ws, slots: make(chan struct{}, maxAtOnce)}
 	c.read.Store(time.Now().UnixMilli())
 	return c
@@ -221,11 +220,7 @@ func (c *conn) shut() {
 		return
 	}
 	c.closed = true
-	socket := c.ws.NetConn()
-	if secured, ok := socket.(interface{ NetConn() net.Conn }); ok {
-		socket = secured.NetConn() // closing TLS politely could block
-	}
-	socket.Close()
+	c.ws.Drop()
 }
 
 // untried gives the pushes of an ended connection that nobody began to write.

@@ -46,7 +46,7 @@ func anyOrigin(*http.Request) bool { return true }
 
 // ServeHTTP takes a process's connection, or refuses it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a, err := arrive(r)
+	a, err := arrive(r.URL.Query(), hostOf(r.RemoteAddr))
 	if err == nil {
 		err = s.admit(a)
 	}
@@ -54,20 +54,26 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, a, err)
 		return
 	}
-	if err := s.connect(w, r, a); err != nil {
+	err = s.connect(context.WithoutCancel(r.Context()), a, func() (Socket, error) {
+		ws, err := s.upgrader.Upgrade(w, r, nil)
+		if err != nil {
+			return nil, fmt.Errorf("upgrade: %w", errors.Join(errAnswered, err))
+		}
+		return direct{ws}, nil
+	})
+	if err != nil {
 		s.release(a.ref)
 		s.refuse(w, a, err)
 	}
 }
 
 // arrive reads who comes. Errors: InvalidRequest.
-func arrive(r *http.Request) (arrival, error) {
-	q := r.URL.Query()
+func arrive(q url.Values, host string) (arrival, error) {
 	a := arrival{
 		ref:   compute.Ref{FleetID: q.Get("FleetId"), ComputeName: q.Get("ComputeId"), ProcessID: q.Get("pID")},
 		sdk:   compute.SDK{Version: cut(q.Get("sdkVersion")), Language: cut(q.Get("sdkLanguage"))},
 		query: q,
-		host:  hostOf(r.RemoteAddr),
+		host:  host,
 	}
 	for _, part := range []struct{ member, value string }{
 		{"pID", a.ref.ProcessID}, {"ComputeId", a.ref.ComputeName}, {"FleetId", a.ref.FleetID},
@@ -138,15 +144,15 @@ func (s *Server) release(ref compute.Ref) {
 
 // connect makes the connection durable, and then true. Reading starts at once,
 // because the C# SDK gives a new connection two seconds to answer a ping.
-func (s *Server) connect(w http.ResponseWriter, r *http.Request, a arrival) error {
-	p, err := s.enter(context.WithoutCancel(r.Context()), a)
+func (s *Server) connect(ctx context.Context, a arrival, open func() (Socket, error)) error {
+	p, err := s.enter(ctx, a)
 	if err != nil {
 		return err
 	}
-	ws, err := s.upgrader.Upgrade(w, r, nil)
+	ws, err := open()
 	if err != nil {
 		p.depart(s.ctx)
-		return fmt.Errorf("upgrade: %w", errors.Join(errAnswered, err))
+		return err
 	}
 	c := newConn(s, p, ws)
 	s.metrics.opened()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/supervise"
+	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
@@ -45,8 +46,8 @@ type Services struct {
 // The names by which the demo finds what it made.
 const (
 	name        = "demo"
-	location    = "custom-local"
-	computeName = "local"
+	location    = host.Location
+	computeName = host.ComputeName
 )
 
 // Demo is the demo. New makes one, Run runs it.

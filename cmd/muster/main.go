@@ -20,6 +20,10 @@ type commands struct {
 	Local localCommand `cmd:"" help:"Run everything in one process on this machine, with a demo game; any credentials are accepted."`
 	Serve serveCommand `cmd:"" help:"Run the server: callers need keys."`
 
+	Agent agentCommand `cmd:"" help:"Run game servers on this machine for a server."`
+
+	Preflight preflightCommand `cmd:"" help:"Try a build on this machine as a fleet would run it."`
+
 	Demo     demoCommand     `cmd:"" help:"The demo game on a running server."`
 	Fleets   fleetsCommand   `cmd:"" help:"Show fleets and their use."`
 	Sessions sessionsCommand `cmd:"" help:"Show game sessions."`

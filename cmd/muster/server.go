@@ -10,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/demo"
+	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -85,6 +86,11 @@ type localCommand struct {
 	DemoServer           string `placeholder:"FILE" help:"The demo's game server program (arena, beside this program)."`
 	DemoProcesses        int    `default:"4" help:"How many game server processes the demo keeps (${default})."`
 	DemoPlayers          int    `default:"3" help:"How many bots play in the demo session; 0 makes none (${default})."`
+
+	Exec string   `placeholder:"FILE" help:"Host this game server program of yours, with its output here; arguments for it follow after --, in which {port} stands for its port."`
+	Port int      `placeholder:"PORT" help:"The port on which the program of --exec listens; without it each copy is given a free one as GAME_PORT and {port}."`
+	Copy int      `name:"copies" default:"1" help:"How many copies of the program of --exec run (${default})."`
+	Args []string `arg:"" optional:"" help:"Arguments for the program of --exec, after --."`
 }
 
 // Run serves until a signal comes.
@@ -95,7 +101,15 @@ func (c *localCommand) Run(t *streams) error {
 	}
 	o.AcceptAny = c.AcceptAnyCredentials
 	o.Sinks = append(o.Sinks, notify.SinkConfig{Name: "local-log", Kind: notify.Log, Topics: []string{notify.Everything}})
-	if c.Demo {
+	if c.Exec != "" {
+		o.Host = &host.Options{Exec: &host.Program{Path: c.Exec, Args: c.Args, Port: c.Port, Copies: c.Copy}}
+	} else if len(c.Args) > 0 {
+		return fmt.Errorf("local: %q is no flag; only the program of --exec takes arguments", c.Args[0])
+	}
+	if c.Copy > 1 && c.Port != 0 {
+		return fmt.Errorf("local: --copies needs each copy to listen on a port of its own; leave --port out and use {port} or GAME_PORT")
+	}
+	if c.Demo && c.Exec == "" {
 		o.Demo = &demo.Options{Server: c.DemoServer, Processes: c.DemoProcesses, Players: c.DemoPlayers}
 		if c.DemoPlayers == 0 {
 			o.Demo.Players = -1

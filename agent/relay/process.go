@@ -1,0 +1,278 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// Bounds of what waits for the link, by process.
+const (
+	maxWaiting = 256              // requests
+	patience   = 20 * time.Second // that AWS's SDKs wait for an answer
+)
+
+// The requests that can be answered without Muster.
+const (
+	heartbeat = "HeartbeatServerProcess"
+	goodbye   = "TerminateServerProcess"
+)
+
+// process is one game server process.
+type process struct {
+	r        *Relay
+	id       string
+	token    string
+	upstream func() string
+
+	connecting sync.Mutex // one connection to Muster is made at a time
+
+	mu      sync.Mutex
+	query   url.Values      // of its newest connection
+	known   bool            // Muster has let it in once
+	down    *websocket.Conn // its newest connection
+	up      *stream         // nil while Muster is away
+	waiting []request       // not answered yet, oldest first
+	left    bool            // it said goodbye
+	exited  bool            // there is no such process any more
+	ended   bool
+
+	writing sync.Mutex // of down
+}
+
+// request is what Muster has not answered yet.
+type request struct {
+	id    string
+	frame []byte
+	at    time.Time
+	keep  bool // until Muster has it, whoever waits for the answer
+}
+
+// head is what is read of a frame.
+type head struct {
+	Action    string
+	RequestID string `json:"RequestId"`
+}
+
+// arrive prepares for a connection of the process. The first one needs Muster's
+// consent; later ones do not wait for it.
+func (p *process) arrive(ctx context.Context, query url.Values) error {
+	p.mu.Lock()
+	p.query = query
+	known := p.known
+	p.mu.Unlock()
+	u := p.r.uplink()
+	if u == nil {
+		if known {
+			return nil
+		}
+		return errNoLink
+	}
+	err := p.connect(ctx, u)
+	if _, no := err.(*refusal); no || !known {
+		return err
+	}
+	return nil
+}
+
+// connect opens the process's stream, unless it has one on this link.
+func (p *process) connect(ctx context.Context, u *uplink) error {
+	p.connecting.Lock()
+	defer p.connecting.Unlock()
+	p.mu.Lock()
+	if p.up != nil && p.up.u == u || p.ended {
+		p.mu.Unlock()
+		return nil
+	}
+	query := maps.Clone(p.query)
+	p.mu.Unlock()
+	query.Set("Authorization", p.upstream())
+	st, err := u.open(ctx, p, query)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known, p.up = true, st
+	now := time.Now()
+	p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool { return !r.keep && now.Sub(r.at) > patience })
+	for _, r := range p.waiting {
+		if st.send(r.frame) != nil {
+			break // the link is gone again; they wait for the next
+		}
+	}
+	return nil
+}
+
+// reconnect brings a process back to Muster on a new link.
+func (p *process) reconnect(u *uplink) {
+	p.mu.Lock()
+	wanted := p.known && (p.down != nil || p.left)
+	p.mu.Unlock()
+	if !wanted {
+		return
+	}
+	err := p.connect(context.Background(), u)
+	if _, no := err.(*refusal); no {
+		p.r.log.Warn("Muster does not know a process any more", "process_id", p.id, "error", err)
+		p.dropDown()
+	}
+}
+
+// serve reads what the process says until its connection ends.
+func (p *process) serve(ws *websocket.Conn) {
+	p.mu.Lock()
+	p.down = ws
+	p.mu.Unlock()
+	for {
+		kind, frame, err := ws.ReadMessage()
+		if err != nil {
+			break
+		}
+		if kind == websocket.TextMessage {
+			p.fromGame(ws, frame)
+		}
+	}
+	ws.NetConn().Close()
+	p.mu.Lock()
+	var up *stream
+	if p.down == ws {
+		p.down = nil
+		if !slices.ContainsFunc(p.waiting, func(r request) bool { return r.keep }) {
+			up, p.up = p.up, nil
+		}
+	}
+	p.mu.Unlock()
+	if up != nil {
+		up.close() // Muster counts its connections as if they were direct
+	}
+}
+
+// fromGame passes a request on, or answers it where Muster is away.
+func (p *process) fromGame(ws *websocket.Conn, frame []byte) {
+	var h head
+	if json.Unmarshal(frame, &h) != nil {
+		return
+	}
+	p.mu.Lock()
+	up := p.up
+	answerHere := up == nil && (h.Action == heartbeat || h.Action == goodbye)
+	if h.Action != heartbeat {
+		p.wait(request{h.RequestID, frame, time.Now(), h.Action == goodbye})
+		p.left = p.left || h.Action == goodbye
+	}
+	p.mu.Unlock()
+	if up != nil {
+		_ = up.send(frame) // what does not get through waits for the next link
+	}
+	if answerHere {
+		p.answer(ws, h)
+	}
+}
+
+// wait keeps a request until it is answered. The caller holds the mutex.
+func (p *process) wait(r request) {
+	now := time.Now()
+	p.waiting = slices.DeleteFunc(p.waiting, func(old request) bool {
+		return old.id == r.id || !old.keep && now.Sub(old.at) > patience
+	})
+	if len(p.waiting) < maxWaiting {
+		p.waiting = append(p.waiting, r)
+	}
+}
+
+func (p *process) answer(ws *websocket.Conn, h head) {
+	frame, err := json.Marshal(map[string]any{"Action": h.Action, "RequestId": h.RequestID, "StatusCode": 200})
+	if err == nil {
+		p.write(ws, frame)
+	}
+}
+
+// fromMuster passes an answer or a push on.
+func (p *process) fromMuster(frame []byte) {
+	var h head
+	if json.Unmarshal(frame, &h) != nil {
+		return
+	}
+	p.mu.Lock()
+	if h.RequestID != "" {
+		p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool { return r.id == h.RequestID })
+	}
+	down, exited := p.down, p.exited
+	p.mu.Unlock()
+	if down != nil {
+		p.write(down, frame)
+	}
+	if exited {
+		go p.r.Forget(p.id)
+	}
+}
+
+// mayGo notes that the process has ended, and tells whether Muster has all that
+// it must hear of it.
+func (p *process) mayGo() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.exited = true
+	return !slices.ContainsFunc(p.waiting, func(r request) bool { return r.keep })
+}
+
+func (p *process) write(ws *websocket.Conn, frame []byte) {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	ws.SetWriteDeadline(time.Now().Add(writing))
+	if ws.WriteMessage(websocket.TextMessage, frame) != nil {
+		ws.NetConn().Close()
+	}
+}
+
+// closedByMuster ends the process's connection as Muster did.
+func (p *process) closedByMuster(st *stream) {
+	p.mu.Lock()
+	mine := p.up == st
+	if mine {
+		p.up = nil
+	}
+	p.mu.Unlock()
+	if mine {
+		p.dropDown()
+	}
+}
+
+// lostLink notes that the stream is gone with its link; the process is not told.
+func (p *process) lostLink(st *stream) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.up == st {
+		p.up = nil
+	}
+}
+
+// dropDown drops the process's connection without a close frame.
+func (p *process) dropDown() {
+	p.mu.Lock()
+	down := p.down
+	p.mu.Unlock()
+	if down != nil {
+		down.NetConn().Close()
+	}
+}
+
+// end closes what is open; the process is no more.
+func (p *process) end() {
+	p.mu.Lock()
+	p.ended = true
+	up := p.up
+	p.up = nil
+	p.mu.Unlock()
+	p.dropDown()
+	if up != nil {
+		up.close()
+	}
+}

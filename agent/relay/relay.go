@@ -1,0 +1,206 @@
+package relay
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/sniff"
+)
+
+// Options of a Relay.
+type Options struct {
+	Dial func(ctx context.Context) (*websocket.Conn, error) // opens the WebSocket to Muster; required
+	Dir  string                                             // for the certificate; required
+	Port int                                                // of the loopback; 0 picks one
+	Log  *slog.Logger                                       // default slog.Default()
+}
+
+// Relay carries connections. Make it with Listen; it listens at once, and Run
+// links it to Muster.
+type Relay struct {
+	opts     Options
+	log      *slog.Logger
+	listener net.Listener
+	server   *http.Server
+	upgrader websocket.Upgrader
+
+	mu        sync.Mutex
+	processes map[string]*process
+	up        *uplink       // nil while there is none
+	upChanged chan struct{} // closed and replaced when up changes
+}
+
+// Listen opens the loopback port.
+func Listen(o Options) (*Relay, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	inner, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", o.Port))
+	if err != nil {
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	certificate, err := sniff.SelfSigned(o.Dir, []string{"127.0.0.1", "localhost"}, time.Now())
+	if err != nil {
+		inner.Close()
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	r := &Relay{
+		opts: o, log: o.Log.With("component", "relay"), listener: sniff.Listen(inner, sniff.Options{Config: sniff.Config(certificate)}),
+		processes: map[string]*process{}, upChanged: make(chan struct{}),
+		upgrader: websocket.Upgrader{
+			HandshakeTimeout: writing, ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{},
+			CheckOrigin: func(*http.Request) bool { return true }, // what lets a process in is its token
+		},
+	}
+	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug)}
+	go r.server.Serve(r.listener)
+	return r, nil
+}
+
+// Port is the loopback port.
+func (r *Relay) Port() int { return r.listener.Addr().(*net.TCPAddr).Port }
+
+// URL is what processes are given as the place of the game server endpoint.
+func (r *Relay) URL() string { return fmt.Sprintf("ws://127.0.0.1:%d/", r.Port()) }
+
+// NewToken makes a token for one process.
+func NewToken() string {
+	b := make([]byte, 24)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+// Admit lets a process connect that shows the token. upstream gives what it
+// shows to Muster in its place, whenever it is connected there.
+func (r *Relay) Admit(processID, token string, upstream func() string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.processes[processID]; p != nil && p.token == token {
+		return
+	}
+	r.processes[processID] = &process{r: r, id: processID, token: token, upstream: upstream}
+}
+
+// Forget lets go of a process that has ended, once what it said last has reached
+// Muster.
+func (r *Relay) Forget(processID string) {
+	r.mu.Lock()
+	p := r.processes[processID]
+	r.mu.Unlock()
+	if p == nil || !p.mayGo() {
+		return
+	}
+	r.mu.Lock()
+	delete(r.processes, processID)
+	r.mu.Unlock()
+	p.end()
+}
+
+// Run holds the link to Muster until ctx ends; then it drops every connection
+// without a word, so that the SDKs come back to a successor.
+func (r *Relay) Run(ctx context.Context) {
+	wait := 250 * time.Millisecond
+	for ctx.Err() == nil {
+		ws, err := r.opts.Dial(ctx)
+		if err == nil {
+			wait = 250 * time.Millisecond
+			err = r.serve(ctx, ws)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		r.log.Warn("no link for game servers; they are answered here", "error", err)
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+		wait = min(2*wait, 5*time.Second)
+	}
+	r.server.Close()
+	for _, p := range r.all() {
+		p.dropDown()
+	}
+}
+
+// serve uses one link to its end.
+func (r *Relay) serve(ctx context.Context, ws *websocket.Conn) error {
+	u := newUplink(r, ws)
+	stop := context.AfterFunc(ctx, func() { ws.Close() })
+	defer stop()
+	r.set(u)
+	for _, p := range r.all() {
+		go p.reconnect(u)
+	}
+	err := u.read()
+	r.set(nil)
+	ws.Close()
+	u.end()
+	return err
+}
+
+func (r *Relay) set(u *uplink) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.up = u
+	close(r.upChanged)
+	r.upChanged = make(chan struct{})
+}
+
+func (r *Relay) uplink() *uplink {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.up
+}
+
+func (r *Relay) all() []*process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]*process, 0, len(r.processes))
+	for _, p := range r.processes {
+		list = append(list, p)
+	}
+	return list
+}
+
+// ServeHTTP takes a process's connection.
+func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	q := req.URL.Query()
+	r.mu.Lock()
+	p := r.processes[q.Get("pID")]
+	r.mu.Unlock()
+	if p == nil || subtle.ConstantTimeCompare([]byte(p.token), []byte(q.Get("Authorization"))) != 1 {
+		http.Error(w, `{"message":"Forbidden"}`, http.StatusForbidden)
+		return
+	}
+	err := p.arrive(req.Context(), q)
+	var refused *refusal
+	switch {
+	case errors.As(err, &refused):
+		r.log.Warn("Muster refuses a process", "process_id", p.id, "reason", refused.reason)
+		http.Error(w, `{"message":"Forbidden"}`, http.StatusForbidden)
+		return
+	case err != nil:
+		http.Error(w, `{"message":"Service Unavailable"}`, http.StatusServiceUnavailable)
+		return
+	}
+	ws, err := r.upgrader.Upgrade(w, req, nil)
+	if err != nil {
+		return // the upgrader has answered
+	}
+	ws.SetReadLimit(protocol.MaxFrame)
+	p.serve(ws)
+}

@@ -1,0 +1,278 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// muster plays the other end of the relay's WebSocket.
+type muster struct {
+	t      *testing.T
+	server *httptest.Server
+	heard  chan protocol.Relayed
+
+	mu     sync.Mutex
+	away   bool
+	refuse bool
+	ws     *websocket.Conn
+}
+
+func play(t *testing.T) *muster {
+	m := &muster{t: t, heard: make(chan protocol.Relayed, 100)}
+	m.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.mu.Lock()
+		away := m.away
+		m.mu.Unlock()
+		if away {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		m.mu.Lock()
+		m.ws = ws
+		m.mu.Unlock()
+		for {
+			_, frame, err := ws.ReadMessage()
+			if err != nil {
+				return
+			}
+			f, err := protocol.ParseRelayed(frame)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			f.Payload = append([]byte(nil), f.Payload...)
+			if f.Op == protocol.RelayOpen {
+				m.mu.Lock()
+				op := protocol.RelayAccept
+				if m.refuse {
+					op = protocol.RelayRefuse
+				}
+				m.mu.Unlock()
+				m.send(protocol.Relayed{Op: op, Stream: f.Stream})
+			}
+			m.heard <- f
+		}
+	}))
+	t.Cleanup(func() {
+		m.leave(true)
+		m.server.Close()
+	})
+	return m
+}
+
+func (m *muster) send(f protocol.Relayed) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ws.WriteMessage(websocket.BinaryMessage, f.Bytes())
+}
+
+// leave goes away, or comes back.
+func (m *muster) leave(away bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.away = away
+	if away && m.ws != nil {
+		m.ws.NetConn().Close()
+	}
+}
+
+// next waits for a frame of a kind.
+func (m *muster) next(op protocol.RelayOp) protocol.Relayed {
+	m.t.Helper()
+	late := time.After(20 * time.Second)
+	for {
+		select {
+		case f := <-m.heard:
+			if f.Op == op {
+				return f
+			}
+		case <-late:
+			m.t.Fatalf("no frame %d came", op)
+		}
+	}
+}
+
+// answer answers a request.
+func (m *muster) answer(f protocol.Relayed) {
+	var h head
+	if err := json.Unmarshal(f.Payload, &h); err != nil {
+		m.t.Fatal(err)
+	}
+	m.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: f.Stream,
+		Payload: []byte(`{"Action":"` + h.Action + `","RequestId":"` + h.RequestID + `","StatusCode":200}`)})
+}
+
+func start(t *testing.T, m *muster) *Relay {
+	t.Helper()
+	r, err := Listen(Options{Dir: t.TempDir(), Dial: func(ctx context.Context) (*websocket.Conn, error) {
+		ws, _, err := websocket.DefaultDialer.DialContext(ctx, "ws"+strings.TrimPrefix(m.server.URL, "http"), nil)
+		return ws, err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); r.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	return r
+}
+
+// dial connects as AWS's SDKs do.
+func dial(r *Relay, id, token string) (*websocket.Conn, int, error) {
+	q := url.Values{"pID": {id}, "ComputeId": {"i-1"}, "FleetId": {"fleet-1"}, "Authorization": {token}}
+	ws, res, err := websocket.DefaultDialer.Dial(r.URL()+"?"+q.Encode(), nil)
+	status := 0
+	if res != nil {
+		status = res.StatusCode
+	}
+	return ws, status, err
+}
+
+// connected connects a process once the link is there.
+func connected(t *testing.T, r *Relay, id, token string) *websocket.Conn {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; {
+		ws, status, err := dial(r, id, token)
+		if err == nil {
+			return ws
+		}
+		if status != http.StatusServiceUnavailable || time.Now().After(end) {
+			t.Fatalf("not connected: %d %v", status, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func say(t *testing.T, ws *websocket.Conn, action, id string) {
+	t.Helper()
+	if err := ws.WriteMessage(websocket.TextMessage, []byte(`{"Action":"`+action+`","RequestId":"`+id+`"}`)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hear(t *testing.T, ws *websocket.Conn, want string) {
+	t.Helper()
+	ws.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_, frame, err := ws.ReadMessage()
+	if err != nil || !strings.Contains(string(frame), want) {
+		t.Fatalf("heard %s, %v; want %q", frame, err, want)
+	}
+}
+
+// A process notices nothing of Muster's absence, and what it asked meanwhile is
+// answered when Muster is back.
+func TestRelay_OutageIsInvisible(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	r := start(t, m)
+	r.Admit("p1", "own", func() string { return "compute-token" })
+	game := connected(t, r, "p1", "own")
+	open, err := url.ParseQuery(string(m.next(protocol.RelayOpen).Payload))
+	if err != nil || open.Get("Authorization") != "compute-token" || open.Get("pID") != "p1" {
+		t.Fatalf("Muster is shown %v, %v", open, err)
+	}
+	say(t, game, "ActivateServerProcess", "r1")
+	m.answer(m.next(protocol.RelayFrame))
+	hear(t, game, `"RequestId":"r1"`)
+
+	m.leave(true)
+	waitFor(t, func() bool { return r.uplink() == nil })
+	say(t, game, heartbeat, "r2")
+	hear(t, game, `"RequestId":"r2"`)
+	say(t, game, "AcceptPlayerSession", "r3")
+	m.leave(false)
+	m.next(protocol.RelayOpen)
+	f := m.next(protocol.RelayFrame)
+	if !strings.Contains(string(f.Payload), "r3") {
+		t.Fatalf("Muster hears %s, want the request that waited", f.Payload)
+	}
+	m.answer(f)
+	hear(t, game, `"RequestId":"r3"`)
+	m.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: f.Stream, Payload: []byte(`{"Action":"CreateGameSession"}`)})
+	hear(t, game, "CreateGameSession")
+}
+
+// A goodbye said during an outage is accepted, and reaches Muster although the
+// process is long gone.
+func TestRelay_KeepsTheGoodbye(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	r := start(t, m)
+	r.Admit("p1", "own", func() string { return "t" })
+	game := connected(t, r, "p1", "own")
+	m.next(protocol.RelayOpen)
+	m.leave(true)
+	waitFor(t, func() bool { return r.uplink() == nil })
+	say(t, game, goodbye, "bye")
+	hear(t, game, `"RequestId":"bye"`)
+	game.Close()
+	r.Forget("p1")
+	m.leave(false)
+	m.next(protocol.RelayOpen)
+	f := m.next(protocol.RelayFrame)
+	if !strings.Contains(string(f.Payload), "bye") {
+		t.Fatalf("Muster hears %s, want the goodbye", f.Payload)
+	}
+	m.answer(f)
+	waitFor(t, func() bool { return len(r.all()) == 0 })
+}
+
+func TestRelay_LetsNobodyElseIn(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	r := start(t, m)
+	r.Admit("p1", "own", func() string { return "t" })
+	r.Admit("p2", "other", func() string { return "t" })
+	for _, try := range [][2]string{{"p1", "other"}, {"p1", ""}, {"p3", "own"}} {
+		if _, status, err := dial(r, try[0], try[1]); err == nil || status != http.StatusForbidden {
+			t.Errorf("%v: status %d, %v; want 403", try, status, err)
+		}
+	}
+	m.mu.Lock()
+	m.refuse = true
+	m.mu.Unlock()
+	waitFor(t, func() bool { return r.uplink() != nil })
+	if _, status, err := dial(r, "p1", "own"); err == nil || status != http.StatusForbidden {
+		t.Errorf("refused by Muster: status %d, %v; want 403", status, err)
+	}
+}
+
+// Muster's drop of a process reaches it as a broken connection.
+func TestRelay_DropsAsMusterDoes(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	r := start(t, m)
+	r.Admit("p1", "own", func() string { return "t" })
+	game := connected(t, r, "p1", "own")
+	open := m.next(protocol.RelayOpen)
+	m.send(protocol.Relayed{Op: protocol.RelayClose, Stream: open.Stream})
+	game.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, _, err := game.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseAbnormalClosure) {
+		t.Errorf("the connection ended with %v, want no close frame", err)
+	}
+}
+
+func waitFor(t *testing.T, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain")
+		}
+	}
+}

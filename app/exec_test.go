@@ -1,0 +1,56 @@
+//go:build unix
+
+package app_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/console/client"
+)
+
+// TestExec hosts a developer's own program: its output is shown, it takes game
+// sessions, and another run follows when it crashes.
+func TestExec(t *testing.T) {
+	t.Parallel()
+	out := newScreen()
+	o := options(t, func(o *app.Options) {
+		o.Out, o.Host = out, &host.Options{Exec: &host.Program{Path: arena(t), Args: []string{"server", "--port", "{port}"}}}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, o) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ends with %v", err)
+		}
+	})
+	base := out.await(t, "ready ")
+	first := events(t, base, "SERVER_PROCESS_ACTIVE", 1, 0)
+	if text := out.String(); !strings.Contains(text, "--alias-id alias-") || !strings.Contains(text, first.FleetID) {
+		t.Errorf("the commands to try are missing:\n%s", text)
+	}
+	c := &client.Client{Endpoint: base}
+	var made struct {
+		GameSession struct{ GameSessionId string }
+	}
+	in := map[string]any{"FleetId": first.FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2}
+	for made.GameSession.GameSessionId == "" {
+		if err := c.Call(t.Context(), "CreateGameSession", in, &made); err != nil && code(err) != "FleetCapacityExceededException" {
+			t.Fatal(err)
+		}
+	}
+	active := events(t, base, "GAME_SESSION_ACTIVATED", 1, first.Seq)
+	in = map[string]any{"GameSessionId": made.GameSession.GameSessionId, "TerminationMode": "FORCE_TERMINATE"}
+	if err := c.Call(t.Context(), "TerminateGameSession", in, nil); err != nil {
+		t.Fatal(err)
+	}
+	if next := events(t, base, "SERVER_PROCESS_ACTIVE", 1, active.Seq); next.ProcessID == first.ProcessID {
+		t.Error("the killed process is ACTIVE again")
+	}
+	out.await(t, "Your game server ended by signal SIGKILL")
+}

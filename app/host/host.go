@@ -1,0 +1,180 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/musterhq/muster/agent"
+	"github.com/musterhq/muster/agent/supervise"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Options say what to host.
+type Options struct {
+	Exec      *Program      // a developer's own game server; nil for none
+	StopGrace time.Duration // for processes to end in when we stop; default 5 s
+}
+
+// Program is a game server that lies on this machine.
+type Program struct {
+	Path   string
+	Args   []string // {port} stands for the port
+	Port   int      // that it listens on; 0 picks a free one for each copy
+	Copies int      // default 1; more need Port 0
+}
+
+// Services are what the host calls.
+type Services struct {
+	Places
+	Dir           string // of the agent
+	URL           string // base URL, for the commands it prints
+	GameServerURL string // where game servers connect
+	Login         string // what to export before the printed commands
+	Region        string
+	Out           io.Writer // for people, and for the program's output
+	Logger        *slog.Logger
+}
+
+// execName names the fleet, the alias and the instance of --exec.
+const execName = "exec"
+
+// Host is the agent of this process. New makes one, Run runs it.
+type Host struct {
+	opts  Options
+	s     Services
+	log   *slog.Logger
+	agent atomic.Pointer[agent.Agent]
+	place atomic.Pointer[Place]
+}
+
+// New makes a host. Nothing is started and nothing made yet.
+func New(o Options, s Services) *Host {
+	if o.StopGrace == 0 {
+		o.StopGrace = 5 * time.Second
+	}
+	return &Host{opts: o, s: s, log: s.Logger.With("component", "host")}
+}
+
+// Run hosts until ctx ends; then it ends the processes. What goes wrong is told,
+// and ends the hosting alone.
+func (h *Host) Run(ctx context.Context) {
+	if err := h.run(store.WithActor(ctx, "host")); err != nil && ctx.Err() == nil {
+		h.log.Error("hosting ended", "error", err)
+		fmt.Fprintf(h.s.Out, "Nothing is hosted any more: %v\n", err)
+	}
+}
+
+func (h *Host) run(ctx context.Context) error {
+	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Log: h.s.Logger}
+	if h.opts.Exec != nil {
+		own, err := h.exec(ctx, *h.opts.Exec)
+		if err != nil {
+			return err
+		}
+		o.Own = append(o.Own, own)
+	}
+	a, err := agent.New(o)
+	if err != nil {
+		return err
+	}
+	h.agent.Store(a)
+	return a.Run(ctx)
+}
+
+// exec makes the place of the developer's program and says how to run it.
+func (h *Host) exec(ctx context.Context, p Program) (*agent.Own, error) {
+	path, err := filepath.Abs(p.Path)
+	if err != nil {
+		return nil, fmt.Errorf("exec: %w", err)
+	}
+	place, err := h.s.Make(ctx, execName, "The game server of muster local --exec")
+	if err != nil {
+		return nil, err
+	}
+	h.place.Store(&place)
+	h.tour(place, p)
+	return &agent.Own{
+		Wish: protocol.Wish{
+			InstanceID: execName, FleetID: place.FleetID, Compute: ComputeName, Location: Location,
+			SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: firstPort, PortTo: lastPort,
+			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.Path, Concurrent: max(p.Copies, 1)}}},
+		},
+		Dir: ".", Path: path, Args: p.Args, Port: p.Port, Out: h.s.Out,
+		Token: h.token, OnEnd: func(id string, e supervise.Exit) { h.ended(ctx, id, e) },
+	}, nil
+}
+
+// The ports from which programs get one where they name none.
+const (
+	firstPort = 20000
+	lastPort  = 29999
+)
+
+func (h *Host) token() (string, error) {
+	c, err := h.s.Computes.Find(h.s.Store.View(), h.place.Load().FleetID, ComputeName)
+	if err != nil {
+		return "", err
+	}
+	token, _ := h.s.Computes.IssueToken(c, time.Now())
+	return token, nil
+}
+
+// tour tells what can be done with the program from a second terminal.
+func (h *Host) tour(p Place, program Program) {
+	fmt.Fprintf(h.s.Out, `
+Your game server %s runs on fleet %s at %s.
+From another terminal:
+
+  %s
+  aws gamelift create-game-session --endpoint-url %s \
+      --alias-id %s --location %s --maximum-player-session-count 4
+
+`, program.Path, p.FleetID, Location, h.s.Login, h.s.URL, p.AliasID, Location)
+}
+
+// ended tells the domain, for which a process that did not say goodbye has crashed.
+func (h *Host) ended(ctx context.Context, id string, e supervise.Exit) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	fmt.Fprintf(h.s.Out, "Your game server %s.\n", e)
+	if err := h.s.Computes.Exited(ctx, h.ref(id), e.String()); err != nil {
+		h.log.Error("end of a process not noted", "process_id", id, "error", err)
+	}
+}
+
+func (h *Host) ref(id string) compute.Ref {
+	place := h.place.Load()
+	if place == nil {
+		return compute.Ref{}
+	}
+	return compute.Ref{FleetID: place.FleetID, ComputeName: ComputeName, ProcessID: id}
+}
+
+// Owns tells whether we run the process (compute.Host).
+func (h *Host) Owns(ref compute.Ref) bool {
+	a := h.agent.Load()
+	return a != nil && ref == h.ref(ref.ProcessID) && a.Runs(execName, ref.ProcessID)
+}
+
+// leaveTime is how long a process may take to exit after it said goodbye.
+const leaveTime = 10 * time.Second
+
+// Ended makes sure that a process is gone which counts as ended (compute.Host).
+func (h *Host) Ended(ref compute.Ref, why event.Code) {
+	if !h.Owns(ref) {
+		return
+	}
+	k := protocol.Kill{InstanceID: execName, ProcessID: ref.ProcessID, Reason: string(why)}
+	if why == event.ProcessEnded {
+		k.Grace = leaveTime
+	}
+	h.agent.Load().Kill(k)
+}

@@ -1,0 +1,85 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// The names of what is made for programs of this machine.
+const (
+	Location    = "custom-local"
+	ComputeName = "local"
+)
+
+// Place is where programs of this machine are hosted: an Anywhere fleet with
+// this machine as its one compute.
+type Place struct {
+	FleetID string
+	AliasID string
+}
+
+// Places makes places. What it made is found again by name.
+type Places struct {
+	Store    *store.Store
+	Fleets   *fleet.Service
+	Computes *compute.Service
+}
+
+// Make gives the place of a name, and makes what of it is missing: the location,
+// the fleet, its alias and its compute.
+func (s Places) Make(ctx context.Context, name, description string) (Place, error) {
+	_, err := s.Fleets.CreateLocation(ctx, Location, nil)
+	if err != nil && !fault.Is(err, fault.Conflict) {
+		return Place{}, fmt.Errorf("make location %s: %w", Location, err)
+	}
+	f, err := s.fleet(ctx, name, description)
+	if err != nil {
+		return Place{}, fmt.Errorf("make fleet %s: %w", name, err)
+	}
+	alias, err := s.alias(ctx, name, f.ID)
+	if err != nil {
+		return Place{}, fmt.Errorf("make alias %s: %w", name, err)
+	}
+	_, err = s.Computes.Register(ctx, compute.RegisterInput{
+		FleetID: f.ID, Name: ComputeName, Location: Location, IPAddress: "127.0.0.1",
+	})
+	if err != nil && !fault.Is(err, fault.Conflict) {
+		return Place{}, fmt.Errorf("register compute %s: %w", ComputeName, err)
+	}
+	return Place{f.ID, alias}, nil
+}
+
+func (s Places) fleet(ctx context.Context, name, description string) (*fleet.Fleet, error) {
+	for f := range s.Fleets.All(s.Store.View(), "") {
+		if f.Name == name && f.ComputeType == fleet.Anywhere && f.Status == fleet.Active && f.Has(Location) {
+			return f, nil
+		}
+	}
+	return s.Fleets.Create(ctx, fleet.CreateInput{
+		Name: name, Description: description, ComputeType: fleet.Anywhere, Locations: []string{Location},
+	})
+}
+
+// alias gives the id of an alias of the name, which leads to the fleet.
+func (s Places) alias(ctx context.Context, name, fleetID string) (string, error) {
+	for a := range s.Fleets.Aliases(s.Store.View(), "") {
+		switch {
+		case a.Name != name:
+		case a.Routing == fleet.Simple && a.FleetID == fleetID:
+			return a.ID, nil
+		default:
+			_, err := s.Fleets.UpdateAlias(ctx, fleet.AliasUpdate{AliasID: a.ID, Routing: fleet.Simple, FleetID: fleetID})
+			return a.ID, err
+		}
+	}
+	a, err := s.Fleets.CreateAlias(ctx, fleet.AliasInput{Name: name, Routing: fleet.Simple, FleetID: fleetID})
+	if err != nil {
+		return "", err
+	}
+	return a.ID, nil
+}

@@ -1,0 +1,296 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/agent"
+	"github.com/musterhq/muster/agent/diagnose"
+	"github.com/musterhq/muster/agent/install"
+	"github.com/musterhq/muster/agent/supervise"
+	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/session"
+)
+
+// PreflightOptions say what to try.
+type PreflightOptions struct {
+	Build      string        // an archive (zip, tar, tar.gz) or a folder
+	LaunchPath string        // as a fleet would name it: /local/game/server, or server
+	Parameters string        // as a fleet would have them
+	Connect    time.Duration // from the start until InitSDK; default 60 s
+	Ready      time.Duration // from InitSDK until ProcessReady; default 60 s
+	Activate   time.Duration // from OnStartGameSession until ActivateGameSession; default 60 s
+	End        time.Duration // from OnProcessTerminate until it has exited; default 60 s
+
+	Out    io.Writer    // what is tried and found, for people
+	Output io.Writer    // the program's own output; may be nil
+	Logger *slog.Logger // default: nowhere
+}
+
+// ErrPreflight says that the build would not work on a fleet; what was written
+// to Out tells why.
+var ErrPreflight = errors.New("the build would fail on a fleet")
+
+// Preflight runs a build as a fleet would, on this machine and on a Muster of
+// its own that keeps nothing, from its unpacking through one game session to its
+// exit. Errors: ErrPreflight, or that it could not be tried.
+func Preflight(ctx context.Context, o PreflightOptions) error {
+	for _, d := range []*time.Duration{&o.Connect, &o.Ready, &o.Activate, &o.End} {
+		if *d == 0 {
+			*d = time.Minute
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	dir, err := os.MkdirTemp("", "muster-preflight-")
+	if err != nil {
+		return fmt.Errorf("preflight: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	p := &preflight{o: o, dir: dir, started: make(chan protocol.Process, 1), ended: make(chan supervise.Exit, 1)}
+	if !p.unpack(ctx) || !p.look() {
+		return ErrPreflight
+	}
+	a, err := New(Options{Listen: "127.0.0.1:0", DataDir: filepath.Join(dir, "data"), Store: "memory", AcceptAny: true, Logger: o.Logger})
+	if err != nil {
+		return err
+	}
+	if err := a.Start(ctx); err != nil {
+		return err
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopMargin)
+	defer cancel()
+	passed, err := p.play(ctx, a)
+	err = errors.Join(err, a.Stop(stopping))
+	if err == nil && !passed {
+		return ErrPreflight
+	}
+	return err
+}
+
+// preflight is one try.
+type preflight struct {
+	o       PreflightOptions
+	dir     string // for what has to be written
+	game    string // the build, unpacked
+	program string
+	process protocol.Process
+	started chan protocol.Process
+	ended   chan supervise.Exit
+	place   host.Place
+}
+
+func (p *preflight) pass(format string, args ...any) {
+	fmt.Fprintf(p.o.Out, "ok    "+format+"\n", args...)
+}
+func (p *preflight) warn(format string, args ...any) {
+	fmt.Fprintf(p.o.Out, "warn  "+format+"\n", args...)
+}
+
+// fail tells what is wrong, and is always false.
+func (p *preflight) fail(code, format string, args ...any) bool {
+	fmt.Fprintf(p.o.Out, "FAIL  "+format+"\n      (on a fleet: %s)\n", append(args, code)...)
+	return false
+}
+
+// unpack brings the build into a folder, its install script run.
+func (p *preflight) unpack(ctx context.Context) bool {
+	info, err := os.Stat(p.o.Build)
+	if err != nil {
+		return p.fail("FLEET_BINARY_DOWNLOAD_FAILED", "the build cannot be read: %v", err)
+	}
+	if info.IsDir() {
+		p.game, err = filepath.Abs(p.o.Build)
+		p.pass("the build is the folder %s; its install script is not run", p.o.Build)
+		return err == nil
+	}
+	sha, err := install.Sum(p.o.Build)
+	if err != nil {
+		return p.fail("FLEET_BINARY_DOWNLOAD_FAILED", "the build cannot be read: %v", err)
+	}
+	cache, err := install.New(install.Options{Dir: filepath.Join(p.dir, "cache"), Source: install.FromFile(p.o.Build), Log: p.o.Logger})
+	if err != nil {
+		return p.fail("FLEET_ACTIVATION_FAILED", "%v", err)
+	}
+	built, err := cache.Install(ctx, install.Build{SHA256: sha, Size: info.Size()}, nil)
+	var failure *install.Failure
+	if errors.As(err, &failure) && failure.Stage == install.Script {
+		return p.fail("FLEET_CREATION_FAILED_INSTALLER", "%v", err)
+	}
+	if err != nil {
+		return p.fail("FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "%v", err)
+	}
+	p.game = filepath.Join(p.dir, "game")
+	if err := install.Tree(built, p.game); err != nil {
+		return p.fail("FLEET_ACTIVATION_FAILED", "%v", err)
+	}
+	p.pass("the archive unpacks (%d bytes packed) and its install script, if it has one, works", info.Size())
+	return true
+}
+
+// look judges the program before it is started.
+func (p *preflight) look() bool {
+	name := strings.TrimPrefix(p.o.LaunchPath, "/local/game/")
+	if !filepath.IsLocal(name) {
+		return p.fail("FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "the launch path %s is not below /local/game/, where the build is", p.o.LaunchPath)
+	}
+	p.program = filepath.Join(p.game, name)
+	err := diagnose.Program(p.program, p.o.LaunchPath)
+	var found *diagnose.Problem
+	switch {
+	case errors.As(err, &found) && found.Missing:
+		return p.fail("FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "%v", err)
+	case err != nil:
+		return p.fail("FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "%v", err)
+	}
+	if missing := diagnose.Libraries(p.program); len(missing) > 0 {
+		p.warn("these shared libraries are neither in the build nor on this machine: %s", strings.Join(missing, ", "))
+	}
+	p.pass("%s can be executed on this machine", p.o.LaunchPath)
+	return true
+}
+
+// play starts the program and has it host a game session.
+func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
+	places := host.Places{Store: a.domain.store, Fleets: a.domain.fleets, Computes: a.domain.computes}
+	if p.place, err = places.Make(ctx, "preflight", "A build being tried"); err != nil {
+		return false, err
+	}
+	runner, err := agent.New(agent.Options{Root: filepath.Join(p.dir, "agent"), StopGrace: time.Second, Log: p.o.Logger, Own: []*agent.Own{p.own(a)}})
+	if err != nil {
+		return false, err
+	}
+	running, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- runner.Run(running) }()
+	passed = p.life(ctx, a)
+	cancel()
+	return passed, errors.Join(ctx.Err(), <-done)
+}
+
+func (p *preflight) own(a *App) *agent.Own {
+	first := func(e supervise.Exit) {
+		select {
+		case p.ended <- e:
+		default:
+		}
+	}
+	return &agent.Own{
+		Wish: protocol.Wish{
+			InstanceID: "preflight", FleetID: p.place.FleetID, Compute: host.ComputeName, Location: host.Location,
+			SDKURL: gameServerURL(a.base), AuthToken: "any", Region: a.opts.Region, PortFrom: 20000, PortTo: 29999,
+			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.o.LaunchPath, Parameters: p.o.Parameters, Concurrent: 1}}},
+		},
+		Dir: p.game, Path: p.program, Clean: true, Out: p.o.Output,
+		OnStart: func(started protocol.Process) {
+			select {
+			case p.started <- started:
+			default:
+			}
+		},
+		OnEnd: func(_ string, e supervise.Exit) { first(e) },
+	}
+}
+
+// life watches the steps of a process's life.
+func (p *preflight) life(ctx context.Context, a *App) bool {
+	select {
+	case p.process = <-p.started:
+	case e := <-p.ended:
+		return p.fail("SERVER_PROCESS_CRASHED", "%s", p.why(e))
+	case <-time.After(p.o.Connect):
+		return p.fail("SERVER_PROCESS_CRASHED", "%s could not be started", p.o.LaunchPath)
+	case <-ctx.Done():
+		return false
+	}
+	began := time.Now()
+	p.pass("it starts, with port %d as GAME_PORT", p.process.Port)
+	if !p.reach(ctx, a, p.o.Connect, "SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT",
+		"it runs, but %s after its start it had not connected: does it call InitSDK, with the GAMELIFT_SDK_… variables?",
+		func(row *compute.Process) bool { return row != nil }) {
+		return false
+	}
+	p.pass("it called InitSDK %s after its start", time.Since(began).Round(time.Millisecond))
+	if !p.reach(ctx, a, p.o.Ready, "SERVER_PROCESS_PROCESS_READY_TIMEOUT",
+		"%s after InitSDK it had not called ProcessReady", (*compute.Process).Free) {
+		return false
+	}
+	row := a.domain.computes.Process(a.domain.store.View(), p.ref().Key())
+	p.pass("it called ProcessReady with port %d (%s %s)", row.Port, row.SDK.Language, row.SDK.Version)
+	if row.Port != p.process.Port {
+		p.warn("it listens on port %d though it was given %d: two of it on one host would clash; use {{.GamePort}} in the parameters, or GAME_PORT", row.Port, p.process.Port)
+	}
+	return p.game1(ctx, a)
+}
+
+// game1 plays one game session.
+func (p *preflight) game1(ctx context.Context, a *App) bool {
+	g, err := a.domain.sessions.Create(ctx, session.CreateInput{FleetID: p.place.FleetID, Location: host.Location, Name: "preflight", MaxPlayers: 2})
+	if err != nil {
+		return p.fail("GAME_SESSION_ACTIVATION_TIMEOUT", "no game session could be created: %v", err)
+	}
+	if !p.reach(ctx, a, p.o.Activate, "GAME_SESSION_ACTIVATION_TIMEOUT",
+		"%s after OnStartGameSession it had not called ActivateGameSession", func(row *compute.Process) bool {
+			return row.GameSessionID == g.ID && !row.Activating
+		}) {
+		return false
+	}
+	p.pass("it started a game session and called ActivateGameSession")
+	if _, err := a.domain.sessions.Terminate(ctx, g.ID, session.Trigger); err != nil {
+		return p.fail("GENERIC_EVENT", "the game session could not be ended: %v", err)
+	}
+	select {
+	case e := <-p.ended:
+		if !e.Clean() {
+			p.warn("told to end, it %s", p.why(e))
+			return true
+		}
+		p.pass("told to end, it exited cleanly")
+		return true
+	case <-time.After(p.o.End):
+		return p.fail("SERVER_PROCESS_FORCE_TERMINATED", "%s after OnProcessTerminate it had not exited; handle it and call ProcessEnding", p.o.End)
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// reach waits until the process has come so far; the text tells what did not
+// come in time.
+func (p *preflight) reach(ctx context.Context, a *App, within time.Duration, code, text string, there func(*compute.Process) bool) bool {
+	late := time.After(within)
+	looks := time.NewTicker(20 * time.Millisecond)
+	defer looks.Stop()
+	for {
+		row := a.domain.computes.Process(a.domain.store.View(), p.ref().Key())
+		if there(row) {
+			return true
+		}
+		select {
+		case <-looks.C:
+		case e := <-p.ended:
+			return p.fail("SERVER_PROCESS_CRASHED", "it %s", p.why(e))
+		case <-late:
+			return p.fail(code, text, within)
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (p *preflight) ref() compute.Ref {
+	return compute.Ref{FleetID: p.place.FleetID, ComputeName: host.ComputeName, ProcessID: p.process.ProcessID}
+}
+
+func (p *preflight) why(e supervise.Exit) string {
+	return diagnose.Exit(diagnose.End{Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, Port: p.process.Port})
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/agent"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// agentCommand is `muster agent`.
+type agentCommand struct {
+	logFlags
+	Server    string        `required:"" placeholder:"URL" help:"Base URL of the Muster server."`
+	Token     string        `placeholder:"TOKEN" help:"Join token, for the first start ('muster admin join-token' makes one); better given as MUSTER_TOKEN, where other users cannot see it."`
+	Root      string        `default:"./muster-agent" placeholder:"DIR" help:"Folder for the credential, builds, logs and the state of processes (${default})."`
+	Location  string        `placeholder:"NAME" help:"Location that this machine is expected to join; another one is an error."`
+	Name      string        `placeholder:"NAME" help:"Name of the machine, for people (its host name)."`
+	IP        string        `name:"ip" placeholder:"ADDRESS" help:"Address that players reach (the one from which the server sees us)."`
+	DNS       string        `name:"dns" placeholder:"NAME" help:"DNS name that players reach."`
+	Ports     string        `default:"20000-29999" placeholder:"FROM-TO" help:"Ports that games may take (${default})."`
+	CPU       float64       `name:"cpu" placeholder:"COUNT" help:"Processors to offer (all)."`
+	Memory    int           `placeholder:"MIB" help:"Memory to offer, in MiB (all)."`
+	Stop      bool          `help:"Stop the game servers when the agent ends; by default they run on and the next agent takes them over."`
+	StopGrace time.Duration `default:"10s" help:"With --stop: how long they have to end by themselves (${default})."`
+	CA        string        `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`
+}
+
+// Run works until a signal comes. SIGHUP and SIGUSR2 have the agent replace
+// itself by its program as it now is on disk; game servers do not notice.
+func (c *agentCommand) Run(t *streams) error {
+	o, err := c.options(t)
+	if err != nil {
+		return err
+	}
+	a, err := agent.New(o)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(t.ctx)
+	defer cancel(nil)
+	stop := onReplace(func() { cancel(errReplace) })
+	defer stop()
+	err = a.Run(ctx)
+	if errors.Is(context.Cause(ctx), errReplace) {
+		return errors.Join(err, replace())
+	}
+	return err
+}
+
+var errReplace = errors.New("the agent replaces itself")
+
+func (c *agentCommand) options(t *streams) (agent.Options, error) {
+	o := agent.Options{
+		Server: strings.TrimRight(c.Server, "/"), Token: c.Token, Location: c.Location,
+		Leave: !c.Stop, StopGrace: c.StopGrace, Log: c.logger(t.err),
+		Facts: protocol.Facts{
+			Name: c.Name, IPAddress: c.IP, DNSName: c.DNS, Version: version(),
+			CPUMillis: int(c.CPU * 1000), MemoryMiB: c.Memory,
+		},
+	}
+	from, to, ok := strings.Cut(c.Ports, "-")
+	first, err1 := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	if !ok || err1 != nil || err2 != nil {
+		return o, fmt.Errorf("ports: %q is not FROM-TO", c.Ports)
+	}
+	o.Facts.PortFrom, o.Facts.PortTo = first, last
+	var err error
+	if o.Root, err = filepath.Abs(c.Root); err != nil {
+		return o, fmt.Errorf("root: %w", err)
+	}
+	if c.CA != "" {
+		pool, err := trusted(c.CA)
+		if err != nil {
+			return o, err
+		}
+		o.TLS = &tls.Config{RootCAs: pool}
+	}
+	return o, nil
+}

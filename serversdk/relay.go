@@ -1,0 +1,55 @@
+package serversdk
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// Socket is a connection of a game server process: a WebSocket, or one that a
+// host's agent relays.
+type Socket interface {
+	NextReader() (messageType int, r io.Reader, err error)
+	WriteMessage(messageType int, data []byte) error
+	SetReadDeadline(time.Time) error
+	SetWriteDeadline(time.Time) error
+	// Drop ends the connection as a broken wire would, without waiting.
+	Drop()
+}
+
+// direct is a process's own WebSocket.
+type direct struct{ *websocket.Conn }
+
+// Drop closes the wire without a close frame, which the SDKs of a living process
+// take for the end.
+func (d direct) Drop() {
+	socket := d.NetConn()
+	if secured, ok := socket.(interface{ NetConn() net.Conn }); ok {
+		socket = secured.NetConn() // closing TLS politely could block
+	}
+	socket.Close()
+}
+
+// Relay takes a connection that a host's agent relays: query is what the process
+// would have sent with its upgrade, from the host that relays. It returns when the
+// connection is durable, or refused; then the socket is the caller's.
+// Errors are faults, as for an upgrade.
+func (s *Server) Relay(query url.Values, from string, socket Socket) error {
+	a, err := arrive(query, from)
+	if err == nil {
+		err = s.admit(a)
+	}
+	if err == nil {
+		err = s.connect(s.ctx, a, func() (Socket, error) { return socket, nil })
+		if err != nil {
+			s.release(a.ref)
+		}
+	}
+	if err != nil {
+		s.log.Warn("relayed connection refused", "process", a.ref.Key(), "remote", from, "error", err)
+	}
+	return err
+}
