@@ -12,7 +12,7 @@ go_test = go test -json $(if $(strip $(RACE)),-race -timeout 20m,-timeout 15m)
 count = go run ./internal/testcount
 
 # Modules besides the root: the libraries, the demo game, and the tests with AWS's server SDK.
-go_modules = sdk/session examples/arena
+go_modules = sdk/session sdk/gameserver examples/arena
 modules = $(go_modules) test/serversdk
 # Black-box tests that need nothing but Go belong to `make test`.
 go_only = test/(aws|conformance|gameserver|node|sdk)$$

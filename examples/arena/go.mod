@@ -5,6 +5,8 @@ go 1.26.0
 require (
 	github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5 v5.5.0
 	github.com/gorilla/websocket v1.5.1
+	github.com/musterhq/muster/sdk/gameserver v0.0.0
+	github.com/musterhq/muster/sdk/session v0.0.0
 )
 
 require (
@@ -16,3 +18,7 @@ require (
 	golang.org/x/net v0.33.0 // indirect
 	golang.org/x/sys v0.28.0 // indirect
 )
+
+replace github.com/musterhq/muster/sdk/gameserver => ../../sdk/gameserver
+
+replace github.com/musterhq/muster/sdk/session => ../../sdk/session

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -9,101 +10,117 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/model"
-
 	"github.com/musterhq/muster/examples/arena/server"
+	"github.com/musterhq/muster/sdk/gameserver"
+	"github.com/musterhq/muster/sdk/session"
 )
 
-// process is the life of one server process: ready, one game session, ending.
+// process is a game server process: its handlers start the game when the game
+// session comes and end it when the process ends.
 type process struct {
-	service service
-	conn    *net.UDPConn
-	logs    []string // absolute paths that the service may collect
-	opts    server.Options
-	log     *slog.Logger
+	host *gameserver.Server
+	conn *net.UDPConn
+	opts server.Options
+	log  *slog.Logger
 
-	playing atomic.Pointer[server.Server]
+	playing atomic.Pointer[game]
+}
+
+// game is the running game session.
+type game struct {
+	*server.Server
+	stop   context.CancelFunc
+	over   chan struct{} // closed when it is over
+	result server.Result // after over
+}
+
+var errSocket = errors.New("the game's socket failed")
+
+// newProcess makes a process on a socket, which stays the caller's to close.
+func newProcess(conn *net.UDPConn, game server.Options, o gameserver.Options) (*process, error) {
+	p := &process{conn: conn, opts: game, log: o.Logger}
+	o.Port = conn.LocalAddr().(*net.UDPAddr).Port
+	host, err := gameserver.New(o, p)
+	p.host = host
+	return p, err
 }
 
 // run lives the process's life. Cancelling ctx, or the service's order to
 // terminate, ends it early: players are told and the service hears of the end.
 func (p *process) run(ctx context.Context) error {
-	ctx, terminate := context.WithCancel(ctx)
-	defer terminate()
-	starts := make(chan model.GameSession, 1)
-	port := p.conn.LocalAddr().(*net.UDPAddr).Port
-	if err := p.service.Ready(port, p.logs, p.callbacks(starts, terminate)); err != nil {
-		return fmt.Errorf("report ready: %w", err)
+	if err := p.host.Run(ctx); err != nil {
+		return err
 	}
-	p.log.Info("ready for a game session", "port", port)
-	select {
-	case <-ctx.Done():
-		p.log.Info("terminated before a game session came")
-		return p.end(nil)
-	case session := <-starts:
-		return p.end(p.play(ctx, session))
+	if g := p.playing.Load(); g != nil && g.result.End == server.EndBroken {
+		return errSocket
 	}
+	return nil
 }
 
-func (p *process) callbacks(starts chan<- model.GameSession, terminate func()) callbacks {
-	return callbacks{
-		start: func(session model.GameSession) {
-			select {
-			case starts <- session:
-			default: // a process runs one game session only
-			}
-		},
-		update: func(update model.UpdateGameSession) {
-			p.log.Info("game session updated", "game_session_id", update.GameSession.GameSessionID,
-				"reason", reason(update), "backfill_ticket_id", update.BackfillTicketID)
-		},
-		terminate: terminate,
-		healthy: func() bool {
-			playing := p.playing.Load()
-			return playing == nil || playing.Healthy()
-		},
-	}
-}
-
-func reason(update model.UpdateGameSession) string {
-	if update.UpdateReason == nil {
-		return ""
-	}
-	return fmt.Sprint(*update.UpdateReason)
-}
-
-// play runs the game session from its activation to its end.
-func (p *process) play(ctx context.Context, session model.GameSession) error {
-	log := p.log.With("game_session_id", session.GameSessionID)
+// OnCreateSession implements gameserver.Handler: the game begins, and the process
+// ends with it.
+func (p *process) OnCreateSession(_ context.Context, info session.Info) error {
+	log := p.log.With("game_session_id", info.ID)
 	opts := p.opts
-	opts.Seats = session.MaximumPlayerSessionCount
-	opts.Log = log
-	if seconds, err := strconv.ParseUint(session.GameProperties["matchSeconds"], 10, 31); err == nil {
+	opts.Seats, opts.Log = info.MaxPlayers, log
+	if seconds, err := strconv.ParseUint(info.Properties["matchSeconds"], 10, 31); err == nil {
 		opts.MatchFor = time.Duration(seconds) * time.Second
 	}
-	if err := p.service.Activate(); err != nil {
-		return fmt.Errorf("activate the game session: %w", err)
-	}
+	ctx, stop := context.WithCancel(context.Background())
+	g := &game{Server: server.New(p.conn, players{p.host}, opts), stop: stop, over: make(chan struct{})}
+	p.playing.Store(g)
 	log.Info("game session started", "seats", opts.Seats, "match_for", opts.MatchFor)
-	game := server.New(p.conn, p.service, opts)
-	p.playing.Store(game)
-	result := game.Run(ctx)
-	log.Info("game session ended", "end", result.End, "players", result.Players,
-		"refused", result.Refused, "ticks", result.Ticks)
-	if result.End == server.EndBroken {
-		return fmt.Errorf("the game's socket failed")
-	}
+	go p.play(ctx, g, log)
 	return nil
 }
 
-// end tells the service that the process is about to exit, whatever went before.
-func (p *process) end(cause error) error {
-	err := p.service.Ending()
-	if cause != nil {
-		return cause
+func (p *process) play(ctx context.Context, g *game, log *slog.Logger) {
+	g.result = g.Run(ctx)
+	log.Info("game session ended", "end", g.result.End, "players", g.result.Players,
+		"refused", g.result.Refused, "ticks", g.result.Ticks)
+	close(g.over)
+	_ = p.host.End(context.Background(), gameserver.EndRequested)
+}
+
+// OnDestroySession implements gameserver.SessionDestroyer: it tells the players
+// and waits until all have been told.
+func (p *process) OnDestroySession(ctx context.Context, _ gameserver.EndReason) error {
+	g := p.playing.Load()
+	g.stop()
+	select {
+	case <-g.over:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("end the game: %w", ctx.Err())
 	}
-	if err != nil {
-		return fmt.Errorf("report the end: %w", err)
+}
+
+// OnSessionUpdated implements gameserver.SessionUpdated.
+func (p *process) OnSessionUpdated(_ context.Context, u gameserver.Update) {
+	p.log.Info("game session updated", "game_session_id", u.Session.ID, "reason", u.Reason,
+		"backfill_ticket_id", u.BackfillTicketID, "players", len(u.Match.Players()))
+}
+
+// OnHealthCheck implements gameserver.HealthChecker.
+func (p *process) OnHealthCheck(context.Context) bool {
+	g := p.playing.Load()
+	return g == nil || g.Healthy()
+}
+
+// players admits players for the game. The game knows one connection for each
+// player session, so that its id names the connection.
+type players struct{ host *gameserver.Server }
+
+// Accept implements server.PlayerSessions.
+func (p players) Accept(id string) error {
+	err := p.host.ValidatePlayer(context.Background(), gameserver.ConnectionID(id), id)
+	if errors.Is(err, gameserver.ErrRefused) || errors.Is(err, gameserver.ErrConnectionInUse) {
+		return fmt.Errorf("%w: %w", server.ErrRefused, err)
 	}
-	return nil
+	return err
+}
+
+// Remove implements server.PlayerSessions.
+func (p players) Remove(id string) error {
+	return p.host.PlayerLeft(context.Background(), gameserver.ConnectionID(id))
 }

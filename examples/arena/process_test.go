@@ -7,80 +7,60 @@ import (
 	"log/slog"
 	"net"
 	"slices"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/model"
 
 	"github.com/musterhq/muster/examples/arena/bot"
 	"github.com/musterhq/muster/examples/arena/server"
 	"github.com/musterhq/muster/examples/arena/wire"
+	"github.com/musterhq/muster/sdk/gameserver"
+	"github.com/musterhq/muster/sdk/gameserver/fakesdk"
 )
 
-// fakeService notes the calls and admits everybody.
-type fakeService struct {
-	mu       sync.Mutex
-	calls    []string
-	ready    chan callbacks
-	activate error
-}
-
-func newFakeService() *fakeService { return &fakeService{ready: make(chan callbacks, 1)} }
-
-func (f *fakeService) note(call string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls = append(f.calls, call)
-}
-
-func (f *fakeService) Ready(port int, logs []string, on callbacks) error {
-	f.note("ready")
-	f.ready <- on
-	return nil
-}
-
-func (f *fakeService) Activate() error        { f.note("activate"); return f.activate }
-func (f *fakeService) Accept(id string) error { f.note("accept " + id); return nil }
-func (f *fakeService) Remove(id string) error { f.note("remove " + id); return nil }
-func (f *fakeService) Ending() error          { f.note("ending"); return nil }
-
-// launch runs a process; the returned function waits for its end.
-func launch(t *testing.T, service *fakeService) (address string, wait func() error) {
+// launch runs a process on a service in memory; the returned function waits for
+// its end.
+func launch(t *testing.T, service *fakesdk.Fake) (address string, wait func() error) {
 	t.Helper()
-	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	conn, err := listen(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	p := &process{service: service, conn: conn, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		opts: server.Options{TicksASecond: 200, EmptyFor: 1}}
+	p, err := newProcess(conn, server.Options{TicksASecond: 200, EmptyFor: 1},
+		gameserver.Options{SDK: service, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
 	done := make(chan error, 1)
 	go func() { done <- p.run(t.Context()) }()
-	return conn.LocalAddr().String(), func() error { return <-done }
+	at := net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: conn.LocalAddr().(*net.UDPAddr).Port}
+	return at.String(), func() error { return <-done }
 }
 
-func (f *fakeService) wantCalls(t *testing.T, want ...string) {
+func wantCalls(t *testing.T, service *fakesdk.Fake, want ...string) {
 	t.Helper()
-	if !slices.Equal(f.calls, want) {
-		t.Errorf("got calls %q, want %q", f.calls, want)
+	if got := service.Calls(); !slices.Equal(got, want) {
+		t.Errorf("got calls %q, want %q", got, want)
 	}
 }
 
 func TestProcess_RunsOneSession(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
+	service := fakesdk.New()
 	address, wait := launch(t, service)
-	on := <-service.ready
-	if !on.healthy() {
+	if !service.Healthy() {
 		t.Error("an idle process must be healthy")
 	}
-	on.start(model.GameSession{GameSessionID: "gsess-1", MaximumPlayerSessionCount: 2})
-	on.start(model.GameSession{GameSessionID: "gsess-2"})
+	service.StartSession(fakesdk.Session("gsess-1", 2))
+	service.Reserve("psess-1", "anna")
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	healthy := false
 	result, err := bot.Play(ctx, bot.Options{Address: address, PlayerSessionID: "psess-1", Watch: func(wire.Snapshot) {
-		on.update(model.UpdateGameSession{})
-		healthy = on.healthy()
+		service.Update(fakesdk.Session("gsess-1", 2), model.BackfillFailed, "t")
+		healthy = service.Healthy()
 		cancel()
 	}})
 	if err != nil || result.Ending != bot.Left || !healthy {
@@ -89,15 +69,17 @@ func TestProcess_RunsOneSession(t *testing.T) {
 	if err := wait(); err != nil {
 		t.Error(err)
 	}
-	service.wantCalls(t, "ready", "activate", "accept psess-1", "remove psess-1", "ending")
+	wantCalls(t, service, "Init", "Ready", "Activate", "Accept psess-1", "Remove psess-1", "Ending", "Destroy")
 }
 
 func TestProcess_MatchTimeIsAGameProperty(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
+	service := fakesdk.New()
 	address, wait := launch(t, service)
-	on := <-service.ready
-	on.start(model.GameSession{GameProperties: map[string]string{"matchSeconds": "1"}})
+	g := fakesdk.Session("gsess-1", 2)
+	g.GameProperties = map[string]string{"matchSeconds": "1"}
+	service.StartSession(g)
+	service.Reserve("psess-1", "anna")
 	result, err := bot.Play(t.Context(), bot.Options{Address: address, PlayerSessionID: "psess-1"})
 	if err != nil || result.Ending != "finished" {
 		t.Errorf("got %+v, %v", result, err)
@@ -107,25 +89,47 @@ func TestProcess_MatchTimeIsAGameProperty(t *testing.T) {
 	}
 }
 
-func TestProcess_EndsWhenTerminatedIdle(t *testing.T) {
+func TestProcess_TellsPlayersWhenTerminated(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
-	_, wait := launch(t, service)
-	(<-service.ready).terminate()
+	service := fakesdk.New()
+	address, wait := launch(t, service)
+	service.StartSession(fakesdk.Session("gsess-1", 2))
+	service.Reserve("psess-1", "anna")
+	asked := false
+	result, err := bot.Play(t.Context(), bot.Options{Address: address, PlayerSessionID: "psess-1", Watch: func(wire.Snapshot) {
+		if !asked {
+			service.Terminate(time.Now().Add(time.Minute))
+		}
+		asked = true
+	}})
+	if err != nil || result.Ending != "terminating" {
+		t.Errorf("got %+v, %v", result, err)
+	}
 	if err := wait(); err != nil {
 		t.Error(err)
 	}
-	service.wantCalls(t, "ready", "ending")
+}
+
+func TestProcess_EndsWhenTerminatedIdle(t *testing.T) {
+	t.Parallel()
+	service := fakesdk.New()
+	_, wait := launch(t, service)
+	service.Terminate(time.Now().Add(time.Minute))
+	if err := wait(); err != nil {
+		t.Error(err)
+	}
+	wantCalls(t, service, "Init", "Ready", "Ending", "Destroy")
 }
 
 func TestProcess_EndsWhenActivationFails(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
-	service.activate = errors.New("not yours")
+	service := fakesdk.New()
+	refused := errors.New("not yours")
+	service.Fail("Activate", refused)
 	_, wait := launch(t, service)
-	(<-service.ready).start(model.GameSession{})
-	if err := wait(); !errors.Is(err, service.activate) {
-		t.Errorf("got %v, want %v", err, service.activate)
+	service.StartSession(fakesdk.Session("gsess-1", 2))
+	if err := wait(); !errors.Is(err, refused) {
+		t.Errorf("got %v, want %v", err, refused)
 	}
-	service.wantCalls(t, "ready", "activate", "ending")
+	wantCalls(t, service, "Init", "Ready", "Activate", "Ending", "Destroy")
 }

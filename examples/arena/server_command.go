@@ -14,9 +14,10 @@ import (
 	sdk "github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/server"
 
 	"github.com/musterhq/muster/examples/arena/server"
+	"github.com/musterhq/muster/sdk/gameserver"
 )
 
-// maxPort is the highest port that the Server SDK lets a process report.
+// maxPort is the highest port that a process may report (gameserver.Options).
 const maxPort = 60000
 
 type serverFlags struct {
@@ -68,12 +69,11 @@ func serve(ctx context.Context, f serverFlags, stderr io.Writer) error {
 		return err
 	}
 	defer conn.Close()
-	service, err := connect(f.sdk, log)
+	f.game.Seed = uint64(time.Now().UnixNano())
+	p, err := newProcess(conn, f.game, gameserver.Options{Params: f.sdk, LogPaths: logs, Logger: log})
 	if err != nil {
 		return err
 	}
-	f.game.Seed = uint64(time.Now().UnixNano())
-	p := &process{service: service, conn: conn, logs: logs, opts: f.game, log: log}
 	return p.run(ctx)
 }
 

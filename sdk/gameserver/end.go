@@ -1,0 +1,119 @@
+package gameserver
+
+import (
+	"context"
+	"time"
+)
+
+// End ends the process in order: no player is let in any more, a backfill of our
+// own is stopped, OnDestroySession is called, and the service is told, whatever
+// the handlers say. Callers wait until it is done or their ctx ends; the end goes
+// on without them. A second call waits for the same end.
+func (s *Server) End(ctx context.Context, r EndReason) error {
+	s.begin(r, nil)
+	select {
+	case <-s.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// begin starts the end, once.
+func (s *Server) begin(r EndReason, cause error) {
+	s.mu.Lock()
+	if s.state == Ending || s.state == Ended {
+		s.mu.Unlock()
+		return
+	}
+	connected, begun := s.linked, s.begun // who is not connected has nobody to tell
+	s.state, s.reason, s.cause = Ending, r, cause
+	if s.empty != nil {
+		s.empty.Stop()
+	}
+	s.mu.Unlock()
+	s.opts.Logger.Info("the game server ends", "reason", r, "cause", cause)
+	s.endLife()
+	if !connected {
+		s.finish(r, cause, false)
+		return
+	}
+	s.work.Go(func() {
+		until, cancel := context.WithTimeout(context.Background(), s.grace(r))
+		defer cancel()
+		s.stopOwnBackfill(until)
+		if begun {
+			s.destroy(until, r)
+		}
+		s.finish(r, cause, true)
+	})
+}
+
+// grace is how long the game may take to end.
+func (s *Server) grace(r EndReason) time.Duration {
+	at, ok := s.TerminationTime()
+	if r != EndTerminated || !ok {
+		return s.opts.DestroyGrace
+	}
+	return max(min(s.opts.DestroyGrace, time.Until(at)-spare), 0)
+}
+
+// destroy has the handlers end the game. One that does not return in time is
+// left behind.
+func (s *Server) destroy(ctx context.Context, r EndReason) {
+	err := call0(ctx, func() error {
+		return s.handle(ctx, func(h Handler) error {
+			if destroyer, ok := h.(SessionDestroyer); ok {
+				if err := destroyer.OnDestroySession(ctx, r); err != nil {
+					s.opts.Logger.Error("the game session was not ended in order", "error", err)
+				}
+			}
+			return nil
+		})
+	}, nil)
+	if err != nil {
+		s.opts.Logger.Error("the game session took too long to end", "error", err)
+	}
+}
+
+// finish tells the service and everybody who waits that the end has come.
+func (s *Server) finish(r EndReason, cause error, connected bool) {
+	if connected {
+		if err := s.sdk.Ending(); err != nil {
+			s.opts.Logger.Error("the service was not told of the end", "error", err)
+		} else if s.hosted() {
+			s.tellDestroyed()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == Ended {
+		return
+	}
+	s.state, s.reason, s.cause = Ended, r, cause
+	close(s.ended)
+}
+
+func (s *Server) tellDestroyed() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.DestroyGrace)
+	defer cancel()
+	_ = s.handle(ctx, func(h Handler) error {
+		if told, ok := h.(SessionDestroyed); ok {
+			told.OnSessionDestroyed(ctx)
+		}
+		return nil
+	})
+}
+
+func (s *Server) hosted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.begun
+}
+
+// EndReason gives why the process ends or has ended; "" before.
+func (s *Server) EndReason() EndReason {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reason
+}

@@ -1,0 +1,132 @@
+package gameserver
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/matchdata"
+)
+
+// Server is one game server process. Make one with New and Run it. Its methods
+// may be called by many goroutines.
+type Server struct {
+	opts     Options
+	sdk      SDK
+	handlers []Handler
+
+	life    context.Context // of handlers' work; ends when the end begins
+	endLife context.CancelFunc
+	turn    chan struct{} // holds a token while a handler runs
+	ended   chan struct{} // closed when the state is Ended
+	work    sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	state   State
+	linked  bool // the SDK is connected
+	begun   bool // OnCreateSession was called
+	info    session.Info
+	data    matchdata.Data
+	reason  EndReason
+	cause   error // why it ended, where that is a failure
+	players map[ConnectionID]string
+	taken   map[string]bool // player sessions in players
+	came    bool            // a player was let in
+	empty   *time.Timer     // running while empty, with EndWhenEmpty
+	ticket  string          // the latest backfill of our own
+}
+
+// New makes a server for a game. Errors: ErrInvalid.
+func New(o Options, h ...Handler) (*Server, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if len(h) == 0 {
+		return nil, fmt.Errorf("%w: a Handler is required", ErrInvalid)
+	}
+	s := &Server{
+		opts: o, sdk: o.SDK, handlers: h, state: Created,
+		turn: make(chan struct{}, 1), ended: make(chan struct{}),
+		players: map[ConnectionID]string{}, taken: map[string]bool{},
+	}
+	s.life, s.endLife = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// State gives where the process is in its life.
+func (s *Server) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+// Session gives the game session, false before there is one. With a backfill it
+// changes.
+func (s *Server) Session() (session.Info, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info, s.info.ID != ""
+}
+
+// Matchmaker gives the match of the game session, false if FlexMatch did not make
+// it.
+func (s *Server) Matchmaker() (matchdata.Data, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.data, s.data.ConfigurationARN != ""
+}
+
+// TerminationTime gives when the service ends the process, once it has said so.
+func (s *Server) TerminationTime() (time.Time, bool) {
+	seconds, err := s.sdk.TerminationTime()
+	if err != nil || seconds <= 0 {
+		return time.Time{}, false
+	}
+	return time.Unix(seconds, 0), true
+}
+
+// Certificate gives the path of the TLS certificate of a fleet that has one, and
+// the name of the compute.
+func (s *Server) Certificate(ctx context.Context) (path, computeName string, err error) {
+	c, err := call(ctx, s.sdk.Certificate, nil)
+	return c.CertificatePath, c.ComputeName, err
+}
+
+// move changes the state if it is the expected one.
+func (s *Server) move(from, to State) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != from {
+		return false
+	}
+	s.state = to
+	return true
+}
+
+// spawn runs f beside the caller, unless all is over. Run waits for it.
+func (s *Server) spawn(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != Ended {
+		s.work.Go(f)
+	}
+}
+
+// handle calls f for each handler, when no other handler runs. It gives up with ctx.
+func (s *Server) handle(ctx context.Context, f func(Handler) error) error {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.turn }()
+	for _, h := range s.handlers {
+		if err := f(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
