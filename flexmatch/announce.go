@@ -106,12 +106,12 @@ func (s *Service) announceEnd(tx *store.Tx, t *Ticket, kind string) {
 	s.emit(tx, t.Configuration, t.ID, d)
 }
 
-// announceFailed tells of a ticket whose match failed.
-func (s *Service) announceFailed(tx *store.Tx, m *Match, t *Ticket) {
-	d := detailOf("MatchmakingFailed", []*Ticket{t}, showTeam)
-	d.Reason, d.Message, d.MatchID = t.Reason, t.Message, m.ID
-	d.Rules = s.ruleInfos(tx, t.Configuration, m.Rules)
-	s.emit(tx, t.Configuration, t.ID, d)
+// announceFailed tells of a match that failed, with the tickets that it took along.
+func (s *Service) announceFailed(tx *store.Tx, m *Match, tickets ...*Ticket) {
+	d := detailOf("MatchmakingFailed", tickets, showTeam)
+	d.Reason, d.Message, d.MatchID = tickets[0].Reason, tickets[0].Message, m.ID
+	d.Rules = s.ruleInfos(tx, m.Configuration, m.Rules)
+	s.emit(tx, m.Configuration, m.ID, d)
 }
 
 // matchEvent is an event of a whole match.

@@ -140,8 +140,8 @@ func (s *Service) fail(tx *store.Tx, m *Match, tickets []*Ticket, reason, messag
 	for _, t := range tickets {
 		t.Reason, t.Message = reason, message
 		s.end(tx, t, Failed)
-		s.announceFailed(tx, m, t)
 	}
+	s.announceFailed(tx, m, tickets...)
 	s.close(tx, m, string(Failed)+": "+message, "")
 }
 

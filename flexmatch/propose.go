@@ -111,7 +111,7 @@ func (s *Service) proceed(tx *store.Tx, old *Match, tickets []*Ticket) {
 		}
 	}
 	switch {
-	case session != "":
+	case session != "" && c.Mode == WithQueue:
 		s.fill(tx, c, &m, tickets, session)
 	case c.Mode == WithQueue && m.Backfill == "":
 		s.place(tx, c, &m, tickets)

@@ -34,7 +34,7 @@ type Case struct {
 
 	Expect Expect `json:"expect"`
 
-	body string // of the rule set
+	Body string `json:"-"` // of the rule set
 }
 
 // Config is a matchmaking configuration; absent members have the documented
@@ -140,13 +140,13 @@ func Read(data []byte) (*File, error) {
 		c := &f.Cases[i]
 		switch ref, ok := f.RuleSets[c.RuleSetRef]; {
 		case c.RuleSetText != nil:
-			c.body = *c.RuleSetText
+			c.Body = *c.RuleSetText
 		case ok:
-			c.body = string(ref)
+			c.Body = string(ref)
 		case c.RuleSetRef != "":
 			return nil, fmt.Errorf("case %s: there is no rule set %q", c.ID, c.RuleSetRef)
 		default:
-			c.body = string(c.RuleSet)
+			c.Body = string(c.RuleSet)
 		}
 	}
 	return f, nil

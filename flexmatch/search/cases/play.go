@@ -56,7 +56,7 @@ type played struct {
 }
 
 func (c *Case) play(matcher Matcher) error {
-	rs, err := ruleset.Parse(c.body)
+	rs, err := ruleset.Parse(c.Body)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (c *Case) Run(matcher Matcher) error {
 }
 
 func (c *Case) validate() error {
-	_, err := ruleset.Parse(c.body)
+	_, err := ruleset.Parse(c.Body)
 	var errs ruleset.Errors
 	switch got := errors.As(err, &errs); {
 	case c.Expect.Valid == nil:
@@ -81,7 +81,7 @@ func (c *Case) validate() error {
 }
 
 func (c *Case) eval() error {
-	rs, err := ruleset.Parse(c.body)
+	rs, err := ruleset.Parse(c.Body)
 	if err != nil {
 		return err
 	}

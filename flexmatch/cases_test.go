@@ -1,0 +1,337 @@
+package flexmatch
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/flexmatch/search/cases"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/placement"
+)
+
+// TestCases plays the written examples of matches and ticket lives on the real
+// service, in virtual time: with its tables, its deadlines, its queue and game
+// servers. (Package cases plays the same ones on the search alone.)
+func TestCases(t *testing.T) {
+	raw, err := os.ReadFile("testdata/cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := cases.Read(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := 0
+	for i := range file.Cases {
+		c := &file.Cases[i]
+		if c.Kind != "match" && c.Kind != "lifecycle" {
+			continue
+		}
+		played++
+		t.Run(c.ID, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { play(t, c) })
+		})
+	}
+	if played < 100 {
+		t.Errorf("only %d cases were played", played)
+	}
+}
+
+// round is one case being played.
+type round struct {
+	*cell
+	c      *cases.Case
+	begun  time.Time
+	errors map[string]string
+	refuse map[string]time.Time // placements that shall fail, by match
+}
+
+func play(t *testing.T, c *cases.Case) {
+	r := &round{cell: newCell(t, store.NewMemory(), Options{}), c: c, errors: map[string]string{}, refuse: map[string]time.Time{}}
+	r.begun = time.Now()
+	r.set()
+	r.run(r.matches.deadlines.Run, r.places.Run, r.sessions.Run)
+	defer r.halt()
+	for _, at := range r.seconds() {
+		time.Sleep(time.Until(r.begun.Add(time.Duration(at * float64(time.Second)))))
+		synctest.Wait()
+		r.second(at)
+		synctest.Wait()
+	}
+	r.compare()
+}
+
+// set makes the case's rule set and configuration, with a queue where it asks for one.
+func (r *round) set() {
+	conf := r.c.Config
+	made := Configuration{Mode: Mode(conf.FlexMatchMode), AcceptanceRequired: conf.AcceptanceRequired, Additional: conf.AdditionalPlayerCount}
+	if made.Mode == "" {
+		made.Mode = Standalone
+	}
+	if conf.AcceptanceTimeoutSeconds != nil {
+		made.AcceptanceTimeout = time.Duration(*conf.AcceptanceTimeoutSeconds * float64(time.Second))
+	} else {
+		made.AcceptanceTimeout = time.Minute
+	}
+	if conf.RequestTimeoutSeconds != nil {
+		made.RequestTimeout = time.Duration(*conf.RequestTimeoutSeconds * float64(time.Second))
+	}
+	var delay time.Duration
+	if conf.Placement != nil {
+		delay = time.Duration(conf.Placement.DelaySeconds * float64(time.Second))
+	}
+	r.hosts(8, delay)
+	r.configure("c", r.c.Body, made)
+}
+
+// seconds gives every second that the case names, in order.
+func (r *round) seconds() []float64 {
+	out := slices.Concat(r.c.Passes, r.c.Timers)
+	for _, t := range r.c.Tickets {
+		out = append(out, t.At)
+	}
+	for _, a := range r.c.Actions {
+		out = append(out, a.At)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// second does what happens in one second: arrivals, actions, then the pass.
+func (r *round) second(at float64) {
+	for _, t := range r.c.Tickets {
+		if t.At == at {
+			r.arrive(t)
+		}
+	}
+	for _, a := range r.c.Actions {
+		if a.At == at {
+			r.act(a)
+		}
+	}
+	synctest.Wait() // deadlines of this second
+	if !slices.Contains(r.c.Passes, at) {
+		return
+	}
+	m := r.matches.matchers.of("c")
+	if _, err := m.cycle(r.ctx); err != nil {
+		r.Fatal(err)
+	}
+	if r.c.Config.Placement != nil && r.c.Config.Placement.Result == "FAILED" {
+		r.failPlacements()
+	}
+}
+
+// failPlacements ends the placements of matches without a game session.
+func (r *round) failPlacements() {
+	for _, e := range r.published() {
+		if e.Type != "PotentialMatchCreated" {
+			continue
+		}
+		if p, _, err := r.places.Get(r.ctx, e.MatchID); err == nil && p.Status == placement.Pending {
+			if p.Trying() {
+				_, err = r.sessions.Terminate(r.ctx, p.GameSessionID, "TRIGGER_ON_PROCESS_TERMINATE")
+				r.must(err)
+				for _, s := range r.servers {
+					if s.session.GameSessionID == p.GameSessionID {
+						r.must(r.computes.Exited(r.ctx, s.ref, "told to end"))
+					}
+				}
+				continue
+			}
+			_, _, err = r.places.Stop(r.ctx, e.MatchID)
+			r.must(err)
+		}
+	}
+}
+
+func (r *round) arrive(t cases.Ticket) {
+	in := StartInput{Configuration: "c", TicketID: t.TicketID}
+	for _, p := range t.Players {
+		in.Players = append(in.Players, playerOf(p))
+	}
+	if t.Backfill != nil {
+		in.Backfill, in.GameSessionID = true, t.Backfill.GameSessionARN
+		if in.GameSessionID != "" && r.c.Config.FlexMatchMode == string(WithQueue) {
+			in.GameSessionID = r.game(in.GameSessionID)
+		}
+	}
+	_, _, err := r.matches.Start(r.ctx, in)
+	r.note(t.TicketID, err)
+}
+
+// game gives the game session that stands for one that a case names.
+func (r *round) game(name string) string {
+	id := "game-" + name[strings.LastIndex(name, "/")+1:]
+	if _, _, err := r.places.Get(r.ctx, id); err != nil {
+		_, err := r.places.Start(r.ctx, placement.StartInput{Queue: queue, Request: placement.Request{ID: id, MaxPlayers: 8, MatchmakerData: "{}"}})
+		r.must(err)
+		synctest.Wait()
+	}
+	p, _, err := r.places.Get(r.ctx, id)
+	r.must(err)
+	return p.GameSessionID
+}
+
+func playerOf(p cases.Player) Player {
+	out := Player{ID: p.PlayerID, Team: p.Team, Attributes: map[string]Attribute{}, Latency: map[string]int{}}
+	for name, a := range p.PlayerAttributes {
+		out.Attributes[name] = Attribute{S: a.S, N: a.N, SL: a.SL, SDM: a.SDM}
+	}
+	for location, ms := range p.LatencyInMs {
+		out.Latency[location] = int(ms)
+		if ms != math.Trunc(ms) {
+			out.Latency[location] = 0 // no integer: as refused as 0
+		}
+	}
+	return out
+}
+
+func (r *round) act(a cases.Action) {
+	var err error
+	if a.Op == "StopMatchmaking" {
+		err = r.matches.Stop(r.ctx, a.TicketID)
+	} else {
+		err = r.matches.Answer(r.ctx, AcceptInput{TicketID: a.TicketID, PlayerIDs: a.PlayerIDs, Answer: Answer(a.AcceptanceType)})
+	}
+	r.note(fmt.Sprintf("%s@%v", a.Op, a.At), err)
+}
+
+func (r *round) note(what string, err error) {
+	var f *fault.Fault
+	switch {
+	case err == nil:
+	case errors.As(err, &f):
+		r.errors[what] = string(f.Kind)
+	default:
+		r.Fatal(err)
+	}
+}
+
+func (r *round) compare() {
+	want := r.c.Expect
+	if want.Errors != nil || len(r.errors) > 0 && want.Tickets != nil {
+		if diff := cmp.Diff(orEmpty(want.Errors), r.errors); diff != "" {
+			r.Errorf("errors (-want +got):\n%s", diff)
+		}
+	}
+	for id, t := range want.Tickets {
+		got := r.ticket(id)
+		if t.Status != nil && *t.Status != string(got.Status) {
+			r.Errorf("ticket %s is %s, want %s", id, got.Status, *t.Status)
+		}
+		if t.StatusReason != nil && *t.StatusReason != got.Reason {
+			r.Errorf("ticket %s has the reason %q, want %q", id, got.Reason, *t.StatusReason)
+		}
+	}
+	r.compareWaiting()
+	r.compareMatches()
+	r.compareEvents()
+}
+
+func orEmpty(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}
+
+func (r *round) compareWaiting() {
+	if r.c.Expect.Waiting == nil {
+		return
+	}
+	got := []string{}
+	for t := range r.matches.t.tickets.All(r.st.View()) {
+		if t.Status.Waits() {
+			got = append(got, t.ID)
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(r.c.Expect.Waiting)), slices.Sorted(slices.Values(got))); diff != "" {
+		r.Errorf("waiting (-want +got):\n%s", diff)
+	}
+}
+
+// compareMatches holds the potential matches, in order, to the tickets and team
+// sizes that the case expects. Their order within a pass is the passes'.
+func (r *round) compareMatches() {
+	if r.c.Expect.Matches == nil {
+		return
+	}
+	var got []detail
+	for _, d := range r.published() {
+		if d.Type == "PotentialMatchCreated" {
+			got = append(got, d)
+		}
+	}
+	if len(got) != len(r.c.Expect.Matches) {
+		r.Errorf("%d matches, want %d", len(got), len(r.c.Expect.Matches))
+		return
+	}
+	for i, want := range r.c.Expect.Matches {
+		var ids []string
+		for _, t := range got[i].Tickets {
+			ids = append(ids, t.ID)
+		}
+		if want.Tickets != nil && !slices.Equal(slices.Sorted(slices.Values(want.Tickets)), slices.Sorted(slices.Values(ids))) {
+			r.Errorf("match %d has the tickets %v, want %v", i+1, ids, want.Tickets)
+		}
+		sizes := map[string]int{}
+		for _, p := range got[i].Session.Players {
+			sizes[p.Team]++
+		}
+		for team, n := range want.TeamSizes {
+			if sizes[team] != n {
+				r.Errorf("match %d has teams of %v, want %v", i+1, sizes, want.TeamSizes)
+			}
+		}
+	}
+}
+
+func (r *round) compareEvents() {
+	if r.c.Expect.Events == nil {
+		return
+	}
+	var got, want []string
+	for _, d := range r.published() {
+		var ids []string
+		for _, t := range d.Tickets {
+			ids = append(ids, t.ID)
+		}
+		slices.Sort(ids)
+		line := d.Type + " " + strings.Join(ids, ",")
+		switch {
+		case d.Acceptance != "":
+			line += " " + d.Acceptance
+		case d.Reason != "":
+			line += " " + d.Reason
+		}
+		got = append(got, line)
+	}
+	for _, e := range r.c.Expect.Events {
+		line := e.Type + " " + strings.Join(slices.Sorted(slices.Values(e.Tickets)), ",")
+		if e.Acceptance != "" {
+			line += " " + e.Acceptance
+		}
+		if e.Reason != "" {
+			line += " " + e.Reason
+		}
+		if i := len(want); i < len(got) && e.Reason == "" && e.Acceptance == "" && strings.HasPrefix(got[i], line+" ") {
+			got[i] = line // the case names no reason
+		}
+		want = append(want, line)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.Errorf("events (-want +got):\n%s", diff)
+	}
+}
