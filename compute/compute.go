@@ -2,7 +2,8 @@ package compute
 
 import "time"
 
-// Compute is a machine that an operator registered for an Anywhere fleet.
+// Compute is what processes connect as: a machine that an operator registered
+// for an Anywhere fleet, or an instance of a managed fleet.
 type Compute struct {
 	Key             string    `json:"key"` // fleet id | name
 	FleetID         string    `json:"fleet_id"`
@@ -11,6 +12,7 @@ type Compute struct {
 	IPAddress       string    `json:"ip_address,omitzero"`
 	DNSName         string    `json:"dns_name,omitzero"`
 	CertificatePath string    `json:"certificate_path,omitzero"`
+	InstanceID      string    `json:"instance_id,omitzero"` // of a managed fleet; it is the name
 	Registered      time.Time `json:"registered"`
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -55,7 +54,7 @@ func (s *Service) runConnect(tx *store.Tx, in ConnectInput) (*Process, error) {
 func (s *Service) initialize(tx *store.Tx, in ConnectInput) (*Process, error) {
 	c := s.t.computes.Get(tx, computeKey(in.Ref.FleetID, in.Ref.ComputeName))
 	f := s.fleets.Get(tx, in.Ref.FleetID)
-	if c == nil || f == nil || f.Status != fleet.Active {
+	if c == nil || f == nil || !f.TakesProcesses(c.Location) || !s.runs(tx, c) {
 		return nil, fault.New(fault.Unauthorized, "fleet %s takes no new process on compute %s", in.Ref.FleetID, in.Ref.ComputeName)
 	}
 	p := &Process{
@@ -64,8 +63,19 @@ func (s *Service) initialize(tx *store.Tx, in ConnectInput) (*Process, error) {
 	}
 	p.move(Initialized)
 	s.put(tx, p)
+	s.t.launches.Delete(tx, p.Key)
 	s.record(tx, event.ProcessInitialized, p, in.SDK.Language+" "+in.SDK.Version)
 	return p, nil
+}
+
+// runs tells whether the compute takes new processes: an instance that is on its
+// way out does not.
+func (s *Service) runs(r store.Reader, c *Compute) bool {
+	if c.InstanceID == "" {
+		return true
+	}
+	i := s.t.instances.Get(r, c.InstanceID)
+	return i != nil && i.Stop == Keep
 }
 
 // Disconnect says that the last socket of a process is gone. The process keeps
@@ -122,6 +132,7 @@ func (s *Service) runReady(tx *store.Tx, in ReadyInput) (struct{}, error) {
 	p.Ready, p.ReadyBy = tx.Now(), time.Time{}
 	s.put(tx, &p)
 	s.record(tx, event.ProcessActive, &p, "")
+	s.readyOn(tx, &p)
 	return struct{}{}, nil
 }
 
@@ -262,6 +273,7 @@ func (s *Service) after(ref Ref, why event.Code) {
 		s.host.Ended(ref, why)
 	}
 	s.loop.Nudge()
+	s.capacity.Nudge()
 }
 
 // put writes a process and wakes the loop when its deadline may be the next.

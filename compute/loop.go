@@ -28,6 +28,7 @@ func (s *Service) runRestart(tx *store.Tx, _ struct{}) (int, error) {
 			n++
 		}
 	}
+	s.restartHosts(tx)
 	return n, nil
 }
 
@@ -102,6 +103,12 @@ func (s *Service) overdue(tx *store.Tx, p *Process) {
 func (s *Service) canLeave(r store.Reader, f *fleet.Fleet) bool {
 	for _, location := range leaving(f) {
 		waiting := false
+		for i := range s.Instances(r, f.ID, location) {
+			if !i.Forced {
+				return true
+			}
+			waiting = true
+		}
 		for p := range s.Processes(r, f.ID, location) {
 			if p.Status != Terminating {
 				return true
@@ -120,7 +127,7 @@ func (s *Service) canLeave(r store.Reader, f *fleet.Fleet) bool {
 // the fleet or the location.
 func (s *Service) leave(tx *store.Tx, f *fleet.Fleet) {
 	for _, location := range leaving(f) {
-		waiting := false
+		waiting := s.forceOut(tx, f.ID, location)
 		for p := range s.Processes(tx, f.ID, location) {
 			waiting = true
 			if p.Status != Terminating {

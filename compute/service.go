@@ -12,6 +12,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/internal/wake"
+	"github.com/musterhq/muster/provider"
 )
 
 // Options of the service. Zero durations mean the defaults, which are AWS's
@@ -23,8 +24,16 @@ type Options struct {
 	ReconnectGrace time.Duration // socket lost until given up; default 240 s
 	RestartGrace   time.Duration // the same after a restart of Muster; default 300 s
 	TokenLife      time.Duration // of a compute's auth token; default 3 h
-	ComputesAFleet int           // quota; 0 means no bound
-	Tokens         *auth.Master  // required
+
+	// Of managed fleets:
+	InitTimeout     time.Duration     // start of a process to InitSDK; default 5 min
+	InstanceTimeout time.Duration     // build installed to the first ProcessReady; default 15 min
+	FailurePause    time.Duration     // a fleet avoids a host that failed it; default 1 min
+	HostGrace       time.Duration     // agent away until its host is given up; default 210 s
+	Provider        provider.Provider // default: agents of hosts
+
+	ComputesAFleet int          // quota; 0 means no bound
+	Tokens         *auth.Master // required
 }
 
 func (o Options) withDefaults() Options {
@@ -39,6 +48,13 @@ func (o Options) withDefaults() Options {
 	fill(&o.ReconnectGrace, 240*time.Second)
 	fill(&o.RestartGrace, 300*time.Second)
 	fill(&o.TokenLife, 3*time.Hour)
+	fill(&o.InitTimeout, 5*time.Minute)
+	fill(&o.InstanceTimeout, 15*time.Minute)
+	fill(&o.FailurePause, time.Minute)
+	fill(&o.HostGrace, 210*time.Second)
+	if o.Provider == nil {
+		o.Provider = provider.Process{}
+	}
 	return o
 }
 
@@ -52,19 +68,23 @@ type Service struct {
 	t        tables
 	links    links
 	loop     *wake.Loop
-	host     Host
+	capacity *wake.Loop
+	host     Launcher
+	shield   func(store.Reader, string) (int, bool)
+	onAssign []func(hostID string)
 	ended    []func(*store.Tx, *Process)
 	free     []func()
 	stopping []func(*store.Tx, *Process)
 	cmd      commands
 }
 
-// Host starts and kills processes on computes of its own.
-type Host interface {
-	// Owns tells whether the host runs the process and can kill it.
+// Launcher starts and kills processes on computes of its own.
+type Launcher interface {
+	// Owns tells whether it runs the process and can kill it.
 	Owns(Ref) bool
-	// Ended says, after commit, that Muster counts the process as ended; the
-	// host makes sure that it is gone.
+	// Ended says, after commit, that Muster counts the process as ended, or
+	// wants it to end (it never connected); the launcher makes sure that it is
+	// gone.
 	Ended(ref Ref, why event.Code)
 }
 
@@ -79,6 +99,15 @@ type commands struct {
 	unhealthy  *store.Command[endArgs, struct{}]
 	restart    *store.Command[struct{}, int]
 	sweep      *store.Command[struct{}, struct{}]
+
+	joinToken     *store.Command[tokenArgs, *joinToken]
+	join          *store.Command[joinArgs, *Host]
+	removeHost    *store.Command[string, struct{}]
+	hostConnected *store.Command[presenceArgs, struct{}]
+	hostLost      *store.Command[string, struct{}]
+	report        *store.Command[HostReport, struct{}]
+	exited        *store.Command[ExitReport, Evidence]
+	capacity      *store.Command[struct{}, struct{}]
 }
 
 // New registers the package's tables and commands on the store.
@@ -99,10 +128,28 @@ func New(st *store.Store, events *event.Log, fleets *fleet.Service, tags *tag.Se
 		restart:    store.NewCommand(st, "process.restart", s.runRestart),
 		sweep:      store.NewCommand(st, "process.sweep", s.runSweep),
 	}
+	s.newHostCommands(st)
 	s.loop = wake.NewLoop(s.next, s.sweep)
 	fleets.OnDeleting(s.loop.Nudge)
+	fleets.OnWish(s.capacity.Nudge)
+	fleets.OnRuntime(s.tellFleet)
 	tags.Kind("compute", s.taggable)
 	return s
+}
+
+func (s *Service) newHostCommands(st *store.Store) {
+	s.cmd.joinToken = store.NewCommand(st, "host.join_token", s.runJoinToken)
+	s.cmd.join = store.NewCommand(st, "host.join", s.runJoin)
+	s.cmd.removeHost = store.NewCommand(st, "host.remove", s.runRemoveHost)
+	s.cmd.hostConnected = store.NewCommand(st, "host.connected", s.runHostConnected)
+	s.cmd.hostLost = store.NewCommand(st, "host.lost", s.runHostLost)
+	s.cmd.report = store.NewCommand(st, "host.report", s.runReport)
+	s.cmd.exited = store.NewCommand(st, "host.process_exited", s.runExited)
+	s.cmd.capacity = store.NewCommand(st, "capacity.plan", s.runCapacity)
+	s.capacity = wake.NewLoop(s.nextCapacity, func(ctx context.Context) error {
+		_, err := s.cmd.capacity.Do(ctx, struct{}{})
+		return err
+	})
 }
 
 // OnEnded calls f in each transaction that ends a process, with the process as
@@ -124,9 +171,9 @@ func (s *Service) nowFree(tx *store.Tx) {
 	}
 }
 
-// HostedBy names the host that starts processes in this Muster, if there is one.
+// HostedBy names what starts processes for this Muster, if there is something.
 // Call it before traffic.
-func (s *Service) HostedBy(h Host) { s.host = h }
+func (s *Service) HostedBy(h Launcher) { s.host = h }
 
 // RegisterInput says what compute to register.
 type RegisterInput struct {
@@ -190,6 +237,9 @@ func (s *Service) runDeregister(tx *store.Tx, a computeArgs) (struct{}, error) {
 	c, err := s.Find(tx, a.FleetID, a.Name)
 	if err != nil {
 		return struct{}{}, err
+	}
+	if c.InstanceID != "" {
+		return struct{}{}, fault.Invalid("ComputeName: %s is an instance of fleet %s, which UpdateFleetCapacity removes", c.Name, c.FleetID)
 	}
 	s.remove(tx, c)
 	return struct{}{}, nil

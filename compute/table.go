@@ -1,6 +1,10 @@
 package compute
 
-import "github.com/musterhq/muster/internal/store"
+import (
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
 
 // tables are the package's rows and the ways to find them.
 type tables struct {
@@ -13,6 +17,55 @@ type tables struct {
 	activating *store.Index[Process] // with a game session that is not active yet, by compute
 	connected  *store.Index[Process] // with an open socket
 	due        *store.Index[Process] // by earliest deadline
+	hostTables
+}
+
+// hostTables are the rows of managed fleets.
+type hostTables struct {
+	tokens      *store.Table[joinToken]
+	hosts       *store.Table[Host]
+	hostDue     *store.Index[Host]
+	instances   *store.Table[Instance]
+	onHost      *store.Index[Instance] // by host
+	ofFleet     *store.Index[Instance] // by fleet, location, id
+	draining    *store.Index[Instance]
+	instanceDue *store.Index[Instance]
+	launches    *store.Table[launch]
+	launchesOn  *store.Index[launch] // not over, by compute
+	launchDue   *store.Index[launch]
+}
+
+func newHostTables(st *store.Store) hostTables {
+	var t hostTables
+	t.tokens = store.NewTable(st, store.TableSpec[joinToken]{Name: "join_token", Key: func(j *joinToken) string { return j.Hash }})
+	t.hosts = store.NewTable(st, store.TableSpec[Host]{Name: "host", Key: func(h *Host) string { return h.ID }})
+	t.hostDue = store.NewIndex(t.hosts, "due", func(h *Host, emit func(string)) { emitTime(h.LostBy, emit) })
+	t.instances = store.NewTable(st, store.TableSpec[Instance]{Name: "instance", Key: func(i *Instance) string { return i.ID }})
+	t.onHost = store.NewIndex(t.instances, "host", func(i *Instance, emit func(string)) { emit(i.HostID) })
+	t.ofFleet = store.NewIndex(t.instances, "fleet", func(i *Instance, emit func(string)) {
+		emit(store.Key(i.FleetID, i.Location))
+	})
+	t.draining = store.NewIndex(t.instances, "draining", func(i *Instance, emit func(string)) {
+		if i.Stop == Drain && !i.Gone {
+			emit("")
+		}
+	})
+	t.instanceDue = store.NewIndex(t.instances, "due", func(i *Instance, emit func(string)) { emitTime(i.due(), emit) })
+	t.launches = store.NewTable(st, store.TableSpec[launch]{Name: "launch", Key: func(l *launch) string { return l.Key }})
+	t.launchesOn = store.NewIndex(t.launches, "compute", func(l *launch, emit func(string)) {
+		if l.Ended.IsZero() {
+			ref := ParseRef(l.Key)
+			emit(computeKey(ref.FleetID, ref.ComputeName))
+		}
+	})
+	t.launchDue = store.NewIndex(t.launches, "due", func(l *launch, emit func(string)) { emitTime(l.due(), emit) })
+	return t
+}
+
+func emitTime(at time.Time, emit func(string)) {
+	if !at.IsZero() {
+		emit(store.TimeKey(at))
+	}
 }
 
 func newTables(st *store.Store) tables {
@@ -55,6 +108,7 @@ func newTables(st *store.Store) tables {
 			emit(store.TimeKey(at))
 		}
 	})
+	t.hostTables = newHostTables(st)
 	return t
 }
 

@@ -21,6 +21,26 @@ const (
 	LocationStateDeleting        Code = "LOCATION_STATE_DELETING"
 	LocationStateDeleted         Code = "LOCATION_STATE_DELETED"
 	GenericEvent                 Code = "GENERIC_EVENT"
+	FleetStateDownloading        Code = "FLEET_STATE_DOWNLOADING"
+	FleetStateValidating         Code = "FLEET_STATE_VALIDATING"
+	FleetStateBuilding           Code = "FLEET_STATE_BUILDING"
+	FleetStateActivating         Code = "FLEET_STATE_ACTIVATING"
+	FleetStateError              Code = "FLEET_STATE_ERROR"
+	FleetExtractingBuild         Code = "FLEET_CREATION_EXTRACTING_BUILD"
+	FleetRunningInstaller        Code = "FLEET_CREATION_RUNNING_INSTALLER"
+	FleetCompletedInstaller      Code = "FLEET_CREATION_COMPLETED_INSTALLER"
+	FleetFailedInstaller         Code = "FLEET_CREATION_FAILED_INSTALLER"
+	FleetValidatingRuntime       Code = "FLEET_CREATION_VALIDATING_RUNTIME_CONFIG"
+	FleetBinaryDownloadFailed    Code = "FLEET_BINARY_DOWNLOAD_FAILED"
+	FleetLaunchPathNotFound      Code = "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND"
+	FleetExecutableFailed        Code = "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE"
+	FleetValidationTimedOut      Code = "FLEET_VALIDATION_TIMED_OUT"
+	FleetActivationFailed        Code = "FLEET_ACTIVATION_FAILED"
+	FleetScaling                 Code = "FLEET_SCALING_EVENT"
+	LocationStateActivating      Code = "LOCATION_STATE_ACTIVATING"
+	LocationStateError           Code = "LOCATION_STATE_ERROR"
+	InstanceReplaced             Code = "INSTANCE_REPLACED_UNHEALTHY"
+	LogUploadFailed              Code = "COMPUTE_LOG_UPLOAD_FAILED"
 )
 
 // Codes of Muster's own, for operators; DescribeFleetEvents does not show them.
@@ -32,6 +52,16 @@ const (
 	FleetDeleting          Code = "FLEET_STATE_DELETING"
 	LocationCreated        Code = "LOCATION_CREATED"
 	LocationDeleted        Code = "LOCATION_DELETED"
+	HostTokenMade          Code = "HOST_JOIN_TOKEN_CREATED"
+	HostJoined             Code = "HOST_JOINED"
+	HostRemoved            Code = "HOST_REMOVED"
+	HostConnected          Code = "HOST_CONNECTED"
+	HostDisconnected       Code = "HOST_DISCONNECTED"
+	HostLost               Code = "HOST_LOST"
+	InstanceMade           Code = "INSTANCE_CREATED"
+	InstanceActive         Code = "INSTANCE_ACTIVE"
+	InstanceDraining       Code = "INSTANCE_TERMINATING"
+	InstanceGone           Code = "INSTANCE_TERMINATED"
 	ComputeRegistered      Code = "COMPUTE_REGISTERED"
 	ComputeDeregistered    Code = "COMPUTE_DEREGISTERED"
 	ProcessInitialized     Code = "SERVER_PROCESS_INITIALIZED"
@@ -89,7 +119,12 @@ func (c Code) Published() bool {
 		GameSessionActivationTimeout, ServerProcessCrashed, ServerProcessForceTerminated,
 		ServerProcessReadyTimeout, ServerProcessUnhealthy, ServerProcessExitTimeout,
 		ServerProcessInvalidPath, ServerProcessSDKInitTimeout,
-		LocationStateActive, LocationStateDeleting, LocationStateDeleted, GenericEvent:
+		LocationStateActive, LocationStateDeleting, LocationStateDeleted, GenericEvent,
+		FleetStateDownloading, FleetStateValidating, FleetStateBuilding, FleetStateActivating, FleetStateError,
+		FleetExtractingBuild, FleetRunningInstaller, FleetCompletedInstaller, FleetFailedInstaller,
+		FleetValidatingRuntime, FleetBinaryDownloadFailed, FleetLaunchPathNotFound, FleetExecutableFailed,
+		FleetValidationTimedOut, FleetActivationFailed, FleetScaling,
+		LocationStateActivating, LocationStateError, InstanceReplaced, LogUploadFailed:
 		return true
 	}
 	return false

@@ -45,15 +45,22 @@ type Fleet struct {
 	MetricGroups  []string        `json:"metric_groups,omitzero"`
 	Cost          string          `json:"cost,omitzero"` // Anywhere: price an hour, for placement by cost
 	LogPaths      []string        `json:"log_paths,omitzero"`
-	Home          string          `json:"home"` // the region, which is a location of every fleet
-	Locations     []LocationState `json:"locations,omitzero"`
+	Home          string          `json:"home"`               // the region, which is a location of every fleet
+	Locations     []LocationState `json:"locations,omitzero"` // that can host: of a managed fleet the home region is the first
+	Managed       *Managed        `json:"managed,omitzero"`   // of a fleet whose instances Muster makes
 	Runtime       Runtime         `json:"runtime,omitzero"`
 }
 
-// LocationState is the state of one location besides the home region.
+// LocationState is the state of one location. Of an Anywhere fleet the home
+// region, which hosts nothing, is not among them.
 type LocationState struct {
 	Location string `json:"location"`
 	Status   Status `json:"status"`
+
+	// Of a managed fleet:
+	Capacity       Capacity `json:"capacity,omitzero"`
+	ScalingStopped bool     `json:"scaling_stopped,omitzero"` // StopFleetActions
+	WaitsForHost   bool     `json:"waits_for_host,omitzero"`  // no host has room for all that is wished for
 }
 
 // CreationLimit bounds how many game sessions one creator may make in a sliding

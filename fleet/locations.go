@@ -75,7 +75,8 @@ type locationsArgs struct {
 	Locations []string
 }
 
-// AddLocations adds custom locations to a fleet; they are ACTIVE at once.
+// AddLocations adds locations to a fleet; those of an Anywhere fleet are ACTIVE
+// at once, those of a managed one are NEW.
 // Errors: NotFound, InvalidRequest, InvalidFleetStatus, LimitExceeded.
 func (s *Service) AddLocations(ctx context.Context, fleetID string, locations []string) (*Fleet, error) {
 	return s.addLocations.Do(ctx, locationsArgs{fleetID, locations})
@@ -90,14 +91,16 @@ func (s *Service) runAddLocations(tx *store.Tx, a locationsArgs) (*Fleet, error)
 	for _, l := range f.Locations {
 		all = append(slices.Clip(all), l.Location)
 	}
-	if err := s.checkLocations(tx, all); err != nil {
+	if err := s.checkLocations(tx, f.Managed != nil, all); err != nil {
 		return nil, err
 	}
-	for _, l := range a.Locations {
-		f.Locations = append(f.Locations, LocationState{l, Active})
-		s.record(tx, event.LocationStateActive, f, l, "Location "+l+" changed state to ACTIVE")
+	known := len(f.Locations)
+	f.addLocations(a.Locations)
+	for _, l := range f.Locations[known:] {
+		s.recordLocation(tx, f, &l)
 	}
 	s.t.fleets.Put(tx, f)
+	tx.OnCommit(s.wished)
 	return f, nil
 }
 
@@ -121,7 +124,10 @@ func (s *Service) runRemoveLocations(tx *store.Tx, a locationsArgs) (*Fleet, err
 		if at < 0 {
 			return nil, fault.Invalid("Locations.%d: %s is not a location of fleet %s", i+1, name, f.ID)
 		}
-		f.Locations[at].Status = Deleting
+		if f.Locations[at].Status == Deleting {
+			return nil, fault.Invalid("Locations.%d: %s is being removed already", i+1, name)
+		}
+		f.Locations[at].move(Deleting)
 		s.record(tx, event.LocationStateDeleting, f, name, "Location "+name+" changed state to DELETING")
 	}
 	s.t.fleets.Put(tx, f)

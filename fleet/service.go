@@ -17,6 +17,7 @@ type Options struct {
 	Home    arn.Home
 	Regions []string // location names besides the home region that ListLocations shows as AWS's own
 	Quotas  Quotas
+	Builds  Builds // nil: managed fleets cannot be created
 }
 
 // Quotas bound how many resources there may be; 0 means no bound.
@@ -36,6 +37,9 @@ type Service struct {
 	create          *store.Command[CreateInput, *Fleet]
 	update          *store.Command[UpdateInput, *Fleet]
 	updateRuntime   *store.Command[runtimeArgs, *Fleet]
+	updatePorts     *store.Command[PortsInput, *Fleet]
+	updateCapacity  *store.Command[CapacityInput, *Fleet]
+	setScaling      *store.Command[actionsArgs, *Fleet]
 	del             *store.Command[string, struct{}]
 	addLocations    *store.Command[locationsArgs, *Fleet]
 	removeLocations *store.Command[locationsArgs, *Fleet]
@@ -45,14 +49,19 @@ type Service struct {
 	updateAlias     *store.Command[AliasUpdate, *Alias]
 	deleteAlias     *store.Command[string, struct{}]
 	onDeleting      func()
+	onWish          []func()
+	onRuntime       func(fleetID string)
 }
 
 // New registers the package's tables and commands on the store.
 func New(st *store.Store, events *event.Log, tags *tag.Service, opts Options) *Service {
-	s := &Service{st: st, opts: opts, events: events, tags: tags, t: newTables(st), onDeleting: func() {}}
+	s := &Service{st: st, opts: opts, events: events, tags: tags, t: newTables(st), onDeleting: func() {}, onRuntime: func(string) {}}
 	s.create = store.NewCommand(st, "fleet.create", s.runCreate)
 	s.update = store.NewCommand(st, "fleet.update", s.runUpdate)
 	s.updateRuntime = store.NewCommand(st, "fleet.update_runtime", s.runUpdateRuntime)
+	s.updatePorts = store.NewCommand(st, "fleet.update_ports", s.runUpdatePorts)
+	s.updateCapacity = store.NewCommand(st, "fleet.update_capacity", s.runUpdateCapacity)
+	s.setScaling = store.NewCommand(st, "fleet.set_scaling", s.runSetScaling)
 	s.del = store.NewCommand(st, "fleet.delete", s.runDelete)
 	s.addLocations = store.NewCommand(st, "fleet.add_locations", s.runAddLocations)
 	s.removeLocations = store.NewCommand(st, "fleet.remove_locations", s.runRemoveLocations)
@@ -77,6 +86,16 @@ func (s *Service) registerTaggable() {
 // start to be deleted; compute ends what runs there.
 func (s *Service) OnDeleting(f func()) { s.onDeleting = f }
 
+// OnWish says what to call, after commit, when what managed fleets wish of
+// hosts may have changed.
+func (s *Service) OnWish(f func()) { s.onWish = append(s.onWish, f) }
+
+func (s *Service) wished() {
+	for _, f := range s.onWish {
+		f()
+	}
+}
+
 // Home names the deployment that the fleets belong to.
 func (s *Service) Home() arn.Home { return s.opts.Home }
 
@@ -91,23 +110,30 @@ type CreateInput struct {
 	Cost              string
 	LogPaths          []string
 	Runtime           Runtime
+	Managed           *Managed // with ComputeType EC2
 	Tags              map[string]string
 }
 
-// Create makes a fleet. An ANYWHERE fleet is ACTIVE at once.
-// Errors: InvalidRequest, LimitExceeded, TaggingFailed.
+// Create makes a fleet. An ANYWHERE fleet is ACTIVE at once; a managed one is
+// NEW and goes its way (walk.go).
+// Errors: InvalidRequest, NotFound (build), LimitExceeded, TaggingFailed.
 func (s *Service) Create(ctx context.Context, in CreateInput) (*Fleet, error) {
 	return s.create.Do(ctx, in)
 }
 
 func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Fleet, error) {
-	if err := s.checkCreate(tx, in); err != nil {
+	if in.Managed != nil {
+		m := *in.Managed
+		in.Managed = &m
+	}
+	if err := s.checkCreate(tx, &in); err != nil {
 		return nil, err
 	}
 	f := &Fleet{
 		ID: tx.ID("fleet-"), Name: in.Name, Description: in.Description, ComputeType: in.ComputeType,
 		Created: tx.Now(), Protection: in.Protection, CreationLimit: in.CreationLimit,
 		MetricGroups: in.MetricGroups, Cost: in.Cost, LogPaths: in.LogPaths, Home: s.opts.Home.Region, Runtime: in.Runtime,
+		Managed: in.Managed,
 	}
 	if f.Protection == "" {
 		f.Protection = NoProtection
@@ -115,28 +141,55 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Fleet, error) {
 	if f.MetricGroups == nil {
 		f.MetricGroups = []string{"default"}
 	}
-	for _, l := range in.Locations {
-		f.Locations = append(f.Locations, LocationState{l, Active})
-	}
-	f.move(Active)
 	if err := s.tags.Put(tx, s.opts.Home.Of("fleet", f.ID), in.Tags); err != nil {
 		return nil, err
 	}
-	s.t.fleets.Put(tx, f)
 	s.record(tx, event.FleetCreated, f, "", "Fleet "+f.ID+" was created")
-	s.record(tx, event.FleetStateActive, f, "", "Fleet "+f.ID+" changed state to ACTIVE")
+	if f.Managed != nil {
+		f.move(Made)
+		f.addLocations(in.Locations)
+	} else {
+		f.move(Active)
+		f.addLocations(in.Locations)
+		s.record(tx, event.FleetStateActive, f, "", "Fleet "+f.ID+" changed state to ACTIVE")
+	}
+	s.t.fleets.Put(tx, f)
+	tx.OnCommit(s.wished)
 	return f, nil
 }
 
-func (s *Service) checkCreate(tx *store.Tx, in CreateInput) error {
-	if in.ComputeType != Anywhere {
-		return fault.Invalid("ComputeType: this version of Muster hosts ANYWHERE fleets only")
+// addLocations adds locations as they start: NEW with one instance wished for,
+// or ACTIVE in an Anywhere fleet. The home region of a managed fleet is the first.
+func (f *Fleet) addLocations(names []string) {
+	if f.Managed != nil && len(f.Locations) == 0 {
+		names = append([]string{f.Home}, slices.DeleteFunc(slices.Clone(names), func(l string) bool { return l == f.Home })...)
 	}
-	if len(in.Locations) == 0 {
+	for _, name := range names {
+		l := LocationState{Location: name}
+		if f.Managed != nil {
+			l.Capacity = newCapacity
+			l.move(Made)
+		} else {
+			l.move(Active)
+		}
+		f.Locations = append(f.Locations, l)
+	}
+}
+
+func (s *Service) checkCreate(tx *store.Tx, in *CreateInput) error {
+	if in.ComputeType == Anywhere && len(in.Locations) == 0 {
 		return fault.Invalid("Locations: an ANYWHERE fleet needs at least one custom location")
 	}
-	if err := s.checkLocations(tx, in.Locations); err != nil {
+	if (in.ComputeType == EC2) != (in.Managed != nil) {
+		return fault.Invalid("ComputeType: %q is not %s or %s", in.ComputeType, EC2, Anywhere)
+	}
+	if err := s.checkLocations(tx, in.Managed != nil, in.Locations); err != nil {
 		return err
+	}
+	if in.Managed != nil {
+		if err := s.checkManaged(tx, in); err != nil {
+			return err
+		}
 	}
 	if q := s.opts.Quotas.Fleets; q > 0 && s.t.fleets.Len(tx) >= q {
 		return fault.New(fault.LimitExceeded, "there are %d fleets; the quota is %d", s.t.fleets.Len(tx), q)
@@ -145,15 +198,15 @@ func (s *Service) checkCreate(tx *store.Tx, in CreateInput) error {
 }
 
 // checkLocations holds each location to what a fleet may list.
-func (s *Service) checkLocations(r store.Reader, names []string) error {
+func (s *Service) checkLocations(r store.Reader, managed bool, names []string) error {
 	if q := s.opts.Quotas.LocationsPerFleet; q > 0 && len(names) > q {
 		return fault.New(fault.LimitExceeded, "Locations: %d locations; the quota a fleet is %d", len(names), q)
 	}
 	for i, name := range names {
-		if !IsCustom(name) {
+		if !IsCustom(name) && !managed {
 			return fault.Invalid("Locations.%d.Location: %q is not a custom location; an ANYWHERE fleet takes names that begin with %s", i+1, name, CustomPrefix)
 		}
-		if s.t.locations.Get(r, name) == nil {
+		if !s.Known(r, name) {
 			return fault.Invalid("Locations.%d.Location: %q does not exist; create it with CreateLocation", i+1, name)
 		}
 		if slices.Contains(names[:i], name) {
@@ -161,6 +214,11 @@ func (s *Service) checkLocations(r store.Reader, names []string) error {
 		}
 	}
 	return nil
+}
+
+// Known tells whether a location of the name exists: a region or a custom one.
+func (s *Service) Known(r store.Reader, location string) bool {
+	return slices.Contains(s.Regions(), location) || s.t.locations.Get(r, location) != nil
 }
 
 // UpdateInput patches a fleet: nil members stay as they are.
@@ -204,6 +262,12 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*Fleet, error) {
 	return f, nil
 }
 
+// OnRuntime says what to call, after commit, when a fleet's runtime
+// configuration was replaced.
+func (s *Service) OnRuntime(f func(fleetID string)) { s.onRuntime = f }
+
+func (s *Service) rerun(fleetID string) func() { return func() { s.onRuntime(fleetID) } }
+
 type runtimeArgs struct {
 	FleetID string
 	Runtime Runtime
@@ -223,9 +287,13 @@ func (s *Service) runUpdateRuntime(tx *store.Tx, a runtimeArgs) (*Fleet, error) 
 	if err := a.Runtime.Validate(); err != nil {
 		return nil, err
 	}
+	if f.Managed != nil && len(a.Runtime.Processes) == 0 {
+		return nil, fault.Invalid("RuntimeConfiguration.ServerProcesses: at least one is required for a fleet with ComputeType EC2")
+	}
 	f.Runtime = a.Runtime
 	s.t.fleets.Put(tx, f)
 	s.record(tx, event.FleetUpdated, f, "", "The runtime configuration was replaced")
+	tx.OnCommit(s.rerun(f.ID))
 	return f, nil
 }
 
@@ -237,10 +305,14 @@ func (s *Service) Delete(ctx context.Context, fleetID string) error {
 }
 
 func (s *Service) runDelete(tx *store.Tx, fleetID string) (struct{}, error) {
-	f, err := s.changeable(tx, fleetID)
+	old, err := s.Find(tx, fleetID)
 	if err != nil {
 		return struct{}{}, err
 	}
+	if old.Status == Deleting {
+		return struct{}{}, fault.New(fault.InvalidFleetStatus, "Cannot delete fleet %s that is in status of %s", old.ID, old.Status)
+	}
+	f := old.clone()
 	f.move(Deleting)
 	s.t.fleets.Put(tx, f)
 	s.record(tx, event.FleetDeleting, f, "", "Fleet "+f.ID+" changed state to DELETING")

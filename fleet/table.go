@@ -9,6 +9,8 @@ type tables struct {
 	aliases   *store.Table[Alias]
 	using     *store.Index[Fleet] // by custom location that the fleet lists
 	leaving   *store.Index[Fleet] // fleets that are being deleted, or a location of theirs
+	managed   *store.Index[Fleet] // fleets whose instances Muster makes
+	ofBuild   *store.Index[Fleet] // the same, by build
 }
 
 func newTables(st *store.Store) tables {
@@ -30,6 +32,16 @@ func newTables(st *store.Store) tables {
 	t.leaving = store.NewIndex(t.fleets, "leaving", func(f *Fleet, emit func(string)) {
 		if f.leaving() {
 			emit("")
+		}
+	})
+	t.managed = store.NewIndex(t.fleets, "managed", func(f *Fleet, emit func(string)) {
+		if f.Managed != nil {
+			emit("")
+		}
+	})
+	t.ofBuild = store.NewIndex(t.fleets, "build", func(f *Fleet, emit func(string)) {
+		if f.Managed != nil {
+			emit(f.Managed.BuildID)
 		}
 	})
 	return t

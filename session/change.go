@@ -52,6 +52,9 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*GameSession, error) 
 	for _, f := range s.updated {
 		f(tx, &g)
 	}
+	if g.Protection != old.Protection {
+		tx.OnCommit(s.computes.Look)
+	}
 	return &g, nil
 }
 

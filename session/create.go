@@ -46,6 +46,7 @@ func (s *Service) archivedTwin(ctx context.Context, in CreateInput) (*GameSessio
 	if err != nil {
 		return nil, err
 	}
+	in.Location = placeIn(f, in.Location)
 	id := s.fleets.Home().OfSession(f.ID, in.Location, in.Token)
 	if s.t.games.Get(view, id) != nil {
 		return nil, nil
@@ -62,6 +63,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) 
 	if err != nil {
 		return nil, err
 	}
+	in.Location = placeIn(f, in.Location)
 	if err := checkPlace(f, in.Location); err != nil {
 		return nil, err
 	}
@@ -90,14 +92,27 @@ func (s *Service) place(tx *store.Tx, f *fleet.Fleet, in CreateInput) (*GameSess
 	return s.Place(tx, f, in.Location, spec)
 }
 
+// placeIn gives the location that a request means: a managed fleet is asked in
+// its home region where none is named.
+func placeIn(f *fleet.Fleet, location string) string {
+	if location == "" && f.Managed != nil {
+		return f.Home
+	}
+	return location
+}
+
 // checkPlace holds the location to what the fleet has. An Anywhere fleet has no
 // processes in its home region, so it must be named.
 func checkPlace(f *fleet.Fleet, location string) error {
 	if location == "" {
 		return fault.Invalid("Location: required for an ANYWHERE fleet")
 	}
-	if !f.Has(location) {
+	l := f.Place(location)
+	switch {
+	case l == nil || f.Managed == nil && l.Status != fleet.Active:
 		return fault.Invalid("Location: %s is not a location of fleet %s", location, f.ID)
+	case l.Status != fleet.Active && f.Status == fleet.Active:
+		return fault.New(fault.InvalidFleetStatus, "Location: %s of fleet %s is in status %s; it must be ACTIVE", location, f.ID, l.Status)
 	}
 	return nil
 }

@@ -68,6 +68,7 @@ func New(st *store.Store, events *event.Log, fleets *fleet.Service, computes *co
 	s.loop = wake.NewLoop(s.next, s.sweep)
 	computes.OnEnded(s.processEnded)
 	computes.OnStopping(s.processStopping)
+	computes.Shield(s.shields)
 	return s
 }
 
@@ -77,6 +78,16 @@ func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
 // Players counts the slots in use: reserved and active player sessions.
 func (s *Service) Players(r store.Reader, gameSessionID string) int {
 	return s.t.slots.Count(r, gameSessionID)
+}
+
+// shields tells of a game session its players, and whether a smaller capacity
+// may not end it.
+func (s *Service) shields(r store.Reader, gameSessionID string) (players int, protected bool) {
+	g := s.t.games.Get(r, gameSessionID)
+	if g == nil || g.Status.Ended() {
+		return 0, false
+	}
+	return s.Players(r, g.ID), g.Protection == fleet.FullProtection
 }
 
 // living gives a game session that is known in memory. Errors: NotFound.

@@ -93,7 +93,7 @@ func (d *Demo) ref(id string) compute.Ref {
 	return compute.Ref{FleetID: *d.fleetID.Load(), ComputeName: computeName, ProcessID: id}
 }
 
-// Owns tells whether the demo runs the process (compute.Host).
+// Owns tells whether the demo runs the process (compute.Launcher).
 func (d *Demo) Owns(ref compute.Ref) bool {
 	group := d.group.Load()
 	if group == nil || ref != d.ref(ref.ProcessID) {
@@ -110,7 +110,7 @@ func (d *Demo) Owns(ref compute.Ref) bool {
 // leaveTime is how long a process may take to exit after it said goodbye.
 const leaveTime = 10 * time.Second
 
-// Ended makes sure that a process is gone which counts as ended (compute.Host):
+// Ended makes sure that a process is gone which counts as ended (compute.Launcher):
 // one that said goodbye is given time to exit, any other is killed.
 func (d *Demo) Ended(ref compute.Ref, why event.Code) {
 	if !d.Owns(ref) {

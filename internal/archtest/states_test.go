@@ -27,6 +27,7 @@ func diagrams() map[string]string {
 	return map[string]string{
 		"Fleet and fleet location": diagram(fleet.Moves()),
 		"Build":                    diagram(build.Moves()),
+		"Instance":                 diagram(compute.InstanceMoves()),
 		"Game server process":      diagram(compute.Moves()),
 		"Game session":             diagram(session.Moves()),
 		"Player session":           diagram(session.PlayerMoves()),

@@ -1,0 +1,75 @@
+package compute
+
+import (
+	"time"
+
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Assignment is one instance that shall be on a host.
+type Assignment struct {
+	InstanceID, FleetID, FleetARN, ComputeName, Location string
+	Compute                                              *Compute
+	BuildID, SHA256, Format                              string
+	Size                                                 int64 // of the build's archive, in bytes
+	Runtime                                              fleet.Runtime
+	PortFrom, PortTo                                     int
+	CPUMillis, MemoryMiB                                 int
+	Relay                                                bool // its processes connect through the host's agent
+	Stop                                                 Stop
+	StopBy                                               time.Time // of a drain; zero: no deadline yet
+}
+
+// Assignments gives all that shall be on a host. What is not among them is to be
+// stopped there.
+func (s *Service) Assignments(r store.Reader, hostID string) []Assignment {
+	var all []Assignment
+	for i := range s.t.onHost.Equal(r, hostID) {
+		f, c := s.fleets.Get(r, i.FleetID), s.t.computes.Get(r, i.computeKey())
+		if i.Gone || f == nil || f.Managed == nil || c == nil {
+			continue
+		}
+		all = append(all, Assignment{
+			InstanceID: i.ID, FleetID: f.ID, FleetARN: s.fleets.Home().Of("fleet", f.ID), ComputeName: i.ID, Location: i.Location,
+			Compute: c, BuildID: f.Managed.BuildID, SHA256: f.Managed.SHA256, Format: f.Managed.Format, Size: f.Managed.Bytes,
+			Runtime: f.Runtime, PortFrom: i.PortFrom, PortTo: i.PortTo, CPUMillis: i.CPUMillis, MemoryMiB: i.MemoryMiB,
+			Relay: s.relayed(f), Stop: i.Stop, StopBy: i.StopBy,
+		})
+	}
+	return all
+}
+
+// RelayTag is the tag of a fleet that, with the value "true", has the game
+// servers of its instances connect through their host's agent.
+const RelayTag = "muster:relay"
+
+func (s *Service) relayed(f *fleet.Fleet) bool {
+	tags, err := s.tags.List(s.fleets.Home().Of("fleet", f.ID))
+	return err == nil && tags[RelayTag] == "true"
+}
+
+// OnAssign says what to call, after commit, when what shall be on a host has
+// changed. Call it before traffic.
+func (s *Service) OnAssign(f func(hostID string)) { s.onAssign = append(s.onAssign, f) }
+
+func (s *Service) assign(tx *store.Tx, hostID string) {
+	tx.OnCommit(func() { s.tellHost(hostID) })
+}
+
+func (s *Service) tellHost(hostID string) {
+	for _, f := range s.onAssign {
+		f(hostID)
+	}
+}
+
+// tellFleet has every host of a fleet look at its assignments again.
+func (s *Service) tellFleet(fleetID string) {
+	told := map[string]bool{}
+	for i := range s.Instances(s.st.View(), fleetID, "") {
+		if !told[i.HostID] {
+			told[i.HostID] = true
+			s.tellHost(i.HostID)
+		}
+	}
+}

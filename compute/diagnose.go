@@ -1,0 +1,97 @@
+package compute
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/event"
+)
+
+// tailLines is how many of a process's last lines a diagnosis quotes.
+const tailLines = 5
+
+// longestDiagnosis bounds a diagnosis in bytes.
+const longestDiagnosis = 2000
+
+// diagnosis is the fleet event that tells of a process's end.
+type diagnosis struct {
+	Code event.Code
+	Text string
+}
+
+// diagnose names what ended a process: its host's words, and what only Muster
+// knows, which is how far it had come ("" for one that never connected).
+func diagnose(e ExitReport, status Status, initTimeout time.Duration) diagnosis {
+	d := diagnosis{Code: exitCode(e, status)}
+	parts := []string{cmp.Or(e.Cause, exitText(e))}
+	if far := howFar(e, status, d.Code, initTimeout); far != "" {
+		parts = append(parts, far)
+	}
+	if tail := quoted(e); tail != "" {
+		parts = append(parts, tail)
+	}
+	d.Text = bounded(strings.Join(parts, "; "))
+	return d
+}
+
+// exitCode gives the fleet event's code.
+func exitCode(e ExitReport, status Status) event.Code {
+	switch {
+	case status == Terminating:
+		return event.ProcessEnded // it was told to go, and went
+	case e.Reason != "":
+		return e.Reason
+	}
+	return event.ServerProcessCrashed
+}
+
+// exitText says how the process ended where its host does not.
+func exitText(e ExitReport) string {
+	switch {
+	case !e.Known:
+		return "the process ended while no agent watched it"
+	case e.OOM:
+		return "the process was out of memory"
+	case e.Signal != "":
+		return "the process was ended by signal " + e.Signal
+	}
+	return fmt.Sprintf("the process exited with code %d", e.Code)
+}
+
+// howFar says how far the process had come when it ended unasked.
+func howFar(e ExitReport, status Status, code event.Code, initTimeout time.Duration) string {
+	switch {
+	case code == event.ServerProcessSDKInitTimeout:
+		return neverConnected(initTimeout) + ": it started but never connected; it must call InitSDK with the GAMELIFT_SDK_ variables that it is given"
+	case code != event.ServerProcessCrashed:
+		return ""
+	case status == "" && e.Known && e.Code == 0 && e.Signal == "":
+		return "it started but never connected: it ended by itself before it called InitSDK"
+	case status == "":
+		return "it had not called InitSDK"
+	case status == Initialized:
+		return "it had called InitSDK but not ProcessReady"
+	case e.Known && e.Code == 0 && e.Signal == "":
+		return "it did not call ProcessEnding"
+	}
+	return ""
+}
+
+// quoted gives the process's last lines, where its host's words do not hold them.
+func quoted(e ExitReport) string {
+	lines := e.Tail[max(0, len(e.Tail)-tailLines):]
+	if len(lines) == 0 || strings.Contains(e.Cause, lines[len(lines)-1]) {
+		return ""
+	}
+	return "last lines on standard error: " + strings.Join(lines, " | ")
+}
+
+// bounded cuts a text at a character.
+func bounded(s string) string {
+	if len(s) <= longestDiagnosis {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longestDiagnosis], "") + "…"
+}

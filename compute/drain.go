@@ -1,0 +1,146 @@
+package compute
+
+import (
+	"time"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// drains tells whether drainAll would do something.
+func (s *Service) drains(r store.Reader) bool {
+	for i := range s.t.draining.Equal(r, "") {
+		if i.StopBy.IsZero() && !s.spares(r, i) {
+			return true
+		}
+		for p := range s.t.onCompute.Equal(r, i.computeKey()) {
+			if s.mayStop(r, i, p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// drainAll tells the processes of draining instances to end, but those whose
+// game session is protected; when none of these is left the host has a deadline.
+func (s *Service) drainAll(tx *store.Tx) {
+	for i := range s.t.draining.Equal(tx, "") {
+		for p := range s.t.onCompute.Equal(tx, i.computeKey()) {
+			if s.mayStop(tx, i, p) {
+				s.stop(tx, p, stopArgs{why: event.InstanceDraining, grace: s.opts.StopGrace, text: "its instance is removed: " + i.Cause})
+			}
+		}
+		if i.StopBy.IsZero() && !s.spares(tx, i) {
+			bounded := *i
+			bounded.StopBy = tx.Now().Add(s.opts.StopGrace)
+			s.putInstance(tx, &bounded)
+			s.assign(tx, i.HostID)
+		}
+	}
+}
+
+func (s *Service) mayStop(r store.Reader, i *Instance, p *Process) bool {
+	return p.Status != Terminating && (i.Forced || !s.protects(r, p))
+}
+
+// spares tells whether a protected game session keeps the instance.
+func (s *Service) spares(r store.Reader, i *Instance) bool {
+	if i.Forced {
+		return false
+	}
+	for p := range s.t.onCompute.Equal(r, i.computeKey()) {
+		if p.Status != Terminating && s.protects(r, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Service) protects(r store.Reader, p *Process) bool {
+	if p.GameSessionID == "" || s.shield == nil {
+		return false
+	}
+	_, protected := s.shield(r, p.GameSessionID)
+	return protected
+}
+
+// forceOut drains the instances of a fleet that is being deleted, or of one of
+// its locations ("" is all): no game session is spared. It tells whether any is left.
+func (s *Service) forceOut(tx *store.Tx, fleetID, location string) (left bool) {
+	for old := range s.Instances(tx, fleetID, location) {
+		left = true
+		if old.Stop != Keep && old.Forced {
+			continue
+		}
+		i := *old
+		i.Cause = "the fleet or the location is being deleted"
+		i.StopBy = tx.Now().Add(s.opts.StopGrace)
+		s.stopInstance(tx, &i, Drain, true)
+	}
+	return left
+}
+
+// nextHostDue is the earliest deadline of hosts, instances and launches.
+func (s *Service) nextHostDue(r store.Reader) time.Time {
+	var first time.Time
+	sooner := func(at time.Time) {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	for _, h := range s.t.hostDue.Prefix(r, "") {
+		sooner(h.LostBy)
+		break
+	}
+	for _, i := range s.t.instanceDue.Prefix(r, "") {
+		sooner(i.due())
+		break
+	}
+	for _, l := range s.t.launchDue.Prefix(r, "") {
+		sooner(l.due())
+		break
+	}
+	return first
+}
+
+// sweepHosts does what is due on hosts.
+func (s *Service) sweepHosts(tx *store.Tx) {
+	for _, h := range s.t.hostDue.Prefix(tx, "") {
+		if h.LostBy.After(tx.Now()) {
+			break
+		}
+		s.overdueHost(tx, h)
+	}
+	for _, i := range s.t.instanceDue.Prefix(tx, "") {
+		if i.due().After(tx.Now()) {
+			break
+		}
+		s.overdueInstance(tx, i)
+	}
+	n := 0
+	for _, l := range s.t.launchDue.Prefix(tx, "") {
+		if l.due().After(tx.Now()) || n == sweepAtOnce {
+			break
+		}
+		s.overdueLaunch(tx, l)
+		n++
+	}
+}
+
+func (s *Service) overdueInstance(tx *store.Tx, i *Instance) {
+	passed := func(t time.Time) bool { return !t.IsZero() && !t.After(tx.Now()) }
+	switch {
+	case i.Gone:
+		s.t.instances.Delete(tx, i.ID)
+	case passed(i.StopBy):
+		s.gone(tx, i, event.ServerProcessForceTerminated, "the instance did not end in time")
+	case passed(i.ReadyBy):
+		s.fail(tx, i, event.FleetValidationTimedOut,
+			"no game server process called ProcessReady within "+s.opts.InstanceTimeout.String()+" after the build was installed")
+	case passed(i.KeepBy):
+		kept := *i
+		kept.KeepBy = time.Time{}
+		s.putInstance(tx, &kept)
+	}
+}

@@ -1,0 +1,75 @@
+package compute
+
+import (
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Host is a machine that joined a location: its agent runs the instances that
+// are placed on it.
+type Host struct {
+	ID         string    `json:"id"`
+	Name       string    `json:"name"`
+	Location   string    `json:"location"`
+	SecretHash string    `json:"secret_hash"` // of its agent's credential
+	IPAddress  string    `json:"ip_address,omitzero"`
+	DNSName    string    `json:"dns_name,omitzero"`
+	OS         string    `json:"os,omitzero"`
+	Arch       string    `json:"arch,omitzero"`
+	Version    string    `json:"version,omitzero"` // of its agent
+	CPUMillis  int       `json:"cpu_millis"`       // what it offers, and so the next three
+	MemoryMiB  int       `json:"memory_mib"`
+	PortFrom   int       `json:"port_from"`
+	PortTo     int       `json:"port_to"`
+	Joined     time.Time `json:"joined"`
+	Connected  bool      `json:"connected"`
+	DiskFull   bool      `json:"disk_full,omitzero"`
+	LostBy     time.Time `json:"lost_by,omitzero"` // away: given up from then on
+}
+
+// Open tells whether the host takes new instances.
+func (h *Host) Open() bool { return h.Connected && !h.DiskFull }
+
+// HostInfo is what a machine is and offers.
+type HostInfo struct {
+	Name, IPAddress, DNSName, OS, Arch, Version string
+	CPUMillis, MemoryMiB, PortFrom, PortTo      int
+}
+
+// describe takes over what the machine says of itself.
+func (h *Host) describe(i HostInfo) {
+	h.Name, h.IPAddress, h.DNSName = i.Name, i.IPAddress, i.DNSName
+	h.OS, h.Arch, h.Version = i.OS, i.Arch, i.Version
+	h.CPUMillis, h.MemoryMiB, h.PortFrom, h.PortTo = i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo
+}
+
+// joinToken lets one machine join a location. The token itself is stored nowhere.
+type joinToken struct {
+	Hash     string    `json:"hash"`
+	Location string    `json:"location"`
+	Expires  time.Time `json:"expires"`
+}
+
+// launch is a process that a host started and that is not known by its
+// connection yet; once it is over it is kept for a while, so that a repeated
+// report of its end is known as one.
+type launch struct {
+	Key     string    `json:"key"` // fleet | compute | process, as of the process it becomes
+	Started time.Time `json:"started"`
+	PID     int       `json:"pid,omitzero"`
+	InitBy  time.Time `json:"init_by,omitzero"` // must have connected
+	Killed  bool      `json:"killed,omitzero"`  // because it had not
+	Ended   time.Time `json:"ended,omitzero"`
+}
+
+// due is when the launch needs attention.
+func (l *launch) due() time.Time {
+	if !l.Ended.IsZero() {
+		return l.Ended.Add(remembered)
+	}
+	return l.InitBy
+}
+
+// Hosts gives every host, by id.
+func (s *Service) Hosts(r store.Reader) func(yield func(*Host) bool) { return s.t.hosts.All(r) }

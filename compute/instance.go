@@ -1,0 +1,200 @@
+package compute
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Instance is a slice of a host that runs one copy of a managed fleet's runtime
+// configuration. Its compute has its id as name.
+type Instance struct {
+	ID        string         `json:"id"`
+	FleetID   string         `json:"fleet_id"`
+	Location  string         `json:"location"`
+	HostID    string         `json:"host_id"`
+	Status    InstanceStatus `json:"status"`
+	CPUMillis int            `json:"cpu_millis"`
+	MemoryMiB int            `json:"memory_mib"`
+	PortFrom  int            `json:"port_from"`
+	PortTo    int            `json:"port_to"`
+	Created   time.Time      `json:"created"`
+
+	// As its host tells it.
+	Phase Phase      `json:"phase,omitzero"`
+	Code  event.Code `json:"code,omitzero"`  // what is wrong
+	Cause string     `json:"cause,omitzero"` // the same as a sentence
+	Gone  bool       `json:"gone,omitzero"`  // nothing is left of it
+
+	Stop   Stop      `json:"stop,omitzero"`
+	Forced bool      `json:"forced,omitzero"` // protected game sessions end too
+	Failed bool      `json:"failed,omitzero"`
+	StopBy time.Time `json:"stop_by,omitzero"` // counted as gone from then on
+
+	ReadyBy time.Time `json:"ready_by,omitzero"` // must have a process that is ready
+	KeepBy  time.Time `json:"keep_by,omitzero"`  // failed: its fleet avoids the host until then
+}
+
+// Phase is how far an instance has come on its host.
+type Phase string
+
+// The phases that a host reports.
+const (
+	Downloading Phase = "DOWNLOADING"
+	Validating  Phase = "VALIDATING"
+	Building    Phase = "BUILDING"
+	Activating  Phase = "ACTIVATING" // processes are kept running
+	Draining    Phase = "DRAINING"
+	PhaseFailed Phase = "FAILED"
+	PhaseGone   Phase = "GONE"
+)
+
+// Stop says how an instance shall end.
+type Stop string
+
+// The ways to end an instance.
+const (
+	Keep  Stop = ""
+	Drain Stop = "DRAIN" // its processes are told to end; by force at StopBy, where there is one
+	End   Stop = "STOP"  // at once
+)
+
+// InstanceStatus is the state of an instance, spelled as the API's.
+type InstanceStatus string
+
+// The states that an instance goes through.
+const (
+	InstancePending     InstanceStatus = "PENDING"
+	InstanceActive      InstanceStatus = "ACTIVE" // a process on it was ready
+	InstanceTerminating InstanceStatus = "TERMINATING"
+	InstanceTerminated  InstanceStatus = "TERMINATED" // and forgotten
+)
+
+var instanceMoves = map[[2]InstanceStatus]string{
+	{"", InstancePending}:                     "a host has room for it",
+	{InstancePending, InstanceActive}:         "first ProcessReady",
+	{InstancePending, InstanceTerminating}:    "not wished for any more, or its host failed to run it",
+	{InstanceActive, InstanceTerminating}:     "not wished for any more, or failed",
+	{InstancePending, InstanceTerminated}:     "host lost",
+	{InstanceActive, InstanceTerminated}:      "host lost",
+	{InstanceTerminating, InstanceTerminated}: "nothing is left of it, or the grace passed",
+}
+
+// InstanceMoves gives the allowed changes of status with their causes, for documents and tests.
+func InstanceMoves() map[[2]InstanceStatus]string { return instanceMoves }
+
+// move changes an instance's status. A change that is not in the table is a bug.
+func (i *Instance) move(to InstanceStatus) {
+	if _, ok := instanceMoves[[2]InstanceStatus{i.Status, to}]; !ok {
+		panic(fmt.Sprintf("instance %s: no move from %q to %q", i.ID, i.Status, to))
+	}
+	i.Status = to
+}
+
+func (i *Instance) computeKey() string { return computeKey(i.FleetID, i.ID) }
+
+// due is the earliest of the instance's deadlines, or zero.
+func (i *Instance) due() time.Time {
+	var first time.Time
+	for _, t := range []time.Time{i.StopBy, i.ReadyBy, i.KeepBy} {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	return first
+}
+
+// Instance gives an instance by id, or nil.
+func (s *Service) Instance(r store.Reader, id string) *Instance {
+	if i := s.t.instances.Get(r, id); i != nil && !i.Gone {
+		return i
+	}
+	return nil
+}
+
+// Instances gives the instances of a fleet by id; location "" means all.
+func (s *Service) Instances(r store.Reader, fleetID, location string) iter.Seq[*Instance] {
+	prefix := store.Key(fleetID)
+	if location != "" {
+		prefix = store.Key(fleetID, location)
+	}
+	return func(yield func(*Instance) bool) {
+		for _, i := range s.t.ofFleet.Prefix(r, prefix) {
+			if !i.Gone && !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// HostOf gives the host of the instance that a process's compute is.
+func (s *Service) HostOf(r store.Reader, ref Ref) (hostID string, ok bool) {
+	i := s.t.instances.Get(r, ref.ComputeName)
+	if i == nil || i.FleetID != ref.FleetID {
+		return "", false
+	}
+	return i.HostID, true
+}
+
+// Counts are the instances of a fleet's location.
+type Counts struct{ Pending, Active, Idle, Terminating int }
+
+// Counts counts the instances of a fleet's location; "" means all. Idle ones are
+// ACTIVE without a game session. Pending ones include those that wait for a host.
+func (s *Service) Counts(r store.Reader, f *fleet.Fleet, location string) Counts {
+	var c Counts
+	for i := range s.Instances(r, f.ID, location) {
+		switch i.Status {
+		case InstancePending:
+			c.Pending++
+		case InstanceActive:
+			c.Active++
+			if sessions, _, _ := s.load(r, i); sessions == 0 {
+				c.Idle++
+			}
+		case InstanceTerminating:
+			c.Terminating++
+		}
+	}
+	for _, l := range f.Locations {
+		if l.WaitsForHost && (location == "" || l.Location == location) {
+			n := 0
+			for i := range s.Instances(r, f.ID, l.Location) {
+				if i.Stop == Keep {
+					n++
+				}
+			}
+			c.Pending += max(0, l.Capacity.Desired-n)
+		}
+	}
+	return c
+}
+
+// load tells what hangs on an instance.
+func (s *Service) load(r store.Reader, i *Instance) (sessions, players int, protected bool) {
+	for p := range s.t.onCompute.Equal(r, i.computeKey()) {
+		if p.GameSessionID == "" {
+			continue
+		}
+		sessions++
+		if s.shield != nil {
+			n, kept := s.shield(r, p.GameSessionID)
+			players += n
+			protected = protected || kept
+		}
+	}
+	return sessions, players, protected
+}
+
+// Look has capacity looked at again: what protects a game session has changed.
+func (s *Service) Look() { s.capacity.Nudge() }
+
+// Shield names what tells, of a game session, its players and whether capacity
+// may not be taken from it. Call it before traffic.
+func (s *Service) Shield(f func(r store.Reader, gameSessionID string) (players int, protected bool)) {
+	s.shield = f
+}

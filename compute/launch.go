@@ -1,0 +1,96 @@
+package compute
+
+import (
+	"fmt"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// reportProcesses keeps a row for each process that runs and has not connected
+// yet. Complete says that whatever is not listed is not there.
+func (s *Service) reportProcesses(tx *store.Tx, i *Instance, listed []ProcessReport, complete bool) {
+	runs := map[string]bool{}
+	for _, r := range listed {
+		key := Ref{i.FleetID, i.ID, r.ID}.Key()
+		runs[key] = true
+		if s.t.processes.Get(tx, key) == nil && s.t.launches.Get(tx, key) == nil {
+			started := r.Started
+			if started.IsZero() || started.After(tx.Now()) {
+				started = tx.Now()
+			}
+			s.putLaunch(tx, &launch{Key: key, Started: started, PID: r.PID, InitBy: started.Add(s.opts.InitTimeout)})
+		}
+	}
+	if !complete {
+		return
+	}
+	for p := range s.t.onCompute.Equal(tx, i.computeKey()) {
+		if !runs[p.Key] {
+			s.finish(tx, p, event.ServerProcessCrashed, "its host does not run it any more")
+		}
+	}
+	for l := range s.t.launchesOn.Equal(tx, i.computeKey()) {
+		if !runs[l.Key] {
+			s.endLaunch(tx, l.Key, l)
+		}
+	}
+}
+
+func (s *Service) putLaunch(tx *store.Tx, l *launch) {
+	s.t.launches.Put(tx, l)
+	tx.OnCommit(s.capacity.Nudge)
+}
+
+// endLaunch remembers that a process ended, so that a repeated report of it is
+// known as one; old is its row, or nil.
+func (s *Service) endLaunch(tx *store.Tx, key string, old *launch) {
+	l := launch{Key: key, Started: tx.Now()}
+	if old != nil {
+		l = *old
+	}
+	l.Ended = tx.Now()
+	s.putLaunch(tx, &l)
+}
+
+func (s *Service) dropLaunches(tx *store.Tx, i *Instance) {
+	for l := range s.t.launchesOn.Equal(tx, i.computeKey()) {
+		s.endLaunch(tx, l.Key, l)
+	}
+}
+
+// overdueLaunch ends a process that never connected; its host's report of the
+// exit tells how it went. A host that reports none within the grace leaves it at
+// the bare fact.
+func (s *Service) overdueLaunch(tx *store.Tx, old *launch) {
+	ref := ParseRef(old.Key)
+	switch {
+	case !old.Ended.IsZero():
+		s.t.launches.Delete(tx, old.Key)
+		return
+	case old.Killed:
+		s.recordLaunch(tx, ref, event.ServerProcessSDKInitTimeout, neverConnected(s.opts.InitTimeout)+"; its host has not confirmed its end")
+		s.endLaunch(tx, old.Key, old)
+		return
+	}
+	l := *old
+	l.Killed, l.InitBy = true, tx.Now().Add(s.opts.UnhealthyGrace)
+	s.putLaunch(tx, &l)
+	tx.OnCommit(func() {
+		if s.host != nil {
+			s.host.Ended(ref, event.ServerProcessSDKInitTimeout)
+		}
+	})
+}
+
+func (s *Service) recordLaunch(tx *store.Tx, ref Ref, code event.Code, text string) {
+	e := event.Event{Code: code, FleetID: ref.FleetID, ComputeName: ref.ComputeName, ProcessID: ref.ProcessID, Message: text}
+	if i := s.t.instances.Get(tx, ref.ComputeName); i != nil {
+		e.Location = i.Location
+	}
+	s.events.Append(tx, e)
+}
+
+func neverConnected(after fmt.Stringer) string {
+	return fmt.Sprintf("the process started but did not call InitSDK within %s", after)
+}

@@ -1,0 +1,125 @@
+package compute
+
+import (
+	"context"
+	"time"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// liveRetry is how long after a host was due to be given up it is looked at
+// again, where its game servers are still connected.
+const liveRetry = 30 * time.Second
+
+type presenceArgs struct {
+	HostID string
+	Info   HostInfo
+}
+
+// HostConnected says that a host's agent is here, with what it offers now.
+// Errors: NotFound, InvalidRequest.
+func (s *Service) HostConnected(ctx context.Context, hostID string, info HostInfo) error {
+	_, err := s.cmd.hostConnected.Do(ctx, presenceArgs{hostID, info})
+	return err
+}
+
+func (s *Service) runHostConnected(tx *store.Tx, a presenceArgs) (struct{}, error) {
+	old := s.t.hosts.Get(tx, a.HostID)
+	if old == nil {
+		return struct{}{}, fault.Missing("host %s does not exist", a.HostID)
+	}
+	if err := a.Info.check(); err != nil {
+		return struct{}{}, err
+	}
+	h := *old
+	h.describe(a.Info)
+	h.Connected, h.LostBy = true, time.Time{}
+	s.putHost(tx, &h)
+	s.recordHost(tx, event.HostConnected, &h, "")
+	for i := range s.t.onHost.Equal(tx, h.ID) {
+		if c := s.t.computes.Get(tx, i.computeKey()); c != nil && (c.IPAddress != h.IPAddress || c.DNSName != h.DNSName) {
+			moved := *c
+			moved.IPAddress, moved.DNSName = h.IPAddress, h.DNSName
+			s.t.computes.Put(tx, &moved)
+		}
+	}
+	return struct{}{}, nil
+}
+
+// HostLost says that the last connection of a host's agent is gone. It has a
+// grace to come back; its game servers go on.
+func (s *Service) HostLost(ctx context.Context, hostID string) error {
+	_, err := s.cmd.hostLost.Do(ctx, hostID)
+	return err
+}
+
+func (s *Service) runHostLost(tx *store.Tx, hostID string) (struct{}, error) {
+	if h := s.t.hosts.Get(tx, hostID); h != nil && h.Connected {
+		s.away(tx, h, s.opts.HostGrace)
+		s.recordHost(tx, event.HostDisconnected, h, "")
+	}
+	return struct{}{}, nil
+}
+
+func (s *Service) away(tx *store.Tx, old *Host, grace time.Duration) {
+	h := *old
+	h.Connected, h.LostBy = false, tx.Now().Add(grace)
+	s.putHost(tx, &h)
+}
+
+func (s *Service) putHost(tx *store.Tx, h *Host) {
+	s.t.hosts.Put(tx, h)
+	tx.OnCommit(s.capacity.Nudge)
+}
+
+// restartHosts gives every host a grace to come back after a restart of ours.
+func (s *Service) restartHosts(tx *store.Tx) {
+	for h := range s.t.hosts.All(tx) {
+		if h.Connected || !h.LostBy.IsZero() {
+			s.away(tx, h, s.opts.RestartGrace)
+		}
+	}
+}
+
+// overdueHost gives up a host that did not come back, unless game servers there
+// are connected: then only its agent is gone.
+func (s *Service) overdueHost(tx *store.Tx, old *Host) {
+	h := *old
+	if s.anyConnected(tx, h.ID) {
+		h.LostBy = tx.Now().Add(liveRetry)
+		s.t.hosts.Put(tx, &h)
+		return
+	}
+	h.LostBy = time.Time{}
+	s.t.hosts.Put(tx, &h)
+	s.recordHost(tx, event.HostLost, &h, "the agent did not come back, and no game server there is connected")
+	s.loseInstances(tx, &h, "host "+h.ID+" ("+h.Name+") was lost")
+}
+
+func (s *Service) anyConnected(r store.Reader, hostID string) bool {
+	for i := range s.t.onHost.Equal(r, hostID) {
+		for p := range s.t.onCompute.Equal(r, i.computeKey()) {
+			if p.Connected {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// loseInstances ends all instances of a host at once; the next plan replaces
+// those that are still wished for.
+func (s *Service) loseInstances(tx *store.Tx, h *Host, text string) {
+	for i := range s.t.onHost.Equal(tx, h.ID) {
+		if !i.Gone {
+			s.events.Append(tx, event.Event{
+				Code: event.InstanceReplaced, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID,
+				Message: "Instance " + i.ID + " is replaced: " + text,
+			})
+			s.gone(tx, i, event.ServerProcessCrashed, text)
+		}
+		s.t.instances.Delete(tx, i.ID)
+	}
+}

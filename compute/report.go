@@ -1,0 +1,210 @@
+package compute
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// HostReport is what is on a host now. It is given when something has changed.
+type HostReport struct {
+	HostID    string
+	First     bool // since its agent connected: processes that it does not list are gone
+	DiskFull  bool
+	Instances []InstanceReport
+}
+
+// InstanceReport is how one instance is on its host.
+type InstanceReport struct {
+	InstanceID string
+	Phase      Phase
+	Code       event.Code // what is wrong, or ""
+	Cause      string
+	Processes  []ProcessReport // that run
+}
+
+// ProcessReport is a process that runs on an instance.
+type ProcessReport struct {
+	ID        string
+	Entry     int // of the runtime configuration's processes
+	PID, Port int
+	Started   time.Time
+}
+
+// ReportHost takes what a host says of its instances. Errors: NotFound.
+func (s *Service) ReportHost(ctx context.Context, in HostReport) error {
+	_, err := s.cmd.report.Do(ctx, in)
+	return err
+}
+
+func (s *Service) runReport(tx *store.Tx, in HostReport) (struct{}, error) {
+	h := s.t.hosts.Get(tx, in.HostID)
+	if h == nil {
+		return struct{}{}, fault.Missing("host %s does not exist", in.HostID)
+	}
+	if h.DiskFull != in.DiskFull {
+		full := *h
+		full.DiskFull = in.DiskFull
+		s.putHost(tx, &full)
+	}
+	for _, report := range in.Instances {
+		i := s.t.instances.Get(tx, report.InstanceID)
+		if i == nil || i.HostID != h.ID || i.Gone {
+			continue // the next Assign tells the host that it is not wished for
+		}
+		s.reportProcesses(tx, i, report.Processes, in.First)
+		s.reportInstance(tx, i, report)
+	}
+	if in.First {
+		s.missing(tx, h, in.Instances)
+	}
+	return struct{}{}, nil
+}
+
+// missing ends what ran on instances that a host which came back does not have.
+func (s *Service) missing(tx *store.Tx, h *Host, reported []InstanceReport) {
+	for i := range s.t.onHost.Equal(tx, h.ID) {
+		at := slices.IndexFunc(reported, func(r InstanceReport) bool { return r.InstanceID == i.ID })
+		if at >= 0 || i.Gone {
+			continue
+		}
+		s.reportProcesses(tx, i, nil, true)
+		if i.Stop != Keep {
+			s.gone(tx, i, event.ProcessEnded, "the host has ended the instance")
+		}
+	}
+}
+
+func (s *Service) reportInstance(tx *store.Tx, old *Instance, report InstanceReport) {
+	switch report.Phase {
+	case PhaseGone:
+		s.gone(tx, old, event.ServerProcessCrashed, "the host has ended the instance")
+		return
+	case PhaseFailed:
+		if old.Stop == Keep {
+			s.fail(tx, old, report.Code, report.Cause)
+		}
+		return
+	}
+	if old.Phase == report.Phase && old.Code == report.Code {
+		return
+	}
+	i := *old
+	i.Phase, i.Code, i.Cause = report.Phase, report.Code, report.Cause
+	if i.Phase == Activating && i.Status == InstancePending && i.ReadyBy.IsZero() {
+		i.ReadyBy = tx.Now().Add(s.opts.InstanceTimeout)
+	}
+	s.putInstance(tx, &i)
+	if i.Stop != Keep {
+		return
+	}
+	s.fleets.Advance(tx, i.FleetID, i.Location, fleet.Status(report.Phase))
+	if report.Code != "" && report.Code != old.Code {
+		s.trouble(tx, &i)
+	}
+}
+
+// trouble is told by a host that runs an instance whose processes do not live:
+// a location that has never been ACTIVE will not become so.
+func (s *Service) trouble(tx *store.Tx, i *Instance) {
+	code := i.Code
+	if f := s.fleets.Get(tx, i.FleetID); f != nil {
+		if l := f.Place(i.Location); l != nil && l.Status.Walking() {
+			code = event.FleetActivationFailed
+		}
+	}
+	s.fleets.Fail(tx, i.FleetID, i.Location, code, fmt.Sprintf("Instance %s: %s", i.ID, i.Cause))
+}
+
+// fail ends an instance that its host cannot run. The first one takes a location
+// that has never been ACTIVE to ERROR; later ones are made again elsewhere, or
+// on the same host after a while.
+func (s *Service) fail(tx *store.Tx, old *Instance, code event.Code, cause string) {
+	if code == "" {
+		code = event.FleetActivationFailed
+	}
+	i := *old
+	i.Phase, i.Code, i.Cause, i.Failed = PhaseFailed, code, cause, true
+	i.KeepBy = tx.Now().Add(s.opts.FailurePause)
+	s.stopInstance(tx, &i, End, true)
+	text := fmt.Sprintf("Instance %s: %s", i.ID, cause)
+	for other := range s.Instances(tx, i.FleetID, i.Location) {
+		if other.ID != i.ID && other.Stop == Keep { // it may do better
+			s.events.Append(tx, event.Event{Code: code, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID, Message: text})
+			return
+		}
+	}
+	s.fleets.Fail(tx, i.FleetID, i.Location, code, text)
+}
+
+// stopInstance begins the end of an instance; forced, of protected game sessions too.
+func (s *Service) stopInstance(tx *store.Tx, i *Instance, how Stop, forced bool) {
+	if i.Status != InstanceTerminating {
+		i.move(InstanceTerminating)
+	}
+	i.Stop, i.Forced, i.ReadyBy = how, i.Forced || forced, time.Time{}
+	if how == End {
+		i.StopBy = tx.Now().Add(s.opts.UnhealthyGrace)
+	}
+	s.putInstance(tx, i)
+	s.assign(tx, i.HostID)
+	s.events.Append(tx, event.Event{
+		Code: event.InstanceDraining, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID, Message: i.Cause,
+	})
+}
+
+func (s *Service) putInstance(tx *store.Tx, i *Instance) {
+	s.t.instances.Put(tx, i)
+	tx.OnCommit(s.capacity.Nudge)
+}
+
+// gone takes an instance away of which nothing is left: what is still counted as
+// running there has ended. One that failed is remembered, without its room, for
+// as long as its fleet avoids the host.
+func (s *Service) gone(tx *store.Tx, old *Instance, why event.Code, text string) {
+	i := *old
+	for p := range s.t.onCompute.Equal(tx, i.computeKey()) {
+		cause := why
+		if p.Status == Terminating {
+			cause = event.ProcessEnded
+		}
+		s.finish(tx, p, cause, text)
+	}
+	s.dropLaunches(tx, &i)
+	if c := s.t.computes.Get(tx, i.computeKey()); c != nil {
+		s.t.computes.Delete(tx, c.Key)
+	}
+	i.move(InstanceTerminated)
+	i.Gone = true
+	i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo = 0, 0, 0, 0
+	i.StopBy, i.ReadyBy = time.Time{}, time.Time{}
+	if i.Failed && tx.Now().Before(i.KeepBy) {
+		s.t.instances.Put(tx, &i)
+	} else {
+		s.t.instances.Delete(tx, i.ID)
+	}
+	s.events.Append(tx, event.Event{Code: event.InstanceGone, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID, Message: text})
+	s.assign(tx, i.HostID)
+	tx.OnCommit(s.capacity.Nudge)
+	tx.OnCommit(s.loop.Nudge) // a fleet that is being deleted may have waited for it
+}
+
+// ready takes an instance to ACTIVE, with its location, as a process on it is ready.
+func (s *Service) readyOn(tx *store.Tx, p *Process) {
+	old := s.t.instances.Get(tx, p.ComputeName)
+	if old == nil || old.FleetID != p.FleetID || old.Status != InstancePending {
+		return
+	}
+	i := *old
+	i.move(InstanceActive)
+	i.ReadyBy = time.Time{}
+	s.putInstance(tx, &i)
+	s.events.Append(tx, event.Event{Code: event.InstanceActive, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID})
+	s.fleets.Advance(tx, i.FleetID, i.Location, fleet.Active)
+}

@@ -1,0 +1,162 @@
+package fleet
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Managed is what a fleet has besides when Muster makes its instances on hosts
+// (ComputeType EC2). Members that have no meaning on machines of one's own are
+// kept and shown as they were given.
+type Managed struct {
+	BuildID           string       `json:"build_id"`
+	OS                string       `json:"os,omitzero"`     // of the build, as the API names it
+	SHA256            string       `json:"sha256,omitzero"` // of the build's archive, and so the next two
+	Format            string       `json:"format,omitzero"`
+	Bytes             int64        `json:"bytes,omitzero"`
+	InstanceType      string       `json:"instance_type"`
+	FleetType         string       `json:"fleet_type"` // ON_DEMAND, SPOT
+	Inbound           []Permission `json:"inbound,omitzero"`
+	InstanceRole      string       `json:"instance_role,omitzero"`
+	RoleCredentials   string       `json:"role_credentials,omitzero"`
+	PeerAccount       string       `json:"peer_account,omitzero"`
+	PeerVPC           string       `json:"peer_vpc,omitzero"`
+	LaunchPath        string       `json:"launch_path,omitzero"` // ServerLaunchPath, where it was given
+	LaunchParameters  string       `json:"launch_parameters,omitzero"`
+	CertificateType   string       `json:"certificate_type,omitzero"`
+	PlayerGatewayMode string       `json:"player_gateway_mode,omitzero"`
+}
+
+// Size is what one instance of the fleet takes of a host.
+func (m *Managed) Size() Size {
+	s, _ := SizeOf(m.InstanceType)
+	return s
+}
+
+// System is what the fleet's hosts have to run, as Go names it.
+func (m *Managed) System() string {
+	if windows(m.OS) {
+		return "windows"
+	}
+	return "linux"
+}
+
+// Build is what a fleet has to know of a build.
+type Build struct {
+	ID     string
+	Status string
+	OS     string // as the API names it
+	Ready  bool
+	SHA256 string // of its archive, in hex
+	Format string // of its archive: zip, tar or tar.gz
+	Bytes  int64  // of its archive
+}
+
+// Builds finds what fleets host. Errors: NotFound.
+type Builds func(r store.Reader, idOrARN string) (Build, error)
+
+// onDemand is the fleet type where none is given (API reference, CreateFleet).
+const onDemand = "ON_DEMAND"
+
+// checkManaged holds a managed fleet to its rules and completes it.
+func (s *Service) checkManaged(r store.Reader, in *CreateInput) error {
+	m := in.Managed
+	if m.BuildID == "" {
+		return fault.Invalid("BuildId: required for a fleet with ComputeType EC2; this version of Muster hosts no scripts")
+	}
+	if _, ok := SizeOf(m.InstanceType); !ok {
+		return fault.Invalid("EC2InstanceType: required for a fleet with ComputeType EC2; it says how many processors and how much memory an instance takes of a host")
+	}
+	if m.CertificateType == "GENERATED" {
+		return fault.Invalid("CertificateConfiguration.CertificateType: this version of Muster makes no certificates for game servers; use DISABLED")
+	}
+	if m.PlayerGatewayMode != "" && m.PlayerGatewayMode != "DISABLED" {
+		return fault.Invalid("PlayerGatewayMode: this version of Muster has no player gateway; use DISABLED")
+	}
+	if err := in.completeRuntime(); err != nil {
+		return err
+	}
+	if err := checkPermissions(m.Inbound, m.OS); err != nil {
+		return err
+	}
+	if m.FleetType == "" {
+		m.FleetType = onDemand
+	}
+	return s.checkBuild(r, m)
+}
+
+// completeRuntime makes a process of the launch path of older requests, and
+// holds that something is to be launched.
+func (in *CreateInput) completeRuntime() error {
+	m := in.Managed
+	if m.LaunchPath != "" && len(in.Runtime.Processes) > 0 {
+		return fault.Invalid("ServerLaunchPath: give it or RuntimeConfiguration, not both")
+	}
+	if m.LaunchPath != "" {
+		in.Runtime.Processes = []ProcessSpec{{LaunchPath: m.LaunchPath, Parameters: m.LaunchParameters, Concurrent: 1}}
+	}
+	if len(in.Runtime.Processes) == 0 {
+		return fault.Invalid("RuntimeConfiguration.ServerProcesses: at least one is required for a fleet with ComputeType EC2")
+	}
+	return nil
+}
+
+func (s *Service) checkBuild(r store.Reader, m *Managed) error {
+	if s.opts.Builds == nil {
+		return fault.Invalid("BuildId: this server stores no builds")
+	}
+	b, err := s.opts.Builds(r, m.BuildID)
+	if err != nil {
+		return err
+	}
+	if !b.Ready {
+		return fault.Invalid("BuildId: build %s is in status %s; it must be READY", b.ID, b.Status)
+	}
+	m.BuildID, m.OS, m.SHA256, m.Format, m.Bytes = b.ID, b.OS, b.SHA256, b.Format, b.Bytes
+	return nil
+}
+
+// Permission lets players reach a range of ports (IpPermission).
+type Permission struct {
+	FromPort int    `json:"from_port"`
+	ToPort   int    `json:"to_port"`
+	Range    string `json:"range"` // CIDR
+	Protocol string `json:"protocol"`
+}
+
+// MostPermissions is how many a fleet may have (API reference, UpdateFleetPortSettings).
+const MostPermissions = 50
+
+// remoteAdmin is the only port below lowestPort that may be opened.
+const (
+	remoteAdmin = 22
+	lowestPort  = 1026
+)
+
+func checkPermissions(all []Permission, system string) error {
+	if len(all) > MostPermissions {
+		return fault.Invalid("EC2InboundPermissions: %d permissions; a fleet has at most %d", len(all), MostPermissions)
+	}
+	for i, p := range all {
+		if p.FromPort > p.ToPort {
+			return fault.Invalid("IpPermission.%d: FromPort %d is above ToPort %d", i+1, p.FromPort, p.ToPort)
+		}
+		ssh := p.FromPort == remoteAdmin && p.ToPort == remoteAdmin && !windows(system)
+		if p.FromPort < lowestPort && !ssh {
+			return fault.Invalid("IpPermission.%d.FromPort: %d; ports of players begin at %d", i+1, p.FromPort, lowestPort)
+		}
+		if _, err := netip.ParsePrefix(p.Range); err != nil {
+			return fault.Invalid("IpPermission.%d.IpRange: %q is no range in CIDR notation", i+1, p.Range)
+		}
+		if slices.Contains(all[:i], p) {
+			return fault.Invalid("IpPermission.%d: the same permission is given twice", i+1)
+		}
+	}
+	return nil
+}
+
+func windows(system string) bool { return strings.HasPrefix(system, "WINDOWS") }
