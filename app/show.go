@@ -49,8 +49,8 @@ func (a *App) login() string {
 }
 
 // hosts gives everybody who runs processes for us.
-func (a *App) hosts() []compute.Host {
-	var all []compute.Host
+func (a *App) hosts() []compute.Launcher {
+	var all []compute.Launcher
 	if a.host != nil {
 		all = append(all, a.host)
 	}
@@ -61,7 +61,7 @@ func (a *App) hosts() []compute.Host {
 }
 
 // keepers are several hosts as one.
-type keepers []compute.Host
+type keepers []compute.Launcher
 
 // Owns tells whether one of them runs the process.
 func (k keepers) Owns(ref compute.Ref) bool {

@@ -158,7 +158,7 @@ func (h *Host) ref(id string) compute.Ref {
 	return compute.Ref{FleetID: place.FleetID, ComputeName: ComputeName, ProcessID: id}
 }
 
-// Owns tells whether we run the process (compute.Host).
+// Owns tells whether we run the process (compute.Launcher).
 func (h *Host) Owns(ref compute.Ref) bool {
 	a := h.agent.Load()
 	return a != nil && ref == h.ref(ref.ProcessID) && a.Runs(execName, ref.ProcessID)
@@ -167,7 +167,7 @@ func (h *Host) Owns(ref compute.Ref) bool {
 // leaveTime is how long a process may take to exit after it said goodbye.
 const leaveTime = 10 * time.Second
 
-// Ended makes sure that a process is gone which counts as ended (compute.Host).
+// Ended makes sure that a process is gone which counts as ended (compute.Launcher).
 func (h *Host) Ended(ref compute.Ref, why event.Code) {
 	if !h.Owns(ref) {
 		return
