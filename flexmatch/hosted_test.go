@@ -1,0 +1,267 @@
+package flexmatch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/session"
+)
+
+// pairs matches one against one; squad takes two to four players in one team.
+const (
+	pairs = `{"ruleLanguageVersion": "1.0", "teams": [
+		{"name": "red", "minPlayers": 1, "maxPlayers": 1}, {"name": "blue", "minPlayers": 1, "maxPlayers": 1}]}`
+	squad = `{"ruleLanguageVersion": "1.0",
+		"playerAttributes": [{"name": "skill", "type": "number", "default": 7}],
+		"teams": [{"name": "squad", "minPlayers": 2, "maxPlayers": 4}]}`
+)
+
+func TestMatch_ToGameSession(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.hosts(1, time.Second)
+		c.configure("mm", pairs, Configuration{EventData: "for the test", Data: "data", Properties: []session.Property{{Key: "map", Value: "winter"}}})
+		c.enter("mm", "a", "ann")
+		c.enter("mm", "b", "bob")
+		c.want(Queued, "a", "b")
+		settle(300 * time.Millisecond)
+		c.want(Placing, "a", "b")
+		if err := c.matches.Stop(c.ctx, "a"); err == nil || !strings.Contains(err.Error(), "Matchmaking ticket is in PLACING status and cannot be canceled.") {
+			t.Errorf("stop while PLACING: %v", err)
+		}
+		settle(time.Second)
+		c.want(Completed, "a", "b")
+		a := c.ticket("a")
+		g := c.sessions.Live(c.st.View(), a.GameSessionID)
+		switch {
+		case g == nil || g.Status != session.Active || g.MaxPlayers != 2 || g.Data != "data" || len(g.Properties) != 1:
+			t.Fatalf("game session: %+v", g)
+		case a.IPAddress != g.IPAddress || a.Port != g.Port || a.Members[0].PlayerSessionID == "":
+			t.Errorf("ticket: %+v, game session: %+v", a, g)
+		}
+		if n := c.sessions.Players(c.st.View(), g.ID); n != 2 {
+			t.Errorf("%d player sessions", n)
+		}
+		last := c.published()[3]
+		if last.Type != "MatchmakingSucceeded" || last.EventData != "for the test" || last.Session.ARN != g.ID || last.Session.DNS == nil || last.Tickets[0].Players[0].PlayerSessionID == "" {
+			t.Errorf("event: %+v", last)
+		}
+		settle(6 * time.Minute) // tickets leave memory
+		if a := c.ticket("a"); a.Status != Completed {
+			t.Errorf("archived: %+v", a)
+		}
+		_, _, err := c.matches.Start(c.ctx, StartInput{Configuration: "mm", TicketID: "a", Players: []Player{{ID: "x"}}})
+		if !fault.Is(err, fault.InvalidRequest) {
+			t.Errorf("an id used again: %v", err)
+		}
+	})
+}
+
+func TestMatchmakerData(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.hosts(1, 0)
+		c.configure("mm", squad, Configuration{Backfill: Automatic, Additional: 1})
+		skill := 23.0
+		_, _, err := c.matches.Start(c.ctx, StartInput{Configuration: "mm", TicketID: "t", Players: []Player{
+			{ID: "ann", Attributes: map[string]Attribute{"skill": {N: &skill}, "undeclared": {N: &skill}}}, {ID: "bob"},
+		}})
+		c.must(err)
+		settle(time.Second)
+		g := c.sessions.Live(c.st.View(), c.ticket("t").GameSessionID)
+		d := c.servers[0].data()
+		want := `{"matchId":"` + d.MatchID + `","matchmakingConfigurationArn":"arn:aws:gamelift:us-east-1:000000000000:matchmakingconfiguration/mm",` +
+			`"teams":[{"name":"squad","players":[` +
+			`{"playerId":"ann","attributes":{"skill":{"attributeType":"DOUBLE","valueAttribute":23.0}}},` +
+			`{"playerId":"bob","attributes":{"skill":{"attributeType":"DOUBLE","valueAttribute":7.0}}}]}],` +
+			`"autoBackfillMode":"AUTOMATIC","autoBackfillTicketId":"` + d.AutoTicketID + `"}`
+		if diff := cmp.Diff(want, g.Matchmaker); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestBackfill_Manual(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.hosts(1, 0)
+		c.configure("mm", squad, Configuration{})
+		c.enter("mm", "first", "ann", "bob")
+		settle(time.Second)
+		server, id := c.servers[0], c.ticket("first").GameSessionID
+		in := StartInput{Configuration: "mm", Backfill: true, GameSessionID: id, Players: []Player{{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}}}
+		backfill := func(ticket string) error {
+			in.TicketID = ticket
+			_, _, err := c.matches.Start(c.ctx, in)
+			return err
+		}
+		c.must(backfill("old"))
+		settle(time.Second)
+		c.must(backfill("fill")) // takes the place of the older one
+		c.want(Cancelled, "old")
+		c.enter("mm", "second", "cid")
+		settle(time.Second)
+		c.want(Completed, "fill", "second")
+		if got := c.ticket("second"); got.GameSessionID != id || got.Members[0].Team != "squad" || got.Members[0].PlayerSessionID == "" {
+			t.Errorf("ticket: %+v", got)
+		}
+		if diff := cmp.Diff([]string{"MATCHMAKING_DATA_UPDATED fill"}, server.told()); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+		if d := server.data(); len(d.Teams[0].Players) != 3 || d.AutoTicketID != "" {
+			t.Errorf("data: %+v", d)
+		}
+		in.Players = append(in.Players, Player{ID: "cid", Team: "squad"})
+		c.must(backfill("stopped"))
+		c.must(c.matches.StopBackfill(c.ctx, id, "stopped"))
+		settle(time.Second)
+		if got := server.told(); got[len(got)-1] != "BACKFILL_CANCELLED stopped" {
+			t.Errorf("told: %v", got)
+		}
+	})
+}
+
+// A game session that is full when the match comes to it fails the backfill;
+// the players go on searching.
+func TestBackfill_NoRoom(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.hosts(1, 0)
+		c.configure("mm", squad, Configuration{})
+		c.enter("mm", "first", "ann", "bob")
+		settle(time.Second)
+		id := c.ticket("first").GameSessionID
+		_, err := c.sessions.Reserve(c.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "x"}, {PlayerID: "y"}}})
+		c.must(err)
+		_, _, err = c.matches.Start(c.ctx, StartInput{
+			Configuration: "mm", TicketID: "fill", Backfill: true, GameSessionID: id, Players: []Player{{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}},
+		})
+		c.must(err)
+		c.enter("mm", "late", "cid")
+		settle(time.Second)
+		c.want(Failed, "fill")
+		c.want(Searching, "late")
+		if got := c.servers[0].told(); !slices.Equal(got, []string{"BACKFILL_FAILED fill"}) {
+			t.Errorf("told: %v", got)
+		}
+	})
+}
+
+func TestBackfill_Refused(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.hosts(2, 0)
+		c.configure("mm", squad, Configuration{})
+		g, err := c.sessions.Create(c.ctx, session.CreateInput{FleetID: c.fleet.ID, Location: home, MaxPlayers: 4})
+		c.must(err)
+		settle(time.Second)
+		for name, in := range map[string]StartInput{
+			"was not made by matchmaking": {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "squad"}}},
+			"does not exist":              {GameSessionID: "arn:aws:gamelift:us-east-1::gamesession/fleet-x/y", Players: []Player{{ID: "p", Team: "squad"}}},
+			"GameSessionArn: required":    {Players: []Player{{ID: "p", Team: "squad"}}},
+			"is no team of the rule set":  {GameSessionID: g.ID, Players: []Player{{ID: "p", Team: "red"}}},
+		} {
+			in.Configuration, in.Backfill = "mm", true
+			before := c.st.View().Digest()
+			if _, _, err := c.matches.Start(c.ctx, in); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if c.st.View().Digest() != before {
+				t.Errorf("%s: the refusal changed the state", name)
+			}
+		}
+	})
+}
+
+// Automatic backfill fills a game session up to its size without
+// AdditionalPlayerCount, a ticket after the other, and goes on after a timeout.
+func TestBackfill_Automatic(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.hosts(1, 0)
+		c.configure("mm", squad, Configuration{Backfill: Automatic, RequestTimeout: time.Minute})
+		c.enter("mm", "first", "ann", "bob")
+		settle(time.Second)
+		server, id := c.servers[0], c.ticket("first").GameSessionID
+		auto := server.data().AutoTicketID
+		if !strings.HasPrefix(auto, "auto-backfill-") {
+			t.Fatalf("announced %q", auto)
+		}
+		c.want(Searching, auto)
+		settle(time.Minute)
+		c.want(TimedOut, auto)
+		if got := server.told(); !slices.Equal(got, []string{"BACKFILL_TIMED_OUT " + auto}) {
+			t.Errorf("told: %v", got)
+		}
+		c.enter("mm", "second", "cid")
+		settle(time.Second)
+		c.want(Completed, "second")
+		next := server.data().AutoTicketID
+		if next == "" || next == auto {
+			t.Errorf("announced %q after %q", next, auto)
+		}
+		c.enter("mm", "third", "dan")
+		settle(time.Second)
+		c.want(Completed, "third", next)
+		if d := server.data(); d.AutoTicketID != "" || len(d.Teams[0].Players) != 4 {
+			t.Errorf("full: %+v", d)
+		}
+		c.must(c.computes.Exited(c.ctx, server.ref, "over"))
+		settle(time.Second)
+		if h := c.matches.t.hosted.Get(c.st.View(), id); h != nil {
+			t.Errorf("remembered after its end: %+v", h)
+		}
+	})
+}
+
+// Automatic backfill is stopped by any of its tickets, and by the game session's
+// taking no players.
+func TestBackfill_AutomaticStopped(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.hosts(2, 0)
+		c.configure("mm", squad, Configuration{Backfill: Automatic})
+		for i, stop := range []func(g *session.GameSession, auto string){
+			func(g *session.GameSession, auto string) { c.must(c.matches.Stop(c.ctx, auto)) },
+			func(g *session.GameSession, auto string) {
+				ref := compute.ParseRef(g.ProcessKey)
+				c.must(c.sessions.SetJoinPolicy(c.ctx, ref, g.ID, session.DenyAll))
+			},
+		} {
+			names := []string{"first", "second"}
+			c.enter("mm", names[i], names[i]+"-1", names[i]+"-2")
+			settle(time.Second)
+			g := c.sessions.Live(c.st.View(), c.ticket(names[i]).GameSessionID)
+			var auto string
+			for t := range c.matches.t.bySession.Equal(c.st.View(), g.ID) {
+				auto = t.ID
+			}
+			stop(g, auto)
+			settle(time.Second)
+			c.want(Cancelled, auto)
+			if left := c.matches.t.bySession.First(c.st.View(), g.ID); left != nil {
+				t.Errorf("%s goes on", left.ID)
+			}
+		}
+		g := c.sessions.Live(c.st.View(), c.ticket("second").GameSessionID)
+		c.must(c.sessions.SetJoinPolicy(c.ctx, compute.ParseRef(g.ProcessKey), g.ID, session.AcceptAll))
+		settle(time.Second)
+		if c.matches.t.bySession.First(c.st.View(), g.ID) == nil {
+			t.Error("automatic backfill does not go on when players are taken again")
+		}
+	})
+}
+
+// A queue that finds no place in time fails the match.
+func TestMatch_NoPlace(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.hosts(0, 0)
+		c.configure("mm", pairs, Configuration{})
+		c.enter("mm", "a", "ann")
+		c.enter("mm", "b", "bob")
+		settle(11 * time.Minute)
+		c.want(Failed, "a", "b")
+		if got := c.ticket("a").Reason; got != "PLACEMENT_TIMED_OUT" {
+			t.Errorf("reason: %s", got)
+		}
+	})
+}
