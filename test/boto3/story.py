@@ -96,10 +96,54 @@ def main(protocol):
     server = GameServer(compute["GameLiftServiceSdkEndpoint"], token["AuthToken"], fleet["FleetId"])
     server.hears("ready")
     play(gl, server, fleet)
+    match(gl)
 
     gl.deregister_compute(FleetId=fleet["FleetId"], ComputeName="host-1")
     gl.delete_fleet(FleetId=fleet["FleetId"])
     check("every request was in " + protocol, {t if isinstance(t, bytes) else t.encode() for t in sent}, {want})
+
+
+def match(gl):
+    """Matchmaking without game sessions, with attributes of every type."""
+    attributes = [
+        {"name": "skill", "type": "number"}, {"name": "mode", "type": "string"},
+        {"name": "maps", "type": "string_list"}, {"name": "prefs", "type": "string_number_map"}]
+    rules = [{"name": "map", "type": "collection", "operation": "intersection", "minCount": 1,
+              "measurements": ["flatten(teams[*].players.attributes[maps])"]}]
+    body = json.dumps({
+        "ruleLanguageVersion": "1.0", "playerAttributes": attributes, "rules": rules,
+        "teams": [{"name": "duo", "minPlayers": 2, "maxPlayers": 2}]})
+    check("the rule set is valid", gl.validate_matchmaking_rule_set(RuleSetBody=body)["Valid"], True)
+    gl.create_matchmaking_rule_set(Name="duo", RuleSetBody=body)
+    gl.create_matchmaking_configuration(
+        Name="mm", RuleSetName="duo", FlexMatchMode="STANDALONE", RequestTimeoutSeconds=60,
+        AcceptanceRequired=True, AcceptanceTimeoutSeconds=60)
+    wrong = {"PlayerId": "p", "PlayerAttributes": {"skill": {"S": "much"}}}
+    refused("a value of the wrong type", "InvalidRequestException", gl.start_matchmaking, ConfigurationName="mm", Players=[wrong])
+    brought = {"skill": {"N": 12.5}, "mode": {"S": "ctf"}, "maps": {"SL": ["ice", "sand"]}, "prefs": {"SDM": {"ice": 7.0}}}
+    for name in "ab":
+        ticket = gl.start_matchmaking(
+            ConfigurationName="mm", TicketId=name,
+            Players=[{"PlayerId": "player-" + name, "PlayerAttributes": brought, "LatencyInMs": {"us-east-1": 20}}])["MatchmakingTicket"]
+        check("a new ticket is QUEUED", ticket["Status"], "QUEUED")
+    check("tickets become REQUIRES_ACCEPTANCE", become(gl, "REQUIRES_ACCEPTANCE"), ["REQUIRES_ACCEPTANCE"] * 2)
+    shown = gl.describe_matchmaking(TicketIds=["a"])["TicketList"][0]["Players"][0]
+    check("attributes of every type come back", shown["PlayerAttributes"], brought)
+    for name in "ab":
+        gl.accept_match(TicketId=name, PlayerIds=["player-" + name], AcceptanceType="ACCEPT")
+    check("tickets become COMPLETED", become(gl, "COMPLETED"), ["COMPLETED"] * 2)
+    refused("what is over cannot be stopped", "InvalidRequestException", gl.stop_matchmaking, TicketId="a")
+    gl.delete_matchmaking_configuration(Name="mm")
+    gl.delete_matchmaking_rule_set(Name="duo")
+
+
+def become(gl, status):
+    """Poll both tickets until they have the status, or a minute has passed."""
+    until = datetime.datetime.now() + datetime.timedelta(minutes=1)
+    while True:
+        now = [t["Status"] for t in gl.describe_matchmaking(TicketIds=["a", "b"])["TicketList"]]
+        if now == [status] * 2 or datetime.datetime.now() > until:
+            return now
 
 
 def play(gl, server, fleet):

@@ -62,8 +62,8 @@ func TestLife(t *testing.T) {
 	}
 	p.refused("", "credentials") // the SDK itself refuses on a host that is not managed
 	const configuration = "arn:aws:gamelift:us-east-1:000000000000:matchmakingconfiguration/mm"
-	p.refused("no matchmaking", "backfill", made.GameSessionId, configuration)
-	p.refused("no matchmaking", "stopbackfill", made.GameSessionId, configuration, "ticket-1")
+	p.refused("does not exist", "backfill", made.GameSessionId, configuration, "ann:red")
+	p.refused("has no backfill ticket", "stopbackfill", made.GameSessionId, configuration, "ticket-1")
 	p.do(nil, "end")
 	m.until(made.GameSessionId, "TERMINATED")
 }

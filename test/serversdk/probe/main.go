@@ -87,7 +87,7 @@ func (p *probe) do(name string, args []string) (any, error) {
 	case "describe":
 		return describe(arg(0), arg(1), arg(2))
 	case "backfill":
-		return server.StartMatchBackfill(request.NewStartMatchBackfill(arg(0), arg(1), []model.Player{{PlayerID: "p1", Team: "red"}}))
+		return server.StartMatchBackfill(request.NewStartMatchBackfill(arg(0), arg(1), playing(args[2:])))
 	case "stopbackfill":
 		r := request.NewStopMatchBackfill()
 		r.GameSessionArn, r.MatchmakingConfigurationArn, r.TicketID = arg(0), arg(1), arg(2)
@@ -105,6 +105,18 @@ func (p *probe) do(name string, args []string) (any, error) {
 		return nil, server.ProcessEnding()
 	}
 	return nil, fmt.Errorf("unknown command")
+}
+
+// playing gives players from PLAYER:TEAM, each with an attribute of every type.
+func playing(args []string) (players []model.Player) {
+	for _, arg := range args {
+		id, team, _ := strings.Cut(arg, ":")
+		players = append(players, model.Player{PlayerID: id, Team: team, PlayerAttributes: map[string]model.AttributeValue{
+			"skill": model.MakeAttributeValue(12.0), "mode": model.MakeAttributeValue("ctf"),
+			"maps": model.MakeAttributeValue([]string{"a", "b"}), "prefs": model.MakeAttributeValue(map[string]float64{"a": 1}),
+		}})
+	}
+	return players
 }
 
 func (p *probe) ready(port string) error {

@@ -1,0 +1,206 @@
+package aws
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/test/node"
+)
+
+// duel is one against one, at most ten points of skill apart until a wait of a second.
+const duel = `{
+	"ruleLanguageVersion": "1.0",
+	"playerAttributes": [{"name": "skill", "type": "number", "default": 10}],
+	"teams": [{"name": "red", "minPlayers": 1, "maxPlayers": 1}, {"name": "blue", "minPlayers": 1, "maxPlayers": 1}],
+	"rules": [{"name": "fair", "type": "distance", "maxDistance": 10,
+		"measurements": ["max(flatten(teams[*].players.attributes[skill]))"],
+		"referenceValue": "min(flatten(teams[*].players.attributes[skill]))"}],
+	"expansions": [{"target": "rules[fair].maxDistance", "steps": [{"waitTimeSeconds": 1, "value": 1000}]}]
+}`
+
+// matchmaker makes a queue to the bundle's fleet, a rule set and a configuration.
+func (b bundle) matchmaker(t *testing.T, change func(*gamelift.CreateMatchmakingConfigurationInput)) string {
+	t.Helper()
+	ctx := t.Context()
+	fleets := must(b.Client.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{b.FleetID}}))(t)
+	queue := must(b.Client.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{
+		Name: aws.String("q"), Destinations: []types.GameSessionQueueDestination{{DestinationArn: fleets.FleetAttributes[0].FleetArn}},
+	}))(t)
+	must(b.Client.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("duel"), RuleSetBody: aws.String(duel)}))(t)
+	in := &gamelift.CreateMatchmakingConfigurationInput{
+		Name: aws.String("mm"), RuleSetName: aws.String("duel"), RequestTimeoutSeconds: aws.Int32(60), AcceptanceRequired: aws.Bool(false),
+		GameSessionQueueArns: []string{*queue.GameSessionQueue.GameSessionQueueArn},
+	}
+	change(in)
+	made := must(b.Client.CreateMatchmakingConfiguration(ctx, in))(t)
+	return *made.Configuration.ConfigurationArn
+}
+
+// enter starts a ticket for a player of a skill.
+func (b bundle) enter(t *testing.T, id string, skill float64) {
+	t.Helper()
+	out := must(b.Client.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{
+		ConfigurationName: aws.String("mm"), TicketId: &id,
+		Players: []types.Player{{PlayerId: aws.String("player-" + id), PlayerAttributes: map[string]types.AttributeValue{
+			"skill": {N: &skill},
+		}}},
+	}))(t)
+	if got := out.MatchmakingTicket.Status; got != types.MatchmakingConfigurationStatusQueued {
+		t.Errorf("a new ticket is %s", got)
+	}
+}
+
+// become waits until tickets have a status, and gives them.
+func (b bundle) become(t *testing.T, status types.MatchmakingConfigurationStatus, ids ...string) (tickets []types.MatchmakingTicket) {
+	t.Helper()
+	b.events.Until(t, fmt.Sprintf("%v being %s", ids, status), func(node.Event) bool {
+		tickets = must(b.Client.DescribeMatchmaking(t.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: ids}))(t).TicketList
+		return len(tickets) == len(ids) && !slices.ContainsFunc(tickets, func(x types.MatchmakingTicket) bool { return x.Status != status })
+	})
+	return tickets
+}
+
+// Two players are matched, accept, and play in a game session whose server is
+// told who plays where.
+func TestMatchmaking(t *testing.T) {
+	b := setup(t)
+	ctx := t.Context()
+	s := b.Server(t)
+	arn := b.matchmaker(t, func(in *gamelift.CreateMatchmakingConfigurationInput) {
+		in.AcceptanceRequired, in.AcceptanceTimeoutSeconds = aws.Bool(true), aws.Int32(60)
+	})
+	b.enter(t, "a", 10)
+	b.enter(t, "b", 15)
+	b.become(t, types.MatchmakingConfigurationStatusRequiresAcceptance, "a", "b")
+	accept := func(id, player string) error {
+		_, err := b.Client.AcceptMatch(ctx, &gamelift.AcceptMatchInput{TicketId: &id, PlayerIds: []string{player}, AcceptanceType: types.AcceptanceTypeAccept})
+		return err
+	}
+	refused[*types.InvalidRequestException](t, accept("a", "player-b"), "is not in ticket a")
+	refused[*types.NotFoundException](t, accept("none", "player-b"), "does not exist")
+	for _, id := range []string{"a", "b"} {
+		if err := accept(id, "player-"+id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := receive(t, s.Started())
+	done := b.become(t, types.MatchmakingConfigurationStatusCompleted, "a", "b")
+	for _, x := range done {
+		at := x.GameSessionConnectionInfo
+		if *at.GameSessionArn != start.GameSessionID || *at.IpAddress != "127.0.0.1" || *at.Port == 0 || len(at.MatchedPlayerSessions) != 1 ||
+			x.EndTime == nil || *x.ConfigurationArn != arn || aws.ToString(x.Players[0].Team) == "" {
+			t.Errorf("ticket: %+v at %+v", x, at)
+		}
+		if err := s.Accept(ctx, start.GameSessionID, *at.MatchedPlayerSessions[0].PlayerSessionId); err != nil {
+			t.Errorf("the server refuses %s: %v", *x.Players[0].PlayerId, err)
+		}
+	}
+	if !strings.Contains(start.MatchmakerData, `"matchmakingConfigurationArn":"`+arn+`"`) || !strings.Contains(start.MatchmakerData, `"skill":{"attributeType":"DOUBLE","valueAttribute":15.0}`) {
+		t.Errorf("matchmaker data: %s", start.MatchmakerData)
+	}
+	_, err := b.Client.StopMatchmaking(ctx, &gamelift.StopMatchmakingInput{TicketId: aws.String("a")})
+	refused[*types.InvalidRequestException](t, err, "cannot be canceled")
+}
+
+// A player who rejects is cancelled; the other searches on.
+func TestMatchmaking_Rejected(t *testing.T) {
+	b := setup(t)
+	b.matchmaker(t, func(in *gamelift.CreateMatchmakingConfigurationInput) {
+		in.AcceptanceRequired, in.AcceptanceTimeoutSeconds = aws.Bool(true), aws.Int32(60)
+	})
+	b.enter(t, "a", 10)
+	b.enter(t, "b", 15)
+	b.become(t, types.MatchmakingConfigurationStatusRequiresAcceptance, "a", "b")
+	for id, answer := range map[string]types.AcceptanceType{"a": types.AcceptanceTypeAccept} {
+		must(b.Client.AcceptMatch(t.Context(), &gamelift.AcceptMatchInput{TicketId: &id, PlayerIds: []string{"player-" + id}, AcceptanceType: answer}))(t)
+	}
+	must(b.Client.AcceptMatch(t.Context(), &gamelift.AcceptMatchInput{TicketId: aws.String("b"), PlayerIds: []string{"player-b"}, AcceptanceType: types.AcceptanceTypeReject}))(t)
+	b.become(t, types.MatchmakingConfigurationStatusSearching, "a")
+	b.become(t, types.MatchmakingConfigurationStatusCancelled, "b")
+	must(b.Client.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("a")}))(t)
+	b.become(t, types.MatchmakingConfigurationStatusCancelled, "a")
+}
+
+// An expansion lets in who was too far apart before.
+func TestMatchmaking_Expansion(t *testing.T) {
+	b := setup(t)
+	s := b.Server(t)
+	b.matchmaker(t, func(*gamelift.CreateMatchmakingConfigurationInput) {})
+	b.enter(t, "a", 10)
+	b.enter(t, "b", 500)
+	receive(t, s.Started())
+	for _, x := range b.become(t, types.MatchmakingConfigurationStatusCompleted, "a", "b") {
+		if wait := x.EndTime.Sub(*x.StartTime); wait < time.Second {
+			t.Errorf("%s was matched after %s", *x.TicketId, wait)
+		}
+	}
+}
+
+// Configurations and rule sets are described, changed and deleted.
+func TestMatchmaking_Resources(t *testing.T) {
+	b := setup(t)
+	ctx := t.Context()
+	arn := b.matchmaker(t, func(in *gamelift.CreateMatchmakingConfigurationInput) {
+		in.Tags = []types.Tag{{Key: aws.String("team"), Value: aws.String("red")}}
+	})
+	tags := must(b.Client.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: &arn}))(t)
+	if len(tags.Tags) != 1 {
+		t.Errorf("tags: %v", tags.Tags)
+	}
+	_, err := b.Client.DeleteMatchmakingRuleSet(ctx, &gamelift.DeleteMatchmakingRuleSetInput{Name: aws.String("duel")})
+	refused[*types.InvalidRequestException](t, err, "is used by configuration mm")
+	b.enter(t, "a", 1)
+	_, err = b.Client.DeleteMatchmakingConfiguration(ctx, &gamelift.DeleteMatchmakingConfigurationInput{Name: aws.String("mm")})
+	refused[*types.InvalidRequestException](t, err, "has active tickets")
+	must(b.Client.StopMatchmaking(ctx, &gamelift.StopMatchmakingInput{TicketId: aws.String("a")}))(t)
+	changed := must(b.Client.UpdateMatchmakingConfiguration(ctx, &gamelift.UpdateMatchmakingConfigurationInput{Name: &arn, RequestTimeoutSeconds: aws.Int32(9)}))(t)
+	if got := *changed.Configuration.RequestTimeoutSeconds; got != 9 {
+		t.Errorf("RequestTimeoutSeconds is %d", got)
+	}
+	of := must(b.Client.DescribeMatchmakingConfigurations(ctx, &gamelift.DescribeMatchmakingConfigurationsInput{RuleSetName: aws.String("duel")}))(t)
+	if len(of.Configurations) != 1 {
+		t.Errorf("%d configurations use the rule set", len(of.Configurations))
+	}
+	must(b.Client.DeleteMatchmakingConfiguration(ctx, &gamelift.DeleteMatchmakingConfigurationInput{Name: aws.String("mm")}))(t)
+	must(b.Client.DeleteMatchmakingRuleSet(ctx, &gamelift.DeleteMatchmakingRuleSetInput{Name: aws.String("duel")}))(t)
+	_, err = b.Client.DescribeMatchmakingRuleSets(ctx, &gamelift.DescribeMatchmakingRuleSetsInput{Names: []string{"duel"}})
+	refused[*types.NotFoundException](t, err, "does not exist")
+	_, err = b.Client.ValidateMatchmakingRuleSet(ctx, &gamelift.ValidateMatchmakingRuleSetInput{RuleSetBody: aws.String(`{"ruleLanguageVersion": "1.0"}`)})
+	refused[*types.InvalidRequestException](t, err, "E_NO_TEAMS")
+}
+
+// What is wrong with a request is refused before anything is stored.
+func TestMatchmaking_BadInput(t *testing.T) {
+	b := setup(t)
+	b.matchmaker(t, func(*gamelift.CreateMatchmakingConfigurationInput) {})
+	player := func(change func(*types.Player)) []types.Player {
+		p := types.Player{PlayerId: aws.String("p")}
+		change(&p)
+		return []types.Player{p}
+	}
+	for why, in := range map[string]*gamelift.StartMatchmakingInput{
+		"is a string; the rule set declares a number": {Players: player(func(p *types.Player) {
+			p.PlayerAttributes = map[string]types.AttributeValue{"skill": {S: aws.String("x")}}
+		})},
+		"listed twice": {Players: append(player(func(*types.Player) {}), player(func(*types.Player) {})...)},
+		"LatencyInMs":  {Players: player(func(p *types.Player) { p.LatencyInMs = map[string]int32{"us-east-1": 0} })},
+		"TicketId":     {TicketId: aws.String("not_allowed"), Players: player(func(*types.Player) {})},
+	} {
+		in.ConfigurationName = aws.String("mm")
+		before := b.app.Digest()
+		_, err := b.Client.StartMatchmaking(t.Context(), in)
+		refused[*types.InvalidRequestException](t, err, why)
+		if b.app.Digest() != before {
+			t.Errorf("%s: the refusal changed the state", why)
+		}
+	}
+	_, err := b.Client.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{ConfigurationName: aws.String("none"), Players: player(func(*types.Player) {})})
+	refused[*types.NotFoundException](t, err, "does not exist")
+}
