@@ -55,6 +55,7 @@ var rows = []row{
 	{"placement", ground + " internal/tag session compute fleet event", "a placement becomes a game session on a process of a fleet"},
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"flexmatch/search", "flexmatch/ruleset", "forms matches from tickets: pure, so it knows the language and no table"},
+	{"flexmatch/explain", "flexmatch/ruleset flexmatch/search", "says why tickets wait: pure, by the search that matches them"},
 	{"flexmatch/search/cases", "flexmatch/ruleset flexmatch/search", "plays written examples without a server"},
 	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/ruleset flexmatch/search", "a match becomes a placement, or fills up a game session"},
 	{"notify", ground + " internal/wake event", "reads the log and delivers it; knows nothing of what happened but the event"},

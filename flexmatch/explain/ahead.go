@@ -1,0 +1,142 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// future plays the search over tickets that wait, without arrivals: passes now
+// and whenever a ticket reaches an expansion step.
+type future struct {
+	*world
+	pool  *search.Pool
+	ahead Ahead
+}
+
+// work bounds the steps of one pass that is played ahead (search.Limits.Work).
+const work = 100_000
+
+func (w *world) future(tickets []*one) *future {
+	f := &future{world: w, pool: search.NewPool(w.rs, w.opts, search.Limits{Work: work})}
+	for _, o := range tickets {
+		f.pool.Add(o.Ticket)
+	}
+	f.ahead = Ahead{Tickets: len(tickets), Bounded: len(tickets) < len(w.waiting)}
+	return f
+}
+
+// moments gives the times at which something can change: now, and each time at
+// which a ticket reaches a step. Too many are rounded up to fewer.
+func (f *future) moments(tickets []*one) []time.Time {
+	var waits []time.Duration
+	for _, o := range tickets {
+		for _, l := range f.rs.Levels() {
+			if in := l.From - f.now.Sub(o.Created); in > 0 {
+				waits = append(waits, in)
+			}
+		}
+	}
+	slices.Sort(waits)
+	waits = slices.Compact(waits)
+	if most := f.limits.Passes - 1; len(waits) > most {
+		f.ahead.Bounded = true
+		grain := waits[len(waits)-1]/time.Duration(most) + 1
+		for i, in := range waits {
+			waits[i] = (in + grain - 1) / grain * grain
+		}
+		waits = slices.Compact(waits)
+	}
+	out := []time.Time{f.now}
+	for _, in := range waits {
+		out = append(out, f.now.Add(in))
+	}
+	return out
+}
+
+// run plays until matched says that it has seen enough.
+func (f *future) run(tickets []*one, matched func(at time.Time, m *search.Match) bool) {
+	for _, at := range f.moments(tickets) {
+		f.ahead.Passes++
+		f.ahead.Until = at.Sub(f.now).Milliseconds()
+		for _, m := range f.pool.Pass(at) {
+			if matched(at, m) {
+				return
+			}
+		}
+	}
+}
+
+// would gives the match that the ticket is going to be in; nil if none.
+func (w *world) would(t *one, compatible []*one) (*Future, Ahead) {
+	tickets := w.neighbours(t, compatible)
+	f := w.future(tickets)
+	var out *Future
+	f.run(tickets, func(at time.Time, m *search.Match) bool {
+		if !slices.Contains(m.Tickets, t.Ticket) {
+			return false
+		}
+		out = &Future{At: at, In: at.Sub(w.now).Milliseconds(), Level: m.Level}
+		for _, o := range m.Tickets {
+			out.Tickets = append(out.Tickets, o.ID)
+			out.Players += len(o.Players)
+		}
+		return true
+	})
+	return out, f.ahead
+}
+
+// neighbours gives the tickets to play ahead: all, or of very many those that
+// could play with the ticket at some time, the oldest.
+func (w *world) neighbours(t *one, compatible []*one) []*one {
+	if len(w.waiting) <= w.limits.Ahead {
+		return w.waiting
+	}
+	out := append([]*one{t}, compatible...)
+	known := make(map[*one]bool, len(out))
+	for _, o := range out {
+		known[o] = true
+	}
+	last := w.rs.Levels()[len(w.rs.Levels())-1]
+	for looked, o := range w.waiting {
+		if len(out) >= w.limits.Ahead || looked >= w.limits.Others {
+			break
+		}
+		if !known[o] && w.apart(last, t, w.resolve(o)) == "" && len(w.broken(last, w.together(t, o))) == 0 {
+			out = append(out, o)
+		}
+	}
+	out = out[:min(len(out), w.limits.Ahead)]
+	slices.SortFunc(out, func(a, b *one) int { return cmp.Or(older(a, b), cmp.Compare(a.ID, b.ID)) })
+	return out
+}
+
+// nextStep tells the next expansion step that a ticket reaches.
+func (w *world) nextStep(t *one) *Step {
+	waited := w.now.Sub(t.Created)
+	next := w.rs.LevelAt(waited) + 1
+	if next >= len(w.rs.Levels()) {
+		return nil
+	}
+	return &Step{Level: next, In: (w.rs.Levels()[next].From - waited).Milliseconds(), Changes: changes(w.rs, next)}
+}
+
+// changes names the rules and teams that differ from the level before.
+func changes(rs *ruleset.RuleSet, level int) []string {
+	before, after := rs.Levels()[level-1], rs.Levels()[level]
+	var out []string
+	for i, r := range after.Rules {
+		if r != before.Rules[i] {
+			out = append(out, "rule "+r.Name)
+		}
+	}
+	for i, size := range after.Sizes {
+		if name := "team " + rs.Teams[rs.Instances[i].Team].Name; size != before.Sizes[i] && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

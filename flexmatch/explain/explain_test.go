@@ -1,0 +1,271 @@
+package explain_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/flexmatch/explain"
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+var epoch = time.Unix(1_000_000, 0).UTC()
+
+func second(s float64) time.Time { return epoch.Add(time.Duration(s * float64(time.Second))) }
+
+// rules makes a rule set with a number attribute skill and a string attribute mode.
+func rules(t testing.TB, teams, list, expansions string) *ruleset.RuleSet {
+	t.Helper()
+	rs, err := ruleset.Parse(fmt.Sprintf(`{"ruleLanguageVersion":"1.0",
+"playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string","default":"any"}],
+"teams":[%s],"rules":[%s],"expansions":[%s]}`, teams, list, expansions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs
+}
+
+const (
+	duel   = `{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blue","minPlayers":1,"maxPlayers":1}`
+	window = `{"name":"Window","type":"batchDistance","batchAttribute":"skill","maxDistance":50}`
+	wider  = `{"target":"rules[Window].maxDistance","steps":[{"waitTimeSeconds":10,"value":80},{"waitTimeSeconds":30,"value":200}]}`
+)
+
+var arrival uint64
+
+// solo makes a ticket of one player, created at a second.
+func solo(id string, at, skill float64) *search.Ticket { return party(id, at, skill) }
+
+// party makes a ticket with a player for each skill.
+func party(id string, at float64, skills ...float64) *search.Ticket {
+	arrival++
+	t := &search.Ticket{ID: id, Created: second(at), Arrival: arrival}
+	for i, skill := range skills {
+		t.Players = append(t.Players, search.Player{ID: fmt.Sprintf("%s-%d", id, i), Attributes: map[string]ruleset.Given{
+			"skill": {Type: ruleset.Number, Value: ruleset.Value{Number: skill}},
+		}})
+	}
+	return t
+}
+
+func ask(rs *ruleset.RuleSet, at float64, waiting ...*search.Ticket) *explain.Explanation {
+	return explain.Ticket(rs, search.Options{}, waiting[0], waiting, second(at), explain.Limits{})
+}
+
+func TestTicket_WindowBlocks(t *testing.T) {
+	rs := rules(t, duel, window, wider)
+	e := ask(rs, 0, solo("me", 0, 100), solo("near", 0, 190), solo("far", 0, 400))
+	if len(e.Blocking) != 1 {
+		t.Fatalf("blocking %+v", e.Blocking)
+	}
+	nearest, limit := 90.0, 50.0
+	want := explain.Blocking{Rule: "Window", Type: "batchDistance", Tickets: 2, Only: 2, Nearest: &nearest, Limit: &limit}
+	if diff := cmp.Diff(want, e.Blocking[0]); diff != "" {
+		t.Error(diff)
+	}
+	if e.Compatible != 0 || e.Compared != 2 || e.Others != 2 {
+		t.Errorf("compatible %d of %d of %d", e.Compatible, e.Compared, e.Others)
+	}
+	wantWould := &explain.Future{At: second(30), In: 30_000, Level: 2, Players: 2, Tickets: []string{"me", "near"}}
+	if diff := cmp.Diff(wantWould, e.Would); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(&explain.Step{Level: 1, In: 10_000, Changes: []string{"rule Window"}}, e.NextStep); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The age of a match is that of its newest ticket: waits count from there.
+func TestTicket_YoungPartner(t *testing.T) {
+	rs := rules(t, duel, window, wider)
+	e := ask(rs, 25, solo("me", 0, 100), solo("young", 20, 170))
+	if e.Level != 1 || e.Would == nil || e.Would.In != 5000 || e.Would.Level != 1 {
+		t.Errorf("level %d, would %+v; want a match at step 1 in 5 s", e.Level, e.Would)
+	}
+}
+
+func TestTicket_Never(t *testing.T) {
+	near := window + `,{"name":"Near","type":"latency","maxLatency":50}`
+	blank := &search.Ticket{ID: "me", Created: epoch, Players: []search.Player{{ID: "p"}}}
+	slow := solo("me", 0, 1)
+	slow.Players[0].Latency = map[string]float64{"eu": 80}
+	for _, c := range []struct {
+		name   string
+		rs     *ruleset.RuleSet
+		ticket *search.Ticket
+		want   []string
+	}{
+		{"attribute", rules(t, duel, window, ""), blank, []string{explain.MissingAttribute}},
+		{"attribute and latency", rules(t, duel, near, ""), blank, []string{explain.MissingAttribute, explain.NoLatency}},
+		{"party", rules(t, duel, window, ""), party("me", 0, 1, 2), []string{explain.PartyTooLarge}},
+		{"latency rule", rules(t, duel, near, ""), slow, []string{explain.BreaksRule}},
+	} {
+		e := ask(c.rs, 0, c.ticket, solo("other", 0, 1))
+		var got []string
+		for _, cause := range e.Never {
+			got = append(got, cause.Code)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		if e.Would != nil || e.Nearest != nil {
+			t.Errorf("%s: told of a match that cannot be", c.name)
+		}
+	}
+}
+
+// A rule that the ticket breaks alone until an expansion step is told as such.
+func TestTicket_AloneUntilStep(t *testing.T) {
+	rs := rules(t, duel, `{"name":"Good","type":"comparison","measurements":["flatten(teams[*].players.attributes[skill])"],"operation":">=","referenceValue":10}`,
+		`{"target":"rules[Good].referenceValue","steps":[{"waitTimeSeconds":20,"value":0}]}`)
+	e := ask(rs, 5, solo("me", 0, 5), solo("other", 0, 50))
+	if len(e.Never) > 0 || len(e.Alone) != 1 || e.Alone[0].Name != "Good" {
+		t.Fatalf("never %v, alone %v", e.Never, e.Alone)
+	}
+	if want := "5 below 10; from 20s of waiting on it does not"; !strings.HasSuffix(e.Alone[0].Text, want) {
+		t.Errorf("text %q does not end in %q", e.Alone[0].Text, want)
+	}
+	if e.Would == nil || e.Would.In != 15_000 {
+		t.Errorf("would %+v, want in 15 s", e.Would)
+	}
+}
+
+func TestTicket_PlayersMissing(t *testing.T) {
+	rs := rules(t, `{"name":"t","minPlayers":4,"maxPlayers":5,"quantity":2}`, window, "")
+	e := ask(rs, 1, party("me", 0, 100, 110), solo("a", 0, 90), party("b", 0, 120, 125), solo("c", 0, 300))
+	g := e.Nearest
+	if g.Players != 5 || g.Smallest != 8 || g.Full != 10 || g.MissingSmallest != 3 || g.MissingFull != 5 {
+		t.Errorf("group %+v; want 5 players, 3 and 5 missing", g)
+	}
+	if diff := cmp.Diff([]string{"me", "a", "b"}, g.Tickets); diff != "" {
+		t.Error(diff)
+	}
+	if e.Would != nil {
+		t.Errorf("would match: %+v", e.Would)
+	}
+}
+
+// What only a whole match can break is told of the best group found.
+func TestTicket_TeamRuleRefuses(t *testing.T) {
+	rs := rules(t, duel, `{"name":"Even","type":"distance","measurements":["avg(teams[red].players.attributes[skill])"],"referenceValue":"avg(teams[blue].players.attributes[skill])","maxDistance":5}`, "")
+	e := ask(rs, 1, solo("me", 0, 100), solo("a", 0, 120))
+	if e.Compatible != 1 || len(e.Blocking) != 0 {
+		t.Errorf("a team rule was judged on two tickets: %+v", e.Blocking)
+	}
+	if g := e.Nearest; g.Match || len(g.Broken) != 1 || g.Broken[0] != "Even" || g.MissingSmallest != 0 {
+		t.Errorf("group %+v; want it refused by Even", g)
+	}
+}
+
+func TestTicket_Backfill(t *testing.T) {
+	rs := rules(t, `{"name":"t","minPlayers":2,"maxPlayers":3}`, window, wider)
+	filling := party("me", 0, 100, 100)
+	filling.Backfill = true
+	for i := range filling.Players {
+		filling.Players[i].Team = "t"
+	}
+	other := party("other", 0, 100, 100)
+	other.Backfill, other.Players[0].Team, other.Players[1].Team = true, "t", "t"
+	e := ask(rs, 0, filling, other, solo("late", 0, 170))
+	if e.Would == nil || e.Would.In != 10_000 || e.Would.Players != 3 {
+		t.Errorf("would %+v; want 3 players in 10 s", e.Would)
+	}
+	reasons := map[string]int{}
+	for _, b := range e.Blocking {
+		reasons[b.Rule+b.Reason] = b.Tickets
+	}
+	if diff := cmp.Diff(map[string]int{"Window": 1, explain.ReasonBackfill: 1}, reasons); diff != "" {
+		t.Error(diff)
+	}
+	full := party("full", 0, 100, 100, 100)
+	full.Backfill = true
+	for i := range full.Players {
+		full.Players[i].Team = "t"
+	}
+	if e := ask(rs, 0, full); len(e.Never) != 1 || e.Never[0].Code != explain.SessionFull {
+		t.Errorf("never %+v; want SESSION_FULL", e.Never)
+	}
+}
+
+func TestTicket_BoundedAndStable(t *testing.T) {
+	rs := rules(t, `{"name":"t","minPlayers":5,"maxPlayers":5,"quantity":2}`, window, wider)
+	var waiting []*search.Ticket
+	for i := range 5000 {
+		waiting = append(waiting, solo(fmt.Sprintf("k%d", i), float64(i)/1000, float64(i*7%5000)))
+	}
+	limits := explain.Limits{Others: 100, Ahead: 200, Passes: 5}
+	first := explain.Ticket(rs, search.Options{}, waiting[0], waiting, second(6), limits)
+	if first.Compared != 100 || first.Others != 4999 || !first.Ahead.Bounded || first.Ahead.Tickets > 200 || first.Ahead.Passes > 5 {
+		t.Errorf("compared %d of %d, ahead %+v", first.Compared, first.Others, first.Ahead)
+	}
+	again := explain.Ticket(rs, search.Options{}, waiting[0], waiting, second(6), limits)
+	if a, b := encode(t, first), encode(t, again); a != b {
+		t.Errorf("the same question, two answers:\n%s\n%s", a, b)
+	}
+}
+
+func TestPool_TellsWhatBlocks(t *testing.T) {
+	rs := rules(t, duel, window+`,{"name":"Mode","type":"batchDistance","batchAttribute":"mode"}`, wider)
+	waiting := []*search.Ticket{solo("a", 0, 0), solo("b", 0, 70), solo("c", 2, 1000), solo("d", 2, 2000)}
+	waiting = append(waiting, &search.Ticket{ID: "blank", Created: second(2), Players: []search.Player{{ID: "p"}}})
+	v := explain.Pool(rs, search.Options{}, waiting, second(8), explain.Limits{})
+	if v.Waiting != 5 || v.Players != 5 || v.Levels[0] != 5 {
+		t.Errorf("counted %+v", v)
+	}
+	if len(v.Never) != 1 || v.Never[0].Code != explain.MissingAttribute || v.Never[0].Tickets != 1 {
+		t.Errorf("never %+v", v.Never)
+	}
+	if v.Looked != 4 || v.Pairs != 16 || v.Free != 0 || len(v.Rules) != 2 || v.Rules[0].Rule != "Window" || v.Rules[0].Pairs != 12 {
+		t.Errorf("looked %d, pairs %d, free %d, rules %+v", v.Looked, v.Pairs, v.Free, v.Rules)
+	}
+	want := []explain.Coming{{In: 2000, Matches: 1, Tickets: 2, Players: 2}}
+	if diff := cmp.Diff(want, v.Coming); diff != "" || v.Left != 3 {
+		t.Errorf("left %d, coming %s", v.Left, diff)
+	}
+}
+
+// The texts are for people, so they are kept as people read them.
+func TestWriteText(t *testing.T) {
+	rs := rules(t, duel, window, wider)
+	e := ask(rs, 2, solo("me", 0, 100), solo("near", 0, 190), solo("far", 0, 400))
+	var out bytes.Buffer
+	if err := e.WriteText(&out); err != nil {
+		t.Fatal(err)
+	}
+	want := `Ticket me of 1 player has waited 2s; expansion step 0 of 2
+In 8s it reaches step 1, which changes rule Window
+If nobody came or went it would be matched in 28s, at step 2, with 2 players.
+
+Held against 2 other tickets: 0 could play with it as far as two tickets tell.
+  KEPT APART BY  TYPE           TICKETS  BY IT ALONE  NEAREST  LIMIT
+  Window         batchDistance  2        2            90       50
+
+The largest group found around it has 1 player in 1 ticket (step 0).
+  1 player short of the smallest match; 1 player short of a full one.
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+	out.Reset()
+	if err := explain.Pool(rs, search.Options{}, []*search.Ticket{solo("a", 0, 0), solo("b", 0, 70)}, second(8), explain.Limits{}).WriteText(&out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "In 2s a pass would form 1 matches of 2 tickets with 2 players.") {
+		t.Errorf("overview:\n%s", out.String())
+	}
+}
+
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,131 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+)
+
+// alone gives the rules that a ticket breaks by itself: for good, or at its age.
+func (w *world) alone(t *one) (never, now []Cause) {
+	l := w.together(t)
+	level := w.rs.LevelAt(w.now.Sub(t.Created))
+	for _, i := range w.broken(w.rs.Levels()[level], l) {
+		r := w.rs.Levels()[level].Rules[i]
+		c := Cause{Code: BreaksRule, Name: r.Name, Text: "the ticket breaks the rule " + r.Name + " by itself" + figures(r, l)}
+		repaired := slices.IndexFunc(w.rs.Levels(), func(at *ruleset.Level) bool { return !slices.Contains(w.broken(at, l), i) })
+		switch {
+		case repaired < 0:
+			c.Text += ", at every expansion step"
+			never = append(never, c)
+			continue
+		case repaired > level:
+			c.Text += fmt.Sprintf("; from %s of waiting on it does not", w.rs.Levels()[repaired].From)
+		}
+		now = append(now, c)
+	}
+	return never, now
+}
+
+// figures tells a rule's number and limit, or "".
+func figures(r *ruleset.Rule, l *ruleset.Lineup) string {
+	m, ok := r.Measured(l)
+	if !ok {
+		return ""
+	}
+	than := " above "
+	if m.AtLeast {
+		than = " below "
+	}
+	return ": " + number(m.Value) + than + number(m.Limit)
+}
+
+func number(v float64) string {
+	return strconv.FormatFloat(float64(int64(v*100+0.5))/100, 'f', -1, 64)
+}
+
+// tally counts what keeps tickets apart.
+type tally struct {
+	blocking map[int]*Blocking // by rule
+	reasons  map[string]*Blocking
+}
+
+// compare holds a ticket against others: which could play with it, and what keeps
+// the rest apart, the most frequent first.
+func (w *world) compare(t *one, others []*one) (compatible []*one, blocking []Blocking) {
+	c := &tally{blocking: map[int]*Blocking{}, reasons: map[string]*Blocking{}}
+	for _, o := range others {
+		level := w.rs.Level(w.age([]*one{t, o}))
+		if reason := w.apart(level, t, o); reason != "" {
+			c.reason(reason)
+			continue
+		}
+		l := w.together(t, o)
+		rules := w.broken(level, l)
+		if len(rules) == 0 {
+			compatible = append(compatible, o)
+		}
+		for _, i := range rules {
+			c.rule(i, level.Rules[i], l, len(rules) == 1)
+		}
+	}
+	return compatible, c.list()
+}
+
+// apart gives the reason beside the rules why two tickets cannot be together.
+func (w *world) apart(level *ruleset.Level, t, o *one) string {
+	switch {
+	case len(o.never) > 0:
+		return ReasonNever
+	case t.Backfill && o.Backfill:
+		return ReasonBackfill
+	case len(t.Players)+len(o.Players) > level.Capacity()-w.opts.AdditionalPlayerCount:
+		return ReasonSizes
+	}
+	for _, p := range []*one{t, o} {
+		if !p.Backfill && !w.fitsAlone(level, len(p.Players)) {
+			return ReasonSizes
+		}
+	}
+	return ""
+}
+
+func (c *tally) reason(text string) {
+	if c.reasons[text] == nil {
+		c.reasons[text] = &Blocking{Reason: text}
+	}
+	c.reasons[text].Tickets++
+	c.reasons[text].Only++
+}
+
+func (c *tally) rule(i int, r *ruleset.Rule, l *ruleset.Lineup, only bool) {
+	b := c.blocking[i]
+	if b == nil {
+		b = &Blocking{Rule: r.Name, Type: string(r.Type)}
+		c.blocking[i] = b
+	}
+	if b.Tickets++; only {
+		b.Only++
+	}
+	m, ok := r.Measured(l)
+	if ok && (b.Nearest == nil || !m.AtLeast && m.Value < *b.Nearest || m.AtLeast && m.Value > *b.Nearest) {
+		b.Nearest, b.Limit = &m.Value, &m.Limit
+	}
+}
+
+func (c *tally) list() []Blocking {
+	var out []Blocking
+	for _, b := range c.blocking {
+		out = append(out, *b)
+	}
+	for _, b := range c.reasons {
+		out = append(out, *b)
+	}
+	slices.SortFunc(out, func(a, b Blocking) int {
+		return cmp.Or(b.Tickets-a.Tickets, b.Only-a.Only, cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Reason, b.Reason))
+	})
+	return out
+}

@@ -1,0 +1,189 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// Overview says why the tickets of a pool wait.
+type Overview struct {
+	Waiting int   `json:"waiting"` // tickets
+	Players int   `json:"players"` // of them, those of backfilled game sessions left out
+	Ages    []Age `json:"ages"`    // every ticket, youngest first
+	Levels  []int `json:"levels"`  // tickets by the expansion steps that their age has reached
+
+	Never []CauseCount `json:"never,omitzero"` // tickets that can never be matched, by cause
+
+	Looked int        `json:"looked_at"` // tickets held against others, one by one
+	Pairs  int        `json:"pairs"`
+	Free   int        `json:"free"` // of the pairs, those that nothing keeps apart
+	Rules  []RuleLoad `json:"rules,omitzero"`
+
+	Short  int        `json:"short"`           // of Looked, tickets around which the smallest match lacks players
+	Lacks  int        `json:"lacks"`           // how many players, the median over those
+	Broken []RuleLoad `json:"broken,omitzero"` // rules that refuse the best groups that have players enough
+
+	Coming []Coming `json:"coming,omitzero"` // matches if nobody came or went
+	Left   int      `json:"left"`            // tickets that then would still wait
+	Ahead  Ahead    `json:"ahead"`
+}
+
+// Age counts the tickets younger than Under and not counted before.
+type Age struct {
+	Under   int64 `json:"under_ms,omitzero"` // 0: without end
+	Tickets int   `json:"tickets"`
+}
+
+// CauseCount counts tickets by what is wrong with them.
+type CauseCount struct {
+	Code    string `json:"code"`
+	Name    string `json:"name,omitzero"`
+	Tickets int    `json:"tickets"`
+}
+
+// RuleLoad is what a rule, or a reason beside the rules, keeps from a pool.
+type RuleLoad struct {
+	Rule    string `json:"rule,omitzero"`
+	Reason  string `json:"reason,omitzero"`
+	Pairs   int    `json:"pairs,omitzero"` // pairs that it keeps apart
+	Only    int    `json:"only,omitzero"`  // of them, kept apart by nothing else
+	Tickets int    `json:"tickets"`        // tickets for which it is the one that blocks most
+}
+
+// Coming is what a moment ahead would bring.
+type Coming struct {
+	In      int64 `json:"in_ms"`
+	Matches int   `json:"matches"`
+	Tickets int   `json:"tickets"`
+	Players int   `json:"players"`
+}
+
+// ages are the bounds of the histogram of waiting times.
+var ages = [...]time.Duration{time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute}
+
+// against is how many others each ticket of an overview is held against.
+const against = 256
+
+// Pool explains a whole pool. Ages, levels and causes count every ticket; rules
+// are told from evenly chosen ones.
+func Pool(rs *ruleset.RuleSet, opts search.Options, waiting []*search.Ticket, now time.Time, limits Limits) *Overview {
+	w := newWorld(rs, opts, waiting, now, limits)
+	v := &Overview{Waiting: len(waiting)}
+	v.count(w)
+	v.look(w)
+	v.future(w)
+	return v
+}
+
+// count counts every ticket.
+func (v *Overview) count(w *world) {
+	v.Ages, v.Levels = make([]Age, len(ages)+1), make([]int, len(w.rs.Levels()))
+	for i, under := range ages {
+		v.Ages[i].Under = under.Milliseconds()
+	}
+	causes := map[CauseCount]int{}
+	for _, o := range w.waiting {
+		waited := w.now.Sub(o.Created)
+		at := slices.IndexFunc(ages[:], func(under time.Duration) bool { return waited < under })
+		if at < 0 {
+			at = len(ages)
+		}
+		v.Ages[at].Tickets++
+		v.Levels[w.rs.LevelAt(waited)]++
+		if !o.Backfill {
+			v.Players += len(o.Players)
+		}
+		if w.resolve(o); len(o.never) > 0 {
+			causes[CauseCount{Code: o.never[0].Code, Name: o.never[0].Name}]++
+		}
+	}
+	for c, n := range causes {
+		c.Tickets = n
+		v.Never = append(v.Never, c)
+	}
+	slices.SortFunc(v.Never, func(a, b CauseCount) int {
+		return cmp.Or(b.Tickets-a.Tickets, cmp.Compare(a.Code, b.Code), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// look holds some tickets against others.
+func (v *Overview) look(w *world) {
+	kept, refused := loads{}, loads{}
+	var lacks []int
+	for _, t := range w.sample(nil, w.limits.Tickets) {
+		if len(t.never) > 0 {
+			continue
+		}
+		others := w.sample(t, against)
+		compatible, blocking := w.compare(t, others)
+		v.Looked++
+		v.Pairs += len(others)
+		v.Free += len(compatible)
+		for i, b := range blocking {
+			kept.add(b, i == 0)
+		}
+		g := w.nearest(t, compatible)
+		switch {
+		case g.MissingSmallest > 0:
+			lacks = append(lacks, g.MissingSmallest)
+		case len(g.Broken) > 0:
+			refused.add(Blocking{Rule: g.Broken[0]}, true)
+		case g.Teams != "":
+			refused.add(Blocking{Reason: ReasonSizes}, true)
+		}
+	}
+	if v.Short = len(lacks); v.Short > 0 {
+		slices.Sort(lacks)
+		v.Lacks = lacks[len(lacks)/2]
+	}
+	v.Rules, v.Broken = kept.list(), refused.list()
+}
+
+type loads map[[2]string]*RuleLoad
+
+func (l loads) add(b Blocking, most bool) {
+	key := [2]string{b.Rule, b.Reason}
+	if l[key] == nil {
+		l[key] = &RuleLoad{Rule: b.Rule, Reason: b.Reason}
+	}
+	l[key].Pairs += b.Tickets
+	l[key].Only += b.Only
+	if most {
+		l[key].Tickets++
+	}
+}
+
+func (l loads) list() []RuleLoad {
+	var out []RuleLoad
+	for _, load := range l {
+		out = append(out, *load)
+	}
+	slices.SortFunc(out, func(a, b RuleLoad) int {
+		return cmp.Or(b.Pairs-a.Pairs, b.Tickets-a.Tickets, cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Reason, b.Reason))
+	})
+	return out
+}
+
+// future plays the pool ahead; of a very large one the oldest tickets.
+func (v *Overview) future(w *world) {
+	tickets := w.waiting[:min(len(w.waiting), w.limits.Ahead)]
+	f := w.future(tickets)
+	v.Left = len(tickets)
+	f.run(tickets, func(at time.Time, m *search.Match) bool {
+		in := at.Sub(w.now).Milliseconds()
+		if n := len(v.Coming); n == 0 || v.Coming[n-1].In != in {
+			v.Coming = append(v.Coming, Coming{In: in})
+		}
+		c := &v.Coming[len(v.Coming)-1]
+		c.Matches++
+		c.Tickets += len(m.Tickets)
+		c.Players += m.NewPlayers()
+		v.Left -= len(m.Tickets)
+		return false
+	})
+	v.Ahead = f.ahead
+}

@@ -1,0 +1,201 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// Limits bound the effort. The zero value of each means its default.
+type Limits struct {
+	Others     int // tickets that one is held against; default 2000
+	Candidates int // tickets tried for a group; default 400
+	Placements int // ways to spread a group over the teams; default 64
+	Ahead      int // tickets played ahead; default 2000
+	Passes     int // moments played ahead; default 128
+	Tickets    int // of a pool, tickets that are looked at one by one; default 48
+}
+
+func (l Limits) defaults() Limits {
+	for _, d := range []struct {
+		at    *int
+		value int
+	}{{&l.Others, 2000}, {&l.Candidates, 400}, {&l.Placements, 64}, {&l.Ahead, 2000}, {&l.Passes, 128}, {&l.Tickets, 48}} {
+		if *d.at <= 0 {
+			*d.at = d.value
+		}
+	}
+	return l
+}
+
+// world is what is looked at: rules, waiting tickets, a time.
+type world struct {
+	rs      *ruleset.RuleSet
+	opts    search.Options
+	now     time.Time
+	limits  Limits
+	pairing []int  // enforced rules that stay broken however a match grows
+	waiting []*one // oldest first
+}
+
+// one is a waiting ticket. Of a large pool few are looked at, so the rest is
+// filled in by resolve.
+type one struct {
+	*search.Ticket
+	party *ruleset.Party // as rules see it
+	seats []int // of backfill: its players' teams
+	never []Cause
+}
+
+func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket, now time.Time, limits Limits) *world {
+	w := &world{rs: rs, opts: opts, now: now, limits: limits.defaults()}
+	for i, r := range rs.Level(0).Rules {
+		if r.Enforced && rs.Shrinking(i) {
+			w.pairing = append(w.pairing, i)
+		}
+	}
+	w.waiting = make([]*one, len(tickets))
+	for i, t := range tickets {
+		w.waiting[i] = &one{Ticket: t}
+	}
+	slices.SortFunc(w.waiting, older)
+	return w
+}
+
+func older(a, b *one) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Arrival, b.Arrival))
+}
+
+// resolve fills in a ticket's values and finds out whether it can never be matched.
+func (w *world) resolve(o *one) *one {
+	if o.party != nil {
+		return o
+	}
+	o.party = &ruleset.Party{Individuals: o.Backfill, Created: o.Created, Players: make([]ruleset.Player, len(o.Players))}
+	for i, p := range o.Players {
+		values, missing := w.rs.Resolve(p.Attributes)
+		for _, name := range missing {
+			o.never = append(o.never, Cause{Code: MissingAttribute, Player: p.ID, Name: name,
+				Text: "player " + p.ID + " has no value for the attribute " + name + ", which has no default"})
+		}
+		if w.rs.HasLatency && len(p.Latency) == 0 {
+			o.never = append(o.never, Cause{Code: NoLatency, Player: p.ID,
+				Text: "player " + p.ID + " brings no latency, and the rule set has a latency rule"})
+		}
+		o.party.Players[i] = ruleset.Player{ID: p.ID, Values: values, Latency: p.Latency}
+	}
+	if o.Backfill {
+		w.seat(o)
+	} else {
+		w.roomFor(o)
+	}
+	return o
+}
+
+// seat finds the teams of a game session's players.
+func (w *world) seat(o *one) {
+	filled := make([]int, len(w.rs.Instances))
+	for _, p := range o.Players {
+		seat := slices.IndexFunc(w.rs.Instances, func(i ruleset.Instance) bool { return i.Name == p.Team })
+		if seat < 0 {
+			o.never = append(o.never, Cause{Code: UnknownTeam, Player: p.ID, Name: p.Team, Text: "player " + p.ID + " is in team " + p.Team + ", which the rule set does not have"})
+			continue
+		}
+		filled[seat]++
+		o.seats = append(o.seats, seat)
+	}
+	open := slices.ContainsFunc(w.rs.Levels(), func(l *ruleset.Level) bool {
+		for i, n := range filled {
+			if n > l.Sizes[i].Max {
+				return false
+			}
+		}
+		return len(o.Players) < l.Capacity()-w.opts.AdditionalPlayerCount
+	})
+	if !open {
+		o.never = append(o.never, Cause{Code: SessionFull, Text: "the game session has no free slot in any team"})
+	}
+}
+
+func (w *world) roomFor(o *one) {
+	if slices.ContainsFunc(w.rs.Levels(), func(l *ruleset.Level) bool { return w.fitsAlone(l, len(o.Players)) }) {
+		return
+	}
+	o.never = append(o.never, Cause{Code: PartyTooLarge, Text: "the party is larger than every team ever may be"})
+}
+
+func (w *world) fitsAlone(l *ruleset.Level, players int) bool {
+	return players <= l.Capacity()-w.opts.AdditionalPlayerCount &&
+		slices.ContainsFunc(l.Sizes, func(s ruleset.Size) bool { return players <= s.Max })
+}
+
+// sample gives at most n tickets other than the one, evenly over their ages.
+func (w *world) sample(but *one, n int) []*one {
+	others := len(w.waiting)
+	if but != nil {
+		others--
+	}
+	out := make([]*one, 0, min(n, others))
+	at, taken := 0, 0
+	for _, o := range w.waiting {
+		if o == but {
+			continue
+		}
+		if others <= n || at*n/others >= taken {
+			out = append(out, w.resolve(o))
+			taken++
+		}
+		at++
+	}
+	return out[:min(len(out), n)]
+}
+
+// age is the age of a match of the tickets.
+func (w *world) age(set []*one) time.Duration {
+	created := set[0].Created
+	for _, o := range set[1:] {
+		if o.Created.After(created) != w.rs.Algorithm.OldestAge {
+			created = o.Created
+		}
+	}
+	return w.now.Sub(created)
+}
+
+// together puts everybody into the first team: enough for rules that do not look
+// at teams.
+func (w *world) together(set ...*one) *ruleset.Lineup {
+	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(w.rs.Instances))}
+	for _, o := range set {
+		w.join(l, o)
+	}
+	return l
+}
+
+func (w *world) join(l *ruleset.Lineup, o *one) {
+	l.Parties = append(l.Parties, o.party)
+	for i := range o.party.Players {
+		l.Teams[0] = append(l.Teams[0], ruleset.Member{Party: o.party, Index: i})
+	}
+}
+
+// broken gives the pairing rules that a lineup breaks at a level. Of latency rules
+// that hold singly but share no location the last is named.
+func (w *world) broken(level *ruleset.Level, l *ruleset.Lineup) []int {
+	var out []int
+	var latencies []*ruleset.Rule
+	last := -1
+	for _, i := range w.pairing {
+		if !level.Holds(i, l) {
+			out = append(out, i)
+		} else if level.Rules[i].Type == ruleset.Latency {
+			latencies, last = append(latencies, level.Rules[i]), i
+		}
+	}
+	if len(latencies) > 1 && len(level.Locations(l, latencies)) == 0 {
+		out = append(out, last)
+	}
+	return out
+}
