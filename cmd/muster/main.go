@@ -32,7 +32,8 @@ type commands struct {
 
 	Placements placementsCommand `cmd:"" help:"Look into placements."`
 
-	Ruleset rulesetCommand `cmd:"" help:"Matchmaking rule sets, without a server."`
+	Ruleset  rulesetCommand  `cmd:"" help:"Matchmaking rule sets, without a server."`
+	Simulate simulateCommand `cmd:"" help:"Play matchmaking in virtual time: wait, quality, and why not; compare two rule sets."`
 
 	Admin  adminCommand  `cmd:"" help:"Keys, backup, restore, verify."`
 	Replay replayCommand `cmd:"" help:"Run a recording again and compare."`

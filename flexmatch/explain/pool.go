@@ -75,7 +75,9 @@ func Pool(rs *ruleset.RuleSet, opts search.Options, waiting []*search.Ticket, no
 	v := &Overview{Waiting: len(waiting)}
 	v.count(w)
 	v.look(w)
-	v.future(w)
+	if w.limits.Ahead > 0 {
+		v.future(w)
+	}
 	return v
 }
 

@@ -36,6 +36,8 @@ func (w *world) ticket(t *one) *Explanation {
 	compatible, blocking := w.compare(t, others)
 	e.Compared, e.Compatible, e.Blocking = len(others), len(compatible), blocking
 	e.Nearest = w.nearest(t, compatible)
-	e.Would, e.Ahead = w.would(t, compatible)
+	if w.limits.Ahead > 0 {
+		e.Would, e.Ahead = w.would(t, compatible)
+	}
 	return e
 }

@@ -14,7 +14,7 @@ type Limits struct {
 	Others     int // tickets that one is held against; default 2000
 	Candidates int // tickets tried for a group; default 400
 	Placements int // ways to spread a group over the teams; default 64
-	Ahead      int // tickets played ahead; default 2000
+	Ahead      int // tickets played ahead; default 2000, -1 none
 	Passes     int // moments played ahead; default 128
 	Tickets    int // of a pool, tickets that are looked at one by one; default 48
 }
@@ -24,7 +24,7 @@ func (l Limits) defaults() Limits {
 		at    *int
 		value int
 	}{{&l.Others, 2000}, {&l.Candidates, 400}, {&l.Placements, 64}, {&l.Ahead, 2000}, {&l.Passes, 128}, {&l.Tickets, 48}} {
-		if *d.at <= 0 {
+		if *d.at == 0 {
 			*d.at = d.value
 		}
 	}

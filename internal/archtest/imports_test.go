@@ -71,13 +71,15 @@ var rows = []row{
 	{"agent/install", "internal/archive", "brings builds onto a machine, whoever asks"},
 	{"agent/ports", "", "who has which port on a machine"},
 	{"agent/relay", "hosts/protocol internal/sniff", "a door on the loopback interface, and the agent's side of the link"},
+	{"sim", "flexmatch/ruleset flexmatch/search flexmatch/explain", "plays matchmaking without a server: the pure parts, and players of its own"},
+
 	{"agent/supervise", "", "one process's life, wherever it is needed"},
 	{"agent", "agent/... hosts/protocol", "runs on machines without a server: of Muster it knows the protocol alone"},
 
 	{"app/host", ground + " agent agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
 	{"app/demo", ground + " app/host agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "app app/... agent agent/... hosts/protocol console/client console/terminal flexmatch/ruleset flexmatch/search flexmatch/search/cases notify", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "app app/... agent agent/... hosts/protocol console/client console/terminal flexmatch/ruleset flexmatch/search flexmatch/search/cases notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

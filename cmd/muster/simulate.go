@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/sim"
+)
+
+// simulateCommand is `muster simulate`: matchmaking in virtual time, without a server.
+type simulateCommand struct {
+	Ruleset string        `placeholder:"FILE" type:"existingfile" help:"The rule set body, as for create-matchmaking-rule-set."`
+	Compare pair          `placeholder:"A B" help:"Two rule sets, to compare on the same players."`
+	Players string        `placeholder:"SPEC" type:"existingfile" help:"What the players are like: YAML or JSON (docs/simulation.md)."`
+	Trace   string        `placeholder:"FILE" type:"existingfile" help:"Tickets to play instead of drawn ones: JSON lines, or a table named .csv."`
+	For     time.Duration `default:"1h" help:"How long to play (${default}); with --trace the default is until its tickets are over."`
+	Seed    uint64        `default:"1" help:"Of all chance (${default}); the same seed gives the same report."`
+	Format  string        `enum:"text,json,html" default:"text" help:"text, json or html (${default})."`
+	Output  string        `short:"o" placeholder:"FILE" type:"path" help:"Write the report there instead of to the terminal."`
+}
+
+// pair is a flag of two file names.
+type pair struct{ A, B string }
+
+// Decode takes the two words behind the flag.
+func (p *pair) Decode(ctx *kong.DecodeContext) error {
+	for _, at := range []*string{&p.A, &p.B} {
+		if err := ctx.Scan.PopValueInto("file", at); err != nil {
+			return err
+		}
+		*at = kong.ExpandPath(*at)
+	}
+	return nil
+}
+
+// report is what can be told in each format.
+type report interface {
+	WriteText(io.Writer) error
+	WriteHTML(io.Writer) error
+}
+
+// Run plays the simulation and writes its report.
+func (c *simulateCommand) Run(t *streams, k *kong.Context) error {
+	options, err := c.options(k)
+	if err != nil {
+		return err
+	}
+	files := []string{c.Ruleset}
+	if c.Compare.A != "" {
+		files = []string{c.Compare.A, c.Compare.B}
+	}
+	begun := time.Now()
+	var reports []*sim.Report
+	minutes := 0.0
+	for _, file := range files {
+		if options.RuleSet, err = readRuleSet(file); err != nil {
+			return err
+		}
+		options.Label = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+		r, err := sim.Run(options)
+		if err != nil {
+			return err
+		}
+		minutes += r.Played.Waiting + r.Played.Playing
+		reports = append(reports, r)
+	}
+	took := time.Since(begun)
+	fmt.Fprintf(t.err, "%.0f player-minutes simulated in %s: %.0f a second\n", minutes, took.Round(time.Millisecond), minutes/took.Seconds())
+	if len(reports) == 2 {
+		return c.write(t.out, sim.Compare(reports[0], reports[1]))
+	}
+	return c.write(t.out, reports[0])
+}
+
+// options reads players and trace.
+func (c *simulateCommand) options(k *kong.Context) (sim.Options, error) {
+	o := sim.Options{For: c.For, Seed: c.Seed}
+	switch {
+	case (c.Ruleset == "") == (c.Compare.A == ""):
+		return o, errors.New("one of --ruleset FILE and --compare A B is required")
+	case c.Players == "" && c.Trace == "":
+		return o, errors.New("--players SPEC or --trace FILE is required")
+	}
+	var err error
+	text := []byte("{}")
+	if c.Players != "" {
+		if text, err = os.ReadFile(c.Players); err != nil {
+			return o, fmt.Errorf("read players: %w", err)
+		}
+	}
+	if o.Spec, err = sim.ReadSpec(text); err != nil {
+		return o, err
+	}
+	if c.Trace == "" {
+		return o, nil
+	}
+	if o.Trace, err = readTrace(c.Trace); err == nil && !given(k, "for") {
+		o.For = o.Trace.Ends() + time.Duration((o.Spec.Matchmaking.RequestTimeout+1)*float64(time.Second))
+	}
+	return o, err
+}
+
+// given tells whether a flag was typed or configured.
+func given(k *kong.Context, name string) bool {
+	for _, p := range k.Path {
+		if p.Flag != nil && p.Flag.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func readTrace(file string) (*sim.Trace, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read trace: %w", err)
+	}
+	defer f.Close()
+	if strings.EqualFold(filepath.Ext(file), ".csv") {
+		return sim.ReadTraceCSV(f)
+	}
+	return sim.ReadTrace(f)
+}
+
+func readRuleSet(file string) (*ruleset.RuleSet, error) {
+	body, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read rule set: %w", err)
+	}
+	rs, err := ruleset.Parse(string(body))
+	if err != nil {
+		return nil, fmt.Errorf("%s is no rule set: %w", file, err)
+	}
+	return rs, nil
+}
+
+// write writes a report in the format that was asked for.
+func (c *simulateCommand) write(out io.Writer, r report) (err error) {
+	if c.Output != "" {
+		f, failed := os.Create(c.Output)
+		if failed != nil {
+			return fmt.Errorf("write report: %w", failed)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		out = f
+	}
+	switch c.Format {
+	case "json":
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	case "html":
+		return r.WriteHTML(out)
+	}
+	return r.WriteText(out)
+}

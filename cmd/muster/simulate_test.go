@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/sim"
+)
+
+const (
+	simPlayers = "../../sim/testdata/evening.yaml"
+	simRules   = "../../sim/testdata/five-against-five.json"
+	simPatient = "../../sim/testdata/five-against-five-patient.json"
+)
+
+// simulate runs the command and gives what it wrote to stdout and stderr.
+func simulate(t *testing.T, args ...string) (code int, out, err string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(append([]string{"simulate"}, args...), &streams{ctx: t.Context(), out: &stdout, err: &stderr})
+	return code, stdout.String(), stderr.String()
+}
+
+func TestSimulate_JSON(t *testing.T) {
+	code, first, note := simulate(t, "--ruleset", simRules, "--players", simPlayers, "--for", "2m", "--seed", "7", "--format", "json")
+	if code != 0 || !strings.Contains(note, "player-minutes simulated in") {
+		t.Fatalf("exit %d: %s", code, note)
+	}
+	var r sim.Report
+	if err := json.Unmarshal([]byte(first), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.For != 120 || r.Seed != 7 || r.RuleSet != "five-against-five" || r.Tickets.Matched == 0 {
+		t.Errorf("report %+v", r)
+	}
+	if _, again, _ := simulate(t, "--ruleset", simRules, "--players", simPlayers, "--for", "2m", "--seed", "7", "--format", "json"); again != first {
+		t.Error("the same seed gave another report")
+	}
+	if _, other, _ := simulate(t, "--ruleset", simRules, "--players", simPlayers, "--for", "2m", "--seed", "8", "--format", "json"); other == first {
+		t.Error("another seed gave the same report")
+	}
+}
+
+func TestSimulate_CompareHTML(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.html")
+	if code, _, note := simulate(t, "--compare", simRules, simPatient, "--players", simPlayers, "--for", "2m", "--format", "html", "-o", file); code != 0 {
+		t.Fatal(note)
+	}
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<!doctype html>", "five-against-five-patient", "<svg", "</html>"} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestSimulate_Trace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "trace.csv")
+	table := "at,ticket,player,N:skill,S:mode,ms:eu-west-1\n"
+	for _, id := range strings.Split("abcdefghij", "") {
+		table += "1," + id + ",p" + id + ",1500,arena,30\n"
+	}
+	if err := os.WriteFile(file, []byte(table+"5,alone,p,1500,arena,500\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, note := simulate(t, "--ruleset", simRules, "--trace", file)
+	if code != 0 {
+		t.Fatal(note)
+	}
+	for _, want := range []string{"1 matches: 1 new game sessions", "breaks rule Near by itself", "2m6s of play"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the report lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestSimulate_Refuses(t *testing.T) {
+	for want, args := range map[string][]string{
+		"one of --ruleset FILE and --compare A B is required": {"--players", simPlayers},
+		"--players SPEC or --trace FILE is required":          {"--ruleset", simRules},
+		"attribute mode is a number":                          {"--ruleset", simRules, "--players", playersFile(t, "populations: [{tickets_per_minute: 1, attributes: {mode: {number: 1}}}]")},
+		"no populations":                                      {"--ruleset", simRules, "--players", playersFile(t, "name: nobody")},
+		"is no rule set":                                      {"--ruleset", simPlayers, "--players", simPlayers},
+	} {
+		if code, _, note := simulate(t, args...); code != 1 || !strings.Contains(note, want) {
+			t.Errorf("%v: exit %d, %q; want 1, %q", args, code, note, want)
+		}
+	}
+}
+
+func playersFile(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "players.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

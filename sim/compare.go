@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Comparison sets two reports side by side. Both come from the same players and
+// the same seed, and differ in the rule set.
+type Comparison struct {
+	A    *Report `json:"a"`
+	B    *Report `json:"b"`
+	Rows []Row   `json:"rows"`
+}
+
+// Row is one measure of both.
+type Row struct {
+	Name  string  `json:"name"`
+	A     float64 `json:"a"`
+	B     float64 `json:"b"`
+	Delta float64 `json:"delta"` // B minus A
+
+	// Better is what is to be wished: higher, lower, or "" where it depends.
+	Better string `json:"better,omitzero"`
+}
+
+// Compare sets two reports side by side.
+func Compare(a, b *Report) *Comparison {
+	c := &Comparison{A: a, B: b}
+	share := func(n, of int) float64 { return round(100 * float64(n) / float64(max(of, 1))) }
+	c.row("tickets matched, %", "higher", func(r *Report) float64 { return share(r.Tickets.Matched, r.Tickets.Arrived) })
+	c.row("tickets timed out, %", "lower", func(r *Report) float64 { return share(r.Tickets.TimedOut, r.Tickets.Arrived) })
+	c.row("tickets cancelled, %", "lower", func(r *Report) float64 { return share(r.Tickets.Cancelled, r.Tickets.Arrived) })
+	c.row("wait mean, s", "lower", func(r *Report) float64 { return r.Wait.Mean })
+	c.row("wait p50, s", "lower", func(r *Report) float64 { return r.Wait.P50 })
+	c.row("wait p90, s", "lower", func(r *Report) float64 { return r.Wait.P90 })
+	c.row("wait p99, s", "lower", func(r *Report) float64 { return r.Wait.P99 })
+	c.row("matches", "", func(r *Report) float64 { return float64(r.Matches.Formed) })
+	c.row("full matches, %", "higher", func(r *Report) float64 { return share(r.Matches.Full, r.Matches.Formed) })
+	c.row("refused matches", "lower", func(r *Report) float64 { return float64(r.Matches.Refused) })
+	c.row("latency p50, ms", "lower", func(r *Report) float64 { return r.Latency.P50 })
+	c.row("latency p90, ms", "lower", func(r *Report) float64 { return r.Latency.P90 })
+	for i, s := range a.Attributes {
+		if i >= len(b.Attributes) || b.Attributes[i].Name != s.Name {
+			continue
+		}
+		c.row(s.Name+" spread p90", "lower", func(r *Report) float64 { return r.Attributes[i].Spread.P90 })
+		c.row(s.Name+" of teams p90", "lower", func(r *Report) float64 { return r.Attributes[i].Teams.P90 })
+	}
+	c.row("searches cut short", "lower", func(r *Report) float64 { return float64(r.Effort.Cut) })
+	return c
+}
+
+func (c *Comparison) row(name, better string, of func(*Report) float64) {
+	a, b := of(c.A), of(c.B)
+	c.Rows = append(c.Rows, Row{Name: name, A: a, B: b, Delta: round(b - a), Better: better})
+}
+
+// Verdict is better, worse, same, or "" where it depends.
+func (r Row) Verdict() string {
+	switch {
+	case r.Better == "":
+		return ""
+	case r.Delta == 0:
+		return "same"
+	case (r.Delta > 0) == (r.Better == "higher"):
+		return "better"
+	}
+	return "worse"
+}
+
+// WriteText tells a comparison to people.
+func (c *Comparison) WriteText(out io.Writer) error {
+	w := &writer{out: out}
+	w.line("A: %s\nB: %s\n%s of play, seed %d, the same %d tickets\n", c.A.RuleSet, c.B.RuleSet, span(c.A.For), c.A.Seed, c.A.Tickets.Arrived)
+	var rows [][]string
+	for _, r := range c.Rows {
+		rows = append(rows, []string{r.Name, short(r.A), short(r.B), signed(r.Delta), change(r), r.Verdict()})
+	}
+	w.table([]string{"", "A", "B", "B - A", "CHANGE", "B IS"}, rows)
+	return w.err
+}
+
+func signed(v float64) string {
+	if v < 0 {
+		return "-" + short(-v)
+	}
+	return "+" + short(v)
+}
+
+func change(r Row) string {
+	if r.A == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%+s %%", strconv.FormatFloat(100*r.Delta/r.A, 'f', 1, 64))
+}

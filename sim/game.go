@@ -1,0 +1,145 @@
+package sim
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// game is a game session.
+type game struct {
+	id       string
+	location string
+	ends     time.Duration
+	over     bool
+	players  []search.Player // now in it; with automatic backfill all who ever were
+	backfill *ticket         // that asks for more; nil while none does
+	stale    bool            // it asks with players who have left meanwhile
+	asked    int
+}
+
+// begin starts a game session.
+func (r *run) begin(p *proposal, location string) {
+	r.sessions++
+	g := &game{id: "g" + strconv.Itoa(r.sessions), location: location}
+	g.ends = r.now + seconds(r.Spec.Matches.Length.draw(r.rand))
+	g.join(r, p)
+	if r.Spec.Matchmaking.Backfill == BackfillNone {
+		return // nothing that happens to it matters any more
+	}
+	r.at(g.ends, func() { r.finish(g) })
+	r.refill(g)
+}
+
+// join seats the new players of a match.
+func (g *game) join(r *run, p *proposal) {
+	for n, t := range p.tickets {
+		if t.come == nil {
+			continue
+		}
+		for i, player := range t.Players {
+			player.Team = r.RuleSet.Instances[p.Teams[n]].Name
+			if ms, ok := player.Latency[g.location]; ok {
+				player.Latency = map[string]float64{g.location: ms} // only the session's own location counts
+			}
+			g.players = append(g.players, player)
+			leaves := g.ends
+			if t.come.stays != nil {
+				leaves = min(leaves, r.now+t.come.stays[i])
+			}
+			r.tally.played(min(leaves, r.For) - r.now)
+			if leaves < g.ends && r.Spec.Matchmaking.Backfill == BackfillManual {
+				r.at(leaves, func() { r.leave(g, player.ID) })
+			}
+		}
+	}
+}
+
+// leave takes a player out, and the game server asks for another.
+func (r *run) leave(g *game, id string) {
+	if g.over {
+		return
+	}
+	g.players = slices.DeleteFunc(g.players, func(p search.Player) bool { return p.ID == id })
+	if len(g.players) == 0 {
+		r.finish(g)
+		return
+	}
+	r.refill(g)
+}
+
+// refill asks for players while slots are open. A newer request takes the place
+// of one that searches; one whose match is being accepted is left alone.
+func (r *run) refill(g *game) {
+	open := r.RuleSet.Level(0).Capacity() - r.opts.AdditionalPlayerCount - len(g.players)
+	if r.Spec.Matchmaking.Backfill == BackfillNone || g.over || open <= 0 {
+		return
+	}
+	if g.stale = g.backfill != nil && g.backfill.state != searching; g.stale {
+		return
+	}
+	if g.backfill != nil {
+		r.end(g.backfill, cancelled)
+	}
+	g.asked++
+	r.tally.backfills++
+	t := r.newTicket(g.id+"-backfill-"+strconv.Itoa(g.asked), slices.Clone(g.players))
+	t.Backfill, t.game, g.backfill = true, g, t
+	r.search(t)
+}
+
+// finish ends a game session and its request for players.
+func (r *run) finish(g *game) {
+	if g.over {
+		return
+	}
+	g.over = true
+	t := g.backfill
+	if t == nil {
+		return
+	}
+	if t.state == asking {
+		r.dissolve(t.match, func(o *ticket) bool { return o != t })
+	}
+	r.end(t, cancelled)
+}
+
+// bestLocation gives the location of the lowest mean latency among those that the
+// latency rules allow, as a queue would choose; that of the game session when one
+// is filled; "" without latencies.
+func (r *run) bestLocation(p *proposal, l *ruleset.Lineup) string {
+	if p.game != nil {
+		return p.game.location
+	}
+	allowed := p.Locations
+	if allowed == nil && len(l.Parties[0].Players) > 0 {
+		allowed = slices.Sorted(maps.Keys(l.Parties[0].Players[0].Latency))
+	}
+	best, lowest := "", math.Inf(1)
+	for _, location := range allowed {
+		if mean, ok := meanLatency(l, location); ok && mean < lowest {
+			best, lowest = location, mean
+		}
+	}
+	return best
+}
+
+// meanLatency is the players' mean latency to a location; false unless all know it.
+func meanLatency(l *ruleset.Lineup, location string) (float64, bool) {
+	total, n := 0.0, 0
+	for _, party := range l.Parties {
+		for i := range party.Players {
+			ms, ok := party.Players[i].Latency[location]
+			if !ok {
+				return 0, false
+			}
+			total, n = total+ms, n+1
+		}
+	}
+	return total / float64(n), n > 0
+}

@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// completed measures a match that came about.
+func (t *tally) completed(r *run, p *proposal, l *ruleset.Lineup, location string) {
+	t.formed++
+	if p.game != nil {
+		t.filled++
+	}
+	size := 0
+	for _, team := range l.Teams {
+		size += len(team)
+	}
+	if size == r.RuleSet.Level(0).Capacity()-r.opts.AdditionalPlayerCount {
+		t.full++
+	}
+	t.sizes[size]++
+	t.levels[p.Level]++
+	waits := t.waited(r, p, location)
+	t.latencies(p, location)
+	t.judge(r, p, l, waits)
+	for i := range t.attributes {
+		a := &t.attributes[i]
+		a.spread.add(spread(l, a.attribute))
+		a.teams.add(search.Spread(l, a.attribute))
+	}
+}
+
+// waited measures the waits of the new tickets.
+func (t *tally) waited(r *run, p *proposal, location string) []float64 {
+	var waits []float64
+	step := strconv.Itoa(p.Level)
+	for _, in := range p.newcomers() {
+		wait := (p.formed - in.come.at).Seconds()
+		waits = append(waits, wait)
+		t.wait.add(wait)
+		t.waits.add(wait)
+		t.populations.of(in.come.population).match(wait, len(in.Players))
+		t.parties.of(strconv.Itoa(len(in.Players))).match(wait, len(in.Players))
+		for _, of := range []*part{t.locations.of(named(location)), t.steps.of(step)} {
+			of.tickets.Arrived++
+			of.tickets.Matched++
+			of.match(wait, len(in.Players))
+		}
+	}
+	return waits
+}
+
+func (p *part) match(wait float64, players int) {
+	p.wait.add(wait)
+	p.players += players
+}
+
+func named(location string) string {
+	if location == "" {
+		return "no common location"
+	}
+	return location
+}
+
+func (t *tally) latencies(p *proposal, location string) {
+	at := t.locations.of(named(location))
+	for _, in := range p.newcomers() {
+		of := t.populations.of(in.come.population)
+		for _, player := range in.Players {
+			if ms, ok := player.Latency[location]; ok {
+				t.latency.add(ms)
+				at.latency.add(ms)
+				of.latency.add(ms)
+			}
+		}
+	}
+}
+
+// judge measures what the rules limit, and which of them an expansion had to
+// relax for the match.
+func (t *tally) judge(r *run, p *proposal, l *ruleset.Lineup, waits []float64) {
+	base, level := r.RuleSet.Levels()[0], r.RuleSet.Levels()[p.Level]
+	for i, rule := range level.Rules {
+		if !rule.Enforced {
+			continue
+		}
+		of := &t.rules[i]
+		if m, ok := rule.Measured(l); ok && m.Value >= 0 && !math.IsInf(m.Value, 0) {
+			of.value.add(m.Value)
+		}
+		relaxed := !same(r.RuleSet, i, p.Level) && !base.Holds(i, l)
+		into := &of.waitStrict
+		if relaxed {
+			of.relaxed++
+			into = &of.waitRelaxed
+		} else {
+			of.strict++
+		}
+		for _, wait := range waits {
+			into.add(wait)
+		}
+	}
+}
+
+// same tells whether a rule is at a level what it is before any expansion. A
+// compound changes with the rules that it names.
+func same(rs *ruleset.RuleSet, rule, level int) bool {
+	r := rs.Levels()[level].Rules[rule]
+	return level == 0 || r.Type != ruleset.Compound && r == rs.Levels()[0].Rules[rule]
+}
+
+// spread is the distance of the highest from the lowest player.
+func spread(l *ruleset.Lineup, attribute int) float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, party := range l.Parties {
+		for i := range party.Players {
+			v := party.Players[i].Values[attribute].Number
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	return high - low
+}

@@ -1,0 +1,317 @@
+package sim_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/sim"
+)
+
+const header = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string","default":"any"}],`
+
+func rules(t testing.TB, rest string) *ruleset.RuleSet {
+	t.Helper()
+	rs, err := ruleset.Parse(header + rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs
+}
+
+func spec(t testing.TB, text string) *sim.Spec {
+	t.Helper()
+	s, err := sim.ReadSpec([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func run(t testing.TB, o sim.Options) *sim.Report {
+	t.Helper()
+	r, err := sim.Run(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// trace reads "at id skill" lines.
+func trace(t testing.TB, lines ...string) *sim.Trace {
+	t.Helper()
+	out := &sim.Trace{}
+	for _, line := range lines {
+		var at, skill float64
+		var id string
+		if _, err := fmt.Sscan(line, &at, &id, &skill); err != nil {
+			t.Fatal(err)
+		}
+		out.Tickets = append(out.Tickets, sim.TraceTicket{At: at, TicketID: id, Players: []sim.TracePlayer{{PlayerID: id, Attributes: map[string]sim.TraceAttribute{"skill": {N: &skill}}}}})
+	}
+	return out
+}
+
+const duel = `"teams":[{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blue","minPlayers":1,"maxPlayers":1}],
+"rules":[{"name":"Window","type":"batchDistance","batchAttribute":"skill","maxDistance":50}],
+"expansions":[{"target":"rules[Window].maxDistance","steps":[{"waitTimeSeconds":10,"value":100}]}]}`
+
+// Four tickets whose fates follow by hand: a and b match at the first pass after
+// b; c waits until the expansion lets it play with d; e times out.
+func TestRun_ByHand(t *testing.T) {
+	s := spec(t, "matchmaking: {request_timeout_seconds: 30, pass_interval_seconds: 1}\nmatches: {length_seconds: 60}")
+	r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, For: 2 * time.Minute,
+		Trace: trace(t, "0 a 100", "2.5 b 140", "10 c 500", "12 d 580", "20 e 9000")})
+	want := sim.Fates{Arrived: 5, Matched: 4, TimedOut: 1}
+	if r.Tickets != want || r.Players != want {
+		t.Errorf("fates %+v, want %+v", r.Tickets, want)
+	}
+	// a waited 3 s, b 0.5 s, both matched at 3; c and d match when d is 10 s old, at 22.
+	if r.Wait.Count != 4 || r.Wait.Max != 12 || math.Abs(r.Wait.Mean-(3+0.5+12+10)/4) > 0.001 {
+		t.Errorf("waits %+v", r.Wait)
+	}
+	if rule := r.Rules[0]; rule.Relaxed != 1 || rule.Strict != 1 || rule.WaitRelaxed.Max != 12 || *rule.Limit != 50 || rule.Value.Max != 80 {
+		t.Errorf("rule %+v", rule)
+	}
+	if len(r.Unmatched) != 1 || r.Unmatched[0].Text != "too few players waiting" {
+		t.Errorf("unmatched %+v", r.Unmatched)
+	}
+	// waiting 3+0.5+12+10+30 s; playing: two matches of two for 60 s
+	if r.Played.Playing != 4 || math.Abs(r.Played.Waiting-55.5/60) > 0.001 {
+		t.Errorf("played %+v", r.Played)
+	}
+}
+
+func TestRun_Acceptance(t *testing.T) {
+	for _, c := range []struct {
+		name, behaviour string
+		want            sim.Fates
+		refused         int
+	}{
+		{"all accept", "accept: 1", sim.Fates{Arrived: 2, Matched: 2}, 0},
+		{"nobody answers", "accept: 0", sim.Fates{Arrived: 2, Declined: 2}, 1},
+		{"all reject", "accept: 0\n  reject: 1", sim.Fates{Arrived: 2, Declined: 2}, 1},
+	} {
+		s := spec(t, "matchmaking: {acceptance_required: true, acceptance_timeout_seconds: 20, pass_interval_seconds: 1}\npopulations:\n- tickets_per_minute: 0\n  "+c.behaviour)
+		r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, For: time.Minute, Trace: trace(t, "0 a 100", "0 b 100")})
+		if r.Tickets != c.want || r.Matches.Refused != c.refused {
+			t.Errorf("%s: %+v, refused %d; want %+v, %d", c.name, r.Tickets, r.Matches.Refused, c.want, c.refused)
+		}
+	}
+}
+
+// With automatic backfill a late player joins the running game session; without
+// it nobody does.
+func TestRun_Backfill(t *testing.T) {
+	rs := rules(t, `"teams":[{"name":"t","minPlayers":2,"maxPlayers":3}]}`)
+	for mode, matched := range map[string]int{"AUTOMATIC": 3, "MANUAL": 3, "NONE": 2} {
+		s := spec(t, "matchmaking: {backfill: "+mode+", pass_interval_seconds: 1, request_timeout_seconds: 20}\nmatches: {length_seconds: 300}")
+		r := run(t, sim.Options{RuleSet: rs, Spec: s, For: 5 * time.Minute, Trace: trace(t, "0 a 1", "0 b 1", "100 late 1")})
+		if r.Tickets.Matched != matched || r.Matches.Filled != matched-2 {
+			t.Errorf("%s: %d matched, %d filled", mode, r.Tickets.Matched, r.Matches.Filled)
+		}
+		if mode != "NONE" && r.Matches.Backfills < 5 {
+			t.Errorf("%s: %d requests; one that times out after 20 s must be renewed", mode, r.Matches.Backfills)
+		}
+	}
+}
+
+// When players leave, a game server that asks itself gets others in their place.
+func TestRun_ManualBackfillReplacesLeavers(t *testing.T) {
+	rs := rules(t, `"teams":[{"name":"t","minPlayers":2,"maxPlayers":2}]}`)
+	s := spec(t, "matchmaking: {backfill: MANUAL, pass_interval_seconds: 1}\nmatches: {length_seconds: 600}\npopulations:\n- tickets_per_minute: 0\n  stay_seconds: {choice: [{value: 30, weight: 1}]}")
+	r := run(t, sim.Options{RuleSet: rs, Spec: s, For: 10 * time.Minute, Trace: trace(t, "0 a 1", "0 b 1", "1 c 1")})
+	if r.Tickets.Matched != 2 || r.Tickets.TimedOut != 1 {
+		t.Errorf("both left together, so nobody is there to join: %+v", r.Tickets)
+	}
+	s = spec(t, "matchmaking: {backfill: MANUAL, pass_interval_seconds: 1}\nmatches: {length_seconds: 600}\npopulations:\n- {name: short, tickets_per_minute: 0, stay_seconds: 30}\n- {name: long, tickets_per_minute: 0}")
+	tr := trace(t, "0 a 1", "0 b 1", "1 c 1")
+	tr.Tickets[0].Population, tr.Tickets[1].Population = "long", "short"
+	r = run(t, sim.Options{RuleSet: rs, Spec: s, For: 10 * time.Minute, Trace: tr})
+	if r.Tickets.Matched != 3 || r.Matches.Filled != 1 {
+		t.Errorf("c did not take the place of b: %+v, %d filled", r.Tickets, r.Matches.Filled)
+	}
+}
+
+const evening = `
+name: evening
+start_hour: 18
+matchmaking: {request_timeout_seconds: 60, acceptance_required: %v, acceptance_timeout_seconds: 15, backfill: %s, placement_seconds: {uniform: [1, 4]}}
+matches: {length_seconds: {normal: {mean: 300, sd: 60}, min: 60}}
+populations:
+- name: eu
+  tickets_per_minute: 60
+  parties: {1: 3, 2: 1, 3: 1}
+  attributes:
+    skill: {number: {normal: {mean: 1500, sd: 300}}, party_spread: 50}
+    mode: {string: {ctf: 2, tdm: 1}, share: 0.9}
+  latency_ms:
+    eu-west-1: {lognormal: {median: 30, sigma: 0.4}}
+    us-east-1: {normal: {mean: 110, sd: 15}, min: 60}
+  accept: 0.9
+  reject: 0.05
+  answer_seconds: {uniform: [1, 8]}
+  patience_seconds: {exponential: 90}
+  stay_seconds: {exponential: 240}
+- name: us
+  tickets_per_minute: 20
+  attributes:
+    skill: {number: {normal: {mean: 1400, sd: 300}}}
+  latency_ms: {us-east-1: {normal: {mean: 40, sd: 10}, min: 5}}
+`
+
+const teams = `"teams":[{"name":"t","minPlayers":2,"maxPlayers":4,"quantity":2}],
+"rules":[{"name":"Window","type":"batchDistance","batchAttribute":"skill","maxDistance":200},{"name":"Near","type":"latency","maxLatency":60},
+{"name":"Fair","type":"distance","measurements":["avg(teams[*].players.attributes[skill])"],"referenceValue":"avg(flatten(teams[*].players.attributes[skill]))","maxDistance":60}],
+"expansions":[{"target":"rules[Window].maxDistance","steps":[{"waitTimeSeconds":10,"value":400},{"waitTimeSeconds":30,"value":800}]},{"target":"rules[Near].maxLatency","steps":[{"waitTimeSeconds":20,"value":150}]}]}`
+
+// Whatever is simulated, each ticket that came ends in exactly one way or is still
+// in play, and the same seed gives the same bytes.
+func TestRun_ConservesAndRepeats(t *testing.T) {
+	rs := rules(t, teams)
+	rapid.Check(t, func(rt *rapid.T) {
+		text := fmt.Sprintf(evening, rapid.Bool().Draw(rt, "acceptance"), rapid.SampledFrom([]string{"NONE", "AUTOMATIC", "MANUAL"}).Draw(rt, "backfill"))
+		o := sim.Options{RuleSet: rs, Spec: spec(t, text), Seed: rapid.Uint64().Draw(rt, "seed"), For: time.Duration(rapid.IntRange(1, 150).Draw(rt, "seconds")) * time.Second}
+		first := run(t, o)
+		conserved(rt, first)
+		o.Spec = spec(t, text)
+		if a, b := encode(t, first), encode(t, run(t, o)); !bytes.Equal(a, b) {
+			rt.Fatalf("the same seed gave two reports:\n%s\n%s", a, b)
+		}
+	})
+}
+
+func conserved(t *rapid.T, r *sim.Report) {
+	sum := func(f sim.Fates) int {
+		return f.Matched + f.TimedOut + f.Cancelled + f.Declined + f.Waiting + f.Pending
+	}
+	for name, f := range map[string]sim.Fates{"tickets": r.Tickets, "players": r.Players} {
+		if sum(f) != f.Arrived {
+			t.Fatalf("%s: %d arrived, %d are accounted for: %+v", name, f.Arrived, sum(f), f)
+		}
+	}
+	arrived := 0
+	for _, p := range r.Populations {
+		if arrived += p.Tickets.Arrived; sum(p.Tickets) != p.Tickets.Arrived {
+			t.Fatalf("population %+v does not add up", p)
+		}
+	}
+	matched := 0
+	for _, p := range r.Locations {
+		matched += p.Tickets.Matched
+	}
+	moments := 0
+	for _, m := range r.Timeline {
+		moments += m.Matched
+	}
+	if arrived != r.Tickets.Arrived || matched != r.Tickets.Matched || moments != r.Tickets.Matched || r.Wait.Count != r.Tickets.Matched {
+		t.Fatalf("parts do not add up: %d arrived, %d and %d matched of %+v", arrived, matched, moments, r.Tickets)
+	}
+	if r.Effort.Rejected > 0 {
+		t.Fatalf("%d matches were refused by the reference", r.Effort.Rejected)
+	}
+}
+
+func encode(t testing.TB, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Two rule sets see the same players: the second differs only in what it allows.
+func TestRun_SameArrivals(t *testing.T) {
+	text := fmt.Sprintf(evening, true, "MANUAL")
+	a := run(t, sim.Options{RuleSet: rules(t, teams), Spec: spec(t, text), Seed: 7, For: 5 * time.Minute})
+	b := run(t, sim.Options{RuleSet: rules(t, strings.Replace(teams, `"maxDistance":200`, `"maxDistance":20`, 1)), Spec: spec(t, text), Seed: 7, For: 5 * time.Minute})
+	if a.Tickets.Arrived != b.Tickets.Arrived || a.Players.Arrived != b.Players.Arrived {
+		t.Errorf("%+v and %+v arrived", a.Tickets, b.Tickets)
+	}
+	if a.Wait.P50 >= b.Wait.P50 {
+		t.Errorf("a ten times narrower window made nobody wait longer: %v and %v", a.Wait.P50, b.Wait.P50)
+	}
+}
+
+// Rates of hours are kept: at hour 3 ten times as many come as at hour 2.
+func TestRun_RatesByHour(t *testing.T) {
+	rates := make([]string, 24)
+	for i := range rates {
+		rates[i] = "0"
+	}
+	rates[2], rates[3] = "30", "300"
+	s := spec(t, "start_hour: 2\npopulations:\n- tickets_per_minute: ["+strings.Join(rates, ",")+"]\n  attributes: {skill: {number: 1}}")
+	r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, Seed: 1, For: 5 * time.Hour})
+	perHour := make([]int, 6)
+	for _, m := range r.Timeline {
+		perHour[int(math.Ceil(m.At/3600))] += m.Arrived
+	}
+	within := func(n, want int) bool { return math.Abs(float64(n-want)) < 5*math.Sqrt(float64(want)) }
+	if !within(perHour[1], 1800) || !within(perHour[2], 18000) || perHour[4]+perHour[5] != 0 {
+		t.Errorf("arrivals by hour %v", perHour)
+	}
+}
+
+// What rate there is arrives, and unmatched tickets are told why.
+func TestRun_TellsWhy(t *testing.T) {
+	s := spec(t, "matchmaking: {request_timeout_seconds: 10}\npopulations:\n- tickets_per_minute: 600\n  attributes: {skill: {number: 1, share: 0.5}}")
+	r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, Seed: 1, For: 2 * time.Minute})
+	if len(r.Unmatched) == 0 || r.Unmatched[0].Text != "has no value for attribute skill" {
+		t.Errorf("unmatched %+v", r.Unmatched)
+	}
+	if r.Looked < 256 || r.Looked > 512 {
+		t.Errorf("looked at %d", r.Looked)
+	}
+}
+
+// The examples of the documentation play, in every format, and the page needs
+// nothing from elsewhere.
+func TestExamples(t *testing.T) {
+	read := func(name string) string {
+		data, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	var reports []*sim.Report
+	for _, name := range []string{"five-against-five", "five-against-five-patient"} {
+		rs, err := ruleset.Parse(read(name + ".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, sim.Options{RuleSet: rs, Label: name, Spec: spec(t, read("evening.yaml")), Seed: 1, For: 5 * time.Minute})
+		if r.Tickets.Matched < 500 {
+			t.Errorf("%s: %+v", name, r.Tickets)
+		}
+		reports = append(reports, r)
+	}
+	both := sim.Compare(reports[0], reports[1])
+	var text, page, pair bytes.Buffer
+	if err := errors.Join(both.WriteText(&text), reports[0].WriteHTML(&page), both.WriteHTML(&pair)); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("the same %d tickets", reports[0].Tickets.Arrived); !strings.Contains(text.String(), want) {
+		t.Errorf("comparison does not tell of %q:\n%s", want, text.String())
+	}
+	for name, p := range map[string]string{"report": page.String(), "comparison": pair.String()} {
+		if strings.Count(p, "<svg") != 6 || !strings.Contains(p, "CloseSkill") || strings.Contains(p, "NaN") {
+			t.Errorf("%s has %d charts, or lacks a rule, or a number", name, strings.Count(p, "<svg"))
+		}
+		for _, foreign := range []string{"http:", "https:", "src=", "@import", "url(", "<script"} {
+			if strings.Contains(p, foreign) {
+				t.Errorf("%s asks for something from elsewhere: %s", name, foreign)
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package sim
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+)
+
+// tally keeps what is measured.
+type tally struct {
+	tickets, players Fates
+	wait, off        sketch
+	populations      parts
+	parties          parts
+	locations        parts
+	steps            parts
+
+	sizes, levels  map[int]int
+	formed, filled int
+	full           int
+	refused        int
+	backfills      int
+	passes         int
+	waiting        int // tickets that search
+
+	rules      []ruleTally
+	attributes []spreadTally
+	latency    sketch
+
+	why      whys
+	stretch  time.Duration
+	moments  []Moment
+	moment   Moment
+	waits    sketch // of the moment
+	waitTime time.Duration
+	playTime time.Duration
+}
+
+type ruleTally struct {
+	relaxed     int
+	strict      int
+	waitRelaxed sketch
+	waitStrict  sketch
+	value       sketch
+}
+
+type spreadTally struct {
+	attribute     int
+	spread, teams sketch
+}
+
+// moments is how many stretches a timeline has.
+const moments = 120
+
+func newTally(r *run) tally {
+	t := tally{populations: parts{}, parties: parts{}, locations: parts{}, steps: parts{}, sizes: map[int]int{}, levels: map[int]int{}}
+	t.rules = make([]ruleTally, len(r.RuleSet.Level(0).Rules))
+	for i, a := range r.RuleSet.Attributes {
+		if a.Type == ruleset.Number {
+			t.attributes = append(t.attributes, spreadTally{attribute: i})
+		}
+	}
+	t.stretch = max(r.For/moments, time.Second)
+	return t
+}
+
+// part is what is measured of a part of the tickets.
+type part struct {
+	tickets       Fates
+	players       int
+	wait, latency sketch
+}
+
+type parts map[string]*part
+
+func (p parts) of(name string) *part {
+	if p[name] == nil {
+		p[name] = &part{}
+	}
+	return p[name]
+}
+
+func (f *Fates) count(s state, n int) {
+	switch s {
+	case matched:
+		f.Matched += n
+	case timedOut:
+		f.TimedOut += n
+	case cancelled:
+		f.Cancelled += n
+	case declined:
+		f.Declined += n
+	case searching:
+		f.Waiting += n
+	default:
+		f.Pending += n
+	}
+}
+
+func (t *tally) arrived(a *arrival) {
+	t.tickets.Arrived++
+	t.players.Arrived += len(a.players)
+	t.moment.Arrived++
+	t.populations.of(a.population).tickets.Arrived++
+	t.parties.of(strconv.Itoa(len(a.players))).tickets.Arrived++
+	t.waiting++
+}
+
+// ended counts a ticket of players that is over, or at the end of the simulation not.
+func (t *tally) ended(r *run, in *ticket, s state) {
+	t.tickets.count(s, 1)
+	t.players.count(s, len(in.Players))
+	t.populations.of(in.come.population).tickets.count(s, 1)
+	t.parties.of(strconv.Itoa(len(in.Players))).tickets.count(s, 1)
+	waited := r.now - in.come.at
+	t.waitTime += waited * time.Duration(len(in.Players))
+	switch s {
+	case matched:
+		t.moment.Matched++
+	case timedOut, cancelled, declined:
+		t.off.add(waited.Seconds())
+		t.moment.Ended++
+	default:
+		return
+	}
+	t.waiting--
+}
+
+func (t *tally) played(d time.Duration) { t.playTime += max(d, 0) }
+
+// tick ends a stretch of the timeline when its time has come.
+func (t *tally) tick(r *run) {
+	if due := t.stretch * time.Duration(len(t.moments)+1); r.now >= due {
+		t.endMoment(r)
+	}
+}
+
+func (t *tally) endMoment(r *run) {
+	at := t.waits.quantiles()
+	t.moment.At, t.moment.P50, t.moment.P90, t.moment.Waiting = round(r.now.Seconds()), at.P50, at.P90, t.waiting
+	t.moments, t.moment, t.waits = append(t.moments, t.moment), Moment{}, sketch{}
+}
+
+// end counts what is still in play.
+func (t *tally) end(r *run) {
+	t.endMoment(r)
+	left := slices.SortedFunc(maps.Values(r.tickets), func(a, b *ticket) int { return cmp.Compare(a.Arrival, b.Arrival) })
+	for _, in := range left {
+		if in.come != nil {
+			t.ended(r, in, in.state)
+		}
+	}
+}
+
+// list gives the parts by name, numbers as numbers.
+func (p parts) list() []Part {
+	names := slices.SortedFunc(maps.Keys(p), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	if !slices.ContainsFunc(names, func(n string) bool { _, err := strconv.Atoi(n); return err == nil }) {
+		slices.Sort(names)
+	}
+	out := make([]Part, 0, len(names))
+	for _, name := range names {
+		of := p[name]
+		out = append(out, Part{Name: name, Tickets: of.tickets, Players: of.players, Wait: of.wait.quantiles(), Latency: of.latency.quantiles()})
+	}
+	return out
+}
+
+func counts(of map[int]int) []Count {
+	out := make([]Count, 0, len(of))
+	for _, v := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, Count{v, of[v]})
+	}
+	return out
+}
+
+// report sums up.
+func (r *run) report() *Report {
+	t := &r.tally
+	out := &Report{
+		Name: r.Spec.Name, RuleSet: r.Label, Seed: r.Seed, For: round(r.For.Seconds()),
+		Tickets: t.tickets, Players: t.players, Wait: t.wait.quantiles(), Waited: t.off.quantiles(), Curve: t.curve(),
+		Populations: t.populations.list(), Parties: t.parties.list(), Locations: t.locations.list(), Steps: t.steps.list(),
+		Matches: Matched{
+			Formed: t.formed, Refused: t.refused, New: t.formed - t.filled, Filled: t.filled, Full: t.full,
+			Backfills: t.backfills, Sizes: counts(t.sizes), Steps: counts(t.levels),
+		},
+		Rules: []RuleUse{}, Attributes: []Spread{}, Latency: t.latency.quantiles(),
+		Unmatched: t.why.list(), Looked: len(t.why.kept), Timeline: t.moments,
+		Effort: Effort{Passes: t.passes, Searches: r.pool.Searches, Cut: r.pool.Cut, Rejected: r.pool.Rejected},
+		Played: PlayedTimes{Waiting: round(t.waitTime.Minutes()), Playing: round(t.playTime.Minutes())},
+	}
+	for i, rule := range r.RuleSet.Level(0).Rules {
+		if rule.Enforced {
+			out.Rules = append(out.Rules, t.rules[i].told(rule))
+		}
+	}
+	for i := range t.attributes {
+		a := &t.attributes[i]
+		out.Attributes = append(out.Attributes, Spread{r.RuleSet.Attributes[a.attribute].Name, a.spread.quantiles(), a.teams.quantiles()})
+	}
+	return out
+}
+
+// curve gives, of all tickets that ended, the share that was matched within a time.
+func (t *tally) curve() []Point {
+	out := []Point{}
+	all := t.wait.n + t.off.n
+	if t.wait.n == 0 {
+		return out
+	}
+	var shares []float64
+	for i := range 101 {
+		shares = append(shares, float64(i)/100)
+	}
+	for i, x := range t.wait.at(shares...) {
+		out = append(out, Point{x, round(shares[i] * float64(t.wait.n) / float64(all))})
+	}
+	return out
+}
+
+func (t *ruleTally) told(r *ruleset.Rule) RuleUse {
+	u := RuleUse{Name: r.Name, Type: string(r.Type), Relaxed: t.relaxed, Strict: t.strict, WaitRelaxed: t.waitRelaxed.quantiles(), WaitStrict: t.waitStrict.quantiles()}
+	if t.value.n > 0 {
+		q := t.value.quantiles()
+		u.Value = &q
+	}
+	switch {
+	case r.Type == ruleset.Latency && r.MaxLatency.Set:
+		u.Limit = &r.MaxLatency.Value
+	case r.Type == ruleset.Comparison && r.Reference.Number.Set:
+		u.Limit = &r.Reference.Number.Value
+	case r.Max.Set:
+		u.Limit = &r.Max.Value
+	case r.Min.Set:
+		u.Limit = &r.Min.Value
+	}
+	return u
+}

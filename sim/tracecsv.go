@@ -1,0 +1,151 @@
+package sim
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// ReadTraceCSV reads a trace as a table: one row a player; rows of one ticket have
+// its id. The columns at, ticket and player are required; patience_seconds and
+// population may be. Attributes are columns named by type and name, such as
+// N:skill, S:mode, SL:maps (values parted by |) and SDM:prefs (key=number, parted
+// by |); latencies are columns such as ms:eu-west-1. An empty cell means that the
+// player does not bring the value.
+func ReadTraceCSV(r io.Reader) (*Trace, error) {
+	rows := csv.NewReader(r)
+	rows.ReuseRecord = true
+	head, err := rows.Read()
+	if err != nil {
+		return nil, fmt.Errorf("read trace: %w", err)
+	}
+	columns := append([]string(nil), head...)
+	if err := checkColumns(columns); err != nil {
+		return nil, fmt.Errorf("read trace: %w", err)
+	}
+	t, known := &Trace{}, map[string]int{}
+	for n := 2; ; n++ {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = t.row(columns, row, known)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read trace: row %d: %w", n, err)
+		}
+	}
+	for i := range t.Tickets {
+		if err := t.Tickets[i].check(); err != nil {
+			return nil, fmt.Errorf("read trace: %w", err)
+		}
+	}
+	t.sort()
+	return t, nil
+}
+
+func checkColumns(columns []string) error {
+	missing := map[string]bool{"at": true, "ticket": true, "player": true}
+	for _, c := range columns {
+		kind, name, typed := strings.Cut(c, ":")
+		switch {
+		case missing[c]:
+			delete(missing, c)
+		case c == "patience_seconds" || c == "population":
+		case typed && name != "" && (kind == "N" || kind == "S" || kind == "SL" || kind == "SDM" || kind == "ms"):
+		default:
+			return fmt.Errorf("column %q is not known, or there twice", c)
+		}
+	}
+	for _, name := range []string{"at", "ticket", "player"} {
+		if missing[name] {
+			return fmt.Errorf("there is no column %q", name)
+		}
+	}
+	return nil
+}
+
+// row adds a player.
+func (t *Trace) row(columns, row []string, known map[string]int) error {
+	var ticket TraceTicket
+	var player TracePlayer
+	for i, c := range columns {
+		if row[i] == "" {
+			continue
+		}
+		if err := cell(&ticket, &player, c, row[i]); err != nil {
+			return fmt.Errorf("column %s: %w", c, err)
+		}
+	}
+	if at, ok := known[ticket.TicketID]; ok {
+		t.Tickets[at].Players = append(t.Tickets[at].Players, player)
+		return nil
+	}
+	if len(t.Tickets) == maxTrace {
+		return fmt.Errorf("more than %d tickets", maxTrace)
+	}
+	known[ticket.TicketID] = len(t.Tickets)
+	ticket.Players = []TracePlayer{player}
+	t.Tickets = append(t.Tickets, ticket)
+	return nil
+}
+
+func cell(t *TraceTicket, p *TracePlayer, column, text string) (err error) {
+	kind, name, _ := strings.Cut(column, ":")
+	switch kind {
+	case "at":
+		t.At, err = strconv.ParseFloat(text, 64)
+	case "ticket":
+		t.TicketID = text
+	case "player":
+		p.PlayerID = text
+	case "population":
+		t.Population = text
+	case "patience_seconds":
+		t.Patience, err = strconv.ParseFloat(text, 64)
+	case "ms":
+		var ms float64
+		ms, err = strconv.ParseFloat(text, 64)
+		if p.Latency == nil {
+			p.Latency = map[string]float64{}
+		}
+		p.Latency[name] = ms
+	default:
+		var a TraceAttribute
+		a, err = attributeCell(kind, text)
+		if p.Attributes == nil {
+			p.Attributes = map[string]TraceAttribute{}
+		}
+		p.Attributes[name] = a
+	}
+	return err
+}
+
+func attributeCell(kind, text string) (a TraceAttribute, err error) {
+	switch kind {
+	case "N":
+		var v float64
+		v, err = strconv.ParseFloat(text, 64)
+		a.N = &v
+	case "S":
+		a.S = &text
+	case "SL":
+		a.SL = strings.Split(text, "|")
+	default:
+		a.SDM = map[string]float64{}
+		for _, pair := range strings.Split(text, "|") {
+			key, number, ok := strings.Cut(pair, "=")
+			if !ok {
+				return a, fmt.Errorf("%q is not key=number", pair)
+			}
+			if a.SDM[key], err = strconv.ParseFloat(number, 64); err != nil {
+				return a, err
+			}
+		}
+	}
+	return a, err
+}
