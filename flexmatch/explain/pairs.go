@@ -33,7 +33,7 @@ func (w *world) alone(t *one) (never, now []Cause) {
 // figures tells a rule's number and limit, or "".
 func figures(r *ruleset.Rule, l *ruleset.Lineup) string {
 	m, ok := r.Measured(l)
-	if !ok {
+	if !ok || !m.Breaks() {
 		return ""
 	}
 	than := " above "
@@ -111,7 +111,7 @@ func (c *tally) rule(i int, r *ruleset.Rule, l *ruleset.Lineup, only bool) {
 		b.Only++
 	}
 	m, ok := r.Measured(l)
-	if ok && (b.Nearest == nil || !m.AtLeast && m.Value < *b.Nearest || m.AtLeast && m.Value > *b.Nearest) {
+	if ok && m.Breaks() && (b.Nearest == nil || !m.AtLeast && m.Value < *b.Nearest || m.AtLeast && m.Value > *b.Nearest) {
 		b.Nearest, b.Limit = &m.Value, &m.Limit
 	}
 }

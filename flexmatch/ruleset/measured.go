@@ -13,6 +13,12 @@ type Measured struct {
 	AtLeast bool // Value may not be below Limit; otherwise not above
 }
 
+// Breaks tells whether the value is beyond the limit. A rule with two limits can
+// be broken though this number keeps the one that is told.
+func (m Measured) Breaks() bool {
+	return m.AtLeast && m.Value < m.Limit || !m.AtLeast && m.Value > m.Limit
+}
+
 // Measured gives a rule's number for a lineup. False for rules that have none,
 // such as those that compare strings, and when it is undefined.
 func (r *Rule) Measured(l *Lineup) (Measured, bool) {
@@ -30,9 +36,8 @@ func (r *Rule) Measured(l *Lineup) (Measured, bool) {
 func (r *Rule) measuredBatch(l *Lineup) (Measured, bool) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, p := range l.Parties {
-		for _, v := range r.BatchValues(p) {
-			low, high = min(low, v), max(high, v)
-		}
+		least, most := r.BatchSpan(p)
+		low, high = min(low, least), max(high, most)
 	}
 	return Measured{Value: high - low, Limit: r.Max.Value}, r.Max.Set && high >= low
 }

@@ -57,14 +57,14 @@ var rows = []row{
 	{"flexmatch/search", "flexmatch/ruleset", "forms matches from tickets: pure, so it knows the language and no table"},
 	{"flexmatch/explain", "flexmatch/ruleset flexmatch/search", "says why tickets wait: pure, by the search that matches them"},
 	{"flexmatch/search/cases", "flexmatch/ruleset flexmatch/search", "plays written examples without a server"},
-	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/ruleset flexmatch/search", "a match becomes a placement, or fills up a game session"},
+	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/ruleset flexmatch/search flexmatch/explain", "a match becomes a placement, or fills up a game session"},
 	{"notify", ground + " internal/wake event", "reads the log and delivers it; knows nothing of what happened but the event"},
 
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
 	{"serversdk", ground + " serversdk/protocol auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"console", ground + " auth event", "people's endpoints; what the API has, they get from the API"},
-	{"console/client", "", "a client like any other: it speaks HTTP"},
+	{"console/client", "flexmatch/explain", "a client like any other: it speaks HTTP; explanations are read as they were made"},
 	{"console/terminal", "console/client", "shows what the client reads"},
 
 	{"agent/diagnose", "", "reads files and says what is wrong with them"},
