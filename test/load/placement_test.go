@@ -18,6 +18,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/awsrpc"
@@ -39,10 +40,11 @@ var (
 // market is a house with a queue, and knows when each placement is fulfilled.
 type market struct {
 	*house
-	places *placement.Service
-	fleets *fleet.Service
-	stop   context.CancelFunc
-	loops  sync.WaitGroup
+	places  *placement.Service
+	matches *flexmatch.Service
+	fleets  *fleet.Service
+	stop    context.CancelFunc
+	loops   sync.WaitGroup
 
 	mu   sync.Mutex
 	when map[string]time.Time // by placement: when it was durably FULFILLED
@@ -66,6 +68,7 @@ func openMarket(t *testing.T) *market {
 	h.computes = compute.New(h.store, events, m.fleets, tags, compute.Options{Tokens: master})
 	h.sessions = session.New(h.store, events, m.fleets, h.computes, session.Options{})
 	m.places = placement.New(h.store, placement.Deps{Events: events, Tags: tags, Fleets: m.fleets, Computes: h.computes, Sessions: h.sessions}, placement.Options{})
+	m.matches = flexmatch.New(h.store, flexmatch.Deps{Home: home, Events: events, Tags: tags, Sessions: h.sessions, Placements: m.places}, flexmatch.Options{})
 	h.sessions.OnActivated(m.fulfilled)
 	h.verifier = sigv4.New(sigv4.Options{Service: "gamelift", Lookup: func(id string) (sigv4.Secret, bool) {
 		secret, _, ok, err := h.keys.Secret(id)
@@ -79,9 +82,9 @@ func openMarket(t *testing.T) *market {
 	check(t, err)
 	api.Register(srv, api.Services{
 		Store: h.store, Home: home, Events: events, Tags: tags, Fleets: m.fleets, Computes: h.computes, Sessions: h.sessions,
-		Placements: m.places, GameServerURL: func() string { return "ws://127.0.0.1" },
+		Placements: m.places, Matches: m.matches, GameServerURL: func() string { return "ws://127.0.0.1" },
 	})
-	servers := serversdk.New(serversdk.Options{Store: h.store, Computes: h.computes, Sessions: h.sessions})
+	servers := serversdk.New(serversdk.Options{Store: h.store, Computes: h.computes, Sessions: h.sessions, Matches: m.matches})
 	check(t, h.listen(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if serversdk.Match(r) {
 			servers.ServeHTTP(w, r)
@@ -90,7 +93,7 @@ func openMarket(t *testing.T) *market {
 		srv.ServeHTTP(w, r)
 	})))
 	ctx, m.stop = context.WithCancel(ctx)
-	for _, loop := range []func(context.Context){h.computes.Run, h.sessions.Run, m.places.Run} {
+	for _, loop := range []func(context.Context){h.computes.Run, h.sessions.Run, m.places.Run, m.matches.Run} {
 		m.loops.Go(func() { loop(ctx) })
 	}
 	t.Cleanup(func() { m.stop(); m.loops.Wait(); check(t, h.close()) })
