@@ -1,0 +1,69 @@
+package sigv4
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"net/http"
+	"time"
+)
+
+// The x-amz-content-sha256 values of payloads that come in signed or unsigned
+// chunks (Amazon S3 API reference, "Transferring Payload in Multiple Chunks").
+const (
+	StreamingSigned          = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
+	StreamingSignedTrailer   = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"
+	StreamingUnsignedTrailer = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
+)
+
+// Chunks checks the signatures of a payload's chunks, each of which covers the
+// one before it, the first the request's own. It is for one goroutine.
+type Chunks struct {
+	key      []byte
+	scope    string // stamp and scope as they stand in each text
+	previous string
+}
+
+// Stream is Header for a request whose payload comes in signed chunks. What it
+// gives checks them.
+func (v *Verifier) Stream(r *http.Request, payloadHash string, now time.Time) (Identity, *Chunks, error) {
+	id, err := v.Header(r, payloadHash, now)
+	if err != nil {
+		return Identity{}, nil, err
+	}
+	s, err := parseHeader(r)
+	if err != nil {
+		return Identity{}, nil, err
+	}
+	secret, known := v.lookup(s.accessKeyID)
+	key, _ := v.keys.derive(s, secret.Key, known)
+	return id, newChunks(s, key), nil
+}
+
+func newChunks(s *signature, key []byte) *Chunks {
+	scope := s.date + "/" + s.region + "/" + s.service + "/" + terminator
+	return &Chunks{key: key, scope: s.stamp + "\n" + scope + "\n", previous: s.hex}
+}
+
+// emptyHash is the SHA-256 of nothing.
+var emptyHash = HashPayload(nil)
+
+// Chunk tells whether a signature is that of the next chunk, whose data has the
+// SHA-256 sum.
+func (c *Chunks) Chunk(sum []byte, signature string) bool {
+	return c.next("AWS4-HMAC-SHA256-PAYLOAD", emptyHash+"\n"+hex.EncodeToString(sum), signature)
+}
+
+// Trailer tells whether a signature is that of the trailing headers, each
+// written as name:value and a line feed.
+func (c *Chunks) Trailer(headers, signature string) bool {
+	sum := sha256.Sum256([]byte(headers))
+	return c.next("AWS4-HMAC-SHA256-TRAILER", hex.EncodeToString(sum[:]), signature)
+}
+
+func (c *Chunks) next(kind, hashes, signature string) bool {
+	text := kind + "\n" + c.scope + c.previous + "\n" + hashes
+	want := hex.EncodeToString(mac(c.key, []byte(text)))
+	c.previous = want
+	return subtle.ConstantTimeCompare([]byte(want), []byte(signature)) == 1
+}

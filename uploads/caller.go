@@ -1,0 +1,153 @@
+package uploads
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/internal/awsrpc/sigv4"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// caller is who sent a request.
+type caller struct {
+	name   string            // for the log and the audit
+	free   bool              // may do everything: an operator, or a URL that was signed for just this
+	grant  *auth.UploadGrant // may bring one object
+	chunks *sigv4.Chunks     // checks the chunks of the body; nil where they are not signed
+}
+
+// identify finds out who sent a request, and holds it to its signature.
+func (s *Server) identify(r *http.Request) (caller, error) {
+	id, inQuery := keyID(r)
+	if s.Anyone && !s.madeHere(id) {
+		return caller{name: "local", free: true}, nil
+	}
+	if id == "" {
+		return caller{}, errAccess("requests must be signed")
+	}
+	if inQuery {
+		return s.identifyURL(r)
+	}
+	return s.identifyHeader(r)
+}
+
+// keyID gives the access key id that a request claims, "" where it is not signed.
+func keyID(r *http.Request) (id string, inQuery bool) {
+	if credential := r.URL.Query().Get("X-Amz-Credential"); credential != "" {
+		id, _, _ = strings.Cut(credential, "/")
+		return id, true
+	}
+	_, rest, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+	id, _, _ = strings.Cut(rest, "/")
+	return id, false
+}
+
+// madeHere tells whether Muster itself made the key.
+func (s *Server) madeHere(id string) bool {
+	signer, _ := s.Master.Signer()
+	_, _, temporary := s.Master.Upload(id)
+	return id == signer || temporary
+}
+
+// secret gives what an access key id stands for.
+func (s *Server) secret(id string) (sigv4.Secret, bool) {
+	if signer, secret := s.Master.Signer(); id == signer {
+		return sigv4.Secret{Key: secret}, true
+	}
+	if t, _, ok := s.Master.Upload(id); ok {
+		return sigv4.Secret{Key: t.SecretAccessKey, SessionToken: t.SessionToken}, true
+	}
+	secret, _, ok, err := s.Keys.Secret(id)
+	return sigv4.Secret{Key: secret}, ok && err == nil
+}
+
+func (s *Server) identifyURL(r *http.Request) (caller, error) {
+	id, err := s.verifier.Query(r, sigv4.UnsignedPayload, time.Now())
+	if err != nil {
+		return caller{}, err
+	}
+	return s.principal(id)
+}
+
+func (s *Server) identifyHeader(r *http.Request) (caller, error) {
+	payload := r.Header.Get("X-Amz-Content-Sha256")
+	if payload == "" {
+		return caller{}, errArgument("header x-amz-content-sha256: is required")
+	}
+	id, chunks, err := s.verifier.Stream(r, payload, time.Now())
+	if err != nil {
+		return caller{}, err
+	}
+	c, err := s.principal(id)
+	c.chunks = chunks
+	return c, err
+}
+
+// principal is the caller behind a good signature.
+func (s *Server) principal(id sigv4.Identity) (caller, error) {
+	c := caller{name: id.AccessKeyID}
+	if signer, _ := s.Master.Signer(); id.AccessKeyID == signer {
+		c.free = true
+		return c, nil
+	}
+	if _, grant, ok := s.Master.Upload(id.AccessKeyID); ok {
+		if time.Now().After(grant.Expires) {
+			return caller{}, s3Error{http.StatusBadRequest, "ExpiredToken", "the credentials expired; get new ones with RequestUploadCredentials"}
+		}
+		c.grant = &grant
+		return c, nil
+	}
+	_, role, ok, err := s.Keys.Secret(id.AccessKeyID)
+	if err != nil {
+		return caller{}, err
+	}
+	if !ok {
+		return caller{}, fault.New(fault.UnrecognizedClient, "access key %s was deleted", id.AccessKeyID)
+	}
+	if !role.MayStore() {
+		return caller{}, errAccess("access key " + id.AccessKeyID + " has the role " + string(role) + ", which may not use files")
+	}
+	c.free = true
+	return c, nil
+}
+
+// allow tells whether the caller may do what the request asks for. Temporary
+// credentials are good for the bytes of one object.
+func (s *Server) allow(r *request, what action) error {
+	if r.caller.free {
+		return nil
+	}
+	if g := r.caller.grant; g != nil && what == bring {
+		at := s.Builds.Place(&build.Build{ID: g.BuildID})
+		if r.bucket == at.Bucket && r.key == at.Key {
+			return nil
+		}
+	}
+	return errAccess("these credentials are good for sending the archive of one build, nothing else")
+}
+
+// uploadLife is how long temporary credentials are good: enough for tens of
+// gigabytes over a slow line, since clients do not renew them on the way.
+const uploadLife = 3 * time.Hour
+
+// Credentials makes credentials for sending a build its archive.
+func (s *Server) Credentials(buildID string) (auth.Temporary, error) {
+	t, ok := s.Master.IssueUpload(auth.UploadGrant{BuildID: buildID, Expires: time.Now().Add(uploadLife)})
+	if !ok {
+		return auth.Temporary{}, fault.Missing("BuildId: %s is no build's id", buildID)
+	}
+	return t, nil
+}
+
+// Presign makes a URL by which anybody who has it may do one thing with one
+// object for a while.
+func (s *Server) Presign(method, bucket, key string, life time.Duration) (string, error) {
+	id, secret := s.Master.Signer()
+	return sigv4.Presign(sigv4.Grant{
+		Method: method, Base: s.Base(), Path: "/" + bucket + "/" + key, AccessKeyID: id, Secret: secret,
+		Region: s.Region, Service: "s3", Life: life,
+	}, time.Now())
+}

@@ -1,0 +1,98 @@
+package uploads
+
+import (
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/base64"
+	"hash"
+	"hash/crc32"
+	"hash/crc64"
+	"net/http"
+	"strings"
+)
+
+// checksumPrefix begins the headers that carry checksums.
+const checksumPrefix = "x-amz-checksum-"
+
+// nvme is the polynomial of CRC-64/NVME, reflected.
+const nvme = 0x9a6c9329ac4bc9b5
+
+// newChecksum makes the hash of an algorithm as it stands in a header's name.
+func newChecksum(algorithm string) (hash.Hash, bool) {
+	switch algorithm {
+	case "crc32":
+		return crc32.NewIEEE(), true
+	case "crc32c":
+		return crc32.New(crc32.MakeTable(crc32.Castagnoli)), true
+	case "crc64nvme":
+		return crc64.New(crc64.MakeTable(nvme)), true
+	case "sha1":
+		return sha1.New(), true
+	case "sha256":
+		return sha256.New(), true
+	}
+	return nil, false
+}
+
+// checksums are those that a sender gave or promised, by algorithm.
+type checksums struct {
+	sums map[string]hash.Hash
+	want map[string]string // base64; filled by the trailer where they come there
+}
+
+// checksumsOf reads which checksums come with a body.
+func checksumsOf(r *http.Request) (*checksums, error) {
+	c := &checksums{map[string]hash.Hash{}, map[string]string{}}
+	for name := range r.Header {
+		if err := c.expect(name, r.Header.Get(name)); err != nil {
+			return nil, err
+		}
+	}
+	for name := range strings.SplitSeq(r.Header.Get("X-Amz-Trailer"), ",") {
+		if err := c.expect(strings.TrimSpace(name), ""); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// expect prepares for a checksum; value is "" where it comes in the trailer.
+func (c *checksums) expect(header, value string) error {
+	algorithm, ok := strings.CutPrefix(strings.ToLower(header), checksumPrefix)
+	if !ok || algorithm == "algorithm" || algorithm == "type" || algorithm == "mode" {
+		return nil
+	}
+	sum, ok := newChecksum(algorithm)
+	if !ok {
+		return errNotImplemented("the checksum " + algorithm)
+	}
+	c.sums[algorithm], c.want[algorithm] = sum, value
+	return nil
+}
+
+// trailer takes a header that came behind the body.
+func (c *checksums) trailer(name, value string) {
+	algorithm, ok := strings.CutPrefix(strings.ToLower(name), checksumPrefix)
+	if _, expected := c.sums[algorithm]; ok && expected {
+		c.want[algorithm] = value
+	}
+}
+
+// hashes are what the body has to be written to.
+func (c *checksums) hashes() []hash.Hash {
+	var all []hash.Hash
+	for _, sum := range c.sums {
+		all = append(all, sum)
+	}
+	return all
+}
+
+// check compares, once the body was written.
+func (c *checksums) check() error {
+	for algorithm, sum := range c.sums {
+		if base64.StdEncoding.EncodeToString(sum.Sum(nil)) != c.want[algorithm] {
+			return errDigest
+		}
+	}
+	return nil
+}

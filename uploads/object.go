@@ -1,0 +1,118 @@
+package uploads
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/musterhq/muster/build/object"
+)
+
+// putObject keeps the body as an object.
+func (s *Server) putObject(r *request) error {
+	if err := s.checkBucket(r); err != nil {
+		return err
+	}
+	content, sums, err := s.receive(r)
+	if err != nil {
+		return err
+	}
+	o, err := s.Objects.Put(r.Context(), &object.Object{
+		Bucket: r.bucket, Key: r.key, ContentType: contentType(r), Meta: meta(r),
+	}, content)
+	if err != nil {
+		return err
+	}
+	r.w.Header().Set("ETag", quoted(o.ETag))
+	sums.tell(r.w.Header())
+	r.w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// tell repeats the checksums that were found right.
+func (c *checksums) tell(h http.Header) {
+	for algorithm, value := range c.want {
+		h.Set(checksumPrefix+algorithm, value)
+	}
+}
+
+// getObject answers GET and HEAD, with ranges and conditions.
+func (s *Server) getObject(r *request) error {
+	if err := s.checkBucket(r); err != nil {
+		return err
+	}
+	o := s.Objects.Get(s.Store.View(), r.bucket, r.key)
+	if o == nil {
+		return errNoKey
+	}
+	file, err := s.Objects.Open(o)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	h := r.w.Header()
+	for name, value := range o.Meta {
+		h.Set("X-Amz-Meta-"+name, value)
+	}
+	h.Set("ETag", quoted(o.ETag))
+	h.Set("Content-Type", orBinary(o.ContentType))
+	// Whatever was uploaded, a browser that follows a link to it runs nothing:
+	// the console has the same origin.
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Content-Disposition", "attachment")
+	h.Set("X-Content-Type-Options", "nosniff")
+	http.ServeContent(r.w, r.Request, "", o.Modified, file)
+	return nil
+}
+
+func (s *Server) deleteObject(r *request) error {
+	if err := s.checkBucket(r); err != nil {
+		return err
+	}
+	if err := s.Objects.Delete(r.Context(), r.bucket, r.key); err != nil {
+		return err
+	}
+	r.w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) checkBucket(r *request) error {
+	if !s.Objects.HasBucket(s.Store.View(), r.bucket) {
+		return errNoBucket
+	}
+	return nil
+}
+
+func contentType(r *request) string {
+	t := r.Header.Get("Content-Type")
+	if len(t) > 255 {
+		return ""
+	}
+	return strings.ToValidUTF8(t, "")
+}
+
+func orBinary(contentType string) string {
+	if contentType == "" {
+		return "binary/octet-stream" // as S3
+	}
+	return contentType
+}
+
+// meta reads the caller's own headers.
+func meta(r *request) map[string]string {
+	var m map[string]string
+	for name := range r.Header {
+		own, ok := strings.CutPrefix(strings.ToLower(name), "x-amz-meta-")
+		if !ok {
+			continue
+		}
+		if m == nil {
+			m = map[string]string{}
+		}
+		m[own] = r.Header.Get(name)
+	}
+	return m
+}
+
+func quoted(etag string) string { return `"` + etag + `"` }
+
+func unquoted(etag string) string { return strings.Trim(etag, `"`) }

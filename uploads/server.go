@@ -1,0 +1,152 @@
+package uploads
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/object"
+	"github.com/musterhq/muster/internal/awsrpc/sigv4"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Options of the door.
+type Options struct {
+	Store   *store.Store
+	Objects *object.Service
+	Builds  *build.Service
+	Keys    *auth.Service
+	Master  *auth.Master
+	Region  string
+	// Base gives the base URL that signed URLs begin with, without a slash at the end.
+	Base func() string
+	// Anyone lets callers in with any credentials or none. URLs and credentials
+	// that Muster made still hold what they say.
+	Anyone bool
+	// Quiet is how long a transfer may stand still. Default 30 s.
+	Quiet time.Duration
+	// Logger is where the log goes. Default: nowhere.
+	Logger *slog.Logger
+}
+
+// Server serves the S3 subset.
+type Server struct {
+	Options
+	verifier *sigv4.Verifier
+}
+
+// skew is how far a signer's clock may be off, as S3 has it.
+const skew = 15 * time.Minute
+
+// New makes the door.
+func New(o Options) *Server {
+	if o.Quiet <= 0 {
+		o.Quiet = 30 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{Options: o}
+	s.verifier = sigv4.New(sigv4.Options{Service: "s3", Lookup: s.secret, Skew: skew})
+	return s
+}
+
+// Match tells whether a request is for this door: it is signed for S3, or its
+// path begins with a bucket.
+func (s *Server) Match(r *http.Request) bool {
+	const scope = "/s3/aws4_request"
+	if strings.Contains(r.Header.Get("Authorization"), scope) ||
+		strings.Contains(r.URL.Query().Get("X-Amz-Credential"), scope) {
+		return true
+	}
+	bucket, _ := split(r.URL.Path)
+	return bucket != "" && s.Objects.HasBucket(s.Store.View(), bucket)
+}
+
+// split takes a path apart: /BUCKET/KEY.
+func split(path string) (bucket, key string) {
+	bucket, key, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return bucket, key
+}
+
+// request is one request and what is known of it.
+type request struct {
+	*http.Request
+	w           http.ResponseWriter
+	bucket, key string
+	caller      caller
+	query       map[string][]string
+}
+
+// handler answers a request, or gives the error to answer.
+type handler func(*Server, *request) error
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	id := requestID()
+	w.Header().Set("X-Amz-Request-Id", id)
+	w.Header().Set("Server", "Muster")
+	req := &request{Request: r, w: &patientWriter{w, s.Quiet}, query: r.URL.Query()}
+	req.bucket, req.key = split(r.URL.Path)
+	r.Body = &patientBody{r.Body, w, s.Quiet}
+	err := s.answer(req)
+	status := http.StatusOK
+	if err != nil {
+		status = s.writeError(req, id, err)
+	}
+	s.Logger.Debug("file request", "method", r.Method, "bucket", req.bucket, "key", req.key,
+		"principal", req.caller.name, "status", status, "request_id", id, "duration", time.Since(began), "error", err)
+}
+
+// answer finds out who asks for what, whether they may, and does it.
+func (s *Server) answer(r *request) error {
+	var err error
+	if r.caller, err = s.identify(r.Request); err != nil {
+		return err
+	}
+	do, action, err := route(r)
+	if err != nil {
+		return err
+	}
+	if err := s.allow(r, action); err != nil {
+		return err
+	}
+	r.Request = r.WithContext(store.WithActor(r.Context(), r.caller.name))
+	return do(s, r)
+}
+
+func requestID() string {
+	b := make([]byte, 8)
+	rand.Read(b)
+	return strings.ToUpper(hex.EncodeToString(b))
+}
+
+// patientBody gives up on a sender that stands still, not on a slow one.
+type patientBody struct {
+	io.ReadCloser
+	w     http.ResponseWriter
+	quiet time.Duration
+}
+
+func (b *patientBody) Read(p []byte) (int, error) {
+	http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(b.quiet))
+	return b.ReadCloser.Read(p)
+}
+
+// patientWriter gives up on a receiver that stands still.
+type patientWriter struct {
+	http.ResponseWriter
+	quiet time.Duration
+}
+
+func (w *patientWriter) Write(p []byte) (int, error) {
+	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.quiet))
+	return w.ResponseWriter.Write(p)
+}
