@@ -2,7 +2,11 @@ package api
 
 import (
 	"context"
+	"time"
 
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
@@ -26,8 +30,19 @@ type Services struct {
 	Sessions   *session.Service
 	Placements *placement.Service
 	Matches    *flexmatch.Service
+	Builds     *build.Service
+	Objects    *object.Service
+	Uploads    Uploads
 	// GameServerURL is the WebSocket URL that game servers connect to; at most 128 characters.
 	GameServerURL func() string
+}
+
+// Uploads makes what lets a caller at a stored file.
+type Uploads interface {
+	// Credentials are good for sending a build its archive.
+	Credentials(buildID string) (auth.Temporary, error)
+	// Presign makes a URL that is good for one method on one object, for a while.
+	Presign(method, bucket, key string, life time.Duration) (string, error)
 }
 
 // handlers has a method for each operation.
@@ -39,6 +54,9 @@ func Register(srv *awsrpc.Server, services Services) {
 	h.registerFleets(srv)
 	h.registerLocations(srv)
 	h.registerAliases(srv)
+	h.registerBuilds(srv)
+	h.registerScripts(srv)
+	h.registerLogs(srv)
 	h.registerComputes(srv)
 	h.registerSessions(srv)
 	h.registerPlayers(srv)

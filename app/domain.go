@@ -27,6 +27,7 @@ import (
 // domain is the state of a cell and the packages that know its rules.
 type domain struct {
 	store      *store.Store
+	master     *auth.Master
 	events     *event.Log
 	tags       *tag.Service
 	keys       *auth.Service
@@ -48,7 +49,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	st := store.New(store.Options{
 		Driver: driver, Cell: o.Cell, Logger: o.Logger, Registerer: metrics, Record: o.Record,
 	})
-	d := &domain{store: st, events: event.New(st), tags: tag.New(st)}
+	d := &domain{store: st, master: master, events: event.New(st), tags: tag.New(st)}
 	d.keys = auth.New(st, d.events, master)
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, d.events, d.tags, d.objects, build.Options{Home: o.home(), Logger: o.Logger})

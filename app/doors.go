@@ -9,6 +9,7 @@ import (
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/serversdk"
+	"github.com/musterhq/muster/uploads"
 )
 
 // doors are who talks to us.
@@ -16,6 +17,7 @@ type doors struct {
 	api     *awsrpc.Server
 	servers *serversdk.Server
 	console *console.Console
+	uploads *uploads.Server
 }
 
 // openDoors makes the doors; requests come once serve runs.
@@ -30,10 +32,17 @@ func (a *App) openDoors() error {
 		return fmt.Errorf("make API: %w", err)
 	}
 	d.api = srv
+	d.uploads = uploads.New(uploads.Options{
+		Store: a.domain.store, Objects: a.domain.objects, Builds: a.domain.builds, Keys: a.domain.keys,
+		Master: a.domain.master, Region: a.opts.Region, Base: func() string { return a.base }, Anyone: a.opts.AcceptAny,
+		Quiet: a.opts.BodyTimeout, Logger: a.log,
+	})
 	api.Register(srv, api.Services{
 		Store: a.domain.store, Home: a.opts.home(), Events: a.domain.events, Tags: a.domain.tags,
 		Fleets: a.domain.fleets, Computes: a.domain.computes, Sessions: a.domain.sessions,
-		Placements: a.domain.placements, Matches: a.domain.matches, GameServerURL: func() string { return gameServerURL(a.base) },
+		Placements: a.domain.placements, Matches: a.domain.matches,
+		Builds: a.domain.builds, Objects: a.domain.objects, Uploads: d.uploads,
+		GameServerURL: func() string { return gameServerURL(a.base) },
 	})
 	d.console = console.New(console.Options{
 		Events: a.domain.events, Logger: a.log,

@@ -15,7 +15,8 @@ import (
 var paths = []string{"agent", "beacon", "console", "gameserver", "healthz", "metrics", "notify", "player", "readyz", "service"}
 
 // mux gives each request to its door. AWS's protocols are known by their
-// headers, game servers by their query; everything else by its path.
+// headers, game servers by their query, files by a signature for S3 or
+// their bucket; everything else by its path.
 func (a *App) mux() http.Handler {
 	paths := http.NewServeMux()
 	paths.HandleFunc("GET /healthz", a.healthz)
@@ -32,6 +33,8 @@ func (a *App) mux() http.Handler {
 			a.doors.api.ServeHTTP(w, r)
 		case serversdk.Match(r):
 			a.doors.servers.ServeHTTP(w, r)
+		case a.doors.uploads.Match(r):
+			a.doors.uploads.ServeHTTP(w, r)
 		default:
 			paths.ServeHTTP(w, r)
 		}

@@ -63,6 +63,7 @@ var rows = []row{
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
 	{"serversdk", ground + " serversdk/protocol auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
+	{"uploads", ground + " internal/awsrpc/sigv4 auth build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
 	{"console", ground + " auth event", "people's endpoints; what the API has, they get from the API"},
 	{"console/client", "flexmatch/explain", "a client like any other: it speaks HTTP; explanations are read as they were made"},
 	{"console/terminal", "console/client", "shows what the client reads"},

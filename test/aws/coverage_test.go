@@ -43,6 +43,7 @@ func TestEveryOperation(t *testing.T) {
 	c := node.Client(a.URL(), func(o *gamelift.Options) { o.HTTPClient = r })
 	want := slices.DeleteFunc(answered(t, a.URL()), func(op string) bool { return slices.Contains(refusedByDesign, op) })
 	tryAll(t, c)
+	tryBuilds(t, a.URL(), c)
 	if slices.Contains(want, "StartGameSessionPlacement") {
 		tryPlacement(t, c)
 	}

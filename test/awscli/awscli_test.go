@@ -12,6 +12,8 @@ func TestPlacement(t *testing.T) { play(t, "placement.sh") }
 
 func TestMatchmaking(t *testing.T) { play(t, "matchmaking.sh") }
 
+func TestBuild(t *testing.T) { play(t, "build.sh") }
+
 func play(t *testing.T, script string) {
 	story.Needs(t, "aws", "the AWS CLI is missing; install awscli to run this")
 	story.Needs(t, "bash", "bash is missing")

@@ -1,0 +1,136 @@
+package api
+
+import (
+	"context"
+	"iter"
+
+	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+func (h handlers) registerBuilds(srv *awsrpc.Server) {
+	on(srv, "CreateBuild", h.createBuild)
+	on(srv, "DescribeBuild", h.describeBuild)
+	on(srv, "ListBuilds", h.listBuilds)
+	on(srv, "UpdateBuild", h.updateBuild)
+	on(srv, "DeleteBuild", h.deleteBuild)
+	on(srv, "RequestUploadCredentials", h.requestUploadCredentials)
+}
+
+func (h handlers) createBuild(ctx context.Context, in *gamelift.CreateBuildInput) (*gamelift.CreateBuildOutput, error) {
+	tags, err := tagMap(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	source, err := locationIn(in.StorageLocation)
+	if err != nil {
+		return nil, err
+	}
+	b, err := h.Builds.Create(ctx, build.CreateInput{
+		Name: val(in.Name), Version: val(in.Version), OS: val(in.OperatingSystem),
+		SDKVersion: val(in.ServerSdkVersion), Source: source, Tags: tags,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &gamelift.CreateBuildOutput{Build: h.buildOut(b)}
+	if source != nil {
+		out.StorageLocation = locationOut(*source)
+		return out, nil
+	}
+	out.StorageLocation = locationOut(h.Builds.Place(b))
+	out.UploadCredentials, err = h.credentialsOut(b)
+	return out, err
+}
+
+func (h handlers) requestUploadCredentials(_ context.Context, in *gamelift.RequestUploadCredentialsInput) (*gamelift.RequestUploadCredentialsOutput, error) {
+	b, err := h.Builds.Awaits(h.Store.View(), *in.BuildId)
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := h.credentialsOut(b)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.RequestUploadCredentialsOutput{
+		StorageLocation: locationOut(h.Builds.Place(b)), UploadCredentials: credentials,
+	}, nil
+}
+
+func (h handlers) credentialsOut(b *build.Build) (*gamelift.AwsCredentials, error) {
+	t, err := h.Uploads.Credentials(b.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.AwsCredentials{AccessKeyId: &t.AccessKeyID, SecretAccessKey: &t.SecretAccessKey, SessionToken: &t.SessionToken}, nil
+}
+
+func (h handlers) describeBuild(_ context.Context, in *gamelift.DescribeBuildInput) (*gamelift.DescribeBuildOutput, error) {
+	b, err := h.Builds.Find(h.Store.View(), *in.BuildId)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeBuildOutput{Build: h.buildOut(b)}, nil
+}
+
+func (h handlers) listBuilds(_ context.Context, in *gamelift.ListBuildsInput) (*gamelift.ListBuildsOutput, error) {
+	request := []string{"ListBuilds", val(in.Status)}
+	after, err := cursor[string](in.NextToken, request...)
+	if err != nil {
+		return nil, err
+	}
+	page, more := take(h.buildsIn(val(in.Status), after), limit(in.Limit, defaultPage, largestPage))
+	if more {
+		after = page[len(page)-1].ID
+	}
+	out := list(page, func(b *build.Build) gamelift.Build { return *h.buildOut(b) })
+	return &gamelift.ListBuildsOutput{Builds: out, NextToken: nextToken(more, after, request...)}, nil
+}
+
+// buildsIn gives the builds of a status, or all where it is "".
+func (h handlers) buildsIn(status, after string) iter.Seq[*build.Build] {
+	return func(yield func(*build.Build) bool) {
+		for b := range h.Builds.All(h.Store.View(), after) {
+			if (status == "" || string(b.Status) == status) && !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+func (h handlers) updateBuild(ctx context.Context, in *gamelift.UpdateBuildInput) (*gamelift.UpdateBuildOutput, error) {
+	b, err := h.Builds.Update(ctx, build.UpdateInput{BuildID: *in.BuildId, Name: in.Name, Version: in.Version})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateBuildOutput{Build: h.buildOut(b)}, nil
+}
+
+func (h handlers) deleteBuild(ctx context.Context, in *gamelift.DeleteBuildInput) (*gamelift.DeleteBuildOutput, error) {
+	return nil, h.Builds.Delete(ctx, *in.BuildId)
+}
+
+func (h handlers) buildOut(b *build.Build) *gamelift.Build {
+	return &gamelift.Build{
+		BuildId: &b.ID, BuildArn: new(h.Home.Of("build", b.ID)), Name: opt(b.Name), Version: opt(b.Version),
+		Status: new(string(b.Status)), SizeOnDisk: new(b.SizeOnDisk()), OperatingSystem: &b.OS,
+		CreationTime: gamelift.At(b.Created), ServerSdkVersion: &b.SDKVersion,
+	}
+}
+
+// locationIn reads where a file is that the caller has stored; nil where none is given.
+func locationIn(l *gamelift.S3Location) (*build.Location, error) {
+	if l == nil {
+		return nil, nil
+	}
+	if l.Bucket == nil || l.Key == nil {
+		return nil, fault.Invalid("StorageLocation: Bucket and Key are required")
+	}
+	return &build.Location{Bucket: *l.Bucket, Key: *l.Key, RoleARN: val(l.RoleArn), Version: val(l.ObjectVersion)}, nil
+}
+
+func locationOut(l build.Location) *gamelift.S3Location {
+	return &gamelift.S3Location{Bucket: &l.Bucket, Key: &l.Key, RoleArn: opt(l.RoleARN), ObjectVersion: opt(l.Version)}
+}

@@ -1,0 +1,86 @@
+package api
+
+import (
+	"context"
+
+	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/awsrpc"
+)
+
+func (h handlers) registerScripts(srv *awsrpc.Server) {
+	on(srv, "CreateScript", h.createScript)
+	on(srv, "DescribeScript", h.describeScript)
+	on(srv, "ListScripts", h.listScripts)
+	on(srv, "UpdateScript", h.updateScript)
+	on(srv, "DeleteScript", h.deleteScript)
+}
+
+func (h handlers) createScript(ctx context.Context, in *gamelift.CreateScriptInput) (*gamelift.CreateScriptOutput, error) {
+	tags, err := tagMap(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	source, err := locationIn(in.StorageLocation)
+	if err != nil {
+		return nil, err
+	}
+	c, err := h.Builds.CreateScript(ctx, build.ScriptInput{
+		Name: in.Name, Version: in.Version, Node: in.NodeJsVersion, Zip: in.ZipFile, Source: source, Tags: tags,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreateScriptOutput{Script: h.scriptOut(c)}, nil
+}
+
+func (h handlers) updateScript(ctx context.Context, in *gamelift.UpdateScriptInput) (*gamelift.UpdateScriptOutput, error) {
+	source, err := locationIn(in.StorageLocation)
+	if err != nil {
+		return nil, err
+	}
+	c, err := h.Builds.UpdateScript(ctx, build.ScriptInput{
+		ScriptID: *in.ScriptId, Name: in.Name, Version: in.Version, Zip: in.ZipFile, Source: source,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateScriptOutput{Script: h.scriptOut(c)}, nil
+}
+
+func (h handlers) describeScript(_ context.Context, in *gamelift.DescribeScriptInput) (*gamelift.DescribeScriptOutput, error) {
+	c, err := h.Builds.FindScript(h.Store.View(), *in.ScriptId)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeScriptOutput{Script: h.scriptOut(c)}, nil
+}
+
+func (h handlers) listScripts(_ context.Context, in *gamelift.ListScriptsInput) (*gamelift.ListScriptsOutput, error) {
+	after, err := cursor[string](in.NextToken, "ListScripts")
+	if err != nil {
+		return nil, err
+	}
+	page, more := take(h.Builds.Scripts(h.Store.View(), after), limit(in.Limit, defaultPage, largestPage))
+	if more {
+		after = page[len(page)-1].ID
+	}
+	out := list(page, func(c *build.Script) gamelift.Script { return *h.scriptOut(c) })
+	return &gamelift.ListScriptsOutput{Scripts: out, NextToken: nextToken(more, after, "ListScripts")}, nil
+}
+
+func (h handlers) deleteScript(ctx context.Context, in *gamelift.DeleteScriptInput) (*gamelift.DeleteScriptOutput, error) {
+	return nil, h.Builds.DeleteScript(ctx, *in.ScriptId)
+}
+
+func (h handlers) scriptOut(c *build.Script) *gamelift.Script {
+	at := h.Builds.ScriptPlace(c)
+	if c.Source != nil {
+		at = *c.Source
+	}
+	return &gamelift.Script{
+		ScriptId: &c.ID, ScriptArn: new(h.Home.Of("script", c.ID)), Name: opt(c.Name), Version: opt(c.Version),
+		SizeOnDisk: new(c.SizeOnDisk()), CreationTime: gamelift.At(c.Created), StorageLocation: locationOut(at),
+		NodeJsVersion: &c.Node,
+	}
+}

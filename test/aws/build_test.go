@@ -1,0 +1,91 @@
+package aws
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"net/http"
+	"path"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/build/object"
+	"github.com/musterhq/muster/test/node"
+)
+
+// tryBuilds calls the operations of builds, scripts and logs.
+func tryBuilds(t *testing.T, url string, c *gamelift.Client) {
+	t.Helper()
+	ctx := t.Context()
+	b := must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023}))(t).Build.BuildId
+	must(c.RequestUploadCredentials(ctx, &gamelift.RequestUploadCredentialsInput{BuildId: b}))(t)
+	must(c.DescribeBuild(ctx, &gamelift.DescribeBuildInput{BuildId: b}))(t)
+	must(c.ListBuilds(ctx, &gamelift.ListBuildsInput{}))(t)
+	must(c.UpdateBuild(ctx, &gamelift.UpdateBuildInput{BuildId: b, Name: aws.String("n")}))(t)
+	must(c.DeleteBuild(ctx, &gamelift.DeleteBuildInput{BuildId: b}))(t)
+
+	s := must(c.CreateScript(ctx, &gamelift.CreateScriptInput{ZipFile: zipped(t, "main.js", "1")}))(t).Script.ScriptId
+	must(c.DescribeScript(ctx, &gamelift.DescribeScriptInput{ScriptId: s}))(t)
+	must(c.ListScripts(ctx, &gamelift.ListScriptsInput{}))(t)
+	must(c.UpdateScript(ctx, &gamelift.UpdateScriptInput{ScriptId: s, Name: aws.String("n")}))(t)
+	must(c.DeleteScript(ctx, &gamelift.DeleteScriptInput{ScriptId: s}))(t)
+
+	tryLog(t, url, c)
+}
+
+// tryLog stores the log of a game session as a host does, and fetches it.
+func tryLog(t *testing.T, url string, c *gamelift.Client) {
+	t.Helper()
+	p := node.NewPlace(t, c)
+	server := p.Server(t)
+	g := must(p.Create(t.Context(), 2))(t)
+	receive(t, server.Activated())
+	log := zipped(t, "stdout", "hello")
+	name := p.FleetID + "/" + p.ComputeName + "/" + path.Base(*g.GameSessionId) + ".zip"
+	send(t, http.MethodPut, url+"/"+object.LogBucket+"/"+name, log, http.StatusOK)
+	out := must(c.GetGameSessionLogUrl(t.Context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: g.GameSessionId}))(t)
+	if got := send(t, http.MethodGet, *out.PreSignedUrl, nil, http.StatusOK); !bytes.Equal(got, log) {
+		t.Errorf("the log comes back as %d bytes, want %d", len(got), len(log))
+	}
+	send(t, http.MethodGet, *out.PreSignedUrl+"0", nil, http.StatusForbidden)
+	send(t, http.MethodDelete, *out.PreSignedUrl, nil, http.StatusForbidden)
+}
+
+// send makes a request without a signature of its own and gives the answer's body.
+func send(t *testing.T, method, url string, body []byte, want int) []byte {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != want {
+		t.Fatalf("%s %s: %d %s, %v; want %d", method, url, answer.StatusCode, text, err, want)
+	}
+	return text
+}
+
+func zipped(t *testing.T, name, content string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	w, err := z.Create(name)
+	if err == nil {
+		_, err = io.WriteString(w, content)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
