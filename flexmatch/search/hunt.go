@@ -30,6 +30,7 @@ type hunt struct {
 	limits   Limits
 	width    float64
 	exact    bool // by the definition
+	packable bool // the rule set is
 	backfill bool // game sessions may be filled
 	deadline time.Time
 	pool     *Pool // for what stands in no part, in a pass that is exact
@@ -61,6 +62,7 @@ func newHunt(p *Pool) *hunt {
 	h := &hunt{searcher: p.searcher, columns: p.columns, limits: p.limits, width: p.width, pool: p, oldest: p.rs.Algorithm.OldestAge}
 	h.tally = make(tally, len(p.rs.Level(0).Rules))
 	h.placing.tooLate = h.tooLate
+	h.packable = p.columns.packable(p.plan, p.opts)
 	return h
 }
 

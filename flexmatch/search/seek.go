@@ -8,6 +8,9 @@ import (
 // work searches around the seeds of a share until its steps or the time are used up.
 func (h *hunt) work(sh *share, backfill bool) {
 	h.part, h.backfill, h.now, h.exact, h.deadline = sh.part, backfill, h.pool.now, h.pool.exact, h.pool.deadline
+	if h.bulk(sh) {
+		h.pack(sh)
+	}
 	late, before := false, h.searches
 	for i, seed := range sh.seeds {
 		if seed.gone {
