@@ -46,7 +46,7 @@ type world struct {
 type one struct {
 	*search.Ticket
 	party *ruleset.Party // as rules see it
-	seats []int // of backfill: its players' teams
+	seats []int          // of backfill: its players' teams
 	never []Cause
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -116,4 +117,66 @@ func TestMatchmaking_Flow(t *testing.T) {
 	}
 	fmt.Printf("\n| matches of two, 128 callers | started a second | COMPLETED a second, from the first start to the last |\n|---|---|---|\n| %d tickets | %.0f | %.0f |\n",
 		n, started, float64(n)/time.Since(begin).Seconds())
+}
+
+// hopeless wants teams farther apart than any two players are: no split of any
+// tickets can satisfy it, and only a whole match shows that.
+const hopeless = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}],
+	"teams": [{"name": "red", "minPlayers": 5, "maxPlayers": 5}, {"name": "blue", "minPlayers": 5, "maxPlayers": 5}],
+	"rules": [{"name": "far", "type": "distance", "minDistance": 100000, "measurements": ["avg(teams[red].players.attributes[skill])"],
+		"referenceValue": "avg(teams[blue].players.attributes[skill])"}]}`
+
+// TestMatchmaking_Adversary measures matches of two beside a configuration in
+// which ten times -tickets tickets wait under a rule set that nobody can satisfy.
+func TestMatchmaking_Adversary(t *testing.T) {
+	if *tickets == 0 {
+		t.Skip("a measurement: run it with -tickets 10000 -v")
+	}
+	fmt.Printf("\n| beside it wait | start to COMPLETED, p50 | p99 | slowest | DescribeMatchmaking of all, slowest |\n|---|---|---|---|---|\n")
+	for _, waiting := range []int{0, 10 * *tickets} {
+		m := lobby(t, pairs)
+		m.enterHopeless(t, waiting)
+		var took []time.Duration
+		var slowest time.Duration
+		for i := range 50 {
+			begin := time.Now()
+			ids := []string{fmt.Sprint("a", i), fmt.Sprint("b", i)}
+			for _, id := range ids {
+				check(t, m.enter("load", id, 1))
+			}
+			for done := false; !done; {
+				asked := time.Now()
+				d, err := m.matches.Get(context.Background(), ids[1])
+				check(t, err)
+				slowest = max(slowest, time.Since(asked))
+				if done = d.Ticket.Status.Over(); !done {
+					time.Sleep(time.Millisecond) // between looks
+				}
+			}
+			took = append(took, time.Since(begin))
+		}
+		slices.Sort(took)
+		fmt.Printf("| %d | %v | %v | %v | %v |\n", waiting, percentile(took, .5), percentile(took, .99), took[len(took)-1].Round(time.Millisecond), slowest.Round(time.Microsecond))
+	}
+}
+
+func (m *market) enter(configuration, id string, skill float64) error {
+	_, _, err := m.matches.Start(context.Background(), flexmatch.StartInput{
+		Configuration: configuration, TicketID: id,
+		Players: []flexmatch.Player{{ID: "player-" + id, Attributes: map[string]flexmatch.Attribute{"skill": {N: &skill}}}},
+	})
+	return err
+}
+
+// enterHopeless fills a configuration of its own with tickets that wait for ever.
+func (m *market) enterHopeless(t *testing.T, n int) {
+	t.Helper()
+	_, err := m.matches.CreateRuleSet(context.Background(), flexmatch.RuleSetInput{Name: "hopeless", Body: hopeless})
+	check(t, err)
+	_, err = m.matches.CreateConfiguration(context.Background(), flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
+		Name: "hopeless", RuleSet: "hopeless", Mode: flexmatch.Standalone, RequestTimeout: time.Hour,
+	}})
+	check(t, err)
+	_, err = together(256, n, func(i int) error { return m.enter("hopeless", fmt.Sprint("hopeless-", i), float64(i%3000)) })
+	check(t, err)
 }
