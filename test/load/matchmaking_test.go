@@ -18,8 +18,8 @@ const lonely = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "sk
 	"teams": [{"name": "all", "minPlayers": 40, "maxPlayers": 40}],
 	"rules": [{"name": "never", "type": "comparison", "operation": "<", "referenceValue": 0, "measurements": ["flatten(teams[*].players.attributes[skill])"]}]}`
 
-// pairs matches one against one.
-const pairs = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}],
+// duels matches one against one.
+const duels = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}],
 	"teams": [{"name": "red", "minPlayers": 1, "maxPlayers": 1}, {"name": "blue", "minPlayers": 1, "maxPlayers": 1}]}`
 
 // lobby makes a market with a standalone configuration of a rule set.
@@ -98,7 +98,7 @@ func TestMatchmaking_Flow(t *testing.T) {
 	if *tickets == 0 {
 		t.Skip("a measurement: run it with -tickets 20000 -v")
 	}
-	m, n := lobby(t, pairs), *tickets&^1
+	m, n := lobby(t, duels), *tickets&^1
 	requests := m.signedTickets(t, n)
 	conns, err := dial(m.address, 128)
 	check(t, err)
@@ -134,7 +134,7 @@ func TestMatchmaking_Adversary(t *testing.T) {
 	}
 	fmt.Printf("\n| beside it wait | start to COMPLETED, p50 | p99 | slowest | DescribeMatchmaking of all, slowest |\n|---|---|---|---|---|\n")
 	for _, waiting := range []int{0, 10 * *tickets} {
-		m := lobby(t, pairs)
+		m := lobby(t, duels)
 		m.enterHopeless(t, waiting)
 		var took []time.Duration
 		var slowest time.Duration
