@@ -50,6 +50,7 @@ require (
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/musterhq/muster/examples/arena v0.0.0
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
@@ -64,3 +65,7 @@ require (
 )
 
 replace github.com/musterhq/muster/sdk/session => ./sdk/session
+
+replace github.com/musterhq/muster/examples/arena => ./examples/arena
+
+replace github.com/musterhq/muster/sdk/gameserver => ./sdk/gameserver

@@ -25,6 +25,7 @@ type commands struct {
 	Preflight preflightCommand `cmd:"" help:"Try a build on this machine as a fleet would run it."`
 
 	Demo     demoCommand     `cmd:"" help:"The demo game on a running server."`
+	Bots     botsCommand     `cmd:"" help:"Headless players that go the whole way on a running server, and tell how it went."`
 	Fleets   fleetsCommand   `cmd:"" help:"Show fleets and their use."`
 	Sessions sessionsCommand `cmd:"" help:"Show game sessions."`
 	Queues   queuesCommand   `cmd:"" help:"Show game session queues and what waits in them."`

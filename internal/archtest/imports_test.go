@@ -78,9 +78,11 @@ var rows = []row{
 	{"agent", "agent/... hosts/protocol", "runs on machines without a server: of Muster it knows the protocol alone"},
 
 	{"app/host", ground + " agent agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
+	{"bots", "sdk/session sdk/session/filter sdk/session/gamelift examples/arena/bot", "players like any other: they know the client library and the game"},
+
 	{"app/demo", ground + " app/host agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "app app/... agent agent/... hosts/protocol console/client console/terminal flexmatch/ruleset flexmatch/search flexmatch/search/cases notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "app bots app/... agent agent/... hosts/protocol console/client console/terminal flexmatch/ruleset flexmatch/search flexmatch/search/cases notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

@@ -20,7 +20,9 @@ type Options struct {
 	For             time.Duration       // how long to play; 0: until the game is over
 	JoinFor         time.Duration       // how long to wait to be let in; default 15 seconds
 	SilentFor       time.Duration       // how long the server may send nothing; default 5 seconds
+	ActEvery        time.Duration       // between inputs; default 50 ms
 	Seed            uint64              // of the bot's whims
+	Joined          func()              // if set, is told once that the bot was let in
 	Watch           func(wire.Snapshot) // if set, sees each Snapshot
 }
 
@@ -66,6 +68,9 @@ func Play(ctx context.Context, opts Options) (Result, error) {
 	}
 	if opts.SilentFor == 0 {
 		opts.SilentFor = 5 * time.Second
+	}
+	if opts.ActEvery <= 0 {
+		opts.ActEvery = 50 * time.Millisecond
 	}
 	conn, err := net.Dial("udp", opts.Address)
 	if err != nil {

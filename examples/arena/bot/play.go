@@ -12,7 +12,6 @@ import (
 
 const (
 	joinEvery  = 250 * time.Millisecond
-	inputEvery = 50 * time.Millisecond
 	leaveEvery = 100 * time.Millisecond
 	leaveTries = 10
 )
@@ -63,6 +62,9 @@ func (p *player) play(ctx context.Context) {
 	if !p.join(ctx) {
 		return
 	}
+	if p.opts.Joined != nil {
+		p.opts.Joined()
+	}
 	started := time.Now()
 	over := p.fight(ctx)
 	p.result.PlayedMS = time.Since(started).Milliseconds()
@@ -105,7 +107,7 @@ func (p *player) fight(ctx context.Context) bool {
 		ctx, cancel = context.WithTimeout(ctx, p.opts.For)
 		defer cancel()
 	}
-	act := time.NewTicker(inputEvery)
+	act := time.NewTicker(p.opts.ActEvery)
 	defer act.Stop()
 	silence := time.NewTimer(p.opts.SilentFor)
 	defer silence.Stop()

@@ -1,0 +1,115 @@
+package bots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	arena "github.com/musterhq/muster/examples/arena/bot"
+
+	"github.com/musterhq/muster/sdk/session"
+)
+
+// bot is one player.
+type bot struct {
+	*crew
+	id    string
+	seed  uint64
+	stage stage
+}
+
+// Outcome is what became of a bot.
+type Outcome struct {
+	PlayerID string
+	Games    int           // played to their end
+	Attempts int           // to be in a game, the successful ones included
+	Lost     int           // games that went away while it played
+	Waited   time.Duration // for the last game: from asking to being let in
+	Failure  string        // "" if it played all games
+}
+
+func (b *bot) move(to stage) {
+	b.stages.move(b.stage, to)
+	b.stage = to
+}
+
+// live plays the games that were asked for.
+func (b *bot) live(ctx context.Context) Outcome {
+	o := Outcome{PlayerID: b.id}
+	for o.Games < b.opts.Games {
+		if err := b.game(ctx, &o); err != nil {
+			o.Failure = err.Error()
+			b.move(failed)
+			return o
+		}
+		o.Games++
+	}
+	b.move(done)
+	return o
+}
+
+// game comes to a game and plays it to its end. It tries again as long as its
+// patience lasts; the error is what was last in the way.
+func (b *bot) game(ctx context.Context, o *Outcome) error {
+	patient, cancel := context.WithTimeout(ctx, b.opts.Patience)
+	defer cancel()
+	begin := time.Now()
+	var trouble error
+	for attempt := 0; ; attempt++ {
+		o.Attempts++
+		place, err := b.seek(patient)
+		if err == nil {
+			err = b.play(ctx, place, o, begin)
+		}
+		if err == nil {
+			return nil
+		}
+		if patient.Err() == nil || trouble == nil {
+			trouble = err
+		}
+		if final(err) || pause(patient, attempt) != nil {
+			return fmt.Errorf("after %v: %w", time.Since(begin).Round(time.Second), trouble)
+		}
+	}
+}
+
+// final tells errors that trying again does not mend.
+func final(err error) bool {
+	return errors.Is(err, session.ErrUnauthorized) || errors.Is(err, session.ErrInvalid)
+}
+
+// seek finds a place in a game.
+func (b *bot) seek(ctx context.Context) (session.Connection, error) {
+	b.move(asking)
+	if b.opts.Via == Sessions {
+		return b.seekSession(ctx)
+	}
+	return b.seekMatch(ctx)
+}
+
+// play connects with the player session and plays. Only a game played to the
+// bot's own end, or to the game's, is a success.
+func (b *bot) play(ctx context.Context, place session.Connection, o *Outcome, begin time.Time) error {
+	b.move(connecting)
+	result, err := arena.Play(ctx, arena.Options{
+		Address: place.Addr(), PlayerSessionID: place.PlayerSessionID, For: b.opts.For,
+		ActEvery: 200 * time.Millisecond, Seed: b.seed,
+		Joined: func() {
+			o.Waited = time.Since(begin)
+			b.move(playing)
+		},
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("connect to %s: %w", place.Addr(), err)
+	case result.Played():
+		return nil
+	case result.Player != 0:
+		o.Lost++
+		return fmt.Errorf("the game server at %s fell silent", place.Addr())
+	case result.Ending == arena.Refused:
+		return fmt.Errorf("the game server at %s refused the player session: %s", place.Addr(), result.Reason)
+	}
+	return fmt.Errorf("the game server at %s did not answer", place.Addr())
+}

@@ -1,0 +1,109 @@
+package bots
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	awsgamelift "github.com/aws/aws-sdk-go-v2/service/gamelift"
+
+	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/gamelift"
+)
+
+// crew is the bots of a run and what they share.
+type crew struct {
+	opts     Options
+	client   *gamelift.Client
+	tracker  session.Tracker
+	house    house
+	stages   stages
+	outcomes []Outcome
+}
+
+// Run sets up what the bots need, has all of them play, and tells how it went.
+// The end of ctx ends the games in order. The error is about the setting up; what
+// goes wrong later is in the report.
+func Run(ctx context.Context, o Options) (Report, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Report{}, err
+	}
+	if o.AWS.HTTPClient == nil {
+		o.AWS.HTTPClient = &http.Client{Transport: Transport()}
+	}
+	client, err := gamelift.New(ctx, gamelift.Config{AWS: &o.AWS})
+	if err != nil {
+		return Report{}, err
+	}
+	setup := setup{api: awsgamelift.NewFromConfig(o.AWS), opts: o}
+	house, err := setup.run(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	c := &crew{
+		opts: o, client: client, house: house, outcomes: make([]Outcome, o.Players),
+		tracker: &session.Poller{Matchmaking: client, Every: o.Poll, Backoff: 5 * time.Second},
+	}
+	begin := time.Now()
+	c.play(ctx)
+	return report(c.outcomes, time.Since(begin)), nil
+}
+
+// Transport is an HTTP transport for many bots on one server: they share few
+// connections and do not make new ones all the time.
+func Transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxConnsPerHost, t.MaxIdleConnsPerHost = 64, 64
+	return t
+}
+
+// play has the bots come one after another and waits for all.
+func (c *crew) play(ctx context.Context) {
+	shown, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { c.show(shown) })
+	var bots sync.WaitGroup
+	pause := c.opts.Over / time.Duration(c.opts.Players)
+	for i := range c.outcomes {
+		c.stages.enter(coming)
+		bots.Go(func() {
+			_ = sleep(ctx, time.Duration(i)*pause)
+			b := &bot{crew: c, id: fmt.Sprintf("bot-%s", session.NewPlayerID()), seed: uint64(i + 1), stage: coming}
+			c.outcomes[i] = b.live(ctx)
+		})
+	}
+	bots.Wait()
+	stop()
+	watching.Wait()
+	fmt.Fprintln(c.opts.Out, c.stages.line())
+}
+
+// show prints a line of progress at intervals.
+func (c *crew) show(ctx context.Context) {
+	for sleep(ctx, c.opts.Every) == nil {
+		fmt.Fprintln(c.opts.Out, c.stages.line())
+	}
+}
+
+// sleep waits; it gives the context's error if that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// pause waits before another attempt: longer each time, at most about 5 seconds,
+// and not all bots alike.
+func pause(ctx context.Context, attempt int) error {
+	d := min(250*time.Millisecond<<min(attempt, 8), 5*time.Second)
+	return sleep(ctx, time.Duration(float64(d)*(0.5+rand.Float64())))
+}

@@ -1,0 +1,53 @@
+package bots
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// stage is where a bot is.
+type stage int
+
+const (
+	coming     stage = iota // not there yet
+	asking                  // for a game
+	waiting                 // for a match, or a free process
+	connecting              // to the game server
+	playing
+	done
+	failed
+	stageCount
+)
+
+var stageNames = [stageCount]string{"coming", "asking", "waiting", "connecting", "playing", "done", "failed"}
+
+// stages counts the bots in each stage.
+type stages struct {
+	mu     sync.Mutex
+	counts [stageCount]int
+}
+
+func (s *stages) enter(at stage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts[at]++
+}
+
+func (s *stages) move(from, to stage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts[from]--
+	s.counts[to]++
+}
+
+// line tells the counts of one moment.
+func (s *stages) line() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	parts := make([]string, stageCount)
+	for i, n := range s.counts {
+		parts[i] = fmt.Sprintf("%s %d", stageNames[i], n)
+	}
+	return strings.Join(parts, "  ")
+}

@@ -1,0 +1,151 @@
+package scenario
+
+import (
+	"bytes"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/musterhq/muster/bots"
+	"github.com/musterhq/muster/test/node"
+)
+
+// arenaVariable names the environment variable with the path of the demo game.
+const arenaVariable = "ARENA_BIN"
+
+// demoHouse is `muster local` with the demo's fleet of arena processes.
+type demoHouse struct {
+	path, arena, data, listen string
+}
+
+func newDemoHouse(t *testing.T) *demoHouse {
+	t.Helper()
+	h := &demoHouse{path: node.Path(t), arena: os.Getenv(arenaVariable), data: t.TempDir(), listen: "127.0.0.1:0"}
+	if h.arena == "" {
+		t.Skipf("set %s to a built arena, as `make e2e` does, to run this", arenaVariable)
+	}
+	arena, err := filepath.Abs(h.arena)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.arena = arena
+	return h
+}
+
+// start runs the server; the next start is at the same address.
+func (h *demoHouse) start(t *testing.T) *node.Process {
+	t.Helper()
+	p, err := node.Run(h.path, "local", "--listen", h.listen, "--data", h.data,
+		"--demo-server", h.arena, "--demo-processes", "5", "--demo-players", "0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(p.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.listen = at.Host
+	return p
+}
+
+// watcher is told the bots' progress and says when some play while others wait.
+type watcher struct {
+	mu      sync.Mutex
+	last    string
+	playing chan struct{}
+	once    sync.Once
+}
+
+// Write implements io.Writer.
+func (w *watcher) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = string(line)
+	if !bytes.Contains(line, []byte("playing 0 ")) && !bytes.Contains(line, []byte("coming 0 ")) {
+		w.once.Do(func() { close(w.playing) })
+	}
+	return len(line), nil
+}
+
+// Bots come to a game through matchmaking while the server is killed under them.
+// Tickets and games survive, so that all of them play; a bot that did not would
+// have to say what was in its way.
+func TestBots_PlayThroughAKill(t *testing.T) {
+	house := newDemoHouse(t)
+	server := house.start(t)
+	defer func() {
+		if err := server.Stop(); err != nil { // ends the demo's processes too
+			t.Errorf("stop: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("the end of the server's log:\n%s", server.Log())
+		}
+	}()
+	progress := &watcher{playing: make(chan struct{})}
+	type outcome struct {
+		report bots.Report
+		err    error
+	}
+	over := make(chan outcome, 1)
+	go func() {
+		r, err := bots.Run(t.Context(), bots.Options{
+			AWS: aws.Config{Region: "us-east-1", BaseEndpoint: aws.String(server.URL),
+				Credentials: credentials.NewStaticCredentialsProvider("any", "any", "")},
+			Fleet: "demo", Players: 40, MatchSize: 8, For: 3 * time.Second, Over: 6 * time.Second, Patience: 3 * time.Minute,
+			Out: progress, Every: 50 * time.Millisecond,
+		})
+		over <- outcome{r, err}
+	}()
+	select {
+	case <-progress.playing:
+	case o := <-over:
+		t.Fatalf("the bots were done before some played while others were to come: %+v, %v", o.report, o.err)
+	}
+	server.Kill()
+	server = house.start(t)
+	o := <-over
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	if o.report.Played != 40 || o.report.Failed != 0 {
+		t.Errorf("got %+v, last seen: %s", o.report, progress.last)
+	}
+	t.Logf("%+v", o.report)
+}
+
+// Bots that cannot play say why.
+func TestBots_FailTruthfully(t *testing.T) {
+	t.Parallel()
+	house := newDemoHouse(t)
+	server, err := node.Run(house.path, "local", "--listen", house.listen, "--data", house.data,
+		"--demo-server", house.arena, "--demo-processes", "1", "--demo-players", "0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	// One process, four games of two: the last do not come to a game in time.
+	r, err := bots.Run(t.Context(), bots.Options{
+		AWS: aws.Config{Region: "us-east-1", BaseEndpoint: aws.String(server.URL),
+			Credentials: credentials.NewStaticCredentialsProvider("any", "any", "")},
+		Fleet: "demo", Players: 8, MatchSize: 2, For: 12 * time.Second, Over: time.Second, Patience: 4 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Played != 2 || r.Failed != 6 {
+		t.Errorf("got %+v, want 2 bots that played", r)
+	}
+	for why := range r.Failures {
+		if !strings.Contains(why, "PLACING") && !strings.Contains(why, "TIMED_OUT") {
+			t.Errorf("a bot failed with %q, want to read that it was never placed", why)
+		}
+	}
+	t.Logf("%+v", r)
+}
