@@ -39,7 +39,7 @@ type searcher struct {
 	now  time.Time
 	plan *plan
 
-	budget *int    // steps left for large matches; nil without bound
+	ration *ration // of large matches; nil without bound
 	seats  seating // of lineups judged, one after another
 	tally  tally   // of rules judged; nil in the reference search, which counts nothing
 }

@@ -15,7 +15,12 @@ import (
 func (s *searcher) large(pool []*entry) []*Match {
 	byPriority(s.rs, pool)
 	var matches []*Match
-	for _, part := range s.parts(pool) {
+	parts := s.parts(pool)
+	for n, part := range parts {
+		if s.ration != nil {
+			key, _ := s.stringKey(part[0])
+			s.ration.open(key, len(parts)-n)
+		}
 		for {
 			m := s.largeMatch(part)
 			if m == nil {
@@ -27,6 +32,9 @@ func (s *searcher) large(pool []*entry) []*Match {
 				gone[e] = true
 			}
 			part = slices.DeleteFunc(part, func(e *entry) bool { return gone[e] })
+		}
+		if s.ration != nil {
+			s.ration.close()
 		}
 	}
 	return matches
@@ -70,19 +78,23 @@ func (s *searcher) stringKey(e *entry) (string, bool) {
 	return key, true
 }
 
-// largeMatch forms one match from tickets that may be together; nil if none can.
+// largeMatch forms one match from tickets that may be together; nil if none can,
+// or if the steps of the part are used up. One anchor is tried in any case.
 func (s *searcher) largeMatch(part []*entry) *Match {
-	if s.spent(len(part)) {
-		return nil
-	}
+	s.spend(len(part))
 	groups := s.groups(part)
-	for i := 0; ; i++ {
+	first := 0
+	if s.ration != nil {
+		first = s.ration.start
+	}
+	for i := first; ; i++ {
 		more := false
 		for _, g := range groups {
 			if i >= len(g.entries) || g.players < s.least() {
 				continue
 			}
-			if more = true; s.spent(len(g.entries)) {
+			if more = true; !s.spend(len(g.entries)) && i > first {
+				s.ration.pause(i)
 				return nil
 			}
 			if m := s.gatherAt(g, g.entries[i]); m != nil {
@@ -90,19 +102,23 @@ func (s *searcher) largeMatch(part []*entry) *Match {
 			}
 		}
 		if !more {
-			return nil
+			break
 		}
 	}
+	if s.ration != nil {
+		s.ration.done()
+	}
+	return nil
 }
 
-// spent takes steps from the budget of a pass; true when it is used up. The
-// reference search has none.
-func (s *searcher) spent(steps int) bool {
-	if s.budget == nil {
-		return false
+// spend takes steps from the share of a part; false when it is used up. The
+// reference search has no bound.
+func (s *searcher) spend(steps int) bool {
+	if s.ration == nil {
+		return true
 	}
-	*s.budget -= steps
-	return *s.budget < 0
+	s.ration.share -= steps
+	return s.ration.share >= 0
 }
 
 // least gives the fewest players that a match can have at any age.

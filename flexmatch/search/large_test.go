@@ -66,3 +66,49 @@ func TestLarge_PoolIsSound(t *testing.T) {
 		}
 	}
 }
+
+// Tickets that no large match can take do not starve others, neither in their own
+// part nor in another: each pass goes on where the last one stopped.
+func TestLarge_NobodyStarves(t *testing.T) {
+	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"}],
+		"algorithm":{"strategy":"balanced","balancedAttribute":"skill"},
+		"teams":[{"name":"a","minPlayers":41,"maxPlayers":41}],
+		"rules":[{"name":"Mode","type":"batchDistance","batchAttribute":"mode"},{"name":"Close","type":"batchDistance","batchAttribute":"skill","maxDistance":10}]}`)
+	pool := search.NewPool(rs, search.Options{}, search.Limits{Work: 100})
+	n := 0
+	add := func(mode string, skill float64) {
+		pool.Add(duelist(fmt.Sprintf("k%03d", n), n, skill, mode, nil))
+		n++
+	}
+	for i := range 100 {
+		add("ctf", float64(1000+100*i)) // each far from everybody
+	}
+	for range 41 {
+		add("ctf", 5)
+		add("tdm", 5)
+	}
+	for i := range 60 {
+		add("tdm", float64(1000+100*i))
+	}
+	formed, passes := 0, 0
+	for ; pool.Pending(second(1)); passes++ {
+		matches := pool.Pass(second(1))
+		check(t, 0, rs, search.Options{}, matches, 1)
+		formed += len(matches)
+		if passes > 1000 {
+			t.Fatal("the pool does not come to an end")
+		}
+	}
+	if formed != 2 || pool.Len() != 160 || passes < 10 {
+		t.Errorf("%d matches in %d passes, %d tickets left; want 2 and 160, in many passes", formed, passes, pool.Len())
+	}
+	for range 41 {
+		add("ctf", 7)
+	}
+	for passes = 0; pool.Pending(second(2)) && passes < 1000; passes++ {
+		formed += len(pool.Pass(second(2)))
+	}
+	if formed != 3 {
+		t.Errorf("%d matches after 41 more came; want 3", formed)
+	}
+}

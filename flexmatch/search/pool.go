@@ -24,6 +24,7 @@ type Pool struct {
 	dirty    []*item
 	ripening ripening
 	hunts    []*hunt // one for each worker
+	rations  ration  // of large matches
 
 	exact     bool      // this pass runs by the definition
 	deferred  bool      // the last pass left tickets for the next
@@ -43,6 +44,7 @@ func NewPool(rs *ruleset.RuleSet, opts Options, limits Limits) *Pool {
 	p.columns = columnsOf(rs, p.plan)
 	p.width = p.columns.width()
 	p.evaluated = Evaluated(rs)
+	p.rations = ration{from: map[string]int{}, stirred: map[string]bool{}}
 	return p
 }
 
@@ -132,8 +134,11 @@ func (p *Pool) forget(id string) {
 }
 
 // passLarge forms large matches; the group sort is the index. When its work is
-// used up the rest waits: what is matched until then is gone from the next pass.
+// used up the rest waits for the next pass.
 func (p *Pool) passLarge() []*Match {
+	if len(p.dirty) > 0 {
+		p.rations.stir()
+	}
 	p.dirty = nil
 	var pool []*entry
 	for _, it := range p.items {
@@ -141,10 +146,10 @@ func (p *Pool) passLarge() []*Match {
 			pool = append(pool, it.entry)
 		}
 	}
-	left := 10 * p.limits.Work // a ticket looked at here costs less than a set tried
-	p.budget = &left
+	p.ration = &p.rations
+	p.rations.begin(10 * p.limits.Work) // a ticket looked at here costs less than a set tried
 	matches := p.large(pool)
-	p.deferred = left < 0 && len(matches) > 0
+	p.deferred = p.rations.more
 	for _, m := range matches {
 		for _, t := range m.Tickets {
 			p.Remove(t.ID)
