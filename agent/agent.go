@@ -11,7 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/musterhq/muster/agent/collector"
 	"github.com/musterhq/muster/agent/install"
+	"github.com/musterhq/muster/agent/isolate"
 	"github.com/musterhq/muster/agent/relay"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
@@ -25,8 +27,10 @@ type Agent struct {
 	cache   *install.Cache
 	reports *reports
 	sampler *sampler
-	relay   *relay.Relay  // where fleets want it; nil without a server
-	uploads chan struct{} // slots for archives of logs being made and sent
+	groups  *isolate.Groups      // nil where processes are held to nothing
+	metrics *collector.Collector // nil where there is none
+	relay   *relay.Relay         // where fleets want it; nil without a server
+	uploads chan struct{}        // slots for archives of logs being made and sent
 
 	me        credential
 	relayed   chan struct{} // closed when a process is to be relayed
@@ -79,7 +83,9 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("another agent works in %s: %w", a.opts.Root, err)
 	}
 	defer lock.Close()
+	a.findGroups()
 	defer a.startRelay()()
+	defer a.startCollector()()
 	if err := a.resume(); err != nil {
 		return err
 	}

@@ -18,17 +18,19 @@ func (i *instance) restart() supervise.Restart {
 // exited reports how a process ended.
 func (i *instance) exited(s *slot, r supervise.Run, e supervise.Exit) {
 	i.mu.Lock()
-	port, reason := s.port, i.reasons[r.ID]
+	port, why := s.port, i.reasons[r.ID]
 	delete(i.reasons, r.ID)
 	i.mu.Unlock()
 	i.freePort(s)
+	oom := i.leaveGroup(r.ID)
+	i.lastMetrics(r)
 	if i.a.relay != nil {
 		i.a.relay.Forget(r.ID)
 	}
 	i.say(protocol.Exited{
-		ProcessID: r.ID, Known: e.Known, Code: e.Code, Signal: e.Signal, Reason: reason,
+		ProcessID: r.ID, Known: e.Known, Code: e.Code, Signal: e.Signal, OOM: oom, Reason: why.code,
 		Cause: diagnose.Exit(diagnose.End{
-			Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, Port: port, Asked: reason,
+			Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, OOM: oom, LimitMiB: i.wished().MemoryMiB, Port: port, Asked: why.text,
 		}),
 		Tail: e.Tail, Lived: e.Lived,
 	})
@@ -41,6 +43,7 @@ func (i *instance) exited(s *slot, r supervise.Run, e supervise.Exit) {
 // failed reports that a process could not be started.
 func (i *instance) failed(s *slot, id string, err error) {
 	i.freePort(s)
+	i.leaveGroup(id)
 	reason, cause := codeCrashed, "could not be started: "+err.Error()
 	path, _ := i.programOf(s.spec)
 	var found *diagnose.Problem

@@ -43,7 +43,7 @@ type instance struct {
 	ports      *ports.Range
 	slots      map[int]*slot
 	looping    map[int]string    // crash loops by entry, with what is known of the last crash
-	reasons    map[string]string // why processes are asked to end
+	reasons    map[string]reason // why processes are asked to end
 	collecting map[string]bool   // processes whose logs are being collected
 	goneAt     time.Time
 	launched   time.Time // when the last process was
@@ -55,7 +55,7 @@ func newInstance(a *Agent, w protocol.Wish, own *Own) *instance {
 		log:  a.log.With("instance", w.InstanceID, "fleet", w.FleetID),
 		look: make(chan struct{}, 1), finished: make(chan struct{}),
 		wish: w, phase: protocol.Downloading,
-		slots: map[int]*slot{}, looping: map[int]string{}, reasons: map[string]string{}, collecting: map[string]bool{},
+		slots: map[int]*slot{}, looping: map[int]string{}, reasons: map[string]reason{}, collecting: map[string]bool{},
 	}
 	i.life, i.leave = context.WithCancel(context.Background())
 	i.hold, i.drop = context.WithCancel(i.life)

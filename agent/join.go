@@ -39,6 +39,11 @@ func (a *Agent) identify(ctx context.Context) (credential, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, fmt.Errorf("read credential: %w", err)
 	}
+	if a.opts.NewToken != nil {
+		if a.opts.Token, err = a.opts.NewToken(); err != nil {
+			return c, fmt.Errorf("make a join token: %w", err)
+		}
+	}
 	if a.opts.Token == "" {
 		return c, errors.New("this machine has not joined yet: give a join token (muster admin join-token makes one)")
 	}
@@ -50,6 +55,25 @@ func (a *Agent) identify(ctx context.Context) (credential, error) {
 	}
 	a.log.Info("joined", "host_id", c.HostID, "location", c.Location)
 	return c, nil
+}
+
+// rejoin forgets a credential that Muster refuses and joins anew, where that can
+// be done without a person.
+func (a *Agent) rejoin(ctx context.Context) error {
+	if a.opts.NewToken == nil {
+		return errRefused
+	}
+	if err := os.Remove(filepath.Join(a.opts.Root, credentialFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget credential: %w", err)
+	}
+	me, err := a.identify(ctx)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.me = me
+	a.mu.Unlock()
+	return nil
 }
 
 // join trades the token for a credential. It waits for a Muster that is not

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -88,16 +89,24 @@ func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
 	if err := os.MkdirAll(logs, 0o750); err != nil {
 		return fmt.Errorf("make log folder: %w", err)
 	}
-	args, err := expand(s.spec.Parameters, w, placeholders{port: port, processID: id, logDir: logs, index: s.n})
+	parameters, bare := withoutSDK(s.spec.Parameters)
+	args, err := expand(parameters, bare, w, placeholders{port: port, processID: id, logDir: logs, index: s.n})
 	if err != nil {
 		return err
 	}
 	if i.own != nil && !i.own.Clean {
 		args = i.own.arguments(port)
 	}
+	if bare && i.own == nil {
+		if i.a.opts.Launcher == "" {
+			return errors.New("this agent cannot host programs without an SDK: it does not know its own program")
+		}
+		args = append([]string{"wrap", "--", cmd.Path}, args...)
+		cmd.Path = i.a.opts.Launcher
+	}
 	cmd.Args = append(cmd.Args, args...)
 	cmd.Env = append(cmd.Env, i.environment(w, id, port, logs)...)
-	return nil
+	return i.isolate(cmd, w, id)
 }
 
 func (i *instance) takePort() (int, error) {

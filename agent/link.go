@@ -44,6 +44,9 @@ func (a *Agent) stayLinked(ctx context.Context) {
 		}
 		this := jitter(wait)
 		if errors.Is(err, errRefused) {
+			if err = a.rejoin(ctx); err == nil {
+				continue
+			}
 			this = unjoined
 		}
 		a.log.Warn("no link to Muster; what runs goes on", "error", err, "again_in", this.Round(time.Millisecond))

@@ -22,6 +22,9 @@ const Version = "1"
 type Options struct {
 	Server string // Muster's base URL; "" runs Own alone
 	Token  string // to join with; needed where Root has no credential yet
+	// NewToken makes a token where the machine has not joined, or where Muster does
+	// not know it any more; nil where only Token can be had.
+	NewToken func() (string, error)
 	// Location is where the machine is expected to be; another one that the token
 	// names is an error. "" takes what the token names.
 	Location string
@@ -34,9 +37,14 @@ type Options struct {
 	Leave     bool
 	StopGrace time.Duration
 
-	// Isolate runs processes under their own user and limits where the machine
-	// allows that; without it they run as the agent does.
-	Isolate bool
+	// Launcher is a program whose main function calls isolate.Enter: ours. With it
+	// processes are held to the size of their instance where the machine allows
+	// that (package isolate); "" holds them to nothing.
+	Launcher string
+
+	// Collect opens the loopback ports on which AWS's Server SDKs expect a metrics
+	// collector and a crash reporter. Ports that are taken are left to who has them.
+	Collect bool
 
 	// Own are instances that no Muster assigns: programs that lie on this machine.
 	Own []*Own

@@ -26,7 +26,10 @@ var token = regexp.MustCompile(`\{\{\s*\.?([A-Za-z0-9]+)\s*\}\}|\{port\}`)
 // {{.LogDirectory}}, {{.FleetId}}, {{.Location}} and {{.Index}} stand; {port} is
 // short for the first. AWS's agent splits at single spaces and knows no quotes,
 // which gives the same for all it can be given.
-func expand(parameters string, w protocol.Wish, p placeholders) ([]string, error) {
+//
+// lenient leaves names that it does not know, for the wrapper of a program
+// without SDK, which knows the game session.
+func expand(parameters string, lenient bool, w protocol.Wish, p placeholders) ([]string, error) {
 	words, err := split(parameters)
 	if err != nil {
 		return nil, err
@@ -42,6 +45,9 @@ func expand(parameters string, w protocol.Wish, p placeholders) ([]string, error
 			}
 			name := token.FindStringSubmatch(found)[1]
 			value, ok := values[name]
+			if !ok && lenient {
+				return found
+			}
 			if !ok {
 				err = fmt.Errorf("%s stands for nothing; there are {{.GamePort}}, {{.ProcessId}}, {{.LogDirectory}}, {{.FleetId}}, {{.Location}} and {{.Index}}", found)
 			}
@@ -49,6 +55,14 @@ func expand(parameters string, w protocol.Wish, p placeholders) ([]string, error
 		})
 	}
 	return words, err
+}
+
+// noSDK at the beginning of parameters says that the program knows no SDK.
+const noSDK = "{{.NoSDK}}"
+
+// withoutSDK tells whether a program knows no SDK, and gives its parameters.
+func withoutSDK(parameters string) (rest string, bare bool) {
+	return strings.CutPrefix(strings.TrimSpace(parameters), noSDK)
 }
 
 func split(text string) ([]string, error) {

@@ -23,6 +23,7 @@ const (
 	codeActivation = "FLEET_ACTIVATION_FAILED"
 	codeCrashed    = "SERVER_PROCESS_CRASHED"
 	codeNoFile     = "SERVER_PROCESS_INVALID_PATH"
+	codeStopped    = "SERVER_PROCESS_FORCE_TERMINATED"
 )
 
 // gameDir is where the build's tree is, and where processes start.
@@ -151,7 +152,8 @@ func (i *instance) validate(w protocol.Wish) (code, cause string) {
 		case err != nil:
 			return codeExecutable, err.Error()
 		}
-		if _, err := expand(p.Parameters, w, placeholders{}); err != nil {
+		parameters, bare := withoutSDK(p.Parameters)
+		if _, err := expand(parameters, bare, w, placeholders{}); err != nil {
 			return codeExecutable, fmt.Sprintf("ServerProcesses.%d.Parameters: %v", n+1, err)
 		}
 	}

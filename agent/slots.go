@@ -279,7 +279,7 @@ func (i *instance) stopAll(grace time.Duration, why string) {
 func (i *instance) stopAllWithin(ctx context.Context, grace time.Duration, why string) {
 	var stops sync.WaitGroup
 	for _, s := range i.list() {
-		i.because(s, why)
+		i.because(s, reason{codeStopped, why})
 		stops.Go(func() {
 			if err := s.group.Stop(ctx, max(grace, 0)); err != nil {
 				i.log.Error("process not stopped", "slot", s.n, "error", err)
@@ -289,11 +289,14 @@ func (i *instance) stopAllWithin(ctx context.Context, grace time.Duration, why s
 	stops.Wait()
 }
 
+// reason is why a process is asked to end: an event's code, and words.
+type reason struct{ code, text string }
+
 // because notes why a slot's process is asked to end.
-func (i *instance) because(s *slot, why string) {
+func (i *instance) because(s *slot, why reason) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if s.process != nil && i.reasons[s.process.ProcessID] == "" {
+	if s.process != nil && i.reasons[s.process.ProcessID] == (reason{}) {
 		i.reasons[s.process.ProcessID] = why
 	}
 }
@@ -318,7 +321,7 @@ func (i *instance) kill(k protocol.Kill) {
 			if p := i.processOf(s); p == nil || p.ProcessID != k.ProcessID {
 				return // it has ended
 			}
-			i.because(s, k.Reason)
+			i.because(s, reason{k.Reason, k.Reason})
 			if err := s.group.StopRun(i.life, k.ProcessID, 0); err != nil && !errors.Is(err, supervise.ErrNotRunning) {
 				i.log.Error("process not killed", "process_id", k.ProcessID, "error", err)
 			}

@@ -15,8 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/demo"
+	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/test/gameserver"
 )
 
@@ -32,6 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "arena":
 		err = playArena(ctx, os.Args[1:])
+	case "agent":
+		err = playAgent(ctx, os.Args[1], os.Args[2], os.Args[3])
 	case "muster":
 		err = playMuster(ctx, os.Args[1], os.Args[2], os.Args[3])
 	}
@@ -56,6 +60,18 @@ func arena(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// playAgent is `muster agent` for a machine with a few ports.
+func playAgent(ctx context.Context, server, root, token string) error {
+	a, err := agent.New(agent.Options{
+		Server: server, Token: token, Root: root, Leave: true,
+		Facts: protocol.Facts{IPAddress: "127.0.0.1", CPUMillis: 64_000, MemoryMiB: 256 << 10, PortFrom: 22200, PortTo: 22400},
+	})
+	if err != nil {
+		return err
+	}
+	return a.Run(ctx)
 }
 
 // playMuster is `muster local` with the demo.

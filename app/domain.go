@@ -53,7 +53,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	d.keys = auth.New(st, d.events, master)
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, d.events, d.tags, d.objects, build.Options{Home: o.home(), Logger: o.Logger})
-	d.fleets = fleet.New(st, d.events, d.tags, fleet.Options{Home: o.home()})
+	d.fleets = fleet.New(st, d.events, d.tags, fleet.Options{Home: o.home(), Builds: d.hostable})
 	computes := o.Computes
 	computes.Tokens = master
 	d.computes = compute.New(st, d.events, d.fleets, d.tags, computes)
@@ -71,6 +71,17 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	var err error
 	d.notices, err = notify.New(st, d.events, notices)
 	return d, err
+}
+
+// hostable tells fleets of a build.
+func (d *domain) hostable(r store.Reader, idOrARN string) (fleet.Build, error) {
+	b, err := d.builds.Find(r, idOrARN)
+	if err != nil {
+		return fleet.Build{}, err
+	}
+	return fleet.Build{
+		ID: b.ID, Status: string(b.Status), OS: b.OS, Ready: b.Status == build.Ready, SHA256: b.SHA256, Format: b.Format, Bytes: b.Size,
+	}, nil
 }
 
 func (o *Options) driver() store.Driver {

@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
+	"net/url"
 
 	"github.com/musterhq/muster/api"
 	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/hosts"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/serversdk"
 	"github.com/musterhq/muster/uploads"
@@ -18,6 +20,7 @@ type doors struct {
 	servers *serversdk.Server
 	console *console.Console
 	uploads *uploads.Server
+	hosts   *hosts.Server
 }
 
 // openDoors makes the doors; requests come once serve runs.
@@ -54,6 +57,7 @@ func (a *App) openDoors() error {
 		Queues:  func() any { return a.domain.placements.Overview() },
 	})
 	d.servers = a.gameServers()
+	d.hosts = a.hostDoor(d.servers, callers)
 	a.doors = d
 	return nil
 }
@@ -66,11 +70,24 @@ func (a *App) gameServers() *serversdk.Server {
 	})
 }
 
+// hostDoor is where the agents of machines come.
+func (a *App) hostDoor(servers *serversdk.Server, callers *callers) *hosts.Server {
+	return hosts.New(hosts.Options{
+		Store: a.domain.store, Computes: a.domain.computes, Builds: a.domain.builds, Objects: a.domain.objects,
+		GameServerURL: func() string { return gameServerURL(a.base) }, Region: a.opts.Region,
+		Relay: func(query url.Values, from string, socket hosts.Socket) error {
+			return servers.Relay(query, from, socket)
+		},
+		Allow: callers.allow, Logger: a.log, Registerer: a.registry,
+	})
+}
+
 // endStreams ends the answers that would never end by themselves.
 func (d *doors) endStreams() { d.console.Close() }
 
 // close drops the connections of game servers; they come back to the next start.
 func (d *doors) close(ctx context.Context) error {
+	d.hosts.Stop()
 	if err := d.servers.Stop(ctx); err != nil {
 		return fmt.Errorf("requests of game servers were cut off: %w", err)
 	}

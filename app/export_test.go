@@ -1,4 +1,65 @@
 package app
 
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/object"
+	"github.com/musterhq/muster/fleet"
+)
+
 // DataDir gives tests the data directory.
 func (a *App) DataDir() string { return a.opts.DataDir }
+
+// MakeFleet makes a managed fleet of an archive, past the API.
+func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
+	b, err := a.domain.builds.Create(ctx, build.CreateInput{Name: "test", OS: "AMAZON_LINUX_2023"})
+	if err != nil {
+		return nil, err
+	}
+	content, err := a.domain.objects.Stage(bytes.NewReader(archive), 1<<30)
+	if err != nil {
+		return nil, err
+	}
+	at := a.domain.builds.Place(b)
+	if _, err := a.domain.objects.Put(ctx, &object.Object{Bucket: at.Bucket, Key: at.Key}, content); err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		switch now := a.domain.builds.Get(a.domain.store.View(), b.ID); {
+		case now.Status == build.Ready:
+			in := fleet.CreateInput{
+				Name: "managed", ComputeType: fleet.EC2,
+				Managed: &fleet.Managed{BuildID: b.ID, InstanceType: "c5.large"},
+				Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Parameters: "server", Concurrent: 2}}},
+			}
+			if change != nil {
+				change(&in)
+			}
+			return a.domain.fleets.Create(ctx, in)
+		case now.Status == build.Failed:
+			return nil, fmt.Errorf("the build is FAILED: %s", now.Reason)
+		case time.Now().After(end):
+			return nil, errors.New("the build is not READY")
+		}
+	}
+}
+
+// JoinToken makes a join token for the home region.
+func (a *App) JoinToken(ctx context.Context) (string, error) {
+	token, _, err := a.domain.computes.CreateJoinToken(ctx, a.opts.Region, 0)
+	return token, err
+}
+
+// Logs gives the logs that are kept of a fleet's processes, by key.
+func (a *App) Logs(fleetID string) map[string]int64 {
+	all := map[string]int64{}
+	for o := range a.domain.objects.List(a.domain.store.View(), object.LogBucket, fleetID+"/", "") {
+		all[o.Key] = o.Size
+	}
+	return all
+}

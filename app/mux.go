@@ -23,6 +23,7 @@ func (a *App) mux() http.Handler {
 	paths.HandleFunc("GET /readyz", a.readyz)
 	paths.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
 	paths.Handle("/console/", a.doors.console)
+	paths.Handle("/agent/", a.doors.hosts)
 	paths.Handle("/notify/", a.domain.notices)
 	paths.HandleFunc("/", nothingHere)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

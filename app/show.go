@@ -26,6 +26,10 @@ func (a *App) makeShow() {
 			Places: host.Places{Store: a.domain.store, Fleets: a.domain.fleets, Computes: a.domain.computes},
 			Dir:    a.opts.absolute("agent"), URL: a.base, GameServerURL: gameServerURL(a.base), Login: a.login(),
 			Region: a.opts.Region, Out: a.opts.Out, Logger: a.log,
+			JoinToken: func(ctx context.Context) (string, error) {
+				token, _, err := a.domain.computes.CreateJoinToken(ctx, a.opts.Region, 0)
+				return token, err
+			},
 		})
 	}
 	if o := a.opts.Demo; o != nil {
@@ -50,7 +54,7 @@ func (a *App) login() string {
 
 // hosts gives everybody who runs processes for us.
 func (a *App) hosts() []compute.Launcher {
-	var all []compute.Launcher
+	all := []compute.Launcher{a.doors.hosts}
 	if a.host != nil {
 		all = append(all, a.host)
 	}

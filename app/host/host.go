@@ -19,6 +19,8 @@ import (
 
 // Options say what to host.
 type Options struct {
+	Launcher  string        // agent.Options.Launcher
+	Managed   bool          // managed fleets may use this machine
 	Exec      *Program      // a developer's own game server; nil for none
 	StopGrace time.Duration // for processes to end in when we stop; default 5 s
 }
@@ -39,7 +41,8 @@ type Services struct {
 	GameServerURL string // where game servers connect
 	Login         string // what to export before the printed commands
 	Region        string
-	Out           io.Writer // for people, and for the program's output
+	JoinToken     func(context.Context) (string, error) // lets this machine join
+	Out           io.Writer                             // for people, and for the program's output
 	Logger        *slog.Logger
 }
 
@@ -73,7 +76,11 @@ func (h *Host) Run(ctx context.Context) {
 }
 
 func (h *Host) run(ctx context.Context) error {
-	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Log: h.s.Logger}
+	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Log: h.s.Logger}
+	if h.opts.Managed {
+		o.Server, o.Facts, o.Collect = h.s.URL, offer(), true
+		o.NewToken = func() (string, error) { return h.s.JoinToken(ctx) }
+	}
 	if h.opts.Exec != nil {
 		own, err := h.exec(ctx, *h.opts.Exec)
 		if err != nil {
@@ -87,6 +94,12 @@ func (h *Host) run(ctx context.Context) error {
 	}
 	h.agent.Store(a)
 	return a.Run(ctx)
+}
+
+// offer is what this machine offers to managed fleets: more than it has, so that
+// every instance type fits a developer's machine.
+func offer() protocol.Facts {
+	return protocol.Facts{IPAddress: "127.0.0.1", CPUMillis: 64_000, MemoryMiB: 256 << 10}
 }
 
 // exec makes the place of the developer's program and says how to run it.

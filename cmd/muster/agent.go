@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/musterhq/muster/agent"
@@ -59,12 +62,13 @@ var errReplace = errors.New("the agent replaces itself")
 func (c *agentCommand) options(t *streams) (agent.Options, error) {
 	o := agent.Options{
 		Server: strings.TrimRight(c.Server, "/"), Token: c.Token, Location: c.Location,
-		Leave: !c.Stop, StopGrace: c.StopGrace, Log: c.logger(t.err),
+		Leave: !c.Stop, Collect: true, StopGrace: c.StopGrace, Log: c.logger(t.err),
 		Facts: protocol.Facts{
 			Name: c.Name, IPAddress: c.IP, DNSName: c.DNS, Version: version(),
 			CPUMillis: int(c.CPU * 1000), MemoryMiB: c.Memory,
 		},
 	}
+	o.Launcher, _ = os.Executable() // without it processes are held to nothing
 	from, to, ok := strings.Cut(c.Ports, "-")
 	first, err1 := strconv.Atoi(from)
 	last, err2 := strconv.Atoi(to)
@@ -84,4 +88,62 @@ func (c *agentCommand) options(t *streams) (agent.Options, error) {
 		o.TLS = &tls.Config{RootCAs: pool}
 	}
 	return o, nil
+}
+
+// joinTokenCommand is `muster admin join-token`.
+type joinTokenCommand struct {
+	clientFlags
+	outputFlags
+	Location string        `placeholder:"NAME" help:"Location that the machine joins (the server's region)."`
+	Life     time.Duration `default:"1h" help:"How long the token is good, at most 24h (${default})."`
+}
+
+// Run makes a token and prints how to use it.
+func (c *joinTokenCommand) Run(t *streams) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	made, err := api.CreateJoinToken(t.ctx, c.Location, c.Life)
+	if err != nil {
+		return err
+	}
+	if c.json() {
+		return json.NewEncoder(t.out).Encode(made)
+	}
+	fmt.Fprintf(t.out, "On one machine, before %s, for location %s:\n\n  MUSTER_TOKEN=%s muster agent --server %s\n",
+		made.Expires.Local().Format(time.DateTime), made.Location, made.Token, c.Endpoint)
+	return nil
+}
+
+// hostsCommand is `muster hosts`.
+type hostsCommand struct {
+	clientFlags
+	outputFlags
+}
+
+// Run lists the machines that have joined.
+func (c *hostsCommand) Run(t *streams) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	all, err := api.Hosts(t.ctx)
+	if err != nil {
+		return err
+	}
+	if c.json() {
+		return json.NewEncoder(t.out).Encode(all)
+	}
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "HOST\tNAME\tLOCATION\tADDRESS\tSTATE\tINSTANCES\tPROCESSES\tCPU\tMEMORY MIB\tDISK FREE MIB")
+	for _, h := range all {
+		state := "connected"
+		if !h.Connected {
+			state = "away"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%.1f/%.1f\t%d/%d\t%d\n", h.HostID, h.Name, h.Location, h.IPAddress, state, h.Instances, h.Processes,
+			float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000, h.Resources.MemoryUsedMiB, h.MemoryMiB, h.Resources.DiskFreeMiB)
+	}
+	return w.Flush()
 }

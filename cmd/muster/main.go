@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/musterhq/muster/agent/isolate"
 )
 
 // commands are what a person can type.
@@ -22,6 +24,8 @@ type commands struct {
 
 	Agent agentCommand `cmd:"" help:"Run game servers on this machine for a server."`
 
+	Wrap      wrapCommand      `cmd:"" help:"Host a game server that knows no SDK: agents start this in its place."`
+	Hosts     hostsCommand     `cmd:"" help:"Show the machines that have joined."`
 	Preflight preflightCommand `cmd:"" help:"Try a build on this machine as a fleet would run it."`
 
 	Demo     demoCommand     `cmd:"" help:"The demo game on a running server."`
@@ -50,6 +54,7 @@ type streams struct {
 }
 
 func main() {
+	isolate.Enter()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(os.Args[1:], &streams{ctx: ctx, out: os.Stdout, err: os.Stderr})
@@ -73,7 +78,12 @@ func run(args []string, t *streams) int {
 		fmt.Fprintln(t.err, "muster:", err)
 		return 2
 	}
-	if err := parsed.Run(t); err != nil {
+	err = parsed.Run(t)
+	var code failed
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	if err != nil {
 		fmt.Fprintln(t.err, "muster:", err)
 		return 1
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -87,10 +89,11 @@ type localCommand struct {
 	DemoProcesses        int    `default:"4" help:"How many game server processes the demo keeps (${default})."`
 	DemoPlayers          int    `default:"3" help:"How many bots play in the demo session; 0 makes none (${default})."`
 
-	Exec string   `placeholder:"FILE" help:"Host this game server program of yours, with its output here; arguments for it follow after --, in which {port} stands for its port."`
-	Port int      `placeholder:"PORT" help:"The port on which the program of --exec listens; without it each copy is given a free one as GAME_PORT and {port}."`
-	Copy int      `name:"copies" default:"1" help:"How many copies of the program of --exec run (${default})."`
-	Args []string `arg:"" optional:"" help:"Arguments for the program of --exec, after --."`
+	Exec  string   `placeholder:"FILE" help:"Host this game server program of yours, with its output here; arguments for it follow after --, in which {port} stands for its port."`
+	Port  int      `placeholder:"PORT" help:"The port on which the program of --exec listens; without it each copy is given a free one as GAME_PORT and {port}."`
+	Copy  int      `name:"copies" default:"1" help:"How many copies of the program of --exec run (${default})."`
+	NoSDK bool     `name:"no-sdk" help:"The program of --exec knows no SDK: each game session starts it, and ends with it."`
+	Args  []string `arg:"" optional:"" help:"Arguments for the program of --exec, after --."`
 }
 
 // Run serves until a signal comes.
@@ -101,8 +104,13 @@ func (c *localCommand) Run(t *streams) error {
 	}
 	o.AcceptAny = c.AcceptAnyCredentials
 	o.Sinks = append(o.Sinks, notify.SinkConfig{Name: "local-log", Kind: notify.Log, Topics: []string{notify.Everything}})
+	o.Host = &host.Options{Managed: true}
+	o.Host.Launcher, _ = os.Executable() // without it processes are held to nothing
 	if c.Exec != "" {
-		o.Host = &host.Options{Exec: &host.Program{Path: c.Exec, Args: c.Args, Port: c.Port, Copies: c.Copy}}
+		if err := c.wrapped(); err != nil {
+			return err
+		}
+		o.Host.Exec = &host.Program{Path: c.Exec, Args: c.Args, Port: c.Port, Copies: c.Copy}
 	} else if len(c.Args) > 0 {
 		return fmt.Errorf("local: %q is no flag; only the program of --exec takes arguments", c.Args[0])
 	}
@@ -116,6 +124,23 @@ func (c *localCommand) Run(t *streams) error {
 		}
 	}
 	return app.Run(t.ctx, o)
+}
+
+// wrapped puts our own program in the place of one that knows no SDK.
+func (c *localCommand) wrapped() error {
+	if !c.NoSDK {
+		return nil
+	}
+	program, err := filepath.Abs(c.Exec)
+	if err != nil {
+		return fmt.Errorf("local: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("local: %w", err)
+	}
+	c.Exec, c.Args = self, withoutSDK(program, c.Args)
+	return nil
 }
 
 // serveCommand is `muster serve`.

@@ -64,17 +64,21 @@ var rows = []row{
 	{"serversdk", ground + " serversdk/protocol auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"uploads", ground + " internal/awsrpc/sigv4 auth build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
+	{"hosts", ground + " hosts/protocol build build/object fleet compute event", "carries wishes, reports, builds and logs between the domain and host agents"},
 	{"console", ground + " auth event", "people's endpoints; what the API has, they get from the API"},
 	{"console/client", "flexmatch/explain", "a client like any other: it speaks HTTP; explanations are read as they were made"},
 	{"console/terminal", "console/client", "shows what the client reads"},
 
+	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
 	{"agent/diagnose", "", "reads files and says what is wrong with them"},
 	{"agent/install", "internal/archive", "brings builds onto a machine, whoever asks"},
+	{"agent/isolate", "", "control groups of the machine"},
 	{"agent/ports", "", "who has which port on a machine"},
 	{"agent/relay", "hosts/protocol internal/sniff", "a door on the loopback interface, and the agent's side of the link"},
 	{"sim", "flexmatch/ruleset flexmatch/search flexmatch/explain", "plays matchmaking without a server: the pure parts, and players of its own"},
 
 	{"agent/supervise", "", "one process's life, wherever it is needed"},
+	{"agent/wrap", "", "a game server process of its own, which speaks as any SDK does"},
 	{"agent", "agent/... hosts/protocol", "runs on machines without a server: of Muster it knows the protocol alone"},
 
 	{"app/host", ground + " agent agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},

@@ -1,0 +1,210 @@
+// Package collector stands where AWS's Server SDKs expect a metrics collector
+// and a crash reporter on their own machine: StatsD datagrams on one loopback
+// port, and on another the three HTTP calls with which a process says that it
+// runs, what it hosts, and that it ends. Without them the C++ SDK's metrics wait
+// half a minute at each start of a process.
+package collector
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The ports that the SDKs use where they are told no others.
+const (
+	StatsDPort = 8125
+	CrashPort  = 8126
+)
+
+// Bounds of what strangers on this machine may have kept.
+const (
+	maxSeries   = 20000
+	maxDatagram = 64 << 10
+	maxTags     = 64
+)
+
+// Collector keeps what processes say. Make it with Listen.
+type Collector struct {
+	log    *slog.Logger
+	statsd *net.UDPConn
+	crash  net.Listener
+	server *http.Server
+	done   sync.WaitGroup
+
+	mu     sync.Mutex
+	gauges map[string]map[string]float64 // by process id, then name
+	known  map[int]string                // processes that said they run, with their game session
+	lost   uint64                        // samples that there was no room for
+	series int
+}
+
+// Listen opens both ports on the loopback interface; 0 picks one.
+func Listen(statsd, crash int, log *slog.Logger) (*Collector, error) {
+	local := net.IPv4(127, 0, 0, 1)
+	udp, err := net.ListenUDP("udp4", &net.UDPAddr{IP: local, Port: statsd})
+	if err != nil {
+		return nil, fmt.Errorf("collect metrics: %w", err)
+	}
+	tcp, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: local, Port: crash})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("report crashes: %w", err), udp.Close())
+	}
+	c := &Collector{log: log, statsd: udp, crash: tcp, gauges: map[string]map[string]float64{}, known: map[int]string{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /register", c.register)
+	mux.HandleFunc("GET /update", c.update)
+	mux.HandleFunc("GET /deregister", c.deregister)
+	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
+	c.done.Go(c.receive)
+	c.done.Go(func() { c.server.Serve(tcp) })
+	return c, nil
+}
+
+// Ports gives the ports, for who picked none.
+func (c *Collector) Ports() (statsd, crash int) {
+	return c.statsd.LocalAddr().(*net.UDPAddr).Port, c.crash.Addr().(*net.TCPAddr).Port
+}
+
+// Close gives the ports up.
+func (c *Collector) Close() error {
+	err := errors.Join(c.statsd.Close(), c.server.Close())
+	c.done.Wait()
+	return err
+}
+
+// Metrics gives what a process reported last, by name.
+func (c *Collector) Metrics(processID string) map[string]float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make(map[string]float64, len(c.gauges[processID]))
+	for name, value := range c.gauges[processID] {
+		all[name] = value
+	}
+	return all
+}
+
+// Forget lets go of a process that has ended.
+func (c *Collector) Forget(processID string, pid int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.series -= len(c.gauges[processID])
+	delete(c.gauges, processID)
+	delete(c.known, pid)
+}
+
+// Crashed tells whether a process that has ended had said that it runs, and not
+// that it ends.
+func (c *Collector) Crashed(pid int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, known := c.known[pid]
+	return known
+}
+
+func (c *Collector) receive() {
+	buf := make([]byte, maxDatagram)
+	for {
+		n, _, err := c.statsd.ReadFromUDPAddrPort(buf)
+		if err != nil {
+			return // closed
+		}
+		text := bytes.TrimRight(buf[:n], "\x00") // the C++ SDK ends each datagram with one
+		for line := range bytes.Lines(text) {
+			if s, ok := parse(strings.TrimSpace(string(line))); ok {
+				c.keep(s)
+			}
+		}
+	}
+}
+
+// sample is one line: name:value|type|#tag:value,…
+type sample struct {
+	process string
+	name    string
+	value   float64
+	delta   bool // added to what there is
+}
+
+func parse(line string) (s sample, ok bool) {
+	parts := strings.Split(line, "|")
+	if len(parts) < 2 || len(line) > 4096 {
+		return s, false
+	}
+	name, text, ok := strings.Cut(parts[0], ":")
+	value, err := strconv.ParseFloat(text, 64)
+	if !ok || err != nil || name == "" {
+		return s, false
+	}
+	s = sample{name: name, value: value}
+	switch parts[1] {
+	case "g":
+		s.delta = text[0] == '+' || text[0] == '-'
+	case "c":
+		s.delta = true
+	case "ms", "h", "d":
+	default:
+		return s, false
+	}
+	for _, part := range parts[2:] {
+		tags, found := strings.CutPrefix(part, "#")
+		if !found {
+			continue
+		}
+		for n, tag := range strings.Split(tags, ",") {
+			if id, found := strings.CutPrefix(tag, "gamelift_process_id:"); found && n < maxTags {
+				s.process = id
+			}
+		}
+	}
+	return s, s.process != ""
+}
+
+func (c *Collector) keep(s sample) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of := c.gauges[s.process]
+	if _, there := of[s.name]; !there {
+		if c.series >= maxSeries {
+			c.lost++
+			return
+		}
+		c.series++
+	}
+	if of == nil {
+		of = map[string]float64{}
+		c.gauges[s.process] = of
+	}
+	if s.delta {
+		s.value += of[s.name]
+	}
+	of[s.name] = s.value
+}
+
+func (c *Collector) register(w http.ResponseWriter, r *http.Request) { c.note(w, r, true) }
+func (c *Collector) update(w http.ResponseWriter, r *http.Request)   { c.note(w, r, true) }
+
+func (c *Collector) deregister(w http.ResponseWriter, r *http.Request) { c.note(w, r, false) }
+
+func (c *Collector) note(w http.ResponseWriter, r *http.Request, runs bool) {
+	pid, err := strconv.Atoi(r.URL.Query().Get("process_pid"))
+	if err != nil || pid <= 0 {
+		http.Error(w, "process_pid: must be a process number", http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !runs:
+		delete(c.known, pid)
+	case len(c.known) < maxSeries:
+		c.known[pid] = r.URL.Query().Get("session_id")
+	}
+}

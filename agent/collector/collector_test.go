@@ -1,0 +1,89 @@
+package collector
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+func listen(t *testing.T) *Collector {
+	t.Helper()
+	c, err := Listen(0, 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// The datagrams are those that AWS's Go SDK sends, and a C++ one's final NUL.
+func TestCollector_KeepsMetrics(t *testing.T) {
+	t.Parallel()
+	c := listen(t)
+	port, _ := c.Ports()
+	to, err := net.Dial("udp4", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	fmt.Fprint(to, "server.up:1|g|#gamelift_process_id:p1,session_id:arn:aws:gamelift:x/y,process_pid:13288\nserver.bytes:5|c|#gamelift_process_id:p1\n")
+	fmt.Fprint(to, "server.bytes:7|c|#gamelift_process_id:p1\x00")
+	fmt.Fprint(to, "nonsense\n:|\nx:y|g|#gamelift_process_id:p1\nserver.tick.p90:16.5|ms|#process_pid:1,gamelift_process_id:p1\n")
+	want := map[string]float64{"server.up": 1, "server.bytes": 12, "server.tick.p90": 16.5}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		got := c.Metrics("p1")
+		if len(got) == len(want) && got["server.up"] == 1 && got["server.bytes"] == 12 && got["server.tick.p90"] == 16.5 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("kept %v, want %v", got, want)
+		}
+	}
+	c.Forget("p1", 13288)
+	if got := c.Metrics("p1"); len(got) != 0 {
+		t.Errorf("after the end: %v", got)
+	}
+}
+
+func TestCollector_KnowsCrashes(t *testing.T) {
+	t.Parallel()
+	c := listen(t)
+	_, port := c.Ports()
+	call := func(path string) int {
+		res, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d%s", port, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode
+	}
+	for _, path := range []string{"/register?process_pid=7", "/update?process_pid=7&session_id=arn:aws:gamelift:a/b", "/register?process_pid=8", "/deregister?process_pid=8"} {
+		if status := call(path); status != http.StatusOK {
+			t.Errorf("%s: status %d", path, status)
+		}
+	}
+	if !c.Crashed(7) || c.Crashed(8) {
+		t.Errorf("7 crashed: %v, 8 crashed: %v", c.Crashed(7), c.Crashed(8))
+	}
+	if status := call("/register"); status != http.StatusBadRequest {
+		t.Errorf("without a process: status %d", status)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("server.up:1|g|#gamelift_process_id:p1")
+	f.Add("a:-1|g|#")
+	f.Add("a:|g")
+	f.Fuzz(func(t *testing.T, line string) {
+		if s, ok := parse(line); ok && (s.process == "" || s.name == "") {
+			t.Fatalf("%q gives %+v", line, s)
+		}
+	})
+}

@@ -1,0 +1,36 @@
+//go:build !linux
+
+package isolate
+
+import (
+	"fmt"
+	"time"
+)
+
+// Groups makes groups, on Linux.
+type Groups struct{}
+
+// Group is one control group, on Linux.
+type Group struct{}
+
+// Find gives ErrUnavailable: there are no groups on this system.
+func Find() (*Groups, error) { return nil, ErrUnavailable }
+
+// Make gives ErrUnavailable.
+func (*Groups) Make(string, Limits) (*Group, error) { return nil, ErrUnavailable }
+
+// Get gives a group that does nothing.
+func (*Groups) Get(string) *Group { return &Group{} }
+
+func (*Group) joins() []string { return nil }
+
+// OOMKills is 0: nobody counts them here.
+func (*Group) OOMKills() int { return 0 }
+
+// Kill does nothing.
+func (*Group) Kill(time.Duration) error { return nil }
+
+// Remove does nothing.
+func (*Group) Remove() error { return nil }
+
+func become(string, []string, []string) error { return fmt.Errorf("become: %w", ErrUnavailable) }

@@ -1,0 +1,87 @@
+//go:build linux
+
+package isolate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	Enter()
+	os.Exit(m.Run())
+}
+
+// group makes a group, where that can be done.
+func group(t *testing.T, l Limits) *Group {
+	t.Helper()
+	groups, err := Find()
+	if errors.Is(err, ErrUnavailable) {
+		t.Skipf("%v; run this as root on a machine with control groups", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := groups.Make(fmt.Sprintf("test-%d-%s", os.Getpid(), strings.ToLower(t.Name())), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// run starts a shell script within a group and waits for its end.
+func run(t *testing.T, g *Group, script string) (string, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/sh", "-c", script)
+	cmd.Env = os.Environ()
+	if err := g.Wrap(cmd, self); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func TestGroup_Memory(t *testing.T) {
+	g := group(t, Limits{MemoryMiB: 48})
+	out, err := run(t, g, `x=$(head -c 200000000 /dev/zero | tr '\0' x); echo survived ${#x}`)
+	if strings.Contains(out, "survived") || g.OOMKills() == 0 {
+		t.Errorf("200 MB fit into 48 MiB: %q, %v, %d kills", out, err, g.OOMKills())
+	}
+}
+
+// A fork bomb stops at its limit, and nothing of it is left after the end.
+func TestGroup_ForkBomb(t *testing.T) {
+	g := group(t, Limits{Processes: 30})
+	out, _ := run(t, g, `i=0; while [ $i -lt 200 ]; do sleep 100 >/dev/null 2>&1 & i=$((i+1)); done; echo made all`)
+	if strings.Contains(out, "made all") {
+		t.Errorf("200 processes fit into 30: %q", out)
+	}
+	if n := len(g.processes()); n == 0 {
+		t.Error("nothing of the bomb was left to be ended")
+	}
+	if err := g.Kill(5 * time.Second); err != nil || len(g.processes()) != 0 {
+		t.Errorf("after the kill: %v, %d left", err, len(g.processes()))
+	}
+}
+
+func TestEnter_KeepsArgumentsAndEnvironment(t *testing.T) {
+	g := group(t, Limits{})
+	out, err := run(t, g, `echo "$0 [$MUSTER_ISOLATE]"`)
+	if err != nil || strings.TrimSpace(out) != "/bin/sh []" {
+		t.Errorf("the program sees %q, %v", out, err)
+	}
+}

@@ -1,0 +1,11 @@
+// Package wrap hosts a game server that knows no SDK: it plays the SDK's part
+// towards Muster, and starts the program when a game session comes.
+//
+//	connect ─▶ ProcessReady ─▶ CreateGameSession ─▶ start the program ─▶ ActivateGameSession
+//	the program exits, or TerminateProcess and its end ─▶ ProcessEnding ─▶ exit
+//
+// A wrapper is a game server process like any other: it is launched by an agent
+// with the GAMELIFT_SDK_ variables, hosts one game session, and is healthy while
+// its program lives. Who plays is the program's own business: nobody accepts
+// player sessions, so their slots open again after a minute.
+package wrap

@@ -1,0 +1,218 @@
+package wrap
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Options of a wrapper.
+type Options struct {
+	URL, Token, FleetID, HostID, ProcessID string   // the GAMELIFT_SDK_ variables
+	Port                                   int      // on which the program will listen
+	LogPaths                               []string // kept with the process's logs
+	Program                                string
+	Args                                   []string      // {{.GameSessionId}} and others stand for values
+	Heartbeat                              time.Duration // default 60 s
+	Log                                    *slog.Logger  // default slog.Default()
+}
+
+// FromEnvironment reads what an agent tells its processes.
+func FromEnvironment() (Options, error) {
+	o := Options{
+		URL: os.Getenv("GAMELIFT_SDK_WEBSOCKET_URL"), Token: os.Getenv("GAMELIFT_SDK_AUTH_TOKEN"), FleetID: os.Getenv("GAMELIFT_SDK_FLEET_ID"),
+		HostID: os.Getenv("GAMELIFT_SDK_HOST_ID"), ProcessID: os.Getenv("GAMELIFT_SDK_PROCESS_ID"),
+	}
+	for name, value := range map[string]string{"WEBSOCKET_URL": o.URL, "FLEET_ID": o.FleetID, "HOST_ID": o.HostID, "PROCESS_ID": o.ProcessID} {
+		if value == "" {
+			return o, fmt.Errorf("GAMELIFT_SDK_%s is not set; a wrapper is started by an agent, or with what get-compute-auth-token and register-compute print", name)
+		}
+	}
+	if text := os.Getenv("GAME_PORT"); text != "" {
+		port, err := strconv.Atoi(text)
+		if err != nil {
+			return o, fmt.Errorf("GAME_PORT: %q is no port", text)
+		}
+		o.Port = port
+	}
+	return o, nil
+}
+
+// message is what Muster says, as far as a wrapper listens.
+type message struct {
+	Action          string
+	RequestID       string `json:"RequestId"`
+	StatusCode      int
+	ErrorMessage    string
+	TerminationTime int64
+	Game
+}
+
+// Game is the game session that the program hosts.
+type Game struct {
+	GameSessionID             string `json:"GameSessionId"`
+	GameSessionName           string
+	GameSessionData           string
+	MatchmakerData            string
+	MaximumPlayerSessionCount int
+	IPAddress                 string `json:"IpAddress"`
+	DNSName                   string `json:"DnsName"`
+	Port                      int
+	GameProperties            map[string]string
+}
+
+// Run is the wrapper's whole life. It gives the program's exit code, 0 where no
+// game session came. When ctx ends the program is told to end.
+func Run(ctx context.Context, o Options) (code int, err error) {
+	if o.Heartbeat == 0 {
+		o.Heartbeat = time.Minute
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	target, err := url.Parse(o.URL)
+	if err != nil {
+		return 0, fmt.Errorf("wrap: %w", err)
+	}
+	target.RawQuery = url.Values{
+		"pID": {o.ProcessID}, "ComputeId": {o.HostID}, "FleetId": {o.FleetID}, "Authorization": {o.Token},
+		"sdkVersion": {sdkVersion}, "sdkLanguage": {"Muster"}, "IdempotencyToken": {uuid.NewString()},
+	}.Encode()
+	linked, unlink := context.WithCancel(context.WithoutCancel(ctx))
+	defer unlink()
+	l := newLink(linked, target.String(), o.Log)
+	w := &wrapper{o: o, link: l}
+	return w.live(ctx)
+}
+
+// sdkVersion is the newest whose messages the wrapper speaks.
+const sdkVersion = "5.5.0"
+
+type wrapper struct {
+	o      Options
+	link   *link
+	cmd    *exec.Cmd
+	exited chan error
+}
+
+func (w *wrapper) live(ctx context.Context) (int, error) {
+	logs := w.o.LogPaths
+	if logs == nil {
+		logs = []string{}
+	}
+	err := w.link.ask(ctx, "ActivateServerProcess", map[string]any{
+		"SdkVersion": sdkVersion, "SdkLanguage": "Muster", "SdkToolName": "MusterWrap", "SdkToolVersion": "1",
+		"Port": w.o.Port, "LogPaths": logs,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("wrap: ready: %w", err)
+	}
+	w.exited = make(chan error, 1)
+	beat := time.NewTicker(w.o.Heartbeat)
+	defer beat.Stop()
+	w.link.tell("HeartbeatServerProcess", map[string]any{"HealthStatus": true})
+	stopped := ctx.Done()
+	var force <-chan time.Time
+	for {
+		select {
+		case <-beat.C:
+			w.link.tell("HeartbeatServerProcess", map[string]any{"HealthStatus": true})
+		case m := <-w.link.pushes:
+			switch m.Action {
+			case "CreateGameSession":
+				if err := w.start(ctx, m.Game); err != nil {
+					w.goodbye()
+					return 1, err
+				}
+			case "TerminateProcess":
+				if w.cmd == nil {
+					w.goodbye()
+					return 0, nil
+				}
+				force = time.After(max(time.Until(time.UnixMilli(m.TerminationTime))-time.Second, 0))
+				w.end()
+			}
+		case <-stopped:
+			if w.cmd == nil {
+				w.goodbye()
+				return 0, nil
+			}
+			stopped = nil
+			force = time.After(10 * time.Second)
+			w.end()
+		case <-force:
+			w.cmd.Process.Kill()
+		case err := <-w.exited:
+			w.goodbye()
+			return exitCode(err)
+		}
+	}
+}
+
+// start runs the program for a game session.
+func (w *wrapper) start(ctx context.Context, g Game) error {
+	if w.cmd != nil {
+		return nil // there is one game session to a process
+	}
+	properties, err := json.Marshal(g.GameProperties)
+	if err != nil {
+		return fmt.Errorf("wrap: %w", err)
+	}
+	values := map[string]string{
+		"GameSessionId": g.GameSessionID, "GameSessionName": g.GameSessionName, "GameSessionData": g.GameSessionData,
+		"MatchmakerData": g.MatchmakerData, "MaximumPlayerSessionCount": strconv.Itoa(g.MaximumPlayerSessionCount),
+		"GameProperties": string(properties), "IpAddress": g.IPAddress, "DNSName": g.DNSName,
+		"GamePort": strconv.Itoa(w.o.Port), "FleetId": w.o.FleetID, "ProcessId": w.o.ProcessID, "LogDirectory": os.Getenv("GAME_LOG_DIR"),
+	}
+	cmd := exec.Command(w.o.Program, expand(w.o.Args, values)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "GAME_SESSION_ID="+g.GameSessionID, "GAME_SESSION_NAME="+g.GameSessionName,
+		"GAME_SESSION_DATA="+g.GameSessionData, "GAME_PROPERTIES="+values["GameProperties"], "GAME_MAX_PLAYERS="+values["MaximumPlayerSessionCount"])
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("wrap: start %s: %w", w.o.Program, err)
+	}
+	w.cmd = cmd
+	go func() { w.exited <- cmd.Wait() }()
+	if err := w.link.ask(ctx, "ActivateGameSession", map[string]any{"GameSessionId": g.GameSessionID}); err != nil {
+		w.o.Log.Error("the game session is not activated", "error", err)
+	}
+	return nil
+}
+
+// end asks the program to end.
+func (w *wrapper) end() {
+	if err := interrupt(w.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		w.o.Log.Warn("the program was not asked to end", "error", err)
+	}
+}
+
+// goodbye says ProcessEnding, and waits a little for it to be heard.
+func (w *wrapper) goodbye() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := w.link.ask(ctx, "TerminateServerProcess", nil); err != nil {
+		w.o.Log.Warn("the end is not told", "error", err)
+	}
+}
+
+func exitCode(err error) (int, error) {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		return exit.ExitCode(), nil
+	case errors.As(err, &exit):
+		return 1, fmt.Errorf("wrap: the program ended: %w", err)
+	}
+	return 1, err
+}

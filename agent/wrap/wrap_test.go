@@ -1,0 +1,151 @@
+//go:build unix
+
+package wrap
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// muster is the other end, played by a test: it answers everything with 200.
+type muster struct {
+	t     *testing.T
+	url   string
+	conns chan *websocket.Conn
+	heard chan map[string]any
+}
+
+func play(t *testing.T) *muster {
+	m := &muster{t: t, conns: make(chan *websocket.Conn, 10), heard: make(chan map[string]any, 100)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if q.Get("pID") != "p1" || q.Get("ComputeId") != "host-1" || q.Get("FleetId") != "fleet-1" || q.Get("Authorization") != "token" {
+			t.Errorf("the wrapper shows %v", q)
+		}
+		ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		m.conns <- ws
+		for {
+			_, frame, err := ws.ReadMessage()
+			if err != nil {
+				return
+			}
+			var request map[string]any
+			if err := json.Unmarshal(frame, &request); err != nil {
+				t.Error(err)
+			}
+			ws.WriteJSON(map[string]any{"Action": request["Action"], "RequestId": request["RequestId"], "StatusCode": 200})
+			m.heard <- request
+		}
+	}))
+	t.Cleanup(server.Close)
+	m.url = "ws" + strings.TrimPrefix(server.URL, "http")
+	return m
+}
+
+// next waits for a request.
+func (m *muster) next(action string) map[string]any {
+	m.t.Helper()
+	late := time.After(20 * time.Second)
+	for {
+		select {
+		case r := <-m.heard:
+			if r["Action"] == action {
+				return r
+			}
+		case <-late:
+			m.t.Fatalf("no %s came", action)
+		}
+	}
+}
+
+// wrap starts a wrapper around a script.
+func wrap(t *testing.T, m *muster, script string, args ...string) (ended chan int) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "game")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended = make(chan int, 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		code, err := Run(ctx, Options{
+			URL: m.url, Token: "token", FleetID: "fleet-1", HostID: "host-1", ProcessID: "p1", Port: 7777, Program: program, Args: args,
+		})
+		if err != nil {
+			t.Errorf("the wrapper ends with %v", err)
+		}
+		ended <- code
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return ended
+}
+
+const game = `{"Action":"CreateGameSession","GameSessionId":"arn:g","GameSessionName":"friday","MaximumPlayerSessionCount":4,"Port":7777,"GameProperties":{"map":"winter"}}`
+
+func TestWrap_HostsOneGame(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	seen := filepath.Join(t.TempDir(), "seen")
+	ended := wrap(t, m, `echo "$@" "$GAME_SESSION_NAME" > `+seen+`; exit 3`, "{{.GameSessionId}}", "{{.GamePort}}", "{{.GameProperties}}", "{{.Other}}")
+	ws := <-m.conns
+	if r := m.next("ActivateServerProcess"); r["Port"] != 7777.0 {
+		t.Errorf("ready as %v", r)
+	}
+	m.next("HeartbeatServerProcess")
+	ws.WriteMessage(websocket.TextMessage, []byte(game))
+	if r := m.next("ActivateGameSession"); r["GameSessionId"] != "arn:g" {
+		t.Errorf("activated %v", r)
+	}
+	m.next("TerminateServerProcess")
+	if code := <-ended; code != 3 {
+		t.Errorf("exit code %d, want the program's 3", code)
+	}
+	text, err := os.ReadFile(seen)
+	if want := `arn:g 7777 {"map":"winter"} {{.Other}} friday` + "\n"; err != nil || string(text) != want {
+		t.Errorf("the program was told %q, %v; want %q", text, err, want)
+	}
+}
+
+func TestWrap_EndsItsProgram(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	ended := wrap(t, m, "trap 'exit 0' TERM; while true; do sleep 0.05; done")
+	ws := <-m.conns
+	m.next("ActivateServerProcess")
+	ws.WriteMessage(websocket.TextMessage, []byte(game))
+	m.next("ActivateGameSession")
+	ws.NetConn().Close() // the connection breaks, and is made again
+	ws = <-m.conns
+	ws.WriteJSON(map[string]any{"Action": "TerminateProcess", "TerminationTime": time.Now().Add(time.Minute).UnixMilli()})
+	m.next("TerminateServerProcess")
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
+func TestWrap_EndsWithoutAGame(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	ended := wrap(t, m, "exit 9")
+	ws := <-m.conns
+	m.next("HeartbeatServerProcess")
+	ws.WriteJSON(map[string]any{"Action": "TerminateProcess", "TerminationTime": time.Now().UnixMilli()})
+	m.next("TerminateServerProcess")
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d, want 0: no game came", code)
+	}
+}

@@ -1,0 +1,327 @@
+//go:build unix
+
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/agent"
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// joined is an agent of a machine that has joined the server's home region.
+type joined struct {
+	t    *testing.T
+	root string
+	end  func()
+}
+
+// join starts an agent in this process; from is the first of its ports.
+func join(t *testing.T, a *app.App, root string, from int, change func(*agent.Options)) *joined {
+	t.Helper()
+	token, err := a.JoinToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := agent.Options{
+		Server: a.URL(), Token: token, Root: root, StopGrace: time.Second,
+		Facts: protocol.Facts{IPAddress: "127.0.0.1", CPUMillis: 64_000, MemoryMiB: 256 << 10, PortFrom: from, PortTo: from + 200},
+	}
+	if change != nil {
+		change(&o)
+	}
+	runner, err := agent.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- runner.Run(ctx) }()
+	j := &joined{t: t, root: root}
+	j.end = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the agent ends with %v", err)
+		}
+		ended <- nil
+	}
+	t.Cleanup(j.end)
+	return j
+}
+
+func archiveOf(t *testing.T, files map[string]string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(zipped(t, files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func arenaText(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(arena(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestHosting goes the whole way on a machine that joined: a build becomes a
+// fleet that is ACTIVE, a game session is played and ends, its logs are here.
+func TestHosting(t *testing.T) {
+	t.Parallel()
+	a := start(t, nil)
+	join(t, a, filepath.Join(t.TempDir(), "agent"), 21000, nil)
+	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t), "install.sh": "echo ok\n"}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := a.URL()
+	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
+	events(t, base, "FLEET_STATE_ACTIVE", 1, 0)
+	c := &client.Client{Endpoint: base}
+	var made struct {
+		GameSession struct{ GameSessionId, IpAddress string }
+	}
+	in := map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}
+	for made.GameSession.GameSessionId == "" {
+		if err := c.Call(t.Context(), "CreateGameSession", in, &made); err != nil && code(err) != "FleetCapacityExceededException" {
+			t.Fatal(err)
+		}
+	}
+	active := events(t, base, "GAME_SESSION_ACTIVATED", 1, 0)
+	if made.GameSession.IpAddress != "127.0.0.1" {
+		t.Errorf("players are sent to %s", made.GameSession.IpAddress)
+	}
+	in = map[string]any{"GameSessionId": made.GameSession.GameSessionId, "TerminationMode": "FORCE_TERMINATE"}
+	if err := c.Call(t.Context(), "TerminateGameSession", in, nil); err != nil {
+		t.Fatal(err)
+	}
+	events(t, base, "SERVER_PROCESS_ACTIVE", 1, active.Seq) // another one takes the place
+	key := f.ID + "/" + active.ComputeName + "/" + made.GameSession.GameSessionId[strings.LastIndex(made.GameSession.GameSessionId, "/")+1:] + ".zip"
+	until(t, "the logs are here", func() bool { return a.Logs(f.ID)[key] > 0 })
+}
+
+// TestHosting_NamesCauses has small broken servers fail for real.
+func TestHosting_NamesCauses(t *testing.T) {
+	t.Parallel()
+	a := start(t, nil)
+	join(t, a, filepath.Join(t.TempDir(), "agent"), 21300, nil)
+	for name, tt := range map[string]struct {
+		files map[string]string
+		code  string
+		want  string
+	}{
+		"missing":  {map[string]string{"bin/server": "#!/bin/sh\n"}, "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "it has bin/server"},
+		"foreign":  {map[string]string{"server": "MZ"}, "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "for Windows"},
+		"script":   {map[string]string{"server": "#!/bin/sh\n", "install.sh": "echo no compiler; exit 1"}, "FLEET_CREATION_FAILED_INSTALLER", "no compiler"},
+		"exits":    {map[string]string{"server": "#!/bin/sh\necho no config >&2; exit 5\n"}, "SERVER_PROCESS_CRASHED", "no config"},
+		"segfault": {map[string]string{"server": "#!/bin/sh\nkill -SEGV $$\n"}, "SERVER_PROCESS_CRASHED", "SIGSEGV"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := a.MakeFleet(t.Context(), archiveOf(t, tt.files), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for after := uint64(0); ; {
+				e := events(t, a.URL(), tt.code, 1, after)
+				if e.FleetID == f.ID {
+					if !strings.Contains(e.Message, tt.want) {
+						t.Errorf("the event says %q, want %q in it", e.Message, tt.want)
+					}
+					return
+				}
+				after = e.Seq
+			}
+		})
+	}
+}
+
+// TestHosting_AgentGoes lets an agent go while a game session runs; the next
+// one takes the processes over, and Muster never counts them as ended.
+func TestHosting_AgentGoes(t *testing.T) {
+	t.Parallel()
+	a := start(t, nil)
+	root := filepath.Join(t.TempDir(), "agent")
+	first := join(t, a, root, 21600, func(o *agent.Options) { o.Leave = true })
+	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) { in.Runtime.Processes[0].Concurrent = 1 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := events(t, a.URL(), "SERVER_PROCESS_ACTIVE", 1, 0)
+	first.end()
+	lost := events(t, a.URL(), "HOST_DISCONNECTED", 1, 0)
+	join(t, a, root, 21600, nil)
+	back := events(t, a.URL(), "HOST_CONNECTED", 1, lost.Seq)
+	c := &client.Client{Endpoint: a.URL()}
+	var made struct {
+		GameSession struct{ GameSessionId string }
+	}
+	in := map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}
+	for made.GameSession.GameSessionId == "" {
+		if err := c.Call(t.Context(), "CreateGameSession", in, &made); err != nil && code(err) != "FleetCapacityExceededException" {
+			t.Fatal(err)
+		}
+	}
+	hosting := events(t, a.URL(), "GAME_SESSION_ACTIVATED", 1, back.Seq)
+	if hosting.ProcessID != before.ProcessID {
+		t.Errorf("the session is on process %s, want %s that outlived its agent", hosting.ProcessID, before.ProcessID)
+	}
+}
+
+// TestHosting_Relayed has a fleet's processes connect through the agent, while
+// the server is stopped and started again.
+func TestHosting_Relayed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a := start(t, func(o *app.Options) { o.DataDir, o.Store = dir, "sqlite" })
+	listen := strings.TrimPrefix(a.URL(), "http://")
+	join(t, a, filepath.Join(t.TempDir(), "agent"), 21900, nil)
+	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) {
+		in.Runtime.Processes[0].Concurrent = 1
+		in.Tags = map[string]string{"muster:relay": "true"}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := events(t, a.URL(), "SERVER_PROCESS_ACTIVE", 1, 0)
+	stopping, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := a.Stop(stopping); err != nil {
+		t.Fatal(err)
+	}
+	b := start(t, func(o *app.Options) { o.DataDir, o.Store, o.Listen = dir, "sqlite", listen })
+	again := events(t, b.URL(), "SERVER_PROCESS_RECONNECTED", 1, before.Seq)
+	if again.ProcessID != before.ProcessID || again.FleetID != f.ID {
+		t.Errorf("process %s of %s came back, want %s of %s", again.ProcessID, again.FleetID, before.ProcessID, f.ID)
+	}
+	c := &client.Client{Endpoint: b.URL()}
+	var made struct {
+		GameSession struct{ GameSessionId string }
+	}
+	in := map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}
+	for made.GameSession.GameSessionId == "" {
+		if err := c.Call(t.Context(), "CreateGameSession", in, &made); err != nil && code(err) != "FleetCapacityExceededException" {
+			t.Fatal(err)
+		}
+	}
+	events(t, b.URL(), "GAME_SESSION_ACTIVATED", 1, again.Seq)
+}
+
+// agentProcess starts an agent in a process of its own; kill ends it as a power
+// cut of its memory would.
+func agentProcess(t *testing.T, a *app.App, root string) (kill func()) {
+	t.Helper()
+	token, err := a.JoinToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, a.URL(), root, token)
+	cmd.Env = append(os.Environ(), playVariable+"=agent")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill = sync.OnceFunc(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	t.Cleanup(kill)
+	return kill
+}
+
+// TestHosting_AgentKilled kills an agent twice with SIGKILL. Under the first
+// kill a game session goes on and its process is taken over; the crash of a
+// process while no agent was there is told by the next.
+func TestHosting_AgentKilled(t *testing.T) {
+	t.Parallel()
+	a := start(t, nil)
+	root := filepath.Join(t.TempDir(), "agent")
+	kill := agentProcess(t, a, root)
+	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) { in.Runtime.Processes[0].Concurrent = 1 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := events(t, a.URL(), "SERVER_PROCESS_ACTIVE", 1, 0)
+	c := &client.Client{Endpoint: a.URL()}
+	var made struct {
+		GameSession struct{ GameSessionId string }
+	}
+	in := map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}
+	for made.GameSession.GameSessionId == "" {
+		if err := c.Call(t.Context(), "CreateGameSession", in, &made); err != nil && code(err) != "FleetCapacityExceededException" {
+			t.Fatal(err)
+		}
+	}
+	events(t, a.URL(), "GAME_SESSION_ACTIVATED", 1, before.Seq)
+	kill()
+	lost := events(t, a.URL(), "HOST_DISCONNECTED", 1, 0)
+	kill = agentProcess(t, a, root)
+	back := events(t, a.URL(), "HOST_CONNECTED", 1, lost.Seq)
+	var seen struct{ GameSessions []struct{ Status string } }
+	if err := c.Call(t.Context(), "DescribeGameSessions", map[string]any{"GameSessionId": made.GameSession.GameSessionId}, &seen); err != nil || seen.GameSessions[0].Status != "ACTIVE" {
+		t.Fatalf("after the agent was killed the game session is %+v, %v", seen, err)
+	}
+	kill()
+	lost = events(t, a.URL(), "HOST_DISCONNECTED", 1, back.Seq)
+	for _, pid := range gamePIDs(t, root) {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agentProcess(t, a, root)
+	crashed := events(t, a.URL(), "SERVER_PROCESS_CRASHED", 1, lost.Seq)
+	if crashed.ProcessID != before.ProcessID {
+		t.Errorf("the crash of %s is told, want that of %s", crashed.ProcessID, before.ProcessID)
+	}
+	events(t, a.URL(), "GAME_SESSION_TERMINATED", 1, lost.Seq)
+	events(t, a.URL(), "SERVER_PROCESS_ACTIVE", 1, lost.Seq)
+}
+
+// gamePIDs reads from an agent's folder what it runs.
+func gamePIDs(t *testing.T, root string) []int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "instances", "*", "slots", "*", "state", "slot-0.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the agent keeps no record of what it runs: %v", err)
+	}
+	var pids []int
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var record struct{ PID int }
+		if err := json.Unmarshal(text, &record); err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, record.PID)
+	}
+	return pids
+}
+
+// until looks until something holds.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/musterhq/muster/agent/wrap"
+)
+
+// wrapCommand is `muster wrap`.
+type wrapCommand struct {
+	logFlags
+	Logs    []string `name:"log-path" placeholder:"PATH" help:"Log files of the program, kept with the game session's logs."`
+	Command []string `arg:"" help:"The program and its arguments, after --; {{.GameSessionId}}, {{.GamePort}}, {{.GameProperties}} and others stand for the game session's values."`
+}
+
+// Run hosts one game session, and ends with the program's exit code.
+func (c *wrapCommand) Run(t *streams) error {
+	o, err := wrap.FromEnvironment()
+	if err != nil {
+		return err
+	}
+	o.Program, o.Args, o.LogPaths, o.Log = c.Command[0], c.Command[1:], c.Logs, c.logger(t.err)
+	code, err := wrap.Run(t.ctx, o)
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		return failed(code)
+	}
+	return nil
+}
+
+// failed is a program's exit code that becomes ours.
+type failed int
+
+func (f failed) Error() string { return fmt.Sprintf("the program ended with code %d", int(f)) }
+
+// withoutSDK gives the command that wraps a program.
+func withoutSDK(program string, args []string) []string {
+	return append([]string{"wrap", "--", program}, args...)
+}

@@ -1,0 +1,95 @@
+package hosts
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/build/object"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Times of transfers beside the WebSocket.
+const (
+	sending   = 30 * time.Minute // of a build
+	receiving = 10 * time.Minute // of logs
+)
+
+// build gives a host the archive of a build that it is to install, and no other.
+func (s *Server) build(w http.ResponseWriter, r *http.Request, hostID string) {
+	id, ok := s.assigned(hostID, r.PathValue("sha"))
+	if !ok {
+		refuse(w, fault.Missing("build %s is not one that shall run on this host", cut(r.PathValue("sha"))))
+		return
+	}
+	file, err := s.opts.Builds.Open(r.Context(), id)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	defer file.Close()
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sending))
+	w.Header().Set("Content-Type", "application/octet-stream")
+	http.ServeContent(w, r, "", time.Time{}, file)
+}
+
+// assigned gives the id of a build that shall run on a host.
+func (s *Server) assigned(hostID, sha string) (buildID string, ok bool) {
+	for _, a := range s.opts.Computes.Assignments(s.opts.Store.View(), hostID) {
+		if a.SHA256 == sha && sha != "" {
+			return a.BuildID, true
+		}
+	}
+	return "", false
+}
+
+// putLogs takes the logs of a process whose end the host has just reported.
+func (s *Server) putLogs(w http.ResponseWriter, r *http.Request, hostID string) {
+	seen, ok := s.awaited(hostID, r.PathValue("instance"), r.PathValue("process"))
+	if !ok {
+		refuse(w, fault.New(fault.Conflict, "no logs of process %s are awaited", cut(r.PathValue("process"))))
+		return
+	}
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(receiving))
+	content, err := s.opts.Objects.Stage(r.Body, s.opts.LogBytes)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	ctx := store.WithActor(r.Context(), hostID)
+	_, err = s.opts.Objects.Put(ctx, &object.Object{
+		Bucket: object.LogBucket, Key: LogKey(seen.Ref, seen.GameSessionID), ContentType: "application/zip",
+		Expires: time.Now().Add(s.opts.LogLife),
+	}, content)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	s.metrics.logs(content.Size)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// awaited finds a process whose logs are on their way.
+func (s *Server) awaited(hostID, instanceID, processID string) (compute.Evidence, bool) {
+	l := s.link(hostID)
+	if l == nil {
+		return compute.Evidence{}, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, ok := l.pending[processID]
+	return e.evidence, ok && e.evidence.Ref.ComputeName == instanceID
+}
+
+// LogKey is where the logs of a process are kept (object.LogBucket): by the game
+// session that it hosted, or by itself.
+func LogKey(ref compute.Ref, gameSessionID string) string {
+	name := ref.ProcessID
+	if gameSessionID != "" {
+		name = gameSessionID[strings.LastIndexByte(gameSessionID, '/')+1:]
+	}
+	return fmt.Sprintf("%s/%s/%s.zip", ref.FleetID, ref.ComputeName, name)
+}

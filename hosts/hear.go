@@ -1,0 +1,150 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+var errNoHello = errors.New("the agent did not say Hello first")
+
+// hear takes one message of the agent. An error ends the connection; the agent
+// comes back and says everything again.
+func (l *link) hear(ctx context.Context, m protocol.Message) error {
+	if m.Hello != nil {
+		return l.hello(ctx, *m.Hello)
+	}
+	if !l.isPresent() {
+		return errNoHello
+	}
+	switch {
+	case m.Status != nil:
+		return l.status(ctx, *m.Status)
+	case m.Exited != nil:
+		return l.exited(ctx, *m.Exited)
+	case m.LogsStored != nil:
+		l.logsStored(*m.LogsStored)
+	}
+	return nil
+}
+
+func (l *link) isPresent() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.present
+}
+
+func (l *link) hello(ctx context.Context, h protocol.Hello) error {
+	if err := l.s.opts.Computes.HostConnected(ctx, l.hostID, infoOf(h.Facts, l.remote)); err != nil {
+		return err
+	}
+	l.s.log.Info("an agent is here", "host_id", l.hostID, "name", cut(h.Facts.Name))
+	l.mu.Lock()
+	l.present = true
+	l.mu.Unlock()
+	l.look()
+	return nil
+}
+
+// status reports what has changed, and ends processes that should have ended.
+func (l *link) status(ctx context.Context, now protocol.Status) error {
+	l.mu.Lock()
+	before := l.last
+	l.last = &now
+	l.mu.Unlock()
+	report := reportOf(l.hostID, now)
+	report.First = before == nil
+	if before == nil || !reflect.DeepEqual(reportOf(l.hostID, *before).Instances, report.Instances) ||
+		before.Resources.DiskFull != now.Resources.DiskFull {
+		if err := l.s.opts.Computes.ReportHost(ctx, report); err != nil {
+			return err
+		}
+	}
+	l.reap(now)
+	return nil
+}
+
+func reportOf(hostID string, s protocol.Status) compute.HostReport {
+	r := compute.HostReport{HostID: hostID, DiskFull: s.Resources.DiskFull}
+	for _, i := range s.Instances {
+		in := compute.InstanceReport{InstanceID: i.InstanceID, Phase: compute.Phase(i.Phase), Code: event.Code(i.Code), Cause: i.Cause}
+		for _, p := range i.Processes {
+			in.Processes = append(in.Processes, compute.ProcessReport{ID: p.ProcessID, Entry: p.Entry, PID: p.PID, Port: p.Port, Started: p.Started})
+		}
+		r.Instances = append(r.Instances, in)
+	}
+	return r
+}
+
+// reap ends processes on the host that Muster counts as ended: it was away when
+// they were to be killed, or they did not exit after they said goodbye.
+func (l *link) reap(now protocol.Status) {
+	view := l.s.opts.Store.View()
+	for _, i := range now.Instances {
+		for _, p := range i.Processes {
+			row := l.s.opts.Computes.Process(view, l.refOf(i.InstanceID, p.ProcessID).Key())
+			if row == nil || row.Status != compute.Terminated || time.Since(row.Ended) < exitTime {
+				continue
+			}
+			reason := row.Why
+			if reason == event.ProcessEnded {
+				reason = event.ServerProcessExitTimeout
+			}
+			l.send(protocol.Message{Kill: &protocol.Kill{InstanceID: i.InstanceID, ProcessID: p.ProcessID, Reason: string(reason)}})
+		}
+	}
+}
+
+// refOf names a process of an instance as its connection does.
+func (l *link) refOf(instanceID, processID string) compute.Ref {
+	for _, a := range l.s.opts.Computes.Assignments(l.s.opts.Store.View(), l.hostID) {
+		if a.InstanceID == instanceID {
+			return compute.Ref{FleetID: a.FleetID, ComputeName: a.ComputeName, ProcessID: processID}
+		}
+	}
+	return compute.Ref{ComputeName: instanceID, ProcessID: processID}
+}
+
+// exited makes an end durable, and has the logs brought; the report is
+// acknowledged when they are here.
+func (l *link) exited(ctx context.Context, e protocol.Exited) error {
+	seen, err := l.s.opts.Computes.ProcessExited(ctx, compute.ExitReport{
+		HostID: l.hostID, InstanceID: e.InstanceID, ProcessID: e.ProcessID, Known: e.Known, Code: e.Code, Signal: e.Signal,
+		OOM: e.OOM, Reason: event.Code(e.Reason), Cause: e.Cause, Tail: e.Tail, Lived: e.Lived,
+	})
+	if err != nil {
+		return err
+	}
+	l.s.metrics.exit(e.Reason)
+	if seen.Ref == (compute.Ref{}) {
+		l.send(protocol.Message{Ack: &protocol.Ack{Seq: e.Seq}})
+		return nil
+	}
+	l.mu.Lock()
+	l.pending[e.ProcessID] = ending{e.Seq, seen}
+	l.mu.Unlock()
+	l.send(protocol.Message{Collect: &protocol.Collect{
+		InstanceID: e.InstanceID, ProcessID: e.ProcessID, LogPaths: seen.LogPaths, GameSessionID: seen.GameSessionID,
+	}})
+	return nil
+}
+
+// logsStored ends the story of a process.
+func (l *link) logsStored(done protocol.LogsStored) {
+	l.mu.Lock()
+	over, ok := l.pending[done.ProcessID]
+	delete(l.pending, done.ProcessID)
+	l.mu.Unlock()
+	if !ok {
+		return
+	}
+	if done.Problem != "" {
+		l.s.log.Warn("logs did not come", "host_id", l.hostID, "process_id", done.ProcessID, "problem", cut(done.Problem))
+	}
+	l.send(protocol.Message{Ack: &protocol.Ack{Seq: over.seq}})
+}

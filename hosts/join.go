@@ -1,0 +1,99 @@
+package hosts
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// maxBody bounds what a machine says of itself as it joins.
+const maxBody = 64 << 10
+
+// join makes a machine a host.
+func (s *Server) join(w http.ResponseWriter, r *http.Request) {
+	var in protocol.JoinRequest
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
+		refuse(w, fault.Invalid("the body is no join request: %v", err))
+		return
+	}
+	ctx := store.WithActor(r.Context(), "host "+cut(in.Name))
+	joined, err := s.opts.Computes.Join(ctx, compute.JoinInput{Token: in.Token, HostInfo: infoOf(in.Facts, r)})
+	if err != nil {
+		s.log.Warn("a machine may not join", "name", cut(in.Name), "remote", r.RemoteAddr, "error", err)
+		refuse(w, err)
+		return
+	}
+	s.log.Info("a machine joined", "host_id", joined.HostID, "name", cut(in.Name), "location", joined.Location)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	json.NewEncoder(w).Encode(protocol.JoinResponse(joined))
+}
+
+// infoOf reads a machine's facts; the address that it does not name is the one
+// from which it comes.
+func infoOf(f protocol.Facts, r *http.Request) compute.HostInfo {
+	address := f.IPAddress
+	if address == "" && f.DNSName == "" {
+		address, _, _ = net.SplitHostPort(r.RemoteAddr)
+	}
+	return compute.HostInfo{
+		Name: cut(f.Name), IPAddress: cut(address), DNSName: cut(f.DNSName), OS: cut(f.OS), Arch: cut(f.Arch), Version: cut(f.Version),
+		CPUMillis: f.CPUMillis, MemoryMiB: f.MemoryMiB, PortFrom: f.PortFrom, PortTo: f.PortTo,
+	}
+}
+
+// cut bounds what is only kept to be shown.
+func cut(s string) string {
+	s = strings.ToValidUTF8(s[:min(len(s), 255)], "")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// known lets only hosts through, and says which it is.
+func (s *Server) known(next func(http.ResponseWriter, *http.Request, string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		shown, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		hostID, secret, _ := strings.Cut(shown, ".")
+		if err := s.opts.Computes.AuthenticateHost(hostID, secret); err != nil {
+			s.log.Warn("an agent is refused", "host_id", cut(hostID), "remote", r.RemoteAddr, "error", err)
+			refuse(w, err)
+			return
+		}
+		next(w, r, hostID)
+	}
+}
+
+// refuse answers with what is wrong.
+func refuse(w http.ResponseWriter, err error) {
+	status, message := http.StatusServiceUnavailable, "Muster cannot do that now"
+	if f, ok := fault.As(err); ok {
+		message = f.Message
+		switch f.Kind {
+		case fault.Unauthorized, fault.AccessDenied:
+			status = http.StatusUnauthorized
+		case fault.InvalidRequest:
+			status = http.StatusBadRequest
+		case fault.NotFound:
+			status = http.StatusNotFound
+		case fault.LimitExceeded:
+			status = http.StatusInsufficientStorage
+		case fault.InternalService:
+			status, message = http.StatusInternalServerError, "internal error"
+		default:
+			status = http.StatusConflict
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(protocol.Refusal{Message: message})
+}

@@ -1,0 +1,210 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Bounds of one connection.
+const (
+	silence   = 35 * time.Second // without a frame or a ping
+	writing   = 10 * time.Second // of one frame
+	maxQueued = 1024             // messages that wait to be written
+	renewing  = time.Minute      // between looks at the age of tokens
+)
+
+// link is one agent's connection.
+type link struct {
+	s      *Server
+	hostID string
+	ws     *websocket.Conn
+	remote *http.Request
+
+	wish   chan struct{} // what shall run there has to be looked at
+	queue  chan protocol.Message
+	ended  chan struct{}
+	end    sync.Once
+	tokens map[string]token // by instance; the writer's
+
+	mu      sync.Mutex
+	last    *protocol.Status
+	present bool // Hello was taken
+	pending map[string]ending
+}
+
+// ending is a process whose end is durable, and whose logs are on their way.
+type ending struct {
+	seq      uint64
+	evidence compute.Evidence
+}
+
+// connect takes an agent's connection; a newer one takes the place of an older.
+func (s *Server) connect(w http.ResponseWriter, r *http.Request, hostID string) {
+	ws, err := s.upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return // the upgrader has answered
+	}
+	l := &link{
+		s: s, hostID: hostID, ws: ws, remote: r, wish: make(chan struct{}, 1), queue: make(chan protocol.Message, maxQueued),
+		ended: make(chan struct{}), tokens: map[string]token{}, pending: map[string]ending{},
+	}
+	if !s.enter(l) {
+		l.drop()
+		return
+	}
+	defer s.open.Done()
+	ctx := store.WithActor(s.ctx, hostID)
+	var writer sync.WaitGroup
+	writer.Go(l.write)
+	err = l.read(ctx)
+	l.drop()
+	writer.Wait()
+	s.leave(ctx, l)
+	s.log.Info("an agent's connection ended", "host_id", hostID, "error", err)
+}
+
+// enter makes a connection the one of its host; false if the server stops.
+func (s *Server) enter(l *link) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		return false
+	}
+	if old := s.links[l.hostID]; old != nil {
+		old.drop()
+	}
+	s.links[l.hostID] = l
+	s.open.Add(1)
+	s.metrics.hosts(len(s.links))
+	return true
+}
+
+// leave says that a host is away, unless it has a newer connection.
+func (s *Server) leave(ctx context.Context, l *link) {
+	s.mu.Lock()
+	newest := s.links[l.hostID] == l
+	if newest {
+		delete(s.links, l.hostID)
+	}
+	s.metrics.hosts(len(s.links))
+	stopping := s.stopping
+	s.mu.Unlock()
+	if !newest || stopping {
+		return
+	}
+	if err := s.opts.Computes.HostLost(ctx, l.hostID); err != nil && ctx.Err() == nil {
+		s.log.Error("a host's absence is not noted", "host_id", l.hostID, "error", err)
+	}
+}
+
+// drop ends the connection.
+func (l *link) drop() {
+	l.end.Do(func() {
+		close(l.ended)
+		l.ws.Close()
+	})
+}
+
+// look has the writer send what shall run on the host, if that has changed.
+func (l *link) look() {
+	select {
+	case l.wish <- struct{}{}:
+	default:
+	}
+}
+
+// send queues a message. An agent that does not read loses its connection.
+func (l *link) send(m protocol.Message) {
+	select {
+	case l.queue <- m:
+	case <-l.ended:
+	default:
+		l.s.log.Warn("an agent does not read; its connection is dropped", "host_id", l.hostID)
+		l.drop()
+	}
+}
+
+// write sends what is queued, and the wish whenever it changes.
+func (l *link) write() {
+	renew := time.NewTicker(renewing)
+	defer renew.Stop()
+	var sent *protocol.Assign
+	for {
+		var err error
+		select {
+		case <-l.ended:
+			return
+		case m := <-l.queue:
+			err = l.put(m)
+		case <-l.wish:
+			sent, err = l.putWish(sent)
+		case <-renew.C:
+			sent, err = l.putWish(sent)
+		}
+		if err != nil {
+			l.s.log.Warn("sending to an agent failed", "host_id", l.hostID, "error", err)
+			l.drop()
+			return
+		}
+	}
+}
+
+func (l *link) put(m protocol.Message) error {
+	frame, err := protocol.Encode(m)
+	if err != nil {
+		return err
+	}
+	l.ws.SetWriteDeadline(time.Now().Add(writing))
+	return l.ws.WriteMessage(websocket.TextMessage, frame)
+}
+
+// putWish sends what shall run on the host where it differs from what was sent.
+func (l *link) putWish(sent *protocol.Assign) (*protocol.Assign, error) {
+	now := l.assign(time.Now())
+	if sent != nil && reflect.DeepEqual(*sent, now) {
+		return sent, nil
+	}
+	return &now, l.put(protocol.Message{Assign: &now})
+}
+
+// read takes what the agent says until the connection ends.
+func (l *link) read(ctx context.Context) error {
+	l.ws.SetReadLimit(protocol.MaxFrame)
+	alive := func() error { return l.ws.SetReadDeadline(time.Now().Add(silence)) }
+	l.ws.SetPingHandler(func(data string) error {
+		if err := alive(); err != nil {
+			return err
+		}
+		err := l.ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writing))
+		if errors.Is(err, websocket.ErrCloseSent) {
+			return nil
+		}
+		return err
+	})
+	for {
+		if err := alive(); err != nil {
+			return err
+		}
+		_, frame, err := l.ws.ReadMessage()
+		if err != nil {
+			return err
+		}
+		m, err := protocol.Decode(frame)
+		if err != nil {
+			return err
+		}
+		if err := l.hear(ctx, m); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package hosts
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	connected prometheus.Gauge
+	exits     *prometheus.CounterVec
+	logBytes  prometheus.Counter
+}
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	m := &metrics{
+		connected: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "muster_hosts_connected", Help: "Hosts whose agent is connected.",
+		}),
+		exits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_hosts_process_exits_total", Help: "Ends of processes that hosts reported, by why they were asked to end.",
+		}, []string{"reason"}),
+		logBytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "muster_hosts_log_bytes_total", Help: "Bytes of logs that hosts brought.",
+		}),
+	}
+	if r != nil {
+		r.MustRegister(m.connected, m.exits, m.logBytes)
+	}
+	return m
+}
+
+func (m *metrics) hosts(n int) { m.connected.Set(float64(n)) }
+
+// exit counts an end. Reasons are event codes; anything else a host might send
+// is counted together, so that no host can make up series.
+func (m *metrics) exit(reason string) {
+	switch reason {
+	case "", "SERVER_PROCESS_INVALID_PATH", "SERVER_PROCESS_CRASHED", "SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT",
+		"SERVER_PROCESS_FORCE_TERMINATED", "SERVER_PROCESS_TERMINATED_UNHEALTHY", "SERVER_PROCESS_PROCESS_EXIT_TIMEOUT":
+	default:
+		reason = "other"
+	}
+	m.exits.WithLabelValues(reason).Inc()
+}
+
+func (m *metrics) logs(bytes int64) { m.logBytes.Add(float64(bytes)) }

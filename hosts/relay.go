@@ -1,0 +1,258 @@
+package hosts
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// Bounds of a relay.
+const (
+	maxStreams = 4096 // processes of one host
+	maxWaiting = 256  // frames of one process that wait to be read
+)
+
+// Socket is a connection of a game server process, as the door of game servers
+// takes it.
+type Socket interface {
+	NextReader() (messageType int, r io.Reader, err error)
+	WriteMessage(messageType int, data []byte) error
+	SetReadDeadline(time.Time) error
+	SetWriteDeadline(time.Time) error
+	Drop()
+}
+
+// relay carries the connections of a host's processes over one WebSocket.
+type relay struct {
+	s      *Server
+	hostID string
+	remote string
+	ws     *websocket.Conn
+
+	writing sync.Mutex
+
+	mu      sync.Mutex
+	streams map[uint32]*stream
+	closed  bool
+}
+
+// stream is one process's connection; it is a Socket.
+type stream struct {
+	r     *relay
+	id    uint32
+	inbox chan []byte
+	over  chan struct{}
+	once  sync.Once
+}
+
+// relays takes the WebSocket of an agent's relay.
+func (s *Server) relays(w http.ResponseWriter, r *http.Request, hostID string) {
+	ws, err := s.upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return // the upgrader has answered
+	}
+	host := infoOf(protocol.Facts{}, r).IPAddress
+	l := &relay{s: s, hostID: hostID, remote: host, ws: ws, streams: map[uint32]*stream{}}
+	s.mu.Lock()
+	if s.stopping {
+		s.mu.Unlock()
+		ws.Close()
+		return
+	}
+	s.open.Add(1)
+	s.mu.Unlock()
+	defer s.open.Done()
+	stop := make(chan struct{})
+	go func() {
+		select {
+		case <-s.ctx.Done():
+			ws.Close()
+		case <-stop:
+		}
+	}()
+	err = l.read()
+	close(stop)
+	ws.Close()
+	l.end()
+	s.log.Info("a relay's connection ended", "host_id", hostID, "error", err)
+}
+
+func (l *relay) read() error {
+	l.ws.SetReadLimit(protocol.MaxRelayed)
+	alive := func() error { return l.ws.SetReadDeadline(time.Now().Add(silence)) }
+	l.ws.SetPingHandler(func(data string) error {
+		return errors.Join(alive(), l.ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writing)))
+	})
+	for {
+		if err := alive(); err != nil {
+			return err
+		}
+		_, frame, err := l.ws.ReadMessage()
+		if err != nil {
+			return err
+		}
+		m, err := protocol.ParseRelayed(frame)
+		if err != nil {
+			return err
+		}
+		switch m.Op {
+		case protocol.RelayOpen:
+			if err := l.begin(m); err != nil {
+				return err
+			}
+		case protocol.RelayFrame:
+			l.deliver(m)
+		case protocol.RelayClose:
+			if st := l.find(m.Stream); st != nil {
+				st.finish()
+			}
+		}
+	}
+}
+
+// begin lets a process in, or says why not.
+func (l *relay) begin(m protocol.Relayed) error {
+	st := &stream{r: l, id: m.Stream, inbox: make(chan []byte, maxWaiting), over: make(chan struct{})}
+	l.mu.Lock()
+	_, twice := l.streams[m.Stream]
+	full := len(l.streams) >= maxStreams
+	if !twice && !full {
+		l.streams[m.Stream] = st
+	}
+	l.mu.Unlock()
+	if twice {
+		return errors.New("a stream was opened twice")
+	}
+	query, err := url.ParseQuery(string(m.Payload))
+	switch {
+	case err != nil:
+		err = fault.Invalid("the query of a relayed connection: %v", err)
+	case full:
+		err = fault.New(fault.Throttling, "the host relays %d connections, which is the limit", maxStreams)
+	case !l.runs(query):
+		err = fault.New(fault.Unauthorized, "compute %s is not on this host", cut(query.Get("ComputeId")))
+	}
+	if err != nil {
+		st.finish()
+		return l.send(protocol.Relayed{Op: protocol.RelayRefuse, Stream: m.Stream, Payload: []byte(err.Error())})
+	}
+	go func() {
+		if err := l.s.opts.Relay(query, l.remote, st); err != nil {
+			st.finish()
+			l.send(protocol.Relayed{Op: protocol.RelayRefuse, Stream: m.Stream, Payload: []byte(err.Error())})
+			return
+		}
+		l.send(protocol.Relayed{Op: protocol.RelayAccept, Stream: m.Stream})
+	}()
+	return nil
+}
+
+// runs tells whether the host has the instance of which a process claims to be.
+func (l *relay) runs(query url.Values) bool {
+	ref := compute.Ref{FleetID: query.Get("FleetId"), ComputeName: query.Get("ComputeId"), ProcessID: query.Get("pID")}
+	hostID, ok := l.s.opts.Computes.HostOf(l.s.opts.Store.View(), ref)
+	return ok && hostID == l.hostID
+}
+
+// deliver gives a frame to its stream. A stream on which frames pile up is cut.
+func (l *relay) deliver(m protocol.Relayed) {
+	st := l.find(m.Stream)
+	if st == nil {
+		return
+	}
+	select {
+	case st.inbox <- m.Payload:
+	case <-st.over:
+	default:
+		l.s.log.Warn("a relayed process sends faster than it is read; its connection is dropped", "host_id", l.hostID)
+		st.Drop()
+	}
+}
+
+func (l *relay) find(id uint32) *stream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.streams[id]
+}
+
+func (l *relay) send(m protocol.Relayed) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.ws.SetWriteDeadline(time.Now().Add(writing))
+	return l.ws.WriteMessage(websocket.BinaryMessage, m.Bytes())
+}
+
+// end ends every stream.
+func (l *relay) end() {
+	l.mu.Lock()
+	l.closed = true
+	all := make([]*stream, 0, len(l.streams))
+	for _, st := range l.streams {
+		all = append(all, st)
+	}
+	l.mu.Unlock()
+	for _, st := range all {
+		st.finish()
+	}
+}
+
+// finish ends a stream here.
+func (st *stream) finish() {
+	st.once.Do(func() {
+		close(st.over)
+		st.r.mu.Lock()
+		delete(st.r.streams, st.id)
+		st.r.mu.Unlock()
+	})
+}
+
+// NextReader waits for the process's next frame.
+func (st *stream) NextReader() (int, io.Reader, error) {
+	select {
+	case frame := <-st.inbox:
+		return websocket.TextMessage, bytes.NewReader(frame), nil
+	case <-st.over:
+	}
+	select {
+	case frame := <-st.inbox: // what came before the end is read first
+		return websocket.TextMessage, bytes.NewReader(frame), nil
+	default:
+		return 0, nil, io.EOF
+	}
+}
+
+// WriteMessage sends a frame to the process.
+func (st *stream) WriteMessage(_ int, data []byte) error {
+	select {
+	case <-st.over:
+		return io.ErrClosedPipe
+	default:
+		return st.r.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: st.id, Payload: data})
+	}
+}
+
+// SetReadDeadline does nothing: frames arrive whole.
+func (st *stream) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline does nothing: the relay's own deadline holds.
+func (st *stream) SetWriteDeadline(time.Time) error { return nil }
+
+// Drop ends the connection, and tells the agent without waiting for it.
+func (st *stream) Drop() {
+	select {
+	case <-st.over:
+	default:
+		st.finish()
+		go st.r.send(protocol.Relayed{Op: protocol.RelayClose, Stream: st.id})
+	}
+}

@@ -1,0 +1,161 @@
+package hosts
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/object"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Options of a Server.
+type Options struct {
+	Store         *store.Store     // required
+	Computes      *compute.Service // required
+	Builds        *build.Service   // required
+	Objects       *object.Service  // required; logs are kept there
+	GameServerURL func() string    // where game server processes connect
+	Region        string           // that processes are told
+	Logger        *slog.Logger     // nil discards
+	Registerer    prometheus.Registerer
+	// Relay takes a game server's connection that an agent relays; nil refuses relays.
+	Relay func(query url.Values, from string, socket Socket) error
+	// Allow tells whether the sender of a request without a body may do what an
+	// operation of the API does; nil lets no operator in.
+	Allow func(r *http.Request, operation string) error
+
+	LogLife  time.Duration // of stored logs; default 14 days, as AWS keeps them
+	LogBytes int64         // of one process's archive of logs; default 512 MiB
+}
+
+// prefix is where the paths of this door begin.
+const (
+	prefix     = "/agent/v1/"
+	pathTokens = prefix + "tokens" // operators make join tokens
+	pathHosts  = prefix + "hosts"  // and see the hosts
+)
+
+// Server answers host agents. It is the compute.Launcher of everything that runs on
+// joined machines.
+type Server struct {
+	opts     Options
+	log      *slog.Logger
+	mux      *http.ServeMux
+	upgrader websocket.Upgrader
+	metrics  *metrics
+
+	ctx    context.Context // of connections; ends with Stop
+	cancel context.CancelFunc
+	open   sync.WaitGroup // connections
+
+	mu       sync.Mutex
+	stopping bool
+	links    map[string]*link // by host id: the newest connection
+}
+
+// New makes a server. Call Stop at its end.
+func New(o Options) *Server {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.LogLife == 0 {
+		o.LogLife = 14 * 24 * time.Hour
+	}
+	if o.LogBytes == 0 {
+		o.LogBytes = 512 << 20
+	}
+	s := &Server{
+		opts: o, log: o.Logger.With("component", "hosts"), mux: http.NewServeMux(), links: map[string]*link{},
+		metrics: newMetrics(o.Registerer),
+		upgrader: websocket.Upgrader{
+			HandshakeTimeout: writing, ReadBufferSize: 4096, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{},
+			CheckOrigin: func(*http.Request) bool { return true }, // what lets a host in is its credential
+		},
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.mux.HandleFunc("POST "+protocol.PathJoin, s.join)
+	s.mux.HandleFunc("GET "+protocol.PathHost, s.known(s.connect))
+	s.mux.HandleFunc("GET "+protocol.PathBuilds+"{sha}", s.known(s.build))
+	s.mux.HandleFunc("PUT "+protocol.PathLogs+"{instance}/{process}", s.known(s.putLogs))
+	if o.Relay != nil {
+		s.mux.HandleFunc("GET "+protocol.PathRelay, s.known(s.relays))
+	}
+	s.mux.HandleFunc("POST "+pathTokens, s.allowed(mayJoin, s.makeToken))
+	s.mux.HandleFunc("GET "+pathHosts, s.allowed(maySee, s.list))
+	o.Computes.OnAssign(s.assign)
+	return s
+}
+
+// Match tells whether a request is for this door.
+func Match(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, prefix) }
+
+// ServeHTTP answers an agent.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Stop drops every connection. The hosts are not marked as lost: the node that
+// serves next gives them the grace that follows a restart.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	s.stopping = true
+	for _, l := range s.links {
+		l.drop()
+	}
+	s.mu.Unlock()
+	s.cancel()
+	s.open.Wait()
+}
+
+// assign has a host told what shall run on it.
+func (s *Server) assign(hostID string) {
+	if l := s.link(hostID); l != nil {
+		l.look()
+	}
+}
+
+func (s *Server) link(hostID string) *link {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.links[hostID]
+}
+
+// of gives the connection of the host that runs a process, or nil.
+func (s *Server) of(ref compute.Ref) *link {
+	hostID, ok := s.opts.Computes.HostOf(s.opts.Store.View(), ref)
+	if !ok {
+		return nil
+	}
+	return s.link(hostID)
+}
+
+// Owns tells whether a connected host runs the process (compute.Launcher).
+func (s *Server) Owns(ref compute.Ref) bool { return s.of(ref) != nil }
+
+// exitTime is how long a process may take to exit after it said goodbye
+// (SERVER_PROCESS_PROCESS_EXIT_TIMEOUT; API reference, Event).
+const exitTime = 30 * time.Second
+
+// Ended has a host make sure that a process is gone which counts as ended
+// (compute.Launcher). A host that is away is told when it reports the process.
+func (s *Server) Ended(ref compute.Ref, why event.Code) {
+	l := s.of(ref)
+	if l == nil {
+		return
+	}
+	k := protocol.Kill{InstanceID: ref.ComputeName, ProcessID: ref.ProcessID, Reason: string(why)}
+	if why == event.ProcessEnded {
+		k.Grace, k.Reason = exitTime, string(event.ServerProcessExitTimeout)
+	}
+	l.send(protocol.Message{Kill: &k})
+}

@@ -1,0 +1,53 @@
+package hosts
+
+import (
+	"time"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// token is what an instance's processes connect with.
+type token struct {
+	text  string
+	renew time.Time // when half of its life is over
+}
+
+// assign is all that shall run on the host, as the agent is told.
+func (l *link) assign(now time.Time) protocol.Assign {
+	view := l.s.opts.Store.View()
+	wish := protocol.Assign{Instances: []protocol.Wish{}}
+	kept := map[string]token{}
+	for _, a := range l.s.opts.Computes.Assignments(view, l.hostID) {
+		t := l.tokenFor(a, now)
+		kept[a.InstanceID] = t
+		wish.Instances = append(wish.Instances, protocol.Wish{
+			InstanceID: a.InstanceID, FleetID: a.FleetID, FleetARN: a.FleetARN, Compute: a.ComputeName, Location: a.Location,
+			Build:   protocol.Build{ID: a.BuildID, SHA256: a.SHA256, Size: a.Size, Format: a.Format},
+			Runtime: runtimeOf(a.Runtime), PortFrom: a.PortFrom, PortTo: a.PortTo, CPUMillis: a.CPUMillis, MemoryMiB: a.MemoryMiB,
+			SDKURL: l.s.opts.GameServerURL(), AuthToken: t.text, Region: l.s.opts.Region, Relay: a.Relay,
+			Stop: protocol.Stop(a.Stop), StopBy: a.StopBy,
+		})
+	}
+	l.tokens = kept
+	return wish
+}
+
+// tokenFor gives the token of an instance, a new one when half the life of the
+// last is over: a process keeps the one with which it was launched.
+func (l *link) tokenFor(a compute.Assignment, now time.Time) token {
+	if t, ok := l.tokens[a.InstanceID]; ok && now.Before(t.renew) {
+		return t
+	}
+	text, expires := l.s.opts.Computes.IssueToken(a.Compute, now)
+	return token{text, now.Add(expires.Sub(now) / 2)}
+}
+
+func runtimeOf(r fleet.Runtime) protocol.Runtime {
+	var to protocol.Runtime
+	for _, p := range r.Processes {
+		to.Processes = append(to.Processes, protocol.ServerProcess{LaunchPath: p.LaunchPath, Parameters: p.Parameters, Concurrent: p.Concurrent})
+	}
+	return to
+}
