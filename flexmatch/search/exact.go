@@ -18,8 +18,8 @@ func Pass(rs *ruleset.RuleSet, opts Options, tickets []*Ticket, now time.Time) [
 			pool = append(pool, e)
 		}
 	}
-	markAlike(rs, pool)
 	s := &searcher{rs: rs, opts: opts, now: now}
+	s.markAlike(pool)
 	s.plan = planOf(rs)
 	if rs.Large {
 		return s.large(pool)
@@ -168,12 +168,13 @@ func (a *attempt) backfilled() bool {
 	return slices.ContainsFunc(a.set, func(e *entry) bool { return e.ticket.Backfill })
 }
 
-// markAlike numbers tickets so that those which no rule can tell apart are equal.
-func markAlike(rs *ruleset.RuleSet, pool []*entry) {
-	byID := rs.ReadsPlayerIDs()
+// markAlike numbers tickets so that those which no rule can tell apart are equal:
+// of age only the level matters.
+func (s *searcher) markAlike(pool []*entry) {
+	byID := s.rs.ReadsPlayerIDs()
 	seen := map[string]int{}
 	for _, e := range pool {
-		key := fmt.Sprint(e.ticket.Created.UnixNano(), e.ticket.Backfill, e.seats)
+		key := fmt.Sprint(s.levelOf(e), e.ticket.Backfill, e.seats)
 		for i := range e.party.Players {
 			p := &e.party.Players[i]
 			if key += fmt.Sprintf("|%#v %v", p.Values, p.Latency); byID {

@@ -101,7 +101,7 @@ func (p *Pool) seeds() []*item {
 		for i, it := range out {
 			entries[i], it.level = it.entry, p.levelOf(it.entry)
 		}
-		markAlike(p.rs, entries)
+		p.markAlike(entries)
 	}
 	return out
 }
