@@ -73,11 +73,8 @@ func (h handlers) listCompute(_ context.Context, in *gamelift.ListComputeInput) 
 
 func (h handlers) matchingComputes(in *gamelift.ListComputeInput, fleetID, after string) iter.Seq[*compute.Compute] {
 	return func(yield func(*compute.Compute) bool) {
-		if in.ComputeStatus != nil && *in.ComputeStatus != gamelift.ComputeStatusActive {
-			return // a compute of an ANYWHERE fleet is ACTIVE for as long as it is registered
-		}
 		for c := range h.Computes.InFleet(h.Store.View(), fleetID) {
-			here := in.Location == nil || c.Location == *in.Location
+			here := (in.Location == nil || c.Location == *in.Location) && (in.ComputeStatus == nil || *in.ComputeStatus == h.computeStatus(c))
 			if c.Name > after && here && !yield(c) {
 				return
 			}
@@ -102,13 +99,34 @@ func (h handlers) getComputeAccess(_ context.Context, in *gamelift.GetComputeAcc
 	if err != nil {
 		return nil, err
 	}
+	if i := h.Computes.Instance(h.Store.View(), c.InstanceID); i != nil {
+		return nil, h.noAccess(i)
+	}
 	return nil, fault.Invalid("FleetId: remote access is not offered for ANYWHERE fleets; compute %s is a machine of your own", c.Name)
 }
 
 func (h handlers) computeOut(c *compute.Compute) gamelift.Compute {
-	return gamelift.Compute{
+	out := gamelift.Compute{
 		FleetId: &c.FleetID, FleetArn: h.fleetARN(c.FleetID), ComputeName: &c.Name, ComputeArn: new(h.Computes.ARN(c)),
-		IpAddress: opt(c.IPAddress), DnsName: opt(c.DNSName), ComputeStatus: new(gamelift.ComputeStatusActive),
+		IpAddress: opt(c.IPAddress), DnsName: opt(c.DNSName), ComputeStatus: new(h.computeStatus(c)),
 		Location: &c.Location, CreationTime: gamelift.At(c.Registered), GameLiftServiceSdkEndpoint: new(h.GameServerURL()),
 	}
+	if f := h.Fleets.Get(h.Store.View(), c.FleetID); f != nil && f.Managed != nil {
+		out.InstanceId, out.Type, out.OperatingSystem = &c.InstanceID, &f.Managed.InstanceType, opt(f.Managed.OS)
+		out.ComputeArn = nil // AWS gives instances none
+	}
+	return out
+}
+
+// computeStatus is that of the instance; a compute of an ANYWHERE fleet is ACTIVE
+// for as long as it is registered.
+func (h handlers) computeStatus(c *compute.Compute) string {
+	i := h.Computes.Instance(h.Store.View(), c.InstanceID)
+	switch {
+	case i == nil:
+		return gamelift.ComputeStatusActive
+	case i.Status == compute.InstanceActive && !h.Computes.Reachable(h.Store.View(), i):
+		return gamelift.ComputeStatusImpaired
+	}
+	return string(i.Status)
 }

@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/fault"
 )
@@ -20,51 +22,6 @@ func (h handlers) registerFleets(srv *awsrpc.Server) {
 	on(srv, "DescribeFleetUtilization", h.describeFleetUtilization)
 	on(srv, "DescribeRuntimeConfiguration", h.describeRuntimeConfiguration)
 	on(srv, "UpdateRuntimeConfiguration", h.updateRuntimeConfiguration)
-}
-
-func (h handlers) createFleet(ctx context.Context, in *gamelift.CreateFleetInput) (*gamelift.CreateFleetOutput, error) {
-	tags, err := tagMap(in.Tags)
-	if err != nil {
-		return nil, err
-	}
-	if err := onlyAnywhere(in); err != nil {
-		return nil, err
-	}
-	f, err := h.Fleets.Create(ctx, fleet.CreateInput{
-		Name: *in.Name, Description: val(in.Description), ComputeType: computeType(in.ComputeType),
-		Locations:     list(in.Locations, func(l gamelift.LocationConfiguration) string { return *l.Location }),
-		Protection:    fleet.Protection(val(in.NewGameSessionProtectionPolicy)),
-		CreationLimit: creationLimit(in.ResourceCreationLimitPolicy), MetricGroups: in.MetricGroups,
-		Cost: anywhereCost(in.AnywhereConfiguration), LogPaths: in.LogPaths,
-		Runtime: runtimeIn(in.RuntimeConfiguration), Tags: tags,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.CreateFleetOutput{FleetAttributes: new(h.fleetOut(f)), LocationStates: locationStates(f)}, nil
-}
-
-// onlyAnywhere refuses members that have no meaning for an ANYWHERE fleet.
-func onlyAnywhere(in *gamelift.CreateFleetInput) error {
-	if computeType(in.ComputeType) != fleet.Anywhere {
-		return nil
-	}
-	for member, given := range map[string]bool{
-		"BuildId": in.BuildId != nil, "ScriptId": in.ScriptId != nil, "EC2InstanceType": in.EC2InstanceType != nil,
-		"EC2InboundPermissions": in.EC2InboundPermissions != nil, "FleetType": in.FleetType != nil,
-	} {
-		if given {
-			return fault.Invalid("%s: not allowed for a fleet with ComputeType ANYWHERE", member)
-		}
-	}
-	return nil
-}
-
-func computeType(given *string) fleet.ComputeType {
-	if given == nil {
-		return fleet.EC2
-	}
-	return fleet.ComputeType(*given)
 }
 
 func (h handlers) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput) (*gamelift.DeleteFleetOutput, error) {
@@ -110,6 +67,9 @@ func (h handlers) updateFleetAttributes(ctx context.Context, in *gamelift.Update
 		CreationLimit: creationLimit(in.ResourceCreationLimitPolicy), MetricGroups: in.MetricGroups,
 	}
 	if in.AnywhereConfiguration != nil {
+		if f := h.Fleets.Get(h.Store.View(), *in.FleetId); f != nil && f.Managed != nil {
+			return nil, fault.Invalid("AnywhereConfiguration: not allowed for a fleet with ComputeType EC2")
+		}
 		update.Cost = in.AnywhereConfiguration.Cost
 	}
 	f, err := h.Fleets.Update(ctx, update)
@@ -127,15 +87,29 @@ func (h handlers) listFleets(_ context.Context, in *gamelift.ListFleetsInput) (*
 	if err != nil {
 		return nil, err
 	}
-	if in.BuildId != nil || in.ScriptId != nil {
-		return &gamelift.ListFleetsOutput{FleetIds: []string{}}, nil // ANYWHERE fleets have neither
+	all := h.Fleets.All(h.Store.View(), after)
+	switch {
+	case in.ScriptId != nil:
+		return &gamelift.ListFleetsOutput{FleetIds: []string{}}, nil // no fleet has one
+	case in.BuildId != nil:
+		all = h.fleetsOfBuild(arn.ID("build", *in.BuildId), after)
 	}
-	page, more := take(h.Fleets.All(h.Store.View(), after), limit(in.Limit, listFleetsPage, largestPage))
+	page, more := take(all, limit(in.Limit, listFleetsPage, largestPage))
 	ids := list(page, func(f *fleet.Fleet) string { return f.ID })
 	if more {
 		after = ids[len(ids)-1]
 	}
 	return &gamelift.ListFleetsOutput{FleetIds: ids, NextToken: nextToken(more, after, "ListFleets", val(in.BuildId), val(in.ScriptId))}, nil
+}
+
+func (h handlers) fleetsOfBuild(buildID, after string) iter.Seq[*fleet.Fleet] {
+	return func(yield func(*fleet.Fleet) bool) {
+		for f := range h.Fleets.OfBuild(h.Store.View(), buildID) {
+			if f.ID > after && !yield(f) {
+				return
+			}
+		}
+	}
 }
 
 func (h handlers) describeRuntimeConfiguration(_ context.Context, in *gamelift.DescribeRuntimeConfigurationInput) (*gamelift.DescribeRuntimeConfigurationOutput, error) {
@@ -169,6 +143,9 @@ func (h handlers) fleetOut(f *fleet.Fleet) gamelift.FleetAttributes {
 			NewGameSessionsPerCreator: num(f.CreationLimit.Sessions),
 			PolicyPeriodInMinutes:     num(int(f.CreationLimit.Period / time.Minute)),
 		}
+	}
+	if f.Managed != nil {
+		h.managedOut(&out, f)
 	}
 	if f.Cost != "" {
 		out.AnywhereConfiguration = &gamelift.AnywhereConfiguration{Cost: &f.Cost}

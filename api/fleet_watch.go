@@ -57,7 +57,7 @@ func (h handlers) describeFleetUtilization(_ context.Context, in *gamelift.Descr
 	if err != nil {
 		return nil, err
 	}
-	use := list(page, func(f *fleet.Fleet) gamelift.FleetUtilization { return h.utilization(f, "") })
+	use := list(page, func(f *fleet.Fleet) gamelift.FleetUtilization { return h.utilization(f, wholeOf(f)) })
 	return &gamelift.DescribeFleetUtilizationOutput{FleetUtilization: use, NextToken: next}, nil
 }
 
@@ -66,10 +66,19 @@ func (h handlers) describeFleetLocationUtilization(_ context.Context, in *gameli
 	if err != nil {
 		return nil, err
 	}
-	if *in.Location != f.Home && !f.Has(*in.Location) {
+	if *in.Location != f.Home && f.Place(*in.Location) == nil {
 		return nil, fault.Missing("Location: %s is not a location of fleet %s", *in.Location, f.ID)
 	}
 	return &gamelift.DescribeFleetLocationUtilizationOutput{FleetUtilization: new(h.utilization(f, *in.Location))}, nil
+}
+
+// wholeOf gives the location that stands for a fleet where none is named: the
+// home region of a managed fleet, all of an ANYWHERE fleet.
+func wholeOf(f *fleet.Fleet) string {
+	if f.Managed != nil {
+		return f.Home
+	}
+	return ""
 }
 
 // utilization counts what runs in a fleet; location "" means all of it, since

@@ -112,7 +112,11 @@ func (h handlers) describeFleetLocationAttributes(_ context.Context, in *gamelif
 	asked = asked[min(skip, len(asked)):]
 	page, more := take(slices.Values(asked), limit(in.Limit, defaultPage, largestPage))
 	out := list(page, func(l fleet.LocationState) gamelift.LocationAttributes {
-		return gamelift.LocationAttributes{LocationState: new(stateOut(l.Location, l.Status))}
+		out := gamelift.LocationAttributes{LocationState: new(stateOut(l.Location, l.Status))}
+		if l.ScalingStopped {
+			out.StoppedActions = []string{gamelift.FleetActionAutoScaling}
+		}
+		return out
 	})
 	return &gamelift.DescribeFleetLocationAttributesOutput{
 		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), LocationAttributes: out, NextToken: nextToken(more, skip+len(page), request...),
@@ -123,7 +127,7 @@ func (h handlers) describeFleetLocationAttributes(_ context.Context, in *gamelif
 // leaving out those the fleet lacks; all of them where none was named.
 func askedLocations(f *fleet.Fleet, names []string) ([]fleet.LocationState, error) {
 	if len(names) == 0 {
-		return f.Locations, nil
+		return remoteLocations(f), nil
 	}
 	var asked []fleet.LocationState
 	for i, name := range names {
@@ -140,11 +144,20 @@ func askedLocations(f *fleet.Fleet, names []string) ([]fleet.LocationState, erro
 
 // locationStates gives the states of all locations, the home region first.
 func locationStates(f *fleet.Fleet) []gamelift.LocationState {
-	return append([]gamelift.LocationState{stateOut(f.Home, f.Status)}, remoteStates(f)...)
+	home := f.Status
+	if l := f.Place(f.Home); l != nil {
+		home = l.Status
+	}
+	return append([]gamelift.LocationState{stateOut(f.Home, home)}, remoteStates(f)...)
+}
+
+// remoteLocations gives the locations besides the home region.
+func remoteLocations(f *fleet.Fleet) []fleet.LocationState {
+	return slices.DeleteFunc(slices.Clone(f.Locations), func(l fleet.LocationState) bool { return l.Location == f.Home })
 }
 
 func remoteStates(f *fleet.Fleet) []gamelift.LocationState {
-	return list(f.Locations, func(l fleet.LocationState) gamelift.LocationState { return stateOut(l.Location, l.Status) })
+	return list(remoteLocations(f), func(l fleet.LocationState) gamelift.LocationState { return stateOut(l.Location, l.Status) })
 }
 
 func stateOut(location string, status fleet.Status) gamelift.LocationState {

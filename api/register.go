@@ -52,6 +52,7 @@ type handlers struct{ Services }
 func Register(srv *awsrpc.Server, services Services) {
 	h := handlers{services}
 	h.registerFleets(srv)
+	h.registerCapacity(srv)
 	h.registerLocations(srv)
 	h.registerAliases(srv)
 	h.registerBuilds(srv)

@@ -54,6 +54,8 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, d.events, d.tags, d.objects, build.Options{Home: o.home(), Logger: o.Logger})
 	d.fleets = fleet.New(st, d.events, d.tags, fleet.Options{Home: o.home(), Builds: d.hostable})
+	d.builds.SetInUse(d.hosted)
+	d.fleets.OnWish(d.builds.Nudge)
 	computes := o.Computes
 	computes.Tokens = master
 	d.computes = compute.New(st, d.events, d.fleets, d.tags, computes)
@@ -82,6 +84,14 @@ func (d *domain) hostable(r store.Reader, idOrARN string) (fleet.Build, error) {
 	return fleet.Build{
 		ID: b.ID, Status: string(b.Status), OS: b.OS, Ready: b.Status == build.Ready, SHA256: b.SHA256, Format: b.Format, Bytes: b.Size,
 	}, nil
+}
+
+// hosted tells whether a fleet runs a build.
+func (d *domain) hosted(r store.Reader, buildID string) bool {
+	for range d.fleets.OfBuild(r, buildID) {
+		return true
+	}
+	return false
 }
 
 func (o *Options) driver() store.Driver {

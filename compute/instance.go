@@ -131,6 +131,12 @@ func (s *Service) Instances(r store.Reader, fleetID, location string) iter.Seq[*
 	}
 }
 
+// Reachable tells whether the agent of the instance's host is connected.
+func (s *Service) Reachable(r store.Reader, i *Instance) bool {
+	h := s.t.hosts.Get(r, i.HostID)
+	return h != nil && h.Connected
+}
+
 // HostOf gives the host of the instance that a process's compute is.
 func (s *Service) HostOf(r store.Reader, ref Ref) (hostID string, ok bool) {
 	i := s.t.instances.Get(r, ref.ComputeName)

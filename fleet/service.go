@@ -328,6 +328,7 @@ func (s *Service) Finish(tx *store.Tx, fleetID string) {
 	s.t.fleets.Delete(tx, fleetID)
 	s.tags.Drop(tx, s.opts.Home.Of("fleet", fleetID))
 	s.record(tx, event.FleetDeleted, f, "", "Fleet "+f.ID+" was deleted")
+	tx.OnCommit(s.wished)
 }
 
 // Get gives a fleet by id or ARN, or nil.

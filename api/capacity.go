@@ -1,0 +1,162 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+func (h handlers) registerCapacity(srv *awsrpc.Server) {
+	on(srv, "DescribeFleetCapacity", h.describeFleetCapacity)
+	on(srv, "DescribeFleetLocationCapacity", h.describeFleetLocationCapacity)
+	on(srv, "UpdateFleetCapacity", h.updateFleetCapacity)
+	on(srv, "DescribeFleetPortSettings", h.describeFleetPortSettings)
+	on(srv, "UpdateFleetPortSettings", h.updateFleetPortSettings)
+	on(srv, "DescribeEC2InstanceLimits", h.describeEC2InstanceLimits)
+	on(srv, "StartFleetActions", h.startFleetActions)
+	on(srv, "StopFleetActions", h.stopFleetActions)
+	on(srv, "DescribeInstances", h.describeInstances)
+	on(srv, "GetInstanceAccess", h.getInstanceAccess)
+}
+
+func (h handlers) describeFleetCapacity(_ context.Context, in *gamelift.DescribeFleetCapacityInput) (*gamelift.DescribeFleetCapacityOutput, error) {
+	page, next, err := h.fleetPage("DescribeFleetCapacity", in.FleetIds, in.Limit, in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	out := []gamelift.FleetCapacity{}
+	for _, f := range page {
+		if l := f.Place(f.Home); l != nil { // an Anywhere fleet has no capacity
+			out = append(out, h.capacityOut(f, *l))
+		}
+	}
+	return &gamelift.DescribeFleetCapacityOutput{FleetCapacity: out, NextToken: next}, nil
+}
+
+func (h handlers) describeFleetLocationCapacity(_ context.Context, in *gamelift.DescribeFleetLocationCapacityInput) (*gamelift.DescribeFleetLocationCapacityOutput, error) {
+	f, err := h.managedFleet(*in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	l := f.Place(*in.Location)
+	if l == nil {
+		return nil, fault.Missing("Location: %s is not a location of fleet %s", *in.Location, f.ID)
+	}
+	return &gamelift.DescribeFleetLocationCapacityOutput{FleetCapacity: new(h.capacityOut(f, *l))}, nil
+}
+
+// managedFleet gives a fleet of compute type EC2. Errors: NotFound, InvalidRequest.
+func (h handlers) managedFleet(idOrARN string) (*fleet.Fleet, error) {
+	f, err := h.Fleets.Find(h.Store.View(), idOrARN)
+	if err == nil && f.Managed == nil {
+		err = fault.Invalid("FleetId: fleet %s is of ComputeType %s; this works on fleets of ComputeType EC2", f.ID, f.ComputeType)
+	}
+	return f, err
+}
+
+func (h handlers) capacityOut(f *fleet.Fleet, l fleet.LocationState) gamelift.FleetCapacity {
+	n := h.Computes.Counts(h.Store.View(), f, l.Location)
+	out := gamelift.FleetCapacity{
+		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), InstanceType: &f.Managed.InstanceType, Location: &l.Location,
+		InstanceCounts: &gamelift.EC2InstanceCounts{
+			DESIRED: num(l.Capacity.Desired), MINIMUM: num(l.Capacity.Min), MAXIMUM: num(l.Capacity.Max),
+			PENDING: num(n.Pending), ACTIVE: num(n.Active), IDLE: num(n.Idle), TERMINATING: num(n.Terminating),
+		},
+	}
+	if l.Capacity.FromZero {
+		out.ManagedCapacityConfiguration = zeroOut(l.Capacity)
+	}
+	return out
+}
+
+func zeroOut(c fleet.Capacity) *gamelift.ManagedCapacityConfiguration {
+	if !c.FromZero {
+		return &gamelift.ManagedCapacityConfiguration{ZeroCapacityStrategy: new(gamelift.ZeroCapacityStrategyManual)}
+	}
+	return &gamelift.ManagedCapacityConfiguration{
+		ZeroCapacityStrategy:          new(gamelift.ZeroCapacityStrategyScaleToAndFromZero),
+		ScaleInAfterInactivityMinutes: num(int(c.IdleAfter / time.Minute)),
+	}
+}
+
+func (h handlers) updateFleetCapacity(ctx context.Context, in *gamelift.UpdateFleetCapacityInput) (*gamelift.UpdateFleetCapacityOutput, error) {
+	change := fleet.CapacityInput{
+		FleetID: *in.FleetId, Location: val(in.Location),
+		Desired: count(in.DesiredInstances), Min: count(in.MinSize), Max: count(in.MaxSize),
+	}
+	if m := in.ManagedCapacityConfiguration; m != nil {
+		if m.ZeroCapacityStrategy != nil {
+			change.FromZero = new(*m.ZeroCapacityStrategy == gamelift.ZeroCapacityStrategyScaleToAndFromZero)
+		}
+		if m.ScaleInAfterInactivityMinutes != nil {
+			change.IdleAfter = new(minutes(m.ScaleInAfterInactivityMinutes))
+		}
+	}
+	f, err := h.Fleets.UpdateCapacity(ctx, change)
+	if err != nil {
+		return nil, err
+	}
+	l := f.Place(change.Location)
+	return &gamelift.UpdateFleetCapacityOutput{
+		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), Location: &l.Location, ManagedCapacityConfiguration: zeroOut(l.Capacity),
+	}, nil
+}
+
+func count(n *int32) *int {
+	if n == nil {
+		return nil
+	}
+	return new(int(*n))
+}
+
+func (h handlers) describeFleetPortSettings(_ context.Context, in *gamelift.DescribeFleetPortSettingsInput) (*gamelift.DescribeFleetPortSettingsOutput, error) {
+	f, err := h.managedFleet(*in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	if in.Location != nil && f.Place(*in.Location) == nil {
+		return nil, fault.Missing("Location: %s is not a location of fleet %s", *in.Location, f.ID)
+	}
+	return &gamelift.DescribeFleetPortSettingsOutput{
+		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), Location: in.Location,
+		InboundPermissions: list(f.Managed.Inbound, func(p fleet.Permission) gamelift.IpPermission {
+			return gamelift.IpPermission{FromPort: num(p.FromPort), ToPort: num(p.ToPort), IpRange: &p.Range, Protocol: &p.Protocol}
+		}),
+	}, nil
+}
+
+func (h handlers) updateFleetPortSettings(ctx context.Context, in *gamelift.UpdateFleetPortSettingsInput) (*gamelift.UpdateFleetPortSettingsOutput, error) {
+	f, err := h.Fleets.UpdatePorts(ctx, fleet.PortsInput{
+		FleetID: *in.FleetId, Authorize: permissionsIn(in.InboundPermissionAuthorizations), Revoke: permissionsIn(in.InboundPermissionRevocations),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateFleetPortSettingsOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID)}, nil
+}
+
+func permissionsIn(all []gamelift.IpPermission) []fleet.Permission {
+	return list(all, func(p gamelift.IpPermission) fleet.Permission {
+		return fleet.Permission{FromPort: int(*p.FromPort), ToPort: int(*p.ToPort), Range: *p.IpRange, Protocol: *p.Protocol}
+	})
+}
+
+func (h handlers) startFleetActions(ctx context.Context, in *gamelift.StartFleetActionsInput) (*gamelift.StartFleetActionsOutput, error) {
+	f, err := h.Fleets.StartScaling(ctx, *in.FleetId, val(in.Location))
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.StartFleetActionsOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID)}, nil
+}
+
+func (h handlers) stopFleetActions(ctx context.Context, in *gamelift.StopFleetActionsInput) (*gamelift.StopFleetActionsOutput, error) {
+	f, err := h.Fleets.StopScaling(ctx, *in.FleetId, val(in.Location))
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.StopFleetActionsOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID)}, nil
+}

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+func (h handlers) describeInstances(_ context.Context, in *gamelift.DescribeInstancesInput) (*gamelift.DescribeInstancesOutput, error) {
+	f, err := h.managedFleet(*in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	if in.Location != nil && f.Place(*in.Location) == nil {
+		return nil, fault.Missing("Location: %s is not a location of fleet %s", *in.Location, f.ID)
+	}
+	request := []string{"DescribeInstances", f.ID, val(in.InstanceId), val(in.Location)}
+	after, err := cursor[string](in.NextToken, request...)
+	if err != nil {
+		return nil, err
+	}
+	var found []*compute.Instance
+	for i := range h.Computes.Instances(h.Store.View(), f.ID, val(in.Location)) {
+		if i.ID > after && (in.InstanceId == nil || *in.InstanceId == i.ID) {
+			found = append(found, i)
+		}
+	}
+	if in.InstanceId != nil && len(found) == 0 && after == "" {
+		return nil, fault.Missing("InstanceId: fleet %s has no instance %s", f.ID, *in.InstanceId)
+	}
+	slices.SortFunc(found, func(a, b *compute.Instance) int { return cmp.Compare(a.ID, b.ID) })
+	page, more := take(slices.Values(found), limit(in.Limit, defaultPage, largestPage))
+	if more {
+		after = page[len(page)-1].ID
+	}
+	out := list(page, func(i *compute.Instance) gamelift.Instance { return h.instanceOut(f, i) })
+	return &gamelift.DescribeInstancesOutput{Instances: out, NextToken: nextToken(more, after, request...)}, nil
+}
+
+func (h handlers) instanceOut(f *fleet.Fleet, i *compute.Instance) gamelift.Instance {
+	out := gamelift.Instance{
+		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), InstanceId: &i.ID, OperatingSystem: opt(f.Managed.OS), Type: &f.Managed.InstanceType,
+		Status: new(string(i.Status)), CreationTime: gamelift.At(i.Created), Location: &i.Location,
+	}
+	if c, err := h.Computes.Find(h.Store.View(), f.ID, i.ID); err == nil {
+		out.IpAddress, out.DnsName = opt(c.IPAddress), opt(c.DNSName)
+	}
+	return out
+}
+
+// getInstanceAccess refuses: AWS hands out a login to its machines, and those of
+// Muster are the operator's.
+func (h handlers) getInstanceAccess(_ context.Context, in *gamelift.GetInstanceAccessInput) (*gamelift.GetInstanceAccessOutput, error) {
+	f, err := h.managedFleet(*in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	i := h.Computes.Instance(h.Store.View(), *in.InstanceId)
+	if i == nil || i.FleetID != f.ID {
+		return nil, fault.Missing("InstanceId: fleet %s has no instance %s", f.ID, *in.InstanceId)
+	}
+	return nil, h.noAccess(i)
+}
+
+func (h handlers) noAccess(i *compute.Instance) error {
+	return fault.Invalid("FleetId: Muster gives no remote access; instance %s is part of your own host %s", i.ID, i.HostID)
+}
+
+// describeEC2InstanceLimits tells how many instances of a type there are in a
+// location, and how many its hosts could run.
+func (h handlers) describeEC2InstanceLimits(_ context.Context, in *gamelift.DescribeEC2InstanceLimitsInput) (*gamelift.DescribeEC2InstanceLimitsOutput, error) {
+	location := val(in.Location)
+	if location == "" {
+		location = h.Home.Region
+	}
+	view := h.Store.View()
+	if !h.Fleets.Known(view, location) {
+		return nil, fault.Invalid("Location: %s does not exist", location)
+	}
+	used := map[string]int{}
+	for f := range h.Fleets.Managed(view) {
+		for range h.Computes.Instances(view, f.ID, location) {
+			used[f.Managed.InstanceType]++
+		}
+	}
+	types := gamelift.EC2InstanceTypeValues()
+	if in.EC2InstanceType != nil {
+		types = []string{*in.EC2InstanceType}
+	}
+	var out []gamelift.EC2InstanceLimit
+	for _, kind := range types {
+		if _, ok := fleet.SizeOf(kind); ok {
+			n := used[kind]
+			out = append(out, gamelift.EC2InstanceLimit{
+				EC2InstanceType: &kind, CurrentInstances: num(n), InstanceLimit: num(n + h.Computes.Room(view, kind, location)), Location: &location,
+			})
+		}
+	}
+	return &gamelift.DescribeEC2InstanceLimitsOutput{EC2InstanceLimits: out}, nil
+}
