@@ -55,7 +55,12 @@ func open(t *testing.T, driver store.Driver, opts compute.Options) *yard {
 	y.must(err)
 	y.events = event.New(y.st)
 	tags := tag.New(y.st)
-	y.fleets = fleet.New(y.st, y.events, tags, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
+	y.fleets = fleet.New(y.st, y.events, tags, fleet.Options{
+		Home: arn.Home{Region: "us-east-1", Account: "000000000000"},
+		Builds: func(_ store.Reader, id string) (fleet.Build, error) {
+			return fleet.Build{ID: id, Status: "READY", Ready: true, OS: "AMAZON_LINUX_2023", SHA256: "ab", Format: "zip", Bytes: 1}, nil
+		},
+	})
 	opts.Tokens = master
 	y.computes = compute.New(y.st, y.events, y.fleets, tags, opts)
 	y.computes.OnEnded(func(_ *store.Tx, p *compute.Process) { y.ended = append(y.ended, p.ID) })
@@ -66,7 +71,9 @@ func open(t *testing.T, driver store.Driver, opts compute.Options) *yard {
 	y.ctx = ctx
 	done := make(chan struct{})
 	go func() { defer close(done); y.computes.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
+	capacity := make(chan struct{})
+	go func() { defer close(capacity); y.computes.RunCapacity(ctx) }()
+	t.Cleanup(func() { cancel(); <-done; <-capacity })
 	return y
 }
 

@@ -1,0 +1,49 @@
+package compute
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/event"
+)
+
+func TestDiagnose(t *testing.T) {
+	for name, c := range map[string]struct {
+		exit   ExitReport
+		status Status
+		code   event.Code
+		says   []string
+		not    string
+	}{
+		"crash while it hosts": {ExitReport{Known: true, Code: -1, Signal: "segmentation fault", Tail: []string{"a", "b"}}, Active,
+			event.ServerProcessCrashed, []string{"signal segmentation fault", "a | b"}, "InitSDK"},
+		"its host's own words come first": {ExitReport{Known: true, Code: 127, Cause: "libfoo.so is missing: cannot open libfoo.so", Tail: []string{"cannot open libfoo.so"}}, "",
+			event.ServerProcessCrashed, []string{"libfoo.so is missing", "had not called InitSDK"}, "last lines"},
+		"never connected, ended by itself": {ExitReport{Known: true}, "", event.ServerProcessCrashed, []string{"exited with code 0", "never connected"}, "ProcessEnding"},
+		"before ProcessReady":              {ExitReport{Known: true, Code: 3}, Initialized, event.ServerProcessCrashed, []string{"exited with code 3", "not ProcessReady"}, ""},
+		"clean exit without ProcessEnding": {ExitReport{Known: true}, Active, event.ServerProcessCrashed, []string{"did not call ProcessEnding"}, ""},
+		"out of memory":                    {ExitReport{Known: true, Code: -1, Signal: "killed", OOM: true}, Active, event.ServerProcessCrashed, []string{"out of memory"}, "signal"},
+		"nobody watched":                   {ExitReport{}, Active, event.ServerProcessCrashed, []string{"no agent watched"}, "code 0"},
+		"told to go":                       {ExitReport{Known: true, Code: 1, Reason: event.ServerProcessForceTerminated}, Terminating, event.ProcessEnded, []string{"code 1"}, ""},
+		"missing executable":               {ExitReport{Known: true, Code: -1, Reason: event.ServerProcessInvalidPath, Cause: "arena does not exist"}, "", event.ServerProcessInvalidPath, []string{"arena does not exist"}, "InitSDK"},
+		"init timeout":                     {ExitReport{Known: true, Code: -1, Signal: "killed", Reason: event.ServerProcessSDKInitTimeout}, "", event.ServerProcessSDKInitTimeout, []string{"within 5m0s", "never connected"}, ""},
+		"bounded":                          {ExitReport{Known: true, Cause: strings.Repeat("ä", 5000)}, Active, event.ServerProcessCrashed, []string{"…"}, "�"},
+	} {
+		d := diagnose(c.exit, c.status, 5*time.Minute)
+		if d.Code != c.code {
+			t.Errorf("%s: %s, want %s", name, d.Code, c.code)
+		}
+		for _, says := range c.says {
+			if !strings.Contains(d.Text, says) {
+				t.Errorf("%s: %q does not say %q", name, d.Text, says)
+			}
+		}
+		if c.not != "" && strings.Contains(d.Text, c.not) {
+			t.Errorf("%s: %q says %q", name, d.Text, c.not)
+		}
+		if len(d.Text) > longestDiagnosis+len("…") {
+			t.Errorf("%s: %d bytes", name, len(d.Text))
+		}
+	}
+}

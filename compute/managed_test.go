@@ -1,0 +1,306 @@
+package compute_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+const region = "us-east-1"
+
+// machine is what each host of the tests offers: room for two instances of c5.large.
+var machine = compute.HostInfo{
+	Name: "machine", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 4000, MemoryMiB: 8192, PortFrom: 20000, PortTo: 29999,
+}
+
+// managed makes a managed fleet of one process an instance.
+func (y *yard) managed(p fleet.Protection) *fleet.Fleet {
+	y.Helper()
+	f, err := y.fleets.Create(y.ctx, fleet.CreateInput{
+		Name: "managed", ComputeType: fleet.EC2, Protection: p,
+		Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
+		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
+	})
+	y.must(err)
+	pass(0)
+	return f
+}
+
+// host joins a machine to the home region and connects it.
+func (y *yard) host() string {
+	y.Helper()
+	token, _, err := y.computes.CreateJoinToken(y.ctx, region, 0)
+	y.must(err)
+	j, err := y.computes.Join(y.ctx, compute.JoinInput{Token: token, HostInfo: machine})
+	y.must(err)
+	y.must(y.computes.AuthenticateHost(j.HostID, j.Secret))
+	y.must(y.computes.HostConnected(y.ctx, j.HostID, machine))
+	pass(0)
+	return j.HostID
+}
+
+func (y *yard) assigned(host string) []compute.Assignment {
+	return y.computes.Assignments(y.st.View(), host)
+}
+
+func (y *yard) report(host string, r ...compute.InstanceReport) {
+	y.Helper()
+	y.must(y.computes.ReportHost(y.ctx, compute.HostReport{HostID: host, Instances: r}))
+	pass(0)
+}
+
+// run brings one instance as far as a process that is ready, as a host does.
+func (y *yard) run(host, instance, process string) compute.Ref {
+	y.Helper()
+	for _, phase := range []compute.Phase{compute.Downloading, compute.Validating, compute.Building, compute.Activating} {
+		y.report(host, compute.InstanceReport{InstanceID: instance, Phase: phase})
+	}
+	ref := compute.Ref{FleetID: y.computes.Instance(y.st.View(), instance).FleetID, ComputeName: instance, ProcessID: process}
+	y.report(host, compute.InstanceReport{InstanceID: instance, Phase: compute.Activating, Processes: []compute.ProcessReport{{ID: process, Started: time.Now()}}})
+	_, err := y.computes.Connect(y.ctx, compute.ConnectInput{Ref: ref}, &link{})
+	y.must(err)
+	y.must(y.computes.Ready(y.ctx, compute.ReadyInput{Ref: ref, Port: 20000}))
+	y.must(y.computes.Hearing(y.ctx, ref))
+	pass(0)
+	return ref
+}
+
+func (y *yard) status(f *fleet.Fleet) fleet.Status {
+	return y.fleets.Get(y.st.View(), f.ID).Status
+}
+
+// told gives the published events of a fleet, oldest first.
+func (y *yard) told(f *fleet.Fleet) (codes []event.Code, texts string) {
+	y.Helper()
+	found, err := y.events.Read(y.ctx, event.Query{FleetID: f.ID, Limit: 1000})
+	y.must(err)
+	slices.SortFunc(found, func(a, b event.Entry) int { return int(a.Seq) - int(b.Seq) })
+	for _, e := range found {
+		codes = append(codes, e.Value.Code)
+		texts += e.Value.Message + "\n"
+	}
+	return codes, texts
+}
+
+func TestManaged_WalksByWhatItsHostReports(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		f := y.managed("")
+		if got := y.status(f); got != fleet.Downloading {
+			y.Errorf("without a host the fleet is %s", got)
+		}
+		if _, texts := y.told(f); !strings.Contains(texts, "no host has joined location us-east-1") {
+			y.Errorf("no event says that a host is missing:\n%s", texts)
+		}
+		if c := y.computes.Counts(y.st.View(), y.fleets.Get(y.st.View(), f.ID), region); c != (compute.Counts{Pending: 1}) {
+			y.Errorf("counts %+v", c)
+		}
+		h := y.host()
+		a := y.assigned(h)
+		if len(a) != 1 || a[0].SHA256 != "ab" || a[0].PortTo-a[0].PortFrom+1 != compute.PortsAnInstance || a[0].CPUMillis != 2000 {
+			y.Fatalf("assigned %+v", a)
+		}
+		y.run(h, a[0].InstanceID, "p")
+		if got := y.status(f); got != fleet.Active {
+			y.Errorf("with a ready process the fleet is %s", got)
+		}
+		codes, _ := y.told(f)
+		want := []event.Code{
+			event.FleetCreated, event.FleetStateDownloading, event.GenericEvent,
+			event.FleetExtractingBuild, event.FleetStateValidating, event.FleetValidatingRuntime,
+			event.FleetStateBuilding, event.FleetRunningInstaller,
+			event.LocationStateActivating, event.FleetCompletedInstaller, event.FleetStateActivating,
+			event.LocationStateActive, event.FleetStateActive,
+		}
+		if diff := cmp.Diff(want, codes); diff != "" {
+			y.Errorf("events (-want +got):\n%s", diff)
+		}
+		if _, err := y.takeOf(f); err != nil {
+			y.Errorf("no game session can be placed: %v", err)
+		}
+	})
+}
+
+// takeOf takes a free process of a managed fleet for a game session.
+func (y *yard) takeOf(f *fleet.Fleet) (p *compute.Process, err error) {
+	err = y.st.Update(y.ctx, func(tx *store.Tx) (err error) {
+		p, _, err = y.computes.Take(tx, y.fleets.Get(tx, f.ID), region, "session-"+tx.ID(""))
+		return err
+	})
+	return p, err
+}
+
+func TestManaged_ErrorNamesTheCause(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		h := y.host()
+		f := y.managed("")
+		i := y.assigned(h)[0].InstanceID
+		const cause = "launch path /local/game/arena is not in the build"
+		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.PhaseFailed, Code: event.FleetLaunchPathNotFound, Cause: cause})
+		if got := y.status(f); got != fleet.Error {
+			y.Errorf("the fleet is %s", got)
+		}
+		codes, texts := y.told(f)
+		if !slices.Contains(codes, event.FleetLaunchPathNotFound) || !slices.Contains(codes, event.FleetStateError) || strings.Count(texts, cause) != 2 {
+			y.Errorf("events %v:\n%s", codes, texts)
+		}
+		if a := y.assigned(h); len(a) != 1 || a[0].Stop != compute.End {
+			y.Errorf("assigned %+v", a)
+		}
+		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.PhaseGone})
+		pass(10 * time.Minute)
+		if a := y.assigned(h); len(a) != 0 {
+			y.Errorf("an instance was made for a fleet in ERROR: %+v", a)
+		}
+		y.must(y.fleets.Delete(y.ctx, f.ID))
+		pass(time.Second)
+		if y.fleets.Get(y.st.View(), f.ID) != nil {
+			y.Error("the fleet was not deleted")
+		}
+	})
+}
+
+func TestManaged_LostHostIsReplaced(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		first := y.host()
+		f := y.managed("")
+		ref := y.run(first, y.assigned(first)[0].InstanceID, "p")
+		second := y.host()
+		y.must(y.computes.Disconnect(y.ctx, ref))
+		y.must(y.computes.HostLost(y.ctx, first))
+		pass(209 * time.Second)
+		if n := len(y.assigned(second)); n != 0 {
+			y.Errorf("replaced before its grace: %d", n)
+		}
+		pass(2 * time.Second)
+		if n := len(y.assigned(second)); n != 1 {
+			y.Errorf("%d instances on the other host, want 1", n)
+		}
+		if codes, _ := y.told(f); !slices.Contains(codes, event.InstanceReplaced) || !slices.Contains(codes, event.ServerProcessCrashed) {
+			y.Errorf("events %v", codes)
+		}
+		y.must(y.computes.HostConnected(y.ctx, first, machine))
+		if n := len(y.assigned(first)); n != 0 {
+			y.Errorf("the lost host still has %d instances", n)
+		}
+	})
+}
+
+// An agent that is away while its game servers are connected loses nothing.
+func TestManaged_AgentAwayGamesLive(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		h := y.host()
+		f := y.managed("")
+		ref := y.run(h, y.assigned(h)[0].InstanceID, "p")
+		y.must(y.computes.HostLost(y.ctx, h))
+		pass(time.Hour)
+		if p := y.computes.Process(y.st.View(), ref.Key()); p.Status != compute.Active || y.status(f) != fleet.Active {
+			y.Errorf("process %s, fleet %s", p.Status, y.status(f))
+		}
+	})
+}
+
+func TestManaged_ScaleInSparesProtected(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		protected := ""
+		y.computes.Shield(func(_ store.Reader, g string) (int, bool) { return 1, g == protected })
+		h := y.host()
+		f := y.managed(fleet.FullProtection)
+		y.run(h, y.assigned(h)[0].InstanceID, "p")
+		two := 2
+		_, err := y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &two, Max: &two})
+		y.must(err)
+		pass(0)
+		for _, a := range y.assigned(h) {
+			if y.computes.Instance(y.st.View(), a.InstanceID).Status == compute.InstancePending {
+				y.run(h, a.InstanceID, "q")
+			}
+		}
+		busy, err := y.takeOf(f)
+		y.must(err)
+		protected = busy.GameSessionID
+		one, none := 1, 0
+		_, err = y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &one})
+		y.must(err)
+		pass(0)
+		for _, a := range y.assigned(h) {
+			if gone := a.Stop != compute.Keep; gone == (a.InstanceID == busy.ComputeName) {
+				y.Errorf("instance %s: stop %q; the game session is on %s", a.InstanceID, a.Stop, busy.ComputeName)
+			}
+		}
+		_, err = y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &none})
+		y.must(err)
+		pass(time.Hour)
+		if p := y.computes.Process(y.st.View(), busy.Key); p.Status != compute.Active {
+			y.Errorf("the process of a protected game session is %s", p.Status)
+		}
+		protected = ""
+		y.computes.Look()
+		pass(0)
+		if p := y.computes.Process(y.st.View(), busy.Key); p.Status != compute.Terminating {
+			y.Errorf("the process of a game session that is not protected any more is %s", p.Status)
+		}
+	})
+}
+
+func TestManaged_NeverConnected(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		h := y.host()
+		f := y.managed("")
+		i := y.assigned(h)[0].InstanceID
+		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.Activating, Processes: []compute.ProcessReport{{ID: "mute", Started: time.Now()}}})
+		pass(5*time.Minute + time.Second)
+		exit := compute.ExitReport{HostID: h, InstanceID: i, ProcessID: "mute", Known: true, Code: -1, Signal: "killed", Reason: event.ServerProcessSDKInitTimeout}
+		for range 2 {
+			_, err := y.computes.ProcessExited(y.ctx, exit)
+			y.must(err)
+		}
+		pass(time.Hour)
+		codes, texts := y.told(f)
+		n := 0
+		for _, c := range codes {
+			if c == event.ServerProcessSDKInitTimeout {
+				n++
+			}
+		}
+		if n != 1 || !strings.Contains(texts, "started but never connected") {
+			y.Errorf("%d events tell of it:\n%s", n, texts)
+		}
+		if y.status(f) != fleet.Error {
+			y.Errorf("the fleet is %s though nothing was ever ready", y.status(f))
+		}
+	})
+}
+
+func TestJoinToken_OnceAndInTime(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		token, expires, err := y.computes.CreateJoinToken(y.ctx, region, time.Minute)
+		y.must(err)
+		if got := time.Until(expires); got != time.Minute {
+			y.Errorf("it ends in %s", got)
+		}
+		join := func(token string) error {
+			_, err := y.computes.Join(y.ctx, compute.JoinInput{Token: token, HostInfo: machine})
+			return err
+		}
+		y.must(join(token))
+		y.refused("a used token", fault.Unauthorized, func() error { return join(token) })
+		late, _, err := y.computes.CreateJoinToken(y.ctx, region, time.Minute)
+		y.must(err)
+		pass(time.Minute)
+		y.refused("a token past its end", fault.Unauthorized, func() error { return join(late) })
+		y.refused("an unknown location", fault.InvalidRequest, func() error {
+			_, _, err := y.computes.CreateJoinToken(y.ctx, "custom-nowhere", 0)
+			return err
+		})
+		y.refused("an unknown host", fault.Unauthorized, func() error { return y.computes.AuthenticateHost("host-x", "") })
+	})
+}
