@@ -31,6 +31,9 @@ func BenchmarkPool(b *testing.B) {
 			for b.Loop() {
 				fill(rs, waiting)
 			}
+			before := live()
+			pool := fill(rs, waiting)
+			b.ReportMetric(float64(live()-before)/float64(pool.Len()), "B/ticket")
 		})
 		b.Run(c.name+"/cold", func(b *testing.B) {
 			var used time.Duration
@@ -65,6 +68,14 @@ func BenchmarkPool(b *testing.B) {
 			busy(b, used)
 		})
 	}
+}
+
+// live is the memory in use, in bytes.
+func live() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // BenchmarkPool_Large measures matches of 2 teams of 50 from 20,000 tickets.
