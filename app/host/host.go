@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ type Options struct {
 
 // Program is a game server that lies on this machine.
 type Program struct {
+	Name   string // for people; default: Path
 	Path   string
 	Args   []string // {port} stands for the port
 	Port   int      // that it listens on; 0 picks a free one for each copy
@@ -150,7 +152,7 @@ From another terminal:
   aws gamelift create-game-session --endpoint-url %s \
       --alias-id %s --location %s --maximum-player-session-count 4
 
-`, program.Path, p.FleetID, Location, h.s.Login, h.s.URL, p.AliasID, Location)
+`, cmp.Or(program.Name, program.Path), p.FleetID, Location, h.s.Login, h.s.URL, p.AliasID, Location)
 }
 
 // ended tells the domain, for which a process that did not say goodbye has crashed.
