@@ -30,6 +30,7 @@ type Options struct {
 type Program struct {
 	Name   string // for people; default: Path
 	Path   string
+	Dir    string   // working directory; default: ours
 	Args   []string // {port} stands for the port
 	Port   int      // that it listens on; 0 picks a free one for each copy
 	Copies int      // default 1; more need Port 0
@@ -122,7 +123,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*agent.Own, error) {
 			SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: firstPort, PortTo: lastPort,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.Path, Concurrent: max(p.Copies, 1)}}},
 		},
-		Dir: ".", Path: path, Args: p.Args, Port: p.Port, Out: h.s.Out,
+		Dir: cmp.Or(p.Dir, "."), Path: path, Args: p.Args, Port: p.Port, Out: h.s.Out,
 		Token: h.token, OnEnd: func(id string, e supervise.Exit) { h.ended(ctx, id, e) },
 	}, nil
 }
