@@ -18,7 +18,7 @@ func TestExec(t *testing.T) {
 	t.Parallel()
 	out := newScreen()
 	o := options(t, func(o *app.Options) {
-		o.Out, o.Host = out, &host.Options{Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
+		o.Out, o.Host = out, &host.Options{Exec: &host.Program{Path: arena(t), Args: []string{"server", "--port", "{port}"}}}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
