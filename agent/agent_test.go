@@ -76,9 +76,11 @@ func checkEnvironment(t *testing.T, game string, p protocol.Process) {
 func TestAgent_ReportsAndCollects(t *testing.T) {
 	t.Parallel()
 	m := play(t)
-	m.start(root(t), nil)
+	home := root(t)
+	m.start(home, nil)
 	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
+	content(t, filepath.Join(home, "instances", "i-1", "game", "logs", "game-"+itoa(p.Port)+".log")) // it has said all it says
 	if err := syscall.Kill(p.PID, syscall.SIGSEGV); err != nil {
 		t.Fatal(err)
 	}
