@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/musterhq/muster/api"
 	"github.com/musterhq/muster/console"
@@ -56,10 +57,28 @@ func (a *App) openDoors() error {
 		Explain: func(ctx context.Context, id string) (any, error) { return a.domain.placements.Explain(ctx, id) },
 		Queues:  func() any { return a.domain.placements.Overview() },
 	})
+	d.console.Tickets(console.Tickets{
+		Explain:  func(ctx context.Context, id string) (any, error) { return a.domain.matches.Explain(ctx, id) },
+		Overview: func(ctx context.Context, name string) (any, error) { return a.domain.matches.Overview(ctx, name) },
+		Trace:    a.trace,
+	})
 	d.servers = a.gameServers()
 	d.hosts = a.hostDoor(d.servers, callers)
 	a.doors = d
 	return nil
+}
+
+// trace gives a configuration's tickets, each to be written on a line.
+func (a *App) trace(ctx context.Context, configuration string, since time.Time) ([]any, error) {
+	tickets, err := a.domain.matches.Trace(ctx, configuration, since)
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]any, len(tickets))
+	for i := range tickets {
+		lines[i] = &tickets[i]
+	}
+	return lines, nil
 }
 
 func (a *App) gameServers() *serversdk.Server {

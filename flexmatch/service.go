@@ -45,6 +45,7 @@ type Service struct {
 	matchers   *matchers
 	waits      waits
 	deadlines  *wake.Loop
+	explains   chan struct{} // holds a token while an explanation is made
 	t          tables
 	cmd        commands
 }
@@ -85,6 +86,7 @@ func New(st *store.Store, deps Deps, opts Options) *Service {
 	s := &Service{
 		st: st, opts: opts, home: deps.Home, events: deps.Events, tags: deps.Tags,
 		sessions: deps.Sessions, placements: deps.Placements, t: newTables(st),
+		explains: make(chan struct{}, 1),
 	}
 	s.matchers = newMatchers(s)
 	s.metrics = newMetrics(opts.Registerer, s)

@@ -3,8 +3,10 @@ package sim_test
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strings"
@@ -274,6 +276,18 @@ func TestRun_TellsWhy(t *testing.T) {
 	}
 }
 
+// wellFormed fails for text that is not XML.
+func wellFormed(t *testing.T, text string) {
+	t.Helper()
+	for d := xml.NewDecoder(strings.NewReader(text)); ; {
+		if _, err := d.Token(); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+	}
+}
+
 // The examples of the documentation play, in every format, and the page needs
 // nothing from elsewhere.
 func TestExamples(t *testing.T) {
@@ -307,6 +321,9 @@ func TestExamples(t *testing.T) {
 	for name, p := range map[string]string{"report": page.String(), "comparison": pair.String()} {
 		if strings.Count(p, "<svg") != 6 || !strings.Contains(p, "CloseSkill") || strings.Contains(p, "NaN") {
 			t.Errorf("%s has %d charts, or lacks a rule, or a number", name, strings.Count(p, "<svg"))
+		}
+		for _, drawing := range strings.Split(p, "<svg")[1:] {
+			wellFormed(t, "<svg"+drawing[:strings.Index(drawing, "</svg>")]+"</svg>")
 		}
 		for _, foreign := range []string{"http:", "https:", "src=", "@import", "url(", "<script"} {
 			if strings.Contains(p, foreign) {

@@ -36,6 +36,7 @@ type commands struct {
 	Events   eventsCommand   `cmd:"" help:"Show what happened, or follow it."`
 
 	Placements placementsCommand `cmd:"" help:"Look into placements."`
+	Tickets    ticketsCommand    `cmd:"" help:"Look into matchmaking tickets."`
 
 	Ruleset  rulesetCommand  `cmd:"" help:"Matchmaking rule sets, without a server."`
 	Simulate simulateCommand `cmd:"" help:"Play matchmaking in virtual time: wait, quality, and why not; compare two rule sets."`

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// ticketsCommand looks at matchmaking tickets.
+type ticketsCommand struct {
+	Explain  explainTicketCommand   `cmd:"" help:"Say why a ticket waits: what blocks it, what its match lacks, when it would be matched."`
+	Overview ticketsOverviewCommand `cmd:"" help:"Say why the tickets of a configuration wait: which rules block most."`
+	Export   exportTicketsCommand   `cmd:"" help:"Write the tickets of a configuration as a trace for simulate."`
+}
+
+type explainTicketCommand struct {
+	lookFlags
+	ID string `arg:"" help:"The TicketId."`
+}
+
+// Run explains a ticket.
+func (c *explainTicketCommand) Run(t *streams) error {
+	view, err := c.terminal(t)
+	if err != nil {
+		return err
+	}
+	return view.ExplainTicket(t.ctx, c.ID)
+}
+
+type ticketsOverviewCommand struct {
+	lookFlags
+	Configuration string `arg:"" help:"Name of the matchmaking configuration."`
+}
+
+// Run explains the pool of a configuration.
+func (c *ticketsOverviewCommand) Run(t *streams) error {
+	view, err := c.terminal(t)
+	if err != nil {
+		return err
+	}
+	return view.ExplainMatchmaking(t.ctx, c.Configuration)
+}
+
+type exportTicketsCommand struct {
+	clientFlags
+	Configuration string        `arg:"" help:"Name of the matchmaking configuration."`
+	Last          time.Duration `placeholder:"DURATION" help:"Only tickets that came so long ago or later; without it all that are kept."`
+	Output        string        `short:"o" placeholder:"FILE" type:"path" help:"Write the trace there instead of to the terminal."`
+}
+
+// Run writes the trace.
+func (c *exportTicketsCommand) Run(t *streams) (err error) {
+	from, err := c.client()
+	if err != nil {
+		return err
+	}
+	out := t.out
+	if c.Output != "" {
+		f, failed := os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // it tells of players
+		if failed != nil {
+			return fmt.Errorf("write trace: %w", failed)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		out = f
+	}
+	var since time.Time
+	if c.Last > 0 {
+		since = time.Now().Add(-c.Last)
+	}
+	return from.TraceMatchmaking(t.ctx, c.Configuration, since, out)
+}

@@ -1,0 +1,68 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/explain"
+)
+
+// TicketExplanation says where a ticket is, and why it waits
+// (flexmatch.Explanation).
+type TicketExplanation struct {
+	Ticket struct {
+		ID            string    `json:"id"`
+		Configuration string    `json:"configuration"`
+		Status        string    `json:"status"`
+		Reason        string    `json:"reason,omitzero"`
+		Message       string    `json:"message,omitzero"`
+		Started       time.Time `json:"started"`
+		Ended         time.Time `json:"ended,omitzero"`
+		Deadline      time.Time `json:"deadline"`
+		MatchID       string    `json:"match_id,omitzero"`
+		GameSessionID string    `json:"game_session_id,omitzero"`
+		Members       []struct {
+			PlayerID string `json:"p"`
+			Answer   string `json:"a,omitzero"` // to a proposed match
+		} `json:"members"`
+	} `json:"ticket"`
+	Waiting *explain.Explanation `json:"waiting,omitzero"`
+}
+
+// ExplainTicket asks why a ticket waits; raw is the whole answer.
+func (c *Client) ExplainTicket(ctx context.Context, id string) (e *TicketExplanation, raw json.RawMessage, err error) {
+	raw, err = c.read(ctx, "/console/api/tickets/"+url.PathEscape(id)+"/explain", &e)
+	return e, raw, err
+}
+
+// ExplainMatchmaking asks why the tickets of a configuration wait; raw is the
+// whole answer.
+func (c *Client) ExplainMatchmaking(ctx context.Context, configuration string) (v *explain.Overview, raw json.RawMessage, err error) {
+	raw, err = c.read(ctx, "/console/api/matchmaking/"+url.PathEscape(configuration)+"/explain", &v)
+	return v, raw, err
+}
+
+// maxTrace bounds what a trace may hold.
+const maxTrace = 4 << 30
+
+// TraceMatchmaking writes the tickets of a configuration that came since a time
+// as JSON lines; the zero time stands for all that are kept.
+func (c *Client) TraceMatchmaking(ctx context.Context, configuration string, since time.Time, out io.Writer) error {
+	query := url.Values{}
+	if !since.IsZero() {
+		query.Set("since", since.UTC().Format(time.RFC3339))
+	}
+	answer, err := c.get(ctx, "/console/api/matchmaking/"+url.PathEscape(configuration)+"/trace", query)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(out, io.LimitReader(answer.Body, maxTrace)); err != nil {
+		return fmt.Errorf("read trace: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package terminal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/console/client"
+)
+
+// ExplainTicket shows why a ticket waits, or what became of it.
+func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
+	e, raw, err := t.Client.ExplainTicket(ctx, id)
+	if err != nil {
+		return err
+	}
+	if t.JSON {
+		return json.NewEncoder(t.Out).Encode(raw)
+	}
+	if e.Waiting == nil {
+		_, err = fmt.Fprintln(t.Out, ticketLine(e))
+		return err
+	}
+	fmt.Fprintf(t.Out, "%s in %s; it times out at %s\n", e.Ticket.Status, e.Ticket.Configuration, e.Ticket.Deadline.Local().Format(time.TimeOnly))
+	return e.Waiting.WriteText(t.Out)
+}
+
+// ticketLine tells where a ticket is that does not wait.
+func ticketLine(e *client.TicketExplanation) string {
+	k := e.Ticket
+	text := fmt.Sprintf("Ticket %s in %s is %s", k.ID, k.Configuration, k.Status)
+	switch {
+	case k.Status == "REQUIRES_ACCEPTANCE":
+		text += ": match " + k.MatchID + unanswered(e)
+	case k.Message != "":
+		text += ": " + k.Message
+	case k.Reason != "":
+		text += ": " + k.Reason
+	case k.GameSessionID != "":
+		text += ": game session " + k.GameSessionID
+	case k.MatchID != "":
+		text += ": match " + k.MatchID
+	}
+	if k.Ended.IsZero() {
+		return text
+	}
+	return text + fmt.Sprintf("; it took %s", k.Ended.Sub(k.Started).Round(time.Millisecond))
+}
+
+// unanswered names the ticket's players who have not accepted yet.
+func unanswered(e *client.TicketExplanation) string {
+	var silent []string
+	for _, m := range e.Ticket.Members {
+		if m.Answer == "" {
+			silent = append(silent, m.PlayerID)
+		}
+	}
+	if len(silent) == 0 {
+		return "; players of other tickets have not accepted it yet"
+	}
+	return "; not accepted yet by " + strings.Join(silent, ", ")
+}
+
+// ExplainMatchmaking shows why the tickets of a configuration wait.
+func (t *Terminal) ExplainMatchmaking(ctx context.Context, configuration string) error {
+	v, raw, err := t.Client.ExplainMatchmaking(ctx, configuration)
+	if err != nil {
+		return err
+	}
+	if t.JSON {
+		return json.NewEncoder(t.Out).Encode(raw)
+	}
+	return v.WriteText(t.Out)
+}

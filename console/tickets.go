@@ -1,0 +1,80 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// Tickets is what the console tells about matchmaking. What the functions give is
+// answered as JSON; a fault of kind NotFound is a 404.
+type Tickets struct {
+	Explain  func(ctx context.Context, id string) (any, error)                   // why a ticket waits
+	Overview func(ctx context.Context, configuration string) (any, error)        // why the tickets of a configuration wait
+	Trace    func(ctx context.Context, c string, since time.Time) ([]any, error) // the tickets of a configuration, for simulations
+}
+
+// Tickets adds to what the console serves; call it before traffic:
+//
+//	GET /console/api/tickets/ID/explain          for whoever may DescribeMatchmaking
+//	GET /console/api/matchmaking/NAME/explain    for whoever may DescribeMatchmaking
+//	GET /console/api/matchmaking/NAME/trace?since=RFC3339   the same; JSON lines, oldest first
+func (c *Console) Tickets(t Tickets) {
+	c.mux.HandleFunc("GET /console/api/tickets/{id}/explain", func(w http.ResponseWriter, r *http.Request) {
+		if !c.refused(w, c.opts.Allow(r, "DescribeMatchmaking")) {
+			told, err := t.Explain(r.Context(), r.PathValue("id"))
+			c.answer(w, told, err)
+		}
+	})
+	c.mux.HandleFunc("GET /console/api/matchmaking/{name}/explain", func(w http.ResponseWriter, r *http.Request) {
+		if !c.refused(w, c.opts.Allow(r, "DescribeMatchmaking")) {
+			told, err := t.Overview(r.Context(), r.PathValue("name"))
+			c.answer(w, told, err)
+		}
+	})
+	c.mux.HandleFunc("GET /console/api/matchmaking/{name}/trace", func(w http.ResponseWriter, r *http.Request) {
+		if c.refused(w, c.opts.Allow(r, "DescribeMatchmaking")) {
+			return
+		}
+		since, err := sinceOf(r)
+		if err != nil {
+			c.answer(w, nil, err)
+			return
+		}
+		lines, err := t.Trace(r.Context(), r.PathValue("name"), since)
+		if err != nil {
+			c.answer(w, nil, err)
+			return
+		}
+		c.lines(w, lines)
+	})
+}
+
+// sinceOf reads the begin of a trace; without one, everything that is kept.
+func sinceOf(r *http.Request) (time.Time, error) {
+	text := r.URL.Query().Get("since")
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fault.Invalid("since: must be a time such as 2026-01-02T15:04:05Z")
+	}
+	return at, nil
+}
+
+// lines answers with JSON lines.
+func (c *Console) lines(w http.ResponseWriter, lines []any) {
+	w.Header().Set("Content-Type", "application/jsonl")
+	w.Header().Set("Cache-Control", "no-store")
+	e := json.NewEncoder(w)
+	for _, line := range lines {
+		if err := e.Encode(line); err != nil {
+			c.opts.Logger.Info("console answer not written", "error", err)
+			return
+		}
+	}
+}

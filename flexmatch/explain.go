@@ -1,0 +1,97 @@
+package flexmatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/explain"
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Explanation says where a ticket is, and why it waits if it does.
+type Explanation struct {
+	Ticket  *Ticket              `json:"ticket"`
+	Waiting *explain.Explanation `json:"waiting,omitzero"` // of a ticket that looks for a match
+}
+
+// Explain says why a ticket is where it is. Errors: NotFound.
+func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) {
+	d, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return nil, fault.Missing("TicketId: ticket %s does not exist", id)
+	}
+	e := &Explanation{Ticket: d.Ticket}
+	if !d.Ticket.Status.Waits() {
+		return e, nil
+	}
+	free, err := s.explaining(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	pool, err := s.pool(s.st.View(), d.Ticket.Configuration)
+	if err != nil {
+		return nil, err
+	}
+	e.Waiting = explain.Ticket(pool.rules, pool.options, Searchable(d.Ticket, d.Request), pool.tickets, time.Now(), explain.Limits{})
+	return e, nil
+}
+
+// Overview says why the tickets of a configuration wait. Errors: NotFound.
+func (s *Service) Overview(ctx context.Context, nameOrARN string) (*explain.Overview, error) {
+	view := s.st.View()
+	c := s.Configuration(view, nameOrARN)
+	if c == nil {
+		return nil, fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
+	}
+	free, err := s.explaining(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	pool, err := s.pool(view, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	return explain.Pool(pool.rules, pool.options, pool.tickets, time.Now(), explain.Limits{}), nil
+}
+
+// explaining waits for its turn: one explanation is made at a time, so that
+// questions about large pools leave a processor to matchmaking.
+func (s *Service) explaining(ctx context.Context) (free func(), err error) {
+	select {
+	case s.explains <- struct{}{}:
+		return func() { <-s.explains }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// waitingPool is what waits in a configuration, as the search takes it.
+type waitingPool struct {
+	rules   *ruleset.RuleSet
+	options search.Options
+	tickets []*search.Ticket
+}
+
+func (s *Service) pool(view *store.Snapshot, configuration string) (*waitingPool, error) {
+	c := s.t.configurations.Get(view, configuration)
+	if c == nil {
+		return nil, fault.Missing("Name: matchmaking configuration %s does not exist", configuration)
+	}
+	rs, err := s.rules(view, c)
+	if err != nil {
+		return nil, err
+	}
+	p := &waitingPool{rules: rs, options: search.Options{AdditionalPlayerCount: c.kept()}}
+	for _, t := range s.t.waiting.Prefix(view, store.Key(c.Name)) {
+		p.tickets = append(p.tickets, Searchable(t, s.t.requests.Get(view, t.ID)))
+	}
+	return p, nil
+}

@@ -1,0 +1,33 @@
+package sim_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/sim"
+)
+
+// BenchmarkRun plays ten minutes of the example of the documentation and tells
+// how many player-minutes, waiting and playing, it plays in a second.
+func BenchmarkRun(b *testing.B) {
+	body, err := os.ReadFile("testdata/five-against-five.json")
+	if err != nil {
+		b.Fatal(err)
+	}
+	rs, err := ruleset.Parse(string(body))
+	if err != nil {
+		b.Fatal(err)
+	}
+	players, err := os.ReadFile("testdata/evening.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	minutes := 0.0
+	for b.Loop() {
+		r := run(b, sim.Options{RuleSet: rs, Spec: spec(b, string(players)), Seed: 1, For: 10 * time.Minute})
+		minutes += r.Played.Waiting + r.Played.Playing
+	}
+	b.ReportMetric(minutes/b.Elapsed().Seconds(), "player-minutes/s")
+}

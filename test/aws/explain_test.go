@@ -1,0 +1,142 @@
+package aws
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/console/terminal"
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/sim"
+	"github.com/musterhq/muster/test/node"
+)
+
+// windowed lets two play whose skills are at most 50 apart; after an hour, 100.
+const windowed = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
+"teams":[{"name":"t","minPlayers":2,"maxPlayers":2}],
+"rules":[{"name":"Window","type":"batchDistance","batchAttribute":"skill","maxDistance":50}],
+"expansions":[{"target":"rules[Window].maxDistance","steps":[{"waitTimeSeconds":3600,"value":100}]}]}`
+
+// waiting is a Muster in which three tickets wait that cannot be matched yet:
+// me of skill 100, near of 190, far of 400.
+func waiting(t *testing.T) (*gamelift.Client, *client.Client) {
+	t.Helper()
+	t.Parallel()
+	a := node.InProcess(t, nil)
+	c := node.Client(a.URL())
+	must(c.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("windowed"), RuleSetBody: aws.String(windowed)}))(t)
+	must(c.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
+		Name: aws.String("duels"), RuleSetName: aws.String("windowed"), FlexMatchMode: types.FlexMatchModeStandalone,
+		RequestTimeoutSeconds: aws.Int32(7200), AcceptanceRequired: aws.Bool(false),
+	}))(t)
+	for id, skill := range map[string]float64{"me": 100, "near": 190, "far": 400} {
+		must(c.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{
+			ConfigurationName: aws.String("duels"), TicketId: aws.String(id),
+			Players: []types.Player{{PlayerId: aws.String("p-" + id), LatencyInMs: map[string]int32{"eu-west-1": 31}, PlayerAttributes: map[string]types.AttributeValue{"skill": {N: aws.Float64(skill)}}}},
+		}))(t)
+	}
+	return c, &client.Client{Endpoint: a.URL()}
+}
+
+func TestTickets_Explain(t *testing.T) {
+	c, look := waiting(t)
+	var out bytes.Buffer
+	view := &terminal.Terminal{Client: look, Out: &out}
+	if err := view.ExplainTicket(t.Context(), "me"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"in duels; it times out at", "Ticket me of 1 player", "If nobody came or went it would be matched in ", ", at step 1, with 2 players",
+		"Held against 2 other tickets: 0 could play with it", "Window", "batchDistance", "1 player short of the smallest match",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the explanation lacks %q:\n%s", want, out.String())
+		}
+	}
+	e, _, err := look.ExplainTicket(t.Context(), "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := e.Waiting.Blocking; len(b) != 1 || b[0].Rule != "Window" || b[0].Tickets != 2 || *b[0].Nearest != 90 || *b[0].Limit != 50 {
+		t.Errorf("blocking %+v", b)
+	}
+
+	must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("far")}))(t)
+	out.Reset()
+	if err := view.ExplainTicket(t.Context(), "far"); err != nil || !strings.Contains(out.String(), "is CANCELLED: Cancelled by request.; it took") {
+		t.Errorf("of a cancelled ticket: %v %s", err, out.String())
+	}
+	if err := view.ExplainTicket(t.Context(), "nosuch"); err == nil || !strings.Contains(err.Error(), "ticket nosuch does not exist") {
+		t.Errorf("of no ticket: %v", err)
+	}
+}
+
+func TestTickets_Overview(t *testing.T) {
+	_, look := waiting(t)
+	var out bytes.Buffer
+	view := &terminal.Terminal{Client: look, Out: &out, JSON: true}
+	if err := view.ExplainMatchmaking(t.Context(), "duels"); err != nil {
+		t.Fatal(err)
+	}
+	var told struct {
+		Waiting, Pairs, Free, Left int
+		Rules                      []struct {
+			Rule  string
+			Pairs int
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &told); err != nil {
+		t.Fatal(err)
+	}
+	if told.Waiting != 3 || told.Pairs != 6 || told.Free != 0 || told.Left != 1 || len(told.Rules) != 1 || told.Rules[0].Rule != "Window" || told.Rules[0].Pairs != 6 {
+		t.Errorf("overview %s", out.String())
+	}
+	if err := view.ExplainMatchmaking(t.Context(), "nosuch"); err == nil || !strings.Contains(err.Error(), "nosuch does not exist") {
+		t.Errorf("of no configuration: %v", err)
+	}
+}
+
+// What a server saw can be played again by a simulation.
+func TestTickets_TraceIsPlayed(t *testing.T) {
+	c, look := waiting(t)
+	must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("far")}))(t)
+	var out bytes.Buffer
+	if err := look.TraceMatchmaking(t.Context(), "duels", time.Time{}, &out); err != nil {
+		t.Fatal(err)
+	}
+	trace, err := sim.ReadTrace(bytes.NewReader(out.Bytes()))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if len(trace.Tickets) != 3 || trace.Tickets[0].At != 0 {
+		t.Fatalf("trace\n%s", out.String())
+	}
+	rs, err := ruleset.Parse(strings.Replace(windowed, `"maxDistance":50`, `"maxDistance":90`, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := sim.ReadSpec([]byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := sim.Run(sim.Options{RuleSet: rs, Spec: spec, Trace: trace, For: 3 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (sim.Fates{Arrived: 3, Matched: 2, Cancelled: 1}); r.Tickets != want || r.Latency.P50 != 31 {
+		t.Errorf("with a wider window %+v, latency %v; want %+v and 31", r.Tickets, r.Latency.P50, want)
+	}
+	if err := look.TraceMatchmaking(t.Context(), "duels", time.Now().Add(time.Hour), &out); err != nil {
+		t.Errorf("of a time to come: %v", err)
+	}
+	if err := look.TraceMatchmaking(t.Context(), "nosuch", time.Time{}, &out); err == nil || !strings.Contains(err.Error(), "nosuch does not exist") {
+		t.Errorf("of no configuration: %v", err)
+	}
+}
