@@ -1,0 +1,93 @@
+package flexmatch
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// skilled is one against one within 50 of skill, after half a minute within 100.
+const skilled = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number", "default": 7}],
+	"teams": [{"name": "red", "minPlayers": 1, "maxPlayers": 1}, {"name": "blue", "minPlayers": 1, "maxPlayers": 1}],
+	"rules": [{"name": "Window", "type": "batchDistance", "batchAttribute": "skill", "maxDistance": 50}],
+	"expansions": [{"target": "rules[Window].maxDistance", "steps": [{"waitTimeSeconds": 30, "value": 100}]}]}`
+
+// What an explanation promises, the service does: not before, and at most a pass later.
+func TestExplain_PromiseIsKept(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.configure("mm", skilled, Configuration{Mode: Standalone})
+		c.enter("mm", "a", "ann")
+		skill := 90.0
+		_, _, err := c.matches.Start(c.ctx, StartInput{Configuration: "mm", TicketID: "b", Players: []Player{{ID: "bob", Attributes: map[string]Attribute{"skill": {N: &skill}}}}})
+		c.must(err)
+		settle(10 * time.Second)
+		e, err := c.matches.Explain(c.ctx, "a")
+		c.must(err)
+		w := e.Waiting
+		if w == nil || len(w.Blocking) != 1 || w.Blocking[0].Rule != "Window" || w.Would == nil || w.Would.In != 20_000 || w.Would.Level != 1 {
+			t.Fatalf("explained as %+v", w)
+		}
+		o, err := c.matches.Overview(c.ctx, "mm")
+		c.must(err)
+		if o.Waiting != 2 || len(o.Coming) != 1 || o.Coming[0].In != 20_000 || o.Left != 0 {
+			t.Errorf("overview %+v", o)
+		}
+		settle(time.Duration(w.Would.In)*time.Millisecond - time.Millisecond)
+		c.want(Searching, "a", "b")
+		settle(time.Second)
+		c.want(Completed, "a", "b")
+		if e, err = c.matches.Explain(c.ctx, "a"); err != nil || e.Waiting != nil || e.Ticket.Status != Completed {
+			t.Errorf("of a ticket that has ended: %+v, %v", e, err)
+		}
+		if _, err = c.matches.Explain(c.ctx, "nosuch"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("of no ticket: %v", err)
+		}
+	})
+}
+
+// A trace holds what is in memory and what has left it, once each, and not what
+// fills game sessions.
+func TestTrace_MemoryAndArchive(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.configure("mm", pairs, Configuration{Mode: Standalone})
+		c.configure("other", squad, Configuration{Mode: Standalone})
+		c.enter("mm", "a", "ann")
+		c.enter("mm", "b", "bob")
+		c.enter("other", "x", "xenia")
+		settle(time.Minute)
+		c.enter("mm", "alone", "cid")
+		settle(40 * time.Second)
+		c.must(c.matches.Stop(c.ctx, "alone"))
+		settle(6 * time.Minute) // these leave memory
+		begin := time.Now()
+		c.enter("mm", "late", "dan")
+		_, _, err := c.matches.Start(c.ctx, StartInput{Configuration: "mm", TicketID: "fill", Backfill: true, Players: []Player{{ID: "eve", Team: "red"}}})
+		c.must(err)
+
+		type told struct {
+			ID           string
+			At, Patience float64
+		}
+		trace := func(since time.Time) (out []told) {
+			all, err := c.matches.Trace(c.ctx, "mm", since)
+			c.must(err)
+			for _, k := range all {
+				out = append(out, told{k.TicketID, k.At, k.Patience})
+			}
+			return out
+		}
+		want := []told{{"a", 0, 0}, {"b", 0, 0}, {"alone", 60, 40}, {"late", 460, 0}}
+		if diff := cmp.Diff(want, trace(time.Time{})); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff([]told{{"late", 0, 0}}, trace(begin)); diff != "" {
+			t.Error(diff)
+		}
+		if _, err := c.matches.Trace(c.ctx, "nosuch", begin); !fault.Is(err, fault.NotFound) {
+			t.Errorf("of no configuration: %v", err)
+		}
+	})
+}
