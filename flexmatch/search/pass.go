@@ -126,6 +126,10 @@ func (p *Pool) around(seeds []*item, backfill bool, work int) (matches []*Match,
 	var all []formed
 	for left = work; len(seeds) > 0; {
 		shares := p.shares(seeds, backfill, left)
+		if len(shares) == 0 { // only game sessions to fill, which come later
+			seeds = nil
+			break
+		}
 		p.run(shares, backfill)
 		left, seeds = 0, nil
 		for _, sh := range shares {

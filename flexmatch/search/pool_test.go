@@ -43,7 +43,11 @@ func TestPool_AgreesWithReference(t *testing.T) {
 // Searching only around what changed leaves no match behind, whatever comes and
 // goes meanwhile.
 func TestPool_LeavesNoMatchBehind(t *testing.T) {
-	for seed := range uint64(worlds) {
+	for n := range uint64(worlds) {
+		seed := n
+		if n == 0 {
+			seed = 205147 // only game sessions of low priority to search around
+		}
 		rs, opts, first, r := world(t, seed)
 		pool := search.NewPool(rs, opts, unbounded)
 		waiting := map[string]*search.Ticket{}
