@@ -185,3 +185,6 @@ func randomText(n int) string {
 	rand.Read(b)
 	return base64.RawURLEncoding.EncodeToString(b)
 }
+
+// NewSecret makes 24 random bytes as text, for secrets that live shortly.
+func NewSecret() string { return randomText(24) }

@@ -2,7 +2,6 @@ package identity
 
 import (
 	"context"
-	"encoding/hex"
 	"time"
 
 	"github.com/musterhq/muster/event"
@@ -46,7 +45,7 @@ func (s *Service) once(p proof) usedProof {
 	if s.opts.ReuseIDTokens || p.Once == "" {
 		return usedProof{}
 	}
-	return usedProof{Hash: hex.EncodeToString(hash(p.Once)), Expires: p.Expires.UTC().Truncate(time.Millisecond).Add(providerLeeway)}
+	return usedProof{Hash: Digest(p.Once), Expires: p.Expires.UTC().Truncate(time.Millisecond).Add(providerLeeway)}
 }
 
 type loginArgs struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -195,6 +196,9 @@ func hash(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:]
 }
+
+// Digest is the SHA-256 of a secret in hex, to keep in its place.
+func Digest(secret string) string { return hex.EncodeToString(hash(secret)) }
 
 // Player gives an account. Refusals: NotFound.
 func (s *Service) Player(id string) (*Player, error) {

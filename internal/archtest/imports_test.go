@@ -34,6 +34,7 @@ var rows = []row{
 	{"internal/gen", "", "reads the API description and writes gamelift"},
 	{"internal/archive", "", "reads archives of strangers, for whoever has to"},
 	{"internal/blob", "", "files by their content; who refers to them is said to it"},
+	{"internal/gen/openapi", "", "reads the description for game clients and writes backend/protocol"},
 	{"internal/testcount", "", "reads the output of go test"},
 	{"internal/archtest", "", "has tests only"},
 
@@ -65,6 +66,8 @@ var rows = []row{
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"uploads", ground + " internal/awsrpc/sigv4 auth build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
 	{"hosts", ground + " hosts/protocol build build/object fleet compute event", "carries wishes, reports, builds and logs between the domain and host agents"},
+	{"backend/protocol", "", "messages and their description; clients know it too"},
+	{"backend", ground + " backend/protocol beacon identity fleet session placement flexmatch event", "turns wishes of players into calls; checks the receipts of beacons"},
 	{"console", ground + " auth event", "people's endpoints; what the API has, they get from the API"},
 	{"console/client", "flexmatch/explain", "a client like any other: it speaks HTTP; explanations are read as they were made"},
 	{"console/terminal", "console/client", "shows what the client reads"},
@@ -86,7 +89,7 @@ var rows = []row{
 
 	{"app/demo", ground + " app/host agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "app bots app/... agent agent/... hosts/protocol console/client console/terminal flexmatch/ruleset flexmatch/search flexmatch/search/cases notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "app bots app/... agent agent/... hosts/protocol console/client console/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

@@ -1,0 +1,224 @@
+package backend
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/identity"
+)
+
+// discovery says where the keys are (OpenID Connect Discovery, 3, as far as it
+// fits a server whose tokens are access tokens).
+func (rq *request) discovery() (answer, error) {
+	rq.public("3600")
+	issuer := rq.b.issuer()
+	return ok(map[string]any{
+		"issuer": issuer, "jwks_uri": issuer + "/.well-known/jwks.json",
+		"id_token_signing_alg_values_supported": []string{or(rq.b.Algorithm, "ES256")},
+		"scopes_supported":                      []string{identity.ScopeGuest, identity.ScopeAuthenticated},
+		"token_endpoint":                        rq.b.opts.Base() + protocol.Base + "/auth/refresh",
+	})
+}
+
+func (b *Backend) issuer() string { return or(b.Issuer, b.opts.Base()+"/player") }
+
+func (rq *request) keySet() (answer, error) {
+	set, err := rq.b.ids.KeySet()
+	if err != nil {
+		return answer{}, err
+	}
+	rq.public("3600")
+	return ok(set)
+}
+
+func (rq *request) createGuest() (answer, error) {
+	if err := rq.limit(rq.b.rates.guest, networkOf(rq.from)); err != nil {
+		return answer{}, err
+	}
+	s, err := rq.b.ids.CreateGuest(rq.http.Context())
+	return rq.loggedIn(s, err, identity.Guest)
+}
+
+func (rq *request) loginGuest() (answer, error) {
+	in, err := decode[protocol.GuestLogin](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := rq.checkLock(in.PlayerID); err != nil {
+		return answer{}, err
+	}
+	s, err := rq.b.ids.LoginGuest(rq.http.Context(), in.PlayerID, in.GuestSecret)
+	rq.countLogin(in.PlayerID, err)
+	return rq.loggedIn(s, err, identity.Guest)
+}
+
+// checkLock refuses logins that follow on too many failures.
+func (rq *request) checkLock(account string) error {
+	now := time.Now()
+	wait := max(rq.b.lockout.locked("account "+account, failuresOfAccount, now), rq.b.lockout.locked("address "+networkOf(rq.from), failuresOfAddress, now))
+	if wait > 0 {
+		rq.b.metrics.limit("lockout")
+		return limited("locked-out", wait)
+	}
+	return nil
+}
+
+// countLogin counts a failed login against the account and the address. Of an
+// open server all addresses are one.
+func (rq *request) countLogin(account string, err error) {
+	now := time.Now()
+	switch {
+	case err == nil:
+		rq.b.lockout.passed("account " + account)
+	case identity.Is(err, identity.GuestSecretInvalid) || identity.Is(err, identity.ProviderInvalid):
+		rq.b.lockout.failed("account "+account, accountLock, now)
+		if !rq.b.Open {
+			rq.b.lockout.failed("address "+networkOf(rq.from), addressLock, now)
+		}
+	}
+}
+
+func (rq *request) loginProvider() (answer, error) {
+	in, err := decode[protocol.ProviderLogin](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := rq.limit(rq.b.rates.login, networkOf(rq.from)); err != nil {
+		return answer{}, err
+	}
+	if err := rq.checkLock(""); err != nil {
+		return answer{}, err
+	}
+	provider, create := rq.param("provider"), in.Create == nil || *in.Create
+	s, err := rq.b.ids.Login(rq.http.Context(), provider, credential(&in), create)
+	if !rq.b.Open && identity.Is(err, identity.ProviderInvalid) {
+		rq.b.lockout.failed("address "+networkOf(rq.from), addressLock, time.Now())
+	}
+	return rq.loggedIn(s, err, provider)
+}
+
+func credential(in *protocol.ProviderLogin) identity.Credential {
+	return identity.Credential{Token: in.Token, Nonce: in.Nonce, Identity: in.Identity}
+}
+
+func (rq *request) refresh() (answer, error) {
+	in, err := decode[protocol.RefreshRequest](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	s, err := rq.b.ids.Refresh(rq.http.Context(), in.RefreshToken)
+	return rq.loggedIn(s, err, "refresh")
+}
+
+func (rq *request) logout() (answer, error) {
+	in, err := decode[protocol.LogoutRequest](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	if in.RefreshToken != "" && !in.All {
+		return done(rq.b.ids.Logout(rq.http.Context(), in.RefreshToken))
+	}
+	who, err := rq.b.ids.Check(bearer(rq.http))
+	if err != nil {
+		return answer{}, err
+	}
+	return done(rq.b.ids.LogoutAccess(rq.http.Context(), who, in.All))
+}
+
+// loggedIn answers a login.
+func (rq *request) loggedIn(s *identity.Session, err error, how string) (answer, error) {
+	rq.b.metrics.login(how, err)
+	if err != nil {
+		return answer{}, err
+	}
+	now := time.Now()
+	status := http.StatusOK
+	if s.Created {
+		status = http.StatusCreated
+	}
+	return answer{status: status, body: &protocol.Session{
+		PlayerID: s.PlayerID, Scope: protocol.SessionScope(s.Scope), AccessToken: s.AccessToken, RefreshToken: s.RefreshToken,
+		AccessTokenExpiresIn: int64(s.AccessExpires.Sub(now).Seconds()), RefreshTokenExpiresIn: int64(s.RefreshExpires.Sub(now).Seconds()),
+		Created: s.Created, Identities: linkedOut(s.Links), GuestSecret: s.GuestSecret,
+	}}, nil
+}
+
+func linkedOut(links []*identity.Link) []protocol.LinkedIdentity {
+	out := make([]protocol.LinkedIdentity, len(links))
+	for i, l := range links {
+		out[i] = protocol.LinkedIdentity{Provider: l.Provider, SubjectHint: l.SubjectHint(), LinkedAt: l.Linked}
+	}
+	return out
+}
+
+func (rq *request) me() (answer, error) {
+	p, err := rq.b.ids.Player(rq.player.PlayerID)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(rq.playerOut(p))
+}
+
+func (rq *request) playerOut(p *identity.Player) *protocol.Player {
+	return &protocol.Player{
+		PlayerID: p.ID, DisplayName: p.DisplayName, CreatedAt: p.Created,
+		Scope: protocol.PlayerScope(rq.b.ids.Scope(p.ID)), Identities: linkedOut(rq.b.ids.Links(p.ID)),
+	}
+}
+
+func (rq *request) changeMe() (answer, error) {
+	in, err := decode[protocol.PlayerChange](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
+	p, err := rq.b.ids.Rename(rq.http.Context(), rq.player.PlayerID, in.DisplayName)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(rq.playerOut(p))
+}
+
+func (rq *request) deleteMe() (answer, error) {
+	return done(rq.b.ids.Delete(rq.http.Context(), rq.player))
+}
+
+func (rq *request) link() (answer, error) {
+	in, err := decode[protocol.ProviderLogin](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := rq.limit(rq.b.rates.login, networkOf(rq.from)); err != nil {
+		return answer{}, err
+	}
+	provider := rq.param("provider")
+	s, err := rq.b.ids.Link(rq.http.Context(), rq.player, provider, credential(&in))
+	return rq.loggedIn(s, err, provider)
+}
+
+func (rq *request) unlink() (answer, error) {
+	return done(rq.b.ids.Unlink(rq.http.Context(), rq.player, rq.param("provider")))
+}
+
+func (rq *request) publicPlayer() (answer, error) {
+	p, err := rq.b.ids.Player(rq.param("player"))
+	if err != nil {
+		return answer{}, err
+	}
+	data, err := rq.b.ids.AllData(p.ID, identity.Public)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(&protocol.PublicPlayer{PlayerID: p.ID, DisplayName: p.DisplayName, Data: itemsOut(data)})
+}
+
+func (rq *request) ban() (answer, error) {
+	in, err := decode[protocol.BanRequest](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	return done(rq.b.ids.Ban(rq.http.Context(), rq.param("player"), in.Reason, in.Until))
+}

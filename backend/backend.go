@@ -1,0 +1,147 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/beacon"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/session"
+)
+
+// Deps are the packages that the backend stands on.
+type Deps struct {
+	Store      *store.Store
+	Events     *event.Log
+	Identity   *identity.Service
+	Matching   Matching
+	Fleets     *fleet.Service
+	Sessions   *session.Service
+	Placements *placement.Service
+
+	// Base gives the server's base URL, for the configuration that clients read.
+	Base func() string
+	// Operator refuses whoever may not act for players (SigV4 with an access key).
+	Operator   func(r *http.Request, body []byte) error
+	Logger     *slog.Logger          // nil means none
+	Registerer prometheus.Registerer // nil keeps no metrics
+}
+
+// Backend serves everything under /player/.
+type Backend struct {
+	Config
+	opts     Deps
+	log      *slog.Logger
+	metrics  *metrics
+	st       *store.Store
+	ids      *identity.Service
+	matching Matching
+	mux      *http.ServeMux
+	rates    rates
+	limiter  *limiter
+	lockout  *lockout
+	proxies  []netip.Prefix
+	receipts *beacon.Receipts // nil: none can be checked
+	latency  *latencies
+	hub      *hub
+	doors    *socketDoor
+	t        tables
+	cmd      commands
+	closing  chan struct{}
+}
+
+type commands struct {
+	open       *store.Command[openArgs, *Ticket]
+	observe    *store.Command[[]observation, struct{}]
+	sweep      *store.Command[struct{}, struct{}]
+	party      *store.Command[partyArgs, *Party]
+	place      *store.Command[Placing, *Placing]
+	seePlacing *store.Command[[]placingSeen, struct{}]
+}
+
+// New registers the package's tables and commands on the store; the error names
+// what is configured wrongly.
+func New(d Deps, c Config) (*Backend, error) {
+	c.setDefaults()
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	proxies, err := networks(c.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	b := &Backend{
+		Config: c, opts: d, log: d.Logger.With("component", "players"), st: d.Store, ids: d.Identity, matching: d.Matching,
+		rates: c.Limits.rates(), limiter: newLimiter(), lockout: newLockout(), proxies: proxies, latency: newLatencies(),
+		hub: newHub(), doors: newSocketDoor(), t: newTables(d.Store), closing: make(chan struct{}),
+	}
+	if c.Open { // everybody comes from this machine
+		b.rates.address, b.rates.guest, b.rates.login = rate{}, rate{}, rate{}
+	}
+	if err := b.readBeaconKey(); err != nil {
+		return nil, err
+	}
+	b.metrics = newMetrics(d.Registerer, b)
+	b.cmd = commands{
+		open:       store.NewCommand(d.Store, "play.open", b.runOpen),
+		observe:    store.NewCommand(d.Store, "play.observe", b.runObserve),
+		sweep:      store.NewCommand(d.Store, "play.sweep", b.runSweep),
+		party:      store.NewCommand(d.Store, "play.party", b.runParty),
+		place:      store.NewCommand(d.Store, "play.place", b.runPlace),
+		seePlacing: store.NewCommand(d.Store, "play.see_placement", b.runSeePlacing),
+	}
+	b.mux = http.NewServeMux()
+	for _, rt := range b.routes() {
+		b.mux.HandleFunc(rt.pattern(), func(w http.ResponseWriter, r *http.Request) { b.serve(rt, w, r) })
+	}
+	b.mux.HandleFunc("/player/", func(w http.ResponseWriter, r *http.Request) {
+		b.serve(route{method: "ANY", path: "/", handle: func(*request) (answer, error) {
+			return answer{}, refuse("not-found", "there is nothing at "+r.Method+" "+r.URL.Path)
+		}}, w, r)
+	})
+	return b, nil
+}
+
+func (b *Backend) readBeaconKey() error {
+	if b.BeaconKeyFile == "" {
+		return nil
+	}
+	key, err := os.ReadFile(b.BeaconKeyFile)
+	if err != nil {
+		return fmt.Errorf("players: beacon_key_file: %w", err)
+	}
+	if key = []byte(strings.TrimSpace(string(key))); len(key) < 16 {
+		return fmt.Errorf("players: beacon_key_file: %d characters; at least 16", len(key))
+	}
+	b.receipts = beacon.NewReceipts(key)
+	return nil
+}
+
+// ServeHTTP answers one request.
+func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.mux.ServeHTTP(w, r) }
+
+// Close ends long polls and WebSockets: their clients come back. Call it once.
+func (b *Backend) Close(ctx context.Context) {
+	close(b.closing)
+	b.doors.wait(ctx)
+}
+
+func newID() string { return uuid.NewString() }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,212 @@
+package backend
+
+import (
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/session"
+)
+
+// sessionName is a game session's id as it fits a path: its ARN in base64url.
+func sessionName(arn string) string { return base64.RawURLEncoding.EncodeToString([]byte(arn)) }
+
+func sessionARN(name string) (string, bool) {
+	text, err := base64.RawURLEncoding.DecodeString(name)
+	return string(text), err == nil && len(text) > 0
+}
+
+// Bounds of a list of game sessions.
+const (
+	mostListed = 20
+	listPage   = 100 // read at a time
+	listReads  = 20  // pages read at most, for a list of a few
+)
+
+func (rq *request) listSessions() (answer, error) {
+	q := rq.http.URL.Query()
+	pool, err := rq.pool(q.Get("pool"), func(p *Pool) bool { return p.CanList })
+	if err != nil {
+		return answer{}, err
+	}
+	if err := rq.limit(rq.b.rates.message, "list "+rq.player.PlayerID); err != nil {
+		return answer{}, err
+	}
+	limit := mostListed
+	if text := q.Get("limit"); text != "" {
+		limit, err = strconv.Atoi(text)
+		if err != nil || limit < 1 || limit > mostListed {
+			return answer{}, refuse("invalid-parameter", "limit: must be 1 to 20")
+		}
+	}
+	view := rq.b.st.View()
+	out := &protocol.GameSessions{Items: []protocol.GameSession{}}
+	for _, fleetID := range rq.b.fleetsOf(view, pool) {
+		for _, g := range rq.b.joinable(view, pool, fleetID, q.Get("location"), limit-len(out.Items)) {
+			out.Items = append(out.Items, rq.b.gameOut(view, pool, g))
+		}
+	}
+	return ok(out)
+}
+
+// fleetsOf gives the fleets that a pool's queue leads to.
+func (b *Backend) fleetsOf(view *store.Snapshot, pool *Pool) []string {
+	q := b.opts.Placements.Queue(view, pool.Queue)
+	if q == nil {
+		return nil
+	}
+	var ids []string
+	for _, destination := range q.Destinations {
+		f := b.opts.Fleets.Get(view, destination)
+		if f == nil {
+			var err error
+			if f, err = b.opts.Fleets.Resolve(view, destination); err != nil {
+				continue
+			}
+		}
+		if !slices.Contains(ids, f.ID) {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
+}
+
+// joinable gives game sessions of a pool in a fleet that have room.
+func (b *Backend) joinable(view *store.Snapshot, pool *Pool, fleetID, location string, limit int) []*session.GameSession {
+	var found []*session.GameSession
+	search := session.Search{FleetID: fleetID, Location: location, Limit: listPage}
+	for range listReads {
+		page, more := b.opts.Sessions.Search(search)
+		for _, g := range page {
+			if len(found) < limit && b.inPool(g, pool) && g.JoinPolicy == session.AcceptAll && b.opts.Sessions.Players(view, g.ID) < g.MaxPlayers {
+				found = append(found, g)
+			}
+		}
+		if !more || len(found) >= limit {
+			break
+		}
+		search.After, search.Skip = page[len(page)-1].ID, search.Skip+len(page)
+	}
+	return found
+}
+
+// inPool tells whether a game session belongs to a pool. On an open server those
+// that nobody matched belong to every pool.
+func (b *Backend) inPool(g *session.GameSession, pool *Pool) bool {
+	name, marked := g.Property(poolProperty)
+	return name == pool.Name || b.Open && !marked && g.Matchmaker == ""
+}
+
+func (b *Backend) gameOut(view *store.Snapshot, pool *Pool, g *session.GameSession) protocol.GameSession {
+	out := protocol.GameSession{
+		SessionID: sessionName(g.ID), Name: g.Name, Pool: pool.Name, Properties: map[string]string{}, Players: int64(b.opts.Sessions.Players(view, g.ID)),
+		MaxPlayers: int64(g.MaxPlayers), Location: g.Location, CreatedAt: g.Created,
+	}
+	for _, p := range g.Properties {
+		if p.Key != poolProperty {
+			out.Properties[p.Key] = p.Value
+		}
+	}
+	return out
+}
+
+// maxPlayerData is the API's bound (API reference, CreatePlayerSession).
+const maxPlayerData = 2048
+
+func (rq *request) joinSession() (answer, error) {
+	in := protocol.JoinRequest{}
+	if len(rq.body) > 0 {
+		var err error
+		if in, err = decode[protocol.JoinRequest](rq); err != nil {
+			return answer{}, err
+		}
+	}
+	if len([]rune(in.PlayerData)) > maxPlayerData {
+		return answer{}, refuse("validation-failed", "player_data: at most 2048 characters")
+	}
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
+	g, err := rq.joinableSession()
+	if err != nil {
+		return answer{}, err
+	}
+	if held := rq.heldIn(g.ID); held != nil { // in it already: the same place again
+		return answer{status: http.StatusOK, body: reservationOut(held)}, nil
+	}
+	joining := session.Joining{PlayerID: rq.player.PlayerID, Data: in.PlayerData}
+	made, err := rq.b.opts.Sessions.Reserve(rq.http.Context(), session.ReserveInput{GameSessionID: g.ID, Players: []session.Joining{joining}})
+	if fault.Is(err, fault.InvalidRequest) { // another request of the player was first
+		if held := rq.heldIn(g.ID); held != nil {
+			return answer{status: http.StatusOK, body: reservationOut(held)}, nil
+		}
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusCreated, body: reservationOut(made[0])}, nil
+}
+
+// joinableSession gives the game session of the path, if it is in a pool that the
+// player may list.
+func (rq *request) joinableSession() (*session.GameSession, error) {
+	missing := refuse("not-found", "there is no such game session to join")
+	id, good := sessionARN(rq.param("session"))
+	if !good || !strings.HasPrefix(id, "arn:") {
+		return nil, missing
+	}
+	view := rq.b.st.View()
+	g := rq.b.opts.Sessions.Live(view, id)
+	if g == nil {
+		return nil, missing
+	}
+	for _, p := range rq.b.pools(view) {
+		if p.CanList && allows(p.Scopes, rq.player.Scope) && rq.b.inPool(g, &p) && slices.Contains(rq.b.fleetsOf(view, &p), g.FleetID) {
+			return g, nil
+		}
+	}
+	return nil, missing
+}
+
+func (rq *request) heldIn(gameSessionID string) *session.PlayerSession {
+	for p := range rq.b.opts.Sessions.PlayersOf(rq.b.st.View(), gameSessionID) {
+		if p.PlayerID == rq.player.PlayerID && p.Status.HoldsSlot() {
+			return p
+		}
+	}
+	return nil
+}
+
+func reservationOut(p *session.PlayerSession) *protocol.Reservation {
+	out := &protocol.Reservation{
+		Connection: connection(p.GameSessionID, p.IPAddress, p.DNSName, p.Port, p.ID), Status: protocol.ReservationStatus(p.Status),
+	}
+	if p.Status == session.Reserved {
+		out.ReservedUntil = p.ReservedUntil
+	}
+	return out
+}
+
+// mostReservations is more than any player holds.
+const mostReservations = 20
+
+func (rq *request) reservations() (answer, error) {
+	out := &protocol.Reservations{Items: []protocol.Reservation{}}
+	for _, status := range []session.PlayerStatus{session.Reserved, session.Playing} {
+		page, _, err := rq.b.opts.Sessions.ListPlayers(rq.http.Context(), session.PlayerQuery{
+			PlayerID: rq.player.PlayerID, Status: status, Limit: mostReservations,
+		})
+		if err != nil {
+			return answer{}, err
+		}
+		for _, p := range slices.Backward(page) {
+			out.Items = append(out.Items, *reservationOut(p))
+		}
+	}
+	return ok(out)
+}

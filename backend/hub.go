@@ -1,0 +1,88 @@
+package backend
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// hub wakes who waits for something of a player to change. A nudge only says
+// "look": the truth is in the rows.
+type hub struct {
+	mu      sync.Mutex
+	of      map[string]map[*watcher]struct{} // by player
+	waiting atomic.Int64                     // long polls
+}
+
+// watcher is woken after the rows of its player changed.
+type watcher struct{ nudge chan struct{} }
+
+func newHub() *hub { return &hub{of: map[string]map[*watcher]struct{}{}} }
+
+// watch begins to watch a player; the function ends it.
+func (h *hub) watch(player string) (*watcher, func()) {
+	w := &watcher{nudge: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.of[player] == nil {
+		h.of[player] = map[*watcher]struct{}{}
+	}
+	h.of[player][w] = struct{}{}
+	return w, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.of[player], w)
+		if len(h.of[player]) == 0 {
+			delete(h.of, player)
+		}
+	}
+}
+
+// wake never blocks: it is called where commits are published.
+func (h *hub) wake(players []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, player := range players {
+		for w := range h.of[player] {
+			select {
+			case w.nudge <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// maxWait is the longest a long poll may ask for.
+const maxWait = 25 * time.Second
+
+// await looks again and again until changed says yes, the time is over, the
+// client has gone or the server stops.
+func (b *Backend) await(ctx context.Context, player string, wait time.Duration, changed func() bool) error {
+	if changed() || wait <= 0 {
+		return nil
+	}
+	if int(b.hub.waiting.Add(1)) > b.Limits.Waits {
+		b.hub.waiting.Add(-1)
+		p := refuse("busy", "too many long polls at the moment; ask without wait")
+		p.wait = time.Second
+		return p
+	}
+	defer b.hub.waiting.Add(-1)
+	w, stop := b.hub.watch(player)
+	defer stop()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for !changed() {
+		select {
+		case <-w.nudge:
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-b.closing:
+			return nil
+		}
+	}
+	return nil
+}

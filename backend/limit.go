@@ -1,0 +1,177 @@
+package backend
+
+import (
+	"sync"
+	"time"
+)
+
+// Limits say how often players may do what. Zero members mean the defaults; a
+// negative one means no limit.
+type Limits struct {
+	PerAddress     float64 `yaml:"per_address"`      // requests a second from one address, three times as many at once; default 20
+	GuestsPerHour  float64 `yaml:"guests_per_hour"`  // new guest accounts from one address; default 10
+	LoginsPerMin   float64 `yaml:"logins_per_min"`   // logins with providers from one address; default 30
+	TicketsPerMin  float64 `yaml:"tickets_per_min"`  // new tickets of one player; default 20
+	SessionsPerMin float64 `yaml:"sessions_per_min"` // new game sessions of one player; default 2
+	WritesPerSec   float64 `yaml:"writes_per_sec"`   // other changes by one player, ten times as many at once; default 2
+	Sockets        int     `yaml:"sockets"`          // WebSockets of one player; default 3
+	AllSockets     int     `yaml:"all_sockets"`      // WebSockets at a time; default 20,000
+	Waits          int     `yaml:"waits"`            // long polls at a time; default 20,000
+}
+
+func (l *Limits) setDefaults() {
+	rate := func(r *float64, value float64) {
+		if *r == 0 {
+			*r = value
+		}
+	}
+	count := func(n *int, value int) {
+		if *n == 0 {
+			*n = value
+		}
+	}
+	rate(&l.PerAddress, 20)
+	rate(&l.GuestsPerHour, 10)
+	rate(&l.LoginsPerMin, 30)
+	rate(&l.TicketsPerMin, 20)
+	rate(&l.SessionsPerMin, 2)
+	rate(&l.WritesPerSec, 2)
+	count(&l.Sockets, 3)
+	count(&l.AllSockets, 20_000)
+	count(&l.Waits, 20_000)
+}
+
+// rate is so many in a period, that many of them at once.
+type rate struct {
+	name   string
+	per    time.Duration // between two, in the long run; 0 = no limit
+	atOnce int
+}
+
+func newRate(name string, n float64, period time.Duration, atOnce int) rate {
+	if n <= 0 {
+		return rate{name: name}
+	}
+	return rate{name, time.Duration(float64(period) / n), max(1, atOnce)}
+}
+
+// rates are the limits in the form they are counted.
+type rates struct{ address, guest, login, ticket, session, write, message rate }
+
+func (l *Limits) rates() rates {
+	return rates{
+		address: newRate("address", l.PerAddress, time.Second, int(3*l.PerAddress)),
+		guest:   newRate("guest", l.GuestsPerHour, time.Hour, int(l.GuestsPerHour)),
+		login:   newRate("login", l.LoginsPerMin, time.Minute, int(l.LoginsPerMin)),
+		ticket:  newRate("ticket", l.TicketsPerMin, time.Minute, 3),
+		session: newRate("session", l.SessionsPerMin, time.Minute, 5),
+		write:   newRate("write", l.WritesPerSec, time.Second, int(10*l.WritesPerSec)),
+		message: newRate("message", 10, time.Second, 20),
+	}
+}
+
+// maxBuckets bounds the memory of a limiter.
+const maxBuckets = 200_000
+
+// limiter counts by key: the generic cell rate algorithm, one moment a key.
+type limiter struct {
+	mu   sync.Mutex
+	full map[string]time.Time // when the key's bucket is full again
+}
+
+func newLimiter() *limiter { return &limiter{full: map[string]time.Time{}} }
+
+// take counts one for a key; where the limit is reached it tells how long to wait.
+func (l *limiter) take(r rate, key string, now time.Time) (wait time.Duration) {
+	if r.per == 0 {
+		return 0
+	}
+	key = r.name + " " + key
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, known := l.full[key]
+	if !known && len(l.full) >= maxBuckets {
+		l.clean(now)
+	}
+	if at.Before(now) {
+		at = now
+	}
+	next := at.Add(r.per)
+	if wait := next.Sub(now) - time.Duration(r.atOnce)*r.per; wait > 0 {
+		return wait
+	}
+	l.full[key] = next
+	return 0
+}
+
+// clean forgets buckets that are full, and else any: who floods us with keys
+// must not make us grow.
+func (l *limiter) clean(now time.Time) {
+	for key, at := range l.full {
+		if !at.After(now) {
+			delete(l.full, key)
+		}
+	}
+	for key := range l.full {
+		if len(l.full) < maxBuckets*3/4 {
+			return
+		}
+		delete(l.full, key)
+	}
+}
+
+// Failed logins lock an account and an address out for a while.
+const (
+	failuresOfAccount = 5
+	failuresOfAddress = 10
+	accountLock       = time.Minute
+	addressLock       = 10 * time.Minute
+)
+
+// lockout counts failed logins.
+type lockout struct {
+	mu sync.Mutex
+	of map[string]failures
+}
+
+type failures struct {
+	n     int
+	until time.Time // of the count; once n is reached, of the lock
+}
+
+func newLockout() *lockout { return &lockout{of: map[string]failures{}} }
+
+// locked tells how long a key is still locked out.
+func (l *lockout) locked(key string, most int, now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f := l.of[key]; f.n >= most && f.until.After(now) {
+		return f.until.Sub(now)
+	}
+	return 0
+}
+
+// failed counts a failure.
+func (l *lockout) failed(key string, lock time.Duration, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.of) >= maxBuckets {
+		for k, f := range l.of {
+			if !f.until.After(now) || len(l.of) >= maxBuckets {
+				delete(l.of, k)
+			}
+		}
+	}
+	f := l.of[key]
+	if !f.until.After(now) {
+		f.n = 0
+	}
+	l.of[key] = failures{f.n + 1, now.Add(lock)}
+}
+
+// passed forgets the failures of a key.
+func (l *lockout) passed(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.of, key)
+}

@@ -1,0 +1,88 @@
+package backend
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/identity"
+)
+
+// metrics counts what players do. A nil *metrics counts nothing.
+type metrics struct {
+	requests *prometheus.CounterVec
+	took     prometheus.Histogram
+	limits   *prometheus.CounterVec
+	logins   *prometheus.CounterVec
+	tickets  *prometheus.CounterVec
+	sockets  prometheus.Gauge
+	fixes    prometheus.Counter
+}
+
+func newMetrics(r prometheus.Registerer, b *Backend) *metrics {
+	if r == nil {
+		return nil
+	}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_player_" + name, Help: help}, labels)
+	}
+	m := &metrics{
+		requests: counter("requests_total", "Requests of game clients.", "route", "status"),
+		took: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "muster_player_request_seconds", Help: "Time to answer game clients, long polls included.",
+			Buckets: []float64{.001, .003, .01, .03, .1, .3, 1, 3, 10, 30},
+		}),
+		limits:  counter("limited_total", "Requests refused because of a limit.", "limit"),
+		logins:  counter("logins_total", "Logins.", "method", "result"),
+		tickets: counter("tickets_total", "Changes of players' tickets, by the state they came to.", "matchmaker", "state"),
+		sockets: prometheus.NewGauge(prometheus.GaugeOpts{Name: "muster_player_sockets", Help: "Open WebSockets of game clients."}),
+		fixes:   prometheus.NewCounter(prometheus.CounterOpts{Name: "muster_player_reconciled_total", Help: "Tickets whose change was found without an event."}),
+	}
+	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "muster_player_long_polls", Help: "Long polls that wait."},
+		func() float64 { return float64(b.hub.waiting.Load()) })
+	r.MustRegister(m.requests, m.took, m.limits, m.logins, m.tickets, m.sockets, m.fixes, waiting)
+	return m
+}
+
+func (m *metrics) request(rt route, status int, took time.Duration) {
+	if m != nil {
+		m.requests.WithLabelValues(rt.name(), strconv.Itoa(status)).Inc()
+		m.took.Observe(took.Seconds())
+	}
+}
+
+func (m *metrics) limit(name string) {
+	if m != nil {
+		m.limits.WithLabelValues(name).Inc()
+	}
+}
+
+func (m *metrics) login(method string, err error) {
+	if m == nil || identity.Is(err, identity.ProviderDisabled) { // the name is the client's
+		return
+	}
+	result := "ok"
+	if p, _ := problemOf(err); err != nil {
+		result = p.code
+	}
+	m.logins.WithLabelValues(method, result).Inc()
+}
+
+func (m *metrics) ticket(matchmaker string, s State) {
+	if m != nil {
+		m.tickets.WithLabelValues(matchmaker, string(s)).Inc()
+	}
+}
+
+func (m *metrics) socket(n float64) {
+	if m != nil {
+		m.sockets.Add(n)
+	}
+}
+
+func (m *metrics) reconciled(n int) {
+	if m != nil {
+		m.fixes.Add(float64(n))
+	}
+}

@@ -1,0 +1,343 @@
+package backend
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Party is players who want to be matched together. Each member agrees for
+// themselves: nobody is put on a ticket by somebody else.
+type Party struct {
+	ID         string        `json:"id"`
+	Code       string        `json:"code"`
+	Leader     string        `json:"leader"`
+	Matchmaker string        `json:"matchmaker"`
+	Max        int           `json:"max"`
+	Members    []PartyMember `json:"members"` // in order of joining
+	Change     string        `json:"change"`
+	Expires    time.Time     `json:"expires"`
+}
+
+// PartyMember is a player of a party and what they bring.
+type PartyMember struct {
+	PlayerID   string             `json:"player_id"`
+	Ready      time.Time          `json:"ready,omitzero"`
+	Attributes string             `json:"attributes,omitzero"` // JSON text
+	Latency    map[string]float64 `json:"latency,omitzero"`
+}
+
+const (
+	partyKept  = 30 * time.Minute // since the last change
+	readyFor   = time.Minute
+	codeLength = 6
+	codeLetter = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // none that look alike
+)
+
+// partyAction is what a member does.
+type partyAction string
+
+const (
+	partyCreate partyAction = "create"
+	partyJoin   partyAction = "join"
+	partyChange partyAction = "change"
+	partyLeave  partyAction = "leave"
+	partyStart  partyAction = "start"
+)
+
+type partyArgs struct {
+	Do     partyAction
+	Party  string // id
+	Code   string // of a join
+	By     string // the player who acts
+	Target string // of a leave
+	New    Party  // of a create
+	Member PartyMember
+}
+
+func (b *Backend) runParty(tx *store.Tx, a partyArgs) (*Party, error) {
+	if a.Do == partyCreate {
+		return b.createdParty(tx, a)
+	}
+	old := b.t.parties.Get(tx, a.Party)
+	if a.Do == partyJoin {
+		old = b.t.partyByCode.First(tx, a.Code)
+	}
+	if old == nil || a.Do != partyJoin && !old.has(a.By) {
+		return nil, refuse("not-found", "you are in no such party")
+	}
+	p := *old
+	p.Members = slices.Clone(old.Members)
+	told := old.players()
+	if err := b.actInParty(tx, &p, a); err != nil {
+		return nil, err
+	}
+	told = append(told, p.players()...)
+	tx.OnCommit(func() { b.hub.wake(told) })
+	if len(p.Members) == 0 {
+		b.t.parties.Delete(tx, p.ID)
+		return &p, nil
+	}
+	p.Change, p.Expires = tx.ID(""), tx.Now().Add(partyKept)
+	b.t.parties.Put(tx, &p)
+	return &p, nil
+}
+
+func (b *Backend) createdParty(tx *store.Tx, a partyArgs) (*Party, error) {
+	p := a.New
+	p.ID, p.Leader, p.Members = tx.ID(""), a.By, []PartyMember{{PlayerID: a.By}}
+	if err := b.alone(tx, a.By); err != nil {
+		return nil, err
+	}
+	for p.Code == "" || b.t.partyByCode.First(tx, p.Code) != nil {
+		code := make([]byte, codeLength)
+		for i := range code {
+			code[i] = codeLetter[tx.Rand().IntN(len(codeLetter))]
+		}
+		p.Code = string(code)
+	}
+	p.Change, p.Expires = tx.ID(""), tx.Now().Add(partyKept)
+	b.t.parties.Put(tx, &p)
+	tx.OnCommit(func() { b.hub.wake([]string{a.By}) })
+	return &p, nil
+}
+
+// alone refuses players who are in a party.
+func (b *Backend) alone(tx *store.Tx, player string) error {
+	if old := b.t.partiesOf.First(tx, player); old != nil {
+		return refuse("already-joined", "you are in party "+old.ID+"; leave it first")
+	}
+	return nil
+}
+
+// actInParty changes a copy of the party.
+func (b *Backend) actInParty(tx *store.Tx, p *Party, a partyArgs) error {
+	switch a.Do {
+	case partyJoin:
+		return b.joinedParty(tx, p, a.By)
+	case partyChange:
+		m := p.member(a.By)
+		*m = a.Member
+		m.PlayerID = a.By
+		if !m.Ready.IsZero() {
+			m.Ready = tx.Now()
+		}
+	case partyLeave:
+		if a.Target != a.By && p.Leader != a.By {
+			return refuse("not-leader", "only the leader puts others out")
+		}
+		if !p.has(a.Target) {
+			return refuse("not-found", "there is no such member")
+		}
+		p.Members = slices.DeleteFunc(p.Members, func(m PartyMember) bool { return m.PlayerID == a.Target })
+		if len(p.Members) > 0 && !p.has(p.Leader) {
+			p.Leader = p.Members[0].PlayerID
+		}
+	case partyStart: // each match needs its own consent
+		for i := range p.Members {
+			p.Members[i].Ready = time.Time{}
+		}
+	}
+	return nil
+}
+
+func (b *Backend) joinedParty(tx *store.Tx, p *Party, player string) error {
+	switch {
+	case p.has(player):
+		return nil
+	case len(p.Members) >= p.Max:
+		return refuse("party-full", "the party has its players")
+	}
+	if err := b.alone(tx, player); err != nil {
+		return err
+	}
+	p.Members = append(p.Members, PartyMember{PlayerID: player})
+	return nil
+}
+
+func (p *Party) has(player string) bool { return p.member(player) != nil }
+
+func (p *Party) member(player string) *PartyMember {
+	for i := range p.Members {
+		if p.Members[i].PlayerID == player {
+			return &p.Members[i]
+		}
+	}
+	return nil
+}
+
+func (p *Party) players() []string {
+	all := make([]string, len(p.Members))
+	for i, m := range p.Members {
+		all[i] = m.PlayerID
+	}
+	return all
+}
+
+func (m *PartyMember) ready(now time.Time) bool {
+	return !m.Ready.IsZero() && now.Sub(m.Ready) <= readyFor
+}
+
+// partyPlayers gives the players of a party's ticket, the leader first.
+func (b *Backend) partyPlayers(m *Matchmaker, leader string, in *protocol.TicketRequest) ([]MatchPlayer, error) {
+	p := b.t.parties.Get(b.st.View(), in.PartyID)
+	switch {
+	case p == nil || !p.has(leader):
+		return nil, refuse("not-found", "you are in no such party")
+	case p.Leader != leader:
+		return nil, refuse("not-leader", "only the leader asks for a match")
+	case p.Matchmaker != m.Name:
+		return nil, refuse("validation-failed", "matchmaker: the party was made for "+p.Matchmaker)
+	case len(p.Members) < m.MinParty || len(p.Members) > m.MaxParty:
+		return nil, refuse("party-not-ready", "the party does not have the number of players that "+m.Name+" matches")
+	}
+	now := time.Now()
+	all := make([]MatchPlayer, 0, len(p.Members))
+	for i := range p.Members {
+		member := &p.Members[i]
+		sent, latency := member.sent(), member.Latency
+		if member.PlayerID == leader {
+			if in.Attributes != nil {
+				sent = in.Attributes
+			}
+			if in.LatencyMs != nil {
+				latency = in.LatencyMs
+			}
+		} else if !member.ready(now) {
+			return nil, refuse("party-not-ready", "not every member has said to be ready within the last minute")
+		}
+		player, err := b.matchPlayer(m, member.PlayerID, sent, latency)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, player)
+	}
+	slices.SortStableFunc(all, func(x, y MatchPlayer) int { return order(x.ID == leader, y.ID == leader) })
+	return all, nil
+}
+
+// order puts what is first before what is not.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// sent gives the attributes a member's client sent.
+func (m *PartyMember) sent() map[string]jsontext.Value {
+	var sent map[string]jsontext.Value
+	if m.Attributes != "" && json.Unmarshal([]byte(m.Attributes), &sent) != nil {
+		return nil
+	}
+	return sent
+}
+
+// started takes back the consent that a ticket used up.
+func (b *Backend) started(ctx context.Context, party string) {
+	p := b.t.parties.Get(b.st.View(), party)
+	if p == nil {
+		return
+	}
+	if _, err := b.cmd.party.Do(ctx, partyArgs{Do: partyStart, Party: party, By: p.Leader}); err != nil && ctx.Err() == nil {
+		b.log.Error("consent of a party not taken back", "error", err)
+	}
+}
+
+func (p *Party) out(now time.Time) *protocol.Party {
+	out := &protocol.Party{
+		PartyID: p.ID, Code: p.Code, Leader: p.Leader, Matchmaker: p.Matchmaker, Max: int64(p.Max), ExpiresAt: p.Expires,
+		Members: make([]protocol.PartyMember, len(p.Members)),
+	}
+	for i, m := range p.Members {
+		out.Members[i] = protocol.PartyMember{PlayerID: m.PlayerID, Ready: m.ready(now)}
+	}
+	return out
+}
+
+func (rq *request) createParty() (answer, error) {
+	in, err := decode[protocol.PartyRequest](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	m, err := find(rq.b.matchmakers(), func(m *Matchmaker) bool { return m.Name == in.Matchmaker }, "matchmaker", in.Matchmaker)
+	if err != nil {
+		return answer{}, err
+	}
+	most := m.MaxParty
+	if in.Max > 0 {
+		most = min(most, int(min(in.Max, mostParty)))
+	}
+	return rq.party(http.StatusCreated, partyArgs{Do: partyCreate, New: Party{Matchmaker: m.Name, Max: most}})
+}
+
+// party carries out what the player does and answers with the party.
+func (rq *request) party(status int, a partyArgs) (answer, error) {
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
+	a.By = rq.player.PlayerID
+	p, err := rq.b.cmd.party.Do(rq.http.Context(), a)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: status, body: p.out(time.Now())}, nil
+}
+
+func (rq *request) joinParty() (answer, error) {
+	in, err := decode[protocol.PartyJoin](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	return rq.party(http.StatusOK, partyArgs{Do: partyJoin, Code: strings.ToUpper(in.Code)})
+}
+
+func (rq *request) getParty() (answer, error) {
+	p := rq.b.t.parties.Get(rq.b.st.View(), rq.param("party"))
+	if p == nil || !p.has(rq.player.PlayerID) {
+		return answer{}, refuse("not-found", "you are in no such party")
+	}
+	return ok(p.out(time.Now()))
+}
+
+func (rq *request) changeMember() (answer, error) {
+	in, err := decode[protocol.MemberChange](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	m := PartyMember{Latency: in.LatencyMs}
+	if len(in.LatencyMs) > mostSamples {
+		return answer{}, refuse("latency-rejected", "latency_ms: at most 64 locations")
+	}
+	if in.Ready {
+		m.Ready = time.Now() // the command sets its own moment
+	}
+	if len(in.Attributes) > 0 {
+		text, err := json.Marshal(in.Attributes, json.Deterministic(true))
+		if err != nil {
+			return answer{}, err
+		}
+		m.Attributes = string(text)
+	}
+	return rq.party(http.StatusOK, partyArgs{Do: partyChange, Party: rq.param("party"), Member: m})
+}
+
+func (rq *request) leaveParty() (answer, error) {
+	target := rq.param("player")
+	if target == "me" {
+		target = rq.player.PlayerID
+	}
+	_, err := rq.party(http.StatusNoContent, partyArgs{Do: partyLeave, Party: rq.param("party"), Target: target})
+	return done(err)
+}

@@ -1,0 +1,44 @@
+// Package protocol is what game clients and the player backend say to each
+// other: the description (openapi.yaml), the types generated from it, and the
+// names of problems and of WebSocket messages.
+package protocol
+
+import _ "embed"
+
+//go:generate go run github.com/musterhq/muster/internal/gen/openapi -in openapi.yaml -out types.go -package protocol
+
+// Description is the OpenAPI 3.1 description of the API, in YAML.
+//
+//go:embed openapi.yaml
+var Description []byte
+
+// Base is the path that the API lies under.
+const Base = "/player/v1"
+
+// Subprotocol is that of the WebSocket at Base + "/ws".
+const Subprotocol = "muster.player.v1"
+
+// Types of WebSocket messages. A client sends those without "server only".
+const (
+	MessageAuth      = "auth"        // SocketAuth; the first message, and again before the token expires
+	MessageReady     = "auth.ok"     // server only: SocketReady
+	MessagePing      = "ping"        // any data
+	MessagePong      = "pong"        // server only: the data of the ping
+	MessageStart     = "match.start" // TicketRequest
+	MessageCancel    = "match.cancel"
+	MessageAccept    = "match.accept"
+	MessageTicket    = "match.ticket" // server only: Ticket, with each change and as an answer
+	MessageParty     = "party"        // server only: Party, with each change
+	MessagePlacement = "placement"    // server only: Placement, with each change
+	MessageExpiring  = "token.expiring"
+	MessageError     = "error" // server only: Problem
+)
+
+// Close codes of the WebSocket (RFC 6455, 7.4.2: those of applications).
+const (
+	CloseBadMessage   = 4400
+	CloseUnauthorized = 4401 // no token, or it expired
+	CloseAuthTimeout  = 4408
+	CloseReplaced     = 4409 // the player opened too many newer connections
+	CloseRate         = 4429
+)

@@ -1,0 +1,235 @@
+package backend
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/musterhq/muster/identity"
+)
+
+// request is one request on its way through a handler.
+type request struct {
+	b      *Backend
+	http   *http.Request
+	w      http.ResponseWriter
+	id     string
+	from   netip.Addr      // the client
+	player identity.Claims // of a route for players
+	body   []byte
+}
+
+// answer is what a handler gives: a status, and a body unless it is nil.
+type answer struct {
+	status int
+	body   any
+	etag   string
+	wait   time.Duration // advised before the next request
+}
+
+// access says who may use a route.
+type access int
+
+const (
+	open     access = iota // anybody
+	players                // who has an access token
+	operator               // who signs with an access key
+)
+
+// Bounds of request bodies, in bytes.
+const (
+	maxBody  = 64 << 10
+	bodyTime = 10 * time.Second
+)
+
+// newRequestID makes an id that the log and the client can compare.
+func (b *Backend) serve(rt route, w http.ResponseWriter, r *http.Request) {
+	rq := &request{b: b, http: r, w: w, id: newID(), from: b.clientOf(r)}
+	h := w.Header()
+	h.Set("X-Request-Id", rq.id)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	begun := time.Now()
+	a, err := rq.run(rt)
+	status := a.status
+	if err != nil {
+		p, meant := problemOf(err)
+		if !meant && r.Context().Err() == nil {
+			b.log.Error("request failed", "request_id", rq.id, "route", rt.name(), "error", err)
+		}
+		status = p.status
+		p.write(w, rq.id)
+	} else if status != 0 { // 0: the handler wrote by itself
+		rq.write(a)
+	}
+	b.metrics.request(rt, status, time.Since(begun))
+}
+
+// run takes a request through limits, identity and body to its handler.
+func (rq *request) run(rt route) (answer, error) {
+	if err := rq.limit(rq.b.rates.address, networkOf(rq.from)); err != nil {
+		return answer{}, err
+	}
+	if rt.access == players {
+		var err error
+		if rq.player, err = rq.b.ids.Check(bearer(rq.http)); err != nil {
+			return answer{}, err
+		}
+	}
+	if err := rq.readBody(); err != nil {
+		return answer{}, err
+	}
+	if rt.access == operator {
+		if err := rq.b.opts.Operator(rq.http, rq.body); err != nil {
+			return answer{}, err
+		}
+	}
+	return rt.handle(rq)
+}
+
+// limit counts the request; most take the player, some the address.
+func (rq *request) limit(r rate, key string) error {
+	if wait := rq.b.limiter.take(r, key, time.Now()); wait > 0 {
+		rq.b.metrics.limit(r.name)
+		return limited("rate-limited", wait)
+	}
+	return nil
+}
+
+// change counts a change by the player.
+func (rq *request) change() error { return rq.limit(rq.b.rates.write, rq.player.PlayerID) }
+
+func (rq *request) readBody() error {
+	if rq.http.Body == nil || rq.http.Body == http.NoBody {
+		return nil
+	}
+	http.NewResponseController(rq.w).SetReadDeadline(time.Now().Add(bodyTime)) // not every writer has one
+	body, err := io.ReadAll(http.MaxBytesReader(rq.w, rq.http.Body, maxBody))
+	http.NewResponseController(rq.w).SetReadDeadline(time.Time{})
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return refuse("body-too-large", "the body has more than 64 KiB")
+	}
+	if err != nil {
+		return refuse("malformed-json", "the body broke off")
+	}
+	rq.body = body
+	if kind := rq.http.Header.Get("Content-Type"); kind != "" && len(body) > 0 {
+		if t, _, err := mime.ParseMediaType(kind); err != nil || t != "application/json" {
+			return refuse("unsupported-media-type", "bodies are application/json")
+		}
+	}
+	return nil
+}
+
+// decode reads the body strictly: members that are not known are refused.
+func decode[T any](rq *request) (T, error) {
+	var v T
+	if len(rq.body) == 0 {
+		return v, refuse("malformed-json", "a body is required")
+	}
+	err := decodeText(rq.body, &v)
+	return v, err
+}
+
+func decodeText(text []byte, into any) error {
+	err := json.Unmarshal(text, into, json.RejectUnknownMembers(true))
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, json.ErrUnknownName):
+		return refuse("unknown-field", plainError(err))
+	}
+	return refuse("malformed-json", plainError(err))
+}
+
+// plainError is a decoder's error without its Go types.
+func plainError(err error) string {
+	if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		return "the member at " + or(string(e.JSONPointer), "/") + " is not what it should be"
+	}
+	return "the body is no JSON of the form described"
+}
+
+func (rq *request) write(a answer) {
+	h := rq.w.Header()
+	if a.etag != "" {
+		h.Set("ETag", a.etag)
+	}
+	if a.wait > 0 {
+		h.Set("Retry-After", itoa(seconds(a.wait)))
+	}
+	if a.body == nil {
+		rq.w.WriteHeader(a.status)
+		return
+	}
+	text, err := json.Marshal(a.body, json.Deterministic(true), json.FormatNilSliceAsNull(false))
+	if err != nil {
+		rq.b.log.Error("answer not encoded", "request_id", rq.id, "error", err)
+		refuse("internal", "something went wrong on our side").write(rq.w, rq.id)
+		return
+	}
+	h.Set("Content-Type", "application/json")
+	rq.w.WriteHeader(a.status)
+	rq.w.Write(append(text, '\n')) // a client that has gone
+}
+
+// bearer gives the token of an Authorization header, or "".
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// clientOf gives the address of who calls: the socket's, or what proxies that we
+// trust say, from the right.
+func (b *Backend) clientOf(r *http.Request) netip.Addr {
+	addr := socketAddr(r)
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		if !b.trusted(addr) {
+			break
+		}
+		next, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
+		}
+		addr = next.Unmap()
+	}
+	return addr
+}
+
+func (b *Backend) trusted(addr netip.Addr) bool {
+	return slices.ContainsFunc(b.proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+func socketAddr(r *http.Request) netip.Addr {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return addr.Unmap().WithZone("")
+}
+
+// networkOf names what one client has of addresses: one of IPv4, a /64 of IPv6.
+func networkOf(addr netip.Addr) string {
+	if addr.Is6() {
+		if p, err := addr.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return addr.String()
+}

@@ -1,0 +1,179 @@
+package backend
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/identity"
+)
+
+// Bounds of a WebSocket.
+const (
+	socketTicketLife = 30 * time.Second
+	mostTickets      = 100_000
+	authWithin       = 5 * time.Second
+	pingEvery        = 20 * time.Second
+	silentFor        = 45 * time.Second
+	writeWithin      = 5 * time.Second
+	maxMessage       = 16 << 10
+	outQueue         = 64
+	warnBefore       = time.Minute
+	mostStrikes      = 3
+)
+
+// socketDoor knows who is connected, and who may be.
+type socketDoor struct {
+	mu      sync.Mutex
+	tickets map[string]socketGrant // by hash
+	of      map[string][]*socket   // by player, in order of arrival
+	all     int
+	running sync.WaitGroup
+}
+
+// socketGrant lets one WebSocket in.
+type socketGrant struct {
+	token   string // the access token it stands for
+	from    string // the network it must come from
+	expires time.Time
+}
+
+func newSocketDoor() *socketDoor {
+	return &socketDoor{tickets: map[string]socketGrant{}, of: map[string][]*socket{}}
+}
+
+// wait waits until all connections have ended, or ctx has.
+func (d *socketDoor) wait(ctx context.Context) {
+	ended := make(chan struct{})
+	go func() { d.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+}
+
+func (rq *request) socketTicket() (answer, error) {
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
+	ticket := "wt_" + identity.NewSecret()
+	d, now := rq.b.doors, time.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for key, g := range d.tickets {
+		if len(d.tickets) < mostTickets {
+			break
+		}
+		if !g.expires.After(now) {
+			delete(d.tickets, key)
+		}
+	}
+	if len(d.tickets) >= mostTickets {
+		return answer{}, limited("busy", time.Second)
+	}
+	d.tickets[identity.Digest(ticket)] = socketGrant{bearer(rq.http), networkOf(rq.from), now.Add(socketTicketLife)}
+	return answer{status: http.StatusCreated, body: &protocol.SocketTicket{Ticket: ticket, ExpiresIn: int64(socketTicketLife / time.Second)}}, nil
+}
+
+// redeem gives the access token that a ticket stands for, once.
+func (d *socketDoor) redeem(ticket, from string, now time.Time) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := identity.Digest(ticket)
+	g, known := d.tickets[key]
+	delete(d.tickets, key)
+	if !known || g.from != from || !g.expires.After(now) {
+		return ""
+	}
+	return g.token
+}
+
+// enter counts a connection; it tells whether there was room.
+func (d *socketDoor) enter(most int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.all >= most {
+		return false
+	}
+	d.all++
+	d.running.Add(1)
+	return true
+}
+
+func (d *socketDoor) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all--
+	d.running.Done()
+}
+
+// take puts a connection to its player; one more than allowed replaces the oldest.
+func (d *socketDoor) take(c *socket, player string, most int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	of := append(d.of[player], c)
+	if len(of) > most {
+		of[0].end(protocol.CloseReplaced, "replaced by a newer connection")
+		of = slices.Clone(of[1:])
+	}
+	d.of[player] = of
+}
+
+func (d *socketDoor) drop(c *socket, player string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	of := slices.DeleteFunc(slices.Clone(d.of[player]), func(x *socket) bool { return x == c })
+	if len(of) == 0 {
+		delete(d.of, player)
+		return
+	}
+	d.of[player] = of
+}
+
+// allowedOrigin lets programs in, which send no Origin, and pages of the sites
+// that the configuration names; of an open server pages of this machine too.
+func (b *Backend) allowedOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	return origin == "" || origin == b.opts.Base() || slices.Contains(b.Origins, origin)
+}
+
+func (rq *request) socket() (answer, error) {
+	b, r := rq.b, rq.http
+	if !b.allowedOrigin(r) {
+		return answer{}, refuse("not-allowed", "Origin: pages of this site may not connect")
+	}
+	token := bearer(r)
+	if ticket := r.URL.Query().Get("ticket"); token == "" && ticket != "" {
+		if token = b.doors.redeem(ticket, networkOf(rq.from), time.Now()); token == "" {
+			return answer{}, refuse("token-invalid", "ticket: used, expired or another client's")
+		}
+	}
+	if token != "" { // a wrong one is refused before the upgrade, where clients see why
+		if _, err := b.ids.Check(token); err != nil {
+			return answer{}, err
+		}
+	}
+	if !b.doors.enter(b.Limits.AllSockets) {
+		return answer{}, limited("busy", time.Second)
+	}
+	upgrader := websocket.Upgrader{
+		HandshakeTimeout: writeWithin, ReadBufferSize: 1024, WriteBufferSize: 1024,
+		Subprotocols: []string{protocol.Subprotocol}, CheckOrigin: b.allowedOrigin,
+		Error: func(w http.ResponseWriter, _ *http.Request, _ int, reason error) {
+			refuse("invalid-parameter", "this is a WebSocket: "+reason.Error()).write(w, rq.id)
+		},
+	}
+	ws, err := upgrader.Upgrade(rq.w, r, nil)
+	if err != nil {
+		b.doors.leave()
+		return answer{}, nil // it has been answered
+	}
+	c := &socket{b: b, ws: ws, from: rq.from, out: make(chan protocol.Message, outQueue), ended: make(chan struct{}), entered: make(chan struct{})}
+	go c.run(token, r.URL.Query().Get("resume"))
+	return answer{}, nil
+}

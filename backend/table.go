@@ -1,0 +1,96 @@
+package backend
+
+import (
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// tables are the package's rows and the ways to find them. They live for hours
+// at most, so none is archived.
+type tables struct {
+	tickets        *store.Table[Ticket]
+	openTickets    *store.Index[Ticket] // not over
+	ticketsOf      *store.Index[Ticket] // by player
+	ticketExpires  *store.Index[Ticket]
+	parties        *store.Table[Party]
+	partyByCode    *store.Index[Party]
+	partiesOf      *store.Index[Party] // by member
+	partyExpires   *store.Index[Party]
+	placings       *store.Table[Placing]
+	openPlacings   *store.Index[Placing]
+	placingsOf     *store.Index[Placing] // by player
+	placingExpires *store.Index[Placing]
+}
+
+func newTables(st *store.Store) tables {
+	var t tables
+	t.tickets = store.NewTable(st, store.TableSpec[Ticket]{Name: "play_ticket", Key: func(t *Ticket) string { return t.ID }})
+	t.openTickets = store.NewIndex(t.tickets, "open", func(t *Ticket, emit func(string)) {
+		if !over(t.Found.State) {
+			emit("")
+		}
+	})
+	t.ticketsOf = store.NewIndex(t.tickets, "player", func(t *Ticket, emit func(string)) {
+		for _, p := range t.Players {
+			emit(p)
+		}
+	})
+	t.ticketExpires = store.NewIndex(t.tickets, "expires", func(t *Ticket, emit func(string)) { emitTime(t.Expires, emit) })
+
+	t.parties = store.NewTable(st, store.TableSpec[Party]{Name: "play_party", Key: func(p *Party) string { return p.ID }})
+	t.partyByCode = store.NewIndex(t.parties, "code", func(p *Party, emit func(string)) { emit(p.Code) })
+	t.partiesOf = store.NewIndex(t.parties, "player", func(p *Party, emit func(string)) {
+		for _, m := range p.Members {
+			emit(m.PlayerID)
+		}
+	})
+	t.partyExpires = store.NewIndex(t.parties, "expires", func(p *Party, emit func(string)) { emitTime(p.Expires, emit) })
+
+	t.placings = store.NewTable(st, store.TableSpec[Placing]{Name: "play_placement", Key: func(p *Placing) string { return p.ID }})
+	t.openPlacings = store.NewIndex(t.placings, "open", func(p *Placing, emit func(string)) {
+		if !p.over() {
+			emit("")
+		}
+	})
+	t.placingsOf = store.NewIndex(t.placings, "player", func(p *Placing, emit func(string)) { emit(p.PlayerID) })
+	t.placingExpires = store.NewIndex(t.placings, "expires", func(p *Placing, emit func(string)) { emitTime(p.Expires, emit) })
+	return t
+}
+
+func emitTime(at time.Time, emit func(string)) {
+	if !at.IsZero() {
+		emit(store.TimeKey(at))
+	}
+}
+
+// sweepAtOnce bounds how many rows of a kind one transaction forgets.
+const sweepAtOnce = 500
+
+// runSweep forgets what nobody will ask for any more.
+func (b *Backend) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
+	now := tx.Now()
+	forget(tx, b.t.ticketExpires, b.t.tickets, func(t *Ticket) (string, bool) { return t.ID, t.Expires.After(now) })
+	forget(tx, b.t.partyExpires, b.t.parties, func(p *Party) (string, bool) { return p.ID, p.Expires.After(now) })
+	forget(tx, b.t.placingExpires, b.t.placings, func(p *Placing) (string, bool) { return p.ID, p.Expires.After(now) })
+	return struct{}{}, nil
+}
+
+func forget[V any](tx *store.Tx, ix *store.Index[V], from *store.Table[V], look func(*V) (key string, keep bool)) {
+	n := 0
+	for _, row := range ix.Prefix(tx, "") {
+		key, keep := look(row)
+		if keep || n == sweepAtOnce {
+			return
+		}
+		from.Delete(tx, key)
+		n++
+	}
+}
+
+// anyExpired keeps the sweep from running for nothing.
+func (b *Backend) anyExpired(now time.Time) bool {
+	view := b.st.View()
+	t, p, q := b.t.ticketExpires.FirstPrefix(view, ""), b.t.partyExpires.FirstPrefix(view, ""), b.t.placingExpires.FirstPrefix(view, "")
+	return t != nil && !t.Expires.After(now) || p != nil && !p.Expires.After(now) || q != nil && !q.Expires.After(now)
+}

@@ -1,0 +1,133 @@
+package backend
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/musterhq/muster/identity"
+)
+
+// Value is an attribute of a player: exactly one member is set (API reference,
+// AttributeValue).
+type Value struct {
+	S   *string            `json:"s,omitzero"`
+	N   *float64           `json:"n,omitzero"`
+	SL  []string           `json:"sl,omitzero"`
+	SDM map[string]float64 `json:"sdm,omitzero"`
+}
+
+// readValue reads a number, a text, a list of texts, or numbers by text.
+func readValue(text jsontext.Value) (Value, error) {
+	var v Value
+	var err error
+	switch text.Kind() {
+	case '"':
+		err = json.Unmarshal(text, &v.S)
+	case '0':
+		err = json.Unmarshal(text, &v.N)
+	case '[':
+		err = json.Unmarshal(text, &v.SL)
+	case '{':
+		err = json.Unmarshal(text, &v.SDM)
+	default:
+		err = fmt.Errorf("no attribute has this form")
+	}
+	if err != nil {
+		return Value{}, fmt.Errorf("must be a number, a text, a list of texts, or numbers by text")
+	}
+	return v, nil
+}
+
+func (v Value) kind() string {
+	switch {
+	case v.S != nil:
+		return "string"
+	case v.N != nil:
+		return "number"
+	case v.SDM != nil:
+		return "string_number_map"
+	}
+	return "string_list"
+}
+
+// attributes gives a player's attributes: each from where the matchmaker's
+// configuration says. What the client sent beside that is refused, so that nobody
+// believes it to count.
+func (b *Backend) attributes(m *Matchmaker, player string, sent map[string]jsontext.Value) (map[string]Value, error) {
+	out := map[string]Value{}
+	fromClient := map[string]bool{}
+	for i := range m.Attributes {
+		a := &m.Attributes[i]
+		v, given, err := b.attribute(a, player, sent[a.Name])
+		if err != nil {
+			return nil, refuse("attribute-rejected", "attributes."+a.Name+": "+err.Error())
+		}
+		fromClient[a.Name] = a.From == "client"
+		if given {
+			out[a.Name] = v
+		}
+	}
+	anything := b.Open && len(m.Attributes) == 0
+	for name, text := range sent {
+		if fromClient[name] {
+			continue
+		}
+		if !anything {
+			return nil, refuse("attribute-rejected", "attributes."+name+": "+m.Name+" does not take it from clients")
+		}
+		v, err := readValue(text)
+		if err != nil {
+			return nil, refuse("attribute-rejected", "attributes."+name+": "+err.Error())
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+func (b *Backend) attribute(a *Attribute, player string, sent jsontext.Value) (v Value, given bool, err error) {
+	switch {
+	case a.From == "client" && sent != nil:
+		v, err = readValue(sent)
+		if err == nil {
+			err = a.check(v)
+		}
+		return v, true, err
+	case a.From == "server":
+		d, missing := b.ids.Data(player, identity.Server, a.Key)
+		if missing == nil {
+			v, err = readValue(jsontext.Value(d.Value))
+			return v, true, err
+		}
+	}
+	if a.Default == nil {
+		return Value{}, false, nil
+	}
+	text, err := json.Marshal(a.Default)
+	if err != nil {
+		return Value{}, false, err
+	}
+	v, err = readValue(text)
+	return v, true, err
+}
+
+// check holds what a client sent to its type and range.
+func (a *Attribute) check(v Value) error {
+	if v.kind() != a.Type {
+		return fmt.Errorf("must be a %s", a.Type)
+	}
+	numbers := []float64{}
+	if v.N != nil {
+		numbers = append(numbers, *v.N)
+	}
+	for _, n := range v.SDM {
+		numbers = append(numbers, n)
+	}
+	for _, n := range numbers {
+		if a.Min != nil && n < *a.Min || a.Max != nil && n > *a.Max {
+			return fmt.Errorf("%v is out of range", n)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package backend
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/placement"
+)
+
+// How the watcher works.
+const (
+	reconcileEvery = 15 * time.Second // since events may be lost
+	readAtOnce     = 1000             // events
+	breath         = 20 * time.Millisecond
+)
+
+// Run follows what becomes of tickets and placements until ctx ends. It begins
+// with a look at all that are open: what happened while nobody watched needs no
+// other care.
+func (b *Backend) Run(ctx context.Context) {
+	changed, stop := b.opts.Events.Watch()
+	defer stop()
+	cursor := b.opts.Events.Last(b.st.View())
+	b.reconcile(ctx)
+	every := time.NewTicker(reconcileEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			if err := b.follow(ctx, &cursor); err != nil && ctx.Err() == nil {
+				b.log.Error("events not read; tickets are looked at without them", "error", err)
+			}
+			pause(ctx, breath)
+		case <-every.C:
+			b.reconcile(ctx)
+		}
+	}
+}
+
+// pause lets events gather, so that one read takes up many.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// follow reads events and looks at what they are about.
+func (b *Backend) follow(ctx context.Context, cursor *uint64) error {
+	for {
+		last := b.opts.Events.Last(b.st.View())
+		page, err := b.opts.Events.Read(ctx, event.Query{Notices: true, After: max(*cursor, 1), Limit: readAtOnce})
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			last = max(last, e.Seq)
+		}
+		full := len(page) == readAtOnce
+		if full {
+			last = page[len(page)-1].Seq
+		}
+		b.lookAt(ctx, page)
+		*cursor = last
+		if !full {
+			return nil
+		}
+	}
+}
+
+// about is what an event's payload says it is about.
+type about struct {
+	PlacementID string `json:"placementId"`
+	Tickets     []struct {
+		ID string `json:"ticketId"`
+	} `json:"tickets"`
+}
+
+// lookAt looks at each open ticket and placement that events are about, once.
+func (b *Backend) lookAt(ctx context.Context, page []event.Entry) {
+	view := b.st.View()
+	tickets, placings := map[string]*Ticket{}, map[string]*Placing{}
+	for _, e := range page {
+		var a about
+		if json.Unmarshal(e.Value.Notice.Detail, &a) != nil {
+			continue
+		}
+		if e.Value.Notice.DetailType == placement.DetailType {
+			if p := b.t.placings.Get(view, a.PlacementID); p != nil {
+				placings[p.ID] = p
+			}
+		}
+		for _, of := range a.Tickets {
+			if t := b.t.tickets.Get(view, of.ID); t != nil {
+				tickets[t.ID] = t
+			}
+		}
+	}
+	b.observe(ctx, values(tickets), values(placings))
+}
+
+func values[V any](m map[string]*V) []*V {
+	all := make([]*V, 0, len(m))
+	for _, v := range m {
+		all = append(all, v)
+	}
+	return all
+}
+
+// reconcile looks at everything that is open, and forgets what has expired.
+func (b *Backend) reconcile(ctx context.Context) {
+	view := b.st.View()
+	var tickets []*Ticket
+	for t := range b.t.openTickets.Equal(view, "") {
+		tickets = append(tickets, t)
+	}
+	var placings []*Placing
+	for p := range b.t.openPlacings.Equal(view, "") {
+		placings = append(placings, p)
+	}
+	b.metrics.reconciled(b.observe(ctx, tickets, placings))
+	if !b.anyExpired(time.Now()) {
+		return
+	}
+	if _, err := b.cmd.sweep.Do(ctx, struct{}{}); err != nil && ctx.Err() == nil {
+		b.log.Error("what expired is not forgotten", "error", err)
+	}
+}
+
+// observe brings rows to what is true now; it tells how many were not.
+func (b *Backend) observe(ctx context.Context, tickets []*Ticket, placings []*Placing) (changed int) {
+	var seen []observation
+	for _, t := range tickets {
+		if o, differs := b.see(ctx, t); differs {
+			seen = append(seen, o)
+		}
+	}
+	var placed []placingSeen
+	for _, p := range placings {
+		if o, differs := b.seePlacement(ctx, p); differs {
+			placed = append(placed, o)
+		}
+	}
+	if len(seen) > 0 {
+		b.written(ctx, func() error { _, err := b.cmd.observe.Do(ctx, seen); return err })
+	}
+	if len(placed) > 0 {
+		b.written(ctx, func() error { _, err := b.cmd.seePlacing.Do(ctx, placed); return err })
+	}
+	return len(seen) + len(placed)
+}
+
+func (b *Backend) written(ctx context.Context, write func() error) {
+	if err := write(); err != nil && ctx.Err() == nil {
+		b.log.Error("players not told what became of tickets; will look again", "error", err)
+	}
+}
+
+// see asks the matchmaker about a ticket. One that it does not know, a while
+// after it was asked for, was lost between our row and its own.
+func (b *Backend) see(ctx context.Context, t *Ticket) (o observation, differs bool) {
+	if over(t.Found.State) {
+		return o, false
+	}
+	found, err := b.matching.Look(ctx, t.ID)
+	if err != nil {
+		if ctx.Err() == nil {
+			b.log.Error("ticket not looked at", "ticket_id", t.ID, "error", err)
+		}
+		return o, false
+	}
+	if found == nil {
+		if time.Since(t.Created) < lostAfter {
+			return o, false
+		}
+		lost := t.Found
+		lost.State, lost.Reason = protocol.TicketStateFailed, "Lost"
+		found = &lost
+	}
+	return observation{t.ID, *found}, !found.equal(&t.Found)
+}
+
+// look brings one ticket to what is true now and gives it.
+func (b *Backend) look(ctx context.Context, t *Ticket) *Ticket {
+	b.observe(ctx, []*Ticket{t}, nil)
+	if now := b.t.tickets.Get(b.st.View(), t.ID); now != nil {
+		return now
+	}
+	return t
+}
