@@ -198,17 +198,7 @@ func TestHosting_Relayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := events(t, a.URL(), "SERVER_PROCESS_ACTIVE", 1, 0)
-	stopping, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	if err := a.Stop(stopping); err != nil {
-		t.Fatal(err)
-	}
-	b := start(t, func(o *app.Options) { o.DataDir, o.Store, o.Listen = dir, "sqlite", listen })
-	again := events(t, b.URL(), "SERVER_PROCESS_RECONNECTED", 1, before.Seq)
-	if again.ProcessID != before.ProcessID || again.FleetID != f.ID {
-		t.Errorf("process %s of %s came back, want %s of %s", again.ProcessID, again.FleetID, before.ProcessID, f.ID)
-	}
-	c := &client.Client{Endpoint: b.URL()}
+	c := &client.Client{Endpoint: a.URL()}
 	var made struct {
 		GameSession struct{ GameSessionId string }
 	}
@@ -218,7 +208,22 @@ func TestHosting_Relayed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	events(t, b.URL(), "GAME_SESSION_ACTIVATED", 1, again.Seq)
+	playing := events(t, a.URL(), "GAME_SESSION_ACTIVATED", 1, before.Seq)
+	stopping, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := a.Stop(stopping); err != nil {
+		t.Fatal(err)
+	}
+	b := start(t, func(o *app.Options) { o.DataDir, o.Store, o.Listen = dir, "sqlite", listen })
+	again := events(t, b.URL(), "SERVER_PROCESS_RECONNECTED", 1, playing.Seq)
+	if again.ProcessID != before.ProcessID || again.FleetID != f.ID {
+		t.Errorf("process %s of %s came back, want %s of %s", again.ProcessID, again.FleetID, before.ProcessID, f.ID)
+	}
+	var seen struct{ GameSessions []struct{ Status string } }
+	in = map[string]any{"GameSessionId": made.GameSession.GameSessionId}
+	if err := (&client.Client{Endpoint: b.URL()}).Call(t.Context(), "DescribeGameSessions", in, &seen); err != nil || seen.GameSessions[0].Status != "ACTIVE" {
+		t.Errorf("after the restart the game session is %+v, %v", seen, err)
+	}
 }
 
 // agentProcess starts an agent in a process of its own; kill ends it as a power
