@@ -98,8 +98,10 @@ func TestBadInput_Types(t *testing.T) {
 
 func wrongType(t shape.Type) any {
 	switch t.Kind {
-	case shape.String, shape.Blob, shape.Boolean:
+	case shape.String, shape.Boolean:
 		return []any{1}
+	case shape.Blob:
+		return true
 	case shape.List, shape.Map, shape.Struct:
 		return "text"
 	}
