@@ -30,7 +30,7 @@ func (r *recorder) Do(request *http.Request) (*http.Response, error) {
 
 // needsHost are operations on fleets that are ACTIVE, which takes a machine that
 // starts game servers; the story of managed fleets in test/awscli has one.
-var needsHost = []string{"UpdateFleetCapacity"}
+var needsHost = []string{"StartFleetActions", "StopFleetActions", "UpdateFleetCapacity", "UpdateFleetPortSettings"}
 
 // refusedByDesign are operations that Muster answers, always with a refusal.
 var refusedByDesign = []string{

@@ -53,12 +53,8 @@ func tryManaged(t *testing.T, url string, b bundle) {
 	must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{*fleet}}))(t)
 	must(c.DescribeFleetLocationCapacity(ctx, &gamelift.DescribeFleetLocationCapacityInput{FleetId: fleet, Location: aws.String("us-east-1")}))(t)
 	must(c.DescribeFleetPortSettings(ctx, &gamelift.DescribeFleetPortSettingsInput{FleetId: fleet}))(t)
-	must(c.UpdateFleetPortSettings(ctx, &gamelift.UpdateFleetPortSettingsInput{FleetId: fleet}))(t)
 	must(c.DescribeInstances(ctx, &gamelift.DescribeInstancesInput{FleetId: fleet}))(t)
 	must(c.DescribeEC2InstanceLimits(ctx, &gamelift.DescribeEC2InstanceLimitsInput{}))(t)
-	actions := []types.FleetAction{types.FleetActionAutoScaling}
-	must(c.StopFleetActions(ctx, &gamelift.StopFleetActionsInput{FleetId: fleet, Actions: actions}))(t)
-	must(c.StartFleetActions(ctx, &gamelift.StartFleetActionsInput{FleetId: fleet, Actions: actions}))(t)
 	must(c.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: fleet}))(t)
 }
 
