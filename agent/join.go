@@ -126,9 +126,9 @@ func refusalOf(res *http.Response) error {
 	var refusal protocol.Refusal
 	text, _ := io.ReadAll(io.LimitReader(res.Body, 4096))
 	if json.Unmarshal(text, &refusal) == nil && refusal.Message != "" {
-		return fmt.Errorf("Muster says: %s (HTTP %d)", refusal.Message, res.StatusCode)
+		return fmt.Errorf("refused by Muster: %s (HTTP %d)", refusal.Message, res.StatusCode)
 	}
-	return fmt.Errorf("Muster answered HTTP %s", res.Status)
+	return fmt.Errorf("answered by Muster with HTTP %s", res.Status)
 }
 
 func readJSON(path string, to any) error {

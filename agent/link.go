@@ -27,7 +27,7 @@ const (
 )
 
 // errRefused says that Muster does not know this host any more.
-var errRefused = errors.New("Muster refuses this host's credential; remove it from the agent's folder and join anew")
+var errRefused = errors.New("this host's credential is refused; remove it from the agent's folder and join anew")
 
 // stayLinked holds a link to Muster until ctx ends. Nothing on this machine
 // depends on it being there.

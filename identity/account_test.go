@@ -50,7 +50,7 @@ func TestSecrets_AreNotStored(t *testing.T) {
 	}
 	for k := range h.ids.t.keys.All(view) {
 		h.must(json.MarshalWrite(&stored, k))
-		signer := fmt.Sprintf("%s", k.Sealed)
+		signer := string(k.Sealed)
 		if strings.Contains(signer, "PRIVATE") {
 			t.Error("a private key is stored in the clear")
 		}
