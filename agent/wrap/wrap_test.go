@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,12 +21,24 @@ import (
 type muster struct {
 	t     *testing.T
 	url   string
-	conns chan *websocket.Conn
+	conns chan *peer
 	heard chan map[string]any
 }
 
+// peer is a connection that answers and pushes may both write to.
+type peer struct {
+	*websocket.Conn
+	mu sync.Mutex
+}
+
+func (p *peer) say(v any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.WriteJSON(v) // a wrapper that has ended hears nothing
+}
+
 func play(t *testing.T) *muster {
-	m := &muster{t: t, conns: make(chan *websocket.Conn, 10), heard: make(chan map[string]any, 100)}
+	m := &muster{t: t, conns: make(chan *peer, 10), heard: make(chan map[string]any, 100)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		if q.Get("pID") != "p1" || q.Get("ComputeId") != "host-1" || q.Get("FleetId") != "fleet-1" || q.Get("Authorization") != "token" {
@@ -35,7 +48,8 @@ func play(t *testing.T) *muster {
 		if err != nil {
 			return
 		}
-		m.conns <- ws
+		p := &peer{Conn: ws}
+		m.conns <- p
 		for {
 			_, frame, err := ws.ReadMessage()
 			if err != nil {
@@ -45,7 +59,7 @@ func play(t *testing.T) *muster {
 			if err := json.Unmarshal(frame, &request); err != nil {
 				t.Error(err)
 			}
-			ws.WriteJSON(map[string]any{"Action": request["Action"], "RequestId": request["RequestId"], "StatusCode": 200})
+			p.say(map[string]any{"Action": request["Action"], "RequestId": request["RequestId"], "StatusCode": 200})
 			m.heard <- request
 		}
 	}))
@@ -106,7 +120,7 @@ func TestWrap_HostsOneGame(t *testing.T) {
 		t.Errorf("ready as %v", r)
 	}
 	m.next("HeartbeatServerProcess")
-	ws.WriteMessage(websocket.TextMessage, []byte(game))
+	ws.say(json.RawMessage(game))
 	if r := m.next("ActivateGameSession"); r["GameSessionId"] != "arn:g" {
 		t.Errorf("activated %v", r)
 	}
@@ -126,11 +140,11 @@ func TestWrap_EndsItsProgram(t *testing.T) {
 	ended := wrap(t, m, "trap 'exit 0' TERM; while true; do sleep 0.05; done")
 	ws := <-m.conns
 	m.next("ActivateServerProcess")
-	ws.WriteMessage(websocket.TextMessage, []byte(game))
+	ws.say(json.RawMessage(game))
 	m.next("ActivateGameSession")
 	ws.NetConn().Close() // the connection breaks, and is made again
 	ws = <-m.conns
-	ws.WriteJSON(map[string]any{"Action": "TerminateProcess", "TerminationTime": time.Now().Add(time.Minute).UnixMilli()})
+	ws.say(map[string]any{"Action": "TerminateProcess", "TerminationTime": time.Now().Add(time.Minute).UnixMilli()})
 	m.next("TerminateServerProcess")
 	if code := <-ended; code != 0 {
 		t.Errorf("exit code %d, want 0", code)
@@ -143,7 +157,7 @@ func TestWrap_EndsWithoutAGame(t *testing.T) {
 	ended := wrap(t, m, "exit 9")
 	ws := <-m.conns
 	m.next("HeartbeatServerProcess")
-	ws.WriteJSON(map[string]any{"Action": "TerminateProcess", "TerminationTime": time.Now().UnixMilli()})
+	ws.say(map[string]any{"Action": "TerminateProcess", "TerminationTime": time.Now().UnixMilli()})
 	m.next("TerminateServerProcess")
 	if code := <-ended; code != 0 {
 		t.Errorf("exit code %d, want 0: no game came", code)
