@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/scaling"
 	"github.com/musterhq/muster/session"
 )
 
@@ -33,6 +34,7 @@ type Services struct {
 	Builds     *build.Service
 	Objects    *object.Service
 	Uploads    Uploads
+	Scaling    *scaling.Service
 	// GameServerURL is the WebSocket URL that game servers connect to; at most 128 characters.
 	GameServerURL func() string
 }
@@ -57,6 +59,7 @@ func Register(srv *awsrpc.Server, services Services) {
 	h.registerAliases(srv)
 	h.registerBuilds(srv)
 	h.registerScripts(srv)
+	h.registerScaling(srv)
 	h.registerLogs(srv)
 	h.registerComputes(srv)
 	h.registerSessions(srv)

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/build"
@@ -21,6 +23,7 @@ import (
 	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/scaling"
 	"github.com/musterhq/muster/session"
 )
 
@@ -37,6 +40,7 @@ type domain struct {
 	computes   *compute.Service
 	sessions   *session.Service
 	placements *placement.Service
+	scaling    *scaling.Service
 	matches    *flexmatch.Service
 	notices    *notify.Service
 }
@@ -70,6 +74,9 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	d.matches = flexmatch.New(st, flexmatch.Deps{
 		Home: o.home(), Events: d.events, Tags: d.tags, Sessions: d.sessions, Placements: d.placements,
 	}, matches)
+	d.scaling = scaling.New(st, scaling.Deps{
+		Events: d.events, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
+	}, scaling.Options{Queued: d.queued, Logger: o.Logger})
 	var err error
 	d.notices, err = notify.New(st, d.events, notices)
 	return d, err
@@ -92,6 +99,28 @@ func (d *domain) hosted(r store.Reader, buildID string) bool {
 		return true
 	}
 	return false
+}
+
+// queued tells how many placements wait in queues that lead to a fleet, and how
+// long they have waited on average in the slowest of those.
+func (d *domain) queued(fleetID string) (pending int, wait time.Duration) {
+	for _, q := range d.placements.Overview() {
+		if !slices.ContainsFunc(q.Destinations, func(to string) bool { return d.leadsTo(to, fleetID) }) {
+			continue
+		}
+		pending += q.Pending
+		wait = max(wait, time.Duration(q.AverageWait)*time.Millisecond)
+	}
+	return pending, wait
+}
+
+// leadsTo tells whether a destination of a queue is a fleet or an alias of it.
+func (d *domain) leadsTo(destination, fleetID string) bool {
+	if arn.Kind(destination) != "alias" {
+		return arn.ID("fleet", destination) == fleetID
+	}
+	f, err := d.fleets.Resolve(d.store.View(), destination)
+	return err == nil && f.ID == fleetID
 }
 
 func (o *Options) driver() store.Driver {

@@ -119,6 +119,7 @@ func (a *App) runLoops() {
 	a.running.Go(func() { a.domain.computes.RunCapacity(ctx) })
 	a.running.Go(func() { a.domain.sessions.Run(ctx) })
 	a.running.Go(func() { a.domain.placements.Run(ctx) })
+	a.running.Go(func() { a.domain.scaling.Run(ctx) })
 	a.running.Go(func() { a.domain.matches.Run(ctx) })
 	a.running.Go(func() { a.domain.notices.Run(ctx) })
 	a.running.Go(func() { a.doors.servers.Run(ctx) })

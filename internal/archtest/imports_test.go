@@ -14,7 +14,7 @@ type row struct{ path, may, why string }
 const ground = "internal/store internal/fault internal/arn"
 
 // domain is every package that holds rules of game hosting.
-const domain = "event auth build build/object fleet compute session session/filter placement flexmatch flexmatch/ruleset"
+const domain = "event auth build build/object fleet compute session session/filter scaling placement flexmatch flexmatch/ruleset"
 
 // rows are read from the top; the first that fits a package counts. Doors import
 // the domain, the domain never a door; the domain imports downward only; upward
@@ -53,6 +53,7 @@ var rows = []row{
 	{"compute", ground + " internal/tag internal/wake provider fleet auth event", "machines serve fleets and show tokens; its loops wake at deadlines; a provider says where instances go"},
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
+	{"scaling", ground + " session compute fleet event", "capacity follows use; what waits in queues is told to it, since placement is above"},
 	{"placement", ground + " internal/tag session compute fleet event", "a placement becomes a game session on a process of a fleet"},
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"flexmatch/search", "flexmatch/ruleset", "forms matches from tickets: pure, so it knows the language and no table"},

@@ -1,0 +1,129 @@
+package scaling
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// Kind is what a policy steers by, spelled as the API's PolicyType.
+type Kind string
+
+// The kinds of policies.
+const (
+	RuleBased   Kind = "RuleBased"
+	TargetBased Kind = "TargetBased"
+)
+
+// Adjustment is how a rule changes capacity, spelled as the API's ScalingAdjustmentType.
+type Adjustment string
+
+// The ways to change capacity.
+const (
+	Change  Adjustment = "ChangeInCapacity"
+	Exact   Adjustment = "ExactCapacity"
+	Percent Adjustment = "PercentChangeInCapacity"
+)
+
+// targetMetric is the one that a target can be set for.
+const targetMetric = "PercentAvailableGameSessions"
+
+// Policy is a scaling policy of a fleet. It works on each of its locations.
+type Policy struct {
+	FleetID string    `json:"fleet_id"`
+	Name    string    `json:"name"`
+	Kind    Kind      `json:"kind"`
+	Metric  string    `json:"metric"`
+	Set     time.Time `json:"set"` // last put
+
+	// Of a TargetBased one:
+	Target float64 `json:"target,omitzero"` // percent of game sessions that shall be available
+
+	// Of a RuleBased one: where Metric Comparison Threshold for Periods minutes,
+	// capacity changes by By.
+	Comparison string     `json:"comparison,omitzero"`
+	Threshold  float64    `json:"threshold,omitzero"`
+	Periods    int        `json:"periods,omitzero"`
+	Type       Adjustment `json:"type,omitzero"`
+	By         int        `json:"by,omitzero"`
+
+	Acted map[string]time.Time `json:"acted,omitempty"` // by location: when it changed capacity last
+}
+
+func (p *Policy) clone() *Policy {
+	c := *p
+	c.Acted = maps.Clone(p.Acted)
+	return &c
+}
+
+// Comparisons are the API's ComparisonOperatorType.
+var comparisons = []string{
+	"GreaterThanOrEqualToThreshold", "GreaterThanThreshold", "LessThanThreshold", "LessThanOrEqualToThreshold",
+}
+
+// Input says what policy to put. Members that were not given are nil or "".
+type Input struct {
+	FleetID, Name, Metric string
+	Kind                  Kind // "" is RuleBased
+	Target                *float64
+	Comparison            string
+	Threshold             *float64
+	Periods               *int
+	Type                  Adjustment
+	By                    *int
+}
+
+// policy checks an input and makes its policy (API reference, PutScalingPolicy).
+func (in Input) policy() (*Policy, error) {
+	switch in.Kind {
+	case TargetBased:
+		return in.targetBased()
+	case RuleBased, "":
+		return in.ruleBased()
+	}
+	return nil, fault.Invalid("PolicyType: %q is none of %s, %s", in.Kind, RuleBased, TargetBased)
+}
+
+func (in Input) targetBased() (*Policy, error) {
+	switch {
+	case in.Metric != targetMetric:
+		return nil, fault.Invalid("MetricName: a TargetBased policy takes %s only", targetMetric)
+	case in.Target == nil:
+		return nil, fault.Invalid("TargetConfiguration: required for a TargetBased policy")
+	case !(*in.Target >= 0 && *in.Target < 100):
+		return nil, fault.Invalid("TargetConfiguration.TargetValue: must be a percentage from 0 to below 100")
+	case in.Comparison != "" || in.Threshold != nil || in.Periods != nil || in.Type != "" || in.By != nil:
+		return nil, fault.Invalid("ScalingAdjustment, ScalingAdjustmentType, Threshold, ComparisonOperator, EvaluationPeriods: allowed for RuleBased policies only")
+	}
+	return &Policy{FleetID: in.FleetID, Name: in.Name, Kind: TargetBased, Metric: in.Metric, Target: *in.Target}, nil
+}
+
+func (in Input) ruleBased() (*Policy, error) {
+	periods := 1
+	if in.Periods != nil {
+		periods = *in.Periods
+	}
+	switch {
+	case in.Target != nil:
+		return nil, fault.Invalid("TargetConfiguration: allowed for TargetBased policies only")
+	case in.By == nil || in.Type == "" || in.Threshold == nil || in.Comparison == "":
+		return nil, fault.Invalid("ScalingAdjustment, ScalingAdjustmentType, Threshold, ComparisonOperator: all are required for a RuleBased policy")
+	case math.IsNaN(*in.Threshold) || math.IsInf(*in.Threshold, 0):
+		return nil, fault.Invalid("Threshold: must be a number")
+	case !slices.Contains(comparisons, in.Comparison):
+		return nil, fault.Invalid("ComparisonOperator: %q is none of %v", in.Comparison, comparisons)
+	case !slices.Contains([]Adjustment{Change, Exact, Percent}, in.Type):
+		return nil, fault.Invalid("ScalingAdjustmentType: %q is unknown", in.Type)
+	case in.Type == Exact && *in.By < 0:
+		return nil, fault.Invalid("ScalingAdjustment: must not be negative for %s", Exact)
+	case periods < 1:
+		return nil, fault.Invalid("EvaluationPeriods: must be at least 1")
+	}
+	return &Policy{
+		FleetID: in.FleetID, Name: in.Name, Kind: RuleBased, Metric: in.Metric,
+		Comparison: in.Comparison, Threshold: *in.Threshold, Periods: periods, Type: in.Type, By: *in.By,
+	}, nil
+}

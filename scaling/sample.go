@@ -1,0 +1,58 @@
+package scaling
+
+import (
+	"math"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// sample measures a location (developer guide, "Monitor Amazon GameLift Servers
+// with Amazon CloudWatch").
+func (s *Service) sample(r store.Reader, f *fleet.Fleet, location string) Sample {
+	instances := s.Computes.Counts(r, f, location)
+	use := s.Sessions.Use(r, f.ID, location)
+	processes, taken, free := 0, 0, 0
+	for p := range s.Computes.Processes(r, f.ID, location) {
+		if p.Status != compute.Active {
+			continue
+		}
+		processes++
+		switch {
+		case p.GameSessionID != "":
+			taken++
+		case p.Free():
+			free++
+		}
+	}
+	pending, wait := s.opts.Queued(f.ID)
+	m := map[string]float64{
+		"ActiveInstances":                   float64(instances.Active),
+		"IdleInstances":                     float64(instances.Idle),
+		"ActiveGameSessions":                float64(use.GameSessions),
+		"ActivatingGameSessions":            float64(max(0, taken-use.GameSessions)),
+		"AvailableGameSessions":             float64(free),
+		"ConcurrentActivatableGameSessions": float64(s.Computes.Free(r, f, location, math.MaxInt)),
+		"CurrentPlayerSessions":             float64(use.Players),
+		"AvailablePlayerSessions":           float64(use.MaxPlayers - use.Players),
+		"QueueDepth":                        float64(pending),
+		"WaitTime":                          wait.Seconds(),
+	}
+	if instances.Active > 0 {
+		m["PercentIdleInstances"] = 100 * float64(instances.Idle) / float64(instances.Active)
+	}
+	if processes > 0 { // those that host, those that are free, and those that cannot be reached
+		m[targetMetric] = 100 * float64(free) / float64(processes)
+	}
+	return Sample{Metrics: m, Sessions: taken, PerInstance: perInstance(f)}
+}
+
+// perInstance is how many processes an instance runs.
+func perInstance(f *fleet.Fleet) int {
+	n := 0
+	for _, p := range f.Runtime.Processes {
+		n += p.Concurrent
+	}
+	return n
+}

@@ -1,0 +1,149 @@
+package scaling
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/session"
+)
+
+// Options of the service.
+type Options struct {
+	// Queued tells how many placements wait in the queues that lead to a fleet, and
+	// how long they have waited. nil knows of none.
+	Queued func(fleetID string) (pending int, wait time.Duration)
+	// Logger is where the log goes. Default: nowhere.
+	Logger *slog.Logger
+}
+
+// Deps are the services that scaling works with.
+type Deps struct {
+	Events   *event.Log
+	Fleets   *fleet.Service
+	Computes *compute.Service
+	Sessions *session.Service
+}
+
+// maxPolicies bounds the policies of a fleet.
+const maxPolicies = 50
+
+// Service is what doors call.
+type Service struct {
+	Deps
+	st       *store.Store
+	opts     Options
+	policies *store.Table[Policy]
+	put      *store.Command[Input, *Policy]
+	del      *store.Command[name, struct{}]
+	act      *store.Command[action, struct{}]
+	forget   *store.Command[struct{}, struct{}]
+	memories map[string]Memory // by fleet and location; of the loop alone
+}
+
+type name struct{ FleetID, Name string }
+
+// New registers the package's table and commands on the store.
+func New(st *store.Store, d Deps, o Options) *Service {
+	if o.Queued == nil {
+		o.Queued = func(string) (int, time.Duration) { return 0, 0 }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{Deps: d, st: st, opts: o, memories: map[string]Memory{}}
+	s.policies = store.NewTable(st, store.TableSpec[Policy]{
+		Name: "scaling_policy", Key: func(p *Policy) string { return key(p.FleetID, p.Name) },
+	})
+	s.put = store.NewCommand(st, "scaling.put", s.runPut)
+	s.del = store.NewCommand(st, "scaling.delete", s.runDelete)
+	s.act = store.NewCommand(st, "scaling.act", s.runAct)
+	s.forget = store.NewCommand(st, "scaling.forget", s.runForget)
+	return s
+}
+
+// key sorts a fleet's policies by name; fleet ids have no slash.
+func key(fleetID, name string) string { return fleetID + "/" + name }
+
+// Put makes a policy of a fleet or replaces the one of its name.
+// Errors: NotFound, InvalidRequest.
+func (s *Service) Put(ctx context.Context, in Input) (*Policy, error) { return s.put.Do(ctx, in) }
+
+func (s *Service) runPut(tx *store.Tx, in Input) (*Policy, error) {
+	f, err := s.Fleets.Find(tx, in.FleetID)
+	if err != nil {
+		return nil, err
+	}
+	in.FleetID = f.ID
+	if f.Managed == nil {
+		return nil, fault.Invalid("FleetId: fleet %s has no instances of its own, so its capacity cannot be scaled", f.ID)
+	}
+	if f.Status == fleet.Deleting || f.Status == "ERROR" {
+		return nil, fault.Invalid("FleetId: fleet %s is in status %s", f.ID, f.Status)
+	}
+	p, err := in.policy()
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for other := range s.Of(tx, f.ID) {
+		if other.Name == p.Name {
+			continue
+		}
+		n++
+		if p.Kind == TargetBased && other.Kind == TargetBased {
+			return nil, fault.Invalid("PolicyType: fleet %s has the TargetBased policy %s; one is allowed", f.ID, other.Name)
+		}
+	}
+	if n >= maxPolicies {
+		return nil, fault.Invalid("Name: fleet %s has %d policies; more are not allowed", f.ID, n)
+	}
+	p.Set = tx.Now()
+	s.policies.Put(tx, p)
+	s.record(tx, f.ID, "Scaling policy "+p.Name+" was put")
+	return p, nil
+}
+
+// Delete removes a policy. Errors: NotFound.
+func (s *Service) Delete(ctx context.Context, fleetID, policy string) error {
+	_, err := s.del.Do(ctx, name{fleetID, policy})
+	return err
+}
+
+func (s *Service) runDelete(tx *store.Tx, n name) (struct{}, error) {
+	f, err := s.Fleets.Find(tx, n.FleetID)
+	if err != nil {
+		return struct{}{}, err
+	}
+	if !s.policies.Delete(tx, key(f.ID, n.Name)) {
+		return struct{}{}, fault.Missing("Name: fleet %s has no scaling policy %s", f.ID, n.Name)
+	}
+	s.record(tx, f.ID, "Scaling policy "+n.Name+" was deleted")
+	return struct{}{}, nil
+}
+
+// Of gives a fleet's policies, by name.
+func (s *Service) Of(r store.Reader, fleetID string) iter.Seq[*Policy] {
+	return s.After(r, fleetID, "")
+}
+
+// After gives a fleet's policies that come after a name, by name.
+func (s *Service) After(r store.Reader, fleetID, name string) iter.Seq[*Policy] {
+	return func(yield func(*Policy) bool) {
+		for p := range s.policies.After(r, key(fleetID, name)) {
+			if p.FleetID != fleetID || !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Service) record(tx *store.Tx, fleetID, text string) {
+	s.Events.Append(tx, event.Event{Code: event.FleetUpdated, FleetID: fleetID, Message: text})
+}
