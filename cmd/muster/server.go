@@ -37,6 +37,7 @@ type stateFlags struct {
 	Config    kong.ConfigFlag `placeholder:"FILE" help:"YAML file; each field is named like a flag. Flags win over MUSTER_… variables, and those over the file."`
 	Data      string          `default:"./muster-data" placeholder:"DIR" help:"Data directory (${default})."`
 	Store     string          `default:"sqlite" placeholder:"ENGINE" help:"sqlite (in the data directory) or a postgres:// URL (${default})."`
+	Blobs     string          `placeholder:"DIR" help:"Directory for the bytes of builds and logs; all servers on one PostgreSQL share it (blobs in the data directory)."`
 	MasterKey string          `name:"master-key-file" placeholder:"FILE" help:"File with the key that seals secrets; all servers on one PostgreSQL share it (master.key in the data directory)."`
 	Cell      string          `default:"default" help:"Name of the state within the store (${default})."`
 	Region    string          `default:"us-east-1" help:"Region in ARNs (${default})."`
@@ -63,7 +64,7 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 
 func (f *stateFlags) options(t *streams) app.Options {
 	return app.Options{
-		DataDir: f.Data, Store: f.Store, MasterKeyFile: f.MasterKey, Cell: f.Cell, Region: f.Region, Account: f.Account,
+		DataDir: f.Data, BlobDir: f.Blobs, Store: f.Store, MasterKeyFile: f.MasterKey, Cell: f.Cell, Region: f.Region, Account: f.Account,
 		Logger: f.logger(t.err), Out: t.out,
 	}
 }
