@@ -257,7 +257,7 @@ func TestPlan_Properties(t *testing.T) {
 			return // a rule may fight a target for ever; that is its owner's wish
 		}
 		steady := rapid.IntRange(0, 300).Draw(t, "steady")
-		for range 80 {
+		for range 400 { // a small target climbs one instance at a time
 			step(steady)
 		}
 		w.moves = nil
