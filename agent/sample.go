@@ -41,7 +41,14 @@ func (s *sampler) usage(pid int) protocol.Usage {
 // full tells whether the disk is too full to launch anything.
 func (s *sampler) full() bool {
 	total, free := s.disk()
-	return total > 0 && (total-free)*100/total >= fullAt
+	return tooFull(total, free)
+}
+
+// roomy is how many free bytes are enough, whatever their share of the disk.
+const roomy = 4 << 30
+
+func tooFull(total, free uint64) bool {
+	return total > 0 && (total-free)*100/total >= fullAt && free < roomy
 }
 
 // disk gives the bytes of the agent's file system, and those that are free.
@@ -53,6 +60,6 @@ func (s *sampler) resources() protocol.Resources {
 	defer s.mu.Unlock()
 	return protocol.Resources{
 		CPUMillisUsed: s.busy, MemoryMiB: s.memTotal, MemoryUsedMiB: s.memUsed,
-		DiskMiB: int64(total >> 20), DiskFreeMiB: int64(free >> 20), DiskFull: total > 0 && (total-free)*100/total >= fullAt,
+		DiskMiB: int64(total >> 20), DiskFreeMiB: int64(free >> 20), DiskFull: tooFull(total, free),
 	}
 }

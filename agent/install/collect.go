@@ -16,6 +16,8 @@ import (
 const (
 	collectAt = 80
 	fullAt    = 90
+
+	roomy = 4 << 30 // bytes; with as much free a disk is not full, whatever its share
 )
 
 // room tells whether an archive of size bytes and what it unpacks to may come.
@@ -24,7 +26,7 @@ func (c *Cache) room(size int64) error {
 		return nil
 	}
 	total, free := c.opts.Free()
-	if total == 0 || (total-free)*100/total < fullAt && uint64(size)*2 < free {
+	if total == 0 || ((total-free)*100/total < fullAt || free >= roomy) && uint64(size)*2 < free {
 		return nil
 	}
 	return &Failure{Stage: Download, Text: fmt.Sprintf("the disk is too full for the build: %d MiB of %d MiB are free", free>>20, total>>20)}
