@@ -29,8 +29,11 @@ func (r *recorder) Do(request *http.Request) (*http.Response, error) {
 }
 
 // needsHost are operations on fleets that are ACTIVE, which takes a machine that
-// starts game servers; the story of managed fleets in test/awscli has one.
-var needsHost = []string{"StartFleetActions", "StopFleetActions", "UpdateFleetCapacity", "UpdateFleetPortSettings"}
+// starts game servers; the story of a managed fleet in test/awscli has one.
+var needsHost = []string{
+	"DeleteScalingPolicy", "DescribeScalingPolicies", "PutScalingPolicy",
+	"StartFleetActions", "StopFleetActions", "UpdateFleetCapacity", "UpdateFleetPortSettings",
+}
 
 // refusedByDesign are operations that Muster answers, always with a refusal.
 var refusedByDesign = []string{

@@ -1,6 +1,7 @@
 package awscli
 
 import (
+	"os"
 	"testing"
 
 	"github.com/musterhq/muster/test/story"
@@ -13,6 +14,13 @@ func TestPlacement(t *testing.T) { play(t, "placement.sh") }
 func TestMatchmaking(t *testing.T) { play(t, "matchmaking.sh") }
 
 func TestBuild(t *testing.T) { play(t, "build.sh") }
+
+func TestFleet(t *testing.T) {
+	if os.Getenv("ARENA_BIN") == "" {
+		t.Skip("set ARENA_BIN to a built arena, as `make e2e` does, to run this")
+	}
+	play(t, "fleet.sh")
+}
 
 func play(t *testing.T, script string) {
 	story.Needs(t, "aws", "the AWS CLI is missing; install awscli to run this")

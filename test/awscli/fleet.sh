@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# A managed fleet by the AWS CLI: a build is uploaded, a fleet is created from it
+# and hosted by muster local's own agent, a game session starts, capacity changes,
+# a fleet that cannot run says why, and the fleets are deleted.
+set -uo pipefail
+cd "$(dirname "$0")" && . ./checks.sh
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+# until_is WHAT WANT COMMAND…: asks until the answer is the wanted one.
+until_is() {
+	local what="$1" want="$2" got
+	shift 2
+	for _ in $(seq 120); do
+		got="$("$@")"
+		[ "$got" = "$want" ] && break
+	done
+	check "$what" "$got" "$want"
+}
+fleet_status() { gl describe-fleet-attributes --fleet-ids "$1" --query 'FleetAttributes[0].Status'; }
+codes() { gl describe-fleet-events --fleet-id "$1" --query 'Events[].EventCode' | tr '\t' '\n'; }
+
+mkdir -p "$work/build"
+cp "$ARENA_BIN" "$work/build/arena"
+build=$(AWS_ENDPOINT_URL="$ENDPOINT" aws gamelift upload-build --build-root "$work/build" --name game --build-version 1 \
+	--operating-system AMAZON_LINUX_2023 | sed -n 's/^Build ID: //p')
+until_is "the build is READY" READY gl describe-build --build-id "$build" --query Build.Status
+
+refused "a build that is not there" NotFoundException gl create-fleet --name none --build-id build-00000000-0000-0000-0000-000000000000 \
+	--ec2-instance-type c5.large --runtime-configuration 'ServerProcesses=[{LaunchPath=/local/game/arena,ConcurrentExecutions=1}]'
+refused "nothing to launch" InvalidRequestException gl create-fleet --name none --build-id "$build" --ec2-instance-type c5.large
+runtime='ServerProcesses=[{LaunchPath=/local/game/arena,Parameters="server -port {{.GamePort}} -wait 10m",ConcurrentExecutions=2}]'
+fleet=$(gl create-fleet --name game --build-id "$build" --ec2-instance-type c5.large \
+	--ec2-inbound-permissions FromPort=20000,ToPort=29999,IpRange=0.0.0.0/0,Protocol=UDP \
+	--runtime-configuration "$runtime" --query FleetAttributes.FleetId)
+until_is "the fleet becomes ACTIVE" ACTIVE fleet_status "$fleet"
+for code in FLEET_STATE_DOWNLOADING FLEET_STATE_VALIDATING FLEET_STATE_BUILDING FLEET_STATE_ACTIVATING FLEET_STATE_ACTIVE; do
+	check "its events tell $code once" "$(codes "$fleet" | grep -cx "$code")" 1
+done
+check "it is listed by its build" "$(gl list-fleets --build-id "$build" --query 'FleetIds')" "$fleet"
+instance=$(gl describe-instances --fleet-id "$fleet" --query 'Instances[0].InstanceId')
+check "its instance is ACTIVE" "$(gl describe-instances --fleet-id "$fleet" --query 'Instances[0].Status')" ACTIVE
+check "which is its compute" "$(gl list-compute --fleet-id "$fleet" --query 'ComputeList[].ComputeName')" "$instance"
+check "capacity counts it" \
+	"$(gl describe-fleet-capacity --fleet-ids "$fleet" --query 'FleetCapacity[0].InstanceCounts.[DESIRED,ACTIVE,IDLE]' | tr '\t' ' ')" "1 1 1"
+check "its ports are shown" "$(gl describe-fleet-port-settings --fleet-id "$fleet" --query 'InboundPermissions[0].FromPort')" 20000
+
+session=$(gl create-game-session --fleet-id "$fleet" --maximum-player-session-count 4 --query GameSession.GameSessionId)
+until_is "a game session on it becomes ACTIVE" ACTIVE \
+	gl describe-game-sessions --game-session-id "$session" --query 'GameSessions[0].Status'
+check "its instance is idle no more" \
+	"$(gl describe-fleet-location-capacity --fleet-id "$fleet" --location us-east-1 --query FleetCapacity.InstanceCounts.IDLE)" 0
+
+refused "more than the maximum" InvalidRequestException gl update-fleet-capacity --fleet-id "$fleet" --desired-instances 2
+gl update-fleet-capacity --fleet-id "$fleet" --desired-instances 2 --max-size 2 >/dev/null
+active() { gl describe-fleet-capacity --fleet-ids "$fleet" --query 'FleetCapacity[0].InstanceCounts.ACTIVE'; }
+until_is "a second instance starts" 2 active
+gl update-fleet-capacity --fleet-id "$fleet" --desired-instances 1 >/dev/null
+until_is "and goes" 1 active
+check "but not the one with the game session" \
+	"$(gl describe-game-sessions --game-session-id "$session" --query 'GameSessions[0].Status')" ACTIVE
+refused "no remote access" InvalidRequestException gl get-compute-access --fleet-id "$fleet" --compute-name "$instance"
+
+wrong=$(gl create-fleet --name wrong --build-id "$build" --ec2-instance-type c5.large --query FleetAttributes.FleetId \
+	--runtime-configuration 'ServerProcesses=[{LaunchPath=/local/game/nothing,ConcurrentExecutions=1}]')
+until_is "a fleet whose launch path is not in the build ends in ERROR" ERROR fleet_status "$wrong"
+check "and its events say so" "$(codes "$wrong" | grep -cx FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND)" 1
+gl delete-fleet --fleet-id "$wrong"
+
+gl delete-fleet --fleet-id "$fleet"
+gone() { gl describe-fleet-attributes --fleet-ids "$fleet" --query 'length(FleetAttributes)'; }
+until_is "a deleted fleet goes" 0 gone
+exit "$failed"
