@@ -29,7 +29,8 @@ type roll struct {
 	By   string `json:"by"`
 }
 
-// newDicey makes it; sides other than six are another version of the program.
+// newDicey makes it; sides other than six are another version of the program,
+// none of whose dice has less than six pips more.
 func newDicey(opts store.Options, sides int) *dicey {
 	d := &dicey{Store: store.New(opts)}
 	d.rolls = store.NewTable(d.Store, store.TableSpec[roll]{Name: "roll", Key: func(r *roll) string { return r.ID }})
@@ -37,7 +38,7 @@ func newDicey(opts store.Options, sides int) *dicey {
 	d.roll = store.NewCommand(d.Store, "roll", func(tx *store.Tx, n int) (string, error) {
 		r := &roll{ID: tx.ID("roll-"), At: store.TimeKey(tx.Now()), By: tx.Actor()}
 		for range n {
-			r.Pips = append(r.Pips, 1+tx.Rand().IntN(sides))
+			r.Pips = append(r.Pips, sides-5+tx.Rand().IntN(6))
 		}
 		d.rolls.Put(tx, r)
 		d.notes.Append(tx, &sighting{Ship: r.ID})
