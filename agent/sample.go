@@ -45,7 +45,7 @@ func (s *sampler) full() bool {
 }
 
 // roomy is how many free bytes are enough, whatever their share of the disk.
-const roomy = 4 << 30
+const roomy = 1 << 30
 
 func tooFull(total, free uint64) bool {
 	return total > 0 && (total-free)*100/total >= fullAt && free < roomy

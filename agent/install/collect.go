@@ -17,7 +17,7 @@ const (
 	collectAt = 80
 	fullAt    = 90
 
-	roomy = 4 << 30 // bytes; with as much free a disk is not full, whatever its share
+	roomy = 2 << 30 // bytes; with as much free a disk is not full, whatever its share
 )
 
 // room tells whether an archive of size bytes and what it unpacks to may come.
