@@ -64,6 +64,9 @@ func TestBuild_FailedWithReason(t *testing.T) {
 				if b.Status != build.Failed || !strings.Contains(b.Reason, c.reason) {
 					t.Fatalf("%s, %q; want FAILED because of %q", b.Status, b.Reason, c.reason)
 				}
+				if n := s.contents(); n != 0 {
+					t.Errorf("%d files are kept of a failed build", n)
+				}
 				entries, err := s.events.Read(s.ctx, event.Query{NewestFirst: true, Limit: 1})
 				if err != nil || entries[0].Value.Code != event.BuildFailed || !strings.Contains(entries[0].Value.Message, c.reason) {
 					t.Errorf("the last event is %+v, %v", entries, err)

@@ -2,6 +2,7 @@ package object
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -16,7 +17,8 @@ const (
 	maxRemembers = 100000         // contents to look at again; the sweep finds the rest
 )
 
-// waste remembers contents that a row stopped to refer to.
+// waste remembers contents that a row stopped to refer to. One that was still
+// being read or added then is remembered again when that ends (judge).
 type waste struct {
 	mu    sync.Mutex
 	refs  map[string]bool
@@ -26,18 +28,23 @@ type waste struct {
 // discard has contents removed after the transaction if nobody refers to them.
 func (s *Service) discard(tx *store.Tx, parts []blob.Ref) {
 	tx.OnCommit(func() {
-		s.waste.mu.Lock()
-		defer s.waste.mu.Unlock()
-		if s.waste.refs == nil {
-			s.waste.refs = map[string]bool{}
-		}
 		for _, p := range parts {
-			if len(s.waste.refs) < maxRemembers {
-				s.waste.refs[p.SHA256] = true
-			}
+			s.judge(p.SHA256)
 		}
-		s.loop.Nudge()
 	})
+}
+
+// judge has the loop remove a content if nobody refers to it.
+func (s *Service) judge(sha string) {
+	s.waste.mu.Lock()
+	defer s.waste.mu.Unlock()
+	if s.waste.refs == nil {
+		s.waste.refs = map[string]bool{}
+	}
+	if len(s.waste.refs) < maxRemembers {
+		s.waste.refs[sha] = true
+	}
+	s.loop.Nudge()
 }
 
 // nudgeFor has the loop look again where a row has an end.
@@ -112,12 +119,12 @@ func (s *Service) removeWaste() error {
 	refs := s.waste.refs
 	s.waste.refs = nil
 	s.waste.mu.Unlock()
+	var failed error // the others go all the same; the sweep comes back to these
 	for sha := range refs {
-		if _, err := s.blobs.Remove(sha, func() bool { return s.used(sha) }); err != nil {
-			return err
-		}
+		_, err := s.blobs.Remove(sha, func() bool { return s.used(sha) })
+		failed = errors.Join(failed, err)
 	}
-	return nil
+	return failed
 }
 
 // sweepIfDue looks through all files at the start and once a day.

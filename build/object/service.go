@@ -81,6 +81,7 @@ func New(st *store.Store, o Options) *Service {
 		expire:       store.NewCommand(st, "object.expire", s.runExpire),
 	}
 	s.loop = wake.NewLoop(s.next, s.work)
+	s.blobs.OnSpared(s.judge)
 	return s
 }
 

@@ -19,12 +19,21 @@ type Ref struct {
 type Store struct {
 	dir string
 
-	mu   sync.Mutex     // guards what follows, and adding against removing
-	pins map[string]int // contents that were added and are not referred to yet
+	mu       sync.Mutex      // guards what follows, and adding against removing
+	pins     map[string]int  // contents that were added and are not referred to yet, or are being read
+	spared   map[string]bool // contents whose removal a pin prevented
+	onSpared func(sha string)
 }
 
 // New gives the store in a directory, which is made with the first content.
-func New(dir string) *Store { return &Store{dir: dir, pins: map[string]int{}} }
+func New(dir string) *Store {
+	return &Store{dir: dir, pins: map[string]int{}, spared: map[string]bool{}, onSpared: func(string) {}}
+}
+
+// OnSpared has f called when the last pin goes of a content that a pin kept from
+// being removed, so that its removal can be tried again. f runs on the goroutine
+// that released the pin and must not block. Call it before the store is used.
+func (s *Store) OnSpared(f func(sha string)) { s.onSpared = f }
 
 // incoming is where contents grow until they are whole.
 const incoming = "incoming"
@@ -46,11 +55,19 @@ func (s *Store) Open(sha string) (*os.File, error) {
 }
 
 // Remove deletes a content unless it is pinned or used says that somebody
-// refers to it. It tells whether it did.
+// refers to it. It tells whether it did. Where a pin prevented it, OnSpared tells
+// when to try again.
 func (s *Store) Remove(sha string, used func() bool) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !valid(sha) || s.pins[sha] > 0 || used() {
+	if !valid(sha) {
+		return false, nil
+	}
+	if s.pins[sha] > 0 {
+		s.spared[sha] = true
+		return false, nil
+	}
+	if used() {
 		return false, nil
 	}
 	err := os.Remove(s.path(sha))

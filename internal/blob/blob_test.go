@@ -124,6 +124,34 @@ func TestRemove_PinnedAndUsed(t *testing.T) {
 	}
 }
 
+// A removal that a pin prevented is told of once, when the last pin goes.
+func TestRemove_SparedIsTold(t *testing.T) {
+	t.Parallel()
+	s := blob.New(t.TempDir())
+	var told []string
+	s.OnSpared(func(sha string) { told = append(told, sha) })
+	ref, release := add(t, s, "x")
+	reading := s.Pin(ref.SHA256)
+	if gone, err := s.Remove(ref.SHA256, nobody); gone || err != nil {
+		t.Fatalf("removed a pinned content: %v, %v", gone, err)
+	}
+	release()
+	if len(told) != 0 {
+		t.Error("told while a pin is left")
+	}
+	reading()
+	if len(told) != 1 || told[0] != ref.SHA256 {
+		t.Fatalf("told of %v, want of the content, once", told)
+	}
+	s.Pin(ref.SHA256)()
+	if len(told) != 1 {
+		t.Error("told again though nobody wanted it removed since")
+	}
+	if gone, err := s.Remove(ref.SHA256, nobody); !gone || err != nil {
+		t.Errorf("removed %v, %v", gone, err)
+	}
+}
+
 func TestOpen_NamesThatAreNone(t *testing.T) {
 	t.Parallel()
 	s := blob.New(t.TempDir())

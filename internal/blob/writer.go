@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // Writer takes the bytes of a content. End it with Finish or Abort.
@@ -91,18 +92,25 @@ func (s *Store) pin(sha string) (release func()) {
 	s.mu.Lock()
 	s.pins[sha]++
 	s.mu.Unlock()
-	done := false
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if done {
-			return
+	return sync.OnceFunc(func() {
+		if s.unpin(sha) {
+			s.onSpared(sha)
 		}
-		done = true
-		if s.pins[sha]--; s.pins[sha] == 0 {
-			delete(s.pins, sha)
-		}
+	})
+}
+
+// unpin takes one pin away and tells whether it was the last of a content whose
+// removal it prevented.
+func (s *Store) unpin(sha string) (spared bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pins[sha]--; s.pins[sha] > 0 {
+		return false
 	}
+	delete(s.pins, sha)
+	spared = s.spared[sha]
+	delete(s.spared, sha)
+	return spared
 }
 
 // Pin keeps a content that is there from being removed until release is called.
