@@ -240,8 +240,9 @@ func (p *preflight) game1(ctx context.Context, a *App) bool {
 		return p.fail("GAME_SESSION_ACTIVATION_TIMEOUT", "no game session could be created: %v", err)
 	}
 	if !p.reach(ctx, a, p.o.Activate, "GAME_SESSION_ACTIVATION_TIMEOUT",
-		"%s after OnStartGameSession it had not called ActivateGameSession", func(row *compute.Process) bool {
-			return row.GameSessionID == g.ID && !row.Activating
+		"%s after OnStartGameSession it had not called ActivateGameSession", func(*compute.Process) bool {
+			now := a.domain.sessions.Live(a.domain.store.View(), g.ID)
+			return now != nil && now.Status == session.Active
 		}) {
 		return false
 	}

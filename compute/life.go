@@ -249,10 +249,7 @@ func (s *Service) finish(tx *store.Tx, old *Process, why event.Code, text string
 	if !old.Why.Published() {
 		p.Why = why // else the first cause stands: an unhealthy process stays one, though it was ended by force
 	}
-	if p.Activating {
-		s.nowFree(tx) // its compute may activate another one
-	}
-	p.Connected, p.Activating = false, false
+	p.Connected = false
 	p.Ended, p.ReadyBy, p.ReconnectBy, p.StopBy = tx.Now(), time.Time{}, time.Time{}, time.Time{}
 	s.put(tx, &p)
 	s.record(tx, why, &p, text)

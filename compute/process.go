@@ -24,7 +24,6 @@ type Process struct {
 	Hearing   bool `json:"hearing"`   // the SDK has taken the answer to ProcessReady: pushes are heard from now on
 
 	GameSessionID string `json:"game_session_id,omitzero"` // what it hosts
-	Activating    bool   `json:"activating,omitzero"`      // its game session is not ACTIVE yet
 
 	Initialized time.Time `json:"initialized"`
 	Ready       time.Time `json:"ready,omitzero"`

@@ -60,22 +60,23 @@ func (o Options) withDefaults() Options {
 
 // Service is what doors and the packages above call.
 type Service struct {
-	st       *store.Store
-	opts     Options
-	events   *event.Log
-	fleets   *fleet.Service
-	tags     *tag.Service
-	t        tables
-	links    links
-	loop     *wake.Loop
-	capacity *wake.Loop
-	host     Launcher
-	shield   func(store.Reader, string) (int, bool)
-	onAssign []func(hostID string)
-	ended    []func(*store.Tx, *Process)
-	free     []func()
-	stopping []func(*store.Tx, *Process)
-	cmd      commands
+	st         *store.Store
+	opts       Options
+	events     *event.Log
+	fleets     *fleet.Service
+	tags       *tag.Service
+	t          tables
+	links      links
+	loop       *wake.Loop
+	capacity   *wake.Loop
+	host       Launcher
+	shield     func(store.Reader, string) (int, bool)
+	activating func(store.Reader, string, string) int
+	onAssign   []func(hostID string)
+	ended      []func(*store.Tx, *Process)
+	free       []func()
+	stopping   []func(*store.Tx, *Process)
+	cmd        commands
 }
 
 // Launcher starts and kills processes on computes of its own.
@@ -115,6 +116,7 @@ func New(st *store.Store, events *event.Log, fleets *fleet.Service, tags *tag.Se
 	s := &Service{
 		st: st, opts: opts.withDefaults(), events: events, fleets: fleets, tags: tags,
 		t: newTables(st), links: links{m: map[string]Link{}},
+		activating: func(store.Reader, string, string) int { return 0 },
 	}
 	s.cmd = commands{
 		register:   store.NewCommand(st, "compute.register", s.runRegister),

@@ -8,15 +8,14 @@ import (
 
 // tables are the package's rows and the ways to find them.
 type tables struct {
-	computes   *store.Table[Compute]
-	inFleet    *store.Index[Compute] // by fleet
-	processes  *store.Table[Process]
-	free       *store.Index[Process] // free ones by fleet, location, then who was ready first
-	alive      *store.Index[Process] // not ended, by fleet, location
-	onCompute  *store.Index[Process] // not ended, by compute
-	activating *store.Index[Process] // with a game session that is not active yet, by compute
-	connected  *store.Index[Process] // with an open socket
-	due        *store.Index[Process] // by earliest deadline
+	computes  *store.Table[Compute]
+	inFleet   *store.Index[Compute] // by fleet
+	processes *store.Table[Process]
+	free      *store.Index[Process] // free ones by fleet, location, then who was ready first
+	alive     *store.Index[Process] // not ended, by fleet, location
+	onCompute *store.Index[Process] // not ended, by compute
+	connected *store.Index[Process] // with an open socket
+	due       *store.Index[Process] // by earliest deadline
 	hostTables
 }
 
@@ -90,11 +89,6 @@ func newTables(st *store.Store) tables {
 	})
 	t.onCompute = store.NewIndex(t.processes, "compute", func(p *Process, emit func(string)) {
 		if p.Status != Terminated {
-			emit(computeKey(p.FleetID, p.ComputeName))
-		}
-	})
-	t.activating = store.NewIndex(t.processes, "activating", func(p *Process, emit func(string)) {
-		if p.Activating {
 			emit(computeKey(p.FleetID, p.ComputeName))
 		}
 	})

@@ -17,7 +17,7 @@ func (s *Service) Take(tx *store.Tx, f *fleet.Fleet, location, gameSessionID str
 		return nil, nil, fault.New(fault.FleetCapacityExceeded, "Unable to reserve a process on fleet %s in location %s: no free process", f.ID, location)
 	}
 	p := *free
-	p.GameSessionID, p.Activating = gameSessionID, true
+	p.GameSessionID = gameSessionID
 	s.put(tx, &p)
 	return &p, s.t.computes.Get(tx, computeKey(p.FleetID, p.ComputeName)), nil
 }
@@ -28,7 +28,7 @@ func (s *Service) firstFree(r store.Reader, f *fleet.Fleet, place string) *Proce
 		return s.t.free.FirstPrefix(r, place) // nothing to weigh: no loop, no copy
 	}
 	for _, p := range s.t.free.Prefix(r, place) {
-		if s.t.activating.Count(r, computeKey(p.FleetID, p.ComputeName)) < limit {
+		if s.activating(r, p.FleetID, p.ComputeName) < limit {
 			return p
 		}
 	}
@@ -49,7 +49,7 @@ func (s *Service) Free(r store.Reader, f *fleet.Fleet, location string, most int
 			key := computeKey(p.FleetID, p.ComputeName)
 			left, seen := room[key]
 			if !seen {
-				left = limit - s.t.activating.Count(r, key)
+				left = limit - s.activating(r, p.FleetID, p.ComputeName)
 			}
 			room[key] = left - 1
 			if left <= 0 {
@@ -72,15 +72,15 @@ func (s *Service) Tell(tx *store.Tx, key string, update Update) {
 	tx.OnCommit(func() { s.links.send(key, func(l Link) { l.UpdateGameSession(update) }) })
 }
 
-// Started says that the process's game session is ACTIVE.
-func (s *Service) Started(tx *store.Tx, key string) {
-	if old := s.t.processes.Get(tx, key); old != nil && old.Activating {
-		p := *old
-		p.Activating = false
-		s.t.processes.Put(tx, &p)
-		s.nowFree(tx)
-	}
+// CountActivating names what counts the game sessions of a compute that are
+// ACTIVATING; without it there are none. Call it before traffic.
+func (s *Service) CountActivating(f func(r store.Reader, fleetID, computeName string) int) {
+	s.activating = f
 }
+
+// Activated says that a game session is ACTIVATING no more: its compute may
+// activate another one.
+func (s *Service) Activated(tx *store.Tx) { s.nowFree(tx) }
 
 // Process gives a process by key, or nil.
 func (s *Service) Process(r store.Reader, key string) *Process { return s.t.processes.Get(r, key) }

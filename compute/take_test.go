@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/compute"
-	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
-	"github.com/musterhq/muster/internal/store"
 )
 
 // Take gives the process that has been ready longest, in its location only.
@@ -52,39 +50,6 @@ func TestTake_FreeOnly(t *testing.T) {
 		if got, err := y.take(home, "s"); got != "lost" || err != nil {
 			y.Errorf("got %q, %v", got, err)
 		}
-	})
-}
-
-// A compute activates no more game sessions at a time than its fleet allows.
-func TestTake_ActivationLimit(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
-		y.register("compute-3", home)
-		_, err := y.fleets.UpdateRuntime(y.ctx, y.fleet.ID, fleet.Runtime{MaxActivations: 1})
-		y.must(err)
-		for _, id := range []string{"a", "b", "c"} {
-			y.free(id)
-		}
-		take := func() error { _, err := y.take(home, "s-"+fmt.Sprint(time.Now().UnixNano())); return err }
-		y.must(take())
-		f := y.fleets.Get(y.st.View(), y.fleet.ID)
-		if n := y.computes.Free(y.st.View(), f, home, 10); n != 0 {
-			y.Errorf("%d processes can be taken while one activates, want 0", n)
-		}
-		y.refused("second activation", fault.FleetCapacityExceeded, take)
-		freed := y.freed
-		y.update(func(tx *store.Tx) { y.computes.Started(tx, y.ref("a").Key()) })
-		if y.freed == freed {
-			y.Error("OnFree was not called when a game session became active")
-		}
-		pass(moment)
-		y.must(take())
-		freed = y.freed
-		y.must(y.computes.End(y.ctx, y.ref("b"))) // ends while it activates
-		if y.freed == freed {
-			y.Error("OnFree was not called when an activating process ended")
-		}
-		pass(moment)
-		y.must(take())
 	})
 }
 

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +44,7 @@ type arena struct {
 	host     *host
 	fleet    *fleet.Fleet
 	links    map[string]*link
+	freed    atomic.Int64 // how often computes told that a process may be free
 	stop     func()
 }
 
@@ -66,6 +68,7 @@ func open(t tester, driver store.Driver) *arena {
 	a.fleets = fleet.New(a.st, a.events, tags, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	a.computes = compute.New(a.st, a.events, a.fleets, tags, compute.Options{Tokens: master})
 	a.computes.HostedBy(a.host)
+	a.computes.OnFree(func() { a.freed.Add(1) })
 	a.sessions = session.New(a.st, a.events, a.fleets, a.computes, session.Options{})
 	a.must(a.st.Open(a.ctx))
 	ctx, cancel := context.WithCancel(a.ctx)

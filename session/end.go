@@ -15,6 +15,7 @@ func (s *Service) processStopping(tx *store.Tx, p *compute.Process) {
 	g := *old
 	g.move(Terminating)
 	s.put(tx, &g)
+	s.settle(tx, old)
 	s.record(tx, event.GameSessionTerminating, &g, "")
 }
 
@@ -32,6 +33,7 @@ func (s *Service) end(tx *store.Tx, old *GameSession, text string) {
 	g.Ended = tx.Now()
 	g.ArchiveAt = s.archiveAt(tx, &g, tx.Now())
 	s.put(tx, &g)
+	s.settle(tx, old)
 	s.record(tx, event.GameSessionTerminated, &g, text)
 	for p := range s.t.slots.Equal(tx, g.ID) {
 		to := Completed
@@ -42,6 +44,13 @@ func (s *Service) end(tx *store.Tx, old *GameSession, text string) {
 	}
 	for _, f := range s.ended {
 		f(tx, &g)
+	}
+}
+
+// settle tells the computes of a game session that leaves ACTIVATING.
+func (s *Service) settle(tx *store.Tx, old *GameSession) {
+	if old.Status == Activating {
+		s.computes.Activated(tx)
 	}
 }
 

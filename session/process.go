@@ -34,7 +34,7 @@ func (s *Service) runActivate(tx *store.Tx, a processArgs) (struct{}, error) {
 	g := *old
 	g.move(Active)
 	s.put(tx, &g)
-	s.computes.Started(tx, a.ProcessKey)
+	s.settle(tx, old)
 	s.record(tx, event.GameSessionActivated, &g, "")
 	for _, f := range s.activated {
 		f(tx, &g)

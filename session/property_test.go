@@ -215,7 +215,7 @@ func (s *saga) checkProcesses(t *rapid.T, view *store.Snapshot, hosted map[strin
 		if p.Status == compute.Active && p.GameSessionID != hosted[p.Key] {
 			t.Fatalf("process is ACTIVE with game session %q, which does not run on it", p.GameSessionID)
 		}
-		if p.Activating {
+		if g := s.sessions.Live(view, p.GameSessionID); g != nil && g.Status == session.Activating {
 			activating++
 		}
 		for name, by := range map[string]time.Time{"ready": p.ReadyBy, "reconnect": p.ReconnectBy, "stop": p.StopBy} {

@@ -69,6 +69,7 @@ func New(st *store.Store, events *event.Log, fleets *fleet.Service, computes *co
 	computes.OnEnded(s.processEnded)
 	computes.OnStopping(s.processStopping)
 	computes.Shield(s.shields)
+	computes.CountActivating(s.activating)
 	return s
 }
 
@@ -88,6 +89,11 @@ func (s *Service) shields(r store.Reader, gameSessionID string) (players int, pr
 		return 0, false
 	}
 	return s.Players(r, g.ID), g.Protection == fleet.FullProtection
+}
+
+// activating counts the ACTIVATING game sessions of a compute.
+func (s *Service) activating(r store.Reader, fleetID, computeName string) int {
+	return s.t.activating.Count(r, store.Key(fleetID, computeName))
 }
 
 // living gives a game session that is known in memory. Errors: NotFound.

@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -11,11 +12,12 @@ const Retention = 30 * 24 * time.Hour
 
 // tables are the package's rows and the ways to find them.
 type tables struct {
-	games     *store.Table[GameSession]
-	byFleet   *store.Index[GameSession] // by fleet, then creation
-	active    *store.Index[GameSession] // ACTIVE ones by fleet, then creation
-	byCreator *store.Index[GameSession] // by fleet and creator, then creation
-	gameDue   *store.Index[GameSession]
+	games      *store.Table[GameSession]
+	byFleet    *store.Index[GameSession] // by fleet, then creation
+	active     *store.Index[GameSession] // ACTIVE ones by fleet, then creation
+	activating *store.Index[GameSession] // ACTIVATING ones by fleet and compute
+	byCreator  *store.Index[GameSession] // by fleet and creator, then creation
+	gameDue    *store.Index[GameSession]
 
 	players   *store.Table[PlayerSession]
 	ofGame    *store.Index[PlayerSession] // by game session
@@ -44,6 +46,12 @@ func newGameTables(st *store.Store, t *tables) {
 	t.active = store.NewIndex(t.games, "active", func(g *GameSession, emit func(string)) {
 		if g.Status == Active {
 			emit(fleetCreated(g))
+		}
+	})
+	t.activating = store.NewIndex(t.games, "activating", func(g *GameSession, emit func(string)) {
+		if g.Status == Activating {
+			ref := compute.ParseRef(g.ProcessKey)
+			emit(store.Key(ref.FleetID, ref.ComputeName))
 		}
 	})
 	t.byCreator = store.NewIndex(t.games, "creator", func(g *GameSession, emit func(string)) {

@@ -1,0 +1,44 @@
+package session_test
+
+import (
+	"testing"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/session"
+)
+
+// A compute activates no more game sessions at a time than its fleet allows,
+// and whoever waits is told when it may activate another one.
+func TestCreate_ActivationLimit(t *testing.T) {
+	in(t, func(a *arena) {
+		_, err := a.fleets.UpdateRuntime(a.ctx, a.fleet.ID, fleet.Runtime{MaxActivations: 1})
+		a.must(err)
+		a.free("a", "b", "c", "d")
+		leaves := map[string]func(id string){
+			"it is active": func(id string) {
+				a.must(a.sessions.Activate(a.ctx, compute.ParseRef(a.game(id).ProcessKey), id))
+			},
+			"its process ends": func(id string) { a.must(a.computes.End(a.ctx, compute.ParseRef(a.game(id).ProcessKey))) },
+			"it is terminated": func(id string) {
+				_, err := a.sessions.Terminate(a.ctx, id, session.Trigger)
+				a.must(err)
+			},
+		}
+		for name, leave := range leaves {
+			id := a.create()
+			f := a.fleets.Get(a.st.View(), a.fleet.ID)
+			if n := a.computes.Free(a.st.View(), f, home, 10); n != 0 {
+				a.Errorf("%d processes can be taken while one activates, want 0", n)
+			}
+			a.refused("second activation", fault.FleetCapacityExceeded, func() error { _, err := a.sessions.Create(a.ctx, a.input()); return err })
+			freed := a.freed.Load()
+			leave(id)
+			if a.freed.Load() == freed {
+				a.Errorf("OnFree was not called when %s", name)
+			}
+		}
+		a.create()
+	})
+}
