@@ -87,10 +87,26 @@ func (db *db) state(ctx context.Context, conn *sql.Conn) (store.State, error) {
 	return state, nil
 }
 
+// ask asks the reading connections a question whose text comes again and again:
+// each of them prepares it once.
+func (db *db) ask(ctx context.Context, text string, args []any) (*sql.Rows, error) {
+	known, ok := db.asked.Load(text)
+	if !ok {
+		stmt, err := db.reader.PrepareContext(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		if known, ok = db.asked.LoadOrStore(text, stmt); ok {
+			stmt.Close()
+		}
+	}
+	return known.(*sql.Stmt).QueryContext(ctx, args...)
+}
+
 // Archived reads archived documents.
 func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte, error) {
 	text, args := dialect().Archived(db.schema.Tables[table], q)
-	rows, err := db.reader.QueryContext(ctx, text, args...)
+	rows, err := db.ask(ctx, text, args)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +125,7 @@ func (db *db) Archived(ctx context.Context, table int, q store.Query) ([][]byte,
 // Entries reads log entries.
 func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {
 	text, args := dialect().Entries(db.schema.Logs[log], q)
-	rows, err := db.reader.QueryContext(ctx, text, args...)
+	rows, err := db.ask(ctx, text, args)
 	if err != nil {
 		return nil, err
 	}

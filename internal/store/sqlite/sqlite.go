@@ -46,6 +46,7 @@ type db struct {
 	stmt map[string]*sql.Stmt // prepared on conn, by text
 
 	inserts map[shape]string // texts of inserts
+	asked   sync.Map         // *sql.Stmt prepared on reader, by text
 }
 
 // readers is how many connections read archives and logs at a time.
@@ -104,6 +105,7 @@ func (db *db) connectReader(file string) (err error) {
 		return fmt.Errorf("open %s for reading: %w", file, err)
 	}
 	db.reader.SetMaxOpenConns(readers)
+	db.reader.SetMaxIdleConns(readers)
 	return nil
 }
 
@@ -177,6 +179,9 @@ func (db *db) Close() error {
 		errs = append(errs, s.Close())
 	}
 	db.stmt = nil
+	for _, s := range db.asked.Range {
+		errs = append(errs, s.(*sql.Stmt).Close())
+	}
 	if db.conn != nil {
 		errs = append(errs, db.conn.Close())
 	}
