@@ -29,6 +29,7 @@ type serverFlags struct {
 	NotifySecret string        `name:"notify-secret" placeholder:"TEXT" help:"Secret that signs the requests to --notify-url."`
 	UniqueIDs    bool          `name:"unique-placement-ids" help:"Refuse a PlacementId that was ever used; by default one that ended without a game session may be used again."`
 	DrainTimeout time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
+	HostGrace    time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
 }
 
 // stateFlags say which state a command works on.
@@ -58,7 +59,10 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 	o.Sinks = sinks
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
-	o.Placements.UniqueIDs = f.UniqueIDs
+	o.Placements.UniqueIDs, o.Computes.HostGrace = f.UniqueIDs, f.HostGrace
+	if f.HostGrace <= 0 {
+		return o, fmt.Errorf("host-grace: %v is not above 0", f.HostGrace)
+	}
 	return o, nil
 }
 

@@ -1,0 +1,149 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/examples/arena/bot"
+	"github.com/musterhq/muster/examples/arena/wire"
+)
+
+// create makes a game session and waits until its server has activated it.
+func (s *site) create(fleetID string) *types.GameSession {
+	s.t.Helper()
+	var made *gamelift.CreateGameSessionOutput
+	until(s.t, "a process is free", func() bool {
+		var err error
+		made, err = s.client.CreateGameSession(s.t.Context(), &gamelift.CreateGameSessionInput{FleetId: &fleetID, MaximumPlayerSessionCount: aws.Int32(8)})
+		if full := (*types.FleetCapacityExceededException)(nil); err != nil && !errors.As(err, &full) {
+			s.t.Fatal(err)
+		}
+		return err == nil
+	})
+	s.seen.want(1, "the game session to be ACTIVE", of(*made.GameSession.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
+	return made.GameSession
+}
+
+// session reads a game session.
+func (s *site) session(id *string) types.GameSession {
+	s.t.Helper()
+	out, err := s.client.DescribeGameSessions(s.t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: id})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if len(out.GameSessions) != 1 {
+		s.t.Fatalf("game session %s is there %d times", *id, len(out.GameSessions))
+	}
+	return out.GameSessions[0]
+}
+
+// players reads the status of the player sessions of a game session, by player.
+func (s *site) players(id *string) map[string]types.PlayerSessionStatus {
+	s.t.Helper()
+	out, err := s.client.DescribePlayerSessions(s.t.Context(), &gamelift.DescribePlayerSessionsInput{GameSessionId: id})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	now := map[string]types.PlayerSessionStatus{}
+	for _, p := range out.PlayerSessions {
+		now[*p.PlayerId] = p.Status
+	}
+	return now
+}
+
+// reserve makes a player session.
+func (s *site) reserve(id *string, player string) *types.PlayerSession {
+	s.t.Helper()
+	out, err := s.client.CreatePlayerSession(s.t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: id, PlayerId: &player})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out.PlayerSession
+}
+
+// party is bots that play until they are told to stop.
+type party struct {
+	t       *testing.T
+	stop    context.CancelFunc
+	results chan error
+	seen    []atomic.Int64 // snapshots, by bot
+}
+
+// play has bots join a game session, and play on over UDP until stopped.
+func (s *site) play(id *string, bots int) *party {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	g := &party{t: s.t, stop: cancel, results: make(chan error, bots), seen: make([]atomic.Int64, bots)}
+	s.t.Cleanup(cancel)
+	joined := make(chan struct{}, bots)
+	for n := range bots {
+		p := s.reserve(id, fmt.Sprint("bot-", n))
+		go func() {
+			result, err := bot.Play(ctx, bot.Options{
+				Address: net.JoinHostPort(*p.IpAddress, fmt.Sprint(*p.Port)), PlayerSessionID: *p.PlayerSessionId, Seed: uint64(n),
+				JoinFor: late, SilentFor: late, Joined: func() { joined <- struct{}{} }, Watch: func(wire.Snapshot) { g.seen[n].Add(1) },
+			})
+			if err == nil && (result.Ending != bot.Left || result.Snapshots == 0) {
+				err = fmt.Errorf("bot %d of %s was not served to the end: %+v", n, *id, result)
+			}
+			g.results <- err
+		}()
+	}
+	for range bots {
+		select {
+		case <-joined:
+		case err := <-g.results:
+			s.t.Fatalf("the game was over before it began: %v", err)
+		}
+	}
+	return g
+}
+
+// goesOn waits until each bot has seen the game move on from here.
+func (p *party) goesOn() {
+	p.t.Helper()
+	for n := range p.seen {
+		from := p.seen[n].Load()
+		until(p.t, fmt.Sprintf("bot %d sees the game go on", n), func() bool { return p.seen[n].Load() > from+5 })
+	}
+}
+
+// end stops the bots. Each must have been served up to then, as it is still.
+func (p *party) end() {
+	p.t.Helper()
+	p.stop()
+	for range p.seen {
+		if err := <-p.results; err != nil {
+			p.t.Error(err)
+		}
+	}
+}
+
+// playOn has a bot play on the machine of the game server itself, where no cut
+// wire parts them. The returned function has it leave; it must have been served
+// to the end.
+func (s *site) playOn(m *machine, id *string) (leave func()) {
+	s.t.Helper()
+	p := s.reserve(id, "neighbour")
+	bot := m.command(os.Getenv("ARENA_BIN"), "bot", "-addr", net.JoinHostPort(*p.IpAddress, fmt.Sprint(*p.Port)), "-player-session", *p.PlayerSessionId, "-for", "0")
+	if err := bot.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.seen.want(1, "the player to be let in", of(*id, code("PLAYER_SESSION_ACCEPTED", 0)))
+	return func() {
+		s.t.Helper()
+		bot.Process.Signal(os.Interrupt)
+		if err := bot.Wait(); err != nil {
+			s.t.Errorf("the bot on the machine of the game was not served to the end: %v", err)
+		}
+	}
+}

@@ -1,0 +1,354 @@
+package scenario
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/test/node"
+)
+
+// site is a Muster on the network of a lab, and those who use it.
+type site struct {
+	t       *testing.T
+	lab     *lab
+	args    []string
+	server  *node.Process
+	client  *gamelift.Client
+	console *client.Client
+	seen    *journal
+}
+
+// newSite starts `muster serve` on a lab's network; flags are more of its flags.
+func newSite(t *testing.T, l *lab, flags ...string) *site {
+	t.Helper()
+	free, err := net.Listen("tcp", l.address.String()+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	data := t.TempDir()
+	s := &site{t: t, lab: l, args: append([]string{"serve", "--listen", free.Addr().String(), "--data", data, "--log-level", "warn"}, flags...)}
+	s.start()
+	t.Cleanup(func() {
+		s.server.Kill()
+		if t.Failed() {
+			t.Logf("the end of the server's log:\n%s", s.server.Log())
+		}
+	})
+	key, secret := firstKey(t, filepath.Join(data, "admin-credentials"))
+	s.client = node.ClientAs(s.server.URL, key, secret)
+	s.console = &client.Client{Endpoint: s.server.URL, Credentials: client.Credentials{AccessKeyID: key, SecretAccessKey: secret}}
+	s.seen = follow(t, s.console)
+	return s
+}
+
+func (s *site) start() {
+	s.t.Helper()
+	var err error
+	if s.server, err = node.Run(node.Path(s.t), s.args...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// restart kills the server as a power cut would, and starts it again.
+func (s *site) restart() {
+	s.t.Helper()
+	s.server.Kill()
+	s.start()
+}
+
+var keyPattern = regexp.MustCompile(`(?s)aws_access_key_id = (\S+).*aws_secret_access_key = (\S+)`)
+
+// firstKey reads the key that a server makes at its first start.
+func firstKey(t *testing.T, file string) (id, secret string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := keyPattern.FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("%s holds no key", file)
+	}
+	return string(found[1]), string(found[2])
+}
+
+// run starts the agent of a machine, which joins if it has not yet; more are
+// flags of `muster agent`.
+func (s *site) run(m *machine, more ...string) {
+	s.t.Helper()
+	token, err := s.console.CreateJoinToken(s.t.Context(), "", 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	args := append([]string{"agent", "--server", s.server.URL, "--root", m.root, "--ip", m.address, "--name", m.name, "--ports", "20000-20400"}, more...)
+	m.agent = m.command(node.Path(s.t), args...)
+	m.agent.Env = append(os.Environ(), "MUSTER_TOKEN="+token.Token)
+	log, err := os.OpenFile(filepath.Join(s.t.TempDir(), m.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	m.agent.Stderr = log
+	if err := m.agent.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if text, err := os.ReadFile(log.Name()); err == nil && s.t.Failed() {
+			s.t.Logf("the end of the log of %s:\n%s", m.name, text[max(0, len(text)-4000):])
+		}
+	})
+}
+
+// journal is every event so far, over restarts of the server.
+type journal struct {
+	t      *testing.T
+	mu     sync.Mutex
+	events []client.Event
+	more   chan struct{} // closed and replaced with each event
+}
+
+func follow(t *testing.T, c *client.Client) *journal {
+	j := &journal{t: t, more: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := c.Events(ctx, client.EventQuery{Last: 1000, Follow: true}, j.take); err != nil {
+			t.Errorf("the events end: %v", err)
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	return j
+}
+
+func (j *journal) take(e client.Event) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.events = append(j.events, e)
+	close(j.more)
+	j.more = make(chan struct{})
+	return nil
+}
+
+// all gives the events that match, so far.
+func (j *journal) all(match func(client.Event) bool) []client.Event {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var found []client.Event
+	for _, e := range j.events {
+		if match(e) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// late is how long any single thing may take that a scenario waits for; it says
+// nothing about how long it should.
+const late = 2 * time.Minute
+
+// want waits until as many events match, and gives the last of them.
+func (j *journal) want(n int, what string, match func(client.Event) bool) client.Event {
+	j.t.Helper()
+	patience := time.After(late)
+	for {
+		j.mu.Lock()
+		more := j.more
+		j.mu.Unlock()
+		found := j.all(match)
+		if len(found) >= n {
+			return found[n-1]
+		}
+		select {
+		case <-more:
+		case <-patience:
+			j.t.Fatalf("waited in vain for %s: %d of %d", what, len(found), n)
+		}
+	}
+}
+
+// code matches events of a code after a sequence number.
+func code(code string, after uint64) func(client.Event) bool {
+	return func(e client.Event) bool { return e.Code == code && e.Seq > after }
+}
+
+// on narrows a match to a compute.
+func on(compute string, match func(client.Event) bool) func(client.Event) bool {
+	return func(e client.Event) bool { return e.ComputeName == compute && match(e) }
+}
+
+// of narrows a match to a game session.
+func of(gameSessionID string, match func(client.Event) bool) func(client.Event) bool {
+	return func(e client.Event) bool { return e.GameSessionID == gameSessionID && match(e) }
+}
+
+// host narrows a match to what is told of a machine.
+func (s *site) host(m *machine, match func(client.Event) bool) func(client.Event) bool {
+	s.t.Helper()
+	id := ""
+	until(s.t, m.name+" has joined", func() bool {
+		all, err := s.console.Hosts(s.t.Context())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, h := range all {
+			if h.Name == m.name {
+				id = h.HostID
+			}
+		}
+		return id != ""
+	})
+	return func(e client.Event) bool { return e.Resource == id && match(e) }
+}
+
+// instance waits for the nth instance that is made on a machine after an event,
+// and for a process on it that is ready.
+func (s *site) instance(m *machine, n int, after uint64) string {
+	s.t.Helper()
+	made := s.seen.want(n, "an instance on "+m.name, func(e client.Event) bool {
+		return code("INSTANCE_CREATED", after)(e) && strings.Contains(e.Message, "("+m.name+")")
+	})
+	s.seen.want(1, "an ACTIVE instance on "+m.name, on(made.ComputeName, code("INSTANCE_ACTIVE", after)))
+	return made.ComputeName
+}
+
+// build uploads files as a build, as AWS's CLI does, and waits until it is READY.
+func (s *site) build(files map[string][]byte) string {
+	s.t.Helper()
+	made, err := s.client.CreateBuild(s.t.Context(), &gamelift.CreateBuildInput{Name: aws.String("scenario"), OperatingSystem: types.OperatingSystemAmazonLinux2023})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	archive := archived(s.t, files)
+	url := fmt.Sprintf("%s/%s/%s", s.server.URL, *made.StorageLocation.Bucket, *made.StorageLocation.Key)
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPut, url, bytes.NewReader(archive))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	sum := sha256.Sum256(archive)
+	hash := hex.EncodeToString(sum[:])
+	r.Header.Set("X-Amz-Content-Sha256", hash)
+	c := made.UploadCredentials
+	who := aws.Credentials{AccessKeyID: *c.AccessKeyId, SecretAccessKey: *c.SecretAccessKey, SessionToken: *c.SessionToken}
+	if err := v4.NewSigner().SignHTTP(s.t.Context(), who, r, hash, "s3", "us-east-1", time.Now()); err != nil {
+		s.t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK {
+		s.t.Fatalf("upload: %s: %s", answer.Status, text)
+	}
+	id := *made.Build.BuildId
+	s.seen.want(1, "the build to be READY", func(e client.Event) bool {
+		return e.Code == "BUILD_READY" && strings.HasSuffix(e.Resource, id)
+	})
+	return id
+}
+
+// archived packs programs without compressing them: they are used once.
+func archived(t *testing.T, files map[string][]byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for name, content := range files {
+		h := &zip.FileHeader{Name: name, Method: zip.Store}
+		h.SetMode(0o755)
+		w, err := z.CreateHeader(h)
+		if err == nil {
+			_, err = w.Write(content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// fleet makes a managed fleet of one instance, of which each runs the program
+// with the parameters in a number of copies. c5.large takes 2 processors and 4 GiB.
+func (s *site) fleet(buildID, parameters string, copies int32, change ...func(*gamelift.CreateFleetInput)) string {
+	s.t.Helper()
+	in := &gamelift.CreateFleetInput{
+		Name: aws.String("scenario"), BuildId: &buildID, EC2InstanceType: types.EC2InstanceTypeC5Large,
+		RuntimeConfiguration: &types.RuntimeConfiguration{ServerProcesses: []types.ServerProcess{{
+			LaunchPath: aws.String("/local/game/server"), Parameters: &parameters, ConcurrentExecutions: &copies,
+		}}},
+	}
+	if parameters == "" {
+		in.RuntimeConfiguration.ServerProcesses[0].Parameters = nil
+	}
+	for _, f := range change {
+		f(in)
+	}
+	made, err := s.client.CreateFleet(s.t.Context(), in)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return *made.FleetAttributes.FleetId
+}
+
+// relayed has a fleet's processes connect through their agent.
+func relayed(in *gamelift.CreateFleetInput) {
+	in.Tags = append(in.Tags, types.Tag{Key: aws.String("muster:relay"), Value: aws.String("true")})
+}
+
+// scale sets how many instances a fleet has.
+func (s *site) scale(fleetID string, desired int32) {
+	s.t.Helper()
+	if _, err := s.client.UpdateFleetCapacity(s.t.Context(), &gamelift.UpdateFleetCapacityInput{
+		FleetId: &fleetID, DesiredInstances: &desired, MaxSize: aws.Int32(max(desired, 1)),
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// arena is the demo game's program, which speaks AWS's own Server SDK.
+func arena(t *testing.T) []byte {
+	t.Helper()
+	path := os.Getenv("ARENA_BIN")
+	if path == "" {
+		t.Skip("set ARENA_BIN to the built demo game, as `make e2e` does, to run this")
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// until waits until something holds that no event tells.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(late); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
