@@ -7,8 +7,12 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// fullAt is how much of the disk may be used, in percent, for processes to be launched.
-const fullAt = 95
+// The disk is full for launches when more than fullAt percent of it are used and
+// less than plenty bytes are free.
+const (
+	fullAt = 95
+	plenty = 1 << 30
+)
 
 // sampler knows what is used on this machine, as of its last sample.
 type sampler struct {
@@ -41,14 +45,11 @@ func (s *sampler) usage(pid int) protocol.Usage {
 // full tells whether the disk is too full to launch anything.
 func (s *sampler) full() bool {
 	total, free := s.disk()
-	return tooFull(total, free)
+	return isFull(total, free)
 }
 
-// roomy is how many free bytes are enough, whatever their share of the disk.
-const roomy = 1 << 30
-
-func tooFull(total, free uint64) bool {
-	return total > 0 && (total-free)*100/total >= fullAt && free < roomy
+func isFull(total, free uint64) bool {
+	return total > 0 && free < plenty && (total-free)*100/total >= fullAt
 }
 
 // disk gives the bytes of the agent's file system, and those that are free.
@@ -60,6 +61,6 @@ func (s *sampler) resources() protocol.Resources {
 	defer s.mu.Unlock()
 	return protocol.Resources{
 		CPUMillisUsed: s.busy, MemoryMiB: s.memTotal, MemoryUsedMiB: s.memUsed,
-		DiskMiB: int64(total >> 20), DiskFreeMiB: int64(free >> 20), DiskFull: tooFull(total, free),
+		DiskMiB: int64(total >> 20), DiskFreeMiB: int64(free >> 20), DiskFull: isFull(total, free),
 	}
 }

@@ -4,9 +4,6 @@ package app_test
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,7 +18,7 @@ func TestExec(t *testing.T) {
 	t.Parallel()
 	out := newScreen()
 	o := options(t, func(o *app.Options) {
-		o.Out, o.Host = out, &host.Options{Exec: &host.Program{Path: arenaElsewhere(t), Args: []string{"server", "--port", "{port}"}}}
+		o.Out, o.Host = out, &host.Options{Exec: &host.Program{Path: arena(t), Dir: t.TempDir(), Args: []string{"server", "--port", "{port}"}}}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -56,17 +53,4 @@ func TestExec(t *testing.T) {
 		t.Error("the killed process is ACTIVE again")
 	}
 	out.await(t, "Your game server ended by signal SIGKILL")
-}
-
-// arenaElsewhere is the arena in a folder of its own: a developer's program runs
-// where Muster was started, which for a test is the source tree.
-func arenaElsewhere(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "arena.sh")
-	script := fmt.Sprintf("#!/bin/sh\ncd '%s' && exec '%s' \"$@\"\n", dir, arena(t))
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

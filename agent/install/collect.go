@@ -12,13 +12,18 @@ import (
 )
 
 // Shares of the disk, in percent used: above collectAt builds that nobody uses
-// go, above fullAt no new one is taken.
+// go, above fullAt no new one is taken. A share says little of a large disk, so
+// neither holds while there is plenty free.
 const (
 	collectAt = 80
 	fullAt    = 90
-
-	roomy = 2 << 30 // bytes; with as much free a disk is not full, whatever its share
+	plenty    = 2 << 30 // bytes
 )
+
+// short tells whether a disk is used to a share, in percent, and has no plenty left.
+func short(total, free, share uint64) bool {
+	return total > 0 && free < plenty && (total-free)*100/total >= share
+}
 
 // room tells whether an archive of size bytes and what it unpacks to may come.
 func (c *Cache) room(size int64) error {
@@ -26,7 +31,7 @@ func (c *Cache) room(size int64) error {
 		return nil
 	}
 	total, free := c.opts.Free()
-	if total == 0 || ((total-free)*100/total < fullAt || free >= roomy) && uint64(size)*2 < free {
+	if total == 0 || !short(total, free, fullAt) && uint64(size)*2 < free {
 		return nil
 	}
 	return &Failure{Stage: Download, Text: fmt.Sprintf("the disk is too full for the build: %d MiB of %d MiB are free", free>>20, total>>20)}
@@ -57,7 +62,7 @@ func (c *Cache) crowded() bool {
 		return false
 	}
 	total, free := c.opts.Free()
-	return total > 0 && (total-free)*100/total >= collectAt
+	return short(total, free, collectAt)
 }
 
 // unused lists the builds that are not in use, the longest unused first.

@@ -102,6 +102,7 @@ type wrapper struct {
 	link   *link
 	cmd    *exec.Cmd
 	exited chan error
+	asked  bool // the program was asked to end
 }
 
 func (w *wrapper) live(ctx context.Context) (int, error) {
@@ -153,6 +154,9 @@ func (w *wrapper) live(ctx context.Context) (int, error) {
 			w.cmd.Process.Kill()
 		case err := <-w.exited:
 			w.goodbye()
+			if w.asked {
+				return 0, nil // however it ended, it was not by itself
+			}
 			return exitCode(err)
 		}
 	}
@@ -190,6 +194,7 @@ func (w *wrapper) start(ctx context.Context, g Game) error {
 
 // end asks the program to end.
 func (w *wrapper) end() {
+	w.asked = true
 	if err := interrupt(w.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		w.o.Log.Warn("the program was not asked to end", "error", err)
 	}

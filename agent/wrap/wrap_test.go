@@ -137,7 +137,7 @@ func TestWrap_HostsOneGame(t *testing.T) {
 func TestWrap_EndsItsProgram(t *testing.T) {
 	t.Parallel()
 	m := play(t)
-	ended := wrap(t, m, "trap 'exit 0' TERM; while true; do sleep 0.05; done")
+	ended := wrap(t, m, "exec sleep 100")
 	ws := <-m.conns
 	m.next("ActivateServerProcess")
 	ws.say(json.RawMessage(game))

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -27,7 +28,9 @@ type Options struct {
 
 // Program is a game server that lies on this machine.
 type Program struct {
+	Name   string // for people; default: Path
 	Path   string
+	Dir    string   // working directory; default: ours
 	Args   []string // {port} stands for the port
 	Port   int      // that it listens on; 0 picks a free one for each copy
 	Copies int      // default 1; more need Port 0
@@ -120,7 +123,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*agent.Own, error) {
 			SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: firstPort, PortTo: lastPort,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.Path, Concurrent: max(p.Copies, 1)}}},
 		},
-		Dir: ".", Path: path, Args: p.Args, Port: p.Port, Out: h.s.Out,
+		Dir: cmp.Or(p.Dir, "."), Path: path, Args: p.Args, Port: p.Port, Out: h.s.Out,
 		Token: h.token, OnEnd: func(id string, e supervise.Exit) { h.ended(ctx, id, e) },
 	}, nil
 }
@@ -150,7 +153,7 @@ From another terminal:
   aws gamelift create-game-session --endpoint-url %s \
       --alias-id %s --location %s --maximum-player-session-count 4
 
-`, program.Path, p.FleetID, Location, h.s.Login, h.s.URL, p.AliasID, Location)
+`, cmp.Or(program.Name, program.Path), p.FleetID, Location, h.s.Login, h.s.URL, p.AliasID, Location)
 }
 
 // ended tells the domain, for which a process that did not say goodbye has crashed.

@@ -112,10 +112,11 @@ func (c *localCommand) Run(t *streams) error {
 	o.Host = &host.Options{Managed: true}
 	o.Host.Launcher, _ = os.Executable() // without it processes are held to nothing
 	if c.Exec != "" {
+		name := c.Exec
 		if err := c.wrapped(); err != nil {
 			return err
 		}
-		o.Host.Exec = &host.Program{Path: c.Exec, Args: c.Args, Port: c.Port, Copies: c.Copy}
+		o.Host.Exec = &host.Program{Name: name, Path: c.Exec, Args: c.Args, Port: c.Port, Copies: c.Copy}
 	} else if len(c.Args) > 0 {
 		return fmt.Errorf("local: %q is no flag; only the program of --exec takes arguments", c.Args[0])
 	}
