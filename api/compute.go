@@ -125,7 +125,7 @@ func (h handlers) computeStatus(c *compute.Compute) string {
 	switch {
 	case i == nil:
 		return gamelift.ComputeStatusActive
-	case i.Status == compute.InstanceActive && !h.Computes.Reachable(h.Store.View(), i):
+	case i.Status == compute.InstanceActive && h.Computes.Impaired(h.Store.View(), i):
 		return gamelift.ComputeStatusImpaired
 	}
 	return string(i.Status)

@@ -41,24 +41,31 @@ func (s *Service) drainAll(tx *store.Tx) {
 }
 
 func (s *Service) mayStop(r store.Reader, i *Instance, p *Process) bool {
-	return p.Status != Terminating && (i.Forced || !s.protects(r, p))
+	return p.Status != Terminating && (i.Forced || !s.protects(r, i, p))
 }
 
-// spares tells whether a protected game session keeps the instance.
+// spares tells whether a game session keeps the instance.
 func (s *Service) spares(r store.Reader, i *Instance) bool {
 	if i.Forced {
 		return false
 	}
 	for p := range s.t.onCompute.Equal(r, i.computeKey()) {
-		if p.Status != Terminating && s.protects(r, p) {
+		if p.Status != Terminating && s.protects(r, i, p) {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *Service) protects(r store.Reader, p *Process) bool {
-	if p.GameSessionID == "" || s.shield == nil {
+// protects tells whether the process's game session may not be ended with its
+// instance.
+func (s *Service) protects(r store.Reader, i *Instance, p *Process) bool {
+	switch {
+	case p.GameSessionID == "":
+		return false
+	case i.Spare:
+		return true
+	case s.shield == nil:
 		return false
 	}
 	_, protected := s.shield(r, p.GameSessionID)
@@ -90,7 +97,7 @@ func (s *Service) nextHostDue(r store.Reader) time.Time {
 		}
 	}
 	for _, h := range s.t.hostDue.Prefix(r, "") {
-		sooner(h.LostBy)
+		sooner(h.due())
 		break
 	}
 	for _, i := range s.t.instanceDue.Prefix(r, "") {
@@ -107,7 +114,7 @@ func (s *Service) nextHostDue(r store.Reader) time.Time {
 // sweepHosts does what is due on hosts.
 func (s *Service) sweepHosts(tx *store.Tx) {
 	for _, h := range s.t.hostDue.Prefix(tx, "") {
-		if h.LostBy.After(tx.Now()) {
+		if h.due().After(tx.Now()) {
 			break
 		}
 		s.overdueHost(tx, h)

@@ -25,11 +25,28 @@ type Host struct {
 	Joined     time.Time `json:"joined"`
 	Connected  bool      `json:"connected"`
 	DiskFull   bool      `json:"disk_full,omitzero"`
-	LostBy     time.Time `json:"lost_by,omitzero"` // away: given up from then on
+
+	// Of one whose agent is away:
+	Left     time.Time `json:"left,omitzero"`      // since when
+	ImpairAt time.Time `json:"impair_at,omitzero"` // given no game session from then on
+	Away     bool      `json:"away,omitzero"`      // that moment has passed
+	LostBy   time.Time `json:"lost_by,omitzero"`   // given up from then on
 }
 
 // Open tells whether the host takes new instances.
 func (h *Host) Open() bool { return h.Connected && !h.DiskFull }
+
+// Impaired tells whether its processes are given no new game sessions, because
+// nobody watches them or the disk is full. Those that run are left alone.
+func (h *Host) Impaired() bool { return h.Away || h.DiskFull }
+
+// due is when the host needs attention, or zero.
+func (h *Host) due() time.Time {
+	if !h.ImpairAt.IsZero() && (h.LostBy.IsZero() || h.ImpairAt.Before(h.LostBy)) {
+		return h.ImpairAt
+	}
+	return h.LostBy
+}
 
 // HostInfo is what a machine is and offers.
 type HostInfo struct {

@@ -32,6 +32,7 @@ type Instance struct {
 
 	Stop   Stop      `json:"stop,omitzero"`
 	Forced bool      `json:"forced,omitzero"` // protected game sessions end too
+	Spare  bool      `json:"spare,omitzero"`  // no game session is ended, protected or not
 	Failed bool      `json:"failed,omitzero"`
 	StopBy time.Time `json:"stop_by,omitzero"` // counted as gone from then on
 
@@ -131,10 +132,11 @@ func (s *Service) Instances(r store.Reader, fleetID, location string) iter.Seq[*
 	}
 }
 
-// Reachable tells whether the agent of the instance's host is connected.
-func (s *Service) Reachable(r store.Reader, i *Instance) bool {
+// Impaired tells whether the instance's host is, so that it is given no new game
+// sessions.
+func (s *Service) Impaired(r store.Reader, i *Instance) bool {
 	h := s.t.hosts.Get(r, i.HostID)
-	return h != nil && h.Connected
+	return h == nil || h.Impaired()
 }
 
 // HostOf gives the host of the instance that a process's compute is.

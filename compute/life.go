@@ -61,6 +61,9 @@ func (s *Service) initialize(tx *store.Tx, in ConnectInput) (*Process, error) {
 		Key: in.Ref.Key(), FleetID: f.ID, ComputeName: c.Name, ID: in.Ref.ProcessID, Location: c.Location,
 		SDK: in.SDK, Connected: true, Initialized: tx.Now(), ReadyBy: tx.Now().Add(s.opts.ReadyTimeout),
 	}
+	if h := s.hostOf(tx, c); h != nil {
+		p.HostID, p.Impaired = h.ID, h.Impaired()
+	}
 	p.move(Initialized)
 	s.put(tx, p)
 	s.t.launches.Delete(tx, p.Key)

@@ -194,20 +194,6 @@ func TestManaged_LostHostIsReplaced(t *testing.T) {
 	})
 }
 
-// An agent that is away while its game servers are connected loses nothing.
-func TestManaged_AgentAwayGamesLive(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
-		h := y.host()
-		f := y.managed("")
-		ref := y.run(h, y.assigned(h)[0].InstanceID, "p")
-		y.must(y.computes.HostLost(y.ctx, h))
-		pass(time.Hour)
-		if p := y.computes.Process(y.st.View(), ref.Key()); p.Status != compute.Active || y.status(f) != fleet.Active {
-			y.Errorf("process %s, fleet %s", p.Status, y.status(f))
-		}
-	})
-}
-
 func TestManaged_ScaleInSparesProtected(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		protected := ""

@@ -35,8 +35,9 @@ func (s *Service) runHostConnected(tx *store.Tx, a presenceArgs) (struct{}, erro
 	}
 	h := *old
 	h.describe(a.Info)
-	h.Connected, h.LostBy = true, time.Time{}
+	h.Connected, h.Away, h.Left, h.ImpairAt, h.LostBy = true, false, time.Time{}, time.Time{}, time.Time{}
 	s.putHost(tx, &h)
+	s.shade(tx, &h)
 	s.recordHost(tx, event.HostConnected, &h, "")
 	for i := range s.t.onHost.Equal(tx, h.ID) {
 		if c := s.t.computes.Get(tx, i.computeKey()); c != nil && (c.IPAddress != h.IPAddress || c.DNSName != h.DNSName) {
@@ -65,8 +66,37 @@ func (s *Service) runHostLost(tx *store.Tx, hostID string) (struct{}, error) {
 
 func (s *Service) away(tx *store.Tx, old *Host, grace time.Duration) {
 	h := *old
+	if h.Connected {
+		h.Left, h.ImpairAt = tx.Now(), tx.Now().Add(s.opts.ImpairGrace)
+	}
 	h.Connected, h.LostBy = false, tx.Now().Add(grace)
 	s.putHost(tx, &h)
+}
+
+// shade has the processes of a host taken for game sessions, or not, as the host
+// is impaired or not.
+func (s *Service) shade(tx *store.Tx, h *Host) {
+	for i := range s.t.onHost.Equal(tx, h.ID) {
+		for old := range s.t.onCompute.Equal(tx, i.computeKey()) {
+			if old.Impaired != h.Impaired() {
+				p := *old
+				p.Impaired = h.Impaired()
+				s.put(tx, &p)
+			}
+		}
+	}
+}
+
+// hostOf gives the host of a compute that is an instance, or nil.
+func (s *Service) hostOf(r store.Reader, c *Compute) *Host {
+	if c.InstanceID == "" {
+		return nil
+	}
+	i := s.t.instances.Get(r, c.InstanceID)
+	if i == nil {
+		return nil
+	}
+	return s.t.hosts.Get(r, i.HostID)
 }
 
 func (s *Service) putHost(tx *store.Tx, h *Host) {
@@ -83,19 +113,44 @@ func (s *Service) restartHosts(tx *store.Tx) {
 	}
 }
 
-// overdueHost gives up a host that did not come back, unless game servers there
-// are connected: then only its agent is gone.
+// overdueHost takes a host whose agent is away out of placement, and then gives
+// it up, unless game servers there are connected: then only its agent is gone.
 func (s *Service) overdueHost(tx *store.Tx, old *Host) {
 	h := *old
+	if !h.ImpairAt.IsZero() && !h.ImpairAt.After(tx.Now()) {
+		h.Away, h.ImpairAt = true, time.Time{}
+		s.t.hosts.Put(tx, &h)
+		s.shade(tx, &h)
+		s.recordHost(tx, event.HostImpaired, &h, "its agent is away; it is given no new game sessions until the agent is back")
+	}
+	if h.LostBy.IsZero() || h.LostBy.After(tx.Now()) {
+		return
+	}
 	if s.anyConnected(tx, h.ID) {
 		h.LostBy = tx.Now().Add(liveRetry)
 		s.t.hosts.Put(tx, &h)
+		if tx.Now().Sub(h.Left) >= s.opts.LeaveGrace {
+			s.leaveToItself(tx, &h)
+		}
 		return
 	}
-	h.LostBy = time.Time{}
+	h.Away, h.ImpairAt, h.LostBy = true, time.Time{}, time.Time{}
 	s.t.hosts.Put(tx, &h)
 	s.recordHost(tx, event.HostLost, &h, "the agent did not come back, and no game server there is connected")
 	s.loseInstances(tx, &h, "host "+h.ID+" ("+h.Name+") was lost")
+}
+
+// leaveToItself has the instances of a host replaced whose agent stays away: what
+// is played there is played to its end.
+func (s *Service) leaveToItself(tx *store.Tx, h *Host) {
+	for old := range s.t.onHost.Equal(tx, h.ID) {
+		if old.Gone || old.Stop != Keep {
+			continue
+		}
+		i := *old
+		i.Spare, i.Cause = true, "the agent of host "+h.ID+" ("+h.Name+") stays away"
+		s.stopInstance(tx, &i, Drain, false)
+	}
 }
 
 func (s *Service) anyConnected(r store.Reader, hostID string) bool {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
 )
 
 // Process is one run of a game server on a compute.
@@ -14,14 +15,16 @@ type Process struct {
 	ComputeName string `json:"compute_name"`
 	ID          string `json:"id"` // chosen by whoever launched it
 	Location    string `json:"location"`
+	HostID      string `json:"host_id,omitzero"` // of a managed fleet's
 	Status      Status `json:"status"`
 
 	SDK      SDK      `json:"sdk,omitzero"`
 	Port     int      `json:"port,omitzero"`
 	LogPaths []string `json:"log_paths,omitzero"`
 
-	Connected bool `json:"connected"` // a socket is open
-	Hearing   bool `json:"hearing"`   // the SDK has taken the answer to ProcessReady: pushes are heard from now on
+	Connected bool `json:"connected"`         // a socket is open
+	Impaired  bool `json:"impaired,omitzero"` // its host is
+	Hearing   bool `json:"hearing"`           // the SDK has taken the answer to ProcessReady: pushes are heard from now on
 
 	GameSessionID string `json:"game_session_id,omitzero"` // what it hosts
 
@@ -67,7 +70,18 @@ func (p *Process) Ref() Ref { return Ref{p.FleetID, p.ComputeName, p.ID} }
 
 // Free tells whether the process can be given a game session now.
 func (p *Process) Free() bool {
-	return p.Status == Active && p.Connected && p.Hearing && p.GameSessionID == ""
+	return p.Status == Active && p.Connected && p.Hearing && !p.Impaired && p.GameSessionID == ""
+}
+
+// rank orders the free processes of a location. Those of a managed fleet come
+// host by host and instance by instance, in an order that never changes and is
+// the same for all fleets: so game sessions fill the first hosts, and the last
+// ones empty and can go. Others come by how long they have been ready.
+func (p *Process) rank() string {
+	if p.HostID == "" {
+		return ""
+	}
+	return store.Key(p.HostID, p.ComputeName)
 }
 
 // due is the earliest of the process's deadlines, or zero.

@@ -29,7 +29,9 @@ type Options struct {
 	InitTimeout     time.Duration     // start of a process to InitSDK; default 5 min
 	InstanceTimeout time.Duration     // build installed to the first ProcessReady; default 15 min
 	FailurePause    time.Duration     // a fleet avoids a host that failed it; default 1 min
+	ImpairGrace     time.Duration     // agent away until its host is given no more game sessions; default 60 s
 	HostGrace       time.Duration     // agent away until its host is given up; default 210 s
+	LeaveGrace      time.Duration     // the same until its instances are replaced though games live there; default 15 min
 	Provider        provider.Provider // default: agents of hosts
 
 	ComputesAFleet int          // quota; 0 means no bound
@@ -51,7 +53,9 @@ func (o Options) withDefaults() Options {
 	fill(&o.InitTimeout, 5*time.Minute)
 	fill(&o.InstanceTimeout, 15*time.Minute)
 	fill(&o.FailurePause, time.Minute)
+	fill(&o.ImpairGrace, time.Minute)
 	fill(&o.HostGrace, 210*time.Second)
+	fill(&o.LeaveGrace, 15*time.Minute)
 	if o.Provider == nil {
 		o.Provider = provider.Process{}
 	}

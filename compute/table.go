@@ -11,7 +11,7 @@ type tables struct {
 	computes  *store.Table[Compute]
 	inFleet   *store.Index[Compute] // by fleet
 	processes *store.Table[Process]
-	free      *store.Index[Process] // free ones by fleet, location, then who was ready first
+	free      *store.Index[Process] // free ones by fleet, location, then who comes first (rank)
 	alive     *store.Index[Process] // not ended, by fleet, location
 	onCompute *store.Index[Process] // not ended, by compute
 	connected *store.Index[Process] // with an open socket
@@ -38,7 +38,7 @@ func newHostTables(st *store.Store) hostTables {
 	var t hostTables
 	t.tokens = store.NewTable(st, store.TableSpec[joinToken]{Name: "join_token", Key: func(j *joinToken) string { return j.Hash }})
 	t.hosts = store.NewTable(st, store.TableSpec[Host]{Name: "host", Key: func(h *Host) string { return h.ID }})
-	t.hostDue = store.NewIndex(t.hosts, "due", func(h *Host, emit func(string)) { emitTime(h.LostBy, emit) })
+	t.hostDue = store.NewIndex(t.hosts, "due", func(h *Host, emit func(string)) { emitTime(h.due(), emit) })
 	t.instances = store.NewTable(st, store.TableSpec[Instance]{Name: "instance", Key: func(i *Instance) string { return i.ID }})
 	t.onHost = store.NewIndex(t.instances, "host", func(i *Instance, emit func(string)) { emit(i.HostID) })
 	t.ofFleet = store.NewIndex(t.instances, "fleet", func(i *Instance, emit func(string)) {
@@ -79,7 +79,7 @@ func newTables(st *store.Store) tables {
 	})
 	t.free = store.NewIndex(t.processes, "free", func(p *Process, emit func(string)) {
 		if p.Free() {
-			emit(store.Key(p.FleetID, p.Location) + store.TimeKey(p.Ready))
+			emit(store.Key(p.FleetID, p.Location) + p.rank() + store.TimeKey(p.Ready))
 		}
 	})
 	t.alive = store.NewIndex(t.processes, "alive", func(p *Process, emit func(string)) {

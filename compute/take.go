@@ -8,8 +8,9 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Take gives a free process of the fleet's location to a game session: the one
-// that has been ready longest, on a compute that may activate one more.
+// Take gives a free process of the fleet's location to a game session: the first
+// by rank, or else the one that has been ready longest, on a compute that may
+// activate one more.
 // Errors: FleetCapacityExceeded.
 func (s *Service) Take(tx *store.Tx, f *fleet.Fleet, location, gameSessionID string) (*Process, *Compute, error) {
 	free := s.firstFree(tx, f, store.Key(f.ID, location))
@@ -27,12 +28,27 @@ func (s *Service) firstFree(r store.Reader, f *fleet.Fleet, place string) *Proce
 	if limit >= fleet.UnlimitedActivations {
 		return s.t.free.FirstPrefix(r, place) // nothing to weigh: no loop, no copy
 	}
-	for _, p := range s.t.free.Prefix(r, place) {
-		if s.activating(r, p.FleetID, p.ComputeName) < limit {
+	for from := ""; ; {
+		p, next := s.nextFree(r, place, from, limit)
+		if p != nil || next == "" {
 			return p
 		}
+		from = next
 	}
-	return nil
+}
+
+// nextFree gives the first free process behind an index key whose compute may
+// activate one more, or where to go on: past an instance that may not.
+func (s *Service) nextFree(r store.Reader, place, from string, limit int) (p *Process, next string) {
+	for _, p := range s.t.free.PrefixAfter(r, place, from, "") {
+		if s.activating(r, p.FleetID, p.ComputeName) < limit {
+			return p, ""
+		}
+		if rank := p.rank(); rank != "" {
+			return nil, place + rank + "\xff"
+		}
+	}
+	return nil, ""
 }
 
 // Free counts the processes of a fleet's location that can be given a game

@@ -57,6 +57,7 @@ const (
 	HostRemoved            Code = "HOST_REMOVED"
 	HostConnected          Code = "HOST_CONNECTED"
 	HostDisconnected       Code = "HOST_DISCONNECTED"
+	HostImpaired           Code = "HOST_IMPAIRED"
 	HostLost               Code = "HOST_LOST"
 	InstanceMade           Code = "INSTANCE_CREATED"
 	InstanceActive         Code = "INSTANCE_ACTIVE"

@@ -10,6 +10,8 @@ import (
 // packer fills hosts.
 type packer struct {
 	hosts  []*room
+	open   map[string]bool      // hosts that take new instances
+	busy   map[string]int       // by host: thousandths of processors of its instances that stay
 	living map[place][]Instance // that count for a wish
 }
 
@@ -26,17 +28,19 @@ type ports struct{ from, to int }
 type place struct{ fleetID, location string }
 
 func newPacker(w World) *packer {
-	p := &packer{living: map[place][]Instance{}}
+	p := &packer{open: map[string]bool{}, busy: map[string]int{}, living: map[place][]Instance{}}
 	byID := map[string]*room{}
 	for _, h := range w.Hosts {
 		r := &room{Host: h, cpu: h.CPUMillis, memory: h.MemoryMiB, avoided: map[place]bool{}}
 		p.hosts = append(p.hosts, r)
 		byID[h.ID] = r
+		p.open[h.ID] = h.Open
 	}
 	for _, i := range w.Instances {
 		at := place{i.FleetID, i.Location}
 		if i.State == Pending || i.State == Running {
 			p.living[at] = append(p.living[at], i)
+			p.busy[i.HostID] += i.CPUMillis
 		}
 		if r := byID[i.HostID]; r != nil {
 			r.take(i.CPUMillis, i.MemoryMiB, ports{i.PortFrom, i.PortTo})

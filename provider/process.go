@@ -21,7 +21,7 @@ func (Process) Plan(w World) Plan {
 	var needs []need
 	for _, wish := range w.Wishes {
 		alive := p.alive(wish)
-		plan.Remove = append(plan.Remove, surplus(alive, wish.Desired)...)
+		plan.Remove = append(plan.Remove, p.surplus(alive, wish.Desired)...)
 		if n := wish.Desired - len(alive); n > 0 {
 			needs = append(needs, need{wish, n})
 		}
@@ -57,32 +57,41 @@ func (Process) Room(w World, wish Wish) int {
 	}
 }
 
-// surplus gives the instances to remove so that desired are left: those that
-// carry least first, so that a protected game session is the last to be asked.
-func surplus(alive []Instance, desired int) []string {
+// surplus takes instances out so that desired are left: those that carry least
+// first, so that a protected game session is the last to be asked, and of those
+// that carry nothing the ones on the emptiest host, so that it can go.
+func (p *packer) surplus(alive []Instance, desired int) []string {
 	if len(alive) <= desired {
 		return nil
 	}
-	crowd := map[string]int{} // instances here, by host
-	for _, i := range alive {
-		crowd[i.HostID]++
-	}
-	alive = slices.Clone(alive)
-	slices.SortStableFunc(alive, func(a, b Instance) int {
-		return cmp.Or(
-			yesLast(a.Protected, b.Protected),
-			yesLast(a.Sessions > 0, b.Sessions > 0),
-			yesLast(a.State != Pending, b.State != Pending),
-			cmp.Compare(a.Players, b.Players),
-			cmp.Compare(crowd[a.HostID], crowd[b.HostID]), // empties hosts
-			cmp.Compare(b.ID, a.ID),                       // the youngest id is as good as any
-		)
-	})
+	left := slices.Clone(alive)
 	var ids []string
-	for _, i := range alive[:len(alive)-desired] {
-		ids = append(ids, i.ID)
+	for len(left) > desired {
+		at := 0
+		for i := range left {
+			if p.goesBefore(left[i], left[at]) < 0 {
+				at = i
+			}
+		}
+		ids = append(ids, left[at].ID)
+		p.busy[left[at].HostID] -= left[at].CPUMillis
+		left = slices.Delete(left, at, at+1)
 	}
 	return ids
+}
+
+// goesBefore orders instances by who goes first.
+func (p *packer) goesBefore(a, b Instance) int {
+	return cmp.Or(
+		yesLast(a.Protected, b.Protected),
+		yesLast(a.Sessions > 0, b.Sessions > 0),
+		yesLast(a.State != Pending, b.State != Pending),
+		yesLast(p.open[a.HostID], p.open[b.HostID]),
+		cmp.Compare(a.Players, b.Players),
+		cmp.Compare(p.busy[a.HostID], p.busy[b.HostID]),
+		cmp.Compare(b.HostID, a.HostID), // the hosts that are filled last
+		cmp.Compare(b.ID, a.ID),
+	)
 }
 
 func yesLast(a, b bool) int {

@@ -1,0 +1,163 @@
+package compute_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// An agent that is away while its game servers are connected costs no game
+// session; new ones go elsewhere after a minute, and come back with it.
+func TestManaged_AgentAwayGamesLive(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		h := y.host()
+		f := y.managed("")
+		i := y.assigned(h)[0].InstanceID
+		busy, free := y.run(h, i, "busy"), y.run(h, i, "free")
+		p, err := y.takeOf(f)
+		y.must(err)
+		if p.ID == "free" {
+			busy, free = free, busy
+		}
+		impaired := func() bool { return y.computes.Impaired(y.st.View(), y.computes.Instance(y.st.View(), i)) }
+		y.must(y.computes.HostLost(y.ctx, h))
+		pass(59 * time.Second)
+		if impaired() {
+			y.Error("impaired within its grace")
+		}
+		pass(2 * time.Second)
+		if !impaired() {
+			y.Error("not impaired after a minute")
+		}
+		y.refused("a game session on an impaired compute", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
+		pass(10 * time.Minute)
+		for _, ref := range []compute.Ref{busy, free} {
+			if p := y.computes.Process(y.st.View(), ref.Key()); p.Status != compute.Active {
+				y.Errorf("process %s is %s", ref.ProcessID, p.Status)
+			}
+		}
+		freed := y.freed
+		y.must(y.computes.HostConnected(y.ctx, h, machine))
+		if impaired() || y.freed == freed {
+			y.Error("still impaired, or nobody was told, though the agent is back")
+		}
+		if p, err := y.takeOf(f); err != nil || p.ID != free.ProcessID {
+			y.Errorf("took %+v, %v", p, err)
+		}
+	})
+}
+
+// An agent that stays away has its instances replaced; what is played there is
+// played to its end, though nothing protects it.
+func TestManaged_AgentStaysAway(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		h := y.host()
+		f := y.managed("")
+		i := y.assigned(h)[0].InstanceID
+		y.run(h, i, "p")
+		y.run(h, i, "q")
+		busy, err := y.takeOf(f)
+		y.must(err)
+		other := y.host()
+		y.must(y.computes.HostLost(y.ctx, h))
+		pass(14 * time.Minute)
+		if n := len(y.assigned(other)); n != 0 {
+			y.Errorf("replaced %d instances after 14 minutes", n)
+		}
+		pass(2 * time.Minute)
+		if n := len(y.assigned(other)); n != 1 {
+			y.Errorf("%d instances on the other host, want 1", n)
+		}
+		pass(time.Hour)
+		for id, want := range map[string]compute.Status{"p": compute.Active, "q": compute.Active} {
+			if id != busy.ID {
+				want = compute.Terminated
+			}
+			ref := compute.Ref{FleetID: f.ID, ComputeName: i, ProcessID: id}
+			p := y.computes.Process(y.st.View(), ref.Key())
+			if got := compute.Terminated; p != nil && p.Status != want || p == nil && got != want {
+				y.Errorf("process %s is %+v, want %s; the game session is on %s", id, p, want, busy.ID)
+			}
+		}
+		y.must(y.computes.End(y.ctx, busy.Ref()))
+		pass(6 * time.Minute)
+		if y.computes.Instance(y.st.View(), i) != nil {
+			y.Error("the instance is still there though its last game session ended")
+		}
+		if codes, _ := y.told(f); slices.Contains(codes, event.ServerProcessCrashed) || y.status(f) != fleet.Active {
+			y.Errorf("fleet %s, events %v", y.status(f), codes)
+		}
+	})
+}
+
+// A host whose disk is full keeps its game sessions and is given no more.
+func TestManaged_DiskFull(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		h := y.host()
+		f := y.managed("")
+		ref := y.run(h, y.assigned(h)[0].InstanceID, "p")
+		y.must(y.computes.ReportHost(y.ctx, compute.HostReport{HostID: h, DiskFull: true}))
+		y.refused("a game session where the disk is full", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
+		if p := y.computes.Process(y.st.View(), ref.Key()); p.Status != compute.Active {
+			y.Errorf("the process is %s", p.Status)
+		}
+		y.must(y.computes.ReportHost(y.ctx, compute.HostReport{HostID: h}))
+		if _, err := y.takeOf(f); err != nil {
+			y.Error(err)
+		}
+	})
+}
+
+// Game sessions fill one host before the next, whatever was ready first; and the
+// instances that go are those of the host that is emptier.
+func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		hosts := []string{y.host(), y.host(), y.host()}
+		slices.Sort(hosts)
+		f := y.managed("")
+		six := 6
+		for _, h := range hosts { // one instance is wished for: with it the fleet is ACTIVE
+			for _, a := range y.assigned(h) {
+				y.run(h, a.InstanceID, "p-"+a.InstanceID)
+			}
+		}
+		_, err := y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &six, Max: &six})
+		y.must(err)
+		pass(0)
+		for _, h := range slices.Backward(hosts) { // the last is ready first
+			for _, a := range y.assigned(h) {
+				if y.computes.Instance(y.st.View(), a.InstanceID).Status == compute.InstancePending {
+					y.run(h, a.InstanceID, "p-"+a.InstanceID)
+				}
+			}
+			pass(time.Second)
+		}
+		for n := range 3 {
+			p, err := y.takeOf(f)
+			y.must(err)
+			if want := hosts[n/2]; p.HostID != want {
+				y.Errorf("game session %d is on host %s, want %s", n, p.HostID, want)
+			}
+		}
+		four := 4
+		_, err = y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &four})
+		y.must(err)
+		pass(0)
+		for n, h := range hosts {
+			leaving := 0
+			for _, a := range y.assigned(h) {
+				if a.Stop != compute.Keep {
+					leaving++
+				}
+			}
+			if want := map[int]int{2: 2}[n]; leaving != want {
+				y.Errorf("%d instances leave host %d, want %d", leaving, n, want)
+			}
+		}
+	})
+}
