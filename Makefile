@@ -15,7 +15,7 @@ count = go run ./internal/testcount
 go_modules = sdk/session sdk/gameserver examples/arena
 modules = $(go_modules) test/serversdk
 # Black-box tests that need nothing but Go belong to `make test`.
-go_only = test/(aws|conformance|gameserver|node|sdk)$$
+go_only = test/(aws|conformance|gameserver|node|players|sdk)$$
 root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
 e2e_packages = $$(go list ./test/... | grep -vE '/$(go_only)')
 

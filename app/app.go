@@ -62,7 +62,11 @@ func New(o Options) (*App, error) {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a := &App{opts: o, begun: begun, log: o.Logger, registry: registry, done: make(chan struct{})}
 	a.domain, err = newDomain(&o, o.driver(), master, a.notices())
-	return a, err
+	if err != nil {
+		return nil, err
+	}
+	a.domain.outside = outside{base: func() string { return a.base }, operator: a.mayActForPlayers}
+	return a, nil
 }
 
 // URL is the base URL that the ready line tells: "" before Start.

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/blob"
 	"github.com/musterhq/muster/internal/store"
@@ -43,10 +45,13 @@ type domain struct {
 	scaling    *scaling.Service
 	matches    *flexmatch.Service
 	notices    *notify.Service
+	identity   *identity.Service
+	players    *backend.Backend
+	outside    outside
 }
 
 // newDomain registers everything on a store that is not open yet; the error
-// names a sink of the notices that is configured wrongly. Metrics go where
+// names what is configured wrongly, of the notices or for players. Metrics go where
 // those of the notices do.
 func newDomain(o *Options, driver store.Driver, master *auth.Master, notices notify.Options) (*domain, error) {
 	metrics := notices.Registerer
@@ -78,8 +83,10 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 		Events: d.events, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, scaling.Options{Queued: d.queued, Logger: o.Logger})
 	var err error
-	d.notices, err = notify.New(st, d.events, notices)
-	return d, err
+	if d.notices, err = notify.New(st, d.events, notices); err != nil {
+		return nil, err
+	}
+	return d, d.addPlayers(o, metrics)
 }
 
 // hostable tells fleets of a build.

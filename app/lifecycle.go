@@ -80,6 +80,9 @@ func (a *App) start(ctx context.Context) error {
 	if err := a.domain.notices.Open(ctx); err != nil {
 		return err
 	}
+	if err := a.domain.identity.Open(ctx); err != nil {
+		return err
+	}
 	a.makeShow()
 	a.runLoops()
 	a.serve()
@@ -122,6 +125,8 @@ func (a *App) runLoops() {
 	a.running.Go(func() { a.domain.scaling.Run(ctx) })
 	a.running.Go(func() { a.domain.matches.Run(ctx) })
 	a.running.Go(func() { a.domain.notices.Run(ctx) })
+	a.running.Go(func() { a.domain.identity.Run(ctx) })
+	a.running.Go(func() { a.domain.players.Run(ctx) })
 	a.running.Go(func() { a.doors.servers.Run(ctx) })
 	a.running.Go(func() { a.resync(ctx, resync) })
 	a.running.Go(func() { a.watchOwnership(ctx) })
@@ -224,6 +229,7 @@ func (a *App) tearDown(ctx context.Context) error {
 func (a *App) drain(ctx context.Context) error {
 	if a.doors != nil {
 		a.doors.endStreams()
+		a.domain.players.Close(ctx)
 	}
 	if a.server == nil {
 		if a.listener != nil {

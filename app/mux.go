@@ -24,6 +24,7 @@ func (a *App) mux() http.Handler {
 	paths.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
 	paths.Handle("/console/", a.doors.console)
 	paths.Handle("/agent/", a.doors.hosts)
+	paths.Handle("/player/", a.domain.players)
 	paths.Handle("/notify/", a.domain.notices)
 	paths.HandleFunc("/", nothingHere)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/arn"
@@ -73,6 +74,10 @@ type Options struct {
 	Sessions   session.Options
 	Placements placement.Options
 	Matches    flexmatch.Options
+
+	// Players says how players log in and what they can play. With AcceptAny they
+	// may use every matchmaking configuration and queue by its name.
+	Players backend.Config
 
 	// Sinks are told of the events of queues and matchmaking. Default: none.
 	Sinks []notify.SinkConfig

@@ -23,7 +23,7 @@ type show struct {
 func (a *App) makeShow() {
 	if o := a.opts.Host; o != nil {
 		a.host = host.New(*o, host.Services{
-			Places: host.Places{Store: a.domain.store, Fleets: a.domain.fleets, Computes: a.domain.computes},
+			Places: a.places(),
 			Dir:    a.opts.absolute("agent"), URL: a.base, GameServerURL: gameServerURL(a.base), Login: a.login(),
 			Region: a.opts.Region, Out: a.opts.Out, Logger: a.log,
 			JoinToken: func(ctx context.Context) (string, error) {
@@ -34,7 +34,7 @@ func (a *App) makeShow() {
 	}
 	if o := a.opts.Demo; o != nil {
 		a.demo = demo.New(*o, demo.Services{
-			Store: a.domain.store, Events: a.domain.events,
+			Places: a.places(), Store: a.domain.store, Events: a.domain.events,
 			Fleets: a.domain.fleets, Computes: a.domain.computes, Sessions: a.domain.sessions,
 			Dir: a.opts.file("demo"), Login: a.login(), Out: a.opts.Out, Logger: a.log, Started: a.begun,
 			URL:           a.base,
@@ -42,6 +42,12 @@ func (a *App) makeShow() {
 		})
 	}
 	a.domain.computes.HostedBy(keepers(a.hosts()))
+}
+
+// places makes what programs of this machine need.
+func (a *App) places() host.Places {
+	d := a.domain
+	return host.Places{Store: d.store, Fleets: d.fleets, Computes: d.computes, Placements: d.placements, Matches: d.matches}
 }
 
 // login is what to export before the commands that are printed.

@@ -28,6 +28,7 @@ type Options struct {
 
 // Services are what the demo calls, and where it finds itself.
 type Services struct {
+	Places   host.Places
 	Store    *store.Store
 	Events   *event.Log
 	Fleets   *fleet.Service

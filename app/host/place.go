@@ -6,8 +6,10 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/placement"
 )
 
 // The names of what is made for programs of this machine.
@@ -25,13 +27,16 @@ type Place struct {
 
 // Places makes places. What it made is found again by name.
 type Places struct {
-	Store    *store.Store
-	Fleets   *fleet.Service
-	Computes *compute.Service
+	Store      *store.Store
+	Fleets     *fleet.Service
+	Computes   *compute.Service
+	Placements *placement.Service
+	Matches    *flexmatch.Service
 }
 
 // Make gives the place of a name, and makes what of it is missing: the location,
-// the fleet, its alias and its compute.
+// the fleet, its alias and its compute, and the queue and the matchmaking
+// configuration by which players come there.
 func (s Places) Make(ctx context.Context, name, description string) (Place, error) {
 	_, err := s.Fleets.CreateLocation(ctx, Location, nil)
 	if err != nil && !fault.Is(err, fault.Conflict) {
@@ -50,6 +55,9 @@ func (s Places) Make(ctx context.Context, name, description string) (Place, erro
 	})
 	if err != nil && !fault.Is(err, fault.Conflict) {
 		return Place{}, fmt.Errorf("register compute %s: %w", ComputeName, err)
+	}
+	if err := s.makePlayable(ctx, name, alias); err != nil {
+		return Place{}, err
 	}
 	return Place{f.ID, alias}, nil
 }

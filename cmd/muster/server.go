@@ -27,6 +27,7 @@ type serverFlags struct {
 	Sinks        string        `placeholder:"FILE" help:"YAML file with the sinks that are told of events (docs/notifications.md)."`
 	NotifyURL    string        `name:"notify-url" placeholder:"URL" help:"Send every event to this URL as well, as EventBridge JSON; with --notify-secret the requests are signed."`
 	NotifySecret string        `name:"notify-secret" placeholder:"TEXT" help:"Secret that signs the requests to --notify-url."`
+	Players      string        `name:"players-file" placeholder:"FILE" help:"YAML file that says how players log in and what they can play (docs/players.md)."`
 	UniqueIDs    bool          `name:"unique-placement-ids" help:"Refuse a PlacementId that was ever used; by default one that ended without a game session may be used again."`
 	DrainTimeout time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
 	HostGrace    time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
@@ -57,6 +58,9 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 		return o, err
 	}
 	o.Sinks = sinks
+	if o.Players, err = readPlayers(f.Players); err != nil {
+		return o, err
+	}
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
 	o.Placements.UniqueIDs, o.Computes.HostGrace = f.UniqueIDs, f.HostGrace

@@ -65,7 +65,7 @@ func (e *Events) read(ctx context.Context, response *http.Response) {
 // Until reads on to the next event that match takes.
 func (e *Events) Until(t testing.TB, what string, match func(Event) bool) Event {
 	t.Helper()
-	patience := time.After(60 * time.Second)
+	patience := time.After(2 * time.Minute)
 	for {
 		select {
 		case event, ok := <-e.lines:
@@ -76,7 +76,7 @@ func (e *Events) Until(t testing.TB, what string, match func(Event) bool) Event 
 				return event
 			}
 		case <-patience:
-			t.Fatalf("no %s after a minute", what)
+			t.Fatalf("no %s after two minutes", what)
 		}
 	}
 }

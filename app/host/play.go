@@ -1,0 +1,49 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/placement"
+)
+
+// rules match whoever is there, two to four at a time.
+const rules = `{
+  "name": "anybody",
+  "ruleLanguageVersion": "1.0",
+  "teams": [{"name": "players", "minPlayers": 2, "maxPlayers": 4}]
+}`
+
+// matchTimeout is how long a request of players of this machine is kept waiting.
+const matchTimeout = 5 * time.Minute
+
+// makePlayable makes the queue, the rule set and the matchmaking configuration of
+// a place, where they are missing; what its owner changed since stays.
+func (s Places) makePlayable(ctx context.Context, name, aliasID string) error {
+	view := s.Store.View()
+	if s.Placements.Queue(view, name) == nil {
+		_, err := s.Placements.CreateQueue(ctx, placement.QueueInput{
+			Queue: placement.Queue{Name: name, Destinations: []string{s.Fleets.Home().OfAlias(aliasID)}},
+		})
+		if err != nil {
+			return fmt.Errorf("make queue %s: %w", name, err)
+		}
+	}
+	if s.Matches.Configuration(view, name) != nil {
+		return nil
+	}
+	_, err := s.Matches.CreateRuleSet(ctx, flexmatch.RuleSetInput{Name: name, Body: rules})
+	if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.InvalidRequest) {
+		return fmt.Errorf("make rule set %s: %w", name, err)
+	}
+	_, err = s.Matches.CreateConfiguration(ctx, flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
+		Name: name, RuleSet: name, Queues: []string{s.Placements.QueueARN(name)}, RequestTimeout: matchTimeout,
+	}})
+	if err != nil {
+		return fmt.Errorf("make matchmaking configuration %s: %w", name, err)
+	}
+	return nil
+}

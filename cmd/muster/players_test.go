@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestReadPlayers(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "players.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The example of docs/players.md is one that is understood.
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "players.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("docs/players.md has no example")
+	}
+	write(example)
+	c, err := readPlayers(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.AccessLife != 15*time.Minute || len(c.Providers) != 3 || len(c.Matchmakers) != 1 || c.Matchmakers[0].MaxParty != 5 || len(c.Pools) != 1 {
+		t.Errorf("got %+v", c)
+	}
+	write("matchmaker: []")
+	if _, err := readPlayers(file); err == nil {
+		t.Error("a field that does not exist is accepted")
+	}
+}

@@ -1,0 +1,234 @@
+package players
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/backend/protocol"
+)
+
+// socket is a client's WebSocket.
+type socket struct {
+	*client
+	ws *websocket.Conn
+}
+
+// dial connects; query is added to the path.
+func (c *client) dial(query string, header http.Header) (*socket, *http.Response, error) {
+	c.Helper()
+	d := websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, HandshakeTimeout: 30 * time.Second}
+	ws, response, err := d.DialContext(c.Context(), "ws"+strings.TrimPrefix(c.url, "http")+protocol.Base+"/ws"+query, header)
+	if err != nil {
+		return nil, response, err
+	}
+	c.Cleanup(func() { ws.Close() })
+	return &socket{c, ws}, response, nil
+}
+
+// connect connects with the access token in the header.
+func (c *client) connect(query string) *socket {
+	c.Helper()
+	s, _, err := c.dial(query, http.Header{"Authorization": {"Bearer " + c.login.AccessToken}})
+	c.must(err)
+	return s
+}
+
+func (s *socket) next() protocol.Message {
+	s.Helper()
+	var m protocol.Message
+	s.ws.SetReadDeadline(time.Now().Add(60 * time.Second))
+	_, text, err := s.ws.ReadMessage()
+	s.must(err)
+	s.must(json.Unmarshal(text, &m))
+	return m
+}
+
+// of reads on to the next message of a type and reads its data.
+func (s *socket) of(kind string, into any) protocol.Message {
+	s.Helper()
+	for {
+		m := s.next()
+		if m.Type != kind {
+			continue
+		}
+		s.must(json.Unmarshal(m.Data, into))
+		return m
+	}
+}
+
+func (s *socket) say(kind, id string, data any) {
+	s.Helper()
+	text, err := json.Marshal(data)
+	s.must(err)
+	text, err = json.Marshal(protocol.Message{Type: kind, ID: id, Data: jsontext.Value(text)})
+	s.must(err)
+	s.must(s.ws.WriteMessage(websocket.TextMessage, text))
+}
+
+// state reads on to the ticket's state.
+func (s *socket) state(want protocol.TicketState) (t protocol.Ticket, cursor string) {
+	s.Helper()
+	for t.State != want {
+		t = protocol.Ticket{}
+		cursor = s.of(protocol.MessageTicket, &t).Cursor
+	}
+	return t, cursor
+}
+
+// closed reads on to the end and gives its code.
+func (s *socket) closed() int {
+	s.Helper()
+	for {
+		s.ws.SetReadDeadline(time.Now().Add(60 * time.Second))
+		if _, _, err := s.ws.ReadMessage(); err != nil {
+			if e, ok := errors.AsType[*websocket.CloseError](err); ok {
+				return e.Code
+			}
+			s.Fatal(err)
+		}
+	}
+}
+
+// The whole way over the WebSocket, with an interruption in the middle: who
+// comes back is told what happened meanwhile.
+func TestPush_ResumesAfterAnInterruption(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	s.server()
+	anna, bert := s.guest(), s.guest()
+	push := anna.connect("")
+	var ready protocol.SocketReady
+	push.of(protocol.MessageReady, &ready)
+	if ready.PlayerID != anna.login.PlayerID || ready.Resumed {
+		t.Errorf("got %+v", ready)
+	}
+	push.say(protocol.MessageStart, "c1", protocol.TicketRequest{Matchmaker: "duel"})
+	var started protocol.Ticket
+	for m := (protocol.Message{}); m.Re != "c1"; {
+		m = push.of(protocol.MessageTicket, &started)
+	}
+	_, cursor := push.state(protocol.TicketStateSearching)
+	for cursor == "" { // the answer to the request came before the change
+		_, cursor = push.state(protocol.TicketStateSearching)
+	}
+	push.ws.Close()
+
+	bert.ask("duel")
+	anna.until(&started, protocol.TicketStateCompleted)
+	push = anna.connect("?resume=" + cursor)
+	push.of(protocol.MessageReady, &ready)
+	if !ready.Resumed {
+		t.Error("the connection does not go on from its cursor")
+	}
+	ended, cursor := push.state(protocol.TicketStateCompleted)
+	if ended.TicketID != started.TicketID || s.playerOf(ended.Connection.PlayerSessionID) != anna.login.PlayerID {
+		t.Errorf("got %+v", ended)
+	}
+	push = anna.connect("?resume=" + cursor)
+	push.of(protocol.MessageReady, &ready)
+	push.say(protocol.MessagePing, "p", "still there")
+	if m := push.next(); m.Type != protocol.MessagePong || m.Re != "p" {
+		t.Errorf("what was told is told again: %+v", m)
+	}
+}
+
+func TestPush_TellsOnlyItsPlayer(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	anna, eve := s.guest(), s.guest()
+	spy := eve.connect("")
+	var ready protocol.SocketReady
+	spy.of(protocol.MessageReady, &ready)
+	ticket := anna.ask("duel")
+	var p protocol.Problem
+	spy.say(protocol.MessageCancel, "x", protocol.SocketTicketID{TicketID: ticket.TicketID})
+	if spy.of(protocol.MessageError, &p); p.Code != "not-found" {
+		t.Errorf("another player's ticket: %+v", p)
+	}
+	spy.say(protocol.MessageAccept, "y", protocol.SocketTicketID{TicketID: ticket.TicketID, Accept: true})
+	if spy.of(protocol.MessageError, &p); p.Code != "not-found" {
+		t.Errorf("another player's ticket: %+v", p)
+	}
+	anna.call("DELETE", "/matchmaking/tickets/"+ticket.TicketID, nil, 202, nil)
+	spy.say(protocol.MessagePing, "z", 1)
+	if m := spy.next(); m.Type != protocol.MessagePong {
+		t.Errorf("a player is told of another's ticket: %+v", m)
+	}
+}
+
+func TestPush_Authentication(t *testing.T) {
+	t.Parallel()
+	s := bare(t, nil)
+	c, other := s.guest(), s.guest()
+	var ready protocol.SocketReady
+
+	var ticket protocol.SocketTicket
+	c.call("POST", "/auth/ws-ticket", nil, 201, &ticket)
+	byTicket, _, err := c.dial("?ticket="+ticket.Ticket, nil)
+	s.must(err)
+	byTicket.of(protocol.MessageReady, &ready)
+	if _, r, err := c.dial("?ticket="+ticket.Ticket, nil); err == nil || r.StatusCode != http.StatusUnauthorized {
+		t.Error("a ticket lets in twice")
+	}
+	if _, r, err := c.dial("", http.Header{"Authorization": {"Bearer nonsense"}}); err == nil || r.StatusCode != http.StatusUnauthorized {
+		t.Error("a wrong token lets in")
+	}
+	if _, r, err := c.dial("", http.Header{"Origin": {"https://evil.example"}}); err == nil || r.StatusCode != http.StatusForbidden {
+		t.Error("a page of another site may connect")
+	}
+
+	byMessage, _, err := c.dial("", nil)
+	s.must(err)
+	byMessage.say(protocol.MessageStart, "a", protocol.TicketRequest{Matchmaker: "duel"})
+	var p protocol.Problem
+	if byMessage.of(protocol.MessageError, &p); p.Code != "token-missing" {
+		t.Errorf("before auth: %+v", p)
+	}
+	byMessage.say(protocol.MessageAuth, "b", protocol.SocketAuth{AccessToken: c.login.AccessToken})
+	byMessage.of(protocol.MessageReady, &ready)
+	byMessage.say(protocol.MessageAuth, "c", protocol.SocketAuth{AccessToken: other.login.AccessToken})
+	if code := byMessage.closed(); code != protocol.CloseUnauthorized {
+		t.Errorf("a connection changes its player: closed with %d", code)
+	}
+
+	silent, _, err := c.dial("", nil)
+	s.must(err)
+	if code := silent.closed(); code != protocol.CloseAuthTimeout {
+		t.Errorf("closed with %d, want %d", code, protocol.CloseAuthTimeout)
+	}
+	noise := c.connect("")
+	for range 3 {
+		s.must(noise.ws.WriteMessage(websocket.TextMessage, []byte("noise")))
+	}
+	if code := noise.closed(); code != protocol.CloseBadMessage {
+		t.Errorf("closed with %d, want %d", code, protocol.CloseBadMessage)
+	}
+}
+
+// A fourth connection of a player replaces the first.
+func TestPush_ConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := bare(t, nil)
+	c := s.guest()
+	var all []*socket
+	for range 4 {
+		push := c.connect("")
+		var ready protocol.SocketReady
+		push.of(protocol.MessageReady, &ready)
+		all = append(all, push)
+	}
+	if code := all[0].closed(); code != protocol.CloseReplaced {
+		t.Errorf("closed with %d, want %d", code, protocol.CloseReplaced)
+	}
+	all[3].say(protocol.MessagePing, "p", 1)
+	if m := all[3].next(); m.Type != protocol.MessagePong {
+		t.Errorf("got %+v", m)
+	}
+}
