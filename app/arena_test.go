@@ -89,6 +89,16 @@ func playArena(ctx context.Context, args []string) error {
 	return playServer(ctx)
 }
 
+// leavePID leaves the process id in the folder that the demo gives a game; one
+// that is run from the caller's own folder leaves nothing there.
+func leavePID() error {
+	dir, err := os.Getwd()
+	if err != nil || filepath.Base(filepath.Dir(dir)) != "work" {
+		return err
+	}
+	return os.WriteFile("pid", fmt.Append(nil, os.Getpid()), 0o600)
+}
+
 // playServer is a game whose players say "join ID" and "leave ID" by UDP. It
 // ends when the last has left.
 func playServer(ctx context.Context) error {
@@ -96,7 +106,7 @@ func playServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile("pid", fmt.Append(nil, os.Getpid()), 0o600); err != nil {
+	if err := leavePID(); err != nil {
 		return err
 	}
 	p, err := gameserver.Start(ctx, gameserver.Options{

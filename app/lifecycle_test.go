@@ -182,13 +182,13 @@ func TestStop_EndsStreams(t *testing.T) {
 	a := start(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	seen, lost := make(chan struct{}), make(chan struct{})
-	var once sync.Once
+	var first, once sync.Once
 	following := make(chan error, 1)
 	go func() {
 		c := &client.Client{Endpoint: a.URL()}
 		following <- c.Events(ctx, client.EventQuery{Follow: true, Last: 1, Reconnected: func(error) {
 			once.Do(func() { close(lost) })
-		}}, func(client.Event) error { close(seen); return nil })
+		}}, func(client.Event) error { first.Do(func() { close(seen) }); return nil })
 	}()
 	call(t, a, "CreateLocation", map[string]any{"LocationName": "custom-a"})
 	<-seen

@@ -162,7 +162,7 @@ func (p *preflight) look() bool {
 
 // play starts the program and has it host a game session.
 func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
-	places := host.Places{Store: a.domain.store, Fleets: a.domain.fleets, Computes: a.domain.computes}
+	places := a.places()
 	if p.place, err = places.Make(ctx, "preflight", "A build being tried"); err != nil {
 		return false, err
 	}
