@@ -42,6 +42,7 @@ func thirteenSteps(t *testing.T, learn func(*gamer, *protocol.Ticket) *protocol.
 	t.Parallel()
 	server, arena := startWithDemo(t)
 	events := node.Follow(t, server)
+	events.Code(t, "SERVER_PROCESS_ACTIVE") // the demo has made what players need
 	anna, bert := &gamer{T: t, server: server, arena: arena}, &gamer{T: t, server: server, arena: arena}
 	var tickets []*protocol.Ticket
 	for i, g := range []*gamer{anna, bert} {
