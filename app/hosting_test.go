@@ -119,7 +119,9 @@ func TestHosting(t *testing.T) {
 func TestHosting_NamesCauses(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
-	join(t, a, filepath.Join(t.TempDir(), "agent"), 21300, nil)
+	join(t, a, filepath.Join(t.TempDir(), "agent"), 23000, func(o *agent.Options) {
+		o.Facts.PortTo = o.Facts.PortFrom + 599 // room for all of them at a time
+	})
 	for name, tt := range map[string]struct {
 		files map[string]string
 		code  string
