@@ -101,7 +101,7 @@ func (s *Service) eachArchived(ctx context.Context, since time.Time, visit func(
 func traced(t *Ticket, r *Request) Traced {
 	out := Traced{TicketID: t.ID, started: t.Started}
 	if t.Status == Cancelled && t.Message == stoppedMessage {
-		out.Patience = t.Ended.Sub(t.Started).Seconds()
+		out.Patience = max(t.Ended.Sub(t.Started), time.Millisecond).Seconds() // 0 would be for ever
 	}
 	for _, p := range r.Players {
 		player := TracedPlayer{PlayerID: p.ID, Latency: p.Latency}

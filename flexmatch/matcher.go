@@ -36,6 +36,7 @@ type matcher struct {
 	kept    int
 	pool    *search.Pool
 	in      map[string]bool // tickets that the pool knows, or that a match has taken from it
+	rest    time.Duration   // from one pass to the next
 }
 
 func (m *matcher) tell(tickets ...string) {
@@ -72,9 +73,9 @@ func (m *matcher) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-m.nudge:
-			if soon := time.Now().Add(m.s.opts.Interval); due.IsZero() || soon.Before(due) {
+			if soon := time.Now().Add(m.rest); due.IsZero() || soon.Before(due) {
 				due = soon
-				timer.Reset(m.s.opts.Interval)
+				timer.Reset(m.rest)
 			}
 			continue
 		case <-timer.C:
@@ -101,15 +102,17 @@ func (m *matcher) cycle(ctx context.Context) (next time.Time, err error) {
 	}
 	begun := time.Now()
 	matches := m.pool.Pass(begun)
+	took := time.Since(begun)
+	m.rest = max(m.s.opts.Interval, took) // no pool is searched more than half of the time
 	next = m.next(time.Now())
 	m.poolMu.Unlock()
-	m.s.metrics.passed(m.name, time.Since(begun))
+	m.s.metrics.passed(m.name, took)
 	return next, m.commit(ctx, queued, matches, begun)
 }
 
 // next is when to pass again though no ticket comes.
 func (m *matcher) next(now time.Time) time.Time {
-	soon := now.Add(m.s.opts.Interval)
+	soon := now.Add(m.rest)
 	if m.pool.Pending(now) {
 		return soon
 	}

@@ -28,7 +28,7 @@ func (ms *matchers) of(configuration string) *matcher {
 	defer ms.mu.Unlock()
 	m := ms.m[configuration]
 	if m == nil {
-		m = &matcher{s: ms.s, name: configuration, nudge: make(chan struct{}, 1), stale: true}
+		m = &matcher{s: ms.s, name: configuration, nudge: make(chan struct{}, 1), stale: true, rest: ms.s.opts.Interval}
 		ms.m[configuration] = m
 		nudge(ms.fresh)
 	}
