@@ -82,6 +82,9 @@ func (in CapacityInput) on(c Capacity) (Capacity, error) {
 	case c.IdleAfter == 0:
 		c.IdleAfter = DefaultIdleAfter
 	}
+	if c.FromZero {
+		c.Min = max(0, min(1, c.Desired))
+	}
 	switch {
 	case c.Min < 0 || c.Max < 0 || c.Desired < 0:
 		return c, fault.Invalid("DesiredInstances, MinSize, MaxSize: must not be negative")

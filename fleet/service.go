@@ -39,6 +39,7 @@ type Service struct {
 	updateRuntime   *store.Command[runtimeArgs, *Fleet]
 	updatePorts     *store.Command[PortsInput, *Fleet]
 	updateCapacity  *store.Command[CapacityInput, *Fleet]
+	wake            *store.Command[wakeArgs, struct{}]
 	setScaling      *store.Command[actionsArgs, *Fleet]
 	del             *store.Command[string, struct{}]
 	addLocations    *store.Command[locationsArgs, *Fleet]
@@ -61,6 +62,7 @@ func New(st *store.Store, events *event.Log, tags *tag.Service, opts Options) *S
 	s.updateRuntime = store.NewCommand(st, "fleet.update_runtime", s.runUpdateRuntime)
 	s.updatePorts = store.NewCommand(st, "fleet.update_ports", s.runUpdatePorts)
 	s.updateCapacity = store.NewCommand(st, "fleet.update_capacity", s.runUpdateCapacity)
+	s.wake = store.NewCommand(st, "fleet.wake", s.runWake)
 	s.setScaling = store.NewCommand(st, "fleet.set_scaling", s.runSetScaling)
 	s.del = store.NewCommand(st, "fleet.delete", s.runDelete)
 	s.addLocations = store.NewCommand(st, "fleet.add_locations", s.runAddLocations)

@@ -107,10 +107,29 @@ func (s *Service) runExplain(tx *store.Tx, _ struct{}) (struct{}, error) {
 			}
 			p.keep(round)
 			p.RoundAt = next
+			s.wakeFor(tx, p.ID, round)
 		}
 		s.t.placements.Put(tx, &p)
 	}
 	return struct{}{}, nil
+}
+
+// wakeFor has the first place that a waiting placement may use, and that scales
+// from zero, get an instance.
+func (s *Service) wakeFor(tx *store.Tx, placementID string, round Round) {
+	for _, v := range round.Candidates {
+		if v.Outcome != NoFreeProcess {
+			continue
+		}
+		f := s.fleets.Get(tx, v.Place.FleetID)
+		if f == nil {
+			continue
+		}
+		if l := f.Place(v.Place.Location); l != nil && l.Asleep() {
+			s.fleets.WakeIn(tx, f.ID, l.Location, "placement "+placementID+" waits for a process")
+			return
+		}
+	}
 }
 
 func capsOver(policies []LatencyPolicy) []Cap {

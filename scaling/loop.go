@@ -63,7 +63,7 @@ func (s *Service) pass(ctx context.Context) error {
 		}
 	}
 	s.memories = seen // of what is gone nothing is remembered
-	return nil
+	return s.restAll(ctx, view, time.Now())
 }
 
 // scale plans one location and acts on it.
@@ -73,13 +73,13 @@ func (s *Service) scale(ctx context.Context, view store.Reader, f *fleet.Fleet, 
 	}
 	at := f.ID + "|" + l.Location
 	memory := s.remember(at, l.Location, policies)
-	place := Place{l.Capacity.Desired, l.Capacity.Min, l.Capacity.Max}
-	d, next := Plan(time.Now(), place, s.sample(view, f, l.Location), policies, memory)
+	limits := Place{l.Capacity.Desired, l.Capacity.Min, l.Capacity.Max}
+	d, next := Plan(time.Now(), limits, s.sample(view, f, l.Location), policies, memory)
 	seen[at] = next
-	if d.Desired == place.Desired {
+	if d.Desired == limits.Desired {
 		return nil
 	}
-	_, err := s.act.Do(ctx, action{f.ID, l.Location, place.Desired, d.Desired, d.Why, d.By})
+	_, err := s.act.Do(ctx, action{f.ID, l.Location, limits.Desired, d.Desired, d.Why, d.By})
 	return err
 }
 

@@ -15,12 +15,17 @@ const (
 	// window is how many samples a target looks back before it lets instances go:
 	// as many as were needed in any of them stay, so noise moves nothing.
 	window = 10
+	// margin is how many game sessions more, as a share of those that run, a target
+	// leaves room for when it lets instances go: what comes back next minute would
+	// have to be made again.
+	margin = 0.1
 )
 
 // Sample is what was measured in a location in one minute.
 type Sample struct {
 	Metrics     map[string]float64 // by name; absent where it cannot be told
 	Sessions    int                // game sessions, starting ones included
+	Useless     int                // processes that are ready but cannot be given a game session
 	PerInstance int                // processes that an instance runs
 }
 
@@ -34,7 +39,7 @@ func (p Place) hold(n int) int { return max(p.Min, min(p.Max, n)) }
 type Memory struct {
 	Streaks map[string]int       // by policy: for how many samples in a row its condition holds
 	Acted   map[string]time.Time // by policy: when it acted last
-	Needed  []int                // instances that the target needed, the last window samples
+	Needed  []int                // instances that the target needed, with the margin: the last window samples
 }
 
 // Decision is what a plan came to.
@@ -76,15 +81,18 @@ func Plan(now time.Time, place Place, s Sample, policies []*Policy, m Memory) (D
 }
 
 // steer moves towards a target: up at once, down to what was needed at most in
-// the whole window.
+// the whole window, and a margin.
 func steer(p *Policy, place Place, s Sample, desired int, before []int) (to int, why string, needed []int) {
 	if s.PerInstance <= 0 {
 		return desired, "", nil // nothing is known of what an instance can host
 	}
 	// The limits are applied first, so that what they cut off is no demand that
 	// the window remembers.
-	n := place.hold(max(1, instancesFor(s.Sessions, p.Target, s.PerInstance)))
-	needed = append(slices.Clone(before), n)
+	need := func(sessions int) int {
+		return place.hold(max(1, instancesFor(sessions, s.Useless, p.Target, s.PerInstance)))
+	}
+	n := need(s.Sessions)
+	needed = append(slices.Clone(before), need(s.Sessions+int(math.Ceil(margin*float64(s.Sessions)))))
 	needed = needed[max(0, len(needed)-window):]
 	text := fmt.Sprintf("%d game sessions need %%d instances of %d processes to keep %g%% available", s.Sessions, s.PerInstance, p.Target)
 	if n > desired {
@@ -92,15 +100,15 @@ func steer(p *Policy, place Place, s Sample, desired int, before []int) (to int,
 	}
 	most := slices.Max(needed)
 	if len(needed) == window && most < desired {
-		return most, fmt.Sprintf(text, n) + fmt.Sprintf(", and never more than %d in %d minutes", most, window), needed
+		return most, fmt.Sprintf(text, n) + fmt.Sprintf(", and with a margin never more than %d in %d minutes", most, window), needed
 	}
 	return desired, "", needed
 }
 
 // instancesFor is how many instances leave a percentage of all game sessions
-// available beside those that run.
-func instancesFor(sessions int, target float64, perInstance int) int {
-	slots := math.Ceil(float64(sessions)/(1-target/100) - 1e-9)
+// available beside those that run; useless processes take room and host nothing.
+func instancesFor(sessions, useless int, target float64, perInstance int) int {
+	slots := math.Ceil(float64(sessions)/(1-target/100)-1e-9) + float64(useless)
 	return int(math.Ceil(slots / float64(perInstance)))
 }
 

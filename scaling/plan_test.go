@@ -67,13 +67,13 @@ func TestTarget_Step(t *testing.T) {
 		t.Errorf("desired %d for 85 game sessions, want 10 instances of 10", w.place.Desired)
 	}
 	for range 9 {
-		w.minute(17, target(15))
+		w.minute(15, target(15)) // 17 with the margin, which are 85 % of 20
 	}
 	if w.place.Desired != 10 {
 		t.Errorf("desired %d within 10 minutes of surplus, want all kept", w.place.Desired)
 	}
 	for range 3 {
-		w.minute(17, target(15))
+		w.minute(15, target(15)) // 17 with the margin, which are 85 % of 20
 	}
 	if w.place.Desired != 2 {
 		t.Errorf("desired %d after it, want 2", w.place.Desired)

@@ -13,7 +13,7 @@ import (
 func (s *Service) sample(r store.Reader, f *fleet.Fleet, location string) Sample {
 	instances := s.Computes.Counts(r, f, location)
 	use := s.Sessions.Use(r, f.ID, location)
-	processes, taken, free := 0, 0, 0
+	processes, taken, free, useless := 0, 0, 0, 0
 	for p := range s.Computes.Processes(r, f.ID, location) {
 		if p.Status != compute.Active {
 			continue
@@ -24,6 +24,8 @@ func (s *Service) sample(r store.Reader, f *fleet.Fleet, location string) Sample
 			taken++
 		case p.Free():
 			free++
+		case p.Impaired || !p.Connected:
+			useless++
 		}
 	}
 	pending, wait := s.opts.Queued(f.ID)
@@ -45,7 +47,7 @@ func (s *Service) sample(r store.Reader, f *fleet.Fleet, location string) Sample
 	if processes > 0 { // those that host, those that are free, and those that cannot be reached
 		m[targetMetric] = 100 * float64(free) / float64(processes)
 	}
-	return Sample{Metrics: m, Sessions: taken, PerInstance: perInstance(f)}
+	return Sample{Metrics: m, Sessions: taken, Useless: useless, PerInstance: perInstance(f)}
 }
 
 // perInstance is how many processes an instance runs.

@@ -44,7 +44,9 @@ type Service struct {
 	del      *store.Command[name, struct{}]
 	act      *store.Command[action, struct{}]
 	forget   *store.Command[struct{}, struct{}]
-	memories map[string]Memory // by fleet and location; of the loop alone
+	rest     *store.Command[place, struct{}]
+	memories map[string]Memory   // by fleet and location; of the loop alone
+	idle     map[place]time.Time // since when locations are idle; of the loop alone
 }
 
 type name struct{ FleetID, Name string }
@@ -57,13 +59,14 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{Deps: d, st: st, opts: o, memories: map[string]Memory{}}
+	s := &Service{Deps: d, st: st, opts: o, memories: map[string]Memory{}, idle: map[place]time.Time{}}
 	s.policies = store.NewTable(st, store.TableSpec[Policy]{
 		Name: "scaling_policy", Key: func(p *Policy) string { return key(p.FleetID, p.Name) },
 	})
 	s.put = store.NewCommand(st, "scaling.put", s.runPut)
 	s.del = store.NewCommand(st, "scaling.delete", s.runDelete)
 	s.act = store.NewCommand(st, "scaling.act", s.runAct)
+	s.rest = store.NewCommand(st, "scaling.rest", s.runRest)
 	s.forget = store.NewCommand(st, "scaling.forget", s.runForget)
 	return s
 }

@@ -35,7 +35,27 @@ func (s *Service) Create(ctx context.Context, in CreateInput) (*GameSession, err
 			return g, err
 		}
 	}
-	return s.cmd.create.Do(ctx, in)
+	g, err := s.cmd.create.Do(ctx, in)
+	if fault.Is(err, fault.FleetCapacityExceeded) {
+		if err := s.wake(ctx, in); err != nil {
+			return nil, err
+		}
+	}
+	return g, err
+}
+
+// wake has a location that scales from zero get an instance, since a game
+// session was asked for there: a later request finds a process.
+func (s *Service) wake(ctx context.Context, in CreateInput) error {
+	f, err := s.fleets.Target(s.st.View(), in.FleetID, in.AliasID)
+	if err != nil {
+		return err
+	}
+	location := placeIn(f, in.Location)
+	if l := f.Place(location); l == nil || !l.Asleep() {
+		return nil
+	}
+	return s.fleets.Wake(context.WithoutCancel(ctx), f.ID, location, "CreateGameSession asked for a game session")
 }
 
 // archivedTwin finds the session that an earlier request with the same token

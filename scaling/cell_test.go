@@ -1,0 +1,256 @@
+package scaling_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/scaling"
+	"github.com/musterhq/muster/session"
+)
+
+const (
+	region      = "us-east-1"
+	perInstance = 4                // processes
+	boot        = 20 * time.Second // from an assignment to processes that are ready
+)
+
+// cell is the real services on one store in virtual time, and machines whose
+// agents and game servers are played by the test: they do what they are told.
+type cell struct {
+	*testing.T
+	ctx      context.Context
+	st       *store.Store
+	events   *event.Log
+	fleets   *fleet.Service
+	computes *compute.Service
+	sessions *session.Service
+	places   *placement.Service
+	scaling  *scaling.Service
+	fleet    *fleet.Fleet
+	wg       sync.WaitGroup
+
+	mu    sync.Mutex
+	known map[string]bool // instances that machines have heard of
+	runs  int             // processes so far
+}
+
+// in runs f in a cell with a number of machines, each with room for 4 instances.
+func in(t *testing.T, machines int, f func(*cell)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t)
+		ctx, stop := context.WithCancel(context.Background())
+		c.ctx = ctx
+		for _, run := range []func(context.Context){c.computes.Run, c.computes.RunCapacity, c.sessions.Run, c.places.Run, c.scaling.Run} {
+			c.wg.Go(func() { run(ctx) })
+		}
+		for range machines {
+			c.join()
+		}
+		c.make()
+		f(c)
+		stop()
+		c.wg.Wait()
+		c.must(c.st.Close())
+	})
+}
+
+func open(t *testing.T) *cell {
+	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
+	c := &cell{T: t, ctx: t.Context(), st: store.New(store.Options{Driver: store.NewMemory()}), known: map[string]bool{}}
+	c.must(err)
+	c.events = event.New(c.st)
+	tags := tag.New(c.st)
+	c.fleets = fleet.New(c.st, c.events, tags, fleet.Options{
+		Home: arn.Home{Region: region, Account: "000000000000"},
+		Builds: func(_ store.Reader, id string) (fleet.Build, error) {
+			return fleet.Build{ID: id, Status: "READY", Ready: true, OS: "AMAZON_LINUX_2023", SHA256: "ab", Format: "zip", Bytes: 1}, nil
+		},
+	})
+	c.computes = compute.New(c.st, c.events, c.fleets, tags, compute.Options{Tokens: master})
+	c.sessions = session.New(c.st, c.events, c.fleets, c.computes, session.Options{})
+	c.places = placement.New(c.st, placement.Deps{
+		Events: c.events, Tags: tags, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions,
+	}, placement.Options{})
+	c.scaling = scaling.New(c.st, scaling.Deps{
+		Events: c.events, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions,
+	}, scaling.Options{Queued: func(string) (n int, _ time.Duration) {
+		for _, q := range c.places.Overview() {
+			n += q.Pending
+		}
+		return n, 0
+	}})
+	c.computes.OnAssign(func(host string) { c.wg.Go(func() { c.obey(host) }) })
+	c.must(c.st.Open(t.Context()))
+	return c
+}
+
+func (c *cell) must(err error) {
+	if err != nil {
+		c.Helper()
+		c.Fatal(err)
+	}
+}
+
+func (c *cell) join() {
+	info := compute.HostInfo{Name: "m", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 8000, MemoryMiB: 16384, PortFrom: 20000, PortTo: 29999}
+	token, _, err := c.computes.CreateJoinToken(c.ctx, region, 0)
+	c.must(err)
+	j, err := c.computes.Join(c.ctx, compute.JoinInput{Token: token, HostInfo: info})
+	c.must(err)
+	c.must(c.computes.HostConnected(c.ctx, j.HostID, info))
+}
+
+// make makes a fleet of instances with 4 processes each and waits until it is ACTIVE.
+func (c *cell) make() {
+	var err error
+	c.fleet, err = c.fleets.Create(c.ctx, fleet.CreateInput{
+		Name: "scaled", ComputeType: fleet.EC2, Protection: fleet.FullProtection,
+		Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
+		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/x", Concurrent: perInstance}}},
+	})
+	c.must(err)
+	c.pass(boot + time.Second)
+	if f := c.now(); f.Status != fleet.Active {
+		c.Fatalf("the fleet is %s", f.Status)
+	}
+}
+
+func (c *cell) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (c *cell) now() *fleet.Fleet { return c.fleets.Get(c.st.View(), c.fleet.ID) }
+
+func (c *cell) capacity() fleet.Capacity { return c.now().Place("").Capacity }
+
+func (c *cell) limit(in fleet.CapacityInput) {
+	c.Helper()
+	in.FleetID = c.fleet.ID
+	_, err := c.fleets.UpdateCapacity(c.ctx, in)
+	c.must(err)
+}
+
+// obey does what a host shall do: new instances boot, draining ones that have no
+// process left are gone.
+func (c *cell) obey(host string) {
+	for _, a := range c.computes.Assignments(c.st.View(), host) {
+		c.mu.Lock()
+		heard := c.known[a.InstanceID]
+		c.known[a.InstanceID] = true
+		c.mu.Unlock()
+		switch {
+		case !heard && a.Stop == compute.Keep:
+			c.start(host, a)
+		case a.Stop != compute.Keep:
+			c.leave(host, a.InstanceID)
+		}
+	}
+}
+
+func (c *cell) start(host string, a compute.Assignment) {
+	time.Sleep(boot)
+	for _, phase := range []compute.Phase{compute.Downloading, compute.Validating, compute.Building, compute.Activating} {
+		c.report(host, compute.InstanceReport{InstanceID: a.InstanceID, Phase: phase})
+	}
+	for range perInstance {
+		c.launch(host, a.FleetID, a.InstanceID)
+	}
+}
+
+// launch starts a game server, which is another one once it ends, unless its
+// instance leaves.
+func (c *cell) launch(host, fleetID, instance string) {
+	c.mu.Lock()
+	c.runs++
+	ref := compute.Ref{FleetID: fleetID, ComputeName: instance, ProcessID: fmt.Sprint("p-", c.runs)}
+	c.mu.Unlock()
+	g := &game{cell: c, ref: ref, host: host}
+	if _, err := c.computes.Connect(c.ctx, compute.ConnectInput{Ref: ref}, g); err != nil {
+		return // the instance is on its way out
+	}
+	c.must(c.computes.Ready(c.ctx, compute.ReadyInput{Ref: ref, Port: 20000}))
+	c.must(c.computes.Hearing(c.ctx, ref))
+}
+
+func (c *cell) leave(host, instance string) {
+	for p := range c.computes.Processes(c.st.View(), c.fleet.ID, "") {
+		if p.ComputeName == instance {
+			return
+		}
+	}
+	c.report(host, compute.InstanceReport{InstanceID: instance, Phase: compute.PhaseGone})
+}
+
+func (c *cell) report(host string, r compute.InstanceReport) {
+	if err := c.computes.ReportHost(c.ctx, compute.HostReport{HostID: host, Instances: []compute.InstanceReport{r}}); err != nil && c.ctx.Err() == nil {
+		c.Errorf("report: %v", err)
+	}
+}
+
+// game is a game server.
+type game struct {
+	*cell
+	ref  compute.Ref
+	host string
+}
+
+func (g *game) StartGameSession(s compute.Start) {
+	g.wg.Go(func() {
+		if err := g.sessions.Activate(g.ctx, g.ref, s.GameSessionID); err != nil && g.ctx.Err() == nil {
+			g.Errorf("activate: %v", err)
+		}
+	})
+}
+
+func (g *game) UpdateGameSession(compute.Update) {}
+func (g *game) Drop()                            {}
+func (g *game) Terminate(time.Time)              { g.wg.Go(g.end) }
+
+// end is ProcessEnding; the agent starts the next process, or says that the
+// instance is gone.
+func (g *game) end() {
+	if g.computes.End(g.ctx, g.ref) != nil {
+		return
+	}
+	if i := g.computes.Instance(g.st.View(), g.ref.ComputeName); i == nil || i.Stop != compute.Keep {
+		g.leave(g.host, g.ref.ComputeName)
+		return
+	}
+	g.launch(g.host, g.ref.FleetID, g.ref.ComputeName)
+}
+
+// play creates a game session, and tells whether there was a process for it.
+func (c *cell) play() (id string, ok bool) {
+	s, err := c.sessions.Create(c.ctx, session.CreateInput{FleetID: c.fleet.ID, MaxPlayers: 2})
+	if err != nil {
+		return "", false
+	}
+	return s.ID, true
+}
+
+// over ends a game session as its game server does.
+func (c *cell) over(id string) {
+	c.Helper()
+	s := c.sessions.Live(c.st.View(), id)
+	if s == nil || s.Status.Ended() {
+		c.Errorf("game session %s was ended by somebody else", id)
+		return
+	}
+	ref := compute.ParseRef(s.ProcessKey)
+	i := c.computes.Instance(c.st.View(), ref.ComputeName)
+	(&game{cell: c, ref: ref, host: i.HostID}).end()
+}

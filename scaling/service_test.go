@@ -1,0 +1,237 @@
+package scaling_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/scaling"
+)
+
+// load plays a curve: at each moment as many game sessions as it asks for, whose
+// oldest end first when there are too many. It holds at every step what must
+// always hold, and counts how often the direction of scaling turned.
+type load struct {
+	*cell
+	live    []string
+	refused int // requests that found no process
+	turns   int
+	dir     int
+	last    int
+}
+
+const step = 15 * time.Second
+
+func (l *load) follow(d time.Duration, curve func(at time.Duration) int) {
+	l.Helper()
+	for at := time.Duration(0); at < d; at += step {
+		want := curve(at)
+		for len(l.live) > want {
+			l.over(l.live[0])
+			l.live = l.live[1:]
+		}
+		for len(l.live) < want {
+			id, ok := l.play()
+			if !ok {
+				l.refused++
+				break
+			}
+			l.live = append(l.live, id)
+		}
+		l.pass(step)
+		l.look()
+	}
+}
+
+func (l *load) look() {
+	l.Helper()
+	c := l.capacity()
+	if c.Desired < c.Min || c.Desired > c.Max {
+		l.Fatalf("%d instances are wished for, outside %d to %d", c.Desired, c.Min, c.Max)
+	}
+	for _, id := range l.live {
+		if s := l.sessions.Live(l.st.View(), id); s == nil || s.Status.Ended() {
+			l.Fatalf("the protected game session %s was ended", id)
+		}
+	}
+	if d := c.Desired - l.last; l.last != 0 && d != 0 {
+		dir := 1
+		if d < 0 {
+			dir = -1
+		}
+		if l.dir != 0 && dir != l.dir {
+			l.turns++
+		}
+		l.dir = dir
+	}
+	l.last = c.Desired
+}
+
+// target puts a target for the share of available game sessions.
+func (c *cell) target(percent float64) {
+	c.Helper()
+	_, err := c.scaling.Put(c.ctx, scaling.Input{
+		FleetID: c.fleet.ID, Name: "target", Metric: "PercentAvailableGameSessions", Kind: scaling.TargetBased, Target: &percent,
+	})
+	c.must(err)
+}
+
+func number(n int) *int { return &n }
+
+// needed is the least number of instances that leaves a share available.
+func needed(sessions int, percent float64) int {
+	return int(math.Ceil(math.Ceil(float64(sessions)/(1-percent/100)-1e-9) / perInstance))
+}
+
+// kept is as many as are kept of more: a tenth more game sessions find room.
+func kept(sessions int, percent float64) int {
+	return needed(sessions+int(math.Ceil(float64(sessions)/10)), percent)
+}
+
+// A day that rises, stays and falls: the fleet follows, refuses nobody for long,
+// and ends as small as it may.
+func TestScaling_FollowsADay(t *testing.T) {
+	in(t, 10, func(c *cell) {
+		c.limit(fleet.CapacityInput{Min: number(1), Max: number(40)})
+		c.target(25)
+		l := &load{cell: c}
+		l.follow(3*time.Hour, func(at time.Duration) int { return int(60 * at.Hours() / 3) })
+		l.follow(time.Hour, func(time.Duration) int { return 60 })
+		if got, want := c.capacity().Desired, needed(60, 25); got != want {
+			t.Errorf("%d instances for 60 game sessions, want %d", got, want)
+		}
+		l.follow(3*time.Hour, func(at time.Duration) int { return 60 - int(60*at.Hours()/3) })
+		l.follow(time.Hour, func(time.Duration) int { return 0 })
+		if got := c.capacity().Desired; got != 1 {
+			t.Errorf("%d instances at night, want the minimum", got)
+		}
+		if l.turns != 1 {
+			t.Errorf("scaling turned %d times over one rise and one fall", l.turns)
+		}
+		if l.refused > 4 {
+			t.Errorf("%d requests found no process on a slow rise", l.refused)
+		}
+	})
+}
+
+// A jump is met as far as the limit allows, at once; and noise moves nothing.
+func TestScaling_JumpAndNoise(t *testing.T) {
+	in(t, 10, func(c *cell) {
+		c.limit(fleet.CapacityInput{Min: number(2), Max: number(12), Desired: number(2)})
+		c.target(20)
+		l := &load{cell: c}
+		l.follow(10*time.Minute, func(time.Duration) int { return 30 })
+		if got, want := c.capacity().Desired, needed(30, 20); got != want {
+			t.Errorf("%d instances after the jump, want %d", got, want)
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		l.turns, l.dir = 0, 0
+		l.follow(3*time.Hour, func(time.Duration) int { return 27 + r.IntN(7) })
+		if l.turns > 0 {
+			t.Errorf("scaling turned %d times under noise", l.turns)
+		}
+		l.follow(30*time.Minute, func(time.Duration) int { return 200 })
+		if got := c.capacity().Desired; got != 12 {
+			t.Errorf("%d instances under more than they can host, want the maximum", got)
+		}
+	})
+}
+
+// Whatever the load does: limits hold, no protected game session ends, and once
+// it stands still the fleet comes to the size that it needs and stays there.
+func TestScaling_Property(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 77))
+			in(t, 6, func(c *cell) {
+				low, high := 1+r.IntN(3), 6+r.IntN(15)
+				percent := float64(r.IntN(60))
+				c.limit(fleet.CapacityInput{Min: number(low), Max: number(high), Desired: number(low)})
+				c.target(percent)
+				l := &load{cell: c}
+				for range 8 {
+					want := r.IntN(40)
+					l.follow(time.Duration(1+r.IntN(30))*time.Minute, func(time.Duration) int { return want })
+				}
+				steady := r.IntN(20)
+				l.follow(30*time.Minute, func(time.Duration) int { return steady })
+				hold := func(n int) int { return max(low, min(high, max(1, n))) }
+				least, most := hold(needed(steady, percent)), hold(kept(steady, percent))
+				came := c.capacity().Desired
+				if came < least || came > most {
+					t.Errorf("%d instances for %d game sessions with %g%% available, want %d to %d", came, steady, percent, least, most)
+				}
+				l.turns, l.dir = 0, 0
+				l.follow(time.Hour, func(time.Duration) int { return steady })
+				if got := c.capacity().Desired; got != came || l.turns > 0 {
+					t.Errorf("%d instances after an hour in which nothing changed, want %d", got, came)
+				}
+			})
+		})
+	}
+}
+
+// A location that scales to and from zero rests when nobody plays, and wakes for
+// a request.
+func TestScaling_ToAndFromZero(t *testing.T) {
+	in(t, 1, func(c *cell) {
+		yes, after := true, 10*time.Minute
+		c.limit(fleet.CapacityInput{FromZero: &yes, IdleAfter: &after, Max: number(3)})
+		if got := c.capacity(); got.Min != 1 || got.Desired != 1 {
+			t.Errorf("awake it has %+v", got)
+		}
+		c.pass(8 * time.Minute)
+		id, ok := c.play()
+		if !ok {
+			t.Fatal("no process while it is awake")
+		}
+		c.pass(time.Hour)
+		if got := c.capacity(); got.Desired != 1 {
+			t.Errorf("it rests under a game session: %+v", got)
+		}
+		c.over(id)
+		c.pass(9 * time.Minute)
+		if got := c.capacity(); got.Desired != 1 {
+			t.Errorf("it rests before its time: %+v", got)
+		}
+		c.pass(3 * time.Minute)
+		if got := c.capacity(); got.Desired != 0 || got.Min != 0 {
+			t.Fatalf("it does not rest: %+v", got)
+		}
+		if _, ok := c.play(); ok {
+			t.Fatal("a game session without an instance")
+		}
+		if got := c.capacity(); got.Desired != 1 || got.Min != 1 {
+			t.Fatalf("CreateGameSession did not wake it: %+v", got)
+		}
+		c.pass(boot + time.Second)
+		if _, ok := c.play(); !ok {
+			t.Error("no process after it woke")
+		}
+	})
+}
+
+// A placement wakes the location too, and waits in its queue meanwhile.
+func TestScaling_PlacementWakes(t *testing.T) {
+	in(t, 1, func(c *cell) {
+		yes := true
+		c.limit(fleet.CapacityInput{FromZero: &yes, Desired: number(0)})
+		c.pass(time.Minute)
+		_, err := c.places.CreateQueue(c.ctx, placement.QueueInput{Queue: placement.Queue{
+			Name: "q", Timeout: 10 * time.Minute, Destinations: []string{c.fleets.Home().Of("fleet", c.fleet.ID)},
+		}})
+		c.must(err)
+		_, err = c.places.Start(c.ctx, placement.StartInput{Queue: "q", Request: placement.Request{ID: "first", MaxPlayers: 2}})
+		c.must(err)
+		c.pass(boot + 2*time.Second)
+		p, _, err := c.places.Get(c.ctx, "first")
+		c.must(err)
+		if p.Status != placement.Fulfilled {
+			t.Errorf("the placement is %s, capacity %+v", p.Status, c.capacity())
+		}
+	})
+}

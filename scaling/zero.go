@@ -1,0 +1,65 @@
+package scaling
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// place is a location of a fleet.
+type place struct{ FleetID, Location string }
+
+// restAll takes locations that scale to zero there once they have been idle for
+// their time: no game session, and nothing that waits for one. What is known of
+// the minutes before is in memory, so after a restart the time begins anew.
+func (s *Service) restAll(ctx context.Context, view store.Reader, now time.Time) error {
+	idle := map[place]time.Time{}
+	for f := range s.Fleets.Managed(view) {
+		for _, l := range f.Locations {
+			at := place{f.ID, l.Location}
+			if !l.Rests() || s.busy(view, f, l.Location) {
+				continue
+			}
+			since, known := s.idle[at]
+			if !known {
+				since = now
+			}
+			idle[at] = since
+			if now.Sub(since) < l.Capacity.IdleAfter {
+				continue
+			}
+			if _, err := s.rest.Do(ctx, at); err != nil {
+				return err
+			}
+		}
+	}
+	s.idle = idle
+	return nil
+}
+
+// busy tells whether a location has game sessions, or may be asked for one.
+func (s *Service) busy(r store.Reader, f *fleet.Fleet, location string) bool {
+	if pending, _ := s.opts.Queued(f.ID); pending > 0 {
+		return true
+	}
+	for p := range s.Computes.Processes(r, f.ID, location) {
+		if p.GameSessionID != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Service) runRest(tx *store.Tx, at place) (struct{}, error) {
+	f := s.Fleets.Get(tx, at.FleetID)
+	if f == nil || s.busy(tx, f, at.Location) {
+		return struct{}{}, nil
+	}
+	if l := f.Place(at.Location); l != nil {
+		s.Fleets.Rest(tx, at.FleetID, at.Location, fmt.Sprintf("no game session for %s", l.Capacity.IdleAfter))
+	}
+	return struct{}{}, nil
+}
