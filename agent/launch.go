@@ -34,7 +34,7 @@ func (i *instance) groupOf(s *slot, count int) (*supervise.Group, error) {
 			StateDir: filepath.Join(i.slotDir(s.n), "state"),
 			KeepLogs: keepRuns,
 		},
-		Count: count, NewID: uuid.NewString, Log: i.log, Restart: i.restart(),
+		Count: count, NewID: uuid.NewString, Log: i.log, Restart: i.restart(), May: func() bool { return !i.a.sampler.full() },
 		Events: supervise.Events{
 			Started:      func(r supervise.Run) { i.started(s, r) },
 			Exited:       func(r supervise.Run, e supervise.Exit) { i.exited(s, r, e) },

@@ -3,11 +3,15 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
+	"debug/elf"
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -119,8 +123,8 @@ func TestHosting(t *testing.T) {
 func TestHosting_NamesCauses(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
-	join(t, a, filepath.Join(t.TempDir(), "agent"), 23000, func(o *agent.Options) {
-		o.Facts.PortTo = o.Facts.PortFrom + 599 // room for all of them at a time
+	join(t, a, filepath.Join(t.TempDir(), "agent"), 24000, func(o *agent.Options) {
+		o.Facts.PortTo = o.Facts.PortFrom + 1999 // room for all of them at a time
 	})
 	for name, tt := range map[string]struct {
 		files map[string]string
@@ -131,6 +135,9 @@ func TestHosting_NamesCauses(t *testing.T) {
 		"foreign":  {map[string]string{"server": "MZ"}, "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "for Windows"},
 		"script":   {map[string]string{"server": "#!/bin/sh\n", "install.sh": "echo no compiler; exit 1"}, "FLEET_CREATION_FAILED_INSTALLER", "no compiler"},
 		"exits":    {map[string]string{"server": "#!/bin/sh\necho no config >&2; exit 5\n"}, "SERVER_PROCESS_CRASHED", "no config"},
+		"machine":  {map[string]string{"server": foreignText(t)}, "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "is made for"},
+		"library":  {map[string]string{"server": unlinkedText(t)}, "SERVER_PROCESS_CRASHED", "the shared library libq.so.6 is missing"},
+		"silent":   {map[string]string{"server": "#!/bin/sh\nexit 0\n"}, "SERVER_PROCESS_CRASHED", "started but never connected"},
 		"segfault": {map[string]string{"server": "#!/bin/sh\nkill -SEGV $$\n"}, "SERVER_PROCESS_CRASHED", "SIGSEGV"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,17 +145,73 @@ func TestHosting_NamesCauses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for after := uint64(0); ; {
-				e := events(t, a.URL(), tt.code, 1, after)
-				if e.FleetID == f.ID {
-					if !strings.Contains(e.Message, tt.want) {
-						t.Errorf("the event says %q, want %q in it", e.Message, tt.want)
-					}
-					return
-				}
-				after = e.Seq
+			if text := ofFleet(t, a.URL(), f.ID, tt.code); !strings.Contains(text, tt.want) {
+				t.Errorf("the event says %q, want %q in it", text, tt.want)
 			}
 		})
+	}
+}
+
+// foreignText is a program for a processor that this machine does not have.
+func foreignText(t *testing.T) string {
+	t.Helper()
+	text := programText(t)
+	foreign := elf.EM_AARCH64
+	if runtime.GOARCH == "arm64" {
+		foreign = elf.EM_X86_64
+	}
+	const machineAt = 18 // in the header of an ELF file
+	binary.LittleEndian.PutUint16(text[machineAt:], uint16(foreign))
+	return string(text)
+}
+
+// unlinkedText is a program that needs a shared library which nobody has.
+func unlinkedText(t *testing.T) string {
+	t.Helper()
+	text := programText(t)
+	broken := bytes.Replace(text, []byte("\x00libc.so.6\x00"), []byte("\x00libq.so.6\x00"), 1)
+	if bytes.Equal(text, broken) {
+		t.Skip("this system's programs are not linked to libc.so.6, so that none can be made to miss it")
+	}
+	return string(broken)
+}
+
+// programText is a program of this system, to be broken.
+func programText(t *testing.T) []byte {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("programs of Linux are broken here; run this on Linux")
+	}
+	text, err := os.ReadFile("/bin/true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// ofFleet waits for an event of a fleet.
+func ofFleet(t *testing.T, base, fleetID, code string) (message string) {
+	t.Helper()
+	for after := uint64(0); ; {
+		e := events(t, base, code, 1, after)
+		if e.FleetID == fleetID {
+			return e.Message
+		}
+		after = e.Seq
+	}
+}
+
+// TestHosting_NamesTheUnconnected has a program run that never calls InitSDK.
+func TestHosting_NamesTheUnconnected(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.Computes.InitTimeout = time.Second })
+	join(t, a, filepath.Join(t.TempDir(), "agent"), 22800, nil)
+	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": "#!/bin/sh\nexec sleep 1000\n"}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := ofFleet(t, a.URL(), f.ID, "SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT"); !strings.Contains(text, "started but never connected") {
+		t.Errorf("the event says %q", text)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -160,6 +161,27 @@ func TestGroup_ProbesACrashLoop(t *testing.T) {
 		if e := <-tr.exited; e.Code != 3 || !slices.Equal(e.Tail, []string{"no map found"}) {
 			t.Errorf("got end %+v", e)
 		}
+	}
+}
+
+// Nothing starts while nothing may, and that is no failure.
+func TestGroup_StartsWhenItMay(t *testing.T) {
+	t.Parallel()
+	opts := options(t.TempDir(), "", "crash", 1)
+	asked := 0 // by the one slot
+	opts.May = func() bool {
+		asked++
+		return asked > 2
+	}
+	answers := make(chan int, 64)
+	opts.Spec.Prepare = func(*exec.Cmd, int, string) error {
+		answers <- asked
+		return nil
+	}
+	opts.Restart.Base, opts.Restart.Max = time.Hour, time.Hour
+	tr := newTroupe(t, opts).start(t)
+	if n := <-answers; n != 3 || len(tr.failed) != 0 {
+		t.Errorf("a run started when it was asked %d times, with %d failures; want 3 and none", n, len(tr.failed))
 	}
 }
 

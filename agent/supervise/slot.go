@@ -30,7 +30,7 @@ func (s *slotKeeper) keep(ctx context.Context, before *former) {
 		}
 		wait = next
 	}
-	for s.pause(ctx, wait) {
+	for s.pause(ctx, wait) && s.allowed(ctx) {
 		next, ok := s.fill(ctx)
 		if !ok {
 			return
@@ -53,6 +53,19 @@ func (s *slotKeeper) pause(ctx context.Context, wait time.Duration) bool {
 	case <-ctx.Done():
 	}
 	return false
+}
+
+// askAgain is between looks whether a run may start.
+const askAgain = time.Second
+
+// allowed waits until a run may start; false if the slot is to be filled no more.
+func (s *slotKeeper) allowed(ctx context.Context) bool {
+	for may := s.group.opts.May; may != nil && !may(); {
+		if !s.pause(ctx, askAgain) {
+			return false
+		}
+	}
+	return true
 }
 
 // inherit watches or reports what a former supervisor left.

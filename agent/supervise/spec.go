@@ -38,6 +38,7 @@ type Options struct {
 	NewID   func() string // gives each run an id never used before: 1 to 128 of A-Z a-z 0-9 - _
 	Restart Restart
 	Stagger time.Duration // between the first launches of slots; default 0
+	May     func() bool   // whether a run may start now, asked each second until it may; default: always
 	Rotate  time.Duration // between looks at the size of logs; default 10 s
 	Events  Events
 	Log     *slog.Logger // default: slog.Default()

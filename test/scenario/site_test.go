@@ -297,12 +297,7 @@ func (s *site) fleet(buildID, parameters string, copies int32, change ...func(*g
 	s.t.Helper()
 	in := &gamelift.CreateFleetInput{
 		Name: aws.String("scenario"), BuildId: &buildID, EC2InstanceType: types.EC2InstanceTypeC5Large,
-		RuntimeConfiguration: &types.RuntimeConfiguration{ServerProcesses: []types.ServerProcess{{
-			LaunchPath: aws.String("/local/game/server"), Parameters: &parameters, ConcurrentExecutions: &copies,
-		}}},
-	}
-	if parameters == "" {
-		in.RuntimeConfiguration.ServerProcesses[0].Parameters = nil
+		RuntimeConfiguration: &types.RuntimeConfiguration{ServerProcesses: []types.ServerProcess{entry("server", parameters, copies)}},
 	}
 	for _, f := range change {
 		f(in)

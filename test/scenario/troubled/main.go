@@ -1,0 +1,70 @@
+// Command troubled is a game server that behaves badly, in the way that its
+// argument names:
+//
+//	hung    is fine until it hosts a game session, then reports ill health and
+//	        does nothing that it is told to
+//	hungry  takes memory until it is stopped
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/musterhq/muster/test/gameserver"
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "troubled:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("say how to behave, and nothing else: %q", args)
+	}
+	switch args[0] {
+	case "hung":
+		return hang(ctx)
+	case "hungry":
+		eat()
+	}
+	return fmt.Errorf("no trouble is called %q", args[0])
+}
+
+// hang hosts a game session and then only says that it is not well.
+func hang(ctx context.Context) error {
+	p, err := gameserver.Start(ctx, gameserver.Options{
+		Endpoint: os.Getenv("GAMELIFT_SDK_WEBSOCKET_URL"), Token: os.Getenv("GAMELIFT_SDK_AUTH_TOKEN"),
+		FleetID: os.Getenv("GAMELIFT_SDK_FLEET_ID"), ComputeName: os.Getenv("GAMELIFT_SDK_HOST_ID"),
+		ProcessID: os.Getenv("GAMELIFT_SDK_PROCESS_ID"), Manual: true,
+	})
+	if err != nil {
+		return err
+	}
+	game := <-p.Started()
+	if err := p.Activate(ctx, game.GameSessionID); err != nil {
+		return err
+	}
+	for range 3 { // AWS's SDKs take a minute for each
+		if err := p.Heartbeat(ctx, gameserver.Unhealthy); err != nil {
+			return err
+		}
+	}
+	<-p.Done()
+	return nil
+}
+
+// eat takes memory, and touches it so that it is really taken.
+func eat() {
+	var all [][]byte
+	for {
+		piece := make([]byte, 16<<20)
+		for i := 0; i < len(piece); i += 4096 {
+			piece[i] = 1
+		}
+		all = append(all, piece)
+	}
+}
