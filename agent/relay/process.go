@@ -39,6 +39,9 @@ type process struct {
 	down    *websocket.Conn // its newest connection
 	up      *stream         // nil while Muster is away
 	waiting []request       // not answered yet, oldest first
+	beat    *request        // the last heartbeat that Muster has not heard, nil for none
+	told    string          // the id of the heartbeat that was repeated to Muster; its answer is nobody's
+	dropped bool            // Muster closed the stream of the connection that is being made
 	left    bool            // it said goodbye
 	exited  bool            // there is no such process any more
 	ended   bool
@@ -64,7 +67,7 @@ type head struct {
 // consent; later ones do not wait for it.
 func (p *process) arrive(ctx context.Context, query url.Values) error {
 	p.mu.Lock()
-	p.query = query
+	p.query, p.dropped = query, false
 	known := p.known
 	p.mu.Unlock()
 	u := p.r.uplink()
@@ -75,7 +78,7 @@ func (p *process) arrive(ctx context.Context, query url.Values) error {
 		return errNoLink
 	}
 	err := p.connect(ctx, u)
-	if _, no := err.(*refusal); no || !known {
+	if _, no := err.(*refusal); no || !known || err == errDropped {
 		return err
 	}
 	return nil
@@ -99,12 +102,21 @@ func (p *process) connect(ctx context.Context, u *uplink) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if st.dropped {
+		return errDropped
+	}
 	p.known, p.up = true, st
 	now := time.Now()
 	p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool { return !r.keep && now.Sub(r.at) > patience })
 	for _, r := range p.waiting {
 		if st.send(r.frame) != nil {
 			break // the link is gone again; they wait for the next
+		}
+	}
+	if p.beat != nil { // its health may be other than Muster remembers
+		p.told = p.beat.id
+		if st.send(p.beat.frame) == nil {
+			p.beat = nil
 		}
 	}
 	return nil
@@ -119,7 +131,7 @@ func (p *process) reconnect(u *uplink) {
 		return
 	}
 	err := p.connect(context.Background(), u)
-	if _, no := err.(*refusal); no {
+	if _, no := err.(*refusal); no || err == errDropped {
 		p.r.log.Warn("Muster does not know a process any more", "process_id", p.id, "error", err)
 		p.dropDown()
 	}
@@ -129,6 +141,9 @@ func (p *process) reconnect(u *uplink) {
 func (p *process) serve(ws *websocket.Conn) {
 	p.mu.Lock()
 	p.down = ws
+	if p.dropped {
+		ws.NetConn().Close()
+	}
 	p.mu.Unlock()
 	for {
 		kind, frame, err := ws.ReadMessage()
@@ -162,18 +177,20 @@ func (p *process) fromGame(ws *websocket.Conn, frame []byte) {
 	}
 	p.mu.Lock()
 	up := p.up
-	answerHere := up == nil && (h.Action == heartbeat || h.Action == goodbye)
 	if h.Action != heartbeat {
 		p.wait(request{h.RequestID, frame, time.Now(), h.Action == goodbye})
 		p.left = p.left || h.Action == goodbye
 	}
 	p.mu.Unlock()
-	if up != nil {
-		_ = up.send(frame) // what does not get through waits for the next link
+	if up != nil && up.send(frame) == nil || h.Action != heartbeat && h.Action != goodbye {
+		return // what does not get through waits for the next link
 	}
-	if answerHere {
-		p.answer(ws, h)
+	if h.Action == heartbeat {
+		p.mu.Lock()
+		p.beat = &request{id: h.RequestID, frame: frame}
+		p.mu.Unlock()
 	}
+	p.answer(ws, h)
 }
 
 // wait keeps a request until it is answered. The caller holds the mutex.
@@ -205,8 +222,9 @@ func (p *process) fromMuster(frame []byte) {
 		p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool { return r.id == h.RequestID })
 	}
 	down, exited := p.down, p.exited
+	repeated := h.RequestID != "" && h.RequestID == p.told // the process has its answer
 	p.mu.Unlock()
-	if down != nil {
+	if down != nil && !repeated {
 		p.write(down, frame)
 	}
 	if exited {
@@ -235,9 +253,10 @@ func (p *process) write(ws *websocket.Conn, frame []byte) {
 // closedByMuster ends the process's connection as Muster did.
 func (p *process) closedByMuster(st *stream) {
 	p.mu.Lock()
+	st.dropped = true // connect has yet to see it, if it is not the process's stream by now
 	mine := p.up == st
 	if mine {
-		p.up = nil
+		p.up, p.dropped = nil, true
 	}
 	p.mu.Unlock()
 	if mine {

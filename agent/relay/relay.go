@@ -44,12 +44,17 @@ type Relay struct {
 
 // Listen opens the loopback port.
 func Listen(o Options) (*Relay, error) {
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
 	inner, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", o.Port))
 	if err != nil {
 		return nil, fmt.Errorf("relay: %w", err)
+	}
+	return listenOn(inner, o)
+}
+
+// listenOn is Listen on a listener of whatever kind, which is the relay's from now on.
+func listenOn(inner net.Listener, o Options) (*Relay, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
 	}
 	certificate, err := sniff.SelfSigned(o.Dir, []string{"127.0.0.1", "localhost"}, time.Now())
 	if err != nil {

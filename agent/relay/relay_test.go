@@ -30,49 +30,52 @@ type muster struct {
 
 func play(t *testing.T) *muster {
 	m := &muster{t: t, heard: make(chan protocol.Relayed, 100)}
-	m.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		m.mu.Lock()
-		away := m.away
-		m.mu.Unlock()
-		if away {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
-		if err != nil {
-			return
-		}
-		m.mu.Lock()
-		m.ws = ws
-		m.mu.Unlock()
-		for {
-			_, frame, err := ws.ReadMessage()
-			if err != nil {
-				return
-			}
-			f, err := protocol.ParseRelayed(frame)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			f.Payload = append([]byte(nil), f.Payload...)
-			if f.Op == protocol.RelayOpen {
-				m.mu.Lock()
-				op := protocol.RelayAccept
-				if m.refuse {
-					op = protocol.RelayRefuse
-				}
-				m.mu.Unlock()
-				m.send(protocol.Relayed{Op: op, Stream: f.Stream})
-			}
-			m.heard <- f
-		}
-	}))
+	m.server = httptest.NewServer(m)
 	t.Cleanup(func() {
 		m.leave(true)
 		m.server.Close()
 	})
 	return m
+}
+
+// ServeHTTP takes the relay's WebSocket.
+func (m *muster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	away := m.away
+	m.mu.Unlock()
+	if away {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	ws, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	m.mu.Lock()
+	m.ws = ws
+	m.mu.Unlock()
+	for {
+		_, frame, err := ws.ReadMessage()
+		if err != nil {
+			return
+		}
+		f, err := protocol.ParseRelayed(frame)
+		if err != nil {
+			m.t.Error(err)
+			return
+		}
+		f.Payload = append([]byte(nil), f.Payload...)
+		if f.Op == protocol.RelayOpen {
+			m.mu.Lock()
+			op := protocol.RelayAccept
+			if m.refuse {
+				op = protocol.RelayRefuse
+			}
+			m.mu.Unlock()
+			m.send(protocol.Relayed{Op: op, Stream: f.Stream})
+		}
+		m.heard <- f
+	}
 }
 
 func (m *muster) send(f protocol.Relayed) {
@@ -260,7 +263,7 @@ func TestRelay_DropsAsMusterDoes(t *testing.T) {
 	r := start(t, m)
 	r.Admit("p1", "own", func() string { return "t" })
 	game := connected(t, r, "p1", "own")
-	open := m.next(protocol.RelayOpen)
+	open := m.next(protocol.RelayOpen) // the drop may overtake what the relay does with the consent
 	m.send(protocol.Relayed{Op: protocol.RelayClose, Stream: open.Stream})
 	game.SetReadDeadline(time.Now().Add(20 * time.Second))
 	if _, _, err := game.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseAbnormalClosure) {

@@ -25,7 +25,10 @@ type refusal struct{ reason string }
 
 func (r *refusal) Error() string { return "Muster refuses the process: " + r.reason }
 
-var errNoLink = errors.New("there is no link to Muster")
+var (
+	errNoLink  = errors.New("there is no link to Muster")
+	errDropped = errors.New("Muster dropped the process as soon as it had let it in")
+)
 
 // uplink is one WebSocket to Muster.
 type uplink struct {
@@ -46,6 +49,7 @@ type stream struct {
 	id      uint32
 	p       *process
 	settled chan error // gets whether Muster lets the process in, once
+	dropped bool       // Muster closed it; guarded by the process's mutex
 }
 
 func newUplink(r *Relay, ws *websocket.Conn) *uplink {

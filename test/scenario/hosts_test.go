@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -201,4 +202,35 @@ func killBoth(t *testing.T, throughAgent int, change ...func(*gamelift.CreateFle
 	s.seen.want(1, "the game session's own end", of(*id, code("GAME_SESSION_TERMINATED", 0)))
 	s.seen.want(3, "a process in the place of that which ended", on(instance, code("SERVER_PROCESS_ACTIVE", 0)))
 	s.noneCrashed()
+}
+
+// Behind the relay an outage of Muster does not reach games: the game ends within
+// it, as if nothing were, and that is no crash when Muster is back.
+func TestHosts_OutageBehindTheRelay(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newLab(t))
+	m := s.lab.machine()
+	s.run(m, small...)
+	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1, relayed)
+	instance := s.instance(m, 1, 0)
+	id := s.create(fleet).GameSessionId
+	players := s.play(id, 2)
+	game := m.games()
+	s.server.Kill()
+	players.goesOn()
+	players.end()
+	until(t, "the game server has ended and another runs", func() bool {
+		now := m.games()
+		return len(now) == 1 && now[0] != game[0]
+	})
+	s.start()
+	s.seen.want(1, "the game session's own end", of(*id, code("GAME_SESSION_TERMINATED", 0)))
+	s.seen.want(2, "the process that started in the outage", on(instance, code("SERVER_PROCESS_ACTIVE", 0)))
+	s.create(fleet)
+	s.noneCrashed()
+}
+
+// games are the processes on the machine but its agent.
+func (m *machine) games() []int {
+	return slices.DeleteFunc(m.pids(), func(pid int) bool { return pid == m.agent.Process.Pid })
 }

@@ -1,0 +1,154 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// wire is a network of pipes, on which time can be virtual.
+type wire struct {
+	calls  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+
+	mu    sync.Mutex
+	cut   bool
+	conns []net.Conn
+}
+
+func newWire() *wire { return &wire{calls: make(chan net.Conn), closed: make(chan struct{})} }
+
+var errCut = errors.New("the wire is cut")
+
+// DialContext connects to who accepts.
+func (w *wire) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut {
+		return nil, errCut
+	}
+	select {
+	case w.calls <- far:
+		w.conns = append(w.conns, near)
+		return near, nil
+	case <-w.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// set cuts the wire, with every connection on it, or mends it.
+func (w *wire) set(cut bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = cut
+	for _, c := range w.conns {
+		if cut {
+			c.Close()
+		}
+	}
+}
+
+func (w *wire) Accept() (net.Conn, error) {
+	select {
+	case c := <-w.calls:
+		return c, nil
+	case <-w.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (w *wire) Close() error {
+	w.once.Do(func() { close(w.closed) })
+	return nil
+}
+
+func (w *wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// dialer opens WebSockets over a wire.
+func (w *wire) dialer() *websocket.Dialer { return &websocket.Dialer{NetDialContext: w.DialContext} }
+
+// TestRelay_TenMinutes has Muster away for ten minutes of virtual time. A process
+// that reports its health each minute is answered each time on the one connection
+// that it has; Muster then hears the last of what it missed, and no more.
+func TestRelay_TenMinutes(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up, loopback := newWire(), newWire()
+		m := &muster{t: t, heard: make(chan protocol.Relayed, 100)}
+		server := &http.Server{Handler: m}
+		go server.Serve(up)
+		r, err := listenOn(loopback, Options{Dir: dir, Dial: func(ctx context.Context) (*websocket.Conn, error) {
+			ws, _, err := up.dialer().DialContext(ctx, "ws://muster/", nil)
+			return ws, err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { r.Run(ctx) })
+		defer func() {
+			up.set(true)
+			server.Close()
+			cancel()
+			running.Wait()
+		}()
+		r.Admit("p1", "own", func() string { return "compute-token" })
+		synctest.Wait()
+		q := url.Values{"pID": {"p1"}, "ComputeId": {"i-1"}, "FleetId": {"fleet-1"}, "Authorization": {"own"}}
+		game, _, err := loopback.dialer().Dial("ws://relay/?"+q.Encode(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer game.NetConn().Close()
+		m.next(protocol.RelayOpen)
+		say(t, game, "ActivateServerProcess", "ready")
+		m.answer(m.next(protocol.RelayFrame))
+		hear(t, game, `"RequestId":"ready"`)
+
+		away := time.Now()
+		up.set(true)
+		for n := range 10 {
+			time.Sleep(time.Minute)
+			id := fmt.Sprint("beat-", n)
+			say(t, game, heartbeat, id)
+			hear(t, game, `"RequestId":"`+id+`"`)
+		}
+		if d := time.Since(away); d < 10*time.Minute {
+			t.Fatalf("Muster was away for %s only", d)
+		}
+		up.set(false)
+		open := m.next(protocol.RelayOpen)
+		if !strings.Contains(string(open.Payload), "pID=p1") {
+			t.Errorf("the process comes back as %s", open.Payload)
+		}
+		again := m.next(protocol.RelayFrame)
+		if !strings.Contains(string(again.Payload), `"beat-9"`) {
+			t.Errorf("Muster hears %s, want the last heartbeat", again.Payload)
+		}
+		m.answer(again)
+		say(t, game, heartbeat, "beat-10")
+		f := m.next(protocol.RelayFrame)
+		if !strings.Contains(string(f.Payload), `"beat-10"`) {
+			t.Errorf("Muster hears %s, want the heartbeat of now", f.Payload)
+		}
+		m.answer(f)
+		hear(t, game, `"RequestId":"beat-10"`) // and not the second answer to the one before
+	})
+}
