@@ -28,6 +28,8 @@ type Agent struct {
 	reports *reports
 	sampler *sampler
 	groups  *isolate.Groups      // nil where processes are held to nothing
+	users   *Users               // nil where instances run as the agent's user
+	mounts  bool                 // processes can have a folder for temporary files in place of the shared one
 	metrics *collector.Collector // nil where there is none
 	relay   *relay.Relay         // where fleets want it; nil without a server
 	uploads chan struct{}        // slots for archives of logs being made and sent
@@ -39,6 +41,8 @@ type Agent struct {
 	exited    chan struct{} // there are reports to send
 	stored    chan protocol.LogsStored
 	work      sync.WaitGroup // what outlives a connection but not the agent
+
+	userMutex sync.Mutex // of who has which user
 
 	mu        sync.Mutex
 	instances map[string]*instance
@@ -84,6 +88,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	defer lock.Close()
 	a.findGroups()
+	a.findUsers()
 	defer a.startRelay()()
 	defer a.startCollector()()
 	if err := a.resume(); err != nil {

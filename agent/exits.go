@@ -22,7 +22,7 @@ func (i *instance) exited(s *slot, r supervise.Run, e supervise.Exit) {
 	delete(i.reasons, r.ID)
 	i.mu.Unlock()
 	i.freePort(s)
-	oom := i.leaveGroup(r.ID)
+	oom := i.leaveJail(r.ID)
 	i.lastMetrics(r)
 	if i.a.relay != nil {
 		i.a.relay.Forget(r.ID)
@@ -43,7 +43,7 @@ func (i *instance) exited(s *slot, r supervise.Run, e supervise.Exit) {
 // failed reports that a process could not be started.
 func (i *instance) failed(s *slot, id string, err error) {
 	i.freePort(s)
-	i.leaveGroup(id)
+	i.leaveJail(id)
 	reason, cause := codeCrashed, "could not be started: "+err.Error()
 	path, _ := i.programOf(s.spec)
 	var found *diagnose.Problem

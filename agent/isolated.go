@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"os"
 	"os/exec"
 
 	"github.com/musterhq/muster/agent/isolate"
@@ -13,7 +14,7 @@ const maxProcesses = 4096
 
 // findGroups finds out whether processes can be held to their instance's size.
 func (a *Agent) findGroups() {
-	if a.opts.Launcher == "" {
+	if a.opts.Launcher == "" || a.opts.Unconfined {
 		return
 	}
 	groups, err := isolate.Find()
@@ -24,28 +25,44 @@ func (a *Agent) findGroups() {
 	a.groups = groups
 }
 
-// isolate starts a process within a group of its own.
-func (i *instance) isolate(cmd *exec.Cmd, w protocol.Wish, id string) error {
-	if i.a.groups == nil || i.own != nil {
+// isolate starts a process in a jail: a group of its own, the user of its
+// instance, and a folder of its own for temporary files.
+func (i *instance) isolate(cmd *exec.Cmd, w protocol.Wish, id string, mounts []isolate.Mount) error {
+	if i.own != nil {
 		return nil
 	}
-	group, err := i.a.groups.Make(id, isolate.Limits{MemoryMiB: w.MemoryMiB, CPUMillis: w.CPUMillis, Processes: maxProcesses})
-	if err != nil {
+	jail := isolate.Jail{Mounts: mounts}
+	var err error
+	if jail.User, err = i.user(); err != nil {
 		return err
 	}
-	return group.Wrap(cmd, i.a.opts.Launcher)
+	if i.a.groups != nil {
+		limits := isolate.Limits{MemoryMiB: w.MemoryMiB, CPUMillis: w.CPUMillis, Processes: maxProcesses}
+		if jail.Group, err = i.a.groups.Make(id, limits); err != nil {
+			return err
+		}
+	}
+	if jail.Group == nil && jail.User == 0 {
+		return nil
+	}
+	return jail.Wrap(cmd, i.a.opts.Launcher)
 }
 
-// leaveGroup ends what is left of a process's group, and tells whether memory
-// ran out in it.
-func (i *instance) leaveGroup(id string) (oom bool) {
-	if i.a.groups == nil || i.own != nil {
+// leaveJail ends what is left of a process's group and removes its temporary
+// files. It tells whether memory ran out in the group.
+func (i *instance) leaveJail(id string) (oom bool) {
+	if i.own != nil {
 		return false
 	}
-	group := i.a.groups.Get(id)
-	oom = group.OOMKills() > 0
-	if err := group.Remove(); err != nil {
-		i.log.Warn("a process's group is left", "process_id", id, "error", err)
+	if i.a.groups != nil {
+		group := i.a.groups.Get(id)
+		oom = group.OOMKills() > 0
+		if err := group.Remove(); err != nil {
+			i.log.Warn("a process's group is left", "process_id", id, "error", err)
+		}
+	}
+	if err := os.RemoveAll(i.tempDir(id)); err != nil {
+		i.log.Warn("a process's temporary files are left", "process_id", id, "error", err)
 	}
 	return oom
 }

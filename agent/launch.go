@@ -89,6 +89,9 @@ func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
 	if err := os.MkdirAll(logs, 0o750); err != nil {
 		return fmt.Errorf("make log folder: %w", err)
 	}
+	if err := i.give(logs); err != nil {
+		return fmt.Errorf("make log folder: %w", err)
+	}
 	parameters, bare := withoutSDK(s.spec.Parameters)
 	args, err := expand(parameters, bare, w, placeholders{port: port, processID: id, logDir: logs, index: s.n})
 	if err != nil {
@@ -106,7 +109,17 @@ func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
 	}
 	cmd.Args = append(cmd.Args, args...)
 	cmd.Env = append(cmd.Env, i.environment(w, id, port, logs)...)
-	return i.isolate(cmd, w, id)
+	if i.own != nil {
+		return nil
+	}
+	temp, mounts, err := i.makeTemp(id)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		cmd.Env = append(cmd.Env, name+"="+temp) // the last one counts
+	}
+	return i.isolate(cmd, w, id, mounts)
 }
 
 func (i *instance) takePort() (int, error) {

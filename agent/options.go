@@ -42,6 +42,12 @@ type Options struct {
 	// that (package isolate); "" holds them to nothing.
 	Launcher string
 
+	// Users are what instances run as, one each, where the agent is root. The zero
+	// value has all run as the agent's user.
+	Users Users
+	// Unconfined holds processes to nothing but a process group.
+	Unconfined bool
+
 	// Collect opens the loopback ports on which AWS's Server SDKs expect a metrics
 	// collector and a crash reporter. Ports that are taken are left to who has them.
 	Collect bool
@@ -91,6 +97,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("server: %q must have no path and no query", o.Server)
 	}
 	switch {
+	case o.Users.From < 0 || o.Users.To < o.Users.From:
+		return fmt.Errorf("users: %d to %d is no range of numbers above 0", o.Users.From, o.Users.To)
 	case o.Root == "":
 		return errors.New("root: empty")
 	case !filepath.IsAbs(o.Root):

@@ -78,6 +78,9 @@ func (i *instance) tryInstall(w protocol.Wish) (code, cause string) {
 		if code, cause := i.fetch(w); code != "" {
 			return code, cause
 		}
+		if err := i.settleIn(); err != nil && i.hold.Err() == nil {
+			return codeActivation, err.Error()
+		}
 	}
 	return i.validate(w)
 }

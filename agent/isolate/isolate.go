@@ -1,11 +1,13 @@
 package isolate
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 )
 
 // Limits are what a group may take; zero members are unlimited.
@@ -15,19 +17,50 @@ type Limits struct {
 	Processes int // and threads
 }
 
+// Jail is what a process is held to. Zero members hold it to nothing.
+type Jail struct {
+	Group *Group
+	// User is the number of the user, and of the group, that the process runs as,
+	// with no other groups and no way to more rights. It needs our rights.
+	User int
+	// Mounts are folders that the process sees in place of others. They need our
+	// rights as well.
+	Mounts []Mount
+}
+
+// Mount has a process see the folder From at the place At.
+type Mount struct{ From, At string }
+
 // Variable carries what Enter has to do.
 const Variable = "MUSTER_ISOLATE"
 
 // order is the content of Variable.
 type order struct {
-	Join    []string // files to which the process writes its number
-	Program string
+	Join    []string `json:",omitempty"` // files to which the process writes its number
+	Mounts  []Mount  `json:",omitempty"`
+	User    int      `json:",omitempty"`
+	Program string   // to become; "" looks whether Reach can be got at, and ends
+	Reach   []string `json:",omitempty"`
 }
 
 // Wrap changes a command so that it runs as launcher, our own program, which
-// joins the group and then becomes the command's program. Its arguments stay.
-func (g *Group) Wrap(cmd *exec.Cmd, launcher string) error {
-	text, err := json.Marshal(order{g.joins(), cmd.Path})
+// goes into the jail and then becomes the command's program. Its arguments stay.
+func (j Jail) Wrap(cmd *exec.Cmd, launcher string) error {
+	o := j.order()
+	o.Program = cmd.Path
+	return o.give(cmd, launcher)
+}
+
+func (j Jail) order() order {
+	o := order{Mounts: j.Mounts, User: j.User}
+	if j.Group != nil {
+		o.Join = j.Group.joins()
+	}
+	return o
+}
+
+func (o order) give(cmd *exec.Cmd, launcher string) error {
+	text, err := json.Marshal(o)
 	if err != nil {
 		return fmt.Errorf("isolate: %w", err)
 	}
@@ -36,17 +69,36 @@ func (g *Group) Wrap(cmd *exec.Cmd, launcher string) error {
 	return nil
 }
 
-// Enter does what Wrap ordered, if anything: it joins the group and becomes the
-// program. A main function calls it first. It returns only where nothing was
+// Try tells whether a process can be put into the jail on this machine and gets
+// at some files and folders from within. Errors: ErrUnavailable, with the cause.
+func (j Jail) Try(launcher string, paths ...string) error {
+	o := j.order()
+	o.Reach = paths
+	cmd := &exec.Cmd{Args: []string{launcher}, Env: []string{"LANG=C.UTF-8"}}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := o.give(cmd, launcher); err != nil {
+		return err
+	}
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%w: %s (%w)", ErrUnavailable, strings.TrimSpace(said.String()), err)
+	}
+	return nil
+}
+
+// Enter does what Wrap ordered, if anything: it goes into the jail and becomes
+// the program. A main function calls it first. It returns only where nothing was
 // ordered; where it fails the process ends with code 126.
 func Enter() {
 	text := os.Getenv(Variable)
 	if text == "" {
 		return
 	}
-	err := enter(text)
-	fmt.Fprintln(os.Stderr, "muster: the program could not be started in its group:", err)
-	os.Exit(126)
+	if err := enter(text); err != nil {
+		fmt.Fprintln(os.Stderr, "muster: the program could not be started in its jail:", err)
+		os.Exit(126)
+	}
+	os.Exit(0)
 }
 
 func enter(text string) error {
@@ -59,11 +111,17 @@ func enter(text string) error {
 			return fmt.Errorf("join: %w", err)
 		}
 	}
+	if err := o.confine(); err != nil {
+		return err
+	}
+	if o.Program == "" {
+		return reach(o.Reach)
+	}
 	if err := os.Unsetenv(Variable); err != nil {
 		return err
 	}
 	return become(o.Program, os.Args, os.Environ())
 }
 
-// ErrUnavailable says that this machine or user can make no groups.
-var ErrUnavailable = errors.New("control groups cannot be made here")
+// ErrUnavailable says that this machine or user cannot do it.
+var ErrUnavailable = errors.New("not possible on this machine, or not for this user")

@@ -48,7 +48,7 @@ func run(t *testing.T, g *Group, script string) (string, error) {
 	}
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.Env = os.Environ()
-	if err := g.Wrap(cmd, self); err != nil {
+	if err := (Jail{Group: g}).Wrap(cmd, self); err != nil {
 		t.Fatal(err)
 	}
 	out, err := cmd.CombinedOutput()

@@ -32,6 +32,8 @@ type agentCommand struct {
 	Memory    int           `placeholder:"MIB" help:"Memory to offer, in MiB (all)."`
 	Stop      bool          `help:"Stop the game servers when the agent ends; by default they run on and the next agent takes them over."`
 	StopGrace time.Duration `default:"10s" help:"With --stop: how long they have to end by themselves (${default})."`
+	Isolation string        `enum:"auto,off" default:"auto" help:"auto: hold each game server to its instance's share of the machine and give each instance a user of its own, as far as the machine allows (as root, on Linux); off: run them as the agent's user, held to nothing (${default})."`
+	Users     string        `default:"1900000000-1900009999" placeholder:"FROM-TO" help:"Numbers for the users of instances; nobody else on the machine should have them (${default})."`
 	CA        string        `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`
 }
 
@@ -69,14 +71,15 @@ func (c *agentCommand) options(t *streams) (agent.Options, error) {
 		},
 	}
 	o.Launcher, _ = os.Executable() // without it processes are held to nothing
-	from, to, ok := strings.Cut(c.Ports, "-")
-	first, err1 := strconv.Atoi(from)
-	last, err2 := strconv.Atoi(to)
-	if !ok || err1 != nil || err2 != nil {
-		return o, fmt.Errorf("ports: %q is not FROM-TO", c.Ports)
-	}
-	o.Facts.PortFrom, o.Facts.PortTo = first, last
 	var err error
+	if o.Facts.PortFrom, o.Facts.PortTo, err = numbers("ports", c.Ports); err != nil {
+		return o, err
+	}
+	if o.Unconfined = c.Isolation == "off"; !o.Unconfined {
+		if o.Users.From, o.Users.To, err = numbers("users", c.Users); err != nil {
+			return o, err
+		}
+	}
 	if o.Root, err = filepath.Abs(c.Root); err != nil {
 		return o, fmt.Errorf("root: %w", err)
 	}
@@ -88,6 +91,17 @@ func (c *agentCommand) options(t *streams) (agent.Options, error) {
 		o.TLS = &tls.Config{RootCAs: pool}
 	}
 	return o, nil
+}
+
+// numbers reads FROM-TO.
+func numbers(option, text string) (from, to int, err error) {
+	first, last, ok := strings.Cut(text, "-")
+	from, err1 := strconv.Atoi(first)
+	to, err2 := strconv.Atoi(last)
+	if !ok || err1 != nil || err2 != nil {
+		return 0, 0, fmt.Errorf("%s: %q is not FROM-TO", option, text)
+	}
+	return from, to, nil
 }
 
 // joinTokenCommand is `muster admin join-token`.

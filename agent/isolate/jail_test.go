@@ -1,0 +1,126 @@
+//go:build linux
+
+package isolate
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const stranger = 1_900_000_123
+
+// open makes a folder that every user gets at.
+func open(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "jail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// jailed runs a script in a jail, where this machine can make it.
+func jailed(t *testing.T, j Jail, script string) (string, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Try(self, "/bin/sh"); errors.Is(err, ErrUnavailable) {
+		t.Skipf("%v; run this as root on Linux", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/sh", "-c", script)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	if err := j.Wrap(cmd, self); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// A process of another user has that user's rights and no others, and no way back.
+func TestJail_User(t *testing.T) {
+	dir := open(t)
+	secret, build := filepath.Join(dir, "secret"), filepath.Join(dir, "build")
+	for path, mode := range map[string]os.FileMode{secret: 0o600, build: 0o444} {
+		if err := os.WriteFile(path, []byte("content"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := jailed(t, Jail{User: stranger}, `id -u; id -g; id -G
+grep NoNewPrivs /proc/self/status | tr -d '\t'; grep CapEff /proc/self/status | tr -d '\t'
+cat `+secret+` 2>/dev/null || echo no secret
+cat `+build+`; echo
+echo x > `+build+` || echo not written
+rm -f `+build+` || echo not removed
+env | grep -c MUSTER_ISOLATE`)
+	for _, want := range []string{"1900000123\n1900000123\n1900000123\n", "NoNewPrivs:1", "CapEff:0000000000000000", "no secret", "content\n", "not written", "not removed"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%v:\n%s", err, out)
+	}
+	if left, err := os.ReadFile(build); err != nil || string(left) != "content" {
+		t.Errorf("the build's file is %q, %v", left, err)
+	}
+}
+
+// What a process writes to its own /tmp is not in ours, and the other way round.
+func TestJail_PrivateTemp(t *testing.T) {
+	own := open(t)
+	if err := os.Chmod(own, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	ours := filepath.Join(os.TempDir(), filepath.Base(own)+"-ours")
+	if err := os.WriteFile(ours, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(ours)
+	out, err := jailed(t, Jail{User: stranger, Mounts: []Mount{{own, "/tmp"}}}, "ls /tmp; echo x > /tmp/theirs && echo written; ls "+ours)
+	if err == nil || !strings.HasPrefix(out, "written") {
+		t.Errorf("%v, %s; want an empty /tmp that can be written, and none of ours", err, out)
+	}
+	if _, err := os.Stat("/tmp/theirs"); err == nil {
+		t.Error("the file is in the /tmp that all share")
+	}
+	if _, err := os.Stat(filepath.Join(own, "theirs")); err != nil {
+		t.Error(err)
+	}
+}
+
+// Try tells of a place that the user does not get at.
+func TestJail_TryReaches(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be another user")
+	}
+	dir := open(t)
+	if err := (Jail{User: stranger}).Try(self, dir); err != nil {
+		t.Skipf("%v; no other users here", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	err = Jail{User: stranger}.Try(self, dir)
+	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("%v; want that the folder cannot be reached", err)
+	}
+	if err := (Jail{}).Try(self, dir); err != nil {
+		t.Errorf("as ourselves: %v", err)
+	}
+}

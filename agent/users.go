@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/musterhq/muster/agent/isolate"
+)
+
+// Users is a range of numbers for the users that instances run as: one each. No
+// other user of the machine should have them.
+type Users struct{ From, To int }
+
+// findUsers finds out whether instances can have users of their own.
+func (a *Agent) findUsers() {
+	u := a.opts.Users
+	if u.From == 0 || a.opts.Launcher == "" || a.opts.Unconfined {
+		return
+	}
+	if os.Geteuid() != 0 {
+		a.log.Warn("game servers run as the agent's user, since the agent is not root")
+		return
+	}
+	if err := a.tryUser(u.From); err != nil {
+		a.log.Warn("game servers run as the agent's user", "error", err)
+		return
+	}
+	a.users = &u
+	if within(os.TempDir(), a.opts.Root) || within(os.TempDir(), a.opts.Launcher) {
+		a.log.Warn("game servers share the folder for temporary files, since the agent's files are below it")
+		return
+	}
+	probe := isolate.Jail{User: u.From, Mounts: []isolate.Mount{{From: filepath.Join(a.opts.Root, "instances"), At: os.TempDir()}}}
+	if err := probe.Try(a.opts.Launcher); err != nil {
+		a.log.Warn("game servers share the folder for temporary files", "error", err)
+		return
+	}
+	a.mounts = true
+}
+
+// within tells whether a path lies below a folder.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// tryUser tells whether a process of a user gets at the folders of instances.
+func (a *Agent) tryUser(uid int) error {
+	dir := filepath.Join(a.opts.Root, "instances")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make folder of instances: %w", err)
+	}
+	return isolate.Jail{User: uid}.Try(a.opts.Launcher, dir, a.opts.Launcher)
+}
+
+// userFile holds the number of an instance's user, in the instance's folder.
+const userFile = "user"
+
+// user gives the number of the instance's user, 0 where it has none of its own.
+// The first call picks one that no other instance on this machine has.
+func (i *instance) user() (int, error) {
+	if i.a.users == nil || i.own != nil {
+		return 0, nil
+	}
+	i.a.userMutex.Lock()
+	defer i.a.userMutex.Unlock()
+	if uid := readUser(i.dir); uid > 0 {
+		return uid, nil
+	}
+	taken := map[int]bool{}
+	others, err := filepath.Glob(filepath.Join(i.a.opts.Root, "instances", "*"))
+	if err != nil {
+		return 0, err
+	}
+	for _, dir := range others {
+		taken[readUser(dir)] = true
+	}
+	for uid := i.a.users.From; uid <= i.a.users.To; uid++ {
+		if !taken[uid] {
+			return uid, os.WriteFile(filepath.Join(i.dir, userFile), []byte(strconv.Itoa(uid)), 0o600)
+		}
+	}
+	return 0, fmt.Errorf("no user is left of %d to %d: more instances than users", i.a.users.From, i.a.users.To)
+}
+
+func readUser(dir string) int {
+	text, err := os.ReadFile(filepath.Join(dir, userFile))
+	if err != nil {
+		return 0
+	}
+	uid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return uid
+}
+
+// settleIn gives the instance's user the folders of the build's tree; the files,
+// which other instances share, stay ours and read-only. Nobody else gets in.
+func (i *instance) settleIn() error {
+	uid, err := i.user()
+	if uid == 0 || err != nil {
+		return err
+	}
+	err = filepath.WalkDir(i.gameDir(), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		return os.Lchown(path, uid, uid)
+	})
+	logs := filepath.Join(i.dir, "logs") // output stays ours; below it each process has a folder
+	return errors.Join(err, os.MkdirAll(logs, 0o755), os.Chmod(logs, 0o755), os.Chown(i.dir, 0, uid), os.Chmod(i.dir, 0o750))
+}
+
+// give has the instance's user own a folder that is made for a process.
+func (i *instance) give(dir string) error {
+	uid, err := i.user()
+	if uid == 0 || err != nil {
+		return err
+	}
+	return os.Chown(dir, uid, uid)
+}
+
+// tempDir is a process's own folder for temporary files. It goes with the process.
+func (i *instance) tempDir(id string) string { return filepath.Join(i.dir, "temp-"+id) }
+
+// makeTemp makes the process's folder for temporary files and says where the
+// process sees it: at the usual place, where the machine can do that.
+func (i *instance) makeTemp(id string) (at string, mounts []isolate.Mount, err error) {
+	dir := i.tempDir(id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", nil, fmt.Errorf("make folder for temporary files: %w", err)
+	}
+	if err := i.give(dir); err != nil || !i.a.mounts {
+		return dir, nil, err
+	}
+	return os.TempDir(), []isolate.Mount{{From: dir, At: os.TempDir()}}, nil
+}

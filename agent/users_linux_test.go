@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/agent/isolate"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+func TestMain(m *testing.M) {
+	isolate.Enter() // this program is the launcher of the tests
+	os.Exit(m.Run())
+}
+
+// reachable makes a root folder and a launcher that every user gets at, outside
+// of what is shared for temporary files.
+func reachable(t *testing.T) (root, launcher string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give instances users of their own")
+	}
+	dir, err := os.MkdirTemp("/var/tmp", "muster-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	launcher = filepath.Join(dir, "launcher")
+	copied, err := os.OpenFile(launcher, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(copied, self); err != nil {
+		t.Fatal(err)
+	}
+	if err := copied.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "root"), launcher
+}
+
+// curious is a game server that tries what it should not be able to.
+const curious = `#!/bin/sh
+{
+echo uid=$(id -u) groups=$(id -G)
+echo mine > own.txt && echo wrote its folder
+echo log > "$GAME_LOG_DIR/game.log" && echo wrote its logs
+echo temp > "$TMPDIR/mine" && echo wrote its temp $TMPDIR with $(ls "$TMPDIR" | wc -l) files
+{ echo evil >> server.sh; } 2>/dev/null || echo build is read-only
+for other in ../../i-*; do ls "$other/game" >/dev/null 2>&1 && echo saw $(basename "$other"); done
+cat ../../../credential.json >/dev/null 2>&1 || echo no credential
+} > said 2>&1
+echo done > done
+exec sleep 1000
+`
+
+// Instances have users of their own: they write their own folders, and neither
+// the build, nor each other's, nor what is the agent's.
+func TestAgent_UsersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home, launcher := reachable(t)
+	users := Users{1_900_000_100, 1_900_000_109}
+	if err := (isolate.Jail{User: users.From}).Try(launcher, "/bin/sh"); err != nil {
+		t.Skipf("%v; this machine has no other users", err)
+	}
+	m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
+	b := m.offer(map[string]string{"server.sh": curious, "data/level": "map"})
+	one := protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Concurrent: 1}
+	m.assign(wish(t, "i-1", b, one), wish(t, "i-2", b, one))
+	seen := map[string]bool{}
+	for _, id := range []string{"i-1", "i-2"} {
+		p := m.running(id, 1)[0]
+		dir := filepath.Join(home, "instances", id)
+		content(t, filepath.Join(dir, "game", "done"))
+		said := content(t, filepath.Join(dir, "game", "said"))
+		uid, _, _ := strings.Cut(said, " ")
+		if seen[uid] || uid == "uid=0" {
+			t.Errorf("%s runs as %s, which is not its own", id, uid)
+		}
+		seen[uid] = true
+		number := strings.TrimPrefix(uid, "uid=")
+		for _, want := range []string{
+			"groups=" + number + "\n", "wrote its folder", "wrote its logs", "wrote its temp /", "with 1 files",
+			"build is read-only", "saw " + id, "no credential",
+		} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s does not say %q:\n%s", id, want, said)
+			}
+		}
+		if strings.Count(said, "saw ") != 1 {
+			t.Errorf("%s sees into other instances:\n%s", id, said)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "temp-"+p.ProcessID, "mine")); err != nil {
+			t.Error(err)
+		}
+	}
+	kept := m.running("i-1", 1)[0]
+	m.assign(wish(t, "i-1", b, one))
+	m.until("the other instance is gone", func() bool { return m.instance("i-2").Phase == protocol.Gone || m.instance("i-2").InstanceID == "" })
+	left, err := filepath.Glob(filepath.Join(home, "instances", "i-2", "temp-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("temporary files are left: %v, %v", left, err)
+	}
+	if m.running("i-1", 1)[0].ProcessID != kept.ProcessID {
+		t.Error("the instance that stays was disturbed")
+	}
+}
