@@ -101,6 +101,9 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 		files["game/logs/game-"+itoa(p.Port)+".log"] != "log\n" {
 		t.Errorf("the archive holds %v", files)
 	}
+	if exit := files["logs/exit.txt"]; !strings.Contains(exit, "SIGSEGV") {
+		t.Errorf("the archive says of the end %q", exit)
+	}
 	for name, text := range files {
 		if strings.Contains(text, "root:") || strings.Contains(text, "Secret") {
 			t.Errorf("%s came from outside the build", name)

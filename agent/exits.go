@@ -27,11 +27,12 @@ func (i *instance) exited(s *slot, r supervise.Run, e supervise.Exit) {
 	if i.a.relay != nil {
 		i.a.relay.Forget(r.ID)
 	}
+	cause := diagnose.Exit(diagnose.End{
+		Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, OOM: oom, LimitMiB: i.wished().MemoryMiB, Port: port, Asked: why.text,
+	})
+	i.lastWord(r, cause)
 	i.say(protocol.Exited{
-		ProcessID: r.ID, Known: e.Known, Code: e.Code, Signal: e.Signal, OOM: oom, Reason: why.code,
-		Cause: diagnose.Exit(diagnose.End{
-			Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, OOM: oom, LimitMiB: i.wished().MemoryMiB, Port: port, Asked: why.text,
-		}),
+		ProcessID: r.ID, Known: e.Known, Code: e.Code, Signal: e.Signal, OOM: oom, Reason: why.code, Cause: cause,
 		Tail: e.Tail, Lived: e.Lived,
 	})
 	if i.own != nil {

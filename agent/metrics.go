@@ -3,8 +3,6 @@ package agent
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -45,8 +43,5 @@ func (i *instance) lastMetrics(r supervise.Run) {
 	for _, name := range slices.Sorted(maps.Keys(last)) {
 		fmt.Fprintf(&text, "%s %g\n", name, last[name])
 	}
-	file := filepath.Join(i.ownLogDir(r.ID), "last-metrics.txt")
-	if err := os.WriteFile(file, []byte(text.String()), 0o640); err != nil {
-		i.log.Warn("last metrics not kept", "process_id", r.ID, "error", err)
-	}
+	i.deposit(r.ID, "last-metrics.txt", text.String())
 }

@@ -61,6 +61,7 @@ echo temp > "$TMPDIR/mine" && echo wrote its temp $TMPDIR with $(ls "$TMPDIR" | 
 for other in ../../i-*; do ls "$other/game" >/dev/null 2>&1 && echo saw $(basename "$other"); done
 cat ../../../credential.json >/dev/null 2>&1 || echo no credential
 } > said 2>&1
+ln -s ../../../../../secret "$GAME_LOG_DIR/exit.txt"
 echo done > done
 exec sleep 1000
 `
@@ -71,6 +72,10 @@ func TestAgent_UsersOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home, launcher := reachable(t)
+	secret := filepath.Join(filepath.Dir(home), "secret") // where game servers lay a link to
+	if err := os.WriteFile(secret, []byte("ours"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	users := Users{1_900_000_100, 1_900_000_109}
 	if err := (isolate.Jail{User: users.From}).Try(launcher, "/bin/sh"); err != nil {
 		t.Skipf("%v; this machine has no other users", err)
@@ -112,6 +117,9 @@ func TestAgent_UsersOfTheirOwn(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(home, "instances", "i-2", "temp-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v, %v", left, err)
+	}
+	if text, err := os.ReadFile(secret); err != nil || string(text) != "ours" {
+		t.Errorf("through a link in a log folder a file of ours became %q, %v", text, err)
 	}
 	if m.running("i-1", 1)[0].ProcessID != kept.ProcessID {
 		t.Error("the instance that stays was disturbed")

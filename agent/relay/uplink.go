@@ -27,7 +27,7 @@ func (r *refusal) Error() string { return "Muster refuses the process: " + r.rea
 
 var (
 	errNoLink  = errors.New("there is no link to Muster")
-	errDropped = errors.New("Muster dropped the process as soon as it had let it in")
+	errDropped = errors.New("the process was dropped by Muster as soon as it had been let in")
 )
 
 // uplink is one WebSocket to Muster.

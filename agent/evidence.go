@@ -1,0 +1,27 @@
+package agent
+
+import (
+	"os"
+
+	"github.com/musterhq/muster/agent/supervise"
+)
+
+// deposit puts a file of ours among a process's own logs, as evidence of how it
+// ended. The folder was the process's: a link in it leads us nowhere else.
+func (i *instance) deposit(id, name, text string) {
+	dir, err := os.OpenRoot(i.ownLogDir(id))
+	if err == nil {
+		defer dir.Close()
+		err = dir.WriteFile(name, []byte(text), 0o640)
+	}
+	if err != nil {
+		i.log.Warn("evidence not kept", "process_id", id, "file", name, "error", err)
+	}
+}
+
+// lastWord keeps how a process ended with its logs.
+func (i *instance) lastWord(r supervise.Run, cause string) {
+	i.deposit(r.ID, "exit.txt", "Started: "+r.Started.UTC().Format(timeForm)+"\n"+cause+"\n")
+}
+
+const timeForm = "2006-01-02 15:04:05 UTC"
