@@ -46,7 +46,10 @@ func view(t *testing.T, answers canned) (*terminal.Terminal, *strings.Builder) {
 var answers = canned{
 	"DescribeFleetAttributes": {
 		`{"FleetAttributes":[{"FleetId":"fleet-1","Name":"one","Status":"ACTIVE","ComputeType":"ANYWHERE"}],"NextToken":"x"}`,
-		`{"FleetAttributes":[{"FleetId":"fleet-2","Name":"two","Status":"DELETING","ComputeType":"ANYWHERE"}]}`,
+		`{"FleetAttributes":[{"FleetId":"fleet-2","Name":"two","Status":"ERROR","ComputeType":"EC2"}]}`,
+	},
+	"DescribeFleetCapacity": {
+		`{"FleetCapacity":[{"FleetId":"fleet-2","InstanceCounts":{"DESIRED":5,"MINIMUM":1,"MAXIMUM":9,"PENDING":2,"ACTIVE":3,"IDLE":1,"TERMINATING":0}}]}`,
 	},
 	"DescribeFleetUtilization": {
 		`{"FleetUtilization":[{"FleetId":"fleet-1","ActiveServerProcessCount":4,"ActiveGameSessionCount":2,"CurrentPlayerSessionCount":5,"MaximumPlayerSessionCount":8}]}`,
@@ -73,9 +76,9 @@ func TestFleets(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		{"FLEET", "NAME", "STATUS", "TYPE", "PROCESSES", "SESSIONS", "PLAYERS", "AGE"},
-		{"fleet-1", "one", "ACTIVE", "ANYWHERE", "4", "2", "5/8", "-"},
-		{"fleet-2", "two", "DELETING", "ANYWHERE", "0", "0", "0/0", "-"},
+		{"FLEET", "NAME", "STATUS", "TYPE", "INSTANCES", "PROCESSES", "SESSIONS", "PLAYERS", "AGE"},
+		{"fleet-1", "one", "ACTIVE", "ANYWHERE", "-", "4", "2", "5/8", "-"},
+		{"fleet-2", "two", "ERROR", "EC2", "3/5", "1", "idle", "2", "pending", "0", "0", "0/0", "-"},
 	}
 	if diff := cmp.Diff(want, fields(out.String())); diff != "" {
 		t.Error(diff)

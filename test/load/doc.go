@@ -8,6 +8,8 @@
 //	                            connection (needs -bin)
 //	go run ./test/load start    from the start of `muster local` to the first
 //	                            ACTIVE game session (needs -bin)
+//	go run ./test/load restart  W9: from a kill of the server until all its game
+//	                            servers are usable again (needs -bin)
 //
 // Load and server share the machine. Each command is bounded and prints a table
 // in Markdown, as docs/benchmarks.md keeps it.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 )
@@ -233,4 +234,62 @@ func TestHosts_OutageBehindTheRelay(t *testing.T) {
 // games are the processes on the machine but its agent.
 func (m *machine) games() []int {
 	return slices.DeleteFunc(m.pids(), func(pid int) bool { return pid == m.agent.Process.Pid })
+}
+
+// A new fleet takes the place of an old one behind an alias. Who plays on the old
+// one plays on; who comes later plays on the new one; the old one empties and goes.
+func TestHosts_RollingReplacement(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newLab(t))
+	m := s.lab.machine()
+	s.run(m, large...)
+	build := s.build(map[string][]byte{"server": arena(t)})
+	protected := func(in *gamelift.CreateFleetInput) {
+		in.NewGameSessionProtectionPolicy = types.ProtectionPolicyFullProtection
+	}
+	old := s.fleet(build, server, 1, protected)
+	first := s.instance(m, 1, 0)
+	alias := s.alias(old)
+	id := s.create(alias).GameSessionId
+	players := s.play(id, 2)
+
+	young := s.fleet(build, server, 1, protected)
+	second := s.instance(m, 2, 0)
+	if _, err := s.client.UpdateAlias(t.Context(), &gamelift.UpdateAliasInput{AliasId: &alias, RoutingStrategy: routeTo(young)}); err != nil {
+		t.Fatal(err)
+	}
+	s.scale(old, 0)
+	draining := s.seen.want(1, "the old fleet to empty", on(first, code("INSTANCE_TERMINATING", 0)))
+	if g := s.create(alias); *g.FleetId != young {
+		t.Errorf("a game session made by the alias is on fleet %s, want %s", *g.FleetId, young)
+	}
+	players.goesOn()
+	if g := s.session(id); g.Status != types.GameSessionStatusActive {
+		t.Errorf("the game session on the old fleet is %s", g.Status)
+	}
+	players.end()
+	s.seen.want(1, "the game session's own end", of(*id, code("GAME_SESSION_TERMINATED", draining.Seq)))
+	s.seen.want(1, "the end of the old fleet's instance", on(first, code("INSTANCE_TERMINATED", 0)))
+	if _, err := s.client.DeleteFleet(t.Context(), &gamelift.DeleteFleetInput{FleetId: &old}); err != nil {
+		t.Fatal(err)
+	}
+	s.seen.want(1, "the old fleet's end", code("FLEET_DELETED", 0))
+	if n := len(s.seen.all(on(second, code("GAME_SESSION_TERMINATED", 0)))); n > 0 {
+		t.Errorf("%d game sessions ended on the new fleet", n)
+	}
+	s.noneCrashed()
+}
+
+// alias makes an alias of a fleet.
+func (s *site) alias(fleet string) string {
+	s.t.Helper()
+	made, err := s.client.CreateAlias(s.t.Context(), &gamelift.CreateAliasInput{Name: aws.String("live"), RoutingStrategy: routeTo(fleet)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return *made.Alias.AliasId
+}
+
+func routeTo(fleet string) *types.RoutingStrategy {
+	return &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &fleet}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -17,13 +18,17 @@ import (
 	"github.com/musterhq/muster/examples/arena/wire"
 )
 
-// create makes a game session and waits until its server has activated it.
-func (s *site) create(fleetID string) *types.GameSession {
+// create makes a game session on a fleet, or where an alias leads, and waits until its server has activated it.
+func (s *site) create(where string) *types.GameSession {
 	s.t.Helper()
+	in := &gamelift.CreateGameSessionInput{FleetId: &where, MaximumPlayerSessionCount: aws.Int32(8)}
+	if strings.HasPrefix(where, "alias-") {
+		in.FleetId, in.AliasId = nil, &where
+	}
 	var made *gamelift.CreateGameSessionOutput
 	until(s.t, "a process is free", func() bool {
 		var err error
-		made, err = s.client.CreateGameSession(s.t.Context(), &gamelift.CreateGameSessionInput{FleetId: &fleetID, MaximumPlayerSessionCount: aws.Int32(8)})
+		made, err = s.client.CreateGameSession(s.t.Context(), in)
 		if full := (*types.FleetCapacityExceededException)(nil); err != nil && !errors.As(err, &full) {
 			s.t.Fatal(err)
 		}
