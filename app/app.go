@@ -14,6 +14,7 @@ import (
 
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/internal/cell"
 )
 
 // App is one Muster node. Start it once, Stop it once or more often.
@@ -26,7 +27,13 @@ type App struct {
 	doors    *doors
 	demo     *demo.Demo
 	host     *host.Host
+	keeper   *cell.Keeper // nil where nobody else can have the state
+	gate     *cell.Gate
+	secret   []byte // what the nodes of a cell share
 	show     show
+
+	standing    context.Context // until Stop
+	endStanding context.CancelFunc
 
 	ready atomic.Bool
 	done  chan struct{} // closed when the app has stopped, or must
@@ -34,6 +41,7 @@ type App struct {
 	mu       sync.Mutex // guards what follows: the lifecycle
 	phase    phase
 	listener net.Listener
+	leaf     []byte // the certificate that the listener shows, DER
 	server   *http.Server
 	base     string // base URL
 	cancel   context.CancelFunc
@@ -60,7 +68,8 @@ func New(o Options) (*App, error) {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	a := &App{opts: o, begun: begun, log: o.Logger, registry: registry, done: make(chan struct{})}
+	a := &App{opts: o, begun: begun, log: o.Logger, registry: registry, done: make(chan struct{}), secret: master.NodeSecret()}
+	a.standing, a.endStanding = context.WithCancel(context.Background())
 	a.domain, err = newDomain(&o, o.driver(), master, a.notices())
 	if err != nil {
 		return nil, err

@@ -31,7 +31,11 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	fmt.Fprintf(a.opts.Out, "ready %s\n", a.URL())
-	a.show.start(a)
+	a.mu.Lock()
+	if a.doors != nil { // a standby shows nothing yet
+		a.show.start(a)
+	}
+	a.mu.Unlock()
 	select {
 	case <-ctx.Done():
 	case <-a.Done():
@@ -58,6 +62,10 @@ func (a *App) Start(ctx context.Context) error {
 		return errors.Join(err, a.tearDown(ctx))
 	}
 	a.ready.Store(true)
+	if a.doors == nil {
+		a.log.Info("standing by", "url", a.base)
+		return nil
+	}
 	a.log.Info("ready", "url", a.base, "store", a.opts.storeKind(), "operations", len(a.doors.api.Handled()))
 	return nil
 }
@@ -65,12 +73,24 @@ func (a *App) Start(ctx context.Context) error {
 // start does each step of the start; what a failed step leaves, tearDown ends.
 func (a *App) start(ctx context.Context) error {
 	a.raiseFileLimit()
+	if a.opts.usesPostgres() {
+		return a.join(ctx)
+	}
 	if err := a.openState(ctx); err != nil {
 		return err
 	}
 	if err := a.listen(); err != nil {
 		return err
 	}
+	if err := a.work(ctx); err != nil {
+		return err
+	}
+	a.serve(a.mux())
+	return nil
+}
+
+// work makes the doors and starts everything behind them.
+func (a *App) work(ctx context.Context) error {
 	if err := a.openDoors(); err != nil {
 		return err
 	}
@@ -85,7 +105,6 @@ func (a *App) start(ctx context.Context) error {
 	}
 	a.makeShow()
 	a.runLoops()
-	a.serve()
 	return nil
 }
 
@@ -152,9 +171,11 @@ func (a *App) watchOwnership(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-a.domain.store.Lost():
-		a.fail(errors.New("another node has taken the cell; this one can change nothing any more"))
+		a.fail(errOvertaken)
 	}
 }
+
+var errOvertaken = errors.New("another node has taken the cell; this one can change nothing any more")
 
 // fail marks the app as one that has to be stopped.
 func (a *App) fail(err error) {
@@ -173,9 +194,9 @@ func (a *App) fail(err error) {
 }
 
 // serve begins to answer on the listener.
-func (a *App) serve() {
+func (a *App) serve(h http.Handler) {
 	a.server = &http.Server{
-		Handler:           a.mux(),
+		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -195,6 +216,7 @@ func (a *App) serve() {
 // second time does nothing.
 func (a *App) Stop(ctx context.Context) error {
 	a.show.stop()
+	a.endStanding() // a takeover that is under way gives up, and the mutex with it
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.phase == phaseStopped {
@@ -207,16 +229,17 @@ func (a *App) Stop(ctx context.Context) error {
 func (a *App) tearDown(ctx context.Context) error {
 	a.phase = phaseStopped
 	a.ready.Store(false)
+	a.endStanding()
 	drained := a.drain(ctx)
-	var served error
-	if a.doors != nil {
-		served = a.doors.close(ctx)
-	}
 	if a.cancel != nil {
 		a.cancel()
 	}
 	a.running.Wait()
-	err := errors.Join(drained, served, a.domain.store.Close())
+	var served error
+	if a.doors != nil { // after the loops, which send to game servers what only this node can
+		served = a.doors.close(ctx)
+	}
+	err := errors.Join(drained, served, a.domain.store.Close(), a.leave(ctx))
 	if a.failed == nil {
 		close(a.done)
 	}
@@ -230,6 +253,9 @@ func (a *App) drain(ctx context.Context) error {
 	if a.doors != nil {
 		a.doors.endStreams()
 		a.domain.players.Close(ctx)
+	}
+	if a.gate != nil {
+		a.gate.Close()
 	}
 	if a.server == nil {
 		if a.listener != nil {

@@ -41,11 +41,16 @@ func (o *Options) baseURL(addr *net.TCPAddr) string {
 	if o.TLSCert != "" {
 		scheme = "https"
 	}
+	return scheme + "://" + o.reachable(addr)
+}
+
+// reachable is HOST:PORT of a listener as this machine knows itself.
+func (o *Options) reachable(addr *net.TCPAddr) string {
 	host, _, _ := net.SplitHostPort(o.Listen)
 	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
 		host = ownAddress()
 	}
-	return scheme + "://" + net.JoinHostPort(host, fmt.Sprint(addr.Port))
+	return net.JoinHostPort(host, fmt.Sprint(addr.Port))
 }
 
 // secured makes a listener answer TLS: alone, with the operator's certificate,
@@ -56,12 +61,14 @@ func (a *App) secured(l net.Listener) (net.Listener, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read certificate: %w", err)
 		}
+		a.leaf = c.Certificate[0]
 		return tls.NewListener(l, sniff.Config(c)), nil
 	}
 	c, err := sniff.SelfSigned(a.opts.DataDir, a.opts.hosts(), time.Now())
 	if err != nil {
 		return nil, err
 	}
+	a.leaf = c.Certificate[0]
 	return sniff.Listen(l, sniff.Options{Config: sniff.Config(c)}), nil
 }
 

@@ -49,6 +49,12 @@ type Options struct {
 	Store string
 	// Cell names the state within the store. Default "default".
 	Cell string
+	// NodeAddress is HOST:PORT by which the other nodes of the cell reach this
+	// one. Default: the listen address. Only PostgreSQL has other nodes.
+	NodeAddress string
+	// LeaseTTL is how long after the death of the node that owns the cell another
+	// takes over. Default 5 s, at least 0.5 s.
+	LeaseTTL time.Duration
 	// MasterKeyFile holds the key that seals secrets and signs tokens; made at
 	// the first start. All nodes on one PostgreSQL need the same key. Default
 	// DataDir/master.key.

@@ -9,16 +9,28 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 )
 
-// TestPostgres_RestartAndTakeOver has a second node take the cell on PostgreSQL
-// and serve the same state, and the backup move it to SQLite.
+// TestPostgres_RestartAndTakeOver has a second node stand by on PostgreSQL, take
+// over when the first stops and serve the same state, and the backup move it to
+// SQLite.
 func TestPostgres_RestartAndTakeOver(t *testing.T) {
 	url := pgtest.Database(t)
 	log := newScreen()
 	o := options(t, func(o *app.Options) { o.Store, o.Logger = url, jsonLog(log) })
 	first := start(t, func(c *app.Options) { *c = o })
 	populate(t, first)
-	digest := first.Digest()
 	second := start(t, func(c *app.Options) { *c = o })
+	if status, body := get(t, second.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"standby"`) {
+		t.Errorf("/readyz of the second node is %d %s", status, body)
+	}
+	call(t, second, "CreateLocation", map[string]any{"LocationName": "custom-through-second"})
+	if err := first.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	digest := first.Digest()
+	call(t, second, "ListLocations", map[string]any{}) // held until the second node serves
+	if status, body := get(t, second.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"owner"`) {
+		t.Errorf("/readyz of the second node is %d %s", status, body)
+	}
 	if second.Digest() != digest {
 		t.Error("the second node reads another state than the first wrote")
 	}

@@ -14,7 +14,8 @@ import (
 // of this process. It comes after everything else and goes first.
 type show struct {
 	mu     sync.Mutex
-	cancel context.CancelFunc
+	cancel context.CancelFunc // nil before start
+	over   bool               // stop was called
 	ended  sync.WaitGroup
 }
 
@@ -90,10 +91,13 @@ func (k keepers) Ended(ref compute.Ref, why event.Code) {
 	}
 }
 
-// start runs what there is to show until stop.
+// start runs what there is to show until stop. The caller holds the app's mutex.
 func (s *show) start(a *App) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.over || s.cancel != nil {
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	if a.host != nil {
@@ -108,6 +112,7 @@ func (s *show) start(a *App) {
 func (s *show) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.over = true
 	if s.cancel != nil {
 		s.cancel()
 		s.ended.Wait()

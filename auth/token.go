@@ -16,6 +16,9 @@ type ComputeGrant struct {
 	Registered           time.Time // of this registration: a compute registered anew has new tokens
 }
 
+// NodeSecret is what the nodes of a deployment show each other.
+func (m *Master) NodeSecret() []byte { return m.derive("muster nodes v1") }
+
 // macBytes is how much of the MAC a token carries; 20 bytes leave the token at
 // 49 characters of the API's 64.
 const macBytes = 20

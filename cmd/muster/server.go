@@ -23,6 +23,8 @@ type serverFlags struct {
 	PublicURL    string        `name:"public-url" placeholder:"URL" help:"Base URL by which others reach this server, where it is not the listen address."`
 	TLSCert      string        `name:"tls-cert" placeholder:"FILE" help:"PEM certificate chain; with --tls-key the server speaks TLS only."`
 	TLSKey       string        `name:"tls-key" placeholder:"FILE" help:"PEM key of the certificate."`
+	NodeAddress  string        `name:"node-address" placeholder:"HOST:PORT" help:"Where other servers on the same PostgreSQL reach this one (the listen address)."`
+	Lease        time.Duration `default:"5s" help:"How long after the death of the server that works another one on the same PostgreSQL takes over (${default})."`
 	Record       string        `placeholder:"FILE" help:"Record every command to a file that 'muster replay' reads."`
 	Sinks        string        `placeholder:"FILE" help:"YAML file with the sinks that are told of events (docs/notifications.md)."`
 	NotifyURL    string        `name:"notify-url" placeholder:"URL" help:"Send every event to this URL as well, as EventBridge JSON; with --notify-secret the requests are signed."`
@@ -62,6 +64,7 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 		return o, err
 	}
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
+	o.NodeAddress, o.LeaseTTL = f.NodeAddress, f.Lease
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
 	o.Placements.UniqueIDs, o.Computes.HostGrace = f.UniqueIDs, f.HostGrace
 	if f.HostGrace <= 0 {

@@ -30,6 +30,7 @@ var rows = []row{
 	{"internal/awsrpc/sigv4", "internal/fault", "signatures, for any service"},
 	{"internal/store", "internal/fault", "refuses work when it is full; knows no table but those it is given"},
 	{"internal/store/...", "internal/store internal/store/... internal/fault", "drivers, their SQL, their tests, backup: all beside the store"},
+	{"internal/cell", "", "who serves a state, and the way to them; what is served is given to it"},
 	{"internal/tag", ground, "rows of its own, on resources that others name"},
 	{"internal/gen", "", "reads the API description and writes gamelift"},
 	{"internal/archive", "", "reads archives of strangers, for whoever has to"},

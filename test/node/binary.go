@@ -107,6 +107,9 @@ func (p *Process) watch(out io.Reader, ready chan<- string) {
 	close(p.exited)
 }
 
+// Exited is closed when the process is gone.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
 // Kill ends the process as a power cut would, and waits for its end.
 func (p *Process) Kill() {
 	p.cmd.Process.Kill() // an error means that it is gone

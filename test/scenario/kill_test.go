@@ -84,13 +84,16 @@ func newTimeline(t *testing.T, args []string) *timeline {
 	tl.state = append([]string{"--data", t.TempDir()}, args...)
 	tl.args = append([]string{"--listen", freeAddress(t), "--log-level", "warn"}, tl.state...)
 	tl.server = node.Start(t, tl.args...)
-	client := node.Client(tl.server.URL, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
+	tl.people(tl.server.URL)
+	return tl
+}
+
+// people brings game servers and workers to a Muster.
+func (tl *timeline) people(url string) {
+	t := tl.t
+	client := node.Client(url, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
 	tl.place = node.NewPlace(t, client)
-	if _, err := client.UpdateRuntimeConfiguration(t.Context(), &gamelift.UpdateRuntimeConfigurationInput{
-		FleetId: &tl.place.FleetID, RuntimeConfiguration: &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: aws.Int32(5)},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	quick(t, tl.place)
 	ctx, cancel := context.WithCancel(context.Background())
 	tl.host = newHost(ctx, tl.place, slots)
 	t.Cleanup(func() {
@@ -100,7 +103,16 @@ func newTimeline(t *testing.T, args []string) *timeline {
 	for i := range workers {
 		tl.workers = append(tl.workers, &worker{number: i, place: tl.place, host: tl.host, rand: rand.New(rand.NewPCG(*seed, uint64(i)+2))})
 	}
-	return tl
+}
+
+// quick has a fleet give a game session up soon whose start was lost: a start is
+// never sent twice.
+func quick(t *testing.T, place *node.Place) {
+	if _, err := place.Client.UpdateRuntimeConfiguration(t.Context(), &gamelift.UpdateRuntimeConfigurationInput{
+		FleetId: &place.FleetID, RuntimeConfiguration: &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: aws.Int32(5)},
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // freeAddress finds a port that the server keeps over its restarts.
@@ -114,14 +126,21 @@ func freeAddress(t *testing.T) string {
 }
 
 // work lets the workers run until the server is killed under them.
-func (tl *timeline) work() {
+func (tl *timeline) work() { tl.workUntil(func() { tl.server.Kill() }) }
+
+// workUntil lets the workers run, and whoever else works beside them, a random
+// time until something is done to Muster and as long as that takes.
+func (tl *timeline) workUntil(disturb func(), others ...func(context.Context)) {
 	ctx, cancel := context.WithCancel(tl.t.Context())
 	var running sync.WaitGroup
 	for _, w := range tl.workers {
 		running.Go(func() { w.run(ctx) })
 	}
+	for _, run := range others {
+		running.Go(func() { run(ctx) })
+	}
 	<-time.After(time.Duration(20+tl.rand.IntN(400)) * time.Millisecond)
-	tl.server.Kill()
+	disturb()
 	cancel()
 	running.Wait()
 }

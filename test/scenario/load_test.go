@@ -89,10 +89,11 @@ func adopted(g *types.GameSession) *game {
 	return &game{id: *g.GameSessionId, port: *g.Port, players: map[string]*player{}, touched: true}
 }
 
-// answered tells whether an error is Muster's answer: then nothing happened.
+// answered tells whether an error is a refusal of Muster's: then nothing happened.
+// An internal error leaves open what did.
 func answered(err error) bool {
 	var code interface{ ErrorCode() string }
-	return asError(err, &code)
+	return asError(err, &code) && code.ErrorCode() != "InternalServiceException"
 }
 
 // join reserves a slot and has the server accept the player.

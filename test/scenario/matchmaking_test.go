@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -32,39 +32,12 @@ func TestKill_Matchmaking(t *testing.T) {
 	args := []string{"--listen", freeAddress(t), "--data", t.TempDir(), "--log-level", "warn"}
 	server := node.Start(t, args...)
 	client := node.Client(server.URL, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
-	ctx := t.Context()
-	for _, step := range []func() error{
-		func() error {
-			_, err := client.CreateMatchmakingRuleSet(ctx, &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("trio"), RuleSetBody: aws.String(trio)})
-			return err
-		},
-		func() error {
-			_, err := client.CreateMatchmakingConfiguration(ctx, &gamelift.CreateMatchmakingConfigurationInput{
-				Name: aws.String("mm"), RuleSetName: aws.String("trio"), FlexMatchMode: types.FlexMatchModeStandalone,
-				RequestTimeoutSeconds: aws.Int32(600), AcceptanceRequired: aws.Bool(false),
-			})
-			return err
-		},
-	} {
-		if err := step(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	q := &queue{client: client}
+	q := newQueue(t, client)
 	for range deaths {
-		q.work(ctx, server)
+		q.work(t.Context(), server)
 		server = node.Start(t, args...)
 	}
-	acknowledged := len(q.tickets)
-	for len(q.tickets)%3 != 0 || len(q.doubts) > 0 { // whoever may or may not be waiting gets the company that is missing
-		if len(q.doubts) > 0 {
-			q.settle(ctx, t)
-			continue
-		}
-		if err := q.enter(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
+	acknowledged := q.complete(t)
 	q.await(t, server.URL)
 	t.Logf("%d tickets acknowledged over %d kills, %d in all", acknowledged, deaths, len(q.tickets))
 	if acknowledged < 10*deaths {
@@ -82,21 +55,58 @@ type queue struct {
 	doubts  []string // asked for without an answer
 }
 
+// newQueue makes the configuration in which three players match.
+func newQueue(t *testing.T, client *gamelift.Client) *queue {
+	t.Helper()
+	if _, err := client.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{
+		Name: aws.String("trio"), RuleSetBody: aws.String(trio),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CreateMatchmakingConfiguration(t.Context(), &gamelift.CreateMatchmakingConfigurationInput{
+		Name: aws.String("mm"), RuleSetName: aws.String("trio"), FlexMatchMode: types.FlexMatchModeStandalone,
+		RequestTimeoutSeconds: aws.Int32(600), AcceptanceRequired: aws.Bool(false),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return &queue{client: client}
+}
+
+// run is a player after the other who asks, until ctx ends.
+func (q *queue) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		_ = q.enter(ctx) // an error leaves a doubt
+	}
+}
+
 // work has players ask until the server is killed under them.
 func (q *queue) work(ctx context.Context, server *node.Process) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	for range workers {
-		running.Go(func() {
-			for ctx.Err() == nil {
-				_ = q.enter(ctx) // an error leaves a doubt
-			}
-		})
+		running.Go(func() { q.run(ctx) })
 	}
 	<-time.After(300 * time.Millisecond)
 	server.Kill()
 	cancel()
 	running.Wait()
+}
+
+// complete settles what is in doubt and gives whoever may or may not be waiting
+// the company that is missing. It tells how many tickets were acknowledged before.
+func (q *queue) complete(t *testing.T) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	acknowledged := len(q.tickets)
+	for len(q.tickets)%3 != 0 || len(q.doubts) > 0 {
+		if len(q.doubts) > 0 {
+			q.settle(ctx, t)
+		} else if err := q.enter(ctx); err != nil && ctx.Err() != nil { // else a doubt like any other
+			t.Fatal(err)
+		}
+	}
+	return acknowledged
 }
 
 func (q *queue) enter(ctx context.Context) error {
@@ -120,7 +130,7 @@ func (q *queue) enter(ctx context.Context) error {
 // settle finds out which tickets without an answer are there.
 func (q *queue) settle(ctx context.Context, t *testing.T) {
 	for ids := range slices.Chunk(q.doubts, 10) {
-		out, err := q.client.DescribeMatchmaking(ctx, &gamelift.DescribeMatchmakingInput{TicketIds: ids})
+		out, err := q.client.DescribeMatchmaking(ctx, &gamelift.DescribeMatchmakingInput{TicketIds: ids}, retried)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,47 +146,66 @@ func (q *queue) await(t *testing.T, url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	for {
+		missing, err := q.missing(ctx, t, url)
+		if len(missing) == 0 {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("acknowledged and never matched: %v; the events ended with %v", missing, err)
+		}
+		pause(ctx) // the stream broke with its server
+	}
+}
+
+// missing follows the events from the first on and gives the tickets that had not
+// been matched when the stream ended; it ends by itself when there are none.
+func (q *queue) missing(ctx context.Context, t *testing.T, url string) ([]string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/console/api/events?follow=true&after=0", nil)
 	if err != nil {
-		t.Fatal(err)
+		return q.tickets, err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		t.Fatal(err)
+		return q.tickets, err
 	}
 	defer response.Body.Close()
-	matches := map[string]int{}
+	waiting := map[string]bool{}
+	for _, id := range q.tickets {
+		waiting[id] = true
+	}
+	matched := map[string]bool{}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var e struct {
-			Code   string `json:"code"`
-			Notice struct {
-				Detail struct {
-					Tickets []struct {
-						TicketID string `json:"ticketId"`
-					} `json:"tickets"`
-				} `json:"detail"`
-			} `json:"notice"`
-		}
-		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Code != "MATCHMAKING_SUCCEEDED" {
-			continue
-		}
-		for _, x := range e.Notice.Detail.Tickets {
-			if matches[x.TicketID]++; matches[x.TicketID] > 1 {
-				t.Errorf("%s was matched twice", x.TicketID)
+	for len(waiting) > 0 && lines.Scan() {
+		for _, id := range inMatch(lines.Bytes()) {
+			if matched[id] {
+				t.Errorf("%s was matched twice", id)
 			}
-		}
-		if !slices.ContainsFunc(q.tickets, func(id string) bool { return matches[id] == 0 }) {
-			return
-		}
-	}
-	for _, id := range q.tickets {
-		if matches[id] == 0 {
-			t.Errorf("%s was acknowledged and never matched", id)
+			matched[id] = true
+			delete(waiting, id)
 		}
 	}
-	if err := lines.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
+	return slices.Collect(maps.Keys(waiting)), lines.Err()
+}
+
+// inMatch gives the tickets of the match that an event tells of, if it tells of one.
+func inMatch(line []byte) (ids []string) {
+	var e struct {
+		Code   string `json:"code"`
+		Notice struct {
+			Detail struct {
+				Tickets []struct {
+					TicketID string `json:"ticketId"`
+				} `json:"tickets"`
+			} `json:"detail"`
+		} `json:"notice"`
 	}
+	if json.Unmarshal(line, &e) != nil || e.Code != "MATCHMAKING_SUCCEEDED" {
+		return nil
+	}
+	for _, x := range e.Notice.Detail.Tickets {
+		ids = append(ids, x.TicketID)
+	}
+	return ids
 }

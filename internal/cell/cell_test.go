@@ -1,0 +1,344 @@
+package cell_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/musterhq/muster/internal/cell"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+)
+
+// The leases here: those whose end a test waits for are short; the end of the
+// others never comes.
+const (
+	short = 2 * time.Second
+	long  = time.Hour
+)
+
+// node is one member whose handler tells who answered, and how.
+type node struct {
+	*testing.T
+	keeper *cell.Keeper
+	gate   *cell.Gate
+	server *httptest.Server
+	name   string
+	asked  chan struct{} // a request came since it was read last
+	closed bool
+}
+
+// join makes a node and lets it serve once it owns the cell.
+func join(t *testing.T, url, name string, change ...func(*cell.Options)) *node {
+	t.Helper()
+	n := enter(t, url, name, change...)
+	go func() {
+		<-n.keeper.Owned()
+		n.gate.Own(http.HandlerFunc(n.answer))
+	}()
+	return n
+}
+
+// enter makes a node that does not serve even if it owns the cell, as one that
+// is reading its state.
+func enter(t *testing.T, url, name string, change ...func(*cell.Options)) *node {
+	t.Helper()
+	n := &node{T: t, name: name, asked: make(chan struct{}, 1)}
+	ready := make(chan struct{})
+	n.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-ready
+		n.gate.ServeHTTP(w, r)
+		select {
+		case n.asked <- struct{}{}:
+		default:
+		}
+	}))
+	n.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	n.server.StartTLS()
+	o := cell.Options{
+		URL: url, Cell: "c", Secret: []byte("secret"), TTL: short,
+		Node: cell.Node{
+			Name: name, Address: n.server.Listener.Addr().String(),
+			Certificate: cell.Fingerprint(n.server.Certificate().Raw),
+		},
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	var err error
+	if n.keeper, err = cell.Open(t.Context(), o); err != nil {
+		n.server.Close()
+		t.Fatal(err)
+	}
+	n.gate = cell.NewGate(n.keeper)
+	close(ready)
+	t.Cleanup(n.leave)
+	return n
+}
+
+// answer tells what came, or echoes over a WebSocket.
+func (n *node) answer(w http.ResponseWriter, r *http.Request) {
+	if websocket.IsWebSocketUpgrade(r) {
+		up := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+		ws, err := up.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer ws.Close()
+		for {
+			kind, frame, err := ws.ReadMessage()
+			if err != nil || ws.WriteMessage(kind, append([]byte(n.name+" "), frame...)) != nil {
+				return
+			}
+		}
+	}
+	body, _ := io.ReadAll(r.Body)
+	fmt.Fprintf(w, "%s %s %s %s host=%s agent=%s for=%s encoding=%s client=%v\n%s", n.name, r.Method, r.URL.RequestURI(), r.Header.Get("X-Amz-Target"),
+		r.Host, r.UserAgent(), r.Header.Get("X-Forwarded-For"), r.Header.Get("Accept-Encoding"), strings.HasPrefix(r.RemoteAddr, "127.0.0.1:"), body)
+}
+
+// leave stops the node in order.
+func (n *node) leave() {
+	if n.closed {
+		return
+	}
+	n.closed = true
+	n.gate.Close()
+	if err := n.server.Config.Shutdown(context.Background()); err != nil {
+		n.Error(err)
+	}
+	if err := n.keeper.Close(context.Background()); err != nil {
+		n.Error(err)
+	}
+	n.server.Close()
+}
+
+// ask sends a request to the node with members that a signature covers.
+func (n *node) ask(change ...func(*http.Request)) (int, string) {
+	n.Helper()
+	r, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, n.server.URL+"/a/../b//c?x=1;y=%41&z", strings.NewReader("the body"))
+	r.Host = "muster.example:99"
+	r.Header.Set("X-Amz-Target", "GameLift.ListFleets")
+	r.Header.Set("User-Agent", "aws")
+	r.Header.Set("X-Forwarded-For", "192.0.2.1")
+	for _, f := range change {
+		f(r)
+	}
+	response, err := n.server.Client().Do(r)
+	if err != nil {
+		n.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		n.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+func (n *node) owns() bool {
+	select {
+	case <-n.keeper.Owned():
+		return true
+	default:
+		return false
+	}
+}
+
+// lasting gives a node a lease whose end no test waits for: the cell changes its
+// owner when it is given back, or not at all.
+func lasting(o *cell.Options) { o.TTL = long }
+
+// TestCell goes through the life of a cell of three nodes.
+func TestCell(t *testing.T) {
+	url := pgtest.URL(t)
+	first, second := join(t, url, "first", lasting), join(t, url, "second", lasting)
+	third := join(t, url, "third", lasting)
+	if !first.owns() || second.owns() || third.owns() {
+		t.Fatal("the first node owns the cell, and it alone")
+	}
+
+	t.Run("a request arrives as it was sent", func(t *testing.T) {
+		_, direct := first.ask()
+		if status, through := second.ask(); status != 200 || through != direct {
+			t.Errorf("through another node: %d %s, directly: %s", status, through, direct)
+		}
+		if want := `first POST /a/../b//c?x=1;y=%41&z GameLift.ListFleets host=muster.example:99 agent=aws for=192.0.2.1`; !strings.HasPrefix(direct, want) {
+			t.Errorf("got %s", direct)
+		}
+	})
+	t.Run("nobody else says who the client is", func(t *testing.T) {
+		for _, value := range []string{"x", "00 198.51.100.1:1", strings.Repeat("0", 64) + " 198.51.100.1:1"} {
+			if _, got := first.ask(func(r *http.Request) { r.Header.Set("Muster-Forwarded-For", value) }); !strings.Contains(got, "client=true") {
+				t.Errorf("%q was believed: %s", value, got)
+			}
+		}
+	})
+	t.Run("WebSocket", func(t *testing.T) {
+		ws := second.websocket()
+		if got := echo(t, ws, "hello"); got != "first hello" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("given back", func(t *testing.T) {
+		ws := third.websocket()
+		echo(t, ws, "before")
+		asking, enough := context.WithCancel(t.Context())
+		asked := make(chan int)
+		go func() {
+			n := 0
+			for ; asking.Err() == nil; n++ {
+				third.served()
+			}
+			asked <- n
+		}()
+		first.leave()
+		body := second.served()
+		enough()
+		t.Logf("%d requests while the cell was handed over", <-asked)
+		if !strings.HasPrefix(body, "second ") && !strings.HasPrefix(body, "third ") {
+			t.Errorf("served after the owner left: %s", body)
+		}
+		if _, _, err := ws.ReadMessage(); err == nil || websocket.IsCloseError(err, websocket.CloseNormalClosure, websocket.CloseGoingAway) {
+			t.Errorf("a WebSocket to the node before ended with %v; it must break", err)
+		}
+	})
+}
+
+// served asks until an owner answers, as clients do: what was on its way to an
+// owner as that one left is refused, once, since it may have been done.
+func (n *node) served() string {
+	n.Helper()
+	for {
+		switch status, body := n.ask(); {
+		case status == 200 && strings.HasSuffix(body, "\nthe body"):
+			return body
+		case status == 503 && strings.Contains(body, "InternalServiceException"):
+		default:
+			n.Errorf("answered %d %s", status, body)
+			return body
+		}
+	}
+}
+
+// TestCell_Silence: an owner that was not heard in time is over.
+func TestCell_Silence(t *testing.T) {
+	url := pgtest.URL(t)
+	owner, other := join(t, url, "owner"), join(t, url, "other")
+	silence(t, url)
+	for what, done := range map[string]<-chan struct{}{"sees that it lost": owner.keeper.Lost(), "takes": other.keeper.Owned()} {
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Fatalf("nobody %s the cell", what)
+		}
+	}
+	for _, n := range []*node{other, owner} {
+		if body := n.served(); !strings.HasPrefix(body, "other ") {
+			t.Errorf("asking %s: %s", n.name, body)
+		}
+	}
+	if owner.keeper.Holds() {
+		t.Error("the owner believes that it still has the cell")
+	}
+}
+
+// silence makes the lease look as if its owner had not been heard for long.
+func silence(t *testing.T, url string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	// One statement, so that the owner has no time between to renew: as another
+	// node that takes it.
+	if _, err := conn.Exec(t.Context(), `UPDATE "muster"."lease" SET "until" = '-infinity', "epoch" = "epoch" + 1`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (n *node) websocket() *websocket.Conn {
+	n.Helper()
+	dialer := websocket.Dialer{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	ws, _, err := dialer.DialContext(n.Context(), "wss"+strings.TrimPrefix(n.server.URL, "https")+"/game", nil)
+	if err != nil {
+		n.Fatal(err)
+	}
+	n.Cleanup(func() { ws.Close() })
+	return ws
+}
+
+func echo(t *testing.T, ws *websocket.Conn, text string) string {
+	t.Helper()
+	if err := ws.WriteMessage(websocket.TextMessage, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	_, frame, err := ws.ReadMessage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(frame)
+}
+
+// TestCell_BodyOfHeldRequest: a request that an owner did not take on is answered
+// by the node that held it, once that node has the cell, with all of its body.
+func TestCell_BodyOfHeldRequest(t *testing.T) {
+	url := pgtest.URL(t)
+	owner := enter(t, url, "owner", lasting)
+	standby := join(t, url, "standby", lasting)
+	type answer struct {
+		status int
+		body   string
+	}
+	got := make(chan answer, 1)
+	go func() {
+		status, body := standby.ask()
+		got <- answer{status, body}
+	}()
+	<-owner.asked
+	owner.leave()
+	if a := <-got; a.status != 200 || !strings.HasPrefix(a.body, "standby ") || !strings.HasSuffix(a.body, "\nthe body") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// TestCell_Refusals: what keeps a node out, and what it does not forward.
+func TestCell_Refusals(t *testing.T) {
+	url := pgtest.URL(t)
+	t.Run("another secret", func(t *testing.T) {
+		join(t, url, "owner")
+		_, err := cell.Open(t.Context(), cell.Options{URL: url, Cell: "c", Secret: []byte("other"), Node: cell.Node{Name: "stranger"}})
+		if err == nil || !strings.Contains(err.Error(), "master key") {
+			t.Errorf("a node with another key: %v", err)
+		}
+	})
+	t.Run("another certificate", func(t *testing.T) {
+		join(t, url, "owner", func(o *cell.Options) { o.Node.Certificate = "00" })
+		standby := join(t, url, "standby")
+		if status, body := standby.ask(); status != 503 || !strings.Contains(body, "InternalServiceException") {
+			t.Errorf("forwarded to who is not the owner: %d %s", status, body)
+		}
+	})
+	t.Run("restarted", func(t *testing.T) {
+		join(t, url, "owner")
+		begun := time.Now()
+		if again := join(t, url, "owner"); !again.owns() {
+			t.Errorf("a node has to wait for the lease of its own last life, %s", time.Since(begun))
+		}
+	})
+	t.Run("lease too short", func(t *testing.T) {
+		if _, err := cell.Open(t.Context(), cell.Options{URL: url, Cell: "d", TTL: time.Millisecond}); err == nil {
+			t.Error("was accepted")
+		}
+	})
+}

@@ -1,0 +1,270 @@
+package cell
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// DefaultTTL is how long a lease lasts that is not renewed.
+const DefaultTTL = 5 * time.Second
+
+// MinTTL is the shortest lease that leaves room for renewing it.
+const MinTTL = 500 * time.Millisecond
+
+// renewals is how often a lease is renewed in its time, and how often a standby
+// looks whether it has ended.
+const renewals = 4
+
+// Options configure a node's part in its cell.
+type Options struct {
+	URL    string        // postgres:// URL of the cell's database
+	Cell   string        // which cell
+	Node   Node          // this node; Check is filled in
+	Secret []byte        // what the nodes of a deployment share
+	TTL    time.Duration // of the lease; default DefaultTTL, at least MinTTL
+	// BodyTimeout bounds how long a standby waits for a body that it keeps to send
+	// it again. 0 sets no bound.
+	BodyTimeout time.Duration
+	Logger      *slog.Logger // nil discards
+}
+
+// Keeper takes, keeps and gives back a cell's lease for one node.
+type Keeper struct {
+	opts  Options
+	log   *slog.Logger
+	lease *lease
+	owned chan struct{} // closed when this node has got the lease
+	lost  chan struct{} // closed when another node took it from this one
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the loop has ended
+
+	mu      sync.Mutex
+	route   Route
+	changed chan struct{} // closed at the next change of route
+	over    chan struct{} // closed when the owner changes
+	epoch   uint64        // of our lease; 0 while we have none
+	renewed time.Time     // when the last successful renewal was begun
+}
+
+// Route says where requests of the cell go.
+type Route struct {
+	Owner Node            // the last one known
+	Mine  bool            // the owner is this node
+	Live  bool            // the owner's lease had not ended when it was last read
+	Over  <-chan struct{} // closed when another takes over from the owner
+	epoch uint64
+}
+
+// Open joins the cell: it takes the lease where it is free, and otherwise waits
+// for it in the background. It refuses where the owner has another secret.
+func Open(ctx context.Context, o Options) (*Keeper, error) {
+	if o.TTL == 0 {
+		o.TTL = DefaultTTL
+	}
+	if o.TTL < MinTTL {
+		return nil, fmt.Errorf("lease: %s is shorter than %s", o.TTL, MinTTL)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.Node.Check = hex.EncodeToString(mac(o.Secret, "check"))[:16]
+	l, err := openLease(ctx, o.URL, o.Cell)
+	if err != nil {
+		return nil, err
+	}
+	k := &Keeper{
+		opts: o, log: o.Logger.With("component", "cell", "cell", o.Cell), lease: l,
+		owned: make(chan struct{}), lost: make(chan struct{}), done: make(chan struct{}),
+		changed: make(chan struct{}), over: make(chan struct{}),
+	}
+	if err := k.begin(ctx); err != nil {
+		l.close()
+		return nil, err
+	}
+	ctx, k.stop = context.WithCancel(context.Background())
+	go k.run(ctx)
+	return k, nil
+}
+
+// begin does the first look, whose errors are for who starts the node.
+func (k *Keeper) begin(ctx context.Context) error {
+	s, err := k.lease.read(ctx)
+	if err != nil {
+		return fmt.Errorf("read lease: %w", err)
+	}
+	if s.left > 0 && s.owner.Check != k.opts.Node.Check {
+		return fmt.Errorf("this node's master key is not that of %s, which owns the cell; all nodes of a cell need the same", s.owner.Name)
+	}
+	if err := k.try(ctx); err != nil {
+		return fmt.Errorf("take lease: %w", err)
+	}
+	return nil
+}
+
+// run waits for the lease and then renews it.
+func (k *Keeper) run(ctx context.Context) {
+	defer close(k.done)
+	for !k.isOwner() {
+		k.lease.wait(ctx, k.opts.TTL/renewals)
+		if ctx.Err() != nil {
+			return
+		}
+		if err := k.try(ctx); err != nil && ctx.Err() == nil {
+			k.log.Warn("the lease cannot be read; trying again", "error", err)
+		}
+	}
+	k.lease.deafen()
+	k.keep(ctx)
+	for ctx.Err() == nil { // lost: what still comes is forwarded until the node stops
+		k.look(ctx)
+		k.lease.wait(ctx, k.opts.TTL/renewals)
+	}
+}
+
+// try takes the lease where that can be, and learns who has it otherwise.
+func (k *Keeper) try(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, k.opts.TTL)
+	defer cancel()
+	begun := time.Now()
+	epoch, err := k.lease.take(ctx, k.opts.Node, k.opts.TTL)
+	if errors.Is(err, errTaken) {
+		return k.look(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	k.epoch, k.renewed = epoch, begun
+	k.mu.Unlock()
+	k.learn(Route{Owner: k.opts.Node, epoch: epoch, Live: true, Mine: true})
+	k.log.Info("this node owns the cell", "epoch", epoch)
+	close(k.owned)
+	return nil
+}
+
+// look learns who has the lease.
+func (k *Keeper) look(ctx context.Context) error {
+	s, err := k.lease.read(ctx)
+	if err == nil {
+		k.learn(Route{Owner: s.owner, epoch: s.epoch, Live: s.left > 0})
+	}
+	return err
+}
+
+// learn publishes where requests go from now on.
+func (k *Keeper) learn(r Route) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r.epoch != k.route.epoch {
+		close(k.over)
+		k.over = make(chan struct{})
+		k.log.Info("the owner of the cell", "node", r.Owner.Name, "address", r.Owner.Address, "epoch", r.epoch, "this", r.Mine)
+	}
+	r.Over = k.over
+	if r == k.route {
+		return
+	}
+	k.route = r
+	close(k.changed)
+	k.changed = make(chan struct{})
+}
+
+// keep renews the lease until ctx ends or another node has it.
+func (k *Keeper) keep(ctx context.Context) {
+	tick := time.NewTicker(k.opts.TTL / renewals)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		switch err := k.renew(ctx); {
+		case errors.Is(err, errTaken):
+			k.log.Error("another node took the cell; this one was not heard in time")
+			k.mu.Lock()
+			k.epoch = 0
+			k.mu.Unlock()
+			close(k.lost)
+			return
+		case err != nil && ctx.Err() == nil:
+			k.log.Warn("the lease was not renewed; trying again", "error", err)
+		}
+	}
+}
+
+func (k *Keeper) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, k.opts.TTL)
+	defer cancel()
+	begun := time.Now()
+	if err := k.lease.renew(ctx, k.opts.Node, k.epoch, k.opts.TTL); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.renewed = begun
+	return nil
+}
+
+// Owned is closed once this node owns the cell.
+func (k *Keeper) Owned() <-chan struct{} { return k.owned }
+
+// Lost is closed when another node took the cell from this one, which can do
+// nothing any more.
+func (k *Keeper) Lost() <-chan struct{} { return k.lost }
+
+func (k *Keeper) isOwner() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.epoch != 0
+}
+
+// Holds tells whether this node is sure to own the cell now. An owner that could
+// not renew for most of the lease's time is not: another may have taken over.
+func (k *Keeper) Holds() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.epoch != 0 && time.Since(k.renewed) < k.opts.TTL*3/4
+}
+
+// Route gives where requests go, and a channel that is closed when that changes.
+func (k *Keeper) Route() (Route, <-chan struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.route, k.changed
+}
+
+// Close ends waiting or renewing, and gives the lease back: the next owner begins
+// at once, so everything that needs the cell has to have ended.
+func (k *Keeper) Close(ctx context.Context) error {
+	k.stop()
+	<-k.done
+	defer k.lease.close()
+	k.mu.Lock()
+	epoch := k.epoch
+	k.epoch = 0
+	k.mu.Unlock()
+	if epoch == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, k.opts.TTL)
+	defer cancel()
+	if err := k.lease.release(ctx, k.opts.Node, epoch); err != nil {
+		return fmt.Errorf("give the cell back: %w", err)
+	}
+	return nil
+}
+
+// mac proves knowledge of the nodes' secret for one text.
+func mac(secret []byte, text string) []byte {
+	h := hmac.New(sha256.New, secret)
+	h.Write([]byte(text))
+	return h.Sum(nil)
+}

@@ -1,0 +1,194 @@
+package cell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Node is a member of a cell as the others know it.
+type Node struct {
+	Name        string // one name a node, kept over its restarts
+	Address     string // HOST:PORT where the other nodes reach it
+	Certificate string // SHA-256 of the certificate it shows there, in hex
+	Check       string // tells whether the nodes have the same secret
+}
+
+// state is the lease as it was read.
+type state struct {
+	owner Node
+	epoch uint64
+	left  time.Duration // until it ends, by the database's clock; not positive: it is free
+}
+
+// errTaken says that another node has the lease.
+var errTaken = errors.New("another node has the cell")
+
+// lease is the row of one cell. Its commands use one connection, and who waits
+// for news has one of its own.
+type lease struct {
+	cell string
+	pool *pgxpool.Pool
+	ear  *pgx.Conn // nil until somebody waits
+}
+
+// tableLock keeps nodes that start together from making the table at once.
+const tableLock = 0x6d75737465720002
+
+// channel is where nodes tell that a lease changed; the payload names the cell.
+const channel = "muster_lease"
+
+func openLease(ctx context.Context, url, cell string) (*lease, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("read PostgreSQL address: %w", err)
+	}
+	config.MaxConns = 1
+	config.ConnConfig.RuntimeParams["application_name"] = "muster lease"
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	l := &lease{cell: cell, pool: pool}
+	if err := l.migrate(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("make the table of leases: %w", err)
+	}
+	return l, nil
+}
+
+func (l *lease) migrate(ctx context.Context) error {
+	return pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(tableLock)); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS "muster"`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS "muster"."lease" (
+			"cell" text PRIMARY KEY, "epoch" bigint NOT NULL, "until" timestamptz NOT NULL,
+			"node" text NOT NULL, "address" text NOT NULL, "certificate" text NOT NULL, "secret_check" text NOT NULL)`)
+		return err
+	})
+}
+
+// take gets the lease where it is free, has ended, or is the node's own from
+// before its restart, and gives its new epoch; else it answers errTaken.
+func (l *lease) take(ctx context.Context, n Node, ttl time.Duration) (epoch uint64, err error) {
+	err = l.pool.QueryRow(ctx, `WITH taken AS (
+			INSERT INTO "muster"."lease" AS l ("cell", "node", "address", "certificate", "secret_check", "epoch", "until")
+			VALUES ($1, $2, $3, $4, $5, 1, clock_timestamp() + make_interval(secs => $6))
+			ON CONFLICT ("cell") DO UPDATE SET "node" = excluded."node", "address" = excluded."address",
+				"certificate" = excluded."certificate", "secret_check" = excluded."secret_check",
+				"epoch" = l."epoch" + 1, "until" = excluded."until"
+			WHERE l."until" <= clock_timestamp() OR l."node" = excluded."node"
+			RETURNING "epoch")
+		SELECT "epoch" FROM taken, pg_notify($7, $1)`,
+		l.cell, n.Name, n.Address, n.Certificate, n.Check, ttl.Seconds(), channel).Scan(&epoch)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, errTaken
+	}
+	return epoch, err
+}
+
+// renew puts off the end of a lease that was taken; errTaken says that another
+// node has it since. A lease that has ended is renewed where nobody else took it.
+// It does not wait for the database's disk, whose bad moments shall change no
+// owner: a database that crashes and forgets it only lets the lease end sooner.
+func (l *lease) renew(ctx context.Context, n Node, epoch uint64, ttl time.Duration) error {
+	tag, err := l.pool.Exec(ctx, `UPDATE "muster"."lease" SET "until" = clock_timestamp() + make_interval(secs => $4)
+		FROM set_config('synchronous_commit', 'off', true)
+		WHERE "cell" = $1 AND "node" = $2 AND "epoch" = $3`, l.cell, n.Name, int64(epoch), ttl.Seconds())
+	if err == nil && tag.RowsAffected() == 0 {
+		return errTaken
+	}
+	return err
+}
+
+// release gives the lease back and wakes the others.
+func (l *lease) release(ctx context.Context, n Node, epoch uint64) error {
+	_, err := l.pool.Exec(ctx, `WITH given AS (
+			UPDATE "muster"."lease" SET "until" = '-infinity' WHERE "cell" = $1 AND "node" = $2 AND "epoch" = $3 RETURNING 1)
+		SELECT pg_notify($4, $1) FROM given`, l.cell, n.Name, int64(epoch), channel)
+	return err
+}
+
+// read gives the lease as it is; the zero state where there never was one.
+func (l *lease) read(ctx context.Context) (state, error) {
+	var s state
+	var seconds float64
+	o := &s.owner
+	err := l.pool.QueryRow(ctx, `SELECT "node", "address", "certificate", "secret_check", "epoch",
+			CASE WHEN "until" > clock_timestamp() THEN extract(epoch FROM "until" - clock_timestamp())::float8 ELSE 0 END
+		FROM "muster"."lease" WHERE "cell" = $1`, l.cell).Scan(&o.Name, &o.Address, &o.Certificate, &o.Check, &s.epoch, &seconds)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return state{}, nil
+	}
+	s.left = time.Duration(seconds * float64(time.Second))
+	return s, err
+}
+
+// wait returns when the lease may have changed since it was read, and at the
+// latest after a time.
+func (l *lease) wait(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	switch anew, err := l.listen(ctx); {
+	case err != nil:
+		<-ctx.Done()
+		return
+	case anew: // what was told before was not heard
+		return
+	}
+	for {
+		n, err := l.ear.WaitForNotification(ctx)
+		if err != nil {
+			if ctx.Err() == nil { // the connection broke
+				l.deafen()
+			}
+			<-ctx.Done()
+			return
+		}
+		if n.Payload == l.cell {
+			return
+		}
+	}
+}
+
+// listen opens the connection on which news come, and tells whether it did: there
+// may be one already.
+func (l *lease) listen(ctx context.Context) (anew bool, err error) {
+	if l.ear != nil && !l.ear.IsClosed() {
+		return false, nil
+	}
+	ear, err := pgx.ConnectConfig(ctx, l.pool.Config().ConnConfig)
+	if err != nil {
+		return false, err
+	}
+	l.ear = ear
+	if _, err := ear.Exec(ctx, "LISTEN "+channel); err != nil {
+		l.deafen()
+		return false, err
+	}
+	return true, nil
+}
+
+// deafen closes the connection on which news come; the owner needs none.
+func (l *lease) deafen() {
+	if l.ear == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	l.ear.Close(ctx)
+	l.ear = nil
+}
+
+func (l *lease) close() {
+	l.deafen()
+	l.pool.Close()
+}

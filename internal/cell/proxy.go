@@ -1,0 +1,160 @@
+package cell
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// reachIn bounds how long an owner may take to answer a connection.
+const reachIn = 2 * time.Second
+
+// proxy forwards requests to the owner, over connections kept for that owner only.
+type proxy struct {
+	secret []byte
+	log    *slog.Logger
+
+	mu        sync.Mutex
+	epoch     uint64
+	transport *http.Transport
+}
+
+func newProxy(secret []byte, log *slog.Logger) *proxy { return &proxy{secret: secret, log: log} }
+
+// errBehind says that the node that was asked does not own the cell any more.
+var errBehind = errors.New("the node does not own the cell")
+
+// forward has the owner answer the request. It tells whether there was an answer,
+// if only that the owner was lost over it; false says that nothing came of the
+// request and that it can be sent again. A request in flight ends when another owner takes over.
+func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route) (answered bool) {
+	var sent atomic.Bool
+	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go cancelAfter(ctx, cancel, r, to.Over)
+	rewind(r)
+	answered = true
+	reverse := &httputil.ReverseProxy{
+		Transport:     p.to(to),
+		FlushInterval: -1,
+		ErrorLog:      slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
+		Rewrite:       func(pr *httputil.ProxyRequest) { p.rewrite(pr, to) },
+		ModifyResponse: func(response *http.Response) error {
+			if response.Header.Get(notOwner) != "" {
+				return errBehind
+			}
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			p.log.Debug("not forwarded", "owner", to.Owner.Address, "sent", sent.Load(), "error", err)
+			again := !sent.Load() || errors.Is(err, errBehind) && (r.GetBody != nil || r.Body == nil || r.Body == http.NoBody)
+			if answered = !again || r.Context().Err() != nil; answered {
+				refuse(w)
+			}
+		},
+	}
+	reverse.ServeHTTP(w, r.WithContext(ctx))
+	return answered
+}
+
+// cancelAfter ends a request when its owner is over: a WebSocket at once, since
+// its process has to find the new owner, others once an answer that may be on
+// its way has had time to come.
+func cancelAfter(ctx context.Context, cancel func(), r *http.Request, over <-chan struct{}) {
+	select {
+	case <-over:
+	case <-ctx.Done():
+		return
+	}
+	if r.Header.Get("Upgrade") == "" {
+		select {
+		case <-time.After(reachIn):
+		case <-ctx.Done():
+		}
+	}
+	cancel()
+}
+
+// rewrite leaves the request as it came, but for the address of its sender: the
+// signature covers its host, path and query. Its body is not closed by a
+// transport that did not get to send it.
+func (p *proxy) rewrite(pr *httputil.ProxyRequest, to Route) {
+	pr.Out.URL.Scheme, pr.Out.URL.Host = "https", to.Owner.Address
+	pr.Out.URL.RawQuery = pr.In.URL.RawQuery
+	pr.Out.Host = pr.In.Host
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, ok := pr.In.Header[name]; ok {
+			pr.Out.Header[name] = values
+		}
+	}
+	if _, ok := pr.In.Header["User-Agent"]; !ok {
+		pr.Out.Header["User-Agent"] = nil // or the transport would add its own
+	}
+	address := pr.In.RemoteAddr
+	pr.Out.Header.Set(forwardedFor, hex.EncodeToString(mac(p.secret, address))+" "+address)
+	if pr.Out.Body != nil && pr.Out.Body != http.NoBody {
+		pr.Out.Body = io.NopCloser(pr.Out.Body)
+	}
+}
+
+// to gives the transport to an owner; that to the owner before is let go.
+func (p *proxy) to(r Route) *http.Transport {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.transport != nil && p.epoch == r.epoch {
+		return p.transport
+	}
+	if p.transport != nil {
+		p.transport.CloseIdleConnections()
+	}
+	p.epoch = r.epoch
+	p.transport = &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: reachIn, KeepAlive: 15 * time.Second}).DialContext,
+		TLSHandshakeTimeout: reachIn,
+		TLSClientConfig:     pinned(r.Owner.Certificate),
+		DisableCompression:  true,
+		MaxIdleConnsPerHost: 256,
+		IdleConnTimeout:     time.Minute,
+	}
+	return p.transport
+}
+
+func (p *proxy) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.transport != nil {
+		p.transport.CloseIdleConnections()
+	}
+}
+
+// pinned accepts one certificate, whoever signed it: the lease says which.
+func pinned(fingerprint string) *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		InsecureSkipVerify: true, // VerifyConnection does more: names and issuers do not matter
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if len(s.PeerCertificates) == 0 || Fingerprint(s.PeerCertificates[0].Raw) != fingerprint {
+				return errors.New("the certificate is not the one of the cell's owner")
+			}
+			return nil
+		},
+	}
+}
+
+// Fingerprint names a certificate by its DER bytes.
+func Fingerprint(der []byte) string {
+	sum := sha256.Sum256(der)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,240 @@
+package scenario
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/test/node"
+)
+
+// clusterRounds is how often the owner is ended; each time costs a lease.
+const clusterRounds = 4
+
+// lease is short, so that a round is.
+const lease = 2 * time.Second
+
+// cluster is several servers on one PostgreSQL behind a load balancer.
+type cluster struct {
+	t        *testing.T
+	args     [][]string // of each server
+	servers  []*node.Process
+	balancer *balancer
+}
+
+// TestCluster ends the owner of three servers again and again under load, by
+// SIGKILL and by SIGTERM in turns, and holds those that are left to everything
+// that was acknowledged by any: game sessions, placements and tickets.
+func TestCluster(t *testing.T) {
+	node.Path(t)
+	url := pgtest.URL(t)
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d", *seed)
+	c := openCluster(t, 3, url)
+	tl := &timeline{t: t, rand: rand.New(rand.NewPCG(*seed, 1))}
+	tl.people("http://" + c.balancer.address)
+	placing := newPlacer(t, tl.place.Client)
+	matching := newQueue(t, tl.place.Client)
+	for round := range clusterRounds {
+		kind, end := "killed", (*node.Process).Kill
+		if round%2 == 1 {
+			kind, end = "stopped", func(p *node.Process) {
+				if err := p.Stop(); err != nil {
+					t.Errorf("the stop of the owner: %v", err)
+				}
+			}
+		}
+		i := c.owner()
+		gap := c.watch()
+		tl.workUntil(func() {
+			end(c.servers[i])
+			c.await(i)
+		}, placing.run, matching.run, matching.run)
+		if err := tl.check(t.Context()); err != nil {
+			t.Fatalf("round %d of seed %d: %v", round+1, *seed, err)
+		}
+		if err := placing.check(t.Context()); err != nil {
+			t.Fatalf("round %d of seed %d: %v", round+1, *seed, err)
+		}
+		t.Logf("round %d: the owner was %s; the longest time without an answer was %s", round+1, kind, gap().Round(time.Millisecond))
+		c.servers[i] = node.Start(t, c.args[i]...)
+	}
+	entered := matching.complete(t)
+	matching.await(t, "http://"+c.balancer.address)
+	t.Logf("%d placements fulfilled, each once; %d tickets matched, each once; %d game servers", len(placing.met), entered, len(tl.host.all()))
+	if len(placing.met) == 0 || entered == 0 {
+		t.Errorf("%d placements were fulfilled and %d tickets entered: the load does not load", len(placing.met), entered)
+	}
+}
+
+func openCluster(t *testing.T, n int, url string) *cluster {
+	c := &cluster{t: t}
+	key := filepath.Join(t.TempDir(), "master.key")
+	cell := pgtest.Cell(t, url)
+	addresses := make([]string, n)
+	for i := range n {
+		addresses[i] = freeAddress(t)
+	}
+	c.balancer = balance(t, addresses)
+	for _, address := range addresses {
+		args := []string{"--listen", address, "--data", t.TempDir(), "--master-key-file", key, "--store", url, "--cell", cell,
+			"--public-url", "http://" + c.balancer.address, "--lease", lease.String(), "--log-level", "warn"}
+		c.args = append(c.args, args)
+		c.servers = append(c.servers, node.Start(t, args...))
+	}
+	return c
+}
+
+// role asks a server whether it is the owner or a standby; "" is neither.
+func (c *cluster) role(i int) string {
+	client := &http.Client{Timeout: time.Second}
+	response, err := client.Get("http://" + c.args[i][1] + "/readyz")
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close()
+	var ready struct{ Role string }
+	raw, _ := io.ReadAll(response.Body)
+	if response.StatusCode != http.StatusOK || json.Unmarshal(raw, &ready) != nil {
+		return ""
+	}
+	return ready.Role
+}
+
+// owner waits for one server to be the owner.
+func (c *cluster) owner() int {
+	c.t.Helper()
+	return c.await(-1)
+}
+
+// await waits for a server other than one to be the owner.
+func (c *cluster) await(other int) int {
+	c.t.Helper()
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		for i := range c.servers {
+			if i == other {
+				continue
+			}
+			c.supervise(i)
+			if c.role(i) == "owner" {
+				return i
+			}
+		}
+	}
+	c.t.Fatal("no server became the owner within a minute")
+	return -1
+}
+
+// supervise starts a server again that ended, as who was overtaken does: on a busy
+// machine an owner may not be heard for as long as a lease.
+func (c *cluster) supervise(i int) {
+	select {
+	case <-c.servers[i].Exited():
+		c.t.Logf("server %d was overtaken and is started again", i)
+		c.servers[i] = node.Start(c.t, c.args[i]...)
+	default:
+	}
+}
+
+// watch has a client ask one thing after the other until the returned function is
+// called, which gives the longest time between two answers.
+func (c *cluster) watch() func() time.Duration {
+	client := node.Client("http://"+c.balancer.address, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
+	ctx, cancel := context.WithCancel(c.t.Context())
+	longest := make(chan time.Duration)
+	go func() {
+		var most time.Duration
+		for last := time.Now(); ctx.Err() == nil; pause(ctx) {
+			if _, err := client.ListLocations(ctx, &gamelift.ListLocationsInput{}); err == nil {
+				most = max(most, time.Since(last))
+				last = time.Now()
+			}
+		}
+		longest <- most
+	}()
+	return func() time.Duration {
+		cancel()
+		return <-longest
+	}
+}
+
+// balancer hands each connection to a server that takes connections, as a load
+// balancer does that knows nothing else.
+type balancer struct {
+	address string
+	servers []string
+	mu      sync.Mutex
+	next    int
+}
+
+func balance(t *testing.T, servers []string) *balancer {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	b := &balancer{address: l.Addr().String(), servers: servers}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go b.carry(conn)
+		}
+	}()
+	return b
+}
+
+// carry copies both ways until either side ends.
+func (b *balancer) carry(client net.Conn) {
+	defer client.Close()
+	server := b.dial()
+	if server == nil {
+		return
+	}
+	defer server.Close()
+	ended := make(chan struct{}, 2)
+	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
+		go func() {
+			io.Copy(pair[0], pair[1])
+			ended <- struct{}{}
+		}()
+	}
+	<-ended
+}
+
+func (b *balancer) dial() net.Conn {
+	b.mu.Lock()
+	b.next++
+	first := b.next
+	b.mu.Unlock()
+	for i := range b.servers {
+		if conn, err := net.DialTimeout("tcp", b.servers[(first+i)%len(b.servers)], time.Second); err == nil {
+			return conn
+		}
+	}
+	return nil
+}
+
+// one says of what there may be one only.
+func one(kind string, seen map[string]string, what, of string) error {
+	if other, twice := seen[what]; twice && other != of {
+		return fmt.Errorf("%s %s belongs to %s and %s", kind, what, other, of)
+	}
+	seen[what] = of
+	return nil
+}
