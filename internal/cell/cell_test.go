@@ -85,8 +85,14 @@ func enter(t *testing.T, url, name string, change ...func(*cell.Options)) *node 
 	return n
 }
 
-// answer tells what came, or echoes over a WebSocket.
+// answer tells what came, echoes over a WebSocket, or begins an answer without end.
 func (n *node) answer(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/stream" {
+		io.WriteString(w, n.name)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		return
+	}
 	if websocket.IsWebSocketUpgrade(r) {
 		up := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
 		ws, err := up.Upgrade(w, r, nil)
@@ -309,6 +315,25 @@ func TestCell_BodyOfHeldRequest(t *testing.T) {
 	owner.leave()
 	if a := <-got; a.status != 200 || !strings.HasPrefix(a.body, "standby ") || !strings.HasSuffix(a.body, "\nthe body") {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// TestCell_StandbyStops: a standby stops though streams go through it.
+func TestCell_StandbyStops(t *testing.T) {
+	url := pgtest.URL(t)
+	owner, standby := join(t, url, "owner", lasting), join(t, url, "standby", lasting)
+	response, err := standby.server.Client().Get(standby.server.URL + "/stream")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	name := make([]byte, len(owner.name))
+	if _, err := io.ReadFull(response.Body, name); err != nil || string(name) != owner.name {
+		t.Fatalf("the stream begins with %q, %v", name, err)
+	}
+	standby.leave()
+	if rest, err := io.ReadAll(response.Body); err == nil || len(rest) > 0 {
+		t.Errorf("the stream ended with %q as if it was whole", rest)
 	}
 }
 

@@ -39,11 +39,13 @@ func NewGate(k *Keeper) *Gate {
 // Own gives the handler that answers from now on.
 func (g *Gate) Own(h http.Handler) { g.own.Store(&h) }
 
-// Close lets no request wait any more, and drops the connections to the owner
-// that nothing uses.
+// Close lets no request wait any more, ends streams soon, and drops the
+// connections to the owner that nothing uses.
 func (g *Gate) Close() {
-	g.once.Do(func() { close(g.closed) })
-	g.proxy.close()
+	g.once.Do(func() {
+		close(g.closed)
+		g.proxy.close()
+	})
 }
 
 // ServeHTTP implements http.Handler.

@@ -24,13 +24,16 @@ const reachIn = 2 * time.Second
 type proxy struct {
 	secret []byte
 	log    *slog.Logger
+	over   chan struct{} // closed when this node stops
 
 	mu        sync.Mutex
 	epoch     uint64
 	transport *http.Transport
 }
 
-func newProxy(secret []byte, log *slog.Logger) *proxy { return &proxy{secret: secret, log: log} }
+func newProxy(secret []byte, log *slog.Logger) *proxy {
+	return &proxy{secret: secret, log: log, over: make(chan struct{})}
+}
 
 // errBehind says that the node that was asked does not own the cell any more.
 var errBehind = errors.New("the node does not own the cell")
@@ -43,7 +46,9 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route) (answe
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go cancelAfter(ctx, cancel, r, to.Over)
+	var begun bool // the owner's answer is being copied
+	var cut atomic.Bool
+	go p.cancelAfter(ctx, func() { cut.Store(true); cancel() }, r, to.Over)
 	rewind(r)
 	answered = true
 	reverse := &httputil.ReverseProxy{
@@ -55,6 +60,7 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route) (answe
 			if response.Header.Get(notOwner) != "" {
 				return errBehind
 			}
+			begun = true
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
@@ -66,15 +72,24 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route) (answe
 		},
 	}
 	reverse.ServeHTTP(w, r.WithContext(ctx))
+	if begun && cut.Load() { // the owner may have ended its answer in order when it saw us go
+		panic(http.ErrAbortHandler)
+	}
 	return answered
 }
 
 // cancelAfter ends a request when its owner is over: a WebSocket at once, since
 // its process has to find the new owner, others once an answer that may be on
-// its way has had time to come.
-func cancelAfter(ctx context.Context, cancel func(), r *http.Request, over <-chan struct{}) {
+// its way has had time to come. Where this node stops it ends what only reads,
+// which may be a stream that would never end.
+func (p *proxy) cancelAfter(ctx context.Context, cancel func(), r *http.Request, over <-chan struct{}) {
+	stops := p.over
+	if r.Method != http.MethodGet {
+		stops = nil
+	}
 	select {
 	case <-over:
+	case <-stops:
 	case <-ctx.Done():
 		return
 	}
@@ -131,7 +146,9 @@ func (p *proxy) to(r Route) *http.Transport {
 	return p.transport
 }
 
+// close ends what would not end by itself, and drops idle connections. Call it once.
 func (p *proxy) close() {
+	close(p.over)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.transport != nil {
