@@ -243,9 +243,9 @@ var errEnded = errors.New("the connection shall end")
 
 // write says who the player is, what is under way, and then what changes.
 func (c *socket) write() {
-	err := c.open()
+	early, err := c.open()
 	if err == nil {
-		err = c.push()
+		err = c.push(early)
 	}
 	if errors.Is(err, errEnded) {
 		text := websocket.FormatCloseMessage(c.code, c.reason)
@@ -254,17 +254,21 @@ func (c *socket) write() {
 	c.ws.Close() // has the reader return
 }
 
-// open waits for the player to be known.
-func (c *socket) open() error {
+// open waits for the player to be known. An answer that was ready at the same
+// time is to come after what is under way: it is given back.
+func (c *socket) open() (early protocol.Message, err error) {
 	timer := time.NewTimer(authWithin)
 	defer timer.Stop()
 	for {
 		select {
 		case <-c.entered:
-			return nil
-		case m := <-c.out: // a refusal
-			if err := c.send(m); err != nil {
-				return err
+			return early, nil
+		case m := <-c.out:
+			if c.who().PlayerID != "" {
+				return m, nil
+			}
+			if err := c.send(m); err != nil { // a refusal
+				return early, err
 			}
 		case <-timer.C:
 			c.end(protocol.CloseAuthTimeout, "no auth in time")
@@ -272,13 +276,14 @@ func (c *socket) open() error {
 			c.end(websocket.CloseGoingAway, "the server stops")
 		case <-c.ended:
 			c.flush()
-			return errEnded
+			return early, errEnded
 		}
 	}
 }
 
-// push sends answers and changes until the connection ends.
-func (c *socket) push() error {
+// push sends answers and changes until the connection ends; early is the first
+// answer, if it has a type.
+func (c *socket) push(early protocol.Message) error {
 	player := c.who().PlayerID
 	watcher, stop := c.b.hub.watch(player)
 	defer stop()
@@ -287,6 +292,9 @@ func (c *socket) push() error {
 		return err
 	}
 	if err := c.changes(player, &cursor); err != nil {
+		return err
+	}
+	if err := c.send(early); err != nil {
 		return err
 	}
 	ping := time.NewTicker(pingEvery)

@@ -9,6 +9,7 @@ import (
 	arena "github.com/musterhq/muster/examples/arena/bot"
 
 	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/player"
 )
 
 // bot is one player.
@@ -17,6 +18,10 @@ type bot struct {
 	id    string
 	seed  uint64
 	stage stage
+
+	me       *player.Client // via Players, once it has logged in
+	matching session.Matchmaking
+	tracker  session.Tracker
 }
 
 // Outcome is what became of a bot.
@@ -36,16 +41,20 @@ func (b *bot) move(to stage) {
 
 // live plays the games that were asked for.
 func (b *bot) live(ctx context.Context) Outcome {
-	o := Outcome{PlayerID: b.id}
+	o := Outcome{}
 	for o.Games < b.opts.Games {
 		if err := b.game(ctx, &o); err != nil {
 			o.Failure = err.Error()
-			b.move(failed)
-			return o
+			break
 		}
 		o.Games++
 	}
-	b.move(done)
+	o.PlayerID = b.id
+	if o.Failure != "" {
+		b.move(failed)
+	} else {
+		b.move(done)
+	}
 	return o
 }
 
@@ -81,6 +90,11 @@ func final(err error) bool {
 
 // seek finds a place in a game.
 func (b *bot) seek(ctx context.Context) (session.Connection, error) {
+	if b.opts.Via == Players {
+		if err := b.enter(ctx); err != nil {
+			return session.Connection{}, err
+		}
+	}
 	b.move(asking)
 	if b.opts.Via == Sessions {
 		return b.seekSession(ctx)

@@ -47,13 +47,13 @@ func TestReport(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	for _, o := range []Options{{}, {Players: 10001}, {Players: 1, MatchSize: 41}, {Players: 1, Via: "tunnel"}} {
+	for _, o := range []Options{{}, {Players: 10001}, {Players: 1, MatchSize: 41}, {Players: 1, Via: "tunnel"}, {Players: 1, Via: Sessions, Matchmaker: "duel"}} {
 		if _, err := o.withDefaults(); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
 	}
 	o, err := Options{Players: 50}.withDefaults()
-	if err != nil || o.Over != 500*time.Millisecond || o.Via != Matchmaking || o.Games != 1 {
+	if err != nil || o.Over != 500*time.Millisecond || o.Via != Players || o.Games != 1 {
 		t.Errorf("got %+v, %v", o, err)
 	}
 }
@@ -64,16 +64,15 @@ func TestStages_Line(t *testing.T) {
 	s.enter(coming)
 	s.enter(coming)
 	s.move(coming, playing)
-	if got, want := s.line(), "coming 1  asking 0  waiting 0  connecting 0  playing 1  done 0  failed 0"; got != want {
+	if got, want := s.line(), "coming 1  entering 0  asking 0  waiting 0  connecting 0  playing 1  done 0  failed 0"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestRun_NobodyThere(t *testing.T) {
 	t.Parallel()
-	_, err := Run(t.Context(), Options{Players: 1, Fleet: "demo", AWS: aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1"), RetryMaxAttempts: 1,
-		Credentials: aws.AnonymousCredentials{},
+	_, err := Run(t.Context(), Options{Players: 1, Fleet: "demo", URL: "http://127.0.0.1:1", AWS: aws.Config{
+		Region: "us-east-1", RetryMaxAttempts: 1, Credentials: aws.AnonymousCredentials{},
 	}})
 	if err == nil || errors.Is(err, t.Context().Err()) {
 		t.Errorf("got %v, want to hear that nobody answers", err)

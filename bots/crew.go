@@ -20,8 +20,18 @@ type crew struct {
 	client   *gamelift.Client
 	tracker  session.Tracker
 	house    house
+	latency  latency
 	stages   stages
 	outcomes []Outcome
+}
+
+// newBot makes the bot of a number, from 1.
+func (c *crew) newBot(n int) *bot {
+	b := &bot{crew: c, id: "bot-" + session.NewPlayerID(), seed: uint64(n), stage: coming, matching: c.client, tracker: c.tracker}
+	if c.opts.Via == Players {
+		b.id, b.matching, b.tracker = "", nil, nil // it has to log in
+	}
+	return b
 }
 
 // Run sets up what the bots need, has all of them play, and tells how it went.
@@ -31,9 +41,6 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return Report{}, err
-	}
-	if o.AWS.HTTPClient == nil {
-		o.AWS.HTTPClient = &http.Client{Transport: Transport()}
 	}
 	client, err := gamelift.New(ctx, gamelift.Config{AWS: &o.AWS})
 	if err != nil {
@@ -72,8 +79,9 @@ func (c *crew) play(ctx context.Context) {
 		c.stages.enter(coming)
 		bots.Go(func() {
 			_ = sleep(ctx, time.Duration(i)*pause)
-			b := &bot{crew: c, id: fmt.Sprintf("bot-%s", session.NewPlayerID()), seed: uint64(i + 1), stage: coming}
+			b := c.newBot(i + 1)
 			c.outcomes[i] = b.live(ctx)
+			b.leave(ctx)
 		})
 	}
 	bots.Wait()

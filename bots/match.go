@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/player"
 )
 
 // giveUpTimeout is how long a bot that gives up may take to cancel its ticket.
@@ -14,8 +15,8 @@ const giveUpTimeout = 5 * time.Second
 
 // seekMatch goes through matchmaking: a ticket, its end, the own player session.
 func (b *bot) seekMatch(ctx context.Context) (session.Connection, error) {
-	ticketID := session.NewPlayerID()
-	if err := b.start(ctx, ticketID); err != nil {
+	ticketID, err := b.start(ctx)
+	if err != nil {
 		return session.Connection{}, err
 	}
 	b.move(waiting)
@@ -23,37 +24,52 @@ func (b *bot) seekMatch(ctx context.Context) (session.Connection, error) {
 	if ctx.Err() != nil && err != nil {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTimeout)
 		defer cancel()
-		_ = b.client.StopMatchmaking(late, ticketID) // else it times out by itself
+		_ = b.matching.StopMatchmaking(late, ticketID) // else it times out by itself
 	}
 	return place, err
 }
 
-// start asks for a match until the service has the ticket. The ticket's id is
-// ours, so that a request whose answer was lost is not made twice: the service
-// refuses the id then, and knows the ticket.
-func (b *bot) start(ctx context.Context, ticketID string) error {
-	request := session.MatchRequest{Configuration: b.house.configuration, TicketID: ticketID, Players: []session.Player{{
+// start asks for a match until the service has the ticket.
+func (b *bot) start(ctx context.Context) (ticketID string, err error) {
+	request := session.MatchRequest{Configuration: b.house.configuration, TicketID: session.NewPlayerID(), Players: []session.Player{{
 		ID:         b.id,
 		Attributes: map[string]session.Attribute{"skill": session.Number(float64(b.seed % 1000))},
 	}}}
 	for attempt := 0; ; attempt++ {
-		_, err := b.client.StartMatchmaking(ctx, request)
+		ticket, err := b.matching.StartMatchmaking(ctx, request)
 		switch {
 		case err == nil:
-			return nil
+			return ticket.ID, nil
 		case errors.Is(err, session.ErrInvalid) || errors.Is(err, session.ErrConflict):
-			known, lookErr := b.client.DescribeTickets(ctx, ticketID)
-			if lookErr == nil && len(known) == 1 {
-				return nil
+			if id := b.asked(ctx, request.TicketID, err); id != "" {
+				return id, nil
 			}
-			return err
-		case !errors.Is(err, session.ErrUnavailable) && !errors.Is(err, session.ErrThrottled):
-			return err
+			return "", err
+		case !worthRepeating(err):
+			return "", err
 		}
 		if pause(ctx, attempt) != nil {
-			return err
+			return "", err
 		}
 	}
+}
+
+// asked gives the ticket of a request whose answer was lost. The AWS API refuses
+// the id, which is ours, and knows the ticket; the player API names the ticket
+// that is in the way.
+func (b *bot) asked(ctx context.Context, ours string, refusal error) (ticketID string) {
+	if p, ok := errors.AsType[*player.Problem](refusal); ok {
+		return p.TicketID
+	}
+	if known, err := b.matching.DescribeTickets(ctx, ours); err == nil && len(known) == 1 {
+		return ours
+	}
+	return ""
+}
+
+// worthRepeating tells trouble on the way to the service or in it, which passes.
+func worthRepeating(err error) bool {
+	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, session.ErrThrottled)
 }
 
 // follow waits for the end of the ticket.

@@ -3,6 +3,7 @@ package bots
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,7 +14,10 @@ type Way string
 
 // The ways.
 const (
-	// Matchmaking: StartMatchmaking, and follow the ticket.
+	// Players: the player API, as a game's clients: log in, measure latency, ask a
+	// matchmaker, be told by push.
+	Players Way = "players"
+	// Matchmaking: the AWS API: StartMatchmaking, and ask for the ticket at intervals.
 	Matchmaking Way = "matchmaking"
 	// Sessions: search an open game session or create one, and CreatePlayerSession.
 	Sessions Way = "sessions"
@@ -21,9 +25,14 @@ const (
 
 // Options of a crew of bots.
 type Options struct {
-	AWS   aws.Config // where and as whom to call: BaseEndpoint, Region, Credentials, HTTPClient
-	Via   Way        // default Matchmaking
-	Fleet string     // name or id of the fleet that hosts the arena
+	URL   string       // of the server
+	HTTP  *http.Client // default: one that makes few connections
+	AWS   aws.Config   // region and credentials of the AWS API; its endpoint is URL
+	Via   Way          // default Players
+	Fleet string       // name or id of the fleet that hosts the arena
+	// Matchmaker, for Players alone, names one that is there. Default: one is made
+	// for the fleet, through the AWS API.
+	Matchmaker string
 
 	Players   int           // how many bots, 1 to 10000
 	MatchSize int           // players a game at most, 1 to 40; default 8
@@ -44,10 +53,13 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("%d bots: there must be 1 to %d", o.Players, maxPlayers)
 	}
 	if o.Via == "" {
-		o.Via = Matchmaking
+		o.Via = Players
 	}
-	if o.Via != Matchmaking && o.Via != Sessions {
-		return o, fmt.Errorf("unknown way %q: it is %s or %s", o.Via, Matchmaking, Sessions)
+	if o.Via != Players && o.Via != Matchmaking && o.Via != Sessions {
+		return o, fmt.Errorf("unknown way %q: it is %s, %s or %s", o.Via, Players, Matchmaking, Sessions)
+	}
+	if o.Matchmaker != "" && o.Via != Players {
+		return o, fmt.Errorf("matchmaker %q: bots ask for one by its name through the player API alone", o.Matchmaker)
 	}
 	if o.MatchSize == 0 {
 		o.MatchSize = 8
@@ -56,6 +68,10 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("a game of %d: there must be 1 to 40 players", o.MatchSize)
 	}
 	o.Games = max(o.Games, 1)
+	if o.HTTP == nil {
+		o.HTTP = &http.Client{Transport: Transport()}
+	}
+	o.AWS.BaseEndpoint, o.AWS.HTTPClient = &o.URL, o.HTTP
 	setDefault(&o.For, 20*time.Second)
 	setDefault(&o.Over, time.Duration(o.Players)*10*time.Millisecond)
 	setDefault(&o.Patience, 2*time.Minute)

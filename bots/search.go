@@ -36,8 +36,7 @@ func (b *bot) seekSession(ctx context.Context) (session.Connection, error) {
 
 // worthWaiting tells trouble that passes by itself.
 func worthWaiting(err error) bool {
-	return errors.Is(err, session.ErrNoCapacity) || errors.Is(err, session.ErrUnavailable) ||
-		errors.Is(err, session.ErrThrottled) || errors.Is(err, session.ErrLimit)
+	return worthRepeating(err) || errors.Is(err, session.ErrNoCapacity) || errors.Is(err, session.ErrLimit)
 }
 
 var errNoneOpen = errors.New("no open game session")

@@ -18,7 +18,7 @@ import (
 type house struct {
 	fleetID, fleetARN string
 	location          string
-	configuration     string // of matchmaking
+	configuration     string // of matchmaking; the matchmaker is called the same
 }
 
 func (h house) target() session.Target {
@@ -34,10 +34,14 @@ type setup struct {
 }
 
 func (s *setup) run(ctx context.Context) (house, error) {
+	if s.opts.Matchmaker != "" {
+		s.h.configuration = s.opts.Matchmaker
+		return s.h, nil
+	}
 	if err := s.awaitFleet(ctx); err != nil {
 		return s.h, err
 	}
-	if s.opts.Via != Matchmaking {
+	if s.opts.Via == Sessions {
 		return s.h, nil
 	}
 	queue, err := s.queue(ctx)

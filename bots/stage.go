@@ -11,6 +11,7 @@ type stage int
 
 const (
 	coming     stage = iota // not there yet
+	entering                // logs in and measures latency
 	asking                  // for a game
 	waiting                 // for a match, or a free process
 	connecting              // to the game server
@@ -20,7 +21,7 @@ const (
 	stageCount
 )
 
-var stageNames = [stageCount]string{"coming", "asking", "waiting", "connecting", "playing", "done", "failed"}
+var stageNames = [stageCount]string{"coming", "entering", "asking", "waiting", "connecting", "playing", "done", "failed"}
 
 // stages counts the bots in each stage.
 type stages struct {

@@ -6,6 +6,7 @@ package protocol
 import _ "embed"
 
 //go:generate go run github.com/musterhq/muster/internal/gen/openapi -in openapi.yaml -out types.go -package protocol
+//go:generate go run github.com/musterhq/muster/internal/gen/openapi -in openapi.yaml -out ../../sdk/session/player/protocol/types.go -package protocol -std
 
 // Description is the OpenAPI 3.1 description of the API, in YAML.
 //

@@ -18,15 +18,16 @@ import (
 // botsCommand is `muster bots`.
 type botsCommand struct {
 	clientFlags
-	Players   int           `default:"10" help:"How many bots, 1 to 10000 (${default})."`
-	Via       string        `enum:"matchmaking,sessions" default:"matchmaking" help:"How they come to a game: matchmaking, or sessions (search one, else make one) (${default})."`
-	Fleet     string        `default:"demo" placeholder:"NAME" help:"Name or id of the fleet that runs the arena (${default})."`
-	MatchSize int           `default:"8" help:"Players a game at most, 1 to 40 (${default})."`
-	Games     int           `default:"1" help:"How many games each bot plays (${default})."`
-	For       time.Duration `default:"20s" help:"How long a bot plays (${default})."`
-	Over      time.Duration `placeholder:"DURATION" help:"Within which time the bots come (10 ms a bot)."`
-	Patience  time.Duration `default:"2m" help:"How long a bot tries to be in a game (${default})."`
-	Output    string        `short:"o" enum:"text,json" default:"text" help:"How to tell the result: text or json (${default})."`
+	Players    int           `default:"10" help:"How many bots, 1 to 10000 (${default})."`
+	Via        string        `enum:"players,matchmaking,sessions" default:"players" help:"How they come to a game: players (the player API: log in, matchmaker, push), matchmaking (the AWS API), or sessions (search one, else make one) (${default})."`
+	Fleet      string        `default:"demo" placeholder:"NAME" help:"Name or id of the fleet that runs the arena (${default})."`
+	Matchmaker string        `placeholder:"NAME" help:"Ask for this matchmaker of the player API; by default one is made for the fleet, through the AWS API."`
+	MatchSize  int           `default:"8" help:"Players a game at most, 1 to 40 (${default})."`
+	Games      int           `default:"1" help:"How many games each bot plays (${default})."`
+	For        time.Duration `default:"20s" help:"How long a bot plays (${default})."`
+	Over       time.Duration `placeholder:"DURATION" help:"Within which time the bots come (10 ms a bot)."`
+	Patience   time.Duration `default:"2m" help:"How long a bot tries to be in a game (${default})."`
+	Output     string        `short:"o" enum:"text,json" default:"text" help:"How to tell the result: text or json (${default})."`
 }
 
 // Run plays. It fails if a bot did.
@@ -35,12 +36,16 @@ func (c *botsCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
 	progress := t.out
 	if c.Output == "json" {
 		progress = io.Discard
 	}
 	report, err := bots.Run(t.ctx, bots.Options{
-		AWS: settings, Via: bots.Way(c.Via), Fleet: c.Fleet, Players: c.Players, MatchSize: c.MatchSize,
+		URL: c.Endpoint, HTTP: client, AWS: settings, Via: bots.Way(c.Via), Fleet: c.Fleet, Matchmaker: c.Matchmaker, Players: c.Players, MatchSize: c.MatchSize,
 		Games: c.Games, For: c.For, Over: c.Over, Patience: c.Patience, Out: progress,
 	})
 	if err != nil {
@@ -63,7 +68,7 @@ func (c *botsCommand) tell(out io.Writer, report bots.Report) error {
 	return nil
 }
 
-// settings says where and as whom to call; without keys any are sent, which
+// settings says as whom to call the AWS API; without keys any are sent, which
 // `muster local` takes.
 func (c *botsCommand) settings() (aws.Config, error) {
 	key, secret, token := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")
@@ -77,16 +82,18 @@ func (c *botsCommand) settings() (aws.Config, error) {
 	if key == "" {
 		key, secret = "any", "any"
 	}
+	return aws.Config{Region: c.Region, Credentials: credentials.NewStaticCredentialsProvider(key, secret, token)}, nil
+}
+
+// client makes the requests of all bots.
+func (c *botsCommand) client() (*http.Client, error) {
 	transport := bots.Transport()
 	if c.CA != "" {
 		pool, err := trusted(c.CA)
 		if err != nil {
-			return aws.Config{}, err
+			return nil, err
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
-	return aws.Config{
-		Region: c.Region, BaseEndpoint: aws.String(c.Endpoint), HTTPClient: &http.Client{Transport: transport},
-		Credentials: credentials.NewStaticCredentialsProvider(key, secret, token),
-	}, nil
+	return &http.Client{Transport: transport}, nil
 }

@@ -37,16 +37,17 @@ func FindMatch(ctx context.Context, m Matchmaking, tr Tracker, c Connector, r Ma
 	if r.TicketID == "" {
 		r.TicketID = NewPlayerID() // known even if the answer is lost
 	}
-	if _, err := m.StartMatchmaking(ctx, r); err != nil {
+	started, err := m.StartMatchmaking(ctx, r)
+	if err != nil {
 		if ctx.Err() != nil {
 			giveUp(ctx, m, r.TicketID)
 		}
 		return Connection{}, err
 	}
-	ticket, err := follow(ctx, m, tr, r.TicketID, o)
+	ticket, err := follow(ctx, m, tr, started.ID, o)
 	if err != nil {
 		if ctx.Err() != nil {
-			giveUp(ctx, m, r.TicketID)
+			giveUp(ctx, m, started.ID)
 		}
 		return Connection{}, err
 	}

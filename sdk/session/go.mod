@@ -7,6 +7,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
 	github.com/aws/aws-sdk-go-v2/service/gamelift v1.55.0
 	github.com/aws/smithy-go v1.28.8
+	github.com/gorilla/websocket v1.5.3
 )
 
 require (

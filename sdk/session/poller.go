@@ -242,7 +242,7 @@ func (w *watch) observe(found map[string]Ticket, err error) (TicketEvent, bool) 
 		return TicketEvent{}, false
 	}
 	w.seen = t.State
-	return observed(t), true
+	return Observed(t), true
 }
 
 func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }

@@ -55,8 +55,9 @@ type Tracker interface {
 	Track(ctx context.Context, ticketIDs ...string) iter.Seq[TicketEvent]
 }
 
-// observed tells what a ticket's new state means to its player.
-func observed(t Ticket) TicketEvent {
+// Observed gives the event that a ticket's new state is to its player, for those
+// who write a Tracker.
+func Observed(t Ticket) TicketEvent {
 	kind := Progress
 	switch t.State {
 	case Completed:

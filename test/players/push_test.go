@@ -3,6 +3,7 @@ package players
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,6 +138,28 @@ func TestPush_ResumesAfterAnInterruption(t *testing.T) {
 	if m := push.next(); m.Type != protocol.MessagePong || m.Re != "p" {
 		t.Errorf("what was told is told again: %+v", m)
 	}
+}
+
+// What a client asks for right away is answered after what is under way, so that
+// the answer tells a client that it has been told all.
+func TestPush_BeginsWithWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	anna := s.guest()
+	ticket := anna.ask("duel")
+	for range 20 {
+		push := anna.connect("")
+		push.say(protocol.MessagePing, "p", 1)
+		var kinds []string
+		for len(kinds) == 0 || kinds[len(kinds)-1] != protocol.MessagePong {
+			kinds = append(kinds, push.next().Type)
+		}
+		if want := []string{protocol.MessageReady, protocol.MessageTicket, protocol.MessagePong}; !slices.Equal(kinds, want) {
+			t.Fatalf("got %v, want %v", kinds, want)
+		}
+		push.ws.Close()
+	}
+	anna.call("DELETE", "/matchmaking/tickets/"+ticket.TicketID, nil, 202, nil)
 }
 
 func TestPush_TellsOnlyItsPlayer(t *testing.T) {

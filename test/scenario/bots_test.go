@@ -20,6 +20,9 @@ import (
 // arenaVariable names the environment variable with the path of the demo game.
 const arenaVariable = "ARENA_BIN"
 
+// anybody calls a server that takes any keys.
+var anybody = aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("any", "any", "")}
+
 // demoHouse is `muster local` with the demo's fleet of arena processes.
 type demoHouse struct {
 	path, arena, data, listen string
@@ -74,10 +77,16 @@ func (w *watcher) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Bots come to a game through matchmaking while the server is killed under them.
-// Tickets and games survive, so that all of them play; a bot that did not would
-// have to say what was in its way.
+// Bots come to a game while the server is killed under them: as a game's clients
+// do, with push, and through the AWS API. Logins, tickets and games survive, so
+// that all of them play; a bot that did not would have to say what was in its way.
 func TestBots_PlayThroughAKill(t *testing.T) {
+	for _, via := range []bots.Way{bots.Players, bots.Matchmaking} {
+		t.Run(string(via), func(t *testing.T) { playThroughAKill(t, via) })
+	}
+}
+
+func playThroughAKill(t *testing.T, via bots.Way) {
 	house := newDemoHouse(t)
 	server := house.start(t)
 	defer func() {
@@ -96,9 +105,7 @@ func TestBots_PlayThroughAKill(t *testing.T) {
 	over := make(chan outcome, 1)
 	go func() {
 		r, err := bots.Run(t.Context(), bots.Options{
-			AWS: aws.Config{Region: "us-east-1", BaseEndpoint: aws.String(server.URL),
-				Credentials: credentials.NewStaticCredentialsProvider("any", "any", "")},
-			Fleet: "demo", Players: 40, MatchSize: 8, For: 3 * time.Second, Over: 6 * time.Second, Patience: 3 * time.Minute,
+			URL: server.URL, AWS: anybody, Via: via, Fleet: "demo", Players: 40, MatchSize: 8, For: 3 * time.Second, Over: 6 * time.Second, Patience: 3 * time.Minute,
 			Out: progress, Every: 50 * time.Millisecond,
 		})
 		over <- outcome{r, err}
@@ -132,9 +139,7 @@ func TestBots_FailTruthfully(t *testing.T) {
 	defer server.Stop()
 	// One process, four games of two: the last do not come to a game in time.
 	r, err := bots.Run(t.Context(), bots.Options{
-		AWS: aws.Config{Region: "us-east-1", BaseEndpoint: aws.String(server.URL),
-			Credentials: credentials.NewStaticCredentialsProvider("any", "any", "")},
-		Fleet: "demo", Players: 8, MatchSize: 2, For: 12 * time.Second, Over: time.Second, Patience: 4 * time.Second,
+		URL: server.URL, AWS: anybody, Fleet: "demo", Players: 8, MatchSize: 2, For: 12 * time.Second, Over: time.Second, Patience: 4 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)

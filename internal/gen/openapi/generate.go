@@ -36,8 +36,17 @@ type member struct {
 	schema
 }
 
-// generate gives the Go source of a description's schemas.
-func generate(text []byte, name string) ([]byte, error) {
+// The packages that hold the type of any JSON, and its name there.
+const (
+	experiment = "github.com/go-json-experiment/json/jsontext"
+	anyJSON    = "jsontext.Value"
+	standard   = "encoding/json"
+	anyStdJSON = "json.RawMessage"
+)
+
+// generate gives the Go source of a description's schemas; std has it use the
+// standard library alone.
+func generate(text []byte, name string, std bool) ([]byte, error) {
 	var d description
 	if err := yaml.Unmarshal(text, &d); err != nil {
 		return nil, err
@@ -48,13 +57,21 @@ func generate(text []byte, name string) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "// Code generated from openapi.yaml. DO NOT EDIT.\n\npackage %s\n\n", name)
-	fmt.Fprintf(&b, "import (\n\t\"time\"\n\n\t\"github.com/go-json-experiment/json/jsontext\"\n)\n\n")
+	if std {
+		fmt.Fprintf(&b, "import (\n\t%q\n\t\"time\"\n)\n\n", standard)
+	} else {
+		fmt.Fprintf(&b, "import (\n\t\"time\"\n\n\t%q\n)\n\n", experiment)
+	}
 	for _, s := range all {
 		if err := writeType(&b, s); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	return format.Source(b.Bytes())
+	source := b.Bytes()
+	if std {
+		source = bytes.ReplaceAll(source, []byte(anyJSON), []byte(anyStdJSON))
+	}
+	return format.Source(source)
 }
 
 // members reads a mapping of schemas.
@@ -144,7 +161,7 @@ func plainType(s *schema) (string, error) {
 		of, err := plainType(s.Additional)
 		return "map[string]" + strings.TrimPrefix(of, "*"), err
 	case kind == "":
-		return "jsontext.Value", nil
+		return anyJSON, nil
 	}
 	return "", fmt.Errorf("no Go type for type %q", kind)
 }

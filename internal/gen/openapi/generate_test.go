@@ -8,24 +8,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What lies in backend/protocol is what the description says.
+// The server's types and the client library's are what the description says.
 func TestGenerate_PlayerTypesAreUpToDate(t *testing.T) {
 	t.Parallel()
-	folder := filepath.Join("..", "..", "..", "backend", "protocol")
-	text, err := os.ReadFile(filepath.Join(folder, "openapi.yaml"))
+	top := filepath.Join("..", "..", "..")
+	text, err := os.ReadFile(filepath.Join(top, "backend", "protocol", "openapi.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := generate(text, "protocol")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(filepath.Join(folder, "types.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(got), string(want)); diff != "" {
-		t.Errorf("run go generate ./backend/protocol (-there +described):\n%s", diff)
+	for folder, std := range map[string]bool{"backend/protocol": false, "sdk/session/player/protocol": true} {
+		want, err := generate(text, "protocol", std)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(folder), "types.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(got), string(want)); diff != "" {
+			t.Errorf("run go generate ./backend/protocol: %s (-there +described):\n%s", folder, diff)
+		}
 	}
 }
 
@@ -36,7 +38,7 @@ func TestGenerate_Refuses(t *testing.T) {
 		"components: {schemas: {A: {properties: {b: {type: array}}}}}",
 		"components: [",
 	} {
-		if source, err := generate([]byte(text), "p"); err == nil {
+		if source, err := generate([]byte(text), "p", false); err == nil {
 			t.Errorf("%s: gave\n%s", text, source)
 		}
 	}

@@ -1,0 +1,95 @@
+package player
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/musterhq/muster/sdk/session"
+)
+
+// call is a request to the API.
+type call struct {
+	method, path string
+	in           any         // JSON body; nil: none
+	header       http.Header // of the request, besides the usual
+	answered     func(*http.Response)
+}
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 4 << 20
+
+// call makes a request as the player: with a fresh access token, and once more
+// with another one if it was refused.
+func (c *Client) call(ctx context.Context, r call, out any) error {
+	stale := ""
+	for {
+		token, err := c.access(ctx, stale)
+		if err != nil {
+			return err
+		}
+		if r.header = r.header.Clone(); r.header == nil {
+			r.header = http.Header{}
+		}
+		r.header.Set("Authorization", "Bearer "+token)
+		err = c.send(ctx, r, out)
+		if !staleToken(err) || stale != "" {
+			return err
+		}
+		stale = token
+	}
+}
+
+func staleToken(err error) bool {
+	p, ok := errors.AsType[*Problem](err)
+	return ok && (p.Code == "token-invalid" || p.Code == "token-expired")
+}
+
+// send makes a request and reads its answer into out, unless out is nil or there
+// is no body.
+func (c *Client) send(ctx context.Context, r call, out any) error {
+	var body io.Reader
+	if r.in != nil {
+		text, err := json.Marshal(r.in)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errInvalid, err)
+		}
+		body = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, body)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	for name, values := range r.header {
+		request.Header[name] = values
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("%w: %w", session.ErrUnavailable, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("%w: read the answer: %w", session.ErrUnavailable, err)
+	}
+	if r.answered != nil {
+		r.answered(response)
+	}
+	if response.StatusCode >= http.StatusBadRequest {
+		return problemOf(response, text)
+	}
+	if out == nil || len(text) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("%w: %s %s: the answer is not of the form described: %w", session.ErrUnavailable, r.method, r.path, err)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
+)
+
+// Credential is what a provider such as Steam or Apple gave to the game.
+type Credential = protocol.ProviderLogin
+
+// Login logs in by what there is: the stored refresh token, else the stored guest
+// account, else a new guest account. Errors: ErrUnavailable, ErrThrottled, and
+// ErrUnauthorized where the account is banned.
+func (c *Client) Login(ctx context.Context) (Tokens, error) {
+	c.login.Lock()
+	defer c.login.Unlock()
+	if c.store != nil && c.held().PlayerID == "" {
+		stored, err := c.store.Load(ctx)
+		if err != nil {
+			return Tokens{}, fmt.Errorf("load the login: %w", err)
+		}
+		c.hold(stored)
+	}
+	t, err := c.comeBack(ctx)
+	if !errors.Is(err, errNoLogin) {
+		return t, err
+	}
+	return c.enter(ctx, "/auth/guest", nil)
+}
+
+var errNoLogin = errors.New("there is no login to come back to")
+
+// comeBack uses the refresh token, or logs the guest in. The caller holds login.
+func (c *Client) comeBack(ctx context.Context) (Tokens, error) {
+	t := c.held()
+	if t.Refresh != "" {
+		fresh, err := c.enter(ctx, "/auth/refresh", &protocol.RefreshRequest{RefreshToken: t.Refresh})
+		if !errors.Is(err, session.ErrUnauthorized) || banned(err) {
+			return fresh, err
+		}
+	}
+	if t.GuestSecret != "" {
+		return c.enter(ctx, "/auth/guest/login", &protocol.GuestLogin{PlayerID: t.PlayerID, GuestSecret: t.GuestSecret})
+	}
+	return Tokens{}, errNoLogin
+}
+
+func banned(err error) bool {
+	p, ok := errors.AsType[*Problem](err)
+	return ok && p.Code == "banned"
+}
+
+// enter makes a request that gives a login, and keeps it.
+func (c *Client) enter(ctx context.Context, path string, in any) (Tokens, error) {
+	var s protocol.Session
+	if err := c.send(ctx, call{method: http.MethodPost, path: path, in: in}, &s); err != nil {
+		return Tokens{}, err
+	}
+	return c.keep(ctx, &s)
+}
+
+func (c *Client) keep(ctx context.Context, s *protocol.Session) (Tokens, error) {
+	t := tokensOf(s, c.held(), time.Now())
+	c.hold(t)
+	if c.store != nil {
+		if err := c.store.Save(ctx, t); err != nil {
+			return t, fmt.Errorf("save the login: %w", err)
+		}
+	}
+	return t, nil
+}
+
+func (c *Client) hold(t Tokens) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tokens = t
+}
+
+// LoginWith logs in with an account elsewhere; provider is one of the server's
+// configuration. An account is made where there is none, unless Credential.Create
+// says false. Errors: ErrUnauthorized (the credential is not good), ErrNotFound
+// (no such provider or account), ErrUnavailable (also: the provider is).
+func (c *Client) LoginWith(ctx context.Context, provider string, with Credential) (Tokens, error) {
+	c.login.Lock()
+	defer c.login.Unlock()
+	return c.enter(ctx, "/auth/"+url.PathEscape(provider), &with)
+}
+
+// Link puts an account elsewhere to the player's. Errors: ErrConflict where it
+// leads to another player, ErrUnauthorized where the last login is more than ten
+// minutes ago (Problem.Code reauth-required).
+func (c *Client) Link(ctx context.Context, provider string, with Credential) (Tokens, error) {
+	var s protocol.Session
+	path := "/players/me/identities/" + url.PathEscape(provider)
+	if err := c.call(ctx, call{method: http.MethodPut, path: path, in: &with}, &s); err != nil {
+		return Tokens{}, err
+	}
+	c.login.Lock()
+	defer c.login.Unlock()
+	return c.keep(ctx, &s)
+}
+
+// Unlink takes an account elsewhere away. ErrConflict: it is the last way in.
+func (c *Client) Unlink(ctx context.Context, provider string) error {
+	return c.call(ctx, call{method: http.MethodDelete, path: "/players/me/identities/" + url.PathEscape(provider)}, nil)
+}
+
+// Logout ends this login, or everywhere all of the player's. A guest's secret
+// stays stored: it is the only way back into the account.
+func (c *Client) Logout(ctx context.Context, everywhere bool) error {
+	in := &protocol.LogoutRequest{All: everywhere}
+	if !everywhere {
+		in.RefreshToken = c.held().Refresh
+	}
+	if err := c.call(ctx, call{method: http.MethodPost, path: "/auth/logout", in: in}, nil); err != nil {
+		return err
+	}
+	c.login.Lock()
+	defer c.login.Unlock()
+	t := c.held()
+	return c.forget(ctx, Tokens{PlayerID: t.PlayerID, Scope: t.Scope, GuestSecret: t.GuestSecret})
+}
+
+// DeleteAccount deletes the player with all data. It cannot be undone.
+func (c *Client) DeleteAccount(ctx context.Context) error {
+	if err := c.call(ctx, call{method: http.MethodDelete, path: "/players/me"}, nil); err != nil {
+		return err
+	}
+	c.login.Lock()
+	defer c.login.Unlock()
+	return c.forget(ctx, Tokens{})
+}
+
+func (c *Client) forget(ctx context.Context, left Tokens) error {
+	c.hold(left)
+	if c.store == nil {
+		return nil
+	}
+	return c.store.Save(ctx, left)
+}
+
+// access gives an access token that is good for a while. stale is one that was
+// refused: it is not given again.
+func (c *Client) access(ctx context.Context, stale string) (string, error) {
+	if t := c.held(); t.usable(stale) {
+		return t.Access, nil
+	}
+	c.login.Lock()
+	defer c.login.Unlock()
+	t := c.held()
+	if t.usable(stale) { // somebody else was quicker
+		return t.Access, nil
+	}
+	fresh, err := c.comeBack(ctx)
+	if errors.Is(err, errNoLogin) {
+		return "", fmt.Errorf("%w: log in first", session.ErrUnauthorized)
+	}
+	return fresh.Access, err
+}
+
+func (t *Tokens) usable(stale string) bool {
+	return t.Access != "" && t.Access != stale && time.Now().Before(t.renew)
+}

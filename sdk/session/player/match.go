@@ -1,0 +1,128 @@
+package player
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
+)
+
+const ticketsPath = "/matchmaking/tickets"
+
+// StartMatchmaking implements session.Matchmaking. Configuration is the name of a
+// matchmaker; Players is the own player alone; TicketID is not sent, since the
+// server names tickets. Without Latency, what ReportLatency told last counts.
+// Attributes that the matchmaker does not take from clients are refused
+// (ErrInvalid).
+//
+// A player is on one open ticket at a time: ErrConflict, and the Problem has the
+// ticket that is in the way. If the answer to a request was lost, the same request
+// again meets that problem, and the ticket is the one that was asked for.
+func (c *Client) StartMatchmaking(ctx context.Context, r session.MatchRequest) (session.Ticket, error) {
+	if err := r.Validate(); err != nil {
+		return session.Ticket{}, err
+	}
+	if len(r.Players) != 1 || r.Players[0].ID != c.PlayerID() {
+		return session.Ticket{}, fmt.Errorf("%w: Players: must be the own player alone", errInvalid)
+	}
+	p := r.Players[0]
+	in := &protocol.TicketRequest{Matchmaker: r.Configuration, Team: p.Team}
+	for name, a := range p.Attributes {
+		text, err := json.Marshal(a.Value())
+		if err != nil {
+			return session.Ticket{}, fmt.Errorf("%w: attribute %q: %w", errInvalid, name, err)
+		}
+		if in.Attributes == nil {
+			in.Attributes = map[string]json.RawMessage{}
+		}
+		in.Attributes[name] = text
+	}
+	for where, d := range p.Latency {
+		if in.LatencyMs == nil {
+			in.LatencyMs = map[string]float64{}
+		}
+		in.LatencyMs[where] = float64(session.Milliseconds(d))
+	}
+	var t protocol.Ticket
+	if err := c.call(ctx, call{method: http.MethodPost, path: ticketsPath, in: in}, &t); err != nil {
+		return session.Ticket{}, err
+	}
+	return c.ticket(&t), nil
+}
+
+// StopMatchmaking implements session.Matchmaking.
+func (c *Client) StopMatchmaking(ctx context.Context, ticketID string) error {
+	err := c.call(ctx, call{method: http.MethodDelete, path: ticketPath(ticketID)}, nil)
+	if p, ok := errors.AsType[*Problem](err); ok && p.Code == "ticket-ended" {
+		return nil
+	}
+	return err
+}
+
+// AcceptMatch implements session.Matchmaking. playerIDs is the own player, or
+// nobody, which means the same.
+func (c *Client) AcceptMatch(ctx context.Context, ticketID string, accept bool, playerIDs ...string) error {
+	for _, id := range playerIDs {
+		if id != c.PlayerID() {
+			return fmt.Errorf("%w: playerIDs: must be the own player alone", errInvalid)
+		}
+	}
+	return c.call(ctx, call{method: http.MethodPost, path: ticketPath(ticketID) + "/acceptance", in: &protocol.AcceptRequest{Accept: accept}}, nil)
+}
+
+// DescribeTickets implements session.Matchmaking: one request a ticket.
+func (c *Client) DescribeTickets(ctx context.Context, ticketIDs ...string) ([]session.Ticket, error) {
+	var all []session.Ticket
+	for _, id := range ticketIDs {
+		var t protocol.Ticket
+		err := c.call(ctx, call{method: http.MethodGet, path: ticketPath(id)}, &t)
+		if errors.Is(err, session.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c.ticket(&t))
+	}
+	return all, nil
+}
+
+func ticketPath(id string) string { return ticketsPath + "/" + url.PathEscape(id) }
+
+// ticket reads a ticket as its player sees it: Connections holds the own alone.
+func (c *Client) ticket(t *protocol.Ticket) session.Ticket {
+	me := c.PlayerID()
+	out := session.Ticket{
+		ID: t.TicketID, ConfigurationName: t.Matchmaker, State: session.TicketState(strings.ToUpper(string(t.State))),
+		StatusReason: t.Reason, EstimatedWait: seconds(t.EstimatedWaitSeconds), StartedAt: t.CreatedAt,
+	}
+	if out.State.Terminal() {
+		out.EndedAt = t.UpdatedAt
+	}
+	for _, p := range t.Players {
+		out.Players = append(out.Players, session.Player{ID: p.PlayerID, Team: p.Team})
+	}
+	if place := t.Connection; place != nil {
+		out.SessionID = place.SessionID
+		out.Connections = map[string]session.Connection{me: connection(place, me)}
+	}
+	return out
+}
+
+func connection(place *protocol.Connection, player string) session.Connection {
+	out := session.Connection{
+		SessionID: place.SessionID, PlayerID: player, PlayerSessionID: place.PlayerSessionID,
+		DNSName: place.DNSName, IPAddress: place.IP,
+	}
+	if place.Port > 0 && place.Port <= math.MaxUint16 {
+		out.Port = uint16(place.Port)
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package player
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
+)
+
+var errInvalid = session.ErrInvalid
+
+// Problem is an error that the API answered with (RFC 9457). errors.Is finds the
+// error of package session that it means.
+type Problem struct {
+	Status     int    // of HTTP
+	Code       string // the kind of problem: docs/players.md
+	Detail     string
+	RetryAfter time.Duration // when to try again; 0: not told
+	Until      time.Time     // when a ban ends
+	TicketID   string        // ticket-active: the ticket that is in the way
+}
+
+// Error gives the code and the detail.
+func (p *Problem) Error() string {
+	if p.Detail == "" {
+		return p.Code
+	}
+	return p.Code + ": " + p.Detail
+}
+
+// meanings are the errors of package session by code.
+var meanings = map[string]error{
+	"not-found": session.ErrNotFound, "provider-disabled": session.ErrNotFound,
+	"banned": session.ErrUnauthorized, "scope-insufficient": session.ErrUnauthorized, "reauth-required": session.ErrUnauthorized,
+	"not-leader": session.ErrUnauthorized, "not-allowed": session.ErrUnauthorized,
+	"ticket-active": session.ErrConflict, "identity-in-use": session.ErrConflict, "last-credential": session.ErrConflict,
+	"precondition-failed": session.ErrConflict, "already-joined": session.ErrConflict,
+	"session-full": session.ErrFull, "party-full": session.ErrFull, "session-not-active": session.ErrNotActive,
+	"no-capacity": session.ErrNoCapacity, "rate-limited": session.ErrThrottled, "locked-out": session.ErrThrottled,
+}
+
+// Unwrap gives the error of package session that the problem means.
+func (p *Problem) Unwrap() error {
+	if err, ok := meanings[p.Code]; ok {
+		return err
+	}
+	switch {
+	case p.Status == http.StatusUnauthorized:
+		return session.ErrUnauthorized
+	case p.Status == http.StatusTooManyRequests:
+		return session.ErrThrottled
+	case p.Status >= http.StatusInternalServerError:
+		return session.ErrUnavailable
+	}
+	return session.ErrInvalid
+}
+
+func problemOf(r *http.Response, text []byte) *Problem {
+	var p protocol.Problem
+	if json.Unmarshal(text, &p) != nil || p.Code == "" { // something in between answered
+		return &Problem{Status: r.StatusCode, Code: http.StatusText(r.StatusCode)}
+	}
+	return &Problem{
+		Status: r.StatusCode, Code: p.Code, Detail: p.Detail, TicketID: p.TicketID, Until: p.Until,
+		RetryAfter: time.Duration(p.RetryAfterSeconds) * time.Second,
+	}
+}

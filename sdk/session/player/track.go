@@ -1,0 +1,166 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
+)
+
+// How tickets are followed.
+const (
+	pollWait     = 20 * time.Second // of a long poll; the API allows 25
+	firstPause   = 250 * time.Millisecond
+	longestPause = 10 * time.Second
+	missesToEnd  = 3 // in a row, until a ticket counts as unknown
+)
+
+// Track implements session.Tracker: by push over a WebSocket of its own, and by
+// long polls while there is none. After a break, what happened meanwhile is told.
+// A player has at most three WebSockets; the oldest gives way.
+func (c *Client) Track(ctx context.Context, ticketIDs ...string) iter.Seq[session.TicketEvent] {
+	return func(yield func(session.TicketEvent) bool) {
+		f := &follower{c: c, cursor: "0", open: map[string]*followed{}, yield: yield}
+		for _, id := range ticketIDs {
+			f.open[id] = &followed{}
+		}
+		f.run(ctx)
+	}
+}
+
+// follower follows tickets of one Track.
+type follower struct {
+	c      *Client
+	cursor string // of push: what was told
+	open   map[string]*followed
+	yield  func(session.TicketEvent) bool
+	gone   bool // nobody listens any more
+}
+
+// followed is what is known of a ticket.
+type followed struct {
+	state  session.TicketState
+	seq    int64
+	missed int
+}
+
+func (f *follower) run(ctx context.Context) {
+	for failures := 0; !f.over() && ctx.Err() == nil; {
+		err := errNoSocket
+		if !f.c.noSocket {
+			err = f.push(ctx)
+		}
+		if err == nil || f.over() || ctx.Err() != nil { // ended in order: come back at once
+			failures = 0
+			continue
+		}
+		if f.pollAll(ctx, err) {
+			failures = 0
+			continue
+		}
+		failures++
+		rest(ctx, failures)
+	}
+}
+
+// over tells whether nothing is left to follow.
+func (f *follower) over() bool { return f.gone || len(f.open) == 0 }
+
+// rest waits before another attempt: longer each time, and not all clients alike.
+func rest(ctx context.Context, failures int) {
+	d := min(firstPause<<min(failures, 10), longestPause)
+	timer := time.NewTimer(time.Duration(float64(d) * (0.5 + rand.Float64())))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// tell gives an event, unless the listener has gone.
+func (f *follower) tell(e session.TicketEvent) {
+	if !f.gone && !f.yield(e) {
+		f.gone = true
+	}
+}
+
+// see takes a ticket's state: a change of it is an event. States that came late
+// are not told.
+func (f *follower) see(t *protocol.Ticket) {
+	k := f.open[t.TicketID]
+	if k == nil || t.Seq < k.seq {
+		return
+	}
+	now := f.c.ticket(t)
+	k.seq, k.missed = t.Seq, 0
+	if now.State == k.state {
+		return
+	}
+	k.state = now.State
+	if now.State.Terminal() {
+		delete(f.open, t.TicketID)
+	}
+	f.tell(session.Observed(now))
+}
+
+// trouble tells of what will pass by itself.
+func (f *follower) trouble(id string, err error) {
+	f.tell(session.TicketEvent{Kind: session.TrackError, Ticket: session.Ticket{ID: id}, Err: err})
+}
+
+// pollAll asks for each ticket; where one is left it waits for its change. It
+// tells whether the server answered. why is why there is no push.
+func (f *follower) pollAll(ctx context.Context, why error) (answered bool) {
+	ids := make([]string, 0, len(f.open))
+	for id := range f.open {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		wait := time.Duration(0)
+		if len(ids) == 1 && errors.Is(why, errNoSocket) {
+			wait = pollWait
+		}
+		err := f.poll(ctx, id, wait)
+		switch {
+		case f.over() || ctx.Err() != nil:
+			return true
+		case err == nil:
+			answered = answered || wait > 0
+		default:
+			f.trouble(id, err)
+		}
+	}
+	return answered
+}
+
+// poll asks for one ticket. One that is not found is asked for again, later, and
+// then given up.
+func (f *follower) poll(ctx context.Context, id string, wait time.Duration) error {
+	k := f.open[id]
+	r := call{method: http.MethodGet, path: ticketPath(id), header: http.Header{}}
+	if k.seq > 0 {
+		r.path += "?wait=" + strconv.Itoa(int(wait.Seconds()))
+		r.header.Set("If-None-Match", strconv.Quote(strconv.FormatInt(k.seq, 10)))
+	}
+	var t protocol.Ticket
+	err := f.c.call(ctx, r, &t)
+	if err == nil && t.TicketID != "" {
+		f.see(&t)
+	}
+	if !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
+	if k.missed++; k.missed < missesToEnd {
+		return nil
+	}
+	delete(f.open, id)
+	return err
+}

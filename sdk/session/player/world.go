@@ -1,0 +1,130 @@
+package player
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
+)
+
+// Location is a place where games can be, and its latency beacons; "" where it
+// has none of a kind.
+type Location = protocol.Location
+
+// Sample is what was measured for a location. Leave out what was not reached: a
+// made-up figure invites a match there.
+type Sample struct {
+	Location string
+	RTT      time.Duration
+	Method   string // udp, tcp or https
+	Receipt  string // signed by the beacon, where it gives any
+}
+
+// World is what a client has to know: providers, matchmakers, pools.
+type World = protocol.ClientConfig
+
+// World asks what there is to play. It needs no login.
+func (c *Client) World(ctx context.Context) (World, error) {
+	var out World
+	err := c.send(ctx, call{method: http.MethodGet, path: "/config"}, &out)
+	return out, err
+}
+
+// Locations asks where games can be. It needs no login; keep the answer for the
+// hour that the server says.
+func (c *Client) Locations(ctx context.Context) ([]Location, error) {
+	var out protocol.Locations
+	err := c.send(ctx, call{method: http.MethodGet, path: "/locations"}, &out)
+	return out.Locations, err
+}
+
+// ReportLatency tells what was measured; it counts for 15 minutes. It gives what
+// the server took: locations that no fleet has are dropped, for example.
+func (c *Client) ReportLatency(ctx context.Context, samples []Sample) (accepted map[string]time.Duration, err error) {
+	in := &protocol.LatencyReport{Samples: []protocol.LatencySample{}}
+	for _, s := range samples {
+		in.Samples = append(in.Samples, protocol.LatencySample{
+			Location: s.Location, RTTMs: float64(s.RTT) / float64(time.Millisecond), Method: protocol.LatencySampleMethod(s.Method), Receipt: s.Receipt,
+		})
+	}
+	var out protocol.LatencyResult
+	if err := c.call(ctx, call{method: http.MethodPut, path: "/players/me/latency", in: in}, &out); err != nil {
+		return nil, err
+	}
+	accepted = map[string]time.Duration{}
+	for where, ms := range out.Accepted {
+		accepted[where] = time.Duration(ms) * time.Millisecond
+	}
+	return accepted, nil
+}
+
+// Reservations gives the games that wait for the player: the way back after a
+// crash.
+func (c *Client) Reservations(ctx context.Context) ([]session.Connection, error) {
+	var out protocol.Reservations
+	if err := c.call(ctx, call{method: http.MethodGet, path: "/players/me/reservations"}, &out); err != nil {
+		return nil, err
+	}
+	var all []session.Connection
+	for _, r := range out.Items {
+		if r.Connection != nil {
+			place := connection(r.Connection, c.PlayerID())
+			place.ReservedUntil = r.ReservedUntil
+			all = append(all, place)
+		}
+	}
+	return all, nil
+}
+
+// GetData reads a value of the player's data into v. namespace is private, public
+// or server. version is what PutData expects to find. Errors: ErrNotFound.
+func (c *Client) GetData(ctx context.Context, namespace, key string, v any) (version int64, err error) {
+	r := call{method: http.MethodGet, path: dataPath(namespace, key), answered: func(r *http.Response) { version = versionOf(r) }}
+	var raw json.RawMessage
+	if err := c.call(ctx, r, &raw); err != nil {
+		return 0, err
+	}
+	return version, json.Unmarshal(raw, v)
+}
+
+// What PutData may expect besides a version.
+const (
+	AnyVersion int64 = -1 // whatever there is
+	NoVersion  int64 = 0  // nothing: the value is new
+)
+
+// PutData writes a value, if the present version is the one expected. It gives the
+// new version. Errors: ErrConflict where the version is another one.
+func (c *Client) PutData(ctx context.Context, namespace, key string, v any, expected int64) (version int64, err error) {
+	r := call{method: http.MethodPut, path: dataPath(namespace, key), in: v, header: http.Header{}}
+	switch {
+	case expected == NoVersion:
+		r.header.Set("If-None-Match", "*")
+	case expected > NoVersion:
+		r.header.Set("If-Match", strconv.Quote(strconv.FormatInt(expected, 10)))
+	}
+	var out protocol.DataItem
+	err = c.call(ctx, r, &out)
+	return out.Version, err
+}
+
+func dataPath(namespace, key string) string {
+	return "/players/me/data/" + url.PathEscape(namespace) + "/" + url.PathEscape(key)
+}
+
+// versionOf reads the ETag.
+func versionOf(r *http.Response) int64 {
+	text, err := strconv.Unquote(r.Header.Get("ETag"))
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }

@@ -1,0 +1,185 @@
+package players
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/player"
+)
+
+// pocket is a TokenStore in memory.
+type pocket struct{ tokens player.Tokens }
+
+func (p *pocket) Load(context.Context) (player.Tokens, error)   { return p.tokens, nil }
+func (p *pocket) Save(_ context.Context, t player.Tokens) error { p.tokens = t; return nil }
+
+// library is a client library with a login.
+func (s *stage) library(change func(*player.Config)) (*player.Client, player.Tokens) {
+	s.Helper()
+	o := player.Config{URL: s.url}
+	if change != nil {
+		change(&o)
+	}
+	c, err := player.New(o)
+	s.must(err)
+	t, err := c.Login(s.Context())
+	s.must(err)
+	return c, t
+}
+
+// netcode notes where a player was sent.
+type netcode struct{ place session.Connection }
+
+func (n *netcode) Connect(_ context.Context, c session.Connection) error { n.place = c; return nil }
+func (n *netcode) Disconnect(context.Context) error                      { return nil }
+
+// The library goes the whole way, by push and by long polls, with a match that has
+// to be accepted; each player is sent to a place of their own.
+func TestLibrary_FindMatch(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	s.server()
+	var all sync.WaitGroup
+	for _, noSocket := range []bool{false, true} {
+		c, me := s.library(func(o *player.Config) { o.NoSocket = noSocket })
+		all.Go(func() {
+			var kinds []session.EventKind
+			var net netcode
+			place, err := session.FindMatch(s.Context(), c, c, &net, session.MatchRequest{
+				Configuration: "asked", Players: []session.Player{{ID: me.PlayerID, Attributes: map[string]session.Attribute{"skill": session.Number(3)}}},
+			}, session.MatchOptions{OnEvent: func(e session.TicketEvent) { kinds = append(kinds, e.Kind) }})
+			if err != nil {
+				t.Errorf("noSocket %v: %v after %v", noSocket, err, kinds)
+				return
+			}
+			if s.playerOf(place.PlayerSessionID) != me.PlayerID || net.place != place {
+				t.Errorf("noSocket %v: sent to %+v, connected to %+v", noSocket, place, net.place)
+			}
+			back, err := c.Reservations(s.Context())
+			if err != nil || len(back) != 1 || back[0].PlayerSessionID != place.PlayerSessionID {
+				t.Errorf("noSocket %v: the way back is %+v, %v", noSocket, back, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestLibrary_Tickets(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	c, me := s.library(nil)
+	ask := session.MatchRequest{Configuration: "duel", Players: []session.Player{{ID: me.PlayerID}}}
+	ticket, err := c.StartMatchmaking(t.Context(), ask)
+	s.must(err)
+	_, err = c.StartMatchmaking(t.Context(), ask)
+	if p, ok := errors.AsType[*player.Problem](err); !ok || p.TicketID != ticket.ID || !errors.Is(err, session.ErrConflict) {
+		t.Errorf("a second ticket: %v, want a conflict with %s", err, ticket.ID)
+	}
+	if _, err := c.StartMatchmaking(t.Context(), session.MatchRequest{Configuration: "duel", Players: []session.Player{{ID: "somebody"}}}); !errors.Is(err, session.ErrInvalid) {
+		t.Errorf("a ticket for somebody else: %v", err)
+	}
+	other, _ := s.library(nil)
+	if err := other.StopMatchmaking(t.Context(), ticket.ID); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("somebody else's ticket is cancelled: %v", err)
+	}
+	if found, err := other.DescribeTickets(t.Context(), ticket.ID, "none"); err != nil || len(found) != 0 {
+		t.Errorf("somebody else's ticket is seen: %+v, %v", found, err)
+	}
+	// Cancelled while it is followed, it ends there; cancelled again, it has ended.
+	var last session.TicketEvent
+	for e := range c.Track(t.Context(), ticket.ID) {
+		if last = e; e.Kind == session.Progress {
+			s.must(c.StopMatchmaking(t.Context(), ticket.ID))
+		}
+	}
+	if last.Kind != session.MatchFailed || last.Ticket.State != session.Cancelled || last.Ticket.EndedAt.IsZero() {
+		t.Errorf("it ended with %+v", last)
+	}
+	s.must(c.StopMatchmaking(t.Context(), ticket.ID))
+	// Somebody else's is as one that never was.
+	for e := range other.Track(t.Context(), ticket.ID) {
+		last = e
+	}
+	if last.Kind != session.TrackError || !last.Last() {
+		t.Errorf("somebody else's ticket ended with %+v", last)
+	}
+}
+
+// The login is found again by the refresh token; where that was used by somebody
+// else, by the guest's secret, as the same player.
+func TestLibrary_ComesBack(t *testing.T) {
+	t.Parallel()
+	s := bare(t, nil)
+	kept := &pocket{}
+	_, first := s.library(func(o *player.Config) { o.Store = kept })
+	if kept.tokens.Refresh != first.Refresh || kept.tokens.GuestSecret == "" {
+		t.Fatalf("kept %+v", kept.tokens)
+	}
+	c, second := s.library(func(o *player.Config) { o.Store = kept })
+	if second.PlayerID != first.PlayerID || second.Refresh == first.Refresh || second.GuestSecret != first.GuestSecret {
+		t.Errorf("came back as %+v, was %+v", second, first)
+	}
+	// The new refresh token is used once more, so that the first is stolen goods.
+	_, third := s.library(func(o *player.Config) { o.Store = &pocket{second} })
+	if third.PlayerID != first.PlayerID {
+		t.Errorf("came back as %+v", third)
+	}
+	_, fourth := s.library(func(o *player.Config) { o.Store = &pocket{first} })
+	if fourth.PlayerID != first.PlayerID || fourth.Access == third.Access {
+		t.Errorf("came back as %+v", fourth)
+	}
+	// Of that login all tokens have ended: a client that has one logs in anew by itself.
+	if _, err := c.PutData(t.Context(), "private", "k", 1, player.NoVersion); err != nil {
+		t.Errorf("a client whose login was ended: %v", err)
+	}
+	// Without the secret there is no way back.
+	lost, err := player.New(player.Config{URL: s.url, Store: &pocket{player.Tokens{PlayerID: first.PlayerID, Access: "old", Refresh: first.Refresh}}})
+	s.must(err)
+	if now, err := lost.Login(t.Context()); err != nil || now.PlayerID == first.PlayerID {
+		t.Errorf("a lost login comes back as %s, %v; want a new guest", now.PlayerID, err)
+	}
+	s.must(lost.DeleteAccount(t.Context()))
+	if _, err := lost.Reservations(t.Context()); !errors.Is(err, session.ErrUnauthorized) {
+		t.Errorf("a deleted account may ask: %v", err)
+	}
+}
+
+func TestLibrary_Data(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	c, _ := s.library(nil)
+	put := func(v any, expected, want int64) {
+		t.Helper()
+		if got, err := c.PutData(t.Context(), "private", "save", v, expected); err != nil || got != want {
+			t.Errorf("put %v: version %d, %v; want %d", v, got, err, want)
+		}
+	}
+	var level int
+	if _, err := c.GetData(t.Context(), "private", "save", &level); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("what was never written: %v", err)
+	}
+	put(1, player.NoVersion, 1)
+	put(2, 1, 2)
+	if _, err := c.PutData(t.Context(), "private", "save", 9, 1); !errors.Is(err, session.ErrConflict) {
+		t.Errorf("an old version: %v", err)
+	}
+	put(3, player.AnyVersion, 3)
+	if version, err := c.GetData(t.Context(), "private", "save", &level); err != nil || version != 3 || level != 3 {
+		t.Errorf("got %d, version %d, %v", level, version, err)
+	}
+	took, err := c.ReportLatency(t.Context(), []player.Sample{{Location: s.place.Location, RTT: 12500 * time.Microsecond}, {Location: "nowhere", RTT: time.Second}})
+	if err != nil || len(took) != 1 || took[s.place.Location] != 13*time.Millisecond {
+		t.Errorf("the server took %v, %v", took, err)
+	}
+	world, err := c.World(t.Context())
+	if err != nil || len(world.Matchmakers) != 3 || world.APIVersion == "" {
+		t.Errorf("there is %+v, %v", world, err)
+	}
+	if _, err := player.New(player.Config{URL: "play.example.com"}); !errors.Is(err, session.ErrInvalid) {
+		t.Errorf("no URL: %v", err)
+	}
+}
