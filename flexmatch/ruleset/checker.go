@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -21,6 +22,38 @@ type checker struct {
 func (c *checker) fail(at int, path string, code Code, format string, args ...any) {
 	line, column := c.position(at)
 	c.errs = append(c.errs, Error{Code: code, Line: line, Column: column, Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// failIn notes an error inside a string of the body.
+func (c *checker) failIn(n *node, e *exprError, path string) {
+	c.fail(c.inside(n, e.at), path, e.code, "%s", e.text)
+}
+
+// inside gives the byte offset in the body of a place in a string: what stands
+// there as an escape is longer than what it means.
+func (c *checker) inside(n *node, at int) int {
+	raw := c.text[n.at+1:]
+	i, u16 := 0, []uint16(nil)
+	for meant := 0; meant < at && i < len(raw); {
+		switch {
+		case raw[i] != '\\':
+			i++
+			meant++
+			continue
+		case raw[i+1] != 'u':
+			i += 2
+			meant++
+			continue
+		}
+		v, _ := strconv.ParseUint(string(raw[i+2:i+6]), 16, 16)
+		i += 6
+		if u16 = append(u16, uint16(v)); len(u16) == 1 && utf16.IsSurrogate(rune(v)) && bytes.HasPrefix(raw[i:], []byte(`\u`)) {
+			continue // the other half follows
+		}
+		meant += len(string(utf16.Decode(u16)))
+		u16 = u16[:0]
+	}
+	return n.at + 1 + i
 }
 
 // position counts lines and characters from 1.
@@ -146,7 +179,7 @@ func (o object) limit(name string, code Code) Bound {
 func (n *node) asNumber() (float64, bool) {
 	switch n.kind {
 	case isNumber:
-		return n.number, true
+		return n.number, !math.IsInf(n.number, 0)
 	case isText:
 		return parseNumber(n.text)
 	}

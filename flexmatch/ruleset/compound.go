@@ -1,6 +1,7 @@
 package ruleset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +23,9 @@ type statementParser struct {
 	text  string
 	pos   int
 	depth int
-	bad   *exprError // the first
+
+	bad  *exprError // where it breaks the grammar
+	vain *exprError // the first name that cannot stand here
 }
 
 func (s *scope) compound(o object, r *Rule) {
@@ -35,8 +38,8 @@ func (s *scope) compound(o object, r *Rule) {
 	if p.pos < len(text) {
 		p.fail(p.pos, CompoundSyntax, "nothing may follow the statement; found %q", text[p.pos:])
 	}
-	if p.bad != nil {
-		s.fail(o.get("statement").at+1+p.bad.at, o.place("statement"), p.bad.code, "%s", p.bad.text)
+	if bad := cmp.Or(p.bad, p.vain); bad != nil {
+		s.failIn(o.get("statement"), bad, o.place("statement"))
 	}
 }
 
@@ -46,6 +49,13 @@ func (p *statementParser) fail(at int, code Code, format string, args ...any) {
 		p.bad = &exprError{at: at, code: code, text: fmt.Sprintf(format, args...)}
 	}
 	p.pos = len(p.text)
+}
+
+// doubt keeps the first error that is none of grammar; the reading goes on.
+func (p *statementParser) doubt(at int, code Code, format string, args ...any) {
+	if p.vain == nil {
+		p.vain = &exprError{at: at, code: code, text: fmt.Sprintf(format, args...)}
+	}
 }
 
 func (p *statementParser) node() *Statement {
@@ -99,13 +109,13 @@ func (p *statementParser) rule(name string, start int) int {
 		}
 		switch d.rule.Type {
 		case BatchDistance:
-			p.fail(start, CompoundBatch, "rule %q is a batchDistance, which compounds cannot name", name)
+			p.doubt(start, CompoundBatch, "rule %q is a batchDistance, which compounds cannot name", name)
 		case DistanceSort, AbsoluteSort:
-			p.fail(start, CompoundReference, "rule %q sorts and cannot pass or fail", name)
+			p.doubt(start, CompoundReference, "rule %q sorts and cannot pass or fail", name)
 		}
 		return i
 	}
-	p.fail(start, CompoundReference, "no rule %q stands before this one", name)
+	p.doubt(start, CompoundReference, "no rule %q stands before this one", name)
 	return 0
 }
 

@@ -17,9 +17,10 @@ type expansion struct {
 
 // step is a value and the age from which it holds.
 type step struct {
-	wait  time.Duration
-	value *node
-	path  string
+	seconds float64 // as written
+	wait    time.Duration
+	value   *node
+	path    string
 }
 
 // expansions reads the list, then resolves the levels that follow from it.
@@ -68,8 +69,7 @@ func (s *scope) step(o object, x *expansion) {
 		o.bad("waitTimeSeconds", BadExpansionSteps, "must be a number of at least 0")
 		return
 	}
-	wait := time.Duration(min(seconds, 1e9) * float64(time.Second))
-	if last := len(x.steps) - 1; last >= 0 && wait <= x.steps[last].wait {
+	if last := len(x.steps) - 1; last >= 0 && seconds <= x.steps[last].seconds {
 		o.bad("waitTimeSeconds", BadExpansionSteps, "must be longer than in the step before")
 		return
 	}
@@ -78,8 +78,12 @@ func (s *scope) step(o object, x *expansion) {
 		o.bad("value", BadExpansionValue, "is required")
 		return
 	}
-	x.steps = append(x.steps, step{wait: wait, value: value, path: o.place("value")})
+	wait := time.Duration(min(seconds, longest.Seconds()) * float64(time.Second))
+	x.steps = append(x.steps, step{seconds: seconds, wait: wait, value: value, path: o.place("value")})
 }
+
+// longest is the longest wait that is told apart: no ticket comes near.
+const longest = 250 * 365 * 24 * time.Hour
 
 // target reads
 //

@@ -64,7 +64,17 @@ const (
 type exprType struct {
 	base  base
 	depth int
-	set   bool // the innermost list is one player's or one intersection's collection
+	set   bool // the innermost list is a collection: a player's, or
+	inter bool // what lists have in common
+}
+
+// judged gives at which depth, from the outside, a collection rule judges: that of
+// lists of collections, or of what a team has in common.
+func (t exprType) judged() int {
+	if t.set && !t.inter {
+		return t.depth - 1
+	}
+	return t.depth
 }
 
 // String describes the type for messages.
@@ -88,13 +98,13 @@ func (f function) apply(arg exprType) (exprType, string) {
 		out.base = numbers
 		return out, need(arg.depth >= 1, "a list")
 	case fnFlatten:
-		out.set = arg.set && arg.depth > 2
+		out.set, out.inter = arg.set && arg.depth > 2, arg.inter && arg.depth > 2
 		if arg.depth == 1 {
 			out = arg
 		}
 		return out, need(arg.depth >= 1, "a list")
 	case fnIntersection:
-		out.set = true
+		out.set, out.inter = true, true
 		return out, need(arg.base == strs && arg.depth >= 2, "lists of strings inside a list")
 	default:
 		return out, need(arg.base == numbers && arg.depth >= 1, "a list of numbers")

@@ -1,6 +1,7 @@
 package ruleset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,11 +23,17 @@ type exprParser struct {
 	text  string
 	pos   int
 	depth int
-	bad   *exprError // the first
+
+	bad  *exprError // where it breaks the grammar
+	vain *exprError // the first thing that is not declared or has the wrong type
 }
 
+// functions are those of the language.
+var functions = []function{fnMin, fnMax, fnAvg, fnMedian, fnSum, fnCount, fnStddev, fnFlatten, fnIntersection}
+
 // isExpression tells a string that holds an expression from a plain string: it
-// begins with teams[, team[ or a word and a parenthesis.
+// begins with teams[, team[ or a word and a parenthesis. Blanks may stand between
+// only after a word of the language: "hard (ranked)" is a plain string.
 func isExpression(s string) bool {
 	p := &exprParser{text: s}
 	p.blanks()
@@ -35,11 +42,14 @@ func isExpression(s string) bool {
 		p.blanks()
 		return p.has("[")
 	}
-	p.blanks()
+	if slices.Contains(functions, function(word)) {
+		p.blanks()
+	}
 	return word != "" && p.has("(")
 }
 
-// parseExpr reads and types an expression; the first error in it ends the reading.
+// parseExpr reads and types an expression. Of its errors one comes back: the one
+// of grammar, if there is one.
 func (rs *RuleSet) parseExpr(text string) (*Expr, *exprError) {
 	p := &exprParser{rs: rs, text: text}
 	e := p.expression()
@@ -47,7 +57,7 @@ func (rs *RuleSet) parseExpr(text string) (*Expr, *exprError) {
 		p.fail(ExprSyntax, "nothing may follow the expression; found %q", text[p.pos:])
 	}
 	e.Text = text
-	return e, p.bad
+	return e, cmp.Or(p.bad, p.vain)
 }
 
 // fail keeps the first error and ends the reading: what is read after it comes
@@ -57,6 +67,13 @@ func (p *exprParser) fail(code Code, format string, args ...any) {
 		p.bad = &exprError{at: p.pos, code: code, text: fmt.Sprintf(format, args...)}
 	}
 	p.pos = len(p.text)
+}
+
+// doubt keeps the first error that is none of grammar; the reading goes on.
+func (p *exprParser) doubt(at int, code Code, format string, args ...any) {
+	if p.vain == nil {
+		p.vain = &exprError{at: at, code: code, text: fmt.Sprintf(format, args...)}
+	}
 }
 
 func (p *exprParser) expression() *Expr {
@@ -70,7 +87,7 @@ func (p *exprParser) expression() *Expr {
 	switch {
 	case word == "teams" || word == "team":
 		e = p.path()
-	case slices.Contains([]function{fnMin, fnMax, fnAvg, fnMedian, fnSum, fnCount, fnStddev, fnFlatten, fnIntersection}, function(word)):
+	case slices.Contains(functions, function(word)):
 		e = p.call(function(word), start)
 	default:
 		p.pos = start
@@ -87,8 +104,7 @@ func (p *exprParser) call(f function, start int) *Expr {
 	p.expect(")")
 	typ, lacks := f.apply(e.argument.typ)
 	if lacks != "" {
-		p.pos = start
-		p.fail(ExprType, "%s takes %s, not %s", f, lacks, e.argument.typ)
+		p.doubt(start, ExprType, "%s takes %s, not %s", f, lacks, e.argument.typ)
 	}
 	e.typ = typ
 	return e
@@ -156,8 +172,7 @@ func (p *exprParser) find(name string, start int) []bool {
 		any = any || out[i]
 	}
 	if !any {
-		p.pos = start
-		p.fail(ExprTeam, "no team %q is declared", name)
+		p.doubt(start, ExprTeam, "no team %q is declared", name)
 	}
 	return out
 }
@@ -193,27 +208,30 @@ func (p *exprParser) attribute(e *Expr) {
 	start := p.pos
 	name := p.name()
 	e.part, e.attribute = partAttribute, p.rs.attribute(name)
-	if e.attribute < 0 {
-		p.pos = start
-		p.fail(ExprAttribute, "no attribute %q is declared", name)
-		return
-	}
 	p.expect("]")
-	switch p.rs.Attributes[e.attribute].Type {
-	case Number:
-		e.typ.base = numbers
-	case String:
-		e.typ.base = strs
-	case StringSet:
-		e.typ = exprType{base: strs, depth: e.typ.depth + 1, set: true}
-	case NumberMap:
-		e.typ.base = mapped
-	default:
-		e.typ.base = unknown
+	if e.typ.base = unknown; e.attribute < 0 {
+		p.doubt(start, ExprAttribute, "no attribute %q is declared", name)
+	} else {
+		e.typ = e.typ.of(p.rs.Attributes[e.attribute].Type)
 	}
 	if start = p.pos; p.take("[") {
 		p.mapKey(e, start)
 	}
+}
+
+// of gives the type of lists of players when each is replaced by an attribute.
+func (t exprType) of(a AttributeType) exprType {
+	switch a {
+	case Number:
+		t.base = numbers
+	case String:
+		t.base = strs
+	case StringSet:
+		return exprType{base: strs, depth: t.depth + 1, set: true}
+	case NumberMap:
+		t.base = mapped
+	}
+	return t
 }
 
 func (p *exprParser) mapKey(e *Expr, start int) {
@@ -224,8 +242,7 @@ func (p *exprParser) mapKey(e *Expr, start int) {
 		e.typ.base = numbers
 	case unknown:
 	default:
-		p.pos = start
-		p.fail(ExprType, "only maps have keys")
+		p.doubt(start, ExprType, "only maps have keys")
 	}
 }
 

@@ -78,17 +78,13 @@ func compare(a datum, operation string, b datum) bool {
 
 // collect judges a collection rule on a measurement; of teams each must pass.
 func (r *Rule) collect(t exprType, d, reference datum) bool {
-	depth := t.depth
-	if t.set {
-		depth-- // the innermost list is one collection
-	}
-	return d.innermost(depth, func(list datum) bool { return r.counts(collections(t, list), reference) })
+	return d.innermost(t.judged(), func(list datum) bool { return r.counts(collections(t, list), reference) })
 }
 
 // collections gives the collections that a list stands for.
 func collections(t exprType, list datum) [][]string {
 	switch {
-	case t.set && t.depth == 1: // an intersection is one collection
+	case t.inter: // what is in common is one collection
 		return [][]string{list.strings()}
 	case t.set:
 		out := [][]string{}

@@ -33,7 +33,7 @@ func (s *scope) measurement(n *node, path string, r *Rule, fits func(exprType) s
 func (s *scope) expr(n *node, path string, fits func(exprType) string) *Expr {
 	e, bad := s.rs.parseExpr(n.text)
 	if bad != nil {
-		s.fail(n.at+1+bad.at, path, bad.code, "%s", bad.text)
+		s.failIn(n, bad, path)
 		return nil
 	}
 	if wrong := fits(e.typ); wrong != "" && e.typ.base != unknown {
@@ -87,9 +87,12 @@ func (s *scope) comparisonReference(o object, r *Rule, n *node) {
 	want := s.measured(r)
 	switch {
 	case n.kind == isNumber:
-		r.Reference.Number = Bound{Value: n.number, Set: true}
+		v, ok := n.asNumber()
+		r.Reference.Number = Bound{Value: v, Set: true}
 		if want == strs {
 			o.bad("referenceValue", BadReference, "must be a string, as the measurements are")
+		} else if !ok {
+			o.bad("referenceValue", BadReference, "must be a finite number")
 		}
 	case n.kind == isText && isExpression(n.text):
 		r.Reference.Expr = s.expr(n, o.place("referenceValue"), func(t exprType) string {

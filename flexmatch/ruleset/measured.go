@@ -118,11 +118,7 @@ func (r *Rule) limit(reference datum) (Measured, bool) {
 
 // eachCount notes each count that a collection rule holds against its bounds.
 func (r *Rule) eachCount(t exprType, d, reference datum, note func(float64)) {
-	depth := t.depth
-	if t.set {
-		depth--
-	}
-	d.innermost(depth, func(list datum) bool {
+	d.innermost(t.judged(), func(list datum) bool {
 		sets := collections(t, list)
 		if len(sets) == 0 {
 			return true

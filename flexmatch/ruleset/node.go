@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -131,7 +132,7 @@ func (r *reader) value() (*node, error) {
 		n.kind, n.text = isText, tok.String()
 	case '0':
 		n.kind = isNumber
-		n.number, err = tok.Float()
+		n.number, _ = strconv.ParseFloat(tok.String(), 64) // one that is too great becomes infinite: valid JSON, no valid value
 	case '[':
 		n.kind = isList
 		err = r.items(n)

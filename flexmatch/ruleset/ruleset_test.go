@@ -193,3 +193,15 @@ func TestEvaluate_Undefined(t *testing.T) {
 		t.Error("a rule about one defined value does not hold")
 	}
 }
+
+// A place in a string is told where it stands in the body, behind escapes too.
+func TestParse_PlaceBehindEscapes(t *testing.T) {
+	const before = `{"name":"r","type":"comparison","operation":"=","referenceValue":1,"measurements":"`
+	for _, text := range []string{`max(teams[a])`, `m\u0061x(teams[a])`, `max(t\u0065\u0061ms[a])`, `m\u0061x(\tteams[a])`, `max(teams[\ud83d\ude00a])`, `max(teams[é\/a])`, `max(teams[\ud83d\ude00, a])`} {
+		got := wrong(t, with(`"rules":[`+"\n"+before+text+`"}]`))
+		column := 1 + len(before) + strings.Index(text, "[") + 1
+		if want := []string{fmt.Sprintf("E_EXPR_TEAM 4:%d rules[0].measurements", column)}; !cmp.Equal(want, got) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -84,6 +84,10 @@ func (s *scope) declare(o object, t Team) {
 			return
 		}
 	}
+	if s.rs.instance(t.Name) >= 0 { // in expressions the name would mean both
+		o.bad("name", DuplicateTeam, "there is another team %q", t.Name)
+		return
+	}
 	for i := 1; i <= t.Quantity && len(s.rs.Instances) <= MaxLarge; i++ {
 		name := t.Name
 		if t.Quantity > 1 {

@@ -1,7 +1,9 @@
 package cases
 
 import (
+	"regexp"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
@@ -59,18 +61,24 @@ func (g *game) acceptable(t Ticket) bool {
 	if t.Backfill != nil {
 		most = 199
 	}
-	if len(t.Players) < 1 || len(t.Players) > most || g.find(t.TicketID) != nil {
+	if len(t.Players) < 1 || len(t.Players) > most || !ticketID.MatchString(t.TicketID) || g.find(t.TicketID) != nil {
 		return false
 	}
 	seen := map[string]bool{}
 	for _, p := range t.Players {
-		if p.PlayerID == "" || seen[p.PlayerID] || !g.sound(p) || t.Backfill != nil && !g.team(p.Team) {
+		if !named(p.PlayerID) || seen[p.PlayerID] || !g.sound(p) || t.Backfill != nil && !g.team(p.Team) {
 			return false
 		}
 		seen[p.PlayerID] = true
 	}
 	return true
 }
+
+// ticketID is what the API allows as the id of a ticket.
+var ticketID = regexp.MustCompile(`^[a-zA-Z0-9.-]{1,128}$`)
+
+// named tells whether an id or a name has a length that the API allows.
+func named(name string) bool { return name != "" && utf8.RuneCountInString(name) <= 1024 }
 
 func (g *game) team(name string) bool {
 	return slices.ContainsFunc(g.rs.Instances, func(i ruleset.Instance) bool { return i.Name == name })
@@ -83,7 +91,7 @@ func (g *game) sound(p Player) bool {
 	}
 	for name, a := range p.PlayerAttributes {
 		declared := slices.IndexFunc(g.rs.Attributes, func(d ruleset.Attribute) bool { return d.Name == name })
-		if !a.sound() || declared >= 0 && g.rs.Attributes[declared].Type != a.given().Type {
+		if !named(name) || !a.sound() || declared >= 0 && g.rs.Attributes[declared].Type != a.given().Type {
 			return false
 		}
 	}

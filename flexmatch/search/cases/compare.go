@@ -121,7 +121,12 @@ func (g *game) spread(m *search.Match, attribute string) float64 {
 	values := map[string]float64{}
 	for _, t := range m.Tickets {
 		for _, p := range t.Players {
-			values[p.ID] = p.Attributes[attribute].Number
+			resolved, _ := g.rs.Resolve(p.Attributes)
+			for i := range g.rs.Attributes {
+				if g.rs.Attributes[i].Name == attribute {
+					values[p.ID] = resolved[i].Number
+				}
+			}
 		}
 	}
 	low, high := math.Inf(1), math.Inf(-1)

@@ -1,23 +1,27 @@
 package cases
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
 
 // File is a file of cases.
 type File struct {
-	Title    string                     `json:"title"`
-	RuleSets map[string]json.RawMessage `json:"ruleSets"`
-	Cases    []Case                     `json:"cases"`
+	Title    string
+	RuleSets map[string]json.RawMessage
+	Cases    []Case
 }
 
 // Case is one example. Which members it has follows from Kind: validate, eval,
 // match or lifecycle.
 type Case struct {
-	ID    string `json:"id"`
-	Title string `json:"title"`
-	Kind  string `json:"kind"`
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	Kind     string `json:"kind"`
+	Source   string `json:"source"`   // where the expectation follows from
+	Decision string `json:"decision"` // the choice that it rests on, if it does
+	Note     string `json:"note"`
 
 	RuleSet     json.RawMessage `json:"ruleSet"`
 	RuleSetRef  string          `json:"ruleSetRef"`
@@ -35,6 +39,8 @@ type Case struct {
 	Expect Expect `json:"expect"`
 
 	Body string `json:"-"` // of the rule set
+
+	unread error // why the case could not be read
 }
 
 // Config is a matchmaking configuration; absent members have the documented
@@ -59,12 +65,23 @@ type Player struct {
 	LatencyInMs      map[string]float64   `json:"LatencyInMs"`
 }
 
-// Attribute is an attribute value; exactly one member may be set.
+// Attribute is an attribute value; a request with another number of members
+// than one is refused.
 type Attribute struct {
 	S   *string
 	N   *float64
 	SL  []string
 	SDM map[string]float64
+}
+
+// UnmarshalJSON reads a value. One that is not of the API's types is left without
+// any member: cases hold malformed requests too.
+func (a *Attribute) UnmarshalJSON(data []byte) error {
+	type plain Attribute
+	if err := strictly(data, (*plain)(a)); err != nil {
+		*a = Attribute{}
+	}
+	return nil
 }
 
 // Ticket is a request that arrives at a second; with Backfill it is a
@@ -89,9 +106,9 @@ type Action struct {
 
 // Expect is what must come out; absent members are not looked at.
 type Expect struct {
-	Valid *bool            `json:"valid"`
-	Error string           `json:"error"`
-	Value *json.RawMessage `json:"value"`
+	Valid *bool           `json:"valid"`
+	Error string          `json:"error"`
+	Value json.RawMessage `json:"value"` // null stands for undefined
 
 	Matches []ExpectMatch           `json:"matches"`
 	Waiting []string                `json:"waiting"`
@@ -130,24 +147,50 @@ type Event struct {
 	Reason     string   `json:"reason,omitempty"`
 }
 
-// Read reads a file of cases.
+// Read reads a file of cases. A case that does not keep to the schema, such as one
+// that expects something unknown, is in the result and fails when it is run.
 func Read(data []byte) (*File, error) {
-	f := &File{}
-	if err := json.Unmarshal(data, f); err != nil {
+	var in struct {
+		SchemaVersion int                        `json:"schemaVersion"`
+		Title         string                     `json:"title"`
+		RuleSets      map[string]json.RawMessage `json:"ruleSets"`
+		Cases         []json.RawMessage          `json:"cases"`
+	}
+	if err := json.Unmarshal(data, &in); err != nil {
 		return nil, fmt.Errorf("read cases: %w", err)
 	}
-	for i := range f.Cases {
-		c := &f.Cases[i]
-		switch ref, ok := f.RuleSets[c.RuleSetRef]; {
-		case c.RuleSetText != nil:
-			c.Body = *c.RuleSetText
-		case ok:
-			c.Body = string(ref)
-		case c.RuleSetRef != "":
-			return nil, fmt.Errorf("case %s: there is no rule set %q", c.ID, c.RuleSetRef)
-		default:
-			c.Body = string(c.RuleSet)
-		}
+	if in.SchemaVersion > 1 {
+		return nil, fmt.Errorf("read cases: schemaVersion %d is newer than 1", in.SchemaVersion)
+	}
+	f := &File{Title: in.Title, RuleSets: in.RuleSets, Cases: make([]Case, len(in.Cases))}
+	for i, raw := range in.Cases {
+		f.Cases[i] = f.read(raw)
 	}
 	return f, nil
+}
+
+func (f *File) read(raw json.RawMessage) Case {
+	c := Case{}
+	if c.unread = strictly(raw, &c); c.unread != nil {
+		json.Unmarshal(raw, &struct{ ID *string }{&c.ID}) // to name it all the same
+		return c
+	}
+	switch ref, ok := f.RuleSets[c.RuleSetRef]; {
+	case c.RuleSetText != nil:
+		c.Body = *c.RuleSetText
+	case ok:
+		c.Body = string(ref)
+	case c.RuleSetRef != "":
+		c.unread = fmt.Errorf("there is no rule set %q", c.RuleSetRef)
+	default:
+		c.Body = string(c.RuleSet)
+	}
+	return c
+}
+
+// strictly reads JSON that may hold nothing but what out has.
+func strictly(data []byte, out any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode(out)
 }

@@ -151,6 +151,9 @@ func (g *game) accept(t *ticket, a Action) bool {
 	known := func(id string) bool {
 		return slices.ContainsFunc(t.search.Players, func(p search.Player) bool { return p.ID == id })
 	}
+	if a.AcceptanceType != "ACCEPT" && a.AcceptanceType != "REJECT" || t.search.Backfill { // only new players are asked
+		return false
+	}
 	if t.status != "REQUIRES_ACCEPTANCE" || slices.ContainsFunc(a.PlayerIDs, func(id string) bool { return !known(id) }) {
 		return false
 	}
