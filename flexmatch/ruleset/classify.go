@@ -150,20 +150,6 @@ func (r *Rule) collectionShrinks() bool {
 	return ref.listsPlayers() && !atLeast
 }
 
-// ReadsPlayerIDs tells whether any rule looks at player ids.
-func (rs *RuleSet) ReadsPlayerIDs() bool {
-	for _, l := range rs.levels {
-		for _, r := range l.Rules {
-			for _, e := range append(r.Measurements[:len(r.Measurements):len(r.Measurements)], r.Reference.Expr) {
-				if e != nil && e.leaf().part == partIDs {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // leaf gives the path at the bottom of an expression.
 func (e *Expr) leaf() *Expr {
 	for e.function != "" {

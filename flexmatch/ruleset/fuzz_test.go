@@ -78,7 +78,9 @@ func judge(rs *ruleset.RuleSet) {
 		level.Judge(empty)
 		level.Judge(one)
 	}
-	rs.ReadsPlayerIDs()
+	for i := range rs.Level(0).Rules {
+		rs.Reads([]int{i})
+	}
 	for i := range rs.Level(0).Rules {
 		rs.Shrinking(i)
 	}

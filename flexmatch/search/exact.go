@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -18,12 +17,12 @@ func Pass(rs *ruleset.RuleSet, opts Options, tickets []*Ticket, now time.Time) [
 			pool = append(pool, e)
 		}
 	}
-	s := &searcher{rs: rs, opts: opts, now: now}
-	s.markAlike(pool)
-	s.plan = planOf(rs)
+	s := &searcher{rs: rs, opts: opts, now: now, plan: planOf(rs)}
 	if rs.Large {
 		return s.large(pool)
 	}
+	s.markAlike(pool)
+	s.shapes = s.shapesOf(pool)
 	byPriority(rs, pool)
 	if rs.Algorithm.BackfillPriority != ruleset.PriorityLow {
 		return s.anchors(&pool, func(*entry) bool { return true })
@@ -39,6 +38,7 @@ type searcher struct {
 	now  time.Time
 	plan *plan
 
+	shapes *shapes // of the reference search
 	ration *ration // of large matches; nil without bound
 	seats  seating // of lineups judged, one after another
 	tally  tally   // of rules judged; nil in the reference search, which counts nothing
@@ -46,22 +46,24 @@ type searcher struct {
 
 // anchors builds a match around each ticket in order, removing what is matched.
 // An anchor without a match never gets one by the removal of others, so one walk
-// is enough.
+// is enough; nor can it, or one just like it, be part of a later anchor's match.
 func (s *searcher) anchors(pool *[]*entry, may func(*entry) bool) []*Match {
 	var matches []*Match
-	gone := map[*entry]bool{}
+	gone, never := map[*entry]bool{}, map[int]bool{}
 	for _, anchor := range *pool {
-		if gone[anchor] || !may(anchor) {
+		if gone[anchor] || never[anchor.alike] || !may(anchor) {
 			continue
 		}
 		var others []*entry
 		for _, e := range *pool {
-			if e != anchor && !gone[e] && may(e) {
+			if e != anchor && !gone[e] && !never[e.alike] && may(e) {
 				others = append(others, e)
 			}
 		}
+		s.shapes.capped = false
 		m := s.around(anchor, others)
 		if m == nil {
+			never[anchor.alike] = !s.shapes.capped
 			continue
 		}
 		matches = append(matches, m)
@@ -86,9 +88,16 @@ func (s *searcher) around(anchor *entry, others []*entry) *Match {
 			a.candidates = append(a.candidates, e)
 		}
 	}
+	if !a.inRange() {
+		return nil
+	}
 	bySortRules(s.rs, anchor, a.candidates, s.now)
 	a.reach = reachable(a.candidates)
+	c := a.census()
 	for size := a.most(anchor); size >= max(anchor.size, 1); size-- {
+		if c != nil && !c.seats(0, size-anchor.size) {
+			continue
+		}
 		if m := a.grow(0, size-anchor.size); m != nil {
 			return m
 		}
@@ -166,26 +175,4 @@ func (a *attempt) finish(i int) *Match {
 
 func (a *attempt) backfilled() bool {
 	return slices.ContainsFunc(a.set, func(e *entry) bool { return e.ticket.Backfill })
-}
-
-// markAlike numbers tickets so that those which no rule can tell apart are equal:
-// of age only the level matters.
-func (s *searcher) markAlike(pool []*entry) {
-	byID := s.rs.ReadsPlayerIDs()
-	seen := map[string]int{}
-	for _, e := range pool {
-		key := fmt.Sprint(s.levelOf(e), e.ticket.Backfill, e.seats)
-		for i := range e.party.Players {
-			p := &e.party.Players[i]
-			if key += fmt.Sprintf("|%#v %v", p.Values, p.Latency); byID {
-				key += p.ID
-			}
-		}
-		n, ok := seen[key]
-		if !ok {
-			n = len(seen)
-			seen[key] = n
-		}
-		e.alike = n
-	}
 }

@@ -14,17 +14,17 @@ const maxPlacements = 20000
 
 // place spreads a set over the teams; nil if no placement is a valid match.
 func (s *searcher) place(set []*entry) *Match {
+	if seats, known := s.shapes.known(set); known && !seats {
+		return nil
+	}
 	level := s.rs.LevelAt(age(s.rs, set, s.now))
-	p := &placement{searcher: s}
-	p.reset(set, level, maxPlacements)
-	if !p.begin() || !s.keeps(p.level, together(s.rs, set), s.plan.flat) {
+	if !s.keeps(s.rs.Levels()[level], s.seats.together(s.rs, set), s.plan.flat) {
 		return nil
 	}
-	p.next(0)
-	if !p.found {
+	if !s.shapes.seats(s, set) || !s.shapes.placing.found {
 		return nil
 	}
-	m := newMatch(set, p.best, level)
+	m := newMatch(set, s.shapes.placing.best, level)
 	if s.verify(m) != nil {
 		return nil // never: what verify judges has been judged
 	}
@@ -44,8 +44,8 @@ type placement struct {
 	lack   int   // players that teams below their smallest size need
 	limit  int   // of placements to judge
 	judged int
-	passed int   // placements seen to fail without judging them
-	aims   *aims // nil in the reference search
+	passed int // placements seen to fail without judging them
+	aims   *aims
 
 	tooLate func(steps int) bool // nil in the reference search
 
@@ -186,7 +186,7 @@ func (p *placement) judge() bool {
 		if rule := p.aims.off(p.filled); rule >= 0 {
 			p.tally.note(rule, false)
 			p.passed++
-			return p.passed >= judgement*p.limit || p.tooLate(p.passed)
+			return p.passed >= judgement*p.limit || p.tooLate != nil && p.tooLate(p.passed)
 		}
 	}
 	p.judged++

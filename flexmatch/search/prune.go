@@ -11,6 +11,9 @@ type plan struct {
 	teams     []int // the other enforced rules
 	aims      []aim // by level
 	symmetric bool  // no rule tells teams of equal sizes apart
+
+	reads ruleset.Reads // of the enforced rules
+	seats ruleset.Reads // of those about teams
 }
 
 func planOf(rs *ruleset.RuleSet) *plan {
@@ -29,6 +32,7 @@ func planOf(rs *ruleset.RuleSet) *plan {
 			p.shrinking = append(p.shrinking, i)
 		}
 	}
+	p.reads, p.seats = rs.Reads(append(p.flat[:len(p.flat):len(p.flat)], p.teams...)), rs.Reads(p.teams)
 	for _, l := range rs.Levels() {
 		p.aims = append(p.aims, aimAt(rs, l, p.teams))
 	}
@@ -41,7 +45,7 @@ func (a *attempt) hopeless(set []*entry) bool {
 	if len(a.plan.shrinking) == 0 {
 		return false
 	}
-	l := together(a.rs, set)
+	l := a.searcher.seats.together(a.rs, set)
 	low, high := a.ages(set)
 	for n := low; n <= high; n++ {
 		if a.keeps(a.rs.Levels()[n], l, a.plan.shrinking) {
