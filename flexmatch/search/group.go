@@ -90,8 +90,9 @@ func (s *searcher) acceptable(e *entry) []string {
 		latency  float64
 	}
 	var options []option
+	how := s.rs.Level(0).LatencyRules()[0].Party // there is one: groups asks only then
 	for location := range e.party.Players[0].Latency {
-		if latency, ok := e.party.PartyLatency(location, "avg"); ok && s.allowed(e, location) {
+		if latency, ok := e.party.PartyLatency(location, how); ok && s.allowed(e, location) {
 			options = append(options, option{location, latency})
 		}
 	}
