@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5 v5.5.0
-	github.com/gorilla/websocket v1.5.1
+	github.com/gorilla/websocket v1.5.3
 	github.com/musterhq/muster/sdk/gameserver v0.0.0
 	github.com/musterhq/muster/sdk/session v0.0.0
 )
@@ -15,7 +15,6 @@ require (
 	github.com/golang/mock v1.6.0 // indirect
 	github.com/google/uuid v1.5.0 // indirect
 	github.com/sethvargo/go-retry v0.2.4 // indirect
-	golang.org/x/net v0.33.0 // indirect
 	golang.org/x/sys v0.28.0 // indirect
 )
 

@@ -57,14 +57,15 @@ func hang(ctx context.Context) error {
 	return nil
 }
 
+var eaten [][]byte
+
 // eat takes memory, and touches it so that it is really taken.
 func eat() {
-	var all [][]byte
 	for {
 		piece := make([]byte, 16<<20)
 		for i := 0; i < len(piece); i += 4096 {
 			piece[i] = 1
 		}
-		all = append(all, piece)
+		eaten = append(eaten, piece)
 	}
 }
