@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/musterhq/muster/fleet"
@@ -76,7 +78,25 @@ func (h handlers) locationOut(name string) gamelift.LocationModel {
 	if fleet.IsCustom(name) {
 		out.LocationArn = new(h.Home.Of("location", name))
 	}
+	out.PingBeacon = h.pingBeacon(name)
 	return out
+}
+
+// pingBeacon tells where players measure their latency to a location; nil where
+// it has no UDP beacon.
+func (h handlers) pingBeacon(location string) *gamelift.PingBeacon {
+	if h.Beacon == nil {
+		return nil
+	}
+	domain, text, err := net.SplitHostPort(h.Beacon(location))
+	if err != nil {
+		return nil
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return nil
+	}
+	return &gamelift.PingBeacon{UDPEndpoint: &gamelift.UDPEndpoint{Domain: &domain, Port: new(int32(port))}}
 }
 
 func (h handlers) createFleetLocations(ctx context.Context, in *gamelift.CreateFleetLocationsInput) (*gamelift.CreateFleetLocationsOutput, error) {

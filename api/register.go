@@ -37,6 +37,9 @@ type Services struct {
 	Scaling    *scaling.Service
 	// GameServerURL is the WebSocket URL that game servers connect to; at most 128 characters.
 	GameServerURL func() string
+	// Beacon gives where the UDP beacon of a location answers, HOST:PORT or ""; nil:
+	// no location has one.
+	Beacon func(location string) string
 }
 
 // Uploads makes what lets a caller at a stored file.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/beacon"
 	"github.com/musterhq/muster/internal/cell"
 )
 
@@ -43,7 +44,8 @@ type App struct {
 	listener net.Listener
 	leaf     []byte // the certificate that the listener shows, DER
 	server   *http.Server
-	base     string // base URL
+	base     string         // base URL
+	beacon   *beacon.Server // nil: none
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 	failed   error
@@ -74,7 +76,7 @@ func New(o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.domain.outside = outside{base: func() string { return a.base }, operator: a.mayActForPlayers}
+	a.domain.outside = outside{base: func() string { return a.base }, beacon: a.ownBeacon, operator: a.mayActForPlayers}
 	return a, nil
 }
 

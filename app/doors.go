@@ -47,6 +47,7 @@ func (a *App) openDoors() error {
 		Placements: a.domain.placements, Matches: a.domain.matches,
 		Builds: a.domain.builds, Objects: a.domain.objects, Uploads: d.uploads, Scaling: a.domain.scaling,
 		GameServerURL: func() string { return gameServerURL(a.base) },
+		Beacon:        a.domain.players.BeaconOf,
 	})
 	d.console = console.New(console.Options{
 		Events: a.domain.events, Logger: a.log,

@@ -91,6 +91,7 @@ func (a *App) start(ctx context.Context) error {
 
 // work makes the doors and starts everything behind them.
 func (a *App) work(ctx context.Context) error {
+	a.listenBeacon()
 	if err := a.openDoors(); err != nil {
 		return err
 	}
@@ -147,6 +148,9 @@ func (a *App) runLoops() {
 	a.running.Go(func() { a.domain.identity.Run(ctx) })
 	a.running.Go(func() { a.domain.players.Run(ctx) })
 	a.running.Go(func() { a.doors.servers.Run(ctx) })
+	if a.beacon != nil {
+		a.running.Go(func() { _ = a.beacon.Serve(ctx) }) // a socket that fails is measured as loss
+	}
 	a.running.Go(func() { a.resync(ctx, resync) })
 	a.running.Go(func() { a.watchOwnership(ctx) })
 }

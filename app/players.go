@@ -14,6 +14,7 @@ import (
 // outside is what players' packages learn once the server listens.
 type outside struct {
 	base     func() string                            // base URL
+	beacon   func() string                            // HOST:PORT of our own beacon; "" where there is none
 	operator func(r *http.Request, body []byte) error // lets in who may act for players
 }
 
@@ -38,6 +39,7 @@ func (d *domain) addPlayers(o *Options, metrics prometheus.Registerer) error {
 		Store: d.store, Events: d.events, Identity: d.identity, Matching: backend.NewMatching(d.store, d.matches),
 		Fleets: d.fleets, Sessions: d.sessions, Placements: d.placements,
 		Base:     func() string { return d.outside.base() },
+		Beacon:   func() string { return d.outside.beacon() },
 		Operator: func(r *http.Request, body []byte) error { return d.outside.operator(r, body) },
 		Logger:   o.Logger, Registerer: metrics,
 	}, c)

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,6 +33,9 @@ type Deps struct {
 
 	// Base gives the server's base URL, for the configuration that clients read.
 	Base func() string
+	// Beacon gives where the server's own UDP beacon answers, HOST:PORT or "", for
+	// an open server's locations; nil: it has none.
+	Beacon func() string
 	// Operator refuses whoever may not act for players (SigV4 with an access key).
 	Operator   func(r *http.Request, body []byte) error
 	Logger     *slog.Logger          // nil means none
@@ -83,6 +85,9 @@ func New(d Deps, c Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.Beacon == nil {
+		d.Beacon = func() string { return "" }
+	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -122,12 +127,13 @@ func (b *Backend) readBeaconKey() error {
 	if b.BeaconKeyFile == "" {
 		return nil
 	}
-	key, err := os.ReadFile(b.BeaconKeyFile)
+	text, err := os.ReadFile(b.BeaconKeyFile)
 	if err != nil {
 		return fmt.Errorf("players: beacon_key_file: %w", err)
 	}
-	if key = []byte(strings.TrimSpace(string(key))); len(key) < 16 {
-		return fmt.Errorf("players: beacon_key_file: %d characters; at least 16", len(key))
+	key, err := beacon.ReadKey(text)
+	if err != nil {
+		return fmt.Errorf("players: beacon_key_file: %w", err)
 	}
 	b.receipts = beacon.NewReceipts(key)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -189,11 +190,24 @@ func (rq *request) locations() (answer, error) {
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		l := byName[name]
 		if rq.b.Open && l.UDP == "" && l.TCP == "" && l.HTTPS == "" { // all is on this machine
-			l.HTTPS = rq.b.opts.Base() + protocol.Base + "/ping"
+			l.UDP, l.HTTPS = rq.b.opts.Beacon(), rq.b.opts.Base()+protocol.Base+"/ping"
 		}
 		out.Locations = append(out.Locations, l)
 	}
 	return ok(out)
+}
+
+// BeaconOf gives where the UDP beacon of a location answers: HOST:PORT, or "".
+func (b *Backend) BeaconOf(location string) string {
+	for _, l := range b.Locations {
+		if l.Name == location {
+			return l.UDP
+		}
+	}
+	if b.Open && fleet.IsCustom(location) { // all is on this machine
+		return b.opts.Beacon()
+	}
+	return ""
 }
 
 func (rq *request) config() (answer, error) {

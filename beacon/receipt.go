@@ -1,12 +1,14 @@
 package beacon
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"net/netip"
 	"strconv"
@@ -45,6 +47,19 @@ type Receipts struct{ key []byte }
 
 // NewReceipts takes the key that beacons and those who check share.
 func NewReceipts(key []byte) *Receipts { return &Receipts{key} }
+
+// leastKey is the shortest key, in bytes.
+const leastKey = 16
+
+// ReadKey reads a key as files hold it: text of at least 16 bytes, white space
+// around it not counted.
+func ReadKey(text []byte) ([]byte, error) {
+	key := bytes.TrimSpace(text)
+	if len(key) < leastKey {
+		return nil, fmt.Errorf("the key has %d bytes; it must have at least %d", len(key), leastKey)
+	}
+	return key, nil
+}
 
 // ErrReceipt is what Check gives for a receipt that is not good.
 var ErrReceipt = errors.New("the receipt is forged, expired, or another client's")

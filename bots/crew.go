@@ -55,6 +55,9 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		opts: o, client: client, house: house, outcomes: make([]Outcome, o.Players),
 		tracker: &session.Poller{Matchmaking: client, Every: o.Poll, Backoff: 5 * time.Second},
 	}
+	if err := c.measure(ctx); err != nil {
+		return Report{}, fmt.Errorf("measure latency: %w", err)
+	}
 	begin := time.Now()
 	c.play(ctx)
 	return report(c.outcomes, time.Since(begin)), nil

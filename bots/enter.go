@@ -75,6 +75,19 @@ type latency struct {
 // latencyLife is how long a server lets a report count.
 const latencyLife = 15 * time.Minute
 
+// measure measures before the bots come, so that they do not wait for it.
+func (c *crew) measure(ctx context.Context) error {
+	if c.opts.Via != Players {
+		return nil
+	}
+	anybody, err := player.New(player.Config{URL: c.opts.URL, HTTP: c.opts.HTTP})
+	if err != nil {
+		return err
+	}
+	_, err = c.latency.samples(ctx, anybody, &c.opts)
+	return err
+}
+
 // samples gives what was measured, and measures where that is too long ago.
 func (l *latency) samples(ctx context.Context, c *player.Client, o *Options) ([]player.Sample, error) {
 	l.mu.Lock()

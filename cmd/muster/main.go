@@ -30,6 +30,7 @@ type commands struct {
 
 	Demo     demoCommand     `cmd:"" help:"The demo game on a running server."`
 	Bots     botsCommand     `cmd:"" help:"Headless players that go the whole way on a running server, and tell how it went."`
+	Beacon   beaconCommand   `cmd:"" help:"Answer players who measure the latency to this location."`
 	Fleets   fleetsCommand   `cmd:"" help:"Show fleets and their use."`
 	Sessions sessionsCommand `cmd:"" help:"Show game sessions."`
 	Queues   queuesCommand   `cmd:"" help:"Show game session queues and what waits in them."`

@@ -171,7 +171,7 @@ func TestAdmin_KeysAndVerify(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
-		{"", "local serve agent wrap hosts preflight demo bots fleets sessions queues events placements tickets ruleset simulate admin replay version completion"},
+		{"", "local serve agent wrap hosts preflight demo bots beacon fleets sessions queues events placements tickets ruleset simulate admin replay version completion"},
 		{"ad", "admin"},
 		{"admin keys ", "create list delete"},
 		{"serve --li", "--listen"},

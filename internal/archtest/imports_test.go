@@ -91,7 +91,7 @@ var rows = []row{
 
 	{"app/demo", ground + " app/host agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "app bots app/... agent agent/... hosts/protocol console/client console/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "app beacon bots app/... agent agent/... hosts/protocol console/client console/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

@@ -3,10 +3,16 @@ package players
 import (
 	"context"
 	"errors"
+	"net"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/beacon"
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/player"
 )
@@ -174,6 +180,20 @@ func TestLibrary_Data(t *testing.T) {
 	took, err := c.ReportLatency(t.Context(), []player.Sample{{Location: s.place.Location, RTT: 12500 * time.Microsecond}, {Location: "nowhere", RTT: time.Second}})
 	if err != nil || len(took) != 1 || took[s.place.Location] != 13*time.Millisecond {
 		t.Errorf("the server took %v, %v", took, err)
+	}
+	places, err := c.Locations(t.Context())
+	if err != nil || len(places) != 1 || places[0].UDP == "" || places[0].HTTPS == "" {
+		t.Fatalf("there is %+v, %v", places, err)
+	}
+	measured, err := beacon.Measure(t.Context(), []beacon.Endpoint{{Location: places[0].Name, UDP: places[0].UDP}},
+		beacon.MeasureOptions{Interval: 100 * time.Millisecond, Timeout: 10 * time.Second, Deadline: time.Minute})
+	if err != nil || measured[0].Err != nil || measured[0].RTT <= 0 {
+		t.Errorf("measured %+v, %v", measured, err)
+	}
+	told, err := s.aws.ListLocations(t.Context(), &gamelift.ListLocationsInput{Filters: []types.LocationFilter{types.LocationFilterCustom}})
+	s.must(err)
+	if at := told.Locations[0].PingBeacon; at == nil || net.JoinHostPort(*at.UDPEndpoint.Domain, strconv.Itoa(int(*at.UDPEndpoint.Port))) != places[0].UDP {
+		t.Errorf("the AWS API tells the beacon %+v, want %s", at, places[0].UDP)
 	}
 	world, err := c.World(t.Context())
 	if err != nil || len(world.Matchmakers) != 3 || world.APIVersion == "" {

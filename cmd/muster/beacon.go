@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/beacon"
+)
+
+// beaconCommand is `muster beacon`: it runs at a location, on its own, and answers
+// players who measure their latency to it.
+type beaconCommand struct {
+	Location string `required:"" placeholder:"NAME" help:"The location that this is the beacon of, as fleets name it."`
+	UDP      string `default:":7770" placeholder:"HOST:PORT" help:"Answer datagrams here; empty: none (${default})."`
+	TCP      string `default:":7770" placeholder:"HOST:PORT" help:"Accept connections here; empty: none (${default})."`
+	HTTP     string `placeholder:"HOST:PORT" help:"Answer GET with 204 here, for clients that have HTTP alone. Put a TLS proxy before it."`
+	KeyFile  string `placeholder:"FILE" type:"existingfile" help:"Sign receipts of what was measured with the key in this file; the server has the same (beacon_key_file in docs/players.md)."`
+}
+
+// headerTimeout bounds how long a client of the HTTP beacon may take to ask.
+const headerTimeout = 5 * time.Second
+
+// Run answers until it is told to stop.
+func (c *beaconCommand) Run(t *streams) error {
+	if c.UDP == "" && c.TCP == "" && c.HTTP == "" {
+		return errors.New("one of --udp, --tcp and --http is needed")
+	}
+	key, err := c.key()
+	if err != nil {
+		return err
+	}
+	server, err := beacon.Listen(beacon.Options{Location: c.Location, UDP: c.UDP, TCP: c.TCP, Key: key})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	var web net.Listener
+	if c.HTTP != "" {
+		if web, err = net.Listen("tcp", c.HTTP); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(t.out, c.ready(server, web))
+	return c.serve(t.ctx, server, web)
+}
+
+// key reads the key; nil where none is configured.
+func (c *beaconCommand) key() ([]byte, error) {
+	if c.KeyFile == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(c.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	key, err := beacon.ReadKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.KeyFile, err)
+	}
+	return key, nil
+}
+
+// ready is the line that tells programs where the beacon answers.
+func (c *beaconCommand) ready(s *beacon.Server, web net.Listener) string {
+	line := []string{"ready", c.Location}
+	if at := s.UDP(); at != "" {
+		line = append(line, "udp="+at)
+	}
+	if at := s.TCP(); at != "" {
+		line = append(line, "tcp="+at)
+	}
+	if web != nil {
+		line = append(line, "http="+web.Addr().String())
+	}
+	return strings.Join(line, " ")
+}
+
+// serve runs both parts until ctx ends or one of them fails.
+func (c *beaconCommand) serve(ctx context.Context, s *beacon.Server, web net.Listener) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	served := make(chan error, 1)
+	if web == nil {
+		served <- nil
+	} else {
+		ping := &http.Server{Handler: beacon.Ping(), ReadHeaderTimeout: headerTimeout}
+		stop := context.AfterFunc(ctx, func() { ping.Close() })
+		defer stop()
+		go func() {
+			err := ping.Serve(web)
+			if errors.Is(err, http.ErrServerClosed) {
+				err = nil
+			}
+			cancel(err)
+			served <- err
+		}()
+	}
+	if c.UDP == "" && c.TCP == "" {
+		<-ctx.Done()
+	}
+	return errors.Join(s.Serve(ctx), <-served)
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/beacon"
+)
+
+// TestBeacon has players measure a beacon that runs on its own, in each way, and
+// holds its receipt against the key.
+func TestBeacon(t *testing.T) {
+	t.Parallel()
+	key := []byte("0123456789abcdef0123456789abcdef")
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, append(key, '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	screen, out := io.Pipe()
+	var complaints bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run([]string{"beacon", "--location", "custom-a", "--udp", "127.0.0.1:0", "--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--key-file", file},
+			&streams{ctx: ctx, out: out, err: &complaints})
+		out.Close()
+	}()
+	line, err := bufio.NewReader(screen).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%v: %s", err, &complaints)
+	}
+	words := strings.Fields(line)
+	if len(words) != 5 || words[0] != "ready" || words[1] != "custom-a" {
+		t.Fatalf("it says %q", line)
+	}
+	at := func(i int) string { _, address, _ := strings.Cut(words[i], "="); return address }
+	results, err := beacon.Measure(ctx, []beacon.Endpoint{
+		{Location: "custom-a", UDP: at(2)}, {Location: "custom-a", TCP: at(3)}, {Location: "custom-a", HTTPS: "http://" + at(4)},
+	}, beacon.MeasureOptions{Interval: 100 * time.Millisecond, Deadline: time.Minute, Timeout: 10 * time.Second, Receipt: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []beacon.Method{beacon.UDP, beacon.TCP, beacon.HTTPS} {
+		if r := results[i]; r.Err != nil || r.Method != want || r.RTT <= 0 {
+			t.Errorf("%s: got %+v", want, r)
+		}
+	}
+	receipt, err := beacon.NewReceipts(key).Check(results[0].Receipt, netip.MustParseAddr("127.0.0.1"), time.Now())
+	if err != nil || receipt.Location != "custom-a" || receipt.RTT < 1 {
+		t.Errorf("the receipt says %+v, %v", receipt, err)
+	}
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("told to stop, it ends with %d: %s", code, &complaints)
+	}
+}
+
+func TestBeacon_Refuses(t *testing.T) {
+	t.Parallel()
+	short := filepath.Join(t.TempDir(), "short")
+	if err := os.WriteFile(short, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"--location", "a", "--udp", "", "--tcp", ""},
+		{"--location", "a", "--udp", "127.0.0.1:0", "--tcp", "", "--key-file", short},
+		{"--location", "a", "--udp", "nowhere", "--tcp", ""},
+	} {
+		if code, out, _ := typed(t, t.Context(), append([]string{"beacon"}, args...)...); code == 0 || out != "" {
+			t.Errorf("%v: ended with %d after %q", args, code, out)
+		}
+	}
+}
