@@ -100,7 +100,7 @@ func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
 	if i.own != nil && !i.own.Clean {
 		args = i.own.arguments(port)
 	}
-	if bare && i.own == nil {
+	if bare && (i.own == nil || i.own.Clean) {
 		if i.a.opts.Launcher == "" {
 			return errors.New("this agent cannot host programs without an SDK: it does not know its own program")
 		}

@@ -31,6 +31,9 @@ type PreflightOptions struct {
 	Activate   time.Duration // from OnStartGameSession until ActivateGameSession; default 60 s
 	End        time.Duration // from OnProcessTerminate until it has exited; default 60 s
 
+	// Launcher is our own program, which hosts programs that know no SDK; "" cannot.
+	Launcher string
+
 	Out    io.Writer    // what is tried and found, for people
 	Output io.Writer    // the program's own output; may be nil
 	Logger *slog.Logger // default: nowhere
@@ -166,7 +169,10 @@ func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
 	if p.place, err = places.Make(ctx, "preflight", "A build being tried"); err != nil {
 		return false, err
 	}
-	runner, err := agent.New(agent.Options{Root: filepath.Join(p.dir, "agent"), StopGrace: time.Second, Log: p.o.Logger, Own: []*agent.Own{p.own(a)}})
+	runner, err := agent.New(agent.Options{
+		Root: filepath.Join(p.dir, "agent"), StopGrace: time.Second, Log: p.o.Logger, Own: []*agent.Own{p.own(a)},
+		Launcher: p.o.Launcher, Unconfined: true,
+	})
 	if err != nil {
 		return false, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/musterhq/muster/app"
@@ -29,6 +30,7 @@ func (c *preflightCommand) Run(t *streams) error {
 		Build: c.Build, LaunchPath: c.LaunchPath, Parameters: c.Parameters,
 		Connect: c.Connect, Ready: c.Ready, Activate: c.Activate, End: c.End, Out: t.out, Logger: c.logger(t.err),
 	}
+	o.Launcher, _ = os.Executable() // without it no program without an SDK can be tried
 	if !c.Quiet {
 		o.Output = t.err
 	}
