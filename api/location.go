@@ -53,7 +53,7 @@ func (h handlers) listLocations(_ context.Context, in *gamelift.ListLocationsInp
 	if more {
 		after = page[len(page)-1]
 	}
-	return &gamelift.ListLocationsOutput{Locations: list(page, h.locationOut), NextToken: nextToken(more, after, request...)}, nil
+	return &gamelift.ListLocationsOutput{Locations: list(page, h.locationListed), NextToken: nextToken(more, after, request...)}, nil
 }
 
 // locationNames gives regions and custom locations that the filters ask for,
@@ -78,6 +78,12 @@ func (h handlers) locationOut(name string) gamelift.LocationModel {
 	if fleet.IsCustom(name) {
 		out.LocationArn = new(h.Home.Of("location", name))
 	}
+	return out
+}
+
+// locationListed is a location as ListLocations shows it.
+func (h handlers) locationListed(name string) gamelift.LocationModel {
+	out := h.locationOut(name)
 	out.PingBeacon = h.pingBeacon(name)
 	return out
 }

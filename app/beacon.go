@@ -8,11 +8,10 @@ import (
 	"github.com/musterhq/muster/beacon"
 )
 
-// listenBeacon opens a latency beacon at the UDP port of the listener's number,
-// where everything is on this machine: elsewhere beacons stand at the locations,
-// which is not here. A port that is taken costs the beacon, not the start.
+// listenBeacon opens the latency beacon. A port that is taken costs the beacon,
+// not the start.
 func (a *App) listenBeacon() {
-	if !a.opts.AcceptAny {
+	if !a.opts.Beacon {
 		return
 	}
 	server, err := beacon.Listen(beacon.Options{Location: host.Location, UDP: a.listener.Addr().String()})

@@ -91,7 +91,6 @@ func (a *App) start(ctx context.Context) error {
 
 // work makes the doors and starts everything behind them.
 func (a *App) work(ctx context.Context) error {
-	a.listenBeacon()
 	if err := a.openDoors(); err != nil {
 		return err
 	}
@@ -104,6 +103,7 @@ func (a *App) work(ctx context.Context) error {
 	if err := a.domain.identity.Open(ctx); err != nil {
 		return err
 	}
+	a.listenBeacon()
 	a.makeShow()
 	a.runLoops()
 	return nil

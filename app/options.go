@@ -81,6 +81,10 @@ type Options struct {
 	Placements placement.Options
 	Matches    flexmatch.Options
 
+	// Beacon has a latency beacon answer at the UDP port of Listen's number: where
+	// everything is on this machine. Elsewhere beacons stand at the locations.
+	Beacon bool
+
 	// Players says how players log in and what they can play. With AcceptAny they
 	// may use every matchmaking configuration and queue by its name.
 	Players backend.Config

@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/internal/heap"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -110,11 +111,12 @@ type localCommand struct {
 
 // Run serves until a signal comes.
 func (c *localCommand) Run(t *streams) error {
+	heap.Tune()
 	o, err := c.options(t)
 	if err != nil {
 		return err
 	}
-	o.AcceptAny = c.AcceptAnyCredentials
+	o.AcceptAny, o.Beacon = c.AcceptAnyCredentials, c.AcceptAnyCredentials
 	o.Sinks = append(o.Sinks, notify.SinkConfig{Name: "local-log", Kind: notify.Log, Topics: []string{notify.Everything}})
 	o.Host = &host.Options{Managed: true}
 	o.Host.Launcher, _ = os.Executable() // without it processes are held to nothing
@@ -161,6 +163,7 @@ type serveCommand struct{ serverFlags }
 
 // Run serves until a signal comes.
 func (c *serveCommand) Run(t *streams) error {
+	heap.Tune()
 	o, err := c.options(t)
 	if err != nil {
 		return err

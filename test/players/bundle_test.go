@@ -38,7 +38,12 @@ type stage struct {
 
 func newStage(t *testing.T, change func(*app.Options)) *stage {
 	t.Helper()
-	a := node.InProcess(t, change)
+	a := node.InProcess(t, func(o *app.Options) {
+		o.Beacon = true
+		if change != nil {
+			change(o)
+		}
+	})
 	s := &stage{T: t, url: a.URL(), aws: node.Client(a.URL())}
 	s.place = node.NewPlace(t, s.aws)
 	queue, err := s.aws.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{
