@@ -200,6 +200,8 @@ func (m *matcher) commit(ctx context.Context, queued []string, matches []*search
 // proposals writes matches down for the command. Their tickets have left the
 // pool, so they count as unknown until the state says what became of them.
 func (m *matcher) proposals(matches []*search.Match, found time.Time) ([]Proposal, map[string]bool) {
+	m.poolMu.Lock() // a ticket that times out asks meanwhile what the pool knows of it
+	defer m.poolMu.Unlock()
 	var out []Proposal
 	taken := map[string]bool{}
 	for _, match := range matches {
