@@ -54,11 +54,10 @@ type round struct {
 	c      *cases.Case
 	begun  time.Time
 	errors map[string]string
-	refuse map[string]time.Time // placements that shall fail, by match
 }
 
 func play(t *testing.T, c *cases.Case) {
-	r := &round{cell: newCell(t, store.NewMemory(), Options{}), c: c, errors: map[string]string{}, refuse: map[string]time.Time{}}
+	r := &round{cell: newCell(t, store.NewMemory(), Options{}), c: c, errors: map[string]string{}}
 	r.begun = time.Now()
 	r.set()
 	r.run(r.matches.deadlines.Run, r.places.Run, r.sessions.Run)
@@ -87,12 +86,25 @@ func (r *round) set() {
 	if conf.RequestTimeoutSeconds != nil {
 		made.RequestTimeout = time.Duration(*conf.RequestTimeoutSeconds * float64(time.Second))
 	}
-	var delay time.Duration
-	if conf.Placement != nil {
-		delay = time.Duration(conf.Placement.DelaySeconds * float64(time.Second))
+	processes := 8
+	if r.fails() {
+		processes = 0
 	}
-	r.hosts(8, delay)
+	r.hosts(processes, r.delay())
 	r.configure("c", r.c.Body, made)
+}
+
+// fails tells whether the case's placements find no game session.
+func (r *round) fails() bool {
+	return r.c.Config.Placement != nil && r.c.Config.Placement.Result == "FAILED"
+}
+
+// delay is how long the case's placements take.
+func (r *round) delay() time.Duration {
+	if r.c.Config.Placement == nil {
+		return 0
+	}
+	return time.Duration(r.c.Config.Placement.DelaySeconds * float64(time.Second))
 }
 
 // seconds gives every second that the case names, in order.
@@ -128,29 +140,23 @@ func (r *round) second(at float64) {
 	if _, err := m.cycle(r.ctx); err != nil {
 		r.Fatal(err)
 	}
-	if r.c.Config.Placement != nil && r.c.Config.Placement.Result == "FAILED" {
+	synctest.Wait() // placements of the matches
+	if r.fails() {
 		r.failPlacements()
 	}
 }
 
-// failPlacements ends the placements of matches without a game session.
+// failPlacements ends the placements of matches that have waited as long as the
+// case says; no process takes them.
 func (r *round) failPlacements() {
 	for _, e := range r.published() {
 		if e.Type != "PotentialMatchCreated" {
 			continue
 		}
-		if p, _, err := r.places.Get(r.ctx, e.MatchID); err == nil && p.Status == placement.Pending {
-			if p.Trying() {
-				_, err = r.sessions.Terminate(r.ctx, p.GameSessionID, "TRIGGER_ON_PROCESS_TERMINATE")
-				r.must(err)
-				for _, s := range r.servers {
-					if s.session.GameSessionID == p.GameSessionID {
-						r.must(r.computes.Exited(r.ctx, s.ref, "told to end"))
-					}
-				}
-				continue
-			}
-			_, _, err = r.places.Stop(r.ctx, e.MatchID)
+		p, _, err := r.places.Get(r.ctx, e.MatchID)
+		r.must(err)
+		if p.Status == placement.Pending && time.Since(p.Started) >= r.delay() {
+			_, _, err := r.places.Stop(r.ctx, e.MatchID)
 			r.must(err)
 		}
 	}

@@ -28,6 +28,7 @@ func TestMatch_ToGameSession(t *testing.T) {
 		c.configure("mm", pairs, Configuration{EventData: "for the test", Data: "data", Properties: []session.Property{{Key: "map", Value: "winter"}}})
 		c.enter("mm", "a", "ann")
 		c.enter("mm", "b", "bob")
+		c.want(Queued, "a", "b")
 		settle(300 * time.Millisecond)
 		c.want(Placing, "a", "b")
 		if err := c.matches.Stop(c.ctx, "a"); err == nil || !strings.Contains(err.Error(), "Matchmaking ticket is in PLACING status and cannot be canceled.") {

@@ -65,9 +65,9 @@ func (m *matcher) take() (tickets []string, all bool) {
 // run passes over the pool an interval after it has changed, when tickets reach
 // a wait time, and again where a pass has left work, until ctx ends.
 func (m *matcher) run(ctx context.Context) {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(m.rest)
 	defer timer.Stop()
-	due := time.Now() // when the timer fires; zero: not at all
+	due := time.Now().Add(m.rest) // when the timer fires; zero: not at all
 	for {
 		select {
 		case <-ctx.Done():

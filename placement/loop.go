@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 const (
@@ -18,27 +19,8 @@ const (
 // a placement starts or changes, a process becomes free, a latency cap changes,
 // a deadline passes, and each second while something waits.
 func (s *Service) Run(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	w := &worker{s: s}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-s.nudge:
-		}
-		wake, err := w.work(ctx)
-		switch {
-		case err != nil:
-			w.held = nil
-			timer.Reset(afterError)
-		case wake.IsZero():
-			timer.Stop()
-		default:
-			timer.Reset(max(0, time.Until(wake)))
-		}
-	}
+	wake.Run(ctx, s.nudge, w.look)
 }
 
 // worker is the loop's memory; all of it may be lost.
@@ -49,13 +31,23 @@ type worker struct {
 	retried uint64 // of what the held lines know
 }
 
+// look works, and tells when to do so again.
+func (w *worker) look(ctx context.Context) time.Time {
+	next, err := w.work(ctx)
+	if err != nil {
+		w.held = nil
+		return time.Now().Add(afterError)
+	}
+	return next
+}
+
 // work does what can be done now and tells when to look again.
-func (w *worker) work(ctx context.Context) (wake time.Time, err error) {
+func (w *worker) work(ctx context.Context) (next time.Time, err error) {
 	for missed := 0; missed < misses; {
 		now := time.Now()
 		if due := w.s.nextDue(); !due.IsZero() && !due.After(now) {
 			if _, err := w.s.cmd.sweep.Do(ctx, struct{}{}); err != nil {
-				return wake, err
+				return next, err
 			}
 			continue
 		}
@@ -63,7 +55,7 @@ func (w *worker) work(ctx context.Context) (wake time.Time, err error) {
 		proposed, made, err := w.place(ctx, view, now)
 		switch {
 		case err != nil:
-			return wake, err
+			return next, err
 		case proposed > 0 && made == 0: // what was free has been taken meanwhile
 			missed++
 		case proposed > 0:
@@ -72,7 +64,7 @@ func (w *worker) work(ctx context.Context) (wake time.Time, err error) {
 			return w.s.nextLook(now), nil
 		default:
 			if _, err := w.s.cmd.explain.Do(ctx, struct{}{}); err != nil {
-				return wake, err
+				return next, err
 			}
 		}
 	}

@@ -36,36 +36,44 @@ func (l *Loop) Nudge() {
 
 // Run works until ctx ends. Errors of work are work's to report; the loop waits
 // a second and tries again.
-func (l *Loop) Run(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-l.nudge:
-		}
-		if !l.look(ctx, timer) {
-			return
-		}
+func (l *Loop) Run(ctx context.Context) { Run(ctx, l.nudge, l.look) }
+
+// look does what is due and tells what comes next.
+func (l *Loop) look(ctx context.Context) time.Time {
+	due := l.next()
+	if due.IsZero() || due.After(time.Now()) {
+		return due
 	}
+	if err := l.work(ctx); err != nil {
+		return time.Now().Add(retry)
+	}
+	return l.next()
 }
 
-// look does what is due and sets the timer for what comes next.
-func (l *Loop) look(ctx context.Context, timer *time.Timer) bool {
-	due := l.next()
-	if !due.IsZero() && !due.After(time.Now()) {
-		if err := l.work(ctx); err != nil {
-			timer.Reset(retry)
-			return ctx.Err() == nil
+// Run calls look at once, then each time nudge is sent to or the time that look
+// last gave has come, until ctx ends. A zero time waits for a nudge alone.
+//
+// No timer is made for what is due already. That saves the timer, and Go 1.26
+// crashes where several goroutines of one synctest bubble receive from expired
+// timers under the race detector.
+func Run(ctx context.Context, nudge <-chan struct{}, look func(context.Context) time.Time) {
+	timer := time.NewTimer(retry)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		next := look(ctx)
+		wait := time.Until(next)
+		switch {
+		case next.IsZero():
+			timer.Stop()
+		case wait <= 0:
+			continue
+		default:
+			timer.Reset(wait)
 		}
-		due = l.next()
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-nudge:
+		}
 	}
-	if due.IsZero() {
-		timer.Stop()
-	} else {
-		timer.Reset(max(0, time.Until(due)))
-	}
-	return true
 }
