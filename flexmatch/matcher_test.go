@@ -1,0 +1,49 @@
+package flexmatch
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// TestMatcher_IsAskedWhileItMatches holds what a ticket that ends in the middle
+// of a pass does: it asks what was searched around it, from another goroutine.
+// The race detector sees a pool that is not guarded.
+func TestMatcher_IsAskedWhileItMatches(t *testing.T) {
+	c := newCell(t, store.NewMemory(), Options{})
+	defer c.halt()
+	c.configure("mm", pairs, Configuration{Mode: Standalone})
+	c.enter("mm", "waits", "wil")
+	ctx, stop := context.WithCancel(c.ctx)
+	defer stop()
+	begun := make(chan struct{})
+	c.running.Go(func() {
+		close(begun)
+		for ctx.Err() == nil {
+			c.matches.matchers.counts("mm", "waits")
+		}
+	})
+	<-begun
+	m := c.matches.matchers.of("mm")
+	for i := range 200 {
+		a, b := fmt.Sprint("a", i), fmt.Sprint("b", i)
+		c.enter("mm", a, a)
+		c.enter("mm", b, b)
+		if _, err := m.cycle(c.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	c.running.Wait()
+	matched := 0
+	for ticket := range c.matches.t.tickets.All(c.st.View()) {
+		if ticket.Status == Completed {
+			matched++
+		}
+	}
+	if matched != 400 {
+		t.Errorf("%d tickets are COMPLETED, want 400 of 401", matched)
+	}
+}
