@@ -23,8 +23,8 @@ type pocket struct{ tokens player.Tokens }
 func (p *pocket) Load(context.Context) (player.Tokens, error)   { return p.tokens, nil }
 func (p *pocket) Save(_ context.Context, t player.Tokens) error { p.tokens = t; return nil }
 
-// library is a client library with a login.
-func (s *stage) library(change func(*player.Config)) (*player.Client, player.Tokens) {
+// login makes a client of the library that is logged in.
+func (s *stage) login(change func(*player.Config)) (*player.Client, player.Tokens) {
 	s.Helper()
 	o := player.Config{URL: s.url}
 	if change != nil {
@@ -51,7 +51,7 @@ func TestLibrary_FindMatch(t *testing.T) {
 	s.server()
 	var all sync.WaitGroup
 	for _, noSocket := range []bool{false, true} {
-		c, me := s.library(func(o *player.Config) { o.NoSocket = noSocket })
+		c, me := s.login(func(o *player.Config) { o.NoSocket = noSocket })
 		all.Go(func() {
 			var kinds []session.EventKind
 			var net netcode
@@ -77,7 +77,7 @@ func TestLibrary_FindMatch(t *testing.T) {
 func TestLibrary_Tickets(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
-	c, me := s.library(nil)
+	c, me := s.login(nil)
 	ask := session.MatchRequest{Configuration: "duel", Players: []session.Player{{ID: me.PlayerID}}}
 	ticket, err := c.StartMatchmaking(t.Context(), ask)
 	s.must(err)
@@ -88,7 +88,7 @@ func TestLibrary_Tickets(t *testing.T) {
 	if _, err := c.StartMatchmaking(t.Context(), session.MatchRequest{Configuration: "duel", Players: []session.Player{{ID: "somebody"}}}); !errors.Is(err, session.ErrInvalid) {
 		t.Errorf("a ticket for somebody else: %v", err)
 	}
-	other, _ := s.library(nil)
+	other, _ := s.login(nil)
 	if err := other.StopMatchmaking(t.Context(), ticket.ID); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("somebody else's ticket is cancelled: %v", err)
 	}
@@ -121,20 +121,20 @@ func TestLibrary_ComesBack(t *testing.T) {
 	t.Parallel()
 	s := bare(t, nil)
 	kept := &pocket{}
-	_, first := s.library(func(o *player.Config) { o.Store = kept })
+	_, first := s.login(func(o *player.Config) { o.Store = kept })
 	if kept.tokens.Refresh != first.Refresh || kept.tokens.GuestSecret == "" {
 		t.Fatalf("kept %+v", kept.tokens)
 	}
-	c, second := s.library(func(o *player.Config) { o.Store = kept })
+	c, second := s.login(func(o *player.Config) { o.Store = kept })
 	if second.PlayerID != first.PlayerID || second.Refresh == first.Refresh || second.GuestSecret != first.GuestSecret {
 		t.Errorf("came back as %+v, was %+v", second, first)
 	}
 	// The new refresh token is used once more, so that the first is stolen goods.
-	_, third := s.library(func(o *player.Config) { o.Store = &pocket{second} })
+	_, third := s.login(func(o *player.Config) { o.Store = &pocket{second} })
 	if third.PlayerID != first.PlayerID {
 		t.Errorf("came back as %+v", third)
 	}
-	_, fourth := s.library(func(o *player.Config) { o.Store = &pocket{first} })
+	_, fourth := s.login(func(o *player.Config) { o.Store = &pocket{first} })
 	if fourth.PlayerID != first.PlayerID || fourth.Access == third.Access {
 		t.Errorf("came back as %+v", fourth)
 	}
@@ -157,7 +157,7 @@ func TestLibrary_ComesBack(t *testing.T) {
 func TestLibrary_Data(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
-	c, _ := s.library(nil)
+	c, _ := s.login(nil)
 	put := func(v any, expected, want int64) {
 		t.Helper()
 		if got, err := c.PutData(t.Context(), "private", "save", v, expected); err != nil || got != want {
