@@ -33,6 +33,7 @@ func (db *db) write(ctx context.Context, f func() error) error {
 	if err := db.exec("COMMIT"); err != nil {
 		return errors.Join(err, db.exec("ROLLBACK"))
 	}
+	db.checkpoints.committed()
 	return nil
 }
 

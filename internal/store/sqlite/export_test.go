@@ -6,6 +6,9 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
+// CheckpointInline is at how many pages of log a commit waits for a checkpoint.
+const CheckpointInline = checkpointInline
+
 // SetVersion plays a database written by another release.
 func SetVersion(t *testing.T, opened store.DB, version int) {
 	d := opened.(*db)

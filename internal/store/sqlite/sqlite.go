@@ -45,6 +45,8 @@ type db struct {
 	conn *sql.Conn            // the writer's connection
 	stmt map[string]*sql.Stmt // prepared on conn, by text
 
+	checkpoints *checkpointer // nil when only inspecting
+
 	inserts map[shape]string // texts of inserts
 	asked   sync.Map         // *sql.Stmt prepared on reader, by text
 }
@@ -83,6 +85,9 @@ func (db *db) open(ctx context.Context, d *Driver) error {
 	if err := check(ctx, db.conn, d.file); err != nil {
 		return err
 	}
+	if err := db.keepCheckpoints(ctx); err != nil {
+		return err
+	}
 	if err := db.migrate(ctx); err != nil {
 		return fmt.Errorf("migrate %s: %w", d.file, err)
 	}
@@ -93,7 +98,7 @@ func (db *db) connect(ctx context.Context, file string) (err error) {
 	if db.writer, err = sql.Open("sqlite", address(file, "rwc")); err != nil {
 		return fmt.Errorf("open %s: %w", file, err)
 	}
-	db.writer.SetMaxOpenConns(1)
+	db.writer.SetMaxOpenConns(2) // the writer and the checkpoints
 	if db.conn, err = db.writer.Conn(ctx); err != nil {
 		return fmt.Errorf("open %s: %w", file, err)
 	}
@@ -131,8 +136,7 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 }
 
 // address is the connection text. Commits are synced to the disk (synchronous
-// FULL); checkpoints are rare and large because frequent ones made the slowest
-// commits fifteen times slower.
+// FULL).
 func address(file, mode string) string {
 	v := url.Values{"mode": {mode}, "_pragma": {
 		"busy_timeout(5000)", "cache_size(-65536)", "temp_store(memory)",
@@ -140,7 +144,7 @@ func address(file, mode string) string {
 	if mode == "ro" {
 		v["_pragma"] = []string{"busy_timeout(5000)", "cache_size(-8192)"}
 	} else {
-		v["_pragma"] = append(v["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(16000)")
+		v["_pragma"] = append(v["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint("+strconv.Itoa(checkpointInline)+")")
 	}
 	path := (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()
 	return "file:" + path + "?" + v.Encode()
@@ -172,9 +176,12 @@ func check(ctx context.Context, conn *sql.Conn, file string) error {
 
 // Close lets the database and the directory go.
 func (db *db) Close() error {
+	var errs []error
+	if db.checkpoints != nil {
+		errs = append(errs, db.checkpoints.close())
+	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	var errs []error
 	for _, s := range db.stmt {
 		errs = append(errs, s.Close())
 	}

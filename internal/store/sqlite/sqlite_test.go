@@ -83,7 +83,7 @@ func TestOpen_Settings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for name, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "wal_autocheckpoint": "16000"} {
+	for name, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "wal_autocheckpoint": "64000"} {
 		if got := sqlite.Pragma(t, db, name); got != want {
 			t.Errorf("%s = %s, want %s", name, got, want)
 		}
