@@ -102,10 +102,49 @@ type wrapper struct {
 	link   *link
 	cmd    *exec.Cmd
 	exited chan error
-	asked  bool // the program was asked to end
+	asked  bool             // the program was asked to end
+	force  <-chan time.Time // when it is killed, once it was asked
 }
 
+// live is what Run says, on a link that is made.
 func (w *wrapper) live(ctx context.Context) (int, error) {
+	if err := w.ready(ctx); err != nil {
+		return 0, err
+	}
+	defer w.goodbye()
+	w.exited = make(chan error, 1)
+	beat := time.NewTicker(w.o.Heartbeat)
+	defer beat.Stop()
+	w.beat()
+	stopped := ctx.Done()
+	for {
+		select {
+		case <-beat.C:
+			w.beat()
+		case m := <-w.link.pushes:
+			if over, err := w.obey(ctx, m); err != nil {
+				return 1, err
+			} else if over {
+				return 0, nil
+			}
+		case <-stopped:
+			stopped = nil
+			if w.end(10 * time.Second) {
+				return 0, nil
+			}
+		case <-w.force:
+			w.cmd.Process.Kill()
+		case err := <-w.exited:
+			if w.asked {
+				return 0, nil // however it ended, it was not by itself
+			}
+			return exitCode(err)
+		}
+	}
+}
+
+// ready says ProcessReady.
+func (w *wrapper) ready(ctx context.Context) error {
 	logs := w.o.LogPaths
 	if logs == nil {
 		logs = []string{}
@@ -115,51 +154,22 @@ func (w *wrapper) live(ctx context.Context) (int, error) {
 		"Port": w.o.Port, "LogPaths": logs,
 	})
 	if err != nil {
-		return 0, fmt.Errorf("wrap: ready: %w", err)
+		return fmt.Errorf("wrap: ready: %w", err)
 	}
-	w.exited = make(chan error, 1)
-	beat := time.NewTicker(w.o.Heartbeat)
-	defer beat.Stop()
-	w.link.tell("HeartbeatServerProcess", map[string]any{"HealthStatus": true})
-	stopped := ctx.Done()
-	var force <-chan time.Time
-	for {
-		select {
-		case <-beat.C:
-			w.link.tell("HeartbeatServerProcess", map[string]any{"HealthStatus": true})
-		case m := <-w.link.pushes:
-			switch m.Action {
-			case "CreateGameSession":
-				if err := w.start(ctx, m.Game); err != nil {
-					w.goodbye()
-					return 1, err
-				}
-			case "TerminateProcess":
-				if w.cmd == nil {
-					w.goodbye()
-					return 0, nil
-				}
-				force = time.After(max(time.Until(time.UnixMilli(m.TerminationTime))-time.Second, 0))
-				w.end()
-			}
-		case <-stopped:
-			if w.cmd == nil {
-				w.goodbye()
-				return 0, nil
-			}
-			stopped = nil
-			force = time.After(10 * time.Second)
-			w.end()
-		case <-force:
-			w.cmd.Process.Kill()
-		case err := <-w.exited:
-			w.goodbye()
-			if w.asked {
-				return 0, nil // however it ended, it was not by itself
-			}
-			return exitCode(err)
-		}
+	return nil
+}
+
+func (w *wrapper) beat() { w.link.tell("HeartbeatServerProcess", map[string]any{"HealthStatus": true}) }
+
+// obey does what Muster says; it tells whether the wrapper's life is over.
+func (w *wrapper) obey(ctx context.Context, m message) (over bool, err error) {
+	switch m.Action {
+	case "CreateGameSession":
+		return false, w.start(ctx, m.Game)
+	case "TerminateProcess":
+		return w.end(time.Until(time.UnixMilli(m.TerminationTime)) - time.Second), nil
 	}
+	return false, nil
 }
 
 // start runs the program for a game session.
@@ -192,12 +202,18 @@ func (w *wrapper) start(ctx context.Context, g Game) error {
 	return nil
 }
 
-// end asks the program to end.
-func (w *wrapper) end() {
+// end asks the program to end and leaves it so long for it; it tells whether
+// there is none.
+func (w *wrapper) end(within time.Duration) (over bool) {
+	if w.cmd == nil {
+		return true
+	}
 	w.asked = true
+	w.force = time.After(max(within, 0))
 	if err := interrupt(w.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		w.o.Log.Warn("the program was not asked to end", "error", err)
 	}
+	return false
 }
 
 // goodbye says ProcessEnding, and waits a little for it to be heard.
