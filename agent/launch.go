@@ -73,32 +73,68 @@ func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
 	if err != nil {
 		return err
 	}
-	i.mu.Lock()
-	s.port = port
-	i.mu.Unlock()
-	pass := i.admit(&w, id, "")
-	if err := writeJSON(filepath.Join(i.slotDir(s.n), "run.json"), runFile{id, port, pass}); err != nil {
-		return fmt.Errorf("note port: %w", err)
+	if err := i.notePort(s, &w, id, port); err != nil {
+		return err
 	}
 	if i.own != nil && i.own.Token != nil {
 		if w.AuthToken, err = i.own.Token(); err != nil {
 			return err
 		}
 	}
+	logs, err := i.makeLogDir(id)
+	if err != nil {
+		return err
+	}
+	if err := i.setCommand(cmd, s, w, placeholders{port: port, processID: id, logDir: logs, index: s.n}); err != nil {
+		return err
+	}
+	cmd.Env = append(cmd.Env, i.environment(w, id, port, logs)...)
+	if i.own != nil {
+		return nil
+	}
+	return i.confine(cmd, w, id)
+}
+
+func (i *instance) takePort() (int, error) {
+	if i.own != nil && i.own.Port > 0 {
+		return i.own.Port, nil
+	}
+	return i.ports.Take(time.Now())
+}
+
+// notePort keeps what the next agent has to know of a process to take it over.
+func (i *instance) notePort(s *slot, w *protocol.Wish, id string, port int) error {
+	i.mu.Lock()
+	s.port = port
+	i.mu.Unlock()
+	pass := i.admit(w, id, "")
+	if err := writeJSON(filepath.Join(i.slotDir(s.n), "run.json"), runFile{id, port, pass}); err != nil {
+		return fmt.Errorf("note port: %w", err)
+	}
+	return nil
+}
+
+func (i *instance) makeLogDir(id string) (string, error) {
 	logs := i.ownLogDir(id)
 	if err := os.MkdirAll(logs, 0o750); err != nil {
-		return fmt.Errorf("make log folder: %w", err)
+		return "", fmt.Errorf("make log folder: %w", err)
 	}
 	if err := i.give(logs); err != nil {
-		return fmt.Errorf("make log folder: %w", err)
+		return "", fmt.Errorf("make log folder: %w", err)
 	}
+	return logs, nil
+}
+
+// setCommand gives a process its arguments; a program without an SDK is started
+// by a wrapper (agent/wrap).
+func (i *instance) setCommand(cmd *exec.Cmd, s *slot, w protocol.Wish, values placeholders) error {
 	parameters, bare := withoutSDK(s.spec.Parameters)
-	args, err := expand(parameters, bare, w, placeholders{port: port, processID: id, logDir: logs, index: s.n})
+	args, err := expand(parameters, bare, w, values)
 	if err != nil {
 		return err
 	}
 	if i.own != nil && !i.own.Clean {
-		args = i.own.arguments(port)
+		args = i.own.arguments(values.port)
 	}
 	if bare && (i.own == nil || i.own.Clean) {
 		if i.a.opts.Launcher == "" {
@@ -108,10 +144,11 @@ func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
 		cmd.Path = i.a.opts.Launcher
 	}
 	cmd.Args = append(cmd.Args, args...)
-	cmd.Env = append(cmd.Env, i.environment(w, id, port, logs)...)
-	if i.own != nil {
-		return nil
-	}
+	return nil
+}
+
+// confine gives a process a temporary folder and keeps it apart from the others.
+func (i *instance) confine(cmd *exec.Cmd, w protocol.Wish, id string) error {
 	temp, mounts, err := i.makeTemp(id)
 	if err != nil {
 		return err
@@ -120,13 +157,6 @@ func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
 		cmd.Env = append(cmd.Env, name+"="+temp) // the last one counts
 	}
 	return i.isolate(cmd, w, id, mounts)
-}
-
-func (i *instance) takePort() (int, error) {
-	if i.own != nil && i.own.Port > 0 {
-		return i.own.Port, nil
-	}
-	return i.ports.Take(time.Now())
 }
 
 // environment is all that a process is told besides its arguments. The names are
