@@ -87,11 +87,7 @@ func testSchemaGrows(t *testing.T, b *bench) {
 	if err := b.db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	larger := schema()
-	larger.Tables[plain].Columns = []store.ColumnSchema{{Name: "name", Unique: true}}
-	larger.Tables[order].Columns = append(larger.Tables[order].Columns, store.ColumnSchema{Name: "user"})
-	larger.Logs[0].Columns = append(larger.Logs[0].Columns, store.ColumnSchema{Name: "user"})
-	db, err := b.driver.Open(t.Context(), b.cell, larger)
+	db, err := b.driver.Open(t.Context(), b.cell, largerSchema())
 	if err != nil {
 		t.Fatalf("Open with more columns: %v", err)
 	}
@@ -99,6 +95,32 @@ func testSchemaGrows(t *testing.T, b *bench) {
 	if grown, err := db.Grown(t.Context()); !grown || err != nil {
 		t.Errorf("Grown = %v, %v", grown, err)
 	}
+	fillColumns(t, db)
+	if err := db.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if grown, err := db.Grown(t.Context()); grown || err != nil {
+		t.Errorf("Grown after Settle = %v, %v", grown, err)
+	}
+	findsByNewColumns(t, db)
+	b.db = db
+	if err := db.Commit(t.Context(), b.batch([]store.TableBatch{{Table: plain, Puts: []store.StoredRow{row("c", "va")}}})); err == nil {
+		t.Error("the new unique rule does not hold for old rows")
+	}
+}
+
+// largerSchema has one column more in each table and in the log.
+func largerSchema() store.Schema {
+	larger := schema()
+	larger.Tables[plain].Columns = []store.ColumnSchema{{Name: "name", Unique: true}}
+	larger.Tables[order].Columns = append(larger.Tables[order].Columns, store.ColumnSchema{Name: "user"})
+	larger.Logs[0].Columns = append(larger.Logs[0].Columns, store.ColumnSchema{Name: "user"})
+	return larger
+}
+
+// fillColumns gives each row a value in the new column: v and its key.
+func fillColumns(t *testing.T, db store.DB) {
+	t.Helper()
 	var items []store.Item
 	fill := func(it store.Item) error {
 		before := 2 // columns of an order in the smaller schema
@@ -118,12 +140,10 @@ func testSchemaGrows(t *testing.T, b *bench) {
 	if err := db.SetColumns(t.Context(), items); err != nil {
 		t.Fatalf("SetColumns: %v", err)
 	}
-	if err := db.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if grown, err := db.Grown(t.Context()); grown || err != nil {
-		t.Errorf("Grown after Settle = %v, %v", grown, err)
-	}
+}
+
+func findsByNewColumns(t *testing.T, db store.DB) {
+	t.Helper()
 	docs, err := db.Archived(t.Context(), order, store.Query{Where: []store.Eq{{Column: "user", Value: "vold"}}, OrderBy: "key", Limit: 9})
 	if err != nil || len(docs) != 1 {
 		t.Errorf("archived by the new column: %d rows, %v", len(docs), err)
@@ -131,9 +151,5 @@ func testSchemaGrows(t *testing.T, b *bench) {
 	entries, err := db.Entries(t.Context(), 0, store.LogQuery{Where: []store.Eq{{Column: "user", Value: "v"}}, Limit: 9})
 	if err != nil || len(entries) != 1 {
 		t.Errorf("entries by the new column: %d, %v", len(entries), err)
-	}
-	b.db = db
-	if err := db.Commit(t.Context(), b.batch([]store.TableBatch{{Table: plain, Puts: []store.StoredRow{row("c", "va")}}})); err == nil {
-		t.Error("the new unique rule does not hold for old rows")
 	}
 }
