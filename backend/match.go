@@ -51,13 +51,18 @@ func (b *Backend) start(ctx context.Context, player, scope string, in *protocol.
 	for _, p := range all {
 		ticket.Players = append(ticket.Players, p.ID)
 	}
+	ctx, stop := finishing(ctx)
+	defer stop()
 	t, err := b.cmd.open.Do(ctx, openArgs{ticket, c.Timeout})
 	if err != nil {
 		return nil, err
 	}
 	err = b.matching.Start(ctx, MatchRequest{TicketID: t.ID, Configuration: m.Configuration, Players: all})
 	if err != nil {
-		return nil, b.refused(ctx, t, err)
+		if decided(err) {
+			b.refused(ctx, t)
+		}
+		return nil, err
 	}
 	if in.PartyID != "" {
 		b.started(ctx, in.PartyID)
@@ -66,13 +71,12 @@ func (b *Backend) start(ctx context.Context, player, scope string, in *protocol.
 }
 
 // refused ends the ticket that the matchmaker did not take.
-func (b *Backend) refused(ctx context.Context, t *Ticket, err error) error {
+func (b *Backend) refused(ctx context.Context, t *Ticket) {
 	f := t.Found
 	f.State, f.Reason = protocol.TicketStateFailed, "Rejected"
-	if _, writing := b.cmd.observe.Do(context.WithoutCancel(ctx), []observation{{t.ID, f}}); writing != nil {
-		b.log.Error("ticket that was refused not ended; the watcher will", "ticket_id", t.ID, "error", writing)
+	if _, err := b.cmd.observe.Do(ctx, []observation{{t.ID, f}}); err != nil {
+		b.log.Error("ticket that was refused not ended; the watcher will", "ticket_id", t.ID, "error", err)
 	}
-	return err
 }
 
 // whoIsMatched gives the players of a ticket: the one who asks, or the party.

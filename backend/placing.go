@@ -153,19 +153,30 @@ func (rq *request) createSession() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	ctx := rq.http.Context()
-	p, err := rq.b.cmd.place.Do(ctx, Placing{Pool: pool.Name, PlayerID: rq.player.PlayerID})
+	p, err := rq.b.place(rq.http.Context(), pool, rq.player.PlayerID, request)
 	if err != nil {
 		return answer{}, err
 	}
-	request.ID = p.ID
-	if _, err := rq.b.opts.Placements.Start(ctx, placement.StartInput{Queue: pool.Queue, Request: request}); err != nil {
-		failed := []placingSeen{{p.ID, Placed{State: protocol.PlacementStateFailed, Reason: "Rejected"}}}
-		rq.b.written(ctx, func() error { _, err := rq.b.cmd.seePlacing.Do(context.WithoutCancel(ctx), failed); return err })
-		return answer{}, err
-	}
-	p = rq.b.lookPlacing(ctx, p)
 	return answer{status: http.StatusAccepted, body: p.out(), etag: quoted(p.Seq)}, nil
+}
+
+// place asks for a game session: the row first, then placement.
+func (b *Backend) place(ctx context.Context, pool *Pool, player string, request placement.Request) (*Placing, error) {
+	ctx, stop := finishing(ctx)
+	defer stop()
+	p, err := b.cmd.place.Do(ctx, Placing{Pool: pool.Name, PlayerID: player})
+	if err != nil {
+		return nil, err
+	}
+	request.ID = p.ID
+	if _, err := b.opts.Placements.Start(ctx, placement.StartInput{Queue: pool.Queue, Request: request}); err != nil {
+		if decided(err) {
+			failed := []placingSeen{{p.ID, Placed{State: protocol.PlacementStateFailed, Reason: "Rejected"}}}
+			b.written(ctx, func() error { _, err := b.cmd.seePlacing.Do(ctx, failed); return err })
+		}
+		return nil, err
+	}
+	return b.lookPlacing(ctx, p), nil
 }
 
 // sessionRequest holds a wish to what the pool allows.

@@ -32,6 +32,8 @@ type deaf struct {
 	b       *Backend
 	loops   []func(context.Context) // all but the backend's
 	stops   []func()
+
+	committing func() // called before each commit, if set
 }
 
 const (
@@ -45,7 +47,7 @@ func newDeaf(t *testing.T) *deaf {
 	d := &deaf{T: t, ctx: context.Background()}
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	d.must(err)
-	d.st = store.New(store.Options{Driver: store.NewMemory()})
+	d.st = store.New(store.Options{Driver: telling{store.NewMemory(), d}})
 	events, tags, home := event.New(d.st), tag.New(d.st), arn.Home{Region: "us-east-1", Account: "000000000000"}
 	fleets := fleet.New(d.st, events, tags, fleet.Options{Home: home})
 	computes := compute.New(d.st, events, fleets, tags, compute.Options{Tokens: master})

@@ -1,0 +1,103 @@
+package backend
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/session"
+)
+
+// telling is a database that tells of a commit before it makes it.
+type telling struct {
+	store.Driver
+	d *deaf
+}
+
+type tellingDB struct {
+	store.DB
+	d *deaf
+}
+
+// Open gives the database that tells.
+func (t telling) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
+	db, err := t.Driver.Open(ctx, cell, schema)
+	return tellingDB{db, t.d}, err
+}
+
+// Commit tells before it commits.
+func (t tellingDB) Commit(ctx context.Context, b *store.Batch) error {
+	if t.d.committing != nil {
+		t.d.committing()
+	}
+	return t.DB.Commit(ctx, b)
+}
+
+// hangsUpAt gives the context of a client that goes away in the nth commit from
+// now on; each commit takes a while.
+func (d *deaf) hangsUpAt(n int, commit time.Duration) context.Context {
+	ctx, hangUp := context.WithCancel(d.ctx)
+	synctest.Wait()
+	d.committing = func() {
+		if n--; n == 0 {
+			hangUp()
+		}
+		if n >= 0 {
+			time.Sleep(commit)
+		}
+	}
+	return ctx
+}
+
+// A client that hangs up while its wish is written is matched as if it had not.
+func TestStart_ClientHangsUp(t *testing.T) {
+	t.Parallel()
+	for n := range 2 {
+		inDeaf(t, func(d *deaf) {
+			ctx := d.hangsUpAt(n+1, time.Second)
+			if _, err := d.b.start(ctx, "anna", "guest", &protocol.TicketRequest{Matchmaker: "alone"}); err != nil {
+				t.Errorf("commit %d: %v", n+1, err)
+			}
+			d.ask("bert", "alone")
+			time.Sleep(whole)
+			for ticket := range d.b.t.ticketsOf.Equal(d.b.st.View(), "anna") {
+				d.wants(ticket.ID, protocol.TicketStateCompleted)
+			}
+		})
+	}
+}
+
+// A matchmaker that answers too late may have taken the ticket: it is not failed.
+func TestStart_AnswerTooLate(t *testing.T) {
+	t.Parallel()
+	inDeaf(t, func(d *deaf) {
+		if _, err := d.b.start(d.hangsUpAt(2, finishWithin-time.Second), "anna", "guest", &protocol.TicketRequest{Matchmaker: "alone"}); err == nil {
+			t.Error("a ticket was taken in no time")
+		}
+		d.ask("bert", "alone")
+		time.Sleep(whole)
+		for ticket := range d.b.t.ticketsOf.Equal(d.b.st.View(), "anna") {
+			d.wants(ticket.ID, protocol.TicketStateCompleted)
+		}
+	})
+}
+
+// The same of a game session: it is waited for until its queue gives up.
+func TestPlace_ClientHangsUp(t *testing.T) {
+	t.Parallel()
+	for n := range 2 {
+		inDeaf(t, func(d *deaf) {
+			wish := placement.Request{MaxPlayers: 2, Players: []session.Joining{{PlayerID: "anna"}}}
+			p, err := d.b.place(d.hangsUpAt(n+1, time.Second), &Pool{Name: "empty", Queue: "empty"}, "anna", wish)
+			d.must(err)
+			time.Sleep(patient + whole)
+			if p = d.b.t.placings.Get(d.b.st.View(), p.ID); p.Seen.State != protocol.PlacementStateTimedOut {
+				t.Errorf("commit %d: the game session is %q, want %q", n+1, p.Seen.State, protocol.PlacementStateTimedOut)
+			}
+		})
+	}
+}
