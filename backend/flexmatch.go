@@ -77,7 +77,7 @@ func (m matching) Configuration(name string) (Configured, bool) {
 	if c == nil {
 		return Configured{}, false
 	}
-	return Configured{Acceptance: c.AcceptanceRequired, Timeout: c.RequestTimeout}, true
+	return Configured{Acceptance: c.AcceptanceRequired}, true
 }
 
 // Configurations implements Matching.

@@ -36,7 +36,7 @@ func (b *Backend) start(ctx context.Context, player, scope string, in *protocol.
 	if err != nil {
 		return nil, err
 	}
-	c, known := b.matching.Configuration(m.Configuration)
+	_, known := b.matching.Configuration(m.Configuration)
 	switch {
 	case !known:
 		return nil, refuse("not-found", "there is no matchmaker "+in.Matchmaker+" at the moment")
@@ -53,7 +53,7 @@ func (b *Backend) start(ctx context.Context, player, scope string, in *protocol.
 	}
 	ctx, stop := finishing(ctx)
 	defer stop()
-	t, err := b.cmd.open.Do(ctx, openArgs{ticket, c.Timeout})
+	t, err := b.cmd.open.Do(ctx, openArgs{ticket})
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type Placing struct {
 	Seq      int64     `json:"seq"`
 	Change   string    `json:"change"`
 	Created  time.Time `json:"created"`
-	Expires  time.Time `json:"expires"`
+	Expires  time.Time `json:"expires"` // if it is over
 }
 
 // Placed is what placement says of it.

@@ -71,22 +71,26 @@ func newDeaf(t *testing.T) *deaf {
 	return d
 }
 
-// configure makes a queue that no game server is behind, and the matchmakers
-// "placed", which waits for it, and "alone", which does not.
+// configure makes queues that no game server is behind, and the matchmakers
+// "placed", which waits for one, "slow", which waits longer than a ticket is kept
+// after its end, and "alone", which does not wait.
 func (d *deaf) configure(fleets *fleet.Service) {
 	d.Helper()
 	_, err := fleets.CreateLocation(d.ctx, "custom-home", nil)
 	d.must(err)
 	f, err := fleets.Create(d.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{"custom-home"}})
 	d.must(err)
-	_, err = d.places.CreateQueue(d.ctx, placement.QueueInput{Queue: placement.Queue{
-		Name: "empty", Timeout: patient, Destinations: []string{fleets.Home().Of("fleet", f.ID)},
-	}})
-	d.must(err)
+	for name, timeout := range map[string]time.Duration{"empty": patient, "slow": 2 * ticketKept} {
+		_, err = d.places.CreateQueue(d.ctx, placement.QueueInput{Queue: placement.Queue{
+			Name: name, Timeout: timeout, Destinations: []string{fleets.Home().Of("fleet", f.ID)},
+		}})
+		d.must(err)
+	}
 	_, err = d.matches.CreateRuleSet(d.ctx, flexmatch.RuleSetInput{Name: "duel", Body: duel})
 	d.must(err)
 	for _, c := range []flexmatch.Configuration{
 		{Name: "placed", Queues: []string{d.places.QueueARN("empty")}},
+		{Name: "slow", Queues: []string{d.places.QueueARN("slow")}},
 		{Name: "alone", Mode: flexmatch.Standalone},
 	} {
 		c.RuleSet, c.RequestTimeout = "duel", patient
@@ -192,12 +196,26 @@ func TestReconcile_MatchWithoutAGameServer(t *testing.T) {
 	})
 }
 
+// A ticket is kept as long as it is open, however long that takes.
+func TestReconcile_OpenTicketsAreKept(t *testing.T) {
+	t.Parallel()
+	inDeaf(t, func(d *deaf) {
+		one, _ := d.ask("anna", "slow"), d.ask("bert", "slow")
+		time.Sleep(2*ticketKept - patient)
+		d.wants(one.ID, protocol.TicketStatePlacing)
+		time.Sleep(2*patient + whole)
+		if got := d.state(one.ID); !over(got) {
+			t.Errorf("the ticket is %q, want its end", got)
+		}
+	})
+}
+
 // A ticket that the matchmaker never got, because the server ended between the two
 // writes, is not waited for; and the player can ask again.
 func TestReconcile_LostTicket(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
-		lost, err := d.b.cmd.open.Do(d.ctx, openArgs{Ticket{Matchmaker: "alone", Configuration: "alone", Players: []string{"anna"}}, patient})
+		lost, err := d.b.cmd.open.Do(d.ctx, openArgs{Ticket{Matchmaker: "alone", Configuration: "alone", Players: []string{"anna"}}})
 		d.must(err)
 		time.Sleep(lostAfter - time.Second)
 		d.wants(lost.ID, protocol.TicketStateQueued)

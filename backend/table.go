@@ -12,7 +12,7 @@ type tables struct {
 	tickets        *store.Table[Ticket]
 	openTickets    *store.Index[Ticket] // not over
 	ticketsOf      *store.Index[Ticket] // by player
-	ticketExpires  *store.Index[Ticket]
+	ticketExpires  *store.Index[Ticket] // over
 	parties        *store.Table[Party]
 	partyByCode    *store.Index[Party]
 	partiesOf      *store.Index[Party] // by member
@@ -20,7 +20,7 @@ type tables struct {
 	placings       *store.Table[Placing]
 	openPlacings   *store.Index[Placing]
 	placingsOf     *store.Index[Placing] // by player
-	placingExpires *store.Index[Placing]
+	placingExpires *store.Index[Placing] // over
 }
 
 func newTables(st *store.Store) tables {
@@ -36,7 +36,11 @@ func newTables(st *store.Store) tables {
 			emit(p)
 		}
 	})
-	t.ticketExpires = store.NewIndex(t.tickets, "expires", func(t *Ticket, emit func(string)) { emitTime(t.Expires, emit) })
+	t.ticketExpires = store.NewIndex(t.tickets, "expires", func(t *Ticket, emit func(string)) {
+		if over(t.Found.State) {
+			emit(store.TimeKey(t.Expires))
+		}
+	})
 
 	t.parties = store.NewTable(st, store.TableSpec[Party]{Name: "play_party", Key: func(p *Party) string { return p.ID }})
 	t.partyByCode = store.NewIndex(t.parties, "code", func(p *Party, emit func(string)) { emit(p.Code) })
@@ -45,7 +49,7 @@ func newTables(st *store.Store) tables {
 			emit(m.PlayerID)
 		}
 	})
-	t.partyExpires = store.NewIndex(t.parties, "expires", func(p *Party, emit func(string)) { emitTime(p.Expires, emit) })
+	t.partyExpires = store.NewIndex(t.parties, "expires", func(p *Party, emit func(string)) { emit(store.TimeKey(p.Expires)) })
 
 	t.placings = store.NewTable(st, store.TableSpec[Placing]{Name: "play_placement", Key: func(p *Placing) string { return p.ID }})
 	t.openPlacings = store.NewIndex(t.placings, "open", func(p *Placing, emit func(string)) {
@@ -54,20 +58,19 @@ func newTables(st *store.Store) tables {
 		}
 	})
 	t.placingsOf = store.NewIndex(t.placings, "player", func(p *Placing, emit func(string)) { emit(p.PlayerID) })
-	t.placingExpires = store.NewIndex(t.placings, "expires", func(p *Placing, emit func(string)) { emitTime(p.Expires, emit) })
+	t.placingExpires = store.NewIndex(t.placings, "expires", func(p *Placing, emit func(string)) {
+		if p.over() {
+			emit(store.TimeKey(p.Expires))
+		}
+	})
 	return t
-}
-
-func emitTime(at time.Time, emit func(string)) {
-	if !at.IsZero() {
-		emit(store.TimeKey(at))
-	}
 }
 
 // sweepAtOnce bounds how many rows of a kind one transaction forgets.
 const sweepAtOnce = 500
 
-// runSweep forgets what nobody will ask for any more.
+// runSweep forgets what nobody will ask for any more. What is open stays, however
+// long its matchmaker takes: what is lost, the watcher ends.
 func (b *Backend) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
 	now := tx.Now()
 	forget(tx, b.t.ticketExpires, b.t.tickets, func(t *Ticket) (string, bool) { return t.ID, t.Expires.After(now) })

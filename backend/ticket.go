@@ -27,8 +27,7 @@ type Matching interface {
 
 // Configured is what players have to know of a matchmaking configuration.
 type Configured struct {
-	Acceptance bool          // matches have to be accepted
-	Timeout    time.Duration // of a request
+	Acceptance bool // matches have to be accepted
 }
 
 // MatchRequest asks for a match.
@@ -90,22 +89,18 @@ type Ticket struct {
 	Change        string    `json:"change"` // orders the changes of all rows
 	Created       time.Time `json:"created"`
 	Updated       time.Time `json:"updated"`
-	Expires       time.Time `json:"expires"`
+	Expires       time.Time `json:"expires"` // if it is over
 }
 
 // How long tickets are kept.
 const (
-	ticketKept  = time.Hour        // after its end
-	ticketSlack = 10 * time.Minute // after its request timed out, should nobody say so
-	lostAfter   = 30 * time.Second // a ticket that the matchmaker does not know
+	ticketKept = time.Hour        // after its end, and until it has one
+	lostAfter  = 30 * time.Second // a ticket that the matchmaker does not know
 )
 
 func (t *Ticket) of(player string) bool { return slices.Contains(t.Players, player) }
 
-type openArgs struct {
-	Ticket  Ticket
-	Timeout time.Duration
-}
+type openArgs struct{ Ticket Ticket }
 
 // runOpen writes a ticket before the matchmaker hears of it, so that no event can
 // come for one that is not known. A player is on one open ticket at a time:
@@ -129,7 +124,6 @@ func (b *Backend) runOpen(tx *store.Tx, a openArgs) (*Ticket, error) {
 	for _, player := range t.Players {
 		t.Found.Members = append(t.Found.Members, Member{PlayerID: player})
 	}
-	t.Expires = tx.Now().Add(a.Timeout + ticketSlack)
 	b.putTicket(tx, &t)
 	return &t, nil
 }
@@ -138,9 +132,7 @@ func (b *Backend) runOpen(tx *store.Tx, a openArgs) (*Ticket, error) {
 func (b *Backend) putTicket(tx *store.Tx, t *Ticket) {
 	t.Seq++
 	t.Updated, t.Change = tx.Now(), tx.ID("")
-	if over(t.Found.State) {
-		t.Expires = tx.Now().Add(ticketKept)
-	}
+	t.Expires = tx.Now().Add(ticketKept)
 	b.t.tickets.Put(tx, t)
 	players, state := t.Players, t.Found.State
 	tx.OnCommit(func() {
