@@ -104,14 +104,35 @@ func (i *instance) settleIn() error {
 	if uid == 0 || err != nil {
 		return err
 	}
-	err = filepath.WalkDir(i.gameDir(), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
+	logs := filepath.Join(i.dir, "logs") // output stays ours; below it each process has a folder
+	return errors.Join(handOver(i.gameDir(), uid), os.MkdirAll(logs, 0o755), os.Chmod(logs, 0o755), os.Chown(i.dir, 0, uid), os.Chmod(i.dir, 0o750))
+}
+
+// handOver gives a user the folders of a tree, once: whoever works in the tree
+// could lay links where we go. So the topmost folder is shut until all others are
+// handed over, and its owner tells that they are.
+func handOver(tree string, uid int) error {
+	if ownerOf(tree) == uid {
+		return nil
+	}
+	if err := os.Chmod(tree, 0o700); err != nil {
+		return err
+	}
+	top, err := os.OpenRoot(tree)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	err = fs.WalkDir(top.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() || path == "." {
 			return err
 		}
-		return os.Lchown(path, uid, uid)
+		return top.Lchown(path, uid, uid)
 	})
-	logs := filepath.Join(i.dir, "logs") // output stays ours; below it each process has a folder
-	return errors.Join(err, os.MkdirAll(logs, 0o755), os.Chmod(logs, 0o755), os.Chown(i.dir, 0, uid), os.Chmod(i.dir, 0o750))
+	if err != nil {
+		return err
+	}
+	return top.Chown(".", uid, uid)
 }
 
 // give has the instance's user own a folder that is made for a process.

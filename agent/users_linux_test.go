@@ -50,6 +50,15 @@ func reachable(t *testing.T) (root, launcher string) {
 	return filepath.Join(dir, "root"), launcher
 }
 
+// usersOf gives ten users from a number on, where this machine has them.
+func usersOf(t *testing.T, launcher string, from int) Users {
+	t.Helper()
+	if err := (isolate.Jail{User: from}).Try(launcher, "/bin/sh"); err != nil {
+		t.Skipf("%v; this machine has no other users", err)
+	}
+	return Users{from, from + 9}
+}
+
 // curious is a game server that tries what it should not be able to.
 const curious = `#!/bin/sh
 {
@@ -76,10 +85,7 @@ func TestAgent_UsersOfTheirOwn(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("ours"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	users := Users{1_900_000_100, 1_900_000_109}
-	if err := (isolate.Jail{User: users.From}).Try(launcher, "/bin/sh"); err != nil {
-		t.Skipf("%v; this machine has no other users", err)
-	}
+	users := usersOf(t, launcher, 1_900_000_100)
 	m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
 	b := m.offer(map[string]string{"server.sh": curious, "data/level": "map"})
 	one := protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Concurrent: 1}
@@ -124,4 +130,42 @@ func TestAgent_UsersOfTheirOwn(t *testing.T) {
 	if m.running("i-1", 1)[0].ProcessID != kept.ProcessID {
 		t.Error("the instance that stays was disturbed")
 	}
+}
+
+// An agent that takes over game servers gives away nothing in the tree where they
+// work: what they put into the place of a folder would be theirs.
+func TestAgent_HandsTreeOverOnce(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home, launcher := reachable(t)
+	users := usersOf(t, launcher, 1_900_000_110)
+	isolated := func(o *Options) { o.Launcher, o.Users, o.Leave = launcher, users, true }
+	a := m.start(home, isolated)
+	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient, "data/level": "map"}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
+	m.assign(w)
+	kept := m.running("i-1", 1)[0]
+	game := filepath.Join(home, "instances", "i-1", "game")
+	for _, dir := range []string{game, filepath.Join(game, "data")} {
+		if ownerOf(dir) != users.From {
+			t.Errorf("%s belongs to %d, want %d", dir, ownerOf(dir), users.From)
+		}
+	}
+	a.stop()
+	ours := filepath.Join(game, "ours")
+	if err := os.Mkdir(ours, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m.mu.Lock()
+	m.status = protocol.Status{}
+	m.mu.Unlock()
+	m.start(home, isolated)
+	m.until("the tree is looked after again", func() bool { return m.instance("i-1").Phase == protocol.Activating })
+	if list := m.running("i-1", 1); list[0].ProcessID != kept.ProcessID {
+		t.Errorf("%+v runs, want %+v", list[0], kept)
+	}
+	if owner := ownerOf(ours); owner != 0 {
+		t.Errorf("a folder of ours in the tree was given to %d", owner)
+	}
+	m.assign()
+	m.until("the game server is gone", func() bool { return len(m.exits) == 1 })
 }

@@ -96,6 +96,9 @@ func TestInstall_ResumesAndRunsTheScriptOnce(t *testing.T) {
 		if err := Tree(dir, tree); err != nil {
 			t.Fatal(err)
 		}
+		if info, err := os.Stat(tree); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the tree is %v, %v; want mode 0700", info.Mode(), err)
+		}
 		if err := os.WriteFile(filepath.Join(tree, "bin", "new.log"), nil, 0o600); err != nil {
 			t.Errorf("nothing can be written beside the program: %v", err)
 		}

@@ -24,7 +24,8 @@ func protect(dir string) error {
 }
 
 // Tree makes dir a tree of an installed build: folders of its own, hard links to
-// its files, and the same symbolic links. It does nothing where dir exists.
+// its files, and the same symbolic links. Only its owner gets into it. It does
+// nothing where dir exists.
 func Tree(build, dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -41,6 +42,9 @@ func Tree(build, dir string) error {
 		if err != nil {
 			return err
 		}
+		if rel == "." {
+			return os.Mkdir(fresh, 0o700)
+		}
 		return place(path, filepath.Join(fresh, rel), d)
 	})
 	if err != nil {
@@ -55,7 +59,7 @@ func Tree(build, dir string) error {
 func place(from, to string, d fs.DirEntry) error {
 	switch {
 	case d.IsDir():
-		return os.MkdirAll(to, 0o755)
+		return os.Mkdir(to, 0o755)
 	case d.Type()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(from)
 		if err != nil {

@@ -1,0 +1,13 @@
+package agent
+
+import "golang.org/x/sys/unix"
+
+// ownerOf gives the number of the user who owns a folder, -1 where that cannot
+// be seen.
+func ownerOf(dir string) int {
+	var info unix.Stat_t
+	if err := unix.Lstat(dir, &info); err != nil {
+		return -1
+	}
+	return int(info.Uid)
+}
