@@ -145,7 +145,7 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.mux.Serv
 // Close ends long polls and WebSockets: their clients come back. Call it once.
 func (b *Backend) Close(ctx context.Context) {
 	close(b.closing)
-	b.doors.wait(ctx)
+	b.doors.close(ctx)
 }
 
 func newID() string { return uuid.NewString() }

@@ -1,6 +1,9 @@
 package backend
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,15 +59,35 @@ func TestRoutes_AreTheDescription(t *testing.T) {
 	}
 }
 
-// Each code that is refused with has a status.
+// Each code that is written in the sources of this package or of identity's
+// refusals has a status.
 func TestProblems_HaveAStatus(t *testing.T) {
 	t.Parallel()
-	for code, status := range statuses {
-		if status < 400 || status > 599 {
-			t.Errorf("%s: %d", code, status)
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	coded := regexp.MustCompile(`(?:refuse|limited)\("([a-z-]+)"|Code = "([a-z-]+)"`)
+	found := map[string]bool{}
+	for _, file := range append(files, "../identity/refusal.go") {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range coded.FindAllStringSubmatch(string(text), -1) {
+			code := m[1] + m[2]
+			found[code] = true
+			if status := statuses[code]; status < 400 || status > 599 {
+				t.Errorf("%s: %s has the status %d", file, code, status)
+			}
 		}
 	}
-	if p := refuse("no-such-code", ""); p.status != 0 {
-		t.Errorf("an unknown code has the status %d", p.status)
+	for code := range statuses {
+		if !found[code] {
+			t.Errorf("%s is refused with nowhere", code)
+		}
 	}
 }

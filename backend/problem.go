@@ -42,8 +42,13 @@ var statuses = map[string]int{
 	"rate-limited": 429, "locked-out": 429, "internal": 500, "no-capacity": 503, "provider-unavailable": 503, "busy": 503,
 }
 
+// refuse makes a problem; detail may repeat what the client sent.
 func refuse(code, detail string) *problem {
-	return &problem{status: statuses[code], code: code, detail: detail}
+	status := statuses[code]
+	if status == 0 {
+		status = http.StatusInternalServerError
+	}
+	return &problem{status: status, code: code, detail: strings.ToValidUTF8(detail, "\uFFFD")}
 }
 
 func limited(code string, wait time.Duration) *problem {

@@ -50,7 +50,7 @@ const (
 	bodyTime = 10 * time.Second
 )
 
-// newRequestID makes an id that the log and the client can compare.
+// serve answers a request of a route. Its id is in the answer and in the log.
 func (b *Backend) serve(rt route, w http.ResponseWriter, r *http.Request) {
 	rq := &request{b: b, http: r, w: w, id: newID(), from: b.clientOf(r)}
 	h := w.Header()

@@ -33,6 +33,7 @@ type socketDoor struct {
 	tickets map[string]socketGrant // by hash
 	of      map[string][]*socket   // by player, in order of arrival
 	all     int
+	closed  bool // nobody is let in any more
 	running sync.WaitGroup
 }
 
@@ -47,8 +48,12 @@ func newSocketDoor() *socketDoor {
 	return &socketDoor{tickets: map[string]socketGrant{}, of: map[string][]*socket{}}
 }
 
-// wait waits until all connections have ended, or ctx has.
-func (d *socketDoor) wait(ctx context.Context) {
+// close lets nobody in any more and waits until all connections have ended, or
+// ctx has.
+func (d *socketDoor) close(ctx context.Context) {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
 	ended := make(chan struct{})
 	go func() { d.running.Wait(); close(ended) }()
 	select {
@@ -93,11 +98,11 @@ func (d *socketDoor) redeem(ticket, from string, now time.Time) string {
 	return g.token
 }
 
-// enter counts a connection; it tells whether there was room.
+// enter counts a connection; it tells whether there is room.
 func (d *socketDoor) enter(most int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.all >= most {
+	if d.closed || d.all >= most {
 		return false
 	}
 	d.all++
@@ -136,7 +141,7 @@ func (d *socketDoor) drop(c *socket, player string) {
 }
 
 // allowedOrigin lets programs in, which send no Origin, and pages of the sites
-// that the configuration names; of an open server pages of this machine too.
+// that the configuration names, and of the server's own.
 func (b *Backend) allowedOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	return origin == "" || origin == b.opts.Base() || slices.Contains(b.Origins, origin)

@@ -94,13 +94,13 @@ func steer(p *Policy, place Place, s Sample, desired int, before []int) (to int,
 	n := need(s.Sessions)
 	needed = append(slices.Clone(before), need(s.Sessions+int(math.Ceil(margin*float64(s.Sessions)))))
 	needed = needed[max(0, len(needed)-window):]
-	text := fmt.Sprintf("%d game sessions need %%d instances of %d processes to keep %g%% available", s.Sessions, s.PerInstance, p.Target)
+	why = fmt.Sprintf("%d game sessions need %d instances of %d processes to keep %g%% available", s.Sessions, n, s.PerInstance, p.Target)
 	if n > desired {
-		return n, fmt.Sprintf(text, n), needed
+		return n, why, needed
 	}
 	most := slices.Max(needed)
 	if len(needed) == window && most < desired {
-		return most, fmt.Sprintf(text, n) + fmt.Sprintf(", and with a margin never more than %d in %d minutes", most, window), needed
+		return most, why + fmt.Sprintf(", and with a margin never more than %d in %d minutes", most, window), needed
 	}
 	return desired, "", needed
 }

@@ -60,7 +60,11 @@ func target(percent float64) *Policy {
 func TestTarget_Step(t *testing.T) {
 	t.Parallel()
 	w := newWorld(Place{Desired: 1, Max: 100})
-	for range 30 {
+	const why = "policy t: 10 game sessions need 2 instances of 10 processes to keep 15% available"
+	if d := w.minute(85, target(15)); d.Why != why {
+		t.Errorf("it moves because %q, want %q", d.Why, why)
+	}
+	for range 29 {
 		w.minute(85, target(15))
 	}
 	if w.place.Desired != 10 { // 85 are 85 % of 100
@@ -192,7 +196,8 @@ func TestRule_PoliciesDoNotWaitForEachOther(t *testing.T) {
 	}
 	w := newWorld(Place{Desired: 10, Max: 100})
 	d := w.minute(0, rule("a", 1), rule("b", 5))
-	if d.Desired != 16 || len(d.By) != 2 || d.Why == "" {
+	const why = "policy a: ActiveInstances is 10, GreaterThanOrEqualToThreshold 1 for 1 minutes; policy b: ActiveInstances is 10, GreaterThanOrEqualToThreshold 1 for 1 minutes"
+	if d.Desired != 16 || len(d.By) != 2 || d.Why != why {
 		t.Errorf("%+v, want both to act", d)
 	}
 }

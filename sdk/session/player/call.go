@@ -26,9 +26,13 @@ const maxAnswer = 4 << 20
 // call makes a request as the player: with a fresh access token, and once more
 // with another one if it was refused.
 func (c *Client) call(ctx context.Context, r call, out any) error {
+	return c.callWith(ctx, c.access, r, out)
+}
+
+func (c *Client) callWith(ctx context.Context, access func(ctx context.Context, stale string) (string, error), r call, out any) error {
 	stale := ""
 	for {
-		token, err := c.access(ctx, stale)
+		token, err := access(ctx, stale)
 		if err != nil {
 			return err
 		}

@@ -34,8 +34,9 @@ type Client struct {
 	noSocket bool
 
 	login  sync.Mutex // one login or refresh at a time
-	mu     sync.Mutex // guards what follows
-	tokens Tokens
+	mu         sync.Mutex // guards what follows
+	tokens     Tokens
+	unanswered string // the ticket asked for last, if no answer came: the server may have made one
 }
 
 // apiPath is where the player API lies under the server's base URL.

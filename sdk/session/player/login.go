@@ -99,11 +99,11 @@ func (c *Client) LoginWith(ctx context.Context, provider string, with Credential
 func (c *Client) Link(ctx context.Context, provider string, with Credential) (Tokens, error) {
 	var s protocol.Session
 	path := "/players/me/identities/" + url.PathEscape(provider)
-	if err := c.call(ctx, call{method: http.MethodPut, path: path, in: &with}, &s); err != nil {
+	c.login.Lock() // the answer has tokens, which a renewal meanwhile would make old
+	defer c.login.Unlock()
+	if err := c.callWith(ctx, c.accessAlone, call{method: http.MethodPut, path: path, in: &with}, &s); err != nil {
 		return Tokens{}, err
 	}
-	c.login.Lock()
-	defer c.login.Unlock()
 	return c.keep(ctx, &s)
 }
 
@@ -154,13 +154,21 @@ func (c *Client) access(ctx context.Context, stale string) (string, error) {
 	}
 	c.login.Lock()
 	defer c.login.Unlock()
+	return c.accessAlone(ctx, stale)
+}
+
+// accessAlone is access for who holds login.
+func (c *Client) accessAlone(ctx context.Context, stale string) (string, error) {
 	t := c.held()
 	if t.usable(stale) { // somebody else was quicker
 		return t.Access, nil
 	}
 	fresh, err := c.comeBack(ctx)
-	if errors.Is(err, errNoLogin) {
+	switch {
+	case errors.Is(err, errNoLogin):
 		return "", fmt.Errorf("%w: log in first", session.ErrUnauthorized)
+	case err != nil && !errors.Is(err, session.ErrUnauthorized) && t.Access != stale && time.Now().Before(t.AccessExpires):
+		return t.Access, nil // the renewal has time
 	}
 	return fresh.Access, err
 }

@@ -51,14 +51,47 @@ func (c *Client) StartMatchmaking(ctx context.Context, r session.MatchRequest) (
 		in.LatencyMs[where] = float64(session.Milliseconds(d))
 	}
 	var t protocol.Ticket
-	if err := c.call(ctx, call{method: http.MethodPost, path: ticketsPath, in: in}, &t); err != nil {
+	err := c.call(ctx, call{method: http.MethodPost, path: ticketsPath, in: in}, &t)
+	_, answered := errors.AsType[*Problem](err)
+	c.asked(r.TicketID, err == nil || answered)
+	if err != nil {
 		return session.Ticket{}, err
 	}
 	return c.ticket(&t), nil
 }
 
-// StopMatchmaking implements session.Matchmaking.
+// asked notes whether there was an answer to the start of a ticket.
+func (c *Client) asked(ticketID string, answered bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unanswered = ticketID; answered {
+		c.unanswered = ""
+	}
+}
+
+// StopMatchmaking implements session.Matchmaking. Of a ticket whose start was not
+// answered it stops what the server made of it.
 func (c *Client) StopMatchmaking(ctx context.Context, ticketID string) error {
+	c.mu.Lock()
+	unanswered := ticketID != "" && ticketID == c.unanswered
+	c.mu.Unlock()
+	if !unanswered {
+		return c.stop(ctx, ticketID)
+	}
+	var open protocol.Tickets
+	if err := c.call(ctx, call{method: http.MethodGet, path: ticketsPath + "?active=true"}, &open); err != nil {
+		return err
+	}
+	for _, t := range open.Items {
+		if err := c.stop(ctx, t.TicketID); err != nil {
+			return err
+		}
+	}
+	c.asked("", true)
+	return nil
+}
+
+func (c *Client) stop(ctx context.Context, ticketID string) error {
 	err := c.call(ctx, call{method: http.MethodDelete, path: ticketPath(ticketID)}, nil)
 	if p, ok := errors.AsType[*Problem](err); ok && p.Code == "ticket-ended" {
 		return nil

@@ -57,9 +57,13 @@ func (f *follower) run(ctx context.Context) {
 		if !f.c.noSocket {
 			err = f.push(ctx)
 		}
-		if err == nil || f.over() || ctx.Err() != nil { // ended in order: come back at once
+		if err == nil { // the server stops; another takes over, or it comes back
 			failures = 0
+			rest(ctx, failures)
 			continue
+		}
+		if f.over() || ctx.Err() != nil {
+			return
 		}
 		if f.pollAll(ctx, err) {
 			failures = 0
@@ -116,7 +120,8 @@ func (f *follower) trouble(id string, err error) {
 }
 
 // pollAll asks for each ticket; where one is left it waits for its change. It
-// tells whether the server answered. why is why there is no push.
+// tells whether the server kept it waiting or had news: where it does neither,
+// asking again at once would be a flood. why is why there is no push.
 func (f *follower) pollAll(ctx context.Context, why error) (answered bool) {
 	ids := make([]string, 0, len(f.open))
 	for id := range f.open {
@@ -128,12 +133,14 @@ func (f *follower) pollAll(ctx context.Context, why error) (answered bool) {
 		if len(ids) == 1 && errors.Is(why, errNoSocket) {
 			wait = pollWait
 		}
+		begun, seq := time.Now(), f.open[id].seq
 		err := f.poll(ctx, id, wait)
 		switch {
 		case f.over() || ctx.Err() != nil:
 			return true
 		case err == nil:
-			answered = answered || wait > 0
+			news := f.open[id] == nil || f.open[id].seq != seq
+			answered = answered || wait > 0 && (news || time.Since(begun) >= firstPause)
 		default:
 			f.trouble(id, err)
 		}

@@ -1,0 +1,66 @@
+package players
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/player"
+)
+
+// wire is a transport on which a test loses requests or answers.
+type wire func(r *http.Request) (*http.Response, error)
+
+func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
+
+// Where the answer to the start of a ticket is lost and the player gives up, the
+// ticket that was made is stopped: the player can start another.
+func TestLibrary_GivesUpUnanswered(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	c, me := s.login(func(o *player.Config) {
+		o.HTTP = &http.Client{Transport: wire(func(r *http.Request) (*http.Response, error) {
+			got, err := http.DefaultTransport.RoundTrip(r)
+			if err == nil && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/matchmaking/tickets") && ctx.Err() == nil {
+				got.Body.Close()
+				cancel()
+				return nil, errors.New("the answer is lost")
+			}
+			return got, err
+		})}
+	})
+	want := session.MatchRequest{Configuration: "duel", Players: []session.Player{{ID: me.PlayerID}}}
+	if _, err := session.FindMatch(ctx, c, c, &netcode{}, want, session.MatchOptions{}); err == nil {
+		t.Fatal("a match was found")
+	}
+	if _, err := c.StartMatchmaking(t.Context(), want); err != nil {
+		t.Errorf("the lost ticket is in the way: %v", err)
+	}
+}
+
+// While logins cannot be renewed, an access token is used as long as it is good.
+func TestLibrary_RenewalFails(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	kept := &pocket{}
+	s.login(func(o *player.Config) { o.Store = kept })
+	refused := 0
+	c, err := player.New(player.Config{URL: s.url, Store: kept, HTTP: &http.Client{Transport: wire(func(r *http.Request) (*http.Response, error) {
+		if strings.Contains(r.URL.Path, "/auth/") {
+			refused++
+			return nil, errors.New("no way there")
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})}})
+	s.must(err)
+	if _, err := c.Login(t.Context()); !errors.Is(err, session.ErrUnavailable) {
+		t.Errorf("login: %v", err)
+	}
+	if _, err := c.DescribeTickets(t.Context(), "no-such-ticket"); err != nil || refused == 0 {
+		t.Errorf("with a token that is good: %v, after %d logins that were refused", err, refused)
+	}
+}
