@@ -307,8 +307,8 @@ func TestPresigned(t *testing.T) {
 	}
 }
 
-// Puts, replacements and deletes of few keys by many at once: what is there at
-// the end is what somebody put, whole, and nothing else is on the disk.
+// Puts, replacements and deletes of few keys by many at once: what is there is
+// what somebody put, whole, at any time and at the end.
 func TestPut_ManyAtOnce(t *testing.T) {
 	t.Parallel()
 	s := shopFor(t, true)
@@ -336,4 +336,12 @@ func TestPut_ManyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+	for key := range 3 {
+		res, text := ask(t, http.MethodGet, fmt.Sprintf("%s/games/key-%d", s.base, key), nil)
+		switch {
+		case res.StatusCode == http.StatusNotFound:
+		case res.StatusCode != http.StatusOK, text != strings.Repeat(text[:1], len(text)):
+			t.Errorf("key-%d: %s, %d bytes of several puts", key, res.Status, len(text))
+		}
+	}
 }
