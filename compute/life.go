@@ -262,10 +262,11 @@ func (s *Service) finish(tx *store.Tx, old *Process, why event.Code, text string
 	tx.OnCommit(func() { s.after(p.Ref(), why) })
 }
 
-// after does what follows the durable end of a process.
+// after does what follows the durable end of a process. The sockets of one that
+// ends itself or is killed go with it: it must not see them end before.
 func (s *Service) after(ref Ref, why event.Code) {
 	key := ref.Key()
-	if why != event.ProcessEnded { // a process that ends itself closes its own socket
+	if why != event.ProcessEnded && !s.CanKill(ref) {
 		s.links.send(key, Link.Drop)
 	}
 	s.links.remove(key)

@@ -16,7 +16,9 @@ type Link interface {
 	UpdateGameSession(Update)
 	// Terminate tells the process to end by a time. It may be repeated.
 	Terminate(by time.Time)
-	// Drop closes the process's sockets because it is not known any more.
+	// Drop closes the process's sockets at once, because it is not known any more
+	// and nobody ends it. Without it an implementation leaves an ended process
+	// the time to exit or be killed, and closes then what is still open.
 	Drop()
 }
 

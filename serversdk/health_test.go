@@ -186,6 +186,29 @@ func TestEndLinger(t *testing.T) {
 	})
 }
 
+// asleep is a host that runs every process and kills none.
+type asleep struct{}
+
+func (asleep) Owns(compute.Ref) bool         { return true }
+func (asleep) Ended(compute.Ref, event.Code) {}
+
+// The socket of a process that its host is to kill is left to that, but not for ever.
+func TestEndLinger_NotKilled(t *testing.T) {
+	in(t, config{}, func(t *testing.T, h *house) {
+		h.computes.HostedBy(asleep{})
+		g := h.ready("p")
+		must(t, h.computes.Deregister(h.ctx, h.fleet.ID, computeName))
+		pass(30 * time.Second)
+		if !g.alive() {
+			t.Fatal("the socket was closed within 30 s, before the process was killed")
+		}
+		pass(10 * time.Second)
+		if g.alive() || g.ended() {
+			t.Fatal("the socket was not dropped within 40 s, or with a close frame")
+		}
+	})
+}
+
 // An older connection that fell silent is dropped, a silent only one is not.
 func TestSupersededConnection(t *testing.T) {
 	in(t, config{server: serversdk.Options{HeartbeatTimeout: time.Hour}}, func(t *testing.T, h *house) {

@@ -38,7 +38,7 @@ type Options struct {
 	RequestTimeout   time.Duration // until a request is answered with an error; default 15 s, below the SDKs' 20 s
 	HearAfter        time.Duration // after the answer to ActivateServerProcess until pushes are sure to be heard; default 200 ms
 	HeartbeatTimeout time.Duration // without a heartbeat until a process counts as unhealthy; default 180 s
-	EndLinger        time.Duration // until the sockets of an ended process are dropped; default 30 s, not less
+	EndLinger        time.Duration // until the sockets of an ended or killed process are dropped; default 30 s, not less
 	SupersededIdle   time.Duration // until a silent older connection of a process is dropped; default 3 min
 	ReplayWindow     time.Duration // that an answer can be repeated; default 4 min
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Stop ends the group and its runs: no more are launched, each living one is sent
-// SIGTERM to its process group and, once grace is over or ctx is done, SIGKILL.
+// SIGTERM to its process group and, once grace is over or ctx is done, SIGKILL;
+// with a grace of 0 SIGKILL alone.
 // It returns when all ends were reported and nothing of the group works any more.
 // The error names runs that could not be stopped; they are let go, and a
 // successor finds them. Stop may be called at any time after Start, by several

@@ -71,6 +71,7 @@ func TestStop_AsksThenKillsTheWholeGroup(t *testing.T) {
 	}{
 		{"willing", "stdout hello", "SIGTERM", time.Hour},
 		{"stubborn", "ignore", "SIGKILL", time.Millisecond},
+		{"not asked", "stdout hello", "SIGKILL", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -57,13 +57,16 @@ func (r *run) wasAsked() bool {
 }
 
 // stop asks the run to end and, once grace is over or ctx is done, kills it. It
-// returns when the end was reported.
+// returns when the end was reported. Without a grace it does not ask: the run
+// would hear it or not.
 func (r *run) stop(ctx context.Context, grace time.Duration) error {
-	if err := r.signal(terminate); err != nil {
-		return err
-	}
-	if r.endsWithin(ctx, grace) {
-		return nil
+	if grace > 0 {
+		if err := r.signal(terminate); err != nil {
+			return err
+		}
+		if r.endsWithin(ctx, grace) {
+			return nil
+		}
 	}
 	if err := r.signal(kill); err != nil {
 		return err
