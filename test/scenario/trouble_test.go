@@ -3,6 +3,8 @@ package scenario
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,11 +66,19 @@ func TestTrouble_Hung(t *testing.T) {
 	fleet := s.fleet(s.build(troubled(t)), "hung", 1)
 	instance := s.instance(m, 1, 0)
 	g := s.create(fleet)
+	seat := s.reserve(g.GameSessionId, "late")
+	if status := s.players(g.GameSessionId)["late"]; status != types.PlayerSessionStatusReserved {
+		t.Errorf("the awaited player's session is %s, want RESERVED", status)
+	}
+	s.knock(seat) // which the program waits for before it hangs
 	told := s.seen.want(1, "the order to end", on(instance, code("SERVER_PROCESS_TERMINATING", 0)))
 	if text := s.told(fleet, types.EventCodeServerProcessTerminatedUnhealthy); !strings.Contains(text, "ill health") {
 		t.Errorf("the fleet's event says %q", text)
 	}
 	s.seen.want(1, "the end of the game session", of(*g.GameSessionId, code("GAME_SESSION_TERMINATED", told.Seq)))
+	if status := s.players(g.GameSessionId)["late"]; status != types.PlayerSessionStatusTimedout {
+		t.Errorf("the awaited player's session is %s, want TIMEDOUT", status)
+	}
 	again := s.seen.want(1, "another process", on(instance, code("SERVER_PROCESS_ACTIVE", told.Seq)))
 	if again.ProcessID == told.ProcessID {
 		t.Errorf("process %s is back from the dead", again.ProcessID)
@@ -76,6 +86,16 @@ func TestTrouble_Hung(t *testing.T) {
 	if n := len(m.pids()); n != 2 {
 		t.Errorf("%d processes run on the machine, want its agent and one game server", n)
 	}
+}
+
+// knock connects to the game server that a player's seat is on, and hangs up.
+func (s *site) knock(p *types.PlayerSession) {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", net.JoinHostPort(*p.IpAddress, fmt.Sprint(*p.Port)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	conn.Close()
 }
 
 // A program that crashes at once is started again ever later, each end is told

@@ -1,15 +1,17 @@
 // Command troubled is a game server that behaves badly, in the way that its
 // argument names:
 //
-//	hung    is fine until it hosts a game session, then reports ill health and
-//	        does nothing that it is told to
+//	hung    is fine until a player connects to its game session, then reports
+//	        ill health and does nothing that it is told to
 //	hungry  takes memory until it is stopped
 package main
 
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
+	"strconv"
 
 	"github.com/musterhq/muster/test/gameserver"
 )
@@ -34,18 +36,30 @@ func run(ctx context.Context, args []string) error {
 	return fmt.Errorf("no trouble is called %q", args[0])
 }
 
-// hang hosts a game session and then only says that it is not well.
+// hang hosts a game session and, from its first player on, only says that it is
+// not well.
 func hang(ctx context.Context) error {
+	port, err := strconv.Atoi(os.Getenv("GAME_PORT"))
+	if err != nil {
+		return fmt.Errorf("GAME_PORT: %w", err)
+	}
+	door, err := net.ListenTCP("tcp", &net.TCPAddr{Port: port})
+	if err != nil {
+		return err
+	}
 	p, err := gameserver.Start(ctx, gameserver.Options{
 		Endpoint: os.Getenv("GAMELIFT_SDK_WEBSOCKET_URL"), Token: os.Getenv("GAMELIFT_SDK_AUTH_TOKEN"),
 		FleetID: os.Getenv("GAMELIFT_SDK_FLEET_ID"), ComputeName: os.Getenv("GAMELIFT_SDK_HOST_ID"),
-		ProcessID: os.Getenv("GAMELIFT_SDK_PROCESS_ID"), Manual: true,
+		ProcessID: os.Getenv("GAMELIFT_SDK_PROCESS_ID"), Port: port, Manual: true,
 	})
 	if err != nil {
 		return err
 	}
 	game := <-p.Started()
 	if err := p.Activate(ctx, game.GameSessionID); err != nil {
+		return err
+	}
+	if _, err := door.Accept(); err != nil {
 		return err
 	}
 	for range 3 { // AWS's SDKs take a minute for each
