@@ -115,6 +115,51 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 	})
 }
 
+// obstructive is a game server that lays pipes and links where the agent reads
+// and writes.
+const obstructive = `#!/bin/sh
+mkfifo "$GAME_LOG_DIR/exit.txt" "$GAME_LOG_DIR/pipe.log" pipe
+ln -s ../../../../secret "$GAME_LOG_DIR/$GAMELIFT_SDK_PROCESS_ID.stdout.log"
+rm server.sh
+mkfifo -m 755 server.sh
+exit 3
+`
+
+// Nothing that a game server leaves in its folders keeps the agent from telling
+// how it ended, and from what is its own.
+func TestAgent_WaitsForNoPipe(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	m.start(home, nil)
+	if err := os.WriteFile(filepath.Join(home, "secret"), []byte("Secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": obstructive}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	var ended, failed protocol.Exited
+	m.until("it ended, and could not be started again", func() bool {
+		if len(m.exits) < 2 {
+			return false
+		}
+		ended, failed = m.exits[0], m.exits[1]
+		return true
+	})
+	if ended.Code != 3 || !strings.Contains(failed.Cause, "no regular file") {
+		t.Errorf("the reports are %+v and %+v", ended, failed)
+	}
+	m.send(protocol.Message{Collect: &protocol.Collect{InstanceID: "i-1", ProcessID: ended.ProcessID, LogPaths: []string{"pipe", "pipe/*.log"}}})
+	m.until("the logs are there", func() bool { return len(m.stored) == 1 })
+	files := unzip(t, m.logs[ended.ProcessID])
+	if !strings.Contains(files["logs/exit.txt"], "exited with code 3") {
+		t.Errorf("the archive says of the end %q", files["logs/exit.txt"])
+	}
+	for name, text := range files {
+		if strings.Contains(text, "Secret") || strings.Contains(name, "pipe") {
+			t.Errorf("the archive holds %s: %q", name, text)
+		}
+	}
+}
+
 // Each thing that can be wrong with a build is named.
 func TestAgent_NamesCauses(t *testing.T) {
 	t.Parallel()

@@ -1,18 +1,14 @@
 package agent
 
-import (
-	"os"
-
-	"github.com/musterhq/muster/agent/supervise"
-)
+import "github.com/musterhq/muster/agent/supervise"
 
 // deposit puts a file of ours among a process's own logs, as evidence of how it
-// ended. The folder was the process's: a link in it leads us nowhere else.
+// ended. The folder was the process's.
 func (i *instance) deposit(id, name, text string) {
-	dir, err := os.OpenRoot(i.ownLogDir(id))
+	dir, err := openTheirs(i.ownLogDir(id))
 	if err == nil {
 		defer dir.Close()
-		err = dir.WriteFile(name, []byte(text), 0o640)
+		err = dir.put(name, text)
 	}
 	if err != nil {
 		i.log.Warn("evidence not kept", "process_id", id, "file", name, "error", err)

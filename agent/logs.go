@@ -127,18 +127,18 @@ func (a *Agent) put(where string, file *os.File, size int64) error {
 // named into an archive.
 func (i *instance) pack(w io.Writer, c protocol.Collect) error {
 	p := &packer{z: zip.NewWriter(w)}
-	outputs, _ := filepath.Glob(filepath.Join(i.dir, "logs", "*", c.ProcessID+".std*.log*"))
+	outputs, _ := filepath.Glob(filepath.Join(i.dir, "logs", "[0-9]*", c.ProcessID+".std*.log*")) // of slots: ours
 	for _, file := range outputs {
 		p.add(os.DirFS(filepath.Dir(file)), filepath.Base(file), "")
 	}
-	if own, err := os.OpenRoot(i.ownLogDir(c.ProcessID)); err == nil {
-		p.tree(own.FS(), ".", "logs")
+	if own, err := openTheirs(i.ownLogDir(c.ProcessID)); err == nil {
+		p.tree(own, ".", "logs")
 		own.Close()
 	}
-	if game, err := os.OpenRoot(i.gameDir()); err == nil {
+	if game, err := openTheirs(i.gameDir()); err == nil {
 		for _, named := range c.LogPaths {
 			if name, ok := i.within(named); ok {
-				p.match(game.FS(), name, "game")
+				p.match(game, name, "game")
 			} else {
 				p.notes = append(p.notes, named+" is not below the build's folder and was left out")
 			}

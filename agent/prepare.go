@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,19 +167,23 @@ func (i *instance) validate(w protocol.Wish) (code, cause string) {
 // near names files of the same name elsewhere in the build: the usual mistake
 // is a folder too many in the archive.
 func (i *instance) near(path string) string {
+	game, err := openTheirs(i.gameDir())
+	if err != nil {
+		return ""
+	}
+	defer game.Close()
 	found := ""
-	stop := errors.New("found")
-	_ = filepath.WalkDir(i.gameDir(), func(p string, d os.DirEntry, err error) error {
+	_ = fs.WalkDir(game, ".", func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && strings.EqualFold(d.Name(), filepath.Base(path)) {
-			found, _ = filepath.Rel(i.gameDir(), p)
-			return stop
+			found = p
+			return fs.SkipAll
 		}
 		return nil
 	})
 	if found == "" {
 		return ""
 	}
-	return ", but it has " + filepath.ToSlash(found)
+	return ", but it has " + found
 }
 
 // The folders where AWS's hosts have the build (API reference, ServerProcess).

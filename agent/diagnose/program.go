@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 )
 
 // Problem is what keeps a program from being started.
@@ -34,14 +35,19 @@ func Program(path, name string) error {
 		return fmt.Errorf("look at %s: %w", name, err)
 	case info.IsDir():
 		return &Problem{Missing: true, Text: name + " is a folder, not a program"}
+	case !info.Mode().IsRegular():
+		return irregular(name)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
 		return problem("%s may not be executed: its file has no execute permission in the archive", name)
 	}
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, which would have us wait
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return irregular(name)
+	}
 	head := make([]byte, 256)
 	n, err := io.ReadFull(file, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
@@ -49,6 +55,8 @@ func Program(path, name string) error {
 	}
 	return judge(file, head[:n], name)
 }
+
+func irregular(name string) error { return problem("%s is no program: it is no regular file", name) }
 
 func judge(file *os.File, head []byte, name string) error {
 	switch {
