@@ -16,7 +16,7 @@
 //
 //	ROOT/credential.json   who we are; mode 0600
 //	ROOT/wish.json         the last wish; mode 0600, it holds tokens
-//	ROOT/cache/            builds (package install)
+//	ROOT/cache/            builds (package install); mode 0700: instances have trees
 //	ROOT/reports/          ends of processes, until acknowledged
 //	ROOT/instances/ID/     game/ (the build's tree), slots/, logs/
 package agent

@@ -69,6 +69,7 @@ echo temp > "$TMPDIR/mine" && echo wrote its temp $TMPDIR with $(ls "$TMPDIR" | 
 { echo evil >> server.sh; } 2>/dev/null || echo build is read-only
 for other in ../../i-*; do ls "$other/game" >/dev/null 2>&1 && echo saw $(basename "$other"); done
 cat ../../../credential.json >/dev/null 2>&1 || echo no credential
+ls ../../../cache/builds/* >/dev/null 2>&1 || echo no other builds
 } > said 2>&1
 ln -s ../../../../../secret "$GAME_LOG_DIR/exit.txt"
 echo done > done
@@ -86,6 +87,9 @@ func TestAgent_UsersOfTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	users := usersOf(t, launcher, 1_900_000_100)
+	if err := os.MkdirAll(filepath.Join(home, "cache"), 0o755); err != nil { // as agents once made it
+		t.Fatal(err)
+	}
 	m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
 	b := m.offer(map[string]string{"server.sh": curious, "data/level": "map"})
 	one := protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Concurrent: 1}
@@ -104,7 +108,7 @@ func TestAgent_UsersOfTheirOwn(t *testing.T) {
 		number := strings.TrimPrefix(uid, "uid=")
 		for _, want := range []string{
 			"groups=" + number + "\n", "wrote its folder", "wrote its logs", "wrote its temp /", "with 1 files",
-			"build is read-only", "saw " + id, "no credential",
+			"build is read-only", "saw " + id, "no credential", "no other builds",
 		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s does not say %q:\n%s", id, want, said)

@@ -57,10 +57,13 @@ func New(o Options) (*Cache, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	var errs []error
 	for _, name := range []string{"archives", "builds"} {
-		if err := os.MkdirAll(filepath.Join(o.Dir, name), 0o755); err != nil {
-			return nil, fmt.Errorf("make build cache: %w", err)
-		}
+		errs = append(errs, os.MkdirAll(filepath.Join(o.Dir, name), 0o755))
+	}
+	errs = append(errs, os.Chmod(o.Dir, 0o700)) // game servers see their own build, in trees
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("make build cache: %w", err)
 	}
 	return &Cache{opts: o, busy: map[string]chan struct{}{}, used: map[string]time.Time{}}, nil
 }
