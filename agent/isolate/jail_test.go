@@ -69,6 +69,9 @@ env | grep -c MUSTER_ISOLATE`)
 			t.Errorf("it does not say %q", want)
 		}
 	}
+	if !strings.HasSuffix(out, "\n0") {
+		t.Error("the order to go into the jail is in its environment")
+	}
 	if t.Failed() {
 		t.Logf("%v:\n%s", err, out)
 	}
