@@ -112,7 +112,7 @@ func (k *Keeper) begin(ctx context.Context) error {
 func (k *Keeper) run(ctx context.Context) {
 	defer close(k.done)
 	for !k.isOwner() {
-		k.lease.wait(ctx, k.opts.TTL/renewals)
+		k.lease.wait(ctx, k.interval())
 		if ctx.Err() != nil {
 			return
 		}
@@ -124,7 +124,7 @@ func (k *Keeper) run(ctx context.Context) {
 	k.keep(ctx)
 	for ctx.Err() == nil { // lost: what still comes is forwarded until the node stops
 		k.look(ctx)
-		k.lease.wait(ctx, k.opts.TTL/renewals)
+		k.lease.wait(ctx, k.interval())
 	}
 }
 
@@ -178,7 +178,7 @@ func (k *Keeper) learn(r Route) {
 
 // keep renews the lease until ctx ends or another node has it.
 func (k *Keeper) keep(ctx context.Context) {
-	tick := time.NewTicker(k.opts.TTL / renewals)
+	tick := time.NewTicker(k.interval())
 	defer tick.Stop()
 	for {
 		select {
@@ -200,8 +200,10 @@ func (k *Keeper) keep(ctx context.Context) {
 	}
 }
 
+// renew puts off the lease's end. It gives up in time for another try on a new
+// connection: one that went silent would outlast the lease.
 func (k *Keeper) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, k.opts.TTL)
+	ctx, cancel := context.WithTimeout(ctx, k.interval())
 	defer cancel()
 	begun := time.Now()
 	if err := k.lease.renew(ctx, k.opts.Node, k.epoch, k.opts.TTL); err != nil {
@@ -212,6 +214,9 @@ func (k *Keeper) renew(ctx context.Context) error {
 	k.renewed = begun
 	return nil
 }
+
+// interval is the time from one renewal, or one look, to the next.
+func (k *Keeper) interval() time.Duration { return k.opts.TTL / renewals }
 
 // Owned is closed once this node owns the cell.
 func (k *Keeper) Owned() <-chan struct{} { return k.owned }

@@ -28,12 +28,14 @@ type state struct {
 // errTaken says that another node has the lease.
 var errTaken = errors.New("another node has the cell")
 
-// lease is the row of one cell. Its commands use one connection, and who waits
-// for news has one of its own.
+// lease is the row of one cell. Its commands use one connection, one after the
+// other, and who waits for news has one of its own. There is no pool: that would
+// wait for a connection that went silent to be buried before it opens another.
 type lease struct {
-	cell string
-	pool *pgxpool.Pool
-	ear  *pgx.Conn // nil until somebody waits
+	cell   string
+	config *pgx.ConnConfig
+	conn   *pgx.Conn // for commands; nil or closed: the next one opens another
+	ear    *pgx.Conn // nil until somebody waits
 }
 
 // tableLock keeps nodes that start together from making the table at once.
@@ -43,26 +45,39 @@ const tableLock = 0x6d75737465720002
 const channel = "muster_lease"
 
 func openLease(ctx context.Context, url, cell string) (*lease, error) {
-	config, err := pgxpool.ParseConfig(url)
+	config, err := pgxpool.ParseConfig(url) // the URL may speak of the store's pool
 	if err != nil {
 		return nil, fmt.Errorf("read PostgreSQL address: %w", err)
 	}
-	config.MaxConns = 1
 	config.ConnConfig.RuntimeParams["application_name"] = "muster lease"
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("open PostgreSQL: %w", err)
-	}
-	l := &lease{cell: cell, pool: pool}
+	l := &lease{cell: cell, config: config.ConnConfig}
 	if err := l.migrate(ctx); err != nil {
-		pool.Close()
+		l.close()
 		return nil, fmt.Errorf("make the table of leases: %w", err)
 	}
 	return l, nil
 }
 
+// commands gives the connection for commands. One whose command did not end in
+// time is closed by then.
+func (l *lease) commands(ctx context.Context) (*pgx.Conn, error) {
+	if l.conn != nil && !l.conn.IsClosed() {
+		return l.conn, nil
+	}
+	conn, err := pgx.ConnectConfig(ctx, l.config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	l.conn = conn
+	return conn, nil
+}
+
 func (l *lease) migrate(ctx context.Context) error {
-	return pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+	conn, err := l.commands(ctx)
+	if err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(tableLock)); err != nil {
 			return err
 		}
@@ -79,7 +94,11 @@ func (l *lease) migrate(ctx context.Context) error {
 // take gets the lease where it is free, has ended, or is the node's own from
 // before its restart, and gives its new epoch; else it answers errTaken.
 func (l *lease) take(ctx context.Context, n Node, ttl time.Duration) (epoch uint64, err error) {
-	err = l.pool.QueryRow(ctx, `WITH taken AS (
+	conn, err := l.commands(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = conn.QueryRow(ctx, `WITH taken AS (
 			INSERT INTO "muster"."lease" AS l ("cell", "node", "address", "certificate", "secret_check", "epoch", "until")
 			VALUES ($1, $2, $3, $4, $5, 1, clock_timestamp() + make_interval(secs => $6))
 			ON CONFLICT ("cell") DO UPDATE SET "node" = excluded."node", "address" = excluded."address",
@@ -100,7 +119,11 @@ func (l *lease) take(ctx context.Context, n Node, ttl time.Duration) (epoch uint
 // It does not wait for the database's disk, whose bad moments shall change no
 // owner: a database that crashes and forgets it only lets the lease end sooner.
 func (l *lease) renew(ctx context.Context, n Node, epoch uint64, ttl time.Duration) error {
-	tag, err := l.pool.Exec(ctx, `UPDATE "muster"."lease" SET "until" = clock_timestamp() + make_interval(secs => $4)
+	conn, err := l.commands(ctx)
+	if err != nil {
+		return err
+	}
+	tag, err := conn.Exec(ctx, `UPDATE "muster"."lease" SET "until" = clock_timestamp() + make_interval(secs => $4)
 		FROM set_config('synchronous_commit', 'off', true)
 		WHERE "cell" = $1 AND "node" = $2 AND "epoch" = $3`, l.cell, n.Name, int64(epoch), ttl.Seconds())
 	if err == nil && tag.RowsAffected() == 0 {
@@ -111,7 +134,11 @@ func (l *lease) renew(ctx context.Context, n Node, epoch uint64, ttl time.Durati
 
 // release gives the lease back and wakes the others.
 func (l *lease) release(ctx context.Context, n Node, epoch uint64) error {
-	_, err := l.pool.Exec(ctx, `WITH given AS (
+	conn, err := l.commands(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, `WITH given AS (
 			UPDATE "muster"."lease" SET "until" = '-infinity' WHERE "cell" = $1 AND "node" = $2 AND "epoch" = $3 RETURNING 1)
 		SELECT pg_notify($4, $1) FROM given`, l.cell, n.Name, int64(epoch), channel)
 	return err
@@ -119,10 +146,14 @@ func (l *lease) release(ctx context.Context, n Node, epoch uint64) error {
 
 // read gives the lease as it is; the zero state where there never was one.
 func (l *lease) read(ctx context.Context) (state, error) {
+	conn, err := l.commands(ctx)
+	if err != nil {
+		return state{}, err
+	}
 	var s state
 	var seconds float64
 	o := &s.owner
-	err := l.pool.QueryRow(ctx, `SELECT "node", "address", "certificate", "secret_check", "epoch",
+	err = conn.QueryRow(ctx, `SELECT "node", "address", "certificate", "secret_check", "epoch",
 			CASE WHEN "until" > clock_timestamp() THEN extract(epoch FROM "until" - clock_timestamp())::float8 ELSE 0 END
 		FROM "muster"."lease" WHERE "cell" = $1`, l.cell).Scan(&o.Name, &o.Address, &o.Certificate, &o.Check, &s.epoch, &seconds)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -165,7 +196,7 @@ func (l *lease) listen(ctx context.Context) (anew bool, err error) {
 	if l.ear != nil && !l.ear.IsClosed() {
 		return false, nil
 	}
-	ear, err := pgx.ConnectConfig(ctx, l.pool.Config().ConnConfig)
+	ear, err := pgx.ConnectConfig(ctx, l.config)
 	if err != nil {
 		return false, err
 	}
@@ -179,16 +210,21 @@ func (l *lease) listen(ctx context.Context) (anew bool, err error) {
 
 // deafen closes the connection on which news come; the owner needs none.
 func (l *lease) deafen() {
-	if l.ear == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	l.ear.Close(ctx)
+	hangUp(l.ear)
 	l.ear = nil
 }
 
 func (l *lease) close() {
 	l.deafen()
-	l.pool.Close()
+	hangUp(l.conn)
+}
+
+// hangUp closes a connection, if there is one, without waiting long for its other end.
+func hangUp(conn *pgx.Conn) {
+	if conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	conn.Close(ctx)
 }
