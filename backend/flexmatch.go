@@ -32,22 +32,37 @@ func (m matching) Start(ctx context.Context, r MatchRequest) error {
 }
 
 // Look implements Matching.
-func (m matching) Look(ctx context.Context, ticketID string) (*Found, error) {
+func (m matching) Look(r store.Reader, ticketID string) *Found {
+	if t := m.s.Live(r, ticketID); t != nil {
+		return m.found(r, t)
+	}
+	return nil
+}
+
+// Ended implements Matching.
+func (m matching) Ended(ctx context.Context, ticketID string) (*Found, error) {
 	d, err := m.s.Get(ctx, ticketID)
 	if err != nil || d == nil {
 		return nil, err
 	}
-	t := d.Ticket
+	return m.found(m.st.View(), d.Ticket), nil
+}
+
+// Estimate implements Matching.
+func (m matching) Estimate(configuration string) time.Duration {
+	return time.Duration(m.s.EstimatedWait(configuration)) * time.Second
+}
+
+func (m matching) found(r store.Reader, t *flexmatch.Ticket) *Found {
 	f := &Found{
 		State: State(strings.ToLower(string(t.Status))), Reason: or(t.Message, t.Reason), MatchID: t.MatchID,
 		IP: t.IPAddress, DNSName: t.DNSName, Port: t.Port, SessionID: t.GameSessionID,
 	}
 	if t.Status.Waits() {
 		f.Reason, f.MatchID = "", "" // of a match that came to nothing
-		f.Estimate = time.Duration(m.s.EstimatedWait(t.Configuration)) * time.Second
 	}
 	if t.Status == flexmatch.RequiresAcceptance {
-		f.AcceptBy = m.s.AcceptBy(m.st.View(), t.MatchID)
+		f.AcceptBy = m.s.AcceptBy(r, t.MatchID)
 	}
 	for _, member := range t.Members {
 		out := Member{PlayerID: member.PlayerID, Team: member.Team, PlayerSessionID: member.PlayerSessionID}
@@ -56,7 +71,7 @@ func (m matching) Look(ctx context.Context, ticketID string) (*Found, error) {
 		}
 		f.Members = append(f.Members, out)
 	}
-	return f, nil
+	return f
 }
 
 // Stop implements Matching.

@@ -73,10 +73,17 @@ type placingSeen struct {
 	Seen Placed
 }
 
+// runSeePlacing is runObserve of wishes.
 func (b *Backend) runSeePlacing(tx *store.Tx, all []placingSeen) (struct{}, error) {
 	for _, o := range all {
 		old := b.t.placings.Get(tx, o.ID)
-		if old == nil || old.over() || old.Seen == o.Seen {
+		if old == nil || old.over() {
+			continue
+		}
+		if now := b.opts.Placements.Live(tx, o.ID); now != nil {
+			o.Seen = placedOf(now, old.PlayerID)
+		}
+		if old.Seen == o.Seen {
 			continue
 		}
 		p := *old

@@ -180,6 +180,25 @@ func TestReconcile_TicketsEndWithoutEvents(t *testing.T) {
 	})
 }
 
+// What was seen before something newer was written does not come back.
+func TestObserve_OldNews(t *testing.T) {
+	t.Parallel()
+	inDeaf(t, func(d *deaf) {
+		ticket := d.ask("anna", "placed")
+		time.Sleep(time.Second) // the matchmaker has searched; the row says so at the next look
+		old, differs := d.b.see(d.ctx, ticket)
+		if !differs || old.Found.State != protocol.TicketStateSearching {
+			t.Fatalf("seen: %+v", old.Found)
+		}
+		d.ask("bert", "placed")
+		time.Sleep(whole)
+		d.wants(ticket.ID, protocol.TicketStatePlacing)
+		_, err := d.b.cmd.observe.Do(d.ctx, []observation{old})
+		d.must(err)
+		d.wants(ticket.ID, protocol.TicketStatePlacing)
+	})
+}
+
 // A match that never finds a game server ends too.
 func TestReconcile_MatchWithoutAGameServer(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,13 @@ import (
 type Matching interface {
 	// Start asks for a match. Errors are faults.
 	Start(ctx context.Context, r MatchRequest) error
-	// Look gives the state of a ticket; nil where there is none.
-	Look(ctx context.Context, ticketID string) (*Found, error)
+	// Look gives the state of a ticket as r shows it, without the estimate; nil once
+	// it ended a while ago, and where there is none.
+	Look(r store.Reader, ticketID string) *Found
+	// Ended gives a ticket that ended a while ago; nil where there is none.
+	Ended(ctx context.Context, ticketID string) (*Found, error)
+	// Estimate guesses how long a ticket waits.
+	Estimate(configuration string) time.Duration
 	// Stop asks for a ticket to be cancelled.
 	Stop(ctx context.Context, ticketID string) error
 	// Answer accepts or rejects a proposed match for a player.
@@ -147,15 +152,27 @@ type observation struct {
 	Found Found
 }
 
-// runObserve brings tickets to what the matchmaker said. An end is final.
+// runObserve brings tickets to what the matchmaker says now: what was seen before
+// the transaction may have passed, and counts where the matchmaker does not know
+// the ticket any more. An end is final.
 func (b *Backend) runObserve(tx *store.Tx, seen []observation) (struct{}, error) {
 	for _, o := range seen {
 		old := b.t.tickets.Get(tx, o.ID)
-		if old == nil || over(old.Found.State) || old.Found.equal(&o.Found) {
+		if old == nil || over(old.Found.State) {
+			continue
+		}
+		found := o.Found
+		if now := b.matching.Look(tx, o.ID); now != nil {
+			found = *now
+			found.Estimate = o.Found.Estimate
+		} else if !over(found.State) {
+			continue
+		}
+		if old.Found.equal(&found) {
 			continue
 		}
 		t := *old
-		t.Found = o.Found
+		t.Found = found
 		b.putTicket(tx, &t)
 	}
 	return struct{}{}, nil
@@ -176,8 +193,11 @@ func (t *Ticket) out(player string) *protocol.Ticket {
 	f := &t.Found
 	out := &protocol.Ticket{
 		TicketID: t.ID, Matchmaker: t.Matchmaker, PartyID: t.PartyID, State: f.State, Reason: f.Reason, CreatedAt: t.Created,
-		UpdatedAt: t.Updated, ExpiresAt: t.Expires, EstimatedWaitSeconds: int64(f.Estimate / time.Second), MatchID: f.MatchID, Seq: t.Seq,
+		UpdatedAt: t.Updated, ExpiresAt: t.Expires, MatchID: f.MatchID, Seq: t.Seq,
 		Players: make([]protocol.TicketPlayer, len(f.Members)),
+	}
+	if f.State == protocol.TicketStateQueued || f.State == protocol.TicketStateSearching {
+		out.EstimatedWaitSeconds = int64(f.Estimate / time.Second)
 	}
 	for i, m := range f.Members {
 		out.Players[i] = protocol.TicketPlayer{PlayerID: m.PlayerID, Team: m.Team, Accepted: m.Accepted}

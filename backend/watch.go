@@ -170,7 +170,7 @@ func (b *Backend) see(ctx context.Context, t *Ticket) (o observation, differs bo
 	if over(t.Found.State) {
 		return o, false
 	}
-	found, err := b.matching.Look(ctx, t.ID)
+	found, err := b.ask(ctx, t.ID)
 	if err != nil {
 		if ctx.Err() == nil {
 			b.log.Error("ticket not looked at", "ticket_id", t.ID, "error", err)
@@ -185,7 +185,16 @@ func (b *Backend) see(ctx context.Context, t *Ticket) (o observation, differs bo
 		lost.State, lost.Reason = protocol.TicketStateFailed, "Lost"
 		found = &lost
 	}
+	found.Estimate = b.matching.Estimate(t.Configuration)
 	return observation{t.ID, *found}, !found.equal(&t.Found)
+}
+
+// ask gives what the matchmaker says of a ticket; nil where it does not know it.
+func (b *Backend) ask(ctx context.Context, ticketID string) (*Found, error) {
+	if found := b.matching.Look(b.st.View(), ticketID); found != nil {
+		return found, nil
+	}
+	return b.matching.Ended(ctx, ticketID)
 }
 
 // look brings one ticket to what is true now and gives it.

@@ -25,6 +25,10 @@ func (s *Service) Get(ctx context.Context, id string) (*Described, error) {
 	return &Described{t, r}, nil
 }
 
+// Live gives a ticket that runs or ended within the last minutes, as r shows it;
+// nil where there is none.
+func (s *Service) Live(r store.Reader, id string) *Ticket { return s.t.tickets.Get(r, id) }
+
 // archived gives a ticket that has left memory, or nil.
 func (s *Service) archived(ctx context.Context, id string) (*Ticket, *Request, error) {
 	byID := store.Query{Where: []store.Eq{{Column: "key", Value: id}}, Limit: 1}

@@ -156,6 +156,10 @@ func (s *Service) Get(ctx context.Context, id string) (*Placement, *Request, err
 	return p, r, err
 }
 
+// Live gives a placement that runs or ended within the last minutes, as r shows
+// it; nil where there is none.
+func (s *Service) Live(r store.Reader, id string) *Placement { return s.t.placements.Get(r, id) }
+
 // archived gives a placement that has left memory, or nil.
 func (s *Service) archived(ctx context.Context, id string) (*Placement, *Request, error) {
 	byID := store.Query{Where: []store.Eq{{Column: "key", Value: id}}, Limit: 1}
