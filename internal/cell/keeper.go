@@ -45,6 +45,9 @@ type Keeper struct {
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the loop has ended
 
+	blind   bool      // this standby's last look failed; only the loop uses it
+	sighted time.Time // when a look succeeded again; only the loop uses it
+
 	mu      sync.Mutex
 	route   Route
 	changed chan struct{} // closed at the next change of route
@@ -102,7 +105,7 @@ func (k *Keeper) begin(ctx context.Context) error {
 	if s.left > 0 && s.owner.Check != k.opts.Node.Check {
 		return fmt.Errorf("this node's master key is not that of %s, which owns the cell; all nodes of a cell need the same", s.owner.Name)
 	}
-	if err := k.try(ctx); err != nil {
+	if err := k.take(ctx); err != nil {
 		return fmt.Errorf("take lease: %w", err)
 	}
 	return nil
@@ -116,7 +119,7 @@ func (k *Keeper) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err := k.try(ctx); err != nil && ctx.Err() == nil {
+		if err := k.standBy(ctx); err != nil && ctx.Err() == nil {
 			k.log.Warn("the lease cannot be read; trying again", "error", err)
 		}
 	}
@@ -128,14 +131,33 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// try takes the lease where that can be, and learns who has it otherwise.
-func (k *Keeper) try(ctx context.Context) error {
+// standBy looks who has the lease, and takes it where it has ended. After an
+// outage of the database the owner had no chance to renew it either: it is given
+// two of its tries before it counts as gone.
+func (k *Keeper) standBy(ctx context.Context) error {
+	s, err := k.look(ctx)
+	if err != nil {
+		k.blind = true
+		return err
+	}
+	if k.blind {
+		k.blind, k.sighted = false, time.Now()
+	}
+	if s.left > 0 || time.Since(k.sighted) < 2*k.interval() {
+		return nil
+	}
+	return k.take(ctx)
+}
+
+// take takes the lease where that can be, and learns who has it otherwise.
+func (k *Keeper) take(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, k.opts.TTL)
 	defer cancel()
 	begun := time.Now()
 	epoch, err := k.lease.take(ctx, k.opts.Node, k.opts.TTL)
 	if errors.Is(err, errTaken) {
-		return k.look(ctx)
+		_, err := k.look(ctx)
+		return err
 	}
 	if err != nil {
 		return err
@@ -150,12 +172,14 @@ func (k *Keeper) try(ctx context.Context) error {
 }
 
 // look learns who has the lease.
-func (k *Keeper) look(ctx context.Context) error {
+func (k *Keeper) look(ctx context.Context) (state, error) {
+	ctx, cancel := context.WithTimeout(ctx, k.interval())
+	defer cancel()
 	s, err := k.lease.read(ctx)
 	if err == nil {
 		k.learn(Route{Owner: s.owner, epoch: s.epoch, Live: s.left > 0})
 	}
-	return err
+	return s, err
 }
 
 // learn publishes where requests go from now on.

@@ -1,9 +1,13 @@
 package cell_test
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 )
 
@@ -21,5 +25,93 @@ func TestCell_SilentConnection(t *testing.T) {
 	}
 	if !owner.keeper.Holds() {
 		t.Error("the owner did not renew its lease")
+	}
+}
+
+// TestCell_Outage: a database that was away for everybody changes no owner that
+// lives, though its lease has ended and a standby sees the database first.
+func TestCell_Outage(t *testing.T) {
+	database := pgtest.URL(t)
+	ownerWire, ownerURL := wirePostgres(t, database)
+	standbyWire, standbyURL := wirePostgres(t, database)
+	blind := make(warnings, 1)
+	owner, standby := join(t, ownerURL, "owner"), join(t, standbyURL, "standby", blind.log)
+	outage := func() {
+		blind.forget()
+		ownerWire.cut()
+		standbyWire.cut()
+		blind.await(t)
+		endLease(t, database)
+		standbyWire.forget()
+		standbyWire.mend()
+		<-standbyWire.accepted
+	}
+
+	outage()
+	ownerWire.mend()
+	select {
+	case <-standby.keeper.Owned():
+		t.Fatal("the standby took the cell from an owner that lives")
+	case <-time.After(short):
+	}
+	if !owner.keeper.Holds() {
+		t.Error("the owner does not go on")
+	}
+
+	outage()
+	select {
+	case <-standby.keeper.Owned():
+	case <-time.After(time.Minute):
+		t.Error("nobody took the cell of an owner that did not come back")
+	}
+	ownerWire.mend()
+	<-owner.keeper.Lost()
+}
+
+// endLease has the lease end now, as if the outage was as long.
+func endLease(t *testing.T, url string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), `UPDATE "muster"."lease" SET "until" = clock_timestamp()`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// warnings is a node's log that tests wait on: it gets one for what the node
+// warned of since it was last waited on, such as a look that failed.
+type warnings chan struct{}
+
+func (w warnings) log(o *cell.Options) {
+	o.Logger = slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// Write implements io.Writer.
+func (w warnings) Write(p []byte) (int, error) {
+	select {
+	case w <- struct{}{}:
+	default:
+	}
+	return len(p), nil
+}
+
+// forget drops what was not waited on.
+func (w warnings) forget() {
+	select {
+	case <-w:
+	default:
+	}
+}
+
+// await waits for the next warning.
+func (w warnings) await(t *testing.T) {
+	t.Helper()
+	select {
+	case <-w:
+	case <-time.After(time.Minute):
+		t.Fatal("the node warned of nothing")
 	}
 }

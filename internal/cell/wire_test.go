@@ -139,3 +139,10 @@ func (w *wire) mend() {
 	defer w.mu.Unlock()
 	w.down = false
 }
+
+// forget drops what accepted has to tell.
+func (w *wire) forget() {
+	for len(w.accepted) > 0 {
+		<-w.accepted
+	}
+}
