@@ -56,7 +56,7 @@ var rows = []row{
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
 	{"scaling", ground + " session compute fleet event", "capacity follows use; what waits in queues is told to it, since placement is above"},
-	{"placement", ground + " internal/tag session compute fleet event", "a placement becomes a game session on a process of a fleet"},
+	{"placement", ground + " internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"flexmatch/search", "flexmatch/ruleset", "forms matches from tickets: pure, so it knows the language and no table"},
 	{"flexmatch/explain", "flexmatch/ruleset flexmatch/search", "says why tickets wait: pure, by the search that matches them"},
