@@ -23,18 +23,13 @@ func idle(s settings) error {
 	if err := raiseFileLimit(); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "muster-load-")
+	server, err := runFresh(s.bin, "127.0.0.1:0", "warn")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	server, err := node.Run(s.bin, "local", "--demo=false", "--listen", "127.0.0.1:0", "--data", dir, "--log-level", "warn")
-	if err != nil {
-		return err
-	}
-	defer server.Kill()
+	defer server.drop()
 	ctx := context.Background()
-	place, err := node.MakePlace(ctx, node.Client(server.URL))
+	place, err := server.place(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,7 +37,7 @@ func idle(s settings) error {
 	if err != nil {
 		return err
 	}
-	before, err := memory(server)
+	before, err := memory(server.Process)
 	if err != nil {
 		return err
 	}
@@ -52,7 +47,7 @@ func idle(s settings) error {
 	}); err != nil {
 		return err
 	}
-	return report(s, server, before)
+	return report(s, server.Process, before)
 }
 
 // report prints what the connections cost at once, and after they were idle for

@@ -30,23 +30,17 @@ func restart(s settings) error {
 	if err := raiseFileLimit(); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "muster-load-")
+	listen, err := freeAddress() // the game servers come back to the same
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	listen, err := freeAddress()
+	server, err := runFresh(s.bin, listen, "error")
 	if err != nil {
 		return err
 	}
-	args := []string{"local", "--demo=false", "--listen", listen, "--data", dir, "--log-level", "error"}
-	server, err := node.Run(s.bin, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { server.Kill() }()
+	defer server.drop()
 	ctx := context.Background()
-	place, err := node.MakePlace(ctx, node.Client(server.URL))
+	place, err := server.place(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,20 +54,27 @@ func restart(s settings) error {
 	}); err != nil {
 		return err
 	}
-	if err := heartbeats(ctx, server, all); err != nil {
+	if err := heartbeats(ctx, server.Process, all); err != nil {
 		return err
 	}
+	ready, back, err := outage(ctx, server, all)
+	if err != nil {
+		return err
+	}
+	return compare(ctx, place, len(all), ready, back)
+}
+
+// outage kills the server and starts it again; it gives the times from then on
+// until the server is ready and until all game servers are usable.
+func outage(ctx context.Context, server *fresh, all []*gameserver.Process) (ready, back time.Duration, err error) {
 	server.Kill()
 	began := time.Now()
-	if server, err = node.Run(s.bin, args...); err != nil {
-		return err
+	if err := server.again(); err != nil {
+		return 0, 0, err
 	}
-	ready := time.Since(began)
-	if err := usable(ctx, all); err != nil {
-		return err
-	}
-	back := time.Since(began)
-	return compare(ctx, place, len(all), ready, back)
+	ready = time.Since(began)
+	err = usable(ctx, all)
+	return ready, time.Since(began), err
 }
 
 func freeAddress() (string, error) {
