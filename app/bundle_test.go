@@ -128,3 +128,26 @@ func decode(t *testing.T, text string) map[string]any {
 	}
 	return v
 }
+
+// createdSession is a game session as CreateGameSession tells it.
+type createdSession struct {
+	GameSessionID string `json:"GameSessionId"`
+	IPAddress     string `json:"IpAddress"`
+}
+
+// createWhenFree creates a game session once a process takes one, which is a
+// moment after it became ACTIVE.
+func createWhenFree(t *testing.T, base string, in map[string]any) createdSession {
+	t.Helper()
+	c := &client.Client{Endpoint: base}
+	for {
+		var out struct{ GameSession createdSession }
+		err := c.Call(t.Context(), "CreateGameSession", in, &out)
+		if err == nil {
+			return out.GameSession
+		}
+		if code(err) != "FleetCapacityExceededException" {
+			t.Fatal(err)
+		}
+	}
+}

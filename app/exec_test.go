@@ -35,17 +35,9 @@ func TestExec(t *testing.T) {
 		t.Errorf("the commands to try are missing:\n%s", text)
 	}
 	c := &client.Client{Endpoint: base}
-	var made struct {
-		GameSession struct{ GameSessionId string }
-	}
-	in := map[string]any{"FleetId": first.FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2}
-	for made.GameSession.GameSessionId == "" {
-		if err := c.Call(t.Context(), "CreateGameSession", in, &made); err != nil && code(err) != "FleetCapacityExceededException" {
-			t.Fatal(err)
-		}
-	}
+	made := createWhenFree(t, base, map[string]any{"FleetId": first.FleetID, "Location": host.Location, "MaximumPlayerSessionCount": 2})
 	active := events(t, base, "GAME_SESSION_ACTIVATED", 1, first.Seq)
-	in = map[string]any{"GameSessionId": made.GameSession.GameSessionId, "TerminationMode": "FORCE_TERMINATE"}
+	in := map[string]any{"GameSessionId": made.GameSessionID, "TerminationMode": "FORCE_TERMINATE"}
 	if err := c.Call(t.Context(), "TerminateGameSession", in, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -97,25 +97,17 @@ func TestHosting(t *testing.T) {
 	events(t, base, "SERVER_PROCESS_ACTIVE", 2, 0)
 	events(t, base, "FLEET_STATE_ACTIVE", 1, 0)
 	c := &client.Client{Endpoint: base}
-	var made struct {
-		GameSession struct{ GameSessionId, IpAddress string }
-	}
-	in := map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}
-	for made.GameSession.GameSessionId == "" {
-		if err := c.Call(t.Context(), "CreateGameSession", in, &made); err != nil && code(err) != "FleetCapacityExceededException" {
-			t.Fatal(err)
-		}
-	}
+	made := createWhenFree(t, base, map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2})
 	active := events(t, base, "GAME_SESSION_ACTIVATED", 1, 0)
-	if made.GameSession.IpAddress != "127.0.0.1" {
-		t.Errorf("players are sent to %s", made.GameSession.IpAddress)
+	if made.IPAddress != "127.0.0.1" {
+		t.Errorf("players are sent to %s", made.IPAddress)
 	}
-	in = map[string]any{"GameSessionId": made.GameSession.GameSessionId, "TerminationMode": "FORCE_TERMINATE"}
+	in := map[string]any{"GameSessionId": made.GameSessionID, "TerminationMode": "FORCE_TERMINATE"}
 	if err := c.Call(t.Context(), "TerminateGameSession", in, nil); err != nil {
 		t.Fatal(err)
 	}
 	events(t, base, "SERVER_PROCESS_ACTIVE", 1, active.Seq) // another one takes the place
-	key := f.ID + "/" + active.ComputeName + "/" + made.GameSession.GameSessionId[strings.LastIndex(made.GameSession.GameSessionId, "/")+1:] + ".zip"
+	key := f.ID + "/" + active.ComputeName + "/" + made.GameSessionID[strings.LastIndex(made.GameSessionID, "/")+1:] + ".zip"
 	until(t, "the logs are here", func() bool { return a.Logs(f.ID)[key] > 0 })
 }
 
@@ -231,16 +223,7 @@ func TestHosting_AgentGoes(t *testing.T) {
 	lost := events(t, a.URL(), "HOST_DISCONNECTED", 1, 0)
 	join(t, a, root, 21600, nil)
 	back := events(t, a.URL(), "HOST_CONNECTED", 1, lost.Seq)
-	c := &client.Client{Endpoint: a.URL()}
-	var made struct {
-		GameSession struct{ GameSessionId string }
-	}
-	in := map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}
-	for made.GameSession.GameSessionId == "" {
-		if err := c.Call(t.Context(), "CreateGameSession", in, &made); err != nil && code(err) != "FleetCapacityExceededException" {
-			t.Fatal(err)
-		}
-	}
+	createWhenFree(t, a.URL(), map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2})
 	hosting := events(t, a.URL(), "GAME_SESSION_ACTIVATED", 1, back.Seq)
 	if hosting.ProcessID != before.ProcessID {
 		t.Errorf("the session is on process %s, want %s that outlived its agent", hosting.ProcessID, before.ProcessID)
@@ -263,16 +246,7 @@ func TestHosting_Relayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := events(t, a.URL(), "SERVER_PROCESS_ACTIVE", 1, 0)
-	c := &client.Client{Endpoint: a.URL()}
-	var made struct {
-		GameSession struct{ GameSessionId string }
-	}
-	in := map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}
-	for made.GameSession.GameSessionId == "" {
-		if err := c.Call(t.Context(), "CreateGameSession", in, &made); err != nil && code(err) != "FleetCapacityExceededException" {
-			t.Fatal(err)
-		}
-	}
+	made := createWhenFree(t, a.URL(), map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2})
 	playing := events(t, a.URL(), "GAME_SESSION_ACTIVATED", 1, before.Seq)
 	stopping, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -285,7 +259,7 @@ func TestHosting_Relayed(t *testing.T) {
 		t.Errorf("process %s of %s came back, want %s of %s", again.ProcessID, again.FleetID, before.ProcessID, f.ID)
 	}
 	var seen struct{ GameSessions []struct{ Status string } }
-	in = map[string]any{"GameSessionId": made.GameSession.GameSessionId}
+	in := map[string]any{"GameSessionId": made.GameSessionID}
 	if err := (&client.Client{Endpoint: b.URL()}).Call(t.Context(), "DescribeGameSessions", in, &seen); err != nil || seen.GameSessions[0].Status != "ACTIVE" {
 		t.Errorf("after the restart the game session is %+v, %v", seen, err)
 	}
@@ -330,22 +304,14 @@ func TestHosting_AgentKilled(t *testing.T) {
 	}
 	before := events(t, a.URL(), "SERVER_PROCESS_ACTIVE", 1, 0)
 	c := &client.Client{Endpoint: a.URL()}
-	var made struct {
-		GameSession struct{ GameSessionId string }
-	}
-	in := map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2}
-	for made.GameSession.GameSessionId == "" {
-		if err := c.Call(t.Context(), "CreateGameSession", in, &made); err != nil && code(err) != "FleetCapacityExceededException" {
-			t.Fatal(err)
-		}
-	}
+	made := createWhenFree(t, a.URL(), map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2})
 	events(t, a.URL(), "GAME_SESSION_ACTIVATED", 1, before.Seq)
 	kill()
 	lost := events(t, a.URL(), "HOST_DISCONNECTED", 1, 0)
 	kill = agentProcess(t, a, root)
 	back := events(t, a.URL(), "HOST_CONNECTED", 1, lost.Seq)
 	var seen struct{ GameSessions []struct{ Status string } }
-	if err := c.Call(t.Context(), "DescribeGameSessions", map[string]any{"GameSessionId": made.GameSession.GameSessionId}, &seen); err != nil || seen.GameSessions[0].Status != "ACTIVE" {
+	if err := c.Call(t.Context(), "DescribeGameSessions", map[string]any{"GameSessionId": made.GameSessionID}, &seen); err != nil || seen.GameSessions[0].Status != "ACTIVE" {
 		t.Fatalf("after the agent was killed the game session is %+v, %v", seen, err)
 	}
 	kill()
