@@ -1,0 +1,54 @@
+package backend
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/backend/protocol"
+)
+
+// changed is a row that a player is told of.
+type changed struct {
+	at   string // its Change
+	kind string
+	data any
+}
+
+// changes sends the rows of the player that changed since the cursor, in the
+// order they changed; without a cursor, those that are not over.
+func (c *socket) changes(player string, cursor *string) error {
+	rows, newest := c.b.changedSince(player, *cursor)
+	for _, row := range rows {
+		m := message(row.kind, "", row.data)
+		m.Cursor = row.at
+		if err := c.send(m); err != nil {
+			return err
+		}
+	}
+	*cursor = max(*cursor, newest, "0") // what ended before is no news later either
+	return nil
+}
+
+// changedSince gives the rows of a player that a connection has to be told of,
+// and the newest change of all of them.
+func (b *Backend) changedSince(player, cursor string) (rows []changed, newest string) {
+	view, now := b.st.View(), time.Now()
+	add := func(at, kind string, over bool, data func() any) {
+		newest = max(newest, at)
+		if at > cursor && (cursor != "" || !over) {
+			rows = append(rows, changed{at, kind, data()})
+		}
+	}
+	for t := range b.t.ticketsOf.Equal(view, player) {
+		add(t.Change, protocol.MessageTicket, over(t.Found.State), func() any { return t.out(player) })
+	}
+	for p := range b.t.partiesOf.Equal(view, player) {
+		add(p.Change, protocol.MessageParty, false, func() any { return p.out(now) })
+	}
+	for p := range b.t.placingsOf.Equal(view, player) {
+		add(p.Change, protocol.MessagePlacement, p.over(), func() any { return p.out() })
+	}
+	slices.SortFunc(rows, func(a, b changed) int { return strings.Compare(a.at, b.at) })
+	return rows, newest
+}

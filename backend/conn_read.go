@@ -1,0 +1,126 @@
+package backend
+
+import (
+	"context"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/identity"
+)
+
+// read acts on messages until the connection fails or shall end.
+func (c *socket) read() {
+	strikes := 0
+	for {
+		kind, text, err := c.ws.ReadMessage()
+		if err != nil {
+			return
+		}
+		c.ws.SetReadDeadline(time.Now().Add(silentFor))
+		if wait := c.b.limiter.take(c.b.rates.message, "socket "+c.key(), time.Now()); wait > 0 {
+			c.end(protocol.CloseRate, "too many messages")
+			return
+		}
+		var m protocol.Message
+		if kind != websocket.TextMessage || decodeText(text, &m) != nil {
+			strikes++
+			if strikes == mostStrikes {
+				c.end(protocol.CloseBadMessage, "messages that cannot be read")
+				return
+			}
+			c.answer(c.problem("", refuse("malformed-json", "the message is not of the form described")))
+			continue
+		}
+		c.answer(c.handle(&m))
+	}
+}
+
+// answer queues a message; who does not read is let go and comes back.
+func (c *socket) answer(m protocol.Message) {
+	select {
+	case c.out <- m:
+	default:
+		c.end(protocol.CloseRate, "answers are not read")
+	}
+}
+
+func (c *socket) problem(re string, err error) protocol.Message {
+	p, meant := problemOf(err)
+	id := newID()
+	if !meant {
+		c.b.log.Error("message failed", "request_id", id, "error", err)
+	}
+	return message(protocol.MessageError, re, p.body(id))
+}
+
+// handle carries out a message and gives its answer.
+func (c *socket) handle(m *protocol.Message) protocol.Message {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if m.Type == protocol.MessageAuth {
+		return c.auth(m)
+	}
+	who := c.who()
+	if who.PlayerID == "" {
+		return c.problem(m.ID, refuse("token-missing", "the first message is auth"))
+	}
+	if m.Type == protocol.MessagePing {
+		return protocol.Message{Type: protocol.MessagePong, Re: m.ID, Data: m.Data}
+	}
+	who, err := c.b.ids.Check(c.held())
+	if err != nil {
+		return c.problem(m.ID, err)
+	}
+	t, err := c.act(ctx, who, m)
+	if err != nil {
+		return c.problem(m.ID, err)
+	}
+	return message(protocol.MessageTicket, m.ID, t.out(who.PlayerID))
+}
+
+// act carries out a message about matchmaking.
+func (c *socket) act(ctx context.Context, who identity.Claims, m *protocol.Message) (*Ticket, error) {
+	b := c.b
+	if m.Type == protocol.MessageStart {
+		var in protocol.TicketRequest
+		if err := decodeText(m.Data, &in); err != nil {
+			return nil, err
+		}
+		if wait := b.limiter.take(b.rates.ticket, who.PlayerID, time.Now()); wait > 0 {
+			return nil, limited("rate-limited", wait)
+		}
+		return b.start(ctx, who.PlayerID, who.Scope, &in)
+	}
+	var in protocol.SocketTicketID
+	if err := decodeText(m.Data, &in); err != nil {
+		return nil, err
+	}
+	t, err := b.ticketOf(who.PlayerID, in.TicketID)
+	if err != nil {
+		return nil, err
+	}
+	switch m.Type {
+	case protocol.MessageCancel:
+		return b.cancel(ctx, t)
+	case protocol.MessageAccept:
+		return b.reply(ctx, t, who.PlayerID, in.Accept)
+	}
+	return nil, refuse("invalid-parameter", "type: "+m.Type+" is not known")
+}
+
+func (c *socket) auth(m *protocol.Message) protocol.Message {
+	var in protocol.SocketAuth
+	if err := decodeText(m.Data, &in); err != nil {
+		return c.problem(m.ID, err)
+	}
+	again := c.who().PlayerID != ""
+	if !c.enter(in.AccessToken, in.Resume) {
+		return c.problem(m.ID, refuse("token-invalid", "the access token is not good"))
+	}
+	if again {
+		return c.readyMessage(m.ID, true)
+	}
+	return protocol.Message{} // the writer says auth.ok before all else
+}

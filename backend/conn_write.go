@@ -1,0 +1,151 @@
+package backend
+
+import (
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/backend/protocol"
+)
+
+var errEnded = errors.New("the connection shall end")
+
+// write says who the player is, what is under way, and then what changes.
+func (c *socket) write() {
+	early, err := c.open()
+	if err == nil {
+		err = c.push(early)
+	}
+	if errors.Is(err, errEnded) {
+		text := websocket.FormatCloseMessage(c.code, c.reason)
+		c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeWithin))
+	}
+	c.ws.Close() // has the reader return
+}
+
+// open waits for the player to be known. An answer that was ready at the same
+// time is to come after what is under way: it is given back.
+func (c *socket) open() (early protocol.Message, err error) {
+	timer := time.NewTimer(authWithin)
+	defer timer.Stop()
+	for {
+		select {
+		case <-c.entered:
+			return early, nil
+		case m := <-c.out:
+			if c.who().PlayerID != "" {
+				return m, nil
+			}
+			if err := c.send(m); err != nil { // a refusal
+				return early, err
+			}
+		case <-timer.C:
+			c.end(protocol.CloseAuthTimeout, "no auth in time")
+		case <-c.b.closing:
+			c.end(websocket.CloseGoingAway, "the server stops")
+		case <-c.ended:
+			c.flush()
+			return early, errEnded
+		}
+	}
+}
+
+// push sends answers and changes until the connection ends; early is the first
+// answer, if it has a type.
+func (c *socket) push(early protocol.Message) error {
+	player := c.who().PlayerID
+	watcher, stop := c.b.hub.watch(player)
+	defer stop()
+	cursor := c.resume
+	if err := c.send(c.readyMessage("", cursor != "")); err != nil {
+		return err
+	}
+	if err := c.changes(player, &cursor); err != nil {
+		return err
+	}
+	if err := c.send(early); err != nil {
+		return err
+	}
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	warned := ""
+	for {
+		var err error
+		select {
+		case <-watcher.nudge:
+			err = c.changes(player, &cursor)
+		case m := <-c.out:
+			err = c.send(m)
+		case <-ping.C:
+			err = c.tick(&warned)
+		case <-c.b.closing:
+			c.end(websocket.CloseGoingAway, "the server stops; come back")
+		case <-c.ended:
+			c.flush()
+			return errEnded
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// flush sends what is queued before the connection ends.
+func (c *socket) flush() {
+	for {
+		select {
+		case m := <-c.out:
+			if c.send(m) != nil {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// tick keeps the connection alive, ends it with the player's login, and warns
+// once before the access token expires.
+func (c *socket) tick(warned *string) error {
+	token := c.held()
+	claims, err := c.b.ids.Check(token)
+	if err != nil {
+		c.end(protocol.CloseUnauthorized, "the login has ended")
+		return nil
+	}
+	if time.Until(claims.Expires) < warnBefore && *warned != token {
+		*warned = token
+		if err := c.send(message(protocol.MessageExpiring, "", map[string]int64{"in_seconds": seconds(time.Until(claims.Expires))})); err != nil {
+			return err
+		}
+	}
+	return c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeWithin))
+}
+
+func (c *socket) readyMessage(re string, resumed bool) protocol.Message {
+	who := c.who()
+	return message(protocol.MessageReady, re, &protocol.SocketReady{PlayerID: who.PlayerID, ExpiresAt: who.Expires, Resumed: resumed})
+}
+
+func message(kind, re string, data any) protocol.Message {
+	text, err := json.Marshal(data, json.Deterministic(true))
+	if err != nil {
+		panic(err) // plain structs
+	}
+	return protocol.Message{Type: kind, Re: re, Data: jsontext.Value(text)}
+}
+
+func (c *socket) send(m protocol.Message) error {
+	if m.Type == "" {
+		return nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	c.ws.SetWriteDeadline(time.Now().Add(writeWithin))
+	return c.ws.WriteMessage(websocket.TextMessage, text)
+}
