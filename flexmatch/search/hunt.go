@@ -1,7 +1,6 @@
 package search
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -10,17 +9,6 @@ import (
 
 // clockEvery is after how many steps a search looks at the clock.
 const clockEvery = 64
-
-// hold is what a set of items has in common: a match that holds the set must
-// keep within it.
-type hold struct {
-	level  int // of the set's age
-	levels uint64
-	mask   uint64
-	filled bool // holds a backfill ticket
-	low    [maxWindows]float64
-	high   [maxWindows]float64
-}
 
 // hunt is the search for the best match around one item, and what a worker needs
 // for many such searches.
@@ -70,46 +58,6 @@ func (h *hunt) start(seed *item) {
 	h.set = append(h.set[:0], seed)
 	st := hold{level: seed.level, levels: seed.levels, mask: seed.maskAt(seed.level), filled: seed.held > 0, low: seed.low, high: seed.high}
 	h.stack = append(h.stack[:0], st)
-}
-
-// maskAt gives the locations that a match of the level, or of one that it can
-// still come to, may have.
-func (it *item) maskAt(level int) uint64 {
-	if it.masks == nil {
-		return it.mask
-	}
-	return it.masks[level]
-}
-
-// join gives the hold of a set with one item more; false if no match can have it.
-func (h *hunt) join(st *hold, it *item, out *hold) bool {
-	level := min(st.level, it.level)
-	if h.oldest {
-		level = max(st.level, it.level)
-	}
-	mask, levels := st.mask&it.maskAt(level), st.levels&it.levels
-	if it.held > 0 && st.filled {
-		return false
-	}
-	if mask == 0 {
-		h.seen[causeLatency]++
-		return false
-	}
-	if levels == 0 {
-		h.seen[causePerTicket]++
-		return false
-	}
-	for i := range h.columns.windows {
-		low, high := min(st.low[i], it.low[i]), max(st.high[i], it.high[i])
-		if high-low > h.columns.windows[i].loosest[level] {
-			h.seen[causeWindow+i]++
-			return false
-		}
-		out.low[i], out.high[i] = low, high
-	}
-	h.seen[causeNone]++
-	out.level, out.levels, out.mask, out.filled = level, levels, mask, st.filled || it.held > 0
-	return true
 }
 
 // best finds the best match of the seed and the candidates gathered for it, of at
@@ -270,114 +218,6 @@ func (h *hunt) finish(list []*item) *Match {
 		}
 	}
 	return h.place()
-}
-
-// place seats the set, after the columns' exact verdict at its level.
-func (h *hunt) place() *Match {
-	level := h.set[0].level
-	for _, it := range h.set[1:] {
-		if h.rs.Algorithm.OldestAge {
-			level = max(level, it.level)
-		} else {
-			level = min(level, it.level)
-		}
-	}
-	if !h.allowed(level) {
-		return nil
-	}
-	h.sizes = h.sizes[:0]
-	for _, it := range h.set {
-		h.sizes = append(h.sizes, it.entry)
-	}
-	m := h.seat(h.sizes, level)
-	if m != nil {
-		h.taken = append(h.taken[:0], h.set...)
-	}
-	return m
-}
-
-// allowed judges the columns at a level.
-func (h *hunt) allowed(level int) bool {
-	cause := h.barred(level)
-	h.seen[cause]++
-	return cause == causeNone
-}
-
-func (h *hunt) barred(level int) int {
-	mask := uint64(math.MaxUint64)
-	for _, it := range h.set {
-		if it.exact != nil {
-			mask &= it.exact[level]
-		}
-	}
-	if mask == 0 {
-		return causeLatency
-	}
-	for _, it := range h.set {
-		if len(h.columns.perTicket) > 0 && it.levels>>level&1 == 0 {
-			return causePerTicket
-		}
-	}
-	for i, w := range h.columns.windows {
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, it := range h.set {
-			low, high = min(low, it.low[i]), max(high, it.high[i])
-		}
-		if high-low > w.limit[level] {
-			return causeWindow + i
-		}
-	}
-	return causeNone
-}
-
-// seat spreads a set over the teams within the limits of the search.
-func (h *hunt) seat(set []*entry, level int) *Match {
-	limit := max(1, min(maxPlacements, h.leaves))
-	if !h.exact {
-		limit = min(limit, h.limits.Placements)
-	}
-	p := &h.placing
-	p.searcher = &h.searcher
-	p.reset(set, level, limit)
-	if !p.begin() {
-		return nil
-	}
-	rules := h.columns.flat
-	if h.columns.crowded {
-		rules = h.plan.flat
-	}
-	if len(rules) > 0 && !h.keeps(p.level, h.seats.together(h.rs, set), rules) {
-		return nil
-	}
-	p.aim(level)
-	p.next(0)
-	h.leaves -= p.judged
-	if h.nodes -= p.passed; !p.found {
-		h.cut = h.cut || h.late || h.leaves <= 0 || p.passed >= judgement*p.limit
-		return nil
-	}
-	m := newMatch(set, p.best, level)
-	if h.verify(m) != nil {
-		h.rejected++
-		return nil
-	}
-	return m
-}
-
-// sortBy orders candidates for a seed: by priority, then by the sort rules.
-func (h *hunt) sortBy(seed *item, candidates []*item) {
-	if !h.columns.sorts {
-		return
-	}
-	entries := make([]*entry, len(candidates))
-	of := make(map[*entry]*item, len(candidates))
-	for i, it := range candidates {
-		entries[i], of[it.entry] = it.entry, it
-	}
-	bySortRules(h.rs, seed.entry, entries, h.now)
-	for i, e := range entries {
-		candidates[i] = of[e]
-	}
 }
 
 // hopeful asks whether the rules without a column can still hold at some age.

@@ -155,3 +155,19 @@ func (h *hunt) countApart(seed *item, around *span) {
 		}
 	}
 }
+
+// sortBy orders candidates for a seed: by priority, then by the sort rules.
+func (h *hunt) sortBy(seed *item, candidates []*item) {
+	if !h.columns.sorts {
+		return
+	}
+	entries := make([]*entry, len(candidates))
+	of := make(map[*entry]*item, len(candidates))
+	for i, it := range candidates {
+		entries[i], of[it.entry] = it.entry, it
+	}
+	bySortRules(h.rs, seed.entry, entries, h.now)
+	for i, e := range entries {
+		candidates[i] = of[e]
+	}
+}
