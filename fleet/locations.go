@@ -142,3 +142,45 @@ func (s *Service) FinishLocation(tx *store.Tx, fleetID, location string) {
 	s.t.fleets.Put(tx, f)
 	s.record(tx, event.LocationStateDeleted, f, location, "Location "+location+" was removed")
 }
+
+// addLocations adds locations as they start: NEW with one instance wished for,
+// or ACTIVE in an Anywhere fleet. The home region of a managed fleet is the first.
+func (f *Fleet) addLocations(names []string) {
+	if f.Managed != nil && len(f.Locations) == 0 {
+		names = append([]string{f.Home}, slices.DeleteFunc(slices.Clone(names), func(l string) bool { return l == f.Home })...)
+	}
+	for _, name := range names {
+		l := LocationState{Location: name}
+		if f.Managed != nil {
+			l.Capacity = newCapacity
+			l.move(Made)
+		} else {
+			l.move(Active)
+		}
+		f.Locations = append(f.Locations, l)
+	}
+}
+
+// checkLocations holds each location to what a fleet may list.
+func (s *Service) checkLocations(r store.Reader, managed bool, names []string) error {
+	if q := s.opts.Quotas.LocationsPerFleet; q > 0 && len(names) > q {
+		return fault.New(fault.LimitExceeded, "Locations: %d locations; the quota a fleet is %d", len(names), q)
+	}
+	for i, name := range names {
+		if !IsCustom(name) && !managed {
+			return fault.Invalid("Locations.%d.Location: %q is not a custom location; an ANYWHERE fleet takes names that begin with %s", i+1, name, CustomPrefix)
+		}
+		if !s.Known(r, name) {
+			return fault.Invalid("Locations.%d.Location: %q does not exist; create it with CreateLocation", i+1, name)
+		}
+		if slices.Contains(names[:i], name) {
+			return fault.Invalid("Locations.%d.Location: %q is listed twice", i+1, name)
+		}
+	}
+	return nil
+}
+
+// Known tells whether a location of the name exists: a region or a custom one.
+func (s *Service) Known(r store.Reader, location string) bool {
+	return slices.Contains(s.Regions(), location) || s.t.locations.Get(r, location) != nil
+}
