@@ -43,7 +43,7 @@ func (b *Backend) start(ctx context.Context, player, scope string, in *protocol.
 	case !allows(m.Scopes, scope):
 		return nil, refuse("scope-insufficient", "link an account elsewhere to be matched by "+m.Name)
 	}
-	all, err := b.whoIsMatched(m, player, in)
+	all, agreed, err := b.whoIsMatched(m, player, in)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (b *Backend) start(ctx context.Context, player, scope string, in *protocol.
 	}
 	ctx, stop := finishing(ctx)
 	defer stop()
-	t, err := b.cmd.open.Do(ctx, openArgs{ticket})
+	t, err := b.cmd.open.Do(ctx, openArgs{ticket, agreed})
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +63,6 @@ func (b *Backend) start(ctx context.Context, player, scope string, in *protocol.
 			b.refused(ctx, t)
 		}
 		return nil, err
-	}
-	if in.PartyID != "" {
-		b.started(ctx, in.PartyID)
 	}
 	return b.look(ctx, t), nil
 }
@@ -79,19 +76,20 @@ func (b *Backend) refused(ctx context.Context, t *Ticket) {
 	}
 }
 
-// whoIsMatched gives the players of a ticket: the one who asks, or the party.
-func (b *Backend) whoIsMatched(m *Matchmaker, player string, in *protocol.TicketRequest) ([]MatchPlayer, error) {
+// whoIsMatched gives the players of a ticket: the one who asks, or the party and
+// the change of it that they agreed at.
+func (b *Backend) whoIsMatched(m *Matchmaker, player string, in *protocol.TicketRequest) (all []MatchPlayer, agreed string, err error) {
 	if in.Team != "" {
-		return nil, refuse("invalid-parameter", "team: "+m.Name+" does not let players choose")
+		return nil, "", refuse("invalid-parameter", "team: "+m.Name+" does not let players choose")
 	}
 	if in.PartyID != "" {
 		return b.partyPlayers(m, player, in)
 	}
 	if m.MinParty > 1 {
-		return nil, refuse("validation-failed", "party_id: "+m.Name+" matches parties of "+strconv.Itoa(m.MinParty)+" or more")
+		return nil, "", refuse("validation-failed", "party_id: "+m.Name+" matches parties of "+strconv.Itoa(m.MinParty)+" or more")
 	}
 	p, err := b.matchPlayer(m, player, in.Attributes, in.LatencyMs)
-	return []MatchPlayer{p}, err
+	return []MatchPlayer{p}, "", err
 }
 
 func (b *Backend) matchPlayer(m *Matchmaker, player string, sent map[string]jsontext.Value, latency map[string]float64) (MatchPlayer, error) {

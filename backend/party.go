@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -48,7 +47,6 @@ const (
 	partyJoin   partyAction = "join"
 	partyChange partyAction = "change"
 	partyLeave  partyAction = "leave"
-	partyStart  partyAction = "start"
 )
 
 type partyArgs struct {
@@ -78,15 +76,21 @@ func (b *Backend) runParty(tx *store.Tx, a partyArgs) (*Party, error) {
 	if err := b.actInParty(tx, &p, a); err != nil {
 		return nil, err
 	}
-	told = append(told, p.players()...)
-	tx.OnCommit(func() { b.hub.wake(told) })
+	tx.OnCommit(func() { b.hub.wake(told) }) // also who has left
 	if len(p.Members) == 0 {
 		b.t.parties.Delete(tx, p.ID)
 		return &p, nil
 	}
-	p.Change, p.Expires = tx.ID(""), tx.Now().Add(partyKept)
-	b.t.parties.Put(tx, &p)
+	b.putParty(tx, &p)
 	return &p, nil
+}
+
+// putParty writes a party that has changed, and wakes who waits for its members.
+func (b *Backend) putParty(tx *store.Tx, p *Party) {
+	p.Change, p.Expires = tx.ID(""), tx.Now().Add(partyKept)
+	b.t.parties.Put(tx, p)
+	members := p.players()
+	tx.OnCommit(func() { b.hub.wake(members) })
 }
 
 func (b *Backend) createdParty(tx *store.Tx, a partyArgs) (*Party, error) {
@@ -102,9 +106,7 @@ func (b *Backend) createdParty(tx *store.Tx, a partyArgs) (*Party, error) {
 		}
 		p.Code = string(code)
 	}
-	p.Change, p.Expires = tx.ID(""), tx.Now().Add(partyKept)
-	b.t.parties.Put(tx, &p)
-	tx.OnCommit(func() { b.hub.wake([]string{a.By}) })
+	b.putParty(tx, &p)
 	return &p, nil
 }
 
@@ -138,10 +140,6 @@ func (b *Backend) actInParty(tx *store.Tx, p *Party, a partyArgs) error {
 		p.Members = slices.DeleteFunc(p.Members, func(m PartyMember) bool { return m.PlayerID == a.Target })
 		if len(p.Members) > 0 && !p.has(p.Leader) {
 			p.Leader = p.Members[0].PlayerID
-		}
-	case partyStart: // each match needs its own consent
-		for i := range p.Members {
-			p.Members[i].Ready = time.Time{}
 		}
 	}
 	return nil
@@ -184,21 +182,22 @@ func (m *PartyMember) ready(now time.Time) bool {
 	return !m.Ready.IsZero() && now.Sub(m.Ready) <= readyFor
 }
 
-// partyPlayers gives the players of a party's ticket, the leader first.
-func (b *Backend) partyPlayers(m *Matchmaker, leader string, in *protocol.TicketRequest) ([]MatchPlayer, error) {
+// partyPlayers gives the players of a party's ticket, the leader first, and the
+// change of the party that they agreed at.
+func (b *Backend) partyPlayers(m *Matchmaker, leader string, in *protocol.TicketRequest) (all []MatchPlayer, agreed string, err error) {
 	p := b.t.parties.Get(b.st.View(), in.PartyID)
 	switch {
 	case p == nil || !p.has(leader):
-		return nil, refuse("not-found", "you are in no such party")
+		return nil, "", refuse("not-found", "you are in no such party")
 	case p.Leader != leader:
-		return nil, refuse("not-leader", "only the leader asks for a match")
+		return nil, "", refuse("not-leader", "only the leader asks for a match")
 	case p.Matchmaker != m.Name:
-		return nil, refuse("validation-failed", "matchmaker: the party was made for "+p.Matchmaker)
+		return nil, "", refuse("validation-failed", "matchmaker: the party was made for "+p.Matchmaker)
 	case len(p.Members) < m.MinParty || len(p.Members) > m.MaxParty:
-		return nil, refuse("party-not-ready", "the party does not have the number of players that "+m.Name+" matches")
+		return nil, "", refuse("party-not-ready", "the party does not have the number of players that "+m.Name+" matches")
 	}
 	now := time.Now()
-	all := make([]MatchPlayer, 0, len(p.Members))
+	all = make([]MatchPlayer, 0, len(p.Members))
 	for i := range p.Members {
 		member := &p.Members[i]
 		sent, latency := member.sent(), member.Latency
@@ -210,16 +209,16 @@ func (b *Backend) partyPlayers(m *Matchmaker, leader string, in *protocol.Ticket
 				latency = in.LatencyMs
 			}
 		} else if !member.ready(now) {
-			return nil, refuse("party-not-ready", "not every member has said to be ready within the last minute")
+			return nil, "", refuse("party-not-ready", "not every member has said to be ready within the last minute")
 		}
 		player, err := b.matchPlayer(m, member.PlayerID, sent, latency)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		all = append(all, player)
 	}
 	slices.SortStableFunc(all, func(x, y MatchPlayer) int { return order(x.ID == leader, y.ID == leader) })
-	return all, nil
+	return all, p.Change, nil
 }
 
 // order puts what is first before what is not.
@@ -242,13 +241,18 @@ func (m *PartyMember) sent() map[string]jsontext.Value {
 	return sent
 }
 
-// started takes back the consent that a ticket used up.
-func (b *Backend) started(ctx context.Context, party string) {
-	p := b.t.parties.Get(b.st.View(), party)
-	if p == nil {
-		return
+// useConsent takes the consent that a ticket uses up: each match needs its own. It
+// refuses where the party is not as it was when its members agreed.
+func (b *Backend) useConsent(tx *store.Tx, party, agreed string) error {
+	old := b.t.parties.Get(tx, party)
+	if old == nil || old.Change != agreed {
+		return refuse("party-not-ready", "the party has just changed; see who is ready and ask again")
 	}
-	if _, err := b.cmd.party.Do(ctx, partyArgs{Do: partyStart, Party: party, By: p.Leader}); err != nil && ctx.Err() == nil {
-		b.log.Error("consent of a party not taken back", "error", err)
+	p := *old
+	p.Members = slices.Clone(old.Members)
+	for i := range p.Members {
+		p.Members[i].Ready = time.Time{}
 	}
+	b.putParty(tx, &p)
+	return nil
 }

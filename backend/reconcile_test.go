@@ -234,7 +234,7 @@ func TestReconcile_OpenTicketsAreKept(t *testing.T) {
 func TestReconcile_LostTicket(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
-		lost, err := d.b.cmd.open.Do(d.ctx, openArgs{Ticket{Matchmaker: "alone", Configuration: "alone", Players: []string{"anna"}}})
+		lost, err := d.b.cmd.open.Do(d.ctx, openArgs{Ticket: Ticket{Matchmaker: "alone", Configuration: "alone", Players: []string{"anna"}}})
 		d.must(err)
 		time.Sleep(lostAfter - time.Second)
 		d.wants(lost.ID, protocol.TicketStateQueued)

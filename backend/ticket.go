@@ -105,7 +105,10 @@ const (
 
 func (t *Ticket) of(player string) bool { return slices.Contains(t.Players, player) }
 
-type openArgs struct{ Ticket Ticket }
+type openArgs struct {
+	Ticket Ticket
+	Agreed string // the party's change at which its members agreed
+}
 
 // runOpen writes a ticket before the matchmaker hears of it, so that no event can
 // come for one that is not known. A player is on one open ticket at a time:
@@ -121,6 +124,11 @@ func (b *Backend) runOpen(tx *store.Tx, a openArgs) (*Ticket, error) {
 				}
 				return nil, p
 			}
+		}
+	}
+	if party := a.Ticket.PartyID; party != "" {
+		if err := b.useConsent(tx, party, a.Agreed); err != nil {
+			return nil, err
 		}
 	}
 	t := a.Ticket

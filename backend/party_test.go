@@ -1,0 +1,63 @@
+package backend
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/backend/protocol"
+)
+
+func (d *deaf) party(a partyArgs) *Party {
+	d.Helper()
+	p, err := d.b.cmd.party.Do(d.ctx, a)
+	d.must(err)
+	return p
+}
+
+// readyParty is a party of anna, who leads it, and bert, who is ready.
+func (d *deaf) readyParty() *Party {
+	d.Helper()
+	p := d.party(partyArgs{Do: partyCreate, By: "anna", New: Party{Matchmaker: "alone", Max: 2}})
+	d.party(partyArgs{Do: partyJoin, By: "bert", Code: p.Code})
+	return d.party(partyArgs{Do: partyChange, Party: p.ID, By: "bert", Member: PartyMember{Ready: time.Now()}})
+}
+
+// A member who leaves, or is not ready any more, is on no ticket, though the
+// leader asks before that is durable.
+func TestParty_ConsentTakenBackMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, meanwhile := range []partyArgs{{Do: partyLeave, By: "bert", Target: "bert"}, {Do: partyChange, By: "bert"}} {
+		inDeaf(t, func(d *deaf) {
+			p := d.readyParty()
+			d.hangsUpAt(1, time.Second) // the commit takes a while
+			meanwhile.Party = p.ID
+			left := make(chan error)
+			go func() { _, err := d.b.cmd.party.Do(d.ctx, meanwhile); left <- err }()
+			synctest.Wait()
+			_, err := d.b.start(d.ctx, "anna", "guest", &protocol.TicketRequest{Matchmaker: "alone", PartyID: p.ID})
+			if got, _ := problemOf(err); err == nil || got.code != "party-not-ready" {
+				t.Errorf("after %q: got %v, want party-not-ready", meanwhile.Do, err)
+			}
+			d.must(<-left)
+			if d.b.t.ticketsOf.First(d.b.st.View(), "bert") != nil {
+				t.Errorf("after %q: bert is on a ticket", meanwhile.Do)
+			}
+		})
+	}
+}
+
+// A ticket uses up the members' consent, whatever becomes of it.
+func TestParty_ConsentIsUsedUp(t *testing.T) {
+	t.Parallel()
+	inDeaf(t, func(d *deaf) {
+		p := d.readyParty()
+		_, _ = d.b.start(d.ctx, "anna", "guest", &protocol.TicketRequest{Matchmaker: "alone", PartyID: p.ID})
+		if d.b.t.ticketsOf.First(d.b.st.View(), "bert") == nil {
+			t.Fatal("bert is on no ticket")
+		}
+		if now := d.b.t.parties.Get(d.b.st.View(), p.ID); now.member("bert").ready(time.Now()) {
+			t.Error("bert is ready for another match")
+		}
+	})
+}
