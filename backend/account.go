@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
 )
@@ -45,18 +47,31 @@ func (rq *request) loginGuest() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := rq.checkLock(in.PlayerID); err != nil {
+	account := rq.accountKey(in.PlayerID)
+	if err := rq.checkLock(account); err != nil {
 		return answer{}, err
 	}
 	s, err := rq.b.ids.LoginGuest(rq.http.Context(), in.PlayerID, in.GuestSecret)
-	rq.countLogin(in.PlayerID, err)
+	rq.countLogin(account, err)
 	return rq.loggedIn(s, err, identity.Guest)
 }
+
+// accountKey is the key that failed logins with an account count under; "" of
+// what can be none of ours, which clients could make us remember without end. It
+// is of one network, so that nobody locks an account out for others.
+func (rq *request) accountKey(player string) string {
+	if len(player) != len(uuid.Nil.String()) || uuid.Validate(player) != nil {
+		return ""
+	}
+	return "account " + player + " " + networkOf(rq.from)
+}
+
+func (rq *request) addressKey() string { return "address " + networkOf(rq.from) }
 
 // checkLock refuses logins that follow on too many failures.
 func (rq *request) checkLock(account string) error {
 	now := time.Now()
-	wait := max(rq.b.lockout.locked("account "+account, failuresOfAccount, now), rq.b.lockout.locked("address "+networkOf(rq.from), failuresOfAddress, now))
+	wait := max(rq.b.lockout.locked(account, failuresOfAccount, now), rq.b.lockout.locked(rq.addressKey(), failuresOfAddress, now))
 	if wait > 0 {
 		rq.b.metrics.limit("lockout")
 		return limited("locked-out", wait)
@@ -64,17 +79,19 @@ func (rq *request) checkLock(account string) error {
 	return nil
 }
 
-// countLogin counts a failed login against the account and the address. Of an
-// open server all addresses are one.
+// countLogin counts a failed login against the account, unless it is "", and the
+// address. Of an open server all addresses are one.
 func (rq *request) countLogin(account string, err error) {
 	now := time.Now()
 	switch {
 	case err == nil:
-		rq.b.lockout.passed("account " + account)
+		rq.b.lockout.passed(account)
 	case identity.Is(err, identity.GuestSecretInvalid) || identity.Is(err, identity.ProviderInvalid):
-		rq.b.lockout.failed("account "+account, accountLock, now)
+		if account != "" {
+			rq.b.lockout.failed(account, accountLock, now)
+		}
 		if !rq.b.Open {
-			rq.b.lockout.failed("address "+networkOf(rq.from), addressLock, now)
+			rq.b.lockout.failed(rq.addressKey(), addressLock, now)
 		}
 	}
 }
@@ -92,8 +109,8 @@ func (rq *request) loginProvider() (answer, error) {
 	}
 	provider, create := rq.param("provider"), in.Create == nil || *in.Create
 	s, err := rq.b.ids.Login(rq.http.Context(), provider, credential(&in), create)
-	if !rq.b.Open && identity.Is(err, identity.ProviderInvalid) {
-		rq.b.lockout.failed("address "+networkOf(rq.from), addressLock, time.Now())
+	if err != nil {
+		rq.countLogin("", err)
 	}
 	return rq.loggedIn(s, err, provider)
 }

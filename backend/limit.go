@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -70,7 +71,7 @@ func (l *Limits) rates() rates {
 	}
 }
 
-// maxBuckets bounds the memory of a limiter.
+// maxBuckets bounds the memory of a limiter and of a lockout; keys are short.
 const maxBuckets = 200_000
 
 // limiter counts by key: the generic cell rate algorithm, one moment a key.
@@ -90,8 +91,8 @@ func (l *limiter) take(r rate, key string, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at, known := l.full[key]
-	if !known && len(l.full) >= maxBuckets {
-		l.clean(now)
+	if !known {
+		makeRoom(l.full, func(at time.Time) bool { return !at.After(now) })
 	}
 	if at.Before(now) {
 		at = now
@@ -104,19 +105,19 @@ func (l *limiter) take(r rate, key string, now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// clean forgets buckets that are full, and else any: who floods us with keys
-// must not make us grow.
-func (l *limiter) clean(now time.Time) {
-	for key, at := range l.full {
-		if !at.After(now) {
-			delete(l.full, key)
-		}
+// makeRoom forgets what is past, and else any until there is room for a while: who
+// floods us with keys must neither make us grow nor have us look at all of them
+// each time.
+func makeRoom[V any](of map[string]V, past func(V) bool) {
+	if len(of) < maxBuckets {
+		return
 	}
-	for key := range l.full {
-		if len(l.full) < maxBuckets*3/4 {
+	maps.DeleteFunc(of, func(_ string, v V) bool { return past(v) })
+	for key := range of {
+		if len(of) < maxBuckets*3/4 {
 			return
 		}
-		delete(l.full, key)
+		delete(of, key)
 	}
 }
 
@@ -155,14 +156,10 @@ func (l *lockout) locked(key string, most int, now time.Time) time.Duration {
 func (l *lockout) failed(key string, lock time.Duration, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.of) >= maxBuckets {
-		for k, f := range l.of {
-			if !f.until.After(now) || len(l.of) >= maxBuckets {
-				delete(l.of, k)
-			}
-		}
+	f, known := l.of[key]
+	if !known {
+		makeRoom(l.of, func(f failures) bool { return !f.until.After(now) })
 	}
-	f := l.of[key]
 	if !f.until.After(now) {
 		f.n = 0
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,34 @@ func TestLockout(t *testing.T) {
 	l.failed("a", time.Minute, now.Add(time.Minute))
 	if l.locked("a", 5, now.Add(time.Minute)) != 0 {
 		t.Error("failures of before the lock still count")
+	}
+}
+
+func TestLockout_IsBounded(t *testing.T) {
+	t.Parallel()
+	l, now := newLockout(), time.Unix(1000, 0)
+	for i := range maxBuckets + 1 {
+		l.failed(fmt.Sprint(i), time.Minute, now)
+	}
+	if n := len(l.of); n > maxBuckets*3/4+1 {
+		t.Errorf("%d failures are kept: the next ones have to make room each time", n)
+	}
+}
+
+// Failed logins count for accounts that can be ours, and for nobody on another
+// network.
+func TestAccountKey(t *testing.T) {
+	t.Parallel()
+	here := &request{from: netip.MustParseAddr("192.0.2.1")}
+	there := &request{from: netip.MustParseAddr("192.0.2.2")}
+	player := newID()
+	if here.accountKey(player) == "" || here.accountKey(player) == there.accountKey(player) {
+		t.Errorf("counted under %q here, %q there", here.accountKey(player), there.accountKey(player))
+	}
+	for _, none := range []string{"", "x", strings.Repeat("x", 64<<10), "urn:uuid:" + player, "{" + player + "}"} {
+		if key := here.accountKey(none); key != "" {
+			t.Errorf("a login as %.40q is remembered", none)
+		}
 	}
 }
 
