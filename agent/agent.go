@@ -87,8 +87,9 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("another agent works in %s: %w", a.opts.Root, err)
 	}
 	defer lock.Close()
-	a.findGroups()
-	a.findUsers()
+	if err := a.findIsolation(); err != nil {
+		return err
+	}
 	defer a.startRelay()()
 	defer a.startCollector()()
 	if err := a.resume(); err != nil {

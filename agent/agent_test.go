@@ -312,6 +312,25 @@ func TestAgent_TokenRefused(t *testing.T) {
 	}
 }
 
+// Where isolation is required and cannot be had, nothing runs.
+func TestAgent_IsolationRequired(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	users := Users{1_900_000_100, 1_900_000_109}
+	o := Options{Server: m.server.URL, Token: "token", Root: root(t), Launcher: "/bin/false", Users: users, Required: true}
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "isolation is required") || m.joins > 0 {
+		t.Errorf("started without isolation: %v, %d joins", err, m.joins)
+	}
+	o.Users = Users{}
+	if _, err := New(o); err == nil {
+		t.Error("required isolation without users was taken")
+	}
+}
+
 func contains(list []protocol.Process, id string) bool {
 	for _, p := range list {
 		if p.ProcessID == id {

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 
@@ -12,17 +14,30 @@ import (
 // what games need and far below what stops a machine.
 const maxProcesses = 4096
 
-// findGroups finds out whether processes can be held to their instance's size.
-func (a *Agent) findGroups() {
+// findIsolation finds out what game servers can be held to on this machine. It
+// fails where that is less than is required.
+func (a *Agent) findIsolation() error {
 	if a.opts.Launcher == "" || a.opts.Unconfined {
-		return
+		return nil
 	}
-	groups, err := isolate.Find()
-	if err != nil {
-		a.log.Warn("game servers are not held to the size of their instance", "error", err)
-		return
+	for _, find := range []func() error{a.findGroups, a.findUsers, a.findMounts} {
+		err := find()
+		if err != nil && a.opts.Required {
+			return fmt.Errorf("isolation is required: %w", err)
+		}
+		if err != nil {
+			a.log.Warn("this machine does not allow all isolation", "error", err)
+		}
 	}
-	a.groups = groups
+	return nil
+}
+
+// findGroups finds out whether processes can be held to their instance's size.
+func (a *Agent) findGroups() (err error) {
+	if a.groups, err = isolate.Find(); err != nil {
+		return fmt.Errorf("game servers are not held to the size of their instance: %w", err)
+	}
+	return nil
 }
 
 // isolate starts a process in a jail: a group of its own, the user of its
@@ -35,6 +50,9 @@ func (i *instance) isolate(cmd *exec.Cmd, w protocol.Wish, id string, mounts []i
 	var err error
 	if jail.User, err = i.user(); err != nil {
 		return err
+	}
+	if jail.User > 0 && ownerOf(i.gameDir()) != jail.User {
+		return errors.New("the build's tree is not handed over to the instance's user") // and could not be with processes of it there
 	}
 	if i.a.groups != nil {
 		limits := isolate.Limits{MemoryMiB: w.MemoryMiB, CPUMillis: w.CPUMillis, Processes: maxProcesses}

@@ -47,6 +47,9 @@ type Options struct {
 	Users Users
 	// Unconfined holds processes to nothing but a process group.
 	Unconfined bool
+	// Required has Run fail where the machine does not allow all that Launcher and
+	// Users ask for; else it does as much as it can.
+	Required bool
 
 	// Collect opens the loopback ports on which AWS's Server SDKs expect a metrics
 	// collector and a crash reporter. Ports that are taken are left to who has them.
@@ -97,6 +100,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("server: %q must have no path and no query", o.Server)
 	}
 	switch {
+	case o.Required && (o.Launcher == "" || o.Users.From == 0 || o.Unconfined):
+		return errors.New("required: isolation needs a launcher and users")
 	case o.Users.From < 0 || o.Users.To < o.Users.From:
 		return fmt.Errorf("users: %d to %d is no range of numbers above 0", o.Users.From, o.Users.To)
 	case o.Root == "":

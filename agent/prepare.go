@@ -79,9 +79,10 @@ func (i *instance) tryInstall(w protocol.Wish) (code, cause string) {
 		if code, cause := i.fetch(w); code != "" {
 			return code, cause
 		}
-		if err := i.settleIn(); err != nil && i.hold.Err() == nil {
+		err := i.settleIn()
+		if err != nil && i.hold.Err() == nil && i.count() == 0 {
 			return codeActivation, err.Error()
-		}
+		} // else game servers that were taken over go on, and launches beside them fail
 	}
 	return i.validate(w)
 }

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/musterhq/muster/agent/isolate"
 )
@@ -17,31 +15,43 @@ import (
 type Users struct{ From, To int }
 
 // findUsers finds out whether instances can have users of their own.
-func (a *Agent) findUsers() {
+func (a *Agent) findUsers() error {
 	u := a.opts.Users
-	if u.From == 0 || a.opts.Launcher == "" || a.opts.Unconfined {
-		return
+	if u.From == 0 {
+		return nil
 	}
-	if os.Geteuid() != 0 {
-		a.log.Warn("game servers run as the agent's user, since the agent is not root")
-		return
+	err := errNotRoot
+	if os.Geteuid() == 0 {
+		err = a.tryUser(u.From)
 	}
-	if err := a.tryUser(u.From); err != nil {
-		a.log.Warn("game servers run as the agent's user", "error", err)
-		return
+	if err != nil {
+		return fmt.Errorf("game servers run as the agent's user: %w", err)
 	}
 	a.users = &u
-	if within(os.TempDir(), a.opts.Root) || within(os.TempDir(), a.opts.Launcher) {
-		a.log.Warn("game servers share the folder for temporary files, since the agent's files are below it")
-		return
+	return nil
+}
+
+var errNotRoot = errors.New("the agent is not root")
+
+// findMounts finds out whether processes can have folders in place of those that
+// all share.
+func (a *Agent) findMounts() error {
+	if a.users == nil {
+		return nil
 	}
-	probe := isolate.Jail{User: u.From, Mounts: []isolate.Mount{{From: filepath.Join(a.opts.Root, "instances"), At: os.TempDir()}}}
-	if err := probe.Try(a.opts.Launcher); err != nil {
-		a.log.Warn("game servers share the folder for temporary files", "error", err)
-		return
+	err := errSharedTemp
+	if !within(os.TempDir(), a.opts.Root) && !within(os.TempDir(), a.opts.Launcher) {
+		probe := isolate.Jail{User: a.users.From, Mounts: []isolate.Mount{{From: filepath.Join(a.opts.Root, "instances"), At: os.TempDir()}}}
+		err = probe.Try(a.opts.Launcher)
+	}
+	if err != nil {
+		return fmt.Errorf("game servers share the folder for temporary files: %w", err)
 	}
 	a.mounts = true
+	return nil
 }
+
+var errSharedTemp = errors.New("the agent's files are below it")
 
 // within tells whether a path lies below a folder.
 func within(dir, path string) bool {
@@ -62,14 +72,21 @@ func (a *Agent) tryUser(uid int) error {
 const userFile = "user"
 
 // user gives the number of the instance's user, 0 where it has none of its own.
-// The first call picks one that no other instance on this machine has.
+// The first call picks one that no other instance on this machine has. Whose files
+// are a user's is never run as another: who it was could have changed them.
 func (i *instance) user() (int, error) {
-	if i.a.users == nil || i.own != nil {
+	if i.own != nil {
 		return 0, nil
 	}
 	i.a.userMutex.Lock()
 	defer i.a.userMutex.Unlock()
-	if uid := readUser(i.dir); uid > 0 {
+	uid, err := readUser(i.dir)
+	switch {
+	case err != nil:
+		return 0, err
+	case uid > 0 && i.a.users == nil:
+		return 0, fmt.Errorf("the instance has user %d to run as, which this agent cannot become now; its log says why", uid)
+	case uid > 0 || i.a.users == nil:
 		return uid, nil
 	}
 	taken := map[int]bool{}
@@ -78,23 +95,30 @@ func (i *instance) user() (int, error) {
 		return 0, err
 	}
 	for _, dir := range others {
-		taken[readUser(dir)] = true
+		uid, err := readUser(dir)
+		if err != nil {
+			return 0, err
+		}
+		taken[uid] = true
 	}
 	for uid := i.a.users.From; uid <= i.a.users.To; uid++ {
 		if !taken[uid] {
-			return uid, os.WriteFile(filepath.Join(i.dir, userFile), []byte(strconv.Itoa(uid)), 0o600)
+			return uid, writeJSON(filepath.Join(i.dir, userFile), uid)
 		}
 	}
 	return 0, fmt.Errorf("no user is left of %d to %d: more instances than users", i.a.users.From, i.a.users.To)
 }
 
-func readUser(dir string) int {
-	text, err := os.ReadFile(filepath.Join(dir, userFile))
-	if err != nil {
-		return 0
+// readUser reads the number in an instance's folder, 0 for none.
+func readUser(dir string) (uid int, err error) {
+	err = readJSON(filepath.Join(dir, userFile), &uid)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
 	}
-	uid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	return uid
+	if err != nil {
+		return 0, fmt.Errorf("read the user of an instance: %w", err)
+	}
+	return uid, nil
 }
 
 // settleIn gives the instance's user the folders of the build's tree; the files,

@@ -173,3 +173,33 @@ func TestAgent_HandsTreeOverOnce(t *testing.T) {
 	m.assign()
 	m.until("the game server is gone", func() bool { return len(m.exits) == 1 })
 }
+
+// What had a user of its own is never launched as the agent's.
+func TestAgent_KeepsToUsers(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home, launcher := reachable(t)
+	users := usersOf(t, launcher, 1_900_000_120)
+	a := m.start(home, func(o *Options) { o.Launcher, o.Users, o.Leave = launcher, users, true })
+	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.running("i-1", 1)
+	a.stop()
+	m.mu.Lock()
+	m.status = protocol.Status{}
+	m.mu.Unlock()
+	m.start(home, func(o *Options) { o.Launcher, o.Users = "/bin/false", users })
+	m.until("it is looked after again", func() bool { return m.instance("i-1").Phase == protocol.Activating })
+	kept := m.running("i-1", 1)[0]
+	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: kept.ProcessID}})
+	var next protocol.Exited
+	m.until("it ended, and something came of the next", func() bool {
+		if len(m.exits) < 2 {
+			return len(m.instance("i-1").Processes) == 1 && m.instance("i-1").Processes[0].ProcessID != kept.ProcessID
+		}
+		next = m.exits[1]
+		return true
+	})
+	if want := "the instance has user 1900000120 to run as, which this agent cannot become"; !strings.Contains(next.Cause, want) {
+		t.Errorf("the next one is reported as %q, want %q", next.Cause, want)
+	}
+}
