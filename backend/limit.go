@@ -2,6 +2,7 @@ package backend
 
 import (
 	"maps"
+	"math"
 	"sync"
 	"time"
 )
@@ -27,8 +28,11 @@ func (l *Limits) setDefaults() {
 		}
 	}
 	count := func(n *int, value int) {
-		if *n == 0 {
+		switch {
+		case *n == 0:
 			*n = value
+		case *n < 0:
+			*n = math.MaxInt
 		}
 	}
 	rate(&l.PerAddress, 20)

@@ -74,6 +74,19 @@ func TestLimiter_IsBounded(t *testing.T) {
 	}
 }
 
+// A negative limit is none, of counts too.
+func TestLimits_NegativeIsNone(t *testing.T) {
+	t.Parallel()
+	l := Limits{Sockets: -1, AllSockets: -1, Waits: -1}
+	l.setDefaults()
+	if !newSocketDoor().enter(l.AllSockets) {
+		t.Error("no WebSocket is let in")
+	}
+	if l.Sockets < 1 || l.Waits < 1 {
+		t.Errorf("%d WebSockets of a player and %d long polls are let in", l.Sockets, l.Waits)
+	}
+}
+
 func TestLockout(t *testing.T) {
 	t.Parallel()
 	l, now := newLockout(), time.Unix(1000, 0)
