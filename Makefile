@@ -8,7 +8,7 @@ RACE ?=                   # RACE=1 runs the tests under the race detector
 FUZZTIME ?= 10s           # of each fuzz target
 BENCH ?= .                # which benchmarks
 
-go_test = go test -json $(if $(strip $(RACE)),-race -timeout 20m,-timeout 30m)
+go_test = go test -json $(if $(strip $(RACE)),-race -timeout 20m,-timeout 15m)
 count = go run ./internal/testcount
 
 # Modules besides the root: the libraries, the demo game, and the tests with AWS's server SDK.

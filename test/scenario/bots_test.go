@@ -81,8 +81,12 @@ func (w *watcher) Write(line []byte) (int, error) {
 // do, with push, and through the AWS API. Logins, tickets and games survive, so
 // that all of them play; a bot that did not would have to say what was in its way.
 func TestBots_PlayThroughAKill(t *testing.T) {
+	t.Parallel()
 	for _, via := range []bots.Way{bots.Players, bots.Matchmaking} {
-		t.Run(string(via), func(t *testing.T) { playThroughAKill(t, via) })
+		t.Run(string(via), func(t *testing.T) {
+			t.Parallel()
+			playThroughAKill(t, via)
+		})
 	}
 }
 
