@@ -63,6 +63,7 @@ type Backend struct {
 	t        tables
 	cmd      commands
 	closing  chan struct{}
+	expelled chan struct{} // has the watcher stop what expel marked
 }
 
 type commands struct {
@@ -94,7 +95,7 @@ func New(d Deps, c Config) (*Backend, error) {
 	b := &Backend{
 		Config: c, opts: d, log: d.Logger.With("component", "players"), st: d.Store, ids: d.Identity, matching: d.Matching,
 		rates: c.Limits.rates(), limiter: newLimiter(), lockout: newLockout(), proxies: proxies, latency: newLatencies(),
-		hub: newHub(), doors: newSocketDoor(), t: newTables(d.Store), closing: make(chan struct{}),
+		hub: newHub(), doors: newSocketDoor(), t: newTables(d.Store), closing: make(chan struct{}), expelled: make(chan struct{}, 1),
 	}
 	if c.Open { // everybody comes from this machine
 		b.rates.address, b.rates.guest, b.rates.login = rate{}, rate{}, rate{}
@@ -111,6 +112,7 @@ func New(d Deps, c Config) (*Backend, error) {
 		place:      store.NewCommand(d.Store, "play.place", b.runPlace),
 		seePlacing: store.NewCommand(d.Store, "play.see_placement", b.runSeePlacing),
 	}
+	b.ids.OnOut(b.expel)
 	b.mux = http.NewServeMux()
 	for _, rt := range b.routes() {
 		b.mux.HandleFunc(rt.pattern(), func(w http.ResponseWriter, r *http.Request) { b.serve(rt, w, r) })

@@ -76,7 +76,9 @@ func (c *socket) push(early protocol.Message) error {
 		var err error
 		select {
 		case <-watcher.nudge:
-			err = c.changes(player, &cursor)
+			if c.stillIn() {
+				err = c.changes(player, &cursor)
+			}
 		case m := <-c.out:
 			err = c.send(m)
 		case <-ping.C:
@@ -105,6 +107,15 @@ func (c *socket) flush() {
 			return
 		}
 	}
+}
+
+// stillIn tells whether the player's login goes on, and else ends the connection.
+func (c *socket) stillIn() bool {
+	_, err := c.b.ids.Check(c.held())
+	if err != nil {
+		c.end(protocol.CloseUnauthorized, "the login has ended")
+	}
+	return err == nil
 }
 
 // tick keeps the connection alive, ends it with the player's login, and warns

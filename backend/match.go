@@ -154,7 +154,9 @@ func (rq *request) poll(look func() (body any, seq int64, ended bool, err error)
 	body, seq, ended, err := look()
 	changed := func() bool {
 		if err == nil && quoted(seq) == known && !ended {
-			body, seq, ended, err = look()
+			if _, err = rq.b.ids.Check(bearer(rq.http)); err == nil { // it may have ended meanwhile
+				body, seq, ended, err = look()
+			}
 		}
 		return err != nil || quoted(seq) != known || ended
 	}

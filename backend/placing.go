@@ -23,7 +23,8 @@ type Placing struct {
 	Seq      int64     `json:"seq"`
 	Change   string    `json:"change"`
 	Created  time.Time `json:"created"`
-	Expires  time.Time `json:"expires"` // if it is over
+	Expires  time.Time `json:"expires"`           // if it is over
+	Expelled bool      `json:"expelled,omitzero"` // the player was banned or deleted: to be stopped
 }
 
 // Placed is what placement says of it.

@@ -9,18 +9,20 @@ import (
 // tables are the package's rows and the ways to find them. They live for hours
 // at most, so none is archived.
 type tables struct {
-	tickets        *store.Table[Ticket]
-	openTickets    *store.Index[Ticket] // not over
-	ticketsOf      *store.Index[Ticket] // by player
-	ticketExpires  *store.Index[Ticket] // over
-	parties        *store.Table[Party]
-	partyByCode    *store.Index[Party]
-	partiesOf      *store.Index[Party] // by member
-	partyExpires   *store.Index[Party]
-	placings       *store.Table[Placing]
-	openPlacings   *store.Index[Placing]
-	placingsOf     *store.Index[Placing] // by player
-	placingExpires *store.Index[Placing] // over
+	tickets          *store.Table[Ticket]
+	openTickets      *store.Index[Ticket] // not over
+	expelledTickets  *store.Index[Ticket] // not over
+	ticketsOf        *store.Index[Ticket] // by player
+	ticketExpires    *store.Index[Ticket] // over
+	parties          *store.Table[Party]
+	partyByCode      *store.Index[Party]
+	partiesOf        *store.Index[Party] // by member
+	partyExpires     *store.Index[Party]
+	placings         *store.Table[Placing]
+	openPlacings     *store.Index[Placing]
+	expelledPlacings *store.Index[Placing]
+	placingsOf       *store.Index[Placing] // by player
+	placingExpires   *store.Index[Placing] // over
 }
 
 func newTables(st *store.Store) tables {
@@ -28,6 +30,11 @@ func newTables(st *store.Store) tables {
 	t.tickets = store.NewTable(st, store.TableSpec[Ticket]{Name: "play_ticket", Key: func(t *Ticket) string { return t.ID }})
 	t.openTickets = store.NewIndex(t.tickets, "open", func(t *Ticket, emit func(string)) {
 		if !over(t.Found.State) {
+			emit("")
+		}
+	})
+	t.expelledTickets = store.NewIndex(t.tickets, "expelled", func(t *Ticket, emit func(string)) {
+		if t.Expelled && !over(t.Found.State) {
 			emit("")
 		}
 	})
@@ -54,6 +61,11 @@ func newTables(st *store.Store) tables {
 	t.placings = store.NewTable(st, store.TableSpec[Placing]{Name: "play_placement", Key: func(p *Placing) string { return p.ID }})
 	t.openPlacings = store.NewIndex(t.placings, "open", func(p *Placing, emit func(string)) {
 		if !p.over() {
+			emit("")
+		}
+	})
+	t.expelledPlacings = store.NewIndex(t.placings, "expelled", func(p *Placing, emit func(string)) {
+		if p.Expelled && !p.over() {
 			emit("")
 		}
 	})

@@ -94,7 +94,8 @@ type Ticket struct {
 	Change        string    `json:"change"` // orders the changes of all rows
 	Created       time.Time `json:"created"`
 	Updated       time.Time `json:"updated"`
-	Expires       time.Time `json:"expires"` // if it is over
+	Expires       time.Time `json:"expires"`           // if it is over
+	Expelled      bool      `json:"expelled,omitzero"` // a player of it was banned or deleted: to be stopped
 }
 
 // How long tickets are kept.

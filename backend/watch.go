@@ -37,6 +37,8 @@ func (b *Backend) Run(ctx context.Context) {
 				b.log.Error("events not read; tickets are looked at without them", "error", err)
 			}
 			pause(ctx, breath)
+		case <-b.expelled:
+			b.stopExpelled(ctx)
 		case <-every.C:
 			b.reconcile(ctx)
 		}
@@ -127,6 +129,7 @@ func (b *Backend) reconcile(ctx context.Context) {
 		placings = append(placings, p)
 	}
 	b.metrics.reconciled(b.observe(ctx, tickets, placings))
+	b.stopExpelled(ctx)
 	if !b.anyExpired(time.Now()) {
 		return
 	}

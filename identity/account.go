@@ -64,6 +64,9 @@ func (s *Service) runBan(tx *store.Tx, a banArgs) (struct{}, error) {
 	p.TokenVersion++
 	s.t.players.Put(tx, &p)
 	s.endLogins(tx, p.ID)
+	if p.Banned(tx.Now()) {
+		s.isOut(tx, p.ID)
+	}
 	s.events.Append(tx, event.Event{Code: event.PlayerBanned, Resource: p.ID, Message: "until " + a.Until.Format(time.RFC3339) + ": " + a.Reason})
 	return struct{}{}, nil
 }
@@ -89,6 +92,7 @@ func (s *Service) runDelete(tx *store.Tx, id string) (struct{}, error) {
 	for d := range s.dataOf(tx, id, "") {
 		s.t.data.Delete(tx, d.id())
 	}
+	s.isOut(tx, id)
 	s.events.Append(tx, event.Event{Code: event.PlayerDeleted, Resource: id})
 	return struct{}{}, nil
 }

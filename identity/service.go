@@ -42,6 +42,7 @@ type Service struct {
 	t          tables
 	loop       loop
 	cmd        commands
+	out        []func(*store.Tx, string) // told of players who are out
 }
 
 type commands struct {
@@ -97,6 +98,17 @@ func New(st *store.Store, deps Deps, opts Options) (*Service, error) {
 		sweep:       store.NewCommand(st, "player.sweep", s.runSweep),
 	}
 	return s, nil
+}
+
+// OnOut calls f in each transaction that bans or deletes a player. Call it before
+// the store is opened.
+func (s *Service) OnOut(f func(tx *store.Tx, playerID string)) { s.out = append(s.out, f) }
+
+// isOut tells whoever wants to know that a player was banned or deleted.
+func (s *Service) isOut(tx *store.Tx, playerID string) {
+	for _, f := range s.out {
+		f(tx, playerID)
+	}
 }
 
 // Session is what a login gives.
