@@ -233,13 +233,17 @@ func (a *Agent) housekeep(ctx context.Context) {
 }
 
 func (a *Agent) bury() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for id, i := range a.instances {
-		if i.over() {
-			delete(a.instances, id)
-			nudge(a.changed)
+	for _, i := range a.all() {
+		if !i.over() {
+			continue
 		}
+		if err := os.RemoveAll(i.dir); err != nil {
+			a.log.Warn("the folder of an instance is left", "instance", i.id, "error", err)
+		}
+		a.mu.Lock()
+		delete(a.instances, i.id)
+		a.mu.Unlock()
+		nudge(a.changed)
 	}
 }
 

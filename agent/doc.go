@@ -18,5 +18,6 @@
 //	ROOT/wish.json         the last wish; mode 0600, it holds tokens
 //	ROOT/cache/            builds (package install); mode 0700: instances have trees
 //	ROOT/reports/          ends of processes, until acknowledged
-//	ROOT/instances/ID/     game/ (the build's tree), slots/, logs/
+//	ROOT/last-user         the number of the user that an instance was given last
+//	ROOT/instances/ID/     game/ (the build's tree), slots/, logs/, user
 package agent

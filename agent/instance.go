@@ -212,8 +212,9 @@ func (i *instance) end(protocol.Wish) {
 	i.vanish()
 }
 
-// vanish says that nothing is left.
+// vanish sees to it that nothing is left, and says so.
 func (i *instance) vanish() {
+	i.dismiss()
 	i.mu.Lock()
 	i.goneAt = time.Now()
 	i.mu.Unlock()

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/musterhq/muster/agent/isolate"
 )
@@ -13,6 +15,8 @@ import (
 // Users is a range of numbers for the users that instances run as: one each. No
 // other user of the machine should have them.
 type Users struct{ From, To int }
+
+func (u Users) has(uid int) bool { return uid >= u.From && uid <= u.To }
 
 // findUsers finds out whether instances can have users of their own.
 func (a *Agent) findUsers() error {
@@ -101,12 +105,73 @@ func (i *instance) user() (int, error) {
 		}
 		taken[uid] = true
 	}
-	for uid := i.a.users.From; uid <= i.a.users.To; uid++ {
-		if !taken[uid] {
-			return uid, writeJSON(filepath.Join(i.dir, userFile), uid)
+	uid, err = i.a.nextUser(taken)
+	if err != nil {
+		return 0, err
+	}
+	return uid, writeJSON(filepath.Join(i.dir, userFile), uid)
+}
+
+// nextUser gives the next number after the last one, in turn: what a user left
+// somewhere on the machine is nobody's for long. A number that somebody uses all the
+// same is passed over. The caller holds the mutex of users.
+func (a *Agent) nextUser(taken map[int]bool) (int, error) {
+	last := filepath.Join(a.opts.Root, "last-user")
+	count := a.users.To - a.users.From + 1
+	uid := a.users.From + rand.IntN(count) // another agent with our numbers begins elsewhere
+	var kept int
+	err := readJSON(last, &kept)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("read the last user: %w", err)
+	}
+	if a.users.has(kept) {
+		uid = kept
+	}
+	for range count {
+		if uid++; !a.users.has(uid) {
+			uid = a.users.From
+		}
+		if !taken[uid] && len(isolate.ProcessesOf(uid)) == 0 {
+			return uid, writeJSON(last, uid)
 		}
 	}
-	return 0, fmt.Errorf("no user is left of %d to %d: more instances than users", i.a.users.From, i.a.users.To)
+	return 0, fmt.Errorf("no user is left of %d to %d: more instances than users", a.users.From, a.users.To)
+}
+
+// dismiss ends what is left of the instance's user and removes its files from the
+// places where all may write.
+func (i *instance) dismiss() {
+	uid, err := readUser(i.dir)
+	if err != nil || i.own != nil || i.a.users == nil || !i.a.users.has(uid) {
+		return
+	}
+	if err := isolate.KillUser(uid, 2*time.Second); err != nil {
+		i.log.Warn("processes of the instance's user are left", "user", uid, "error", err)
+	}
+	for _, dir := range []string{"/dev/shm", "/var/tmp", os.TempDir()} {
+		if err := sweep(dir, uid); err != nil {
+			i.log.Warn("files of the instance's user are left", "user", uid, "error", err)
+		}
+	}
+}
+
+// sweep removes what belongs to a user in a folder where all may write.
+func sweep(dir string, uid int) error {
+	top, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	entries, err := fs.ReadDir(top.FS(), ".")
+	for _, e := range entries {
+		if ownerOf(filepath.Join(dir, e.Name())) == uid {
+			err = errors.Join(err, top.RemoveAll(e.Name()))
+		}
+	}
+	return err
 }
 
 // readUser reads the number in an instance's folder, 0 for none.

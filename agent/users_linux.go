@@ -2,11 +2,11 @@ package agent
 
 import "golang.org/x/sys/unix"
 
-// ownerOf gives the number of the user who owns a folder, -1 where that cannot
+// ownerOf gives the number of the user who owns a file or folder, -1 where that cannot
 // be seen.
-func ownerOf(dir string) int {
+func ownerOf(path string) int {
 	var info unix.Stat_t
-	if err := unix.Lstat(dir, &info); err != nil {
+	if err := unix.Lstat(path, &info); err != nil {
 		return -1
 	}
 	return int(info.Uid)

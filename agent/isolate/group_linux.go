@@ -172,18 +172,26 @@ func (g *Group) OOMKills() int {
 
 // Kill ends every process of the group, until none is left or the time is over.
 func (g *Group) Kill(within time.Duration) error {
+	if err := killAll(g.processes, within); err != nil {
+		return fmt.Errorf("kill group: %w", err)
+	}
+	return nil
+}
+
+// killAll ends processes until none is listed or the time is over.
+func killAll(list func() []int, within time.Duration) error {
 	for end := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
-		left := g.processes()
+		left := list()
 		if len(left) == 0 {
 			return nil
 		}
 		for _, pid := range left {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("kill group: %w", err)
+				return err
 			}
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("kill group: %d processes are left", len(left))
+			return fmt.Errorf("%d processes are left", len(left))
 		}
 	}
 }

@@ -33,4 +33,10 @@ func (*Group) Kill(time.Duration) error { return nil }
 // Remove does nothing.
 func (*Group) Remove() error { return nil }
 
+// ProcessesOf gives none: on Linux alone do processes get users of their own.
+func ProcessesOf(int) []int { return nil }
+
+// KillUser does nothing.
+func KillUser(int, time.Duration) error { return nil }
+
 func become(string, []string, []string) error { return fmt.Errorf("become: %w", ErrUnavailable) }

@@ -85,3 +85,17 @@ func TestEnter_KeepsArgumentsAndEnvironment(t *testing.T) {
 		t.Errorf("the program sees %q, %v", out, err)
 	}
 }
+
+// What has left its session and its parent ends with its user all the same.
+func TestKillUser(t *testing.T) {
+	const user = 1_900_000_124
+	if _, err := jailed(t, Jail{User: user}, `for n in 1 2 3; do setsid sleep 1000 >/dev/null 2>&1 & done`); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(ProcessesOf(user)); n != 3 {
+		t.Errorf("%d processes run, want 3", n)
+	}
+	if err := KillUser(user, 5*time.Second); err != nil || len(ProcessesOf(user)) != 0 {
+		t.Errorf("after the kill: %v, %d left", err, len(ProcessesOf(user)))
+	}
+}
