@@ -12,11 +12,7 @@ import (
 	"time"
 )
 
-// maxHeld is how many requests may wait at a time for the cell to have an owner.
-const maxHeld = 4096
-
-// lookAgain is how long a held request waits before it tries an owner again that
-// could not be reached.
+// lookAgain is how often a held request tries an owner that could not be reached.
 const lookAgain = 100 * time.Millisecond
 
 // Gate answers for a cell: by this node's own handler while it owns the cell, by
@@ -26,6 +22,7 @@ type Gate struct {
 	keeper *Keeper
 	own    atomic.Pointer[http.Handler]
 	proxy  *proxy
+	gone   outages
 	held   atomic.Int64
 	closed chan struct{}
 	once   sync.Once
@@ -68,24 +65,48 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // find forwards a request until an owner has answered, which may be this node
-// by then.
+// by then. It is held from the first try that came to nothing until then.
 func (g *Gate) find(w http.ResponseWriter, r *http.Request) {
 	patience := time.Now().Add(2 * g.keeper.opts.TTL)
-	for {
+	p := place{gate: g}
+	defer p.leave()
+	for turn := false; ; {
 		if h := g.serving(); h != nil {
+			p.leave()
 			rewind(r)
 			h.ServeHTTP(w, r)
 			return
 		}
 		route, changed := g.keeper.Route()
-		if !route.Mine && route.Live && g.proxy.forward(w, r, route) {
+		answered, gone := g.try(w, r, route, turn, &p)
+		if answered {
 			return
 		}
-		if !g.hold(r, changed, patience) {
+		var ok bool
+		if turn, ok = g.hold(r, changed, gone, patience, &p); !ok {
 			refuse(w)
 			return
 		}
 	}
+}
+
+// try forwards a request, unless it is not its turn, and gives the outage of the
+// owner that did not take it on.
+func (g *Gate) try(w http.ResponseWriter, r *http.Request, to Route, turn bool, p *place) (answered bool, gone *outage) {
+	if to.Mine || !to.Live {
+		return false, nil
+	}
+	if gone := g.gone.of(to.epoch); gone != nil && !turn {
+		return false, gone
+	}
+	taken := func() {
+		g.gone.end(to.epoch)
+		p.leave()
+	}
+	if g.proxy.forward(w, r, to, taken) {
+		return true, nil
+	}
+	return false, g.gone.begin(to.epoch)
 }
 
 // serving gives this node's own handler while the node owns the cell, else nil.
@@ -130,21 +151,32 @@ func rewind(r *http.Request) {
 	}
 }
 
-// hold waits until trying again may help, and tells whether there is time for it.
-func (g *Gate) hold(r *http.Request, changed <-chan struct{}, until time.Time) bool {
-	defer g.held.Add(-1)
-	if g.held.Add(1) > maxHeld || time.Now().After(until) {
-		return false
+// hold waits until trying again may help, and tells whether there is a place and
+// time for it. While the owner takes on no requests, turn says that this one shall
+// try nevertheless.
+func (g *Gate) hold(r *http.Request, changed <-chan struct{}, gone *outage, until time.Time, p *place) (turn, ok bool) {
+	most := time.Until(until)
+	if most <= 0 || !p.take() {
+		return false, false
 	}
+	if gone == nil { // nothing tells when this node serves by itself
+		gone, most = &outage{}, min(most, lookAgain)
+	}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
 	select {
 	case <-r.Context().Done():
-		return false
+		return false, false
 	case <-g.closed:
-		return false
+		return false, false
 	case <-changed:
-	case <-time.After(lookAgain):
+	case <-gone.over:
+	case <-gone.turn:
+		gone.next()
+		turn = true
+	case <-timer.C:
 	}
-	return true
+	return turn, true
 }
 
 // forwardedFor carries the client's address from node to node, behind a proof

@@ -2,6 +2,7 @@ package cell_test
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,5 +114,44 @@ func (w warnings) await(t *testing.T) {
 	case <-w:
 	case <-time.After(time.Minute):
 		t.Fatal("the node warned of nothing")
+	}
+}
+
+// TestGate_OwnerOutOfReach: while an owner cannot be reached the requests that
+// wait for it do not all try again and again; when it can be, all are answered.
+func TestGate_OwnerOutOfReach(t *testing.T) {
+	url := pgtest.URL(t)
+	var reach *wire
+	join(t, url, "owner", lasting, func(o *cell.Options) {
+		reach = newWire(t, "tcp", o.Node.Address)
+		o.Node.Address = reach.address
+	})
+	standby := join(t, url, "standby", lasting)
+	reach.cut()
+	const requests, tries = 50, 10
+	answers := make(chan string, 1+requests)
+	ask := func() {
+		_, body := standby.ask()
+		answers <- body
+	}
+	go ask()
+	for range 2 { // it knows by now
+		<-reach.accepted
+	}
+	begun := time.Now()
+	for range requests {
+		go ask()
+	}
+	for range tries {
+		<-reach.accepted
+	}
+	if took := time.Since(begun); took < (tries-2)*cell.LookAgain {
+		t.Errorf("%d tries in %s", tries, took)
+	}
+	reach.mend()
+	for range 1 + requests {
+		if body := <-answers; !strings.HasPrefix(body, "owner ") || !strings.HasSuffix(body, "\nthe body") {
+			t.Errorf("answered %s", body)
+		}
 	}
 }

@@ -40,8 +40,9 @@ var errBehind = errors.New("the node does not own the cell")
 
 // forward has the owner answer the request. It tells whether there was an answer,
 // if only that the owner was lost over it; false says that nothing came of the
-// request and that it can be sent again. A request in flight ends when another owner takes over.
-func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route) (answered bool) {
+// request and that it can be sent again. taken is called when the owner's answer
+// begins. A request in flight ends when another owner takes over.
+func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route, taken func()) (answered bool) {
 	var sent atomic.Bool
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	ctx, cancel := context.WithCancel(ctx)
@@ -61,6 +62,7 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route) (answe
 				return errBehind
 			}
 			begun = true
+			taken()
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {

@@ -1,0 +1,4 @@
+package cell
+
+// LookAgain is lookAgain.
+const LookAgain = lookAgain
