@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,9 +23,11 @@ const reachIn = 2 * time.Second
 
 // proxy forwards requests to the owner, over connections kept for that owner only.
 type proxy struct {
-	secret []byte
-	log    *slog.Logger
-	over   chan struct{} // closed when this node stops
+	secret  []byte
+	log     *slog.Logger
+	errors  *log.Logger // log for net/http
+	buffers buffers
+	over    chan struct{} // closed when this node stops
 
 	mu        sync.Mutex
 	epoch     uint64
@@ -32,8 +35,22 @@ type proxy struct {
 }
 
 func newProxy(secret []byte, log *slog.Logger) *proxy {
-	return &proxy{secret: secret, log: log, over: make(chan struct{})}
+	return &proxy{secret: secret, log: log, errors: slog.NewLogLogger(log.Handler(), slog.LevelDebug), over: make(chan struct{})}
 }
+
+// buffers are those through which answers are copied, used again and again.
+type buffers struct{ free sync.Pool }
+
+// Get implements httputil.BufferPool.
+func (b *buffers) Get() []byte {
+	if buffer, ok := b.free.Get().(*[]byte); ok {
+		return *buffer
+	}
+	return make([]byte, 32<<10)
+}
+
+// Put implements httputil.BufferPool.
+func (b *buffers) Put(buffer []byte) { b.free.Put(&buffer) }
 
 // errBehind says that the node that was asked does not own the cell any more.
 var errBehind = errors.New("the node does not own the cell")
@@ -55,7 +72,8 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route, taken 
 	reverse := &httputil.ReverseProxy{
 		Transport:     p.to(to),
 		FlushInterval: -1,
-		ErrorLog:      slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
+		ErrorLog:      p.errors,
+		BufferPool:    &p.buffers,
 		Rewrite:       func(pr *httputil.ProxyRequest) { p.rewrite(pr, to) },
 		ModifyResponse: func(response *http.Response) error {
 			if response.Header.Get(notOwner) != "" {
