@@ -83,6 +83,23 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) (*http.
 	return c.do(r, nil)
 }
 
+// read asks the console for a document.
+func (c *Client) read(ctx context.Context, path string, out any) (json.RawMessage, error) {
+	answer, err := c.get(ctx, path, url.Values{})
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", path, err)
+	}
+	return raw, nil
+}
+
 // do signs and sends a request; a status besides 200 is an *Error.
 func (c *Client) do(r *http.Request, body []byte) (*http.Response, error) {
 	if c.Credentials.AccessKeyID != "" {

@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/url"
 	"time"
 )
@@ -72,21 +70,4 @@ func (c *Client) Explain(ctx context.Context, placementID string) (e *Explanatio
 func (c *Client) Queues(ctx context.Context) (all []Queue, err error) {
 	_, err = c.read(ctx, "/console/api/queues", &all)
 	return all, err
-}
-
-// read asks the console for a document.
-func (c *Client) read(ctx context.Context, path string, out any) (json.RawMessage, error) {
-	answer, err := c.get(ctx, path, url.Values{})
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if err := json.Unmarshal(raw, out); err != nil {
-		return nil, fmt.Errorf("decode %s: %w", path, err)
-	}
-	return raw, nil
 }
