@@ -5,6 +5,10 @@ package protocol
 
 import _ "embed"
 
+// The types are written twice: the client library is a module of its own, whose
+// users get neither this one nor what it depends on, so it cannot import them, and
+// it reads JSON by the standard library.
+//
 //go:generate go run github.com/musterhq/muster/internal/gen/openapi -in openapi.yaml -out types.go -package protocol
 //go:generate go run github.com/musterhq/muster/internal/gen/openapi -in openapi.yaml -out ../../sdk/session/player/protocol/types.go -package protocol -std
 
