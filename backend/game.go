@@ -21,12 +21,8 @@ func sessionARN(name string) (string, bool) {
 	return string(text), err == nil && len(text) > 0
 }
 
-// Bounds of a list of game sessions.
-const (
-	mostListed = 20
-	listPage   = 100 // read at a time
-	listReads  = 20  // pages read at most, for a list of a few
-)
+// mostListed bounds a list of game sessions.
+const mostListed = 20
 
 func (rq *request) listSessions() (answer, error) {
 	q := rq.http.URL.Query()
@@ -76,21 +72,17 @@ func (b *Backend) fleetsOf(view *store.Snapshot, pool *Pool) []string {
 	return ids
 }
 
-// joinable gives game sessions of a pool in a fleet that have room.
+// joinable gives game sessions of a pool in a fleet that have room, oldest first.
 func (b *Backend) joinable(view *store.Snapshot, pool *Pool, fleetID, location string, limit int) []*session.GameSession {
 	var found []*session.GameSession
-	search := session.Search{FleetID: fleetID, Location: location, Limit: listPage}
-	for range listReads {
-		page, more := b.opts.Sessions.Search(search)
-		for _, g := range page {
-			if len(found) < limit && b.inPool(g, pool) && g.JoinPolicy == session.AcceptAll && b.opts.Sessions.Players(view, g.ID) < g.MaxPlayers {
-				found = append(found, g)
-			}
-		}
-		if !more || len(found) >= limit {
+	for g := range b.opts.Sessions.Active(view, fleetID) {
+		if len(found) >= limit {
 			break
 		}
-		search.After, search.Skip = page[len(page)-1].ID, search.Skip+len(page)
+		elsewhere := location != "" && g.Location != location
+		if !elsewhere && b.inPool(g, pool) && g.JoinPolicy == session.AcceptAll && b.opts.Sessions.Players(view, g.ID) < g.MaxPlayers {
+			found = append(found, g)
+		}
 	}
 	return found
 }

@@ -139,3 +139,18 @@ func TestListPlayers(t *testing.T) {
 		})
 	}
 }
+
+// Active gives the sessions that can be played now, oldest first.
+func TestActive(t *testing.T) {
+	in(t, func(a *arena) {
+		made := []string{a.active("p"), a.active("q"), a.active("r")}
+		a.must(a.computes.End(a.ctx, a.ref("q")))
+		var got []string
+		for g := range a.sessions.Active(a.st.View(), a.fleet.ID) {
+			got = append(got, g.ID)
+		}
+		if diff := cmp.Diff([]string{made[0], made[2]}, got); diff != "" {
+			t.Errorf("active (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -19,11 +20,22 @@ type Search struct {
 	Limit    int
 }
 
+// Active yields the ACTIVE game sessions of a fleet, by creation.
+func (s *Service) Active(r store.Reader, fleetID string) iter.Seq[*GameSession] {
+	return func(yield func(*GameSession) bool) {
+		for _, g := range s.t.active.Prefix(r, fleetPrefix(fleetID)) {
+			if !yield(g) {
+				return
+			}
+		}
+	}
+}
+
 // Search finds ACTIVE game sessions, and tells whether more follow.
 func (s *Service) Search(q Search) (page []*GameSession, more bool) {
 	view := s.st.View()
 	var found []*subject
-	for _, g := range s.t.active.Prefix(view, fleetPrefix(q.FleetID)) {
+	for g := range s.Active(view, q.FleetID) {
 		at := &subject{g: g, s: s, view: view}
 		if (q.Location == "" || g.Location == q.Location) && q.Filter.Match(at) {
 			found = append(found, at)
