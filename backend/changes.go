@@ -18,7 +18,7 @@ type changed struct {
 // changes sends the rows of the player that changed since the cursor, in the
 // order they changed; without a cursor, those that are not over.
 func (c *socket) changes(player string, cursor *string) error {
-	rows, newest := c.b.changedSince(player, *cursor)
+	rows, newest, inParty := c.b.changedSince(player, *cursor)
 	for _, row := range rows {
 		m := message(row.kind, "", row.data)
 		m.Cursor = row.at
@@ -26,13 +26,26 @@ func (c *socket) changes(player string, cursor *string) error {
 			return err
 		}
 	}
+	if err := c.send(c.leftParty(inParty)); err != nil {
+		return err
+	}
 	*cursor = max(*cursor, newest, "0") // what ended before is no news later either
 	return nil
 }
 
+// leftParty is the message for who may have been in a party and is in none: no
+// row is left that could tell. It is none otherwise.
+func (c *socket) leftParty(inParty bool) (m protocol.Message) {
+	if c.inParty && !inParty {
+		m.Type = protocol.MessagePartyLeft
+	}
+	c.inParty = inParty
+	return m
+}
+
 // changedSince gives the rows of a player that a connection has to be told of,
-// and the newest change of all of them.
-func (b *Backend) changedSince(player, cursor string) (rows []changed, newest string) {
+// the newest change of all of them, and whether the player is in a party.
+func (b *Backend) changedSince(player, cursor string) (rows []changed, newest string, inParty bool) {
 	view, now := b.st.View(), time.Now()
 	add := func(at, kind string, over bool, data func() any) {
 		newest = max(newest, at)
@@ -44,11 +57,12 @@ func (b *Backend) changedSince(player, cursor string) (rows []changed, newest st
 		add(t.Change, protocol.MessageTicket, over(t.Found.State), func() any { return t.out(player) })
 	}
 	for p := range b.t.partiesOf.Equal(view, player) {
+		inParty = true
 		add(p.Change, protocol.MessageParty, false, func() any { return p.out(now) })
 	}
 	for p := range b.t.placingsOf.Equal(view, player) {
 		add(p.Change, protocol.MessagePlacement, p.over(), func() any { return p.out() })
 	}
 	slices.SortFunc(rows, func(a, b changed) int { return strings.Compare(a.at, b.at) })
-	return rows, newest
+	return rows, newest, inParty
 }

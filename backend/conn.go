@@ -25,6 +25,8 @@ type socket struct {
 	player  identity.Claims
 	resume  string
 
+	inParty bool // as far as the client may know; the writer's
+
 	ended  chan struct{} // closed when the connection shall end
 	once   sync.Once
 	code   int

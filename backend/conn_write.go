@@ -60,6 +60,7 @@ func (c *socket) push(early protocol.Message) error {
 	watcher, stop := c.b.hub.watch(player)
 	defer stop()
 	cursor := c.resume
+	c.inParty = cursor != "" // it may have known of one
 	if err := c.send(c.readyMessage("", cursor != "")); err != nil {
 		return err
 	}

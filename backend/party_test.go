@@ -61,3 +61,40 @@ func TestParty_ConsentIsUsedUp(t *testing.T) {
 		}
 	})
 }
+
+// Who is put out of a party, or whose party expires, is woken and told; who comes
+// back is too, since nobody knows what they had heard.
+func TestParty_LeftIsTold(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*deaf, *Party){
+		"put out": func(d *deaf, p *Party) {
+			d.party(partyArgs{Do: partyLeave, Party: p.ID, By: "anna", Target: "bert"})
+		},
+		"expired": func(*deaf, *Party) { time.Sleep(partyKept + whole) },
+	} {
+		inDeaf(t, func(d *deaf) {
+			p := d.readyParty()
+			stays, comesBack := &socket{b: d.b}, &socket{b: d.b, inParty: true}
+			told := func(c *socket) string {
+				_, _, in := d.b.changedSince("bert", "0")
+				return c.leftParty(in).Type
+			}
+			if got := told(stays); got != "" {
+				t.Errorf("%s: a member is told %q", name, got)
+			}
+			waits, stop := d.b.hub.watch("bert")
+			defer stop()
+			end(d, p)
+			select {
+			case <-waits.nudge:
+			default:
+				t.Errorf("%s: not woken", name)
+			}
+			for _, c := range []*socket{stays, comesBack} {
+				if first, then := told(c), told(c); first != protocol.MessagePartyLeft || then != "" {
+					t.Errorf("%s: told %q, then %q", name, first, then)
+				}
+			}
+		})
+	}
+}

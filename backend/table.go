@@ -86,7 +86,13 @@ const sweepAtOnce = 500
 func (b *Backend) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
 	now := tx.Now()
 	forget(tx, b.t.ticketExpires, b.t.tickets, func(t *Ticket) (string, bool) { return t.ID, t.Expires.After(now) })
-	forget(tx, b.t.partyExpires, b.t.parties, func(p *Party) (string, bool) { return p.ID, p.Expires.After(now) })
+	forget(tx, b.t.partyExpires, b.t.parties, func(p *Party) (string, bool) {
+		keep := p.Expires.After(now)
+		if !keep {
+			tx.OnCommit(func() { b.hub.wake(p.players()) })
+		}
+		return p.ID, keep
+	})
 	forget(tx, b.t.placingExpires, b.t.placings, func(p *Placing) (string, bool) { return p.ID, p.Expires.After(now) })
 	return struct{}{}, nil
 }

@@ -34,6 +34,7 @@ const (
 	MessageAccept    = "match.accept"
 	MessageTicket    = "match.ticket" // server only: Ticket, with each change and as an answer
 	MessageParty     = "party"        // server only: Party, with each change
+	MessagePartyLeft = "party.left"   // server only, no data: the player is in no party any more
 	MessagePlacement = "placement"    // server only: Placement, with each change
 	MessageExpiring  = "token.expiring"
 	MessageError     = "error" // server only: Problem
