@@ -33,7 +33,7 @@ type Client struct {
 	store    TokenStore
 	noSocket bool
 
-	login  sync.Mutex // one login or refresh at a time
+	login      sync.Mutex // one login or refresh at a time
 	mu         sync.Mutex // guards what follows
 	tokens     Tokens
 	unanswered string // the ticket asked for last, if no answer came: the server may have made one
