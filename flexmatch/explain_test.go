@@ -1,6 +1,7 @@
 package flexmatch
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -88,6 +89,42 @@ func TestTrace_MemoryAndArchive(t *testing.T) {
 		}
 		if _, err := c.matches.Trace(c.ctx, "nosuch", begin); !fault.Is(err, fault.NotFound) {
 			t.Errorf("of no configuration: %v", err)
+		}
+	})
+}
+
+// crowd needs more players than come.
+const crowd = `{"ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 9, "maxPlayers": 9}]}`
+
+// Of too many tickets a trace holds the oldest, wherever they are, with no hole
+// between those that ended and those in memory; others' tickets do not count.
+func TestTrace_Cut(t *testing.T) {
+	inCell(t, func(c *cell) {
+		c.configure("mm", crowd, Configuration{Mode: Standalone})
+		c.configure("other", pairs, Configuration{Mode: Standalone})
+		for i := range 6 { // ended, and older than all that counts
+			c.enter("other", fmt.Sprint("x", i), fmt.Sprint("x", i))
+		}
+		want := []string{"stays", "a", "b", "late"}
+		for _, id := range want[:3] {
+			settle(time.Second)
+			c.enter("mm", id, id)
+		}
+		for _, id := range []string{"a", "b"} {
+			c.must(c.matches.Stop(c.ctx, id))
+		}
+		settle(6 * time.Minute) // they leave memory
+		c.enter("mm", "late", "late")
+		for most := 1; most <= 5; most++ {
+			all, err := c.matches.trace(c.ctx, "mm", time.Time{}, most)
+			c.must(err)
+			var got []string
+			for _, k := range all {
+				got = append(got, k.TicketID)
+			}
+			if diff := cmp.Diff(want[:min(most, 4)], got); diff != "" {
+				t.Errorf("at most %d: %s", most, diff)
+			}
 		}
 	})
 }

@@ -35,7 +35,7 @@ type TracedAttribute struct {
 	SDM map[string]float64 `json:"SDM,omitempty"`
 }
 
-// MaxTraced bounds the tickets of one trace.
+// MaxTraced is how many tickets a trace holds at most.
 const MaxTraced = 200_000
 
 // Trace gives the tickets of a configuration that came since a time, oldest
@@ -43,59 +43,72 @@ const MaxTraced = 200_000
 // game sessions are left out: who replays the trace plays the game sessions too.
 // Of more than MaxTraced the oldest are given. Errors: NotFound.
 func (s *Service) Trace(ctx context.Context, nameOrARN string, since time.Time) ([]Traced, error) {
-	view := s.st.View()
+	return s.trace(ctx, nameOrARN, since, MaxTraced)
+}
+
+func (s *Service) trace(ctx context.Context, nameOrARN string, since time.Time, most int) ([]Traced, error) {
+	view := s.st.View() // before the archive is read, so that whatever is archived meanwhile is in one of both
 	c := s.Configuration(view, nameOrARN)
 	if c == nil {
 		return nil, fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
 	}
-	var out []Traced
-	known := map[string]bool{}
-	add := func(t *Ticket, r *Request) {
-		if t.Configuration == c.Name && !t.Backfill && !t.Started.Before(since) && r != nil && !known[t.ID] {
-			known[t.ID] = true
-			out = append(out, traced(t, r))
-		}
-	}
-	if err := s.eachArchived(ctx, since, add); err != nil {
+	out, err := s.archivedTraces(ctx, c.Name, since, most)
+	if err != nil {
 		return nil, err
 	}
+	cut := len(out) == most
+	known := make(map[string]bool, len(out))
+	for i := range out {
+		known[out[i].TicketID] = true
+	}
 	for t := range s.t.tickets.All(view) {
-		add(t, s.t.requests.Get(view, t.ID))
+		if t.Configuration != c.Name || t.Backfill || t.Started.Before(since) || known[t.ID] ||
+			cut && t.Started.After(out[most-1].started) { // behind the end of the trace
+			continue
+		}
+		if r := s.t.requests.Get(view, t.ID); r != nil {
+			out = append(out, traced(t, r))
+		}
 	}
 	slices.SortStableFunc(out, func(a, b Traced) int {
 		return cmp.Or(a.started.Compare(b.started), cmp.Compare(a.TicketID, b.TicketID))
 	})
-	out = out[:min(len(out), MaxTraced)]
+	out = out[:min(len(out), most)]
 	for i := range out {
 		out[i].At = out[i].started.Sub(out[0].started).Seconds()
 	}
 	return out, nil
 }
 
-// eachArchived visits the tickets that have left memory, oldest first.
-func (s *Service) eachArchived(ctx context.Context, since time.Time, visit func(*Ticket, *Request)) error {
-	page := store.Query{OrderBy: "started", From: store.TimeKey(since), Limit: 1000}
-	for seen := 0; seen < MaxTraced; {
+// archivedTraces gives at most so many of a configuration's tickets that have
+// left memory, oldest first.
+func (s *Service) archivedTraces(ctx context.Context, configuration string, since time.Time, most int) ([]Traced, error) {
+	prefix := tracePrefix(configuration)
+	page := store.Query{OrderBy: traceColumn, From: prefix + store.TimeKey(since), To: prefix + "~", Limit: 1000}
+	var out []Traced
+	for {
 		tickets, err := s.t.tickets.Archived(ctx, page)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, t := range tickets {
 			requests, err := s.t.requests.Archived(ctx, store.Query{Where: []store.Eq{{Column: "key", Value: t.ID}}, Limit: 1})
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if len(requests) == 1 {
-				visit(t, requests[0])
+			if len(requests) == 0 { // its time ended between both reads
+				continue
+			}
+			if out = append(out, traced(t, requests[0])); len(out) == most {
+				return out, nil
 			}
 		}
-		if seen += len(tickets); len(tickets) < page.Limit {
-			return nil
+		if len(tickets) < page.Limit {
+			return out, nil
 		}
 		last := tickets[len(tickets)-1]
-		page.AfterOrder, page.AfterKey = store.TimeKey(last.Started), last.ID
+		page.AfterOrder, page.AfterKey = traceKey(last), last.ID
 	}
-	return nil
 }
 
 func traced(t *Ticket, r *Request) Traced {

@@ -35,7 +35,7 @@ func newTables(st *store.Store) tables {
 	t.requests = store.NewTable(st, store.TableSpec[Request]{Name: "ticket_request", Key: func(r *Request) string { return r.ID }, Retention: Retention})
 	t.tickets = store.NewTable(st, store.TableSpec[Ticket]{
 		Name: "ticket", Key: func(t *Ticket) string { return t.ID }, Retention: Retention,
-		Columns: []store.Column[Ticket]{{Name: "started", Value: func(t *Ticket) string { return store.TimeKey(t.Started) }}},
+		Columns: []store.Column[Ticket]{{Name: traceColumn, Value: traceKey}},
 	})
 	t.matches = store.NewTable(st, store.TableSpec[Match]{Name: "match", Key: func(m *Match) string { return m.ID }, Retention: Retention})
 	t.hosted = store.NewTable(st, store.TableSpec[Hosted]{Name: "matched_session", Key: func(h *Hosted) string { return h.GameSessionID }})
@@ -84,3 +84,16 @@ func (t *tables) index() {
 		}
 	})
 }
+
+// traceColumn orders the tickets of a configuration that a trace tells of.
+const traceColumn = "configuration_started"
+
+func traceKey(t *Ticket) string {
+	if t.Backfill {
+		return ""
+	}
+	return tracePrefix(t.Configuration) + store.TimeKey(t.Started)
+}
+
+// tracePrefix begins the keys of one configuration; its name has no bar.
+func tracePrefix(configuration string) string { return configuration + "|" }
