@@ -25,3 +25,11 @@ func Pragma(t *testing.T, opened store.DB, name string) string {
 	}
 	return value
 }
+
+// Asked counts the questions that are kept prepared.
+func Asked(opened store.DB) (n int) {
+	for range opened.(*db).asked.Range {
+		n++
+	}
+	return n
+}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqlite"
@@ -93,6 +94,31 @@ func TestOpen_Settings(t *testing.T) {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.TestStore(t, func(t *testing.T) (store.Driver, string) { return sqlite.New(t.TempDir()), "default" })
+}
+
+// What a client asks for many times with many limits is prepared once.
+func TestAsk_LimitIsNoNewQuestion(t *testing.T) {
+	t.Parallel()
+	schema := store.Schema{
+		Tables: []store.TableSchema{{Name: "order", Retention: time.Hour}},
+		Logs:   []store.LogSchema{{Name: "note", Retention: time.Hour}},
+	}
+	db, err := sqlite.New(t.TempDir()).Open(t.Context(), "default", schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for limit := range 20 {
+		if _, err := db.Archived(t.Context(), 0, store.Query{OrderBy: "key", Limit: limit + 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Entries(t.Context(), 0, store.LogQuery{Limit: limit + 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := sqlite.Asked(db); n != 2 {
+		t.Errorf("%d statements are prepared for 2 questions", n)
+	}
 }
 
 func TestOpen_NewerLayout(t *testing.T) {

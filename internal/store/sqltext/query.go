@@ -29,12 +29,15 @@ func (q *question) equal(where []store.Eq) {
 	}
 }
 
+// finish has the limit as an argument: clients choose it, and each text is prepared
+// once and kept.
 func (q *question) finish(selection, order string, limit int) (string, []any) {
 	text := selection
 	if len(q.conds) > 0 {
 		text += " WHERE " + strings.Join(q.conds, " AND ")
 	}
-	return fmt.Sprintf("%s ORDER BY %s LIMIT %d", text, order, limit), q.args
+	q.args = append(q.args, int64(limit))
+	return fmt.Sprintf("%s ORDER BY %s LIMIT %s", text, order, q.mark(len(q.args))), q.args
 }
 
 // Archived asks for the documents of archived rows.
