@@ -110,23 +110,24 @@ func (d *domain) hosted(r store.Reader, buildID string) bool {
 
 // queued tells how many placements wait in queues that lead to a fleet, and how
 // long they have waited on average in the slowest of those.
-func (d *domain) queued(fleetID string) (pending int, wait time.Duration) {
-	for _, q := range d.placements.Overview() {
-		if !slices.ContainsFunc(q.Destinations, func(to string) bool { return d.leadsTo(to, fleetID) }) {
+func (d *domain) queued(r store.Reader, fleetID string, now time.Time) (pending int, wait time.Duration) {
+	for q := range d.placements.Queues(r, "") {
+		if !slices.ContainsFunc(q.Destinations, func(to string) bool { return d.leadsTo(r, to, fleetID) }) {
 			continue
 		}
-		pending += q.Pending
-		wait = max(wait, time.Duration(q.AverageWait)*time.Millisecond)
+		depth := d.placements.Depth(r, q.Name, now)
+		pending += depth.Pending
+		wait = max(wait, depth.AverageWait)
 	}
 	return pending, wait
 }
 
 // leadsTo tells whether a destination of a queue is a fleet or an alias of it.
-func (d *domain) leadsTo(destination, fleetID string) bool {
+func (d *domain) leadsTo(r store.Reader, destination, fleetID string) bool {
 	if arn.Kind(destination) != "alias" {
 		return arn.ID("fleet", destination) == fleetID
 	}
-	f, err := d.fleets.Resolve(d.store.View(), destination)
+	f, err := d.fleets.Resolve(r, destination)
 	return err == nil && f.ID == fleetID
 }
 

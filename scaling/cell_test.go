@@ -44,6 +44,7 @@ type cell struct {
 	mu    sync.Mutex
 	known map[string]bool // instances that machines have heard of
 	runs  int             // processes so far
+	asked int             // how often somebody wanted to know what is queued
 }
 
 // in runs f in a cell with a number of machines, each with room for 4 instances.
@@ -86,9 +87,12 @@ func open(t *testing.T) *cell {
 	}, placement.Options{})
 	c.scaling = scaling.New(c.st, scaling.Deps{
 		Events: c.events, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions,
-	}, scaling.Options{Queued: func(string) (n int, _ time.Duration) {
-		for _, q := range c.places.Overview() {
-			n += q.Pending
+	}, scaling.Options{Queued: func(r store.Reader, fleetID string, now time.Time) (n int, _ time.Duration) {
+		c.mu.Lock()
+		c.asked++
+		c.mu.Unlock()
+		for q := range c.places.Queues(r, "") {
+			n += c.places.Depth(r, q.Name, now).Pending
 		}
 		return n, 0
 	}})

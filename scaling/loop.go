@@ -51,30 +51,31 @@ func (s *Service) pass(ctx context.Context) error {
 		}
 	}
 	seen := map[string]Memory{}
+	waiting := s.queues(view, time.Now())
 	for id, policies := range byFleet {
 		f := s.Fleets.Get(view, id)
 		if f == nil || f.Managed == nil {
 			continue
 		}
 		for _, l := range f.Locations {
-			if err := s.scale(ctx, view, f, l, policies, seen); err != nil {
+			if err := s.scale(ctx, view, waiting, f, l, policies, seen); err != nil {
 				return err
 			}
 		}
 	}
 	s.memories = seen // of what is gone nothing is remembered
-	return s.restAll(ctx, view, time.Now())
+	return s.restAll(ctx, view, waiting)
 }
 
 // scale plans one location and acts on it.
-func (s *Service) scale(ctx context.Context, view store.Reader, f *fleet.Fleet, l fleet.LocationState, policies []*Policy, seen map[string]Memory) error {
+func (s *Service) scale(ctx context.Context, view store.Reader, waiting *queues, f *fleet.Fleet, l fleet.LocationState, policies []*Policy, seen map[string]Memory) error {
 	if l.Status != fleet.Active || l.ScalingStopped {
 		return nil // what it measured before is forgotten
 	}
 	at := f.ID + "|" + l.Location
 	memory := s.remember(at, l.Location, policies)
 	limits := Place{l.Capacity.Desired, l.Capacity.Min, l.Capacity.Max}
-	d, next := Plan(time.Now(), limits, s.sample(view, f, l.Location), policies, memory)
+	d, next := Plan(time.Now(), limits, s.sample(view, waiting, f, l.Location), policies, memory)
 	seen[at] = next
 	if d.Desired == limits.Desired {
 		return nil

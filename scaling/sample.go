@@ -10,7 +10,7 @@ import (
 
 // sample measures a location (developer guide, "Monitor Amazon GameLift Servers
 // with Amazon CloudWatch").
-func (s *Service) sample(r store.Reader, f *fleet.Fleet, location string) Sample {
+func (s *Service) sample(r store.Reader, q *queues, f *fleet.Fleet, location string) Sample {
 	instances := s.Computes.Counts(r, f, location)
 	use := s.Sessions.Use(r, f.ID, location)
 	processes, taken, free, useless := 0, 0, 0, 0
@@ -28,7 +28,7 @@ func (s *Service) sample(r store.Reader, f *fleet.Fleet, location string) Sample
 			useless++
 		}
 	}
-	pending, wait := s.opts.Queued(f.ID)
+	before := q.of(f.ID)
 	m := map[string]float64{
 		"ActiveInstances":                   float64(instances.Active),
 		"IdleInstances":                     float64(instances.Idle),
@@ -38,8 +38,8 @@ func (s *Service) sample(r store.Reader, f *fleet.Fleet, location string) Sample
 		"ConcurrentActivatableGameSessions": float64(s.Computes.Free(r, f, location, math.MaxInt)),
 		"CurrentPlayerSessions":             float64(use.Players),
 		"AvailablePlayerSessions":           float64(use.MaxPlayers - use.Players),
-		"QueueDepth":                        float64(pending),
-		"WaitTime":                          wait.Seconds(),
+		"QueueDepth":                        float64(before.pending),
+		"WaitTime":                          before.wait.Seconds(),
 	}
 	if instances.Active > 0 {
 		m["PercentIdleInstances"] = 100 * float64(instances.Idle) / float64(instances.Active)

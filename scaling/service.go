@@ -16,9 +16,9 @@ import (
 
 // Options of the service.
 type Options struct {
-	// Queued tells how many placements wait in the queues that lead to a fleet, and
-	// how long they have waited. nil knows of none.
-	Queued func(fleetID string) (pending int, wait time.Duration)
+	// Queued tells how many placements wait at a time in the queues that lead to a
+	// fleet, and how long they have waited. nil knows of none.
+	Queued func(r store.Reader, fleetID string, now time.Time) (pending int, wait time.Duration)
 	// Logger is where the log goes. Default: nowhere.
 	Logger *slog.Logger
 }
@@ -54,7 +54,7 @@ type name struct{ FleetID, Name string }
 // New registers the package's table and commands on the store.
 func New(st *store.Store, d Deps, o Options) *Service {
 	if o.Queued == nil {
-		o.Queued = func(string) (int, time.Duration) { return 0, 0 }
+		o.Queued = func(store.Reader, string, time.Time) (int, time.Duration) { return 0, 0 }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -235,3 +235,18 @@ func TestScaling_PlacementWakes(t *testing.T) {
 		}
 	})
 }
+
+// However many ask in a pass for what is queued, it is counted once: counting
+// walks all that waits.
+func TestScaling_QueuesAreCountedOnce(t *testing.T) {
+	in(t, 1, func(c *cell) {
+		yes, after := true, time.Hour
+		c.limit(fleet.CapacityInput{FromZero: &yes, IdleAfter: &after, Max: number(3)})
+		c.target(25)
+		c.asked = 0
+		c.pass(5 * time.Minute)
+		if c.asked != 5 {
+			t.Errorf("counted %d times in 5 passes", c.asked)
+		}
+	})
+}

@@ -15,20 +15,20 @@ type place struct{ FleetID, Location string }
 // restAll takes locations that scale to zero there once they have been idle for
 // their time: no game session, and nothing that waits for one. What is known of
 // the minutes before is in memory, so after a restart the time begins anew.
-func (s *Service) restAll(ctx context.Context, view store.Reader, now time.Time) error {
+func (s *Service) restAll(ctx context.Context, view store.Reader, waiting *queues) error {
 	idle := map[place]time.Time{}
 	for f := range s.Fleets.Managed(view) {
 		for _, l := range f.Locations {
 			at := place{f.ID, l.Location}
-			if !l.Rests() || s.busy(view, f, l.Location) {
+			if !l.Rests() || s.busy(view, waiting, f, l.Location) {
 				continue
 			}
 			since, known := s.idle[at]
 			if !known {
-				since = now
+				since = waiting.now
 			}
 			idle[at] = since
-			if now.Sub(since) < l.Capacity.IdleAfter {
+			if waiting.now.Sub(since) < l.Capacity.IdleAfter {
 				continue
 			}
 			if _, err := s.rest.Do(ctx, at); err != nil {
@@ -41,8 +41,8 @@ func (s *Service) restAll(ctx context.Context, view store.Reader, now time.Time)
 }
 
 // busy tells whether a location has game sessions, or may be asked for one.
-func (s *Service) busy(r store.Reader, f *fleet.Fleet, location string) bool {
-	if pending, _ := s.opts.Queued(f.ID); pending > 0 {
+func (s *Service) busy(r store.Reader, waiting *queues, f *fleet.Fleet, location string) bool {
+	if waiting.of(f.ID).pending > 0 {
 		return true
 	}
 	for p := range s.Computes.Processes(r, f.ID, location) {
@@ -55,7 +55,7 @@ func (s *Service) busy(r store.Reader, f *fleet.Fleet, location string) bool {
 
 func (s *Service) runRest(tx *store.Tx, at place) (struct{}, error) {
 	f := s.Fleets.Get(tx, at.FleetID)
-	if f == nil || s.busy(tx, f, at.Location) {
+	if f == nil || s.busy(tx, s.queues(tx, tx.Now()), f, at.Location) {
 		return struct{}{}, nil
 	}
 	if l := f.Place(at.Location); l != nil {
