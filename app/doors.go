@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/url"
 	"time"
 
@@ -70,16 +71,18 @@ func (a *App) openDoors() error {
 }
 
 // trace gives a configuration's tickets, each to be written on a line.
-func (a *App) trace(ctx context.Context, configuration string, since time.Time) ([]any, error) {
+func (a *App) trace(ctx context.Context, configuration string, since time.Time) (iter.Seq[any], error) {
 	tickets, err := a.domain.matches.Trace(ctx, configuration, since)
 	if err != nil {
 		return nil, err
 	}
-	lines := make([]any, len(tickets))
-	for i := range tickets {
-		lines[i] = &tickets[i]
-	}
-	return lines, nil
+	return func(yield func(any) bool) {
+		for i := range tickets {
+			if !yield(&tickets[i]) {
+				return
+			}
+		}
+	}, nil
 }
 
 func (a *App) gameServers() *serversdk.Server {

@@ -35,6 +35,7 @@ type Console struct {
 	opts    Options
 	mux     *http.ServeMux
 	streams chan struct{} // holds a token for each answer being given
+	tracing chan struct{} // holds a token while a trace is being given
 	closing chan struct{}
 }
 
@@ -42,7 +43,7 @@ type Console struct {
 func New(o Options) *Console {
 	c := &Console{
 		opts: o, mux: http.NewServeMux(),
-		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}),
+		streams: make(chan struct{}, maxStreams), tracing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	c.mux.HandleFunc("GET /console/api/events", c.events)
 	c.mux.HandleFunc("/console/", func(w http.ResponseWriter, r *http.Request) {

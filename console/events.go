@@ -52,7 +52,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
-	if err := c.stream(r.Context(), &lineWriter{w: w, ctl: http.NewResponseController(w)}, q); err != nil && r.Context().Err() == nil {
+	if err := c.stream(r.Context(), newLineWriter(w), q); err != nil && r.Context().Err() == nil {
 		c.opts.Logger.Info("event stream ended early", "error", err)
 	}
 }
@@ -94,7 +94,7 @@ func (c *Console) stream(ctx context.Context, out *lineWriter, q query) error {
 	defer end()
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
-	defer out.ctl.SetWriteDeadline(time.Time{}) // the connection may serve other requests
+	defer out.end()
 	for {
 		more, err := c.page(ctx, out, &q)
 		if err != nil || q.limit == 0 || (!q.follow && !more) {
@@ -146,6 +146,13 @@ type lineWriter struct {
 	w   http.ResponseWriter
 	ctl *http.ResponseController
 }
+
+func newLineWriter(w http.ResponseWriter) *lineWriter {
+	return &lineWriter{w: w, ctl: http.NewResponseController(w)}
+}
+
+// end takes the deadline away: the connection may serve other requests.
+func (l *lineWriter) end() { l.ctl.SetWriteDeadline(time.Time{}) }
 
 // begin gives what is written next its time.
 func (l *lineWriter) begin() error { return l.ctl.SetWriteDeadline(time.Now().Add(writeTimeout)) }

@@ -2,7 +2,7 @@ package console
 
 import (
 	"context"
-	"encoding/json"
+	"iter"
 	"net/http"
 	"time"
 
@@ -12,9 +12,11 @@ import (
 // Tickets is what the console tells about matchmaking. What the functions give is
 // answered as JSON; a fault of kind NotFound is a 404.
 type Tickets struct {
-	Explain  func(ctx context.Context, id string) (any, error)                   // why a ticket waits
-	Overview func(ctx context.Context, configuration string) (any, error)        // why the tickets of a configuration wait
-	Trace    func(ctx context.Context, c string, since time.Time) ([]any, error) // the tickets of a configuration, for simulations
+	Explain  func(ctx context.Context, id string) (any, error)            // why a ticket waits
+	Overview func(ctx context.Context, configuration string) (any, error) // why the tickets of a configuration wait
+	// Trace gives the tickets of a configuration, for simulations. It is called once at
+	// a time: a trace is in memory whole until it is read.
+	Trace func(ctx context.Context, configuration string, since time.Time) (iter.Seq[any], error)
 }
 
 // Tickets adds to what the console serves; call it before traffic:
@@ -44,6 +46,13 @@ func (c *Console) Tickets(t Tickets) {
 			c.answer(w, nil, err)
 			return
 		}
+		select {
+		case c.tracing <- struct{}{}:
+			defer func() { <-c.tracing }()
+		default:
+			refuse(w, http.StatusServiceUnavailable, "another trace is being read, which is the bound; try again")
+			return
+		}
 		lines, err := t.Trace(r.Context(), r.PathValue("name"), since)
 		if err != nil {
 			c.answer(w, nil, err)
@@ -66,13 +75,22 @@ func sinceOf(r *http.Request) (time.Time, error) {
 	return at, nil
 }
 
-// lines answers with JSON lines.
-func (c *Console) lines(w http.ResponseWriter, lines []any) {
+// lines answers with JSON lines, each page of which has its time.
+func (c *Console) lines(w http.ResponseWriter, lines iter.Seq[any]) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.Header().Set("Cache-Control", "no-store")
-	e := json.NewEncoder(w)
-	for _, line := range lines {
-		if err := e.Encode(line); err != nil {
+	out := newLineWriter(w)
+	defer out.end()
+	n := 0
+	for line := range lines {
+		var err error
+		if n%pageSize == 0 {
+			err = out.begin()
+		}
+		if n++; err == nil {
+			err = out.line(line)
+		}
+		if err != nil {
 			c.opts.Logger.Info("console answer not written", "error", err)
 			return
 		}

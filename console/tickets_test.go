@@ -3,8 +3,10 @@ package console_test
 import (
 	"context"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,8 +33,8 @@ func TestTickets(t *testing.T) {
 	b.console.Tickets(console.Tickets{
 		Explain:  func(_ context.Context, id string) (any, error) { return map[string]string{"id": id}, missing(id) },
 		Overview: func(_ context.Context, c string) (any, error) { return map[string]string{"name": c}, missing(c) },
-		Trace: func(_ context.Context, c string, since time.Time) ([]any, error) {
-			return []any{map[string]int{"year": since.Year()}, map[string]string{"name": c}}, missing(c)
+		Trace: func(_ context.Context, c string, since time.Time) (iter.Seq[any], error) {
+			return slices.Values([]any{map[string]int{"year": since.Year()}, map[string]string{"name": c}}), missing(c)
 		},
 	})
 	for _, c := range []struct {
@@ -53,11 +55,64 @@ func TestTickets(t *testing.T) {
 	} {
 		clear(allowed)
 		allowed[c.action] = true
-		w := httptest.NewRecorder()
+		w := &recorder{ResponseRecorder: httptest.NewRecorder()}
 		b.console.ServeHTTP(w, httptest.NewRequest("GET", c.path, nil))
 		body, _ := io.ReadAll(w.Result().Body)
 		if w.Code != c.status || !strings.Contains(string(body), c.body) {
 			t.Errorf("%s as %q: %d %s, want %d %s", c.path, c.action, w.Code, body, c.status, c.body)
 		}
+	}
+}
+
+// hurried counts the deadlines that an answer is given.
+type hurried struct {
+	*httptest.ResponseRecorder
+	set, cleared int
+}
+
+func (h *hurried) SetWriteDeadline(t time.Time) error {
+	if t.IsZero() {
+		h.cleared++
+	} else {
+		h.set++
+	}
+	return nil
+}
+
+// Each page of a trace has to be read in its time.
+func TestTickets_TraceHasDeadlines(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	b.console.Tickets(console.Tickets{Trace: func(context.Context, string, time.Time) (iter.Seq[any], error) {
+		return func(yield func(any) bool) {
+			for n := 0; n < 1203 && yield(n); n++ {
+			}
+		}, nil
+	}})
+	w := &hurried{ResponseRecorder: httptest.NewRecorder()}
+	b.console.ServeHTTP(w, httptest.NewRequest("GET", "/console/api/matchmaking/duels/trace", nil))
+	if n := strings.Count(w.Body.String(), "\n"); n != 1203 || w.set != 3 || w.cleared != 1 {
+		t.Errorf("%d lines under %d deadlines, %d taken away", n, w.set, w.cleared)
+	}
+}
+
+// Who asks for a trace while one is being given is told to come back.
+func TestTickets_OneTraceAtATime(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	ask := func() *recorder {
+		w := &recorder{ResponseRecorder: httptest.NewRecorder()}
+		b.console.ServeHTTP(w, httptest.NewRequest("GET", "/console/api/matchmaking/duels/trace", nil))
+		return w
+	}
+	calls, inside := 0, 0
+	b.console.Tickets(console.Tickets{Trace: func(context.Context, string, time.Time) (iter.Seq[any], error) {
+		if calls++; calls == 1 {
+			inside = ask().Code
+		}
+		return slices.Values([]any{calls}), nil
+	}})
+	if first, later := ask().Code, ask().Code; first != 200 || inside != 503 || later != 200 || calls != 2 {
+		t.Errorf("answered %d, meanwhile %d, later %d, with %d traces made", first, inside, later, calls)
 	}
 }
