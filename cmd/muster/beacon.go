@@ -81,28 +81,36 @@ func (c *beaconCommand) ready(s *beacon.Server, web net.Listener) string {
 	return strings.Join(line, " ")
 }
 
-// serve runs both parts until ctx ends or one of them fails.
+// serve runs both parts until ctx ends or one of them does: a beacon that answers
+// in half of its ways looks alive, so it ends whole and is started again.
 func (c *beaconCommand) serve(ctx context.Context, s *beacon.Server, web net.Listener) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	served := make(chan error, 1)
-	if web == nil {
-		served <- nil
-	} else {
-		ping := &http.Server{Handler: beacon.Ping(), ReadHeaderTimeout: headerTimeout}
-		stop := context.AfterFunc(ctx, func() { ping.Close() })
-		defer stop()
-		go func() {
-			err := ping.Serve(web)
-			if errors.Is(err, http.ErrServerClosed) {
-				err = nil
-			}
-			cancel(err)
-			served <- err
-		}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var parts []func(context.Context) error
+	if c.UDP != "" || c.TCP != "" {
+		parts = append(parts, s.Serve)
 	}
-	if c.UDP == "" && c.TCP == "" {
-		<-ctx.Done()
+	if web != nil {
+		parts = append(parts, func(ctx context.Context) error { return servePing(ctx, web) })
 	}
-	return errors.Join(s.Serve(ctx), <-served)
+	ended := make(chan error, len(parts))
+	for _, part := range parts {
+		go func() { ended <- part(ctx) }()
+	}
+	var failed error
+	for range parts {
+		failed = errors.Join(failed, <-ended)
+		cancel()
+	}
+	return failed
+}
+
+// servePing answers GET until ctx ends.
+func servePing(ctx context.Context, at net.Listener) error {
+	ping := &http.Server{Handler: beacon.Ping(), ReadHeaderTimeout: headerTimeout}
+	defer context.AfterFunc(ctx, func() { ping.Close() })()
+	if err := ping.Serve(at); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -61,6 +62,33 @@ func TestBeacon(t *testing.T) {
 	stop()
 	if code := <-ended; code != 0 {
 		t.Errorf("told to stop, it ends with %d: %s", code, &complaints)
+	}
+}
+
+// A beacon of which one part ends does not go on with the other.
+func TestBeacon_EndsWhole(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(s *beacon.Server, web net.Listener){
+		"datagrams": func(s *beacon.Server, _ net.Listener) { s.Close() },
+		"HTTP":      func(_ *beacon.Server, web net.Listener) { web.Close() },
+	} {
+		c := &beaconCommand{UDP: "127.0.0.1:0", HTTP: "127.0.0.1:0"}
+		s, err := beacon.Listen(beacon.Options{Location: "a", UDP: c.UDP})
+		if err != nil {
+			t.Fatal(err)
+		}
+		web, err := net.Listen("tcp", c.HTTP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- c.serve(t.Context(), s, web) }()
+		end(s, web)
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+			t.Errorf("%s ended, the rest goes on", name)
+		}
 	}
 }
 
