@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"os"
+	"io"
 	"time"
 )
 
@@ -50,23 +48,18 @@ type exportTicketsCommand struct {
 }
 
 // Run writes the trace.
-func (c *exportTicketsCommand) Run(t *streams) (err error) {
+func (c *exportTicketsCommand) Run(t *streams) error {
 	from, err := c.client()
 	if err != nil {
 		return err
-	}
-	out := t.out
-	if c.Output != "" {
-		f, failed := os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // it tells of players
-		if failed != nil {
-			return fmt.Errorf("write trace: %w", failed)
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		out = f
 	}
 	var since time.Time
 	if c.Last > 0 {
 		since = time.Now().Add(-c.Last)
 	}
-	return from.TraceMatchmaking(t.ctx, c.Configuration, since, out)
+	trace := func(out io.Writer) error { return from.TraceMatchmaking(t.ctx, c.Configuration, since, out) }
+	if c.Output == "" {
+		return trace(t.out)
+	}
+	return writeFile(c.Output, trace)
 }

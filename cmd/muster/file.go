@@ -1,0 +1,39 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// writeFile writes a file that only its owner reads. The file that was there stays
+// as it was until all is written; what is no plain file is written to in place.
+func writeFile(name string, write func(io.Writer) error) (err error) {
+	if at, err := filepath.EvalSymlinks(name); err == nil {
+		name = at
+	}
+	if there, err := os.Stat(name); err == nil && !there.Mode().IsRegular() {
+		return writeInto(name, write)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(write(f), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// writeInto writes to a pipe or a device.
+func writeInto(name string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
