@@ -31,7 +31,7 @@ func TestReadPlayers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.AccessLife != 15*time.Minute || len(c.Providers) != 3 || len(c.Matchmakers) != 1 || c.Matchmakers[0].MaxParty != 5 || len(c.Pools) != 1 {
+	if c.AccessLife != 15*time.Minute || len(c.Providers) != 3 || len(c.Matchmakers) != 1 || c.Matchmakers[0].MaxParty != 5 || len(c.Pools) != 1 || c.BeaconKeyFile == "" {
 		t.Errorf("got %+v", c)
 	}
 	write("matchmaker: []")
