@@ -134,7 +134,7 @@ func (a *App) memberMux() http.Handler {
 func (a *App) memberReadyz(w http.ResponseWriter, r *http.Request) {
 	route, _ := a.keeper.Route()
 	switch {
-	case !a.ready.Load() || (route.Mine && !a.keeper.Holds()) || !route.Live:
+	case !a.ready.Load() || (route.Mine && !a.gate.Serves()) || !route.Live:
 		writeJSON(w, http.StatusServiceUnavailable, `{"status":"not ready"}`)
 	case route.Mine:
 		writeJSON(w, http.StatusOK, `{"status":"ready","role":"owner"}`)

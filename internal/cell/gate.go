@@ -109,6 +109,9 @@ func (g *Gate) try(w http.ResponseWriter, r *http.Request, to Route, turn bool, 
 	return false, g.gone.begin(to.epoch)
 }
 
+// Serves tells whether this node answers by itself now.
+func (g *Gate) Serves() bool { return g.serving() != nil }
+
 // serving gives this node's own handler while the node owns the cell, else nil.
 func (g *Gate) serving() http.Handler {
 	if h := g.own.Load(); h != nil && g.keeper.Holds() {

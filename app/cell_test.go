@@ -1,0 +1,62 @@
+package app_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+)
+
+// TestReadyz_TakingOver: a node that owns the cell and still reads its state is
+// not ready.
+func TestReadyz_TakingOver(t *testing.T) {
+	url := pgtest.Database(t)
+	log := newScreen()
+	o := options(t, func(o *app.Options) { o.Store = url })
+	first := start(t, func(c *app.Options) { *c = o })
+	second := start(t, func(c *app.Options) { *c, c.Logger = o, timelessLog(log) })
+	base := second.URL()
+	open := shut(t, url)
+	if err := first.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	log.await(t, `level=INFO msg="this node owns the cell"`)
+	if status, body := get(t, base+"/readyz"); status != 503 {
+		t.Errorf("/readyz of a node that reads its state is %d %s", status, body)
+	}
+	open()
+	call(t, second, "ListLocations", map[string]any{})
+	if status, body := get(t, base+"/readyz"); status != 200 || !strings.Contains(body, `"owner"`) {
+		t.Errorf("/readyz of the node that took over is %d %s", status, body)
+	}
+}
+
+// shut has nobody open a store in a database until the returned function is
+// called: it has the lock under which tables are made.
+func shut(t *testing.T, url string) (open func()) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	const migrateLock = 0x6d75737465720001 // as in internal/store/postgres
+	if _, err := conn.Exec(t.Context(), "SELECT pg_advisory_lock($1)", int64(migrateLock)); err != nil {
+		t.Fatal(err)
+	}
+	return func() { conn.Close(t.Context()) }
+}
+
+func timelessLog(s *screen) *slog.Logger {
+	return slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
