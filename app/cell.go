@@ -82,8 +82,13 @@ func (a *App) takeOver() error {
 	return nil
 }
 
-// own opens the state of the cell, which is this node's now, and serves it.
+// own opens the state of the cell, which is this node's now, and serves it. Opening
+// moves the fence away from whoever owns the cell, so a node that was paused since
+// it got the lease has to see that it still has it.
 func (a *App) own(ctx context.Context) error {
+	if !a.keeper.Holds() {
+		return errOvertaken
+	}
 	if err := a.openState(ctx); err != nil {
 		return err
 	}

@@ -36,6 +36,21 @@ func TestReadyz_TakingOver(t *testing.T) {
 	}
 }
 
+// TestOwn_LeaseOver: a node that took the lease and was paused until that may be
+// another's leaves the other alone.
+func TestOwn_LeaseOver(t *testing.T) {
+	o := options(t, func(o *app.Options) { o.Store = pgtest.Database(t) })
+	owner := start(t, func(c *app.Options) { *c = o })
+	paused, err := app.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := paused.OwnWithoutLease(t.Context()); err == nil {
+		t.Error("a node without the lease opens the state")
+	}
+	call(t, owner, "CreateLocation", map[string]any{"LocationName": "custom-a"})
+}
+
 // shut has nobody open a store in a database until the returned function is
 // called: it has the lock under which tables are made.
 func shut(t *testing.T, url string) (open func()) {

@@ -10,6 +10,7 @@ import (
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/cell"
 )
 
 // DataDir gives tests the data directory.
@@ -62,4 +63,18 @@ func (a *App) Logs(fleetID string) map[string]int64 {
 		all[o.Key] = o.Size
 	}
 	return all
+}
+
+// OwnWithoutLease has an app that was not started own the cell as if it had got
+// the lease long ago.
+func (a *App) OwnWithoutLease(ctx context.Context) error {
+	var err error
+	if a.keeper, err = cell.Open(ctx, cell.Options{URL: a.opts.Store, Cell: "of its own"}); err != nil {
+		return err
+	}
+	if err := a.keeper.Close(ctx); err != nil {
+		return err
+	}
+	a.gate = cell.NewGate(a.keeper)
+	return a.own(ctx)
 }
