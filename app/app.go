@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -46,6 +47,7 @@ type App struct {
 	server   *http.Server
 	base     string         // base URL
 	beacon   *beacon.Server // nil: none
+	nodeLock io.Closer      // of the data directory's node id; nil: not used
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 	failed   error

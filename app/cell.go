@@ -20,8 +20,11 @@ func (a *App) join(ctx context.Context) error {
 	if err := a.listen(); err != nil {
 		return err
 	}
-	var err error
-	if a.keeper, err = cell.Open(ctx, a.membership()); err != nil {
+	o, err := a.membership()
+	if err != nil {
+		return err
+	}
+	if a.keeper, err = cell.Open(ctx, o); err != nil {
 		return err
 	}
 	a.gate = cell.NewGate(a.keeper)
@@ -43,17 +46,26 @@ func (a *App) join(ctx context.Context) error {
 	}
 }
 
-// membership is what the other nodes of the cell learn of this one.
-func (a *App) membership() cell.Options {
+// membership is what the other nodes of the cell learn of this one. Its name has
+// an id besides host and address, which two nodes can have in common: they would
+// take the cell from each other for ever.
+func (a *App) membership() (cell.Options, error) {
 	address := a.opts.NodeAddress
 	if address == "" {
 		address = a.opts.reachable(a.listener.Addr().(*net.TCPAddr))
 	}
+	if name, _, _ := net.SplitHostPort(address); loopback(name) && !a.opts.AcceptAny {
+		a.log.Warn("servers on other machines cannot reach this one at its node address; give --node-address where there are any", "address", address)
+	}
+	id, err := a.nodeID()
+	if err != nil {
+		return cell.Options{}, err
+	}
 	host, _ := os.Hostname()
 	return cell.Options{
 		URL: a.opts.Store, Cell: a.opts.Cell, TTL: a.opts.LeaseTTL, BodyTimeout: a.opts.BodyTimeout, Secret: a.secret, Logger: a.log,
-		Node: cell.Node{Name: host + "/" + address, Address: address, Certificate: cell.Fingerprint(a.leaf)},
-	}
+		Node: cell.Node{Name: host + "/" + address + "/" + id, Address: address, Certificate: cell.Fingerprint(a.leaf)},
+	}, nil
 }
 
 // standBy takes over when the cell falls to this node.
@@ -112,6 +124,7 @@ func (a *App) watchLease() {
 
 // leave gives the cell back, after everything that needed it.
 func (a *App) leave(ctx context.Context) error {
+	defer a.freeNodeID()
 	if a.keeper == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -49,6 +50,44 @@ func TestOwn_LeaseOver(t *testing.T) {
 		t.Error("a node without the lease opens the state")
 	}
 	call(t, owner, "CreateLocation", map[string]any{"LocationName": "custom-a"})
+}
+
+// TestNodes_OneAddress: nodes that call themselves by one host and address do not
+// take the cell from each other, and a node that comes back is known as the same.
+func TestNodes_OneAddress(t *testing.T) {
+	url := pgtest.Database(t)
+	o := options(t, func(o *app.Options) { o.Store, o.NodeAddress = url, "muster.example:9443" })
+	o.MasterKeyFile = filepath.Join(o.DataDir, "master.key")
+	first := start(t, func(c *app.Options) { *c = o })
+	name := ownerName(t, url)
+	elsewhere := o
+	elsewhere.DataDir = t.TempDir()
+	for what, other := range map[string]app.Options{"data directory of its own": elsewhere, "the same data directory": o} {
+		second := start(t, func(c *app.Options) { *c = other })
+		if status, body := get(t, second.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"standby"`) {
+			t.Errorf("with %s: /readyz of the second node is %d %s", what, status, body)
+		}
+		stop(t, second)
+	}
+	stop(t, first)
+	start(t, func(c *app.Options) { *c = o })
+	if again := ownerName(t, url); again != name {
+		t.Errorf("the node was %s and came back as %s", name, again)
+	}
+}
+
+// ownerName reads from the lease who owns the cell.
+func ownerName(t *testing.T, url string) (name string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), `SELECT "node" FROM "muster"."lease"`).Scan(&name); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // shut has nobody open a store in a database until the returned function is

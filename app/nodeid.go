@@ -1,0 +1,45 @@
+package app
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/musterhq/muster/agent/supervise"
+)
+
+// nodeID tells this node from all others of its cell. It is kept in the data
+// directory, for the next life of the node to be known as the same, and is that of
+// one process at a time: another one on the directory gets an id for this life only.
+func (a *App) nodeID() (string, error) {
+	lock, err := supervise.Lock(a.opts.file("node.lock"))
+	if err != nil {
+		a.log.Info("the data directory's node id is not used", "error", err)
+		return rand.Text(), nil
+	}
+	a.nodeLock = lock
+	path := a.opts.file("node.id")
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read node id: %w", err)
+	}
+	if id := strings.TrimSpace(string(text)); id != "" {
+		return id, nil
+	}
+	id := rand.Text()
+	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keep node id: %w", err)
+	}
+	return id, nil
+}
+
+// freeNodeID lets another process have the data directory's node id.
+func (a *App) freeNodeID() {
+	if a.nodeLock != nil {
+		a.nodeLock.Close()
+		a.nodeLock = nil
+	}
+}
