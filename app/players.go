@@ -13,9 +13,9 @@ import (
 
 // outside is what players' packages learn once the server listens.
 type outside struct {
-	base     func() string                            // base URL
-	beacon   func() string                            // HOST:PORT of our own beacon; "" where there is none
-	operator func(r *http.Request, body []byte) error // lets in who may act for players
+	base     func() string                                              // base URL
+	beacon   func() string                                              // HOST:PORT of our own beacon; "" where there is none
+	operator func(r *http.Request, body []byte) (key string, err error) // lets in who may act for players
 }
 
 // addPlayers makes accounts and the backend for game clients.
@@ -40,20 +40,21 @@ func (d *domain) addPlayers(o *Options, metrics prometheus.Registerer) error {
 		Fleets: d.fleets, Sessions: d.sessions, Placements: d.placements,
 		Base:     func() string { return d.outside.base() },
 		Beacon:   func() string { return d.outside.beacon() },
-		Operator: func(r *http.Request, body []byte) error { return d.outside.operator(r, body) },
+		Operator: func(r *http.Request, body []byte) (string, error) { return d.outside.operator(r, body) },
 		Logger:   o.Logger, Registerer: metrics,
 	}, c)
 	return err
 }
 
-// mayActForPlayers lets in who could start matchmaking for players through the API.
-func (a *App) mayActForPlayers(r *http.Request, body []byte) error {
+// mayActForPlayers lets in who could start matchmaking for players through the API,
+// and gives their access key.
+func (a *App) mayActForPlayers(r *http.Request, body []byte) (key string, err error) {
 	p, err := a.callers().Authenticate(r, body)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if !auth.Role(p.Role).Allows("StartMatchmaking") {
-		return fault.New(fault.AccessDenied, "access key %s has the role %s, which may not act for players", p.AccessKeyID, p.Role)
+		return "", fault.New(fault.AccessDenied, "access key %s has the role %s, which may not act for players", p.AccessKeyID, p.Role)
 	}
-	return nil
+	return p.AccessKeyID, nil
 }

@@ -36,8 +36,9 @@ type Deps struct {
 	// Beacon gives where the server's own UDP beacon answers, HOST:PORT or "", for
 	// an open server's locations; nil: it has none.
 	Beacon func() string
-	// Operator refuses whoever may not act for players (SigV4 with an access key).
-	Operator   func(r *http.Request, body []byte) error
+	// Operator gives the access key that signed a request (SigV4), and refuses
+	// whoever may not act for players.
+	Operator   func(r *http.Request, body []byte) (key string, err error)
 	Logger     *slog.Logger          // nil means none
 	Registerer prometheus.Registerer // nil keeps no metrics
 }

@@ -11,6 +11,7 @@ import (
 // negative one means no limit.
 type Limits struct {
 	PerAddress     float64 `yaml:"per_address"`      // requests a second from one address, three times as many at once; default 20
+	PerKey         float64 `yaml:"per_key"`          // requests a second with one access key, three times as many at once; default 1,000
 	GuestsPerHour  float64 `yaml:"guests_per_hour"`  // new guest accounts from one address; default 10
 	LoginsPerMin   float64 `yaml:"logins_per_min"`   // logins with providers from one address; default 30
 	TicketsPerMin  float64 `yaml:"tickets_per_min"`  // new tickets of one player; default 20
@@ -36,6 +37,7 @@ func (l *Limits) setDefaults() {
 		}
 	}
 	rate(&l.PerAddress, 20)
+	rate(&l.PerKey, 1000)
 	rate(&l.GuestsPerHour, 10)
 	rate(&l.LoginsPerMin, 30)
 	rate(&l.TicketsPerMin, 20)
@@ -61,11 +63,12 @@ func newRate(name string, n float64, period time.Duration, atOnce int) rate {
 }
 
 // rates are the limits in the form they are counted.
-type rates struct{ address, guest, login, ticket, session, write, message rate }
+type rates struct{ address, key, guest, login, ticket, session, write, message rate }
 
 func (l *Limits) rates() rates {
 	return rates{
 		address: newRate("address", l.PerAddress, time.Second, int(3*l.PerAddress)),
+		key:     newRate("key", l.PerKey, time.Second, int(3*l.PerKey)),
 		guest:   newRate("guest", l.GuestsPerHour, time.Hour, int(l.GuestsPerHour)),
 		login:   newRate("login", l.LoginsPerMin, time.Minute, int(l.LoginsPerMin)),
 		ticket:  newRate("ticket", l.TicketsPerMin, time.Minute, 3),

@@ -75,6 +75,9 @@ func (b *Backend) serve(rt route, w http.ResponseWriter, r *http.Request) {
 
 // run takes a request through limits, identity and body to its handler.
 func (rq *request) run(rt route) (answer, error) {
+	if rt.access == operator {
+		return rq.runOperator(rt)
+	}
 	if err := rq.limit(rq.b.rates.address, networkOf(rq.from)); err != nil {
 		return answer{}, err
 	}
@@ -87,10 +90,25 @@ func (rq *request) run(rt route) (answer, error) {
 	if err := rq.readBody(); err != nil {
 		return answer{}, err
 	}
-	if rt.access == operator {
-		if err := rq.b.opts.Operator(rq.http, rq.body); err != nil {
-			return answer{}, err
+	return rt.handle(rq)
+}
+
+// runOperator takes a request of the operator's own backend, which speaks for many
+// players from one address: it counts by its key, and by its address only where it
+// has none that is good.
+func (rq *request) runOperator(rt route) (answer, error) {
+	if err := rq.readBody(); err != nil {
+		return answer{}, err
+	}
+	key, err := rq.b.opts.Operator(rq.http, rq.body)
+	if err != nil {
+		if limited := rq.limit(rq.b.rates.address, networkOf(rq.from)); limited != nil {
+			return answer{}, limited
 		}
+		return answer{}, err
+	}
+	if err := rq.limit(rq.b.rates.key, key); err != nil {
+		return answer{}, err
 	}
 	return rt.handle(rq)
 }
