@@ -44,7 +44,7 @@ race: ## the same under the race detector
 .PHONY: e2e
 e2e: build ## run the black-box tests: the built binary through other people's clients
 	export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena"; \
-	{ packages="$(e2e_packages)"; if [ -n "$$packages" ]; then $(go_test) $$packages || true; fi; \
+	{ packages="$(e2e_packages)"; if [ -n "$$packages" ]; then $(go_test) -parallel 4 $$packages || true; fi; \
 	cd test/serversdk && $(go_test) ./... || true; } | $(count)
 
 .PHONY: bench

@@ -166,6 +166,9 @@ func (b *Backend) latencyOf(player string, given map[string]float64, m *Matchmak
 func (b *Backend) knownLocations() map[string]bool {
 	known := map[string]bool{}
 	for f := range b.opts.Fleets.All(b.st.View(), "") {
+		if f.Status != fleet.Active {
+			continue
+		}
 		known[f.Home] = true
 		for _, l := range f.Locations {
 			known[l.Location] = true
