@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +45,7 @@ type cell struct {
 	mu    sync.Mutex
 	known map[string]bool // instances that machines have heard of
 	runs  int             // processes so far
-	asked int             // how often somebody wanted to know what is queued
+	asked atomic.Int64    // how often somebody wanted to know what is queued
 }
 
 // in runs f in a cell with a number of machines, each with room for 4 instances.
@@ -88,9 +89,7 @@ func open(t *testing.T) *cell {
 	c.scaling = scaling.New(c.st, scaling.Deps{
 		Events: c.events, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions,
 	}, scaling.Options{Queued: func(r store.Reader, fleetID string, now time.Time) (n int, _ time.Duration) {
-		c.mu.Lock()
-		c.asked++
-		c.mu.Unlock()
+		c.asked.Add(1)
 		for q := range c.places.Queues(r, "") {
 			n += c.places.Depth(r, q.Name, now).Pending
 		}

@@ -243,10 +243,10 @@ func TestScaling_QueuesAreCountedOnce(t *testing.T) {
 		yes, after := true, time.Hour
 		c.limit(fleet.CapacityInput{FromZero: &yes, IdleAfter: &after, Max: number(3)})
 		c.target(25)
-		c.asked = 0
+		c.asked.Store(0)
 		c.pass(5 * time.Minute)
-		if c.asked != 5 {
-			t.Errorf("counted %d times in 5 passes", c.asked)
+		if n := c.asked.Load(); n != 5 {
+			t.Errorf("counted %d times in 5 passes", n)
 		}
 	})
 }
