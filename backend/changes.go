@@ -15,32 +15,42 @@ type changed struct {
 	data any
 }
 
-// changes sends the rows of the player that changed since the cursor, in the
-// order they changed; without a cursor, those that are not over.
+// changes sends the player what is new since the cursor.
 func (c *socket) changes(player string, cursor *string) error {
-	rows, newest, inParty := c.b.changedSince(player, *cursor)
-	for _, row := range rows {
-		m := message(row.kind, "", row.data)
-		m.Cursor = row.at
+	for _, m := range c.news(player, cursor) {
 		if err := c.send(m); err != nil {
 			return err
 		}
 	}
-	if err := c.send(c.leftParty(inParty)); err != nil {
-		return err
-	}
-	*cursor = max(*cursor, newest, "0") // what ended before is no news later either
 	return nil
 }
 
-// leftParty is the message for who may have been in a party and is in none: no
-// row is left that could tell. It is none otherwise.
-func (c *socket) leftParty(inParty bool) (m protocol.Message) {
-	if c.inParty && !inParty {
-		m.Type = protocol.MessagePartyLeft
+// news are the rows of the player that changed since the cursor, in the order they
+// changed; without a cursor, those that are not over. It moves the cursor.
+func (c *socket) news(player string, cursor *string) (all []protocol.Message) {
+	rows, newest, inParty := c.b.changedSince(player, *cursor)
+	for _, row := range rows {
+		c.inParty = c.inParty || row.kind == protocol.MessageParty
+		m := message(row.kind, "", row.data)
+		m.Cursor = c.cursorAt(row.at)
+		all = append(all, m)
 	}
-	c.inParty = inParty
-	return m
+	*cursor = max(*cursor, newest, "0") // what ended before is no news later either
+	if c.inParty && !inParty {
+		c.inParty = false // no row is left that could tell
+		all = append(all, protocol.Message{Type: protocol.MessagePartyLeft, Cursor: c.cursorAt(*cursor)})
+	}
+	return all
+}
+
+// partyMark ends the cursors of clients who know of a party that they are in.
+const partyMark = ".party"
+
+func (c *socket) cursorAt(change string) string {
+	if c.inParty {
+		return change + partyMark
+	}
+	return change
 }
 
 // changedSince gives the rows of a player that a connection has to be told of,

@@ -25,7 +25,7 @@ type socket struct {
 	player  identity.Claims
 	resume  string
 
-	inParty bool // as far as the client may know; the writer's
+	inParty bool // as the client knows; the writer's
 
 	ended  chan struct{} // closed when the connection shall end
 	once   sync.Once

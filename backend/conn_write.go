@@ -2,6 +2,7 @@ package backend
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -59,9 +60,9 @@ func (c *socket) push(early protocol.Message) error {
 	player := c.who().PlayerID
 	watcher, stop := c.b.hub.watch(player)
 	defer stop()
-	cursor := c.resume
-	c.inParty = cursor != "" // it may have known of one
-	if err := c.send(c.readyMessage("", cursor != "")); err != nil {
+	var cursor string
+	cursor, c.inParty = strings.CutSuffix(c.resume, partyMark)
+	if err := c.send(c.readyMessage("", c.resume != "")); err != nil {
 		return err
 	}
 	if err := c.changes(player, &cursor); err != nil {

@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,8 +64,8 @@ func TestParty_ConsentIsUsedUp(t *testing.T) {
 	})
 }
 
-// Who is put out of a party, or whose party expires, is woken and told; who comes
-// back is too, since nobody knows what they had heard.
+// Who is put out of a party, or whose party expires, is woken and told, once; who
+// comes back is too, where the cursor says that they knew of the party.
 func TestParty_LeftIsTold(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*deaf, *Party){
@@ -74,14 +76,20 @@ func TestParty_LeftIsTold(t *testing.T) {
 	} {
 		inDeaf(t, func(d *deaf) {
 			p := d.readyParty()
-			stays, comesBack := &socket{b: d.b}, &socket{b: d.b, inParty: true}
-			told := func(c *socket) string {
-				_, _, in := d.b.changedSince("bert", "0")
-				return c.leftParty(in).Type
+			stays, cursor := &socket{b: d.b}, ""
+			told := func(c *socket, cursor *string) (kinds []string) {
+				for _, m := range c.news("bert", cursor) {
+					kinds = append(kinds, m.Type)
+					if strings.HasSuffix(m.Cursor, partyMark) != c.inParty {
+						t.Errorf("%s: %s has the cursor %q", name, m.Type, m.Cursor)
+					}
+				}
+				return kinds
 			}
-			if got := told(stays); got != "" {
+			if got := told(stays, &cursor); !slices.Equal(got, []string{protocol.MessageParty}) {
 				t.Errorf("%s: a member is told %q", name, got)
 			}
+			before := cursor
 			waits, stop := d.b.hub.watch("bert")
 			defer stop()
 			end(d, p)
@@ -90,10 +98,14 @@ func TestParty_LeftIsTold(t *testing.T) {
 			default:
 				t.Errorf("%s: not woken", name)
 			}
-			for _, c := range []*socket{stays, comesBack} {
-				if first, then := told(c), told(c); first != protocol.MessagePartyLeft || then != "" {
+			for _, c := range []*socket{stays, {b: d.b, inParty: true}} {
+				at := before
+				if first, then := told(c, &at), told(c, &at); !slices.Equal(first, []string{protocol.MessagePartyLeft}) || then != nil {
 					t.Errorf("%s: told %q, then %q", name, first, then)
 				}
+			}
+			if got := told(&socket{b: d.b}, &before); got != nil {
+				t.Errorf("%s: who knew of no party is told %q", name, got)
 			}
 		})
 	}
