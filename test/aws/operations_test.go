@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/musterhq/muster/test/node"
 )
@@ -55,6 +57,7 @@ func tryManaged(t *testing.T, url string, b bundle) {
 	must(c.DescribeFleetPortSettings(ctx, &gamelift.DescribeFleetPortSettingsInput{FleetId: fleet}))(t)
 	must(c.DescribeInstances(ctx, &gamelift.DescribeInstancesInput{FleetId: fleet}))(t)
 	must(c.DescribeEC2InstanceLimits(ctx, &gamelift.DescribeEC2InstanceLimitsInput{}))(t)
+	tryScaling(t, c, f.FleetAttributes)
 	must(c.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: fleet}))(t)
 }
 
@@ -62,4 +65,42 @@ func tryManaged(t *testing.T, url string, b bundle) {
 func recorded(t *testing.T, url string, c *gamelift.Client) bundle {
 	t.Helper()
 	return bundle{Place: node.NewPlace(t, c), events: node.Follow(t, url)}
+}
+
+// tryScaling calls the operations of scaling policies: what was put is described as
+// it was put, and gone once deleted.
+func tryScaling(t *testing.T, c *gamelift.Client, f *types.FleetAttributes) {
+	t.Helper()
+	ctx := t.Context()
+	rule := types.ScalingPolicy{
+		FleetId: f.FleetId, FleetArn: f.FleetArn, Name: aws.String("rule"), Status: types.ScalingStatusTypeActive,
+		PolicyType: types.PolicyTypeRuleBased, MetricName: types.MetricNameIdleInstances, Threshold: aws.Float64(1.5),
+		ComparisonOperator: types.ComparisonOperatorTypeLessThanThreshold, EvaluationPeriods: aws.Int32(3),
+		ScalingAdjustment: aws.Int32(-2), ScalingAdjustmentType: types.ScalingAdjustmentTypeChangeInCapacity,
+	}
+	target := types.ScalingPolicy{
+		FleetId: f.FleetId, FleetArn: f.FleetArn, Name: aws.String("target"), Status: types.ScalingStatusTypeActive,
+		PolicyType: types.PolicyTypeTargetBased, MetricName: types.MetricNamePercentAvailableGameSessions,
+		TargetConfiguration: &types.TargetConfiguration{TargetValue: aws.Float64(12.5)},
+	}
+	for _, p := range []types.ScalingPolicy{rule, target} {
+		put := must(c.PutScalingPolicy(ctx, &gamelift.PutScalingPolicyInput{
+			FleetId: f.FleetId, Name: p.Name, PolicyType: p.PolicyType, MetricName: p.MetricName, Threshold: p.Threshold,
+			ComparisonOperator: p.ComparisonOperator, EvaluationPeriods: p.EvaluationPeriods,
+			ScalingAdjustment: p.ScalingAdjustment, ScalingAdjustmentType: p.ScalingAdjustmentType, TargetConfiguration: p.TargetConfiguration,
+		}))(t)
+		if aws.ToString(put.Name) != *p.Name {
+			t.Errorf("put as %v", put.Name)
+		}
+	}
+	described := func(want ...types.ScalingPolicy) {
+		t.Helper()
+		got := must(c.DescribeScalingPolicies(ctx, &gamelift.DescribeScalingPoliciesInput{FleetId: f.FleetId}))(t).ScalingPolicies
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(types.ScalingPolicy{}, types.TargetConfiguration{})); diff != "" {
+			t.Error(diff)
+		}
+	}
+	described(rule, target)
+	must(c.DeleteScalingPolicy(ctx, &gamelift.DeleteScalingPolicyInput{FleetId: f.FleetId, Name: rule.Name}))(t)
+	described(target)
 }

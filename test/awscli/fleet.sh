@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A managed fleet by the AWS CLI: a build is uploaded, a fleet is created from it
-# and hosted by muster local's own agent, a game session starts, capacity changes,
-# a fleet that cannot run says why, and the fleets are deleted.
+# and hosted by muster local's own agent, a game session starts, ports open and
+# close, scaling stops and goes on, capacity changes, a fleet that cannot run says
+# why, and the fleets are deleted.
 set -uo pipefail
 cd "$(dirname "$0")" && . ./checks.sh
 work="$(mktemp -d)"
@@ -50,6 +51,20 @@ until_is "a game session on it becomes ACTIVE" ACTIVE \
 	gl describe-game-sessions --game-session-id "$session" --query 'GameSessions[0].Status'
 check "its instance is idle no more" \
 	"$(gl describe-fleet-location-capacity --fleet-id "$fleet" --location us-east-1 --query FleetCapacity.InstanceCounts.IDLE)" 0
+
+ports() { gl describe-fleet-port-settings --fleet-id "$fleet" --query 'InboundPermissions[].[FromPort,ToPort,IpRange,Protocol]' | tr '\t\n' ' ;'; }
+more=FromPort=30000,ToPort=30010,IpRange=10.0.0.0/8,Protocol=TCP
+gl update-fleet-port-settings --fleet-id "$fleet" --inbound-permission-authorizations "$more" >/dev/null
+check "more ports are open" "$(ports)" "20000 29999 0.0.0.0/0 UDP;30000 30010 10.0.0.0/8 TCP;"
+gl update-fleet-port-settings --fleet-id "$fleet" --inbound-permission-revocations "$more" >/dev/null
+check "and no more" "$(ports)" "20000 29999 0.0.0.0/0 UDP;"
+refused "ports that are not open" InvalidRequestException gl update-fleet-port-settings --fleet-id "$fleet" --inbound-permission-revocations "$more"
+
+stopped() { gl describe-fleet-attributes --fleet-ids "$fleet" --query 'join(`,`, FleetAttributes[0].StoppedActions || `[]`)'; }
+gl stop-fleet-actions --fleet-id "$fleet" --actions AUTO_SCALING >/dev/null
+check "automatic scaling is stopped" "$(stopped)" AUTO_SCALING
+gl start-fleet-actions --fleet-id "$fleet" --actions AUTO_SCALING >/dev/null
+check "and goes on" "$(stopped)" ""
 
 refused "more than the maximum" InvalidRequestException gl update-fleet-capacity --fleet-id "$fleet" --desired-instances 2
 gl update-fleet-capacity --fleet-id "$fleet" --desired-instances 2 --max-size 2 >/dev/null
