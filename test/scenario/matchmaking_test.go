@@ -141,14 +141,16 @@ func (q *queue) settle(ctx context.Context, t *testing.T) {
 	q.doubts = nil
 }
 
-// await reads the events until every ticket has been matched, each once.
+// await reads the events until every ticket has been matched, and then all of them
+// again: each once.
 func (q *queue) await(t *testing.T, url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
-		missing, err := q.missing(ctx, t, url)
+		missing, err := q.missing(ctx, url)
 		if len(missing) == 0 {
+			q.once(ctx, t, url)
 			return
 		}
 		if ctx.Err() != nil {
@@ -160,33 +162,61 @@ func (q *queue) await(t *testing.T, url string) {
 
 // missing follows the events from the first on and gives the tickets that had not
 // been matched when the stream ended; it ends by itself when there are none.
-func (q *queue) missing(ctx context.Context, t *testing.T, url string) ([]string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/console/api/events?follow=true&after=0", nil)
-	if err != nil {
-		return q.tickets, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return q.tickets, err
-	}
-	defer response.Body.Close()
+func (q *queue) missing(ctx context.Context, url string) ([]string, error) {
 	waiting := map[string]bool{}
 	for _, id := range q.tickets {
 		waiting[id] = true
 	}
-	matched := map[string]bool{}
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(nil, 1<<20)
-	for len(waiting) > 0 && lines.Scan() {
-		for _, id := range inMatch(lines.Bytes()) {
-			if matched[id] {
-				t.Errorf("%s was matched twice", id)
-			}
-			matched[id] = true
-			delete(waiting, id)
+	err := matches(ctx, url+"/console/api/events?follow=true&after=0", func(id string) bool {
+		delete(waiting, id)
+		return len(waiting) > 0
+	})
+	return slices.Collect(maps.Keys(waiting)), err
+}
+
+// once reads all events there are, also those after the last ticket's first match:
+// a second match of a ticket comes after its first.
+func (q *queue) once(ctx context.Context, t *testing.T, url string) {
+	t.Helper()
+	times := map[string]int{}
+	err := matches(ctx, url+"/console/api/events?after=0", func(id string) bool {
+		times[id]++
+		return true
+	})
+	if err != nil {
+		t.Errorf("the events were not read to their end: %v", err)
+	}
+	for _, id := range q.tickets {
+		if times[id] != 1 {
+			t.Errorf("%s was matched %d times", id, times[id])
 		}
 	}
-	return slices.Collect(maps.Keys(waiting)), lines.Err()
+}
+
+// matches visits the tickets of matches in the order of events, until visit is false.
+func matches(ctx context.Context, url string, visit func(ticket string) bool) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d", response.StatusCode)
+	}
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		for _, id := range inMatch(lines.Bytes()) {
+			if !visit(id) {
+				return nil
+			}
+		}
+	}
+	return lines.Err()
 }
 
 // inMatch gives the tickets of the match that an event tells of, if it tells of one.
