@@ -13,7 +13,6 @@ import (
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
-	"github.com/musterhq/muster/internal/heap"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -111,7 +110,6 @@ type localCommand struct {
 
 // Run serves until a signal comes.
 func (c *localCommand) Run(t *streams) error {
-	heap.Tune()
 	o, err := c.options(t)
 	if err != nil {
 		return err
@@ -163,7 +161,6 @@ type serveCommand struct{ serverFlags }
 
 // Run serves until a signal comes.
 func (c *serveCommand) Run(t *streams) error {
-	heap.Tune()
 	o, err := c.options(t)
 	if err != nil {
 		return err

@@ -23,7 +23,6 @@ const domain = "event auth build build/object fleet compute session session/filt
 var rows = []row{
 	{"internal/fault", "", "everybody speaks it, so it knows nobody"},
 	{"internal/arn", "", "names are text"},
-	{"internal/heap", "", "how a server's memory is collected"},
 	{"internal/wake", "", "a timer and a nudge, for any loop"},
 	{"internal/sniff", "", "a listener, for any server"},
 	{"internal/shape", "internal/fault", "describes an API as data; errors are part of that"},
@@ -92,7 +91,7 @@ var rows = []row{
 
 	{"app/demo", ground + " app/host agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/heap app beacon bots app/... agent agent/... hosts/protocol console/client console/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "app beacon bots app/... agent agent/... hosts/protocol console/client console/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 
