@@ -10,6 +10,8 @@
 //	                            ACTIVE game session (needs -bin)
 //	go run ./test/load restart  W9: from a kill of the server until all its game
 //	                            servers are usable again (needs -bin)
+//	go run ./test/load agents   game server processes behind the relays of 20
+//	                            agents: time until ready, memory (needs -bin)
 //
 // Load and server share the machine. Each command is bounded and prints a table
 // in Markdown, as docs/benchmarks.md keeps it.

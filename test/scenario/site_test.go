@@ -1,15 +1,8 @@
 package scenario
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,7 +12,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
@@ -236,59 +228,14 @@ func (s *site) instance(m *machine, n int, after uint64) string {
 // build uploads files as a build, as AWS's CLI does, and waits until it is READY.
 func (s *site) build(files map[string][]byte) string {
 	s.t.Helper()
-	made, err := s.client.CreateBuild(s.t.Context(), &gamelift.CreateBuildInput{Name: aws.String("scenario"), OperatingSystem: types.OperatingSystemAmazonLinux2023})
+	id, err := node.Upload(s.t.Context(), s.server.URL, s.client, files)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	archive := archived(s.t, files)
-	url := fmt.Sprintf("%s/%s/%s", s.server.URL, *made.StorageLocation.Bucket, *made.StorageLocation.Key)
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPut, url, bytes.NewReader(archive))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	sum := sha256.Sum256(archive)
-	hash := hex.EncodeToString(sum[:])
-	r.Header.Set("X-Amz-Content-Sha256", hash)
-	c := made.UploadCredentials
-	who := aws.Credentials{AccessKeyID: *c.AccessKeyId, SecretAccessKey: *c.SecretAccessKey, SessionToken: *c.SessionToken}
-	if err := v4.NewSigner().SignHTTP(s.t.Context(), who, r, hash, "s3", "us-east-1", time.Now()); err != nil {
-		s.t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if text, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK {
-		s.t.Fatalf("upload: %s: %s", answer.Status, text)
-	}
-	id := *made.Build.BuildId
 	s.seen.want(1, "the build to be READY", func(e client.Event) bool {
 		return e.Code == "BUILD_READY" && strings.HasSuffix(e.Resource, id)
 	})
 	return id
-}
-
-// archived packs programs without compressing them: they are used once.
-func archived(t *testing.T, files map[string][]byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	z := zip.NewWriter(&out)
-	for name, content := range files {
-		h := &zip.FileHeader{Name: name, Method: zip.Store}
-		h.SetMode(0o755)
-		w, err := z.CreateHeader(h)
-		if err == nil {
-			_, err = w.Write(content)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
 }
 
 // fleet makes a managed fleet of one instance, of which each runs the program
