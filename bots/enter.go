@@ -52,8 +52,8 @@ func (b *bot) introduce(ctx context.Context, me *player.Client) error {
 	return nil
 }
 
-// leave deletes the account: bots leave nothing behind. Where that fails, the
-// account is one of a guest who never comes back.
+// leave deletes the account. Where that fails, as it does ten minutes after the
+// login, the account is one of a guest who never comes back.
 func (b *bot) leave(ctx context.Context) {
 	if b.me == nil {
 		return
