@@ -114,15 +114,7 @@ func New(d Deps, c Config) (*Backend, error) {
 		seePlacing: store.NewCommand(d.Store, "play.see_placement", b.runSeePlacing),
 	}
 	b.ids.OnOut(b.expel)
-	b.mux = http.NewServeMux()
-	for _, rt := range b.routes() {
-		b.mux.HandleFunc(rt.pattern(), func(w http.ResponseWriter, r *http.Request) { b.serve(rt, w, r) })
-	}
-	b.mux.HandleFunc("/player/", func(w http.ResponseWriter, r *http.Request) {
-		b.serve(route{method: "ANY", path: "/", handle: func(*request) (answer, error) {
-			return answer{}, refuse("not-found", "there is nothing at "+r.Method+" "+r.URL.Path)
-		}}, w, r)
-	})
+	b.mux = b.newMux()
 	return b, nil
 }
 

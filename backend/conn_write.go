@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/identity"
 )
 
 var errEnded = errors.New("the connection shall end")
@@ -78,7 +79,7 @@ func (c *socket) push(early protocol.Message) error {
 		var err error
 		select {
 		case <-watcher.nudge:
-			if c.stillIn() {
+			if _, in := c.stillIn(); in {
 				err = c.changes(player, &cursor)
 			}
 		case m := <-c.out:
@@ -112,21 +113,20 @@ func (c *socket) flush() {
 }
 
 // stillIn tells whether the player's login goes on, and else ends the connection.
-func (c *socket) stillIn() bool {
-	_, err := c.b.ids.Check(c.held())
+func (c *socket) stillIn() (identity.Claims, bool) {
+	claims, err := c.b.ids.Check(c.held())
 	if err != nil {
 		c.end(protocol.CloseUnauthorized, "the login has ended")
 	}
-	return err == nil
+	return claims, err == nil
 }
 
 // tick keeps the connection alive, ends it with the player's login, and warns
 // once before the access token expires.
 func (c *socket) tick(warned *string) error {
 	token := c.held()
-	claims, err := c.b.ids.Check(token)
-	if err != nil {
-		c.end(protocol.CloseUnauthorized, "the login has ended")
+	claims, in := c.stillIn()
+	if !in {
 		return nil
 	}
 	if time.Until(claims.Expires) < warnBefore && *warned != token {

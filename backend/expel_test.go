@@ -76,11 +76,11 @@ func TestExpel_NothingIsPushed(t *testing.T) {
 	inDeaf(t, func(d *deaf) {
 		player, token := d.guest()
 		c := &socket{b: d.b, ended: make(chan struct{}), token: token, player: identity.Claims{PlayerID: player}}
-		if !c.stillIn() {
+		if _, in := c.stillIn(); !in {
 			t.Error("a good login has ended")
 		}
 		d.must(d.b.ids.Ban(d.ctx, player, "cheats", time.Now().Add(time.Hour)))
-		if c.stillIn() || c.code != protocol.CloseUnauthorized {
+		if _, in := c.stillIn(); in || c.code != protocol.CloseUnauthorized {
 			t.Errorf("a banned player's connection is not closed: %d", c.code)
 		}
 	})

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +54,16 @@ func (d *deaf) hangsUpAt(n int, commit time.Duration) context.Context {
 	return ctx
 }
 
+// onlyTicket gives the one ticket that a player has.
+func (d *deaf) onlyTicket(player string) string {
+	d.Helper()
+	all := slices.Collect(d.b.t.ticketsOf.Equal(d.b.st.View(), player))
+	if len(all) != 1 {
+		d.Fatalf("%s has %d tickets, want one", player, len(all))
+	}
+	return all[0].ID
+}
+
 // A client that hangs up while its wish is written is matched as if it had not.
 func TestStart_ClientHangsUp(t *testing.T) {
 	t.Parallel()
@@ -64,9 +75,7 @@ func TestStart_ClientHangsUp(t *testing.T) {
 			}
 			d.ask("bert", "alone")
 			time.Sleep(whole)
-			for ticket := range d.b.t.ticketsOf.Equal(d.b.st.View(), "anna") {
-				d.wants(ticket.ID, protocol.TicketStateCompleted)
-			}
+			d.wants(d.onlyTicket("anna"), protocol.TicketStateCompleted)
 		})
 	}
 }
@@ -80,9 +89,7 @@ func TestStart_AnswerTooLate(t *testing.T) {
 		}
 		d.ask("bert", "alone")
 		time.Sleep(whole)
-		for ticket := range d.b.t.ticketsOf.Equal(d.b.st.View(), "anna") {
-			d.wants(ticket.ID, protocol.TicketStateCompleted)
-		}
+		d.wants(d.onlyTicket("anna"), protocol.TicketStateCompleted)
 	})
 }
 

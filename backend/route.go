@@ -20,6 +20,20 @@ func (rt *route) pattern() string { return rt.method + " " + rt.path }
 // name is the route as metrics and the log know it.
 func (rt *route) name() string { return rt.method + " " + strings.TrimPrefix(rt.path, protocol.Base) }
 
+// newMux serves every route, and refuses all else below /player/.
+func (b *Backend) newMux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, rt := range b.routes() {
+		mux.HandleFunc(rt.pattern(), func(w http.ResponseWriter, r *http.Request) { b.serve(rt, w, r) })
+	}
+	mux.HandleFunc("/player/", func(w http.ResponseWriter, r *http.Request) {
+		b.serve(route{method: "ANY", path: "/", handle: func(*request) (answer, error) {
+			return answer{}, refuse("not-found", "there is nothing at "+r.Method+" "+r.URL.Path)
+		}}, w, r)
+	})
+	return mux
+}
+
 // routes lists every operation; a test holds the list equal to the description.
 func (b *Backend) routes() []route {
 	const v1 = protocol.Base

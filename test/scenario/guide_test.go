@@ -7,12 +7,13 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/test/node"
 )
 
-// TestGuide_Players types what docs/players.md says to try, twice: for two
-// players, whom a match brings together.
+// TestGuide_Players types what docs/players.md says to try for two players: a match
+// brings them together, as it says there.
 func TestGuide_Players(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -31,41 +32,56 @@ func TestGuide_Players(t *testing.T) {
 		t.Fatal("docs/players.md has no commands to try")
 	}
 	block = strings.ReplaceAll(block, "http://127.0.0.1:9080", server)
-	first := typed(t, block)
-	typed(t, block)
-	if first["ticket_id"] == nil || first["state"] == nil {
-		t.Errorf("the last command shows %v, want a ticket", first)
+	first, second := &typist{T: t}, &typist{T: t}
+	for _, player := range []*typist{first, second} {
+		for line := range strings.Lines(block) {
+			player.types(line)
+		}
+	}
+	for _, player := range []*typist{first, second} { // the last command waits for what is new
+		for patience := time.Now().Add(time.Minute); player.answer["state"] != "completed"; player.types(player.last) {
+			if time.Now().After(patience) {
+				t.Fatalf("a minute after both have asked, a ticket is %v", player.answer)
+			}
+		}
+		if player.answer["connection"] == nil {
+			t.Errorf("nobody is told where to play: %v", player.answer)
+		}
 	}
 }
 
-// typed runs the commands of a guide. A line NAME=… takes what its comment names
-// from the answer before. It gives the last answer.
-func typed(t *testing.T, block string) (answer map[string]any) {
-	t.Helper()
-	known := `curl() { command curl --fail-with-body "$@"; }` + "\n"
-	for line := range strings.Lines(block) {
-		name, rest, taken := strings.Cut(line, "=…")
-		if taken {
-			_, member, _ := strings.Cut(rest, "its ")
-			value, ok := answer[strings.TrimSpace(member)].(string)
-			if !ok {
-				t.Fatalf("%q: the answer before was %v", line, answer)
-			}
-			known += fmt.Sprintf("%s=%q\n", name, value)
-			continue
+// typist types the commands of a guide, one line after the other, into one shell.
+type typist struct {
+	*testing.T
+	known  string // what was typed that is no command
+	last   string // the last command
+	answer map[string]any
+}
+
+// types types a line. NAME=… takes what its comment names from the answer before.
+func (p *typist) types(line string) {
+	p.Helper()
+	name, rest, taken := strings.Cut(line, "=…")
+	switch {
+	case taken:
+		_, member, _ := strings.Cut(rest, "its ")
+		value, ok := p.answer[strings.TrimSpace(member)].(string)
+		if !ok {
+			p.Fatalf("%q: the answer before was %v", line, p.answer)
 		}
-		if !strings.HasPrefix(line, "curl ") {
-			known += line
-			continue
-		}
-		out, err := exec.CommandContext(t.Context(), "bash", "-c", known+line).Output()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out)
-		}
-		answer = nil
-		if err := json.Unmarshal(out, &answer); err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out)
-		}
+		p.known += fmt.Sprintf("%s=%q\n", name, value)
+		return
+	case !strings.HasPrefix(line, "curl "):
+		p.known += line
+		return
 	}
-	return answer
+	p.last, p.answer = line, nil
+	const failing = `curl() { command curl --fail-with-body "$@"; }` + "\n"
+	out, err := exec.CommandContext(p.Context(), "bash", "-c", failing+p.known+line).Output()
+	if err == nil {
+		err = json.Unmarshal(out, &p.answer)
+	}
+	if err != nil {
+		p.Fatalf("%s: %v\n%s", line, err, out)
+	}
 }
