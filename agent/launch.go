@@ -140,7 +140,7 @@ func (i *instance) setCommand(cmd *exec.Cmd, s *slot, w protocol.Wish, values pl
 		if i.a.opts.Launcher == "" {
 			return errors.New("this agent cannot host programs without an SDK: it does not know its own program")
 		}
-		args = append([]string{"wrap", "--", cmd.Path}, args...)
+		args = append([]string{"wrap", "--watched", "--", cmd.Path}, args...)
 		cmd.Path = i.a.opts.Launcher
 	}
 	cmd.Args = append(cmd.Args, args...)

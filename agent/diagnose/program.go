@@ -38,7 +38,7 @@ func Program(path, name string) error {
 	case !info.Mode().IsRegular():
 		return irregular(name)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
-		return problem("%s may not be executed: its file has no execute permission in the archive", name)
+		return problem("%s may not be executed: its file has no execute permission", name)
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, which would have us wait
 	if err != nil {

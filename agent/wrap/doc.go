@@ -1,8 +1,9 @@
 // Package wrap hosts a game server that knows no SDK: it plays the SDK's part
 // towards Muster, and starts the program when a game session comes.
 //
-//	connect ─▶ ProcessReady ─▶ CreateGameSession ─▶ start the program ─▶ ActivateGameSession
+//	connect ─▶ ProcessReady ─▶ CreateGameSession ─▶ start the program ─▶ it lives for a second ─▶ ActivateGameSession
 //	the program exits, or TerminateProcess and its end ─▶ ProcessEnding ─▶ exit
+//	the program crashes ─▶ exit with its code, which the agent tells
 //
 // A wrapper is a game server process like any other: it is launched by an agent
 // with the GAMELIFT_SDK_ variables, hosts one game session, and is healthy while

@@ -23,7 +23,13 @@ type Options struct {
 	Program                                string
 	Args                                   []string      // {{.GameSessionId}} and others stand for values
 	Heartbeat                              time.Duration // default 60 s
-	Log                                    *slog.Logger  // default slog.Default()
+	// Settle is how long the program has to live for its game session to be
+	// activated: players are not sent to one that ends at once. Default 1 s.
+	Settle time.Duration
+	// Watched says that an agent tells Muster how we end. Then a crash of the program
+	// is not called ProcessEnding, which would hide it.
+	Watched bool
+	Log     *slog.Logger // default slog.Default()
 }
 
 // FromEnvironment reads what an agent tells its processes.
@@ -76,6 +82,9 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if o.Heartbeat == 0 {
 		o.Heartbeat = time.Minute
 	}
+	if o.Settle == 0 {
+		o.Settle = time.Second
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -91,7 +100,14 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	defer unlink()
 	l := newLink(linked, target.String(), o.Log)
 	w := &wrapper{o: o, link: l}
-	return w.live(ctx)
+	if err := w.ready(ctx); err != nil {
+		return 0, err
+	}
+	code, err = w.live(ctx)
+	if code == 0 && err == nil || !o.Watched {
+		w.goodbye()
+	}
+	return code, err
 }
 
 // sdkVersion is the newest whose messages the wrapper speaks.
@@ -102,16 +118,14 @@ type wrapper struct {
 	link   *link
 	cmd    *exec.Cmd
 	exited chan error
+	game   string           // the id of the game session that the program hosts
+	settle <-chan time.Time // when it has lived for long enough
 	asked  bool             // the program was asked to end
 	force  <-chan time.Time // when it is killed, once it was asked
 }
 
-// live is what Run says, on a link that is made.
+// live is the time between ProcessReady and ProcessEnding.
 func (w *wrapper) live(ctx context.Context) (int, error) {
-	if err := w.ready(ctx); err != nil {
-		return 0, err
-	}
-	defer w.goodbye()
 	w.exited = make(chan error, 1)
 	beat := time.NewTicker(w.o.Heartbeat)
 	defer beat.Stop()
@@ -122,11 +136,13 @@ func (w *wrapper) live(ctx context.Context) (int, error) {
 		case <-beat.C:
 			w.beat()
 		case m := <-w.link.pushes:
-			if over, err := w.obey(ctx, m); err != nil {
+			if over, err := w.obey(m); err != nil {
 				return 1, err
 			} else if over {
 				return 0, nil
 			}
+		case <-w.settle:
+			w.activate(ctx)
 		case <-stopped:
 			stopped = nil
 			if w.end(10 * time.Second) {
@@ -162,10 +178,10 @@ func (w *wrapper) ready(ctx context.Context) error {
 func (w *wrapper) beat() { w.link.tell("HeartbeatServerProcess", map[string]any{"HealthStatus": true}) }
 
 // obey does what Muster says; it tells whether the wrapper's life is over.
-func (w *wrapper) obey(ctx context.Context, m message) (over bool, err error) {
+func (w *wrapper) obey(m message) (over bool, err error) {
 	switch m.Action {
 	case "CreateGameSession":
-		return false, w.start(ctx, m.Game)
+		return false, w.start(m.Game)
 	case "TerminateProcess":
 		return w.end(time.Until(time.UnixMilli(m.TerminationTime)) - time.Second), nil
 	}
@@ -173,7 +189,7 @@ func (w *wrapper) obey(ctx context.Context, m message) (over bool, err error) {
 }
 
 // start runs the program for a game session.
-func (w *wrapper) start(ctx context.Context, g Game) error {
+func (w *wrapper) start(g Game) error {
 	if w.cmd != nil {
 		return nil // there is one game session to a process
 	}
@@ -194,12 +210,16 @@ func (w *wrapper) start(ctx context.Context, g Game) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("wrap: start %s: %w", w.o.Program, err)
 	}
-	w.cmd = cmd
+	w.cmd, w.game, w.settle = cmd, g.GameSessionID, time.After(w.o.Settle)
 	go func() { w.exited <- cmd.Wait() }()
-	if err := w.link.ask(ctx, "ActivateGameSession", map[string]any{"GameSessionId": g.GameSessionID}); err != nil {
+	return nil
+}
+
+// activate says ActivateGameSession.
+func (w *wrapper) activate(ctx context.Context) {
+	if err := w.link.ask(ctx, "ActivateGameSession", map[string]any{"GameSessionId": w.game}); err != nil {
 		w.o.Log.Error("the game session is not activated", "error", err)
 	}
-	return nil
 }
 
 // end asks the program to end and leaves it so long for it; it tells whether
@@ -208,7 +228,7 @@ func (w *wrapper) end(within time.Duration) (over bool) {
 	if w.cmd == nil {
 		return true
 	}
-	w.asked = true
+	w.asked, w.settle = true, nil
 	w.force = time.After(max(within, 0))
 	if err := interrupt(w.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		w.o.Log.Warn("the program was not asked to end", "error", err)

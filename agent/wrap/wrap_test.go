@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,18 +88,23 @@ func (m *muster) next(action string) map[string]any {
 // wrap starts a wrapper around a script.
 func wrap(t *testing.T, m *muster, script string, args ...string) (ended chan int) {
 	t.Helper()
+	return wrapWith(t, m, script, Options{Args: args, Settle: time.Millisecond})
+}
+
+// wrapWith is wrap with more said.
+func wrapWith(t *testing.T, m *muster, script string, o Options) (ended chan int) {
+	t.Helper()
 	program := filepath.Join(t.TempDir(), "game")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	o.URL, o.Token, o.FleetID, o.HostID, o.ProcessID, o.Port, o.Program = m.url, "token", "fleet-1", "host-1", "p1", 7777, program
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended = make(chan int, 1)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		code, err := Run(ctx, Options{
-			URL: m.url, Token: "token", FleetID: "fleet-1", HostID: "host-1", ProcessID: "p1", Port: 7777, Program: program, Args: args,
-		})
+		code, err := Run(ctx, o)
 		if err != nil {
 			t.Errorf("the wrapper ends with %v", err)
 		}
@@ -114,7 +120,8 @@ func TestWrap_HostsOneGame(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	seen := filepath.Join(t.TempDir(), "seen")
-	ended := wrap(t, m, `echo "$@" "$GAME_SESSION_NAME" > `+seen+`; exit 3`, "{{.GameSessionId}}", "{{.GamePort}}", "{{.GameProperties}}", "{{.Other}}")
+	over := fifo(t)
+	ended := wrap(t, m, `echo "$@" "$GAME_SESSION_NAME" > `+seen+`; cat `+over+`; exit 3`, "{{.GameSessionId}}", "{{.GamePort}}", "{{.GameProperties}}", "{{.Other}}")
 	ws := <-m.conns
 	if r := m.next("ActivateServerProcess"); r["Port"] != 7777.0 {
 		t.Errorf("ready as %v", r)
@@ -124,6 +131,9 @@ func TestWrap_HostsOneGame(t *testing.T) {
 	if r := m.next("ActivateGameSession"); r["GameSessionId"] != "arn:g" {
 		t.Errorf("activated %v", r)
 	}
+	if err := os.WriteFile(over, nil, 0); err != nil {
+		t.Fatal(err)
+	}
 	m.next("TerminateServerProcess")
 	if code := <-ended; code != 3 {
 		t.Errorf("exit code %d, want the program's 3", code)
@@ -131,6 +141,42 @@ func TestWrap_HostsOneGame(t *testing.T) {
 	text, err := os.ReadFile(seen)
 	if want := `arn:g 7777 {"map":"winter"} {{.Other}} friday` + "\n"; err != nil || string(text) != want {
 		t.Errorf("the program was told %q, %v; want %q", text, err, want)
+	}
+}
+
+// fifo makes a pipe whose reader waits for a writer.
+func fifo(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A program that ends at once has no game session activated, and where an agent
+// tells of its crash no ProcessEnding hides that.
+func TestWrap_CrashIsNoEnding(t *testing.T) {
+	t.Parallel()
+	for _, watched := range []bool{true, false} {
+		m := play(t)
+		ended := wrapWith(t, m, "exit 3", Options{Settle: time.Hour, Watched: watched})
+		ws := <-m.conns
+		m.next("HeartbeatServerProcess")
+		ws.say(json.RawMessage(game))
+		if code := <-ended; code != 3 {
+			t.Errorf("exit code %d, want the program's 3", code)
+		}
+		said := map[any]bool{}
+		for len(m.heard) > 0 {
+			said[(<-m.heard)["Action"]] = true
+		}
+		if said["ActivateGameSession"] {
+			t.Error("the game session is activated though its program has ended")
+		}
+		if said["TerminateServerProcess"] == watched {
+			t.Errorf("watched by an agent: %v; ProcessEnding called: %v", watched, !watched)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/musterhq/muster/agent/diagnose"
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
@@ -120,6 +121,9 @@ func (c *localCommand) Run(t *streams) error {
 	o.Host.Launcher, _ = os.Executable() // without it processes are held to nothing
 	if c.Exec != "" {
 		name := c.Exec
+		if err := startable(name); err != nil {
+			return err
+		}
 		if err := c.wrapped(); err != nil {
 			return err
 		}
@@ -137,6 +141,17 @@ func (c *localCommand) Run(t *streams) error {
 		}
 	}
 	return app.Run(t.ctx, o)
+}
+
+// startable says what keeps a program of this machine from being hosted.
+func startable(program string) error {
+	if _, err := os.Stat(program); err != nil {
+		return fmt.Errorf("local: exec: %w", err)
+	}
+	if err := diagnose.Program(program, program); err != nil {
+		return fmt.Errorf("local: exec: %w", err)
+	}
+	return nil
 }
 
 // wrapped puts our own program in the place of one that knows no SDK.

@@ -10,6 +10,7 @@ import (
 type wrapCommand struct {
 	logFlags
 	Logs    []string `name:"log-path" placeholder:"PATH" help:"Log files of the program, kept with the game session's logs."`
+	Watched bool     `help:"An agent tells how this ends: exit without ProcessEnding where the program crashes, as other game servers do."`
 	Command []string `arg:"" help:"The program and its arguments, after --; {{.GameSessionId}}, {{.GamePort}}, {{.GameProperties}} and others stand for the game session's values."`
 }
 
@@ -19,7 +20,7 @@ func (c *wrapCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
-	o.Program, o.Args, o.LogPaths, o.Log = c.Command[0], c.Command[1:], c.Logs, c.logger(t.err)
+	o.Program, o.Args, o.LogPaths, o.Watched, o.Log = c.Command[0], c.Command[1:], c.Logs, c.Watched, c.logger(t.err)
 	code, err := wrap.Run(t.ctx, o)
 	if err != nil {
 		return err
@@ -37,5 +38,5 @@ func (f failed) Error() string { return fmt.Sprintf("the program ended with code
 
 // withoutSDK gives the command that wraps a program.
 func withoutSDK(program string, args []string) []string {
-	return append([]string{"wrap", "--", program}, args...)
+	return append([]string{"wrap", "--watched", "--", program}, args...)
 }

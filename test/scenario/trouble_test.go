@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,13 +24,7 @@ import (
 // troubled builds the game server that behaves badly.
 func troubled(t *testing.T) map[string][]byte {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "troubled")
-	build := exec.Command("go", "build", "-o", path, "github.com/musterhq/muster/test/scenario/troubled")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build troubled: %v\n%s", err, out)
-	}
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile(compiled(t, "troubled"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,126 @@
+package scenario
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/test/node"
+)
+
+// compiled builds one of the game servers beside this file.
+func compiled(t *testing.T, name string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	build := exec.Command("go", "build", "-o", path, "github.com/musterhq/muster/test/scenario/"+name)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", name, err, out)
+	}
+	return path
+}
+
+// A server without an SDK under `muster local --exec --no-sdk`: a game session
+// starts it and tells it what it is about, and ends when it does. Its crash is
+// named with its code and last words.
+func TestPlain_Local(t *testing.T) {
+	t.Parallel()
+	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--no-sdk", "--exec", compiled(t, "plain"), "--log-level", "warn",
+		"--", "-port", "{{.GamePort}}", "-map", "{{.GameSessionData}}")
+	t.Cleanup(func() { // its game servers would outlive its death
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	seen, client := node.Follow(t, s.URL), node.Client(s.URL)
+	next := func() *types.GameSession {
+		ready := seen.Code(t, "SERVER_PROCESS_ACTIVE")
+		made, err := client.CreateGameSession(t.Context(), &gamelift.CreateGameSessionInput{
+			FleetId: &ready.FleetID, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(2),
+			Name: aws.String("friday"), GameSessionData: aws.String("deep winter"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.Code(t, "GAME_SESSION_ACTIVATED")
+		return made.GameSession
+	}
+
+	g := next()
+	if got, want := say(t, g, "hello"), fmt.Sprintf("-port %d -map deep winter in friday", *g.Port); got != want {
+		t.Errorf("the program says %q, want %q", got, want)
+	}
+	say(t, g, "end")
+	if e := seen.Code(t, "SERVER_PROCESS_ENDED"); !strings.HasSuffix(*g.GameSessionId, e.GameSessionID) {
+		t.Errorf("what ended is %+v, want the game session's process", e)
+	}
+
+	say(t, next(), "crash")
+	if e := seen.Code(t, "SERVER_PROCESS_CRASHED"); !strings.Contains(e.Message, "code 5") {
+		t.Errorf("of the crash is told %q, want its exit code", e.Message)
+	}
+	seen.Code(t, "GAME_SESSION_TERMINATED")
+}
+
+// say sends a datagram to a game session's server, and gives the answer to "hello".
+func say(t *testing.T, g *types.GameSession, word string) (answer string) {
+	t.Helper()
+	conn, err := net.Dial("udp", fmt.Sprintf("127.0.0.1:%d", *g.Port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte(word)); err != nil || word != "hello" {
+		return ""
+	}
+	buf := make([]byte, 1500)
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	n, err := conn.Read(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(buf[:n])
+}
+
+// What cannot be started is refused before anything is hosted.
+func TestPlain_NoProgram(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command(node.Path(t), "local", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--no-sdk", "--exec", "./missing").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "./missing: no such file") {
+		t.Errorf("ended with %v:\n%s", err, out)
+	}
+}
+
+// A build without an SDK passes a preflight that plays a game session with it, and
+// one that ends at once does not.
+func TestPlain_Preflight(t *testing.T) {
+	t.Parallel()
+	build := filepath.Dir(compiled(t, "plain"))
+	try := func(parameters string) (string, error) {
+		out, err := exec.Command(node.Path(t), "preflight", build, "--launch-path", "/local/game/plain", "--parameters", "{{.NoSDK}} "+parameters).CombinedOutput()
+		return string(out), err
+	}
+	if out, err := try("-port {{.GamePort}}"); err != nil || !strings.Contains(out, "plain: open") || !strings.Contains(out, "ActivateGameSession") {
+		t.Errorf("a build that works ends with %v:\n%s", err, out)
+	}
+	out, err := try("")
+	for _, want := range []string{"no -port is given", "exited with code 5", "SERVER_PROCESS_CRASHED"} {
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("a build that ends at once ends with %v and without %q:\n%s", err, want, out)
+		}
+	}
+	if strings.Contains(out, "ActivateGameSession") {
+		t.Errorf("its game session was activated:\n%s", out)
+	}
+}
