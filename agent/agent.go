@@ -42,7 +42,8 @@ type Agent struct {
 	stored    chan protocol.LogsStored
 	work      sync.WaitGroup // what outlives a connection but not the agent
 
-	userMutex sync.Mutex // of who has which user
+	userMutex sync.Mutex   // of who has which user
+	guests    map[int]bool // users of install scripts that run
 
 	mu        sync.Mutex
 	instances map[string]*instance
@@ -67,10 +68,12 @@ func New(o Options) (*Agent, error) {
 		uploads:   make(chan struct{}, maxUploads),
 		sampler:   newSampler(o.Root),
 		instances: map[string]*instance{},
+		guests:    map[int]bool{},
 	}
 	var err error
 	a.cache, err = install.New(install.Options{
 		Dir: filepath.Join(o.Root, "cache"), Source: a.fetchBuild, Free: a.sampler.disk, Log: a.log, RetryAfter: o.retryAfter,
+		Staging: a.staging(), Guest: a.receive,
 	})
 	if err != nil {
 		return nil, err
@@ -88,6 +91,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	defer lock.Close()
 	if err := a.findIsolation(); err != nil {
+		return err
+	}
+	if err := a.clearStaging(); err != nil {
 		return err
 	}
 	defer a.startRelay()()

@@ -17,6 +17,7 @@
 //	ROOT/credential.json   who we are; mode 0600
 //	ROOT/wish.json         the last wish; mode 0600, it holds tokens
 //	ROOT/cache/            builds (package install); mode 0700: instances have trees
+//	ROOT/staging/          builds that are being installed
 //	ROOT/reports/          ends of processes, until acknowledged
 //	ROOT/last-user         the number of the user that an instance was given last
 //	ROOT/instances/ID/     game/ (the build's tree), slots/, logs/, user

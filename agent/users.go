@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -93,23 +94,27 @@ func (i *instance) user() (int, error) {
 	case uid > 0 || i.a.users == nil:
 		return uid, nil
 	}
-	taken := map[int]bool{}
-	others, err := filepath.Glob(filepath.Join(i.a.opts.Root, "instances", "*"))
+	if uid, err = i.a.freeUser(); err != nil {
+		return 0, err
+	}
+	return uid, writeJSON(filepath.Join(i.dir, userFile), uid)
+}
+
+// freeUser gives a user that nothing has. The caller holds the mutex of users.
+func (a *Agent) freeUser() (int, error) {
+	taken := maps.Clone(a.guests)
+	instances, err := filepath.Glob(filepath.Join(a.opts.Root, "instances", "*"))
 	if err != nil {
 		return 0, err
 	}
-	for _, dir := range others {
+	for _, dir := range instances {
 		uid, err := readUser(dir)
 		if err != nil {
 			return 0, err
 		}
 		taken[uid] = true
 	}
-	uid, err = i.a.nextUser(taken)
-	if err != nil {
-		return 0, err
-	}
-	return uid, writeJSON(filepath.Join(i.dir, userFile), uid)
+	return a.nextUser(taken)
 }
 
 // nextUser gives the next number after the last one, in turn: what a user left
@@ -145,14 +150,19 @@ func (i *instance) dismiss() {
 	if err != nil || i.own != nil || i.a.users == nil || !i.a.users.has(uid) {
 		return
 	}
-	if err := isolate.KillUser(uid, 2*time.Second); err != nil {
-		i.log.Warn("processes of the instance's user are left", "user", uid, "error", err)
+	if err := endUser(uid); err != nil {
+		i.log.Warn("something of the instance's user is left", "user", uid, "error", err)
 	}
+}
+
+// endUser ends every process of a user and removes its files from the places
+// where all may write.
+func endUser(uid int) error {
+	errs := []error{isolate.KillUser(uid, 2*time.Second)}
 	for _, dir := range []string{"/dev/shm", "/var/tmp", os.TempDir()} {
-		if err := sweep(dir, uid); err != nil {
-			i.log.Warn("files of the instance's user are left", "user", uid, "error", err)
-		}
+		errs = append(errs, sweep(dir, uid))
 	}
+	return errors.Join(errs...)
 }
 
 // sweep removes what belongs to a user in a folder where all may write.

@@ -44,9 +44,16 @@ type Options struct {
 	Tries      int                         // of a download; default 5
 	RetryAfter time.Duration               // after the first failed try, doubling; default 1 s
 	ScriptTime time.Duration               // that an install script may take; default 10 min
-	Prepare    func(cmd *exec.Cmd) error   // changes the script's command (user); may be nil
 	Free       func() (total, free uint64) // of the file system, in bytes; nil never runs full
 	Log        *slog.Logger                // default slog.Default()
+
+	// Staging is where builds are unpacked and their install scripts work on them, on
+	// the file system of Dir. Default: beside the installed builds.
+	Staging string
+	// Guest has an install script run as somebody who may write the build's folder and
+	// no more: it changes the command. dismiss is called when the command has ended,
+	// and makes the folder ours alone again. nil runs scripts as ourselves.
+	Guest func(cmd *exec.Cmd, dir string) (dismiss func() error, err error)
 }
 
 // New makes the cache's folders.
@@ -57,9 +64,10 @@ func New(o Options) (*Cache, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	fill(&o.Staging, filepath.Join(o.Dir, "builds"))
 	var errs []error
-	for _, name := range []string{"archives", "builds"} {
-		errs = append(errs, os.MkdirAll(filepath.Join(o.Dir, name), 0o755))
+	for _, dir := range []string{filepath.Join(o.Dir, "archives"), filepath.Join(o.Dir, "builds"), o.Staging} {
+		errs = append(errs, os.MkdirAll(dir, 0o755))
 	}
 	errs = append(errs, os.Chmod(o.Dir, 0o700)) // game servers see their own build, in trees
 	if err := errors.Join(errs...); err != nil {
@@ -156,7 +164,7 @@ func (c *Cache) install(ctx context.Context, b Build, dir string, progress func(
 		return err
 	}
 	progress(Unpack, 100)
-	fresh := dir + ".new"
+	fresh := filepath.Join(c.opts.Staging, b.SHA256+".new")
 	if err := c.unpack(packed, b.Format, fresh); err != nil {
 		return err
 	}

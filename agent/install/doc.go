@@ -5,6 +5,7 @@
 // removed when the disk gets full.
 //
 //	DIR/archives/SHA256       a downloaded archive; .part while it arrives
+//	STAGING/SHA256.new/       a build being unpacked, and installed by its script
 //	DIR/builds/SHA256/        the unpacked and installed build
 //	DIR/builds/SHA256.log     what its install script said
 //

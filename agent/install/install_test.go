@@ -111,6 +111,20 @@ func TestInstall_ResumesAndRunsTheScriptOnce(t *testing.T) {
 	}
 }
 
+// A script is run by the interpreter that it names.
+func TestInstall_Interpreter(t *testing.T) {
+	t.Parallel()
+	content, b := packed(t, map[string]string{"install.sh": "#!/bin/cat -n\nwords\n"})
+	c := cache(t, Options{Source: whole(content, 0, new([]int64))})
+	dir, err := c.Install(t.Context(), b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := os.ReadFile(dir + ".log"); err != nil || !strings.Contains(string(said), "2\twords") {
+		t.Errorf("the script's log holds %q, %v; want what cat -n says", said, err)
+	}
+}
+
 func TestInstall_OnceForAll(t *testing.T) {
 	t.Parallel()
 	content, b := packed(t, map[string]string{"game": "x"})

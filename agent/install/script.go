@@ -1,9 +1,11 @@
 package install
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,17 +36,24 @@ func (c *Cache) script(ctx context.Context, dir, log string) error {
 	defer out.Close()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.ScriptTime, errScriptTime)
 	defer cancel()
-	cmd := scriptCommand(ctx, path)
+	cmd, err := scriptCommand(ctx, path)
+	if err != nil {
+		return &Failure{Stage: Script, Text: err.Error(), Err: err}
+	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
 	cmd.Env = CleanEnvironment()
 	cmd.WaitDelay = 5 * time.Second
 	killGroup(cmd)
-	if c.opts.Prepare != nil {
-		if err := c.opts.Prepare(cmd); err != nil {
+	dismiss := func() error { return nil }
+	if c.opts.Guest != nil {
+		if dismiss, err = c.opts.Guest(cmd, dir); err != nil {
 			return &Failure{Stage: Script, Text: err.Error(), Err: err}
 		}
 	}
 	err = cmd.Run()
+	if left := dismiss(); left != nil {
+		return &Failure{Stage: Script, Err: left, Text: fmt.Sprintf("what %s left cannot be used: %v", scriptName(), left)}
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -58,11 +67,23 @@ func (c *Cache) script(ctx context.Context, dir, log string) error {
 
 var errScriptTime = errors.New("the install script took too long")
 
-func scriptCommand(ctx context.Context, path string) *exec.Cmd {
+// scriptCommand runs a script by the interpreter that its first line names. The
+// file need not be executable: archives that are made on Windows lose that.
+func scriptCommand(ctx context.Context, path string) (*exec.Cmd, error) {
 	if runtime.GOOS == "windows" {
-		return exec.CommandContext(ctx, "cmd.exe", "/c", path)
+		return exec.CommandContext(ctx, "cmd.exe", "/c", path), nil
 	}
-	return exec.CommandContext(ctx, "/bin/sh", path)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	words := []string{"/bin/sh"}
+	first, _ := bufio.NewReader(io.LimitReader(file, 256)).ReadString('\n') // a short file is no error
+	if named, ok := strings.CutPrefix(first, "#!"); ok && len(strings.Fields(named)) > 0 {
+		words = strings.Fields(named)
+	}
+	return exec.CommandContext(ctx, words[0], append(words[1:], path)...), nil
 }
 
 // CleanEnvironment is what programs of strangers are given of our environment:
@@ -77,9 +98,18 @@ func CleanEnvironment() []string {
 	return env
 }
 
-// lastWords quotes the end of what a script said.
+// lastWords quotes the end of what a script said, however much that was.
 func lastWords(log string) string {
-	text, err := os.ReadFile(log)
+	file, err := os.Open(log)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return ""
+	}
+	text, err := io.ReadAll(io.NewSectionReader(file, max(info.Size()-4096, 0), 4096))
 	if err != nil {
 		return ""
 	}

@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/musterhq/muster/agent/isolate"
+)
+
+// guest is the user of one install script, who owns the build's folder while the
+// script runs and nothing else of ours.
+type guest struct {
+	a     *Agent
+	dir   string // the build's
+	temp  string // for temporary files
+	user  int    // 0 where scripts run as the agent's user
+	group *isolate.Group
+}
+
+// staging is where builds lie while they are installed: unlike the cache, a place
+// that other users get at.
+func (a *Agent) staging() string { return filepath.Join(a.opts.Root, "staging") }
+
+// receive has an install script run as a guest (install.Options.Guest).
+func (a *Agent) receive(cmd *exec.Cmd, dir string) (dismiss func() error, err error) {
+	g := &guest{a: a, dir: dir, temp: dir + ".temp"}
+	if err := g.enter(cmd); err != nil {
+		return nil, errors.Join(err, g.leave())
+	}
+	return g.leave, nil
+}
+
+func (g *guest) enter(cmd *exec.Cmd) error {
+	jail := isolate.Jail{}
+	if g.a.users != nil {
+		if err := g.takeUser(); err != nil {
+			return err
+		}
+		jail.User = g.user
+	}
+	if err := g.makeTemp(cmd, &jail); err != nil {
+		return err
+	}
+	if g.a.groups != nil {
+		var err error
+		if g.group, err = g.a.groups.Make(groupFor(g.dir), isolate.Limits{Processes: maxProcesses}); err != nil {
+			return err
+		}
+		jail.Group = g.group
+	}
+	if jail.User == 0 && jail.Group == nil {
+		return nil
+	}
+	return jail.Wrap(cmd, g.a.opts.Launcher)
+}
+
+// groupFor names the control group of the script that works in a folder. The name
+// is that folder's alone: groups are shared with other agents of this machine.
+func groupFor(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return "install-" + hex.EncodeToString(sum[:8])
+}
+
+// takeUser picks a user and gives it the build's folder, files included.
+func (g *guest) takeUser() error {
+	g.a.userMutex.Lock()
+	defer g.a.userMutex.Unlock()
+	uid, err := g.a.freeUser()
+	if err != nil {
+		return err
+	}
+	g.a.guests[uid], g.user = true, uid
+	return own(g.dir, uid, func(string) error { return nil })
+}
+
+// makeTemp gives the script a folder for temporary files, at the usual place where
+// the machine can do that, and the build's folder as its home.
+func (g *guest) makeTemp(cmd *exec.Cmd, jail *isolate.Jail) error {
+	if err := os.MkdirAll(g.temp, 0o700); err != nil {
+		return err
+	}
+	if g.user > 0 {
+		if err := os.Chown(g.temp, g.user, g.user); err != nil {
+			return err
+		}
+	}
+	at := g.temp
+	if g.a.mounts {
+		at = os.TempDir()
+		jail.Mounts = []isolate.Mount{{From: g.temp, At: at}}
+	}
+	cmd.Env = append(cmd.Env, "HOME="+g.dir, "TMPDIR="+at, "TMP="+at, "TEMP="+at)
+	return nil
+}
+
+// leave ends what is left of the script and makes the build's folder ours.
+func (g *guest) leave() error {
+	var errs []error
+	if g.group != nil {
+		errs = append(errs, g.group.Remove())
+	}
+	if g.user > 0 {
+		errs = append(errs, endUser(g.user))
+		if errors.Join(errs...) == nil { // else somebody may be left who changes it under our hands
+			errs = append(errs, takeBack(g.dir, g.user))
+		}
+		g.a.userMutex.Lock()
+		delete(g.a.guests, g.user)
+		g.a.userMutex.Unlock()
+	}
+	return errors.Join(append(errs, os.RemoveAll(g.temp))...)
+}
+
+// takeBack makes a folder ours in which nobody else works any more. What in it was
+// not the user's is a link to a file from elsewhere, which we would let all read.
+func takeBack(dir string, uid int) error {
+	return own(dir, os.Geteuid(), func(path string) error {
+		if ownerOf(filepath.Join(dir, path)) != uid {
+			return fmt.Errorf("%s is a file from elsewhere", path)
+		}
+		return nil
+	})
+}
+
+// own has a user own a folder and all that is in it, none of which may fail the
+// check. The folder is shut until the end, so nobody lays links under our feet.
+func own(dir string, uid int, check func(path string) error) error {
+	if err := check("."); err != nil {
+		return err
+	}
+	if err := errors.Join(os.Lchown(dir, os.Geteuid(), os.Getegid()), os.Chmod(dir, 0o700)); err != nil {
+		return err
+	}
+	top, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	err = fs.WalkDir(top.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || path == "." {
+			return err
+		}
+		if err := check(path); err != nil {
+			return err
+		}
+		return top.Lchown(path, uid, uid)
+	})
+	if err != nil {
+		return err
+	}
+	return top.Chown(".", uid, uid)
+}
+
+// clearStaging removes what installations of a former agent left: it died with
+// them, and their scripts may not have.
+func (a *Agent) clearStaging() error {
+	entries, err := os.ReadDir(a.staging())
+	if err != nil {
+		return fmt.Errorf("clear former installations: %w", err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(a.staging(), e.Name())
+		if uid := ownerOf(path); a.users != nil && a.users.has(uid) {
+			err = errors.Join(err, endUser(uid))
+		}
+		if a.groups != nil {
+			err = errors.Join(err, a.groups.Get(groupFor(path)).Remove())
+		}
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	if err != nil {
+		return fmt.Errorf("clear former installations: %w", err)
+	}
+	return nil
+}
