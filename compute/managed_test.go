@@ -38,7 +38,13 @@ func (y *yard) managed(p fleet.Protection) *fleet.Fleet {
 // host joins a machine to the home region and connects it.
 func (y *yard) host() string {
 	y.Helper()
-	token, _, err := y.computes.CreateJoinToken(y.ctx, region, 0)
+	return y.hostAt(region)
+}
+
+// hostAt joins a machine to a location.
+func (y *yard) hostAt(location string) string {
+	y.Helper()
+	token, _, err := y.computes.CreateJoinToken(y.ctx, location, 0)
 	y.must(err)
 	j, err := y.computes.Join(y.ctx, compute.JoinInput{Token: token, HostInfo: machine})
 	y.must(err)
@@ -233,6 +239,49 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 		pass(0)
 		if p := y.computes.Process(y.st.View(), busy.Key); p.Status != compute.Terminating {
 			y.Errorf("the process of a game session that is not protected any more is %s", p.Status)
+		}
+	})
+}
+
+// Capacity is for ACTIVE fleets. Of those the home region may still wait for its
+// first host, and be scaled to zero and back; other locations may not.
+func TestManaged_ScalesHomeThatWaits(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		f, err := y.fleets.Create(y.ctx, fleet.CreateInput{
+			Name: "elsewhere", ComputeType: fleet.EC2, Locations: []string{home, away},
+			Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
+			Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
+		})
+		y.must(err)
+		pass(0)
+		scale := func(location string, n int) func() error {
+			return func() error {
+				_, err := y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: &n})
+				return err
+			}
+		}
+		place := func(name string) fleet.LocationState { return *y.fleets.Get(y.st.View(), f.ID).Place(name) }
+		y.refused("the home region of a fleet that is not ACTIVE", fault.InvalidFleetStatus, scale("", 0))
+
+		h := y.hostAt(home)
+		y.run(h, y.assigned(h)[0].InstanceID, "p")
+		if f := y.fleets.Get(y.st.View(), f.ID); f.Status != fleet.Active || f.Home == home {
+			y.Fatalf("the fleet is %s, at home in %s", f.Status, f.Home)
+		}
+		if l := place(""); !l.Status.Walking() || !l.WaitsForHost {
+			y.Errorf("the home region is %+v; it has no host", l)
+		}
+		y.refused("another location that waits", fault.InvalidFleetStatus, scale(away, 0))
+		y.must(scale("", 0)())
+		pass(0)
+		if c := y.computes.Counts(y.st.View(), y.fleets.Get(y.st.View(), f.ID), region); c != (compute.Counts{}) || place("").WaitsForHost {
+			y.Errorf("the home region has %+v and waits for a host: %t", c, place("").WaitsForHost)
+		}
+		y.must(scale("", 1)())
+		late := y.hostAt(region)
+		y.run(late, y.assigned(late)[0].InstanceID, "q")
+		if l := place(""); l.Status != fleet.Active {
+			y.Errorf("with a host the home region is %s", l.Status)
 		}
 	})
 }

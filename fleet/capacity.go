@@ -51,7 +51,7 @@ func (s *Service) runUpdateCapacity(tx *store.Tx, in CapacityInput) (*Fleet, err
 	if err != nil {
 		return nil, err
 	}
-	l, err := f.activeLocation(in.Location)
+	l, err := f.scalableLocation(in.Location)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +127,17 @@ func (s *Service) setCapacity(tx *store.Tx, f *Fleet, l *LocationState, c Capaci
 	tx.OnCommit(s.wished)
 }
 
+// scalableLocation gives a location of the fleet, "" being home, whose capacity may
+// be changed: an ACTIVE one, and of an ACTIVE fleet the home region on its way there
+// (API reference, UpdateFleetCapacity). So a home region that no host ever joins can
+// be scaled to zero.
+func (f *Fleet) scalableLocation(name string) (*LocationState, error) {
+	if l := f.Place(name); l != nil && l.Location == f.Home && f.Status == Active && l.Status.Walking() {
+		return l, nil
+	}
+	return f.activeLocation(name)
+}
+
 // activeLocation gives a location of the fleet, "" being home, to be changed.
 func (f *Fleet) activeLocation(name string) (*LocationState, error) {
 	l := f.Place(name)
@@ -173,7 +184,7 @@ func (s *Service) runSetScaling(tx *store.Tx, a actionsArgs) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := f.activeLocation(a.Location)
+	l, err := f.scalableLocation(a.Location)
 	if err != nil || l.ScalingStopped == a.Stopped {
 		return f, err
 	}
