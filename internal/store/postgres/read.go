@@ -123,8 +123,7 @@ func (db *db) Prune(ctx context.Context, now time.Time, limit int) (int, error) 
 		if l.Retention <= 0 {
 			continue
 		}
-		name := sqltext.Quote(l.Name)
-		text := `DELETE FROM ` + name + ` WHERE "seq" IN (SELECT "seq" FROM ` + name + ` WHERE "time" <= $1 ORDER BY "seq" LIMIT $2)`
+		text := `DELETE FROM ` + sqltext.Quote(l.Name) + ` WHERE "seq" IN (` + dialect().Expired(l) + `)`
 		if err := remove(text, sqltext.Millis(now.Add(-l.Retention))); err != nil {
 			return pruned, err
 		}

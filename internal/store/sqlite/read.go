@@ -163,8 +163,7 @@ func (db *db) Prune(ctx context.Context, now time.Time, limit int) (int, error) 
 			if l.Retention <= 0 || pruned >= limit {
 				continue
 			}
-			name := sqltext.Quote(l.Name)
-			n, err := db.remove(`DELETE FROM `+name+` WHERE "seq" IN (SELECT "seq" FROM `+name+` WHERE "time" <= ?1 ORDER BY "seq" LIMIT ?2)`,
+			n, err := db.remove(`DELETE FROM `+sqltext.Quote(l.Name)+` WHERE "seq" IN (`+dialect().Expired(l)+`)`,
 				sqltext.Millis(now.Add(-l.Retention)), limit-pruned)
 			if err != nil {
 				return err

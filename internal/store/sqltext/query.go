@@ -83,10 +83,10 @@ func (d Dialect) Entries(l store.LogSchema, q store.LogQuery) (string, []any) {
 		}
 	}
 	if !q.From.IsZero() {
-		ask.add(`"time" >= %s`, Millis(q.From))
+		ask.add(`"seq" >= (`+firstAt(l)+`)`, Millis(q.From))
 	}
 	if !q.To.IsZero() {
-		ask.add(`"time" < %s`, Millis(q.To))
+		ask.add(`"seq" < (`+firstAt(l)+`)`, Millis(q.To))
 	}
 	after, way := ">", ""
 	if q.Desc {
@@ -96,4 +96,25 @@ func (d Dialect) Entries(l store.LogSchema, q store.LogQuery) (string, []any) {
 		ask.add(`"seq" `+after+" %s", int64(q.AfterSeq))
 	}
 	return ask.finish(`SELECT "seq", "time", "doc" FROM `+Quote(l.Name), `"seq"`+way, q.Limit)
+}
+
+// firstAt asks for the number of the first entry of a time or later; behind the
+// last where there is none. Times rise with numbers, so it halves what is left,
+// and no index by time is needed.
+func firstAt(l store.LogSchema) string {
+	log := Quote(l.Name)
+	late := `(SELECT "time" FROM ` + log + ` WHERE "seq" >= (low + high) / 2 ORDER BY "seq" LIMIT 1) >= %[1]s`
+	return `WITH RECURSIVE half(low, high) AS (
+		SELECT min("seq"), max("seq") + 1 FROM ` + log + `
+		UNION ALL
+		SELECT CASE WHEN ` + late + ` THEN low ELSE (low + high) / 2 + 1 END, CASE WHEN ` + late + ` THEN (low + high) / 2 ELSE high END
+		FROM half WHERE low < high)
+		SELECT low FROM half WHERE low >= high`
+}
+
+// Expired asks for the numbers of entries that are to go, oldest first: of so many
+// of the oldest, those no later than a time.
+func (d Dialect) Expired(l store.LogSchema) string {
+	return fmt.Sprintf(`SELECT "seq" FROM (SELECT "seq", "time" FROM %s ORDER BY "seq" LIMIT %s) AS oldest WHERE "time" <= %s`,
+		Quote(l.Name), d.Mark(2), d.Mark(1))
 }

@@ -13,7 +13,7 @@ type SQLTable struct {
 	Name    string
 	Create  string            // CREATE TABLE IF NOT EXISTS …
 	Columns map[string]string // name → type, for ALTER TABLE … ADD COLUMN
-	Indexes []string          // CREATE INDEX IF NOT EXISTS …
+	Indexes []string          // CREATE INDEX IF NOT EXISTS …, DROP INDEX IF EXISTS …
 }
 
 // System makes the tables that the drivers keep for themselves.
@@ -68,7 +68,7 @@ func (d Dialect) archive(t store.TableSchema) SQLTable {
 func (d Dialect) log(l store.LogSchema) SQLTable {
 	fixed := fmt.Sprintf(`"seq" %s PRIMARY KEY, "time" %s NOT NULL, "doc" %s NOT NULL`, d.Int, d.Int, d.Doc)
 	table := newTable(l.Name, fixed, l.Columns, d.Text+` NOT NULL DEFAULT ''`)
-	table.index("time")
+	table.drop("time") // entries lie by time as they lie by number
 	for _, c := range l.Columns {
 		table.indexSome(c.Name, "seq")
 	}
@@ -78,10 +78,14 @@ func (d Dialect) log(l store.LogSchema) SQLTable {
 // indexSome indexes the rows that have a value in the first column; most events
 // have none in most columns. The index of all rows that releases before had goes.
 func (t *SQLTable) indexSome(column, then string) {
-	t.Indexes = append(t.Indexes,
-		fmt.Sprintf(`DROP INDEX IF EXISTS %s`, Quote(t.Name+"_by_"+column)),
-		fmt.Sprintf(`CREATE INDEX IF NOT EXISTS %s ON %s (%s, %s) WHERE %s <> ''`,
-			Quote(t.Name+"_with_"+column), Quote(t.Name), Quote(column), Quote(then), Quote(column)))
+	t.drop(column)
+	t.Indexes = append(t.Indexes, fmt.Sprintf(`CREATE INDEX IF NOT EXISTS %s ON %s (%s, %s) WHERE %s <> ''`,
+		Quote(t.Name+"_with_"+column), Quote(t.Name), Quote(column), Quote(then), Quote(column)))
+}
+
+// drop removes an index that releases before had.
+func (t *SQLTable) drop(column string) {
+	t.Indexes = append(t.Indexes, fmt.Sprintf(`DROP INDEX IF EXISTS %s`, Quote(t.Name+"_by_"+column)))
 }
 
 func newTable(name, fixed string, columns []store.ColumnSchema, columnType string) SQLTable {

@@ -25,6 +25,7 @@ func TestDriver(t *testing.T, open Opened) {
 		"OddTexts":           testOddTexts,
 		"ArchiveQueries":     testArchiveQueries,
 		"LogQueries":         testLogQueries,
+		"LogTimes":           testLogTimes,
 		"Prune":              testPrune,
 		"DumpAndFill":        testDumpAndFill,
 		"FillRefusesRows":    testFillRefusesRows,

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +76,55 @@ func testLogQueries(t *testing.T, b *bench) {
 			t.Errorf("%+v = %v, %v, want %s", c.query, got, err, c.want)
 		}
 	}
+}
+
+// testLogTimes asks for windows of time of logs with holes and with entries of one
+// time, and compares with looking at every entry.
+func testLogTimes(t *testing.T, b *bench) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var entries []store.StoredEntry
+	window := func() store.LogQuery {
+		q := store.LogQuery{Limit: 1000, Desc: rng.IntN(2) == 0}
+		if rng.IntN(4) > 0 {
+			q.From = noon.Add(time.Duration(rng.IntN(60)-5) * time.Second)
+		}
+		if rng.IntN(4) > 0 {
+			q.To = noon.Add(time.Duration(rng.IntN(60)-5) * time.Second)
+		}
+		return q
+	}
+	seq, second := uint64(0), 0
+	for round := range 300 {
+		q := window()
+		var want []uint64
+		for _, e := range entries {
+			if !e.Time.Before(q.From) && (q.To.IsZero() || e.Time.Before(q.To)) {
+				want = append(want, e.Seq)
+			}
+		}
+		if q.Desc {
+			slices.Reverse(want)
+		}
+		found, err := b.db.Entries(t.Context(), 0, q)
+		if got := numbers(found); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%+v of %d entries = %v, %v, want %v", q, len(entries), got, err, want)
+		}
+		if round%10 == 0 {
+			seq += 1 + uint64(rng.IntN(3))
+			second += rng.IntN(4)
+			e := store.StoredEntry{Seq: seq, Time: noon.Add(time.Duration(second) * time.Second), Doc: []byte(`{}`), Columns: []string{""}}
+			b.commit(t, nil, store.LogBatch{Entries: []store.StoredEntry{e}})
+			entries = append(entries, e)
+		}
+	}
+}
+
+func numbers(entries []store.StoredEntry) []uint64 {
+	var all []uint64
+	for _, e := range entries {
+		all = append(all, e.Seq)
+	}
+	return all
 }
 
 func testPrune(t *testing.T, b *bench) {
