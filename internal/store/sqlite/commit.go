@@ -257,7 +257,11 @@ func (in insert) text(rows int) string {
 	}
 	one := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(names)), ", ") + ")"
 	var b strings.Builder
-	fmt.Fprintf(&b, `INSERT INTO %s ("%s") VALUES %s`, sqltext.Quote(in.table), strings.Join(names, `", "`), one)
+	verb := "INSERT"
+	if in.upsert == 0 {
+		verb = "INSERT OR FAIL" // a failure ends the transaction anyway; without it SQLite keeps a copy of each page
+	}
+	fmt.Fprintf(&b, `%s INTO %s ("%s") VALUES %s`, verb, sqltext.Quote(in.table), strings.Join(names, `", "`), one)
 	b.WriteString(strings.Repeat(", "+one, rows-1))
 	if in.upsert > 0 {
 		b.WriteString(` ON CONFLICT ("key") DO UPDATE SET `)
