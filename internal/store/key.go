@@ -22,9 +22,14 @@ func Key(parts ...string) string {
 	return b.String()
 }
 
-// timeLayout has a fixed width, so texts sort like the times they stand for.
-const timeLayout = "2006-01-02T15:04:05.000Z"
-
-// TimeKey writes t in UTC with milliseconds and a fixed width, so that keys sort
-// like times. Years must lie between 0 and 9999.
-func TimeKey(t time.Time) string { return t.UTC().Format(timeLayout) }
+// TimeKey writes t in UTC with milliseconds and a fixed width, as in
+// 2026-01-02T03:04:05.678Z, so that keys sort like times. Years must lie between
+// 0 and 9999.
+func TimeKey(t time.Time) string {
+	t = t.UTC()
+	text := make([]byte, 0, len("2026-01-02T03:04:05.678Z"))
+	text = t.AppendFormat(text, time.RFC3339) // layouts with fractions take three times as long
+	ms := t.Nanosecond() / int(time.Millisecond)
+	text = append(text[:len(text)-1], '.', '0'+byte(ms/100), '0'+byte(ms/10%10), '0'+byte(ms%10), 'Z')
+	return string(text)
+}
