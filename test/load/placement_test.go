@@ -141,9 +141,19 @@ func (m *market) connect(t *testing.T, n int) {
 // host makes n processes without sockets that activate at once.
 func (m *market) host(t *testing.T, n int) {
 	t.Helper()
+	starts := make(chan func(), n)
+	var running sync.WaitGroup
+	for range computes {
+		running.Go(func() {
+			for activate := range starts {
+				activate()
+			}
+		})
+	}
+	t.Cleanup(func() { close(starts); running.Wait() })
 	_, err := together(256, n, func(i int) error {
 		ref := compute.Ref{FleetID: m.fleet.ID, ComputeName: fmt.Sprint("host-", i%computes), ProcessID: fmt.Sprint("process-", i)}
-		if _, err := m.computes.Connect(context.Background(), compute.ConnectInput{Ref: ref}, keen{sessions: m.sessions, ref: ref}); err != nil {
+		if _, err := m.computes.Connect(context.Background(), compute.ConnectInput{Ref: ref}, keen{sessions: m.sessions, ref: ref, starts: starts}); err != nil {
 			return err
 		}
 		if err := m.computes.Ready(context.Background(), compute.ReadyInput{Ref: ref, Port: 1024 + i%60000}); err != nil {
@@ -159,11 +169,12 @@ type keen struct {
 	deaf
 	sessions *session.Service
 	ref      compute.Ref
+	starts   chan<- func() // to goroutines that last, as those of connections do
 }
 
 // StartGameSession implements compute.Link.
 func (k keen) StartGameSession(s compute.Start) {
-	go k.sessions.Activate(context.Background(), k.ref, s.GameSessionID)
+	k.starts <- func() { k.sessions.Activate(context.Background(), k.ref, s.GameSessionID) }
 }
 
 // crowd says who asks for a placement: players, and to how many locations each
