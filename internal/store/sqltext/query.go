@@ -37,7 +37,7 @@ func (q *question) finish(selection, order string, limit int) (string, []any) {
 		text += " WHERE " + strings.Join(q.conds, " AND ")
 	}
 	q.args = append(q.args, int64(limit))
-	return fmt.Sprintf("%s ORDER BY %s LIMIT %s", text, order, q.mark(len(q.args))), q.args
+	return fmt.Sprintf("%s ORDER BY %s LIMIT CAST(%s AS BIGINT)", text, order, q.mark(len(q.args))), q.args
 }
 
 // Archived asks for the documents of archived rows.
