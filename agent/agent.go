@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -149,10 +150,7 @@ const wishFile = "wish.json"
 func (a *Agent) resume() error {
 	var last protocol.Assign
 	err := readJSON(filepath.Join(a.opts.Root, wishFile), &last)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("read the last wish: %w", err)
 	}
 	a.mu.Lock()
@@ -163,6 +161,32 @@ func (a *Agent) resume() error {
 		}
 		i := newInstance(a, w, nil)
 		i.resumed = i.resume() // before Muster is told what runs
+		a.begin(i)
+	}
+	return a.resumeUnnamed()
+}
+
+// resumeUnnamed takes over instances that are on disk though the last wish does not
+// name them: the former agent died before it had ended them, or could not keep a
+// newer wish. What shall become of them Muster's next wish says; without a Muster
+// nobody wants them. The caller holds the mutex.
+func (a *Agent) resumeUnnamed() error {
+	entries, err := os.ReadDir(filepath.Join(a.opts.Root, "instances"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("look for instances: %w", err)
+	}
+	for _, e := range entries {
+		id := e.Name()
+		isOwn := slices.ContainsFunc(a.opts.Own, func(o *Own) bool { return o.Wish.InstanceID == id })
+		if !e.IsDir() || !validID(id) || a.instances[id] != nil || isOwn {
+			continue
+		}
+		i := newInstance(a, protocol.Wish{InstanceID: id, PortFrom: a.opts.Facts.PortFrom, PortTo: a.opts.Facts.PortTo}, nil)
+		i.unnamed = true
+		i.resumed = i.resume()
+		if a.opts.Server == "" {
+			i.forgo()
+		}
 		a.begin(i)
 	}
 	return nil

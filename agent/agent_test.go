@@ -115,6 +115,78 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 	})
 }
 
+// leave starts an agent with instances of one process each and ends it as a crash
+// would: the processes run on. The next one starts with another wish on disk.
+func (m *muster) leave(home string, kept protocol.Assign, wishes ...protocol.Wish) (running map[string]protocol.Process) {
+	m.t.Helper()
+	a := m.start(home, func(o *Options) { o.Leave = true })
+	m.assign(wishes...)
+	running = map[string]protocol.Process{}
+	for _, w := range wishes {
+		running[w.InstanceID] = m.running(w.InstanceID, 1)[0]
+	}
+	a.stop()
+	if err := writeJSON(filepath.Join(home, wishFile), kept); err != nil {
+		m.t.Fatal(err)
+	}
+	m.mu.Lock()
+	m.status = protocol.Status{}
+	m.mu.Unlock()
+	return running
+}
+
+// An agent that dies with a wish kept but an instance not ended yet leaves that to
+// the next one, which ends it and removes its folder; others go on.
+func TestAgent_EndsWhatIsNotNamed(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	b := m.offer(map[string]string{"server.sh": patient})
+	one := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
+	stays, goes := wish(t, "i-1", b, one), wish(t, "i-2", b, one)
+	left := m.leave(home, protocol.Assign{Instances: []protocol.Wish{stays}}, stays, goes)
+	m.assign(stays)
+	a := m.start(home, nil)
+	m.until("the end of the process is reported", func() bool { return len(m.exits) == 1 })
+	if e := m.exits[0]; e.ProcessID != left["i-2"].ProcessID || e.InstanceID != "i-2" {
+		t.Errorf("the report is %+v, want the end of %+v", e, left["i-2"])
+	}
+	if now := m.running("i-1", 1)[0]; now.PID != left["i-1"].PID {
+		t.Errorf("%+v runs in the other instance, want %+v", now, left["i-1"])
+	}
+	m.until("the instance is gone", func() bool { return m.instance("i-2").Phase == protocol.Gone })
+	i := a.find("i-2")
+	i.mu.Lock()
+	i.goneAt = i.goneAt.Add(-2 * keepLogs)
+	i.mu.Unlock()
+	a.bury()
+	if _, err := os.Stat(filepath.Join(home, "instances", "i-2")); err == nil {
+		t.Error("its folder is left")
+	}
+}
+
+// An agent whose disk took no newer wish dies. The next one leaves alone what runs
+// until it is told, and goes on with it where Muster names it.
+func TestAgent_KeepsWhatIsNamedAgain(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
+	left := m.leave(home, protocol.Assign{}, w)["i-1"]
+	m.start(home, nil)
+	m.until("the instance is looked after", func() bool { return m.instance("i-1").Phase == protocol.Activating })
+	if now := m.running("i-1", 1)[0]; now.PID != left.PID {
+		t.Errorf("%+v runs, want %+v", now, left)
+	}
+	if err := syscall.Kill(left.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	m.until("another one runs in its place", func() bool {
+		list := m.instance("i-1").Processes
+		return len(list) == 1 && list[0].PID != left.PID
+	})
+}
+
 // obstructive is a game server that lays pipes and links where the agent reads
 // and writes.
 const obstructive = `#!/bin/sh

@@ -35,6 +35,7 @@ type instance struct {
 	mu         sync.Mutex
 	wish       protocol.Wish
 	forgotten  bool // the wish does not name it any more
+	unnamed    bool // a former agent left it, and no wish that we know says for what
 	leaving    bool // the agent ends
 	phase      protocol.Phase
 	code       string
@@ -75,7 +76,7 @@ func validID(id string) bool {
 func (i *instance) want(w protocol.Wish) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.wish, i.forgotten = w, false
+	i.wish, i.forgotten, i.unnamed = w, false, false
 	if w.Stop != protocol.Keep {
 		i.drop()
 	}
@@ -155,6 +156,7 @@ func (i *instance) run() {
 			if i.drain(wish) {
 				return
 			}
+		case i.awaitsWord():
 		case !i.installed():
 			i.install(wish)
 			continue
@@ -177,6 +179,13 @@ func (i *instance) wait(within time.Duration) {
 	case <-i.look:
 	case <-late:
 	}
+}
+
+// awaitsWord tells whether the next wish is to say what the instance is for.
+func (i *instance) awaitsWord() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.unnamed
 }
 
 func (i *instance) isLeaving() bool {

@@ -23,8 +23,11 @@ const keepRuns = 5
 // groupOf makes the supervisor of a slot.
 func (i *instance) groupOf(s *slot, count int) (*supervise.Group, error) {
 	path, err := i.programOf(s.spec)
-	if err != nil {
+	if err != nil && count > 0 {
 		return nil, err
+	}
+	if err != nil {
+		path = i.dir // nothing is launched
 	}
 	return supervise.New(supervise.Options{
 		Spec: supervise.Spec{

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -133,6 +135,28 @@ func TestHosts_CutOffForLong(t *testing.T) {
 	if g := s.session(games[1].GameSessionId); g.Status != types.GameSessionStatusActive {
 		t.Errorf("the game session on the other host is %s", g.Status)
 	}
+}
+
+// An agent is killed when it has been told that an instance shall go and has not
+// ended it yet. The next agent does that, though nobody names the instance any more.
+func TestHosts_AgentKilledBeforeItEnded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, newLab(t), "--host-grace", "1s")
+	m := s.lab.machine()
+	s.run(m, small...)
+	s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 2, relayed)
+	s.instance(m, 1, 0)
+	until(t, "both processes run", func() bool { return len(m.pids()) == 3 })
+	m.killAgent()
+	s.seen.want(1, "the loss of the host", s.host(m, code("HOST_LOST", 0)))
+	if err := os.WriteFile(filepath.Join(m.root, "wish.json"), []byte("{}"), 0o600); err != nil { // which it had kept
+		t.Fatal(err)
+	}
+	if n := len(m.pids()); n != 2 {
+		t.Errorf("%d processes run without their agent, want 2", n)
+	}
+	s.run(m, "--cpu", "1", "--memory", "1024") // too little for the instance to be made again
+	until(t, "only the agent is left", func() bool { return len(m.pids()) == 1 })
 }
 
 // joined is the event with which a machine was connected first.
