@@ -71,7 +71,7 @@ func groupFor(dir string) string {
 func (g *guest) takeUser() error {
 	g.a.userMutex.Lock()
 	defer g.a.userMutex.Unlock()
-	uid, err := g.a.freeUser()
+	uid, err := g.a.freeUser(g.dir)
 	if err != nil {
 		return err
 	}

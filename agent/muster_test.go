@@ -271,7 +271,7 @@ type agentUnderTest struct {
 func (m *muster) start(root string, change func(*Options)) agentUnderTest {
 	m.t.Helper()
 	o := Options{
-		Server: m.server.URL, Token: "token", Root: root, StopGrace: time.Second, retryAfter: 10 * time.Millisecond,
+		Server: m.server.URL, Token: "token", Root: root, StopGrace: time.Second, retryAfter: 10 * time.Millisecond, UserClaims: root + "-claims",
 		Log: slog.New(slog.NewTextHandler(testLog{m.t}, &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 	if change != nil {

@@ -45,6 +45,9 @@ type Options struct {
 	// Users are what instances run as, one each, where the agent is root. The zero
 	// value has all run as the agent's user.
 	Users Users
+	// UserClaims is the folder in which all agents of this machine note which user is
+	// whose. Default: /var/lib/muster-users.
+	UserClaims string
 	// Unconfined holds processes to nothing but a process group.
 	Unconfined bool
 	// Required has Run fail where the machine does not allow all that Launcher and
@@ -84,6 +87,7 @@ func (o Options) withDefaults() Options {
 		f.PortFrom, f.PortTo = defaultPortFrom, defaultPortTo
 	}
 	fill(&o.StopGrace, 10*time.Second)
+	fill(&o.UserClaims, "/var/lib/muster-users")
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,8 +12,8 @@ import (
 	"github.com/musterhq/muster/agent/isolate"
 )
 
-// Users is a range of numbers for the users that instances run as: one each. No
-// other user of the machine should have them.
+// Users is a range of numbers for the users that instances run as: one each. Agents
+// of one machine may share it; no other user of the machine should have them.
 type Users struct{ From, To int }
 
 func (u Users) has(uid int) bool { return uid >= u.From && uid <= u.To }
@@ -27,7 +26,7 @@ func (a *Agent) findUsers() error {
 	}
 	err := errNotRoot
 	if os.Geteuid() == 0 {
-		err = a.tryUser(u.From)
+		err = errors.Join(a.tryUser(u.From), a.tryClaims())
 	}
 	if err != nil {
 		return fmt.Errorf("game servers run as the agent's user: %w", err)
@@ -64,6 +63,17 @@ func within(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
+// tryClaims tells whether users can be claimed.
+func (a *Agent) tryClaims() error {
+	lock, err := a.claims().lock()
+	if err != nil {
+		return err
+	}
+	return lock.Close()
+}
+
+func (a *Agent) claims() claims { return claims{a.opts.UserClaims} }
+
 // tryUser tells whether a process of a user gets at the folders of instances.
 func (a *Agent) tryUser(uid int) error {
 	dir := filepath.Join(a.opts.Root, "instances")
@@ -94,14 +104,15 @@ func (i *instance) user() (int, error) {
 	case uid > 0 || i.a.users == nil:
 		return uid, nil
 	}
-	if uid, err = i.a.freeUser(); err != nil {
+	if uid, err = i.a.freeUser(i.dir); err != nil {
 		return 0, err
 	}
 	return uid, writeJSON(filepath.Join(i.dir, userFile), uid)
 }
 
-// freeUser gives a user that nothing has. The caller holds the mutex of users.
-func (a *Agent) freeUser() (int, error) {
+// freeUser gives a user that nothing has, claimed for who has a folder. The caller
+// holds the mutex of users.
+func (a *Agent) freeUser(folder string) (int, error) {
 	taken := maps.Clone(a.guests)
 	instances, err := filepath.Glob(filepath.Join(a.opts.Root, "instances", "*"))
 	if err != nil {
@@ -114,16 +125,16 @@ func (a *Agent) freeUser() (int, error) {
 		}
 		taken[uid] = true
 	}
-	return a.nextUser(taken)
+	return a.nextUser(taken, folder)
 }
 
 // nextUser gives the next number after the last one, in turn: what a user left
 // somewhere on the machine is nobody's for long. A number that somebody uses all the
 // same is passed over. The caller holds the mutex of users.
-func (a *Agent) nextUser(taken map[int]bool) (int, error) {
+func (a *Agent) nextUser(taken map[int]bool, folder string) (int, error) {
 	last := filepath.Join(a.opts.Root, "last-user")
 	count := a.users.To - a.users.From + 1
-	uid := a.users.From + rand.IntN(count) // another agent with our numbers begins elsewhere
+	uid := a.users.To // the first is next
 	var kept int
 	err := readJSON(last, &kept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -136,11 +147,18 @@ func (a *Agent) nextUser(taken map[int]bool) (int, error) {
 		if uid++; !a.users.has(uid) {
 			uid = a.users.From
 		}
-		if !taken[uid] && len(isolate.ProcessesOf(uid)) == 0 {
+		if taken[uid] || len(isolate.ProcessesOf(uid)) > 0 {
+			continue
+		}
+		ours, err := a.claims().take(uid, folder)
+		if err != nil {
+			return 0, err
+		}
+		if ours {
 			return uid, writeJSON(last, uid)
 		}
 	}
-	return 0, fmt.Errorf("no user is left of %d to %d: more instances than users", a.users.From, a.users.To)
+	return 0, fmt.Errorf("no user is left of %d to %d: this machine has more instances than users", a.users.From, a.users.To)
 }
 
 // dismiss ends what is left of the instance's user and removes its files from the

@@ -174,6 +174,52 @@ func TestAgent_HandsTreeOverOnce(t *testing.T) {
 	m.until("the game server is gone", func() bool { return len(m.exits) == 1 })
 }
 
+// Agents on one machine share users: none gets one that is another's, and those of
+// an agent whose folder is gone are free again.
+func TestAgents_ShareUsers(t *testing.T) {
+	t.Parallel()
+	m, other := play(t), play(t)
+	home, launcher := reachable(t)
+	elsewhere, _ := reachable(t)
+	users := usersOf(t, launcher, 1_900_000_160)
+	users.To = users.From + 1
+	shared := func(o *Options) { o.Launcher, o.Users, o.UserClaims = launcher, users, home+"-claims" }
+	one := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
+	owner := func(home, id string) int { return ownerOf(filepath.Join(home, "instances", id, "game")) }
+
+	m.start(home, shared)
+	build := m.offer(map[string]string{"server.sh": patient})
+	m.assign(wish(t, "i-1", build, one))
+	m.running("i-1", 1)
+	a := other.start(elsewhere, shared)
+	b := other.offer(map[string]string{"server.sh": patient})
+	other.assign(wish(t, "i-2", b, one))
+	other.running("i-2", 1)
+	if first, second := owner(home, "i-1"), owner(elsewhere, "i-2"); first == second || !users.has(first) || !users.has(second) {
+		t.Errorf("the instances of two agents have users %d and %d of %v", first, second, users)
+	}
+	other.assign(wish(t, "i-2", b, one), wish(t, "i-3", b, one))
+	other.until("the third instance fails", func() bool { return other.instance("i-3").Phase == protocol.Failed })
+	if cause := other.instance("i-3").Cause; !strings.Contains(cause, "no user is left") {
+		t.Errorf("the third instance fails because of %q", cause)
+	}
+
+	freed := owner(elsewhere, "i-2")
+	other.assign()
+	other.until("the others are gone", func() bool {
+		return other.instance("i-2").Phase == protocol.Gone && other.instance("i-3").Phase == protocol.Gone
+	})
+	a.stop()
+	if err := os.RemoveAll(elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	m.assign(wish(t, "i-4", build, one))
+	m.running("i-4", 1)
+	if now := owner(home, "i-4"); now != freed {
+		t.Errorf("the next instance has user %d, want %d, which is free again", now, freed)
+	}
+}
+
 // What had a user of its own is never launched as the agent's.
 func TestAgent_KeepsToUsers(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ type agentCommand struct {
 	Stop      bool          `help:"Stop the game servers when the agent ends; by default they run on and the next agent takes them over."`
 	StopGrace time.Duration `default:"10s" help:"With --stop: how long they have to end by themselves (${default})."`
 	Isolation string        `enum:"auto,required,off" default:"auto" help:"auto: hold each game server to its instance's share of the machine and give each instance a user of its own, as far as the machine allows (as root, on Linux); required: the same, and do not start where the machine allows less; off: run them as the agent's user, held to nothing (${default})."`
-	Users     string        `default:"1900000000-1900009999" placeholder:"FROM-TO" help:"Numbers for the users of instances; nobody else on the machine should have them (${default})."`
+	Users     string        `default:"1900000000-1900009999" placeholder:"FROM-TO" help:"Numbers for the users of instances; agents on one machine share them, nobody else should have them (${default})."`
 	CA        string        `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`
 }
 
