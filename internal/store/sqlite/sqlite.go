@@ -136,10 +136,11 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 }
 
 // address is the connection text. Commits are synced to the disk (synchronous
-// FULL).
+// FULL). A cache of 16 MiB: SQLite goes through all of it at the end of a commit
+// that split a page, and what it lacks the operating system has.
 func address(file, mode string) string {
 	v := url.Values{"mode": {mode}, "_pragma": {
-		"busy_timeout(5000)", "cache_size(-65536)", "temp_store(memory)",
+		"busy_timeout(5000)", "cache_size(-16384)", "temp_store(memory)",
 	}}
 	if mode == "ro" {
 		v["_pragma"] = []string{"busy_timeout(5000)", "cache_size(-8192)"}
