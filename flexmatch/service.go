@@ -23,7 +23,7 @@ const passTime = 300 * time.Millisecond
 
 // Options of the service. Zero members mean the defaults.
 type Options struct {
-	Interval       time.Duration         // from a change of a pool to the pass that looks at it, at the least; default 100 ms
+	Interval       time.Duration         // from a change of a pool to the pass that looks at it, at the least; default 50 ms
 	Linger         time.Duration         // how long ended tickets stay in memory; default 5 min
 	Limits         search.Limits         // of a pass
 	Configurations int                   // quota; 0 means no bound
@@ -75,7 +75,7 @@ type Deps struct {
 // New registers the package's tables and commands on the store.
 func New(st *store.Store, deps Deps, opts Options) *Service {
 	if opts.Interval == 0 {
-		opts.Interval = 100 * time.Millisecond
+		opts.Interval = 50 * time.Millisecond
 	}
 	if opts.Limits.Time == 0 {
 		opts.Limits.Time, opts.Limits.Clock = passTime, time.Now
