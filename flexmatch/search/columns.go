@@ -27,6 +27,7 @@ type columns struct {
 	least          int // the fewest players of a match at any age
 	most           int // the most
 	sorts          bool
+	roster         *roster
 
 	locations map[string]int // bits of location masks
 	crowded   bool           // more locations than bits
@@ -47,6 +48,9 @@ type window struct {
 
 func columnsOf(rs *ruleset.RuleSet, p *plan) *columns {
 	c := &columns{rs: rs, teams: p.teams, locations: map[string]int{}, least: math.MaxInt, exactMasks: len(rs.Levels()) <= maxMaskLevels}
+	if !rs.Large {
+		c.roster = rosterOf(rs)
+	}
 	for _, i := range p.flat {
 		if !c.take(i) {
 			c.flat = append(c.flat, i)

@@ -7,6 +7,8 @@ type hold struct {
 	levels uint64
 	mask   uint64
 	filled bool // holds a backfill ticket
+	ways   ways // to seat everybody
+	seated int  // players, those of the game session too
 	low    [maxWindows]float64
 	high   [maxWindows]float64
 }
@@ -30,6 +32,10 @@ func (h *hunt) join(st *hold, it *item, out *hold) bool {
 	if it.held > 0 && st.filled {
 		return false
 	}
+	ways := h.columns.roster.with(st.ways, it.entry)
+	if ways == 0 {
+		return false
+	}
 	if mask == 0 {
 		h.seen[causeLatency]++
 		return false
@@ -48,5 +54,6 @@ func (h *hunt) join(st *hold, it *item, out *hold) bool {
 	}
 	h.seen[causeNone]++
 	out.level, out.levels, out.mask, out.filled = level, levels, mask, st.filled || it.held > 0
+	out.ways, out.seated = ways, st.seated+it.size+it.held
 	return true
 }

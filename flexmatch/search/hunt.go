@@ -40,6 +40,7 @@ type hunt struct {
 	nodes, leaves int  // left before the search is cut
 	granted       int  // steps at its start
 	short         bool // not all candidates were gathered
+	filling       bool // a game session is among them
 	cut           bool // some of the search was left out
 	late          bool // it was cut because the time of the pass is over
 
@@ -57,6 +58,7 @@ func newHunt(p *Pool) *hunt {
 func (h *hunt) start(seed *item) {
 	h.set = append(h.set[:0], seed)
 	st := hold{level: seed.level, levels: seed.levels, mask: seed.maskAt(seed.level), filled: seed.held > 0, low: seed.low, high: seed.high}
+	st.ways, st.seated = h.columns.roster.with(nobody, seed.entry), seed.size+seed.held
 	h.stack = append(h.stack[:0], st)
 }
 
@@ -66,7 +68,7 @@ func (h *hunt) best(seed *item, least int) *Match {
 	candidates := h.lists[0]
 	least = max(least, seed.size, 1, h.columns.least-h.mostHeld(seed, candidates))
 	for size := h.room(seed); size >= least; size-- {
-		if !reaches(candidates, size-seed.size) {
+		if !h.reaches(&h.stack[0], candidates, size-seed.size) {
 			continue
 		}
 		if m := h.grow(0, size-seed.size); m != nil || h.cut {
@@ -110,18 +112,11 @@ func (h *hunt) list(depth int) []*item {
 	return h.lists[depth][:0]
 }
 
-// reaches tells whether some of the items have just that many players together.
-func reaches(items []*item, players int) bool {
-	if players < 0 || players > 63 {
-		return false
-	}
-	sums := uint64(1)
-	for _, it := range items {
-		if sums |= sums << it.size; sums>>players&1 == 1 {
-			return true
-		}
-	}
-	return sums>>players&1 == 1
+// reaches tells whether some of the items could bring so many players into a set,
+// as far as the sizes of parties and teams go.
+func (h *hunt) reaches(st *hold, items []*item, players int) bool {
+	enough := st.filled || !h.filling // players of a game session can fill up teams
+	return h.columns.roster.reaches(st.ways, items, h.columns.roster.of(st.seated+players, enough))
 }
 
 // grow adds candidates of a depth until the wanted number of players has joined,
@@ -133,7 +128,7 @@ func (h *hunt) grow(depth, want int) *Match {
 	}
 	var tried map[int]bool
 	for i, it := range list {
-		if !reaches(list[i:], want) {
+		if i > 0 && !h.reaches(&h.stack[depth], list[i:], want) {
 			return nil
 		}
 		if it.size > want || tried[it.alike] {
@@ -188,14 +183,16 @@ func (h *hunt) onward(depth, i, want int) *Match {
 		return nil
 	}
 	next := h.list(depth + 1)
-	var probe hold
-	for _, other := range list[i+1:] {
-		if h.join(st, other, &probe) {
-			next = append(next, other)
+	if want > it.size || h.filling {
+		var probe hold
+		for _, other := range list[i+1:] {
+			if h.join(st, other, &probe) {
+				next = append(next, other)
+			}
 		}
 	}
 	h.lists[depth+1] = next
-	if !reaches(next, want-it.size) {
+	if !h.reaches(st, next, want-it.size) {
 		return nil
 	}
 	return h.grow(depth+1, want-it.size)

@@ -119,7 +119,9 @@ func (h *hunt) gather(seed *item, most int) {
 		h.seen[causeLatency] += around.deaf
 		h.seen[causeWindow] += around.far
 	}
+	h.filling = false
 	if fills := h.part.backfills; h.backfill && !seed.ticket.Backfill && len(fills) > 0 {
+		h.filling = true
 		for _, it := range fills[:min(len(fills), most)] {
 			take(it)
 		}

@@ -1,0 +1,25 @@
+package search_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// Parties whose sizes fill no teams are not tried: 4 and 3 and 3 are ten players,
+// but no two teams of five. Trying all such sets would take more than the bound.
+func TestPool_SizesThatFillNoTeams(t *testing.T) {
+	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":5,"maxPlayers":5,"quantity":2}]}`)
+	pool := search.NewPool(rs, search.Options{}, search.Limits{Exact: -1, Nodes: 40})
+	for i, size := range []int{4, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 1, 5} {
+		ticket := &search.Ticket{ID: fmt.Sprint("k", i), Created: second(0), Arrival: uint64(i)}
+		for p := range size {
+			ticket.Players = append(ticket.Players, search.Player{ID: fmt.Sprint(i, "-", p)})
+		}
+		pool.Add(ticket)
+	}
+	if got := describe(pool.Pass(second(1))); got != "k0 k21 k22" {
+		t.Errorf("formed %q", got)
+	}
+}
