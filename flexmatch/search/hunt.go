@@ -40,6 +40,7 @@ type hunt struct {
 	nodes, leaves int  // left before the search is cut
 	granted       int  // steps at its start
 	short         bool // not all candidates were gathered
+	whole         bool // all were, for the look at the first few
 	filling       bool // a game session is among them
 	cut           bool // some of the search was left out
 	late          bool // it was cut because the time of the pass is over

@@ -42,6 +42,7 @@ func (h *hunt) search(seed *item, left *int) *Match {
 	h.searches++
 	*left--
 	clear(h.tally)
+	h.whole = false
 	m := h.quick(seed, left)
 	if m == nil {
 		m = h.thorough(seed, left)
@@ -66,6 +67,7 @@ func (h *hunt) quick(seed *item, left *int) *Match {
 	}
 	h.bound(seed, h.limits.Nodes/4, h.limits.Placements)
 	if h.gather(seed, few); !h.short {
+		h.whole = len(h.part.backfills) <= few
 		return nil // there are no more than few: all are tried below
 	}
 	m := h.best(seed, h.room(seed))
@@ -82,7 +84,9 @@ func (h *hunt) thorough(seed *item, left *int) *Match {
 	} else {
 		h.bound(seed, h.limits.Nodes<<seed.cuts, 4*h.limits.Placements<<seed.cuts)
 	}
-	h.gather(seed, most)
+	if !h.whole {
+		h.gather(seed, most)
+	}
 	m := h.best(seed, 0)
 	h.spend(left)
 	h.cut = h.cut || m == nil && h.short
