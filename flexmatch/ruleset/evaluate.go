@@ -24,6 +24,9 @@ func (r *Rule) view(lineup *Lineup) *view {
 }
 
 func (v *view) eval(e *Expr) datum {
+	if path := e.counted(); path != nil {
+		return v.aggregate(e, path)
+	}
 	if e.function != "" {
 		return e.function.run(v.eval(e.argument), e.argument.typ.depth)
 	}
@@ -55,12 +58,17 @@ func (v *view) team(e *Expr, members []Member) datum {
 	}
 	out := make([]datum, 0, len(members))
 	for i, m := range members {
-		if v.once && e.part == partAttribute && e.typ.base == numbers && m.Party.together() && seen(members[:i], m.Party) {
-			continue
+		if !v.again(e, members[:i], m) {
+			out = append(out, v.member(e, m))
 		}
-		out = append(out, v.member(e, m))
 	}
 	return seq(out)
+}
+
+// again tells whether a member's party stands in the list already, with the one
+// element that it has.
+func (v *view) again(e *Expr, before []Member, m Member) bool {
+	return v.once && e.part == partAttribute && e.typ.base == numbers && m.Party.together() && seen(before, m.Party)
 }
 
 func seen(members []Member, p *Party) bool {

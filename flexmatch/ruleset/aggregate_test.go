@@ -1,0 +1,55 @@
+package ruleset
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+// What aggregate gives is what the function gives on the lists that a path leads to.
+func TestAggregate_IsTheFunctionOnLists(t *testing.T) {
+	rs, err := Parse(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"likes","type":"string_number_map"}],
+"teams":[{"name":"red","minPlayers":1,"maxPlayers":5},{"name":"blue","minPlayers":1,"maxPlayers":5,"quantity":2}],"rules":[]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		path := []string{"teams[*]", "teams[red]", "teams[blue]", "teams[red,blue]"}[r.IntN(4)] + ".players.attributes" + []string{"[skill]", "[likes][x]"}[r.IntN(2)]
+		if r.IntN(2) == 0 {
+			path = "flatten(" + path + ")"
+		}
+		text := fmt.Sprintf("%s(%s)", []string{"min", "max", "avg", "median", "sum", "stddev"}[r.IntN(6)], path)
+		e, bad := rs.parseExpr(text)
+		if bad != nil {
+			t.Fatalf("%s: %v", text, bad)
+		}
+		v := &view{lineup: randomLineup(r, len(rs.Instances)), party: []string{"", "min", "max", "avg"}[r.IntN(4)], once: r.IntN(2) == 0}
+		if e.counted() == nil {
+			t.Fatalf("%s aggregates no numbers", text)
+		}
+		if got, want := v.eval(e), e.function.run(v.eval(e.argument), e.argument.typ.depth); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s is %+v, and on lists %+v", text, got, want)
+		}
+	}
+}
+
+// randomLineup puts a few parties into teams; some may stay empty.
+func randomLineup(r *rand.Rand, teams int) *Lineup {
+	l := &Lineup{Teams: make([][]Member, teams)}
+	for range r.IntN(5) {
+		p := &Party{Individuals: r.IntN(4) == 0, Players: make([]Player, 1+r.IntN(3))}
+		team := r.IntN(teams)
+		for i := range p.Players {
+			likes := map[string]float64{}
+			if r.IntN(2) == 0 {
+				likes["x"] = float64(r.IntN(9))
+			}
+			p.Players[i].Values = []Value{{Number: r.Float64()}, {Map: likes}}
+			l.Teams[team] = append(l.Teams[team], Member{Party: p, Index: i})
+		}
+		l.Parties = append(l.Parties, p)
+	}
+	return l
+}
