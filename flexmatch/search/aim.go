@@ -10,8 +10,8 @@ import (
 
 // aims lets a placement come early to teams that are alike in one attribute: the
 // balanced one, or one of whose team averages a rule limits the distance. The
-// order of trying changes, the verdict does not: off only tells of averages that
-// are clearly too far apart.
+// order of trying changes, the verdict does not: verdicts come from sums only where
+// rounding cannot matter, else from the evaluator.
 type aims struct {
 	values []float64 // by ticket: sum over its players
 	sums   []float64 // by team
@@ -79,32 +79,39 @@ func (p *placement) lighter(a, b int) int {
 	return cmp.Compare(p.aims.sums[a], p.aims.sums[b])
 }
 
-// off gives the number of a rule about averages that is broken by more than
-// rounding can be; -1 if there is none.
-func (a *aims) off(filled []int) int {
-	for i := range a.rules {
-		if a.rules[i].off(a.sums, filled) {
-			return a.rules[i].number
-		}
-	}
-	return -1
-}
+// A verdict on a rule about averages.
+const (
+	unsure = iota
+	kept
+	broken
+)
 
-func (r *averages) off(sums []float64, filled []int) bool {
+// verdict judges a rule by sums over the teams.
+func (r *averages) verdict(sums []float64, filled []int) int {
 	reference, ok := one(r.reference, sums, filled)
 	if !ok {
-		return false
+		return kept // an average of nobody is undefined, and passes
 	}
 	if r.measured.Whole {
 		v, ok := one(r.measured, sums, filled)
-		return ok && r.beyond(v, reference)
+		if !ok {
+			return kept
+		}
+		return r.hold(v, reference)
 	}
+	worst := kept
 	for _, team := range r.measured.Instances {
-		if filled[team] > 0 && r.beyond(sums[team]/float64(filled[team]), reference) {
-			return true
+		if filled[team] == 0 {
+			continue
+		}
+		switch r.hold(sums[team]/float64(filled[team]), reference) {
+		case broken:
+			return broken
+		case unsure:
+			worst = unsure
 		}
 	}
-	return false
+	return worst
 }
 
 // one gives a side that is a single average.
@@ -117,8 +124,16 @@ func one(side ruleset.TeamAverage, sums []float64, filled []int) (float64, bool)
 	return total / float64(players), players > 0
 }
 
-func (r *averages) beyond(v, reference float64) bool {
+// hold judges one average. More than rounding must decide.
+func (r *averages) hold(v, reference float64) int {
 	d := math.Abs(v - reference)
 	slack := 1e-9 * (1 + math.Abs(v) + math.Abs(reference))
-	return r.rule.Max.Set && d > r.rule.Max.Value+slack || r.rule.Min.Set && d < r.rule.Min.Value-slack
+	most, least := r.rule.Max, r.rule.Min
+	switch {
+	case most.Set && d > most.Value+slack || least.Set && d < least.Value-slack:
+		return broken
+	case most.Set && !(d <= most.Value-slack) || least.Set && !(d >= least.Value+slack):
+		return unsure
+	}
+	return kept
 }

@@ -53,6 +53,7 @@ type placement struct {
 	best   []int
 	spread float64 // of the best, under the strategy balanced
 
+	unsure []int   // rules about teams that sums do not decide
 	choice [][]int // teams to try, by depth
 	seats  seating // of the placement judged last
 }
@@ -182,16 +183,13 @@ func (p *placement) open(team int) int { return p.level.Sizes[team].Max - p.fill
 
 // judge looks at a complete placement and keeps it if it is valid and better.
 func (p *placement) judge() bool {
-	if p.aims != nil {
-		if rule := p.aims.off(p.filled); rule >= 0 {
-			p.tally.note(rule, false)
-			p.passed++
-			return p.passed >= judgement*p.limit || p.tooLate != nil && p.tooLate(p.passed)
-		}
+	if !p.sums() {
+		p.passed++
+		return p.passed >= judgement*p.limit || p.tooLate != nil && p.tooLate(p.passed)
 	}
 	p.judged++
 	balanced := p.rs.Algorithm.Strategy == ruleset.Balanced
-	if len(p.plan.teams) == 0 && !balanced {
+	if len(p.unsure) == 0 && !balanced {
 		p.keep(0)
 		return true
 	}
@@ -200,10 +198,31 @@ func (p *placement) judge() bool {
 	if balanced {
 		spread = Spread(l, p.rs.Algorithm.Balanced)
 	}
-	if (!p.found || spread < p.spread) && p.keeps(p.level, l, p.plan.teams) {
+	if (!p.found || spread < p.spread) && p.keeps(p.level, l, p.unsure) {
 		p.keep(spread)
 	}
 	return p.judged >= p.limit || p.tooLate != nil && p.tooLate(4*p.judged) || p.found && (!balanced || p.spread == 0)
+}
+
+// sums judges rules about teams by the sums of the attribute aimed at, and leaves
+// those that are for the evaluator in unsure; false if one is broken.
+func (p *placement) sums() bool {
+	p.unsure = append(p.unsure[:0], p.plan.teams...)
+	if p.aims == nil {
+		return true
+	}
+	for i := range p.aims.rules {
+		r := &p.aims.rules[i]
+		switch r.verdict(p.aims.sums, p.filled) {
+		case broken:
+			p.tally.note(r.number, false)
+			return false
+		case kept:
+			p.tally.note(r.number, true)
+			p.unsure = slices.DeleteFunc(p.unsure, func(rule int) bool { return rule == r.number })
+		}
+	}
+	return true
 }
 
 func (p *placement) keep(spread float64) {
