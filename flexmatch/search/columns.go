@@ -109,23 +109,28 @@ func (c *columns) window(rule, attribute int, party string) window {
 	return w
 }
 
-// item is a ticket of the pool with its columns.
+// item is a ticket of the pool with its columns. What a walk over many items reads
+// stands first, copies of the entry's numbers too, so that it comes with one look
+// at memory.
 type item struct {
 	*entry
+	size   int      // as in the entry
+	held   int      // as in the entry
+	level  int      // of its age
+	mask   uint64   // locations allowed at any level
+	levels uint64   // at which the per-ticket rules hold
+	masks  []uint64 // mask by level, each holding those of the levels below; nil for one level or very many
+	low    [maxWindows]float64
+	high   [maxWindows]float64
+
 	part    *part // nil when it can never be matched
-	rank    int   // among the seeds of a pass
 	bucket  *bucket
-	created int64 // nanoseconds
-	level   int
-	low     [maxWindows]float64
-	high    [maxWindows]float64
-	mask    uint64   // locations allowed at any level
-	masks   []uint64 // the same by level, each holding those of the levels below; nil for one level or very many
-	exact   []uint64 // locations allowed at just that level; nil for very many
-	levels  uint64   // at which the per-ticket rules hold
+	created int64    // nanoseconds
+	rank    int      // among the seeds of a pass
+	exact   []uint64 // locations allowed at just that level; nil for one level or very many
 	tally   tally    // of the searches around it that found no match; nil before the first
 	gone    bool
-	cuts    int // how often a search was cut short since the ticket last changed
+	cuts    int8 // how often a search was cut short since the ticket last changed
 }
 
 // fill computes an item's columns; false if it can never be matched.
@@ -205,25 +210,24 @@ func (c *columns) locate(it *item) {
 	if len(c.latencies) == 0 || len(it.party.Players) == 0 {
 		return
 	}
-	n := len(c.rs.Levels())
-	exact, any := make([]uint64, n), uint64(0)
+	it.mask = 0
+	if n := len(c.rs.Levels()); n > 1 && c.exactMasks {
+		it.exact = make([]uint64, n)
+	}
 	for location := range it.party.Players[0].Latency {
 		bit := c.bit(location)
 		for n, level := range c.rs.Levels() {
-			if c.allowed(it.party, level, location) {
-				exact[n] |= bit
-				any |= bit
+			if !c.allowed(it.party, level, location) {
+				continue
+			}
+			if it.mask |= bit; it.exact != nil {
+				it.exact[n] |= bit
 			}
 		}
 	}
-	it.mask = any
-	if !c.exactMasks {
-		return
-	}
-	it.exact = exact
-	if n > 1 && !c.rs.Algorithm.OldestAge {
-		it.masks = slices.Clone(exact)
-		for i := 1; i < n; i++ {
+	if it.exact != nil && !c.rs.Algorithm.OldestAge {
+		it.masks = slices.Clone(it.exact)
+		for i := 1; i < len(it.masks); i++ {
 			it.masks[i] |= it.masks[i-1]
 		}
 	}

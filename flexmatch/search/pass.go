@@ -95,7 +95,7 @@ func (p *Pool) seeds() []*item {
 	p.sort(out)
 	out = slices.Compact(out)
 	if !p.exact {
-		slices.SortStableFunc(out, func(a, b *item) int { return min(a.cuts, 1) - min(b.cuts, 1) })
+		slices.SortStableFunc(out, func(a, b *item) int { return int(min(a.cuts, 1) - min(b.cuts, 1)) })
 	} else {
 		entries := make([]*entry, len(out))
 		for i, it := range out {

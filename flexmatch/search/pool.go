@@ -86,6 +86,7 @@ func (p *Pool) Add(t *Ticket) {
 		it.gone = true
 		return
 	}
+	it.size, it.held = e.size, e.held
 	key, ok := p.columns.fill(it)
 	if !ok {
 		it.gone, it.tally = true, p.columns.alone(it)

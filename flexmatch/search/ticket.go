@@ -155,7 +155,7 @@ func (s *seating) empty(rs *ruleset.RuleSet) *ruleset.Lineup {
 
 // newMatch makes the result from entries and their teams.
 func newMatch(entries []*entry, teams []int, level int) *Match {
-	m := &Match{Level: level, entries: slices.Clone(entries)}
+	m := &Match{Level: level, entries: slices.Clone(entries), Tickets: make([]*Ticket, 0, len(entries)), Teams: make([]int, 0, len(entries))}
 	for i, e := range entries {
 		m.Tickets = append(m.Tickets, e.ticket)
 		team := -1
