@@ -24,13 +24,14 @@ type hunt struct {
 	pool     *Pool // for what stands in no part, in a pass that is exact
 
 	part    *part
-	cursors []cursor
+	walk    walk
 	placing placement
 
 	searches, cuts, rejected int // of the pass
 
 	set    []*item
 	stack  []hold
+	near   []*item   // candidates from the index
 	lists  [][]*item // candidates left, by depth
 	oldest bool      // the oldest ticket's age counts
 	sizes  []*entry  // the set, for placing
@@ -39,8 +40,8 @@ type hunt struct {
 
 	nodes, leaves int  // left before the search is cut
 	granted       int  // steps at its start
+	looks         int  // items that the walk gave
 	short         bool // not all candidates were gathered
-	whole         bool // all were, for the look at the first few
 	filling       bool // a game session is among them
 	cut           bool // some of the search was left out
 	late          bool // it was cut because the time of the pass is over

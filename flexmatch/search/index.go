@@ -158,50 +158,57 @@ func (p *part) remove(it *item) {
 	}
 }
 
-// walk calls f for the items in a span, oldest first, until f says no. The
-// cursors' memory is given back for the next walk.
-func (p *part) walk(memory []cursor, in *span, width float64, f func(*item) bool) []cursor {
-	heap := memory[:0]
+// walk gives the items of a part in a span, oldest first. Its memory serves one
+// walk after the other.
+type walk struct {
+	span
+	heap []cursor
+}
+
+// begin starts anew.
+func (w *walk) begin(p *part, in span, width float64) {
+	w.span, w.heap = in, w.heap[:0]
 	from, to := slot(in.low, width), slot(in.high, width)
 	if to-from < int64(len(p.buckets)) {
 		for number := from; number <= to; number++ {
-			heap = p.buckets[number].open(heap, in)
+			w.open(p.buckets[number])
 		}
 	} else {
 		for number, b := range p.buckets {
 			if number >= from && number <= to {
-				heap = b.open(heap, in)
+				w.open(b)
 			}
 		}
 	}
-	memory = heap
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		sift(heap, i)
+	for i := len(w.heap)/2 - 1; i >= 0; i-- {
+		sift(w.heap, i)
 	}
-	for len(heap) > 0 {
-		c := &heap[0]
-		if !f(c.spot().it) {
-			break
-		}
-		if c.at++; !c.seek(in) {
-			last := len(heap) - 1
-			heap[0] = heap[last]
-			heap = heap[:last]
-		}
-		sift(heap, 0)
+}
+
+// next gives one item more; nil at the end.
+func (w *walk) next() *item {
+	if len(w.heap) == 0 {
+		return nil
 	}
-	return memory
+	c := &w.heap[0]
+	it := c.spot().it
+	if c.at++; !c.seek(&w.span) {
+		last := len(w.heap) - 1
+		w.heap[0] = w.heap[last]
+		w.heap = w.heap[:last]
+	}
+	sift(w.heap, 0)
+	return it
 }
 
 // open adds the bucket's first place in the span, if it has any.
-func (b *bucket) open(heap []cursor, in *span) []cursor {
+func (w *walk) open(b *bucket) {
 	if b == nil {
-		return heap
+		return
 	}
-	if c := (cursor{b.items, b.head}); c.seek(in) {
-		heap = append(heap, c)
+	if c := (cursor{b.items, b.head}); c.seek(&w.span) {
+		w.heap = append(w.heap, c)
 	}
-	return heap
 }
 
 // sift moves the i-th cursor down the heap whose top is the oldest item.

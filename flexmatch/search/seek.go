@@ -42,7 +42,8 @@ func (h *hunt) search(seed *item, left *int) *Match {
 	h.searches++
 	*left--
 	clear(h.tally)
-	h.whole = false
+	h.near, h.looks = h.near[:0], 0
+	h.walk.begin(h.part, h.span(seed), h.width)
 	m := h.quick(seed, left)
 	if m == nil {
 		m = h.thorough(seed, left)
@@ -61,14 +62,13 @@ func (h *hunt) search(seed *item, left *int) *Match {
 // quick looks for a match of the greatest size among the first few candidates
 // only: where many wait there mostly is one.
 func (h *hunt) quick(seed *item, left *int) *Match {
-	few := 2*h.columns.most + 4
-	if h.exact || h.columns.sorts || seed.cuts > 0 || few >= h.limits.Candidates || h.part.live <= h.limits.Candidates {
+	players := 2*h.columns.most + 4
+	if h.exact || h.columns.sorts || seed.cuts > 0 || players >= h.limits.Candidates || h.part.live <= h.limits.Candidates {
 		return nil
 	}
 	h.bound(seed, h.limits.Nodes/4, h.limits.Placements)
-	if h.gather(seed, few); !h.short {
-		h.whole = len(h.part.backfills) <= few
-		return nil // there are no more than few: all are tried below
+	if h.gather(seed, players, players); !h.short {
+		return nil // there are no more: all are tried below
 	}
 	m := h.best(seed, h.room(seed))
 	h.spend(left)
@@ -84,9 +84,7 @@ func (h *hunt) thorough(seed *item, left *int) *Match {
 	} else {
 		h.bound(seed, h.limits.Nodes<<seed.cuts, 4*h.limits.Placements<<seed.cuts)
 	}
-	if !h.whole {
-		h.gather(seed, most)
-	}
+	h.gather(seed, most, math.MaxInt)
 	m := h.best(seed, 0)
 	h.spend(left)
 	h.cut = h.cut || m == nil && h.short
@@ -104,35 +102,62 @@ func (h *hunt) bound(seed *item, nodes, leaves int) {
 // spend takes what the search has used.
 func (h *hunt) spend(left *int) { *left -= h.granted - h.nodes - judgement*h.leaves }
 
-// gather finds tickets that could join a seed, in order of preference.
-func (h *hunt) gather(seed *item, most int) {
-	out, st := h.list(0), hold{}
-	looks := 16 * most
-	take := func(it *item) bool {
-		if it != seed && h.join(&h.stack[0], it, &st) && h.possible(seed, it) {
+// gather finds tickets that could join a seed, in order of preference, until there
+// are so many of so many players. What an earlier call for the seed found is kept.
+func (h *hunt) gather(seed *item, most, players int) {
+	for _, it := range h.near {
+		players -= it.size
+	}
+	for len(h.near) < most && players > 0 && h.looks < 16*most {
+		it := h.walk.next()
+		if it == nil {
+			break
+		}
+		h.looks++
+		if h.joins(seed, it) {
+			h.near = append(h.near, it)
+			players -= it.size
+		}
+	}
+	h.countPassed(seed)
+	out := append(h.list(0), h.near...)
+	h.short = !h.exact && (len(h.near) >= most || players <= 0 || h.looks >= 16*most)
+	out = h.gatherFills(seed, most, out)
+	h.sortBy(seed, out)
+	h.lists[0] = out
+}
+
+// joins tells whether a match could hold a seed and an item.
+func (h *hunt) joins(seed, it *item) bool {
+	var st hold
+	return it != seed && h.join(&h.stack[0], it, &st) && h.possible(seed, it)
+}
+
+// gatherFills adds game sessions that a seed could join.
+func (h *hunt) gatherFills(seed *item, most int, out []*item) []*item {
+	fills := h.part.backfills
+	if h.filling = h.backfill && !seed.ticket.Backfill && len(fills) > 0; !h.filling {
+		return out
+	}
+	h.short = h.short || !h.exact && len(fills) > most
+	for _, it := range fills[:min(len(fills), most)] {
+		if h.joins(seed, it) {
 			out = append(out, it)
 		}
-		looks--
-		return len(out) < most && looks > 0
 	}
-	around := h.span(seed)
-	h.cursors = h.part.walk(h.cursors, &around, h.width, take)
+	h.sort(out)
+	return out
+}
+
+// countPassed counts what the index kept from a seed without looking at it.
+func (h *hunt) countPassed(seed *item) {
 	if h.exact {
-		h.countApart(seed, &around)
-	} else {
-		h.seen[causeLatency] += around.deaf
-		h.seen[causeWindow] += around.far
+		h.countApart(seed, &h.walk.span)
+		return
 	}
-	h.filling = false
-	if fills := h.part.backfills; h.backfill && !seed.ticket.Backfill && len(fills) > 0 {
-		h.filling = true
-		for _, it := range fills[:min(len(fills), most)] {
-			take(it)
-		}
-		h.sort(out)
-	}
-	h.sortBy(seed, out)
-	h.lists[0], h.short = out, !h.exact && (looks <= 0 || len(out) >= most)
+	h.seen[causeLatency] += h.walk.deaf
+	h.seen[causeWindow] += h.walk.far
+	h.walk.deaf, h.walk.far = 0, 0
 }
 
 // span is where the index looks for a seed's neighbours.
