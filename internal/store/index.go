@@ -4,8 +4,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-
-	"github.com/tidwall/btree"
 )
 
 // Index finds the rows of a table by keys derived from them. It lives in memory
@@ -15,29 +13,17 @@ type Index[V any] struct {
 	name  string
 	keys  func(v *V, emit func(string))
 	slot  int
-	head  *btree.BTreeG[mark]
+	head  *markTree
 	dirty bool
 
 	before, after []string // what plan found, under the store's mutex
 }
 
-// mark says that the row with the primary key has the index key.
-type mark struct{ key, primary string }
-
-func lessMark(a, b mark) bool {
-	if c := strings.Compare(a.key, b.key); c != 0 {
-		return c < 0
-	}
-	return a.primary < b.primary
-}
-
-func newIndexTree() *btree.BTreeG[mark] { return newTree(lessMark) }
-
 // NewIndex registers an index on a table, before Open. The function emits the
 // index keys of a row: none leaves the row out, several enter it several times.
 // It must depend on the row alone.
 func NewIndex[V any](t *Table[V], name string, keys func(v *V, emit func(string))) *Index[V] {
-	ix := &Index[V]{table: t, name: name, keys: keys, head: newIndexTree()}
+	ix := &Index[V]{table: t, name: name, keys: keys, head: newMarkTree()}
 	t.store.register(t.spec.Name + "." + name)
 	ix.slot = t.store.addSlot()
 	t.indexes = append(t.indexes, ix)
@@ -110,20 +96,20 @@ func (ix *Index[V]) PrefixAfter(r Reader, prefix, afterKey, afterPrimary string)
 	}
 }
 
-func (ix *Index[V]) in(r Reader) *btree.BTreeG[mark] { return treeIn(r, ix.slot, &ix.head) }
+func (ix *Index[V]) in(r Reader) *markTree { return treeIn(r, ix.slot, &ix.head) }
 
 // scan yields the wanted marks from pivot on, with their rows.
 func (ix *Index[V]) scan(r Reader, pivot mark, wanted func(mark) bool, yield func(mark, *V) bool) {
 	if r.trees() != nil {
 		rows := ix.table.in(r)
-		ix.in(r).Ascend(pivot, func(m mark) bool { return wanted(m) && yield(m, rowOf(rows, m)) })
+		ix.in(r).Ascend(pivot, func(m mark) bool { return wanted(m) && yield(m, rowIn[V](rows, m.primary)) })
 		return
 	}
 	ahead, rest := readAhead(ix.head, pivot, wanted)
 	rows := ix.table.head
 	found := make([]*V, len(ahead))
 	for i, m := range ahead {
-		found[i] = rowOf(rows, m)
+		found[i] = rowIn[V](rows, m.primary)
 	}
 	if rest != nil {
 		rows = rows.Copy()
@@ -133,12 +119,7 @@ func (ix *Index[V]) scan(r Reader, pivot mark, wanted func(mark) bool, yield fun
 			return
 		}
 	}
-	goOn(rest, ahead, func(m mark) bool { return wanted(m) && yield(m, rowOf(rows, m)) })
-}
-
-func rowOf[V any](rows *btree.BTreeG[entry[V]], m mark) *V {
-	e, _ := rows.Get(entry[V]{key: m.primary})
-	return e.row
+	goOn(rest, ahead, func(m mark) bool { return wanted(m) && yield(m, rowIn[V](rows, m.primary)) })
 }
 
 // plan computes the index keys of an old row and the new one; either may be nil.

@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
-	"github.com/tidwall/btree"
 )
 
 // TableSpec says how rows of type V are kept.
@@ -38,28 +37,15 @@ type Table[V any] struct {
 	spec    TableSpec[V]
 	slot    int // of its tree
 	number  int // among tables
-	head    *btree.BTreeG[entry[V]]
+	head    *rowTree
 	dirty   bool
 	indexes []*Index[V]
-}
-
-type entry[V any] struct {
-	key string
-	row *V
-}
-
-func newTree[T any](less func(a, b T) bool) *btree.BTreeG[T] {
-	return btree.NewBTreeGOptions(less, btree.Options{NoLocks: true, Degree: 16})
-}
-
-func newTableTree[V any]() *btree.BTreeG[entry[V]] {
-	return newTree(func(a, b entry[V]) bool { return a.key < b.key })
 }
 
 // NewTable registers a table. It panics where the name is taken or no SQL name,
 // and after Open.
 func NewTable[V any](s *Store, spec TableSpec[V]) *Table[V] {
-	t := &Table[V]{store: s, spec: spec, head: newTableTree[V]()}
+	t := &Table[V]{store: s, spec: spec, head: newRowTree()}
 	s.register(spec.Name)
 	if spec.Retention > 0 {
 		s.register(spec.Name + "_archive")
@@ -75,8 +61,7 @@ func NewTable[V any](s *Store, spec TableSpec[V]) *Table[V] {
 
 // Get gives the row with the key, or nil.
 func (t *Table[V]) Get(r Reader, key string) *V {
-	e, _ := t.in(r).Get(entry[V]{key: key})
-	return e.row
+	return rowIn[V](t.in(r), key)
 }
 
 // Put inserts the row or replaces the one with its key. The row belongs to the
@@ -123,13 +108,13 @@ func (t *Table[V]) All(r Reader) iter.Seq[*V] { return t.After(r, "") }
 // After yields the rows whose keys come after key, ascending.
 func (t *Table[V]) After(r Reader, key string) iter.Seq[*V] {
 	return func(yield func(*V) bool) {
-		pivot := entry[V]{key: key}
-		next := func(e entry[V]) bool { return e.key == key || yield(e.row) }
+		pivot := entry{key: key}
+		next := func(e entry) bool { return e.key == key || yield(e.row.(*V)) }
 		if r.trees() != nil {
 			t.in(r).Ascend(pivot, next)
 			return
 		}
-		ahead, rest := readAhead(t.head, pivot, func(entry[V]) bool { return true })
+		ahead, rest := readAhead(t.head, pivot, func(entry) bool { return true })
 		for _, e := range ahead {
 			if !next(e) {
 				return
@@ -139,29 +124,29 @@ func (t *Table[V]) After(r Reader, key string) iter.Seq[*V] {
 	}
 }
 
-func (t *Table[V]) in(r Reader) *btree.BTreeG[entry[V]] { return treeIn(r, t.slot, &t.head) }
+func (t *Table[V]) in(r Reader) *rowTree { return treeIn(r, t.slot, &t.head) }
 
 // set puts row under key in the head and its indexes (nil removes) and gives
 // the row that was there. The functions that make index keys may panic: they all
 // run before anything changes.
 func (t *Table[V]) set(key string, row *V) *V {
-	old, _ := t.head.Get(entry[V]{key: key})
+	old := rowIn[V](t.head, key)
 	for _, ix := range t.indexes {
-		ix.plan(old.row, row)
+		ix.plan(old, row)
 	}
 	if !t.dirty {
 		t.dirty = true
 		t.store.dirty = append(t.store.dirty, t)
 	}
 	if row == nil {
-		t.head.Delete(entry[V]{key: key})
+		t.head.Delete(entry{key: key})
 	} else {
-		t.head.Set(entry[V]{key, row})
+		t.head.Set(entry{key, row})
 	}
 	for _, ix := range t.indexes {
 		ix.move(key)
 	}
-	return old.row
+	return old
 }
 
 // undo puts back what a failed transaction found.
@@ -243,9 +228,9 @@ func (t *Table[V]) digest(sn *Snapshot, h hash.Hash) {
 
 // begin makes the table's empty trees in sn; load fills them.
 func (t *Table[V]) begin(sn *Snapshot) {
-	sn.tree[t.slot] = newTableTree[V]()
+	sn.tree[t.slot] = newRowTree()
 	for _, ix := range t.indexes {
-		sn.tree[ix.slot] = newIndexTree()
+		sn.tree[ix.slot] = newMarkTree()
 	}
 }
 
@@ -258,7 +243,7 @@ func (t *Table[V]) load(sn *Snapshot, key string, doc []byte) error {
 	if got := t.spec.Key(row); got != key {
 		return fmt.Errorf("%s %q: its document says key %q", t.spec.Name, key, got)
 	}
-	t.in(sn).Load(entry[V]{key, row})
+	t.in(sn).Load(entry{key, row})
 	for _, ix := range t.indexes {
 		ix.load(sn, key, row)
 	}

@@ -258,7 +258,7 @@ func (t *Table[V]) differs(sn, other *Snapshot) error {
 
 // each calls f with the document of each row.
 func (t *Table[V]) each(sn *Snapshot, f func(key string, doc []byte) error) (err error) {
-	t.in(sn).Scan(func(e entry[V]) bool {
+	t.in(sn).Scan(func(e entry) bool {
 		var doc []byte
 		if doc, err = t.encode(e.row); err == nil {
 			err = f(e.key, doc)
