@@ -91,15 +91,16 @@ func (s *Service) archivedTraces(ctx context.Context, configuration string, sinc
 		if err != nil {
 			return nil, err
 		}
+		requests, err := s.archivedRequests(ctx, tickets)
+		if err != nil {
+			return nil, err
+		}
 		for _, t := range tickets {
-			requests, err := s.t.requests.Archived(ctx, store.Query{Where: []store.Eq{{Column: "key", Value: t.ID}}, Limit: 1})
-			if err != nil {
-				return nil, err
-			}
-			if len(requests) == 0 { // its time ended between both reads
+			r := requests[t.ID]
+			if r == nil { // its time ended between both reads
 				continue
 			}
-			if out = append(out, traced(t, requests[0])); len(out) == most {
+			if out = append(out, traced(t, r)); len(out) == most {
 				return out, nil
 			}
 		}
@@ -109,6 +110,23 @@ func (s *Service) archivedTraces(ctx context.Context, configuration string, sinc
 		last := tickets[len(tickets)-1]
 		page.AfterOrder, page.AfterKey = traceKey(last), last.ID
 	}
+}
+
+// archivedRequests gives the requests of a page of tickets, by id.
+func (s *Service) archivedRequests(ctx context.Context, tickets []*Ticket) (map[string]*Request, error) {
+	out := make(map[string]*Request, len(tickets))
+	if len(tickets) == 0 {
+		return out, nil
+	}
+	ids := make([]string, len(tickets))
+	for i, t := range tickets {
+		ids[i] = t.ID
+	}
+	rows, err := s.t.requests.Archived(ctx, store.Query{Keys: ids, Limit: len(ids)})
+	for _, r := range rows {
+		out[r.ID] = r
+	}
+	return out, err
 }
 
 func traced(t *Ticket, r *Request) Traced {

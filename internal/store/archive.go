@@ -9,9 +9,10 @@ import (
 
 // Query selects archived rows of a table.
 type Query struct {
-	Where   []Eq   // all must hold
-	OrderBy string // a column's name or "key"; "" is "key". Ties are ordered by key
-	From    string // bounds of the OrderBy column: From <= x < To, "" is open
+	Where   []Eq     // all must hold
+	Keys    []string // only rows with one of them, up to 1000; nil: any
+	OrderBy string   // a column's name or "key"; "" is "key". Ties are ordered by key
+	From    string   // bounds of the OrderBy column: From <= x < To, "" is open
 	To      string
 
 	// AfterOrder and AfterKey continue strictly after a row in the direction
@@ -39,6 +40,9 @@ func (t *Table[V]) Archived(ctx context.Context, q Query) ([]*V, error) {
 	}
 	if err := checkQuery(q.Limit, q.Where, q.OrderBy, columnSchemas(t.spec.Columns)); err != nil {
 		return nil, fmt.Errorf("read archive of %s: %w", t.spec.Name, err)
+	}
+	if len(q.Keys) > maxLimit {
+		return nil, fmt.Errorf("read archive of %s: %d keys; at most %d are allowed", t.spec.Name, len(q.Keys), maxLimit)
 	}
 	db, err := t.store.open()
 	if err != nil {

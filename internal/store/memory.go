@@ -211,9 +211,13 @@ func (db *memoryDB) Archived(_ context.Context, table int, q Query) ([][]byte, e
 	defer db.mu.Unlock()
 	columns := db.schema.Tables[table].Columns
 	order := func(r StoredRow) string { return valueOf(r.Key, r.Columns, columns, q.OrderBy) }
+	asked := map[string]bool{}
+	for _, key := range q.Keys {
+		asked[key] = true
+	}
 	var rows []StoredRow
 	for _, r := range db.table(table).archive {
-		if matches(r.Key, r.Columns, columns, q.Where) && q.holds(order(r), r.Key) {
+		if (q.Keys == nil || asked[r.Key]) && matches(r.Key, r.Columns, columns, q.Where) && q.holds(order(r), r.Key) {
 			rows = append(rows, r)
 		}
 	}

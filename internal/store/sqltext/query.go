@@ -29,6 +29,22 @@ func (q *question) equal(where []store.Eq) {
 	}
 }
 
+// among asks for one of some values. There are marks for a power of two of them, the
+// last value again and again in those left over: a text for each number of values
+// would be prepared and kept for each.
+func (q *question) among(column string, values []string) {
+	if len(values) == 0 {
+		q.conds = append(q.conds, "1 = 0")
+		return
+	}
+	var marks []string
+	for n := 0; n < len(values) || n&(n-1) != 0; n++ {
+		q.args = append(q.args, Escape(values[min(n, len(values)-1)]))
+		marks = append(marks, q.mark(len(q.args)))
+	}
+	q.conds = append(q.conds, Quote(column)+" IN ("+strings.Join(marks, ", ")+")")
+}
+
 // finish has the limit as an argument: clients choose it, and each text is prepared
 // once and kept.
 func (q *question) finish(selection, order string, limit int) (string, []any) {
@@ -45,6 +61,9 @@ func (d Dialect) Archived(t store.TableSchema, q store.Query) (string, []any) {
 	ask := &question{mark: d.Mark}
 	by := Quote(q.OrderBy)
 	ask.equal(q.Where)
+	if q.Keys != nil {
+		ask.among("key", q.Keys)
+	}
 	if q.From != "" {
 		ask.add(by+" >= %s", Escape(q.From))
 	}
