@@ -31,8 +31,12 @@ type Group struct {
 // Find looks for hierarchies in which we may make groups, version 2 preferred.
 // Errors: ErrUnavailable.
 func Find() (*Groups, error) {
-	if g, err := findV2("/sys/fs/cgroup"); err == nil {
-		return g, nil
+	v2, err := findV2("/sys/fs/cgroup")
+	if err == nil {
+		return v2, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err) // there is no other version
 	}
 	g := &Groups{dirs: map[string]string{}}
 	for _, controller := range []string{"memory", "cpu", "pids"} {
@@ -56,14 +60,13 @@ func findV2(root string) (*Groups, error) {
 		}
 	}
 	own := filepath.Join(root, folder)
-	if err := os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+memory +cpu +pids"), 0); err != nil {
-		return nil, err
-	}
 	if err := os.MkdirAll(own, 0o755); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(own, "cgroup.subtree_control"), []byte("+memory +cpu +pids"), 0); err != nil {
-		return nil, err
+	for _, dir := range []string{root, own} {
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+memory +cpu +pids"), 0); err != nil {
+			return nil, err
+		}
 	}
 	return &Groups{v2: own}, nil
 }
