@@ -11,70 +11,101 @@ import (
 )
 
 // BenchmarkCommit writes what 20 new game sessions and 20 activations write: two
-// tables of 4,000 rows, each with a unique column, and a log of two columns.
+// tables, each with a unique column, and a log of two columns.
 func BenchmarkCommit(b *testing.B) {
-	const rows, each = 4000, 20
-	schema := store.Schema{
+	w := openWriter(b)
+	w.idle = w.processes()
+	w.commit(store.TableBatch{Table: 1, Puts: w.idle})
+	for b.Loop() {
+		if w.made > 0 && w.made%hosted == 0 {
+			b.StopTimer()
+			w.end()
+			b.StartTimer()
+		}
+		w.next()
+	}
+}
+
+const (
+	hosted  = 4000 // processes
+	atOnce  = 20   // game sessions of a commit
+	gameARN = "arn:aws:gamelift:us-east-1::gamesession/fleet-01a1ff21-5788-7000-a97a-edd1af3c55b6/custom-local/gsess-01a1ff21-%012d"
+)
+
+// writer writes game sessions on processes, one each.
+type writer struct {
+	b     *testing.B
+	db    store.DB
+	batch store.Batch
+	doc   []byte
+	idle  []store.StoredRow
+	made  int // game sessions so far
+}
+
+func openWriter(b *testing.B) *writer {
+	db, err := sqlite.New(b.TempDir()).Open(b.Context(), "cell", store.Schema{
 		Tables: []store.TableSchema{
 			{Name: "game", Columns: []store.ColumnSchema{{Name: "process", Unique: true}}},
 			{Name: "process", Columns: []store.ColumnSchema{{Name: "game", Unique: true}}},
 		},
 		Logs: []store.LogSchema{{Name: "event", Columns: []store.ColumnSchema{{Name: "game"}, {Name: "fleet"}}}},
-	}
-	db, err := sqlite.New(b.TempDir()).Open(b.Context(), "cell", schema)
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer db.Close()
+	b.Cleanup(func() { db.Close() })
 	fence, err := db.Take(b.Context(), "owner")
 	if err != nil {
 		b.Fatal(err)
 	}
-	const home = "arn:aws:gamelift:us-east-1::gamesession/fleet-01a1ff21-5788-7000-a97a-edd1af3c55b6/custom-local/"
 	doc := []byte(`{"text": "` + strings.Repeat("x", 600) + `"}`)
-	game := func(i int) string { return fmt.Sprintf("%sgsess-01a1ff21-%012d", home, i) }
-	process := func(i int) string {
-		return fmt.Sprintf("fleet-01a1ff21-5788-7000-a97a-edd1af3c55b6/host-%d/process-%d", i%rows%100, i%rows)
+	return &writer{b: b, db: db, batch: store.Batch{Fence: fence, Now: time.Now()}, doc: doc}
+}
+
+func (w *writer) processes() (rows []store.StoredRow) {
+	for i := range hosted {
+		rows = append(rows, store.StoredRow{Key: processOf(i), Doc: w.doc, Columns: []string{""}})
 	}
-	batch := &store.Batch{Fence: fence, Seq: 1, Now: time.Now()}
-	commit := func() {
-		batch.Seq++
-		if err := db.Commit(b.Context(), batch); err != nil {
-			b.Fatal(err)
+	return rows
+}
+
+func gameOf(i int) string { return fmt.Sprintf(gameARN, i) }
+
+func processOf(i int) string {
+	return fmt.Sprintf("fleet-01a1ff21-5788-7000-a97a-edd1af3c55b6/host-%d/process-%d", i%hosted%100, i%hosted)
+}
+
+func (w *writer) commit(tables ...store.TableBatch) {
+	w.batch.Seq++
+	w.batch.Tables = tables
+	if err := w.db.Commit(w.b.Context(), &w.batch); err != nil {
+		w.b.Fatal(err)
+	}
+	w.batch.Fence.Seq, w.batch.Logs = w.batch.Seq, nil
+}
+
+// next makes game sessions and activates those made before.
+func (w *writer) next() {
+	var games, taken []store.StoredRow
+	var events []store.StoredEntry
+	for i := max(w.made-atOnce, w.made/hosted*hosted); i < w.made+atOnce; i++ {
+		games = append(games, store.StoredRow{Key: gameOf(i), Doc: w.doc, Columns: []string{processOf(i)}, Same: i < w.made})
+		if i >= w.made {
+			taken = append(taken, store.StoredRow{Key: processOf(i), Doc: w.doc, Columns: []string{gameOf(i)}})
 		}
-		batch.Fence.Seq, batch.Tables, batch.Logs = batch.Seq, nil, nil
+		number := uint64(2*w.made + len(events) + 1)
+		events = append(events, store.StoredEntry{Seq: number, Time: w.batch.Now, Doc: w.doc[:300], Columns: []string{gameOf(i), ""}})
 	}
-	var idle []store.StoredRow
-	for i := range rows {
-		idle = append(idle, store.StoredRow{Key: process(i), Doc: doc, Columns: []string{""}})
+	w.made += atOnce
+	w.batch.Logs = []store.LogBatch{{Entries: events}}
+	w.commit(store.TableBatch{Table: 0, Puts: games}, store.TableBatch{Table: 1, Puts: taken})
+}
+
+// end ends all game sessions: their processes are used up.
+func (w *writer) end() {
+	var gone []string
+	for i := w.made - hosted; i < w.made; i++ {
+		gone = append(gone, gameOf(i))
 	}
-	batch.Tables = []store.TableBatch{{Table: 1, Puts: idle}}
-	commit()
-	made, seq := 0, uint64(0)
-	for b.Loop() {
-		if made > 0 && made%rows == 0 { // the processes are used up: their game sessions end
-			b.StopTimer()
-			gone := make([]string, rows)
-			for i := range gone {
-				gone[i] = game(made - rows + i)
-			}
-			batch.Tables = []store.TableBatch{{Table: 0, Deletes: gone}, {Table: 1, Puts: idle}}
-			commit()
-			b.StartTimer()
-		}
-		var games, processes []store.StoredRow
-		var events []store.StoredEntry
-		for i := max(made-each, made/rows*rows); i < made+each; i++ { // those before become ACTIVE
-			games = append(games, store.StoredRow{Key: game(i), Doc: doc, Columns: []string{process(i)}, Same: i < made})
-			if i >= made {
-				processes = append(processes, store.StoredRow{Key: process(i), Doc: doc, Columns: []string{game(i)}})
-			}
-			seq++
-			events = append(events, store.StoredEntry{Seq: seq, Time: batch.Now, Doc: doc[:300], Columns: []string{game(i), ""}})
-		}
-		made += each
-		batch.Tables = []store.TableBatch{{Table: 0, Puts: games}, {Table: 1, Puts: processes}}
-		batch.Logs = []store.LogBatch{{Entries: events}}
-		commit()
-	}
+	w.commit(store.TableBatch{Table: 0, Deletes: gone}, store.TableBatch{Table: 1, Puts: w.idle})
 }
