@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # A managed fleet by the AWS CLI: a build is uploaded, a fleet is created from it
-# and hosted by muster local's own agent, a game session starts, ports open and
-# close, scaling stops and goes on, capacity changes, a fleet that cannot run says
-# why, and the fleets are deleted.
+# and hosted by muster local's own agent, a game session starts, the runtime
+# configuration changes beside it, ports open and close, scaling stops and goes on,
+# capacity changes, the game session's logs are fetched, a fleet that cannot run
+# says why, and the fleets are deleted.
 set -uo pipefail
 cd "$(dirname "$0")" && . ./checks.sh
 work="$(mktemp -d)"
@@ -52,6 +53,14 @@ until_is "a game session on it becomes ACTIVE" ACTIVE \
 check "its instance is idle no more" \
 	"$(gl describe-fleet-location-capacity --fleet-id "$fleet" --location us-east-1 --query FleetCapacity.InstanceCounts.IDLE)" 0
 
+processes() { gl describe-fleet-utilization --fleet-ids "$fleet" --query 'FleetUtilization[0].ActiveServerProcessCount'; }
+until_is "two processes run" 2 processes
+check "the runtime configuration changes" "$(gl update-runtime-configuration --fleet-id "$fleet" --query RuntimeConfiguration.ServerProcesses[0].ConcurrentExecutions \
+	--runtime-configuration "${runtime/ConcurrentExecutions=2/ConcurrentExecutions=3}")" 3
+until_is "so a third starts" 3 processes
+check "beside the game session" "$(gl describe-game-sessions --game-session-id "$session" --query 'GameSessions[0].Status')" ACTIVE
+check "and it is shown" "$(gl describe-runtime-configuration --fleet-id "$fleet" --query RuntimeConfiguration.ServerProcesses[0].ConcurrentExecutions)" 3
+
 ports() { gl describe-fleet-port-settings --fleet-id "$fleet" --query 'InboundPermissions[].[FromPort,ToPort,IpRange,Protocol]' | tr '\t\n' ' ;'; }
 more=FromPort=30000,ToPort=30010,IpRange=10.0.0.0/8,Protocol=TCP
 gl update-fleet-port-settings --fleet-id "$fleet" --inbound-permission-authorizations "$more" >/dev/null
@@ -74,6 +83,14 @@ gl update-fleet-capacity --fleet-id "$fleet" --desired-instances 1 >/dev/null
 until_is "and goes" 1 active
 check "but not the one with the game session" \
 	"$(gl describe-game-sessions --game-session-id "$session" --query 'GameSessions[0].Status')" ACTIVE
+
+refused "logs of a game session that runs" NotFoundException gl get-game-session-log-url --game-session-id "$session"
+gl terminate-game-session --game-session-id "$session" --termination-mode FORCE_TERMINATE >/dev/null
+logs() {
+	gl get-game-session-log --game-session-id "$session" --save-as "$work/log.zip" >/dev/null 2>&1 || return
+	python3 -m zipfile -l "$work/log.zip" | grep -oE '^[^ ]+' | sed -E 's/.*(stdout.log|exit.txt)$/\1/' | grep -xE 'stdout.log|exit.txt' | sort | tr '\n' ' '
+}
+until_is "the logs of one that has ended are fetched, with how it ended" "exit.txt stdout.log " logs
 refused "no remote access" InvalidRequestException gl get-compute-access --fleet-id "$fleet" --compute-name "$instance"
 
 wrong=$(gl create-fleet --name wrong --build-id "$build" --ec2-instance-type c5.large --query FleetAttributes.FleetId \
