@@ -6,33 +6,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/trace"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Traced is a ticket as simulations read one (docs/simulation.md, traces).
-type Traced struct {
-	At       float64        `json:"at"` // seconds from the first ticket of the trace
-	TicketID string         `json:"TicketId"`
-	Players  []TracedPlayer `json:"Players"`
-	Patience float64        `json:"patience_seconds,omitzero"` // after which it was cancelled by request
-
+// traced is a ticket of a trace and when it came.
+type traced struct {
+	trace.Ticket
 	started time.Time
-}
-
-// TracedPlayer is a player as StartMatchmaking has it.
-type TracedPlayer struct {
-	PlayerID   string                     `json:"PlayerId"`
-	Attributes map[string]TracedAttribute `json:"PlayerAttributes,omitempty"`
-	Latency    map[string]int             `json:"LatencyInMs,omitempty"`
-}
-
-// TracedAttribute is an attribute value under its name in the API.
-type TracedAttribute struct {
-	S   *string            `json:"S,omitempty"`
-	N   *float64           `json:"N,omitempty"`
-	SL  []string           `json:"SL,omitempty"`
-	SDM map[string]float64 `json:"SDM,omitempty"`
 }
 
 // MaxTraced is how many tickets a trace holds at most.
@@ -42,11 +24,11 @@ const MaxTraced = 200_000
 // first: those in memory and, for Retention, those that ended. Tickets that fill
 // game sessions are left out: who replays the trace plays the game sessions too.
 // Of more than MaxTraced the oldest are given. Errors: NotFound.
-func (s *Service) Trace(ctx context.Context, nameOrARN string, since time.Time) ([]Traced, error) {
+func (s *Service) Trace(ctx context.Context, nameOrARN string, since time.Time) ([]trace.Ticket, error) {
 	return s.trace(ctx, nameOrARN, since, MaxTraced)
 }
 
-func (s *Service) trace(ctx context.Context, nameOrARN string, since time.Time, most int) ([]Traced, error) {
+func (s *Service) trace(ctx context.Context, nameOrARN string, since time.Time, most int) ([]trace.Ticket, error) {
 	view := s.st.View() // before the archive is read, so that whatever is archived meanwhile is in one of both
 	c := s.Configuration(view, nameOrARN)
 	if c == nil {
@@ -67,25 +49,27 @@ func (s *Service) trace(ctx context.Context, nameOrARN string, since time.Time, 
 			continue
 		}
 		if r := s.t.requests.Get(view, t.ID); r != nil {
-			out = append(out, traced(t, r))
+			out = append(out, tracedOf(t, r))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Traced) int {
+	slices.SortStableFunc(out, func(a, b traced) int {
 		return cmp.Or(a.started.Compare(b.started), cmp.Compare(a.TicketID, b.TicketID))
 	})
 	out = out[:min(len(out), most)]
+	tickets := make([]trace.Ticket, len(out))
 	for i := range out {
-		out[i].At = out[i].started.Sub(out[0].started).Seconds()
+		tickets[i] = out[i].Ticket
+		tickets[i].At = out[i].started.Sub(out[0].started).Seconds()
 	}
-	return out, nil
+	return tickets, nil
 }
 
 // archivedTraces gives at most so many of a configuration's tickets that have
 // left memory, oldest first.
-func (s *Service) archivedTraces(ctx context.Context, configuration string, since time.Time, most int) ([]Traced, error) {
+func (s *Service) archivedTraces(ctx context.Context, configuration string, since time.Time, most int) ([]traced, error) {
 	prefix := tracePrefix(configuration)
 	page := store.Query{OrderBy: traceColumn, From: prefix + store.TimeKey(since), To: prefix + "~", Limit: 1000}
-	var out []Traced
+	var out []traced
 	for {
 		tickets, err := s.t.tickets.Archived(ctx, page)
 		if err != nil {
@@ -100,7 +84,7 @@ func (s *Service) archivedTraces(ctx context.Context, configuration string, sinc
 			if r == nil { // its time ended between both reads
 				continue
 			}
-			if out = append(out, traced(t, r)); len(out) == most {
+			if out = append(out, tracedOf(t, r)); len(out) == most {
 				return out, nil
 			}
 		}
@@ -129,20 +113,30 @@ func (s *Service) archivedRequests(ctx context.Context, tickets []*Ticket) (map[
 	return out, err
 }
 
-func traced(t *Ticket, r *Request) Traced {
-	out := Traced{TicketID: t.ID, started: t.Started}
+func tracedOf(t *Ticket, r *Request) traced {
+	out := traced{Ticket: trace.Ticket{TicketID: t.ID}, started: t.Started}
 	if t.Status == Cancelled && t.Message == stoppedMessage {
 		out.Patience = max(t.Ended.Sub(t.Started), time.Millisecond).Seconds() // 0 would be for ever
 	}
 	for _, p := range r.Players {
-		player := TracedPlayer{PlayerID: p.ID, Latency: p.Latency}
-		for name, a := range p.Attributes {
-			if player.Attributes == nil {
-				player.Attributes = map[string]TracedAttribute{}
-			}
-			player.Attributes[name] = TracedAttribute(a)
+		out.Players = append(out.Players, tracedPlayer(p))
+	}
+	return out
+}
+
+func tracedPlayer(p Player) trace.Player {
+	out := trace.Player{PlayerID: p.ID}
+	for name, a := range p.Attributes {
+		if out.Attributes == nil {
+			out.Attributes = map[string]trace.Attribute{}
 		}
-		out.Players = append(out.Players, player)
+		out.Attributes[name] = trace.Attribute(a)
+	}
+	for location, ms := range p.Latency {
+		if out.Latency == nil {
+			out.Latency = map[string]float64{}
+		}
+		out.Latency[location] = float64(ms)
 	}
 	return out
 }

@@ -8,14 +8,15 @@ import (
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/trace"
 )
 
 // Options of a simulation.
 type Options struct {
 	RuleSet *ruleset.RuleSet
-	Label   string // of the rule set, for the report
-	Spec    *Spec  // players, and how they and their game sessions behave
-	Trace   *Trace // tickets to play instead of drawn ones; nil: draw
+	Label   string       // of the rule set, for the report
+	Spec    *Spec        // players, and how they and their game sessions behave
+	Trace   *trace.Trace // tickets to play instead of drawn ones; nil: draw
 	For     time.Duration
 	Seed    uint64
 }
@@ -31,7 +32,7 @@ func Run(o Options) (*Report, error) {
 	r := newRun(o)
 	switch {
 	case o.Trace != nil:
-		r.source = o.Trace.play(o.Spec, o.Seed)
+		r.source = replayOf(o.Trace, o.Spec, o.Seed)
 	case len(o.Spec.Populations) == 0:
 		return nil, errors.New("simulate: the specification has no populations, and there is no trace")
 	default:

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/trace"
 	"github.com/musterhq/muster/sim"
 )
 
@@ -48,17 +49,17 @@ func run(t testing.TB, o sim.Options) *sim.Report {
 	return r
 }
 
-// trace reads "at id skill" lines.
-func trace(t testing.TB, lines ...string) *sim.Trace {
+// traced reads "at id skill" lines.
+func traced(t testing.TB, lines ...string) *trace.Trace {
 	t.Helper()
-	out := &sim.Trace{}
+	out := &trace.Trace{}
 	for _, line := range lines {
 		var at, skill float64
 		var id string
 		if _, err := fmt.Sscan(line, &at, &id, &skill); err != nil {
 			t.Fatal(err)
 		}
-		out.Tickets = append(out.Tickets, sim.TraceTicket{At: at, TicketID: id, Players: []sim.TracePlayer{{PlayerID: id, Attributes: map[string]sim.TraceAttribute{"skill": {N: &skill}}}}})
+		out.Tickets = append(out.Tickets, trace.Ticket{At: at, TicketID: id, Players: []trace.Player{{PlayerID: id, Attributes: map[string]trace.Attribute{"skill": {N: &skill}}}}})
 	}
 	return out
 }
@@ -72,7 +73,7 @@ const duel = `"teams":[{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blu
 func TestRun_ByHand(t *testing.T) {
 	s := spec(t, "matchmaking: {request_timeout_seconds: 30, pass_interval_seconds: 1}\nmatches: {length_seconds: 60}")
 	r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, For: 2 * time.Minute,
-		Trace: trace(t, "0 a 100", "2.5 b 140", "10 c 500", "12 d 580", "20 e 9000")})
+		Trace: traced(t, "0 a 100", "2.5 b 140", "10 c 500", "12 d 580", "20 e 9000")})
 	want := sim.Fates{Arrived: 5, Matched: 4, TimedOut: 1}
 	if r.Tickets != want || r.Players != want {
 		t.Errorf("fates %+v, want %+v", r.Tickets, want)
@@ -104,7 +105,7 @@ func TestRun_Acceptance(t *testing.T) {
 		{"all reject", "accept: 0\n  reject: 1", sim.Fates{Arrived: 2, Declined: 2}, 1},
 	} {
 		s := spec(t, "matchmaking: {acceptance_required: true, acceptance_timeout_seconds: 20, pass_interval_seconds: 1}\npopulations:\n- tickets_per_minute: 0\n  "+c.behaviour)
-		r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, For: time.Minute, Trace: trace(t, "0 a 100", "0 b 100")})
+		r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, For: time.Minute, Trace: traced(t, "0 a 100", "0 b 100")})
 		if r.Tickets != c.want || r.Matches.Refused != c.refused {
 			t.Errorf("%s: %+v, refused %d; want %+v, %d", c.name, r.Tickets, r.Matches.Refused, c.want, c.refused)
 		}
@@ -117,7 +118,7 @@ func TestRun_Backfill(t *testing.T) {
 	rs := rules(t, `"teams":[{"name":"t","minPlayers":2,"maxPlayers":3}]}`)
 	for mode, matched := range map[string]int{"AUTOMATIC": 3, "MANUAL": 3, "NONE": 2} {
 		s := spec(t, "matchmaking: {backfill: "+mode+", pass_interval_seconds: 1, request_timeout_seconds: 20}\nmatches: {length_seconds: 300}")
-		r := run(t, sim.Options{RuleSet: rs, Spec: s, For: 5 * time.Minute, Trace: trace(t, "0 a 1", "0 b 1", "100 late 1")})
+		r := run(t, sim.Options{RuleSet: rs, Spec: s, For: 5 * time.Minute, Trace: traced(t, "0 a 1", "0 b 1", "100 late 1")})
 		if r.Tickets.Matched != matched || r.Matches.Filled != matched-2 {
 			t.Errorf("%s: %d matched, %d filled", mode, r.Tickets.Matched, r.Matches.Filled)
 		}
@@ -131,12 +132,12 @@ func TestRun_Backfill(t *testing.T) {
 func TestRun_ManualBackfillReplacesLeavers(t *testing.T) {
 	rs := rules(t, `"teams":[{"name":"t","minPlayers":2,"maxPlayers":2}]}`)
 	s := spec(t, "matchmaking: {backfill: MANUAL, pass_interval_seconds: 1}\nmatches: {length_seconds: 600}\npopulations:\n- tickets_per_minute: 0\n  stay_seconds: {choice: [{value: 30, weight: 1}]}")
-	r := run(t, sim.Options{RuleSet: rs, Spec: s, For: 10 * time.Minute, Trace: trace(t, "0 a 1", "0 b 1", "1 c 1")})
+	r := run(t, sim.Options{RuleSet: rs, Spec: s, For: 10 * time.Minute, Trace: traced(t, "0 a 1", "0 b 1", "1 c 1")})
 	if r.Tickets.Matched != 2 || r.Tickets.TimedOut != 1 {
 		t.Errorf("both left together, so nobody is there to join: %+v", r.Tickets)
 	}
 	s = spec(t, "matchmaking: {backfill: MANUAL, pass_interval_seconds: 1}\nmatches: {length_seconds: 600}\npopulations:\n- {name: short, tickets_per_minute: 0, stay_seconds: 30}\n- {name: long, tickets_per_minute: 0}")
-	tr := trace(t, "0 a 1", "0 b 1", "1 c 1")
+	tr := traced(t, "0 a 1", "0 b 1", "1 c 1")
 	tr.Tickets[0].Population, tr.Tickets[1].Population = "long", "short"
 	r = run(t, sim.Options{RuleSet: rs, Spec: s, For: 10 * time.Minute, Trace: tr})
 	if r.Tickets.Matched != 3 || r.Matches.Filled != 1 {

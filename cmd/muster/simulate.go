@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/trace"
 	"github.com/musterhq/muster/sim"
 )
 
@@ -119,16 +120,16 @@ func given(k *kong.Context, name string) bool {
 	return false
 }
 
-func readTrace(file string) (*sim.Trace, error) {
+func readTrace(file string) (*trace.Trace, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("read trace: %w", err)
 	}
 	defer f.Close()
 	if strings.EqualFold(filepath.Ext(file), ".csv") {
-		return sim.ReadTraceCSV(f)
+		return trace.ReadTable(f)
 	}
-	return sim.ReadTrace(f)
+	return trace.Read(f)
 }
 
 func readRuleSet(file string) (*ruleset.RuleSet, error) {

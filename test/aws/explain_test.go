@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/console/client"
 	"github.com/musterhq/muster/console/terminal"
 	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/trace"
 	"github.com/musterhq/muster/sim"
 	"github.com/musterhq/muster/test/node"
 )
@@ -111,11 +112,11 @@ func TestTickets_TraceIsPlayed(t *testing.T) {
 	if err := look.TraceMatchmaking(t.Context(), "duels", time.Time{}, &out); err != nil {
 		t.Fatal(err)
 	}
-	trace, err := sim.ReadTrace(bytes.NewReader(out.Bytes()))
+	played, err := trace.Read(bytes.NewReader(out.Bytes()))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	if len(trace.Tickets) != 3 || trace.Tickets[0].At != 0 {
+	if len(played.Tickets) != 3 || played.Tickets[0].At != 0 {
 		t.Fatalf("trace\n%s", out.String())
 	}
 	rs, err := ruleset.Parse(strings.Replace(windowed, `"maxDistance":50`, `"maxDistance":90`, 1))
@@ -126,7 +127,7 @@ func TestTickets_TraceIsPlayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := sim.Run(sim.Options{RuleSet: rs, Spec: spec, Trace: trace, For: 3 * time.Minute})
+	r, err := sim.Run(sim.Options{RuleSet: rs, Spec: spec, Trace: played, For: 3 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package sim
+package trace
 
 import (
 	"encoding/csv"
@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// ReadTraceCSV reads a trace as a table: one row a player; rows of one ticket have
+// ReadTable reads a trace as a table: one row a player; rows of one ticket have
 // its id. The columns at, ticket and player are required; patience_seconds and
 // population may be. Attributes are columns named by type and name, such as
 // N:skill, S:mode, SL:maps (values parted by |) and SDM:prefs (key=number, parted
 // by |); latencies are columns such as ms:eu-west-1. An empty cell means that the
 // player does not bring the value.
-func ReadTraceCSV(r io.Reader) (*Trace, error) {
+func ReadTable(r io.Reader) (*Trace, error) {
 	rows := csv.NewReader(r)
 	rows.ReuseRecord = true
 	head, err := rows.Read()
@@ -71,8 +71,8 @@ func checkColumns(columns []string) error {
 
 // row adds a player.
 func (t *Trace) row(columns, row []string, known map[string]int) error {
-	var ticket TraceTicket
-	var player TracePlayer
+	var ticket Ticket
+	var player Player
 	for i, c := range columns {
 		if row[i] == "" {
 			continue
@@ -85,16 +85,16 @@ func (t *Trace) row(columns, row []string, known map[string]int) error {
 		t.Tickets[at].Players = append(t.Tickets[at].Players, player)
 		return nil
 	}
-	if len(t.Tickets) == maxTrace {
-		return fmt.Errorf("more than %d tickets", maxTrace)
+	if len(t.Tickets) == maxTickets {
+		return fmt.Errorf("more than %d tickets", maxTickets)
 	}
 	known[ticket.TicketID] = len(t.Tickets)
-	ticket.Players = []TracePlayer{player}
+	ticket.Players = []Player{player}
 	t.Tickets = append(t.Tickets, ticket)
 	return nil
 }
 
-func cell(t *TraceTicket, p *TracePlayer, column, text string) (err error) {
+func cell(t *Ticket, p *Player, column, text string) (err error) {
 	kind, name, _ := strings.Cut(column, ":")
 	switch kind {
 	case "at":
@@ -115,17 +115,17 @@ func cell(t *TraceTicket, p *TracePlayer, column, text string) (err error) {
 		}
 		p.Latency[name] = ms
 	default:
-		var a TraceAttribute
+		var a Attribute
 		a, err = attributeCell(kind, text)
 		if p.Attributes == nil {
-			p.Attributes = map[string]TraceAttribute{}
+			p.Attributes = map[string]Attribute{}
 		}
 		p.Attributes[name] = a
 	}
 	return err
 }
 
-func attributeCell(kind, text string) (a TraceAttribute, err error) {
+func attributeCell(kind, text string) (a Attribute, err error) {
 	switch kind {
 	case "N":
 		var v float64
