@@ -44,15 +44,12 @@ func TestPlain_Local(t *testing.T) {
 	seen, client := node.Follow(t, s.URL), node.Client(s.URL)
 	next := func() *types.GameSession {
 		ready := seen.Code(t, "SERVER_PROCESS_ACTIVE")
-		made, err := client.CreateGameSession(t.Context(), &gamelift.CreateGameSessionInput{
+		made := createWhenFree(t, client, &gamelift.CreateGameSessionInput{
 			FleetId: &ready.FleetID, Location: aws.String("custom-local"), MaximumPlayerSessionCount: aws.Int32(2),
 			Name: aws.String("friday"), GameSessionData: aws.String("deep winter"),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		seen.Code(t, "GAME_SESSION_ACTIVATED")
-		return made.GameSession
+		return made
 	}
 
 	g := next()
@@ -74,7 +71,7 @@ func TestPlain_Local(t *testing.T) {
 // say sends a datagram to a game session's server, and gives the answer to "hello".
 func say(t *testing.T, g *types.GameSession, word string) (answer string) {
 	t.Helper()
-	conn, err := net.Dial("udp", fmt.Sprintf("127.0.0.1:%d", *g.Port))
+	conn, err := net.Dial("udp", net.JoinHostPort(*g.IpAddress, fmt.Sprint(*g.Port)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +88,32 @@ func say(t *testing.T, g *types.GameSession, word string) (answer string) {
 		t.Fatal(err)
 	}
 	return string(buf[:n])
+}
+
+// A server without an SDK on a fleet: as on this machine, and of its crash the
+// fleet's event tells the last words. Another one waits in its place.
+func TestPlain_Fleet(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(compiled(t, "plain"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, newLab(t))
+	m := s.lab.machine()
+	s.run(m, small...)
+	fleet := s.fleet(s.build(map[string][]byte{"server": content}), "{{.NoSDK}} -port {{.GamePort}}", 1)
+	instance := s.instance(m, 1, 0)
+	g := s.create(fleet)
+	s.seen.want(1, "the game session's activation", of(*g.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
+	if got, want := say(t, g, "hello"), fmt.Sprintf("-port %d in ", *g.Port); !strings.HasPrefix(got, want) {
+		t.Errorf("the program says %q, want %q", got, want)
+	}
+	say(t, g, "crash")
+	ended := s.seen.want(1, "the end of the game session", of(*g.GameSessionId, code("GAME_SESSION_TERMINATED", 0)))
+	if text := s.told(fleet, types.EventCodeServerProcessCrashed); !strings.Contains(text, "code 5") || !strings.Contains(text, "the map fell apart") {
+		t.Errorf("the fleet's event says %q, want the exit code and its last words", text)
+	}
+	s.seen.want(1, "another process", on(instance, code("SERVER_PROCESS_ACTIVE", ended.Seq)))
 }
 
 // What cannot be started is refused before anything is hosted.

@@ -25,16 +25,24 @@ func (s *site) create(where string) *types.GameSession {
 	if strings.HasPrefix(where, "alias-") {
 		in.FleetId, in.AliasId = nil, &where
 	}
+	made := createWhenFree(s.t, s.client, in)
+	s.seen.want(1, "the game session to be ACTIVE", of(*made.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
+	return made
+}
+
+// createWhenFree makes a game session as soon as a process is free for it, which
+// none is at once when it is ready.
+func createWhenFree(t *testing.T, c *gamelift.Client, in *gamelift.CreateGameSessionInput) *types.GameSession {
+	t.Helper()
 	var made *gamelift.CreateGameSessionOutput
-	until(s.t, "a process is free", func() bool {
+	until(t, "a process is free", func() bool {
 		var err error
-		made, err = s.client.CreateGameSession(s.t.Context(), in)
+		made, err = c.CreateGameSession(t.Context(), in)
 		if full := (*types.FleetCapacityExceededException)(nil); err != nil && !errors.As(err, &full) {
-			s.t.Fatal(err)
+			t.Fatal(err)
 		}
 		return err == nil
 	})
-	s.seen.want(1, "the game session to be ACTIVE", of(*made.GameSession.GameSessionId, code("GAME_SESSION_ACTIVATED", 0)))
 	return made.GameSession
 }
 
