@@ -2,6 +2,7 @@
 # The first process of the other system. TESTS is a folder of test programs, and
 # RUN_name says which tests of each; they come from the kernel's command line.
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+echo "usermode: began"
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mkdir -p /sys/fs/cgroup

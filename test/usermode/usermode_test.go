@@ -45,6 +45,9 @@ func TestIsolation_ControlGroups2(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := boot(t, append(args, "init="+first)...)
+	if !strings.Contains(out, "usermode: began") {
+		t.Skipf("%s does not start on this machine, which must let programs trace each other: %s", kernel, out)
+	}
 	for name := range tests {
 		if !strings.Contains(out, "usermode: "+name+" ended with 0") {
 			t.Errorf("the tests of %s did not pass", name)
