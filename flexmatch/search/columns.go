@@ -56,6 +56,9 @@ func columnsOf(rs *ruleset.RuleSet, p *plan) *columns {
 			c.flat = append(c.flat, i)
 		}
 	}
+	if slices.ContainsFunc(c.flat, c.isLatency) { // all must share a location, so the evaluator needs all
+		c.flat = append(slices.DeleteFunc(c.flat, c.isLatency), c.latencies...)
+	}
 	for _, i := range p.shrinking {
 		if slices.Contains(c.flat, i) && !slices.Contains(c.latencies, i) {
 			c.shrinking = append(c.shrinking, i)
@@ -69,6 +72,8 @@ func columnsOf(rs *ruleset.RuleSet, p *plan) *columns {
 	}
 	return c
 }
+
+func (c *columns) isLatency(rule int) bool { return c.rs.Level(0).Rules[rule].Type == ruleset.Latency }
 
 // take gives a flat rule its column; false if the evaluator must judge it.
 func (c *columns) take(rule int) bool {
@@ -85,7 +90,7 @@ func (c *columns) take(rule int) bool {
 		c.perTicket = append(c.perTicket, rule)
 		return true
 	}
-	if c.rs.Level(0).Rules[rule].Type == ruleset.Latency {
+	if c.isLatency(rule) {
 		c.latencies = append(c.latencies, rule)
 		return c.exactMasks && !slices.ContainsFunc(c.rs.Levels(), func(l *ruleset.Level) bool { return l.Rules[rule].Max.Set })
 	}

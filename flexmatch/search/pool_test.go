@@ -203,3 +203,19 @@ func TestPool_SideBySide(t *testing.T) {
 		t.Errorf("one worker formed\n%s\nfour\n%s", formed[1], formed[4])
 	}
 }
+
+// Of several latency rules, some with a column and some without, all must share a
+// location: the search knows it before the match is judged.
+func TestPool_LatencyRulesShareALocation(t *testing.T) {
+	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":2,"maxPlayers":2}],
+		"rules":[{"name":"Near","type":"latency","maxLatency":40},{"name":"Alike","type":"latency","maxDistance":10,"distanceReference":"min"}]}`)
+	pool := search.NewPool(rs, search.Options{}, search.Limits{})
+	for i, latency := range []map[string]float64{{"x": 10, "y": 90}, {"x": 35, "y": 95}, {"x": 15}} {
+		ticket := solos(3)[i]
+		ticket.Players[0].Latency = latency
+		pool.Add(ticket)
+	}
+	if got := describe(pool.Pass(second(1))); got != "s0 s2" || pool.Rejected > 0 {
+		t.Errorf("formed %q, %d matches refused", got, pool.Rejected)
+	}
+}
