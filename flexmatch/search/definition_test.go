@@ -2,6 +2,8 @@ package search_test
 
 import (
 	"cmp"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -25,6 +27,46 @@ func TestPass_IsTheDefinition(t *testing.T) {
 			t.Errorf("seed %d: formed\n%s\nby the definition\n%s", seed, describe(got), describe(want))
 		}
 	}
+}
+
+// Rules about sums are followed back from their goal; that too is the definition.
+func TestPass_SumsAreTheDefinition(t *testing.T) {
+	formed := 0
+	for seed := range uint64(250) {
+		rs, tickets := summing(t, seed)
+		want := plainly{rs, search.Options{}, 25}.pass(tickets)
+		formed += len(want)
+		if got := search.Pass(rs, search.Options{}, tickets, second(25)); describe(got) != describe(want) {
+			t.Errorf("seed %d: formed\n%s\nby the definition\n%s", seed, describe(got), describe(want))
+		}
+	}
+	if formed < 60 {
+		t.Errorf("only %d matches: the rule sets say little", formed)
+	}
+}
+
+// summing gives a rule set with a rule about sums, and tickets.
+func summing(t testing.TB, seed uint64) (*ruleset.RuleSet, []*search.Ticket) {
+	r := rand.New(rand.NewPCG(seed, 8))
+	red, blue, all := "sum(teams[red].players.attributes[skill])", "sum(teams[blue].players.attributes[skill])", "sum(teams[*].players.attributes[skill])"
+	rule := []string{
+		fmt.Sprintf(`"type":"comparison","measurements":["%s"],"operation":"=","referenceValue":"%s"`, red, blue),
+		fmt.Sprintf(`"type":"comparison","measurements":["%s"],"operation":"<","referenceValue":"%s"`, blue, red),
+		fmt.Sprintf(`"type":"comparison","measurements":["%s"],"operation":">=","referenceValue":%d`, all, r.IntN(9)),
+		fmt.Sprintf(`"type":"comparison","measurements":["%s"],"operation":"=","referenceValue":"%s","partyAggregation":"max"`, all, red),
+		fmt.Sprintf(`"type":"distance","measurements":["%s"],"referenceValue":"sum(flatten(teams[red,blue].players.attributes[skill]))","maxDistance":%d`, all, r.IntN(5)),
+		fmt.Sprintf(`"type":"distance","measurements":["%s"],"referenceValue":4.5,"maxDistance":1.5,"partyAggregation":"min"`, red),
+	}[r.IntN(6)]
+	rs, err := ruleset.Parse(fmt.Sprintf(`{"ruleLanguageVersion":"1.0",
+"playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string","default":"a"},{"name":"modes","type":"string_list","default":[]},{"name":"rank","type":"number","default":2},{"name":"blocked","type":"string_list","default":[]},{"name":"likes","type":"string_number_map","default":{}}],
+"teams":[{"name":"red","minPlayers":%d,"maxPlayers":3},{"name":"blue","minPlayers":1,"maxPlayers":2},{"name":"rest","minPlayers":0,"maxPlayers":1}],
+"rules":[{"name":"Sum",%s}],
+"algorithm":{"strategy":"exhaustiveSearch","expansionAgeSelection":"%s"},
+"expansions":[{"target":"rules[Sum].partyAggregation","steps":[{"waitTimeSeconds":10,"value":"avg"}]}]}`, r.IntN(2), rule, []string{"newest", "oldest"}[r.IntN(2)]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs, randomTickets(r, rs, 5, 0)
 }
 
 func sorts(rs *ruleset.RuleSet) bool {

@@ -11,13 +11,17 @@ import (
 // time, in the order of forming. Its effort grows fast with the pool; it is meant
 // for small ones, and to judge faster searches.
 func Pass(rs *ruleset.RuleSet, opts Options, tickets []*Ticket, now time.Time) []*Match {
-	var pool []*entry
+	s := &searcher{rs: rs, opts: opts, now: now, plan: planOf(rs)}
+	return s.pass(tickets)
+}
+
+func (s *searcher) pass(tickets []*Ticket) []*Match {
+	rs, pool := s.rs, []*entry(nil)
 	for _, t := range tickets {
 		if e, ok := prepare(rs, t); ok {
 			pool = append(pool, e)
 		}
 	}
-	s := &searcher{rs: rs, opts: opts, now: now, plan: planOf(rs)}
 	if rs.Large {
 		return s.large(pool)
 	}
@@ -93,9 +97,10 @@ func (s *searcher) around(anchor *entry, others []*entry) *Match {
 	}
 	bySortRules(s.rs, anchor, a.candidates, s.now)
 	a.reach = reachable(a.candidates)
+	a.sums = a.sumsOf(max(0, a.most(anchor)))
 	c := a.census()
 	for size := a.most(anchor); size >= max(anchor.size, 1); size-- {
-		if c != nil && !c.seats(0, size-anchor.size) {
+		if !a.sumsReach(0, size-anchor.size) || c != nil && !c.seats(0, size-anchor.size) {
 			continue
 		}
 		if m := a.grow(0, size-anchor.size); m != nil {
@@ -111,7 +116,8 @@ type attempt struct {
 	set        []*entry
 	candidates []*entry
 	oldest     time.Time // of all tickets that may join
-	reach      []uint64  // by candidate: the numbers of players that it and later ones can add
+	sums       []*sums
+	reach      []uint64 // by candidate: the numbers of players that it and later ones can add
 }
 
 // reachable gives for each candidate the set of player counts (as bits) that it
@@ -147,7 +153,7 @@ func (a *attempt) grow(i, want int) *Match {
 			continue
 		}
 		a.set = append(a.set, c)
-		if !a.hopeless(a.set) {
+		if !a.hopeless(a.set) && a.sumsReach(i+1, want-c.size) {
 			if m := a.grow(i+1, want-c.size); m != nil {
 				return m
 			}
@@ -156,6 +162,12 @@ func (a *attempt) grow(i, want int) *Match {
 		tried[c.alike] = true
 	}
 	return nil
+}
+
+// sumsReach tells whether candidates from the i-th on, of so many players, leave a
+// chance to the rules about sums.
+func (a *attempt) sumsReach(i, players int) bool {
+	return !slices.ContainsFunc(a.sums, func(s *sums) bool { return !s.reaches(a.set, i, players) })
 }
 
 // finish tries to let a game session have the players, if none is chosen yet:

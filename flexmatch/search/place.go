@@ -46,6 +46,7 @@ type placement struct {
 	judged int
 	passed int // placements seen to fail without judging them
 	aims   *aims
+	splits []*split // in the reference search
 
 	tooLate func(steps int) bool // nil in the reference search
 
@@ -62,7 +63,7 @@ type placement struct {
 func (p *placement) reset(set []*entry, level, limit int) {
 	p.set, p.level, p.limit = set, p.rs.Levels()[level], limit
 	p.judged, p.passed, p.left, p.lack, p.found, p.spread = 0, 0, 0, 0, false, math.Inf(1)
-	p.order = p.order[:0]
+	p.order, p.splits = p.order[:0], nil
 	p.filled = zeros(p.filled, len(p.rs.Instances))
 	p.teams = zeros(p.teams, len(set))
 	for len(p.choice) < len(set) {
@@ -114,7 +115,7 @@ func (p *placement) next(n int) bool {
 		}
 		p.teams[i] = team
 		p.move(i, team, 1)
-		done := p.lack <= p.left && p.next(n+1)
+		done := p.lack <= p.left && p.balances(n, team) && p.next(n+1)
 		p.move(i, team, -1)
 		if done {
 			return true

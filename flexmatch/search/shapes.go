@@ -108,6 +108,7 @@ func (h *shapes) seats(s *searcher, set []*entry) bool {
 	bounded := false
 	if p.begin() {
 		p.aim(level)
+		p.split()
 		bounded = p.next(0) && !p.found
 	}
 	h.capped = h.capped || bounded
