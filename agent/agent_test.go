@@ -189,6 +189,43 @@ func TestAgent_KeepsWhatIsNamedAgain(t *testing.T) {
 	})
 }
 
+// An agent dies in a launch, before there is a process. What was made for that one
+// goes, and another takes its place.
+func TestAgent_ClearsLaunchThatWasCut(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
+	slot := filepath.Join(home, "instances", "i-1", "slots", "0")
+	temp := filepath.Join(home, "instances", "i-1", "temp-cut")
+	for _, dir := range []string{filepath.Join(slot, "state"), temp} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, v := range map[string]any{
+		filepath.Join(home, wishFile):               protocol.Assign{Instances: []protocol.Wish{w}},
+		filepath.Join(slot, "slot.json"):            slotFile{0, w.Runtime.Processes[0]},
+		filepath.Join(slot, "state", "slot-0.json"): map[string]any{"id": "cut", "slot": 0},
+		filepath.Join(slot, "run.json"):             runFile{ProcessID: "cut", Port: w.PortFrom},
+	} {
+		if err := writeJSON(path, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.assign(w)
+	m.start(home, nil)
+	if p := m.running("i-1", 1)[0]; p.ProcessID == "cut" {
+		t.Errorf("%+v runs, which was never launched", p)
+	}
+	if _, err := os.Stat(temp); err == nil {
+		t.Error("its folder for temporary files is left")
+	}
+	if len(m.exits) > 0 {
+		t.Errorf("the end of what never ran is reported: %+v", m.exits)
+	}
+}
+
 // obstructive is a game server that lays pipes and links where the agent reads
 // and writes.
 const obstructive = `#!/bin/sh

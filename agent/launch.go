@@ -42,6 +42,7 @@ func (i *instance) groupOf(s *slot, count int) (*supervise.Group, error) {
 			Started:      func(r supervise.Run) { i.started(s, r) },
 			Exited:       func(r supervise.Run, e supervise.Exit) { i.exited(s, r, e) },
 			Failed:       func(_ int, id string, err error) { i.failed(s, id, err) },
+			Cut:          func(id string) { i.leaveJail(id) },
 			CrashLooping: func(_, crashes int) { i.crashLoops(s, crashes) },
 		},
 	})

@@ -139,6 +139,9 @@ func (g *Group) takeOver(rec record) *former {
 		}
 		_ = os.Remove(rec.Stdout) // empty, if it was made at all
 		_ = os.Remove(rec.Stderr)
+		if cut := g.opts.Events.Cut; cut != nil {
+			cut(rec.ID)
+		}
 		return nil
 	}
 	r := newRun(rec, pid, w)

@@ -85,6 +85,9 @@ type Events struct {
 	Exited func(Run, Exit)
 	// Failed says that a run could not be started.
 	Failed func(slot int, id string, err error)
+	// Cut says that a former supervisor died in a launch, before there was a process.
+	// Start calls it, and waits for it.
+	Cut func(id string)
 	// CrashLooping says that a slot has crashed so often in a row that it is now
 	// only probed.
 	CrashLooping func(slot int, crashes int)
