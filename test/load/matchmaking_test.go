@@ -68,11 +68,11 @@ func TestMatchmaking(t *testing.T) {
 			n = min(n, 2000)
 		}
 		direct := lobby(t, lonely)
-		skill := 5.0
 		limit, err := together(callers, n, func(i int) error {
+			skill := float64(i % 1000)
 			_, _, err := direct.matches.Start(context.Background(), flexmatch.StartInput{
 				Configuration: "load", TicketID: ticketID(i), Players: []flexmatch.Player{{
-					ID: fmt.Sprint("player-", i), Attributes: map[string]flexmatch.Attribute{"skill": {N: &skill}}, Latency: map[string]int{location: 20},
+					ID: fmt.Sprint("player-", i), Attributes: map[string]flexmatch.Attribute{"skill": {N: &skill}}, Latency: map[string]int{location: 20 + i%150},
 				}},
 			})
 			return err
