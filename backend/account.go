@@ -220,6 +220,21 @@ func (rq *request) unlink() (answer, error) {
 	return done(rq.b.ids.Unlink(rq.http.Context(), rq.player, rq.param("provider")))
 }
 
+func (rq *request) merge() (answer, error) {
+	in, err := decode[protocol.MergeRequest](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	if in.Keep != protocol.MergeRequestKeepMine && in.Keep != protocol.MergeRequestKeepTheirs {
+		return answer{}, refuse("invalid-parameter", "keep: must be mine or theirs")
+	}
+	if err := rq.limit(rq.b.rates.login, networkOf(rq.from)); err != nil {
+		return answer{}, err
+	}
+	s, err := rq.b.ids.Merge(rq.http.Context(), rq.player, in.ConflictToken, in.Keep == protocol.MergeRequestKeepTheirs)
+	return rq.loggedIn(s, err, "merge")
+}
+
 func (rq *request) publicPlayer() (answer, error) {
 	p, err := rq.b.ids.Player(rq.param("player"))
 	if err != nil {

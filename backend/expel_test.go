@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -18,8 +19,8 @@ func (d *deaf) guest() (player, token string) {
 	return s.PlayerID, s.AccessToken
 }
 
-// Who is banned or deleted is matched no more, in no party, and waits for no game
-// session; who waits for them is woken.
+// Who is banned, deleted or merged into somebody else is matched no more, in no
+// party, and waits for no game session; who waits for them is woken.
 func TestExpel(t *testing.T) {
 	t.Parallel()
 	for name, expel := range map[string]func(*deaf, string, string){
@@ -30,6 +31,17 @@ func TestExpel(t *testing.T) {
 			who, err := d.b.ids.Check(token)
 			d.must(err)
 			d.must(d.b.ids.Delete(d.ctx, who))
+		},
+		"merge": func(d *deaf, _, token string) {
+			studio := identity.Credential{Token: "anna"}
+			_, err := d.b.ids.Login(d.ctx, "studio", studio, true)
+			d.must(err)
+			who, err := d.b.ids.Check(token)
+			d.must(err)
+			_, err = d.b.ids.Link(d.ctx, who, "studio", studio)
+			refusal, _ := errors.AsType[*identity.Refusal](err)
+			_, err = d.b.ids.Merge(d.ctx, who, refusal.ConflictToken, true)
+			d.must(err)
 		},
 	} {
 		inDeaf(t, func(d *deaf) {

@@ -17,12 +17,13 @@ import (
 
 // problem is an error meant for the client.
 type problem struct {
-	status int
-	code   string
-	detail string
-	wait   time.Duration // for Retry-After
-	until  time.Time     // when a ban ends
-	ticket string        // that is in the way
+	status   int
+	code     string
+	detail   string
+	wait     time.Duration // for Retry-After
+	until    time.Time     // when a ban ends
+	ticket   string        // that is in the way
+	conflict string        // token to merge two players with
 }
 
 // Error gives the code and the detail.
@@ -35,7 +36,7 @@ var statuses = map[string]int{
 	"provider-token-invalid": 401, "refresh-invalid": 401, "refresh-reused": 401, "signature-invalid": 401,
 	"banned": 403, "scope-insufficient": 403, "reauth-required": 403, "not-leader": 403, "not-allowed": 403,
 	"not-found": 404, "provider-disabled": 404,
-	"identity-in-use": 409, "last-credential": 409, "ticket-active": 409, "not-awaiting-acceptance": 409, "ticket-ended": 409,
+	"identity-in-use": 409, "conflict-token-invalid": 409, "not-guest": 409, "last-credential": 409, "ticket-active": 409, "not-awaiting-acceptance": 409, "ticket-ended": 409,
 	"party-not-ready": 409, "party-full": 409, "session-full": 409, "session-not-active": 409, "placement-ended": 409, "already-joined": 409,
 	"precondition-failed": 412, "body-too-large": 413, "unsupported-media-type": 415,
 	"validation-failed": 422, "attribute-rejected": 422, "latency-rejected": 422,
@@ -65,7 +66,7 @@ func problemOf(err error) (p *problem, ok bool) {
 	}
 	if r, is := errors.AsType[*identity.Refusal](err); is {
 		p = refuse(string(r.Code), r.Message)
-		p.until = r.Until
+		p.until, p.conflict = r.Until, r.ConflictToken
 		return p, true
 	}
 	f, is := fault.As(err)
@@ -100,6 +101,7 @@ func (p *problem) body(requestID string) *protocol.Problem {
 	return &protocol.Problem{
 		Type: "urn:muster:problem:" + p.code, Title: strings.ReplaceAll(p.code, "-", " "), Status: int64(p.status), Detail: p.detail,
 		Instance: "urn:uuid:" + requestID, Code: p.code, RetryAfterSeconds: seconds(p.wait), Until: p.until, TicketID: p.ticket,
+		ConflictToken: p.conflict,
 	}
 }
 

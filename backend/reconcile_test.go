@@ -2,10 +2,14 @@ package backend
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/backend/protocol"
@@ -27,6 +31,7 @@ type deaf struct {
 	*testing.T
 	ctx     context.Context
 	st      *store.Store
+	events  *event.Log // that the services write to
 	matches *flexmatch.Service
 	places  *placement.Service
 	b       *Backend
@@ -34,6 +39,19 @@ type deaf struct {
 	stops   []func()
 
 	committing func() // called before each commit, if set
+}
+
+// studio is an operator's webhook: a token is the name of its account.
+type studio struct{}
+
+func (studio) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	var in struct{ Token string }
+	if err := json.UnmarshalRead(r.Body, &in, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return nil, err
+	}
+	err := json.MarshalWrite(w, map[string]string{"subject": in.Token})
+	return w.Result(), err
 }
 
 const (
@@ -49,12 +67,16 @@ func newDeaf(t *testing.T) *deaf {
 	d.must(err)
 	d.st = store.New(store.Options{Driver: telling{store.NewMemory(), d}})
 	events, tags, home := event.New(d.st), tag.New(d.st), arn.Home{Region: "us-east-1", Account: "000000000000"}
+	d.events = events
 	fleets := fleet.New(d.st, events, tags, fleet.Options{Home: home})
 	computes := compute.New(d.st, events, fleets, tags, compute.Options{Tokens: master})
 	sessions := session.New(d.st, events, fleets, computes, session.Options{})
 	d.places = placement.New(d.st, placement.Deps{Events: events, Tags: tags, Fleets: fleets, Computes: computes, Sessions: sessions}, placement.Options{})
 	d.matches = flexmatch.New(d.st, flexmatch.Deps{Home: home, Events: events, Tags: tags, Sessions: sessions, Placements: d.places}, flexmatch.Options{})
-	ids, err := identity.New(d.st, identity.Deps{Events: events, Secrets: master}, identity.Options{Issuer: func() string { return "https://play.example/player" }})
+	ids, err := identity.New(d.st, identity.Deps{Events: events, Secrets: master, Client: &http.Client{Transport: studio{}}}, identity.Options{
+		Issuer:    func() string { return "https://play.example/player" },
+		Providers: []identity.ProviderConfig{{Name: "studio", Kind: identity.Custom, URL: "https://studio.example/who", Secret: "sixteen letters or more"}},
+	})
 	d.must(err)
 	silence := store.New(store.Options{Driver: store.NewMemory()})
 	nothing := event.New(silence)

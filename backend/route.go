@@ -59,6 +59,7 @@ func (b *Backend) routes() []route {
 		{"DELETE", v1 + "/players/me", players, (*request).deleteMe},
 		{"PUT", v1 + "/players/me/identities/{provider}", players, (*request).link},
 		{"DELETE", v1 + "/players/me/identities/{provider}", players, (*request).unlink},
+		{"POST", v1 + "/players/me/merge", players, (*request).merge},
 		{"GET", v1 + "/players/me/data/{namespace}", players, (*request).allData},
 		{"GET", v1 + "/players/me" + data, players, (*request).getData},
 		{"PUT", v1 + "/players/me" + data, players, (*request).putData},

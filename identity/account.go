@@ -32,9 +32,9 @@ func (s *Service) Rename(ctx context.Context, playerID, name string) (*Player, e
 }
 
 func (s *Service) runRename(tx *store.Tx, a renameArgs) (*Player, error) {
-	old := s.t.players.Get(tx, a.Player)
+	old := s.account(tx, a.Player)
 	if old == nil {
-		return nil, refuse(NotFound, "player %s does not exist", a.Player)
+		return nil, s.missing(tx, a.Player)
 	}
 	p := *old
 	p.DisplayName = a.Name
@@ -48,7 +48,9 @@ type banArgs struct {
 }
 
 // Ban keeps a player out until a time and ends all their logins; a time that has
-// passed lifts the ban. Refusals: NotFound.
+// passed lifts the ban. Of a player who was merged into another one, it is the
+// other who is meant: what was done before the merge is not forgotten by it.
+// Refusals: NotFound.
 func (s *Service) Ban(ctx context.Context, playerID, reason string, until time.Time) error {
 	_, err := s.cmd.ban.Do(ctx, banArgs{playerID, reason, until.UTC().Truncate(time.Millisecond)})
 	return err
@@ -56,6 +58,9 @@ func (s *Service) Ban(ctx context.Context, playerID, reason string, until time.T
 
 func (s *Service) runBan(tx *store.Tx, a banArgs) (struct{}, error) {
 	old := s.t.players.Get(tx, a.Player)
+	if old != nil && old.MergedInto != "" {
+		old = s.t.players.Get(tx, old.MergedInto)
+	}
 	if old == nil {
 		return struct{}{}, refuse(NotFound, "player %s does not exist", a.Player)
 	}
@@ -71,8 +76,8 @@ func (s *Service) runBan(tx *store.Tx, a banArgs) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Delete removes an account with its links, logins and data. Refusals:
-// ReauthRequired.
+// Delete removes an account with its links, logins and data, and what is left of
+// accounts that were merged into it. Refusals: ReauthRequired.
 func (s *Service) Delete(ctx context.Context, c Claims) error {
 	if err := s.fresh(c); err != nil {
 		return err
@@ -82,17 +87,29 @@ func (s *Service) Delete(ctx context.Context, c Claims) error {
 }
 
 func (s *Service) runDelete(tx *store.Tx, id string) (struct{}, error) {
-	if !s.t.players.Delete(tx, id) {
+	if s.account(tx, id) == nil {
 		return struct{}{}, nil
 	}
+	for p := range s.t.mergedInto.Equal(tx, id) {
+		s.erase(tx, p.ID)
+	}
+	s.erase(tx, id)
 	s.endLogins(tx, id)
 	for l := range s.t.linksOf.Equal(tx, id) {
 		s.t.links.Delete(tx, l.key())
 	}
+	s.isOut(tx, id)
+	return struct{}{}, nil
+}
+
+// erase removes a player's row and data; it tells how many rows that were.
+func (s *Service) erase(tx *store.Tx, id string) (rows int) {
+	s.t.players.Delete(tx, id)
+	rows++
 	for d := range s.dataOf(tx, id, "") {
 		s.t.data.Delete(tx, d.id())
+		rows++
 	}
-	s.isOut(tx, id)
 	s.events.Append(tx, event.Event{Code: event.PlayerDeleted, Resource: id})
-	return struct{}{}, nil
+	return rows
 }

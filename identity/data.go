@@ -95,8 +95,8 @@ func checkKey(ns Namespace, key string) error {
 }
 
 func (s *Service) runPutData(tx *store.Tx, a putArgs) (*Datum, error) {
-	if s.t.players.Get(tx, a.Player) == nil {
-		return nil, refuse(NotFound, "player %s does not exist", a.Player)
+	if s.account(tx, a.Player) == nil {
+		return nil, s.missing(tx, a.Player)
 	}
 	old := s.t.data.Get(tx, dataID(a.Player, a.Namespace, a.Key))
 	if err := a.Expect.holds(old); err != nil {

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/musterhq/muster/event"
@@ -60,8 +61,8 @@ type loggedIn struct {
 }
 
 func (s *Service) runLogin(tx *store.Tx, a loginArgs) (loggedIn, error) {
-	if a.Proof.Hash != "" && s.t.used.Get(tx, a.Proof.Hash) != nil {
-		return loggedIn{}, refuse(ProviderInvalid, "this token was used before; get a new one from %s", a.Provider)
+	if err := s.unused(tx, a.Proof, a.Provider); err != nil {
+		return loggedIn{}, err
 	}
 	out := loggedIn{}
 	l := s.t.links.Get(tx, linkKey(a.Provider, a.Subject))
@@ -87,6 +88,13 @@ func (s *Service) runLogin(tx *store.Tx, a loginArgs) (loggedIn, error) {
 	return out, nil
 }
 
+func (s *Service) unused(tx *store.Tx, u usedProof, provider string) error {
+	if u.Hash != "" && s.t.used.Get(tx, u.Hash) != nil {
+		return refuse(ProviderInvalid, "this token was used before; get a new one from %s", provider)
+	}
+	return nil
+}
+
 func (s *Service) use(tx *store.Tx, u usedProof) {
 	if u.Hash != "" {
 		s.t.used.Put(tx, &u)
@@ -102,8 +110,9 @@ func (s *Service) newLink(tx *store.Tx, playerID, provider, subject string) *Lin
 
 // Link ties an account elsewhere to the player who asks; the answer's tokens
 // have the scope authenticated. Linked to the player already: nothing changes.
-// Refusals: as Login, and IdentityInUse (linked to somebody else, or the player
-// has another account of this provider), ReauthRequired.
+// Refusals: as Login, and IdentityInUse (linked to somebody else, with a token to
+// merge the two, or the player has another account of this provider),
+// ReauthRequired.
 func (s *Service) Link(ctx context.Context, who Claims, provider string, c Credential) (*Session, error) {
 	if err := s.fresh(who); err != nil {
 		return nil, err
@@ -112,31 +121,58 @@ func (s *Service) Link(ctx context.Context, who Claims, provider string, c Crede
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.cmd.link.Do(ctx, linkArgs{Player: who.PlayerID, Family: who.FamilyID, Provider: provider, Subject: proof.Subject})
+	token := newConflictToken()
+	done, err := s.cmd.link.Do(ctx, linkArgs{
+		Player: who.PlayerID, Family: who.FamilyID, Provider: provider, Subject: proof.Subject, Proof: s.once(proof), Conflict: Digest(token),
+	})
 	if err != nil {
 		return nil, err
 	}
-	return s.session(f, false)
+	if done.Family == nil {
+		return nil, inUse(provider, token, done.Mergeable)
+	}
+	return s.session(done.Family, false)
 }
 
-type linkArgs struct{ Player, Family, Provider, Subject string }
+// inUse refuses an account that leads to another player.
+func inUse(provider, token string, mergeable bool) error {
+	const text = "this account of %s leads to another player; log in with it to be that player"
+	r := &Refusal{Code: IdentityInUse, Message: fmt.Sprintf(text, provider)}
+	if mergeable {
+		r.Message, r.ConflictToken = r.Message+", or merge the two", token
+	}
+	return r
+}
 
-func (s *Service) runLink(tx *store.Tx, a linkArgs) (*Family, error) {
+type linkArgs struct {
+	Player, Family, Provider, Subject string
+	Proof                             usedProof // counts where the account leads to another player
+	Conflict                          string    // Digest of the token that this gives
+}
+
+// linked is what became of a link; without a family it leads to another player.
+type linked struct {
+	Family    *Family
+	Mergeable bool
+}
+
+func (s *Service) runLink(tx *store.Tx, a linkArgs) (linked, error) {
 	f := s.t.families.Get(tx, a.Family)
-	if s.t.players.Get(tx, a.Player) == nil || f == nil {
-		return nil, refuse(TokenInvalid, "the access token was revoked")
+	if s.account(tx, a.Player) == nil || f == nil {
+		return linked{}, refuse(TokenInvalid, "the access token was revoked")
 	}
 	l := s.t.links.Get(tx, linkKey(a.Provider, a.Subject))
 	switch {
 	case l != nil && l.PlayerID != a.Player:
-		return nil, refuse(IdentityInUse, "this account of %s leads to another player; log in with it to be that player", a.Provider)
+		mergeable, err := s.noteConflict(tx, a, l.PlayerID)
+		return linked{Mergeable: mergeable}, err
 	case l != nil:
-		return f, nil
+		return linked{Family: f}, nil
 	case s.linkTo(tx, a.Player, a.Provider) != nil:
-		return nil, refuse(IdentityInUse, "another account of %s is linked; unlink it first", a.Provider)
+		return linked{}, refuse(IdentityInUse, "another account of %s is linked; unlink it first", a.Provider)
 	}
 	s.newLink(tx, a.Player, a.Provider, a.Subject)
-	return f, nil
+	return linked{Family: f}, nil
 }
 
 // linkTo gives the player's link to a provider, or nil.
@@ -162,7 +198,7 @@ func (s *Service) Unlink(ctx context.Context, who Claims, provider string) error
 type unlinkArgs struct{ Player, Provider string }
 
 func (s *Service) runUnlink(tx *store.Tx, a unlinkArgs) (struct{}, error) {
-	p, l := s.t.players.Get(tx, a.Player), s.linkTo(tx, a.Player, a.Provider)
+	p, l := s.account(tx, a.Player), s.linkTo(tx, a.Player, a.Provider)
 	if p == nil || l == nil {
 		return struct{}{}, refuse(NotFound, "no account of %s is linked", a.Provider)
 	}

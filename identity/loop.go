@@ -62,6 +62,12 @@ func (s *Service) anyExpired(r store.Reader, now time.Time) bool {
 	if u := s.t.usedExpires.FirstPrefix(r, ""); u != nil && !u.Expires.After(now) {
 		return true
 	}
+	if c := s.t.conflictEnds.FirstPrefix(r, ""); c != nil && !c.expires().After(now) {
+		return true
+	}
+	if p := s.t.playerPurge.FirstPrefix(r, ""); p != nil && !p.Purge.After(now) {
+		return true
+	}
 	for k := range s.t.keys.All(r) {
 		if !k.Remove.After(now) {
 			return true
@@ -86,6 +92,21 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
 		}
 		s.t.used.Delete(tx, u.Hash)
 		n++
+	}
+	n = 0
+	for _, c := range s.t.conflictEnds.Prefix(tx, "") {
+		if c.expires().After(now) || n == sweepAtOnce {
+			break
+		}
+		s.t.conflicts.Delete(tx, c.PlayerID)
+		n++
+	}
+	n = 0
+	for _, p := range s.t.playerPurge.Prefix(tx, "") {
+		if p.Purge.After(now) || n >= sweepAtOnce {
+			break
+		}
+		n += s.erase(tx, p.ID)
 	}
 	for k := range s.t.keys.All(tx) {
 		if !k.Remove.After(now) {

@@ -80,7 +80,7 @@ func (s *Service) runRefresh(tx *store.Tx, a refreshArgs) (refreshed, error) {
 	if f == nil || !f.valid(now) || a.Generation > f.Generation {
 		return refreshed{}, refuse(RefreshInvalid, "the refresh token has ended; log in again")
 	}
-	p := s.t.players.Get(tx, f.PlayerID)
+	p := s.account(tx, f.PlayerID)
 	switch {
 	case p == nil:
 		return refreshed{}, refuse(RefreshInvalid, "the account does not exist any more")
@@ -120,9 +120,15 @@ func (s *Service) idleEnd(f *Family, now time.Time) time.Time {
 	return f.Ends
 }
 
-// newFamily begins a family in tx; where the player has too many, the oldest ends.
+// newFamily begins a family for a player who has just proven who they are.
 func (s *Service) newFamily(tx *store.Tx, playerID, method string) *Family {
-	f := &Family{ID: tx.ID(""), PlayerID: playerID, Method: method, Login: tx.Now(), Ends: tx.Now().Add(s.opts.RefreshLife)}
+	return s.newFamilySince(tx, playerID, method, tx.Now())
+}
+
+// newFamilySince begins a family in tx for a login at a time; where the player has
+// too many, the oldest ends.
+func (s *Service) newFamilySince(tx *store.Tx, playerID, method string, login time.Time) *Family {
+	f := &Family{ID: tx.ID(""), PlayerID: playerID, Method: method, Login: login, Ends: tx.Now().Add(s.opts.RefreshLife)}
 	f.Expires = s.idleEnd(f, tx.Now())
 	count := 1
 	for range s.t.familiesOf.Equal(tx, playerID) {

@@ -24,6 +24,8 @@ const (
 	Banned              Code = "banned"
 	NotFound            Code = "not-found"
 	IdentityInUse       Code = "identity-in-use"
+	ConflictInvalid     Code = "conflict-token-invalid"
+	NotGuest            Code = "not-guest"
 	LastCredential      Code = "last-credential"
 	ReauthRequired      Code = "reauth-required"
 	VersionConflict     Code = "precondition-failed"
@@ -35,6 +37,9 @@ type Refusal struct {
 	Code    Code
 	Message string
 	Until   time.Time // of Banned: when it ends
+	// ConflictToken, of IdentityInUse, lets the player who asked merge the two
+	// players for five minutes, once; "" where that cannot be.
+	ConflictToken string
 }
 
 // Error gives the code and the message.

@@ -49,7 +49,8 @@ type commands struct {
 	createGuest *store.Command[guestArgs, *Family]
 	enter       *store.Command[enterArgs, *Family]
 	login       *store.Command[loginArgs, loggedIn]
-	link        *store.Command[linkArgs, *Family]
+	link        *store.Command[linkArgs, linked]
+	merge       *store.Command[mergeArgs, *Family]
 	unlink      *store.Command[unlinkArgs, struct{}]
 	refresh     *store.Command[refreshArgs, refreshed]
 	logout      *store.Command[logoutArgs, struct{}]
@@ -86,6 +87,7 @@ func New(st *store.Store, deps Deps, opts Options) (*Service, error) {
 		enter:       store.NewCommand(st, "player.enter", s.runEnter),
 		login:       store.NewCommand(st, "player.login", s.runLogin),
 		link:        store.NewCommand(st, "player.link", s.runLink),
+		merge:       store.NewCommand(st, "player.merge", s.runMerge),
 		unlink:      store.NewCommand(st, "player.unlink", s.runUnlink),
 		refresh:     store.NewCommand(st, "player.refresh", s.runRefresh),
 		logout:      store.NewCommand(st, "player.logout", s.runLogout),
@@ -100,11 +102,11 @@ func New(st *store.Store, deps Deps, opts Options) (*Service, error) {
 	return s, nil
 }
 
-// OnOut calls f in each transaction that bans or deletes a player. Call it before
-// the store is opened.
+// OnOut calls f in each transaction that bans, deletes or merges away a player.
+// Call it before the store is opened.
 func (s *Service) OnOut(f func(tx *store.Tx, playerID string)) { s.out = append(s.out, f) }
 
-// isOut tells whoever wants to know that a player was banned or deleted.
+// isOut tells whoever wants to know that a player is out.
 func (s *Service) isOut(tx *store.Tx, playerID string) {
 	for _, f := range s.out {
 		f(tx, playerID)
@@ -127,7 +129,7 @@ type Session struct {
 // session makes the tokens of a family that is durable.
 func (s *Service) session(f *Family, created bool) (*Session, error) {
 	view, now := s.st.View(), time.Now()
-	p := s.t.players.Get(view, f.PlayerID)
+	p := s.account(view, f.PlayerID)
 	if p == nil {
 		return nil, refuse(TokenInvalid, "the account was deleted")
 	}
@@ -194,7 +196,7 @@ type enterArgs struct{ Player, Method string }
 
 // runEnter begins a family for a player who has proven who they are.
 func (s *Service) runEnter(tx *store.Tx, a enterArgs) (*Family, error) {
-	p := s.t.players.Get(tx, a.Player)
+	p := s.account(tx, a.Player)
 	if p == nil {
 		return nil, refuse(NotFound, "the account was deleted")
 	}
@@ -214,7 +216,7 @@ func Digest(secret string) string { return hex.EncodeToString(hash(secret)) }
 
 // Player gives an account. Refusals: NotFound.
 func (s *Service) Player(id string) (*Player, error) {
-	if p := s.t.players.Get(s.st.View(), id); p != nil {
+	if p := s.account(s.st.View(), id); p != nil {
 		return p, nil
 	}
 	return nil, refuse(NotFound, "player %s does not exist", id)

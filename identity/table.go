@@ -8,8 +8,9 @@ import (
 
 // tables are the package's rows and the ways to find them.
 type tables struct {
-	players *store.Table[Player]
-
+	players       *store.Table[Player]
+	mergedInto    *store.Index[Player] // who was merged, by who was kept
+	playerPurge   *store.Index[Player] // who was merged
 	links         *store.Table[Link]
 	linksOf       *store.Index[Link] // by player
 	families      *store.Table[Family]
@@ -19,6 +20,8 @@ type tables struct {
 	usedExpires   *store.Index[usedProof]
 	keys          *store.Table[SigningKey]
 	data          *store.Table[Datum]
+	conflicts     *store.Table[conflict] // by who asked
+	conflictEnds  *store.Index[conflict]
 }
 
 // usedProof remembers a provider's token until it would be refused anyway.
@@ -30,6 +33,16 @@ type usedProof struct {
 func newTables(st *store.Store) tables {
 	var t tables
 	t.players = store.NewTable(st, store.TableSpec[Player]{Name: "player", Key: func(p *Player) string { return p.ID }})
+	t.mergedInto = store.NewIndex(t.players, "merged_into", func(p *Player, emit func(string)) {
+		if p.MergedInto != "" {
+			emit(p.MergedInto)
+		}
+	})
+	t.playerPurge = store.NewIndex(t.players, "purge", func(p *Player, emit func(string)) {
+		if p.MergedInto != "" {
+			emit(store.TimeKey(p.Purge))
+		}
+	})
 	t.links = store.NewTable(st, store.TableSpec[Link]{Name: "player_link", Key: (*Link).key})
 	t.linksOf = store.NewIndex(t.links, "player", func(l *Link, emit func(string)) { emit(l.PlayerID) })
 	t.families = store.NewTable(st, store.TableSpec[Family]{Name: "player_token", Key: func(f *Family) string { return f.ID }})
@@ -39,5 +52,7 @@ func newTables(st *store.Store) tables {
 	t.usedExpires = store.NewIndex(t.used, "expires", func(u *usedProof, emit func(string)) { emit(store.TimeKey(u.Expires)) })
 	t.keys = store.NewTable(st, store.TableSpec[SigningKey]{Name: "player_key", Key: func(k *SigningKey) string { return k.ID }})
 	t.data = store.NewTable(st, store.TableSpec[Datum]{Name: "player_data", Key: (*Datum).id})
+	t.conflicts = store.NewTable(st, store.TableSpec[conflict]{Name: "player_conflict", Key: func(c *conflict) string { return c.PlayerID }})
+	t.conflictEnds = store.NewIndex(t.conflicts, "expires", func(c *conflict, emit func(string)) { emit(store.TimeKey(c.expires())) })
 	return t
 }

@@ -115,7 +115,7 @@ func (s *Service) parse(token string) (*accessClaims, error) {
 // current holds a token's claims to what is true now.
 func (s *Service) current(c *accessClaims, now time.Time) (Claims, error) {
 	view := s.st.View()
-	p, f := s.t.players.Get(view, c.Subject), s.t.families.Get(view, c.FamilyID)
+	p, f := s.account(view, c.Subject), s.t.families.Get(view, c.FamilyID)
 	switch {
 	case p == nil || f == nil || f.PlayerID != c.Subject || !f.valid(now) || c.TokenVersion != p.TokenVersion:
 		return Claims{}, refuse(TokenInvalid, "the access token was revoked")

@@ -94,17 +94,46 @@ func (c *Client) LoginWith(ctx context.Context, provider string, with Credential
 }
 
 // Link puts an account elsewhere to the player's. Errors: ErrConflict where it
-// leads to another player, ErrUnauthorized where the last login is more than ten
-// minutes ago (Problem.Code reauth-required).
+// leads to another player (Problem.ConflictToken is for Merge), ErrUnauthorized
+// where the last login is more than ten minutes ago (Problem.Code
+// reauth-required).
 func (c *Client) Link(ctx context.Context, provider string, with Credential) (Tokens, error) {
-	var s protocol.Session
 	path := "/players/me/identities/" + url.PathEscape(provider)
+	return c.enterAs(ctx, call{method: http.MethodPut, path: path, in: &with})
+}
+
+// enterAs makes a request as the player that gives a login, and keeps it.
+func (c *Client) enterAs(ctx context.Context, r call) (Tokens, error) {
+	var s protocol.Session
 	c.login.Lock() // the answer has tokens, which a renewal meanwhile would make old
 	defer c.login.Unlock()
-	if err := c.callWith(ctx, c.accessAlone, call{method: http.MethodPut, path: path, in: &with}, &s); err != nil {
+	if err := c.callWith(ctx, c.accessAlone, r, &s); err != nil {
 		return Tokens{}, err
 	}
 	return c.keep(ctx, &s)
+}
+
+// Keep says which of two players a merge keeps.
+type Keep = protocol.MergeRequestKeep
+
+// The player who asks, or the one whom the account leads to.
+const (
+	KeepMine   = protocol.MergeRequestKeepMine
+	KeepTheirs = protocol.MergeRequestKeepTheirs
+)
+
+// Merge makes one player of the own and the one whom an account elsewhere leads to,
+// with the ConflictToken of Link's Problem. The other one is given up for good, with
+// data, parties and tickets: let the player choose. With KeepTheirs the client is
+// logged in as that player from then on.
+//
+// Errors: ErrConflict where the token has ended or was used (conflict-token-invalid),
+// or the player to be given up has another account elsewhere (not-guest);
+// ErrUnauthorized where either is banned or the last login is more than ten minutes
+// ago. Where the answer was lost, LoginWith with the account tells who was kept.
+func (c *Client) Merge(ctx context.Context, conflictToken string, keep Keep) (Tokens, error) {
+	in := &protocol.MergeRequest{ConflictToken: conflictToken, Keep: keep}
+	return c.enterAs(ctx, call{method: http.MethodPost, path: "/players/me/merge", in: in})
 }
 
 // Unlink takes an account elsewhere away. ErrConflict: it is the last way in.

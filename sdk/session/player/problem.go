@@ -20,6 +20,9 @@ type Problem struct {
 	RetryAfter time.Duration // when to try again; 0: not told
 	Until      time.Time     // when a ban ends
 	TicketID   string        // ticket-active: the ticket that is in the way
+	// ConflictToken, of identity-in-use, lets Merge make one player of the two, once,
+	// within five minutes; "" where the other player cannot be merged. Keep it secret.
+	ConflictToken string
 }
 
 // Error gives the code and the detail.
@@ -36,6 +39,7 @@ var meanings = map[string]error{
 	"banned": session.ErrUnauthorized, "scope-insufficient": session.ErrUnauthorized, "reauth-required": session.ErrUnauthorized,
 	"not-leader": session.ErrUnauthorized, "not-allowed": session.ErrUnauthorized,
 	"ticket-active": session.ErrConflict, "identity-in-use": session.ErrConflict, "last-credential": session.ErrConflict,
+	"conflict-token-invalid": session.ErrConflict, "not-guest": session.ErrConflict,
 	"precondition-failed": session.ErrConflict, "already-joined": session.ErrConflict,
 	"session-full": session.ErrFull, "party-full": session.ErrFull, "session-not-active": session.ErrNotActive,
 	"no-capacity": session.ErrNoCapacity, "rate-limited": session.ErrThrottled, "locked-out": session.ErrThrottled,
@@ -64,6 +68,7 @@ func problemOf(r *http.Response, text []byte) *Problem {
 	}
 	return &Problem{
 		Status: r.StatusCode, Code: p.Code, Detail: p.Detail, TicketID: p.TicketID, Until: p.Until,
-		RetryAfter: time.Duration(p.RetryAfterSeconds) * time.Second,
+		ConflictToken: p.ConflictToken,
+		RetryAfter:    time.Duration(p.RetryAfterSeconds) * time.Second,
 	}
 }

@@ -18,6 +18,7 @@ type Problem struct {
 	RetryAfterSeconds int64     `json:"retry_after_seconds,omitzero"` // When to try again
 	Until             time.Time `json:"until,omitzero"`               // When a ban ends
 	TicketID          string    `json:"ticket_id,omitzero"`           // The ticket that is in the way
+	ConflictToken     string    `json:"conflict_token,omitzero"`      // Of identity-in-use: lets the player who asked merge the two, once, within 5 minutes; not told where the other player is banned
 }
 
 // GuestLogin: A guest who comes back.
@@ -33,6 +34,21 @@ type ProviderLogin struct {
 	Identity string `json:"identity,omitzero"` // Steam: the identity the ticket was made for
 	Create   *bool  `json:"create,omitzero"`   // Make an account where there is none; default true
 }
+
+// MergeRequest: Which of two players to keep. The other must have no further account elsewhere, and is given up with its data.
+type MergeRequest struct {
+	ConflictToken string           `json:"conflict_token"` // From the refused link
+	Keep          MergeRequestKeep `json:"keep"`           // The player who asks, or the one whom the account leads to
+}
+
+// MergeRequestKeep: The player who asks, or the one whom the account leads to
+type MergeRequestKeep string
+
+// The values of MergeRequestKeep.
+const (
+	MergeRequestKeepMine   MergeRequestKeep = "mine"
+	MergeRequestKeepTheirs MergeRequestKeep = "theirs"
+)
 
 // RefreshRequest: A refresh token to use up.
 type RefreshRequest struct {

@@ -1,0 +1,169 @@
+package identity
+
+import (
+	"context"
+	"crypto/subtle"
+	"time"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// How long a merge may be asked for, and how long what it gave up is kept.
+const (
+	conflictLife = 5 * time.Minute
+	mergedKept   = 30 * 24 * time.Hour
+)
+
+// conflict is a player's attempt to link an account that leads to somebody else.
+// It shows that both players are one person's, who may merge them. A player has
+// one at a time, the newest.
+type conflict struct {
+	PlayerID string    `json:"player_id"` // who asked
+	HolderID string    `json:"holder_id"` // whom the account leads to
+	Provider string    `json:"provider"`
+	Subject  string    `json:"subject"`
+	Token    string    `json:"token"` // Digest of the token that was given
+	Proven   time.Time `json:"proven"`
+}
+
+func (c *conflict) expires() time.Time { return c.Proven.Add(conflictLife) }
+
+// newConflictToken makes the token that a refused link gives.
+func newConflictToken() string { return "ct_" + randomText(24) }
+
+// noteConflict keeps an attempt to link what leads to the holder; false where the
+// holder is banned: a ban does not end by merging. As much as a login it needs a
+// proof that was not used before: who merges may take the account away.
+func (s *Service) noteConflict(tx *store.Tx, a linkArgs, holder string) (bool, error) {
+	if p := s.account(tx, holder); p == nil || p.Banned(tx.Now()) {
+		return false, nil
+	}
+	if err := s.unused(tx, a.Proof, a.Provider); err != nil {
+		return false, err
+	}
+	s.use(tx, a.Proof)
+	s.t.conflicts.Put(tx, &conflict{
+		PlayerID: a.Player, HolderID: holder, Provider: a.Provider, Subject: a.Subject, Token: a.Conflict, Proven: tx.Now(),
+	})
+	return true, nil
+}
+
+type mergeArgs struct {
+	Player, Family string
+	Token          string // Digest
+	KeepHolder     bool
+}
+
+// Merge makes one player of two, with the token that Link gave in its refusal:
+// either who asks is kept, or the one whom the account leads to. The other must
+// have no further account elsewhere. The kept player gets the account; nothing
+// else of the other goes over to it. The other is logged out, counts as deleted,
+// and its data can be read by the operator for 30 days. The answer is a login of
+// the kept player. Refusals: ConflictInvalid, NotGuest, IdentityInUse (the kept
+// player has another account of the provider), Banned (either is),
+// ReauthRequired, TokenInvalid.
+func (s *Service) Merge(ctx context.Context, who Claims, conflictToken string, keepHolder bool) (*Session, error) {
+	if err := s.fresh(who); err != nil {
+		return nil, err
+	}
+	f, err := s.cmd.merge.Do(ctx, mergeArgs{Player: who.PlayerID, Family: who.FamilyID, Token: Digest(conflictToken), KeepHolder: keepHolder})
+	if err != nil {
+		return nil, err
+	}
+	return s.session(f, false)
+}
+
+func (s *Service) runMerge(tx *store.Tx, a mergeArgs) (*Family, error) {
+	f, mine := s.t.families.Get(tx, a.Family), s.account(tx, a.Player)
+	if f == nil || !f.valid(tx.Now()) || mine == nil {
+		return nil, refuse(TokenInvalid, "the access token was revoked")
+	}
+	c := s.t.conflicts.Get(tx, a.Player)
+	if c == nil || subtle.ConstantTimeCompare([]byte(c.Token), []byte(a.Token)) != 1 || !c.expires().After(tx.Now()) {
+		return nil, refuse(ConflictInvalid, "the conflict token has ended or is another player's; link the account again")
+	}
+	l, theirs := s.t.links.Get(tx, linkKey(c.Provider, c.Subject)), s.account(tx, c.HolderID)
+	if l == nil || theirs == nil || l.PlayerID != theirs.ID {
+		return nil, refuse(ConflictInvalid, "the account leads to that player no more; link it again")
+	}
+	for _, p := range []*Player{mine, theirs} {
+		if p.Banned(tx.Now()) {
+			return nil, p.banned()
+		}
+	}
+	kept, lost := mine, theirs
+	if a.KeepHolder {
+		kept, lost = theirs, mine
+	}
+	if err := s.mergeable(tx, kept, lost, l); err != nil {
+		return nil, err
+	}
+	s.t.conflicts.Delete(tx, a.Player)
+	s.giveAccount(tx, kept, l)
+	s.giveUp(tx, lost, kept)
+	if a.KeepHolder {
+		f = s.newFamilySince(tx, kept.ID, c.Provider, c.Proven)
+	}
+	s.events.Append(tx, event.Event{Code: event.PlayerMerged, Resource: kept.ID, Message: lost.ID + " by " + c.Provider})
+	return f, nil
+}
+
+// mergeable refuses where an account elsewhere would be left without a player.
+func (s *Service) mergeable(tx *store.Tx, kept, lost *Player, by *Link) error {
+	for l := range s.t.linksOf.Equal(tx, lost.ID) {
+		if l.key() != by.key() {
+			return refuse(NotGuest, "the player to be given up has an account of %s too; unlink it first, or keep that player", l.Provider)
+		}
+	}
+	if other := s.linkTo(tx, kept.ID, by.Provider); other != nil && other.key() != by.key() {
+		return refuse(IdentityInUse, "the player to be kept has another account of %s; unlink it first", by.Provider)
+	}
+	return nil
+}
+
+// giveAccount has an account elsewhere lead to the player.
+func (s *Service) giveAccount(tx *store.Tx, p *Player, l *Link) {
+	if l.PlayerID == p.ID {
+		return
+	}
+	moved := *l
+	moved.PlayerID, moved.Linked = p.ID, tx.Now()
+	s.t.links.Put(tx, &moved)
+	s.events.Append(tx, event.Event{Code: event.PlayerLinked, Resource: p.ID, Message: l.Provider})
+}
+
+// giveUp ends a player who was merged into another one. The row and the data stay
+// for a while; who was merged into it before is the kept player's now.
+func (s *Service) giveUp(tx *store.Tx, lost, kept *Player) {
+	p := *lost
+	p.MergedInto, p.Purge = kept.ID, tx.Now().Add(mergedKept)
+	p.GuestSecret = nil
+	p.TokenVersion++
+	s.t.players.Put(tx, &p)
+	for old := range s.t.mergedInto.Equal(tx, lost.ID) {
+		q := *old
+		q.MergedInto = kept.ID
+		s.t.players.Put(tx, &q)
+	}
+	s.endLogins(tx, lost.ID)
+	s.isOut(tx, lost.ID)
+}
+
+// account gives a player; nil also where it was merged into another one.
+func (s *Service) account(r store.Reader, id string) *Player {
+	p := s.t.players.Get(r, id)
+	if p == nil || p.MergedInto != "" {
+		return nil
+	}
+	return p
+}
+
+// missing is the refusal where account gives nil; the operator's backend, which
+// may hold the id of a player who was merged, is told of whom to speak.
+func (s *Service) missing(r store.Reader, id string) error {
+	if p := s.t.players.Get(r, id); p != nil {
+		return refuse(NotFound, "player %s was merged into %s", id, p.MergedInto)
+	}
+	return refuse(NotFound, "player %s does not exist", id)
+}

@@ -1,0 +1,408 @@
+package identity
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/musterhq/muster/event"
+)
+
+// two is a guest, mine, who wants the account "anna" of the provider "id", which
+// leads to theirs.
+type two struct {
+	*house
+	mine, theirs *Session
+}
+
+func newTwo(h *house) *two {
+	h.Helper()
+	theirs, err := h.ids.Login(h.ctx, "id", h.credential("anna"), true)
+	h.must(err)
+	return &two{h, h.guest(), theirs}
+}
+
+func withTwoProviders() Options {
+	o := withOIDC()
+	second := o.Providers[0]
+	second.Name = "id2"
+	o.Providers = append(o.Providers, second)
+	return o
+}
+
+func (h *house) credential(subject string) Credential {
+	h.Helper()
+	return Credential{Token: h.world.op.token(h.world.op.claims(subject)), Nonce: "n-1"}
+}
+
+func (h *house) who(s *Session) Claims {
+	h.Helper()
+	who, err := h.ids.Check(s.AccessToken)
+	h.must(err)
+	return who
+}
+
+// conflict tries to link and gives the token of the refusal.
+func (h *house) conflict(who Claims, subject string) string {
+	h.Helper()
+	_, err := h.ids.Link(h.ctx, who, "id", h.credential(subject))
+	h.refused(err, IdentityInUse)
+	r, _ := errors.AsType[*Refusal](err)
+	return r.ConflictToken
+}
+
+// Whoever is kept has the account and the own data; the other is gone.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	for _, keepTheirs := range []bool{false, true} {
+		h := newHouse(t, withTwoProviders())
+		w := newTwo(h)
+		kept, lost := w.mine, w.theirs
+		if keepTheirs {
+			kept, lost = lost, kept
+		}
+		for _, s := range []*Session{kept, lost} {
+			_, err := h.ids.PutData(h.ctx, s.PlayerID, Public, "of", []byte(`"`+s.PlayerID+`"`), Expect{})
+			h.must(err)
+		}
+		token := h.conflict(h.who(w.mine), "anna")
+		if raw := strings.TrimPrefix(token, "ct_"); raw == token || len(raw) != 32 {
+			t.Errorf("the token is %q", token)
+		}
+		in, err := h.ids.Merge(h.ctx, h.who(w.mine), token, keepTheirs)
+		h.must(err)
+		if in.PlayerID != kept.PlayerID || in.Scope != ScopeAuthenticated || len(in.Links) != 1 || in.Created {
+			t.Errorf("the login is %+v, want one of %s", in, kept.PlayerID)
+		}
+		h.who(in)
+		h.who(kept) // what there was goes on
+		_, err = h.ids.Check(lost.AccessToken)
+		h.refused(err, TokenInvalid)
+		_, err = h.ids.Refresh(h.ctx, lost.RefreshToken)
+		h.refused(err, RefreshInvalid)
+		_, err = h.ids.Player(lost.PlayerID)
+		h.refused(err, NotFound)
+		_, err = h.ids.PutData(h.ctx, lost.PlayerID, Server, "late", []byte("1"), Expect{})
+		h.refused(err, NotFound)
+		if keepTheirs {
+			_, err = h.ids.LoginGuest(h.ctx, lost.PlayerID, lost.GuestSecret)
+			h.refused(err, GuestSecretInvalid)
+		}
+		again, err := h.ids.Login(h.ctx, "id", h.credential("anna"), false)
+		h.must(err)
+		if again.PlayerID != kept.PlayerID {
+			t.Errorf("the account leads to %s, want %s", again.PlayerID, kept.PlayerID)
+		}
+		for _, s := range []*Session{kept, lost} {
+			if d, err := h.ids.Data(s.PlayerID, Public, "of"); err != nil || d.Value != `"`+s.PlayerID+`"` {
+				t.Errorf("data of %s: %+v, %v", s.PlayerID, d, err)
+			}
+		}
+		h.tellsMerge(kept.PlayerID, lost.PlayerID)
+		h.reopen()
+	}
+}
+
+// tellsMerge holds that the log tells once who was merged into whom.
+func (h *house) tellsMerge(kept, lost string) {
+	h.Helper()
+	page, err := h.ids.events.Read(h.ctx, event.Query{After: 1, Limit: 100})
+	h.must(err)
+	n := 0
+	for _, e := range page {
+		if e.Value.Code == event.PlayerMerged && e.Value.Resource == kept && strings.HasPrefix(e.Value.Message, lost) {
+			n++
+		}
+	}
+	if n != 1 {
+		h.Errorf("%d events tell of the merge, want 1", n)
+	}
+}
+
+// A token is good once, for five minutes, for who got it, as long as the account
+// leads where it led; only the newest counts.
+func TestMerge_Token(t *testing.T) {
+	t.Parallel()
+	inHouse(t, withTwoProviders(), func(h *house) {
+		w := newTwo(h)
+		mine, thief := h.who(w.mine), h.who(h.guest())
+		merge := func(who Claims, token string) error { _, err := h.ids.Merge(h.ctx, who, token, false); return err }
+		for _, token := range []string{"", "ct_", "ct_guess"} {
+			h.refused(merge(mine, token), ConflictInvalid)
+		}
+		old := h.conflict(mine, "anna")
+		h.refused(merge(thief, old), ConflictInvalid)
+		h.refused(merge(h.who(w.theirs), old), ConflictInvalid)
+		own := h.conflict(thief, "anna") // a conflict of the thief's own
+		h.refused(merge(thief, old), ConflictInvalid)
+		h.refused(merge(mine, own), ConflictInvalid)
+		newest := h.conflict(mine, "anna")
+		h.refused(merge(mine, old), ConflictInvalid)
+		settle(conflictLife - time.Millisecond)
+		mine.Login, thief.Login = time.Now(), time.Now() // but for this the login would be too old first
+		h.must(merge(mine, newest))
+		h.refused(merge(mine, newest), ConflictInvalid)
+		h.refused(merge(thief, own), ConflictInvalid) // the account leads to mine now
+
+		fresh := h.who(h.guest())
+		late := h.conflict(fresh, "anna")
+		settle(conflictLife)
+		h.refused(merge(fresh, late), ConflictInvalid)
+		settle(2 * sweepEvery)
+		if n := h.ids.t.conflicts.Len(h.st.View()); n != 0 {
+			t.Errorf("%d conflicts are kept for ever", n)
+		}
+		h.reopen()
+	})
+}
+
+// The token itself is nowhere.
+func TestMerge_TokenIsNotStored(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withOIDC())
+	w := newTwo(h)
+	token := h.conflict(h.who(w.mine), "anna")
+	var stored bytes.Buffer
+	for c := range h.ids.t.conflicts.All(h.st.View()) {
+		h.must(json.MarshalWrite(&stored, c))
+	}
+	if stored.Len() == 0 || strings.Contains(stored.String(), strings.TrimPrefix(token, "ct_")) {
+		t.Errorf("of the token %s is stored: %s", token, stored.String())
+	}
+}
+
+// What was proven with before proves no conflict: who got hold of a used ID token
+// cannot take the account with it.
+func TestMerge_NeedsAnUnusedProof(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withOIDC())
+	used := h.credential("anna")
+	_, err := h.ids.Login(h.ctx, "id", used, true)
+	h.must(err)
+	_, err = h.ids.Link(h.ctx, h.who(h.guest()), "id", used)
+	h.refused(err, ProviderInvalid)
+	once := h.credential("anna")
+	_, err = h.ids.Link(h.ctx, h.who(h.guest()), "id", once)
+	h.refused(err, IdentityInUse)
+	_, err = h.ids.Login(h.ctx, "id", once, false)
+	h.refused(err, ProviderInvalid)
+}
+
+// The login has to be fresh, and still there.
+func TestMerge_NeedsAFreshLogin(t *testing.T) {
+	t.Parallel()
+	inHouse(t, withOIDC(), func(h *house) {
+		w := newTwo(h)
+		mine := h.who(w.mine)
+		settle(8 * time.Minute)
+		token := h.conflict(mine, "anna")
+		settle(3 * time.Minute)
+		_, err := h.ids.Merge(h.ctx, mine, token, false)
+		h.refused(err, ReauthRequired)
+		in, err := h.ids.LoginGuest(h.ctx, w.mine.PlayerID, w.mine.GuestSecret)
+		h.must(err)
+		gone := h.who(in)
+		h.must(h.ids.LogoutAccess(h.ctx, gone, false))
+		_, err = h.ids.Merge(h.ctx, gone, token, false)
+		h.refused(err, TokenInvalid)
+		// The login of who is kept is as old as its proof.
+		in, err = h.ids.LoginGuest(h.ctx, w.mine.PlayerID, w.mine.GuestSecret)
+		h.must(err)
+		proven := time.Now().Add(-3 * time.Minute)
+		in, err = h.ids.Merge(h.ctx, h.who(in), token, true)
+		h.must(err)
+		if login := h.who(in).Login; login.Sub(proven).Abs() > time.Second {
+			t.Errorf("the login counts from %v, want %v", login, proven)
+		}
+	})
+}
+
+// Who is given up must have no further account elsewhere, and who is kept no other
+// of the provider; a refusal leaves the token good for the other choice.
+func TestMerge_OnlyGuestsAreGivenUp(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withTwoProviders())
+	w := newTwo(h)
+	theirs, mine := h.who(w.theirs), h.who(w.mine)
+	_, err := h.ids.Link(h.ctx, theirs, "id2", h.credential("anna"))
+	h.must(err)
+	token := h.conflict(mine, "anna")
+	_, err = h.ids.Merge(h.ctx, mine, token, false)
+	h.refused(err, NotGuest)
+	h.must(h.ids.Unlink(h.ctx, theirs, "id2"))
+	_, err = h.ids.Link(h.ctx, mine, "id2", h.credential("bert"))
+	h.must(err)
+	_, err = h.ids.Merge(h.ctx, mine, token, true)
+	h.refused(err, NotGuest)
+	_, err = h.ids.Merge(h.ctx, mine, token, false)
+	h.must(err)
+
+	h = newHouse(t, withOIDC())
+	w = newTwo(h)
+	mine = h.who(w.mine)
+	_, err = h.ids.Link(h.ctx, mine, "id", h.credential("bert"))
+	h.must(err)
+	_, err = h.ids.Merge(h.ctx, mine, h.conflict(mine, "anna"), false)
+	h.refused(err, IdentityInUse)
+	h.reopen()
+}
+
+// No ban ends by merging: neither may be banned, and who is banned for what a
+// player did before the merge is the one who was kept.
+func TestMerge_Bans(t *testing.T) {
+	t.Parallel()
+	inHouse(t, withOIDC(), func(h *house) {
+		w := newTwo(h)
+		mine := h.who(w.mine)
+		token := h.conflict(mine, "anna")
+		h.must(h.ids.Ban(h.ctx, w.theirs.PlayerID, "cheated", time.Now().Add(time.Minute)))
+		for _, keepTheirs := range []bool{false, true} {
+			_, err := h.ids.Merge(h.ctx, mine, token, keepTheirs)
+			h.refused(err, Banned)
+		}
+		if again := h.conflict(mine, "anna"); again != "" {
+			t.Error("a conflict with a banned player gives a token")
+		}
+		h.must(h.ids.Ban(h.ctx, w.mine.PlayerID, "cheated", time.Now().Add(time.Minute)))
+		_, err := h.ids.Merge(h.ctx, mine, token, true) // the token was checked before the ban
+		h.refused(err, TokenInvalid)
+		settle(time.Minute)
+
+		in, err := h.ids.LoginGuest(h.ctx, w.mine.PlayerID, w.mine.GuestSecret)
+		h.must(err)
+		mine = h.who(in)
+		in, err = h.ids.Merge(h.ctx, mine, h.conflict(mine, "anna"), true)
+		h.must(err)
+		h.must(h.ids.Ban(h.ctx, w.mine.PlayerID, "cheated", time.Now().Add(time.Hour)))
+		_, err = h.ids.Check(in.AccessToken)
+		h.refused(err, TokenInvalid)
+		_, err = h.ids.Login(h.ctx, "id", h.credential("anna"), false)
+		h.refused(err, Banned)
+	})
+}
+
+// Of merges with one token at the same time one happens, whichever way they go.
+func TestMerge_OneTokenAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withOIDC())
+	w := newTwo(h)
+	mine := h.who(w.mine)
+	token := h.conflict(mine, "anna")
+	var got [6]error
+	var all sync.WaitGroup
+	for i := range got {
+		all.Go(func() { _, got[i] = h.ids.Merge(h.ctx, mine, token, i%2 == 0) })
+	}
+	all.Wait()
+	won := 0
+	for _, err := range got {
+		if err == nil {
+			won++
+		} else if !Is(err, ConflictInvalid) && !Is(err, TokenInvalid) {
+			t.Error(err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d merges happened, want 1", won)
+	}
+	h.consistent("anna")
+	h.reopen()
+}
+
+// Merges of several players with the one that the account leads to come one after
+// the other, and none undoes half of another.
+func TestMerge_SeveralAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withOIDC())
+	newTwo(h)
+	var who [6]Claims
+	var tokens [6]string
+	for i := range who {
+		who[i] = h.who(h.guest())
+		tokens[i] = h.conflict(who[i], "anna")
+	}
+	var got [6]error
+	var all sync.WaitGroup
+	for i := range got {
+		all.Go(func() { _, got[i] = h.ids.Merge(h.ctx, who[i], tokens[i], i%2 == 0) })
+	}
+	all.Wait()
+	for _, err := range got {
+		if err != nil && !Is(err, ConflictInvalid) {
+			t.Error(err)
+		}
+	}
+	h.consistent("anna")
+	h.reopen()
+}
+
+// consistent holds that the account leads to a player who is there, that who was
+// merged leads to such a one, and has no login and no link.
+func (h *house) consistent(subject string) {
+	h.Helper()
+	view := h.st.View()
+	if l := h.ids.t.links.Get(view, linkKey("id", subject)); l == nil || h.ids.account(view, l.PlayerID) == nil {
+		h.Errorf("the account leads to %+v", l)
+	}
+	merged := 0
+	for p := range h.ids.t.players.All(view) {
+		if p.MergedInto == "" {
+			continue
+		}
+		merged++
+		if h.ids.account(view, p.MergedInto) == nil {
+			h.Errorf("%s was merged into %s, who is not there", p.ID, p.MergedInto)
+		}
+		if h.ids.t.linksOf.Count(view, p.ID)+h.ids.t.familiesOf.Count(view, p.ID) != 0 || len(p.GuestSecret) != 0 {
+			h.Errorf("%s was merged and can still log in", p.ID)
+		}
+	}
+	if merged == 0 {
+		h.Error("nobody was merged")
+	}
+}
+
+// What is given up is kept for thirty days, and goes with the player it was merged
+// into, also where that one was merged again.
+func TestMerge_IsKeptForAWhile(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(h *house, last *Session){
+		"time":   func(*house, *Session) { settle(mergedKept + 2*sweepEvery) },
+		"delete": func(h *house, last *Session) { h.must(h.ids.Delete(h.ctx, h.who(last))) },
+	} {
+		inHouse(t, withOIDC(), func(h *house) {
+			w := newTwo(h)
+			_, err := h.ids.PutData(h.ctx, w.theirs.PlayerID, Private, "save", []byte("1"), Expect{})
+			h.must(err)
+			_, err = h.ids.Merge(h.ctx, h.who(w.mine), h.conflict(h.who(w.mine), "anna"), false)
+			h.must(err)
+			last := h.guest()
+			last, err = h.ids.Merge(h.ctx, h.who(last), h.conflict(h.who(last), "anna"), false)
+			h.must(err)
+			if name == "time" {
+				settle(mergedKept - time.Hour)
+				if _, err := h.ids.Data(w.theirs.PlayerID, Private, "save"); err != nil {
+					t.Errorf("the data was not kept: %v", err)
+				}
+			}
+			end(h, last)
+			for _, lost := range []*Session{w.mine, w.theirs} {
+				if h.ids.t.players.Get(h.st.View(), lost.PlayerID) != nil {
+					t.Errorf("%s: %s is still there", name, lost.PlayerID)
+				}
+			}
+			if _, err := h.ids.Data(w.theirs.PlayerID, Private, "save"); !Is(err, NotFound) {
+				t.Errorf("%s: the data is still there: %v", name, err)
+			}
+			if name == "time" && h.ids.account(h.st.View(), last.PlayerID) == nil {
+				t.Error("who was kept has gone too")
+			}
+			h.reopen()
+		})
+	}
+}
