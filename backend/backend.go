@@ -64,13 +64,13 @@ type Backend struct {
 	t        tables
 	cmd      commands
 	closing  chan struct{}
-	expelled chan struct{} // has the watcher stop what expel marked
+	expelled chan struct{} // has the reconciler stop what expel marked
 }
 
 type commands struct {
 	open       *store.Command[openArgs, *Ticket]
 	observe    *store.Command[[]observation, struct{}]
-	sweep      *store.Command[struct{}, struct{}]
+	sweep      *store.Command[struct{}, bool]
 	party      *store.Command[partyArgs, *Party]
 	place      *store.Command[Placing, *Placing]
 	seePlacing *store.Command[[]placingSeen, struct{}]

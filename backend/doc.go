@@ -8,7 +8,8 @@
 // it, its state, where to play. It follows the matchmaker's ticket: an event only
 // says which ticket to look at, and the watcher (watch.go) then brings the row to
 // what the matchmaker says now. So events may be lost, doubled or out of order;
-// those that were lost are made up for by looking at open tickets again.
+// those that were lost the reconciler (reconcile.go) makes up for by looking at open
+// tickets again.
 //
 // Push and long poll (hub.go, socket.go) are told of the player, not of the
 // change: they read the rows that changed since the cursor they have. A client

@@ -81,32 +81,34 @@ func newTables(st *store.Store) tables {
 // sweepAtOnce bounds how many rows of a kind one transaction forgets.
 const sweepAtOnce = 500
 
-// runSweep forgets what nobody will ask for any more. What is open stays, however
-// long its matchmaker takes: what is lost, the watcher ends.
-func (b *Backend) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
+// runSweep forgets what nobody will ask for any more, and tells whether there is
+// more of it. What is open stays, however long its matchmaker takes: what is lost,
+// the reconciler ends.
+func (b *Backend) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
 	now := tx.Now()
-	forget(tx, b.t.ticketExpires, b.t.tickets, func(t *Ticket) (string, bool) { return t.ID, t.Expires.After(now) })
-	forget(tx, b.t.partyExpires, b.t.parties, func(p *Party) (string, bool) {
+	tickets := forget(tx, b.t.ticketExpires, b.t.tickets, func(t *Ticket) (string, bool) { return t.ID, t.Expires.After(now) })
+	parties := forget(tx, b.t.partyExpires, b.t.parties, func(p *Party) (string, bool) {
 		keep := p.Expires.After(now)
 		if !keep {
 			tx.OnCommit(func() { b.hub.wake(p.players()) })
 		}
 		return p.ID, keep
 	})
-	forget(tx, b.t.placingExpires, b.t.placings, func(p *Placing) (string, bool) { return p.ID, p.Expires.After(now) })
-	return struct{}{}, nil
+	placings := forget(tx, b.t.placingExpires, b.t.placings, func(p *Placing) (string, bool) { return p.ID, p.Expires.After(now) })
+	return tickets || parties || placings, nil
 }
 
-func forget[V any](tx *store.Tx, ix *store.Index[V], from *store.Table[V], look func(*V) (key string, keep bool)) {
+func forget[V any](tx *store.Tx, ix *store.Index[V], from *store.Table[V], look func(*V) (key string, keep bool)) (more bool) {
 	n := 0
 	for _, row := range ix.Prefix(tx, "") {
 		key, keep := look(row)
 		if keep || n == sweepAtOnce {
-			return
+			return !keep
 		}
 		from.Delete(tx, key)
 		n++
 	}
+	return false
 }
 
 // anyExpired keeps the sweep from running for nothing.

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -13,21 +14,19 @@ import (
 
 // How the watcher works.
 const (
-	reconcileEvery = 15 * time.Second // since events may be lost
-	readAtOnce     = 1000             // events
-	breath         = 20 * time.Millisecond
+	readAtOnce = 1000 // events
+	breath     = 20 * time.Millisecond
 )
 
-// Run follows what becomes of tickets and placements until ctx ends. It begins
-// with a look at all that are open: what happened while nobody watched needs no
-// other care.
+// Run follows what becomes of tickets and placements until ctx ends: by events,
+// and by the reconciler, which has much to ask and must not keep events waiting.
 func (b *Backend) Run(ctx context.Context) {
 	changed, stop := b.opts.Events.Watch()
 	defer stop()
-	cursor := b.opts.Events.Last(b.st.View())
-	b.reconcile(ctx)
-	every := time.NewTicker(reconcileEvery)
-	defer every.Stop()
+	cursor := b.opts.Events.Last(b.st.View()) // what was before, the reconciler's first round sees
+	var reconciler sync.WaitGroup
+	reconciler.Go(func() { b.runReconciler(ctx) })
+	defer reconciler.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -37,10 +36,6 @@ func (b *Backend) Run(ctx context.Context) {
 				b.log.Error("events not read; tickets are looked at without them", "error", err)
 			}
 			pause(ctx, breath)
-		case <-b.expelled:
-			b.stopExpelled(ctx)
-		case <-every.C:
-			b.reconcile(ctx)
 		}
 	}
 }
@@ -115,27 +110,6 @@ func values[V any](m map[string]*V) []*V {
 		all = append(all, v)
 	}
 	return all
-}
-
-// reconcile looks at everything that is open, and forgets what has expired.
-func (b *Backend) reconcile(ctx context.Context) {
-	view := b.st.View()
-	var tickets []*Ticket
-	for t := range b.t.openTickets.Equal(view, "") {
-		tickets = append(tickets, t)
-	}
-	var placings []*Placing
-	for p := range b.t.openPlacings.Equal(view, "") {
-		placings = append(placings, p)
-	}
-	b.metrics.reconciled(b.observe(ctx, tickets, placings))
-	b.stopExpelled(ctx)
-	if !b.anyExpired(time.Now()) {
-		return
-	}
-	if _, err := b.cmd.sweep.Do(ctx, struct{}{}); err != nil && ctx.Err() == nil {
-		b.log.Error("what expired is not forgotten", "error", err)
-	}
 }
 
 // observe brings rows to what is true now; it tells how many were not.
