@@ -12,6 +12,9 @@
 //	place, err := session.FindMatch(ctx, c, c, netcode,
 //		session.MatchRequest{Configuration: "ranked", Players: []session.Player{{ID: me.PlayerID}}}, session.MatchOptions{})
 //
+// Players who want to be matched together are a Party, which its leader has matched
+// through ForParty.
+//
 // Where session speaks of a matchmaking configuration, the player API has
 // matchmakers: names that the operator leads to configurations. Errors are those of
 // package session; errors.AsType[*player.Problem] gives the API's own.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
@@ -26,6 +27,11 @@ const ticketsPath = "/matchmaking/tickets"
 // ticket that is in the way. If the answer to a request was lost, the same request
 // again meets that problem, and the ticket is the one that was asked for.
 func (c *Client) StartMatchmaking(ctx context.Context, r session.MatchRequest) (session.Ticket, error) {
+	return c.start(ctx, r, "")
+}
+
+// start asks for a match of the own player, or of a party by its leader.
+func (c *Client) start(ctx context.Context, r session.MatchRequest, partyID string) (session.Ticket, error) {
 	if err := r.Validate(); err != nil {
 		return session.Ticket{}, err
 	}
@@ -33,31 +39,45 @@ func (c *Client) StartMatchmaking(ctx context.Context, r session.MatchRequest) (
 		return session.Ticket{}, fmt.Errorf("%w: Players: must be the own player alone", errInvalid)
 	}
 	p := r.Players[0]
-	in := &protocol.TicketRequest{Matchmaker: r.Configuration, Team: p.Team}
-	for name, a := range p.Attributes {
-		text, err := json.Marshal(a.Value())
-		if err != nil {
-			return session.Ticket{}, fmt.Errorf("%w: attribute %q: %w", errInvalid, name, err)
-		}
-		if in.Attributes == nil {
-			in.Attributes = map[string]json.RawMessage{}
-		}
-		in.Attributes[name] = text
-	}
-	for where, d := range p.Latency {
-		if in.LatencyMs == nil {
-			in.LatencyMs = map[string]float64{}
-		}
-		in.LatencyMs[where] = float64(session.Milliseconds(d))
+	in := &protocol.TicketRequest{Matchmaker: r.Configuration, PartyID: partyID, Team: p.Team, LatencyMs: latencyOut(p.Latency)}
+	var err error
+	if in.Attributes, err = attributesOut(p.Attributes); err != nil {
+		return session.Ticket{}, err
 	}
 	var t protocol.Ticket
-	err := c.call(ctx, call{method: http.MethodPost, path: ticketsPath, in: in}, &t)
+	err = c.call(ctx, call{method: http.MethodPost, path: ticketsPath, in: in}, &t)
 	_, answered := errors.AsType[*Problem](err)
 	c.asked(r.TicketID, err == nil || answered)
 	if err != nil {
 		return session.Ticket{}, err
 	}
 	return c.ticket(&t), nil
+}
+
+func attributesOut(attributes map[string]session.Attribute) (map[string]json.RawMessage, error) {
+	var out map[string]json.RawMessage
+	for name, a := range attributes {
+		text, err := json.Marshal(a.Value())
+		if err != nil {
+			return nil, fmt.Errorf("%w: attribute %q: %w", errInvalid, name, err)
+		}
+		if out == nil {
+			out = map[string]json.RawMessage{}
+		}
+		out[name] = text
+	}
+	return out, nil
+}
+
+func latencyOut(latency map[string]time.Duration) map[string]float64 {
+	var out map[string]float64
+	for where, d := range latency {
+		if out == nil {
+			out = map[string]float64{}
+		}
+		out[where] = float64(session.Milliseconds(d))
+	}
+	return out
 }
 
 // asked notes whether there was an answer to the start of a ticket.

@@ -26,26 +26,36 @@ const (
 	typePing     = "ping"
 	typePong     = "pong"
 	typeError    = "error"
+	typeParty    = "party"
+	typeNoParty  = "party.left"
 	firstLook    = "first"
 )
 
-// errNoSocket says that tickets are followed without push.
+// line is a WebSocket that goes on where it broke off.
+type line struct {
+	c      *Client
+	cursor string                                               // what was told; "" begins with what is under way
+	over   func() bool                                          // nothing more is to be told
+	take   func(ctx context.Context, m *protocol.Message) error // what is not about the connection; the first pong comes after all that is known by then
+}
+
+// errNoSocket says that there is no push to follow by.
 var errNoSocket = errors.New("there is no push")
 
 // dial opens the WebSocket, once more with another token if the first is refused.
-func (f *follower) dial(ctx context.Context) (*websocket.Conn, error) {
-	at, err := url.Parse(f.c.base + "/ws?resume=" + url.QueryEscape(f.cursor))
+func (l *line) dial(ctx context.Context) (*websocket.Conn, error) {
+	at, err := url.Parse(l.c.base + "/ws?resume=" + url.QueryEscape(l.cursor))
 	if err != nil {
 		return nil, err
 	}
 	at.Scheme = "ws" + at.Scheme[len("http"):]
 	stale := ""
 	for {
-		token, err := f.c.access(ctx, stale)
+		token, err := l.c.access(ctx, stale)
 		if err != nil {
 			return nil, err
 		}
-		ws, response, err := f.c.dialer.DialContext(ctx, at.String(), http.Header{"Authorization": {"Bearer " + token}})
+		ws, response, err := l.c.dialer.DialContext(ctx, at.String(), http.Header{"Authorization": {"Bearer " + token}})
 		switch {
 		case err == nil:
 			return ws, nil
@@ -59,10 +69,13 @@ func (f *follower) dial(ctx context.Context) (*websocket.Conn, error) {
 	}
 }
 
-// push follows by WebSocket until all is over, the connection ends or ctx does. A
-// connection that the server ended in order gives no error.
-func (f *follower) push(ctx context.Context) error {
-	ws, err := f.dial(ctx)
+// run follows until all is over, the connection ends or ctx does. A connection that
+// the server ended in order gives no error.
+func (l *line) run(ctx context.Context) error {
+	if l.c.noSocket {
+		return errNoSocket
+	}
+	ws, err := l.dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,11 +87,10 @@ func (f *follower) push(ctx context.Context) error {
 		ws.SetReadDeadline(time.Now().Add(silentFor))
 		return pinged(data)
 	})
-	// Its answer comes after all that is known by now.
 	if err := say(ws, &protocol.Message{Type: typePing, ID: firstLook}); err != nil {
 		return err
 	}
-	for told := false; !f.over(); told = true {
+	for told := false; !l.over(); told = true {
 		ws.SetReadDeadline(time.Now().Add(silentFor))
 		var m protocol.Message
 		if err := ws.ReadJSON(&m); err != nil {
@@ -87,29 +99,21 @@ func (f *follower) push(ctx context.Context) error {
 			}
 			return fmt.Errorf("%w: the push ended: %w", session.ErrUnavailable, err)
 		}
-		if err := f.take(ctx, ws, &m); err != nil {
+		if err := l.hear(ctx, ws, &m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take acts on a message.
-func (f *follower) take(ctx context.Context, ws *websocket.Conn, m *protocol.Message) error {
+// hear acts on a message.
+func (l *line) hear(ctx context.Context, ws *websocket.Conn, m *protocol.Message) error {
 	if m.Cursor != "" {
-		f.cursor = m.Cursor
+		l.cursor = m.Cursor
 	}
 	switch m.Type {
-	case typeTicket:
-		var t protocol.Ticket
-		if err := json.Unmarshal(m.Data, &t); err != nil {
-			return fmt.Errorf("%w: a message is not of the form described: %w", session.ErrUnavailable, err)
-		}
-		f.see(&t)
-	case typePong:
-		return f.unseen(ctx)
 	case typeExpiring:
-		token, err := f.c.access(ctx, f.c.held().Access)
+		token, err := l.c.access(ctx, l.c.held().Access)
 		if err != nil {
 			return err
 		}
@@ -124,24 +128,13 @@ func (f *follower) take(ctx context.Context, ws *websocket.Conn, m *protocol.Mes
 			return &Problem{Status: int(p.Status), Code: p.Code, Detail: p.Detail}
 		}
 	}
-	return nil
+	return l.take(ctx, m)
 }
 
-// unseen asks for tickets that the push did not tell of: those that were forgotten
-// or never were.
-func (f *follower) unseen(ctx context.Context) error {
-	for id, k := range f.open {
-		for k.seq == 0 && f.open[id] != nil && ctx.Err() == nil {
-			if err := f.poll(ctx, id, 0); err != nil {
-				f.trouble(id, err)
-				if f.open[id] != nil {
-					return err
-				}
-			}
-			if k.missed > 0 && f.open[id] != nil {
-				rest(ctx, k.missed)
-			}
-		}
+// read reads a message's data.
+func read(m *protocol.Message, into any) error {
+	if err := json.Unmarshal(m.Data, into); err != nil {
+		return fmt.Errorf("%w: a message is not of the form described: %w", session.ErrUnavailable, err)
 	}
 	return nil
 }

@@ -27,7 +27,8 @@ const (
 // A player has at most three WebSockets; the oldest gives way.
 func (c *Client) Track(ctx context.Context, ticketIDs ...string) iter.Seq[session.TicketEvent] {
 	return func(yield func(session.TicketEvent) bool) {
-		f := &follower{c: c, cursor: "0", open: map[string]*followed{}, yield: yield}
+		f := &follower{c: c, open: map[string]*followed{}, yield: yield}
+		f.line = line{c: c, cursor: "0", over: f.over, take: f.take}
 		for _, id := range ticketIDs {
 			f.open[id] = &followed{}
 		}
@@ -37,11 +38,11 @@ func (c *Client) Track(ctx context.Context, ticketIDs ...string) iter.Seq[sessio
 
 // follower follows tickets of one Track.
 type follower struct {
-	c      *Client
-	cursor string // of push: what was told
-	open   map[string]*followed
-	yield  func(session.TicketEvent) bool
-	gone   bool // nobody listens any more
+	c     *Client
+	line  line
+	open  map[string]*followed
+	yield func(session.TicketEvent) bool
+	gone  bool // nobody listens any more
 }
 
 // followed is what is known of a ticket.
@@ -53,10 +54,7 @@ type followed struct {
 
 func (f *follower) run(ctx context.Context) {
 	for failures := 0; !f.over() && ctx.Err() == nil; {
-		err := errNoSocket
-		if !f.c.noSocket {
-			err = f.push(ctx)
-		}
+		err := f.line.run(ctx)
 		if err == nil { // the server stops; another takes over, or it comes back
 			failures = 0
 			rest(ctx, failures)
@@ -72,6 +70,40 @@ func (f *follower) run(ctx context.Context) {
 		failures++
 		rest(ctx, failures)
 	}
+}
+
+// take acts on what the push tells.
+func (f *follower) take(ctx context.Context, m *protocol.Message) error {
+	switch m.Type {
+	case typeTicket:
+		var t protocol.Ticket
+		if err := read(m, &t); err != nil {
+			return err
+		}
+		f.see(&t)
+	case typePong:
+		return f.unseen(ctx)
+	}
+	return nil
+}
+
+// unseen asks for tickets that the push did not tell of: those that were forgotten
+// or never were.
+func (f *follower) unseen(ctx context.Context) error {
+	for id, k := range f.open {
+		for k.seq == 0 && f.open[id] != nil && ctx.Err() == nil {
+			if err := f.poll(ctx, id, 0); err != nil {
+				f.trouble(id, err)
+				if f.open[id] != nil {
+					return err
+				}
+			}
+			if k.missed > 0 && f.open[id] != nil {
+				rest(ctx, k.missed)
+			}
+		}
+	}
+	return nil
 }
 
 // over tells whether nothing is left to follow.

@@ -1,0 +1,104 @@
+package players
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/player"
+)
+
+// follow follows a party in the background, until it is left.
+func (s *stage) follow(c *player.Client, partyID string) <-chan player.PartyEvent {
+	events := make(chan player.PartyEvent, 100)
+	ctx, cancel := context.WithCancel(s.Context())
+	s.Cleanup(cancel)
+	go func() {
+		defer close(events)
+		for e := range c.FollowParty(ctx, partyID) {
+			events <- e
+		}
+	}()
+	return events
+}
+
+// until reads on to the event that is wanted.
+func until(t *testing.T, events <-chan player.PartyEvent, is func(player.PartyEvent) bool) player.PartyEvent {
+	t.Helper()
+	for e := range events {
+		if e.Kind == player.PartyError {
+			t.Error(e.Err)
+		}
+		if is(e) {
+			return e
+		}
+	}
+	t.Fatal("it is never told")
+	return player.PartyEvent{}
+}
+
+// A party is made, joined, followed by push and by asking, matched by its leader,
+// and left: put out, or by one's own wish.
+func TestLibrary_Party(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	s.server()
+	for _, noSocket := range []bool{false, true} {
+		leads, lead := s.login(nil)
+		joins, member := s.login(func(o *player.Config) { o.NoSocket = noSocket })
+		party, err := leads.CreateParty(t.Context(), "pair", 2)
+		s.must(err)
+		party, err = joins.JoinParty(t.Context(), party.Code)
+		s.must(err)
+		if party.Leader != lead.PlayerID || len(party.Members) != 2 {
+			t.Errorf("the party is %+v", party)
+		}
+		events := s.follow(joins, party.PartyID)
+		until(t, events, func(e player.PartyEvent) bool { return e.Kind == player.PartyChanged })
+
+		ask := session.MatchRequest{Configuration: "pair", Players: []session.Player{{ID: lead.PlayerID}}}
+		_, err = leads.ForParty(party.PartyID).StartMatchmaking(t.Context(), ask)
+		if p, ok := errors.AsType[*player.Problem](err); !ok || p.Code != "party-not-ready" {
+			t.Errorf("nobody agreed: %v", err)
+		}
+		_, err = joins.ChangeMembership(t.Context(), party.PartyID, player.Membership{
+			Ready: true, Attributes: map[string]session.Attribute{"skill": session.Number(7)},
+		})
+		s.must(err)
+		until(t, events, func(e player.PartyEvent) bool {
+			return e.Kind == player.PartyChanged && slices.ContainsFunc(e.Party.Members, func(m player.PartyMember) bool { return m.PlayerID == member.PlayerID && m.Ready })
+		})
+		place, err := session.FindMatch(t.Context(), leads.ForParty(party.PartyID), leads, nil, ask, session.MatchOptions{})
+		s.must(err)
+		matched := until(t, events, func(e player.PartyEvent) bool { return e.Kind == player.PartyMatched })
+		var last session.TicketEvent
+		for e := range joins.Track(t.Context(), matched.Ticket.ID) {
+			last = e
+		}
+		mine := last.Ticket.Connections[member.PlayerID]
+		if last.Kind != session.MatchComplete || mine.SessionID != place.SessionID || mine.PlayerSessionID == place.PlayerSessionID {
+			t.Errorf("noSocket %v: the member is sent to %+v, the leader to %+v", noSocket, mine, place)
+		}
+
+		if err := joins.PutOut(t.Context(), party.PartyID, lead.PlayerID); !errors.Is(err, session.ErrUnauthorized) {
+			t.Errorf("who does not lead puts others out: %v", err)
+		}
+		s.must(leads.PutOut(t.Context(), party.PartyID, member.PlayerID))
+		until(t, events, func(e player.PartyEvent) bool { return e.Kind == player.PartyLeft })
+		if _, more := <-events; more {
+			t.Errorf("noSocket %v: something is told after the end", noSocket)
+		}
+		if _, err := joins.Party(t.Context(), party.PartyID); !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("who was put out sees the party: %v", err)
+		}
+		// Whose party was left before it is followed is told so.
+		until(t, s.follow(joins, party.PartyID), func(e player.PartyEvent) bool { return e.Kind == player.PartyLeft })
+		s.must(leads.LeaveParty(t.Context(), party.PartyID))
+		if _, err := leads.Party(t.Context(), party.PartyID); !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("a party that everybody left is there: %v", err)
+		}
+		s.server() // for the next match
+	}
+}
