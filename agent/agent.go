@@ -48,6 +48,7 @@ type Agent struct {
 
 	mu        sync.Mutex
 	instances map[string]*instance
+	leaving   bool // no instance begins any more
 }
 
 // New checks the options and makes the agent's folder. Nothing runs yet.
@@ -203,6 +204,9 @@ func (a *Agent) assign(wish protocol.Assign) {
 func (a *Agent) apply(wish protocol.Assign) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.leaving {
+		return // it is kept for the next agent
+	}
 	named := map[string]bool{}
 	for _, w := range wish.Instances {
 		named[w.InstanceID] = true
@@ -287,6 +291,9 @@ func (a *Agent) buildsInUse() map[string]bool {
 
 // letGo ends the agent's work: processes are left, or stopped and reported.
 func (a *Agent) letGo(ctx context.Context) {
+	a.mu.Lock()
+	a.leaving = true
+	a.mu.Unlock()
 	var ends sync.WaitGroup
 	for _, i := range a.all() {
 		ends.Go(func() { i.letGo(ctx) })

@@ -226,6 +226,40 @@ func TestAgent_ClearsLaunchThatWasCut(t *testing.T) {
 	}
 }
 
+// A wish that comes while the agent ends is kept for the next one, and holds
+// nothing up.
+func TestAgent_EndsThoughAWishComes(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	b := m.offer(map[string]string{"server.sh": patient})
+	one := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
+	first, second := wish(t, "i-1", b, one), wish(t, "i-2", b, one)
+	a := m.start(home, nil)
+	m.assign(first)
+	m.running("i-1", 1)
+	m.mu.Lock()
+	m.deaf = true // so that the agent waits with its end
+	m.mu.Unlock()
+	ended := make(chan struct{})
+	go func() { defer close(ended); a.stop() }()
+	m.until("the end of its process is told", func() bool { return len(m.exits) > 0 })
+	m.assign(first, second)
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the agent does not end")
+	}
+	if a.find("i-2") != nil {
+		t.Error("an instance began when the agent was about to end")
+	}
+	m.mu.Lock()
+	m.deaf = false
+	m.mu.Unlock()
+	m.start(home, nil)
+	m.running("i-2", 1)
+}
+
 // obstructive is a game server that lays pipes and links where the agent reads
 // and writes.
 const obstructive = `#!/bin/sh

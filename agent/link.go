@@ -78,9 +78,9 @@ func (a *Agent) link(ctx context.Context) error {
 		return err
 	}
 	failed := make(chan error, 2)
-	written := make(chan struct{})
+	written, heard := make(chan struct{}), make(chan struct{})
 	go func() { defer close(written); failed <- a.speak(ctx, ws) }()
-	go func() { failed <- a.listen(ws, alive) }()
+	go func() { defer close(heard); failed <- a.listen(ws, alive) }()
 	a.log.Info("linked to Muster", "server", a.opts.Server, "host_id", a.me.HostID)
 	select {
 	case err = <-failed:
@@ -89,6 +89,8 @@ func (a *Agent) link(ctx context.Context) error {
 	}
 	cancel()
 	<-written
+	ws.Close()
+	<-heard // else an older wish could be taken after one of the next link
 	return err
 }
 
