@@ -13,15 +13,6 @@ type hold struct {
 	high   [maxWindows]float64
 }
 
-// maskAt gives the locations that a match of the level, or of one that it can
-// still come to, may have.
-func (it *item) maskAt(level int) uint64 {
-	if it.masks == nil {
-		return it.mask
-	}
-	return it.masks[level]
-}
-
 // join gives the hold of a set with one item more; false if no match can have it.
 func (h *hunt) join(st *hold, it *item, out *hold) bool {
 	level := min(st.level, it.level)

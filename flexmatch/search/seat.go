@@ -33,14 +33,6 @@ func (h *hunt) allowed(level int) bool {
 	return cause == causeNone
 }
 
-// exactly gives the locations allowed at a level; of very many levels, at any.
-func (it *item) exactly(level int) uint64 {
-	if it.exact == nil {
-		return it.mask
-	}
-	return it.exact[level]
-}
-
 func (h *hunt) barred(level int) int {
 	mask := uint64(math.MaxUint64)
 	for _, it := range h.set {

@@ -1,0 +1,172 @@
+package search
+
+import (
+	"math"
+	"slices"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+)
+
+// item is a ticket of the pool with its columns. What a walk over many items reads
+// stands first, copies of the entry's numbers too, so that it comes with one look
+// at memory.
+type item struct {
+	*entry
+	size   int      // as in the entry
+	held   int      // as in the entry
+	level  int      // of its age
+	mask   uint64   // locations allowed at any level
+	levels uint64   // at which the per-ticket rules hold
+	masks  []uint64 // mask by level, each holding those of the levels below; nil for one level or very many
+	low    [maxWindows]float64
+	high   [maxWindows]float64
+
+	part    *part // nil when it can never be matched
+	bucket  *bucket
+	created int64    // nanoseconds
+	rank    int      // among the seeds of a pass
+	exact   []uint64 // locations allowed at just that level; nil for one level or very many
+	tally   tally    // of the searches around it that found no match; nil before the first
+	gone    bool
+	cuts    int8 // how often a search was cut short since the ticket last changed
+}
+
+// maskAt gives the locations that a match of the level, or of one that it can
+// still come to, may have.
+func (it *item) maskAt(level int) uint64 {
+	if it.masks == nil {
+		return it.mask
+	}
+	return it.masks[level]
+}
+
+// exactly gives the locations allowed at a level; of very many levels, at any.
+func (it *item) exactly(level int) uint64 {
+	if it.exact == nil {
+		return it.mask
+	}
+	return it.exact[level]
+}
+
+// fill computes an item's columns; false if it can never be matched.
+func (c *columns) fill(it *item) (key string, ok bool) {
+	key, ok = c.key(it.entry)
+	if !ok {
+		return "", false
+	}
+	for i, w := range c.windows {
+		it.low[i], it.high[i] = w.values(it.party)
+	}
+	it.levels = math.MaxUint64
+	if len(c.perTicket) > 0 {
+		it.levels = c.aliveAt(it.entry)
+	}
+	c.locate(it)
+	return key, it.levels != 0 && it.mask != 0
+}
+
+func (w *window) values(p *ruleset.Party) (low, high float64) {
+	if !p.Individuals {
+		v := p.PartyNumber(w.attribute, w.party)
+		return v, v
+	}
+	low, high = math.Inf(1), math.Inf(-1)
+	for i := range p.Players {
+		v := p.Players[i].Values[w.attribute].Number
+		low, high = min(low, v), max(high, v)
+	}
+	return low, high
+}
+
+// key joins the values that must be equal in a match; false if the ticket's own
+// players differ.
+func (c *columns) key(e *entry) (string, bool) {
+	key := ""
+	for _, attribute := range c.partitions {
+		first := firstString(e, attribute)
+		for i := range e.party.Players {
+			if e.party.Players[i].Values[attribute].String != first {
+				return "", false
+			}
+		}
+		if key == "" {
+			key = first // the common case allocates nothing
+		} else {
+			key += "\x00" + first
+		}
+	}
+	return key, true
+}
+
+func (c *columns) aliveAt(e *entry) uint64 {
+	var alive uint64
+	l := together(c.rs, []*entry{e})
+	for n, level := range c.rs.Levels() {
+		if !slices.ContainsFunc(c.perTicket, func(i int) bool { return !level.Holds(i, l) }) {
+			alive |= 1 << n
+		}
+	}
+	return alive
+}
+
+// alone counts the rules that a ticket breaks by itself at every age.
+func (c *columns) alone(it *item) tally {
+	t := make(tally, len(c.rs.Level(0).Rules))
+	l := together(c.rs, []*entry{it.entry})
+	for _, i := range slices.Concat(c.partitionRules, c.perTicket, c.latencies) {
+		t.note(i, slices.ContainsFunc(c.rs.Levels(), func(level *ruleset.Level) bool { return level.Holds(i, l) }))
+	}
+	return t
+}
+
+// locate finds the locations at which the ticket's latencies are allowed.
+func (c *columns) locate(it *item) {
+	it.mask = math.MaxUint64
+	if len(c.latencies) == 0 || len(it.party.Players) == 0 {
+		return
+	}
+	it.mask = 0
+	if n := len(c.rs.Levels()); n > 1 && c.exactMasks {
+		it.exact = make([]uint64, n)
+	}
+	for location := range it.party.Players[0].Latency {
+		bit := c.bit(location)
+		for n, level := range c.rs.Levels() {
+			if !c.allowed(it.party, level, location) {
+				continue
+			}
+			if it.mask |= bit; it.exact != nil {
+				it.exact[n] |= bit
+			}
+		}
+	}
+	if it.exact != nil && !c.rs.Algorithm.OldestAge {
+		it.masks = slices.Clone(it.exact)
+		for i := 1; i < len(it.masks); i++ {
+			it.masks[i] |= it.masks[i-1]
+		}
+	}
+}
+
+// bit numbers a location; all beyond the 63rd share the last bit, which then
+// prunes less and decides nothing.
+func (c *columns) bit(location string) uint64 {
+	n, ok := c.locations[location]
+	if !ok {
+		n = min(len(c.locations), 63)
+		c.locations[location] = n
+		c.crowded = c.crowded || len(c.locations) > 63
+	}
+	return 1 << n
+}
+
+func (c *columns) allowed(p *ruleset.Party, level *ruleset.Level, location string) bool {
+	for _, i := range c.latencies {
+		r := level.Rules[i]
+		worst, ok := r.Worst(p, location)
+		if !ok || r.MaxLatency.Set && worst > r.MaxLatency.Value {
+			return false
+		}
+	}
+	return true
+}
