@@ -54,7 +54,7 @@ type placement struct {
 	best   []int
 	spread float64 // of the best, under the strategy balanced
 
-	unsure []int   // rules about teams that sums do not decide
+	unsure []int   // rules about teams that averages do not decide
 	choice [][]int // teams to try, by depth
 	seats  seating // of the placement judged last
 }
@@ -181,69 +181,3 @@ func (p *placement) short(team int) int {
 }
 
 func (p *placement) open(team int) int { return p.level.Sizes[team].Max - p.filled[team] }
-
-// judge looks at a complete placement and keeps it if it is valid and better.
-func (p *placement) judge() bool {
-	if !p.sums() {
-		p.passed++
-		return p.passed >= judgement*p.limit || p.tooLate != nil && p.tooLate(p.passed)
-	}
-	p.judged++
-	balanced := p.rs.Algorithm.Strategy == ruleset.Balanced
-	if len(p.unsure) == 0 && !balanced {
-		p.keep(0)
-		return true
-	}
-	l := p.seats.of(p.rs, p.set, p.teams)
-	spread := 0.0
-	if balanced {
-		spread = Spread(l, p.rs.Algorithm.Balanced)
-	}
-	if (!p.found || spread < p.spread) && p.keeps(p.level, l, p.unsure) {
-		p.keep(spread)
-	}
-	return p.judged >= p.limit || p.tooLate != nil && p.tooLate(4*p.judged) || p.found && (!balanced || p.spread == 0)
-}
-
-// sums judges rules about teams by the sums of the attribute aimed at, and leaves
-// those that are for the evaluator in unsure; false if one is broken.
-func (p *placement) sums() bool {
-	p.unsure = append(p.unsure[:0], p.plan.teams...)
-	if p.aims == nil {
-		return true
-	}
-	for i := range p.aims.rules {
-		r := &p.aims.rules[i]
-		switch r.verdict(p.aims.sums, p.filled) {
-		case broken:
-			p.tally.note(r.number, false)
-			return false
-		case kept:
-			p.tally.note(r.number, true)
-			p.unsure = slices.DeleteFunc(p.unsure, func(rule int) bool { return rule == r.number })
-		}
-	}
-	return true
-}
-
-func (p *placement) keep(spread float64) {
-	p.found, p.spread = true, spread
-	p.best = append(p.best[:0], p.teams...)
-}
-
-// Spread is the distance of the highest from the lowest team average of a number
-// attribute; teams without players do not count.
-func Spread(l *ruleset.Lineup, attribute int) float64 {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, team := range l.Teams {
-		if len(team) == 0 {
-			continue
-		}
-		total := 0.0
-		for _, m := range team {
-			total += m.Party.Players[m.Index].Values[attribute].Number
-		}
-		low, high = min(low, total/float64(len(team))), max(high, total/float64(len(team)))
-	}
-	return max(0, high-low)
-}
