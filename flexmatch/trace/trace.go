@@ -91,7 +91,7 @@ func (t *Trace) Ends() time.Duration {
 	if len(t.Tickets) == 0 {
 		return 0
 	}
-	return time.Duration(t.Tickets[len(t.Tickets)-1].At * float64(time.Second))
+	return time.Duration(min(t.Tickets[len(t.Tickets)-1].At, 1e9) * float64(time.Second)) // more has no duration
 }
 
 // Write writes a trace as JSON lines.
