@@ -25,15 +25,15 @@ type averages struct {
 	measured, reference ruleset.TeamAverage
 }
 
-// aim prepares the placement, if the rule set gives an attribute to aim at.
+// aim prepares the placement, if the level gives an attribute to aim at: an
+// expansion may take away what another level gives.
 func (p *placement) aim(level int) {
+	p.aims = nil
 	attribute := p.plan.aims[level].attribute
 	if attribute < 0 {
 		return
 	}
-	if p.aims == nil {
-		p.aims = &aims{}
-	}
+	p.aims = &p.aimed
 	p.aims.rules = p.plan.aims[level].rules
 	p.aims.values, p.aims.sums = zeros(p.aims.values, len(p.set)), zeros(p.aims.sums, len(p.filled))
 	for i, e := range p.set {

@@ -44,8 +44,9 @@ type placement struct {
 	lack   int   // players that teams below their smallest size need
 	limit  int   // of placements to judge
 	judged int
-	passed int // placements seen to fail without judging them
-	aims   *aims
+	passed int      // placements seen to fail without judging them
+	aims   *aims    // nil: nothing to aim at
+	aimed  aims     // what aims points to
 	splits []*split // in the reference search
 
 	tooLate func(steps int) bool // nil in the reference search
