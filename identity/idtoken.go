@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -34,6 +35,20 @@ type idClaims struct {
 	jwt.Claims
 	Nonce           string `json:"nonce"`
 	AuthorizedParty string `json:"azp"`
+
+	// signed is what the issuer signed. It names the token: the text around it can be
+	// written in many ways that are as good, the signature even be made anew
+	// (ECDSA: s and n-s).
+	signed string
+}
+
+// payload takes a token's claims as they are written.
+type payload []byte
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *payload) UnmarshalJSON(text []byte) error {
+	*p = bytes.Clone(text)
+	return nil
 }
 
 func (v *idTokens) verify(ctx context.Context, c Credential) (proof, error) {
@@ -44,7 +59,7 @@ func (v *idTokens) verify(ctx context.Context, c Credential) (proof, error) {
 	if err := v.check(claims, c.Nonce, time.Now()); err != nil {
 		return proof{}, err
 	}
-	return proof{Subject: claims.Subject, Once: v.config.Name + " " + c.Token, Expires: claims.Expiry.Time()}, nil
+	return proof{Subject: claims.Subject, Once: v.config.Name + " " + claims.signed, Expires: claims.Expiry.Time()}, nil
 }
 
 // claims gives what a token says, once its signature is known to be good.
@@ -65,9 +80,11 @@ func (v *idTokens) claims(ctx context.Context, token string) (*idClaims, error) 
 		return nil, refuse(ProviderUnavailable, "the keys of %s cannot be read at the moment", v.config.Name)
 	}
 	var c idClaims
-	if err := parsed.Claims(key, &c); err != nil {
+	var text payload
+	if err := parsed.Claims(key, &c, &text); err != nil {
 		return invalid("has a signature that is not good")
 	}
+	c.signed = string(text)
 	return &c, nil
 }
 

@@ -1,10 +1,12 @@
 package identity
 
 import (
+	"crypto/elliptic"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
+	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +126,37 @@ func TestLogin_TokenOnce(t *testing.T) {
 			h.Errorf("%d tokens are remembered that would be refused anyway", n)
 		}
 	})
+}
+
+// A token that was used, written in another way, is still the same token.
+func TestLogin_TokenOnceHoweverWritten(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withOIDC())
+	token := h.world.op.token(h.world.op.claims("anna"))
+	_, err := h.ids.Login(h.ctx, "id", Credential{Token: token, Nonce: "n-1"}, true)
+	h.must(err)
+	parts := strings.Split(token, ".")
+	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
+	h.must(err)
+	n := elliptic.P256().Params().N
+	s := new(big.Int).SetBytes(signature[32:])
+	new(big.Int).Sub(n, s).FillBytes(signature[32:])
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	last := len(token) - 1
+	for name, again := range map[string]string{
+		"the other signature": parts[0] + "." + parts[1] + "." + base64.RawURLEncoding.EncodeToString(signature),
+		"bits that are spare": token[:last] + string(letters[strings.IndexByte(letters, token[last])|1]),
+		"a line break":        token[:last] + "\n" + token[last:],
+		"a break in claims":   parts[0] + "." + parts[1][:8] + "\n" + parts[1][8:] + "." + parts[2],
+		"a space before":      " " + token,
+	} {
+		if again == token {
+			t.Fatalf("%s: it is the same text", name)
+		}
+		if _, err := h.ids.Login(h.ctx, "id", Credential{Token: again, Nonce: "n-1"}, true); !Is(err, ProviderInvalid) {
+			t.Errorf("%s: got %v, want a refusal %s", name, err, ProviderInvalid)
+		}
+	}
 }
 
 // An issuer's new key is found; its old one is refused once the keys were read again.
