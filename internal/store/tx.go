@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -35,10 +36,13 @@ func (tx *Tx) logs() []uint64 { tx.trees(); return nil }
 // moment of an earlier command.
 func (tx *Tx) Now() time.Time { return tx.now }
 
-// Rand is the command's source of chance, seeded anew for each command.
+// Rand is the command's source of chance, seeded anew for each command. Of what it
+// gave nobody can tell what else it gives.
 func (tx *Tx) Rand() *rand.Rand {
 	if tx.rand == nil {
-		tx.rand = rand.New(rand.NewPCG(tx.seed, 0x9e3779b97f4a7c15))
+		var key [32]byte
+		binary.LittleEndian.PutUint64(key[:], tx.seed)
+		tx.rand = rand.New(rand.NewChaCha8(key))
 	}
 	return tx.rand
 }

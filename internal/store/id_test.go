@@ -1,0 +1,77 @@
+package store
+
+import (
+	"math/bits"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// Player session ids let players in, and those of one match are made by one
+// command: who has one must not be able to tell the others. PCG gives them away, since
+// its state can be told from a single value.
+func TestID_DoesNotTellTheNext(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Driver: NewMemory()})
+	c := NewCommand(s, "two", func(tx *Tx, _ struct{}) ([2]string, error) { return [2]string{tx.ID(""), tx.ID("")}, nil })
+	if err := s.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ids, err := c.Do(t.Context(), struct{}{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, theirs := chanceOf(t, ids[0]), chanceOf(t, ids[1])
+	for variant := range uint64(4) { // the two bits that an identifier does not show
+		if nextOfPCG(mine|variant<<62)&^(3<<62) == theirs {
+			t.Fatalf("%s tells %s, which the same command made", ids[0], ids[1])
+		}
+	}
+}
+
+// chanceOf gives the 62 random bits of an identifier.
+func chanceOf(t *testing.T, id string) (chance uint64) {
+	t.Helper()
+	u, err := uuid.Parse(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range u[8:] {
+		chance = chance<<8 | uint64(b)
+	}
+	return chance &^ (3 << 62)
+}
+
+// nextOfPCG gives the second value of a rand.PCG from its first, where the second
+// half of its seed is known.
+func nextOfPCG(first uint64) uint64 {
+	const cheapMul = 0xda942042e4dd58b5
+	step := func(hi, lo uint64) (uint64, uint64) {
+		const mulHi, mulLo, incHi, incLo = 2549297995355413924, 4865540595714422341, 6364136223846793005, 1442695040888963407
+		h, l := bits.Mul64(lo, mulLo)
+		h += hi*mulLo + lo*mulHi
+		l, carry := bits.Add64(l, incLo, 0)
+		h, _ = bits.Add64(h, incHi, carry)
+		return h, l
+	}
+	_, lo := step(0, 0x9e3779b97f4a7c15) // the low half does not depend on the seed
+	hi := first * inverse(lo|1)
+	hi ^= hi >> 48
+	hi *= inverse(cheapMul)
+	hi ^= hi >> 32
+	hi, lo = step(hi, lo)
+	hi ^= hi >> 32
+	hi *= cheapMul
+	hi ^= hi >> 48
+	return hi * (lo | 1)
+}
+
+// inverse gives the number that times odd is 1, modulo 2^64.
+func inverse(odd uint64) uint64 {
+	x := odd // right in 3 bits, twice as many with each step
+	for range 5 {
+		x *= 2 - odd*x
+	}
+	return x
+}
