@@ -200,6 +200,9 @@ func (rq *request) changeMe() (answer, error) {
 }
 
 func (rq *request) deleteMe() (answer, error) {
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
 	return done(rq.b.ids.Delete(rq.http.Context(), rq.player))
 }
 
@@ -217,6 +220,9 @@ func (rq *request) link() (answer, error) {
 }
 
 func (rq *request) unlink() (answer, error) {
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
 	return done(rq.b.ids.Unlink(rq.http.Context(), rq.player, rq.param("provider")))
 }
 

@@ -192,6 +192,9 @@ func (rq *request) wait() (time.Duration, error) {
 }
 
 func (rq *request) stopMatchmaking() (answer, error) {
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
 	t, err := rq.ticket()
 	if err != nil {
 		return answer{}, err

@@ -266,6 +266,9 @@ func (rq *request) getPlacement() (answer, error) {
 }
 
 func (rq *request) stopPlacement() (answer, error) {
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
 	p, err := rq.placing()
 	if err != nil {
 		return answer{}, err

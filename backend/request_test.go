@@ -3,6 +3,7 @@ package backend
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,5 +39,91 @@ func TestServe_OperatorsCountByKey(t *testing.T) {
 				t.Errorf("key %q: got %d, want %d", c.key, got, c.want)
 			}
 		}
+	})
+}
+
+// send makes a request from an address; who has no token is nobody.
+func (d *deaf) send(from, token, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.RemoteAddr = from + ":1234"
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	w := httptest.NewRecorder()
+	d.b.ServeHTTP(w, r)
+	return w
+}
+
+// parameters are for the paths of routes.
+var parameters = strings.NewReplacer("{provider}", "studio", "{namespace}", "private", "{key}", "k",
+	"{ticket}", "t", "{party}", "p", "{player}", "me", "{placement}", "p", "{session}", "s")
+
+// Whatever a player changes is counted: where nothing is left of a limit, every
+// route that changes something says so.
+func TestServe_EveryChangeIsCounted(t *testing.T) {
+	t.Parallel()
+	bodies := map[string]string{
+		"POST /auth/{provider}": `{"token":"anna"}`, "PATCH /players/me": `{"display_name":"Anna"}`,
+		"PUT /players/me/identities/{provider}": `{"token":"anna"}`, "POST /players/me/merge": `{"conflict_token":"ct_x","keep":"mine"}`,
+		"PUT /players/me/data/{namespace}/{key}": `1`, "PUT /players/me/latency": `{"samples":[]}`,
+		"POST /matchmaking/tickets": `{"matchmaker":"alone"}`, "POST /matchmaking/tickets/{ticket}/acceptance": `{"accept":true}`,
+		"POST /parties": `{"matchmaker":"alone"}`, "POST /parties/join": `{"code":"AAAAAA"}`, "PUT /parties/{party}/members/me": `{"ready":true}`,
+		"POST /sessions": `{"pool":"empty"}`,
+	}
+	apart := map[string]bool{ // not of a player who is known; a failed login locks out
+		"POST /auth/guest/login": true, "POST /auth/refresh": true, "POST /auth/logout": true,
+	}
+	inDeaf(t, func(d *deaf) {
+		_, token := d.guest()
+		none := func(name string) rate { return rate{name: name, per: time.Hour} }
+		d.b.rates = rates{
+			guest: none("guest"), login: none("login"), ticket: none("ticket"), session: none("session"), write: none("write"), message: none("message"),
+		}
+		for _, rt := range d.b.routes() {
+			if rt.method == http.MethodGet || rt.access == operator || apart[rt.name()] {
+				continue
+			}
+			w := d.send("192.0.2.1", token, rt.method, parameters.Replace(rt.path), bodies[rt.name()])
+			if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+				t.Errorf("%s: got %d %s", rt.name(), w.Code, w.Body)
+			}
+		}
+	})
+}
+
+// Who guesses is locked out: of the account on that network, and with many
+// accounts as the network; nobody else is.
+func TestServe_GuessersAreLockedOut(t *testing.T) {
+	t.Parallel()
+	const login, here, there = protocol.Base + "/auth/guest/login", "192.0.2.1", "192.0.2.2"
+	inDeaf(t, func(d *deaf) {
+		d.b.Open = false // where all addresses are one
+		d.must(d.b.ids.Open(d.ctx))
+		s, err := d.b.ids.CreateGuest(d.ctx)
+		d.must(err)
+		try := func(from, player, secret string) int {
+			return d.send(from, "", "POST", login, `{"player_id":"`+player+`","guest_secret":"`+secret+`"}`).Code
+		}
+		wants := func(what string, got, want int) {
+			t.Helper()
+			if got != want {
+				t.Errorf("%s: got %d, want %d", what, got, want)
+			}
+		}
+		for range failuresOfAccount {
+			wants("a guess", try(here, s.PlayerID, "guess"), 401)
+		}
+		wants("the account, after five guesses", try(here, s.PlayerID, s.GuestSecret), 429)
+		wants("the owner, elsewhere", try(there, s.PlayerID, s.GuestSecret), 200)
+		time.Sleep(accountLock)
+		wants("the account, a minute later", try(here, s.PlayerID, s.GuestSecret), 200)
+		for range failuresOfAddress - failuresOfAccount {
+			wants("a guess at another account", try(here, newID(), "guess"), 401)
+		}
+		wants("the network, after ten guesses", try(here, s.PlayerID, s.GuestSecret), 429)
+		wants("the network, at a provider", d.send(here, "", "POST", protocol.Base+"/auth/studio", `{"token":"anna"}`).Code, 429)
+		wants("the owner, elsewhere", try(there, s.PlayerID, s.GuestSecret), 200)
+		time.Sleep(addressLock)
+		wants("the network, ten minutes later", try(here, s.PlayerID, s.GuestSecret), 200)
 	})
 }
