@@ -10,7 +10,7 @@ import (
 )
 
 // arrive plays StartMatchmaking or StartMatchBackfill.
-func (g *game) arrive(t Ticket, number int) {
+func (g *game) arrive(t Ticket) {
 	if !g.acceptable(t) {
 		g.errors[t.TicketID] = "InvalidRequestException"
 		return
@@ -20,7 +20,7 @@ func (g *game) arrive(t Ticket, number int) {
 		timeout = *g.c.Config.RequestTimeoutSeconds
 	}
 	in := &ticket{status: "QUEUED", deadline: t.At + timeout, accepted: map[string]bool{},
-		search: &search.Ticket{ID: t.TicketID, Created: clock(t.At), Arrival: uint64(number), Backfill: t.Backfill != nil}}
+		search: &search.Ticket{ID: t.TicketID, Created: clock(t.At), Arrival: uint64(len(g.tickets)), Backfill: t.Backfill != nil}}
 	for _, p := range t.Players {
 		in.search.Players = append(in.search.Players, p.searchPlayer())
 	}
@@ -66,7 +66,7 @@ func (g *game) acceptable(t Ticket) bool {
 	}
 	seen := map[string]bool{}
 	for _, p := range t.Players {
-		if !named(p.PlayerID) || seen[p.PlayerID] || !g.sound(p) || t.Backfill != nil && !g.team(p.Team) {
+		if !named(p.PlayerID) || seen[p.PlayerID] || !g.sound(p) || p.Team != "" && !named(p.Team) || t.Backfill != nil && !g.team(p.Team) {
 			return false
 		}
 		seen[p.PlayerID] = true

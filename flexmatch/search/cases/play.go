@@ -108,9 +108,9 @@ func (g *game) following() (float64, bool) {
 
 // second plays what happens in one second.
 func (g *game) second() {
-	for i, t := range g.c.Tickets {
+	for _, t := range g.c.Tickets {
 		if t.At == g.now {
-			g.arrive(t, i)
+			g.arrive(t)
 		}
 	}
 	for _, a := range g.c.Actions {
