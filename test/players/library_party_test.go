@@ -60,7 +60,7 @@ func TestLibrary_Party(t *testing.T) {
 
 		ask := session.MatchRequest{Configuration: "pair", Players: []session.Player{{ID: lead.PlayerID}}}
 		_, err = leads.ForParty(party.PartyID).StartMatchmaking(t.Context(), ask)
-		if p, ok := errors.AsType[*player.Problem](err); !ok || p.Code != "party-not-ready" {
+		if p, ok := errors.AsType[*player.Problem](err); !ok || p.Code != "party-not-ready" || !errors.Is(err, session.ErrConflict) {
 			t.Errorf("nobody agreed: %v", err)
 		}
 		_, err = joins.ChangeMembership(t.Context(), party.PartyID, player.Membership{

@@ -82,8 +82,8 @@ func (c *Client) party(ctx context.Context, method, path string, in any) (Party,
 // session.FindMatch. It differs in StartMatchmaking, which matches all members:
 // Players is the leader alone, since each other member has said by ChangeMembership
 // what they bring and, within the last minute, that they are ready. Where somebody
-// is not, the Problem's Code is party-not-ready. The other members learn the ticket
-// from FollowParty, and follow it by Track.
+// is not, it gives ErrConflict, and the Problem's Code is party-not-ready. The other
+// members learn the ticket from FollowParty, and follow it by Track.
 func (c *Client) ForParty(partyID string) session.Matchmaking { return leader{c, partyID} }
 
 type leader struct {

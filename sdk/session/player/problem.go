@@ -40,6 +40,7 @@ var meanings = map[string]error{
 	"not-leader": session.ErrUnauthorized, "not-allowed": session.ErrUnauthorized,
 	"ticket-active": session.ErrConflict, "identity-in-use": session.ErrConflict, "last-credential": session.ErrConflict,
 	"conflict-token-invalid": session.ErrConflict, "not-guest": session.ErrConflict,
+	"party-not-ready": session.ErrConflict, "placement-ended": session.ErrConflict,
 	"precondition-failed": session.ErrConflict, "already-joined": session.ErrConflict,
 	"session-full": session.ErrFull, "party-full": session.ErrFull, "session-not-active": session.ErrNotActive,
 	"no-capacity": session.ErrNoCapacity, "rate-limited": session.ErrThrottled, "locked-out": session.ErrThrottled,
