@@ -14,13 +14,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/internal/joining"
 )
 
 // Config says where and as whom to call.
@@ -48,12 +48,9 @@ type Config struct {
 
 // Client implements session.Sessions and session.Matchmaking.
 type Client struct {
-	api       api
-	connector session.Connector
-	log       *slog.Logger
-
-	mu     sync.Mutex
-	joined bool
+	api  api
+	log  *slog.Logger
+	seat joining.Seat
 }
 
 var (
@@ -76,7 +73,7 @@ func New(ctx context.Context, c Config) (*Client, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Client{api: sdk, connector: c.Connector, log: log}, nil
+	return &Client{api: sdk, log: log, seat: joining.Seat{Connector: c.Connector}}, nil
 }
 
 func (c Config) settings(ctx context.Context) (aws.Config, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/internal/joining"
 )
 
 // service is a service whose answers a test writes; what it does not write is
@@ -91,7 +92,7 @@ func (s *service) DescribeMatchmaking(_ context.Context, in *gamelift.DescribeMa
 }
 
 func client(s *service, n session.Connector) *Client {
-	return &Client{api: s, connector: n, log: slog.New(slog.DiscardHandler)}
+	return &Client{api: s, log: slog.New(slog.DiscardHandler), seat: joining.Seat{Connector: n}}
 }
 
 func page(token string, ids ...string) *gamelift.SearchGameSessionsOutput {

@@ -72,46 +72,8 @@ func (c *Client) waitActive(ctx context.Context, r session.JoinRequest) error {
 
 // Join implements session.Sessions.
 func (c *Client) Join(ctx context.Context, r session.JoinRequest) (session.Connection, error) {
-	if !c.enter() {
-		return session.Connection{}, session.ErrAlreadyJoined
-	}
-	place, err := c.Reserve(ctx, r)
-	if err != nil {
-		c.leave()
-		return session.Connection{}, err
-	}
-	if c.connector == nil {
-		return place, nil
-	}
-	if err := c.connector.Connect(ctx, place); err != nil {
-		c.leave()
-		return place, fmt.Errorf("%w: %w", session.ErrConnect, err)
-	}
-	return place, nil
+	return c.seat.Join(ctx, func() (session.Connection, error) { return c.Reserve(ctx, r) })
 }
 
 // Leave implements session.Sessions.
-func (c *Client) Leave(ctx context.Context) error {
-	if !c.leave() || c.connector == nil {
-		return nil
-	}
-	return c.connector.Disconnect(ctx)
-}
-
-// enter notes that the client joins; false if it had already.
-func (c *Client) enter() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	free := !c.joined
-	c.joined = true
-	return free
-}
-
-// leave notes that the client is out; false if it was already.
-func (c *Client) leave() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	was := c.joined
-	c.joined = false
-	return was
-}
+func (c *Client) Leave(ctx context.Context) error { return c.seat.Leave(ctx) }
