@@ -44,7 +44,7 @@ func (rq *request) listSessions() (answer, error) {
 	out := &protocol.GameSessions{Items: []protocol.GameSession{}}
 	for _, fleetID := range rq.b.fleetsOf(view, pool) {
 		for _, g := range rq.b.joinable(view, pool, fleetID, q.Get("location"), limit-len(out.Items)) {
-			out.Items = append(out.Items, rq.b.gameOut(view, pool, g))
+			out.Items = append(out.Items, rq.b.gameOut(view, pool.Name, g))
 		}
 	}
 	return ok(out)
@@ -94,17 +94,55 @@ func (b *Backend) inPool(g *session.GameSession, pool *Pool) bool {
 	return name == pool.Name || b.Open && !marked && g.Matchmaker == ""
 }
 
-func (b *Backend) gameOut(view *store.Snapshot, pool *Pool, g *session.GameSession) protocol.GameSession {
+// gameOut is a game session as players see it. What it has for properties is told
+// of those that players made: of others they are between operator and game server.
+func (b *Backend) gameOut(view *store.Snapshot, pool string, g *session.GameSession) protocol.GameSession {
 	out := protocol.GameSession{
-		SessionID: sessionName(g.ID), Name: g.Name, Pool: pool.Name, Properties: map[string]string{}, Players: int64(b.opts.Sessions.Players(view, g.ID)),
-		MaxPlayers: int64(g.MaxPlayers), Location: g.Location, CreatedAt: g.Created,
+		SessionID: sessionName(g.ID), Status: protocol.GameSessionStatus(g.Status), StatusReason: g.Reason, Name: g.Name, Pool: pool,
+		Properties: map[string]string{}, Players: int64(b.opts.Sessions.Players(view, g.ID)), MaxPlayers: int64(g.MaxPlayers),
+		AcceptsPlayers: g.JoinPolicy == session.AcceptAll, Location: g.Location, CreatedAt: g.Created, EndedAt: g.Ended,
 	}
 	for _, p := range g.Properties {
-		if p.Key != poolProperty {
+		if pool != "" && p.Key != poolProperty {
 			out.Properties[p.Key] = p.Value
 		}
 	}
 	return out
+}
+
+// getSession tells who has a place in a game session, or had one, how it goes. To
+// others it is as one that never was. What ended leaves memory after a while, and
+// is not found from then on.
+func (rq *request) getSession() (answer, error) {
+	if err := rq.limit(rq.b.rates.message, "session "+rq.player.PlayerID); err != nil {
+		return answer{}, err
+	}
+	view := rq.b.st.View()
+	g := rq.sessionOfPath(view)
+	if g == nil || !rq.b.knows(view, rq.player.PlayerID, g.ID) {
+		return answer{}, refuse("not-found", "you have no place in such a game session")
+	}
+	pool, _ := g.Property(poolProperty)
+	return ok(rq.b.gameOut(view, pool, g))
+}
+
+// sessionOfPath gives the game session that the path names, or nil.
+func (rq *request) sessionOfPath(view *store.Snapshot) *session.GameSession {
+	id, good := sessionARN(rq.param("session"))
+	if !good || !strings.HasPrefix(id, "arn:") {
+		return nil
+	}
+	return rq.b.opts.Sessions.Live(view, id)
+}
+
+// knows tells whether a player has a place in a game session, or had one.
+func (b *Backend) knows(view *store.Snapshot, player, gameSessionID string) bool {
+	for p := range b.opts.Sessions.PlayersOf(view, gameSessionID) {
+		if p.PlayerID == player {
+			return true
+		}
+	}
+	return false
 }
 
 // maxPlayerData is the API's bound (API reference, CreatePlayerSession).
@@ -148,12 +186,8 @@ func (rq *request) joinSession() (answer, error) {
 // player may list.
 func (rq *request) joinableSession() (*session.GameSession, error) {
 	missing := refuse("not-found", "there is no such game session to join")
-	id, good := sessionARN(rq.param("session"))
-	if !good || !strings.HasPrefix(id, "arn:") {
-		return nil, missing
-	}
 	view := rq.b.st.View()
-	g := rq.b.opts.Sessions.Live(view, id)
+	g := rq.sessionOfPath(view)
 	if g == nil {
 		return nil, missing
 	}

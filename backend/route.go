@@ -82,6 +82,7 @@ func (b *Backend) routes() []route {
 
 		{"GET", v1 + "/sessions", players, (*request).listSessions},
 		{"POST", v1 + "/sessions", players, (*request).createSession},
+		{"GET", v1 + "/sessions/{session}", players, (*request).getSession},
 		{"POST", v1 + "/sessions/{session}/players", players, (*request).joinSession},
 		{"GET", v1 + "/placements/{placement}", players, (*request).getPlacement},
 		{"DELETE", v1 + "/placements/{placement}", players, (*request).stopPlacement},

@@ -374,17 +374,32 @@ const (
 	PlacementStateFailed    PlacementState = "failed"
 )
 
-// GameSession: A game that can be joined.
+// GameSession: A game. It is a picture of one moment.
 type GameSession struct {
-	SessionID  string            `json:"session_id"`    // Its name
-	Name       string            `json:"name,omitzero"` // For people
-	Pool       string            `json:"pool"`          // Where it came from
-	Properties map[string]string `json:"properties"`    // As its maker wished
-	Players    int64             `json:"players"`       // Present and expected
-	MaxPlayers int64             `json:"max_players"`   // Most players
-	Location   string            `json:"location"`      // Where it is
-	CreatedAt  time.Time         `json:"created_at"`    // Since when
+	SessionID      string            `json:"session_id"`             // Its name
+	Status         GameSessionStatus `json:"status"`                 // Where it is in its life
+	StatusReason   string            `json:"status_reason,omitzero"` // Why it ended, where somebody ended it
+	Name           string            `json:"name,omitzero"`          // For people
+	Pool           string            `json:"pool,omitzero"`          // Where it came from, unless no player made it
+	Properties     map[string]string `json:"properties"`             // As its maker wished; none where no player made it
+	Players        int64             `json:"players"`                // Present and expected
+	MaxPlayers     int64             `json:"max_players"`            // Most players
+	AcceptsPlayers bool              `json:"accepts_players"`        // The game lets others in, while there is room
+	Location       string            `json:"location"`               // Where it is
+	CreatedAt      time.Time         `json:"created_at"`             // Since when
+	EndedAt        time.Time         `json:"ended_at,omitzero"`      // Until when, once it is over
 }
+
+// GameSessionStatus: Where it is in its life
+type GameSessionStatus string
+
+// The values of GameSessionStatus.
+const (
+	GameSessionStatusActivating  GameSessionStatus = "ACTIVATING"
+	GameSessionStatusActive      GameSessionStatus = "ACTIVE"
+	GameSessionStatusTerminating GameSessionStatus = "TERMINATING"
+	GameSessionStatusTerminated  GameSessionStatus = "TERMINATED"
+)
 
 // GameSessions: Games that can be joined.
 type GameSessions struct {

@@ -1,0 +1,56 @@
+package players
+
+import (
+	"encoding/base64"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/backend/protocol"
+)
+
+// A game session is told of to who has a place in it, or had one until it ended; to
+// others it is as one that never was. What the operator gave to the game server is
+// told to nobody.
+func TestSession_ToldToItsPlayersAlone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	server := s.server()
+	g, err := s.place.Create(t.Context(), 2, func(in *gamelift.CreateGameSessionInput) {
+		in.GameProperties = []types.GameProperty{{Key: aws.String("seed"), Value: aws.String("secret")}}
+	})
+	s.must(err)
+	<-server.Activated()
+	anna, eve := s.guest(), s.guest()
+	path := "/sessions/" + base64.RawURLEncoding.EncodeToString([]byte(*g.GameSessionId))
+	anna.refused("GET", path, nil, 404, "not-found")
+	_, err = s.aws.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: &anna.login.PlayerID})
+	s.must(err)
+
+	var got protocol.GameSession
+	anna.call("GET", path, nil, 200, &got)
+	if got.Status != protocol.GameSessionStatusActive || got.Players != 1 || got.MaxPlayers != 2 || !got.AcceptsPlayers || got.Location != s.place.Location {
+		t.Errorf("got %+v", got)
+	}
+	if got.Pool != "" || len(got.Properties) != 0 {
+		t.Errorf("a player is told what is not for players: %+v", got)
+	}
+	eve.refused("GET", path, nil, 404, "not-found")
+	(&client{stage: s}).refused("GET", path, nil, 401, "token-missing")
+	anna.refused("GET", "/sessions/YXJuOmF3czpub25l", nil, 404, "not-found")
+	anna.refused("GET", "/sessions/!", nil, 404, "not-found")
+
+	s.must(server.SetPolicy(t.Context(), *g.GameSessionId, "DENY_ALL"))
+	anna.call("GET", path, nil, 200, &got)
+	if got.AcceptsPlayers {
+		t.Error("a closed game session is told to take players")
+	}
+	s.must(server.End(t.Context()))
+	anna.call("GET", path, nil, 200, &got)
+	if got.Status != protocol.GameSessionStatusTerminated || got.EndedAt.IsZero() || got.Players != 0 {
+		t.Errorf("after its end: %+v", got)
+	}
+	eve.refused("GET", path, nil, 404, "not-found")
+}
