@@ -8,6 +8,8 @@
 //   - session/gamelift calls the Amazon GameLift API with operator keys: for a
 //     game's backend, for tools and for development. It works against Amazon
 //     GameLift and against Muster alike.
+//   - session/player calls Muster's player API without keys, as one player: for games
+//     that players have.
 //   - session/async gives the same as calls with callbacks, for game engines.
 //   - session/filter writes search expressions.
 //   - session/matchdata reads the matchmaker data that a game server is given.

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/sdk/session"
+	"github.com/musterhq/muster/sdk/session/internal/joining"
 )
 
 // Config says where the player API is and how to reach it.
@@ -21,23 +24,33 @@ type Config struct {
 	HTTP *http.Client
 	// Store keeps the login over restarts of the game; nil forgets it.
 	Store TokenStore
+	// Connector is the game's netcode, for Join and Leave; nil only reserves.
+	Connector session.Connector
 	// NoSocket follows tickets by long polls alone.
 	NoSocket bool
 }
 
-// Client is one player. It may be used by many goroutines.
+// Client is one player. It may be used by many goroutines. It implements
+// session.Sessions, session.Matchmaking and session.Tracker.
 type Client struct {
 	base     string // with the path of the API
 	http     *http.Client
 	dialer   websocket.Dialer
 	store    TokenStore
 	noSocket bool
+	seat     joining.Seat
 
 	login      sync.Mutex // one login or refresh at a time
 	mu         sync.Mutex // guards what follows
 	tokens     Tokens
 	unanswered string // the ticket asked for last, if no answer came: the server may have made one
 }
+
+var (
+	_ session.Sessions    = (*Client)(nil)
+	_ session.Matchmaking = (*Client)(nil)
+	_ session.Tracker     = (*Client)(nil)
+)
 
 // apiPath is where the player API lies under the server's base URL.
 const apiPath = "/player/v1"
@@ -52,6 +65,7 @@ func New(c Config) (*Client, error) {
 	}
 	client := &Client{
 		base: strings.TrimRight(c.URL, "/") + apiPath, http: c.HTTP, store: c.Store, noSocket: c.NoSocket,
+		seat:   joining.Seat{Connector: c.Connector},
 		dialer: websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: handshakeTimeout, Subprotocols: []string{subprotocol}},
 	}
 	if client.http == nil {

@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/musterhq/muster/sdk/session"
@@ -153,7 +152,7 @@ func ticketPath(id string) string { return ticketsPath + "/" + url.PathEscape(id
 func (c *Client) ticket(t *protocol.Ticket) session.Ticket {
 	me := c.PlayerID()
 	out := session.Ticket{
-		ID: t.TicketID, ConfigurationName: t.Matchmaker, State: session.TicketState(strings.ToUpper(string(t.State))),
+		ID: t.TicketID, ConfigurationName: t.Matchmaker, State: session.TicketState(upper(t.State)),
 		StatusReason: t.Reason, EstimatedWait: seconds(t.EstimatedWaitSeconds), StartedAt: t.CreatedAt,
 	}
 	if out.State.Terminal() {

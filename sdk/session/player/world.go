@@ -73,9 +73,7 @@ func (c *Client) Reservations(ctx context.Context) ([]session.Connection, error)
 	var all []session.Connection
 	for _, r := range out.Items {
 		if r.Connection != nil {
-			place := connection(r.Connection, c.PlayerID())
-			place.ReservedUntil = r.ReservedUntil
-			all = append(all, place)
+			all = append(all, c.reserved(&r))
 		}
 	}
 	return all, nil
