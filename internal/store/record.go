@@ -22,8 +22,9 @@ import (
 // changes it made. Where a failed write made the store read its state again, and
 // that is not the state recorded so far, the whole state is written anew.
 
-// recordVersion is of the file's form.
-const recordVersion = 1
+// recordVersion is of the file's form and of the chance that commands draw: replayed
+// by another one they would make other changes.
+const recordVersion = 2
 
 // recordLine is one line: exactly one member is set.
 type recordLine struct {

@@ -108,7 +108,7 @@ func (p *replay) take(line recordLine) error {
 
 func (p *replay) takeState(state *recordState) error {
 	if state.Version != recordVersion {
-		return fmt.Errorf("form %d of recordings is not known", state.Version)
+		return fmt.Errorf("recordings of form %d are not known; this program replays those of form %d", state.Version, recordVersion)
 	}
 	p.state, p.items = state, nil
 	return p.install()
