@@ -31,9 +31,11 @@ const pair = `{"name":"pair","ruleLanguageVersion":"1.0","teams":[{"name":"both"
 // "duel", "pair", and "asked", whose matches have to be accepted.
 type stage struct {
 	*testing.T
-	url   string
-	aws   *gamelift.Client
-	place *node.Place
+	app    *app.App
+	change func(*app.Options)
+	url    string
+	aws    *gamelift.Client
+	place  *node.Place
 }
 
 func newStage(t *testing.T, change func(*app.Options)) *stage {
@@ -44,7 +46,7 @@ func newStage(t *testing.T, change func(*app.Options)) *stage {
 			change(o)
 		}
 	})
-	s := &stage{T: t, url: a.URL(), aws: node.Client(a.URL())}
+	s := &stage{T: t, app: a, change: change, url: a.URL(), aws: node.Client(a.URL())}
 	s.place = node.NewPlace(t, s.aws)
 	queue, err := s.aws.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{
 		Name: aws.String("duel"), Destinations: []types.GameSessionQueueDestination{{DestinationArn: &s.place.FleetARN}},
@@ -59,6 +61,29 @@ func newStage(t *testing.T, change func(*app.Options)) *stage {
 	s.configure("pair", "pair", arn, false)
 	s.configure("asked", "duel", arn, true)
 	return s
+}
+
+// stop stops the server.
+func (s *stage) stop() {
+	s.Helper()
+	s.must(s.app.Stop(s.Context()))
+}
+
+// restart stops the server and starts it again at the same address. What it had is
+// there if the stage's options keep it.
+func (s *stage) restart() {
+	s.Helper()
+	s.stop()
+	s.app = node.InProcess(s.T, func(o *app.Options) {
+		o.Beacon = true
+		s.change(o)
+		o.Listen = strings.TrimPrefix(s.url, "http://")
+	})
+}
+
+// onDisk has a server keep its state in a directory.
+func onDisk(dir string) func(*app.Options) {
+	return func(o *app.Options) { o.Store, o.DataDir = "sqlite", dir }
 }
 
 func (s *stage) configure(name, rules, queue string, acceptance bool) {

@@ -140,6 +140,55 @@ func TestPush_ResumesAfterAnInterruption(t *testing.T) {
 	}
 }
 
+// The server is started anew while a client is away: who comes back with its
+// cursor is told what happened before that, each thing once, and goes on.
+func TestPush_ResumesAfterARestart(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, onDisk(t.TempDir()))
+	anna, bert := s.guest(), s.guest()
+	var party protocol.Party
+	bert.call("POST", "/parties", protocol.PartyRequest{Matchmaker: "pair", Max: 2}, 201, &party)
+	anna.call("POST", "/parties/join", protocol.PartyJoin{Code: party.Code}, 200, nil)
+	push := anna.connect("")
+	var ready protocol.SocketReady
+	push.of(protocol.MessageReady, &ready)
+	ticket := anna.ask("duel")
+	_, cursor := push.state(protocol.TicketStateSearching)
+	push.ws.Close()
+
+	bert.call("DELETE", "/parties/"+party.PartyID+"/members/"+anna.login.PlayerID, nil, 204, nil)
+	bert.ask("duel")
+	anna.until(ticket, protocol.TicketStatePlacing) // no game server is there yet
+	s.restart()
+
+	push = anna.connect("?resume=" + cursor)
+	push.of(protocol.MessageReady, &ready)
+	if !ready.Resumed || ready.PlayerID != anna.login.PlayerID {
+		t.Errorf("got %+v", ready)
+	}
+	push.say(protocol.MessagePing, "p", "all told?")
+	var kinds []string
+	for len(kinds) == 0 || kinds[len(kinds)-1] != protocol.MessagePong {
+		m := push.next()
+		kinds = append(kinds, m.Type)
+		cursor = max(cursor, m.Cursor)
+	}
+	if want := []string{protocol.MessageTicket, protocol.MessagePartyLeft, protocol.MessagePong}; !slices.Equal(kinds, want) {
+		t.Errorf("told %v, want %v", kinds, want)
+	}
+	s.server()
+	ended, _ := push.state(protocol.TicketStateCompleted)
+	if ended.TicketID != ticket.TicketID || s.playerOf(ended.Connection.PlayerSessionID) != anna.login.PlayerID {
+		t.Errorf("got %+v", ended)
+	}
+	push.ws.Close()
+	s.restart()
+	push = anna.connect("?resume=" + cursor)
+	if again, _ := push.state(protocol.TicketStateCompleted); *again.Connection != *ended.Connection {
+		t.Errorf("after another restart the way to the game is %+v, was %+v", again.Connection, ended.Connection)
+	}
+}
+
 // What a client asks for right away is answered after what is under way, so that
 // the answer tells a client that it has been told all.
 func TestPush_BeginsWithWhatIsUnderWay(t *testing.T) {
@@ -254,4 +303,25 @@ func TestPush_ConnectionsAreBounded(t *testing.T) {
 	if m := all[3].next(); m.Type != protocol.MessagePong {
 		t.Errorf("got %+v", m)
 	}
+}
+
+// Who says more than ten things a second for long loses the connection.
+func TestPush_MessagesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := bare(t, nil)
+	push := s.guest().connect("")
+	var ready protocol.SocketReady
+	push.of(protocol.MessageReady, &ready)
+	for n := range 1000 {
+		push.say(protocol.MessagePing, "p", n)
+		_, _, err := push.ws.ReadMessage()
+		if e, ok := errors.AsType[*websocket.CloseError](err); ok {
+			if e.Code != protocol.CloseRate || n < 20 {
+				t.Errorf("closed with %d after %d messages, want %d after 20", e.Code, n, protocol.CloseRate)
+			}
+			return
+		}
+		s.must(err)
+	}
+	t.Error("a thousand messages at once are all answered")
 }

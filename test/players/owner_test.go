@@ -1,0 +1,127 @@
+package players
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/musterhq/muster/backend/protocol"
+)
+
+// What is under way of somebody else is not found, whatever is tried with it, and
+// goes on as if nobody had tried.
+func TestOthers_AreNotFound(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	anna, bert, eve, nobody := s.guest(), s.guest(), s.guest(), &client{stage: s}
+	var place protocol.Placement
+	anna.call("POST", "/sessions", protocol.SessionRequest{Pool: "duel", Name: "anna's"}, 202, &place)
+	var party protocol.Party
+	anna.call("POST", "/parties", protocol.PartyRequest{Matchmaker: "pair", Max: 2}, 201, &party)
+	bert.call("POST", "/parties/join", protocol.PartyJoin{Code: party.Code}, 200, &party)
+	ticket := anna.ask("asked")
+	bert.ask("asked")
+	ticket = anna.until(ticket, protocol.TicketStateRequiresAcceptance)
+
+	inParty, ticketAt, placeAt := "/parties/"+party.PartyID, "/matchmaking/tickets/"+ticket.TicketID, "/placements/"+place.PlacementID
+	for _, c := range []struct {
+		method, path string
+		body         any
+	}{
+		{"GET", ticketAt, nil},
+		{"DELETE", ticketAt, nil},
+		{"POST", ticketAt + "/acceptance", protocol.AcceptRequest{Accept: false}},
+		{"GET", placeAt, nil},
+		{"DELETE", placeAt, nil},
+		{"GET", inParty, nil},
+		{"PUT", inParty + "/members/me", protocol.MemberChange{Ready: true}},
+		{"DELETE", inParty + "/members/me", nil},
+		{"DELETE", inParty + "/members/" + bert.login.PlayerID, nil},
+		{"POST", "/matchmaking/tickets", protocol.TicketRequest{Matchmaker: "pair", PartyID: party.PartyID}},
+	} {
+		eve.refused(c.method, c.path, c.body, 404, "not-found")
+		nobody.refused(c.method, c.path, c.body, 401, "token-missing")
+	}
+	var now protocol.Ticket
+	anna.call("GET", ticketAt, nil, 200, &now)
+	if now.State != protocol.TicketStateRequiresAcceptance || slices.ContainsFunc(now.Players, func(p protocol.TicketPlayer) bool { return p.Accepted != nil }) {
+		t.Errorf("the ticket is %+v", now)
+	}
+	anna.call("GET", inParty, nil, 200, &party)
+	if len(party.Members) != 2 || party.Leader != anna.login.PlayerID || party.Members[0].Ready || party.Members[1].Ready {
+		t.Errorf("the party is %+v", party)
+	}
+	anna.call("GET", placeAt, nil, 200, &place)
+	if place.State != protocol.PlacementStatePending {
+		t.Errorf("the placement is %+v", place)
+	}
+}
+
+// A game that was matched is its players' alone, also for who knows its id; the
+// way back into it is told to nobody else.
+func TestOthers_DoNotJoinMatchedGames(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	server := s.server()
+	anna, bert, eve := s.guest(), s.guest(), s.guest()
+	ta, tb := anna.ask("duel"), bert.ask("duel")
+	ta, tb = anna.until(ta, protocol.TicketStateCompleted), bert.until(tb, protocol.TicketStateCompleted)
+	s.must(server.Accept(t.Context(), server.Hosted()[0], ta.Connection.PlayerSessionID))
+	s.must(server.Remove(t.Context(), server.Hosted()[0], ta.Connection.PlayerSessionID)) // there is room
+	eve.refused("POST", "/sessions/"+ta.Connection.SessionID+"/players", nil, 404, "not-found")
+	var list protocol.GameSessions
+	eve.call("GET", "/sessions?pool=duel", nil, 200, &list)
+	var back protocol.Reservations
+	eve.call("GET", "/players/me/reservations", nil, 200, &back)
+	if len(list.Items) != 0 || len(back.Items) != 0 {
+		t.Errorf("a stranger is told of %+v and %+v", list.Items, back.Items)
+	}
+	bert.call("GET", "/players/me/reservations", nil, 200, &back)
+	if len(back.Items) != 1 || *back.Items[0].Connection != *tb.Connection || back.Items[0].Status != protocol.ReservationStatusReserved || back.Items[0].ReservedUntil.IsZero() {
+		t.Errorf("the way back is %+v", back.Items)
+	}
+	anna.call("GET", "/players/me/reservations", nil, 200, &back)
+	if len(back.Items) != 0 {
+		t.Errorf("who has left is shown a way back: %+v", back.Items)
+	}
+}
+
+// Of somebody else's account the public data is seen, and no more; what the
+// operator keeps secret, its player does not see either.
+func TestOthers_DataIsNotSeen(t *testing.T) {
+	t.Parallel()
+	s := bare(t, withStudio(t))
+	anna, eve := s.owner("account of anna"), s.guest()
+	id := anna.login.PlayerID
+	for _, namespace := range []string{"server", "secret"} {
+		anna.call("PUT", "/server/players/"+id+"/data/"+namespace+"/k", `"of the operator"`, 201, nil)
+	}
+	anna.call("PUT", "/players/me/data/private/k", `"of anna"`, 201, nil)
+	anna.call("PUT", "/players/me/data/public/k", `"for all"`, 201, nil)
+
+	profile := eve.call("GET", "/players/"+id, nil, 200, nil)
+	var members map[string]jsontext.Value
+	s.read(profile, &members)
+	delete(members, "player_id")
+	delete(members, "display_name")
+	delete(members, "data")
+	if text := string(profile.body); len(members) != 0 || strings.Contains(text, "of ") || strings.Contains(text, "studio") {
+		t.Errorf("a stranger is shown %s", text)
+	}
+	for _, namespace := range []string{"private", "server", "public"} {
+		eve.refused("GET", "/players/me/data/"+namespace+"/k", nil, 404, "not-found")
+		var items protocol.DataItems
+		if eve.call("GET", "/players/me/data/"+namespace, nil, 200, &items); len(items.Items) != 0 {
+			t.Errorf("a stranger is shown %+v", items)
+		}
+	}
+	for _, method := range []string{"GET", "PUT", "DELETE"} {
+		anna.refused(method, "/players/me/data/secret/k", `1`, 404, "not-found")
+	}
+	anna.refused("GET", "/players/me/data/secret", nil, 404, "not-found")
+	anna.refused("DELETE", "/players/me/data/server/k", nil, 403, "not-allowed")
+	eve.refused("DELETE", linkStudio, nil, 404, "not-found")
+	eve.refused("GET", "/players/"+id+"/data/private/k", nil, 404, "not-found")
+}
