@@ -118,6 +118,18 @@ func TestCheck_Refuses(t *testing.T) {
 	}
 }
 
+// publiclyGood checks a token's signature as others do, by the published keys.
+func (h *house) publiclyGood(token string) error {
+	h.Helper()
+	set, err := h.ids.KeySet()
+	h.must(err)
+	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.ES256})
+	h.must(err)
+	return parsed.Claims(set, &jwt.Claims{})
+}
+
+// Keys are published before they sign and until all they signed has expired; what
+// leaked is dropped at once.
 func TestKeys_Rotate(t *testing.T) {
 	t.Parallel()
 	opts := Options{KeyLife: 10 * time.Hour, KeyLead: time.Hour, AccessLife: 15 * time.Minute}
@@ -138,12 +150,23 @@ func TestKeys_Rotate(t *testing.T) {
 		}
 		_, err := h.ids.Check(s.AccessToken)
 		h.must(err)
+		for who, token := range map[string]string{"before": s.AccessToken, "after": h.guest().AccessToken} {
+			if err := h.publiclyGood(token); err != nil {
+				h.Errorf("a token of %s the rotation is not good by the published keys: %v", who, err)
+			}
+		}
 		settle(2 * time.Hour)
 		if h.ids.t.keys.Get(h.st.View(), first) != nil {
 			h.Error("a key stays published though all it signed has expired")
 		}
+		if err := h.publiclyGood(s.AccessToken); err == nil {
+			h.Error("a token is good by the published keys after its key was removed")
+		}
 		old := h.guest()
 		h.must(h.ids.RotateKeys(h.ctx))
+		if err := h.publiclyGood(old.AccessToken); err == nil {
+			h.Error("the key that leaked is still published")
+		}
 		_, err = h.ids.Check(old.AccessToken)
 		h.refused(err, TokenInvalid)
 		_, err = h.ids.Refresh(h.ctx, old.RefreshToken)

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync/atomic"
+	"time"
 
+	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/common"
 	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/model"
 	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/model/request"
 	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/model/result"
@@ -42,11 +45,24 @@ func (o *Official) Init(p server.ServerParameters) error {
 	if !initialised.CompareAndSwap(false, true) {
 		return ErrUsed
 	}
+	keepJitter()
 	server.SetLoggerInterface(sdkLog{o.Logger.With("component", "server-sdk")})
 	if err := server.InitSDK(p); err != nil {
 		return errors.Join(err, server.Destroy()) // or the SDK stays half made
 	}
 	return nil
+}
+
+// leastJitter is the least that the SDK can spread health checks by: it draws a
+// number below the jitter in milliseconds, and panics where that is 0.
+const leastJitter = time.Millisecond
+
+// keepJitter has whoever asks for no jitter in the environment get the least.
+func keepJitter() {
+	jitter, err := time.ParseDuration(os.Getenv(common.HealthcheckMaxJitter))
+	if err == nil && jitter < leastJitter {
+		os.Setenv(common.HealthcheckMaxJitter, leastJitter.String())
+	}
 }
 
 // Ready implements SDK.
