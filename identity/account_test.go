@@ -105,6 +105,46 @@ func TestLink(t *testing.T) {
 	h.reopen()
 }
 
+// An ID token that linked an account is used up: who gets hold of it can neither log
+// in with it nor link the account elsewhere. The answer may have been lost, so that
+// who linked may ask again.
+func TestLink_TokenOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withOIDC())
+	mine, thief := h.who(h.guest()), h.who(h.guest())
+	first, second := h.credential("anna"), h.credential("anna")
+	for _, c := range []Credential{first, first, second} {
+		_, err := h.ids.Link(h.ctx, mine, "id", c)
+		h.must(err)
+	}
+	for _, c := range []Credential{first, second} {
+		_, err := h.ids.Login(h.ctx, "id", c, false)
+		h.refused(err, ProviderInvalid)
+	}
+	h.must(h.ids.Unlink(h.ctx, mine, "id"))
+	for _, c := range []Credential{first, second} {
+		_, err := h.ids.Link(h.ctx, thief, "id", c)
+		h.refused(err, ProviderInvalid)
+	}
+	h.reopen()
+}
+
+// A login that a theft has ended links nothing.
+func TestLink_NotByALoginThatEnded(t *testing.T) {
+	t.Parallel()
+	inHouse(t, withOIDC(), func(h *house) {
+		s := h.guest()
+		who := h.who(s)
+		_, err := h.ids.Refresh(h.ctx, s.RefreshToken)
+		h.must(err)
+		settle(time.Minute)
+		_, err = h.ids.Refresh(h.ctx, s.RefreshToken)
+		h.refused(err, RefreshReused)
+		_, err = h.ids.Link(h.ctx, who, "id", h.credential("anna")) // the token was checked before that
+		h.refused(err, TokenInvalid)
+	})
+}
+
 // Of two players who link one account at the same time, one gets it.
 func TestLink_AtOnce(t *testing.T) {
 	t.Parallel()

@@ -109,10 +109,10 @@ func (s *Service) newLink(tx *store.Tx, playerID, provider, subject string) *Lin
 }
 
 // Link ties an account elsewhere to the player who asks; the answer's tokens
-// have the scope authenticated. Linked to the player already: nothing changes.
-// Refusals: as Login, and IdentityInUse (linked to somebody else, with a token to
-// merge the two, or the player has another account of this provider),
-// ReauthRequired.
+// have the scope authenticated. Linked to the player already: nothing changes. An
+// ID token is used up as by Login. Refusals: as Login, and IdentityInUse (linked to
+// somebody else, with a token to merge the two, or the player has another account
+// of this provider), ReauthRequired.
 func (s *Service) Link(ctx context.Context, who Claims, provider string, c Credential) (*Session, error) {
 	if err := s.fresh(who); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ type linked struct {
 
 func (s *Service) runLink(tx *store.Tx, a linkArgs) (linked, error) {
 	f := s.t.families.Get(tx, a.Family)
-	if s.account(tx, a.Player) == nil || f == nil {
+	if s.account(tx, a.Player) == nil || f == nil || !f.valid(tx.Now()) {
 		return linked{}, refuse(TokenInvalid, "the access token was revoked")
 	}
 	l := s.t.links.Get(tx, linkKey(a.Provider, a.Subject))
@@ -166,11 +166,16 @@ func (s *Service) runLink(tx *store.Tx, a linkArgs) (linked, error) {
 	case l != nil && l.PlayerID != a.Player:
 		mergeable, err := s.noteConflict(tx, a, l.PlayerID)
 		return linked{Mergeable: mergeable}, err
-	case l != nil:
+	case l != nil: // linked by this very proof, perhaps, and the answer was lost
+		s.use(tx, a.Proof)
 		return linked{Family: f}, nil
 	case s.linkTo(tx, a.Player, a.Provider) != nil:
 		return linked{}, refuse(IdentityInUse, "another account of %s is linked; unlink it first", a.Provider)
 	}
+	if err := s.unused(tx, a.Proof, a.Provider); err != nil {
+		return linked{}, err
+	}
+	s.use(tx, a.Proof)
 	s.newLink(tx, a.Player, a.Provider, a.Subject)
 	return linked{Family: f}, nil
 }
