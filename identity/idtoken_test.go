@@ -128,6 +128,26 @@ func TestLogin_TokenOnce(t *testing.T) {
 	})
 }
 
+// What expired is forgotten at once, however much it is: else a busy server would
+// remember ever more.
+func TestSweep_ForgetsAll(t *testing.T) {
+	t.Parallel()
+	inHouse(t, withOIDC(), func(h *house) {
+		for range 2*sweepAtOnce + 1 {
+			_, err := h.ids.Login(h.ctx, "id", h.credential("anna"), true)
+			h.must(err)
+		}
+		kept := func() int { return h.ids.t.used.Len(h.st.View()) }
+		all := kept()
+		for kept() == all {
+			settle(time.Second)
+		}
+		if n := kept(); n != 0 {
+			t.Errorf("of %d tokens that expired %d are kept", all, n)
+		}
+	})
+}
+
 // A token that was used, written in another way, is still the same token.
 func TestLogin_TokenOnceHoweverWritten(t *testing.T) {
 	t.Parallel()

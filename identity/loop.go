@@ -45,8 +45,8 @@ func (s *Service) Open(ctx context.Context) error { return s.keepKeys(ctx) }
 
 func (s *Service) tend(ctx context.Context) error {
 	err := s.keepKeys(ctx)
-	if err == nil && s.anyExpired(s.st.View(), time.Now()) {
-		_, err = s.cmd.sweep.Do(ctx, struct{}{})
+	for more := err == nil && s.anyExpired(s.st.View(), time.Now()); more; {
+		more, err = s.cmd.sweep.Do(ctx, struct{}{})
 	}
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("players not looked after", "error", err)
@@ -76,7 +76,8 @@ func (s *Service) anyExpired(r store.Reader, now time.Time) bool {
 	return false
 }
 
-func (s *Service) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
+// runSweep removes what has expired, up to a bound, and tells whether there is more.
+func (s *Service) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
 	now, n := tx.Now(), 0
 	for _, f := range s.t.familyExpires.Prefix(tx, "") {
 		if f.Expires.After(now) || n == sweepAtOnce {
@@ -113,5 +114,5 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
 			s.t.keys.Delete(tx, k.ID)
 		}
 	}
-	return struct{}{}, nil
+	return s.anyExpired(tx, now), nil
 }

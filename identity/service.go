@@ -60,7 +60,7 @@ type commands struct {
 	addKey      *store.Command[keyArgs, struct{}]
 	putData     *store.Command[putArgs, *Datum]
 	deleteData  *store.Command[deleteArgs, struct{}]
-	sweep       *store.Command[struct{}, struct{}]
+	sweep       *store.Command[struct{}, bool]
 }
 
 // New registers the package's tables and commands on the store; the error names
