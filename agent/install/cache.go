@@ -190,7 +190,7 @@ func (c *Cache) unpack(packed, format, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fail(err)
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil { // other games of this machine get at STAGING
 		return fail(err)
 	}
 	file, err := os.Open(packed)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -221,5 +222,27 @@ func TestCollect_KeepsWhatIsUsed(t *testing.T) {
 	free = 10
 	if err := c.Collect(map[string]bool{shas[1]: true}); err != nil || there() != 1 {
 		t.Fatalf("on a full disk, %d builds are left, %v; want the used one", there(), err)
+	}
+}
+
+// Where builds are unpacked other games of the machine could look in: a build is
+// its owner's alone, before its script runs too.
+func TestInstall_UnpacksForItsOwnerAlone(t *testing.T) {
+	t.Parallel()
+	content, b := packed(t, map[string]string{"game": "x", "install.sh": "true\n"})
+	var mode os.FileMode
+	c := cache(t, Options{Source: whole(content, 0, new([]int64)), Staging: t.TempDir(), Guest: func(_ *exec.Cmd, dir string) (func() error, error) {
+		info, err := os.Stat(dir)
+		if err == nil {
+			mode = info.Mode().Perm()
+		}
+		return func() error { return nil }, err
+	}})
+	dir, err := c.Install(t.Context(), b, nil)
+	if err != nil || mode != 0o700 {
+		t.Errorf("the unpacked build has mode %v, %v, want 0700", mode, err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the installed build: %v, %v, want mode 0700", info, err)
 	}
 }
