@@ -29,7 +29,7 @@ const (
 func (a *Agent) collect(c protocol.Collect) {
 	i := a.find(c.InstanceID)
 	if i == nil || !validID(c.ProcessID) {
-		a.tellStored(protocol.LogsStored{InstanceID: c.InstanceID, ProcessID: c.ProcessID, Problem: "the instance is gone, and its logs with it"})
+		go a.tellStored(protocol.LogsStored{InstanceID: c.InstanceID, ProcessID: c.ProcessID, Problem: "the instance is gone, and its logs with it"})
 		return
 	}
 	if !i.collects(c.ProcessID, true) {
