@@ -187,6 +187,38 @@ func TestAgent_KeepsWhatIsNamedAgain(t *testing.T) {
 		list := m.instance("i-1").Processes
 		return len(list) == 1 && list[0].PID != left.PID
 	})
+	if p := m.running("i-1", 1)[0]; p.Port < w.PortFrom || p.Port > w.PortTo {
+		t.Errorf("it has port %d, not one of the instance's, %d to %d", p.Port, w.PortFrom, w.PortTo)
+	}
+}
+
+// An answer that nobody fetches holds up none of what Muster says: the agent could
+// not end, nor link anew.
+func TestAgent_CollectsWithoutWaiting(t *testing.T) {
+	t.Parallel()
+	a, err := New(Options{Root: root(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range cap(a.stored) {
+		a.stored <- protocol.LogsStored{}
+	}
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		a.obey(protocol.Message{Collect: &protocol.Collect{InstanceID: "i-gone", ProcessID: "p-1"}})
+	}()
+	select {
+	case <-heard:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the agent waits")
+	}
+	for range cap(a.stored) {
+		<-a.stored
+	}
+	if done := <-a.stored; done.InstanceID != "i-gone" || done.Problem == "" {
+		t.Errorf("the answer is %+v", done)
+	}
 }
 
 // An agent dies in a launch, before there is a process. What was made for that one

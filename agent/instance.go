@@ -77,6 +77,11 @@ func (i *instance) want(w protocol.Wish) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.wish, i.forgotten, i.unnamed = w, false, false
+	if i.ports != nil { // what a former agent left was taken over without knowing its ports
+		if err := i.ports.Move(w.PortFrom, w.PortTo); err != nil {
+			i.log.Error("the instance keeps its ports", "error", err)
+		}
+	}
 	if w.Stop != protocol.Keep {
 		i.drop()
 	}

@@ -20,21 +20,36 @@ var ErrNone = errors.New("no port is free")
 
 // Range hands out the ports From to To, in turn. Make it with New.
 type Range struct {
-	from, to int
 	bindable func(port int) bool
 
-	mu      sync.Mutex
-	next    int
-	taken   map[int]bool
-	resting map[int]time.Time // until when
+	mu       sync.Mutex
+	from, to int
+	next     int
+	taken    map[int]bool
+	resting  map[int]time.Time // until when
 }
 
 // New makes a Range of the ports from to to, both included.
 func New(from, to int) (*Range, error) {
-	if from < 1 || to < from || to > 65535 {
-		return nil, fmt.Errorf("ports: %d to %d is no range of ports", from, to)
+	r := &Range{bindable: bindable, taken: map[int]bool{}, resting: map[int]time.Time{}}
+	if err := r.Move(from, to); err != nil {
+		return nil, err
 	}
-	return &Range{from: from, to: to, next: from, bindable: bindable, taken: map[int]bool{}, resting: map[int]time.Time{}}, nil
+	return r, nil
+}
+
+// Move has the Range hand out other ports from now on. Those that processes have
+// stay theirs.
+func (r *Range) Move(from, to int) error {
+	if from < 1 || to < from || to > 65535 {
+		return fmt.Errorf("ports: %d to %d is no range of ports", from, to)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if from != r.from || to != r.to {
+		r.from, r.to, r.next = from, to, from
+	}
+	return nil
 }
 
 // Take gives a port that can be bound now, for UDP and for TCP. It fails with
