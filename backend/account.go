@@ -242,15 +242,54 @@ func (rq *request) merge() (answer, error) {
 }
 
 func (rq *request) publicPlayer() (answer, error) {
-	p, err := rq.b.ids.Player(rq.param("player"))
+	p, err := rq.b.publicOut(rq.param("player"))
 	if err != nil {
 		return answer{}, err
 	}
-	data, err := rq.b.ids.AllData(p.ID, identity.Public)
+	return ok(p)
+}
+
+// publicOut gives what anybody may know of a player.
+func (b *Backend) publicOut(id string) (*protocol.PublicPlayer, error) {
+	p, err := b.ids.Player(id)
+	if err != nil {
+		return nil, err
+	}
+	data, err := b.ids.AllData(p.ID, identity.Public)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.PublicPlayer{PlayerID: p.ID, DisplayName: p.DisplayName, Data: itemsOut(data)}, nil
+}
+
+// mostLookedUp bounds how many players are looked up at once.
+const mostLookedUp = 50
+
+func (rq *request) lookUpPlayers() (answer, error) {
+	in, err := decode[protocol.PlayerLookup](rq)
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(&protocol.PublicPlayer{PlayerID: p.ID, DisplayName: p.DisplayName, Data: itemsOut(data)})
+	if len(in.IDs) < 1 || len(in.IDs) > mostLookedUp {
+		return answer{}, refuse("validation-failed", "ids: must be 1 to 50")
+	}
+	if err := rq.limit(rq.b.rates.message, "lookup "+rq.player.PlayerID); err != nil {
+		return answer{}, err
+	}
+	out := &protocol.PublicPlayers{Items: []protocol.PublicPlayer{}}
+	told := map[string]bool{}
+	for _, id := range in.IDs {
+		p, err := rq.b.publicOut(id)
+		switch {
+		case identity.Is(err, identity.NotFound) || told[id]:
+			continue
+		case err != nil:
+			return answer{}, err
+		}
+		told[id] = true
+		out.Items = append(out.Items, *p)
+	}
+	return ok(out)
 }
 
 func (rq *request) ban() (answer, error) {

@@ -59,7 +59,7 @@ var parameters = strings.NewReplacer("{provider}", "studio", "{namespace}", "pri
 	"{ticket}", "t", "{party}", "p", "{player}", "me", "{placement}", "p", "{session}", "s")
 
 // Whatever a player changes is counted: where nothing is left of a limit, every
-// route that changes something says so.
+// route that changes something says so, and who looks up many at once.
 func TestServe_EveryChangeIsCounted(t *testing.T) {
 	t.Parallel()
 	bodies := map[string]string{
@@ -68,7 +68,7 @@ func TestServe_EveryChangeIsCounted(t *testing.T) {
 		"PUT /players/me/data/{namespace}/{key}": `1`, "PUT /players/me/latency": `{"samples":[]}`,
 		"POST /matchmaking/tickets": `{"matchmaker":"alone"}`, "POST /matchmaking/tickets/{ticket}/acceptance": `{"accept":true}`,
 		"POST /parties": `{"matchmaker":"alone"}`, "POST /parties/join": `{"code":"AAAAAA"}`, "PUT /parties/{party}/members/me": `{"ready":true}`,
-		"POST /sessions": `{"pool":"empty"}`,
+		"POST /sessions": `{"pool":"empty"}`, "POST /players/lookup": `{"ids":["x"]}`,
 	}
 	apart := map[string]bool{ // not of a player who is known; a failed login locks out
 		"POST /auth/guest/login": true, "POST /auth/refresh": true, "POST /auth/logout": true,

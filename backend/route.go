@@ -67,6 +67,7 @@ func (b *Backend) routes() []route {
 		{"PUT", v1 + "/players/me/latency", players, (*request).reportLatency},
 		{"GET", v1 + "/players/me/reservations", players, (*request).reservations},
 		{"GET", v1 + "/players/{player}", players, (*request).publicPlayer},
+		{"POST", v1 + "/players/lookup", players, (*request).lookUpPlayers},
 
 		{"POST", ticket, players, (*request).startMatchmaking},
 		{"GET", ticket, players, (*request).tickets},

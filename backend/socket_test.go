@@ -2,7 +2,13 @@ package backend
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/musterhq/muster/backend/protocol"
 )
 
 // A door that closes waits for who is in, and lets nobody else in: not even
@@ -21,4 +27,38 @@ func TestSocketDoor_Close(t *testing.T) {
 	}
 	d.leave()
 	d.close(t.Context())
+}
+
+// A ticket for a WebSocket lets in once, within 30 seconds, from the network that
+// asked for it; and the door keeps only its hash.
+func TestSocketTicket(t *testing.T) {
+	t.Parallel()
+	const here, there = "192.0.2.1", "192.0.2.2"
+	for name, c := range map[string]struct {
+		from  string
+		later time.Duration
+		good  bool
+	}{
+		"good":            {here, socketTicketLife - time.Second, true},
+		"expired":         {here, socketTicketLife, false},
+		"another network": {there, 0, false},
+	} {
+		inDeaf(t, func(d *deaf) {
+			_, token := d.guest()
+			var got protocol.SocketTicket
+			d.must(json.Unmarshal(d.send(here, token, "POST", protocol.Base+"/auth/ws-ticket", "").Body.Bytes(), &got))
+			for key := range d.b.doors.tickets {
+				if strings.Contains(key, got.Ticket) || len(d.b.doors.tickets) != 1 {
+					t.Errorf("%s: the door keeps %v", name, d.b.doors.tickets)
+				}
+			}
+			time.Sleep(c.later)
+			if let := d.b.doors.redeem(got.Ticket, c.from, time.Now()); (let == token) != c.good {
+				t.Errorf("%s: gave %q", name, let)
+			}
+			if d.b.doors.redeem(got.Ticket, here, time.Now()) != "" {
+				t.Errorf("%s: lets in again", name)
+			}
+		})
+	}
 }

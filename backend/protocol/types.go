@@ -127,6 +127,16 @@ type PublicPlayer struct {
 	Data        map[string]DataItem `json:"data"`                  // Public data by key
 }
 
+// PlayerLookup: Whom to look up.
+type PlayerLookup struct {
+	IDs []string `json:"ids"` // Players, at most 50
+}
+
+// PublicPlayers: What anybody may know of several players.
+type PublicPlayers struct {
+	Items []PublicPlayer `json:"items"` // In the order asked for; whom there is not is left out
+}
+
 // DataItem: A value of a player’s data.
 type DataItem struct {
 	Value     jsontext.Value `json:"value"`      // Any JSON of at most 32 KiB

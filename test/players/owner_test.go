@@ -125,3 +125,25 @@ func TestOthers_DataIsNotSeen(t *testing.T) {
 	eve.refused("DELETE", linkStudio, nil, 404, "not-found")
 	eve.refused("GET", "/players/"+id+"/data/private/k", nil, 404, "not-found")
 }
+
+// Several players are looked up at once, with what anybody may know of each.
+func TestLookUp(t *testing.T) {
+	t.Parallel()
+	s := bare(t, nil)
+	anna, bert, gone, eve := s.guest(), s.guest(), s.guest(), s.guest()
+	anna.call("PATCH", "/players/me", protocol.PlayerChange{DisplayName: "Anna"}, 200, nil)
+	anna.call("PUT", "/players/me/data/public/badge", `"gold"`, 201, nil)
+	anna.call("PUT", "/players/me/data/private/save", `"private"`, 201, nil)
+	gone.call("DELETE", "/players/me", nil, 204, nil)
+	const path = "/players/lookup"
+	ids := []string{bert.login.PlayerID, "nobody", anna.login.PlayerID, gone.login.PlayerID, bert.login.PlayerID, ""}
+	var found protocol.PublicPlayers
+	r := eve.call("POST", path, protocol.PlayerLookup{IDs: ids}, 200, &found)
+	if len(found.Items) != 2 || found.Items[0].PlayerID != bert.login.PlayerID || found.Items[1].DisplayName != "Anna" ||
+		len(found.Items[1].Data) != 1 || string(found.Items[1].Data["badge"].Value) != `"gold"` {
+		t.Errorf("got %s", r.body)
+	}
+	eve.refused("POST", path, protocol.PlayerLookup{}, 422, "validation-failed")
+	eve.refused("POST", path, protocol.PlayerLookup{IDs: slices.Repeat([]string{"x"}, 51)}, 422, "validation-failed")
+	(&client{stage: s}).refused("POST", path, protocol.PlayerLookup{IDs: ids}, 401, "token-missing")
+}
