@@ -3,9 +3,16 @@ package players
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/player"
 )
@@ -101,4 +108,73 @@ func TestLibrary_Party(t *testing.T) {
 		}
 		s.server() // for the next match
 	}
+}
+
+// Who follows a party by push, loses the connection and asks, is told of no match that
+// was over before: it would send them into a game of an hour ago.
+func TestLibrary_PartyOldMatchesAreNoNews(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	s.server()
+	leads, lead := s.login(nil)
+	joins, member := s.login(nil)
+	party, err := leads.CreateParty(t.Context(), "pair", 2)
+	s.must(err)
+	_, err = joins.JoinParty(t.Context(), party.Code)
+	s.must(err)
+	_, err = joins.ChangeMembership(t.Context(), party.PartyID, player.Membership{Ready: true})
+	s.must(err)
+	ask := session.MatchRequest{Configuration: "pair", Players: []session.Player{{ID: lead.PlayerID}}}
+	_, err = session.FindMatch(t.Context(), leads.ForParty(party.PartyID), leads, nil, ask, session.MatchOptions{})
+	s.must(err)
+
+	events := s.follow(joins, party.PartyID)
+	until(t, events, func(e player.PartyEvent) bool { return e.Kind == player.PartyChanged })
+	others := &client{stage: s, login: protocol.Session{AccessToken: member.Access}}
+	for range 3 { // more than a player may have: the follower's gives way
+		var ready protocol.SocketReady
+		others.connect("").of(protocol.MessageReady, &ready)
+	}
+	noNews := func(is player.PartyEventKind) func(player.PartyEvent) bool {
+		return func(e player.PartyEvent) bool {
+			if e.Kind == player.PartyMatched {
+				t.Errorf("told of a match that was over: %+v", e.Ticket)
+			}
+			return e.Kind == is
+		}
+	}
+	_, err = leads.ChangeMembership(t.Context(), party.PartyID, player.Membership{Ready: true})
+	s.must(err)
+	until(t, events, noNews(player.PartyChanged))
+	s.must(leads.PutOut(t.Context(), party.PartyID, member.PlayerID))
+	until(t, events, noNews(player.PartyLeft))
+}
+
+// Who leaves a party before the push knows that they were in it, is told so.
+func TestLibrary_PartyLeftBeforeThePush(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	at, err := url.Parse(s.url)
+	s.must(err)
+	var open atomic.Bool
+	way := httputil.NewSingleHostReverseProxy(at)
+	between := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/ws") && !open.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		way.ServeHTTP(w, r)
+	}))
+	t.Cleanup(between.Close)
+	leads, _ := s.login(nil)
+	joins, member := s.login(func(o *player.Config) { o.URL = between.URL })
+	party, err := leads.CreateParty(t.Context(), "pair", 2)
+	s.must(err)
+	_, err = joins.JoinParty(t.Context(), party.Code)
+	s.must(err)
+	events := s.follow(joins, party.PartyID)
+	until(t, events, func(e player.PartyEvent) bool { return e.Kind == player.PartyChanged })
+	s.must(leads.PutOut(t.Context(), party.PartyID, member.PlayerID))
+	open.Store(true)
+	until(t, events, func(e player.PartyEvent) bool { return e.Kind == player.PartyLeft })
 }

@@ -33,8 +33,8 @@ type PartyEvent struct {
 // FollowParty tells what a party is, each change of it, and each ticket that its
 // leader starts. It ends after PartyLeft: the player has left, was put out, or the
 // party expired; or with ctx, then without an event. It is told by push, and asks
-// every two seconds while there is none. A consent that runs out after its minute is
-// no change.
+// every two seconds while there is none. That a consent runs out after its minute, the
+// push does not tell.
 func (c *Client) FollowParty(ctx context.Context, partyID string) iter.Seq[PartyEvent] {
 	return func(yield func(PartyEvent) bool) {
 		f := &partyFollower{c: c, id: partyID, tickets: map[string]bool{}, yield: yield}
@@ -49,7 +49,8 @@ type partyFollower struct {
 	id      string
 	line    line
 	last    Party           // that was told
-	tickets map[string]bool // that were told
+	looked  bool            // look has seen it all once
+	tickets map[string]bool // that were told, or are no news
 	yield   func(PartyEvent) bool
 	done    bool // the party is left, or nobody listens
 }
@@ -98,18 +99,15 @@ func (f *partyFollower) take(ctx context.Context, m *protocol.Message) error {
 			return err
 		}
 		f.matched(&t)
-	case typePong:
-		if f.last.PartyID == "" { // it was left before the push began
-			return f.look(ctx)
-		}
+	case typePong: // a party that was left before the push knew of it, it does not tell
+		return f.look(ctx)
 	}
 	return nil
 }
 
-// look asks for the party and its tickets. Those that were over before the party was
-// first seen are no news.
+// look asks for the party and its tickets. Those that were over by the first look are
+// no news, unless the push told of them.
 func (f *partyFollower) look(ctx context.Context) error {
-	first := f.last.PartyID == ""
 	p, err := f.c.Party(ctx, f.id)
 	switch {
 	case errors.Is(err, session.ErrNotFound):
@@ -125,11 +123,12 @@ func (f *partyFollower) look(ctx context.Context) error {
 	}
 	for i := range all.Items {
 		t := &all.Items[i]
-		if first && f.c.ticket(t).State.Terminal() {
+		if !f.looked && f.c.ticket(t).State.Terminal() {
 			f.tickets[t.TicketID] = true
 		}
 		f.matched(t)
 	}
+	f.looked = true
 	return nil
 }
 
