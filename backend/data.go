@@ -71,7 +71,7 @@ func (rq *request) datum(player string, ns identity.Namespace) (answer, error) {
 		return answer{}, err
 	}
 	etag := quoted(d.Version)
-	if rq.http.Header.Get("If-None-Match") == etag {
+	if rq.has(etag) {
 		return answer{status: http.StatusNotModified, etag: etag}, nil
 	}
 	return answer{status: http.StatusOK, body: jsontext.Value(d.Value), etag: etag}, nil
@@ -129,6 +129,17 @@ func (rq *request) expectation() (identity.Expect, error) {
 		return identity.Expect{}, refuse("precondition-failed", "If-Match: is no ETag of ours")
 	}
 	return identity.Expect{Version: version}, nil
+}
+
+// has tells whether the client says that it has what an ETag is of. Proxies that
+// compress make our ETags weak, which does not count here (RFC 9110, 13.1.2).
+func (rq *request) has(etag string) bool {
+	for tag := range strings.SplitSeq(strings.Join(rq.http.Header.Values("If-None-Match"), ","), ",") {
+		if strings.TrimPrefix(strings.TrimSpace(tag), "W/") == etag {
+			return true
+		}
+	}
+	return false
 }
 
 // serverGetData and serverPutData are for game backends and game servers of the

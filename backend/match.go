@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -150,17 +149,16 @@ func (rq *request) poll(look func() (body any, seq int64, ended bool, err error)
 	if err != nil {
 		return answer{}, err
 	}
-	known := strings.TrimSpace(rq.http.Header.Get("If-None-Match"))
 	body, seq, ended, err := look()
 	changed := func() bool {
-		if err == nil && quoted(seq) == known && !ended {
+		if err == nil && rq.has(quoted(seq)) && !ended {
 			if _, err = rq.b.ids.Check(bearer(rq.http)); err == nil { // it may have ended meanwhile
 				body, seq, ended, err = look()
 			}
 		}
-		return err != nil || quoted(seq) != known || ended
+		return err != nil || !rq.has(quoted(seq)) || ended
 	}
-	if known == "" { // who knows nothing is told at once
+	if rq.http.Header.Get("If-None-Match") == "" { // who knows nothing is told at once
 		wait = 0
 	}
 	if waiting := rq.b.await(rq.http.Context(), rq.player.PlayerID, wait, changed); waiting != nil {
@@ -173,7 +171,7 @@ func (rq *request) poll(look func() (body any, seq int64, ended bool, err error)
 	if !ended && wait == 0 {
 		a.wait = advisedPoll
 	}
-	if quoted(seq) == known {
+	if rq.has(quoted(seq)) {
 		a.status, a.body = http.StatusNotModified, nil
 	}
 	return a, nil

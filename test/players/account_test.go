@@ -103,10 +103,24 @@ func TestData(t *testing.T) {
 	if r := c.send("GET", path, nil); strings.TrimSpace(string(r.body)) != `{"level":4}` {
 		t.Errorf("got %s", r.body)
 	}
-	if r := c.send("GET", path, nil, `If-None-Match: "2"`); r.status != http.StatusNotModified || len(r.body) > 0 {
-		t.Errorf("got %d %s", r.status, r.body)
+	for header, want := range map[string]int{`"2"`: 304, `W/"2"`: 304, `"1", "2"`: 304, `"1"`: 200, `W/"1"`: 200, `2`: 200} {
+		if r := c.send("GET", path, nil, "If-None-Match: "+header); r.status != want || (want == 304) != (len(r.body) == 0) {
+			t.Errorf("If-None-Match: %s: got %d %s, want %d", header, r.status, r.body, want)
+		}
+	}
+	for header, want := range map[string]int{`If-Match: "1"`: 412, `If-Match: W/"2"`: 412, `If-None-Match: "2"`: 400} {
+		for _, method := range []string{"PUT", "DELETE"} {
+			if r := c.send(method, path, `5`, header); r.status != want {
+				t.Errorf("%s with %s: got %d %s, want %d", method, header, r.status, r.body, want)
+			}
+		}
 	}
 	other.refused("GET", path, nil, 404, "not-found")
+	if r := c.send("DELETE", path, nil, `If-Match: "2"`); r.status != http.StatusNoContent {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+	c.refused("GET", path, nil, 404, "not-found")
+	c.call("PUT", path, `"private"`, 201, nil)
 	c.refused("PUT", "/players/me/data/server/skill", `9000`, 403, "not-allowed")
 	c.refused("GET", "/players/me/data/secret/x", nil, 404, "not-found")
 	c.call("PUT", "/players/me/data/public/badge", `"gold"`, 201, nil)

@@ -70,6 +70,15 @@ func TestTickets_BelongToTheirPlayers(t *testing.T) {
 			t.Error("the answer does not say how to log in")
 		}
 	}
+	ticket = anna.until(ticket, protocol.TicketStateSearching) // which it stays
+	for known, want := range map[int64]int{ticket.Seq: 304, ticket.Seq + 1: 200} {
+		for _, weak := range []string{"", "W/"} {
+			etag := weak + `"` + itoa(known) + `"`
+			if r := anna.send("GET", path, nil, "If-None-Match: "+etag); r.status != want {
+				t.Errorf("who has %s of ticket %d: got %d %s, want %d", etag, ticket.Seq, r.status, r.body, want)
+			}
+		}
+	}
 	var all protocol.Tickets
 	eve.call("GET", "/matchmaking/tickets", nil, 200, &all)
 	if len(all.Items) != 0 {

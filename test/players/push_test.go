@@ -229,9 +229,17 @@ func TestPush_TellsOnlyItsPlayer(t *testing.T) {
 		t.Errorf("another player's ticket: %+v", p)
 	}
 	anna.call("DELETE", "/matchmaking/tickets/"+ticket.TicketID, nil, 202, nil)
-	spy.say(protocol.MessagePing, "z", 1)
-	if m := spy.next(); m.Type != protocol.MessagePong {
-		t.Errorf("a player is told of another's ticket: %+v", m)
+	anna.call("POST", "/parties", protocol.PartyRequest{Matchmaker: "pair"}, 201, nil)
+	anna.call("POST", "/sessions", protocol.SessionRequest{Pool: "duel"}, 202, nil)
+	// Nor may one be told who comes with a cursor from before all of it.
+	for _, eavesdrops := range []*socket{spy, eve.connect("?resume=0"), eve.connect("")} {
+		if eavesdrops != spy {
+			eavesdrops.of(protocol.MessageReady, &ready)
+		}
+		eavesdrops.say(protocol.MessagePing, "z", 1)
+		if m := eavesdrops.next(); m.Type != protocol.MessagePong {
+			t.Errorf("a player is told of what is another's: %+v", m)
+		}
 	}
 }
 
