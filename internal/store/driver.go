@@ -48,6 +48,10 @@ type DB interface {
 	// Prune removes at most limit rows that expired before now and tells how many.
 	Prune(ctx context.Context, now time.Time, limit int) (int, error)
 
+	// SetBack gives log entries that are later than now this time: whoever wrote them
+	// had a wrong clock. Queries rely on times that rise with numbers.
+	SetBack(ctx context.Context, now time.Time) error
+
 	// Grown tells whether the schema's columns are not those of the last Settle,
 	// so that stored rows may lack values. SetColumns gives rows and entries
 	// their values, Settle says that all have them.

@@ -328,5 +328,20 @@ func (db *memoryDB) Prune(_ context.Context, now time.Time, limit int) (int, err
 	return n, nil
 }
 
+func (db *memoryDB) SetBack(_ context.Context, now time.Time) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	now = now.UTC().Truncate(time.Millisecond)
+	for i := range db.schema.Logs {
+		entries := db.log(i).entries
+		for n := range entries {
+			if entries[n].Time.After(now) {
+				entries[n].Time = now
+			}
+		}
+	}
+	return nil
+}
+
 // Close keeps the state for the next one who opens it.
 func (db *memoryDB) Close() error { return nil }

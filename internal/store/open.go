@@ -67,7 +67,9 @@ func (s *Store) start(ctx context.Context, db DB) error {
 	s.fence = fence
 	s.fence.Seq = state.Fence.Seq
 	s.seeds = newSeeder()
-	s.clock = clockAfter(state.Now)
+	if s.clock, err = clockAfter(ctx, db, state.Now); err != nil {
+		return err
+	}
 	s.adopt(sn)
 	s.db = db
 	s.phase = phaseOpen
@@ -155,12 +157,15 @@ func (s *Store) release() error {
 	return nil
 }
 
-// clockAfter starts a clock after the last moment known, unless that lies so far
-// ahead that the clock must have been wrong then.
-func clockAfter(last time.Time) clock {
+// clockAfter starts a clock after the last moment known. Where that lies so far ahead
+// that the clock must have been wrong then, it starts now, and no log entry stays later.
+func clockAfter(ctx context.Context, db DB, last time.Time) (clock, error) {
 	now := time.Now()
 	if last.Sub(now) > time.Minute {
-		return clock{}
+		if err := db.SetBack(ctx, now); err != nil {
+			return clock{}, fmt.Errorf("set log entries back: %w", err)
+		}
+		last = now.Truncate(time.Millisecond)
 	}
-	return clock{last: last.UTC(), read: now}
+	return clock{last: last.UTC(), read: now}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -194,4 +195,41 @@ func TestOpen_FindsWhatWasCommitted(t *testing.T) {
 		t.Error("the first owner could still write")
 	}
 	<-h.Lost()
+}
+
+// A server whose clock is years ahead writes entries; the next one's is right. Its
+// entries are found by their times all the same, and so are the old ones.
+func TestOpen_AfterAWrongClock(t *testing.T) {
+	driver := store.NewMemory()
+	ahead := newHarbour(store.Options{Driver: driver})
+	if err := ahead.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ahead.put.Do(t.Context(), ship{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := ahead.Close(); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) { // where it is the year 2000
+		h := newHarbour(store.Options{Driver: driver})
+		if err := h.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		time.Sleep(time.Minute)
+		if _, err := h.put.Do(t.Context(), ship{ID: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			from, to time.Duration
+			want     string
+		}{{-time.Hour, 0, "a"}, {-time.Second, time.Second, "b"}} {
+			now := time.Now()
+			found, err := h.sightings.Read(t.Context(), store.LogQuery{From: now.Add(c.from), To: now.Add(c.to), Limit: 9})
+			if err != nil || len(found) != 1 || found[0].Value.Ship != c.want {
+				t.Errorf("from %v to %v: %v, %v, want that of %s", c.from, c.to, found, err, c.want)
+			}
+		}
+	})
 }

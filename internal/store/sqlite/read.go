@@ -175,6 +175,18 @@ func (db *db) Prune(ctx context.Context, now time.Time, limit int) (int, error) 
 	return pruned, err
 }
 
+// SetBack gives log entries that are later than now this time.
+func (db *db) SetBack(ctx context.Context, now time.Time) error {
+	return db.write(ctx, func() error {
+		for _, l := range db.schema.Logs {
+			if _, err := db.run(dialect().SetBack(l), sqltext.Millis(now)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func (db *db) remove(text string, args ...any) (int, error) {
 	result, err := db.run(text, args...)
 	if err != nil {

@@ -137,3 +137,9 @@ func (d Dialect) Expired(l store.LogSchema) string {
 	return fmt.Sprintf(`SELECT "seq" FROM (SELECT "seq", "time" FROM %s ORDER BY "seq" LIMIT %s) AS oldest WHERE "time" <= %s`,
 		Quote(l.Name), d.Mark(2), d.Mark(1))
 }
+
+// SetBack gives entries that are later than a time that one. It looks at them all:
+// where clocks were wrong, times need not rise with numbers.
+func (d Dialect) SetBack(l store.LogSchema) string {
+	return fmt.Sprintf(`UPDATE %s SET "time" = %[2]s WHERE "time" > %[2]s`, Quote(l.Name), d.Mark(1))
+}

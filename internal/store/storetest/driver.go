@@ -26,6 +26,7 @@ func TestDriver(t *testing.T, open Opened) {
 		"ArchiveQueries":     testArchiveQueries,
 		"LogQueries":         testLogQueries,
 		"LogTimes":           testLogTimes,
+		"SetBack":            testSetBack,
 		"Prune":              testPrune,
 		"DumpAndFill":        testDumpAndFill,
 		"FillRefusesRows":    testFillRefusesRows,

@@ -123,6 +123,34 @@ func testLogTimes(t *testing.T, b *bench) {
 	}
 }
 
+// testSetBack has a clock that was wrong for two entries.
+func testSetBack(t *testing.T, b *bench) {
+	at := func(seq uint64, second int) store.StoredEntry {
+		return store.StoredEntry{Seq: seq, Time: noon.Add(time.Duration(second) * time.Second), Doc: []byte(`{}`), Columns: []string{""}}
+	}
+	b.commit(t, nil, store.LogBatch{Entries: []store.StoredEntry{at(1, 0), at(2, 5000), at(3, 6000)}})
+	if err := b.db.SetBack(t.Context(), noon.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	b.commit(t, nil, store.LogBatch{Entries: []store.StoredEntry{at(4, 2), at(5, 3)}})
+	for _, c := range []struct {
+		query store.LogQuery
+		want  []uint64
+	}{
+		{store.LogQuery{Limit: 9, To: noon.Add(time.Second)}, []uint64{1}},
+		{store.LogQuery{Limit: 9, From: noon.Add(time.Second), To: noon.Add(3 * time.Second)}, []uint64{2, 3, 4}},
+		{store.LogQuery{Limit: 9, From: noon.Add(2 * time.Second)}, []uint64{4, 5}},
+	} {
+		found, err := b.db.Entries(t.Context(), 0, c.query)
+		if got := numbers(found); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%+v = %v, %v, want %v", c.query, got, err, c.want)
+		}
+	}
+	if n, err := b.db.Prune(t.Context(), noon.Add(retention+2*time.Second), 9); err != nil || n != 4 {
+		t.Errorf("pruned %d, %v, want 4", n, err)
+	}
+}
+
 func numbers(entries []store.StoredEntry) []uint64 {
 	var all []uint64
 	for _, e := range entries {
