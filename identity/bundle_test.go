@@ -204,7 +204,13 @@ func (op *openIDProvider) token(claims map[string]any) string {
 
 func (op *openIDProvider) signed(key jose.SigningKey, kid string, claims map[string]any) string {
 	op.Helper()
-	signer, err := jose.NewSigner(key, (&jose.SignerOptions{}).WithType("JWT").WithHeader("kid", kid))
+	return op.signedWith(key, kid, claims, &jose.SignerOptions{})
+}
+
+// signedWith is signed with more in the header.
+func (op *openIDProvider) signedWith(key jose.SigningKey, kid string, claims map[string]any, more *jose.SignerOptions) string {
+	op.Helper()
+	signer, err := jose.NewSigner(key, more.WithType("JWT").WithHeader("kid", kid))
 	if err != nil {
 		op.Fatal(err)
 	}

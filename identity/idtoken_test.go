@@ -69,6 +69,7 @@ func TestLogin_RefusedTokens(t *testing.T) {
 		"expired":                   claim("exp", time.Now().Add(-2*time.Minute).Unix()),
 		"no expiry":                 without("exp"),
 		"from the future":           claim("nbf", time.Now().Add(time.Hour).Unix()),
+		"issued in the future":      claim("iat", time.Now().Add(time.Hour).Unix()),
 		"wrong nonce":               claim("nonce", "n-2"),
 		"no nonce":                  without("nonce"),
 		"no subject":                without("sub"),
@@ -90,6 +91,17 @@ func TestLogin_RefusedTokens(t *testing.T) {
 		},
 		"key with a path for an id": func(h *house, c map[string]any) string {
 			return h.world.op.signed(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h.T)}, "../../etc/passwd", c)
+		},
+		"key in its own header": func(h *house, c map[string]any) string {
+			return h.world.op.signedWith(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h.T)}, "k1", c, &jose.SignerOptions{EmbedJWK: true})
+		},
+		"key set in its own header": func(h *house, c map[string]any) string {
+			return h.world.op.signedWith(jose.SigningKey{Algorithm: jose.RS256, Key: rsaPair(h.T)}, "k9", c,
+				(&jose.SignerOptions{}).WithHeader("jku", "https://evil.example/keys"))
+		},
+		"critical header that is not known": func(h *house, c map[string]any) string {
+			return h.world.op.signedWith(jose.SigningKey{Algorithm: jose.ES256, Key: h.world.op.pairs["k1"]}, "k1", c,
+				(&jose.SignerOptions{}).WithCritical("exp").WithHeader("exp", 1))
 		},
 		"claims changed": func(h *house, c map[string]any) string {
 			parts := strings.Split(h.world.op.token(c), ".")
