@@ -36,7 +36,7 @@ var statuses = map[string]int{
 	"provider-token-invalid": 401, "refresh-invalid": 401, "refresh-reused": 401, "signature-invalid": 401,
 	"banned": 403, "scope-insufficient": 403, "reauth-required": 403, "not-leader": 403, "not-allowed": 403,
 	"not-found": 404, "provider-disabled": 404,
-	"identity-in-use": 409, "conflict-token-invalid": 409, "not-guest": 409, "last-credential": 409, "ticket-active": 409, "not-awaiting-acceptance": 409, "ticket-ended": 409,
+	"identity-in-use": 409, "conflict-token-invalid": 409, "not-guest": 409, "merged-too-often": 409, "last-credential": 409, "ticket-active": 409, "not-awaiting-acceptance": 409, "ticket-ended": 409,
 	"party-not-ready": 409, "party-full": 409, "session-full": 409, "session-not-active": 409, "placement-ended": 409, "already-joined": 409,
 	"precondition-failed": 412, "body-too-large": 413, "unsupported-media-type": 415,
 	"validation-failed": 422, "attribute-rejected": 422, "latency-rejected": 422,

@@ -9,10 +9,12 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// How long a merge may be asked for, and how long what it gave up is kept.
+// How long a merge may be asked for, how long what it gave up is kept, and of how many
+// players for one: each merge and the deletion go through all of them.
 const (
 	conflictLife = 5 * time.Minute
 	mergedKept   = 30 * 24 * time.Hour
+	mergedMost   = 20
 )
 
 // conflict is a player's attempt to link an account that leads to somebody else.
@@ -61,7 +63,7 @@ type mergeArgs struct {
 // else of the other goes over to it. The other is logged out, counts as deleted,
 // and its data can be read by the operator for 30 days. The answer is a login of
 // the kept player. Refusals: ConflictInvalid, NotGuest, IdentityInUse (the kept
-// player has another account of the provider), Banned (either is),
+// player has another account of the provider), Banned (either is), MergedTooOften,
 // ReauthRequired, TokenInvalid.
 func (s *Service) Merge(ctx context.Context, who Claims, conflictToken string, keepHolder bool) (*Session, error) {
 	if err := s.fresh(who); err != nil {
@@ -109,7 +111,8 @@ func (s *Service) runMerge(tx *store.Tx, a mergeArgs) (*Family, error) {
 	return f, nil
 }
 
-// mergeable refuses where an account elsewhere would be left without a player.
+// mergeable refuses where an account elsewhere would be left without a player, and
+// where too much would be kept of who was given up.
 func (s *Service) mergeable(tx *store.Tx, kept, lost *Player, by *Link) error {
 	for l := range s.t.linksOf.Equal(tx, lost.ID) {
 		if l.key() != by.key() {
@@ -118,6 +121,9 @@ func (s *Service) mergeable(tx *store.Tx, kept, lost *Player, by *Link) error {
 	}
 	if other := s.linkTo(tx, kept.ID, by.Provider); other != nil && other.key() != by.key() {
 		return refuse(IdentityInUse, "the player to be kept has another account of %s; unlink it first", by.Provider)
+	}
+	if before := s.t.mergedInto.Count(tx, kept.ID) + s.t.mergedInto.Count(tx, lost.ID); before >= mergedMost {
+		return refuse(MergedTooOften, "%d players were merged into these two within the last %d days; wait", before, mergedKept/(24*time.Hour))
 	}
 	return nil
 }

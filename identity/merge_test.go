@@ -367,6 +367,28 @@ func (h *house) consistent(subject string) {
 	}
 }
 
+// Who merges again and again is stopped, whichever way they go: each merge goes
+// through all that were merged before. Once those are forgotten it goes on.
+func TestMerge_IsBounded(t *testing.T) {
+	t.Parallel()
+	inHouse(t, withOIDC(), func(h *house) {
+		newTwo(h)
+		merge := func(keepTheirs bool) error {
+			mine := h.who(h.guest())
+			_, err := h.ids.Merge(h.ctx, mine, h.conflict(mine, "anna"), keepTheirs)
+			return err
+		}
+		for i := range mergedMost {
+			h.must(merge(i%2 == 0))
+		}
+		for _, keepTheirs := range []bool{false, true} {
+			h.refused(merge(keepTheirs), MergedTooOften)
+		}
+		settle(mergedKept + 2*sweepEvery)
+		h.must(merge(false))
+	})
+}
+
 // What is given up is kept for thirty days, and goes with the player it was merged
 // into, also where that one was merged again.
 func TestMerge_IsKeptForAWhile(t *testing.T) {

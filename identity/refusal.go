@@ -26,6 +26,7 @@ const (
 	IdentityInUse       Code = "identity-in-use"
 	ConflictInvalid     Code = "conflict-token-invalid"
 	NotGuest            Code = "not-guest"
+	MergedTooOften      Code = "merged-too-often"
 	LastCredential      Code = "last-credential"
 	ReauthRequired      Code = "reauth-required"
 	VersionConflict     Code = "precondition-failed"

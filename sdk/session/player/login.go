@@ -128,7 +128,8 @@ const (
 // logged in as that player from then on.
 //
 // Errors: ErrConflict where the token has ended or was used (conflict-token-invalid),
-// or the player to be given up has another account elsewhere (not-guest);
+// or the player to be given up has another account elsewhere (not-guest), or too many
+// were merged into the two of late (merged-too-often);
 // ErrUnauthorized where either is banned or the last login is more than ten minutes
 // ago. Where the answer was lost, LoginWith with the account tells who was kept.
 func (c *Client) Merge(ctx context.Context, conflictToken string, keep Keep) (Tokens, error) {

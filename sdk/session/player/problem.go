@@ -39,7 +39,7 @@ var meanings = map[string]error{
 	"banned": session.ErrUnauthorized, "scope-insufficient": session.ErrUnauthorized, "reauth-required": session.ErrUnauthorized,
 	"not-leader": session.ErrUnauthorized, "not-allowed": session.ErrUnauthorized,
 	"ticket-active": session.ErrConflict, "identity-in-use": session.ErrConflict, "last-credential": session.ErrConflict,
-	"conflict-token-invalid": session.ErrConflict, "not-guest": session.ErrConflict,
+	"conflict-token-invalid": session.ErrConflict, "not-guest": session.ErrConflict, "merged-too-often": session.ErrConflict,
 	"party-not-ready": session.ErrConflict, "placement-ended": session.ErrConflict,
 	"precondition-failed": session.ErrConflict, "already-joined": session.ErrConflict,
 	"session-full": session.ErrFull, "party-full": session.ErrFull, "session-not-active": session.ErrNotActive,
