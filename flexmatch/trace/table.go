@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -98,7 +99,7 @@ func cell(t *Ticket, p *Player, column, text string) (err error) {
 	kind, name, _ := strings.Cut(column, ":")
 	switch kind {
 	case "at":
-		t.At, err = strconv.ParseFloat(text, 64)
+		t.At, err = number(text)
 	case "ticket":
 		t.TicketID = text
 	case "player":
@@ -106,10 +107,10 @@ func cell(t *Ticket, p *Player, column, text string) (err error) {
 	case "population":
 		t.Population = text
 	case "patience_seconds":
-		t.Patience, err = strconv.ParseFloat(text, 64)
+		t.Patience, err = number(text)
 	case "ms":
 		var ms float64
-		ms, err = strconv.ParseFloat(text, 64)
+		ms, err = number(text)
 		if p.Latency == nil {
 			p.Latency = map[string]float64{}
 		}
@@ -129,7 +130,7 @@ func attributeCell(kind, text string) (a Attribute, err error) {
 	switch kind {
 	case "N":
 		var v float64
-		v, err = strconv.ParseFloat(text, 64)
+		v, err = number(text)
 		a.N = &v
 	case "S":
 		a.S = &text
@@ -138,14 +139,24 @@ func attributeCell(kind, text string) (a Attribute, err error) {
 	default:
 		a.SDM = map[string]float64{}
 		for _, pair := range strings.Split(text, "|") {
-			key, number, ok := strings.Cut(pair, "=")
+			key, value, ok := strings.Cut(pair, "=")
 			if !ok {
 				return a, fmt.Errorf("%q is not key=number", pair)
 			}
-			if a.SDM[key], err = strconv.ParseFloat(number, 64); err != nil {
+			if a.SDM[key], err = number(value); err != nil {
 				return a, err
 			}
 		}
 	}
 	return a, err
+}
+
+// number reads a number such as JSON has: NaN and infinities have no place in an
+// order of arrival, nor in rules.
+func number(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
+		err = fmt.Errorf("%q is no number", text)
+	}
+	return v, err
 }
