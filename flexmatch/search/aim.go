@@ -15,6 +15,7 @@ import (
 type aims struct {
 	values []float64 // by ticket: sum over its players
 	sums   []float64 // by team
+	slack  float64   // more than the rounding in all the adding and taking away
 	rules  []averages
 }
 
@@ -36,15 +37,18 @@ func (p *placement) aim(level int) {
 	p.aims = &p.aimed
 	p.aims.rules = p.plan.aims[level].rules
 	p.aims.values, p.aims.sums = zeros(p.aims.values, len(p.set)), zeros(p.aims.sums, len(p.filled))
+	total := 0.0
 	for i, e := range p.set {
 		for n := range e.party.Players {
 			v := e.party.Players[n].Values[attribute].Number
 			p.aims.values[i] += v
+			total += math.Abs(v)
 			if e.seats != nil {
 				p.aims.sums[e.seats[n]] += v
 			}
 		}
 	}
+	p.aims.slack = 1e-9 * (1 + total)
 	slices.SortStableFunc(p.order, func(a, b int) int {
 		return cmp.Or(p.set[b].size-p.set[a].size, cmp.Compare(p.aims.values[b], p.aims.values[a]))
 	})
@@ -87,7 +91,8 @@ const (
 )
 
 // verdict judges a rule by sums over the teams.
-func (r *averages) verdict(sums []float64, filled []int) int {
+func (a *aims) verdict(r *averages, filled []int) int {
+	sums := a.sums
 	reference, ok := one(r.reference, sums, filled)
 	if !ok {
 		return kept // an average of nobody is undefined, and passes
@@ -97,14 +102,14 @@ func (r *averages) verdict(sums []float64, filled []int) int {
 		if !ok {
 			return kept
 		}
-		return r.hold(v, reference)
+		return r.hold(v, reference, a.slack)
 	}
 	worst := kept
 	for _, team := range r.measured.Instances {
 		if filled[team] == 0 {
 			continue
 		}
-		switch r.hold(sums[team]/float64(filled[team]), reference) {
+		switch r.hold(sums[team]/float64(filled[team]), reference, a.slack) {
 		case broken:
 			return broken
 		case unsure:
@@ -124,10 +129,9 @@ func one(side ruleset.TeamAverage, sums []float64, filled []int) (float64, bool)
 	return total / float64(players), players > 0
 }
 
-// hold judges one average. More than rounding must decide.
-func (r *averages) hold(v, reference float64) int {
+// hold judges one average. More than the slack must decide.
+func (r *averages) hold(v, reference, slack float64) int {
 	d := math.Abs(v - reference)
-	slack := 1e-9 * (1 + math.Abs(v) + math.Abs(reference))
 	most, least := r.rule.Max, r.rule.Min
 	switch {
 	case most.Set && d > most.Value+slack || least.Set && d < least.Value-slack:

@@ -39,7 +39,7 @@ func (p *placement) decide() bool {
 	}
 	for i := range p.aims.rules {
 		r := &p.aims.rules[i]
-		switch r.verdict(p.aims.sums, p.filled) {
+		switch p.aims.verdict(r, p.filled) {
 		case broken:
 			p.tally.note(r.number, false)
 			return false

@@ -219,3 +219,22 @@ func TestPool_LatencyRulesShareALocation(t *testing.T) {
 		t.Errorf("formed %q, %d matches refused", got, pool.Rejected)
 	}
 }
+
+// A player of a very great number who was tried in a team leaves rounding in its
+// sum, which decides nothing.
+func TestPool_GreatNumbersDecideNothing(t *testing.T) {
+	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"n","type":"number"}],
+		"teams":[{"name":"a","minPlayers":3,"maxPlayers":3},{"name":"b","minPlayers":1,"maxPlayers":1},{"name":"c","minPlayers":1,"maxPlayers":1}],
+		"rules":[{"name":"Even","type":"distance","measurements":["avg(teams[a].players.attributes[n])"],"referenceValue":"avg(teams[b].players.attributes[n])","maxDistance":0.5}]}`)
+	pool := search.NewPool(rs, search.Options{}, search.Limits{})
+	for i, numbers := range [][]float64{{-1.3, -2}, {1e10}, {-2.5999999}, {-3}} {
+		ticket := &search.Ticket{ID: fmt.Sprint("k", i), Created: second(0), Arrival: uint64(i)}
+		for p, n := range numbers {
+			ticket.Players = append(ticket.Players, search.Player{ID: fmt.Sprint(i, "-", p), Attributes: map[string]ruleset.Given{"n": {Type: ruleset.Number, Value: ruleset.Value{Number: n}}}})
+		}
+		pool.Add(ticket)
+	}
+	if got := describe(pool.Pass(second(1))); got == "" || pool.Rejected > 0 {
+		t.Errorf("formed %q, %d matches refused", got, pool.Rejected)
+	}
+}
