@@ -262,8 +262,11 @@ func (b *Backend) publicOut(id string) (*protocol.PublicPlayer, error) {
 	return &protocol.PublicPlayer{PlayerID: p.ID, DisplayName: p.DisplayName, Data: itemsOut(data)}, nil
 }
 
-// mostLookedUp bounds how many players are looked up at once.
-const mostLookedUp = 50
+// Bounds of looking players up at once.
+const (
+	mostLookedUp = 50
+	mostToldOf   = 1 << 20 // bytes of data in all: one player may have a quarter of that
+)
 
 func (rq *request) lookUpPlayers() (answer, error) {
 	in, err := decode[protocol.PlayerLookup](rq)
@@ -277,16 +280,25 @@ func (rq *request) lookUpPlayers() (answer, error) {
 		return answer{}, err
 	}
 	out := &protocol.PublicPlayers{Items: []protocol.PublicPlayer{}}
-	told := map[string]bool{}
+	told, size := map[string]bool{}, 0
 	for _, id := range in.IDs {
-		p, err := rq.b.publicOut(id)
-		switch {
-		case identity.Is(err, identity.NotFound) || told[id]:
+		if told[id] {
 			continue
-		case err != nil:
-			return answer{}, err
 		}
 		told[id] = true
+		p, err := rq.b.publicOut(id)
+		if identity.Is(err, identity.NotFound) {
+			continue
+		}
+		if err != nil {
+			return answer{}, err
+		}
+		for _, d := range p.Data {
+			size += len(d.Value)
+		}
+		if size > mostToldOf {
+			return answer{}, refuse("validation-failed", "ids: these players have more than 1 MiB of public data; ask for fewer at once")
+		}
 		out.Items = append(out.Items, *p)
 	}
 	return ok(out)

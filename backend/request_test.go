@@ -7,7 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -87,6 +91,38 @@ func TestServe_EveryChangeIsCounted(t *testing.T) {
 			if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
 				t.Errorf("%s: got %d %s", rt.name(), w.Code, w.Body)
 			}
+		}
+	})
+}
+
+// Who looks up players that have much data is told to ask for fewer: else one request
+// made the server answer with 12 MiB.
+func TestServe_LookUpIsBounded(t *testing.T) {
+	t.Parallel()
+	inDeaf(t, func(d *deaf) {
+		var ids []string
+		var token string
+		for range mostToldOf/identity.MaxNamespace + 1 {
+			var id string
+			id, token = d.guest()
+			ids = append(ids, id)
+			value := jsontext.Value(`"` + strings.Repeat("x", identity.MaxValue-2) + `"`)
+			for i := range identity.MaxNamespace / identity.MaxValue {
+				_, err := d.b.ids.PutData(d.ctx, id, identity.Public, itoa(int64(i)), value, identity.Expect{})
+				d.must(err)
+			}
+		}
+		lookUp := func(ids ...string) int {
+			body, err := json.Marshal(protocol.PlayerLookup{IDs: ids})
+			d.must(err)
+			return d.send("192.0.2.1", token, "POST", protocol.Base+"/players/lookup", string(body)).Code
+		}
+		most := ids[1:]
+		if code := lookUp(append(most, most...)...); code != 200 {
+			t.Errorf("as much as may be, each asked for twice: got %d", code)
+		}
+		if code := lookUp(ids...); code != 422 {
+			t.Errorf("more than that: got %d", code)
 		}
 	})
 }
