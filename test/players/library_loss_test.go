@@ -64,3 +64,27 @@ func TestLibrary_RenewalFails(t *testing.T) {
 		t.Errorf("with a token that is good: %v, after %d logins that were refused", err, refused)
 	}
 }
+
+// Behind a proxy that compresses, and so makes ETags weak, data keeps its version:
+// what was read can be written.
+func TestLibrary_DataBehindAProxy(t *testing.T) {
+	t.Parallel()
+	s := bare(t, nil)
+	c, _ := s.login(func(o *player.Config) {
+		o.HTTP = &http.Client{Transport: wire(func(r *http.Request) (*http.Response, error) {
+			got, err := http.DefaultTransport.RoundTrip(r)
+			if err == nil && got.Header.Get("ETag") != "" {
+				got.Header.Set("ETag", "W/"+got.Header.Get("ETag"))
+			}
+			return got, err
+		})}
+	})
+	_, err := c.PutData(t.Context(), "private", "save", 1, player.NoVersion)
+	s.must(err)
+	var level int
+	version, err := c.GetData(t.Context(), "private", "save", &level)
+	s.must(err)
+	if _, err := c.PutData(t.Context(), "private", "save", level+1, version); err != nil {
+		t.Errorf("at version %d: %v", version, err)
+	}
+}

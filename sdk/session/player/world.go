@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/sdk/session"
@@ -115,9 +116,9 @@ func dataPath(namespace, key string) string {
 	return "/players/me/data/" + url.PathEscape(namespace) + "/" + url.PathEscape(key)
 }
 
-// versionOf reads the ETag.
+// versionOf reads the ETag. Proxies that compress make it weak.
 func versionOf(r *http.Response) int64 {
-	text, err := strconv.Unquote(r.Header.Get("ETag"))
+	text, err := strconv.Unquote(strings.TrimPrefix(r.Header.Get("ETag"), "W/"))
 	if err != nil {
 		return 0
 	}
