@@ -95,7 +95,11 @@ func (p *process) connect(ctx context.Context, u *uplink) error {
 	}
 	query := maps.Clone(p.query)
 	p.mu.Unlock()
-	query.Set("Authorization", p.upstream())
+	token := p.upstream()
+	if token == "" {
+		return errNoToken
+	}
+	query.Set("Authorization", token)
 	st, err := u.open(ctx, p, query)
 	if err != nil {
 		return err

@@ -88,7 +88,8 @@ func NewToken() string {
 }
 
 // Admit lets a process connect that shows the token. upstream gives what it
-// shows to Muster in its place, whenever it is connected there.
+// shows to Muster in its place, whenever it is connected there; while that is "" the
+// process is to try again.
 func (r *Relay) Admit(processID, token string, upstream func() string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

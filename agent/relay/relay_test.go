@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -254,6 +255,23 @@ func TestRelay_LetsNobodyElseIn(t *testing.T) {
 	if _, status, err := dial(r, "p1", "own"); err == nil || status != http.StatusForbidden {
 		t.Errorf("refused by Muster: status %d, %v; want 403", status, err)
 	}
+}
+
+// A process whose token at Muster is not known yet is told to come back, not that it
+// is refused.
+func TestRelay_AwaitsTheToken(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	r := start(t, m)
+	var token atomic.Value
+	token.Store("")
+	r.Admit("p1", "own", func() string { return token.Load().(string) })
+	waitFor(t, func() bool { return r.uplink() != nil })
+	if _, status, err := dial(r, "p1", "own"); err == nil || status != http.StatusServiceUnavailable {
+		t.Errorf("without a token: status %d, %v; want 503", status, err)
+	}
+	token.Store("t")
+	connected(t, r, "p1", "own")
 }
 
 // Muster's drop of a process reaches it as a broken connection.

@@ -27,6 +27,7 @@ func (r *refusal) Error() string { return "Muster refuses the process: " + r.rea
 
 var (
 	errNoLink  = errors.New("there is no link to Muster")
+	errNoToken = errors.New("what to show to Muster is not known yet")
 	errDropped = errors.New("the process was dropped by Muster as soon as it had been let in")
 )
 
