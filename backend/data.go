@@ -95,7 +95,7 @@ func (rq *request) put(player string, ns identity.Namespace) (answer, error) {
 		return answer{}, err
 	}
 	status := http.StatusOK
-	if d.Version == 1 {
+	if d.Version == d.First {
 		status = http.StatusCreated
 	}
 	return answer{status: status, body: itemOut(d), etag: quoted(d.Version)}, nil

@@ -277,6 +277,31 @@ func TestData(t *testing.T) {
 	h.refused(h.ids.DeleteData(h.ctx, s.PlayerID, Private, "save", Expect{}), NotFound)
 }
 
+// Who knows a value that was deleted does not take one that was made anew for it.
+func TestData_VersionsComeOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, Options{})
+	s := h.guest()
+	seen := map[int64]bool{}
+	for range 3 {
+		for range 2 {
+			d, err := h.ids.PutData(h.ctx, s.PlayerID, Private, "save", []byte(`1`), Expect{})
+			h.must(err)
+			if seen[d.Version] {
+				t.Errorf("version %d comes twice", d.Version)
+			}
+			if made := d.Version == d.First; made != (len(seen)%2 == 0) {
+				t.Errorf("version %d was made with %d", d.Version, d.First)
+			}
+			seen[d.Version] = true
+		}
+		h.must(h.ids.DeleteData(h.ctx, s.PlayerID, Private, "save", Expect{}))
+		h.reopen()
+	}
+	_, err := h.ids.PutData(h.ctx, s.PlayerID, Private, "save", []byte(`1`), Expect{Version: 1})
+	h.refused(err, VersionConflict)
+}
+
 func TestData_IsBounded(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, Options{})

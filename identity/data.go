@@ -45,7 +45,8 @@ type Datum struct {
 	Namespace Namespace `json:"namespace"`
 	Key       string    `json:"key"`
 	Value     string    `json:"value"`   // JSON text; kept as text, so that it comes back as it was stored
-	Version   int64     `json:"version"` // rises by one with each write, from 1
+	Version   int64     `json:"version"` // rises by one with each write
+	First     int64     `json:"first"`   // the version it was made with
 	Updated   time.Time `json:"updated"`
 }
 
@@ -95,7 +96,8 @@ func checkKey(ns Namespace, key string) error {
 }
 
 func (s *Service) runPutData(tx *store.Tx, a putArgs) (*Datum, error) {
-	if s.account(tx, a.Player) == nil {
+	p := s.account(tx, a.Player)
+	if p == nil {
 		return nil, s.missing(tx, a.Player)
 	}
 	old := s.t.data.Get(tx, dataID(a.Player, a.Namespace, a.Key))
@@ -114,9 +116,12 @@ func (s *Service) runPutData(tx *store.Tx, a putArgs) (*Datum, error) {
 	case size > MaxNamespace:
 		return nil, refuse(Invalid, "value: namespace %s would hold %d bytes; at most %d", a.Namespace, size, MaxNamespace)
 	}
-	d := &Datum{PlayerID: a.Player, Namespace: a.Namespace, Key: a.Key, Value: a.Value, Version: 1, Updated: tx.Now()}
+	// No version of a key comes twice, also not after it was deleted: who expects the
+	// old one must not overwrite the new, nor take it for the old.
+	d := &Datum{PlayerID: a.Player, Namespace: a.Namespace, Key: a.Key, Value: a.Value, Version: p.DataDeleted + 1, Updated: tx.Now()}
+	d.First = d.Version
 	if old != nil {
-		d.Version = old.Version + 1
+		d.Version, d.First = old.Version+1, old.First
 	}
 	s.t.data.Put(tx, d)
 	return d, nil
@@ -159,6 +164,9 @@ func (s *Service) runDeleteData(tx *store.Tx, a deleteArgs) (struct{}, error) {
 		return struct{}{}, err
 	}
 	s.t.data.Delete(tx, old.id())
+	p := *s.t.players.Get(tx, a.Player)
+	p.DataDeleted = max(p.DataDeleted, old.Version)
+	s.t.players.Put(tx, &p)
 	return struct{}{}, nil
 }
 

@@ -13,8 +13,9 @@ type Player struct {
 	TokenVersion int       `json:"token_version,omitzero"`
 	BannedUntil  time.Time `json:"banned_until,omitzero"`
 	BanReason    string    `json:"ban_reason,omitzero"`
-	MergedInto   string    `json:"merged_into,omitzero"` // the player who was kept; this one is over
-	Purge        time.Time `json:"purge,omitzero"`       // of who was merged: when row and data go
+	MergedInto   string    `json:"merged_into,omitzero"`  // the player who was kept; this one is over
+	Purge        time.Time `json:"purge,omitzero"`        // of who was merged: when row and data go
+	DataDeleted  int64     `json:"data_deleted,omitzero"` // the highest version of data that was deleted
 }
 
 // Banned tells whether the player may not log in at a time.

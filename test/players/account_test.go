@@ -121,6 +121,11 @@ func TestData(t *testing.T) {
 	}
 	c.refused("GET", path, nil, 404, "not-found")
 	c.call("PUT", path, `"private"`, 201, nil)
+	for header, want := range map[string]int{`If-Match: "1"`: 412, `If-Match: "2"`: 412} { // of what was deleted
+		if r := c.send("PUT", path, `5`, header); r.status != want {
+			t.Errorf("%s: got %d %s, want %d", header, r.status, r.body, want)
+		}
+	}
 	c.refused("PUT", "/players/me/data/server/skill", `9000`, 403, "not-allowed")
 	c.refused("GET", "/players/me/data/secret/x", nil, 404, "not-found")
 	c.call("PUT", "/players/me/data/public/badge", `"gold"`, 201, nil)
