@@ -7,8 +7,11 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -189,6 +192,42 @@ func TestAgent_KeepsWhatIsNamedAgain(t *testing.T) {
 	})
 	if p := m.running("i-1", 1)[0]; p.Port < w.PortFrom || p.Port > w.PortTo {
 		t.Errorf("it has port %d, not one of the instance's, %d to %d", p.Port, w.PortFrom, w.PortTo)
+	}
+}
+
+// The token of a process that could not be started is good for nothing, and not kept.
+func TestAgent_ForgetsTokensOfFailedLaunches(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
+	w.Relay = true
+	a := m.start(home, nil)
+	m.assign(w)
+	first := m.running("i-1", 1)[0]
+	dir := filepath.Join(home, "instances", "i-1")
+	if err := os.Remove(filepath.Join(dir, "game", "server.sh")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(first.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	m.until("a failed launch is reported", func() bool { return len(m.exits) > 1 })
+	var kept runFile
+	if err := readJSON(filepath.Join(dir, "slots", "0", "run.json"), &kept); err != nil || kept.Pass == "" || kept.ProcessID == first.ProcessID {
+		t.Fatalf("of the launch is kept %+v, %v", kept, err)
+	}
+	m.until("that very one is", func() bool {
+		return slices.ContainsFunc(m.exits, func(e protocol.Exited) bool { return e.ProcessID == kept.ProcessID })
+	})
+	q := url.Values{"pID": {kept.ProcessID}, "Authorization": {kept.Pass}}
+	res, err := http.Get("http" + strings.TrimPrefix(a.relay.URL(), "ws") + "?" + q.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusForbidden {
+		t.Errorf("its token is answered with %s", res.Status)
 	}
 }
 

@@ -45,6 +45,9 @@ func (i *instance) exited(s *slot, r supervise.Run, e supervise.Exit) {
 func (i *instance) failed(s *slot, id string, err error) {
 	i.freePort(s)
 	i.leaveJail(id)
+	if i.a.relay != nil {
+		i.a.relay.Forget(id)
+	}
 	reason, cause := codeCrashed, "could not be started: "+err.Error()
 	path, _ := i.programOf(s.spec)
 	var found *diagnose.Problem
