@@ -1,6 +1,9 @@
 package ruleset
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // AttributeType is the declared type of a player attribute.
 type AttributeType string
@@ -27,6 +30,12 @@ type Value struct {
 	Strings []string
 	Map     map[string]float64
 }
+
+// absent is the value of a player who has none.
+func absent() Value { return Value{Number: math.NaN()} }
+
+// isAbsent tells it from every value that a player can have: numbers are finite.
+func (v *Value) isAbsent() bool { return math.IsNaN(v.Number) }
 
 func trim(s string) string { return strings.TrimSpace(s) }
 

@@ -81,6 +81,8 @@ func (v *view) member(e *Expr, m Member) datum {
 		return datum{form: isThing}
 	case e.part == partIDs:
 		return str(m.player().ID)
+	case e.part == partAttribute && m.player().Values[e.attribute].isAbsent():
+		return datum{}
 	case e.hasKey:
 		return v.keyed(e, m)
 	case e.typ.set:

@@ -62,6 +62,7 @@ func (rs *RuleSet) Resolve(given map[string]Given) (values []Value, missing []st
 		case a.Default != nil:
 			values[i] = *a.Default
 		default:
+			values[i] = absent()
 			missing = append(missing, a.Name)
 		}
 	}
