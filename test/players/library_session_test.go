@@ -101,7 +101,7 @@ func TestLibrary_Placements(t *testing.T) {
 	lose := true
 	waits := make(chan struct{})
 	once := sync.OnceFunc(func() { close(waits) })
-	c, _ := s.login(func(o *player.Config) {
+	c, me := s.login(func(o *player.Config) {
 		o.HTTP = &http.Client{Transport: wire(func(r *http.Request) (*http.Response, error) {
 			looks := r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/placements/")
 			switch {
@@ -115,7 +115,7 @@ func TestLibrary_Placements(t *testing.T) {
 		})}
 	})
 	other, _ := s.login(nil)
-	want := session.CreateRequest{Target: session.Target{QueueName: "duel"}}
+	want := session.CreateRequest{Target: session.Target{QueueName: "duel"}, Players: []session.NewPlayer{{PlayerID: me.PlayerID}}}
 	made, err := c.Create(t.Context(), want)
 	s.must(err)
 	if _, err := other.WaitPlacement(t.Context(), made.PlacementID); !errors.Is(err, session.ErrNotFound) {

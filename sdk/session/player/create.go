@@ -25,9 +25,6 @@ const sessionsPath = "/sessions"
 // Errors: ErrNotFound (the pool), ErrUnauthorized where players may make none there,
 // ErrConflict where two are on their way already, ErrThrottled.
 func (c *Client) Create(ctx context.Context, r session.CreateRequest) (session.Created, error) {
-	if err := r.Validate(); err != nil {
-		return session.Created{}, err
-	}
 	if err := c.checkCreate(r); err != nil {
 		return session.Created{}, err
 	}
@@ -41,8 +38,16 @@ func (c *Client) Create(ctx context.Context, r session.CreateRequest) (session.C
 	return session.Created{PlacementID: p.PlacementID}, nil
 }
 
-// checkCreate refuses what the player API has nothing for: who sets it relies on it.
+// checkCreate refuses what is wrong, and what the player API has nothing for: who
+// sets that relies on it.
 func (c *Client) checkCreate(r session.CreateRequest) error {
+	valid := r
+	if r.MaxPlayers == 0 { // means the pool's, which has room for the own player
+		valid.Players = nil
+	}
+	if err := valid.Validate(); err != nil {
+		return err
+	}
 	me := c.PlayerID()
 	for i, p := range r.Players {
 		if i > 0 || p.PlayerID != me || p.Data != "" {
