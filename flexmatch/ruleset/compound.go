@@ -29,6 +29,10 @@ type statementParser struct {
 }
 
 func (s *scope) compound(o object, r *Rule) {
+	if n := o.get("statement"); n != nil && n.kind == isText && trim(n.text) == "" {
+		o.bad("statement", CompoundSyntax, "must not be empty")
+		return
+	}
 	text := o.text("statement", MissingProperty)
 	if text == "" {
 		return
