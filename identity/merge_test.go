@@ -332,8 +332,10 @@ func TestMerge_SeveralAtOnce(t *testing.T) {
 		all.Go(func() { _, got[i] = h.ids.Merge(h.ctx, who[i], tokens[i], i%2 == 0) })
 	}
 	all.Wait()
-	for _, err := range got {
-		if err != nil && !Is(err, ConflictInvalid) {
+	for i, err := range got {
+		// Who kept the holder may find it merged into another before the answer is made.
+		late := i%2 == 0 && Is(err, TokenInvalid)
+		if err != nil && !Is(err, ConflictInvalid) && !late {
 			t.Error(err)
 		}
 	}
