@@ -1,6 +1,7 @@
 package boto3
 
 import (
+	"os"
 	"os/exec"
 	"testing"
 
@@ -24,4 +25,12 @@ func TestStory_JSON(t *testing.T) {
 func TestStory_CBOR(t *testing.T) {
 	python(t, "import boto3, botocore.serialize as s; s.SERIALIZERS['smithy-rpc-v2-cbor']", "this botocore does not know CBOR; a newer boto3 is needed")
 	story.New(t).Play(t, nil, "python3", "story.py", "cbor")
+}
+
+func TestFleet(t *testing.T) {
+	python(t, "import boto3", "boto3 is missing; install python3-boto3 to run this")
+	if os.Getenv("ARENA_BIN") == "" {
+		t.Skip("set ARENA_BIN to a built arena, as `make e2e` does, to run this")
+	}
+	story.New(t).Play(t, nil, "python3", "fleet.py")
 }
