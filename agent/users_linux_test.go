@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/musterhq/muster/agent/isolate"
@@ -31,13 +32,23 @@ func reachable(t *testing.T) (root, launcher string) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	launcher = filepath.Join(dir, "launcher")
+	copyProgram(t, launcher)
+	return filepath.Join(dir, "root"), launcher
+}
+
+// copyProgram copies the test's own program. A process that another test starts
+// meanwhile would hold the file open for a moment, and nobody could execute it.
+func copyProgram(t *testing.T, to string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	self, err := os.Open("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer self.Close()
-	launcher = filepath.Join(dir, "launcher")
-	copied, err := os.OpenFile(launcher, os.O_CREATE|os.O_WRONLY, 0o755)
+	copied, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +58,6 @@ func reachable(t *testing.T) (root, launcher string) {
 	if err := copied.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, "root"), launcher
 }
 
 // usersOf gives ten users from a number on, where this machine has them.
