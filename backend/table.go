@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"iter"
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
@@ -27,6 +28,13 @@ type tables struct {
 
 func newTables(st *store.Store) tables {
 	var t tables
+	newTicketTable(st, &t)
+	newPartyTable(st, &t)
+	newPlacingTable(st, &t)
+	return t
+}
+
+func newTicketTable(st *store.Store, t *tables) {
 	t.tickets = store.NewTable(st, store.TableSpec[Ticket]{Name: "play_ticket", Key: func(t *Ticket) string { return t.ID }})
 	t.openTickets = store.NewIndex(t.tickets, "open", func(t *Ticket, emit func(string)) {
 		if !over(t.Found.State) {
@@ -48,7 +56,9 @@ func newTables(st *store.Store) tables {
 			emit(store.TimeKey(t.Expires))
 		}
 	})
+}
 
+func newPartyTable(st *store.Store, t *tables) {
 	t.parties = store.NewTable(st, store.TableSpec[Party]{Name: "play_party", Key: func(p *Party) string { return p.ID }})
 	t.partyByCode = store.NewIndex(t.parties, "code", func(p *Party, emit func(string)) { emit(p.Code) })
 	t.partiesOf = store.NewIndex(t.parties, "player", func(p *Party, emit func(string)) {
@@ -57,7 +67,9 @@ func newTables(st *store.Store) tables {
 		}
 	})
 	t.partyExpires = store.NewIndex(t.parties, "expires", func(p *Party, emit func(string)) { emit(store.TimeKey(p.Expires)) })
+}
 
+func newPlacingTable(st *store.Store, t *tables) {
 	t.placings = store.NewTable(st, store.TableSpec[Placing]{Name: "play_placement", Key: func(p *Placing) string { return p.ID }})
 	t.openPlacings = store.NewIndex(t.placings, "open", func(p *Placing, emit func(string)) {
 		if !p.over() {
@@ -75,7 +87,6 @@ func newTables(st *store.Store) tables {
 			emit(store.TimeKey(p.Expires))
 		}
 	})
-	return t
 }
 
 // sweepAtOnce bounds how many rows of a kind one transaction forgets.
@@ -86,26 +97,23 @@ const sweepAtOnce = 500
 // the reconciler ends.
 func (b *Backend) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
 	now := tx.Now()
-	tickets := forget(tx, b.t.ticketExpires, b.t.tickets, func(t *Ticket) (string, bool) { return t.ID, t.Expires.After(now) })
-	parties := forget(tx, b.t.partyExpires, b.t.parties, func(p *Party) (string, bool) {
-		keep := p.Expires.After(now)
-		if !keep {
-			tx.OnCommit(func() { b.hub.wake(p.players()) })
-		}
-		return p.ID, keep
+	tickets := forget(b.t.ticketExpires.Due(tx, now), func(t *Ticket) { b.t.tickets.Delete(tx, t.ID) })
+	parties := forget(b.t.partyExpires.Due(tx, now), func(p *Party) {
+		b.t.parties.Delete(tx, p.ID)
+		tx.OnCommit(func() { b.hub.wake(p.players()) })
 	})
-	placings := forget(tx, b.t.placingExpires, b.t.placings, func(p *Placing) (string, bool) { return p.ID, p.Expires.After(now) })
+	placings := forget(b.t.placingExpires.Due(tx, now), func(p *Placing) { b.t.placings.Delete(tx, p.ID) })
 	return tickets || parties || placings, nil
 }
 
-func forget[V any](tx *store.Tx, ix *store.Index[V], from *store.Table[V], look func(*V) (key string, keep bool)) (more bool) {
+// forget removes what is due, up to the bound.
+func forget[V any](due iter.Seq[*V], remove func(*V)) (more bool) {
 	n := 0
-	for _, row := range ix.Prefix(tx, "") {
-		key, keep := look(row)
-		if keep || n == sweepAtOnce {
-			return !keep
+	for row := range due {
+		if n == sweepAtOnce {
+			return true
 		}
-		from.Delete(tx, key)
+		remove(row)
 		n++
 	}
 	return false
@@ -114,6 +122,12 @@ func forget[V any](tx *store.Tx, ix *store.Index[V], from *store.Table[V], look 
 // anyExpired keeps the sweep from running for nothing.
 func (b *Backend) anyExpired(now time.Time) bool {
 	view := b.st.View()
-	t, p, q := b.t.ticketExpires.FirstPrefix(view, ""), b.t.partyExpires.FirstPrefix(view, ""), b.t.placingExpires.FirstPrefix(view, "")
-	return t != nil && !t.Expires.After(now) || p != nil && !p.Expires.After(now) || q != nil && !q.Expires.After(now)
+	return some(b.t.ticketExpires.Due(view, now)) || some(b.t.partyExpires.Due(view, now)) || some(b.t.placingExpires.Due(view, now))
+}
+
+func some[V any](rows iter.Seq[*V]) bool {
+	for range rows {
+		return true
+	}
+	return false
 }

@@ -146,7 +146,7 @@ func inUse(provider, token string, mergeable bool) error {
 
 type linkArgs struct {
 	Player, Family, Provider, Subject string
-	Proof                             usedProof // counts where the account leads to another player
+	Proof                             usedProof // is used up, also where the account leads to another player
 	Conflict                          string    // Digest of the token that this gives
 }
 

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
@@ -54,18 +55,36 @@ func (s *Service) tend(ctx context.Context) error {
 	return err
 }
 
+// runSweep removes what has expired, up to a bound, and tells whether there is more.
+func (s *Service) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
+	now := tx.Now()
+	sweep(s.t.familyExpires.Due(tx, now), func(f *Family) int { s.t.families.Delete(tx, f.ID); return 1 })
+	sweep(s.t.usedExpires.Due(tx, now), func(u *usedProof) int { s.t.used.Delete(tx, u.Hash); return 1 })
+	sweep(s.t.conflictEnds.Due(tx, now), func(c *conflict) int { s.t.conflicts.Delete(tx, c.PlayerID); return 1 })
+	sweep(s.t.playerPurge.Due(tx, now), func(p *Player) int { return s.erase(tx, p.ID) })
+	for k := range s.t.keys.All(tx) {
+		if !k.Remove.After(now) {
+			s.t.keys.Delete(tx, k.ID)
+		}
+	}
+	return s.anyExpired(tx, now), nil
+}
+
+// sweep removes what is due until sweepAtOnce rows are gone; remove tells how many
+// one takes with it.
+func sweep[V any](due iter.Seq[*V], remove func(*V) int) {
+	n := 0
+	for row := range due {
+		if n >= sweepAtOnce {
+			return
+		}
+		n += remove(row)
+	}
+}
+
 // anyExpired keeps the sweep from running for nothing.
 func (s *Service) anyExpired(r store.Reader, now time.Time) bool {
-	if f := s.t.familyExpires.FirstPrefix(r, ""); f != nil && !f.Expires.After(now) {
-		return true
-	}
-	if u := s.t.usedExpires.FirstPrefix(r, ""); u != nil && !u.Expires.After(now) {
-		return true
-	}
-	if c := s.t.conflictEnds.FirstPrefix(r, ""); c != nil && !c.expires().After(now) {
-		return true
-	}
-	if p := s.t.playerPurge.FirstPrefix(r, ""); p != nil && !p.Purge.After(now) {
+	if some(s.t.familyExpires.Due(r, now)) || some(s.t.usedExpires.Due(r, now)) || some(s.t.conflictEnds.Due(r, now)) || some(s.t.playerPurge.Due(r, now)) {
 		return true
 	}
 	for k := range s.t.keys.All(r) {
@@ -76,43 +95,9 @@ func (s *Service) anyExpired(r store.Reader, now time.Time) bool {
 	return false
 }
 
-// runSweep removes what has expired, up to a bound, and tells whether there is more.
-func (s *Service) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
-	now, n := tx.Now(), 0
-	for _, f := range s.t.familyExpires.Prefix(tx, "") {
-		if f.Expires.After(now) || n == sweepAtOnce {
-			break
-		}
-		s.t.families.Delete(tx, f.ID)
-		n++
+func some[V any](rows iter.Seq[*V]) bool {
+	for range rows {
+		return true
 	}
-	n = 0
-	for _, u := range s.t.usedExpires.Prefix(tx, "") {
-		if u.Expires.After(now) || n == sweepAtOnce {
-			break
-		}
-		s.t.used.Delete(tx, u.Hash)
-		n++
-	}
-	n = 0
-	for _, c := range s.t.conflictEnds.Prefix(tx, "") {
-		if c.expires().After(now) || n == sweepAtOnce {
-			break
-		}
-		s.t.conflicts.Delete(tx, c.PlayerID)
-		n++
-	}
-	n = 0
-	for _, p := range s.t.playerPurge.Prefix(tx, "") {
-		if p.Purge.After(now) || n >= sweepAtOnce {
-			break
-		}
-		n += s.erase(tx, p.ID)
-	}
-	for k := range s.t.keys.All(tx) {
-		if !k.Remove.After(now) {
-			s.t.keys.Delete(tx, k.ID)
-		}
-	}
-	return s.anyExpired(tx, now), nil
+	return false
 }

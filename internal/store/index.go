@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Index finds the rows of a table by keys derived from them. It lives in memory
@@ -93,6 +94,19 @@ func (ix *Index[V]) PrefixAfter(r Reader, prefix, afterKey, afterPrimary string)
 		ix.scan(r, pivot,
 			func(m mark) bool { return strings.HasPrefix(m.key, prefix) },
 			func(m mark, row *V) bool { return m == after || yield(m.key, row) })
+	}
+}
+
+// Due yields the rows whose time is not after now, the earliest first, of an index
+// whose keys are TimeKey.
+func (ix *Index[V]) Due(r Reader, now time.Time) iter.Seq[*V] {
+	return func(yield func(*V) bool) {
+		last := TimeKey(now)
+		for at, row := range ix.Prefix(r, "") {
+			if at > last || !yield(row) {
+				return
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,5 +30,34 @@ func BenchmarkTimeKey(b *testing.B) {
 	at := time.Now()
 	for b.Loop() {
 		store.TimeKey(at)
+	}
+}
+
+// TestIndex_Due yields what is due to the millisecond, the earliest first.
+func TestIndex_Due(t *testing.T) {
+	type row struct {
+		ID string
+		At time.Time
+	}
+	st := store.New(store.Options{Driver: store.NewMemory()})
+	rows := store.NewTable(st, store.TableSpec[row]{Name: "row", Key: func(r *row) string { return r.ID }})
+	due := store.NewIndex(rows, "due", func(r *row, emit func(string)) { emit(store.TimeKey(r.At)) })
+	put := store.NewCommand(st, "put", func(tx *store.Tx, r row) (struct{}, error) { rows.Put(tx, &r); return struct{}{}, nil })
+	if err := st.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
+	for id, at := range map[string]time.Duration{"later": time.Millisecond, "now": 0, "before": -time.Millisecond, "long before": -time.Hour} {
+		if _, err := put.Do(t.Context(), row{id, now.Add(at)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for r := range due.Due(st.View(), now) {
+		got = append(got, r.ID)
+	}
+	if want := []string{"long before", "before", "now"}; !slices.Equal(got, want) {
+		t.Errorf("due are %q, want %q", got, want)
 	}
 }
