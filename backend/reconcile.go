@@ -35,35 +35,25 @@ func (b *Backend) runReconciler(ctx context.Context) {
 
 // reconcile looks at everything that is open, and forgets what has expired.
 func (b *Backend) reconcile(ctx context.Context) {
-	b.reconcileTickets(ctx)
-	b.reconcilePlacings(ctx)
+	inBatches(ctx, b, b.t.tickets, b.t.openTickets, func(t *Ticket) string { return t.ID },
+		func(open []*Ticket) int { return b.observe(ctx, open, nil) })
+	inBatches(ctx, b, b.t.placings, b.t.openPlacings, func(p *Placing) string { return p.ID },
+		func(open []*Placing) int { return b.observe(ctx, nil, open) })
 	b.stopExpelled(ctx)
 	b.forgetExpired(ctx)
 }
 
-func (b *Backend) reconcileTickets(ctx context.Context) {
-	var open []string
-	for t := range b.t.openTickets.Equal(b.st.View(), "") {
-		open = append(open, t.ID)
+// inBatches has the open rows of a table observed, a few at a time.
+func inBatches[V any](ctx context.Context, b *Backend, rows *store.Table[V], open *store.Index[V], id func(*V) string, observe func([]*V) (changed int)) {
+	var ids []string
+	for row := range open.Equal(b.st.View(), "") {
+		ids = append(ids, id(row))
 	}
-	for ids := range slices.Chunk(open, lookAtOnce) {
+	for batch := range slices.Chunk(ids, lookAtOnce) {
 		if b.interrupted(ctx) {
 			return
 		}
-		b.metrics.reconciled(b.observe(ctx, present(b.st.View(), b.t.tickets, ids), nil))
-	}
-}
-
-func (b *Backend) reconcilePlacings(ctx context.Context) {
-	var open []string
-	for p := range b.t.openPlacings.Equal(b.st.View(), "") {
-		open = append(open, p.ID)
-	}
-	for ids := range slices.Chunk(open, lookAtOnce) {
-		if b.interrupted(ctx) {
-			return
-		}
-		b.metrics.reconciled(b.observe(ctx, nil, present(b.st.View(), b.t.placings, ids)))
+		b.metrics.reconciled(observe(present(b.st.View(), rows, batch)))
 	}
 }
 
