@@ -76,7 +76,7 @@ func (g *guest) takeUser() error {
 		return err
 	}
 	g.a.guests[uid], g.user = true, uid
-	return own(g.dir, uid, func(string) error { return nil })
+	return handOver(g.dir, uid, func(string, fs.DirEntry) (bool, error) { return true, nil })
 }
 
 // makeTemp gives the script a folder for temporary files, at the usual place where
@@ -120,41 +120,15 @@ func (g *guest) leave() error {
 // takeBack makes a folder ours in which nobody else works any more. What in it was
 // not the user's is a link to a file from elsewhere, which we would let all read.
 func takeBack(dir string, uid int) error {
-	return own(dir, os.Geteuid(), func(path string) error {
+	if ownerOf(dir) != uid {
+		return fmt.Errorf("%s is not the user's any more", dir)
+	}
+	return handOver(dir, os.Geteuid(), func(path string, _ fs.DirEntry) (bool, error) {
 		if ownerOf(filepath.Join(dir, path)) != uid {
-			return fmt.Errorf("%s is a file from elsewhere", path)
+			return false, fmt.Errorf("%s is a file from elsewhere", path)
 		}
-		return nil
+		return true, nil
 	})
-}
-
-// own has a user own a folder and all that is in it, none of which may fail the
-// check. The folder is shut until the end, so nobody lays links under our feet.
-func own(dir string, uid int, check func(path string) error) error {
-	if err := check("."); err != nil {
-		return err
-	}
-	if err := errors.Join(os.Lchown(dir, os.Geteuid(), os.Getegid()), os.Chmod(dir, 0o700)); err != nil {
-		return err
-	}
-	top, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer top.Close()
-	err = fs.WalkDir(top.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || path == "." {
-			return err
-		}
-		if err := check(path); err != nil {
-			return err
-		}
-		return top.Lchown(path, uid, uid)
-	})
-	if err != nil {
-		return err
-	}
-	return top.Chown(".", uid, uid)
 }
 
 // clearStaging removes what installations of a former agent left: it died with

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,13 +96,13 @@ func TestTakeBack_RefusesLinksFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	const stranger = 1_900_000_149
-	if err := own(tree, stranger, func(string) error { return nil }); err != nil {
+	if err := handOver(tree, stranger, func(string, fs.DirEntry) (bool, error) { return true, nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := takeBack(tree, stranger); err != nil || ownerOf(tree) != 0 {
 		t.Errorf("an empty folder: %v", err)
 	}
-	if err := own(tree, stranger, func(string) error { return nil }); err != nil {
+	if err := handOver(tree, stranger, func(string, fs.DirEntry) (bool, error) { return true, nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Link(secret, filepath.Join(tree, "data")); err != nil {

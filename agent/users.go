@@ -222,26 +222,34 @@ func (i *instance) settleIn() error {
 		return err
 	}
 	logs := filepath.Join(i.dir, "logs") // output stays ours; below it each process has a folder
-	return errors.Join(handOver(i.gameDir(), uid), os.MkdirAll(logs, 0o755), os.Chmod(logs, 0o755), os.Chown(i.dir, 0, uid), os.Chmod(i.dir, 0o750))
+	return errors.Join(giveFolders(i.gameDir(), uid), os.MkdirAll(logs, 0o755), os.Chmod(logs, 0o755), os.Chown(i.dir, 0, uid), os.Chmod(i.dir, 0o750))
 }
 
-// handOver gives a user the folders of a tree, once: whoever works in the tree
-// could lay links where we go. So the topmost folder is shut until all others are
-// handed over, and its owner tells that they are.
-func handOver(tree string, uid int) error {
+// giveFolders gives a user the folders of a tree, once: its topmost folder, which is
+// handed over last, tells that they are.
+func giveFolders(tree string, uid int) error {
 	if ownerOf(tree) == uid {
 		return nil
 	}
-	if err := os.Chmod(tree, 0o700); err != nil {
+	return handOver(tree, uid, func(_ string, d fs.DirEntry) (bool, error) { return d.IsDir(), nil })
+}
+
+// handOver gives a user a folder and of what is in it all that is picked. Whoever
+// works there could lay links where we go, so the folder is shut until the end.
+func handOver(dir string, uid int, picked func(path string, d fs.DirEntry) (bool, error)) error {
+	if err := errors.Join(os.Lchown(dir, os.Geteuid(), os.Getegid()), os.Chmod(dir, 0o700)); err != nil {
 		return err
 	}
-	top, err := os.OpenRoot(tree)
+	top, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer top.Close()
 	err = fs.WalkDir(top.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() || path == "." {
+		if err != nil || path == "." {
+			return err
+		}
+		if yes, err := picked(path, d); !yes || err != nil {
 			return err
 		}
 		return top.Lchown(path, uid, uid)
