@@ -93,10 +93,10 @@ func (v *view) member(e *Expr, m Member) datum {
 	case e.typ.base == strs:
 		return str(m.player().Values[e.attribute].String)
 	case e.typ.base == numbers:
-		if v.party != "" && !v.sets && m.Party.together() {
-			return num(m.Party.PartyNumber(e.attribute, v.party))
+		if v.sets {
+			return num(m.Counted(e.attribute, ""))
 		}
-		return num(m.player().Values[e.attribute].Number)
+		return num(m.Counted(e.attribute, v.party))
 	}
 	return datum{form: isThing}
 }

@@ -145,14 +145,18 @@ func (r *Rule) batch(lineup *Lineup) bool {
 
 // BatchSpan gives the lowest and highest number with which a party counts in a
 // batchDistance rule.
-func (r *Rule) BatchSpan(p *Party) (low, high float64) {
+func (r *Rule) BatchSpan(p *Party) (low, high float64) { return p.Span(r.Attribute, r.Party) }
+
+// Span gives the lowest and highest number with which a party counts in a rule that
+// aggregates parties in a way: one number, but for parties whose players count alone.
+func (p *Party) Span(attribute int, party string) (low, high float64) {
 	if !p.Individuals {
-		v := p.PartyNumber(r.Attribute, r.Party)
+		v := p.PartyNumber(attribute, party)
 		return v, v
 	}
 	low, high = math.Inf(1), math.Inf(-1)
 	for i := range p.Players {
-		v := p.Players[i].Values[r.Attribute].Number
+		v := p.Players[i].Values[attribute].Number
 		low, high = min(low, v), max(high, v)
 	}
 	return low, high

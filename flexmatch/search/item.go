@@ -55,7 +55,7 @@ func (c *columns) fill(it *item) (key string, ok bool) {
 		return "", false
 	}
 	for i, w := range c.windows {
-		it.low[i], it.high[i] = w.values(it.party)
+		it.low[i], it.high[i] = it.party.Span(w.attribute, w.party)
 	}
 	it.levels = math.MaxUint64
 	if len(c.perTicket) > 0 {
@@ -63,19 +63,6 @@ func (c *columns) fill(it *item) (key string, ok bool) {
 	}
 	c.locate(it)
 	return key, it.levels != 0 && it.mask != 0
-}
-
-func (w *window) values(p *ruleset.Party) (low, high float64) {
-	if !p.Individuals {
-		v := p.PartyNumber(w.attribute, w.party)
-		return v, v
-	}
-	low, high = math.Inf(1), math.Inf(-1)
-	for i := range p.Players {
-		v := p.Players[i].Values[w.attribute].Number
-		low, high = min(low, v), max(high, v)
-	}
-	return low, high
 }
 
 // key joins the values that must be equal in a match; false if the ticket's own
