@@ -56,23 +56,9 @@ func staleToken(err error) bool {
 // send makes a request and reads its answer into out, unless out is nil or there
 // is no body.
 func (c *Client) send(ctx context.Context, r call, out any) error {
-	var body io.Reader
-	if r.in != nil {
-		text, err := json.Marshal(r.in)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errInvalid, err)
-		}
-		body = bytes.NewReader(text)
-	}
-	request, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, body)
+	request, err := c.request(ctx, r)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errInvalid, err)
-	}
-	for name, values := range r.header {
-		request.Header[name] = values
-	}
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
@@ -96,4 +82,27 @@ func (c *Client) send(ctx context.Context, r call, out any) error {
 		return fmt.Errorf("%w: %s %s: the answer is not of the form described: %w", session.ErrUnavailable, r.method, r.path, err)
 	}
 	return nil
+}
+
+// request writes a call as a request.
+func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
+	var body io.Reader
+	if r.in != nil {
+		text, err := json.Marshal(r.in)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(text)
+	}
+	out, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, body)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range r.header {
+		out.Header[name] = values
+	}
+	if body != nil {
+		out.Header.Set("Content-Type", "application/json")
+	}
+	return out, nil
 }
