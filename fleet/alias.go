@@ -22,7 +22,7 @@ type Alias struct {
 	Description string    `json:"description,omitzero"`
 	Routing     Routing   `json:"routing"`
 	FleetID     string    `json:"fleet_id,omitzero"`
-	Message     string    `json:"message,omitzero"`
+	Message     string    `json:"message,omitzero"` // for callers while Routing is Terminal; AWS's tools send one with Simple as well
 	Created     time.Time `json:"created"`
 	Updated     time.Time `json:"updated"`
 }
@@ -32,8 +32,6 @@ func checkRouting(routing Routing, fleetID, message string) error {
 	switch {
 	case routing == Simple && fleetID == "":
 		return fault.Invalid("RoutingStrategy.FleetId: required when RoutingStrategy.Type is SIMPLE")
-	case routing == Simple && message != "":
-		return fault.Invalid("RoutingStrategy.Message: allowed only when RoutingStrategy.Type is TERMINAL")
 	case routing == Terminal && message == "":
 		return fault.Invalid("RoutingStrategy.Message: required when RoutingStrategy.Type is TERMINAL")
 	case routing == Terminal && fleetID != "":

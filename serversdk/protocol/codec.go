@@ -41,8 +41,12 @@ func Decode[T any](frame []byte) (T, error) {
 }
 
 // lenient skips unknown members and takes null for absent, which is how the
-// JSON package reads anyway; of two members with one name the last counts.
-func lenient() json.Options { return jsontext.AllowDuplicateNames(true) }
+// JSON package reads anyway; of two members with one name the last counts. Names
+// match in any case: AWS's C# SDK writes attrType and LatencyInMS where its
+// other SDKs write AttrType and LatencyInMs.
+func lenient() json.Options {
+	return json.JoinOptions(jsontext.AllowDuplicateNames(true), json.MatchCaseInsensitiveNames(true))
+}
 
 // refusal says in the caller's words which member has the wrong form.
 func refusal(err error) error {

@@ -85,6 +85,31 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestDecode_Spellings reads a backfill as AWS's C# SDK was recorded to write it,
+// which spells two members its own way and sends null or zero for the values that
+// an attribute does not have.
+func TestDecode_Spellings(t *testing.T) {
+	t.Parallel()
+	csharp, err := protocol.Decode[protocol.MatchBackfillRequest]([]byte(csharpBackfill))
+	want := protocol.MatchBackfillRequest{GameSessionARN: "g", MatchmakingARN: "m", TicketID: "t", Players: []protocol.Player{{
+		PlayerID: "p", Team: "red", LatencyMS: map[string]int{"us-east-1": 20}, Attributes: map[string]protocol.AttributeValue{
+			"skill": {AttrType: "DOUBLE", N: 10}, "mode": {AttrType: "STRING", S: "ctf"},
+		},
+	}}}
+	if diff := cmp.Diff(want, csharp); diff != "" || err != nil {
+		t.Errorf("C#: %v\n%s", err, diff)
+	}
+	others := strings.NewReplacer("attrType", "AttrType", "LatencyInMS", "LatencyInMs").Replace(csharpBackfill)
+	same, err := protocol.Decode[protocol.MatchBackfillRequest]([]byte(others))
+	if diff := cmp.Diff(want, same); diff != "" || err != nil {
+		t.Errorf("Go, C++: %v\n%s", err, diff)
+	}
+}
+
+const csharpBackfill = `{"Action":"StartMatchBackfill","RequestId":"r","GameSessionArn":"g","MatchmakingConfigurationArn":"m","TicketId":"t",` +
+	`"Players":[{"PlayerId":"p","PlayerAttributes":{"skill":{"attrType":"DOUBLE","S":null,"N":10.0,"SL":null,"SDM":null},` +
+	`"mode":{"attrType":"STRING","S":"ctf","N":0.0,"SL":null,"SDM":null}},"Team":"red","LatencyInMS":{"us-east-1":20}}]}`
+
 // TestDecode_Refusals: each names the member.
 func TestDecode_Refusals(t *testing.T) {
 	t.Parallel()

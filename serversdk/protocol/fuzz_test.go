@@ -17,6 +17,7 @@ func FuzzDecode(f *testing.F) {
 		`{"Action":"HeartbeatServerProcess","RequestId":"r","HealthStatus":true}`,
 		`{"Action":"DescribePlayerSessions","GameSessionId":"g","Limit":10,"NextToken":null}`,
 		`{"Action":"StartMatchBackfill","Players":[{"PlayerId":"p","PlayerAttributes":{"a":{"AttrType":"DOUBLE","N":1e3}},"LatencyInMs":{"r":1}}]}`,
+		csharpBackfill, `{"action":"startmatchbackfill","PLAYERS":[{"latencyinms":{"r":1},"LatencyInMS":null}]}`,
 		`null`, `[`, "{\"Action\":\"\xff\"}", `{"Port":1e400}`, `{"a":{"a":{"a":[[[[]]]]}}}`,
 	} {
 		f.Add([]byte(frame))

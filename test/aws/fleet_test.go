@@ -149,6 +149,17 @@ func TestAlias(t *testing.T) {
 	if *shown.RoutingStrategy.Message != "come back tomorrow" || *shown.Description != "closed" {
 		t.Errorf("described %+v", *shown)
 	}
+
+	// AWS's own deployment script sends a message with SIMPLE: it is kept, and no caller gets it.
+	updated = must(c.UpdateAlias(ctx, &gamelift.UpdateAliasInput{AliasId: a.AliasId, RoutingStrategy: &types.RoutingStrategy{
+		Type: types.RoutingStrategyTypeSimple, FleetId: &b.FleetID, Message: aws.String("Updated via production deployment sample script."),
+	}}))(t).Alias
+	if r := updated.RoutingStrategy; *r.FleetId != b.FleetID || *r.Message != "Updated via production deployment sample script." {
+		t.Errorf("SIMPLE with a message became %+v", *r)
+	}
+	if to := must(c.ResolveAlias(ctx, &gamelift.ResolveAliasInput{AliasId: a.AliasId}))(t); *to.FleetId != b.FleetID {
+		t.Errorf("resolves to %s", *to.FleetId)
+	}
 	must(c.DeleteAlias(ctx, &gamelift.DeleteAliasInput{AliasId: a.AliasId}))(t)
 	_, err = c.DescribeAlias(ctx, &gamelift.DescribeAliasInput{AliasId: a.AliasId})
 	refused[*types.NotFoundException](t, err, *a.AliasId)
