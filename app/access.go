@@ -8,11 +8,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/awsrpc"
-	"github.com/musterhq/muster/internal/fault"
 )
-
-// anybody is the principal of those who need no credentials.
-const anybody = "local"
 
 // callers finds out who calls and what they may do.
 type callers struct {
@@ -28,27 +24,37 @@ func (a *App) callers() *callers {
 // else asks for a signature.
 func (c *callers) Authenticate(r *http.Request, body []byte) (awsrpc.Principal, error) {
 	if c.anyone {
-		return awsrpc.Principal{Name: anybody, Role: string(auth.Admin), Anonymous: true}, nil
+		local := auth.Anybody()
+		return awsrpc.Principal{Name: local.Name, Role: string(local.Role), Anonymous: true, Identity: local}, nil
 	}
 	return c.signed.Authenticate(r, body)
 }
 
-// allow tells whether the sender of a request without a body may do what an
-// operation of the API does.
-func (c *callers) allow(r *http.Request, operation string) error {
-	p, err := c.Authenticate(r, nil)
-	if err != nil {
-		return err
-	}
-	return mayCall(p, operation)
+// allow returns the sender of a request without a body, or why it may not do
+// what action says with the resources.
+func (c *callers) allow(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error) {
+	return c.allowBody(r, nil, action, resources...)
 }
 
-// mayCall holds callers to their role.
-func mayCall(p awsrpc.Principal, operation string) error {
-	if auth.Role(p.Role).Allows(operation) {
-		return nil
+// allowBody is allow for a request whose body has been read.
+func (c *callers) allowBody(r *http.Request, body []byte, action auth.Action, resources ...string) (auth.Caller, error) {
+	p, err := c.Authenticate(r, body)
+	if err != nil {
+		return auth.Caller{}, err
 	}
-	return fault.New(fault.AccessDenied, "access key %s has the role %s, which may not call %s", p.AccessKeyID, p.Role, operation)
+	caller := callerOf(p)
+	return caller, caller.May(action, resources...)
+}
+
+// mayCall holds the API's callers to their role.
+func mayCall(p awsrpc.Principal, operation string) error {
+	return callerOf(p).May(auth.Action(operation))
+}
+
+// callerOf returns the caller behind a principal.
+func callerOf(p awsrpc.Principal) auth.Caller {
+	caller, _ := p.Identity.(auth.Caller) // the zero Caller may do nothing
+	return caller
 }
 
 // firstKeyFile is where the first key is left, in the data directory.

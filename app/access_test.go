@@ -176,3 +176,30 @@ func TestServe_FirstKeyNotKept(t *testing.T) {
 		t.Errorf("the next start left no key: %v", err)
 	}
 }
+
+// A key that game server machines carry lets nobody become a host, and what is
+// done with a key names it.
+func TestServe_JoiningHostsIsForOperators(t *testing.T) {
+	t.Parallel()
+	_, clients, _ := serve(t, "admin", "operator", "game-backend", "game-server", "read-only")
+	hosts := map[string]bool{"admin": true, "operator": true, "game-backend": true, "read-only": true}
+	for role, c := range clients {
+		_, err := c.CreateJoinToken(t.Context(), "us-east-1", 0)
+		if got, want := err == nil, role == "admin" || role == "operator"; got != want {
+			t.Errorf("%s makes a join token: %v, want allowed %v", role, err, want)
+		}
+		if _, err = c.Hosts(t.Context()); (err == nil) != hosts[role] {
+			t.Errorf("%s sees the hosts: %v, want allowed %v", role, err, hosts[role])
+		}
+	}
+	made := map[string]bool{}
+	err := clients["admin"].Events(t.Context(), client.EventQuery{Last: 100}, func(e client.Event) error {
+		if e.Code == "HOST_JOIN_TOKEN_CREATED" {
+			made[e.Principal] = true
+		}
+		return nil
+	})
+	if err != nil || !made[clients["admin"].Credentials.AccessKeyID] || !made[clients["operator"].Credentials.AccessKeyID] || len(made) != 2 {
+		t.Errorf("events name %v as the makers of join tokens, %v", made, err)
+	}
+}

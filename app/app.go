@@ -78,7 +78,7 @@ func New(o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.domain.outside = outside{base: func() string { return a.base }, beacon: a.ownBeacon, operator: a.mayActForPlayers}
+	a.domain.outside = outside{base: func() string { return a.base }, beacon: a.ownBeacon, operator: a.allowOperator}
 	return a, nil
 }
 

@@ -8,14 +8,13 @@ import (
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/identity"
-	"github.com/musterhq/muster/internal/fault"
 )
 
 // outside is what players' packages learn once the server listens.
 type outside struct {
-	base     func() string                                              // base URL
-	beacon   func() string                                              // HOST:PORT of our own beacon; "" where there is none
-	operator func(r *http.Request, body []byte) (key string, err error) // lets in who may act for players
+	base     func() string // base URL
+	beacon   func() string // HOST:PORT of our own beacon; "" where there is none
+	operator func(r *http.Request, body []byte, action auth.Action) (auth.Caller, error)
 }
 
 // addPlayers makes accounts and the backend for game clients.
@@ -38,23 +37,17 @@ func (d *domain) addPlayers(o *Options, metrics prometheus.Registerer) error {
 	d.players, err = backend.New(backend.Deps{
 		Store: d.store, Events: d.events, Identity: d.identity, Matching: backend.NewMatching(d.store, d.matches),
 		Fleets: d.fleets, Sessions: d.sessions, Placements: d.placements,
-		Base:     func() string { return d.outside.base() },
-		Beacon:   func() string { return d.outside.beacon() },
-		Operator: func(r *http.Request, body []byte) (string, error) { return d.outside.operator(r, body) },
-		Logger:   o.Logger, Registerer: metrics,
+		Base:   func() string { return d.outside.base() },
+		Beacon: func() string { return d.outside.beacon() },
+		Operator: func(r *http.Request, body []byte, action auth.Action) (auth.Caller, error) {
+			return d.outside.operator(r, body, action)
+		},
+		Logger: o.Logger, Registerer: metrics,
 	}, c)
 	return err
 }
 
-// mayActForPlayers lets in who could start matchmaking for players through the API,
-// and gives their access key.
-func (a *App) mayActForPlayers(r *http.Request, body []byte) (key string, err error) {
-	p, err := a.callers().Authenticate(r, body)
-	if err != nil {
-		return "", err
-	}
-	if !auth.Role(p.Role).Allows("StartMatchmaking") {
-		return "", fault.New(fault.AccessDenied, "access key %s has the role %s, which may not act for players", p.AccessKeyID, p.Role)
-	}
-	return p.AccessKeyID, nil
+// allowOperator lets in who may do what action says to players.
+func (a *App) allowOperator(r *http.Request, body []byte, action auth.Action) (auth.Caller, error) {
+	return a.callers().allowBody(r, body, action)
 }

@@ -77,14 +77,25 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 // Keys gives every key, by id.
 func (s *Service) Keys(r store.Reader) iter.Seq[*Key] { return s.keys.All(r) }
 
-// Secret gives the secret and the role of a key. An unknown key is !ok.
-func (s *Service) Secret(id string) (secret string, role Role, ok bool, err error) {
+// Secret returns the secret of a key, for its signatures to be checked; !ok where
+// the key is not known or was sealed with another master key.
+func (s *Service) Secret(id string) (secret string, ok bool) {
 	k := s.keys.Get(s.st.View(), id)
 	if k == nil {
-		return "", "", false, nil
+		return "", false
 	}
-	secret, err = s.master.open(k.Sealed, k.ID)
-	return secret, k.Role, err == nil, err
+	secret, err := s.master.open(k.Sealed, k.ID)
+	return secret, err == nil
+}
+
+// Caller returns who signs with a key. Ask once the signature has proved good.
+// Errors: UnrecognizedClient.
+func (s *Service) Caller(id string) (Caller, error) {
+	k := s.keys.Get(s.st.View(), id)
+	if k == nil {
+		return Caller{}, fault.New(fault.UnrecognizedClient, "access key %s was deleted", id)
+	}
+	return Caller{KeyID: k.ID, Name: k.Name, Role: k.Role}, nil
 }
 
 func newKeyID() string {

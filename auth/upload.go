@@ -80,6 +80,3 @@ func (m *Master) Signer() (accessKeyID, secret string) {
 	const id = "MSTRSIGNER"
 	return id, m.text("muster signed url v1", id)
 }
-
-// MayStore tells whether the role may read and write objects in buckets.
-func (r Role) MayStore() bool { return r == Admin || r == Operator }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/beacon"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
@@ -36,9 +37,9 @@ type Deps struct {
 	// Beacon gives where the server's own UDP beacon answers, HOST:PORT or "", for
 	// an open server's locations; nil: it has none.
 	Beacon func() string
-	// Operator gives the access key that signed a request (SigV4), and refuses
-	// whoever may not act for players.
-	Operator   func(r *http.Request, body []byte) (key string, err error)
+	// Operator returns who signed a request (SigV4), and refuses callers who may
+	// not do what action says.
+	Operator   func(r *http.Request, body []byte, action auth.Action) (auth.Caller, error)
 	Logger     *slog.Logger          // nil means none
 	Registerer prometheus.Registerer // nil keeps no metrics
 }

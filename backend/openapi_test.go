@@ -48,9 +48,9 @@ func TestRoutes_AreTheDescription(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path+" "+who)
 		}
 	}
-	names := map[access]string{open: "open", players: "player", operator: "operator"}
+	names := map[who]string{anybody: "open", player: "player", operator: "operator"}
 	for _, rt := range (&Backend{}).routes() {
-		served = append(served, rt.pattern()+" "+names[rt.access])
+		served = append(served, rt.pattern()+" "+names[rt.access.who])
 	}
 	slices.Sort(described)
 	slices.Sort(served)

@@ -13,7 +13,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/store"
 )
 
 // request is one request on its way through a handler.
@@ -36,12 +38,22 @@ type answer struct {
 }
 
 // access says who may use a route.
-type access int
+type access struct {
+	who    who
+	action auth.Action // that an operator must be allowed
+}
+
+type who int
 
 const (
-	open     access = iota // anybody
-	players                // who has an access token
-	operator               // who signs with an access key
+	anybody  who = iota
+	player       // who has an access token
+	operator     // who signs with an access key
+)
+
+var (
+	open    = access{who: anybody}
+	players = access{who: player}
 )
 
 // Bounds of request bodies, in bytes.
@@ -75,13 +87,13 @@ func (b *Backend) serve(rt route, w http.ResponseWriter, r *http.Request) {
 
 // run takes a request through limits, identity and body to its handler.
 func (rq *request) run(rt route) (answer, error) {
-	if rt.access == operator {
+	if rt.access.who == operator {
 		return rq.runOperator(rt)
 	}
 	if err := rq.limit(rq.b.rates.address, networkOf(rq.from)); err != nil {
 		return answer{}, err
 	}
-	if rt.access == players {
+	if rt.access.who == player {
 		var err error
 		if rq.player, err = rq.b.ids.Check(bearer(rq.http)); err != nil {
 			return answer{}, err
@@ -100,16 +112,17 @@ func (rq *request) runOperator(rt route) (answer, error) {
 	if err := rq.readBody(); err != nil {
 		return answer{}, err
 	}
-	key, err := rq.b.opts.Operator(rq.http, rq.body)
+	caller, err := rq.b.opts.Operator(rq.http, rq.body, rt.access.action)
 	if err != nil {
 		if limited := rq.limit(rq.b.rates.address, networkOf(rq.from)); limited != nil {
 			return answer{}, limited
 		}
 		return answer{}, err
 	}
-	if err := rq.limit(rq.b.rates.key, key); err != nil {
+	if err := rq.limit(rq.b.rates.key, caller.KeyID); err != nil {
 		return answer{}, err
 	}
+	rq.http = rq.http.WithContext(store.WithActor(rq.http.Context(), caller.Actor()))
 	return rt.handle(rq)
 }
 

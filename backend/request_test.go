@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/fault"
@@ -22,11 +23,11 @@ func TestServe_OperatorsCountByKey(t *testing.T) {
 		player, _ := d.guest()
 		d.b.rates.address = newRate("address", 1, time.Second, 1)
 		d.b.rates.key = newRate("key", 3, time.Second, 3)
-		d.b.opts.Operator = func(r *http.Request, _ []byte) (string, error) {
+		d.b.opts.Operator = func(r *http.Request, _ []byte, _ auth.Action) (auth.Caller, error) {
 			if key := r.Header.Get("Authorization"); key != "" {
-				return key, nil
+				return auth.Caller{KeyID: key}, nil
 			}
-			return "", fault.New(fault.MissingAuthentication, "sign it")
+			return auth.Caller{}, fault.New(fault.MissingAuthentication, "sign it")
 		}
 		send := func(key string) int {
 			r := httptest.NewRequest("GET", protocol.Base+"/server/players/"+player+"/data/server/skill", nil)
@@ -84,7 +85,7 @@ func TestServe_EveryChangeIsCounted(t *testing.T) {
 			guest: none("guest"), login: none("login"), ticket: none("ticket"), session: none("session"), write: none("write"), message: none("message"),
 		}
 		for _, rt := range d.b.routes() {
-			if rt.method == http.MethodGet || rt.access == operator || apart[rt.name()] {
+			if rt.method == http.MethodGet || rt.access.who == operator || apart[rt.name()] {
 				continue
 			}
 			w := d.send("192.0.2.1", token, rt.method, parameters.Replace(rt.path), bodies[rt.name()])

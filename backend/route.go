@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/beacon"
 )
@@ -90,9 +91,9 @@ func (b *Backend) routes() []route {
 
 		{"GET", v1 + "/ws", open, (*request).socket},
 
-		{"GET", v1 + "/server/players/{player}" + data, operator, (*request).serverGetData},
-		{"PUT", v1 + "/server/players/{player}" + data, operator, (*request).serverPutData},
-		{"PUT", v1 + "/server/players/{player}/ban", operator, (*request).ban},
+		{"GET", v1 + "/server/players/{player}" + data, access{operator, auth.ReadPlayerData}, (*request).serverGetData},
+		{"PUT", v1 + "/server/players/{player}" + data, access{operator, auth.WritePlayerData}, (*request).serverPutData},
+		{"PUT", v1 + "/server/players/{player}/ban", access{operator, auth.BanPlayer}, (*request).ban},
 	}
 }
 

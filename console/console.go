@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 )
@@ -22,9 +23,11 @@ import (
 // Options of the console.
 type Options struct {
 	Events *event.Log
-	Last   func() uint64                              // sequence number of the newest event
-	Allow  func(r *http.Request, action string) error // refuses with a fault whoever may not do what the API's operation of that name does
+	Last   func() uint64 // sequence number of the newest event
 	Logger *slog.Logger
+	// Allow returns the sender of a request, or a fault if it may not do what
+	// action says with the resources.
+	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
 }
 
 // maxStreams bounds how many answers are being followed at a time.
@@ -58,8 +61,10 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.Serv
 // Close ends the answers that are being followed. Call it once.
 func (c *Console) Close() { close(c.closing) }
 
-// refused answers for an error of Allow; it tells whether there was one.
-func (c *Console) refused(w http.ResponseWriter, err error) bool {
+// refused answers a request whose sender may not do what action says, and
+// reports whether it did.
+func (c *Console) refused(w http.ResponseWriter, r *http.Request, action auth.Action, resources ...string) bool {
+	_, err := c.opts.Allow(r, action, resources...)
 	if err == nil {
 		return false
 	}

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/console/client"
 	"github.com/musterhq/muster/event"
@@ -29,7 +30,7 @@ type bundle struct {
 	console *console.Console
 }
 
-func newBundle(t *testing.T, allow func(*http.Request, string) error) *bundle {
+func newBundle(t *testing.T, may func(auth.Action) error) *bundle {
 	t.Helper()
 	b := &bundle{t: t, store: store.New(store.Options{Driver: store.NewMemory()})}
 	b.events = event.New(b.store)
@@ -37,8 +38,11 @@ func newBundle(t *testing.T, allow func(*http.Request, string) error) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.store.Close() })
-	if allow == nil {
-		allow = func(*http.Request, string) error { return nil }
+	allow := func(_ *http.Request, action auth.Action, _ ...string) (auth.Caller, error) {
+		if may == nil {
+			return auth.Anybody(), nil
+		}
+		return auth.Anybody(), may(action)
 	}
 	b.console = console.New(console.Options{
 		Events: b.events, Allow: allow, Logger: slog.New(slog.DiscardHandler),
@@ -138,7 +142,7 @@ func TestEvents_Refused(t *testing.T) {
 			t.Errorf("%s: %d %s", query, answer.StatusCode, body)
 		}
 	}
-	b = newBundle(t, func(_ *http.Request, action string) error {
+	b = newBundle(t, func(action auth.Action) error {
 		return fault.New(fault.AccessDenied, "not %s", action)
 	})
 	answer := b.get("")

@@ -34,7 +34,7 @@ type line struct {
 }
 
 func (c *Console) events(w http.ResponseWriter, r *http.Request) {
-	if c.refused(w, c.opts.Allow(r, "DescribeFleetEvents")) {
+	if c.refused(w, r, "DescribeFleetEvents") {
 		return
 	}
 	q, err := c.parse(r.URL.Query())

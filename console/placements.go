@@ -21,14 +21,14 @@ type Placements struct {
 //	GET /console/api/queues                  for whoever may DescribeGameSessionQueues
 func (c *Console) Placements(p Placements) {
 	c.mux.HandleFunc("GET /console/api/placements/{id}/explain", func(w http.ResponseWriter, r *http.Request) {
-		if c.refused(w, c.opts.Allow(r, "DescribeGameSessionPlacement")) {
+		if c.refused(w, r, "DescribeGameSessionPlacement") {
 			return
 		}
 		told, err := p.Explain(r.Context(), r.PathValue("id"))
 		c.answer(w, told, err)
 	})
 	c.mux.HandleFunc("GET /console/api/queues", func(w http.ResponseWriter, r *http.Request) {
-		if !c.refused(w, c.opts.Allow(r, "DescribeGameSessionQueues")) {
+		if !c.refused(w, r, "DescribeGameSessionQueues") {
 			c.answer(w, p.Queues(), nil)
 		}
 	})

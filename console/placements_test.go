@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/internal/fault"
 )
 
 func TestPlacements(t *testing.T) {
 	t.Parallel()
-	allowed := map[string]bool{}
-	b := newBundle(t, func(_ *http.Request, action string) error {
+	allowed := map[auth.Action]bool{}
+	b := newBundle(t, func(action auth.Action) error {
 		if allowed[action] {
 			return nil
 		}
@@ -48,7 +48,7 @@ func TestPlacements(t *testing.T) {
 		{"/console/api/queues", "DescribeGameSessionQueues", 200, `["q"]`},
 	} {
 		clear(allowed)
-		allowed[c.action] = true
+		allowed[auth.Action(c.action)] = true
 		w := httptest.NewRecorder()
 		b.console.ServeHTTP(w, httptest.NewRequest("GET", c.path, nil))
 		body, _ := io.ReadAll(w.Result().Body)

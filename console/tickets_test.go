@@ -4,21 +4,21 @@ import (
 	"context"
 	"io"
 	"iter"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/internal/fault"
 )
 
 func TestTickets(t *testing.T) {
 	t.Parallel()
-	allowed := map[string]bool{}
-	b := newBundle(t, func(_ *http.Request, action string) error {
+	allowed := map[auth.Action]bool{}
+	b := newBundle(t, func(action auth.Action) error {
 		if allowed[action] {
 			return nil
 		}
@@ -54,7 +54,7 @@ func TestTickets(t *testing.T) {
 		{"/console/api/matchmaking/gone/trace", "DescribeMatchmaking", 404, "gone does not exist"},
 	} {
 		clear(allowed)
-		allowed[c.action] = true
+		allowed[auth.Action(c.action)] = true
 		w := &recorder{ResponseRecorder: httptest.NewRecorder()}
 		b.console.ServeHTTP(w, httptest.NewRequest("GET", c.path, nil))
 		body, _ := io.ReadAll(w.Result().Body)

@@ -5,15 +5,10 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
-)
-
-// What operators need to be allowed, named as operations of the API.
-const (
-	mayJoin = "RegisterCompute" // to let machines in
-	maySee  = "DescribeCompute"
 )
 
 // JoinToken is the answer to an operator who wants to let a machine join.
@@ -38,18 +33,20 @@ type Host struct {
 	Instance  []protocol.Instance `json:",omitempty"`
 }
 
-// allowed lets operators through.
-func (s *Server) allowed(operation string, next func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
+// allowed lets operators through who may do what action says. What they do is
+// done in their name.
+func (s *Server) allowed(action auth.Action, next func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.opts.Allow == nil {
 			refuse(w, fault.New(fault.AccessDenied, "this server has no operators"))
 			return
 		}
-		if err := s.opts.Allow(r, operation); err != nil {
+		caller, err := s.opts.Allow(r, action)
+		if err != nil {
 			refuse(w, err)
 			return
 		}
-		next(w, r)
+		next(w, r.WithContext(store.WithActor(r.Context(), caller.Actor())))
 	}
 }
 
@@ -68,7 +65,7 @@ func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
 	if location == "" {
 		location = s.opts.Region
 	}
-	token, expires, err := s.opts.Computes.CreateJoinToken(store.WithActor(r.Context(), "operator"), location, life)
+	token, expires, err := s.opts.Computes.CreateJoinToken(r.Context(), location, life)
 	if err != nil {
 		refuse(w, err)
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/compute"
@@ -32,9 +33,9 @@ type Options struct {
 	Registerer    prometheus.Registerer
 	// Relay takes a game server's connection that an agent relays; nil refuses relays.
 	Relay func(query url.Values, from string, socket Socket) error
-	// Allow tells whether the sender of a request without a body may do what an
-	// operation of the API does; nil lets no operator in.
-	Allow func(r *http.Request, operation string) error
+	// Allow returns the sender of a request without a body, or why it may not do
+	// what action says with the resources; nil lets no operator in.
+	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
 
 	LogLife  time.Duration // of stored logs; default 14 days, as AWS keeps them
 	LogBytes int64         // of one process's archive of logs; default 512 MiB
@@ -92,8 +93,8 @@ func New(o Options) *Server {
 	if o.Relay != nil {
 		s.mux.HandleFunc("GET "+protocol.PathRelay, s.known(s.relays))
 	}
-	s.mux.HandleFunc("POST "+pathTokens, s.allowed(mayJoin, s.makeToken))
-	s.mux.HandleFunc("GET "+pathHosts, s.allowed(maySee, s.list))
+	s.mux.HandleFunc("POST "+pathTokens, s.allowed(auth.JoinHost, s.makeToken))
+	s.mux.HandleFunc("GET "+pathHosts, s.allowed(auth.ReadHosts, s.list))
 	o.Computes.OnAssign(s.assign)
 	return s
 }

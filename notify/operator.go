@@ -11,8 +11,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
 )
 
 // What operators may do is what they may do to queues.
@@ -30,17 +32,20 @@ func (s *Service) operatorRoutes() {
 	s.mux.HandleFunc("POST /notify/subscribe", s.guard(mayChange, s.serveSubscribe))
 }
 
-// guard lets a request through that may do what operation does.
-func (s *Service) guard(operation string, serve func(http.ResponseWriter, *http.Request, url.Values) error) http.HandlerFunc {
+// guard lets a request through whose sender may do what action says. What it
+// does is done in the sender's name.
+func (s *Service) guard(action auth.Action, serve func(http.ResponseWriter, *http.Request, url.Values) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.opts.Allow == nil {
 			refuse(w, http.StatusForbidden, "nobody may ask this here")
 			return
 		}
-		if err := s.opts.Allow(r, operation); err != nil {
+		caller, err := s.opts.Allow(r, action)
+		if err != nil {
 			s.fail(w, err, http.StatusForbidden)
 			return
 		}
+		r = r.WithContext(store.WithActor(r.Context(), caller.Actor()))
 		if err := serve(w, r, r.URL.Query()); err != nil {
 			s.fail(w, err, http.StatusBadRequest)
 		}

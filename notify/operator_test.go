@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/notify"
 )
@@ -34,7 +35,7 @@ func TestOperator(t *testing.T) {
 	box := &inbox{answer: gone}
 	sink := webhook("a")
 	sink.URL, sink.Secrets = "https://user:password@receiver.example/hook?key=hidden", []string{"hidden"}
-	allow := func(*http.Request, string) error { return nil }
+	allow := func(*http.Request, auth.Action, ...string) (auth.Caller, error) { return auth.Anybody(), nil }
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}, Allow: allow}, func(t *testing.T, h *house) {
 		h.say(placements(3)...)
 		time.Sleep(time.Minute)
@@ -89,10 +90,10 @@ func TestOperator(t *testing.T) {
 }
 
 func TestOperator_Allow(t *testing.T) {
-	var operations []string
-	deny := func(_ *http.Request, operation string) error {
-		operations = append(operations, operation)
-		return fault.New(fault.AccessDenied, "not you")
+	var actions []auth.Action
+	deny := func(_ *http.Request, action auth.Action, _ ...string) (auth.Caller, error) {
+		actions = append(actions, action)
+		return auth.Caller{}, fault.New(fault.AccessDenied, "not you")
 	}
 	targets := []string{"GET /notify/recent", "GET /notify/sinks", "GET /notify/dead-letters", "POST /notify/replay", "POST /notify/redeliver", "POST /notify/subscribe"}
 	in(t, &inbox{}, notify.Options{Allow: deny}, func(t *testing.T, h *house) {
@@ -103,8 +104,8 @@ func TestOperator_Allow(t *testing.T) {
 			}
 		}
 	})
-	read, change := "DescribeGameSessionQueues", "UpdateGameSessionQueue"
-	if diff := cmp.Diff([]string{read, read, read, change, change, change}, operations); diff != "" {
+	const read, change auth.Action = "DescribeGameSessionQueues", "UpdateGameSessionQueue"
+	if diff := cmp.Diff([]auth.Action{read, read, read, change, change, change}, actions); diff != "" {
 		t.Errorf("asked for leave to (-want +got):\n%s", diff)
 	}
 	in(t, &inbox{}, notify.Options{}, func(t *testing.T, h *house) {

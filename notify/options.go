@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/arn"
 )
 
@@ -21,9 +22,9 @@ type Options struct {
 	// KeyFile is a PEM file with the key and certificate that sign the messages
 	// of sinks of kind sns; made when absent. Only those sinks need it.
 	KeyFile string
-	// Allow refuses with a fault whoever may not do what the API's operation of
-	// that name does. Nil refuses everybody what is meant for operators.
-	Allow func(r *http.Request, operation string) error
+	// Allow returns the sender of a request, or a fault if it may not do what
+	// action says. Nil refuses everybody what is meant for operators.
+	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
 	// Transport sends requests. Default: one with bounds on everything, which
 	// refuses link-local addresses.
 	Transport http.RoundTripper

@@ -21,6 +21,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/notify"
 )
@@ -71,7 +72,7 @@ func (e *endpoint) house(c notify.SinkConfig) *house {
 	h := newHouse(e.t, e.driver, notify.Options{
 		Sinks: []notify.SinkConfig{c}, KeyFile: e.keyFile,
 		BaseURL: func() string { return e.muster.URL },
-		Allow:   func(*http.Request, string) error { return nil },
+		Allow:   func(*http.Request, auth.Action, ...string) (auth.Caller, error) { return auth.Anybody(), nil },
 	})
 	e.service = h.svc
 	return h

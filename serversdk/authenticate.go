@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/fault"
 )
@@ -39,14 +40,11 @@ func (s *Server) authenticateSigned(a arrival, now time.Time) error {
 	if s.opts.Computes.Lives(s.opts.Store.View(), a.ref) {
 		window = anyDate
 	}
-	role, err := s.opts.Signatures.VerifyServer(a.query, now, window)
+	caller, err := s.opts.Signatures.VerifyServer(a.query, now, window)
 	if err != nil {
 		return err
 	}
-	if !role.MayHost() {
-		return fault.New(fault.Unauthorized, "the key's role %s may not host game servers", role)
-	}
-	return nil
+	return caller.May(auth.ConnectGameServer)
 }
 
 // authenticateBare takes a reconnect without credentials, which the C++ SDK

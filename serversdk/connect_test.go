@@ -83,15 +83,15 @@ type signer struct {
 	broken  error
 }
 
-func (s *signer) VerifyServer(q url.Values, _ time.Time, window time.Duration) (auth.Role, error) {
+func (s *signer) VerifyServer(q url.Values, _ time.Time, window time.Duration) (auth.Caller, error) {
 	s.windows = append(s.windows, window)
 	if s.broken != nil {
-		return "", s.broken
+		return auth.Caller{}, s.broken
 	}
 	if q.Get("X-Amz-Signature") != "good" {
-		return "", fault.New(fault.InvalidSignature, "the signature does not match")
+		return auth.Caller{}, fault.New(fault.InvalidSignature, "the signature does not match")
 	}
-	return s.role, nil
+	return auth.Caller{KeyID: "MSTRTEST", Role: s.role}, nil
 }
 
 func TestConnect_SigV4(t *testing.T) {

@@ -46,10 +46,9 @@ type Options struct {
 // Signatures checks the SigV4 parameters in the URL of a game server, which
 // sign ComputeId, FleetId and pID alone.
 type Signatures interface {
-	// VerifyServer gives the role of the key that signed. The signature's date
-	// may lie off now by window.
-	// Its errors are faults, except where the keys cannot be read.
-	VerifyServer(query url.Values, now time.Time, window time.Duration) (auth.Role, error)
+	// VerifyServer returns who signed. The signature's date may lie off now by
+	// window. Its errors are faults, except where the keys cannot be read.
+	VerifyServer(query url.Values, now time.Time, window time.Duration) (auth.Caller, error)
 }
 
 func (o Options) withDefaults() Options {

@@ -23,7 +23,7 @@ type caller struct {
 func (s *Server) identify(r *http.Request) (caller, error) {
 	id, inQuery := keyID(r)
 	if s.Anyone && !s.madeHere(id) {
-		return caller{name: "local", free: true}, nil
+		return caller{name: auth.Anybody().Actor(), free: true}, nil
 	}
 	if id == "" {
 		return caller{}, errAccess("requests must be signed")
@@ -60,8 +60,8 @@ func (s *Server) secret(id string) (sigv4.Secret, bool) {
 	if t, _, ok := s.Master.Upload(id); ok {
 		return sigv4.Secret{Key: t.SecretAccessKey, SessionToken: t.SessionToken}, true
 	}
-	secret, _, ok, err := s.Keys.Secret(id)
-	return sigv4.Secret{Key: secret}, ok && err == nil
+	secret, ok := s.Keys.Secret(id)
+	return sigv4.Secret{Key: secret}, ok
 }
 
 func (s *Server) identifyURL(r *http.Request) (caller, error) {
@@ -100,15 +100,12 @@ func (s *Server) principal(id sigv4.Identity) (caller, error) {
 		c.grant = &grant
 		return c, nil
 	}
-	_, role, ok, err := s.Keys.Secret(id.AccessKeyID)
+	signer, err := s.Keys.Caller(id.AccessKeyID)
 	if err != nil {
 		return caller{}, err
 	}
-	if !ok {
-		return caller{}, fault.New(fault.UnrecognizedClient, "access key %s was deleted", id.AccessKeyID)
-	}
-	if !role.MayStore() {
-		return caller{}, errAccess("access key " + id.AccessKeyID + " has the role " + string(role) + ", which may not use files")
+	if err := signer.May(auth.ManageFiles); err != nil {
+		return caller{}, err
 	}
 	c.free = true
 	return c, nil

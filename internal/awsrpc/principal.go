@@ -12,6 +12,7 @@ type Principal struct {
 	Role        string // meaning is the authenticator's
 	Region      string // of the signature's scope; "" for Anonymous
 	Anonymous   bool   // no credentials were asked for
+	Identity    any    // what else the authenticator knows of the caller, for Authorize and handlers
 }
 
 // Authenticator finds out who sent a request. The body has been read in full.

@@ -62,8 +62,8 @@ func open(ctx context.Context, n int) (*house, error) {
 	h.computes = compute.New(h.store, events, fleets, tags, compute.Options{Tokens: master})
 	h.sessions = session.New(h.store, events, fleets, h.computes, session.Options{})
 	h.verifier = sigv4.New(sigv4.Options{Service: "gamelift", Lookup: func(id string) (sigv4.Secret, bool) {
-		secret, _, ok, err := h.keys.Secret(id)
-		return sigv4.Secret{Key: secret}, ok && err == nil
+		secret, ok := h.keys.Secret(id)
+		return sigv4.Secret{Key: secret}, ok
 	}})
 	if err := h.store.Open(ctx); err != nil {
 		return nil, err
@@ -148,8 +148,8 @@ func (h *house) Authenticate(r *http.Request, body []byte) (awsrpc.Principal, er
 	if err != nil {
 		return awsrpc.Principal{}, err
 	}
-	_, role, _, err := h.keys.Secret(id.AccessKeyID)
-	return awsrpc.Principal{AccessKeyID: id.AccessKeyID, Name: id.AccessKeyID, Role: string(role)}, err
+	caller, err := h.keys.Caller(id.AccessKeyID)
+	return awsrpc.Principal{AccessKeyID: id.AccessKeyID, Name: id.AccessKeyID, Role: string(caller.Role), Identity: caller}, err
 }
 
 // close ends the house and removes its database.

@@ -71,8 +71,8 @@ func openMarket(t *testing.T) *market {
 	m.matches = flexmatch.New(h.store, flexmatch.Deps{Home: home, Events: events, Tags: tags, Sessions: h.sessions, Placements: m.places}, flexmatch.Options{})
 	h.sessions.OnActivated(m.fulfilled)
 	h.verifier = sigv4.New(sigv4.Options{Service: "gamelift", Lookup: func(id string) (sigv4.Secret, bool) {
-		secret, _, ok, err := h.keys.Secret(id)
-		return sigv4.Secret{Key: secret}, ok && err == nil
+		secret, ok := h.keys.Secret(id)
+		return sigv4.Secret{Key: secret}, ok
 	}})
 	check(t, h.store.Open(ctx))
 	check(t, h.furnish(ctx, m.fleets, 0))

@@ -1,0 +1,61 @@
+package auth
+
+import "strings"
+
+// Action is what a caller wants to do: an operation of the API by its name, or
+// one of the constants below.
+type Action string
+
+// The actions that are no operation of the API.
+const (
+	JoinHost             Action = "muster:JoinHost"             // make tokens with which machines join
+	ReadHosts            Action = "muster:ReadHosts"            // see the machines, their addresses and load
+	ManageHosts          Action = "muster:ManageHosts"          // drain, resume and remove machines, replace their credentials
+	ManageKeys           Action = "muster:ManageKeys"           // see, make and change access keys
+	ReadAudit            Action = "muster:ReadAudit"            // read the audit log
+	ConnectGameServer    Action = "muster:ConnectGameServer"    // connect game server processes with a signature (SigV4)
+	ManageFiles          Action = "muster:ManageFiles"          // read and write objects in buckets
+	ReadPlayerSessionIDs Action = "muster:ReadPlayerSessionIds" // see the ids with which game servers seat players
+	ReadPlayerData       Action = "muster:ReadPlayerData"       // read what is kept of players, in every namespace
+	WritePlayerData      Action = "muster:WritePlayerData"      // and change it
+	BanPlayer            Action = "muster:BanPlayer"            // keep players out
+)
+
+// backendActions are what a game backend needs besides reading.
+var backendActions = set(
+	"AcceptMatch", "ClaimGameServer", "CreateGameSession", "CreatePlayerSession", "CreatePlayerSessions",
+	"StartGameSessionPlacement", "StartMatchBackfill", "StartMatchmaking",
+	"StopGameSessionPlacement", "StopMatchmaking", "TerminateGameSession", "UpdateGameSession",
+	ReadHosts, ReadPlayerSessionIDs, ReadPlayerData, WritePlayerData, BanPlayer,
+)
+
+// serverActions are what a game server or its wrapper needs.
+var serverActions = set(
+	"DeregisterCompute", "DescribeCompute", "DescribeRuntimeConfiguration",
+	"GetComputeAuthToken", "ListCompute", "RegisterCompute",
+	ConnectGameServer,
+)
+
+// giveAccess are operations that read in name, but hand out access.
+var giveAccess = set("GetComputeAccess", "GetComputeAuthToken", "GetInstanceAccess")
+
+func set(actions ...Action) map[Action]bool {
+	in := make(map[Action]bool, len(actions))
+	for _, a := range actions {
+		in[a] = true
+	}
+	return in
+}
+
+// reads reports whether the action is an operation that only reads.
+func (a Action) reads() bool {
+	if giveAccess[a] {
+		return false
+	}
+	for _, verb := range []string{"Describe", "Get", "List", "Resolve", "Search", "Validate"} {
+		if strings.HasPrefix(string(a), verb) {
+			return true
+		}
+	}
+	return false
+}
