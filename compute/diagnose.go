@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // tailLines is how many of a process's last lines a diagnosis quotes.
@@ -25,7 +26,7 @@ type diagnosis struct {
 // knows, which is how far it had come ("" for one that never connected).
 func diagnose(e ExitReport, status Status, initTimeout time.Duration) diagnosis {
 	d := diagnosis{Code: exitCode(e, status)}
-	parts := []string{cmp.Or(e.Cause, exitText(e))}
+	parts := []string{cmp.Or(plain.Text(e.Cause), exitText(e))}
 	if far := howFar(e, status, d.Code, initTimeout); far != "" {
 		parts = append(parts, far)
 	}
@@ -42,7 +43,7 @@ func exitCode(e ExitReport, status Status) event.Code {
 	case status == Terminating:
 		return event.ProcessEnded // it was told to go, and went
 	case e.Reason != "":
-		return e.Reason
+		return event.Code(plain.Line(string(e.Reason)))
 	}
 	return event.ServerProcessCrashed
 }
@@ -55,7 +56,7 @@ func exitText(e ExitReport) string {
 	case e.OOM:
 		return "the process was out of memory"
 	case e.Signal != "":
-		return "the process was ended by signal " + e.Signal
+		return "the process was ended by signal " + plain.Line(e.Signal)
 	}
 	return fmt.Sprintf("the process exited with code %d", e.Code)
 }
@@ -85,7 +86,7 @@ func quoted(e ExitReport) string {
 	if len(lines) == 0 || strings.Contains(e.Cause, lines[len(lines)-1]) {
 		return ""
 	}
-	return "last lines on standard error: " + strings.Join(lines, " | ")
+	return "last lines on standard error: " + plain.Line(strings.Join(lines, " | "))
 }
 
 // bounded cuts a text at a character.

@@ -28,7 +28,10 @@ func TestDiagnose(t *testing.T) {
 		"told to go":                       {ExitReport{Known: true, Code: 1, Reason: event.ServerProcessForceTerminated}, Terminating, event.ProcessEnded, []string{"code 1"}, ""},
 		"missing executable":               {ExitReport{Known: true, Code: -1, Reason: event.ServerProcessInvalidPath, Cause: "arena does not exist"}, "", event.ServerProcessInvalidPath, []string{"arena does not exist"}, "InitSDK"},
 		"init timeout":                     {ExitReport{Known: true, Code: -1, Signal: "killed", Reason: event.ServerProcessSDKInitTimeout}, "", event.ServerProcessSDKInitTimeout, []string{"within 5m0s", "never connected"}, ""},
-		"bounded":                          {ExitReport{Known: true, Cause: strings.Repeat("ä", 5000)}, Active, event.ServerProcessCrashed, []string{"…"}, "�"},
+		"escapes of a hostile process": {ExitReport{Known: true, Code: 3, Cause: "bad\x1b[2J", Tail: []string{"\x1b]0;title\a", "a\r\n  1 00:00:00.000  ACCESS_KEY_DELETED"}}, Active,
+			event.ServerProcessCrashed, []string{`bad\u001b[2J`, `\u001b]0;title\u0007`, `a\u000d\u000a  1 00`}, "\x1b"},
+		"a hostile host's words": {ExitReport{Known: true, Reason: "X\x1b[2J"}, Active, `X\u001b[2J`, nil, "\x1b"},
+		"bounded":                {ExitReport{Known: true, Cause: strings.Repeat("ä", 5000)}, Active, event.ServerProcessCrashed, []string{"…"}, "�"},
 	} {
 		d := diagnose(c.exit, c.status, 5*time.Minute)
 		if d.Code != c.code {

@@ -9,6 +9,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/plain"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -59,6 +60,7 @@ func (s *Service) runReport(tx *store.Tx, in HostReport) (struct{}, error) {
 		if i == nil || i.HostID != h.ID || i.Gone {
 			continue // the next Assign tells the host that it is not wished for
 		}
+		report.Code, report.Cause = event.Code(plain.Line(string(report.Code))), bounded(plain.Text(report.Cause))
 		s.reportProcesses(tx, i, report.Processes, in.First)
 		s.reportInstance(tx, i, report)
 	}

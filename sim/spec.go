@@ -104,7 +104,7 @@ func ReadSpec(data []byte) (*Spec, error) {
 	if err := yaml.Unmarshal(data, &tree); err != nil {
 		return nil, fmt.Errorf("read players: %w", err)
 	}
-	text, err := json.Marshal(plain(tree))
+	text, err := json.Marshal(stringKeys(tree))
 	if err != nil {
 		return nil, fmt.Errorf("read players: %w", err)
 	}
@@ -119,22 +119,22 @@ func ReadSpec(data []byte) (*Spec, error) {
 	return s, nil
 }
 
-// plain turns the keys of YAML maps into strings, as JSON has them.
-func plain(v any) any {
+// stringKeys turns the keys of YAML maps into strings, as JSON has them.
+func stringKeys(v any) any {
 	switch v := v.(type) {
 	case map[any]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
-			out[fmt.Sprint(key)] = plain(value)
+			out[fmt.Sprint(key)] = stringKeys(value)
 		}
 		return out
 	case map[string]any:
 		for key, value := range v {
-			v[key] = plain(value)
+			v[key] = stringKeys(value)
 		}
 	case []any:
 		for i, value := range v {
-			v[i] = plain(value)
+			v[i] = stringKeys(value)
 		}
 	}
 	return v

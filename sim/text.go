@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // WriteText tells a report to people.
@@ -50,6 +52,11 @@ type writer struct {
 
 func (w *writer) line(format string, args ...any) {
 	if w.err == nil {
+		for i, arg := range args {
+			if text, ok := arg.(string); ok { // of a rule set, of players, of a trace
+				args[i] = plain.Line(text)
+			}
+		}
 		_, w.err = fmt.Fprintf(w.out, format+"\n", args...)
 	}
 }
@@ -61,6 +68,7 @@ func (w *writer) table(head []string, rows [][]string) {
 	t := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, strings.Join(head, "\t"))
 	for _, row := range rows {
+		row[0] = plain.Line(row[0]) // the others are figures, or types of rules
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
 	w.err = t.Flush()

@@ -30,10 +30,11 @@ type Options struct {
 type Program struct {
 	Name   string // for people; default: Path
 	Path   string
-	Dir    string   // working directory; default: ours
-	Args   []string // {port} stands for the port
-	Port   int      // that it listens on; 0 picks a free one for each copy
-	Copies int      // default 1; more need Port 0
+	Dir    string    // working directory; default: ours
+	Args   []string  // {port} stands for the port
+	Port   int       // that it listens on; 0 picks a free one for each copy
+	Copies int       // default 1; more need Port 0
+	Output io.Writer // where what it prints is shown; default: Services.Out
 }
 
 // Services are what the host calls.
@@ -117,13 +118,16 @@ func (h *Host) exec(ctx context.Context, p Program) (*agent.Own, error) {
 	}
 	h.place.Store(&place)
 	h.tour(place, p)
+	if p.Output == nil {
+		p.Output = h.s.Out
+	}
 	return &agent.Own{
 		Wish: protocol.Wish{
 			InstanceID: execName, FleetID: place.FleetID, Compute: ComputeName, Location: Location,
 			SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: firstPort, PortTo: lastPort,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.Path, Concurrent: max(p.Copies, 1)}}},
 		},
-		Dir: cmp.Or(p.Dir, "."), Path: path, Args: p.Args, Port: p.Port, Out: h.s.Out,
+		Dir: cmp.Or(p.Dir, "."), Path: path, Args: p.Args, Port: p.Port, Out: p.Output,
 		Token: h.token, OnEnd: func(id string, e supervise.Exit) { h.ended(ctx, id, e) },
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/console/terminal"
 )
 
 // adminCommand is what operators do with the state itself.
@@ -75,12 +76,11 @@ func (c *listKeysCommand) Run(t *streams) error {
 		if c.json() {
 			return json.NewEncoder(t.out).Encode(k.List())
 		}
-		w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "KEY\tNAME\tROLE\tCREATED")
+		view := terminal.Table{Head: []string{"KEY", "NAME", "ROLE", "CREATED"}}
 		for _, key := range k.List() {
-			fmt.Fprintln(w, strings.Join([]string{key.ID, key.Name, key.Role, key.Created}, "\t"))
+			view.Rows = append(view.Rows, []string{key.ID, key.Name, key.Role, key.Created})
 		}
-		return w.Flush()
+		return view.Write(t.out)
 	})
 }
 

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/musterhq/muster/agent"
+	"github.com/musterhq/muster/console/terminal"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -150,15 +150,17 @@ func (c *hostsCommand) Run(t *streams) error {
 	if c.json() {
 		return json.NewEncoder(t.out).Encode(all)
 	}
-	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "HOST\tNAME\tLOCATION\tADDRESS\tSTATE\tINSTANCES\tPROCESSES\tCPU\tMEMORY MIB\tDISK FREE MIB")
+	view := terminal.Table{Head: []string{"HOST", "NAME", "LOCATION", "ADDRESS", "STATE", "INSTANCES", "PROCESSES", "CPU", "MEMORY MIB", "DISK FREE MIB"}}
 	for _, h := range all {
 		state := "connected"
 		if !h.Connected {
 			state = "away"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%.1f/%.1f\t%d/%d\t%d\n", h.HostID, h.Name, h.Location, h.IPAddress, state, h.Instances, h.Processes,
-			float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000, h.Resources.MemoryUsedMiB, h.MemoryMiB, h.Resources.DiskFreeMiB)
+		view.Rows = append(view.Rows, []string{
+			h.HostID, h.Name, h.Location, h.IPAddress, state, strconv.Itoa(h.Instances), strconv.Itoa(h.Processes),
+			fmt.Sprintf("%.1f/%.1f", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000),
+			fmt.Sprintf("%d/%d", h.Resources.MemoryUsedMiB, h.MemoryMiB), strconv.FormatInt(h.Resources.DiskFreeMiB, 10),
+		})
 	}
-	return w.Flush()
+	return view.Write(t.out)
 }

@@ -111,7 +111,7 @@ type watchFlags struct {
 func (f *watchFlags) terminal(t *streams) (*terminal.Terminal, error) {
 	view, err := f.lookFlags.terminal(t)
 	if f.Watch {
-		view.Watch = f.Every
+		view.Watch, view.Screen = f.Every, t.screen
 	}
 	return view, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/musterhq/muster/agent/isolate"
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // commands are what a person can type.
@@ -52,7 +53,14 @@ type commands struct {
 // streams are where a command speaks, and for how long.
 type streams struct {
 	ctx      context.Context // ends with SIGINT or SIGTERM
-	out, err io.Writer
+	out, err io.Writer       // escape what could change the terminal (package plain)
+	screen   io.Writer       // standard output as it is: to erase it, and for programs of the user's own
+}
+
+// escaped returns the streams that commands get: no command can print the text of
+// others as it came.
+func (t *streams) escaped() *streams {
+	return &streams{ctx: t.ctx, out: plain.NewWriter(t.out), err: plain.NewWriter(t.err), screen: t.out}
 }
 
 func main() {
@@ -66,6 +74,7 @@ func main() {
 
 // run is main without its process: it gives the exit code.
 func run(args []string, t *streams) int {
+	t = t.escaped()
 	parser, err := newParser(&commands{}, t)
 	if err != nil {
 		fmt.Fprintln(t.err, "muster:", err)

@@ -127,7 +127,7 @@ func (c *localCommand) Run(t *streams) error {
 		if err := c.wrapped(); err != nil {
 			return err
 		}
-		o.Host.Exec = &host.Program{Name: name, Path: c.Exec, Args: c.Args, Port: c.Port, Copies: c.Copy}
+		o.Host.Exec = &host.Program{Name: name, Path: c.Exec, Args: c.Args, Port: c.Port, Copies: c.Copy, Output: t.screen}
 	} else if len(c.Args) > 0 {
 		return fmt.Errorf("local: %q is no flag; only the program of --exec takes arguments", c.Args[0])
 	}

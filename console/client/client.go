@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // Client calls one endpoint. The zero values of all fields but Endpoint work.
@@ -133,6 +135,6 @@ func refusal(answer *http.Response) error {
 	if json.Unmarshal(text, &body) != nil {
 		body.Message = strings.TrimSpace(string(text))
 	}
-	e.Code, e.Message = body.Type[strings.LastIndex(body.Type, "#")+1:], body.Message
+	e.Code, e.Message = plain.Line(body.Type[strings.LastIndex(body.Type, "#")+1:]), plain.Line(body.Message)
 	return e
 }

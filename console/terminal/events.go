@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -13,10 +12,9 @@ import (
 func (t *Terminal) Events(ctx context.Context, q client.EventQuery) error {
 	return t.Client.Events(ctx, q, func(e client.Event) error {
 		if t.JSON {
-			return json.NewEncoder(t.Out).Encode(e)
+			return WriteJSON(t.Out, e)
 		}
-		_, err := fmt.Fprintln(t.Out, eventLine(e))
-		return err
+		return t.line(eventLine(e))
 	})
 }
 

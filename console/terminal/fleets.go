@@ -71,9 +71,10 @@ func (t *Terminal) readFleets(ctx context.Context) (table, error) {
 	if err := t.addCapacity(ctx, fleets); err != nil {
 		return table{}, err
 	}
-	view := table{head: []string{"FLEET", "NAME", "STATUS", "TYPE", "INSTANCES", "PROCESSES", "SESSIONS", "PLAYERS", "AGE"}, data: fleets}
+	view := table{data: fleets}
+	view.Head = []string{"FLEET", "NAME", "STATUS", "TYPE", "INSTANCES", "PROCESSES", "SESSIONS", "PLAYERS", "AGE"}
 	for _, f := range fleets {
-		view.rows = append(view.rows, []string{
+		view.Rows = append(view.Rows, []string{
 			f.FleetID, f.Name, f.Status, f.ComputeType, f.Capacity.String(), strconv.Itoa(f.ActiveProcesses), strconv.Itoa(f.ActiveSessions),
 			strconv.Itoa(f.Players) + "/" + strconv.Itoa(f.MaxPlayers), ago(f.CreationTime),
 		})

@@ -2,15 +2,14 @@ package terminal
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // Explain shows why a placement is where it is: every round, each candidate in
@@ -21,12 +20,13 @@ func (t *Terminal) Explain(ctx context.Context, placementID string) error {
 		return err
 	}
 	if t.JSON {
-		var whole json.RawMessage = raw
-		return json.NewEncoder(t.Out).Encode(whole)
+		return WriteJSON(t.Out, raw)
 	}
-	fmt.Fprintln(t.Out, head(e))
+	if err := t.line(head(e)); err != nil {
+		return err
+	}
 	if caps := capLine(e); caps != "" {
-		fmt.Fprintln(t.Out, caps)
+		fmt.Fprintln(t.Out, caps) // numbers alone
 	}
 	for i, r := range e.Rounds {
 		title := fmt.Sprintf("Round %d, after %s", i+1, r.At.Sub(e.Placement.Started))
@@ -84,19 +84,20 @@ func showRound(out io.Writer, title string, r client.Round) error {
 	if r.Cap > 0 {
 		limit = fmt.Sprintf(" (cap %d ms)", r.Cap)
 	}
-	fmt.Fprintf(out, "\n%s%s: %s\n", title, limit, r.Result)
+	fmt.Fprintf(out, "\n%s%s: %s\n", title, limit, plain.Line(r.Result))
 	if len(r.Candidates) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  #\tFLEET\tLOCATION\tLATENCY\tOUTCOME\tWHY")
+	view := Table{Head: []string{"  #", "FLEET", "LOCATION", "LATENCY", "OUTCOME", "WHY"}}
 	for i, c := range r.Candidates {
-		fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\t%s\n", i+1, shortID(c.Place.FleetID), dash(c.Place.Location), millis(c.Latency), c.Outcome, why(c))
+		view.Rows = append(view.Rows, []string{
+			fmt.Sprintf("  %d", i+1), shortID(c.Place.FleetID), dash(c.Place.Location), millis(c.Latency), c.Outcome, why(c),
+		})
 	}
 	if r.More > 0 {
-		fmt.Fprintf(w, "  and %d more\n", r.More)
+		view.Rows = append(view.Rows, []string{fmt.Sprintf("  and %d more", r.More)})
 	}
-	return w.Flush()
+	return view.Write(out)
 }
 
 func why(c client.Candidate) string {
@@ -134,13 +135,14 @@ func (t *Terminal) Queues(ctx context.Context) error {
 		if err != nil {
 			return table{}, err
 		}
-		view := table{head: []string{"QUEUE", "PENDING", "WAIT", "TIMEOUT", "DESTINATIONS"}, data: all}
+		view := table{data: all}
+		view.Head = []string{"QUEUE", "PENDING", "WAIT", "TIMEOUT", "DESTINATIONS"}
 		for _, q := range all {
 			var to []string
 			for _, d := range q.Destinations {
 				to = append(to, shortID(d))
 			}
-			view.rows = append(view.rows, []string{
+			view.Rows = append(view.Rows, []string{
 				q.Name, strconv.Itoa(q.Pending), (time.Duration(q.AverageWait) * time.Millisecond).String(),
 				(time.Duration(q.Timeout) * time.Millisecond).String(), dash(strings.Join(to, ",")),
 			})

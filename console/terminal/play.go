@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // PlayOptions say what game Play plays.
@@ -58,7 +60,7 @@ func (t *Terminal) Play(ctx context.Context, o PlayOptions) error {
 
 // step prints a progress line.
 func (p *play) step(format string, args ...any) {
-	fmt.Fprintf(p.Out, "%7.2f s  %s\n", time.Since(p.began).Seconds(), fmt.Sprintf(format, args...))
+	fmt.Fprintf(p.Out, "%7.2f s  %s\n", time.Since(p.began).Seconds(), plain.Line(fmt.Sprintf(format, args...)))
 }
 
 func (p *play) findFleet(ctx context.Context) error {

@@ -54,9 +54,10 @@ func (t *Terminal) readSessions(ctx context.Context, f SessionFilter) (table, er
 			return table{}, err
 		}
 	}
-	view := table{head: []string{"SESSION", "NAME", "STATUS", "PLAYERS", "ADDRESS", "LOCATION", "AGE"}, data: sessions}
+	view := table{data: sessions}
+	view.Head = []string{"SESSION", "NAME", "STATUS", "PLAYERS", "ADDRESS", "LOCATION", "AGE"}
 	for _, s := range sessions {
-		view.rows = append(view.rows, []string{
+		view.Rows = append(view.Rows, []string{
 			shortID(s.GameSessionID), s.Name, s.Status, fmt.Sprintf("%d/%d", s.Players, s.MaxPlayers),
 			fmt.Sprintf("%s:%d", s.IPAddress, s.Port), s.Location, ago(s.CreationTime),
 		})

@@ -8,11 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // Terminal is where to read from and how to show it.
@@ -21,13 +21,46 @@ type Terminal struct {
 	Out    io.Writer
 	JSON   bool          // print JSON instead of a table
 	Watch  time.Duration // print again after each such period until ctx ends; 0 prints once
+	Screen io.Writer     // where Watch erases what it printed before; nil erases nothing
 }
 
 // table is what a command shows.
 type table struct {
-	head []string
-	rows [][]string
+	Table
 	data any // the same for JSON
+}
+
+// Table is a table of text, some of which may come from others.
+type Table struct {
+	Head []string
+	Rows [][]string
+}
+
+// Write prints the table in columns. Each row stays one line and each cell one
+// column, whatever is in it.
+func (t Table) Write(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{t.Head}, t.Rows...) {
+		for i, cell := range row {
+			if i > 0 {
+				io.WriteString(w, "\t") // a tabwriter keeps its error for Flush
+			}
+			io.WriteString(w, plain.Line(cell))
+		}
+		io.WriteString(w, "\n")
+	}
+	return w.Flush()
+}
+
+// WriteJSON prints a document on one line, with the escapes of package plain.
+func WriteJSON(out io.Writer, document any) error {
+	return json.NewEncoder(plain.NewWriter(out)).Encode(document)
+}
+
+// line prints text on one line, whatever is in it.
+func (t *Terminal) line(text string) error {
+	_, err := fmt.Fprintln(t.Out, plain.Line(text))
+	return err
 }
 
 // show prints what read gives: once, or again and again.
@@ -56,17 +89,12 @@ const clear = "\x1b[H\x1b[J"
 
 func (t *Terminal) print(data table) error {
 	if t.JSON {
-		return json.NewEncoder(t.Out).Encode(data.data)
+		return WriteJSON(t.Out, data.data)
 	}
-	if t.Watch > 0 {
-		fmt.Fprint(t.Out, clear)
+	if t.Watch > 0 && t.Screen != nil {
+		io.WriteString(t.Screen, clear)
 	}
-	w := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.Join(data.head, "\t"))
-	for _, row := range data.rows {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	return w.Flush()
+	return data.Write(t.Out)
 }
 
 // all calls a paginated operation until the last page; page takes each answer

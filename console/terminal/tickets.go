@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -17,13 +16,14 @@ func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
 		return err
 	}
 	if t.JSON {
-		return json.NewEncoder(t.Out).Encode(raw)
+		return WriteJSON(t.Out, raw)
 	}
 	if e.Waiting == nil {
-		_, err = fmt.Fprintln(t.Out, ticketLine(e))
+		return t.line(ticketLine(e))
+	}
+	if err := t.line(fmt.Sprintf("%s in %s; it times out at %s", e.Ticket.Status, e.Ticket.Configuration, e.Ticket.Deadline.Local().Format(time.TimeOnly))); err != nil {
 		return err
 	}
-	fmt.Fprintf(t.Out, "%s in %s; it times out at %s\n", e.Ticket.Status, e.Ticket.Configuration, e.Ticket.Deadline.Local().Format(time.TimeOnly))
 	return e.Waiting.WriteText(t.Out)
 }
 
@@ -70,7 +70,7 @@ func (t *Terminal) ExplainMatchmaking(ctx context.Context, configuration string)
 		return err
 	}
 	if t.JSON {
-		return json.NewEncoder(t.Out).Encode(raw)
+		return WriteJSON(t.Out, raw)
 	}
 	return v.WriteText(t.Out)
 }

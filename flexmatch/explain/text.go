@@ -6,6 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // WriteText tells an explanation to people.
@@ -41,8 +43,18 @@ type printer struct {
 
 func (p *printer) line(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.out, format+"\n", args...)
+		_, p.err = fmt.Fprintf(p.out, format+"\n", escaped(args)...)
 	}
+}
+
+// escaped returns args with the text of rule sets and tickets in them escaped.
+func escaped(args []any) []any {
+	for i, arg := range args {
+		if text, ok := arg.(string); ok {
+			args[i] = plain.Line(text)
+		}
+	}
+	return args
 }
 
 func (p *printer) causes(causes []Cause) {
@@ -82,7 +94,7 @@ func (p *printer) blocking(e *Explanation) {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "  KEPT APART BY\tTYPE\tTICKETS\tBY IT ALONE\tNEAREST\tLIMIT")
 	for _, b := range e.Blocking {
-		fmt.Fprintf(w, "  %s\t%s\t%d\t%d\t%s\t%s\n", b.Rule+b.Reason, dash(b.Type), b.Tickets, b.Only, figure(b.Nearest), figure(b.Limit))
+		fmt.Fprintf(w, "  %s\t%s\t%d\t%d\t%s\t%s\n", plain.Line(b.Rule+b.Reason), dash(plain.Line(b.Type)), b.Tickets, b.Only, figure(b.Nearest), figure(b.Limit))
 	}
 	p.err = w.Flush()
 }
@@ -157,7 +169,7 @@ func (p *printer) loads(v *Overview) {
 		w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "  KEPT APART BY\tPAIRS\tBY IT ALONE\tBLOCKS MOST FOR")
 		for _, r := range v.Rules {
-			fmt.Fprintf(w, "  %s\t%d\t%d\t%s\n", r.Rule+r.Reason, r.Pairs, r.Only, plural(r.Tickets, "ticket"))
+			fmt.Fprintf(w, "  %s\t%d\t%d\t%s\n", plain.Line(r.Rule+r.Reason), r.Pairs, r.Only, plural(r.Tickets, "ticket"))
 		}
 		p.err = w.Flush()
 	}

@@ -23,6 +23,7 @@ const domain = "event auth build build/object fleet compute session session/filt
 var rows = []row{
 	{"internal/fault", "", "everybody speaks it, so it knows nobody"},
 	{"internal/arn", "", "names are text"},
+	{"internal/plain", "", "text of others, for any screen and any log"},
 	{"internal/wake", "", "a timer and a nudge, for any loop"},
 	{"internal/sniff", "", "a listener, for any server"},
 	{"internal/shape", "internal/fault", "describes an API as data; errors are part of that"},
@@ -51,14 +52,14 @@ var rows = []row{
 	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},
 	{"identity", ground + " internal/wake event", "accounts of players; knows nothing of games. What seals its keys is given to it"},
 	{"provider", "", "decides about instances: pure, on types of its own"},
-	{"compute", ground + " internal/tag internal/wake provider fleet auth event", "machines serve fleets and show tokens; its loops wake at deadlines; a provider says where instances go"},
+	{"compute", ground + " internal/tag internal/wake internal/plain provider fleet auth event", "machines serve fleets and show tokens; its loops wake at deadlines; a provider says where instances go"},
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
 	{"scaling", ground + " session compute fleet event", "capacity follows use; what waits in queues is told to it, since placement is above"},
 	{"placement", ground + " internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"flexmatch/search", "flexmatch/ruleset", "forms matches from tickets: pure, so it knows the language and no table"},
-	{"flexmatch/explain", "flexmatch/ruleset flexmatch/search", "says why tickets wait: pure, by the search that matches them"},
+	{"flexmatch/explain", "internal/plain flexmatch/ruleset flexmatch/search", "says why tickets wait: pure, by the search that matches them"},
 	{"flexmatch/trace", "flexmatch/ruleset", "a file of tickets, which the server writes and the simulation plays: pure"},
 	{"flexmatch/search/cases", "flexmatch/ruleset flexmatch/search", "plays written examples without a server"},
 	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
@@ -72,8 +73,8 @@ var rows = []row{
 	{"backend/protocol", "", "messages and their description; clients know it too"},
 	{"backend", ground + " backend/protocol auth beacon identity fleet session placement flexmatch event", "turns wishes of players into calls; checks the receipts of beacons"},
 	{"console", ground + " auth event", "people's endpoints; what the API has, they get from the API"},
-	{"console/client", "flexmatch/explain", "a client like any other: it speaks HTTP; explanations are read as they were made"},
-	{"console/terminal", "console/client", "shows what the client reads"},
+	{"console/client", "internal/plain flexmatch/explain", "a client like any other: it speaks HTTP; explanations are read as they were made"},
+	{"console/terminal", "console/client internal/plain", "shows what the client reads"},
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
 	{"agent/diagnose", "", "reads files and says what is wrong with them"},
@@ -81,7 +82,7 @@ var rows = []row{
 	{"agent/isolate", "", "control groups of the machine"},
 	{"agent/ports", "", "who has which port on a machine"},
 	{"agent/relay", "hosts/protocol internal/sniff", "a door on the loopback interface, and the agent's side of the link"},
-	{"sim", "flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
+	{"sim", "internal/plain flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
 
 	{"agent/supervise", "", "one process's life, wherever it is needed"},
 	{"agent/wrap", "", "a game server process of its own, which speaks as any SDK does"},
@@ -92,7 +93,7 @@ var rows = []row{
 
 	{"app/demo", ground + " app/host agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "app beacon bots app/... agent agent/... hosts/protocol console/client console/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/plain app beacon bots app/... agent agent/... hosts/protocol console/client console/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

@@ -1,0 +1,84 @@
+// Package plain makes the text of others harmless to a terminal and to a reader:
+// what would move the cursor, change the screen, reverse the reading direction or
+// pass for another line is shown as an escape instead.
+package plain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Line returns s as one line: control and format characters, line ends and tabs
+// included, become escapes such as \u001b. The escapes are those of JSON, so that
+// escaped JSON still means the same.
+func Line(s string) string { return escape(s, harmful) }
+
+// Text returns s with the escapes of Line, but keeps its line ends and tabs.
+func Text(s string) string { return escape(s, harmfulInText) }
+
+func harmful(r rune) bool { return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) }
+
+func harmfulInText(r rune) bool { return r != '\n' && r != '\t' && harmful(r) }
+
+func escape(s string, harmful func(rune) bool) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, harmful) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for _, r := range s { // an invalid byte arrives as U+FFFD
+		switch {
+		case !harmful(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// Writer writes text on with the escapes of Text. Goroutines may share it.
+type Writer struct {
+	mu   sync.Mutex
+	out  io.Writer
+	rest []byte // the beginning of a character whose end was not written yet
+}
+
+// NewWriter returns a Writer to out.
+func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
+
+// Write writes p, but for an incomplete character at its end, which waits for the
+// next Write.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := append(w.rest, p...)
+	whole := len(text) - incomplete(text)
+	w.rest = append([]byte(nil), text[whole:]...)
+	if _, err := io.WriteString(w.out, Text(string(text[:whole]))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// incomplete returns how many bytes at the end of text begin a character that
+// does not end there.
+func incomplete(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
