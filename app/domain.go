@@ -57,6 +57,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	metrics := notices.Registerer
 	st := store.New(store.Options{
 		Driver: driver, Cell: o.Cell, Logger: o.Logger, Registerer: metrics, Record: o.Record,
+		Patience: 2 * o.LeaseTTL,
 	})
 	d := &domain{store: st, master: master, events: event.New(st), tags: tag.New(st)}
 	d.keys = auth.New(st, d.events, master)

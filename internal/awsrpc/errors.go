@@ -97,11 +97,12 @@ func isFrontDoor(k fault.Kind) bool {
 }
 
 // statusOf gives the HTTP status of a code: the API reference has 400 for every
-// error of the caller's, 500 for the server's.
+// error of the caller's. A fault of the server's is something to try again, as
+// its message says; what is wrong with the server itself is a 500 (see internal).
 func statusOf(k fault.Kind) int {
 	switch k {
 	case fault.InternalService:
-		return http.StatusInternalServerError
+		return http.StatusServiceUnavailable
 	case fault.RequestTooLarge:
 		return http.StatusRequestEntityTooLarge
 	}

@@ -200,17 +200,29 @@ func (k *Keeper) learn(r Route) {
 	k.changed = make(chan struct{})
 }
 
+// renewAgain is the pause after a renewal that failed: the node that owns the cell
+// shall know that it still does as soon as the database is back.
+const renewAgain = 250 * time.Millisecond
+
 // keep renews the lease until ctx ends or another node has it.
 func (k *Keeper) keep(ctx context.Context) {
-	tick := time.NewTicker(k.interval())
-	defer tick.Stop()
+	next := time.NewTimer(k.interval())
+	defer next.Stop()
+	failing := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-next.C:
 		}
-		switch err := k.renew(ctx); {
+		begun := time.Now()
+		err := k.renew(ctx)
+		pause := k.interval()
+		if err != nil {
+			pause = min(pause, renewAgain)
+		}
+		next.Reset(max(0, pause-time.Since(begun)))
+		switch {
 		case errors.Is(err, errTaken):
 			k.log.Error("another node took the cell; this one was not heard in time")
 			k.mu.Lock()
@@ -218,9 +230,12 @@ func (k *Keeper) keep(ctx context.Context) {
 			k.mu.Unlock()
 			close(k.lost)
 			return
-		case err != nil && ctx.Err() == nil:
+		case err != nil && !failing && ctx.Err() == nil:
 			k.log.Warn("the lease was not renewed; trying again", "error", err)
+		case err == nil && failing:
+			k.log.Info("the lease is renewed again")
 		}
+		failing = err != nil
 	}
 }
 

@@ -129,6 +129,9 @@ func (l *lease) renew(ctx context.Context, n Node, epoch uint64, ttl time.Durati
 	if err == nil && tag.RowsAffected() == 0 {
 		return errTaken
 	}
+	if err != nil && !conn.IsClosed() { // a server that is no primary any more refuses, and stays
+		hangUp(conn)
+	}
 	return err
 }
 

@@ -44,11 +44,7 @@ func (t *Table[V]) Archived(ctx context.Context, q Query) ([]*V, error) {
 	if len(q.Keys) > maxLimit {
 		return nil, fmt.Errorf("read archive of %s: %d keys; at most %d are allowed", t.spec.Name, len(q.Keys), maxLimit)
 	}
-	db, err := t.store.open()
-	if err != nil {
-		return nil, err
-	}
-	docs, err := db.Archived(ctx, t.number, q)
+	docs, err := ask(ctx, t.store, func(ctx context.Context, db DB) ([][]byte, error) { return db.Archived(ctx, t.number, q) })
 	if err != nil {
 		return nil, fmt.Errorf("read archive of %s: %w", t.spec.Name, err)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -49,8 +50,9 @@ func NewCommand[A, R any](s *Store, name string, run func(tx *Tx, args A) (R, er
 // nothing returns only when what it read is durable. When ctx ends Do stops
 // waiting, but the command still takes its course.
 //
-// Do answers ThrottlingException when too many commands wait, and
-// InternalServiceException when the changes could not be made durable.
+// While the database is away Do waits, as long as Options.Patience. It answers
+// ThrottlingException when too many commands wait, and InternalServiceException
+// when the changes were not made durable, or not in time.
 func (c *Command[A, R]) Do(ctx context.Context, args A) (R, error) {
 	var result, none R
 	call := call{name: c.name, actor: actorOf(ctx)}
@@ -81,7 +83,9 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	g, tx, err := s.runOnHead(call, f)
+	late := time.NewTimer(s.opts.Patience)
+	defer late.Stop()
+	g, tx, err := s.runOnHead(ctx, late.C, call, f)
 	if g == nil {
 		return err
 	}
@@ -92,6 +96,8 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 	case <-g.answer:
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-late.C:
+		return errLate()
 	}
 	if g.err != nil {
 		return g.err
@@ -103,9 +109,14 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 // the one it joined, or for a failure or a mere reading the latest one it may
 // have read from; nil when there is nothing to wait for. It gives the transaction
 // where that joined the group.
-func (s *Store) runOnHead(call call, f func(*Tx) error) (*group, *Tx, error) {
+func (s *Store) runOnHead(ctx context.Context, late <-chan time.Time, call call, f func(*Tx) error) (*group, *Tx, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for s.reading.worthwhile() {
+		if err := s.awaitReading(ctx, late); err != nil {
+			return nil, nil, err
+		}
+	}
 	if err := s.admit(); err != nil {
 		return nil, nil, err
 	}
@@ -131,10 +142,18 @@ func (s *Store) admit() error {
 	default:
 		return fault.New(fault.InternalService, "the store is not open")
 	}
-	if s.pending >= s.opts.MaxPending {
-		return fault.New(fault.Throttling, "Rate exceeded: %d writes are waiting", s.pending)
+	return s.room(s.pending)
+}
+
+// room returns an error where no more commands may wait.
+func (s *Store) room(waiting int) error {
+	if waiting < s.opts.MaxPending {
+		return nil
 	}
-	return nil
+	if s.stalled.Load() != nil {
+		return fault.New(fault.InternalService, "the database is away and %d writes wait for it already. Try again", waiting)
+	}
+	return fault.New(fault.Throttling, "Rate exceeded: %d writes are waiting", waiting)
 }
 
 func (s *Store) begin(actor string) *Tx {

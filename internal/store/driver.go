@@ -28,7 +28,8 @@ type DB interface {
 	Take(ctx context.Context, owner string) (Fence, error)
 
 	// Renew moves on to the next epoch where owner still has the cell, else it
-	// answers ErrFenced. No commit begun under the earlier epoch happens after it.
+	// answers ErrFenced. No commit begun under the earlier epoch happens after it,
+	// and whatever was committed before it is durable once it returns.
 	Renew(ctx context.Context, owner string) (Fence, error)
 
 	// Load reads all live rows in one consistent view, by ascending key where
@@ -36,12 +37,14 @@ type DB interface {
 	Load(ctx context.Context, row func(table int, key string, doc []byte) error) (State, error)
 
 	// Commit makes the batch durable, whole or not at all. It returns ErrFenced
-	// where the fence is not the batch's, and an error that wraps ErrTransient
-	// where nothing was committed and trying again may help. After any other
-	// error the outcome is unknown.
+	// where the fence is not the batch's, an error that wraps ErrTransient where
+	// nothing was committed and trying again may help, and one that wraps
+	// ErrInDoubt where the database was lost before it answered: Renew settles
+	// whether the batch is in. After any other error the state must be read again.
 	Commit(ctx context.Context, b *Batch) error
 
-	// Archived and Entries answer checked queries.
+	// Archived and Entries answer checked queries. Their errors, and those of Renew
+	// and Load, wrap ErrTransient or ErrInDoubt where the database is away.
 	Archived(ctx context.Context, table int, q Query) ([][]byte, error)
 	Entries(ctx context.Context, log int, q LogQuery) ([]StoredEntry, error)
 
@@ -76,6 +79,13 @@ var ErrNotEmpty = errors.New("the target is not empty")
 
 // ErrTransient marks commits of which nothing happened and which may be tried again.
 var ErrTransient = errors.New("nothing was committed, trying again may help")
+
+// ErrInDoubt marks commits that may or may not have happened.
+var ErrInDoubt = errors.New("the database was lost before it answered")
+
+// away reports whether an error says that the database cannot be used for now,
+// and not that it refused.
+func away(err error) bool { return errors.Is(err, ErrTransient) || errors.Is(err, ErrInDoubt) }
 
 // Schema lists what is kept; the position in a list is the number that Batch,
 // Load, Archived and Entries use.

@@ -18,6 +18,7 @@ type flaky struct {
 	*store.Memory
 	mu     sync.Mutex
 	commit func(do func() error) error // nil is do()
+	rest   error                       // of everything else, while it is not nil
 }
 
 func (f *flaky) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
@@ -41,11 +42,46 @@ func (db *flakyDB) Commit(ctx context.Context, b *store.Batch) error {
 	db.mu.Lock()
 	commit := db.commit
 	db.mu.Unlock()
-	do := func() error { return db.DB.Commit(ctx, b) }
+	sent := *b // what becomes of b later does not change it
+	do := func() error { return db.DB.Commit(ctx, &sent) }
 	if commit == nil {
 		return do()
 	}
 	return commit(do)
+}
+
+// fail has everything but commits fail, until it is called with nil.
+func (f *flaky) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rest = err
+}
+
+func (f *flaky) failing() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rest
+}
+
+func (db *flakyDB) Renew(ctx context.Context, owner string) (store.Fence, error) {
+	if err := db.failing(); err != nil {
+		return store.Fence{}, err
+	}
+	return db.DB.Renew(ctx, owner)
+}
+
+func (db *flakyDB) Load(ctx context.Context, row func(int, string, []byte) error) (store.State, error) {
+	if err := db.failing(); err != nil {
+		return store.State{}, err
+	}
+	return db.DB.Load(ctx, row)
+}
+
+func (db *flakyDB) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {
+	if err := db.failing(); err != nil {
+		return nil, err
+	}
+	return db.DB.Entries(ctx, log, q)
 }
 
 var errDisk = errors.New("disk on fire")

@@ -3,13 +3,16 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
 const (
-	commitTimeout = 30 * time.Second // one attempt at a commit
-	commitTries   = 6
+	firstTimeout  = 5 * time.Second // one attempt at a commit; doubles
+	commitTimeout = 30 * time.Second
 	firstPause    = 10 * time.Millisecond // between attempts; doubles
+	longPause     = 250 * time.Millisecond
+	maxLosses     = 10 // of one batch by a database that answers between
 )
 
 // keepJournal makes group after group durable until the store is closed and
@@ -56,7 +59,7 @@ func (s *Store) takeGroup() (g *group, closed bool) {
 	return s.flying, false
 }
 
-// commit makes the group durable, trying again where nothing was committed.
+// commit makes the group durable.
 func (s *Store) commit(g *group) error {
 	if !g.changed {
 		return nil
@@ -69,6 +72,7 @@ func (s *Store) commit(g *group) error {
 	if err := s.commitBatch(batch); err != nil {
 		return err
 	}
+	s.fence = batch.Fence
 	s.fence.Seq = batch.Seq
 	s.metrics.committed(len(g.commands), time.Since(started))
 	s.recorder.write(g)
@@ -89,23 +93,75 @@ func (s *Store) build(g *group) (batch *Batch, err error) {
 	return g.build(s.fence, s.View())
 }
 
+// commitBatch makes the batch durable. A batch that the database cannot take for
+// now is kept and tried until it is in, the cell turns out to be another's, or
+// the store stops: callers wait meanwhile, as long as they like. On success the
+// batch carries the fence under which it went in.
 func (s *Store) commitBatch(batch *Batch) error {
-	pause := firstPause
-	for try := 1; ; try++ {
-		err := s.commitOnce(batch)
-		if err == nil || !errors.Is(err, ErrTransient) || try == commitTries {
+	timeout, pause := firstTimeout, firstPause
+	for doubt, losses := false, 0; ; {
+		stopping := s.stopping()
+		err := s.tryBatch(batch, doubt, timeout)
+		switch {
+		case err == nil:
+			s.resume()
+			return nil
+		case errors.Is(err, errNotIn):
+			if doubt, losses = false, losses+1; losses < maxLosses {
+				continue
+			}
+		case errors.Is(err, ErrInDoubt):
+			doubt = true
+		}
+		if !away(err) || stopping {
 			return err
 		}
-		s.log.Warn("commit tried again", "try", try, "error", err)
-		time.Sleep(pause)
-		pause *= 2
+		s.stall(err)
+		if errors.Is(err, context.DeadlineExceeded) {
+			timeout = min(2*timeout, commitTimeout)
+		}
+		s.rest(pause)
+		pause = min(2*pause, longPause)
 	}
 }
 
-func (s *Store) commitOnce(batch *Batch) error {
-	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+// tryBatch makes one attempt at a batch, or to learn what came of the last one.
+func (s *Store) tryBatch(batch *Batch, doubt bool, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
+	if doubt {
+		return s.resolve(ctx, batch)
+	}
 	return s.db.Commit(ctx, batch)
+}
+
+// errNotIn says that a batch that was in doubt was not committed and never will
+// be under the fence that it had; it has the next one now.
+var errNotIn = errors.New("the batch was not committed")
+
+// resolve settles a batch in doubt by the fence alone: nil means that it is in.
+func (s *Store) resolve(ctx context.Context, batch *Batch) error {
+	fence, err := s.db.Renew(ctx, batch.Fence.Owner)
+	if err != nil {
+		return err
+	}
+	before := batch.Fence.Seq
+	batch.Fence = fence
+	switch fence.Seq {
+	case batch.Seq:
+		return nil
+	case before:
+		return errNotIn
+	}
+	return fmt.Errorf("the cell is at sequence %d, which is neither before (%d) nor after (%d) the commit", fence.Seq, before, batch.Seq)
+}
+
+// rest waits, unless the store stops.
+func (s *Store) rest(pause time.Duration) {
+	select {
+	case <-s.stop:
+	case <-time.After(pause):
+	}
 }
 
 // publish shows the group's state and runs its hooks.

@@ -76,11 +76,7 @@ func (l *Log[V]) Read(ctx context.Context, q LogQuery) ([]Entry[V], error) {
 	if err := checkQuery(q.Limit, q.Where, "", columnSchemas(l.spec.Columns)); err != nil {
 		return nil, fmt.Errorf("read log %s: %w", l.spec.Name, err)
 	}
-	db, err := l.store.open()
-	if err != nil {
-		return nil, err
-	}
-	stored, err := db.Entries(ctx, l.number, q)
+	stored, err := ask(ctx, l.store, func(ctx context.Context, db DB) ([]StoredEntry, error) { return db.Entries(ctx, l.number, q) })
 	if err != nil {
 		return nil, fmt.Errorf("read log %s: %w", l.spec.Name, err)
 	}

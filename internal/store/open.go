@@ -26,6 +26,9 @@ func (o *Options) setDefaults() {
 	if o.MaxPending <= 0 {
 		o.MaxPending = 8192
 	}
+	if o.Patience <= 0 {
+		o.Patience = 10 * time.Second
+	}
 }
 
 // Open migrates the database, takes the fence (which ends any other owner),
@@ -125,6 +128,7 @@ func (s *Store) Close() error {
 	if was != phaseLost {
 		s.phase = phaseClosed
 	}
+	s.endReading()
 	s.mu.Unlock()
 	if was == phaseNew || was == phaseClosed {
 		return nil

@@ -10,8 +10,57 @@ import (
 
 const (
 	reloadTimeout = 2 * time.Minute // one attempt to read the state
-	longestPause  = 5 * time.Second // between attempts
+	longestPause  = 5 * time.Second // between attempts where the database answers and refuses
 )
+
+// reading is the state being read again. Commands wait for its end while that
+// may come soon.
+type reading struct {
+	waiting int           // commands
+	over    chan struct{} // closed at its end, and when waiting is not worthwhile any more
+	refused bool          // the database answered and did not let it be read
+}
+
+// worthwhile reports whether commands should wait; the caller holds the mutex.
+func (r *reading) worthwhile() bool { return r != nil && !r.refused }
+
+// awaitReading waits until the state was read, or will not be soon. The caller
+// holds the mutex, which is let go meanwhile.
+func (s *Store) awaitReading(ctx context.Context, late <-chan time.Time) error {
+	r := s.reading
+	if err := s.room(r.waiting); err != nil {
+		return err
+	}
+	r.waiting++
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	select {
+	case <-r.over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late:
+		return errLate()
+	}
+}
+
+// endReading has nobody wait any more; the caller holds the mutex.
+func (s *Store) endReading() {
+	if s.reading.worthwhile() {
+		close(s.reading.over)
+	}
+	s.reading = nil
+}
+
+// refuseReading has commands refused until the state was read.
+func (s *Store) refuseReading() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reading.worthwhile() {
+		s.reading.refused = true
+		close(s.reading.over)
+	}
+}
 
 // startOver follows a commit that failed for good: all that stands on the head is
 // void, its callers are told, and the state is read again, unless another owner
@@ -31,6 +80,7 @@ func (s *Store) dropHead() []*group {
 	defer s.mu.Unlock()
 	if s.phase == phaseOpen {
 		s.phase = phaseReloading
+		s.reading = &reading{over: make(chan struct{})}
 	}
 	void := s.queue
 	if s.filling != nil {
@@ -45,6 +95,7 @@ func (s *Store) giveUp() {
 	s.log.Error("another owner has taken the cell")
 	s.mu.Lock()
 	s.phase = phaseLost
+	s.endReading()
 	s.mu.Unlock()
 	close(s.lost)
 }
@@ -52,8 +103,7 @@ func (s *Store) giveUp() {
 // readAgain tries until the state was read, the cell turns out to be lost, or
 // the store is closed.
 func (s *Store) readAgain() {
-	pause := firstPause
-	for {
+	for pause := firstPause; !s.stopping(); pause *= 2 {
 		err := s.reloadOnce()
 		if err == nil {
 			return
@@ -62,13 +112,15 @@ func (s *Store) readAgain() {
 			s.giveUp()
 			return
 		}
-		s.log.Error("state not read, trying again", "pause", pause, "error", err)
-		select {
-		case <-s.stop:
-			return
-		case <-time.After(pause):
+		s.stall(err)
+		longest := longPause
+		if !away(err) {
+			s.refuseReading()
+			longest = longestPause
 		}
-		pause = min(2*pause, longestPause)
+		pause = min(pause, longest)
+		s.log.Error("state not read, trying again", "pause", pause, "error", err)
+		s.rest(pause)
 	}
 }
 
@@ -89,6 +141,7 @@ func (s *Store) reloadOnce() error {
 	s.warnOfLoss(state.Fence.Seq)
 	s.fence = fence
 	s.recorder.resume(sn)
+	s.resume()
 	s.takeOver(sn)
 	s.log.Info("state read again", "seq", sn.seq)
 	return nil
@@ -119,4 +172,5 @@ func (s *Store) takeOver(sn *Snapshot) {
 	if s.phase == phaseReloading {
 		s.phase = phaseOpen
 	}
+	s.endReading()
 }

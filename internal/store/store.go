@@ -25,6 +25,7 @@ type Options struct {
 	Registerer prometheus.Registerer // nil keeps no metrics
 	MaxBatch   int                   // commands a group commit takes at most; default 512
 	MaxPending int                   // commands waiting for durability; past it Do answers ThrottlingException; default 8192
+	Patience   time.Duration         // how long a command waits to become durable; default 10 s
 	Record     string                // file that commands are recorded to; "" records nothing
 }
 
@@ -44,6 +45,7 @@ type Store struct {
 	commands map[string]replayer
 
 	published atomic.Pointer[Snapshot]
+	stalled   atomic.Pointer[stalled] // nil while changes become durable
 	lost      chan struct{}
 	wake      chan struct{} // nudges the journal
 	stop      chan struct{} // closed by Close
@@ -65,7 +67,8 @@ type Store struct {
 	flying   *group   // being committed
 	pending  int      // commands in filling, queue and flying
 	onReload []func()
-	fence    Fence // touched by the journal alone once it runs
+	reading  *reading // nil but in phaseReloading
+	fence    Fence    // touched by the journal alone once it runs
 }
 
 // phase is what a store can do at the moment.

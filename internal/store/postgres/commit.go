@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
@@ -30,7 +28,7 @@ func (db *db) Renew(ctx context.Context, owner string) (store.Fence, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fence, store.ErrFenced
 	}
-	return fence, err
+	return fence, classify(err)
 }
 
 // Commit sends the batch as one pipeline, which PostgreSQL runs as one
@@ -42,7 +40,11 @@ func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 		return fmt.Errorf("%w: %w", store.ErrTransient, err)
 	}
 	defer conn.Release()
-	return classify(conn.SendBatch(ctx, db.pipeline(b)).Close())
+	err = classify(conn.SendBatch(ctx, db.pipeline(b)).Close())
+	if isReadOnly(err) {
+		conn.Conn().Close(ctx) // another server may be the primary by now
+	}
+	return err
 }
 
 func (db *db) pipeline(b *store.Batch) *pgx.Batch {
@@ -57,35 +59,6 @@ func (db *db) pipeline(b *store.Batch) *pgx.Batch {
 		db.queueLog(p, lb)
 	}
 	return p
-}
-
-// classify tells apart what certainly did not happen from what may have: an error
-// that the server reported has aborted the transaction.
-func classify(err error) error {
-	if err == nil {
-		return nil
-	}
-	reported, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok {
-		if pgconn.SafeToRetry(err) {
-			return fmt.Errorf("%w: %w", store.ErrTransient, err)
-		}
-		return fmt.Errorf("outcome unknown: %w", err)
-	}
-	const divisionByZero, readOnly = "22012", "25006"
-	switch {
-	case reported.Code == divisionByZero:
-		return store.ErrFenced
-	case reported.Code == readOnly, temporary(reported.Code):
-		return fmt.Errorf("%w: %w", store.ErrTransient, err)
-	}
-	return err
-}
-
-// temporary lists the classes of conflicts between transactions, of exhausted
-// resources, and of operators' interventions.
-func temporary(code string) bool {
-	return strings.HasPrefix(code, "40") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P")
 }
 
 func (db *db) queueTable(p *pgx.Batch, tb store.TableBatch, seq uint64) {

@@ -6,14 +6,12 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
@@ -28,6 +26,11 @@ func New(url string) *Driver { return &Driver{url} }
 
 // readers is how many connections read state, archives and logs at a time.
 const readers = 4
+
+// connectTimeout bounds an attempt to connect, where the address says nothing of
+// it: a machine that went silent shall not keep a commit from another one that
+// has its address by now.
+const connectTimeout = 5 * time.Second
 
 // db is one cell's schema. The writer pool has one connection, so that commits
 // stay in order and their statements stay prepared.
@@ -90,6 +93,9 @@ func (d *Driver) pool(ctx context.Context, space string, size int32) (*pgxpool.P
 		return nil, fmt.Errorf("read PostgreSQL address: %w", err)
 	}
 	config.MaxConns = size
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
 	config.ConnConfig.RuntimeParams["search_path"] = space
 	config.ConnConfig.RuntimeParams["application_name"] = "muster"
 	// Commits are acknowledged to players and game servers, whatever the
@@ -122,25 +128,8 @@ func (db *db) view(ctx context.Context, f func(pgx.Tx) error) error {
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	return f(tx)
-}
-
-// again repeats a read that met a connection which the server had cut, at most
-// until all the pool's connections are new.
-func again[T any](read func() (T, error)) (T, error) {
-	for try := 0; ; try++ {
-		result, err := read()
-		if err == nil || try == readers || !cut(err) {
-			return result, err
-		}
+	if err = f(tx); err != nil && tx.Conn().IsClosed() {
+		err = fmt.Errorf("%w: %w", store.ErrTransient, err)
 	}
-}
-
-// cut tells whether a read failed for want of a connection and not of sense.
-func cut(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false
-	}
-	reported, ok := errors.AsType[*pgconn.PgError](err)
-	return !ok || strings.HasPrefix(reported.Code, "57P")
+	return err
 }

@@ -1,0 +1,361 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/storetest"
+	"pgregory.net/rapid"
+)
+
+var (
+	errRefused = fmt.Errorf("connection refused: %w", store.ErrTransient)
+	errCut     = fmt.Errorf("connection reset: %w", store.ErrInDoubt)
+)
+
+// unreachable has the driver behave as a database that nobody can connect to.
+func (f *flaky) unreachable() {
+	f.fail(errRefused)
+	f.set(func(func() error) error { return errRefused })
+}
+
+// back ends what unreachable began.
+func (f *flaky) back() {
+	f.fail(nil)
+	f.set(nil)
+}
+
+// TestOutage_PointsOfFailure loses the database before a batch was sent, before
+// it was committed, and before the answer came: the command is acknowledged when
+// the database is back, its change is there once, and the state is not read again.
+func TestOutage_PointsOfFailure(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(do func() error) error{
+		"before it was sent":      func(func() error) error { return errRefused },
+		"before it was committed": func(func() error) error { return errCut },
+		"before it was answered":  func(do func() error) error { return errors.Join(do(), errCut) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				driver := &flaky{Memory: store.NewMemory()}
+				h := openHarbour(t, store.Options{Driver: driver})
+				h.OnReload(func() { t.Error("the state was read again") })
+				must[string](t)(h.put.Do(t.Context(), ship{ID: "a"}))
+				driver.set(func(do func() error) error {
+					driver.unreachable()
+					return lose(do)
+				})
+				time.AfterFunc(4*time.Second, driver.back)
+				begun := time.Now()
+				must[string](t)(h.put.Do(t.Context(), ship{ID: "b"}))
+				if waited := time.Since(begun); waited < 4*time.Second || waited > 4250*time.Millisecond {
+					t.Errorf("answered after %s, the database was back after 4s", waited)
+				}
+				if n := h.sightings.Last(h.View()); n != 2 {
+					t.Errorf("%d sightings of two ships", n)
+				}
+				if _, err := h.Stalled(); err != nil {
+					t.Errorf("stalled after the outage: %v", err)
+				}
+				must[string](t)(h.put.Do(t.Context(), ship{ID: "c"}))
+				storetest.CheckReload(t, h.Store)
+				h.Close()
+			})
+		})
+	}
+}
+
+// TestOutage_LateCommit has a commit that was cut off from its client arrive at
+// the database after the client settled that it was not in: it is refused, and
+// the change is there once.
+func TestOutage_LateCommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		h := openHarbour(t, store.Options{Driver: driver})
+		var late func() error
+		driver.set(func(do func() error) error {
+			if late == nil {
+				late = do
+				return errCut
+			}
+			if err := late(); !errors.Is(err, store.ErrFenced) {
+				t.Errorf("the late commit: %v", err)
+			}
+			return do()
+		})
+		must[string](t)(h.put.Do(t.Context(), ship{ID: "a"}))
+		if n := h.sightings.Last(h.View()); n != 1 {
+			t.Errorf("%d sightings of one ship", n)
+		}
+		storetest.CheckReload(t, h.Store)
+		h.Close()
+	})
+}
+
+// TestOutage_Poison: a batch that the database never answers, though it answers
+// everything else, fails in the end; what comes after it goes through.
+func TestOutage_Poison(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		h := openHarbour(t, store.Options{Driver: driver})
+		driver.set(func(func() error) error { return errCut })
+		if _, err := h.put.Do(t.Context(), ship{ID: "a"}); !fault.Is(err, fault.InternalService) {
+			t.Errorf("a batch that cuts every connection: %v", err)
+		}
+		driver.back()
+		must[string](t)(h.put.Do(t.Context(), ship{ID: "b"}))
+		if n := h.ships.Len(h.View()); n != 1 {
+			t.Errorf("%d ships, want one", n)
+		}
+		h.Close()
+	})
+}
+
+// TestOutage_Model loses the database at random points while clients write: each
+// command is acknowledged, and done once, whatever happened to its batch.
+func TestOutage_Model(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		faults := rapid.SliceOfN(rapid.SampledFrom([]string{"", "refused", "cut", "unanswered", "late", "away"}), 1, 9).Draw(r, "faults")
+		clients, writes := rapid.IntRange(1, 5).Draw(r, "clients"), rapid.IntRange(1, 6).Draw(r, "writes")
+		batch := rapid.IntRange(1, 4).Draw(r, "max batch")
+		synctest.Test(t, func(t *testing.T) {
+			driver := &flaky{Memory: store.NewMemory()}
+			h := openHarbour(t, store.Options{Driver: driver, MaxBatch: batch, Patience: time.Hour})
+			h.OnReload(func() { t.Error("the state was read again") })
+			driver.set(playFaults(driver, faults))
+			var clientsDone sync.WaitGroup
+			for c := range clients {
+				clientsDone.Go(func() {
+					for i := range writes {
+						must[string](t)(h.put.Do(context.Background(), ship{ID: fmt.Sprintf("%d-%d", c, i)}))
+					}
+				})
+			}
+			clientsDone.Wait()
+			if n := h.ships.Len(h.View()); n != clients*writes {
+				t.Errorf("%d ships of %d acknowledged", n, clients*writes)
+			}
+			if n := h.sightings.Last(h.View()); n != uint64(clients*writes) {
+				t.Errorf("%d sightings of %d ships", n, clients*writes)
+			}
+			driver.back()
+			storetest.CheckReload(t, h.Store)
+			h.Close()
+		})
+	})
+}
+
+// playFaults gives each commit the next of the faults, over and over again with
+// a commit that succeeds between.
+func playFaults(driver *flaky, faults []string) func(do func() error) error {
+	var late []func() error
+	all := faults
+	return func(do func() error) error {
+		for _, f := range late {
+			f() // has no effect: the fence moved
+		}
+		late = nil
+		if len(faults) == 0 {
+			faults = all
+			return do()
+		}
+		var now string
+		now, faults = faults[0], faults[1:]
+		switch now {
+		case "refused":
+			return errRefused
+		case "cut":
+			return errCut
+		case "unanswered":
+			return errors.Join(do(), errCut)
+		case "late":
+			late = append(late, do)
+			return errCut
+		case "away":
+			driver.fail(errRefused)
+			time.AfterFunc(3*time.Second, func() { driver.fail(nil) })
+			return errCut
+		}
+		return do()
+	}
+}
+
+// TestOutage_Patience: who waited long enough is told that the change may still
+// be made; it is.
+func TestOutage_Patience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		h := openHarbour(t, store.Options{Driver: driver, Patience: 10 * time.Second})
+		driver.unreachable()
+		begun := time.Now()
+		if _, err := h.put.Do(t.Context(), ship{ID: "a"}); !fault.Is(err, fault.InternalService) || time.Since(begun) != 10*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		if since, err := h.Stalled(); since < 9*time.Second || !errors.Is(err, errRefused) {
+			t.Errorf("stalled for %s: %v", since, err)
+		}
+		driver.back()
+		must[string](t)(h.put.Do(t.Context(), ship{ID: "b"}))
+		if h.ships.Get(h.View(), "a") == nil {
+			t.Error("the batch was not kept")
+		}
+		h.Close()
+	})
+}
+
+// TestOutage_QueueIsBounded: past the bound a command is refused at once, as
+// something to try again.
+func TestOutage_QueueIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		h := openHarbour(t, store.Options{Driver: driver, MaxPending: 3})
+		driver.unreachable()
+		for i := range 3 {
+			go h.put.Do(context.Background(), ship{ID: fmt.Sprint("s", i)})
+		}
+		synctest.Wait()
+		begun := time.Now()
+		if _, err := h.put.Do(t.Context(), ship{ID: "x"}); !fault.Is(err, fault.InternalService) || time.Since(begun) != 0 {
+			t.Errorf("one command too many, after %s: %v", time.Since(begun), err)
+		}
+		driver.back()
+		time.Sleep(time.Second)
+		must[string](t)(h.put.Do(t.Context(), ship{ID: "y"}))
+		if n := h.ships.Len(h.View()); n != 4 {
+			t.Errorf("%d ships, want the three that waited and the one after", n)
+		}
+		h.Close()
+	})
+}
+
+// TestOutage_WhileReading: commands wait as well while the state has to be read
+// again and the database is away, and they are refused at once where it answers
+// and does not let itself be read.
+func TestOutage_WhileReading(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		h := openHarbour(t, store.Options{Driver: driver})
+		driver.nextCommit(func(func() error) error { driver.fail(errRefused); return errDisk })
+		if _, err := h.put.Do(t.Context(), ship{ID: "a"}); !fault.Is(err, fault.InternalService) {
+			t.Errorf("a command that was not made durable: %v", err)
+		}
+		time.AfterFunc(4*time.Second, driver.back)
+		must[string](t)(h.put.Do(t.Context(), ship{ID: "b"}))
+
+		driver.nextCommit(func(func() error) error { driver.fail(errDisk); return errDisk })
+		for range 2 {
+			begun := time.Now()
+			if _, err := h.put.Do(t.Context(), ship{ID: "c"}); !fault.Is(err, fault.InternalService) || time.Since(begun) != 0 {
+				t.Errorf("with a disk on fire, after %s: %v", time.Since(begun), err)
+			}
+			synctest.Wait()
+		}
+		if _, err := h.Stalled(); !errors.Is(err, errDisk) {
+			t.Errorf("stalled for want of %v", err)
+		}
+		driver.back()
+		time.Sleep(6 * time.Second)
+		must[string](t)(h.put.Do(t.Context(), ship{ID: "d"}))
+		storetest.CheckReload(t, h.Store)
+		h.Close()
+	})
+}
+
+// TestOutage_Reads: what is read from SQL waits for the database too.
+func TestOutage_Reads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		h := openHarbour(t, store.Options{Driver: driver})
+		must[string](t)(h.put.Do(t.Context(), ship{ID: "a"}))
+		driver.fail(errRefused)
+		time.AfterFunc(4*time.Second, driver.back)
+		if entries := must[[]store.Entry[sighting]](t)(h.sightings.Read(t.Context(), store.LogQuery{Limit: 10})); len(entries) != 1 {
+			t.Errorf("%d sightings, want one", len(entries))
+		}
+		driver.fail(errRefused)
+		begun := time.Now()
+		if _, err := h.sightings.Read(t.Context(), store.LogQuery{Limit: 10}); !errors.Is(err, errRefused) || time.Since(begun) != 10*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		h.Close()
+	})
+}
+
+// TestOutage_Overtaken: an owner that finds another one after the outage has
+// acknowledged nothing and changes nothing any more.
+func TestOutage_Overtaken(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]error{"refused": errRefused, "in doubt": errCut} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				driver := &flaky{Memory: store.NewMemory()}
+				h := openHarbour(t, store.Options{Driver: driver})
+				driver.unreachable()
+				driver.nextCommit(func(func() error) error { driver.unreachable(); return lost })
+				go func() {
+					time.Sleep(4 * time.Second)
+					other := openHarbour(t, store.Options{Driver: driver.Memory})
+					if n := other.ships.Len(other.View()); n != 0 {
+						t.Errorf("the next owner finds %d ships", n)
+					}
+					driver.back()
+					other.Close()
+				}()
+				if _, err := h.put.Do(t.Context(), ship{ID: "a"}); !fault.Is(err, fault.InternalService) {
+					t.Errorf("a command of the replaced owner: %v", err)
+				}
+				<-h.Lost()
+				h.Close()
+			})
+		})
+	}
+}
+
+// TestOutage_Close: a store that is closed while the database is away ends, and
+// tells those who wait.
+func TestOutage_Close(t *testing.T) {
+	t.Parallel()
+	for name, commit := range map[string]error{"writing": errRefused, "in doubt": errCut, "reading": errDisk} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				driver := &flaky{Memory: store.NewMemory()}
+				h := openHarbour(t, store.Options{Driver: driver})
+				driver.unreachable()
+				driver.set(func(func() error) error { return commit })
+				answers := make(chan error, 2)
+				for i := range cap(answers) {
+					go func() {
+						_, err := h.put.Do(context.Background(), ship{ID: fmt.Sprint(i)})
+						answers <- err
+					}()
+					synctest.Wait()
+				}
+				if err := h.Close(); err != nil {
+					t.Error(err)
+				}
+				for range cap(answers) {
+					if err := <-answers; !fault.Is(err, fault.InternalService) {
+						t.Errorf("a command that waited: %v", err)
+					}
+				}
+			})
+		})
+	}
+}

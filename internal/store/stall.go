@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// stalled says since when no change has become durable, and why.
+type stalled struct {
+	since time.Time
+	err   error // of the last attempt
+}
+
+// stall notes that an attempt to make changes durable failed.
+func (s *Store) stall(err error) {
+	was := s.stalled.Load()
+	now := &stalled{since: time.Now(), err: err}
+	if was != nil {
+		now.since = was.since
+	} else {
+		s.log.Warn("changes do not become durable; requests wait while this is tried again", "error", err)
+	}
+	s.stalled.Store(now)
+}
+
+// resume notes that changes become durable again.
+func (s *Store) resume() {
+	if s.stalled.Load() == nil {
+		return
+	}
+	was := s.stalled.Swap(nil)
+	s.log.Info("changes become durable again", "after", time.Since(was.since))
+}
+
+// Stalled reports for how long no change could be made durable, and why the last
+// attempt failed; nil where the last attempt succeeded.
+func (s *Store) Stalled() (time.Duration, error) {
+	if now := s.stalled.Load(); now != nil {
+		return time.Since(now.since), now.err
+	}
+	return 0, nil
+}
+
+// errLate answers those who waited as long as a command may.
+func errLate() error {
+	return fault.New(fault.InternalService, "the database has not answered for too long; the change may still be made. Try again")
+}
+
+// ask reads from SQL. While the database is away it tries again, for as long as
+// a command would wait.
+func ask[T any](ctx context.Context, s *Store, read func(context.Context, DB) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Patience)
+	defer cancel()
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		var answer T
+		db, err := s.open()
+		if err == nil {
+			answer, err = read(ctx, db)
+		}
+		if !away(err) || s.stopping() {
+			return answer, err
+		}
+		select {
+		case <-ctx.Done():
+			return answer, err
+		case <-time.After(pause):
+		}
+	}
+}
