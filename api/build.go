@@ -7,7 +7,6 @@ import (
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
-	"github.com/musterhq/muster/internal/fault"
 )
 
 func (h handlers) registerBuilds(srv *awsrpc.Server) {
@@ -24,10 +23,7 @@ func (h handlers) createBuild(ctx context.Context, in *gamelift.CreateBuildInput
 	if err != nil {
 		return nil, err
 	}
-	source, err := locationIn(in.StorageLocation)
-	if err != nil {
-		return nil, err
-	}
+	source := locationIn(in.StorageLocation)
 	b, err := h.Builds.Create(ctx, build.CreateInput{
 		Name: val(in.Name), Version: val(in.Version), OS: val(in.OperatingSystem),
 		SDKVersion: val(in.ServerSdkVersion), Source: source, Tags: tags,
@@ -121,14 +117,11 @@ func (h handlers) buildOut(b *build.Build) *gamelift.Build {
 }
 
 // locationIn reads where a file is that the caller has stored; nil where none is given.
-func locationIn(l *gamelift.S3Location) (*build.Location, error) {
+func locationIn(l *gamelift.S3Location) *build.Location {
 	if l == nil {
-		return nil, nil
+		return nil
 	}
-	if l.Bucket == nil || l.Key == nil {
-		return nil, fault.Invalid("StorageLocation: Bucket and Key are required")
-	}
-	return &build.Location{Bucket: *l.Bucket, Key: *l.Key, RoleARN: val(l.RoleArn), Version: val(l.ObjectVersion)}, nil
+	return &build.Location{Bucket: *l.Bucket, Key: *l.Key, RoleARN: *l.RoleArn, Version: val(l.ObjectVersion)}
 }
 
 func locationOut(l build.Location) *gamelift.S3Location {

@@ -60,17 +60,14 @@ func (h handlers) managedFleet(idOrARN string) (*fleet.Fleet, error) {
 
 func (h handlers) capacityOut(f *fleet.Fleet, l fleet.LocationState) gamelift.FleetCapacity {
 	n := h.Computes.Counts(h.Store.View(), f, l.Location)
-	out := gamelift.FleetCapacity{
+	return gamelift.FleetCapacity{
 		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), InstanceType: &f.Managed.InstanceType, Location: &l.Location,
 		InstanceCounts: &gamelift.EC2InstanceCounts{
 			DESIRED: num(l.Capacity.Desired), MINIMUM: num(l.Capacity.Min), MAXIMUM: num(l.Capacity.Max),
 			PENDING: num(n.Pending), ACTIVE: num(n.Active), IDLE: num(n.Idle), TERMINATING: num(n.Terminating),
 		},
+		ManagedCapacityConfiguration: zeroOut(l.Capacity),
 	}
-	if l.Capacity.FromZero {
-		out.ManagedCapacityConfiguration = zeroOut(l.Capacity)
-	}
-	return out
 }
 
 func zeroOut(c fleet.Capacity) *gamelift.ManagedCapacityConfiguration {

@@ -20,7 +20,7 @@ func (h handlers) startGameSessionPlacement(ctx context.Context, in *gamelift.St
 		ID: *in.PlacementId, Name: val(in.GameSessionName), Data: val(in.GameSessionData),
 		MaxPlayers: int(*in.MaximumPlayerSessionCount), Properties: list(in.GameProperties, propertyIn),
 		Players: list(in.DesiredPlayerSessions, func(d gamelift.DesiredPlayerSession) session.Joining {
-			return session.Joining{PlayerID: val(d.PlayerId), Data: val(d.PlayerData)}
+			return session.Joining{PlayerID: *d.PlayerId, Data: val(d.PlayerData)}
 		}),
 		Latencies: list(in.PlayerLatencies, latencyIn), Override: overrideIn(in.PriorityConfigurationOverride),
 	}

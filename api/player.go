@@ -48,8 +48,15 @@ func (h handlers) describePlayerSessions(ctx context.Context, in *gamelift.Descr
 	if err := h.checkPlayerSelector(ctx, in); err != nil {
 		return nil, err
 	}
+	if in.GameSessionId == nil {
+		status = "" // it has no effect on what a player or an id selects
+	}
 	request := []string{"DescribePlayerSessions", val(in.PlayerSessionId), val(in.GameSessionId), val(in.PlayerId), string(status)}
-	after, err := cursor[string](in.NextToken, request...)
+	next := in.NextToken
+	if in.PlayerSessionId != nil {
+		next = nil // one player session has no pages
+	}
+	after, err := cursor[string](next, request...)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +67,7 @@ func (h handlers) describePlayerSessions(ctx context.Context, in *gamelift.Descr
 	if err != nil {
 		return nil, err
 	}
-	if in.PlayerSessionId != nil && status == "" && len(page) == 0 {
+	if in.PlayerSessionId != nil && len(page) == 0 {
 		return nil, fault.Missing("PlayerSessionId: player session %s does not exist", *in.PlayerSessionId)
 	}
 	if more {

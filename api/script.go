@@ -21,10 +21,7 @@ func (h handlers) createScript(ctx context.Context, in *gamelift.CreateScriptInp
 	if err != nil {
 		return nil, err
 	}
-	source, err := locationIn(in.StorageLocation)
-	if err != nil {
-		return nil, err
-	}
+	source := locationIn(in.StorageLocation)
 	c, err := h.Builds.CreateScript(ctx, build.ScriptInput{
 		Name: in.Name, Version: in.Version, Node: in.NodeJsVersion, Zip: in.ZipFile, Source: source, Tags: tags,
 	})
@@ -35,10 +32,7 @@ func (h handlers) createScript(ctx context.Context, in *gamelift.CreateScriptInp
 }
 
 func (h handlers) updateScript(ctx context.Context, in *gamelift.UpdateScriptInput) (*gamelift.UpdateScriptOutput, error) {
-	source, err := locationIn(in.StorageLocation)
-	if err != nil {
-		return nil, err
-	}
+	source := locationIn(in.StorageLocation)
 	c, err := h.Builds.UpdateScript(ctx, build.ScriptInput{
 		ScriptID: *in.ScriptId, Name: in.Name, Version: in.Version, Zip: in.ZipFile, Source: source,
 	})

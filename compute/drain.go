@@ -18,17 +18,27 @@ func (s *Service) drains(r store.Reader) bool {
 				return true
 			}
 		}
+		for l := range s.t.launchesOn.Equal(r, i.computeKey()) {
+			if l.Why == "" {
+				return true
+			}
+		}
 	}
 	return false
 }
 
 // drainAll tells the processes of draining instances to end, but those whose
-// game session is protected; when none of these is left the host has a deadline.
+// game session is protected, and has those killed that have not connected yet; when none of these is left the host has a deadline.
 func (s *Service) drainAll(tx *store.Tx) {
 	for i := range s.t.draining.Equal(tx, "") {
 		for p := range s.t.onCompute.Equal(tx, i.computeKey()) {
 			if s.mayStop(tx, i, p) {
 				s.stop(tx, p, stopArgs{why: event.InstanceDraining, grace: s.opts.StopGrace, text: "its instance is removed: " + i.Cause})
+			}
+		}
+		for l := range s.t.launchesOn.Equal(tx, i.computeKey()) {
+			if l.Why == "" { // it would be refused when it connects, and try for minutes
+				s.killLaunch(tx, l, event.InstanceDraining)
 			}
 		}
 		if i.StopBy.IsZero() && !s.spares(tx, i) {

@@ -3,6 +3,7 @@ package compute
 import (
 	"time"
 
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -72,12 +73,12 @@ type joinToken struct {
 // connection yet; once it is over it is kept for a while, so that a repeated
 // report of its end is known as one.
 type launch struct {
-	Key     string    `json:"key"` // fleet | compute | process, as of the process it becomes
-	Started time.Time `json:"started"`
-	PID     int       `json:"pid,omitzero"`
-	InitBy  time.Time `json:"init_by,omitzero"` // must have connected
-	Killed  bool      `json:"killed,omitzero"`  // because it had not
-	Ended   time.Time `json:"ended,omitzero"`
+	Key     string     `json:"key"` // fleet | compute | process, as of the process it becomes
+	Started time.Time  `json:"started"`
+	PID     int        `json:"pid,omitzero"`
+	InitBy  time.Time  `json:"init_by,omitzero"` // must have connected
+	Why     event.Code `json:"why,omitzero"`     // its host was told to end it, before it had
+	Ended   time.Time  `json:"ended,omitzero"`
 }
 
 // due is when the launch needs attention.

@@ -68,17 +68,26 @@ func (s *Service) overdueLaunch(tx *store.Tx, old *launch) {
 	case !old.Ended.IsZero():
 		s.t.launches.Delete(tx, old.Key)
 		return
-	case old.Killed:
-		s.recordLaunch(tx, ref, event.ServerProcessSDKInitTimeout, neverConnected(s.opts.InitTimeout)+"; its host has not confirmed its end")
+	case old.Why != "":
+		text := "the process had not called InitSDK when its instance was removed"
+		if old.Why == event.ServerProcessSDKInitTimeout {
+			text = neverConnected(s.opts.InitTimeout)
+		}
+		s.recordLaunch(tx, ref, old.Why, text+"; its host has not confirmed its end")
 		s.endLaunch(tx, old.Key, old)
 		return
 	}
+	s.killLaunch(tx, old, event.ServerProcessSDKInitTimeout)
+}
+
+// killLaunch has the host of a process that has not connected end it.
+func (s *Service) killLaunch(tx *store.Tx, old *launch, why event.Code) {
 	l := *old
-	l.Killed, l.InitBy = true, tx.Now().Add(s.opts.UnhealthyGrace)
+	l.Why, l.InitBy = why, tx.Now().Add(s.opts.UnhealthyGrace)
 	s.putLaunch(tx, &l)
 	tx.OnCommit(func() {
 		if s.host != nil {
-			s.host.Ended(ref, event.ServerProcessSDKInitTimeout)
+			s.host.Ended(ParseRef(l.Key), why)
 		}
 	})
 }

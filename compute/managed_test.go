@@ -315,6 +315,61 @@ func TestManaged_NeverConnected(t *testing.T) {
 	})
 }
 
+// A process that had not connected when its instance was to go is ended by its
+// host, whenever the host reports it: connecting would be refused.
+func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		k := &keeper{ended: map[string]event.Code{}}
+		y.computes.HostedBy(k)
+		h := y.host()
+		f := y.managed("")
+		i := y.assigned(h)[0].InstanceID
+		running := []compute.ProcessReport{{ID: "early", Started: time.Now()}, {ID: "late", Started: time.Now()}}
+		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.Activating, Processes: running[:1]})
+		y.must(y.fleets.Delete(y.ctx, f.ID))
+		pass(0)
+		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.Activating, Processes: running})
+		want := map[string]event.Code{"early": event.InstanceDraining, "late": event.InstanceDraining}
+		if diff := cmp.Diff(want, k.ended); diff != "" {
+			y.Errorf("the host was told to end (-want +got):\n%s", diff)
+		}
+		pass(time.Minute)
+		if _, texts := y.told(f); strings.Contains(texts, "InitSDK within") {
+			y.Errorf("the events blame the processes:\n%s", texts)
+		}
+		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.PhaseGone})
+		if y.fleets.Get(y.st.View(), f.ID) != nil {
+			y.Error("the fleet is still there when nothing is left of it")
+		}
+	})
+}
+
+// The runtime configuration of a managed fleet can be put right while the fleet
+// is on its way, and its host is told; not once it is being deleted.
+func TestManaged_RuntimeBeforeActive(t *testing.T) {
+	in(t, compute.Options{}, func(y *yard) {
+		h := y.host()
+		f := y.managed("")
+		other := fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}}
+		_, err := y.fleets.UpdateRuntime(y.ctx, f.ID, other)
+		y.must(err)
+		if got := y.assigned(h)[0].Runtime; !cmp.Equal(got, other) {
+			y.Errorf("the host runs %+v", got)
+		}
+		y.report(h, compute.InstanceReport{InstanceID: y.assigned(h)[0].InstanceID, Phase: compute.PhaseFailed, Cause: "no such file"})
+		if got := y.status(f); got != fleet.Error {
+			y.Fatalf("the fleet is %s", got)
+		}
+		_, err = y.fleets.UpdateRuntime(y.ctx, f.ID, other)
+		y.must(err)
+		y.must(y.fleets.Delete(y.ctx, f.ID))
+		y.refused("a fleet that is going", fault.InvalidFleetStatus, func() error {
+			_, err := y.fleets.UpdateRuntime(y.ctx, f.ID, other)
+			return err
+		})
+	})
+}
+
 func TestJoinToken_OnceAndInTime(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		token, expires, err := y.computes.CreateJoinToken(y.ctx, region, time.Minute)

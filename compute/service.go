@@ -3,6 +3,7 @@ package compute
 import (
 	"context"
 	"iter"
+	"net/netip"
 	"time"
 
 	"github.com/musterhq/muster/auth"
@@ -222,8 +223,10 @@ func (s *Service) checkRegister(r store.Reader, f *fleet.Fleet, in RegisterInput
 		return fault.Invalid("Location: required for an ANYWHERE fleet")
 	case !f.Has(in.Location):
 		return fault.Invalid("Location: %s is not a location of fleet %s", in.Location, f.ID)
-	case in.IPAddress == "" && in.DNSName == "":
-		return fault.Invalid("IpAddress or DnsName: one of them is required")
+	case in.IPAddress == "":
+		return fault.Invalid("IpAddress: required for an ANYWHERE fleet; players are given DnsName where there is one")
+	case !isAddress(in.IPAddress):
+		return fault.Invalid("IpAddress: %q is no IPv4 or IPv6 address", in.IPAddress)
 	case s.t.computes.Get(r, computeKey(f.ID, in.Name)) != nil:
 		return fault.New(fault.Conflict, "ComputeName: %s is registered in fleet %s already", in.Name, f.ID)
 	}
@@ -231,6 +234,11 @@ func (s *Service) checkRegister(r store.Reader, f *fleet.Fleet, in RegisterInput
 		return fault.New(fault.LimitExceeded, "fleet %s has %d computes, which is the quota", f.ID, q)
 	}
 	return nil
+}
+
+func isAddress(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Zone() == ""
 }
 
 // Deregister removes a compute; what runs on it ends at once. Errors: NotFound.

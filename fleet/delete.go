@@ -9,7 +9,8 @@ import (
 )
 
 // Delete starts the end of a fleet: its processes are told to stop, and when the
-// last is gone the fleet vanishes. Errors: NotFound, InvalidFleetStatus.
+// last is gone the fleet vanishes. Errors: NotFound, InvalidRequest (DELETING already:
+// Terraform waits where it reads just that).
 func (s *Service) Delete(ctx context.Context, fleetID string) error {
 	_, err := s.del.Do(ctx, fleetID)
 	return err
@@ -21,7 +22,7 @@ func (s *Service) runDelete(tx *store.Tx, fleetID string) (struct{}, error) {
 		return struct{}{}, err
 	}
 	if old.Status == Deleting {
-		return struct{}{}, fault.New(fault.InvalidFleetStatus, "Cannot delete fleet %s that is in status of %s", old.ID, old.Status)
+		return struct{}{}, fault.Invalid("Cannot delete fleet %s that is in status of %s", old.ID, old.Status)
 	}
 	f := old.clone()
 	f.move(Deleting)

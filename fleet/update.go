@@ -60,17 +60,22 @@ type runtimeArgs struct {
 	Runtime Runtime
 }
 
-// UpdateRuntime replaces a fleet's runtime configuration.
-// Errors: NotFound, InvalidFleetStatus, InvalidRequest.
+// UpdateRuntime replaces a fleet's runtime configuration, which is possible before
+// the fleet is ACTIVE too (API reference, UpdateRuntimeConfiguration).
+// Errors: NotFound, InvalidFleetStatus (DELETING), InvalidRequest.
 func (s *Service) UpdateRuntime(ctx context.Context, fleetID string, r Runtime) (*Fleet, error) {
 	return s.updateRuntime.Do(ctx, runtimeArgs{fleetID, r})
 }
 
 func (s *Service) runUpdateRuntime(tx *store.Tx, a runtimeArgs) (*Fleet, error) {
-	f, err := s.changeable(tx, a.FleetID)
+	old, err := s.Find(tx, a.FleetID)
 	if err != nil {
 		return nil, err
 	}
+	if old.Status == Deleting {
+		return nil, fault.New(fault.InvalidFleetStatus, "fleet %s is in status %s; its runtime configuration cannot be updated any more", old.ID, old.Status)
+	}
+	f := old.clone()
 	if err := a.Runtime.Validate(); err != nil {
 		return nil, err
 	}

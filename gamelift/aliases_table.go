@@ -65,7 +65,7 @@ func aliasesOperations() []shape.Operation {
 			Input: []shape.Member{
 				{Name: "AliasId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
 				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `.*\S.*`}},
-				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(1024))}},
 				{Name: "RoutingStrategy", Type: shape.Type{Kind: shape.Struct, Ref: "RoutingStrategy"}},
 			},
 		},

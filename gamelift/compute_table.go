@@ -20,7 +20,7 @@ func computeOperations() []shape.Operation {
 				{Name: "ComputeName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
 				{Name: "CertificatePath", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "DnsName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `^[0-9a-zA-Z_\-\.]+`}},
-				{Name: "IpAddress", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[0-9A-Fa-f\:\.]+`}},
+				{Name: "IpAddress", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[0-9A-Fa-f\:\.]+`, Sensitive: true}},
 				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
 			},
 		},

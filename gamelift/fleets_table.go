@@ -76,7 +76,7 @@ func fleetsOperations() []shape.Operation {
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
-				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(1024))}},
 				{Name: "NewGameSessionProtectionPolicy", Type: shape.Type{Kind: shape.String, Enum: ProtectionPolicyValues()}},
 				{Name: "ResourceCreationLimitPolicy", Type: shape.Type{Kind: shape.Struct, Ref: "ResourceCreationLimitPolicy"}},
 				{Name: "MetricGroups", Type: shape.Type{Kind: shape.List, Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255))}}},

@@ -16,7 +16,7 @@ func matchmakingOperations() []shape.Operation {
 			NewOutput: func() any { return new(CreateMatchmakingConfigurationOutput) },
 			Errors:    []fault.Kind{fault.InvalidRequest, fault.LimitExceeded, fault.NotFound, fault.InternalService, fault.UnsupportedRegion, fault.TaggingFailed},
 			Input: []shape.Member{
-				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
 				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "GameSessionQueueArns", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}}},
 				{Name: "RequestTimeoutSeconds", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(43200))}},
@@ -87,7 +87,7 @@ func matchmakingOperations() []shape.Operation {
 			NewOutput: func() any { return new(CreateMatchmakingRuleSetOutput) },
 			Errors:    []fault.Kind{fault.InvalidRequest, fault.LimitExceeded, fault.InternalService, fault.UnsupportedRegion, fault.TaggingFailed},
 			Input: []shape.Member{
-				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
+				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
 				{Name: "RuleSetBody", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(65535))}},
 				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
 			},
@@ -144,7 +144,7 @@ func matchmakingOperations() []shape.Operation {
 			NewOutput: func() any { return new(DescribeMatchmakingOutput) },
 			Errors:    []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
-				{Name: "TicketIds", Required: true, Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}}},
+				{Name: "TicketIds", Required: true, Type: shape.Type{Kind: shape.List, Max: new(float64(10)), Elem: &shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}}},
 			},
 		},
 		{
@@ -165,7 +165,7 @@ func matchmakingOperations() []shape.Operation {
 			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "TicketId", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
-				{Name: "PlayerIds", Required: true, Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}}},
+				{Name: "PlayerIds", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}, Sensitive: true}},
 				{Name: "AcceptanceType", Required: true, Type: shape.Type{Kind: shape.String, Enum: AcceptanceTypeValues()}},
 			},
 		},

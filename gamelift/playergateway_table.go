@@ -17,7 +17,7 @@ func playergatewayOperations() []shape.Operation {
 			Errors:    []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InvalidGameSessionStatus, fault.InvalidRequest, fault.InternalService, fault.LimitExceeded, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
-				{Name: "PlayerIds", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(25)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}}},
+				{Name: "PlayerIds", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(25)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}, Sensitive: true}},
 			},
 		},
 	}

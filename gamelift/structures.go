@@ -213,7 +213,7 @@ type DeploymentDetails struct {
 
 // DesiredPlayerSession is a structure of the API.
 type DesiredPlayerSession struct {
-	PlayerId   *string `json:",omitzero"`
+	PlayerId   *string `json:",omitzero"` // required
 	PlayerData *string `json:",omitzero"`
 }
 
@@ -735,9 +735,9 @@ type RuntimeConfiguration struct {
 
 // S3Location is a structure of the API.
 type S3Location struct {
-	Bucket        *string `json:",omitzero"`
-	Key           *string `json:",omitzero"`
-	RoleArn       *string `json:",omitzero"`
+	Bucket        *string `json:",omitzero"` // required
+	Key           *string `json:",omitzero"` // required
+	RoleArn       *string `json:",omitzero"` // required
 	ObjectVersion *string `json:",omitzero"`
 }
 

@@ -25,8 +25,8 @@ func structures() map[string][]shape.Member {
 			{Name: "InstanceStatuses", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Enum: FilterInstanceStatusValues()}}},
 		},
 		"ConnectionPortRange": {
-			{Name: "FromPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000))}},
-			{Name: "ToPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000))}},
+			{Name: "FromPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
+			{Name: "ToPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
 		},
 		"ContainerDependency": {
 			{Name: "ContainerName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-zA-Z0-9\-]+$`}},
@@ -52,8 +52,8 @@ func structures() map[string][]shape.Member {
 			{Name: "ContainerPortRanges", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(100)), Elem: &shape.Type{Kind: shape.Struct, Ref: "ContainerPortRange"}}},
 		},
 		"ContainerPortRange": {
-			{Name: "FromPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000))}},
-			{Name: "ToPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000))}},
+			{Name: "FromPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
+			{Name: "ToPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
 			{Name: "Protocol", Required: true, Type: shape.Type{Kind: shape.String, Enum: IpProtocolValues()}},
 		},
 		"DeploymentConfiguration": {
@@ -62,7 +62,7 @@ func structures() map[string][]shape.Member {
 			{Name: "ImpairmentStrategy", Type: shape.Type{Kind: shape.String, Enum: DeploymentImpairmentStrategyValues()}},
 		},
 		"DesiredPlayerSession": {
-			{Name: "PlayerId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			{Name: "PlayerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}},
 			{Name: "PlayerData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(2048))}},
 		},
 		"FilterConfiguration": {
@@ -97,9 +97,9 @@ func structures() map[string][]shape.Member {
 			{Name: "WeightedCapacity", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(3)), Pattern: `^[\u0031-\u0039][\u0030-\u0039]{0,2}$`}},
 		},
 		"IpPermission": {
-			{Name: "FromPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000))}},
-			{Name: "ToPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000))}},
-			{Name: "IpRange", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `[^\s]+`}},
+			{Name: "FromPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
+			{Name: "ToPort", Required: true, Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(60000)), Sensitive: true}},
+			{Name: "IpRange", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `[^\s]+`, Sensitive: true}},
 			{Name: "Protocol", Required: true, Type: shape.Type{Kind: shape.String, Enum: IpProtocolValues()}},
 		},
 		"LaunchTemplateSpecification": {
@@ -120,7 +120,7 @@ func structures() map[string][]shape.Member {
 			{Name: "ScaleInAfterInactivityMinutes", Type: shape.Type{Kind: shape.Integer, Min: new(float64(5)), Max: new(float64(1440))}},
 		},
 		"Player": {
-			{Name: "PlayerId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			{Name: "PlayerId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}},
 			{Name: "PlayerAttributes", Type: shape.Type{Kind: shape.Map, Key: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}, Elem: &shape.Type{Kind: shape.Struct, Ref: "AttributeValue"}}},
 			{Name: "Team", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			{Name: "LatencyInMs", Type: shape.Type{Kind: shape.Map, Key: &shape.Type{Kind: shape.String, Min: new(float64(1))}, Elem: &shape.Type{Kind: shape.Integer, Min: new(float64(1))}}},
@@ -129,7 +129,7 @@ func structures() map[string][]shape.Member {
 			{Name: "GameServerIpProtocolSupported", Type: shape.Type{Kind: shape.String, Enum: GameServerIpProtocolSupportedValues()}},
 		},
 		"PlayerLatency": {
-			{Name: "PlayerId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
+			{Name: "PlayerId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}},
 			{Name: "RegionIdentifier", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			{Name: "LatencyInMilliseconds", Type: shape.Type{Kind: shape.Float}},
 		},
@@ -160,9 +160,9 @@ func structures() map[string][]shape.Member {
 			{Name: "GameSessionActivationTimeoutSeconds", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(600))}},
 		},
 		"S3Location": {
-			{Name: "Bucket", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
-			{Name: "Key", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
-			{Name: "RoleArn", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+			{Name: "Bucket", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+			{Name: "Key", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
+			{Name: "RoleArn", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
 			{Name: "ObjectVersion", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
 		},
 		"ServerProcess": {

@@ -127,9 +127,9 @@ muster_queue_events_total{metric="PlacementsSucceeded",queue_name="q"} 3
 // TestUniqueIDs: where it is configured, no id is ever used twice.
 func TestUniqueIDs(t *testing.T) {
 	inCell(t, Options{UniqueIDs: true}, func(c *cell) {
-		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 5 * time.Second}})
+		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
 		c.must(err)
-		for _, later := range []time.Duration{5 * time.Second, time.Hour} {
+		for _, later := range []time.Duration{15 * time.Second, time.Hour} {
 			id := later.String()
 			_, err = c.start("q", Request{ID: id})
 			c.must(err)
@@ -179,7 +179,7 @@ func TestSessionNames(t *testing.T) {
 func TestSessionNames_LongAfter(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
-		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 5 * time.Second, Destinations: []string{c.fleetARN(f)}}})
+		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second, Destinations: []string{c.fleetARN(f)}}})
 		c.must(err)
 		for range 2 {
 			c.process(f.ID, "custom-a", silent)

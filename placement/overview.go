@@ -20,7 +20,7 @@ func (s *Service) Overview() []QueueState {
 		d := s.Depth(view, q.Name, now)
 		all = append(all, QueueState{
 			Name: q.Name, ARN: s.QueueARN(q.Name), Pending: d.Pending, AverageWait: d.AverageWait.Milliseconds(),
-			Timeout: q.Timeout.Milliseconds(), Destinations: append([]string{}, q.Destinations...),
+			Timeout: q.timeout().Milliseconds(), Destinations: append([]string{}, q.Destinations...),
 		})
 	}
 	return all

@@ -10,10 +10,13 @@ import (
 // DefaultTimeout is how long a queue tries where it does not say (choice: AWS publishes none).
 const DefaultTimeout = 600 * time.Second
 
+// Bounds of a timeout that is given (API reference, GameSessionQueue).
+const minTimeout, maxTimeout = 10 * time.Second, 600 * time.Second
+
 // Queue is a GameSessionQueue: where game sessions may be placed, and in what order.
 type Queue struct {
 	Name             string          `json:"name"`
-	Timeout          time.Duration   `json:"timeout"`
+	Timeout          time.Duration   `json:"timeout"`                // as given; 0: DefaultTimeout
 	Destinations     []string        `json:"destinations,omitzero"` // ARNs of fleets and aliases
 	Policies         []LatencyPolicy `json:"policies,omitzero"`
 	AllowedLocations []string        `json:"allowed_locations,omitzero"` // empty = all
@@ -48,11 +51,12 @@ var (
 	noLatencyOrder = []Criterion{ByDestination, ByLocation}
 )
 
-// setDefaults fills in what the caller left out.
-func (q *Queue) setDefaults() {
+// timeout is how long the queue tries to place a game session.
+func (q *Queue) timeout() time.Duration {
 	if q.Timeout == 0 {
-		q.Timeout = DefaultTimeout
+		return DefaultTimeout
 	}
+	return q.Timeout
 }
 
 // criteria gives the order that holds for a request: the queue's own, with the
@@ -80,6 +84,10 @@ func (q *Queue) allows(location string) bool {
 
 // validate holds the queue to the rules that span members.
 func (q *Queue) validate() error {
+	if q.Timeout != 0 && (q.Timeout < minTimeout || q.Timeout > maxTimeout) {
+		return fault.Invalid("TimeoutInSeconds: must be from %d to %d, or 0 for the default of %d",
+			int(minTimeout/time.Second), int(maxTimeout/time.Second), int(DefaultTimeout/time.Second))
+	}
 	if i := repeated(q.Priority); i >= 0 {
 		return fault.Invalid("PriorityConfiguration.PriorityOrder.%d: %s is listed twice", i+1, q.Priority[i])
 	}

@@ -31,7 +31,6 @@ func (s *Service) runCreateQueue(tx *store.Tx, in QueueInput) (*Queue, error) {
 	if n := s.t.queues.Len(tx); s.opts.Queues > 0 && n >= s.opts.Queues {
 		return nil, fault.New(fault.LimitExceeded, "there are %d game session queues, which is the quota", n)
 	}
-	q.setDefaults()
 	q.Created = tx.Now()
 	if err := s.checkDestinations(tx, q.Destinations); err != nil {
 		return nil, err
@@ -101,7 +100,6 @@ func (s *Service) runUpdateQueue(tx *store.Tx, in QueueUpdate) (*Queue, error) {
 	set(&q.LocationOrder, in.LocationOrder)
 	set(&q.EventData, in.EventData)
 	set(&q.Target, in.Target)
-	q.setDefaults()
 	if in.Destinations != nil { // those that stay may have been deleted meanwhile
 		if err := s.checkDestinations(tx, q.Destinations); err != nil {
 			return nil, err

@@ -60,7 +60,7 @@ func (s *Service) runStart(tx *store.Tx, a startArgs) (*Placement, error) {
 	}
 	r.Summary = summarize(r.Latencies)
 	p := &Placement{
-		ID: r.ID, Queue: q.Name, Started: tx.Now(), Deadline: tx.Now().Add(q.Timeout), Attempts: a.AttemptsSoFar,
+		ID: r.ID, Queue: q.Name, Started: tx.Now(), Deadline: tx.Now().Add(q.timeout()), Attempts: a.AttemptsSoFar,
 		Arrival: tx.ID(""), RoundAt: tx.Now(),
 	}
 	p.move(Pending)

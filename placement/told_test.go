@@ -104,7 +104,7 @@ Now, after 20s (cap 100 ms): no candidate has a free process that the rules allo
 // placement is explained from the archive.
 func TestExplain_JSON(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
-		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 5 * time.Second}})
+		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
 		c.must(err)
 		_, err = c.start("q", Request{ID: "p", Name: "a game"})
 		c.must(err)
@@ -116,7 +116,7 @@ func TestExplain_JSON(t *testing.T) {
 		queues, explanation, _ := strings.Cut(out.String(), "\n")
 		var all []QueueState
 		c.must(json.Unmarshal([]byte(queues), &all))
-		want := []QueueState{{Name: "q", ARN: c.places.QueueARN("q"), Pending: 1, Timeout: 5000, Destinations: []string{}}}
+		want := []QueueState{{Name: "q", ARN: c.places.QueueARN("q"), Pending: 1, Timeout: 15000, Destinations: []string{}}}
 		if diff := cmp.Diff(want, all); diff != "" {
 			t.Error(diff)
 		}

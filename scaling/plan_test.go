@@ -279,7 +279,7 @@ func TestInput_Refusals(t *testing.T) {
 	t.Parallel()
 	number := func(n int) *int { return &n }
 	value := func(v float64) *float64 { return &v }
-	rule := Input{Metric: "IdleInstances", Comparison: comparisons[0], Threshold: value(1), Type: Change, By: number(1)}
+	rule := Input{Metric: "IdleInstances", Comparison: comparisons[0], Threshold: value(1), Type: Change, By: number(1), Periods: number(1)}
 	if p, err := rule.policy(); err != nil || p.Periods != 1 || p.Kind != RuleBased {
 		t.Fatalf("a plain rule: %+v, %v", p, err)
 	}
@@ -289,6 +289,7 @@ func TestInput_Refusals(t *testing.T) {
 		func(in *Input) { in.Type = "x" },
 		func(in *Input) { in.Comparison = "x" },
 		func(in *Input) { in.Periods = number(0) },
+		func(in *Input) { in.Periods = nil },
 		func(in *Input) { in.Target = value(1) },
 		func(in *Input) { in.Type, in.By = Exact, number(-1) },
 		func(in *Input) { in.Threshold = value(math.NaN()) },

@@ -102,15 +102,11 @@ func (in Input) targetBased() (*Policy, error) {
 }
 
 func (in Input) ruleBased() (*Policy, error) {
-	periods := 1
-	if in.Periods != nil {
-		periods = *in.Periods
-	}
 	switch {
 	case in.Target != nil:
 		return nil, fault.Invalid("TargetConfiguration: allowed for TargetBased policies only")
-	case in.By == nil || in.Type == "" || in.Threshold == nil || in.Comparison == "":
-		return nil, fault.Invalid("ScalingAdjustment, ScalingAdjustmentType, Threshold, ComparisonOperator: all are required for a RuleBased policy")
+	case in.By == nil || in.Type == "" || in.Threshold == nil || in.Comparison == "" || in.Periods == nil:
+		return nil, fault.Invalid("ScalingAdjustment, ScalingAdjustmentType, Threshold, ComparisonOperator, EvaluationPeriods: all are required for a RuleBased policy")
 	case math.IsNaN(*in.Threshold) || math.IsInf(*in.Threshold, 0):
 		return nil, fault.Invalid("Threshold: must be a number")
 	case !slices.Contains(comparisons, in.Comparison):
@@ -119,11 +115,11 @@ func (in Input) ruleBased() (*Policy, error) {
 		return nil, fault.Invalid("ScalingAdjustmentType: %q is unknown", in.Type)
 	case in.Type == Exact && *in.By < 0:
 		return nil, fault.Invalid("ScalingAdjustment: must not be negative for %s", Exact)
-	case periods < 1:
+	case *in.Periods < 1:
 		return nil, fault.Invalid("EvaluationPeriods: must be at least 1")
 	}
 	return &Policy{
 		FleetID: in.FleetID, Name: in.Name, Kind: RuleBased, Metric: in.Metric,
-		Comparison: in.Comparison, Threshold: *in.Threshold, Periods: periods, Type: in.Type, By: *in.By,
+		Comparison: in.Comparison, Threshold: *in.Threshold, Periods: *in.Periods, Type: in.Type, By: *in.By,
 	}, nil
 }

@@ -2,6 +2,7 @@ package awsrpc
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"reflect"
 	"strconv"
@@ -39,11 +40,18 @@ func (c *checker) check(r *rule, in any) error {
 	return c.fault()
 }
 
+// fault puts the violations in the form that AWS's services give them, which
+// programs look for.
 func (c *checker) fault() error {
-	if len(c.violations) == 0 {
+	n := len(c.violations) + c.more
+	if n == 0 {
 		return nil
 	}
-	text := strings.Join(c.violations, "; ")
+	errors := "errors"
+	if n == 1 {
+		errors = "error"
+	}
+	text := fmt.Sprintf("%d validation %s detected: %s", n, errors, strings.Join(c.violations, "; "))
 	if c.more > 0 {
 		text += fmt.Sprintf("; and %d more", c.more)
 	}
@@ -61,7 +69,7 @@ func (c *checker) structure(r *rule, v reflect.Value) {
 		c.path = append(c.path, segment{name: m.name, kind: shape.Struct})
 		switch {
 		case absent:
-			c.report("is required")
+			c.report(m.rule, null, "Member must not be null")
 		case f.Kind() == reflect.Pointer:
 			c.value(m.rule, f.Elem())
 		default:
@@ -82,7 +90,7 @@ func (c *checker) value(r *rule, v reflect.Value) {
 	case shape.Float, shape.Double:
 		c.number(r, v.Float())
 	case shape.Blob:
-		c.length(r, v.Len(), "bytes")
+		c.size(r, v.Len(), "bytes")
 	case shape.List:
 		c.list(r, v)
 	case shape.Map:
@@ -92,7 +100,7 @@ func (c *checker) value(r *rule, v reflect.Value) {
 
 func (c *checker) list(r *rule, v reflect.Value) {
 	n := v.Len()
-	c.length(r, n, "elements")
+	c.size(r, n, "elements")
 	if r.elem.free {
 		return
 	}
@@ -104,30 +112,55 @@ func (c *checker) list(r *rule, v reflect.Value) {
 }
 
 func (c *checker) mapping(r *rule, v reflect.Value) {
-	c.length(r, v.Len(), "elements")
+	c.size(r, v.Len(), "elements")
 	if r.key.free && r.elem.free {
 		return
 	}
 	for it := v.MapRange(); it.Next(); {
 		key := it.Key().String()
+		if broken := textRule(r.key, key); broken != "" {
+			c.report(r.key, quoted(key), "Map keys must satisfy constraint: ["+broken+"]")
+		}
+		if r.key.Sensitive {
+			key = "*"
+		}
 		c.path = append(c.path, segment{name: key, kind: shape.Map})
-		c.text(r.key, key)
 		c.value(r.elem, it.Value())
 		c.path = c.path[:len(c.path)-1]
 	}
 }
 
+// text reports every rule that a string breaks.
 func (c *checker) text(r *rule, s string) {
-	if r.Min != nil || r.Max != nil {
-		c.length(r, codePoints(r, s), "characters")
+	for broken := range broken(r, s) {
+		c.report(r, quoted(s), broken)
 	}
-	if r.enum != nil {
-		if _, ok := r.enum[s]; !ok {
-			c.report(enumRule(r.Enum))
+}
+
+// textRule returns the first rule that a string breaks, or "".
+func textRule(r *rule, s string) string {
+	for rule := range broken(r, s) {
+		return rule
+	}
+	return ""
+}
+
+// broken yields the rules that a string breaks.
+func broken(r *rule, s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if r.Min != nil || r.Max != nil {
+			if rule := lengthRule(r, codePoints(r, s)); rule != "" && !yield(rule) {
+				return
+			}
 		}
-	}
-	if r.pattern != nil && !r.pattern.match(s) {
-		c.report("must match " + r.pattern.source)
+		if r.enum != nil {
+			if _, ok := r.enum[s]; !ok && !yield(enumRule(r.Enum)) {
+				return
+			}
+		}
+		if r.pattern != nil && !r.pattern.match(s) {
+			yield("Member must satisfy regular expression pattern: " + r.pattern.source)
+		}
 	}
 }
 
@@ -141,75 +174,94 @@ func codePoints(r *rule, s string) int {
 	return n
 }
 
-func (c *checker) length(r *rule, n int, unit string) {
-	if r.Min != nil && float64(n) < *r.Min || r.Max != nil && float64(n) > *r.Max {
-		bounds := boundsRule(r)
-		if strings.HasSuffix(bounds, " 1") {
-			unit = strings.TrimSuffix(unit, "s")
-		}
-		c.report("must have " + bounds + " " + unit)
+// size holds a list or a map to its bounds.
+func (c *checker) size(r *rule, n int, unit string) {
+	if rule := lengthRule(r, n); rule != "" {
+		c.report(r, fmt.Sprintf(" '[%d %s]'", n, unit), rule)
 	}
 }
 
 func (c *checker) number(r *rule, n float64) {
+	broken := ""
 	switch {
 	case math.IsNaN(n) || math.IsInf(n, 0):
-		c.report("must be a finite number")
-	case r.Min != nil && n < *r.Min || r.Max != nil && n > *r.Max:
-		c.report("must be " + boundsRule(r))
+		broken = "Member must be a finite number"
+	case r.Min != nil && n < *r.Min:
+		broken = "Member must have value greater than or equal to " + decimal(*r.Min)
+	case r.Max != nil && n > *r.Max:
+		broken = "Member must have value less than or equal to " + decimal(*r.Max)
+	default:
+		return
 	}
+	c.report(r, " '"+decimal(n)+"'", broken)
 }
 
-// report notes that the value at the current path breaks a rule.
-func (c *checker) report(rule string) {
+// report notes that a value at the current path breaks a rule. The value is not
+// shown where the member is sensitive.
+func (c *checker) report(r *rule, value, rule string) {
 	if len(c.violations) == maxViolations {
 		c.more++
 		return
 	}
-	c.violations = append(c.violations, c.where()+": "+rule)
+	if r.Sensitive && value != null {
+		value = ""
+	}
+	c.violations = append(c.violations, "Value"+value+" at '"+c.where()+"' failed to satisfy constraint: "+rule)
 }
 
-// where spells the current path: Players[0].PlayerAttributes["skill"].N.
+// where spells the current path as AWS's services do: members begin in lower case
+// and elements count from 1, as in players.1.member.playerAttributes.skill.member.n.
 func (c *checker) where() string {
 	var b strings.Builder
 	for i, s := range c.path {
+		if i > 0 {
+			b.WriteByte('.')
+		}
 		switch s.kind {
 		case shape.List:
-			fmt.Fprintf(&b, "[%d]", s.index)
+			fmt.Fprintf(&b, "%d.member", s.index+1)
 		case shape.Map:
-			fmt.Fprintf(&b, "[%q]", clip(s.name))
+			b.WriteString(printable(s.name) + ".member")
 		default:
-			if i > 0 {
-				b.WriteByte('.')
-			}
-			b.WriteString(s.name)
+			b.WriteString(strings.ToLower(s.name[:1]) + s.name[1:])
 		}
 	}
 	return b.String()
 }
 
-// boundsRule spells bounds: "1 to 25", "at least 1", "at most 300".
-func boundsRule(r *rule) string {
-	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+// lengthRule returns the bound that a length breaks, or "".
+func lengthRule(r *rule, n int) string {
 	switch {
-	case r.Max == nil:
-		return "at least " + number(*r.Min)
-	case r.Min == nil || *r.Min == 0 && !isNumber(r.Kind):
-		return "at most " + number(*r.Max)
-	case *r.Min == *r.Max:
-		return "exactly " + number(*r.Min)
+	case r.Min != nil && float64(n) < *r.Min:
+		return "Member must have length greater than or equal to " + decimal(*r.Min)
+	case r.Max != nil && float64(n) > *r.Max:
+		return "Member must have length less than or equal to " + decimal(*r.Max)
 	}
-	return number(*r.Min) + " to " + number(*r.Max)
+	return ""
 }
 
-// enumRule spells the values that are allowed, where that is readable.
+// enumRule spells the values that are allowed, the first of them where there are
+// hundreds.
 func enumRule(values []string) string {
 	const most = 30
+	rest := ""
 	if len(values) > most {
-		return fmt.Sprintf("must be one of the API's %d values, like %s", len(values), values[0])
+		rest = fmt.Sprintf(", and %d more", len(values)-most)
+		values = values[:most]
 	}
-	if len(values) == 1 {
-		return "must be " + values[0]
-	}
-	return "must be one of " + strings.Join(values, ", ")
+	return "Member must satisfy enum value set: [" + strings.Join(values, ", ") + rest + "]"
+}
+
+func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// null stands for a value that is not there, quoted gives one that is.
+const null = " null"
+
+func quoted(s string) string { return " '" + printable(s) + "'" }
+
+// printable makes text of a caller's safe to show: short, and with its control
+// characters escaped.
+func printable(s string) string {
+	text := strconv.Quote(strings.ToValidUTF8(clip(s), ""))
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(text[1 : len(text)-1])
 }

@@ -31,39 +31,50 @@ func TestCheck(t *testing.T) {
 		want      string // "" is valid
 	}{
 		{"valid", "DescribeAlias", &gamelift.DescribeAliasInput{AliasId: new("alias-1")}, ""},
-		{"required", "DescribeAlias", &gamelift.DescribeAliasInput{}, "AliasId: is required"},
+		{"required", "DescribeAlias", &gamelift.DescribeAliasInput{}, "1 validation error detected: Value null at 'aliasId' failed to satisfy constraint: Member must not be null"},
 		{"pattern", "DescribeAlias", &gamelift.DescribeAliasInput{AliasId: new("fleet-1")},
-			`AliasId: must match ^alias-\S+|^arn:.*:alias\/alias-\S+`},
+			`1 validation error detected: Value 'fleet-1' at 'aliasId' failed to satisfy constraint: Member must satisfy regular expression pattern: ^alias-\S+|^arn:.*:alias\/alias-\S+`},
 		{"pattern is for the whole string", "CreateGameSessionQueue", &gamelift.CreateGameSessionQueueInput{Name: new("a b")},
-			"Name: must match [a-zA-Z0-9-]+"},
+			"1 validation error detected: Value 'a b' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9-]+"},
 		{"at most, in code points", "CreateAlias", &gamelift.CreateAliasInput{Name: long(1024), RoutingStrategy: &gamelift.RoutingStrategy{}}, ""},
 		{"too long", "CreateAlias", &gamelift.CreateAliasInput{Name: long(1025), RoutingStrategy: &gamelift.RoutingStrategy{}},
-			"Name: must have 1 to 1024 characters"},
+			"1 validation error detected: Value '" + *long(50) + "…' at 'name' failed to satisfy constraint: Member must have length less than or equal to 1024"},
 		{"empty", "CreateAlias", &gamelift.CreateAliasInput{Name: new(""), RoutingStrategy: &gamelift.RoutingStrategy{}},
-			`Name: must have 1 to 1024 characters; Name: must match .*\S.*`},
+			`2 validation errors detected: Value '' at 'name' failed to satisfy constraint: Member must have length greater than or equal to 1; `+
+				`Value '' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: .*\S.*`},
 		{"nested enum", "CreateAlias", &gamelift.CreateAliasInput{Name: new("n"), RoutingStrategy: &gamelift.RoutingStrategy{Type: new("X")}},
-			"RoutingStrategy.Type: must be one of SIMPLE, TERMINAL"},
+			"1 validation error detected: Value 'X' at 'routingStrategy.type' failed to satisfy constraint: Member must satisfy enum value set: [SIMPLE, TERMINAL]"},
 		{"several", "CreateAlias", &gamelift.CreateAliasInput{RoutingStrategy: &gamelift.RoutingStrategy{Type: new("X")}},
-			"Name: is required; RoutingStrategy.Type: must be one of SIMPLE, TERMINAL"},
-		{"number", "ListAliases", &gamelift.ListAliasesInput{Limit: new(int32(0))}, "Limit: must be at least 1"},
+			"2 validation errors detected: Value null at 'name' failed to satisfy constraint: Member must not be null; "+
+				"Value 'X' at 'routingStrategy.type' failed to satisfy constraint: Member must satisfy enum value set: [SIMPLE, TERMINAL]"},
+		{"number", "ListAliases", &gamelift.ListAliasesInput{Limit: new(int32(0))}, "1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"},
 		{"fraction", "CreateContainerGroupDefinition", &gamelift.CreateContainerGroupDefinitionInput{
 			Name: new("n"), TotalMemoryLimitMebibytes: new(int32(5)), TotalVcpuLimit: new(0.1), OperatingSystem: new("AMAZON_LINUX_2023")},
-			"TotalVcpuLimit: must be 0.125 to 10"},
+			"1 validation error detected: Value '0.1' at 'totalVcpuLimit' failed to satisfy constraint: Member must have value greater than or equal to 0.125"},
 		{"list", "CreateGameSession", &gamelift.CreateGameSessionInput{MaximumPlayerSessionCount: new(int32(2)),
 			GameProperties: make([]gamelift.GameProperty, 1)},
-			"GameProperties[0].Key: is required; GameProperties[0].Value: is required"},
-		{"empty list", "AcceptMatch", &gamelift.AcceptMatchInput{TicketId: new("t"), AcceptanceType: new("ACCEPT"), PlayerIds: []string{}}, ""},
+			"2 validation errors detected: Value null at 'gameProperties.1.member.key' failed to satisfy constraint: Member must not be null; "+
+				"Value null at 'gameProperties.1.member.value' failed to satisfy constraint: Member must not be null"},
+		{"empty list", "AcceptMatch", &gamelift.AcceptMatchInput{TicketId: new("t"), AcceptanceType: new("ACCEPT"), PlayerIds: []string{}},
+			"1 validation error detected: Value at 'playerIds' failed to satisfy constraint: Member must have length greater than or equal to 1"},
 		{"list of strings", "AcceptMatch", &gamelift.AcceptMatchInput{TicketId: new("t"), AcceptanceType: new("ACCEPT"), PlayerIds: []string{"a", ""}},
-			"PlayerIds[1]: must have 1 to 1024 characters"},
+			"1 validation error detected: Value at 'playerIds.2.member' failed to satisfy constraint: Member must have length greater than or equal to 1"},
 		{"map value", "StartMatchmaking", player(gamelift.Player{LatencyInMs: map[string]int32{"us-east-1": 0}}),
-			`Players[0].LatencyInMs["us-east-1"]: must be at least 1`},
+			"1 validation error detected: Value '0' at 'players.1.member.latencyInMs.us-east-1.member' failed to satisfy constraint: Member must have value greater than or equal to 1"},
 		{"map key", "StartMatchmaking", player(gamelift.Player{LatencyInMs: map[string]int32{"": 5}}),
-			`Players[0].LatencyInMs[""]: must have at least 1 character`},
+			"1 validation error detected: Value '' at 'players.1.member.latencyInMs' failed to satisfy constraint: Map keys must satisfy constraint: [Member must have length greater than or equal to 1]"},
 		{"map of structures", "StartMatchmaking", player(gamelift.Player{PlayerAttributes: map[string]gamelift.AttributeValue{
-			"skill": {N: new(math.NaN())}}}), `Players[0].PlayerAttributes["skill"].N: must be a finite number`},
-		{"blob", "CreateScript", &gamelift.CreateScriptInput{ZipFile: make([]byte, 5000001)}, "ZipFile: must have at most 5000000 bytes"},
+			"skill": {N: new(math.NaN())}}}), "1 validation error detected: Value 'NaN' at 'players.1.member.playerAttributes.skill.member.n' failed to satisfy constraint: Member must be a finite number"},
+		{"blob", "CreateScript", &gamelift.CreateScriptInput{ZipFile: make([]byte, 5000001)}, "1 validation error detected: Value '[5000001 bytes]' at 'zipFile' failed to satisfy constraint: Member must have length less than or equal to 5000000"},
 		{"large enum", "CreateFleet", &gamelift.CreateFleetInput{Name: new("f"), EC2InstanceType: new("x")},
-			"EC2InstanceType: must be one of the API's 505 values, like t2.micro"},
+			"1 validation error detected: Value 'x' at 'eC2InstanceType' failed to satisfy constraint: Member must satisfy enum value set: [" +
+				strings.Join(gamelift.EC2InstanceTypeValues()[:30], ", ") + ", and 475 more]"},
+		{"control characters", "DescribeAlias", &gamelift.DescribeAliasInput{AliasId: new("a\x1b[2J\n\"\\é")},
+			`1 validation error detected: Value 'a\x1b[2J\n"\é' at 'aliasId' failed to satisfy constraint: Member must satisfy regular expression pattern: ^alias-\S+|^arn:.*:alias\/alias-\S+`},
+		{"control characters in a key", "StartMatchmaking", player(gamelift.Player{LatencyInMs: map[string]int32{"a\x00b": 0}}),
+			`1 validation error detected: Value '0' at 'players.1.member.latencyInMs.a\x00b.member' failed to satisfy constraint: Member must have value greater than or equal to 1`},
+		{"sensitive", "CreatePlayerSession", &gamelift.CreatePlayerSessionInput{GameSessionId: new("arn"), PlayerId: long(1025)},
+			"1 validation error detected: Value at 'playerId' failed to satisfy constraint: Member must have length less than or equal to 1024"},
 	} {
 		got := ""
 		if err := new(checker).check(s.operations[c.operation].input, c.in); err != nil {
@@ -85,7 +96,7 @@ func TestCheck_ManyViolations(t *testing.T) {
 	s := newTestServer(t)
 	in := &gamelift.AcceptMatchInput{TicketId: new("t"), AcceptanceType: new("ACCEPT"), PlayerIds: make([]string, 500)}
 	err := new(checker).check(s.operations["AcceptMatch"].input, in)
-	if f, _ := fault.As(err); f == nil || !strings.HasSuffix(f.Message, "; and 490 more") || len(f.Message) > 1000 {
+	if f, _ := fault.As(err); f == nil || !strings.HasSuffix(f.Message, "; and 490 more") || len(f.Message) > 2000 {
 		t.Errorf("got %v", err)
 	}
 }

@@ -214,8 +214,8 @@ func TestServeHTTP_Refusals(t *testing.T) {
 		{"fraction for an integer", newJSON("ListAliases", `{"Limit":1.5}`), 400, fault.Serialization, "Limit: must be an integer of 32 bits"},
 		{"integer too large", newJSON("ListAliases", `{"Limit":3000000000}`), 400, fault.Serialization, "Limit: must be an integer of 32 bits"},
 		{"depth", newJSON("DescribeAlias", `{"X":`+deep+`}`), 400, fault.Serialization, "deeper than 32"},
-		{"missing", newJSON("DescribeAlias", `{}`), 400, fault.InvalidRequest, "AliasId: is required"},
-		{"empty body", newJSON("DescribeAlias", ``), 400, fault.InvalidRequest, "AliasId: is required"},
+		{"missing", newJSON("DescribeAlias", `{}`), 400, fault.InvalidRequest, "at 'aliasId' failed to satisfy constraint: Member must not be null"},
+		{"empty body", newJSON("DescribeAlias", ``), 400, fault.InvalidRequest, "at 'aliasId' failed to satisfy constraint: Member must not be null"},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantError(t, serve(srv, c.request), c.status, c.code, c.text) })
 	}

@@ -11,6 +11,9 @@ import (
 //go:embed gamelift-2015-10-01.json
 var apiFacts []byte
 
+//go:embed documented.json
+var documentedFacts []byte
+
 //go:embed families.json
 var familyFacts []byte
 
@@ -61,6 +64,8 @@ type typ struct {
 	Value    *typ     `json:"value"`
 	Ref      string   `json:"ref"`
 	Required bool     `json:"req"`
+
+	Sensitive bool `json:"sensitive"`
 }
 
 // member is one named member; members keep the description's order.
@@ -100,6 +105,9 @@ func load() (*model, error) {
 	if err := json.Unmarshal(familyFacts, &m.families); err != nil {
 		return nil, fmt.Errorf("read families: %w", err)
 	}
+	if err := m.document(); err != nil {
+		return nil, fmt.Errorf("read documented facts: %w", err)
+	}
 	var placed []string
 	for _, f := range m.families {
 		placed = append(placed, f.Operations...)
@@ -109,6 +117,32 @@ func load() (*model, error) {
 		return nil, fmt.Errorf("families name %d operations, the API has %d: they must be the same", len(placed), len(want))
 	}
 	return m, nil
+}
+
+// document changes the constraints of members to what the API's documentation
+// says, or what its clients rely on, where that is not what the model says. The
+// facts are by operation or structure, then by member.
+func (m *model) document() error {
+	var facts map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(documentedFacts, &facts); err != nil {
+		return err
+	}
+	for owner, changes := range facts {
+		ms := m.Structures[owner].Members
+		if op, ok := m.Operations[owner]; ok {
+			ms = op.Input
+		}
+		for name, change := range changes {
+			at := slices.IndexFunc(ms, func(m member) bool { return m.Name == name })
+			if at < 0 {
+				return fmt.Errorf("%s has no member %s", owner, name)
+			}
+			if err := json.Unmarshal(change, &ms[at].typ); err != nil {
+				return fmt.Errorf("%s.%s: %w", owner, name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // reachable gives the names of the structures that inputs refer to, directly or

@@ -120,6 +120,9 @@ func typeFields(t *typ) string {
 	if t.Ref != "" {
 		add("Ref: %q", t.Ref)
 	}
+	if t.Sensitive {
+		add("Sensitive: true")
+	}
 	return strings.Join(fields, ", ")
 }
 

@@ -74,4 +74,6 @@ type Type struct {
 	Key     *Type    // of a Map
 	Elem    *Type    // of a List or a Map's values
 	Ref     string   // name of a Struct in API.Structures
+
+	Sensitive bool // its values are not for messages
 }

@@ -63,7 +63,7 @@ func five(t *testing.T) world {
 		w.fleets, w.locations = append(w.fleets, p.FleetID), append(w.locations, p.Location)
 		must(c.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &w.FleetID, Locations: []types.LocationConfiguration{{Location: &p.Location}}}))(t)
 		name := fmt.Sprint("host-", i+2)
-		must(c.RegisterCompute(ctx, &gamelift.RegisterComputeInput{FleetId: &w.FleetID, ComputeName: &name, Location: &w.Location, DnsName: aws.String("host.test")}))(t)
+		must(c.RegisterCompute(ctx, &gamelift.RegisterComputeInput{FleetId: &w.FleetID, ComputeName: &name, Location: &w.Location, IpAddress: aws.String("127.0.0.1"), DnsName: aws.String("host.test")}))(t)
 		must(c.CreateAlias(ctx, &gamelift.CreateAliasInput{Name: &name, RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &w.FleetID}}))(t)
 		w.computes = append(w.computes, name)
 		w.games = append(w.games, *w.active(t, w.Server(t), 5).GameSessionId)

@@ -65,7 +65,7 @@ func TestCreate_Refused(t *testing.T) {
 		"give one of them, or": func(in *gamelift.CreateGameSessionInput) {
 			in.IdempotencyToken, in.GameSessionId = aws.String("a"), aws.String("b")
 		},
-		"MaximumPlayerSessionCount: ": func(in *gamelift.CreateGameSessionInput) { in.MaximumPlayerSessionCount = aws.Int32(-1) },
+		"at 'maximumPlayerSessionCount'": func(in *gamelift.CreateGameSessionInput) { in.MaximumPlayerSessionCount = aws.Int32(-1) },
 	} {
 		_, err := b.Create(t.Context(), 1, change)
 		refused[*types.InvalidRequestException](t, err, name)
@@ -154,6 +154,10 @@ func TestPlayerSessions(t *testing.T) {
 		{gamelift.DescribePlayerSessionsInput{PlayerId: aws.String("ben")}, []string{"ben"}},
 		{gamelift.DescribePlayerSessionsInput{PlayerId: aws.String("nobody")}, nil},
 		{gamelift.DescribePlayerSessionsInput{PlayerSessionId: made[0].PlayerSessionId}, []string{"ana"}},
+		// The filter has no effect on these, nor pages on the last (API reference).
+		{gamelift.DescribePlayerSessionsInput{PlayerId: aws.String("ben"), PlayerSessionStatusFilter: aws.String("COMPLETED")}, []string{"ben"}},
+		{gamelift.DescribePlayerSessionsInput{PlayerSessionId: made[0].PlayerSessionId, PlayerSessionStatusFilter: aws.String("COMPLETED")}, []string{"ana"}},
+		{gamelift.DescribePlayerSessionsInput{PlayerSessionId: made[0].PlayerSessionId, Limit: aws.Int32(1), NextToken: aws.String("x")}, []string{"ana"}},
 	} {
 		if got := describe(q.in); !slices.Equal(got, q.want) {
 			t.Errorf("described %v, want %v", got, q.want)

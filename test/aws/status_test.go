@@ -156,7 +156,7 @@ func TestStatus_DeleteFleet(t *testing.T) {
 	_, err := b.Create(ctx, 1)
 	refused[*types.InvalidFleetStatusException](t, err, "DELETING")
 	_, err = b.Client.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: &b.FleetID})
-	refused[*types.InvalidFleetStatusException](t, err, "DELETING")
+	refused[*types.InvalidRequestException](t, err, "Cannot delete fleet "+b.FleetID+" that is in status of DELETING")
 	if err := s.End(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func TestBadInput_Rules(t *testing.T) {
 			p := protocols[i%len(protocols)]
 			answer := p.call(t, a.URL(), op.Name, v.in)
 			text := string(answer.body)
-			if answer.status != 400 || !strings.Contains(text, "InvalidRequestException") || !strings.Contains(text, v.path+": "+v.rule) {
+			if answer.status != 400 || !strings.Contains(text, "InvalidRequestException") || !strings.Contains(text, " at '"+v.path+"' failed to satisfy constraint: "+v.rule) {
 				t.Errorf("%s, %s, %v: %d %q", op.Name, p.name, v, answer.status, text)
 			}
 		}

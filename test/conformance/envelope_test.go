@@ -77,7 +77,7 @@ func TestEnvelope(t *testing.T) {
 			modelled        bool
 		}{
 			{"not found", "DescribeAlias", map[string]any{"AliasId": "alias-1"}, 400, "NotFoundException", "alias-1", true},
-			{"constraint", "DescribeAlias", map[string]any{}, 400, "InvalidRequestException", "AliasId: is required", true},
+			{"constraint", "DescribeAlias", map[string]any{}, 400, "InvalidRequestException", "'aliasId'", true},
 			{"unknown operation", "DescribeNothing", map[string]any{}, 0, "UnknownOperationException", "DescribeNothing", false},
 			{"malformed", "DescribeAlias", []byte{0x7b, 0xff, 0x01}, 400, "SerializationException", "", false},
 			{"wrong type", "DescribeAlias", map[string]any{"AliasId": 5}, 400, "SerializationException", "AliasId", false},

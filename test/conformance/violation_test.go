@@ -24,12 +24,12 @@ func (g generator) violations(op shape.Operation) []violation {
 	for _, m := range op.Input {
 		if m.Required {
 			in := g.others(op.Input, m.Name)
-			all = append(all, violation{m.Name, "is required", in})
+			all = append(all, violation{lower(m.Name), notNull, in})
 		}
 		for _, b := range g.broken(m.Type, 3) {
 			in := g.others(op.Input, m.Name)
 			in[m.Name] = b.value
-			all = append(all, violation{m.Name + b.path, b.rule, in})
+			all = append(all, violation{lower(m.Name) + b.path, b.rule, in})
 		}
 	}
 	return all
@@ -100,16 +100,16 @@ func (g generator) broken(t shape.Type, depth int) []broken {
 func brokenText(t shape.Type) []broken {
 	var all []broken
 	if t.Min != nil && *t.Min >= 1 {
-		all = append(all, broken{"", "must have", ""})
+		all = append(all, broken{"", atLeast("length", *t.Min), ""})
 	}
 	if t.Max != nil && *t.Max <= 5000 {
-		all = append(all, broken{"", "must have", strings.Repeat("a", int(*t.Max)+1)})
+		all = append(all, broken{"", atMost("length", *t.Max), strings.Repeat("a", int(*t.Max)+1)})
 	}
 	if len(t.Enum) > 0 {
-		all = append(all, broken{"", "must be", "NO_SUCH_VALUE"})
+		all = append(all, broken{"", "Member must satisfy enum value set: [" + t.Enum[0], "NO_SUCH_VALUE"})
 	}
 	if s, ok := mismatch(t.Pattern); ok {
-		all = append(all, broken{"", "must match", s})
+		all = append(all, broken{"", "Member must satisfy regular expression pattern: ", s})
 	}
 	return all
 }
@@ -134,10 +134,10 @@ func mismatch(pattern string) (string, bool) {
 func brokenNumber(t shape.Type) []broken {
 	var all []broken
 	if t.Min != nil {
-		all = append(all, broken{"", "must be", number(t, *t.Min-1)})
+		all = append(all, broken{"", atLeast("value", *t.Min), number(t, *t.Min-1)})
 	}
 	if t.Max != nil && *t.Max < 1<<31-1 {
-		all = append(all, broken{"", "must be", number(t, *t.Max+1)})
+		all = append(all, broken{"", atMost("value", *t.Max), number(t, *t.Max+1)})
 	}
 	return all
 }
@@ -160,10 +160,10 @@ func (g generator) brokenLength(t shape.Type) []broken {
 		return items
 	}
 	if t.Min != nil && *t.Min >= 1 {
-		all = append(all, broken{"", "must have", list(0)})
+		all = append(all, broken{"", atLeast("length", *t.Min), list(0)})
 	}
 	if t.Max != nil && *t.Max <= 1000 {
-		all = append(all, broken{"", "must have", list(int(*t.Max) + 1)})
+		all = append(all, broken{"", atMost("length", *t.Max), list(int(*t.Max) + 1)})
 	}
 	return all
 }
@@ -172,7 +172,7 @@ func (g generator) brokenLength(t shape.Type) []broken {
 func (g generator) inside(t shape.Type, depth int) []broken {
 	var all []broken
 	for _, b := range g.broken(*t.Elem, depth-1) {
-		all = append(all, broken{"[0]" + b.path, b.rule, []any{b.value}})
+		all = append(all, broken{".1.member" + b.path, b.rule, []any{b.value}})
 	}
 	return all
 }
@@ -182,15 +182,29 @@ func (g generator) brokenStructure(t shape.Type, depth int) []broken {
 	members := g.api.Structures[t.Ref]
 	for _, m := range members {
 		if m.Required {
-			all = append(all, broken{"." + m.Name, "is required", g.others(members, m.Name)})
+			all = append(all, broken{"." + lower(m.Name), notNull, g.others(members, m.Name)})
 		}
 		for _, b := range g.broken(m.Type, depth-1) {
 			in := g.others(members, m.Name)
 			in[m.Name] = b.value
-			all = append(all, broken{"." + m.Name + b.path, b.rule, in})
+			all = append(all, broken{"." + lower(m.Name) + b.path, b.rule, in})
 		}
 	}
 	return all
 }
+
+// The words of AWS's services for a rule that is broken.
+const notNull = "Member must not be null"
+
+func atLeast(what string, n float64) string {
+	return fmt.Sprintf("Member must have %s greater than or equal to %v", what, n)
+}
+
+func atMost(what string, n float64) string {
+	return fmt.Sprintf("Member must have %s less than or equal to %v", what, n)
+}
+
+// lower spells a member as refusals do.
+func lower(name string) string { return strings.ToLower(name[:1]) + name[1:] }
 
 func (v violation) String() string { return fmt.Sprintf("%s %s", v.path, v.rule) }

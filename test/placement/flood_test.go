@@ -66,7 +66,7 @@ func (f *flood) open() {
 	})
 	f.must(err)
 	_, err = f.client.CreateGameSessionQueue(f.Context(), &gamelift.CreateGameSessionQueueInput{
-		Name: aws.String("flood"), TimeoutInSeconds: aws.Int32(3600),
+		Name: aws.String("flood"), TimeoutInSeconds: aws.Int32(600),
 		Destinations: []types.GameSessionQueueDestination{{DestinationArn: &f.place.FleetARN}},
 	})
 	f.must(err)
