@@ -93,29 +93,27 @@ func newDeaf(t *testing.T) *deaf {
 	return d
 }
 
-// configure makes queues that no game server is behind, and the matchmakers
-// "placed", which waits for one, "slow", which waits longer than a ticket is kept
-// after its end, and "alone", which does not wait.
+// configure makes a queue that no game server is behind, and the matchmakers
+// "placed", which waits for one, "slow", which searches longer than a ticket is
+// kept after its end, and "alone", which does not.
 func (d *deaf) configure(fleets *fleet.Service) {
 	d.Helper()
 	_, err := fleets.CreateLocation(d.ctx, "custom-home", nil)
 	d.must(err)
 	f, err := fleets.Create(d.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{"custom-home"}})
 	d.must(err)
-	for name, timeout := range map[string]time.Duration{"empty": patient, "slow": 2 * ticketKept} {
-		_, err = d.places.CreateQueue(d.ctx, placement.QueueInput{Queue: placement.Queue{
-			Name: name, Timeout: timeout, Destinations: []string{fleets.Home().Of("fleet", f.ID)},
-		}})
-		d.must(err)
-	}
+	_, err = d.places.CreateQueue(d.ctx, placement.QueueInput{Queue: placement.Queue{
+		Name: "empty", Timeout: patient, Destinations: []string{fleets.Home().Of("fleet", f.ID)},
+	}})
+	d.must(err)
 	_, err = d.matches.CreateRuleSet(d.ctx, flexmatch.RuleSetInput{Name: "duel", Body: duel})
 	d.must(err)
 	for _, c := range []flexmatch.Configuration{
-		{Name: "placed", Queues: []string{d.places.QueueARN("empty")}},
-		{Name: "slow", Queues: []string{d.places.QueueARN("slow")}},
-		{Name: "alone", Mode: flexmatch.Standalone},
+		{Name: "placed", Queues: []string{d.places.QueueARN("empty")}, RequestTimeout: patient},
+		{Name: "slow", Mode: flexmatch.Standalone, RequestTimeout: 2 * ticketKept},
+		{Name: "alone", Mode: flexmatch.Standalone, RequestTimeout: patient},
 	} {
-		c.RuleSet, c.RequestTimeout = "duel", patient
+		c.RuleSet = "duel"
 		_, err = d.matches.CreateConfiguration(d.ctx, flexmatch.ConfigurationInput{Configuration: c})
 		d.must(err)
 	}
@@ -241,9 +239,9 @@ func TestReconcile_MatchWithoutAGameServer(t *testing.T) {
 func TestReconcile_OpenTicketsAreKept(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
-		one, _ := d.ask("anna", "slow"), d.ask("bert", "slow")
+		one := d.ask("anna", "slow") // and nobody else does
 		time.Sleep(2*ticketKept - patient)
-		d.wants(one.ID, protocol.TicketStatePlacing)
+		d.wants(one.ID, protocol.TicketStateSearching)
 		time.Sleep(2*patient + whole)
 		if got := d.state(one.ID); !over(got) {
 			t.Errorf("the ticket is %q, want its end", got)

@@ -16,7 +16,7 @@ const minTimeout, maxTimeout = 10 * time.Second, 600 * time.Second
 // Queue is a GameSessionQueue: where game sessions may be placed, and in what order.
 type Queue struct {
 	Name             string          `json:"name"`
-	Timeout          time.Duration   `json:"timeout"`                // as given; 0: DefaultTimeout
+	Timeout          time.Duration   `json:"timeout"`               // as given; 0: DefaultTimeout
 	Destinations     []string        `json:"destinations,omitzero"` // ARNs of fleets and aliases
 	Policies         []LatencyPolicy `json:"policies,omitzero"`
 	AllowedLocations []string        `json:"allowed_locations,omitzero"` // empty = all

@@ -40,12 +40,12 @@ func TestCheck(t *testing.T) {
 		{"too long", "CreateAlias", &gamelift.CreateAliasInput{Name: long(1025), RoutingStrategy: &gamelift.RoutingStrategy{}},
 			"1 validation error detected: Value '" + *long(50) + "…' at 'name' failed to satisfy constraint: Member must have length less than or equal to 1024"},
 		{"empty", "CreateAlias", &gamelift.CreateAliasInput{Name: new(""), RoutingStrategy: &gamelift.RoutingStrategy{}},
-			`2 validation errors detected: Value '' at 'name' failed to satisfy constraint: Member must have length greater than or equal to 1; `+
+			`2 validation errors detected: Value '' at 'name' failed to satisfy constraint: Member must have length greater than or equal to 1; ` +
 				`Value '' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: .*\S.*`},
 		{"nested enum", "CreateAlias", &gamelift.CreateAliasInput{Name: new("n"), RoutingStrategy: &gamelift.RoutingStrategy{Type: new("X")}},
 			"1 validation error detected: Value 'X' at 'routingStrategy.type' failed to satisfy constraint: Member must satisfy enum value set: [SIMPLE, TERMINAL]"},
 		{"several", "CreateAlias", &gamelift.CreateAliasInput{RoutingStrategy: &gamelift.RoutingStrategy{Type: new("X")}},
-			"2 validation errors detected: Value null at 'name' failed to satisfy constraint: Member must not be null; "+
+			"2 validation errors detected: Value null at 'name' failed to satisfy constraint: Member must not be null; " +
 				"Value 'X' at 'routingStrategy.type' failed to satisfy constraint: Member must satisfy enum value set: [SIMPLE, TERMINAL]"},
 		{"number", "ListAliases", &gamelift.ListAliasesInput{Limit: new(int32(0))}, "1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"},
 		{"fraction", "CreateContainerGroupDefinition", &gamelift.CreateContainerGroupDefinitionInput{
@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 			"1 validation error detected: Value '0.1' at 'totalVcpuLimit' failed to satisfy constraint: Member must have value greater than or equal to 0.125"},
 		{"list", "CreateGameSession", &gamelift.CreateGameSessionInput{MaximumPlayerSessionCount: new(int32(2)),
 			GameProperties: make([]gamelift.GameProperty, 1)},
-			"2 validation errors detected: Value null at 'gameProperties.1.member.key' failed to satisfy constraint: Member must not be null; "+
+			"2 validation errors detected: Value null at 'gameProperties.1.member.key' failed to satisfy constraint: Member must not be null; " +
 				"Value null at 'gameProperties.1.member.value' failed to satisfy constraint: Member must not be null"},
 		{"empty list", "AcceptMatch", &gamelift.AcceptMatchInput{TicketId: new("t"), AcceptanceType: new("ACCEPT"), PlayerIds: []string{}},
 			"1 validation error detected: Value at 'playerIds' failed to satisfy constraint: Member must have length greater than or equal to 1"},
