@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,13 +36,15 @@ type Agent struct {
 	relay   *relay.Relay         // where fleets want it; nil without a server
 	uploads chan struct{}        // slots for archives of logs being made and sent
 
-	me        credential
-	relayed   chan struct{} // closed when a process is to be relayed
-	relayOnce sync.Once
-	changed   chan struct{} // the status is not what was sent last
-	exited    chan struct{} // there are reports to send
-	stored    chan protocol.LogsStored
-	work      sync.WaitGroup // what outlives a connection but not the agent
+	me         credential
+	relayed    chan struct{} // closed when a process is to be relayed
+	relayOnce  sync.Once
+	run        string        // names this run to Muster
+	changed    chan struct{} // the status is not what was sent last
+	exited     chan struct{} // there are reports to send
+	secretKept chan struct{} // a new secret is on the disk
+	stored     chan protocol.LogsStored
+	work       sync.WaitGroup // what outlives a connection but not the agent
 
 	userMutex sync.Mutex   // of who has which user
 	guests    map[int]bool // users of install scripts that run
@@ -62,10 +65,11 @@ func New(o Options) (*Agent, error) {
 	}
 	a := &Agent{
 		opts: o, log: o.Log.With("component", "agent"),
-		http:      &http.Client{Transport: &http.Transport{TLSClientConfig: o.TLS, Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: 30 * time.Second}},
-		changed:   make(chan struct{}, 1),
-		relayed:   make(chan struct{}),
-		exited:    make(chan struct{}, 1),
+		http:    &http.Client{Transport: &http.Transport{TLSClientConfig: o.TLS, Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: 30 * time.Second}},
+		changed: make(chan struct{}, 1),
+		relayed: make(chan struct{}),
+		exited:  make(chan struct{}, 1),
+		run:     rand.Text(), secretKept: make(chan struct{}, 1),
 		stored:    make(chan protocol.LogsStored, 64),
 		uploads:   make(chan struct{}, maxUploads),
 		sampler:   newSampler(o.Root),
@@ -115,7 +119,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		a.serve(ctx)
+		err = a.serve(ctx)
 	} else {
 		a.letGo(ctx)
 	}
@@ -130,18 +134,45 @@ func (a *Agent) Run(ctx context.Context) error {
 const lastReports = 3 * time.Second
 
 // serve holds the link to Muster until ctx ends and what then happened is told.
-func (a *Agent) serve(ctx context.Context) {
+// A host that was removed ends all that it ran, and serve returns errRemoved.
+func (a *Agent) serve(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	linked, unlink := context.WithCancel(context.WithoutCancel(ctx))
 	defer unlink()
 	a.work.Go(func() { a.housekeep(ctx) })
+	removed := make(chan error, 1)
 	if a.opts.Server != "" {
-		a.work.Go(func() { a.stayLinked(linked) })
+		a.work.Go(func() {
+			if err := a.stayLinked(linked); err != nil {
+				removed <- err
+			}
+		})
 	}
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case err := <-removed:
+		a.clear()
+		return err
+	}
 	a.letGo(linked)
 	for end := time.Now().Add(lastReports); len(a.reports.after(0)) > 0 && time.Now().Before(end); {
 		pause(linked, 10*time.Millisecond)
 	}
+	return nil
+}
+
+// clear ends all instances at once and removes their folders.
+func (a *Agent) clear() {
+	a.log.Error("this host was removed; its game servers are ended")
+	a.assign(protocol.Assign{Instances: []protocol.Wish{}})
+	for _, i := range a.all() {
+		<-i.finished
+		if err := os.RemoveAll(i.dir); err != nil {
+			a.log.Warn("the folder of an instance is left", "instance", i.id, "error", err)
+		}
+	}
+	a.letGo(context.Background())
 }
 
 // wishFile is the last wish's place below Root.

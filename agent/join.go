@@ -50,18 +50,50 @@ func (a *Agent) identify(ctx context.Context) (credential, error) {
 	if c, err = a.join(ctx); err != nil {
 		return c, err
 	}
-	if err := writeJSON(path, c); err != nil {
-		return c, fmt.Errorf("keep credential: %w", err)
+	if err := a.keepCredential(c); err != nil {
+		return c, err
 	}
 	a.log.Info("joined", "host_id", c.HostID, "location", c.Location)
 	return c, nil
 }
 
+// keepCredential has the credential on the disk when it returns, whatever happens
+// to the machine then: nothing else lets it in.
+func (a *Agent) keepCredential(c credential) error {
+	if err := writeJSON(filepath.Join(a.opts.Root, credentialFile), c); err != nil {
+		return fmt.Errorf("keep credential: %w", err)
+	}
+	if dir, err := os.Open(a.opts.Root); err == nil {
+		_ = dir.Sync() // some systems cannot, and need not
+		dir.Close()
+	}
+	return nil
+}
+
+// renew keeps the secret that Muster has sent to replace the host's own, and says
+// so; until then the old one is good.
+func (a *Agent) renew(secret string) {
+	if secret == "" {
+		return
+	}
+	next := a.identity()
+	next.Secret = secret
+	if err := a.keepCredential(next); err != nil {
+		a.log.Error("a new credential could not be kept; the old one stays", "error", err)
+		return
+	}
+	a.mu.Lock()
+	a.me = next
+	a.mu.Unlock()
+	a.log.Info("the credential was replaced", "host_id", next.HostID)
+	nudge(a.secretKept)
+}
+
 // rejoin forgets a credential that Muster refuses and joins anew, where that can
-// be done without a person.
-func (a *Agent) rejoin(ctx context.Context) error {
+// be done without a person; else it returns the refusal.
+func (a *Agent) rejoin(ctx context.Context, refused error) error {
 	if a.opts.NewToken == nil {
-		return errRefused
+		return refused
 	}
 	if err := os.Remove(filepath.Join(a.opts.Root, credentialFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget credential: %w", err)

@@ -29,41 +29,53 @@ const (
 // errRefused says that Muster does not know this host any more.
 var errRefused = errors.New("this host's credential is refused; remove it from the agent's folder and join anew")
 
-// stayLinked holds a link to Muster until ctx ends. Nothing on this machine
-// depends on it being there.
-func (a *Agent) stayLinked(ctx context.Context) {
+// errRemoved says that an operator removed this host.
+var errRemoved = errors.New("this host was removed from Muster; to join anew, remove credential.json from the agent's folder and give a join token")
+
+// stayLinked holds a link to Muster until ctx ends, or returns errRemoved. Nothing
+// on this machine depends on the link being there.
+func (a *Agent) stayLinked(ctx context.Context) error {
 	wait := firstWait
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := a.link(ctx)
 		if ctx.Err() != nil {
-			return
+			return nil
 		}
 		if time.Since(began) > settled {
 			wait = firstWait
 		}
 		this := jitter(wait)
-		if errors.Is(err, errRefused) {
-			if err = a.rejoin(ctx); err == nil {
+		if errors.Is(err, errRefused) || errors.Is(err, errRemoved) {
+			refused := err
+			if err = a.rejoin(ctx, refused); err == nil {
 				continue
+			}
+			if errors.Is(err, errRemoved) {
+				return err
 			}
 			this = unjoined
 		}
 		a.log.Warn("no link to Muster; what runs goes on", "error", err, "again_in", this.Round(time.Millisecond))
 		if !pause(ctx, this) {
-			return
+			return nil
 		}
 		wait = longer(wait)
 	}
+	return nil
 }
 
 // link opens one link and serves it to its end.
 func (a *Agent) link(ctx context.Context) error {
 	dialer := websocket.Dialer{HandshakeTimeout: shaking, TLSClientConfig: a.opts.TLS, Proxy: http.ProxyFromEnvironment}
 	url := "ws" + strings.TrimPrefix(a.opts.Server, "http") + protocol.PathHost
-	ws, res, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {a.identity().bearer()}})
+	me := a.identity()
+	ws, res, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {me.bearer()}})
 	if err != nil {
-		if res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
+		switch {
+		case res != nil && res.StatusCode == http.StatusGone:
+			return errRemoved
+		case res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden):
 			return errRefused
 		}
 		return fmt.Errorf("connect: %w", err)
@@ -81,7 +93,7 @@ func (a *Agent) link(ctx context.Context) error {
 	written, heard := make(chan struct{}), make(chan struct{})
 	go func() { defer close(written); failed <- a.speak(ctx, ws) }()
 	go func() { defer close(heard); failed <- a.listen(ws, alive) }()
-	a.log.Info("linked to Muster", "server", a.opts.Server, "host_id", a.me.HostID)
+	a.log.Info("linked to Muster", "server", a.opts.Server, "host_id", me.HostID)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -104,7 +116,7 @@ func (a *Agent) speak(ctx context.Context, ws *websocket.Conn) error {
 		ws.SetWriteDeadline(time.Now().Add(writing))
 		return ws.WriteMessage(websocket.TextMessage, frame)
 	}
-	if err := send(protocol.Message{Hello: &protocol.Hello{Facts: a.opts.Facts, Boot: bootID()}}); err != nil {
+	if err := send(protocol.Message{Hello: &protocol.Hello{Facts: a.opts.Facts, Boot: bootID(), Run: a.run}}); err != nil {
 		return err
 	}
 	var told uint64
@@ -130,6 +142,8 @@ func (a *Agent) speak(ctx context.Context, ws *websocket.Conn) error {
 				ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writing)))
 		case done := <-a.stored:
 			err = send(protocol.Message{LogsStored: &done})
+		case <-a.secretKept:
+			err = send(protocol.Message{SecretKept: &protocol.SecretKept{}})
 		}
 		if err != nil {
 			return fmt.Errorf("send: %w", err)
@@ -176,6 +190,8 @@ func (a *Agent) obey(m protocol.Message) {
 		}
 	case m.Collect != nil:
 		a.collect(*m.Collect)
+	case m.Secret != nil:
+		a.renew(m.Secret.Secret)
 	case m.Ack != nil:
 		if err := a.reports.ack(m.Ack.Seq); err != nil {
 			a.log.Warn("report not forgotten", "error", err)

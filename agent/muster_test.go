@@ -44,11 +44,14 @@ type muster struct {
 	joins   int
 	deaf    bool // does not acknowledge
 	refuses bool // takes no link
+	secret  string
+	kept    int  // new secrets
+	removed bool // the host
 }
 
 func play(t *testing.T) *muster {
 	t.Helper()
-	m := &muster{t: t, change: make(chan struct{}), builds: map[string][]byte{}, logs: map[string][]byte{}}
+	m := &muster{t: t, change: make(chan struct{}), builds: map[string][]byte{}, logs: map[string][]byte{}, secret: "secret"}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+protocol.PathJoin, m.join)
 	mux.HandleFunc("GET "+protocol.PathHost, m.host)
@@ -81,7 +84,13 @@ func (m *muster) join(w http.ResponseWriter, r *http.Request) {
 }
 
 func (m *muster) allowed(w http.ResponseWriter, r *http.Request) bool {
-	if r.Header.Get("Authorization") == "Bearer host-1.secret" {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.removed:
+		w.WriteHeader(http.StatusGone)
+		return false
+	case r.Header.Get("Authorization") == "Bearer host-1."+m.secret:
 		return true
 	}
 	w.WriteHeader(http.StatusUnauthorized)
@@ -156,6 +165,8 @@ func (m *muster) hear(msg protocol.Message) {
 		if !m.deaf {
 			m.say(protocol.Message{Ack: &protocol.Ack{Seq: msg.Exited.Seq}})
 		}
+	case msg.SecretKept != nil:
+		m.kept++
 	case msg.LogsStored != nil:
 		m.stored = append(m.stored, *msg.LogsStored)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/object"
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/cell"
 )
@@ -52,7 +53,7 @@ func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.
 
 // JoinToken makes a join token for the home region.
 func (a *App) JoinToken(ctx context.Context) (string, error) {
-	token, _, err := a.domain.computes.CreateJoinToken(ctx, a.opts.Region, 0)
+	token, _, err := a.domain.computes.CreateJoinToken(ctx, compute.JoinTokenInput{Location: a.opts.Region})
 	return token, err
 }
 

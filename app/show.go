@@ -28,7 +28,7 @@ func (a *App) makeShow() {
 			Dir:    a.opts.absolute("agent"), URL: a.base, GameServerURL: gameServerURL(a.base), Login: a.login(),
 			Region: a.opts.Region, Out: a.opts.Out, Logger: a.log,
 			JoinToken: func(ctx context.Context) (string, error) {
-				token, _, err := a.domain.computes.CreateJoinToken(ctx, a.opts.Region, 0)
+				token, _, err := a.domain.computes.CreateJoinToken(ctx, compute.JoinTokenInput{Location: a.opts.Region})
 				return token, err
 			},
 		})

@@ -26,6 +26,14 @@ type Host struct {
 	Joined     time.Time `json:"joined"`
 	Connected  bool      `json:"connected"`
 	DiskFull   bool      `json:"disk_full,omitzero"`
+	JoinToken  string    `json:"join_token,omitzero"` // id of the token with which it joined
+	Draining   bool      `json:"draining,omitzero"`   // takes no new instances
+	Removing   bool      `json:"removing,omitzero"`   // goes with its last instance
+
+	// Of the credential:
+	SecretSet time.Time `json:"secret_set,omitzero"` // since when it is the one it is; zero: since Joined
+	NextHash  string    `json:"next_hash,omitzero"`  // of the secret that the agent was sent and has not used yet
+	Rotating  bool      `json:"rotating,omitzero"`   // an operator wants another one
 
 	// Of one whose agent is away:
 	Left     time.Time `json:"left,omitzero"`      // since when
@@ -34,8 +42,8 @@ type Host struct {
 	LostBy   time.Time `json:"lost_by,omitzero"`   // given up from then on
 }
 
-// Open tells whether the host takes new instances.
-func (h *Host) Open() bool { return h.Connected && !h.DiskFull }
+// Open reports whether the host takes new instances.
+func (h *Host) Open() bool { return h.Connected && !h.DiskFull && !h.Draining }
 
 // Impaired tells whether its processes are given no new game sessions, because
 // nobody watches them or the disk is full. Those that run are left alone.
@@ -60,13 +68,6 @@ func (h *Host) describe(i HostInfo) {
 	h.Name, h.IPAddress, h.DNSName = i.Name, i.IPAddress, i.DNSName
 	h.OS, h.Arch, h.Version = i.OS, i.Arch, i.Version
 	h.CPUMillis, h.MemoryMiB, h.PortFrom, h.PortTo = i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo
-}
-
-// joinToken lets one machine join a location. The token itself is stored nowhere.
-type joinToken struct {
-	Hash     string    `json:"hash"`
-	Location string    `json:"location"`
-	Expires  time.Time `json:"expires"`
 }
 
 // launch is a process that a host started and that is not known by its

@@ -4,63 +4,21 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base32"
 	"encoding/hex"
+	"fmt"
+	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
 
-// TokenLife bounds how long a join token may be good.
-const (
-	DefaultJoinTokenLife = time.Hour
-	LongestJoinTokenLife = 24 * time.Hour
-)
-
-// CreateJoinToken makes a token with which one machine may join a location, once.
-// Life 0 means an hour. Errors: InvalidRequest (unknown location, life).
-func (s *Service) CreateJoinToken(ctx context.Context, location string, life time.Duration) (token string, expires time.Time, err error) {
-	if life == 0 {
-		life = DefaultJoinTokenLife
-	}
-	if life < 0 || life > LongestJoinTokenLife {
-		return "", time.Time{}, fault.Invalid("life: %s is not between 0 and %s", life, LongestJoinTokenLife)
-	}
-	token = "join-" + newSecret()
-	row, err := s.cmd.joinToken.Do(ctx, tokenArgs{hash(token), location, life})
-	if err != nil {
-		return "", time.Time{}, err
-	}
-	return token, row.Expires, nil
-}
-
-type tokenArgs struct {
-	Hash, Location string
-	Life           time.Duration
-}
-
-func (s *Service) runJoinToken(tx *store.Tx, a tokenArgs) (*joinToken, error) {
-	if !s.fleets.Known(tx, a.Location) {
-		return nil, fault.Invalid("location: %q does not exist; create it with CreateLocation", a.Location)
-	}
-	for t := range s.t.tokens.All(tx) { // few, and none is left behind
-		if !tx.Now().Before(t.Expires) {
-			s.t.tokens.Delete(tx, t.Hash)
-		}
-	}
-	t := &joinToken{Hash: a.Hash, Location: a.Location, Expires: tx.Now().Add(a.Life)}
-	s.t.tokens.Put(tx, t)
-	s.events.Append(tx, event.Event{Code: event.HostTokenMade, Location: a.Location, Message: "A token to join a host was made"})
-	return t, nil
-}
-
 // JoinInput is what a machine that wants to join shows.
 type JoinInput struct {
 	Token string
+	From  netip.Addr // that its request came from; only tokens bound to networks look at it
 	HostInfo
 }
 
@@ -68,10 +26,10 @@ type JoinInput struct {
 type Joined struct{ HostID, Secret, Location string }
 
 // Join makes a machine a host of the token's location.
-// Errors: Unauthorized (token unknown, used or past), InvalidRequest.
+// Errors: Unauthorized (token unknown, used up, past, or of other networks), InvalidRequest.
 func (s *Service) Join(ctx context.Context, in JoinInput) (Joined, error) {
 	secret := newSecret()
-	h, err := s.cmd.join.Do(ctx, joinArgs{TokenHash: hash(in.Token), SecretHash: hash(secret), Info: in.HostInfo})
+	h, err := s.cmd.join.Do(ctx, joinArgs{TokenHash: hash(in.Token), SecretHash: hash(secret), From: in.From, Info: in.HostInfo})
 	if err != nil {
 		return Joined{}, err
 	}
@@ -80,22 +38,29 @@ func (s *Service) Join(ctx context.Context, in JoinInput) (Joined, error) {
 
 type joinArgs struct {
 	TokenHash, SecretHash string
+	From                  netip.Addr
 	Info                  HostInfo
 }
 
 func (s *Service) runJoin(tx *store.Tx, a joinArgs) (*Host, error) {
 	t := s.t.tokens.Get(tx, a.TokenHash)
-	if t == nil || !tx.Now().Before(t.Expires) {
-		return nil, fault.New(fault.Unauthorized, "the join token is unknown, was used, or has ended; make a new one")
+	if t == nil || !t.valid(tx.Now()) {
+		return nil, fault.New(fault.Unauthorized, "the join token is unknown, was used as often as it may be, or has ended; make a new one")
+	}
+	if !t.admits(a.From) {
+		return nil, fault.New(fault.Unauthorized, "the join token %s is for machines of %s, and this request came from %s",
+			t.ID(), strings.Join(t.Networks, ", "), a.From)
 	}
 	if err := a.Info.check(); err != nil {
 		return nil, err
 	}
-	s.t.tokens.Delete(tx, t.Hash)
-	h := &Host{ID: tx.ID("host-"), Location: t.Location, SecretHash: a.SecretHash, Joined: tx.Now()}
+	used := *t
+	used.Uses, used.LastUsed = t.Uses+1, tx.Now()
+	s.t.tokens.Put(tx, &used)
+	h := &Host{ID: tx.ID("host-"), Location: t.Location, SecretHash: a.SecretHash, Joined: tx.Now(), JoinToken: t.ID()}
 	h.describe(a.Info)
 	s.t.hosts.Put(tx, h)
-	s.recordHost(tx, event.HostJoined, h, "")
+	s.recordHost(tx, event.HostJoined, h, "with join token "+t.title()+fmt.Sprintf(", use %d of %d", used.Uses, t.maxUses()))
 	return h, nil
 }
 
@@ -110,37 +75,6 @@ func (i HostInfo) check() error {
 		return fault.Invalid("IPAddress or DNSName: one of them is required; players connect to it")
 	}
 	return nil
-}
-
-// AuthenticateHost checks the credential of a host's agent. Errors: Unauthorized.
-func (s *Service) AuthenticateHost(hostID, secret string) error {
-	want := strings.Repeat("0", sha256.Size*2) // so that an unknown host takes as long
-	h := s.t.hosts.Get(s.st.View(), hostID)
-	if h != nil {
-		want = h.SecretHash
-	}
-	if subtle.ConstantTimeCompare([]byte(hash(secret)), []byte(want)) != 1 || h == nil {
-		return fault.New(fault.Unauthorized, "the host is not known, or its secret is wrong")
-	}
-	return nil
-}
-
-// RemoveHost forgets a host; what runs there ends. Errors: NotFound.
-func (s *Service) RemoveHost(ctx context.Context, hostID string) error {
-	_, err := s.cmd.removeHost.Do(ctx, hostID)
-	return err
-}
-
-func (s *Service) runRemoveHost(tx *store.Tx, hostID string) (struct{}, error) {
-	h := s.t.hosts.Get(tx, hostID)
-	if h == nil {
-		return struct{}{}, fault.Missing("host %s does not exist", hostID)
-	}
-	s.loseInstances(tx, h, "host "+h.ID+" was removed")
-	s.t.hosts.Delete(tx, h.ID)
-	s.recordHost(tx, event.HostRemoved, h, "")
-	s.assign(tx, h.ID)
-	return struct{}{}, nil
 }
 
 func (s *Service) recordHost(tx *store.Tx, code event.Code, h *Host, text string) {

@@ -130,7 +130,7 @@ func (s *Service) overdueHost(tx *store.Tx, old *Host) {
 		h.LostBy = tx.Now().Add(liveRetry)
 		s.t.hosts.Put(tx, &h)
 		if tx.Now().Sub(h.Left) >= s.opts.LeaveGrace {
-			s.leaveToItself(tx, &h)
+			s.spareAll(tx, &h, "the agent of host "+h.ID+" ("+h.Name+") stays away")
 		}
 		return
 	}
@@ -140,15 +140,15 @@ func (s *Service) overdueHost(tx *store.Tx, old *Host) {
 	s.loseInstances(tx, &h, "host "+h.ID+" ("+h.Name+") was lost")
 }
 
-// leaveToItself has the instances of a host replaced whose agent stays away: what
-// is played there is played to its end.
-func (s *Service) leaveToItself(tx *store.Tx, h *Host) {
+// spareAll has the instances of a host replaced; what is played there is played
+// to its end.
+func (s *Service) spareAll(tx *store.Tx, h *Host, cause string) {
 	for old := range s.t.onHost.Equal(tx, h.ID) {
 		if old.Gone || old.Stop != Keep {
 			continue
 		}
 		i := *old
-		i.Spare, i.Cause = true, "the agent of host "+h.ID+" ("+h.Name+") stays away"
+		i.Spare, i.Cause = true, cause
 		s.stopInstance(tx, &i, Drain, false)
 	}
 }

@@ -194,6 +194,7 @@ func (s *Service) gone(tx *store.Tx, old *Instance, why event.Code, text string)
 	}
 	s.events.Append(tx, event.Event{Code: event.InstanceGone, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID, Message: text})
 	s.assign(tx, i.HostID)
+	s.whenEmpty(tx, i.HostID)
 	tx.OnCommit(s.capacity.Nudge)
 	tx.OnCommit(s.loop.Nudge) // a fleet that is being deleted may have waited for it
 }

@@ -33,6 +33,7 @@ type Options struct {
 	ImpairGrace     time.Duration     // agent away until its host is given no more game sessions; default 60 s
 	HostGrace       time.Duration     // agent away until its host is given up; default 210 s
 	LeaveGrace      time.Duration     // the same until its instances are replaced though games live there; default 15 min
+	SecretLife      time.Duration     // of a host's credential until its agent is sent another one; default 30 days
 	Provider        provider.Provider // default: agents of hosts
 
 	ComputesAFleet int          // quota; 0 means no bound
@@ -57,6 +58,7 @@ func (o Options) withDefaults() Options {
 	fill(&o.ImpairGrace, time.Minute)
 	fill(&o.HostGrace, 210*time.Second)
 	fill(&o.LeaveGrace, 15*time.Minute)
+	fill(&o.SecretLife, 30*24*time.Hour)
 	if o.Provider == nil {
 		o.Provider = provider.Process{}
 	}
@@ -106,9 +108,16 @@ type commands struct {
 	restart    *store.Command[struct{}, int]
 	sweep      *store.Command[struct{}, struct{}]
 
-	joinToken     *store.Command[tokenArgs, *joinToken]
+	joinToken     *store.Command[tokenArgs, *JoinToken]
+	revokeToken   *store.Command[string, struct{}]
 	join          *store.Command[joinArgs, *Host]
-	removeHost    *store.Command[string, struct{}]
+	drainHost     *store.Command[string, struct{}]
+	resumeHost    *store.Command[string, struct{}]
+	removeHost    *store.Command[removeHostArgs, bool]
+	rotateHost    *store.Command[string, struct{}]
+	offerSecret   *store.Command[secretArgs, struct{}]
+	secretKept    *store.Command[secretArgs, struct{}]
+	usedElsewhere *store.Command[elsewhereArgs, struct{}]
 	hostConnected *store.Command[presenceArgs, struct{}]
 	hostLost      *store.Command[string, struct{}]
 	report        *store.Command[HostReport, struct{}]
@@ -146,8 +155,15 @@ func New(st *store.Store, events *event.Log, fleets *fleet.Service, tags *tag.Se
 
 func (s *Service) newHostCommands(st *store.Store) {
 	s.cmd.joinToken = store.NewCommand(st, "host.join_token", s.runJoinToken)
+	s.cmd.revokeToken = store.NewCommand(st, "host.revoke_join_token", s.runRevokeJoinToken)
 	s.cmd.join = store.NewCommand(st, "host.join", s.runJoin)
+	s.cmd.drainHost = store.NewCommand(st, "host.drain", s.runDrainHost)
+	s.cmd.resumeHost = store.NewCommand(st, "host.resume", s.runResumeHost)
 	s.cmd.removeHost = store.NewCommand(st, "host.remove", s.runRemoveHost)
+	s.cmd.rotateHost = store.NewCommand(st, "host.rotate", s.runRotateHost)
+	s.cmd.offerSecret = store.NewCommand(st, "host.offer_secret", s.runOfferSecret)
+	s.cmd.secretKept = store.NewCommand(st, "host.secret_kept", s.runSecretKept)
+	s.cmd.usedElsewhere = store.NewCommand(st, "host.used_elsewhere", s.runUsedElsewhere)
 	s.cmd.hostConnected = store.NewCommand(st, "host.connected", s.runHostConnected)
 	s.cmd.hostLost = store.NewCommand(st, "host.lost", s.runHostLost)
 	s.cmd.report = store.NewCommand(st, "host.report", s.runReport)

@@ -21,8 +21,9 @@ type tables struct {
 
 // hostTables are the rows of managed fleets.
 type hostTables struct {
-	tokens      *store.Table[joinToken]
+	tokens      *store.Table[JoinToken]
 	hosts       *store.Table[Host]
+	removed     *store.Table[removedHost]
 	hostDue     *store.Index[Host]
 	instances   *store.Table[Instance]
 	onHost      *store.Index[Instance] // by host
@@ -36,8 +37,9 @@ type hostTables struct {
 
 func newHostTables(st *store.Store) hostTables {
 	var t hostTables
-	t.tokens = store.NewTable(st, store.TableSpec[joinToken]{Name: "join_token", Key: func(j *joinToken) string { return j.Hash }})
+	t.tokens = store.NewTable(st, store.TableSpec[JoinToken]{Name: "join_token", Key: func(j *JoinToken) string { return j.Hash }})
 	t.hosts = store.NewTable(st, store.TableSpec[Host]{Name: "host", Key: func(h *Host) string { return h.ID }})
+	t.removed = store.NewTable(st, store.TableSpec[removedHost]{Name: "removed_host", Key: func(h *removedHost) string { return h.ID }})
 	t.hostDue = store.NewIndex(t.hosts, "due", func(h *Host, emit func(string)) { emitTime(h.due(), emit) })
 	t.instances = store.NewTable(st, store.TableSpec[Instance]{Name: "instance", Key: func(i *Instance) string { return i.ID }})
 	t.onHost = store.NewIndex(t.instances, "host", func(i *Instance, emit func(string)) { emit(i.HostID) })

@@ -29,6 +29,8 @@ func (l *link) hear(ctx context.Context, m protocol.Message) error {
 		return l.exited(ctx, *m.Exited)
 	case m.LogsStored != nil:
 		l.logsStored(*m.LogsStored)
+	case m.SecretKept != nil:
+		return l.secretKept(ctx)
 	}
 	return nil
 }
@@ -44,10 +46,14 @@ func (l *link) hello(ctx context.Context, h protocol.Hello) error {
 		return err
 	}
 	l.s.log.Info("an agent is here", "host_id", l.hostID, "name", cut(h.Facts.Name))
+	elsewhere := l.elsewhere(h.Run, time.Now())
 	l.mu.Lock()
-	l.present = true
+	l.present, l.run = true, h.Run
 	l.mu.Unlock()
 	l.look()
+	if elsewhere {
+		return l.usedElsewhere(ctx)
+	}
 	return nil
 }
 

@@ -2,8 +2,10 @@ package hosts
 
 import (
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/musterhq/muster/compute"
@@ -23,7 +25,8 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := store.WithActor(r.Context(), "host "+cut(in.Name))
-	joined, err := s.opts.Computes.Join(ctx, compute.JoinInput{Token: in.Token, HostInfo: infoOf(in.Facts, r)})
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	joined, err := s.opts.Computes.Join(ctx, compute.JoinInput{Token: in.Token, From: from.Addr(), HostInfo: infoOf(in.Facts, r)})
 	if err != nil {
 		s.log.Warn("a machine may not join", "name", cut(in.Name), "remote", r.RemoteAddr, "error", err)
 		refuse(w, err)
@@ -64,7 +67,11 @@ func (s *Server) known(next func(http.ResponseWriter, *http.Request, string)) ht
 	return func(w http.ResponseWriter, r *http.Request) {
 		shown, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		hostID, secret, _ := strings.Cut(shown, ".")
-		if err := s.opts.Computes.AuthenticateHost(hostID, secret); err != nil {
+		renewed, err := s.opts.Computes.AuthenticateHost(hostID, secret)
+		if err == nil && renewed { // it has kept the secret, and could not say so
+			err = s.opts.Computes.SecretKept(store.WithActor(r.Context(), hostID), hostID, secret)
+		}
+		if err != nil {
 			s.log.Warn("an agent is refused", "host_id", cut(hostID), "remote", r.RemoteAddr, "error", err)
 			refuse(w, err)
 			return
@@ -79,19 +86,26 @@ func refuse(w http.ResponseWriter, err error) {
 	if f, ok := fault.As(err); ok {
 		message = f.Message
 		switch f.Kind {
-		case fault.Unauthorized, fault.AccessDenied:
+		case fault.Unauthorized, fault.MissingAuthentication, fault.InvalidSignature, fault.UnrecognizedClient:
 			status = http.StatusUnauthorized
+		case fault.AccessDenied:
+			status = http.StatusForbidden
 		case fault.InvalidRequest:
 			status = http.StatusBadRequest
 		case fault.NotFound:
 			status = http.StatusNotFound
 		case fault.LimitExceeded:
 			status = http.StatusInsufficientStorage
+		case fault.Throttling:
+			status = http.StatusTooManyRequests
 		case fault.InternalService:
 			status, message = http.StatusInternalServerError, "internal error"
 		default:
 			status = http.StatusConflict
 		}
+	}
+	if errors.Is(err, compute.ErrHostRemoved) {
+		status = http.StatusGone
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -35,8 +35,13 @@ type link struct {
 	ended  chan struct{}
 	end    sync.Once
 	tokens map[string]token // by instance; the writer's
+	offers bool             // a new secret was offered; the writer's
+
+	former former // whose place it took
 
 	mu      sync.Mutex
+	run     string // of the agent, as its Hello says
+	offered string // the secret that the agent was sent on this connection
 	last    *protocol.Status
 	present bool // Hello was taken
 	pending map[string]ending
@@ -65,7 +70,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, hostID string) 
 	defer s.open.Done()
 	ctx := store.WithActor(s.ctx, hostID)
 	var writer sync.WaitGroup
-	writer.Go(l.write)
+	writer.Go(func() { l.write(ctx) })
 	err = l.read(ctx)
 	l.drop()
 	writer.Wait()
@@ -81,6 +86,7 @@ func (s *Server) enter(l *link) bool {
 		return false
 	}
 	if old := s.links[l.hostID]; old != nil {
+		l.former = old.asFormer()
 		old.drop()
 	}
 	s.links[l.hostID] = l
@@ -135,7 +141,7 @@ func (l *link) send(m protocol.Message) {
 }
 
 // write sends what is queued, and the wish whenever it changes.
-func (l *link) write() {
+func (l *link) write(ctx context.Context) {
 	renew := time.NewTicker(renewing)
 	defer renew.Stop()
 	var sent *protocol.Assign
@@ -147,9 +153,9 @@ func (l *link) write() {
 		case m := <-l.queue:
 			err = l.put(m)
 		case <-l.wish:
-			sent, err = l.putWish(sent)
+			sent, err = l.putWish(ctx, sent)
 		case <-renew.C:
-			sent, err = l.putWish(sent)
+			sent, err = l.putWish(ctx, sent)
 		}
 		if err != nil {
 			l.s.log.Warn("sending to an agent failed", "host_id", l.hostID, "error", err)
@@ -168,8 +174,18 @@ func (l *link) put(m protocol.Message) error {
 	return l.ws.WriteMessage(websocket.TextMessage, frame)
 }
 
-// putWish sends what shall run on the host where it differs from what was sent.
-func (l *link) putWish(sent *protocol.Assign) (*protocol.Assign, error) {
+// putWish sends what shall run on the host where it differs from what was sent,
+// and a new secret where that is due. A host that was removed is told by the
+// refusal of its next connection.
+func (l *link) putWish(ctx context.Context, sent *protocol.Assign) (*protocol.Assign, error) {
+	h := l.s.opts.Computes.Host(l.s.opts.Store.View(), l.hostID)
+	if h == nil {
+		l.s.forget(l.hostID)
+		return sent, errRemoved
+	}
+	if err := l.offer(ctx, h); err != nil {
+		return sent, err
+	}
 	now := l.assign(time.Now())
 	if sent != nil && reflect.DeepEqual(*sent, now) {
 		return sent, nil

@@ -3,38 +3,80 @@ package hosts
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
 
-// JoinToken is the answer to an operator who wants to let a machine join.
+// JoinToken is a token with which machines join. Its secret is in the answer to
+// the operator who made it and nowhere else.
 type JoinToken struct {
-	Token    string
+	TokenID  string
+	Token    string `json:",omitempty"`
+	Name     string `json:",omitempty"`
 	Location string
+	Networks []string `json:",omitempty"`
+	MaxUses  int
+	Uses     int
+	Created  time.Time
 	Expires  time.Time
+	LastUsed time.Time `json:",omitzero"`
 }
 
 // Host is a host as operators see it.
 type Host struct {
-	HostID    string
-	Name      string
-	Location  string
-	IPAddress string
-	Connected bool
-	CPUMillis int
-	MemoryMiB int
-	Instances int
-	Processes int
-	Resources protocol.Resources
-	Instance  []protocol.Instance `json:",omitempty"`
+	HostID      string
+	Name        string
+	Location    string
+	IPAddress   string
+	DNSName     string `json:",omitempty"`
+	OS, Arch    string
+	Version     string // of the agent
+	Connected   bool
+	Draining    bool
+	Removing    bool
+	Joined      time.Time
+	JoinToken   string `json:",omitempty"` // id of the token with which it joined
+	SecretSince time.Time
+	Rotating    bool // a new credential waits for the agent
+	CPUMillis   int
+	MemoryMiB   int
+	Instances   int
+	Processes   int
+	Resources   protocol.Resources
+	Instance    []protocol.Instance `json:",omitempty"`
 }
 
-// allowed lets operators through who may do what action says. What they do is
-// done in their name.
+func (s *Server) operatorRoutes() {
+	s.mux.HandleFunc("POST "+pathTokens, s.allowed(auth.JoinHost, s.makeToken))
+	s.mux.HandleFunc("GET "+pathTokens, s.allowed(auth.ReadHosts, s.listTokens))
+	s.mux.HandleFunc("DELETE "+pathTokens+"/{id}", s.allowed(auth.JoinHost, s.revokeToken))
+	s.mux.HandleFunc("GET "+pathHosts, s.allowed(auth.ReadHosts, s.list))
+	s.mux.HandleFunc("GET "+pathHosts+"/{id}", s.allowed(auth.ReadHosts, s.show))
+	s.mux.HandleFunc("DELETE "+pathHosts+"/{id}", s.allowed(auth.ManageHosts, s.remove))
+	for name, change := range map[string]func(*http.Request, string) error{
+		"drain":  func(r *http.Request, id string) error { return s.opts.Computes.DrainHost(r.Context(), id) },
+		"resume": func(r *http.Request, id string) error { return s.opts.Computes.ResumeHost(r.Context(), id) },
+		"rotate": func(r *http.Request, id string) error { return s.opts.Computes.RotateHost(r.Context(), id) },
+	} {
+		s.mux.HandleFunc("POST "+pathHosts+"/{id}/"+name, s.allowed(auth.ManageHosts, func(w http.ResponseWriter, r *http.Request) {
+			if err := change(r, r.PathValue("id")); err != nil {
+				refuse(w, err)
+				return
+			}
+			s.show(w, r)
+		}))
+	}
+}
+
+// allowed lets operators through who may do what action says, and has what they
+// change recorded as theirs.
 func (s *Server) allowed(action auth.Action, next func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.opts.Allow == nil {
@@ -50,57 +92,130 @@ func (s *Server) allowed(action auth.Action, next func(http.ResponseWriter, *htt
 	}
 }
 
-// makeToken makes a join token: POST ?location=NAME&life=DURATION.
+// makeToken makes a join token:
+// POST ?location=NAME&life=DURATION&uses=NUMBER&cidr=NETWORK,…&name=TEXT.
 func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	var life time.Duration
+	in := compute.JoinTokenInput{Name: cut(q.Get("name")), Location: q.Get("location")}
+	var err error
 	if text := q.Get("life"); text != "" {
-		var err error
-		if life, err = time.ParseDuration(text); err != nil {
+		if in.Life, err = time.ParseDuration(text); err != nil {
 			refuse(w, fault.Invalid("life: %q is no duration such as 30m", cut(text)))
 			return
 		}
 	}
-	location := q.Get("location")
-	if location == "" {
-		location = s.opts.Region
+	if text := q.Get("uses"); text != "" {
+		if in.MaxUses, err = strconv.Atoi(text); err != nil || in.MaxUses < 1 {
+			refuse(w, fault.Invalid("uses: %q is no number above 0", cut(text)))
+			return
+		}
 	}
-	token, expires, err := s.opts.Computes.CreateJoinToken(r.Context(), location, life)
+	if text := q.Get("cidr"); text != "" {
+		in.Networks = strings.Split(text, ",")
+	}
+	if in.Location == "" {
+		in.Location = s.opts.Region
+	}
+	secret, made, err := s.opts.Computes.CreateJoinToken(r.Context(), in)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	answer(w, JoinToken{token, location, expires})
+	t := tokenOf(made)
+	t.Token = secret
+	answer(w, t)
 }
 
-// list gives every host with what runs there: GET.
-func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
-	view := s.opts.Store.View()
-	all := []Host{}
-	for row := range s.opts.Computes.Hosts(view) {
-		h := Host{
-			HostID: row.ID, Name: row.Name, Location: row.Location, IPAddress: row.IPAddress, Connected: row.Connected,
-			CPUMillis: row.CPUMillis, MemoryMiB: row.MemoryMiB,
-		}
-		if l := s.link(row.ID); l != nil {
-			l.show(&h)
-		}
-		all = append(all, h)
+// listTokens answers with every join token that has not expired: GET.
+func (s *Server) listTokens(w http.ResponseWriter, _ *http.Request) {
+	all := []JoinToken{}
+	for t := range s.opts.Computes.JoinTokens(s.opts.Store.View(), time.Now()) {
+		all = append(all, tokenOf(t))
 	}
 	answer(w, all)
 }
 
-// show adds what the agent said last.
-func (l *link) show(h *Host) {
+func tokenOf(t *compute.JoinToken) JoinToken {
+	return JoinToken{
+		TokenID: t.ID(), Name: t.Name, Location: t.Location, Networks: t.Networks, MaxUses: t.Uses + t.Left(), Uses: t.Uses,
+		Created: t.Created, Expires: t.Expires, LastUsed: t.LastUsed,
+	}
+}
+
+// revokeToken ends a join token: DELETE.
+func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) {
+	if err := s.opts.Computes.RevokeJoinToken(r.Context(), r.PathValue("id")); err != nil {
+		refuse(w, err)
+		return
+	}
+	answer(w, struct{}{})
+}
+
+// list answers with every host and what runs there: GET.
+func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+	all := []Host{}
+	for row := range s.opts.Computes.Hosts(s.opts.Store.View()) {
+		all = append(all, s.hostOf(row))
+	}
+	answer(w, all)
+}
+
+// show answers with one host: GET.
+func (s *Server) show(w http.ResponseWriter, r *http.Request) {
+	row := s.opts.Computes.Host(s.opts.Store.View(), r.PathValue("id"))
+	if row == nil {
+		refuse(w, fault.Missing("host %s does not exist", cut(r.PathValue("id"))))
+		return
+	}
+	answer(w, s.hostOf(row))
+}
+
+// Removal is the answer to an operator who removes a host.
+type Removal struct {
+	HostID string
+	Gone   bool // false: its game servers have been told to end, and it goes with the last of them
+}
+
+// remove removes a host: DELETE ?now=true does not wait for its game servers.
+func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
+	now := false
+	if text := r.URL.Query().Get("now"); text != "" {
+		var err error
+		if now, err = strconv.ParseBool(text); err != nil {
+			refuse(w, fault.Invalid("now: %q is neither true nor false", cut(text)))
+			return
+		}
+	}
+	gone, err := s.opts.Computes.RemoveHost(r.Context(), r.PathValue("id"), now)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	answer(w, Removal{r.PathValue("id"), gone})
+}
+
+// hostOf is a host with what its agent said last.
+func (s *Server) hostOf(row *compute.Host) Host {
+	h := Host{
+		HostID: row.ID, Name: row.Name, Location: row.Location, IPAddress: row.IPAddress, DNSName: row.DNSName,
+		OS: row.OS, Arch: row.Arch, Version: row.Version, Connected: row.Connected, Draining: row.Draining, Removing: row.Removing,
+		Joined: row.Joined, JoinToken: row.JoinToken, SecretSince: row.SecretSince(), Rotating: row.Rotating,
+		CPUMillis: row.CPUMillis, MemoryMiB: row.MemoryMiB,
+	}
+	l := s.link(row.ID)
+	if l == nil {
+		return h
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.last == nil {
-		return
+		return h
 	}
 	h.Resources, h.Instance, h.Instances = l.last.Resources, l.last.Instances, len(l.last.Instances)
 	for _, i := range l.last.Instances {
 		h.Processes += len(i.Processes)
 	}
+	return h
 }
 
 func answer(w http.ResponseWriter, v any) {

@@ -44,8 +44,8 @@ type Options struct {
 // prefix is where the paths of this door begin.
 const (
 	prefix     = "/agent/v1/"
-	pathTokens = prefix + "tokens" // operators make join tokens
-	pathHosts  = prefix + "hosts"  // and see the hosts
+	pathTokens = prefix + "tokens" // operators make, list and revoke join tokens
+	pathHosts  = prefix + "hosts"  // and see the hosts and change them
 )
 
 // Server answers host agents. It is the compute.Launcher of everything that runs on
@@ -64,6 +64,7 @@ type Server struct {
 	mu       sync.Mutex
 	stopping bool
 	links    map[string]*link // by host id: the newest connection
+	runs     map[string]runs  // by host id
 }
 
 // New makes a server. Call Stop at its end.
@@ -78,7 +79,7 @@ func New(o Options) *Server {
 		o.LogBytes = 512 << 20
 	}
 	s := &Server{
-		opts: o, log: o.Logger.With("component", "hosts"), mux: http.NewServeMux(), links: map[string]*link{},
+		opts: o, log: o.Logger.With("component", "hosts"), mux: http.NewServeMux(), links: map[string]*link{}, runs: map[string]runs{},
 		metrics: newMetrics(o.Registerer),
 		upgrader: websocket.Upgrader{
 			HandshakeTimeout: writing, ReadBufferSize: 4096, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{},
@@ -93,8 +94,7 @@ func New(o Options) *Server {
 	if o.Relay != nil {
 		s.mux.HandleFunc("GET "+protocol.PathRelay, s.known(s.relays))
 	}
-	s.mux.HandleFunc("POST "+pathTokens, s.allowed(auth.JoinHost, s.makeToken))
-	s.mux.HandleFunc("GET "+pathHosts, s.allowed(auth.ReadHosts, s.list))
+	s.operatorRoutes()
 	o.Computes.OnAssign(s.assign)
 	return s
 }
@@ -129,6 +129,13 @@ func (s *Server) link(hostID string) *link {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.links[hostID]
+}
+
+// forget lets go of what is known of a host that was removed.
+func (s *Server) forget(hostID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.runs, hostID)
 }
 
 // of gives the connection of the host that runs a process, or nil.

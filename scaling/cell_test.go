@@ -109,7 +109,7 @@ func (c *cell) must(err error) {
 
 func (c *cell) join() {
 	info := compute.HostInfo{Name: "m", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 8000, MemoryMiB: 16384, PortFrom: 20000, PortTo: 29999}
-	token, _, err := c.computes.CreateJoinToken(c.ctx, region, 0)
+	token, _, err := c.computes.CreateJoinToken(c.ctx, compute.JoinTokenInput{Location: region})
 	c.must(err)
 	j, err := c.computes.Join(c.ctx, compute.JoinInput{Token: token, HostInfo: info})
 	c.must(err)

@@ -12,11 +12,12 @@ import (
 
 // adminCommand is what operators do with the state itself.
 type adminCommand struct {
-	Keys      keysCommand      `cmd:"" help:"Access keys, while the server is stopped."`
-	JoinToken joinTokenCommand `cmd:"" help:"Make a token with which one machine may join, once; on a running server."`
-	Backup    backupCommand    `cmd:"" help:"Write the state to a new file; the server may be running."`
-	Restore   restoreCommand   `cmd:"" help:"Fill an empty data directory or database from a backup."`
-	Verify    verifyCommand    `cmd:"" help:"Check everything that is kept, or a backup."`
+	Keys       keysCommand            `cmd:"" help:"Access keys, while the server is stopped."`
+	JoinToken  createJoinTokenCommand `cmd:"" help:"Short for 'join-tokens create'."`
+	JoinTokens joinTokensCommand      `cmd:"" help:"Tokens with which machines join; on a running server."`
+	Backup     backupCommand          `cmd:"" help:"Write the state to a new file; the server may be running."`
+	Restore    restoreCommand         `cmd:"" help:"Fill an empty data directory or database from a backup."`
+	Verify     verifyCommand          `cmd:"" help:"Check everything that is kept, or a backup."`
 }
 
 type keysCommand struct {

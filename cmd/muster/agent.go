@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent"
-	"github.com/musterhq/muster/console/terminal"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -103,64 +101,4 @@ func numbers(option, text string) (from, to int, err error) {
 		return 0, 0, fmt.Errorf("%s: %q is not FROM-TO", option, text)
 	}
 	return from, to, nil
-}
-
-// joinTokenCommand is `muster admin join-token`.
-type joinTokenCommand struct {
-	clientFlags
-	outputFlags
-	Location string        `placeholder:"NAME" help:"Location that the machine joins (the server's region)."`
-	Life     time.Duration `default:"1h" help:"How long the token is good, at most 24h (${default})."`
-}
-
-// Run makes a token and prints how to use it.
-func (c *joinTokenCommand) Run(t *streams) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
-	made, err := api.CreateJoinToken(t.ctx, c.Location, c.Life)
-	if err != nil {
-		return err
-	}
-	if c.json() {
-		return json.NewEncoder(t.out).Encode(made)
-	}
-	fmt.Fprintf(t.out, "On one machine, before %s, for location %s:\n\n  MUSTER_TOKEN=%s muster agent --server %s\n",
-		made.Expires.Local().Format(time.DateTime), made.Location, made.Token, c.Endpoint)
-	return nil
-}
-
-// hostsCommand is `muster hosts`.
-type hostsCommand struct {
-	clientFlags
-	outputFlags
-}
-
-// Run lists the machines that have joined.
-func (c *hostsCommand) Run(t *streams) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
-	all, err := api.Hosts(t.ctx)
-	if err != nil {
-		return err
-	}
-	if c.json() {
-		return json.NewEncoder(t.out).Encode(all)
-	}
-	view := terminal.Table{Head: []string{"HOST", "NAME", "LOCATION", "ADDRESS", "STATE", "INSTANCES", "PROCESSES", "CPU", "MEMORY MIB", "DISK FREE MIB"}}
-	for _, h := range all {
-		state := "connected"
-		if !h.Connected {
-			state = "away"
-		}
-		view.Rows = append(view.Rows, []string{
-			h.HostID, h.Name, h.Location, h.IPAddress, state, strconv.Itoa(h.Instances), strconv.Itoa(h.Processes),
-			fmt.Sprintf("%.1f/%.1f", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000),
-			fmt.Sprintf("%d/%d", h.Resources.MemoryUsedMiB, h.MemoryMiB), strconv.FormatInt(h.Resources.DiskFreeMiB, 10),
-		})
-	}
-	return view.Write(t.out)
 }

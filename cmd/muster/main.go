@@ -26,7 +26,7 @@ type commands struct {
 	Agent agentCommand `cmd:"" help:"Run game servers on this machine for a server."`
 
 	Wrap      wrapCommand      `cmd:"" help:"Host a game server that knows no SDK: agents start this in its place."`
-	Hosts     hostsCommand     `cmd:"" help:"Show the machines that have joined."`
+	Hosts     hostsCommand     `cmd:"" help:"The machines that have joined: see them, take them out of service."`
 	Preflight preflightCommand `cmd:"" help:"Try a build on this machine as a fleet would run it."`
 
 	Demo     demoCommand     `cmd:"" help:"The demo game on a running server."`

@@ -7,54 +7,162 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// JoinToken lets one machine join a location, once.
+// JoinToken lets machines join a location. The token itself is in the answer of
+// CreateJoinToken alone.
 type JoinToken struct {
-	Token    string
+	TokenID  string
+	Token    string `json:",omitempty"`
+	Name     string `json:",omitempty"`
 	Location string
+	Networks []string `json:",omitempty"`
+	MaxUses  int
+	Uses     int
+	Created  time.Time
 	Expires  time.Time
+	LastUsed time.Time `json:",omitzero"`
 }
 
 // Host is a machine that has joined, and what its agent said last.
 type Host struct {
 	HostID, Name, Location, IPAddress          string
-	Connected                                  bool
+	DNSName                                    string `json:",omitempty"`
+	OS, Arch, Version                          string
+	Connected, Draining, Removing              bool
+	Joined                                     time.Time
+	JoinToken                                  string `json:",omitempty"`
+	SecretSince                                time.Time
+	Rotating                                   bool
 	CPUMillis, MemoryMiB, Instances, Processes int
 	Resources                                  struct {
 		CPUMillisUsed, MemoryMiB, MemoryUsedMiB int
 		DiskMiB, DiskFreeMiB                    int64
 		DiskFull                                bool
 	}
+	Instance []HostInstance `json:",omitempty"`
 }
 
-// CreateJoinToken makes a token for a location, "" for the server's region; life
-// 0 means the server's default.
-func (c *Client) CreateJoinToken(ctx context.Context, location string, life time.Duration) (t JoinToken, err error) {
-	q := url.Values{"location": {location}}
-	if life > 0 {
-		q.Set("life", life.String())
+// HostInstance is an instance as its host's agent said last.
+type HostInstance struct {
+	InstanceID, Phase string
+	Code, Cause       string `json:",omitempty"`
+	Processes         []HostProcess
+}
+
+// HostProcess is a game server process that runs on a host.
+type HostProcess struct {
+	ProcessID string
+	PID, Port int
+	Started   time.Time
+}
+
+// JoinTokenInput says what a join token is good for; zero members mean the
+// server's defaults.
+type JoinTokenInput struct {
+	Name, Location string
+	Life           time.Duration
+	Uses           int
+	Networks       []string
+}
+
+// The paths of the hosts' door that are for operators.
+const (
+	pathTokens = "/agent/v1/tokens"
+	pathHosts  = "/agent/v1/hosts"
+)
+
+// CreateJoinToken makes a token with which machines may join.
+func (c *Client) CreateJoinToken(ctx context.Context, in JoinTokenInput) (t JoinToken, err error) {
+	q := url.Values{}
+	for name, value := range map[string]string{"location": in.Location, "name": in.Name, "cidr": strings.Join(in.Networks, ",")} {
+		if value != "" {
+			q.Set(name, value)
+		}
 	}
-	target := strings.TrimRight(c.Endpoint, "/") + "/agent/v1/tokens?" + q.Encode()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, nil)
-	if err != nil {
-		return t, err
+	if in.Life != 0 {
+		q.Set("life", in.Life.String())
 	}
-	answer, err := c.do(r, nil)
-	if err != nil {
-		return t, err
+	if in.Uses != 0 {
+		q.Set("uses", strconv.Itoa(in.Uses))
 	}
-	defer answer.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&t); err != nil {
-		return t, fmt.Errorf("decode join token: %w", err)
-	}
-	return t, nil
+	return t, c.change(ctx, http.MethodPost, pathTokens, q, &t)
+}
+
+// JoinTokens asks for every join token that has not expired.
+func (c *Client) JoinTokens(ctx context.Context) (all []JoinToken, err error) {
+	_, err = c.read(ctx, pathTokens, &all)
+	return all, err
+}
+
+// RevokeJoinToken ends a join token.
+func (c *Client) RevokeJoinToken(ctx context.Context, id string) error {
+	return c.change(ctx, http.MethodDelete, pathTokens+"/"+url.PathEscape(id), nil, &struct{}{})
 }
 
 // Hosts asks for every host.
 func (c *Client) Hosts(ctx context.Context) (all []Host, err error) {
-	_, err = c.read(ctx, "/agent/v1/hosts", &all)
+	_, err = c.read(ctx, pathHosts, &all)
 	return all, err
+}
+
+// Host asks for one host.
+func (c *Client) Host(ctx context.Context, id string) (h Host, err error) {
+	_, err = c.read(ctx, pathHosts+"/"+url.PathEscape(id), &h)
+	return h, err
+}
+
+// DrainHost has a host take no new instances and empty.
+func (c *Client) DrainHost(ctx context.Context, id string) (Host, error) {
+	return c.changeHost(ctx, id, "drain")
+}
+
+// ResumeHost has a drained host take instances again.
+func (c *Client) ResumeHost(ctx context.Context, id string) (Host, error) {
+	return c.changeHost(ctx, id, "resume")
+}
+
+// RotateHost has the agent of a host given a new credential.
+func (c *Client) RotateHost(ctx context.Context, id string) (Host, error) {
+	return c.changeHost(ctx, id, "rotate")
+}
+
+func (c *Client) changeHost(ctx context.Context, id, change string) (h Host, err error) {
+	return h, c.change(ctx, http.MethodPost, pathHosts+"/"+url.PathEscape(id)+"/"+change, nil, &h)
+}
+
+// RemoveHost removes a host; now does not wait for its game servers to end. It
+// reports whether the host is gone already.
+func (c *Client) RemoveHost(ctx context.Context, id string, now bool) (gone bool, err error) {
+	q := url.Values{}
+	if now {
+		q.Set("now", "true")
+	}
+	var answer struct{ Gone bool }
+	err = c.change(ctx, http.MethodDelete, pathHosts+"/"+url.PathEscape(id), q, &answer)
+	return answer.Gone, err
+}
+
+// change sends a request without a body, whose answer is a document.
+func (c *Client) change(ctx context.Context, method, path string, q url.Values, out any) error {
+	target := strings.TrimRight(c.Endpoint, "/") + path
+	if len(q) > 0 {
+		target += "?" + q.Encode()
+	}
+	r, err := http.NewRequestWithContext(ctx, method, target, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := c.do(r, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(out); err != nil {
+		return fmt.Errorf("decode answer of %s %s: %w", method, path, err)
+	}
+	return nil
 }

@@ -13,12 +13,14 @@ type Message struct {
 	Status     *Status     `json:",omitempty"`
 	Exited     *Exited     `json:",omitempty"`
 	LogsStored *LogsStored `json:",omitempty"`
+	SecretKept *SecretKept `json:",omitempty"`
 
 	// From Muster.
 	Assign  *Assign  `json:",omitempty"`
 	Kill    *Kill    `json:",omitempty"`
 	Collect *Collect `json:",omitempty"`
 	Ack     *Ack     `json:",omitempty"`
+	Secret  *Secret  `json:",omitempty"`
 }
 
 // Encode gives a message as a frame. It fails for one that is too large.
@@ -47,6 +49,7 @@ func Decode(frame []byte) (Message, error) {
 type Hello struct {
 	Facts Facts
 	Boot  string // names the machine's current boot; "" where the system has no such name
+	Run   string `json:",omitempty"` // names this run of the agent
 }
 
 // Status is what is on the host now: the first one after Hello and at each
@@ -155,3 +158,12 @@ type LogsStored struct {
 	Bytes      int64
 	Problem    string `json:",omitempty"` // why there are none, or not all
 }
+
+// Secret is the host's new secret. The one before it is good until SecretKept.
+type Secret struct {
+	Secret string
+}
+
+// SecretKept says that the agent has the new secret on its disk, and shows it
+// from now on.
+type SecretKept struct{}

@@ -99,7 +99,7 @@ func (f *fleetOf) serve(bin string) (err error) {
 
 // host starts an agent with room for two instances of c5.large.
 func (f *fleetOf) host(ctx context.Context, bin string, i int) error {
-	token, err := f.console.CreateJoinToken(ctx, "", 0)
+	token, err := f.console.CreateJoinToken(ctx, client.JoinTokenInput{})
 	if err != nil {
 		return err
 	}

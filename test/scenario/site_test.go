@@ -89,7 +89,7 @@ func firstKey(t *testing.T, file string) (id, secret string) {
 // flags of `muster agent`.
 func (s *site) run(m *machine, more ...string) {
 	s.t.Helper()
-	token, err := s.console.CreateJoinToken(s.t.Context(), "", 0)
+	token, err := s.console.CreateJoinToken(s.t.Context(), client.JoinTokenInput{})
 	if err != nil {
 		s.t.Fatal(err)
 	}

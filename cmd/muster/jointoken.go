@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/musterhq/muster/console/client"
+)
+
+// joinTokensCommand is `muster admin join-tokens`.
+type joinTokensCommand struct {
+	Create createJoinTokenCommand `cmd:"" help:"Make a token and print it, this once."`
+	List   listJoinTokensCommand  `cmd:"" help:"List the tokens that have not expired, without the tokens themselves."`
+	Revoke revokeJoinTokenCommand `cmd:"" help:"End a token; machines that have joined stay."`
+}
+
+type createJoinTokenCommand struct {
+	clientFlags
+	outputFlags
+	Location string        `placeholder:"NAME" help:"Location that machines join (the server's region)."`
+	Life     time.Duration `default:"1h" help:"How long the token is good, at most 8784h (${default})."`
+	Uses     int           `default:"1" placeholder:"COUNT" help:"How many machines may join with it (${default})."`
+	CIDR     []string      `name:"cidr" placeholder:"NETWORK,…" help:"Networks or addresses that the machines' requests come from (any)."`
+	Name     string        `placeholder:"TEXT" help:"What the token is for."`
+}
+
+// Run makes a token and prints how to use it.
+func (c *createJoinTokenCommand) Run(t *streams) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	made, err := api.CreateJoinToken(t.ctx, client.JoinTokenInput{
+		Name: c.Name, Location: c.Location, Life: c.Life, Uses: c.Uses, Networks: c.CIDR,
+	})
+	if err != nil {
+		return err
+	}
+	if c.json() {
+		return json.NewEncoder(t.out).Encode(made)
+	}
+	where := "one machine"
+	if made.MaxUses > 1 {
+		where = fmt.Sprintf("up to %d machines", made.MaxUses)
+	}
+	if len(made.Networks) > 0 {
+		where += " of " + strings.Join(made.Networks, ", ")
+	}
+	fmt.Fprintf(t.out, "On %s, before %s, for location %s:\n\n  MUSTER_TOKEN=%s muster agent --server %s\n",
+		where, made.Expires.Local().Format(time.DateTime), made.Location, made.Token, c.Endpoint)
+	return nil
+}
+
+type listJoinTokensCommand struct {
+	clientFlags
+	outputFlags
+}
+
+// Run lists the tokens.
+func (c *listJoinTokensCommand) Run(t *streams) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	all, err := api.JoinTokens(t.ctx)
+	if err != nil {
+		return err
+	}
+	if c.json() {
+		return json.NewEncoder(t.out).Encode(all)
+	}
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TOKEN\tNAME\tLOCATION\tNETWORKS\tUSES\tLAST USED\tEXPIRES")
+	for _, token := range all {
+		last, networks := "-", "any"
+		if !token.LastUsed.IsZero() {
+			last = token.LastUsed.Local().Format(time.DateTime)
+		}
+		if len(token.Networks) > 0 {
+			networks = strings.Join(token.Networks, ",")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d/%d\t%s\t%s\n", token.TokenID, token.Name, token.Location, networks,
+			token.Uses, token.MaxUses, last, token.Expires.Local().Format(time.DateTime))
+	}
+	return w.Flush()
+}
+
+type revokeJoinTokenCommand struct {
+	clientFlags
+	ID string `arg:"" help:"The token's id, jt-…, as 'list' shows it."`
+}
+
+// Run ends a token.
+func (c *revokeJoinTokenCommand) Run(t *streams) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	if err := api.RevokeJoinToken(t.ctx, c.ID); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(t.out, "%s is revoked.\n", c.ID)
+	return err
+}

@@ -1,0 +1,133 @@
+package compute
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// ErrHostRemoved is what AuthenticateHost returns for the credential of a host
+// that was removed.
+var ErrHostRemoved = fault.New(fault.Unauthorized, "this host was removed; its machine may join anew with another token")
+
+// AuthenticateHost checks the credential of a host's agent. next reports that it
+// is the one that the agent was sent to replace the other (SecretKept).
+// Errors: Unauthorized, ErrHostRemoved.
+func (s *Service) AuthenticateHost(hostID, secret string) (next bool, err error) {
+	view, shown := s.st.View(), []byte(hash(secret))
+	is := func(want string) bool { return subtle.ConstantTimeCompare(shown, []byte(want)) == 1 }
+	if h := s.t.hosts.Get(view, hostID); h != nil {
+		next = h.NextHash != "" && is(h.NextHash)
+		if is(h.SecretHash) || next {
+			return next, nil
+		}
+	} else if gone := s.t.removed.Get(view, hostID); gone != nil {
+		if is(gone.SecretHash) {
+			return false, ErrHostRemoved
+		}
+	} else {
+		is(strings.Repeat("0", sha256.Size*2)) // so that an unknown host takes as long
+	}
+	return false, fault.New(fault.Unauthorized, "the host is not known, or its secret is wrong")
+}
+
+// RotateHost has the agent of a host sent a new secret, as soon as it is
+// connected. The old one is refused once the agent has kept the new one.
+// Errors: NotFound.
+func (s *Service) RotateHost(ctx context.Context, hostID string) error {
+	_, err := s.cmd.rotateHost.Do(ctx, hostID)
+	return err
+}
+
+func (s *Service) runRotateHost(tx *store.Tx, hostID string) (struct{}, error) {
+	old, err := s.mustHost(tx, hostID)
+	if err != nil || old.Rotating {
+		return struct{}{}, err
+	}
+	h := *old
+	h.Rotating = true
+	s.t.hosts.Put(tx, &h)
+	s.assign(tx, h.ID)
+	return struct{}{}, nil
+}
+
+// SecretSince returns since when the host's secret is the one it is.
+func (h *Host) SecretSince() time.Time {
+	if h.SecretSet.IsZero() {
+		return h.Joined
+	}
+	return h.SecretSet
+}
+
+// SecretDue reports whether the agent of a host is to be sent a new secret:
+// an operator wants that, or the one it has is old.
+func (s *Service) SecretDue(h *Host, now time.Time) bool {
+	return h.Rotating || now.Sub(h.SecretSince()) >= s.opts.SecretLife
+}
+
+// OfferSecret makes a new secret for a host. Both it and the old one are good
+// until SecretKept. Errors: NotFound.
+func (s *Service) OfferSecret(ctx context.Context, hostID string) (secret string, err error) {
+	secret = newSecret()
+	_, err = s.cmd.offerSecret.Do(ctx, secretArgs{hostID, hash(secret)})
+	return secret, err
+}
+
+type secretArgs struct{ HostID, Hash string }
+
+func (s *Service) runOfferSecret(tx *store.Tx, a secretArgs) (struct{}, error) {
+	old, err := s.mustHost(tx, a.HostID)
+	if err != nil {
+		return struct{}{}, err
+	}
+	h := *old
+	h.NextHash = a.Hash
+	s.t.hosts.Put(tx, &h)
+	return struct{}{}, nil
+}
+
+// SecretKept says that a host's agent has kept a secret that it was offered: the
+// old one is refused from now on. A secret that was not offered last changes
+// nothing. Errors: NotFound.
+func (s *Service) SecretKept(ctx context.Context, hostID, secret string) error {
+	_, err := s.cmd.secretKept.Do(ctx, secretArgs{hostID, hash(secret)})
+	return err
+}
+
+func (s *Service) runSecretKept(tx *store.Tx, a secretArgs) (struct{}, error) {
+	old, err := s.mustHost(tx, a.HostID)
+	if err != nil || old.NextHash != a.Hash {
+		return struct{}{}, err
+	}
+	h := *old
+	h.SecretHash, h.NextHash, h.SecretSet, h.Rotating = old.NextHash, "", tx.Now(), false
+	s.t.hosts.Put(tx, &h)
+	s.recordHost(tx, event.HostSecretRotated, &h, "the former credential is refused from now on")
+	return struct{}{}, nil
+}
+
+// HostUsedElsewhere records that a second agent has connected with a host's
+// credential. Errors: NotFound.
+func (s *Service) HostUsedElsewhere(ctx context.Context, hostID, before, now string) error {
+	_, err := s.cmd.usedElsewhere.Do(ctx, elsewhereArgs{hostID, before, now})
+	return err
+}
+
+type elsewhereArgs struct{ HostID, Before, Now string }
+
+func (s *Service) runUsedElsewhere(tx *store.Tx, a elsewhereArgs) (struct{}, error) {
+	h, err := s.mustHost(tx, a.HostID)
+	if err != nil {
+		return struct{}{}, err
+	}
+	s.recordHost(tx, event.HostUsedElsewhere, h, fmt.Sprintf(
+		"an agent at %s took the place of one at %s that was connected with the same credential; if it was copied, remove the host and join anew", a.Now, a.Before))
+	return struct{}{}, nil
+}
