@@ -184,7 +184,7 @@ func TestServe_JoiningHostsIsForOperators(t *testing.T) {
 	_, clients, _ := serve(t, "admin", "operator", "game-backend", "game-server", "read-only")
 	hosts := map[string]bool{"admin": true, "operator": true, "game-backend": true, "read-only": true}
 	for role, c := range clients {
-		_, err := c.CreateJoinToken(t.Context(), "us-east-1", 0)
+		_, err := c.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "us-east-1"})
 		if got, want := err == nil, role == "admin" || role == "operator"; got != want {
 			t.Errorf("%s makes a join token: %v, want allowed %v", role, err, want)
 		}

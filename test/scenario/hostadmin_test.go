@@ -1,0 +1,220 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/test/node"
+)
+
+// here is a lab that is this machine alone, for what needs no network of machines.
+func here(t *testing.T) *lab { return &lab{t: t, address: netip.MustParseAddr("127.0.0.1")} }
+
+// muster runs a command of the binary against the server.
+func (s *site) muster(args ...string) (string, error) {
+	s.t.Helper()
+	cmd := exec.Command(node.Path(s.t), append(args, "--endpoint", s.server.URL)...)
+	k := s.console.Credentials
+	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+k.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+k.SecretAccessKey)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return out.String(), err
+}
+
+func (s *site) must(args ...string) string {
+	s.t.Helper()
+	out, err := s.muster(args...)
+	if err != nil {
+		s.t.Fatalf("muster %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// guest is an agent on this machine, with room for one instance of c5.large.
+type guest struct {
+	root   string
+	cmd    *exec.Cmd
+	log    *bytes.Buffer
+	exited chan struct{} // closed when the agent is gone
+	err    error         // how it ended; read after exited
+}
+
+// guest starts an agent; the name is how it is told from others.
+func (s *site) guest(name, token string, firstPort int, flags ...string) *guest {
+	s.t.Helper()
+	g := &guest{root: filepath.Join(s.t.TempDir(), name), log: &bytes.Buffer{}, exited: make(chan struct{})}
+	g.cmd = exec.Command(node.Path(s.t), append([]string{"agent", "--server", s.server.URL, "--root", g.root, "--name", name, "--ip", "127.0.0.1",
+		"--ports", fmt.Sprintf("%d-%d", firstPort, firstPort+199), "--cpu", "2", "--memory", "4096", "--isolation", "off", "--stop", "--stop-grace", "0s"}, flags...)...)
+	g.cmd.Env = append(os.Environ(), "MUSTER_TOKEN="+token)
+	g.cmd.Stderr = g.log
+	g.start(s.t)
+	return g
+}
+
+func (g *guest) start(t *testing.T) {
+	t.Helper()
+	if err := g.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		g.err = g.cmd.Wait()
+		close(g.exited)
+	}()
+	t.Cleanup(func() {
+		g.cmd.Process.Signal(syscall.SIGTERM) // which ends its game servers as well
+		<-g.exited
+		if t.Failed() {
+			t.Logf("the end of the log of %s:\n%s", g.root, g.log.String()[max(0, g.log.Len()-3000):])
+		}
+	})
+}
+
+// credential is what the agent shows.
+func (g *guest) credential(t *testing.T) (c struct{ HostID, Secret string }) {
+	t.Helper()
+	until(t, "the agent has joined", func() bool {
+		text, err := os.ReadFile(filepath.Join(g.root, "credential.json"))
+		return err == nil && json.Unmarshal(text, &c) == nil && c.Secret != ""
+	})
+	return c
+}
+
+// shows is the answer to a credential.
+func (s *site) shows(c struct{ HostID, Secret string }) int {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.server.URL+"/agent/v1/builds/none", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+c.HostID+"."+c.Secret)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
+// A group of machines joins with one token. One is drained while a game is played
+// on it; another one is given a new credential, which somebody copies, and is
+// removed.
+func TestHosts_Administered(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, here(t))
+	var made struct{ TokenID, Token string }
+	text := s.must("admin", "join-tokens", "create", "--uses", "2", "--life", "48h", "--name", "group", "--cidr", "127.0.0.0/8,10.0.0.0/8", "-o", "json")
+	if err := json.Unmarshal([]byte(text), &made); err != nil {
+		t.Fatal(err)
+	}
+	first, second := s.guest("first", made.Token, 23000), s.guest("second", made.Token, 23200)
+	a, b := first.credential(t), second.credential(t)
+	third := s.guest("third", made.Token, 23400)
+	<-third.exited
+	if third.err == nil || !strings.Contains(third.log.String(), "used as often as it may be") {
+		t.Errorf("a third machine: %v\n%s", third.err, third.log)
+	}
+	list := s.must("admin", "join-tokens", "list")
+	if !strings.Contains(list, "group") || !strings.Contains(list, "2/2") || strings.Contains(list, made.Token) {
+		t.Errorf("the list of tokens:\n%s", list)
+	}
+	s.must("admin", "join-tokens", "revoke", made.TokenID)
+	if list := s.must("admin", "join-tokens", "list"); strings.Contains(list, made.TokenID) {
+		t.Errorf("after it was revoked:\n%s", list)
+	}
+
+	fleet := s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1)
+	at := s.seen.want(1, "an instance", code("INSTANCE_CREATED", 0))
+	s.seen.want(1, "an ACTIVE instance", code("FLEET_STATE_ACTIVE", 0))
+	game := s.create(fleet)
+	busy, other := a.HostID, b.HostID
+	spare := second
+	if strings.Contains(at.Message, other) {
+		busy, other, spare = other, busy, first
+	}
+	s.must("hosts", "drain", busy)
+	s.seen.want(1, "the host to be draining", code("HOST_DRAINING", 0))
+	s.seen.want(1, "another instance elsewhere", func(e client.Event) bool {
+		return e.Code == "INSTANCE_CREATED" && strings.Contains(e.Message, other)
+	})
+	if g := s.session(game.GameSessionId); g.Status != types.GameSessionStatusActive && g.Status != types.GameSessionStatusActivating {
+		t.Errorf("the game session on the draining host is %s", g.Status)
+	}
+	if shown := s.must("hosts", "show", busy); !strings.Contains(shown, "draining") || !strings.Contains(shown, made.TokenID) {
+		t.Errorf("the host is shown as\n%s", shown)
+	}
+	if _, err := s.client.TerminateGameSession(t.Context(), &gamelift.TerminateGameSessionInput{
+		GameSessionId: game.GameSessionId, TerminationMode: types.TerminationModeForceTerminate,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.seen.want(1, "the host to be empty", code("HOST_DRAINED", 0))
+	if out, err := s.muster("hosts", "resume", "host-nobody"); err == nil || !strings.Contains(out, "does not exist") {
+		t.Errorf("to resume an unknown host: %v %s", err, out)
+	}
+	s.must("hosts", "resume", busy)
+
+	old := spare.credential(t)
+	s.must("hosts", "rotate", other)
+	s.seen.want(1, "another credential", code("HOST_CREDENTIAL_ROTATED", 0))
+	now := spare.credential(t)
+	if was, is := s.shows(old), s.shows(now); old == now || was != http.StatusUnauthorized || is != http.StatusNotFound {
+		t.Errorf("the old credential is answered with %d, the new one with %d", was, is)
+	}
+
+	s.copied(spare)
+	s.must("hosts", "remove", other, "--now")
+	s.seen.want(1, "the host's end", code("HOST_REMOVED", 0))
+	<-spare.exited
+	if !strings.Contains(spare.log.String(), "this host was removed from Muster") {
+		t.Errorf("its agent ended with %v:\n%s", spare.err, spare.log)
+	}
+	if is := s.shows(now); is != http.StatusGone {
+		t.Errorf("the removed host's credential is answered with %d", is)
+	}
+	if left := s.must("hosts", "list"); strings.Contains(left, other) || !strings.Contains(left, busy) {
+		t.Errorf("the hosts are\n%s", left)
+	}
+	by := s.console.Credentials.AccessKeyID
+	for _, what := range []string{"HOST_JOIN_TOKEN_CREATED", "HOST_JOIN_TOKEN_REVOKED", "HOST_DRAINING", "HOST_RESUMED", "HOST_REMOVING", "HOST_REMOVED"} {
+		if e := s.seen.want(1, what, code(what, 0)); e.Principal != by {
+			t.Errorf("%s was done by %q, want %s", what, e.Principal, by)
+		}
+	}
+}
+
+// copied runs a second agent with the credential of another one until that is told.
+func (s *site) copied(g *guest) {
+	s.t.Helper()
+	root := filepath.Join(s.t.TempDir(), "copy")
+	text, err := os.ReadFile(filepath.Join(g.root, "credential.json"))
+	if err := errors.Join(err, os.MkdirAll(root, 0o755), os.WriteFile(filepath.Join(root, "credential.json"), text, 0o600)); err != nil {
+		s.t.Fatal(err)
+	}
+	args := slices.Clone(g.cmd.Args[1:])
+	args[slices.Index(args, "--root")+1] = root
+	thief := &guest{root: root, cmd: exec.Command(g.cmd.Path, args...), log: &bytes.Buffer{}, exited: make(chan struct{})}
+	thief.cmd.Stderr = thief.log
+	thief.start(s.t)
+	e := s.seen.want(1, "the credential used elsewhere", code("HOST_CREDENTIAL_USED_ELSEWHERE", 0))
+	if strings.Count(e.Message, "127.0.0.1") != 2 {
+		s.t.Errorf("it says %q, want both addresses", e.Message)
+	}
+	thief.cmd.Process.Signal(syscall.SIGTERM)
+	<-thief.exited
+}
