@@ -1,14 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/console/terminal"
 )
 
 // hostsCommand is `muster hosts`.
@@ -37,15 +37,17 @@ func (c *listHostsCommand) Run(t *streams) error {
 		return err
 	}
 	if c.json() {
-		return json.NewEncoder(t.out).Encode(all)
+		return terminal.WriteJSON(t.out, all)
 	}
-	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "HOST\tNAME\tLOCATION\tADDRESS\tSTATE\tINSTANCES\tPROCESSES\tCPU\tMEMORY MIB\tDISK FREE MIB")
+	view := terminal.Table{Head: []string{"HOST", "NAME", "LOCATION", "ADDRESS", "STATE", "INSTANCES", "PROCESSES", "CPU", "MEMORY MIB", "DISK FREE MIB"}}
 	for _, h := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%.1f/%.1f\t%d/%d\t%d\n", h.HostID, h.Name, h.Location, h.IPAddress, hostState(h), h.Instances, h.Processes,
-			float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000, h.Resources.MemoryUsedMiB, h.MemoryMiB, h.Resources.DiskFreeMiB)
+		view.Rows = append(view.Rows, []string{
+			h.HostID, h.Name, h.Location, h.IPAddress, hostState(h), strconv.Itoa(h.Instances), strconv.Itoa(h.Processes),
+			fmt.Sprintf("%.1f/%.1f", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000),
+			fmt.Sprintf("%d/%d", h.Resources.MemoryUsedMiB, h.MemoryMiB), strconv.FormatInt(h.Resources.DiskFreeMiB, 10),
+		})
 	}
-	return w.Flush()
+	return view.Write(t.out)
 }
 
 // hostState is a machine's state in a word or two.
@@ -86,7 +88,7 @@ func (c *hostFlags) with(t *streams, call func(*client.Client) (client.Host, err
 		return err
 	}
 	if c.json() {
-		return json.NewEncoder(t.out).Encode(h)
+		return terminal.WriteJSON(t.out, h)
 	}
 	return show(t.out, h)
 }
@@ -99,39 +101,37 @@ func (c *showHostCommand) Run(t *streams) error {
 }
 
 func showHost(out io.Writer, h client.Host) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line := func(name string, value any) { fmt.Fprintf(w, "%s\t%v\n", name, value) }
-	line("Host", h.HostID)
-	line("Name", h.Name)
-	line("Location", h.Location)
-	line("Address", strings.TrimSpace(h.IPAddress+" "+h.DNSName))
-	line("State", hostState(h))
-	line("Agent", fmt.Sprintf("%s, %s/%s", h.Version, h.OS, h.Arch))
 	joined := h.Joined.Local().Format(time.DateTime)
 	if h.JoinToken != "" {
 		joined += " with " + h.JoinToken
 	}
-	line("Joined", joined)
 	secret := "since " + h.SecretSince.Local().Format(time.DateTime)
 	if h.Rotating {
 		secret += ", a new one waits for the agent"
 	}
-	line("Credential", secret)
-	line("Processors", fmt.Sprintf("%.1f of %.1f used", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000))
-	line("Memory", fmt.Sprintf("%d of %d MiB used, %d offered", h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB, h.MemoryMiB))
-	line("Disk", fmt.Sprintf("%d of %d MiB free", h.Resources.DiskFreeMiB, h.Resources.DiskMiB))
-	if len(h.Instance) > 0 {
-		fmt.Fprintln(w, "\nINSTANCE\tPHASE\tPROCESS\tPID\tPORT\tSTARTED")
+	facts := terminal.Table{Head: []string{"Host", h.HostID}, Rows: [][]string{
+		{"Name", h.Name}, {"Location", h.Location}, {"Address", strings.TrimSpace(h.IPAddress + " " + h.DNSName)}, {"State", hostState(h)},
+		{"Agent", fmt.Sprintf("%s, %s/%s", h.Version, h.OS, h.Arch)}, {"Joined", joined}, {"Credential", secret},
+		{"Processors", fmt.Sprintf("%.1f of %.1f used", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000)},
+		{"Memory", fmt.Sprintf("%d of %d MiB used, %d offered", h.Resources.MemoryUsedMiB, h.Resources.MemoryMiB, h.MemoryMiB)},
+		{"Disk", fmt.Sprintf("%d of %d MiB free", h.Resources.DiskFreeMiB, h.Resources.DiskMiB)},
+	}}
+	if err := facts.Write(out); err != nil || len(h.Instance) == 0 {
+		return err
 	}
+	fmt.Fprintln(out)
+	runs := terminal.Table{Head: []string{"INSTANCE", "PHASE", "PROCESS", "PID", "PORT", "STARTED"}}
 	for _, i := range h.Instance {
 		if len(i.Processes) == 0 {
-			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t-\n", i.InstanceID, i.Phase)
+			runs.Rows = append(runs.Rows, []string{i.InstanceID, i.Phase, "-", "-", "-", "-"})
 		}
 		for _, p := range i.Processes {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", i.InstanceID, i.Phase, p.ProcessID, p.PID, p.Port, p.Started.Local().Format(time.DateTime))
+			runs.Rows = append(runs.Rows, []string{
+				i.InstanceID, i.Phase, p.ProcessID, strconv.Itoa(p.PID), strconv.Itoa(p.Port), p.Started.Local().Format(time.DateTime),
+			})
 		}
 	}
-	return w.Flush()
+	return runs.Write(out)
 }
 
 type drainHostCommand struct{ hostFlags }
@@ -186,7 +186,7 @@ func (c *removeHostCommand) Run(t *streams) error {
 		return err
 	}
 	if c.json() {
-		return json.NewEncoder(t.out).Encode(map[string]any{"HostID": c.ID, "Gone": gone})
+		return terminal.WriteJSON(t.out, map[string]any{"HostID": c.ID, "Gone": gone})
 	}
 	text := "is removed; its credential is refused"
 	if !gone {

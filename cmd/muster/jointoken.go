@@ -1,13 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/console/terminal"
 )
 
 // joinTokensCommand is `muster admin join-tokens`.
@@ -40,7 +39,7 @@ func (c *createJoinTokenCommand) Run(t *streams) error {
 		return err
 	}
 	if c.json() {
-		return json.NewEncoder(t.out).Encode(made)
+		return terminal.WriteJSON(t.out, made)
 	}
 	where := "one machine"
 	if made.MaxUses > 1 {
@@ -70,10 +69,9 @@ func (c *listJoinTokensCommand) Run(t *streams) error {
 		return err
 	}
 	if c.json() {
-		return json.NewEncoder(t.out).Encode(all)
+		return terminal.WriteJSON(t.out, all)
 	}
-	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TOKEN\tNAME\tLOCATION\tNETWORKS\tUSES\tLAST USED\tEXPIRES")
+	view := terminal.Table{Head: []string{"TOKEN", "NAME", "LOCATION", "NETWORKS", "USES", "LAST USED", "EXPIRES"}}
 	for _, token := range all {
 		last, networks := "-", "any"
 		if !token.LastUsed.IsZero() {
@@ -82,10 +80,12 @@ func (c *listJoinTokensCommand) Run(t *streams) error {
 		if len(token.Networks) > 0 {
 			networks = strings.Join(token.Networks, ",")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d/%d\t%s\t%s\n", token.TokenID, token.Name, token.Location, networks,
-			token.Uses, token.MaxUses, last, token.Expires.Local().Format(time.DateTime))
+		view.Rows = append(view.Rows, []string{
+			token.TokenID, token.Name, token.Location, networks, fmt.Sprintf("%d/%d", token.Uses, token.MaxUses),
+			last, token.Expires.Local().Format(time.DateTime),
+		})
 	}
-	return w.Flush()
+	return view.Write(t.out)
 }
 
 type revokeJoinTokenCommand struct {
