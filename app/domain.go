@@ -142,10 +142,26 @@ func (o *Options) driver() store.Driver {
 	return sqlite.New(o.DataDir)
 }
 
+// makeDataDir makes the data directory, or takes the access of other users to it.
 func (o *Options) makeDataDir() error {
 	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
 		return fmt.Errorf("make data directory: %w", err)
 	}
+	info, err := os.Stat(o.DataDir)
+	if err != nil {
+		return fmt.Errorf("make data directory: %w", err)
+	}
+	if info.Mode().Perm()&0o077 == 0 || !hasModes {
+		return nil
+	}
+	if !owned(info) {
+		return fmt.Errorf("data: other users have access to %s (mode %04o), and it belongs to another user, so it cannot be made private: give a directory of the server's own, such as %s",
+			o.DataDir, info.Mode().Perm(), filepath.Join(o.DataDir, "muster"))
+	}
+	if err := os.Chmod(o.DataDir, 0o700); err != nil {
+		return fmt.Errorf("make data directory private: %w", err)
+	}
+	o.Logger.Info("took the access of other users to the data directory", "dir", o.DataDir, "mode_was", fmt.Sprintf("%04o", info.Mode().Perm()))
 	return nil
 }
 

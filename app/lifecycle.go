@@ -200,7 +200,7 @@ func (a *App) fail(err error) {
 // serve begins to answer on the listener.
 func (a *App) serve(h http.Handler) {
 	a.server = &http.Server{
-		Handler:           h,
+		Handler:           a.strict(h),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

@@ -6,6 +6,7 @@ import (
 	"log"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ func (o *Options) baseURL(addr *net.TCPAddr) string {
 		return o.PublicURL
 	}
 	scheme := "http"
-	if o.TLSCert != "" {
+	if o.hasTLS() {
 		scheme = "https"
 	}
 	return scheme + "://" + o.reachable(addr)
@@ -62,14 +63,38 @@ func (a *App) secured(l net.Listener) (net.Listener, error) {
 			return nil, fmt.Errorf("read certificate: %w", err)
 		}
 		a.leaf = c.Certificate[0]
-		return tls.NewListener(l, sniff.Config(c)), nil
+		return tls.NewListener(l, a.opts.tlsConfig(c)), nil
 	}
 	c, err := sniff.SelfSigned(a.opts.DataDir, a.opts.hosts(), time.Now())
 	if err != nil {
 		return nil, err
 	}
 	a.leaf = c.Certificate[0]
-	return sniff.Listen(l, sniff.Options{Config: sniff.Config(c)}), nil
+	if a.opts.TLSSelfSigned {
+		return tls.NewListener(l, a.opts.tlsConfig(c)), nil
+	}
+	return sniff.Listen(l, sniff.Options{Config: a.opts.tlsConfig(c)}), nil
+}
+
+func (o *Options) tlsConfig(certificate tls.Certificate) *tls.Config {
+	config := sniff.Config(certificate)
+	if o.TLSMinVersion == "1.3" {
+		config.MinVersion = tls.VersionTLS13
+	}
+	return config
+}
+
+// strict has browsers that came by TLS with the operator's certificate come by
+// TLS from then on (HSTS). A certificate of our own says nothing: browsers would
+// let nobody pass its warning any more.
+func (a *App) strict(next http.Handler) http.Handler {
+	if a.opts.TLSCert == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+		next.ServeHTTP(w, r)
+	})
 }
 
 // hosts are the names that our own certificate is for.

@@ -36,6 +36,14 @@ type Options struct {
 	// https:// and plain connections are refused. Without them the listener
 	// answers plain HTTP, and TLS with a certificate it signs itself.
 	TLSCert, TLSKey string
+	// TLSSelfSigned has the listener speak TLS alone, with the certificate that it
+	// signs itself: for networks where clients can be given that certificate.
+	TLSSelfSigned bool
+	// TLSMinVersion is "1.2" or "1.3". Default "1.2", which AWS's game server SDKs need.
+	TLSMinVersion string
+	// InsecurePlainHTTP allows plain HTTP on an address that other machines reach:
+	// where a proxy before the server speaks TLS, or the network is trusted.
+	InsecurePlainHTTP bool
 
 	// DataDir holds the database, the master key and whatever else is kept.
 	// Made when absent, with mode 0700. Default ./muster-data.
@@ -120,6 +128,7 @@ func (o *Options) setDefaults() {
 	}
 	text(&o.Listen, DefaultListen)
 	text(&o.DataDir, DefaultDataDir)
+	text(&o.TLSMinVersion, "1.2")
 	text(&o.Store, DefaultStore)
 	text(&o.Cell, "default")
 	text(&o.MasterKeyFile, o.file("master.key"))
@@ -151,14 +160,24 @@ func (o *Options) validate() error {
 		return fmt.Errorf("account: %q does not have 12 digits", o.Account)
 	case (o.TLSCert == "") != (o.TLSKey == ""):
 		return fmt.Errorf("tls-cert and tls-key: give both or none")
+	case o.TLSSelfSigned && o.TLSCert != "":
+		return fmt.Errorf("tls self-signed and tls-cert: give one of them")
+	case o.TLSMinVersion != "1.2" && o.TLSMinVersion != "1.3":
+		return fmt.Errorf("tls-min-version: %q is neither 1.2 nor 1.3", o.TLSMinVersion)
 	case o.AcceptAny && !loopback(host):
 		return fmt.Errorf("accept-any-credentials: %s is not a loopback address, so callers need keys there; listen on 127.0.0.1, or turn it off", o.Listen)
+	}
+	if !loopback(host) && !o.hasTLS() && !o.InsecurePlainHTTP {
+		return fmt.Errorf("listen: other machines reach %s, and plain HTTP would show keys and tokens to their network: give --tls-cert and --tls-key, or --tls self-signed; where a proxy before the server speaks TLS, or the network is trusted, say --insecure-plain-http", o.Listen)
 	}
 	if err := o.validateStore(); err != nil {
 		return err
 	}
 	return o.validatePublicURL()
 }
+
+// hasTLS reports whether the listener refuses plain HTTP.
+func (o *Options) hasTLS() bool { return o.TLSCert != "" || o.TLSSelfSigned }
 
 func (o *Options) validateStore() error {
 	if o.Store == "sqlite" || o.Store == "memory" || o.usesPostgres() {

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,11 @@ func TestNew_RefusesOptions(t *testing.T) {
 		"account":            {func(o *app.Options) { o.Account = "12" }, "12 digits"},
 		"store":              {func(o *app.Options) { o.Store = "mysql://x" }, "store"},
 		"certificate alone":  {func(o *app.Options) { o.TLSCert = "x.pem" }, "both"},
+		"plain, open":        {func(o *app.Options) { o.AcceptAny, o.Listen = false, "0.0.0.0:0" }, "--insecure-plain-http"},
+		"plain, all":         {func(o *app.Options) { o.AcceptAny, o.Listen = false, ":0" }, "--tls-cert"},
+		"plain, name":        {func(o *app.Options) { o.AcceptAny, o.Listen = false, "muster.example:0" }, "--tls self-signed"},
+		"two certificates":   {func(o *app.Options) { o.TLSCert, o.TLSKey, o.TLSSelfSigned = "c", "k", true }, "one of them"},
+		"old TLS":            {func(o *app.Options) { o.TLSMinVersion = "1.1" }, "neither 1.2 nor 1.3"},
 		"public URL, path":   {func(o *app.Options) { o.PublicURL = "https://a.example/x" }, "path"},
 		"public URL, scheme": {func(o *app.Options) { o.PublicURL = "ftp://a.example" }, "http"},
 		"public URL, long":   {func(o *app.Options) { o.PublicURL = "https://" + strings.Repeat("a", 120) }, "at most"},
@@ -77,5 +83,51 @@ func TestNew_MasterKey(t *testing.T) {
 	}
 	if _, err := app.New(o); err == nil || !strings.Contains(err.Error(), "master key") {
 		t.Errorf("a broken master key gives %v", err)
+	}
+}
+
+// Beyond loopback the server speaks TLS, or was told that plain HTTP is meant.
+func TestNew_BeyondLoopback(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*app.Options){
+		"self-signed": func(o *app.Options) { o.TLSSelfSigned = true },
+		"plain":       func(o *app.Options) { o.InsecurePlainHTTP = true },
+	} {
+		if _, err := app.New(options(t, func(o *app.Options) { o.AcceptAny, o.Listen = false, "0.0.0.0:0"; change(o) })); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An existing directory that other users can read is made private at the start.
+func TestNew_TightensTheDataDirectory(t *testing.T) {
+	t.Parallel()
+	o := options(t, nil)
+	if err := os.Chmod(o.DataDir, 0o775); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.New(o); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(o.DataDir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the mode is %v, %v; want 0700", info.Mode(), err)
+	}
+}
+
+func TestNew_RefusesAnothersDataDirectory(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a directory to another user")
+	}
+	o := options(t, nil)
+	if err := errors.Join(os.Chmod(o.DataDir, 0o770), os.Chown(o.DataDir, 12345, -1)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := app.New(o)
+	if err == nil || !strings.Contains(err.Error(), "belongs to another user") {
+		t.Errorf("a directory that another user owns and a group can read gives %v", err)
+	}
+	if info, err := os.Stat(o.DataDir); err != nil || info.Mode().Perm() != 0o770 {
+		t.Errorf("its mode is %v, %v now", info.Mode(), err)
 	}
 }

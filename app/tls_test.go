@@ -47,6 +47,9 @@ func TestTLS_OwnCertificateAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
+	if got := answer.Header.Get("Strict-Transport-Security"); got == "" {
+		t.Error("browsers are not told to come back by TLS alone")
+	}
 	if answer, err := http.Get("http://" + a.Addr().String() + "/readyz"); err == nil {
 		answer.Body.Close()
 		if answer.StatusCode == 200 {
@@ -68,4 +71,34 @@ func trusting(t *testing.T, file string) *http.Client {
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}
 	return &http.Client{Transport: transport}
+}
+
+// With tls self-signed plain HTTP is not answered; TLS is, from the version that
+// was set.
+func TestTLS_SelfSignedAlone(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.TLSSelfSigned, o.TLSMinVersion = true, "1.3" })
+	if !strings.HasPrefix(a.URL(), "https://127.0.0.1:") {
+		t.Errorf("the base URL is %s", a.URL())
+	}
+	c := trusting(t, filepath.Join(a.DataDir(), sniff.CertificateFile))
+	answer, err := c.Get(a.URL() + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.TLS.Version != tls.VersionTLS13 || answer.Header.Get("Strict-Transport-Security") != "" {
+		t.Errorf("answered by TLS version %x with headers %v", answer.TLS.Version, answer.Header)
+	}
+	c.Transport.(*http.Transport).TLSClientConfig.MaxVersion = tls.VersionTLS12
+	if answer, err := c.Get(a.URL() + "/readyz"); err == nil {
+		answer.Body.Close()
+		t.Error("TLS 1.2 is accepted where 1.3 is the oldest")
+	}
+	if answer, err := http.Get("http://" + a.Addr().String() + "/readyz"); err == nil {
+		answer.Body.Close()
+		if answer.StatusCode == 200 {
+			t.Error("plain connections are answered")
+		}
+	}
 }

@@ -20,6 +20,12 @@ type adminCommand struct {
 	Verify     verifyCommand          `cmd:"" help:"Check everything that is kept, or a backup."`
 }
 
+// AfterApply is called by kong before a command's Run.
+func (c *adminCommand) AfterApply() error {
+	private()
+	return nil
+}
+
 type keysCommand struct {
 	Create createKeyCommand `cmd:"" help:"Make a key and print it; its secret is shown this once."`
 	List   listKeysCommand  `cmd:"" help:"List keys."`

@@ -71,7 +71,7 @@ func TestOptions_Defaults(t *testing.T) {
 func TestOptions_EveryFieldIsAFlag(t *testing.T) {
 	for _, text := range []string{
 		"listen: 127.0.0.1:0", "data: x", "store: sqlite", "log-format: json", "log-level: debug", "region: us-east-1",
-		"account: \"000000000000\"", "public-url: http://a", "tls-cert: a", "tls-key: a", "record: a", "cell: a",
+		"account: \"000000000000\"", "public-url: http://a", "tls-min-version: \"1.3\"", "insecure-plain-http: true", "tls: self-signed", "tls-cert: a", "tls-key: a", "record: a", "cell: a",
 		"master-key-file: a", "demo: false", "demo-processes: 3", "accept-any-credentials: false",
 	} {
 		code, _, stderr := typed(t, t.Context(), "local", "--config", write(t, text), "--listen", "nonsense")
@@ -93,6 +93,7 @@ func TestRun_Refuses(t *testing.T) {
 		"broken file":       {[]string{"serve", "--config", write(t, "a: [")}, 2, "configuration"},
 		"no file":           {[]string{"serve", "--config", "/nowhere.yaml"}, 2, "nowhere"},
 		"open to everybody": {[]string{"local", "--listen", "0.0.0.0:0"}, 1, "loopback"},
+		"plain, open":       {[]string{"serve", "--listen", "0.0.0.0:0"}, 1, "--insecure-plain-http"},
 		"unknown format":    {[]string{"local", "--log-format", "xml"}, 2, "xml"},
 		"nobody answers":    {[]string{"fleets", "--endpoint", "http://127.0.0.1:1"}, 1, "127.0.0.1:1"},
 	} {

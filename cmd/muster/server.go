@@ -24,6 +24,9 @@ type serverFlags struct {
 	PublicURL    string        `name:"public-url" placeholder:"URL" help:"Base URL by which others reach this server, where it is not the listen address."`
 	TLSCert      string        `name:"tls-cert" placeholder:"FILE" help:"PEM certificate chain; with --tls-key the server speaks TLS only."`
 	TLSKey       string        `name:"tls-key" placeholder:"FILE" help:"PEM key of the certificate."`
+	TLS          string        `name:"tls" placeholder:"self-signed" enum:",self-signed" default:"" help:"self-signed: speak TLS only, with a certificate that the server signs itself (server-cert.pem in the data directory, for clients to trust)."`
+	TLSMin       string        `name:"tls-min-version" enum:"1.2,1.3" default:"1.2" help:"Oldest TLS version to accept, 1.2 or 1.3 (${default})."`
+	Plain        bool          `name:"insecure-plain-http" help:"Speak plain HTTP although other machines reach the listen address: behind a proxy that speaks TLS, or in a network that is trusted."`
 	NodeAddress  string        `name:"node-address" placeholder:"HOST:PORT" help:"Where other servers on the same PostgreSQL reach this one (the listen address)."`
 	Lease        time.Duration `default:"5s" help:"How long after the death of the server that works another one on the same PostgreSQL takes over (${default})."`
 	Record       string        `placeholder:"FILE" help:"Record every command to a file that 'muster replay' reads."`
@@ -65,6 +68,7 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 		return o, err
 	}
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
+	o.TLSSelfSigned, o.TLSMinVersion, o.InsecurePlainHTTP = f.TLS != "", f.TLSMin, f.Plain
 	o.NodeAddress, o.LeaseTTL = f.NodeAddress, f.Lease
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
 	o.Placements.UniqueIDs, o.Computes.HostGrace = f.UniqueIDs, f.HostGrace
@@ -173,6 +177,12 @@ func (c *localCommand) wrapped() error {
 
 // serveCommand is `muster serve`.
 type serveCommand struct{ serverFlags }
+
+// AfterApply is called by kong before Run.
+func (c *serveCommand) AfterApply() error {
+	private()
+	return nil
+}
 
 // Run serves until a signal comes.
 func (c *serveCommand) Run(t *streams) error {

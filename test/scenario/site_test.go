@@ -39,7 +39,7 @@ func newSite(t *testing.T, l *lab, flags ...string) *site {
 	}
 	free.Close()
 	data := t.TempDir()
-	s := &site{t: t, lab: l, args: append([]string{"serve", "--listen", free.Addr().String(), "--data", data, "--log-level", "warn"}, flags...)}
+	s := &site{t: t, lab: l, args: append([]string{"serve", "--listen", free.Addr().String(), "--data", data, "--log-level", "warn", "--insecure-plain-http"}, flags...)}
 	s.start()
 	t.Cleanup(func() {
 		s.server.Kill()

@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
@@ -89,8 +91,11 @@ func (d *Driver) Backup(ctx context.Context, file string) error {
 		return err
 	}
 	defer db.Close()
-	if _, err := db.reader.ExecContext(ctx, "VACUUM INTO ?1", file); err != nil {
+	if err := create(file); err != nil {
 		return fmt.Errorf("back up %s: %w", d.file, err)
+	}
+	if _, err := db.reader.ExecContext(ctx, "VACUUM INTO ?1", file); err != nil {
+		return errors.Join(fmt.Errorf("back up %s: %w", d.file, err), os.Remove(file))
 	}
 	return syncFile(file)
 }

@@ -3,8 +3,40 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 )
+
+// private takes the access of others to a database and the files beside it, and
+// makes the database where there is none: SQLite makes the others with its mode.
+// A file that exists is not opened, since closing it would free SQLite's locks.
+func private(database string) error {
+	if err := create(database); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make database: %w", err)
+	}
+	for _, path := range []string{database, database + "-wal", database + "-shm"} {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			err = os.Chmod(path, info.Mode().Perm()&^0o077)
+		}
+		if err != nil {
+			return fmt.Errorf("make database private: %w", err)
+		}
+	}
+	return nil
+}
+
+// create makes a new, empty file that only its owner can read.
+func create(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
 
 // syncFile makes a finished file survive a power cut.
 func syncFile(path string) error {

@@ -79,6 +79,9 @@ func (db *db) open(ctx context.Context, d *Driver) error {
 		}
 		db.lock = lock
 	}
+	if err := private(d.file); err != nil {
+		return err
+	}
 	if err := db.connect(ctx, d.file); err != nil {
 		return err
 	}

@@ -134,3 +134,42 @@ func TestOpen_NewerLayout(t *testing.T) {
 		t.Errorf("Open of a newer layout: %v", err)
 	}
 }
+
+// Nobody but their owner reads the database, the files beside it, or a backup,
+// whatever the umask and whatever modes they had.
+func TestFiles_Private(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := sqlite.New(dir)
+	for range 2 {
+		db, err := d.Open(t.Context(), "c", store.Schema{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Take(t.Context(), "me"); err != nil {
+			t.Fatal(err)
+		}
+		backup := filepath.Join(t.TempDir(), "backup.db")
+		if err := d.Backup(t.Context(), backup); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Backup(t.Context(), backup); err == nil {
+			t.Error("a backup was written over a file")
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "muster.db*"))
+		if err != nil || len(files) < 3 {
+			t.Fatalf("files %v, %v; want the database, -wal and -shm", files, err)
+		}
+		for _, file := range append(files, backup) {
+			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("the mode of %s is %v, %v; want 0600", filepath.Base(file), info.Mode(), err)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Join(dir, "muster.db"), 0o644); err != nil { // as an earlier version left it
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,10 @@
+package app
+
+import "io/fs"
+
+// hasModes reports whether permission bits say who has access to a file; on
+// Windows the access list of the folder above does.
+const hasModes = false
+
+// owned is for systems with permission bits.
+func owned(fs.FileInfo) bool { return true }
