@@ -9,7 +9,9 @@ FUZZTIME ?= 10s           # of each fuzz target
 BENCH ?= .                # which benchmarks
 
 go_test = go test -json $(if $(strip $(RACE)),-race -timeout 20m,-timeout 15m)
-count = go run ./internal/testcount
+# A run of tests has a folder for temporary files of its own, by which what it left is found.
+own_temp = TMPDIR="$$(mktemp -d /tmp/muster-XXXXXX)"; export TMPDIR; chmod 755 "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT
+count = go run ./internal/testcount -left "$$TMPDIR"
 
 # Modules besides the root: the libraries, the demo game, and the tests with AWS's server SDK.
 go_modules = sdk/session sdk/gameserver examples/arena
@@ -35,7 +37,7 @@ run: build ## build, then run Muster on this machine with a live demo game (ARGS
 
 .PHONY: test
 test: ## run every test that needs nothing but Go
-	{ $(go_test) $(root_packages) || true; for module in $(go_modules); do (cd $$module && $(go_test) ./...) || true; done; } | $(count)
+	$(own_temp); { $(go_test) $(root_packages) || true; for module in $(go_modules); do (cd $$module && $(go_test) ./...) || true; done; } | $(count)
 
 .PHONY: race
 race: ## the same under the race detector
@@ -43,7 +45,7 @@ race: ## the same under the race detector
 
 .PHONY: e2e
 e2e: build ## run the black-box tests: the built binary through other people's clients
-	export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena"; \
+	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena"; \
 	{ packages="$(e2e_packages)"; if [ -n "$$packages" ]; then $(go_test) -parallel 4 $$packages || true; fi; \
 	cd test/serversdk && $(go_test) ./... || true; } | $(count)
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/musterhq/muster/agent/collector"
 	"github.com/musterhq/muster/agent/install"
-	"github.com/musterhq/muster/agent/isolate"
 	"github.com/musterhq/muster/agent/relay"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/hosts/protocol"
@@ -29,9 +28,7 @@ type Agent struct {
 	cache   *install.Cache
 	reports *reports
 	sampler *sampler
-	groups  *isolate.Groups      // nil where processes are held to nothing
-	users   *Users               // nil where instances run as the agent's user
-	mounts  bool                 // processes can have a folder for temporary files in place of the shared one
+	isolation
 	metrics *collector.Collector // nil where there is none
 	relay   *relay.Relay         // where fleets want it; nil without a server
 	uploads chan struct{}        // slots for archives of logs being made and sent

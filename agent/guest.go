@@ -27,7 +27,7 @@ type guest struct {
 // that other users get at.
 func (a *Agent) staging() string { return filepath.Join(a.opts.Root, "staging") }
 
-// receive has an install script run as a guest (install.Options.Guest).
+// receive starts an install script as a guest (install.Options.Guest).
 func (a *Agent) receive(cmd *exec.Cmd, dir string) (dismiss func() error, err error) {
 	g := &guest{a: a, dir: dir, temp: dir + ".temp"}
 	if err := g.enter(cmd); err != nil {
@@ -47,17 +47,12 @@ func (g *guest) enter(cmd *exec.Cmd) error {
 	if err := g.makeTemp(cmd, &jail); err != nil {
 		return err
 	}
-	if g.a.groups != nil {
-		var err error
-		if g.group, err = g.a.groups.Make(groupFor(g.dir), isolate.Limits{Processes: maxProcesses}); err != nil {
-			return err
-		}
-		jail.Group = g.group
+	var err error
+	if g.group, err = g.a.makeGroup(groupFor(g.dir), isolate.Limits{Processes: maxProcesses}, ""); err != nil {
+		return err
 	}
-	if jail.User == 0 && jail.Group == nil {
-		return nil
-	}
-	return jail.Wrap(cmd, g.a.opts.Launcher)
+	jail.Group = g.group
+	return g.a.confined(jail, g.dir).Start(cmd, g.a.opts.Launcher)
 }
 
 // groupFor names the control group of the script that works in a folder. The name
@@ -91,8 +86,8 @@ func (g *guest) makeTemp(cmd *exec.Cmd, jail *isolate.Jail) error {
 		}
 	}
 	at := g.temp
-	if g.a.mounts {
-		at = os.TempDir()
+	if g.a.apart {
+		at = sharedTemp
 		jail.Mounts = []isolate.Mount{{From: g.temp, At: at}}
 	}
 	cmd.Env = append(cmd.Env, "HOME="+g.dir, "TMPDIR="+at, "TMP="+at, "TEMP="+at)

@@ -117,10 +117,7 @@ func TestTakeBack_RefusesLinksFromElsewhere(t *testing.T) {
 func asUser(t *testing.T, launcher string, uid int) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/bin/sleep", "1000")
-	if err := (isolate.Jail{User: uid}).Wrap(cmd, launcher); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
+	if err := (isolate.Jail{User: uid}).Start(cmd, launcher); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/musterhq/muster/agent/isolate"
 	"github.com/musterhq/muster/hosts/protocol"
@@ -14,22 +15,64 @@ import (
 // what games need and far below what stops a machine.
 const maxProcesses = 4096
 
-// findIsolation finds out what game servers can be held to on this machine. It
-// fails where that is less than is required.
+// isolation is what processes of builds are held to on this machine. The zero value
+// is nothing.
+type isolation struct {
+	groups *isolate.Groups // the size of their instance, by control groups; nil for none
+	users  *Users          // users of their own; nil where they run as the agent's
+	apart  bool            // they see their own processes and few folders of others
+	filter bool            // some system calls are refused
+	egress bool            // they send to the networks beyond the machine alone
+}
+
+// ErrIsolation says that isolation is required and this machine does not allow all of it.
+var ErrIsolation = errors.New("isolation is required")
+
+// findIsolation finds out what game servers can be held to on this machine, and says
+// so. It fails where that is less than is required.
 func (a *Agent) findIsolation() error {
 	if a.opts.Launcher == "" || a.opts.Unconfined {
 		return nil
 	}
-	for _, find := range []func() error{a.findGroups, a.findUsers, a.findMounts} {
-		err := find()
-		if err != nil && a.opts.Required {
-			return fmt.Errorf("isolation is required: %w", err)
-		}
-		if err != nil {
-			a.log.Warn("this machine does not allow all isolation", "error", err)
+	finds := []func() error{a.findGroups}
+	if a.opts.Users.From > 0 {
+		finds = append(finds, a.findUsers, a.findFilter, a.findEgress)
+	}
+	var missing []error
+	for _, find := range finds {
+		if err := find(); err != nil {
+			missing = append(missing, err)
 		}
 	}
+	if len(missing) > 0 && a.opts.Required {
+		return fmt.Errorf("%w: %w", ErrIsolation, errors.Join(missing...))
+	}
+	a.opts.Facts.Isolation = a.held()
+	if a.opts.Users.From == 0 && len(missing) == 0 {
+		return nil
+	}
+	a.log.Info("game servers are held to", "isolation", strings.Join(a.opts.Facts.Isolation, ", "))
+	if len(missing) > 0 {
+		a.log.Warn("this machine does not allow all isolation: host only builds that you trust", "missing", errors.Join(missing...))
+	}
 	return nil
+}
+
+// held names what processes are held to, for people and Muster.
+func (a *Agent) held() []string {
+	var all []string
+	for _, h := range []struct {
+		name string
+		is   bool
+	}{
+		{protocol.IsolationLimits, a.groups != nil}, {protocol.IsolationUsers, a.users != nil}, {protocol.IsolationProcesses, a.apart},
+		{protocol.IsolationSystemCalls, a.filter}, {protocol.IsolationEgress, a.egress},
+	} {
+		if h.is {
+			all = append(all, h.name)
+		}
+	}
+	return all
 }
 
 // findGroups finds out whether processes can be held to their instance's size.
@@ -40,12 +83,39 @@ func (a *Agent) findGroups() (err error) {
 	return nil
 }
 
+// findFilter finds out whether system calls can be refused.
+func (a *Agent) findFilter() error {
+	if err := (isolate.Jail{Filter: true}).Try(a.opts.Launcher); err != nil {
+		return fmt.Errorf("game servers may use all system calls: %w", err)
+	}
+	a.filter = true
+	return nil
+}
+
+// hidden are folders of the machine that are no game server's business. Sockets of
+// the machine's services are below /run.
+var hidden = []string{"/root", "/home", "/boot", "/run", "/var/log", "/var/mail", "/var/spool", "/var/backups"}
+
+// sharedTemp is the folder in place of which processes have one of their own.
+const sharedTemp = "/tmp"
+
+// confined returns a jail that holds to what all processes of builds are held to
+// besides; folder is where they work.
+func (a *Agent) confined(j isolate.Jail, folder string) isolate.Jail {
+	j.Filter = a.filter
+	if !a.apart {
+		return j
+	}
+	j.Apart = true
+	j.Mounts = append(j.Mounts, isolate.Mount{At: "/dev/shm"})
+	j.Hide = append([]string{a.opts.Root, a.opts.UserClaims}, hidden...)
+	j.Keep = append([]string{folder, a.opts.Launcher}, resolverFiles()...)
+	return j
+}
+
 // isolate starts a process in a jail: a group of its own, the user of its
 // instance, and a folder of its own for temporary files.
 func (i *instance) isolate(cmd *exec.Cmd, w protocol.Wish, id string, mounts []isolate.Mount) error {
-	if i.own != nil {
-		return nil
-	}
 	jail := isolate.Jail{Mounts: mounts}
 	var err error
 	if jail.User, err = i.user(); err != nil {
@@ -54,16 +124,24 @@ func (i *instance) isolate(cmd *exec.Cmd, w protocol.Wish, id string, mounts []i
 	if jail.User > 0 && ownerOf(i.gameDir()) != jail.User {
 		return errors.New("the build's tree is not handed over to the instance's user") // and could not be with processes of it there
 	}
-	if i.a.groups != nil {
-		limits := isolate.Limits{MemoryMiB: w.MemoryMiB, CPUMillis: w.CPUMillis, Processes: maxProcesses}
-		if jail.Group, err = i.a.groups.Make(id, limits); err != nil {
-			return err
-		}
+	limits := isolate.Limits{MemoryMiB: w.MemoryMiB, CPUMillis: w.CPUMillis, Processes: maxProcesses}
+	if jail.Group, err = i.a.makeGroup(id, limits, w.SDKURL); err != nil {
+		return err
 	}
-	if jail.Group == nil && jail.User == 0 {
-		return nil
+	return i.a.confined(jail, i.dir).Start(cmd, i.a.opts.Launcher)
+}
+
+// makeGroup makes the group of a process, nil where there are none. sdkURL is where
+// the process connects to.
+func (a *Agent) makeGroup(name string, limits isolate.Limits, sdkURL string) (*isolate.Group, error) {
+	if a.groups == nil {
+		return nil, nil
 	}
-	return jail.Wrap(cmd, i.a.opts.Launcher)
+	group, err := a.groups.Make(name, limits)
+	if err != nil || !a.egress {
+		return group, err
+	}
+	return group, group.Restrict(a.egressTo(sdkURL))
 }
 
 // leaveJail ends what is left of a process's group and removes its temporary

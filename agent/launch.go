@@ -32,7 +32,7 @@ func (i *instance) groupOf(s *slot, count int) (*supervise.Group, error) {
 	return supervise.New(supervise.Options{
 		Spec: supervise.Spec{
 			Name: filepath.Base(path), Path: path, Dir: i.gameDir(),
-			Prepare:  func(cmd *exec.Cmd, _ int, id string) error { return i.prepare(cmd, s, id) },
+			Launch:   func(cmd *exec.Cmd, _ int, id string) error { return i.launch(cmd, s, id) },
 			LogDir:   i.logDir(s),
 			StateDir: filepath.Join(i.slotDir(s.n), "state"),
 			KeepLogs: keepRuns,
@@ -70,8 +70,8 @@ func (i *instance) treeStands() bool {
 	return err == nil
 }
 
-// prepare gives a process its port, arguments and environment.
-func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
+// launch starts a process with its port, arguments and environment.
+func (i *instance) launch(cmd *exec.Cmd, s *slot, id string) error {
 	w := i.wished()
 	port, err := i.takePort()
 	if err != nil {
@@ -94,7 +94,7 @@ func (i *instance) prepare(cmd *exec.Cmd, s *slot, id string) error {
 	}
 	cmd.Env = append(cmd.Env, i.environment(w, id, port, logs)...)
 	if i.own != nil {
-		return nil
+		return cmd.Start()
 	}
 	return i.confine(cmd, w, id)
 }
@@ -151,7 +151,7 @@ func (i *instance) setCommand(cmd *exec.Cmd, s *slot, w protocol.Wish, values pl
 	return nil
 }
 
-// confine gives a process a temporary folder and keeps it apart from the others.
+// confine starts a process with a temporary folder, apart from the others.
 func (i *instance) confine(cmd *exec.Cmd, w protocol.Wish, id string) error {
 	temp, mounts, err := i.makeTemp(id)
 	if err != nil {

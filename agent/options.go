@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -50,6 +51,9 @@ type Options struct {
 	UserClaims string
 	// Unconfined holds processes to nothing but a process group.
 	Unconfined bool
+	// Egress are networks to which game servers may send besides what isolation leaves
+	// them: the machine itself, links, and where clouds keep credentials.
+	Egress []netip.Prefix
 	// Required has Run fail where the machine does not allow all that Launcher and
 	// Users ask for; else it does as much as it can.
 	Required bool

@@ -18,50 +18,36 @@ type Users struct{ From, To int }
 
 func (u Users) has(uid int) bool { return uid >= u.From && uid <= u.To }
 
-// findUsers finds out whether instances can have users of their own.
+// findUsers finds out whether instances can have users of their own, and these see
+// the machine by themselves.
 func (a *Agent) findUsers() error {
 	u := a.opts.Users
-	if u.From == 0 {
-		return nil
-	}
 	err := errNotRoot
 	if os.Geteuid() == 0 {
-		err = errors.Join(a.tryUser(u.From), a.tryClaims())
+		err = a.tryClaims()
 	}
 	if err != nil {
-		return fmt.Errorf("game servers run as the agent's user: %w", err)
+		return fmt.Errorf("game servers run as the agent's user, and get at its credential: %w", err)
+	}
+	folder := filepath.Join(a.opts.Root, "instances")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("make folder of instances: %w", err)
+	}
+	a.apart = true
+	whole := a.confined(isolate.Jail{User: u.From, Mounts: []isolate.Mount{{From: folder, At: sharedTemp}}}, folder)
+	if err = whole.Try(a.opts.Launcher, folder, a.opts.Launcher); err == nil {
+		a.users = &u
+		return nil
+	}
+	a.apart = false
+	if err := (isolate.Jail{User: u.From}).Try(a.opts.Launcher, folder, a.opts.Launcher); err != nil {
+		return fmt.Errorf("game servers run as the agent's user, and get at its credential: %w", err)
 	}
 	a.users = &u
-	return nil
+	return fmt.Errorf("game servers see the machine's processes, its folders and its temporary files: %w", err)
 }
 
 var errNotRoot = errors.New("the agent is not root")
-
-// findMounts finds out whether processes can have folders in place of those that
-// all share.
-func (a *Agent) findMounts() error {
-	if a.users == nil {
-		return nil
-	}
-	err := errSharedTemp
-	if !within(os.TempDir(), a.opts.Root) && !within(os.TempDir(), a.opts.Launcher) {
-		probe := isolate.Jail{User: a.users.From, Mounts: []isolate.Mount{{From: filepath.Join(a.opts.Root, "instances"), At: os.TempDir()}}}
-		err = probe.Try(a.opts.Launcher)
-	}
-	if err != nil {
-		return fmt.Errorf("game servers share the folder for temporary files: %w", err)
-	}
-	a.mounts = true
-	return nil
-}
-
-var errSharedTemp = errors.New("the agent's files are below it")
-
-// within tells whether a path lies below a folder.
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
 
 // tryClaims tells whether users can be claimed.
 func (a *Agent) tryClaims() error {
@@ -73,15 +59,6 @@ func (a *Agent) tryClaims() error {
 }
 
 func (a *Agent) claims() claims { return claims{a.opts.UserClaims} }
-
-// tryUser tells whether a process of a user gets at the folders of instances.
-func (a *Agent) tryUser(uid int) error {
-	dir := filepath.Join(a.opts.Root, "instances")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make folder of instances: %w", err)
-	}
-	return isolate.Jail{User: uid}.Try(a.opts.Launcher, dir, a.opts.Launcher)
-}
 
 // userFile holds the number of an instance's user, in the instance's folder.
 const userFile = "user"
@@ -279,8 +256,8 @@ func (i *instance) makeTemp(id string) (at string, mounts []isolate.Mount, err e
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", nil, fmt.Errorf("make folder for temporary files: %w", err)
 	}
-	if err := i.give(dir); err != nil || !i.a.mounts {
+	if err := i.give(dir); err != nil || !i.a.apart {
 		return dir, nil, err
 	}
-	return os.TempDir(), []isolate.Mount{{From: dir, At: os.TempDir()}}, nil
+	return sharedTemp, []isolate.Mount{{From: dir, At: sharedTemp}}, nil
 }

@@ -62,10 +62,10 @@ func arena(t *testing.T) string {
 	return path
 }
 
-// playAgent is `muster agent` for a machine with a few ports.
+// playAgent is `muster agent --stop` for a machine with a few ports.
 func playAgent(ctx context.Context, server, root, token string) error {
 	a, err := agent.New(agent.Options{
-		Server: server, Token: token, Root: root, Leave: true,
+		Server: server, Token: token, Root: root, StopGrace: time.Second,
 		Facts: protocol.Facts{IPAddress: "127.0.0.1", CPUMillis: 64_000, MemoryMiB: 256 << 10, PortFrom: 22200, PortTo: 22400},
 	})
 	if err != nil {

@@ -286,7 +286,10 @@ func agentProcess(t *testing.T, a *app.App, root string) (kill func()) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	t.Cleanup(kill)
+	t.Cleanup(func() { // asked to end, it ends what it runs; killed before it cannot be asked
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	})
 	return kill
 }
 

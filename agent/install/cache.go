@@ -50,9 +50,9 @@ type Options struct {
 	// Staging is where builds are unpacked and their install scripts work on them, on
 	// the file system of Dir. Default: beside the installed builds.
 	Staging string
-	// Guest has an install script run as somebody who may write the build's folder and
-	// no more: it changes the command. dismiss is called when the command has ended,
-	// and makes the folder ours alone again. nil runs scripts as ourselves.
+	// Guest starts an install script's command as somebody who may write the build's
+	// folder and no more. dismiss is called when the command has ended, and makes the
+	// folder ours alone again. nil runs scripts as ourselves.
 	Guest func(cmd *exec.Cmd, dir string) (dismiss func() error, err error)
 }
 

@@ -231,10 +231,11 @@ func TestInstall_UnpacksForItsOwnerAlone(t *testing.T) {
 	t.Parallel()
 	content, b := packed(t, map[string]string{"game": "x", "install.sh": "true\n"})
 	var mode os.FileMode
-	c := cache(t, Options{Source: whole(content, 0, new([]int64)), Staging: t.TempDir(), Guest: func(_ *exec.Cmd, dir string) (func() error, error) {
+	c := cache(t, Options{Source: whole(content, 0, new([]int64)), Staging: t.TempDir(), Guest: func(cmd *exec.Cmd, dir string) (func() error, error) {
 		info, err := os.Stat(dir)
 		if err == nil {
 			mode = info.Mode().Perm()
+			err = cmd.Start()
 		}
 		return func() error { return nil }, err
 	}})

@@ -44,13 +44,15 @@ func (c *Cache) script(ctx context.Context, dir, log string) error {
 	cmd.Env = CleanEnvironment()
 	cmd.WaitDelay = 5 * time.Second
 	killGroup(cmd)
-	dismiss := func() error { return nil }
+	start := asOurselves
 	if c.opts.Guest != nil {
-		if dismiss, err = c.opts.Guest(cmd, dir); err != nil {
-			return &Failure{Stage: Script, Text: err.Error(), Err: err}
-		}
+		start = c.opts.Guest
 	}
-	err = cmd.Run()
+	dismiss, err := start(cmd, dir)
+	if err != nil {
+		return &Failure{Stage: Script, Text: err.Error(), Err: err}
+	}
+	err = cmd.Wait()
 	if left := dismiss(); left != nil {
 		return &Failure{Stage: Script, Err: left, Text: fmt.Sprintf("what %s left cannot be used: %v", scriptName(), left)}
 	}
@@ -63,6 +65,10 @@ func (c *Cache) script(ctx context.Context, dir, log string) error {
 		return ctx.Err()
 	}
 	return &Failure{Stage: Script, Err: err, Text: fmt.Sprintf("%s failed: %v%s", scriptName(), err, lastWords(log))}
+}
+
+func asOurselves(cmd *exec.Cmd, _ string) (dismiss func() error, err error) {
+	return func() error { return nil }, cmd.Start()
 }
 
 var errScriptTime = errors.New("the install script took too long")

@@ -2,11 +2,13 @@ package isolate
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +22,9 @@ const folder = "muster"
 type Groups struct {
 	v2   string            // folder of our groups in the one hierarchy of version 2; "" for version 1
 	dirs map[string]string // the same by controller, for version 1
+	// beside is the same in a hierarchy of version 2 that has no controllers, besides
+	// those of version 1; "" where there is none.
+	beside string
 }
 
 // Group is one control group.
@@ -46,6 +51,7 @@ func Find() (*Groups, error) {
 		}
 		g.dirs[controller] = dir
 	}
+	g.beside, _ = findMount("cgroup2", "") // Restrict reports that it is missing
 	return g, nil
 }
 
@@ -71,8 +77,18 @@ func findV2(root string) (*Groups, error) {
 	return &Groups{v2: own}, nil
 }
 
-// findV1 gives our folder in the hierarchy of a controller.
+// findV1 returns our folder in the hierarchy of a controller.
 func findV1(controller string) (string, error) {
+	dir, err := findMount("cgroup", controller)
+	if err == nil && dir == "" {
+		err = fmt.Errorf("controller %s is not mounted", controller)
+	}
+	return dir, err
+}
+
+// findMount returns our folder in a hierarchy that is mounted with an option; "" where
+// there is none.
+func findMount(kind, option string) (string, error) {
 	mounts, err := os.Open("/proc/self/mounts")
 	if err != nil {
 		return "", err
@@ -80,13 +96,13 @@ func findV1(controller string) (string, error) {
 	defer mounts.Close()
 	for lines := bufio.NewScanner(mounts); lines.Scan(); {
 		fields := strings.Fields(lines.Text())
-		if len(fields) < 4 || fields[2] != "cgroup" || !strings.Contains(","+fields[3]+",", ","+controller+",") {
+		if len(fields) < 4 || fields[2] != kind || option != "" && !slices.Contains(strings.Split(fields[3], ","), option) {
 			continue
 		}
 		dir := filepath.Join(fields[1], folder)
 		return dir, os.MkdirAll(dir, 0o755)
 	}
-	return "", fmt.Errorf("controller %s is not mounted", controller)
+	return "", nil
 }
 
 // Make makes a group, or sets the limits of one that is there.
@@ -108,7 +124,7 @@ func (g *Groups) Make(name string, l Limits) (*Group, error) {
 // Get gives a group that a former agent made.
 func (g *Groups) Get(name string) *Group { return &Group{g, name} }
 
-// folders gives the group's folder by controller; "" for all of version 2.
+// folders returns the group's folder by controller; "" for all of version 2.
 func (g *Group) folders() map[string]string {
 	if g.groups.v2 != "" {
 		return map[string]string{"": filepath.Join(g.groups.v2, g.name)}
@@ -117,7 +133,19 @@ func (g *Group) folders() map[string]string {
 	for controller, dir := range g.groups.dirs {
 		all[controller] = filepath.Join(dir, g.name)
 	}
+	if g.groups.beside != "" {
+		all[beside] = filepath.Join(g.groups.beside, g.name)
+	}
 	return all
+}
+
+// beside stands for a controller where there is none.
+const beside = "beside"
+
+// unified returns the group's folder in a hierarchy of version 2, or "".
+func (g *Group) unified() string {
+	folders := g.folders()
+	return cmp.Or(folders[""], folders[beside])
 }
 
 // period is over which a share of processors is measured.
@@ -225,5 +253,3 @@ func (g *Group) Remove() error {
 	}
 	return errors.Join(errs...)
 }
-
-func become(program string, args, env []string) error { return syscall.Exec(program, args, env) }

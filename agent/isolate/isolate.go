@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 )
 
@@ -17,18 +18,30 @@ type Limits struct {
 	Processes int // and threads
 }
 
-// Jail is what a process is held to. Zero members hold it to nothing.
+// Jail is what a process is held to. Zero members hold it to nothing. All but
+// Filter need the rights of root.
 type Jail struct {
 	Group *Group
 	// User is the number of the user, and of the group, that the process runs as,
-	// with no other groups and no way to more rights. It needs our rights.
+	// with no other groups and no way to more rights.
 	User int
-	// Mounts are folders that the process sees in place of others. They need our
-	// rights as well.
+	// Mounts are folders that the process sees in place of others.
 	Mounts []Mount
+	// Apart has the process see no other processes than those that it starts, which
+	// all end with it, and share no memory with others.
+	Apart bool
+	// Hide are folders that the process sees empty, as far as they exist.
+	Hide []string
+	// Keep are files and folders that the process sees where they are, though they are
+	// below folders that Hide or Mounts replace. Whoever may see them, the way there
+	// is open to the process.
+	Keep []string
+	// Filter refuses the process the system calls of filter_linux.go.
+	Filter bool
 }
 
-// Mount has a process see the folder From at the place At.
+// Mount has a process see the folder From at the place At; "" is an empty folder
+// in memory that all may write.
 type Mount struct{ From, At string }
 
 // Variable carries what Enter has to do.
@@ -38,27 +51,36 @@ const Variable = "MUSTER_ISOLATE"
 type order struct {
 	Join    []string `json:",omitempty"` // files to which the process writes its number
 	Mounts  []Mount  `json:",omitempty"`
+	Hide    []string `json:",omitempty"`
+	Keep    []string `json:",omitempty"`
 	User    int      `json:",omitempty"`
-	Program string   // to become; "" looks whether Reach can be got at, and ends
+	Apart   bool     `json:",omitempty"`
+	Filter  bool     `json:",omitempty"`
+	First   bool     `json:",omitempty"` // be the first process of a namespace, for another one
+	Program string   `json:",omitempty"` // to become; "" looks whether Reach can be got at, and ends
 	Reach   []string `json:",omitempty"`
 }
 
-// Wrap changes a command so that it runs as launcher, our own program, which
-// goes into the jail and then becomes the command's program. Its arguments stay.
-func (j Jail) Wrap(cmd *exec.Cmd, launcher string) error {
+// Start starts a command in the jail: as launcher, our own program, which goes into
+// the jail and then becomes the command's program. Its arguments stay.
+func (j Jail) Start(cmd *exec.Cmd, launcher string) error {
 	o := j.order()
+	if reflect.ValueOf(o).IsZero() {
+		return cmd.Start()
+	}
 	o.Program = cmd.Path
-	return o.give(cmd, launcher)
+	return o.start(cmd, launcher)
 }
 
 func (j Jail) order() order {
-	o := order{Mounts: j.Mounts, User: j.User}
+	o := order{Mounts: j.Mounts, Hide: j.Hide, Keep: j.Keep, User: j.User, Apart: j.Apart, Filter: j.Filter}
 	if j.Group != nil {
 		o.Join = j.Group.joins()
 	}
 	return o
 }
 
+// give has a command run launcher with the order.
 func (o order) give(cmd *exec.Cmd, launcher string) error {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -69,7 +91,7 @@ func (o order) give(cmd *exec.Cmd, launcher string) error {
 	return nil
 }
 
-// Try tells whether a process can be put into the jail on this machine and gets
+// Try reports whether a process can be put into the jail on this machine and gets
 // at some files and folders from within. Errors: ErrUnavailable, with the cause.
 func (j Jail) Try(launcher string, paths ...string) error {
 	o := j.order()
@@ -77,16 +99,17 @@ func (j Jail) Try(launcher string, paths ...string) error {
 	cmd := &exec.Cmd{Args: []string{launcher}, Env: []string{"LANG=C.UTF-8"}}
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	if err := o.give(cmd, launcher); err != nil {
-		return err
+	err := o.start(cmd, launcher)
+	if err == nil {
+		err = cmd.Wait()
 	}
-	if err := cmd.Run(); err != nil {
+	if err != nil {
 		return fmt.Errorf("%w: %s (%w)", ErrUnavailable, strings.TrimSpace(said.String()), err)
 	}
 	return nil
 }
 
-// Enter does what Wrap ordered, if anything: it goes into the jail and becomes
+// Enter does what Start ordered, if anything: it goes into the jail and becomes
 // the program. A main function calls it first. It returns only where nothing was
 // ordered; where it fails the process ends with code 126.
 func Enter() {
@@ -114,7 +137,10 @@ func enter(text string) error {
 	if err := o.confine(); err != nil {
 		return err
 	}
-	if o.Program == "" {
+	switch {
+	case o.First:
+		return outlive(os.Stdin)
+	case o.Program == "":
 		return reach(o.Reach)
 	}
 	if err := os.Unsetenv(Variable); err != nil {

@@ -3,6 +3,7 @@
 package isolate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	Enter()
+	probe()
 	os.Exit(m.Run())
 }
 
@@ -48,11 +50,19 @@ func run(t *testing.T, g *Group, script string) (string, error) {
 	}
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.Env = os.Environ()
-	if err := (Jail{Group: g}).Wrap(cmd, self); err != nil {
+	return output(t, Jail{Group: g}, cmd, self)
+}
+
+// output runs a command in a jail to its end and returns what it wrote.
+func output(t *testing.T, j Jail, cmd *exec.Cmd, launcher string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := j.Start(cmd, launcher); err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	err := cmd.Wait()
+	return out.String(), err
 }
 
 func TestGroup_Memory(t *testing.T) {

@@ -41,11 +41,8 @@ func jailed(t *testing.T, j Jail, script string) (string, error) {
 	}
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	if err := j.Wrap(cmd, self); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
+	out, err := output(t, j, cmd, self)
+	return strings.TrimSpace(out), err
 }
 
 // A process of another user has that user's rights and no others, and no way back.

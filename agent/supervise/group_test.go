@@ -175,9 +175,9 @@ func TestGroup_StartsWhenItMay(t *testing.T) {
 		return asked > 2
 	}
 	answers := make(chan int, 64)
-	opts.Spec.Prepare = func(*exec.Cmd, int, string) error {
+	opts.Spec.Launch = func(cmd *exec.Cmd, _ int, _ string) error {
 		answers <- asked
-		return nil
+		return cmd.Start()
 	}
 	opts.Restart.Base, opts.Restart.Max = time.Hour, time.Hour
 	tr := newTroupe(t, opts).start(t)

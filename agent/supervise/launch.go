@@ -118,12 +118,11 @@ func (g *Group) execute(rec record) (*exec.Cmd, error) {
 	}
 	defer stderr.Close()
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	if spec.Prepare != nil {
-		if err := spec.Prepare(cmd, rec.Slot, rec.ID); err != nil {
-			return nil, fmt.Errorf("prepare launch: %w", err)
-		}
+	launch := func(cmd *exec.Cmd, _ int, _ string) error { return cmd.Start() }
+	if spec.Launch != nil {
+		launch = spec.Launch
 	}
-	if err := cmd.Start(); err != nil {
+	if err := launch(cmd, rec.Slot, rec.ID); err != nil {
 		return nil, fmt.Errorf("launch: %w", err)
 	}
 	return cmd, nil

@@ -20,9 +20,9 @@ type Spec struct {
 	// Env gives a run's whole environment, as KEY=value; nothing of the
 	// supervisor's own is passed on. It may be nil. MUSTER_RUN_ID is added.
 	Env func(slot int, id string) []string
-	// Prepare may change a run's command before it starts (user, cgroup). It must
-	// leave the standard streams and Setsid as they are. It may be nil.
-	Prepare func(cmd *exec.Cmd, slot int, id string) error
+	// Launch starts a run's command, which it may change first (arguments, user,
+	// cgroup), but for the standard streams and Setsid. Default: the command's Start.
+	Launch func(cmd *exec.Cmd, slot int, id string) error
 
 	LogDir   string // where runs write ID.stdout.log and ID.stderr.log; made if missing
 	StateDir string // of this Group alone: its records and its lock; made if missing

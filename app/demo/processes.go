@@ -25,7 +25,7 @@ func (d *Demo) startProcesses(ctx context.Context) (*supervise.Group, error) {
 		Spec: supervise.Spec{
 			Name: "arena", Path: d.program, Dir: filepath.Dir(d.program),
 			Args:     func(int, string) []string { return []string{"server", "--wait", "10m"} },
-			Prepare:  d.prepare,
+			Launch:   d.launch,
 			LogDir:   filepath.Join(d.s.Dir, "logs"),
 			StateDir: filepath.Join(d.s.Dir, "processes"),
 		},
@@ -44,9 +44,9 @@ func (d *Demo) startProcesses(ctx context.Context) (*supervise.Group, error) {
 	return group, nil
 }
 
-// prepare gives a process its working directory and tells it where to connect,
+// launch starts a process in its working directory and tells it where to connect,
 // with a token made now.
-func (d *Demo) prepare(cmd *exec.Cmd, slot int, id string) error {
+func (d *Demo) launch(cmd *exec.Cmd, slot int, id string) error {
 	c, err := d.s.Computes.Find(d.s.Store.View(), *d.fleetID.Load(), computeName)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (d *Demo) prepare(cmd *exec.Cmd, slot int, id string) error {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	return nil
+	return cmd.Start()
 }
 
 func (d *Demo) started(r supervise.Run) {

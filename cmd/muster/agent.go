@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -18,21 +20,22 @@ import (
 // agentCommand is `muster agent`.
 type agentCommand struct {
 	logFlags
-	Server    string        `required:"" placeholder:"URL" help:"Base URL of the Muster server."`
-	Token     string        `placeholder:"TOKEN" help:"Join token, for the first start ('muster admin join-token' makes one); better given as MUSTER_TOKEN, where other users cannot see it."`
-	Root      string        `default:"./muster-agent" placeholder:"DIR" help:"Folder for the credential, builds, logs and the state of processes (${default})."`
-	Location  string        `placeholder:"NAME" help:"Location that this machine is expected to join; another one is an error."`
-	Name      string        `placeholder:"NAME" help:"Name of the machine, for people (its host name)."`
-	IP        string        `name:"ip" placeholder:"ADDRESS" help:"Address that players reach (the one from which the server sees us)."`
-	DNS       string        `name:"dns" placeholder:"NAME" help:"DNS name that players reach."`
-	Ports     string        `default:"20000-29999" placeholder:"FROM-TO" help:"Ports that games may take (${default})."`
-	CPU       float64       `name:"cpu" placeholder:"COUNT" help:"Processors to offer (all)."`
-	Memory    int           `placeholder:"MIB" help:"Memory to offer, in MiB (all)."`
-	Stop      bool          `help:"Stop the game servers when the agent ends; by default they run on and the next agent takes them over."`
-	StopGrace time.Duration `default:"10s" help:"With --stop: how long they have to end by themselves (${default})."`
-	Isolation string        `enum:"auto,required,off" default:"auto" help:"auto: hold each game server to its instance's share of the machine and give each instance a user of its own, as far as the machine allows (as root, on Linux); required: the same, and do not start where the machine allows less; off: run them as the agent's user, held to nothing (${default})."`
-	Users     string        `default:"1900000000-1900009999" placeholder:"FROM-TO" help:"Numbers for the users of instances; agents on one machine share them, nobody else should have them (${default})."`
-	CA        string        `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`
+	Server    string         `required:"" placeholder:"URL" help:"Base URL of the Muster server."`
+	Token     string         `placeholder:"TOKEN" help:"Join token, for the first start ('muster admin join-token' makes one); better given as MUSTER_TOKEN, where other users cannot see it."`
+	Root      string         `default:"./muster-agent" placeholder:"DIR" help:"Folder for the credential, builds, logs and the state of processes (${default})."`
+	Location  string         `placeholder:"NAME" help:"Location that this machine is expected to join; another one is an error."`
+	Name      string         `placeholder:"NAME" help:"Name of the machine, for people (its host name)."`
+	IP        string         `name:"ip" placeholder:"ADDRESS" help:"Address that players reach (the one from which the server sees us)."`
+	DNS       string         `name:"dns" placeholder:"NAME" help:"DNS name that players reach."`
+	Ports     string         `default:"20000-29999" placeholder:"FROM-TO" help:"Ports that games may take (${default})."`
+	CPU       float64        `name:"cpu" placeholder:"COUNT" help:"Processors to offer (all)."`
+	Memory    int            `placeholder:"MIB" help:"Memory to offer, in MiB (all)."`
+	Stop      bool           `help:"Stop the game servers when the agent ends; by default they run on and the next agent takes them over."`
+	StopGrace time.Duration  `default:"10s" help:"With --stop: how long they have to end by themselves (${default})."`
+	Isolation string         `enum:",auto,required,off" default:"" help:"required: hold each game server to its instance's share of the machine, to a user, processes, folders and system calls of its own and to the networks beyond the machine, and do not start where the machine does not allow all that; auto: as far as it allows, and say what is missing; off: run them as the agent's user, held to nothing (required for root on Linux, else auto)."`
+	Users     string         `default:"1900000000-1900009999" placeholder:"FROM-TO" help:"Numbers for the users of instances; agents on one machine share them, nobody else should have them (${default})."`
+	Egress    []netip.Prefix `name:"allow-egress" placeholder:"CIDR" help:"Networks to which game servers may send although they are on this machine or on its links, such as 127.0.0.1/32 for a database here; may be repeated."`
+	CA        string         `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`
 }
 
 // Run works until a signal comes. SIGHUP and SIGUSR2 have the agent replace
@@ -51,6 +54,9 @@ func (c *agentCommand) Run(t *streams) error {
 	stop := onReplace(func() { cancel(errReplace) })
 	defer stop()
 	err = a.Run(ctx)
+	if errors.Is(err, agent.ErrIsolation) {
+		return fmt.Errorf("%w; with --isolation auto game servers are held to what this machine allows, with off to nothing: then host only builds that you trust", err)
+	}
 	if errors.Is(context.Cause(ctx), errReplace) {
 		return errors.Join(err, replace())
 	}
@@ -73,7 +79,8 @@ func (c *agentCommand) options(t *streams) (agent.Options, error) {
 	if o.Facts.PortFrom, o.Facts.PortTo, err = numbers("ports", c.Ports); err != nil {
 		return o, err
 	}
-	o.Required = c.Isolation == "required"
+	o.Egress = c.Egress
+	o.Required = c.Isolation == "required" || c.Isolation == "" && runtime.GOOS == "linux" && os.Geteuid() == 0
 	if o.Unconfined = c.Isolation == "off"; !o.Unconfined {
 		if o.Users.From, o.Users.To, err = numbers("users", c.Users); err != nil {
 			return o, err

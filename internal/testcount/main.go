@@ -8,6 +8,10 @@
 // which test failed, counts as one failure. The exit code is 1 when anything
 // failed or no test ran.
 //
+// With -left DIR, the folder for temporary files (TMPDIR) of the run and of nothing
+// else, each process that has to do with the folder and each file in it count as a
+// failure: tests leave nothing behind.
+//
 // With -sum FILE the counts are also appended to a file; -total FILE prints the
 // sum of such a file and reads nothing else. So several runs make one number.
 package main
@@ -21,9 +25,10 @@ import (
 
 func main() {
 	sum := flag.String("sum", os.Getenv("MUSTER_TEST_SUM"), "append the counts to this file (MUSTER_TEST_SUM)")
+	left := flag.String("left", "", "fail for processes and files that tests left which had this TMPDIR")
 	total := flag.String("total", "", "print the sum of this file and read nothing")
 	flag.Parse()
-	counts, err := run(*sum, *total, flag.Args())
+	counts, err := run(*sum, *total, *left, flag.Args())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testcount:", err)
 		os.Exit(2)
@@ -34,11 +39,14 @@ func main() {
 	}
 }
 
-func run(sum, total string, files []string) (counts, error) {
+func run(sum, total, left string, files []string) (counts, error) {
 	if total != "" {
 		return readSum(total)
 	}
 	c, err := countAll(files, os.Stdout)
+	if err == nil && left != "" {
+		err = c.addLeft(left, ending, os.Stdout)
+	}
 	if err != nil || sum == "" {
 		return c, err
 	}

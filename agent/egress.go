@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/agent/collector"
+	"github.com/musterhq/muster/agent/isolate"
+)
+
+// findEgress finds out whether it can be held where processes send to.
+func (a *Agent) findEgress() error {
+	err := isolate.ErrUnavailable
+	if a.groups != nil {
+		err = a.tryEgress()
+	}
+	if err != nil {
+		return fmt.Errorf("game servers get at services of this machine and at addresses where clouds keep credentials: %w", err)
+	}
+	a.egress = true
+	return nil
+}
+
+func (a *Agent) tryEgress() error {
+	group, err := a.groups.Make("probe-"+strconv.Itoa(os.Getpid()), isolate.Limits{})
+	if err != nil {
+		return err
+	}
+	err = group.Restrict(a.egressTo(""))
+	if removed := group.Remove(); err == nil {
+		err = removed
+	}
+	return err
+}
+
+// egressTo is where a process may send to that connects to Muster by a URL.
+func (a *Agent) egressTo(sdkURL string) isolate.Egress {
+	e := isolate.Egress{Allow: a.opts.Egress, Services: endpoints(sdkURL), Players: unnamedPorts()}
+	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	if a.opts.Collect {
+		e.Services = append(e.Services, netip.AddrPortFrom(loopback, collector.StatsDPort), netip.AddrPortFrom(loopback, collector.CrashPort))
+	}
+	for _, server := range nameServers(resolverFile) {
+		e.Services = append(e.Services, netip.AddrPortFrom(server, 53))
+	}
+	return e
+}
+
+// resolving bounds how long a launch waits for the addresses of a name.
+const resolving = 2 * time.Second
+
+// endpoints returns the addresses that a URL stands for, as far as they are refused
+// to processes otherwise. A name that cannot be resolved stands for none.
+func endpoints(text string) []netip.AddrPort {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" {
+		return nil
+	}
+	port := map[string]int{"ws": 80, "http": 80, "wss": 443, "https": 443}[u.Scheme]
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil {
+		port = int(n)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), resolving)
+	defer cancel()
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()) // of an address: itself
+	if err != nil {
+		return nil
+	}
+	var all []netip.AddrPort
+	for _, a := range addresses {
+		if isolate.Refused(a) {
+			all = append(all, netip.AddrPortFrom(a, uint16(port)))
+		}
+	}
+	return all
+}
+
+// resolverFile names the machine's name servers.
+const resolverFile = "/etc/resolv.conf"
+
+// nameServers returns the name servers of a file such as resolverFile.
+func nameServers(path string) []netip.Addr {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	var all []netip.Addr
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		if len(words) < 2 || words[0] != "nameserver" {
+			continue
+		}
+		if a, err := netip.ParseAddr(words[1]); err == nil {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// resolverFiles are what processes need of a hidden folder to resolve names.
+func resolverFiles() []string {
+	file, err := filepath.EvalSymlinks(resolverFile)
+	switch {
+	case err != nil || file == resolverFile:
+		return nil
+	case filepath.Dir(file) == "/run":
+		return []string{file}
+	}
+	return []string{filepath.Dir(file)} // the file is replaced when it changes
+}
+
+// unnamedPorts are the ports from which programs of this machine send that named none.
+func unnamedPorts() [2]uint16 {
+	ports := [2]uint16{32768, 60999}
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err == nil {
+		_, _ = fmt.Sscan(string(text), &ports[0], &ports[1]) // else what is usual
+	}
+	return ports
+}

@@ -1,0 +1,154 @@
+package isolate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// start starts a command with an order.
+//
+// A command that is to be apart gets a namespace of processes. The first process of
+// one is special: signals without a handler pass it by, and all others end with it.
+// So it is not the command, but another process of our own program, which ends when
+// the command does. The command is our own child all the same, with a number and an
+// end like any other's.
+func (o order) start(cmd *exec.Cmd, launcher string) error {
+	if !o.Apart {
+		if err := o.give(cmd, launcher); err != nil {
+			return err
+		}
+		return cmd.Start()
+	}
+	first, word, err := o.startFirst(cmd, launcher)
+	if err != nil {
+		return fmt.Errorf("make a namespace of processes: %w", err)
+	}
+	defer word.Close() // without a word it ends, and all that is in the namespace
+	if err := o.give(cmd, launcher); err != nil {
+		return err
+	}
+	if err := startIn(cmd, first.Process.Pid); err != nil {
+		return err
+	}
+	number, err := innermost(cmd.Process.Pid)
+	if err == nil {
+		_, err = fmt.Fprintln(word, number)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("watch from within the namespace: %w", err), cmd.Process.Kill(), cmd.Wait())
+	}
+	return nil
+}
+
+// startFirst starts the first process of a new namespace. It waits for the number,
+// within the namespace, of the process with which it is to end.
+func (o order) startFirst(of *exec.Cmd, launcher string) (first *exec.Cmd, word *os.File, err error) {
+	first = &exec.Cmd{
+		Args: []string{"muster-first"}, Dir: "/", Env: []string{"LANG=C.UTF-8"},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWPID},
+	}
+	if file, ok := of.Stderr.(*os.File); ok {
+		first.Stderr = file
+	}
+	if err := (order{First: true, Join: o.Join, User: o.User, Filter: o.Filter}).give(first, launcher); err != nil {
+		return nil, nil, err
+	}
+	in, word, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer in.Close()
+	first.Stdin = in
+	if err := first.Start(); err != nil {
+		word.Close()
+		return nil, nil, err
+	}
+	go first.Wait() // its end says nothing that the command's does not
+	return first, word, nil
+}
+
+// startIn starts a command in the namespace of a process.
+func startIn(cmd *exec.Cmd, pid int) error {
+	failed := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		err, back := startOnThread(cmd, pid)
+		if back == nil {
+			runtime.UnlockOSThread()
+		} // else the thread ends with the goroutine: what it started would be there as well
+		failed <- err
+	}()
+	return <-failed
+}
+
+// startOnThread starts a command in the namespace of a process; back is why later
+// children of this thread would be there too.
+func startOnThread(cmd *exec.Cmd, pid int) (err, back error) {
+	ours, err := os.Open("/proc/thread-self/ns/pid")
+	if err != nil {
+		return err, nil
+	}
+	defer ours.Close()
+	theirs, err := os.Open(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	if err != nil {
+		return err, nil
+	}
+	defer theirs.Close()
+	if err := unix.Setns(int(theirs.Fd()), unix.CLONE_NEWPID); err != nil {
+		return fmt.Errorf("enter the namespace of processes: %w", err), nil
+	}
+	err = cmd.Start()
+	return err, unix.Setns(int(ours.Fd()), unix.CLONE_NEWPID)
+}
+
+// innermost returns the number that a process has in its own namespace.
+func innermost(pid int) (int, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if numbers, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			all := strings.Fields(numbers)
+			return strconv.Atoi(all[len(all)-1])
+		}
+	}
+	return 0, errors.New("the system does not say which number a process has in its namespace")
+}
+
+// outlive is what the first process of a namespace does: it reaps what nobody else
+// does, until the process has ended whose number it reads.
+func outlive(in io.Reader) error {
+	signal.Ignore() // SIGCHLD as well, by which the system reaps
+	text, err := io.ReadAll(in)
+	if err != nil || len(text) == 0 {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return err
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("watch process %d: %w", pid, err)
+	}
+	for {
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

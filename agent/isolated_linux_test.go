@@ -1,0 +1,141 @@
+package agent
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/musterhq/muster/agent/isolate"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// prying is a game server that looks around on the machine: at other processes, at
+// folders, for more rights, and for what it can connect to at the ports PORTS.
+const prying = `#!/bin/bash
+{
+cd /proc; for n in [0-9]*; do tr '\0' ' ' <$n/cmdline; echo; done >$HOME/processes 2>/dev/null; cd $HOME
+grep -E 'Seccomp:|NoNewPrivs' /proc/self/status | tr -d '\t'
+unshare -U true 2>/dev/null || echo no namespaces
+for dir in HIDDEN; do [ -z "$(ls $dir 2>/dev/null)" ] || echo sees $dir; done
+for to in 169.254.169.254/80 PORTS; do (exec 3<>/dev/tcp/$to) 2>&1 | grep -q 'not permitted' && echo refused $to || echo open $to; done
+} > said 2>&1
+setsid sleep 1000 &
+echo done > done
+case $1 in
+handles) trap 'echo saved > saved; exit 0' TERM; while :; do sleep 0.05; done ;;
+esac
+sleep 1000
+`
+
+// whole starts an agent by which everything is isolated, where this machine can.
+func whole(t *testing.T, m *muster, from int) (home string, a agentUnderTest, again func() agentUnderTest) {
+	t.Helper()
+	home, launcher := reachable(t)
+	change := func(o *Options) {
+		o.Launcher, o.Users, o.Leave = launcher, usersOf(t, launcher, from), true
+	}
+	a = m.start(home, change)
+	m.until("it has joined", func() bool { return m.joins > 0 })
+	if held := a.held(); len(held) < 5 {
+		t.Skipf("this machine allows isolation of %v alone; run this as root on Linux with control groups of version 2", held)
+	}
+	return home, a, func() agentUnderTest { return m.start(home, change) }
+}
+
+// A game server sees its own processes and few folders, gets no other rights, and
+// reaches Muster, but neither other services of the machine nor those of clouds.
+func TestAgent_IsolatesWhole(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home, _, _ := whole(t, m, 1_900_000_170)
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	sdk := strings.TrimPrefix(m.server.URL, "http://")
+	ports := strings.ReplaceAll(sdk+" "+other.Addr().String(), ":", "/")
+	script := strings.NewReplacer("HIDDEN", "/root /home /var/log "+filepath.Join(home, "cache"), "PORTS", ports).Replace(prying)
+	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": script}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
+	w.SDKURL = "ws://" + sdk
+	m.assign(w)
+	m.running("i-1", 1)
+	game := filepath.Join(home, "instances", "i-1", "game")
+	content(t, filepath.Join(game, "done"))
+	said := content(t, filepath.Join(game, "said"))
+	to := strings.Fields(ports)
+	want := fmt.Sprintf("NoNewPrivs:1\nSeccomp:2\nno namespaces\nrefused 169.254.169.254/80\nopen %s\nrefused %s\n", to[0], to[1])
+	if said != want {
+		t.Errorf("it says %q, want %q", said, want)
+	}
+	for _, line := range strings.Split(content(t, filepath.Join(game, "processes")), "\n") {
+		if line != "" && !strings.HasPrefix(line, "muster-first") && !strings.Contains(line, "server.sh") && !strings.HasPrefix(line, "tr ") {
+			t.Errorf("it sees the process %q", line)
+		}
+	}
+}
+
+// What is apart is found again by the next agent, is asked to end as any other, and
+// ends with all that it started.
+func TestAgent_TakesOverWhatIsApart(t *testing.T) {
+	t.Parallel()
+	for n, c := range []struct {
+		name, parameter, signal string
+		stop                    func(m *muster, p protocol.Process) error
+	}{
+		{"handles the signal", "handles", "", nil},
+		{"has no handler", "", "SIGTERM", nil},
+		{"crashes", "", "SIGSEGV", func(_ *muster, p protocol.Process) error { return syscall.Kill(p.PID, unix.SIGSEGV) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m := play(t)
+			home, a, again := whole(t, m, 1_900_000_180+10*n)
+			script := strings.NewReplacer("HIDDEN", "", "PORTS", "").Replace(prying)
+			w := wish(t, "i-1", m.offer(map[string]string{"server.sh": script}), protocol.ServerProcess{LaunchPath: "server.sh", Parameters: c.parameter, Concurrent: 1})
+			m.assign(w)
+			kept := m.running("i-1", 1)[0]
+			game := filepath.Join(home, "instances", "i-1", "game")
+			content(t, filepath.Join(game, "done"))
+			uid := ownerOf(game)
+			a.stop()
+			m.mu.Lock()
+			m.status = protocol.Status{}
+			m.mu.Unlock()
+			again()
+			m.until("the process is known again", func() bool { return contains(m.instance("i-1").Processes, kept.ProcessID) })
+			if now := m.running("i-1", 1)[0]; now.PID != kept.PID {
+				t.Errorf("process %d is there, want %d", now.PID, kept.PID)
+			}
+			if c.stop != nil {
+				if err := c.stop(m, kept); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				w.Stop, w.StopBy = protocol.Drain, time.Now().Add(softStop)
+				m.assign(w)
+			}
+			m.until("its end is reported", func() bool { return len(m.exits) > 0 })
+			if e := m.exits[0]; e.ProcessID != kept.ProcessID || !e.Known || e.Signal != c.signal || c.signal == "" && e.Code != 0 {
+				t.Errorf("its end is reported as %+v, want by %q", e, c.signal)
+			}
+			if c.parameter == "handles" {
+				if _, err := os.Stat(filepath.Join(game, "saved")); err != nil {
+					t.Errorf("it could not end by itself: %v", err)
+				}
+			}
+			m.assign()
+			m.until("the instance is gone", func() bool { return m.instance("i-1").Phase == protocol.Gone })
+			if left := isolate.ProcessesOf(uid); len(left) > 0 {
+				t.Errorf("processes %v are left", left)
+			}
+		})
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// process is one that a test left.
+type process struct {
+	pid     int
+	command string
+}
+
+// ending is how long processes may take to end after the tests.
+const ending = 5 * time.Second
+
+// addLeft counts what tests left behind whose folder for temporary files was dir;
+// processes may take a while to end.
+func (c *counts) addLeft(dir string, within time.Duration, out io.Writer) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	all, err := outlasting(dir, within)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		fmt.Fprintf(out, "--- LEFT: process %d: %s\n", p.pid, p.command)
+	}
+	files, err := leftFiles(dir)
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		fmt.Fprintf(out, "--- LEFT: %s\n", path)
+	}
+	c.failed += len(all) + len(files)
+	return nil
+}
+
+// outlasting returns the processes that have to do with a folder and do not end
+// within a time.
+func outlasting(dir string, within time.Duration) ([]process, error) {
+	for end := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
+		all, err := processesOf(dir)
+		if err != nil || len(all) == 0 || time.Now().After(end) {
+			return all, err
+		}
+	}
+}
+
+// theirs are beginnings of names of what programs of others leave in the folder for
+// temporary files: the go command, which removes its own when it ends, and Java.
+var theirs = []string{"go-build", "go-link", "hsperfdata_"}
+
+func leftFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+entries:
+	for _, e := range entries {
+		for _, prefix := range theirs {
+			if strings.HasPrefix(e.Name(), prefix) {
+				continue entries
+			}
+		}
+		all = append(all, filepath.Join(dir, e.Name()))
+	}
+	return all, nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// processesOf returns the processes that have a folder in their environment, or work
+// in it, besides ourselves and who started us.
+func processesOf(dir string) ([]process, error) {
+	folders, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil, err
+	}
+	ours := ancestors()
+	var all []process
+	for _, folder := range folders {
+		pid, err := strconv.Atoi(filepath.Base(folder))
+		if err != nil || ours[pid] || !hasToDo(folder, dir) {
+			continue
+		}
+		command, _ := os.ReadFile(filepath.Join(folder, "cmdline")) // empty for one that has ended
+		if len(command) > 0 {
+			all = append(all, process{pid, strings.TrimSpace(string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})))})
+		}
+	}
+	return all, nil
+}
+
+// hasToDo reports whether a process's environment or working directory names a folder.
+func hasToDo(process, dir string) bool {
+	environment, _ := os.ReadFile(filepath.Join(process, "environ")) // another user's cannot be read
+	for value := range bytes.SplitSeq(environment, []byte{0}) {
+		_, path, _ := strings.Cut(string(value), "=")
+		if isBelow(path, dir) {
+			return true
+		}
+	}
+	here, _ := os.Readlink(filepath.Join(process, "cwd"))
+	return isBelow(here, dir)
+}
+
+func isBelow(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+
+// ancestors are this process and those that started it.
+func ancestors() map[int]bool {
+	all := map[int]bool{}
+	for pid := os.Getpid(); pid > 0 && !all[pid]; pid = parent(pid) {
+		all[pid] = true
+	}
+	return all
+}
+
+// parent returns the number of who started a process, or 0.
+func parent(pid int) int {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if text, ok := strings.CutPrefix(line, "PPid:"); ok {
+			n, _ := strconv.Atoi(strings.TrimSpace(text))
+			return n
+		}
+	}
+	return 0
+}
