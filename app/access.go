@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/door"
 )
 
 // callers finds out who calls and what they may do.
@@ -22,12 +23,12 @@ func (a *App) callers() *callers {
 
 // Authenticate lets anybody in as a local admin where the options say so, and
 // else asks for a signature.
-func (c *callers) Authenticate(r *http.Request, body []byte) (awsrpc.Principal, error) {
+func (c *callers) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
 	if c.anyone {
 		local := auth.Anybody()
-		return awsrpc.Principal{Name: local.Name, Role: string(local.Role), Anonymous: true, Identity: local}, nil
+		return awsrpc.Principal{Name: local.Name, Role: string(local.Role), Anonymous: true, Identity: local}, awsrpc.NoProof, nil
 	}
-	return c.signed.Authenticate(r, body)
+	return c.signed.Authenticate(r)
 }
 
 // allow returns the sender of a request without a body, or why it may not do
@@ -38,12 +39,26 @@ func (c *callers) allow(r *http.Request, action auth.Action, resources ...string
 
 // allowBody is allow for a request whose body has been read.
 func (c *callers) allowBody(r *http.Request, body []byte, action auth.Action, resources ...string) (auth.Caller, error) {
-	p, err := c.Authenticate(r, body)
+	caller, proof, err := c.claim(r, action, resources...)
+	if err == nil {
+		err = proof(body)
+	}
 	if err != nil {
 		return auth.Caller{}, err
 	}
+	door.Known(r)
+	return caller, nil
+}
+
+// claim returns who claims to send a request and may do what action says with the
+// resources, and how to prove that once the body has been read.
+func (c *callers) claim(r *http.Request, action auth.Action, resources ...string) (auth.Caller, awsrpc.Proof, error) {
+	p, proof, err := c.Authenticate(r)
+	if err != nil {
+		return auth.Caller{}, nil, err
+	}
 	caller := callerOf(p)
-	return caller, caller.May(action, resources...)
+	return caller, proof, caller.May(action, resources...)
 }
 
 // mayCall holds the API's callers to their role.

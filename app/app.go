@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/beacon"
 	"github.com/musterhq/muster/internal/cell"
+	"github.com/musterhq/muster/internal/door"
 )
 
 // App is one Muster node. Start it once, Stop it once or more often.
@@ -29,6 +30,7 @@ type App struct {
 	doors    *doors
 	demo     *demo.Demo
 	host     *host.Host
+	door     *door.Door
 	keeper   *cell.Keeper // nil where nobody else can have the state
 	gate     *cell.Gate
 	secret   []byte // what the nodes of a cell share
@@ -78,7 +80,10 @@ func New(o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.domain.outside = outside{base: func() string { return a.base }, beacon: a.ownBeacon, operator: a.allowOperator}
+	if a.door, err = a.outerDoor(); err != nil {
+		return nil, err
+	}
+	a.domain.outside = outside{base: func() string { return a.base }, beacon: a.ownBeacon, operator: a.claimForPlayers}
 	return a, nil
 }
 

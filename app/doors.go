@@ -30,7 +30,7 @@ func (a *App) openDoors() error {
 	d := &doors{}
 	callers := a.callers()
 	srv, err := awsrpc.New(awsrpc.Options{
-		API: gamelift.API(), Authenticate: callers, Authorize: mayCall,
+		API: gamelift.API(), Authenticate: callers, Authorize: mayCall, MaxBodies: api.MaxBodies(),
 		Logger: a.log, Registerer: a.registry,
 	})
 	if err != nil {

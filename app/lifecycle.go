@@ -200,7 +200,8 @@ func (a *App) fail(err error) {
 // serve begins to answer on the listener.
 func (a *App) serve(h http.Handler) {
 	a.server = &http.Server{
-		Handler:           a.strict(h),
+		Handler:           a.door.Handler(a.strict(h)),
+		ConnContext:       a.door.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

@@ -200,18 +200,40 @@ func TestStop_EndsStreams(t *testing.T) {
 	}
 }
 
-// TestSlowBody holds that a body which never comes does not hold a connection.
+// A body which never comes holds no connection, on whatever path, whether the
+// request is good or not.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
-	a := start(t, func(o *app.Options) { o.BodyTimeout = 20 * time.Millisecond })
-	conn, err := net.Dial("tcp", a.Addr().String())
-	if err != nil {
-		t.Fatal(err)
+	paths := []string{
+		"GET /healthz", "GET /readyz", "GET /metrics", "GET /nothing", "POST /nothing", "PUT /bucket/key", "DELETE /bucket/key",
+		"GET /console/api/events", "POST /console/x", "POST /notify/replay", "GET /notify/confirm", "POST /admin/v1/keys",
+		"POST /agent/v1/join", "POST /agent/v1/tokens", "GET /agent/v1/host", "GET /agent/v1/hosts", "PUT /agent/v1/logs/a/b",
+		"GET /player/v1/players/me", "POST /player/v1/auth/guest", "POST /player/v1/auth/guest/login", "GET /player/v1/ws",
+		"PUT /player/v1/server/players/p/ban", "GET /gameserver/v5?pID=a&ComputeId=b&FleetId=c", "POST /",
 	}
-	defer conn.Close()
-	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: GameLift.ListFleets\r\nContent-Length: 100\r\n\r\n{")
-	if _, err := io.ReadAll(conn); err != nil { // to its end
-		t.Fatal(err)
+	for _, anyone := range []bool{true, false} {
+		a := start(t, func(o *app.Options) { o.BodyTimeout, o.AcceptAny = 20*time.Millisecond, anyone })
+		var all sync.WaitGroup
+		for _, path := range paths {
+			for _, body := range []string{"Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{"} {
+				for _, more := range []string{"", "X-Amz-Target: GameLift.ListFleets\r\n", "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"} {
+					all.Go(func() {
+						conn, err := net.Dial("tcp", a.Addr().String())
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						defer conn.Close()
+						conn.SetDeadline(time.Now().Add(time.Minute)) // far more than it takes: a failure, not a hang
+						fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: 127.0.0.1\r\n%s%s", path, more, body)
+						if _, err := io.ReadAll(conn); err != nil { // to its end
+							t.Errorf("%s, %q%q: %v", path, more, body, err)
+						}
+					})
+				}
+			}
+		}
+		all.Wait()
 	}
 }
 

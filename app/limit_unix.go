@@ -16,3 +16,13 @@ func (a *App) raiseFileLimit() {
 		a.log.Warn("file limit not raised", "error", err)
 	}
 }
+
+// fileLimit returns how many files the process may open at most, or 0 where that
+// is not known.
+func fileLimit() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return int(min(limit.Max, 1<<30))
+}

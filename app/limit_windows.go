@@ -2,3 +2,6 @@ package app
 
 // raiseFileLimit has nothing to do: Windows has no such limit on sockets.
 func (a *App) raiseFileLimit() {}
+
+// fileLimit returns 0: Windows has no such limit on sockets.
+func fileLimit() int { return 0 }

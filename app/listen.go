@@ -26,7 +26,7 @@ func (a *App) listen() error {
 	}
 	a.listener = l
 	a.base = a.opts.baseURL(l.Addr().(*net.TCPAddr))
-	if a.listener, err = a.secured(l); err != nil {
+	if a.listener, err = a.secured(a.door.Listen(l)); err != nil {
 		l.Close()
 		return err
 	}

@@ -3,7 +3,6 @@ package app
 import (
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -30,8 +29,6 @@ func (a *App) mux() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case a.doors.api.Match(r):
-			// Reset by net/http before the connection's next request.
-			http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.opts.BodyTimeout))
 			a.doors.api.ServeHTTP(w, r)
 		case serversdk.Match(r):
 			a.doors.servers.ServeHTTP(w, r)

@@ -77,9 +77,18 @@ type Options struct {
 	// Listen may have it.
 	AcceptAny bool
 
-	// BodyTimeout bounds how long the body of a request may take to arrive.
-	// Default 30 s.
+	// BodyTimeout bounds how long the body of a request may take to arrive; of
+	// builds and other files, how long it may stand still. Default 30 s.
 	BodyTimeout time.Duration
+	// MaxConnections bounds how many connections are open at a time. Default: three
+	// quarters of the files that the process may open, at most 65,536.
+	MaxConnections int
+	// MaxStrangers bounds, for each address, the connections none of whose requests
+	// has shown who sends it; one more closes the oldest. Default 256.
+	MaxStrangers int
+	// TrustedProxies may say in X-Forwarded-For for whom they send a request:
+	// addresses or networks. Those of Players are added.
+	TrustedProxies []string
 	// DrainTimeout bounds how long Stop waits for requests in flight. Default 10 s.
 	DrainTimeout time.Duration
 

@@ -14,7 +14,7 @@ import (
 type outside struct {
 	base     func() string // base URL
 	beacon   func() string // HOST:PORT of our own beacon; "" where there is none
-	operator func(r *http.Request, body []byte, action auth.Action) (auth.Caller, error)
+	operator func(r *http.Request, action auth.Action) (auth.Caller, func(body []byte) error, error)
 }
 
 // addPlayers makes accounts and the backend for game clients.
@@ -39,15 +39,16 @@ func (d *domain) addPlayers(o *Options, metrics prometheus.Registerer) error {
 		Fleets: d.fleets, Sessions: d.sessions, Placements: d.placements,
 		Base:   func() string { return d.outside.base() },
 		Beacon: func() string { return d.outside.beacon() },
-		Operator: func(r *http.Request, body []byte, action auth.Action) (auth.Caller, error) {
-			return d.outside.operator(r, body, action)
+		Operator: func(r *http.Request, action auth.Action) (auth.Caller, func([]byte) error, error) {
+			return d.outside.operator(r, action)
 		},
 		Logger: o.Logger, Registerer: metrics,
 	}, c)
 	return err
 }
 
-// allowOperator lets in who may do what action says to players.
-func (a *App) allowOperator(r *http.Request, body []byte, action auth.Action) (auth.Caller, error) {
-	return a.callers().allowBody(r, body, action)
+// claimForPlayers returns who claims to send a request and may do what action says
+// to players.
+func (a *App) claimForPlayers(r *http.Request, action auth.Action) (auth.Caller, func(body []byte) error, error) {
+	return a.callers().claim(r, action)
 }

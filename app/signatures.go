@@ -26,19 +26,19 @@ func newSignatures(keys *auth.Service) *signatures {
 	})}
 }
 
-// Authenticate finds the key that signed a request.
-func (s *signatures) Authenticate(r *http.Request, body []byte) (awsrpc.Principal, error) {
-	id, err := s.verifier.Header(r, sigv4.HashPayload(body), time.Now())
+// Authenticate finds the key that is said to have signed a request.
+func (s *signatures) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
+	claim, err := s.verifier.Claim(r, time.Now())
 	if err != nil {
-		return awsrpc.Principal{}, err
+		return awsrpc.Principal{}, nil, err
 	}
-	caller, err := s.keys.Caller(id.AccessKeyID)
+	caller, err := s.keys.Caller(claim.Identity.AccessKeyID)
 	if err != nil {
-		return awsrpc.Principal{}, err
+		return awsrpc.Principal{}, nil, err
 	}
 	return awsrpc.Principal{
-		AccessKeyID: caller.KeyID, Name: caller.Actor(), Role: string(caller.Role), Region: id.Region, Identity: caller,
-	}, nil
+		AccessKeyID: caller.KeyID, Name: caller.Actor(), Role: string(caller.Role), Region: claim.Identity.Region, Identity: caller,
+	}, claim.Body, nil
 }
 
 // VerifyServer returns the caller who signed a game server's WebSocket URL.

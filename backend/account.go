@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/door"
 )
 
 // discovery says where the keys are (OpenID Connect Discovery, 3, as far as it
@@ -149,6 +150,7 @@ func (rq *request) loggedIn(s *identity.Session, err error, how string) (answer,
 	if err != nil {
 		return answer{}, err
 	}
+	door.Known(rq.http)
 	now := time.Now()
 	status := http.StatusOK
 	if s.Created {

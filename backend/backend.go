@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"os"
 	"strconv"
 
@@ -37,9 +36,9 @@ type Deps struct {
 	// Beacon gives where the server's own UDP beacon answers, HOST:PORT or "", for
 	// an open server's locations; nil: it has none.
 	Beacon func() string
-	// Operator returns who signed a request (SigV4), and refuses callers who may
-	// not do what action says.
-	Operator   func(r *http.Request, body []byte, action auth.Action) (auth.Caller, error)
+	// Operator returns who claims to have signed a request (SigV4), and how to prove
+	// that with its body. It refuses callers who may not do what action says.
+	Operator   func(r *http.Request, action auth.Action) (caller auth.Caller, proof func(body []byte) error, err error)
 	Logger     *slog.Logger          // nil means none
 	Registerer prometheus.Registerer // nil keeps no metrics
 }
@@ -57,7 +56,6 @@ type Backend struct {
 	rates    rates
 	limiter  *limiter
 	lockout  *lockout
-	proxies  []netip.Prefix
 	receipts *beacon.Receipts // nil: none can be checked
 	latency  *latencies
 	hub      *hub
@@ -84,10 +82,6 @@ func New(d Deps, c Config) (*Backend, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	proxies, err := networks(c.TrustedProxies)
-	if err != nil {
-		return nil, err
-	}
 	if d.Beacon == nil {
 		d.Beacon = func() string { return "" }
 	}
@@ -96,7 +90,7 @@ func New(d Deps, c Config) (*Backend, error) {
 	}
 	b := &Backend{
 		Config: c, opts: d, log: d.Logger.With("component", "players"), st: d.Store, ids: d.Identity, matching: d.Matching,
-		rates: c.Limits.rates(), limiter: newLimiter(), lockout: newLockout(), proxies: proxies, latency: newLatencies(),
+		rates: c.Limits.rates(), limiter: newLimiter(), lockout: newLockout(), latency: newLatencies(),
 		hub: newHub(), doors: newSocketDoor(), t: newTables(d.Store), closing: make(chan struct{}), expelled: make(chan struct{}, 1),
 	}
 	if c.Open { // everybody comes from this machine

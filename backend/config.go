@@ -2,7 +2,6 @@ package backend
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -160,23 +159,6 @@ func (a *Attribute) validate() error {
 		return fmt.Errorf("default: required for a const")
 	}
 	return nil
-}
-
-// networks reads addresses and networks.
-func networks(texts []string) ([]netip.Prefix, error) {
-	var all []netip.Prefix
-	for _, text := range texts {
-		if addr, err := netip.ParseAddr(text); err == nil {
-			all = append(all, netip.PrefixFrom(addr, addr.BitLen()))
-			continue
-		}
-		p, err := netip.ParsePrefix(text)
-		if err != nil {
-			return nil, fmt.Errorf("players: trusted_proxies: %q is neither an address nor a network", text)
-		}
-		all = append(all, p)
-	}
-	return all, nil
 }
 
 func allows(scopes []string, scope string) bool {

@@ -19,6 +19,7 @@ type socket struct {
 	from netip.Addr
 	out  chan protocol.Message // answers
 
+	known   func()        // says that the connection's player is known
 	entered chan struct{} // closed once the player is known
 	mu      sync.Mutex    // guards what follows
 	token   string
@@ -100,6 +101,7 @@ func (c *socket) enter(token, resume string) bool {
 	}
 	c.token, c.player = token, claims
 	if first {
+		c.known()
 		c.resume = resume
 		c.b.doors.take(c, claims.PlayerID, c.b.Limits.Sockets)
 		close(c.entered)

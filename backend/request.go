@@ -1,13 +1,11 @@
 package backend
 
 import (
+	"bytes"
 	"errors"
-	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -64,7 +63,7 @@ const (
 
 // serve answers a request of a route. Its id is in the answer and in the log.
 func (b *Backend) serve(rt route, w http.ResponseWriter, r *http.Request) {
-	rq := &request{b: b, http: r, w: w, id: newID(), from: b.clientOf(r)}
+	rq := &request{b: b, http: r, w: w, id: newID(), from: door.Client(r)}
 	h := w.Header()
 	h.Set("X-Request-Id", rq.id)
 	h.Set("Cache-Control", "no-store")
@@ -98,6 +97,7 @@ func (rq *request) run(rt route) (answer, error) {
 		if rq.player, err = rq.b.ids.Check(bearer(rq.http)); err != nil {
 			return answer{}, err
 		}
+		door.Known(rq.http)
 	}
 	if err := rq.readBody(); err != nil {
 		return answer{}, err
@@ -109,10 +109,7 @@ func (rq *request) run(rt route) (answer, error) {
 // players from one address: it counts by its key, and by its address only where it
 // has none that is good.
 func (rq *request) runOperator(rt route) (answer, error) {
-	if err := rq.readBody(); err != nil {
-		return answer{}, err
-	}
-	caller, err := rq.b.opts.Operator(rq.http, rq.body, rt.access.action)
+	caller, err := rq.operator(rt.access.action)
 	if err != nil {
 		if limited := rq.limit(rq.b.rates.address, networkOf(rq.from)); limited != nil {
 			return answer{}, limited
@@ -124,6 +121,22 @@ func (rq *request) runOperator(rt route) (answer, error) {
 	}
 	rq.http = rq.http.WithContext(store.WithActor(rq.http.Context(), caller.Actor()))
 	return rt.handle(rq)
+}
+
+// operator returns who may do what action says, and reads the body that proves it.
+func (rq *request) operator(action auth.Action) (auth.Caller, error) {
+	caller, proof, err := rq.b.opts.Operator(rq.http, action)
+	if err != nil {
+		return auth.Caller{}, err
+	}
+	if err := rq.readBody(); err != nil {
+		return auth.Caller{}, err
+	}
+	if err := proof(rq.body); err != nil {
+		return auth.Caller{}, err
+	}
+	door.Known(rq.http)
+	return caller, nil
 }
 
 // limit counts the request; most take the player, some the address.
@@ -143,16 +156,19 @@ func (rq *request) readBody() error {
 		return nil
 	}
 	http.NewResponseController(rq.w).SetReadDeadline(time.Now().Add(bodyTime)) // not every writer has one
-	body, err := io.ReadAll(http.MaxBytesReader(rq.w, rq.http.Body, maxBody))
-	http.NewResponseController(rq.w).SetReadDeadline(time.Time{})
+	var body bytes.Buffer
+	err := door.ReadBody(rq.http, &body, maxBody)
+	if errors.Is(err, door.ErrBusy) {
+		return limited("busy", time.Second)
+	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return refuse("body-too-large", "the body has more than 64 KiB")
 	}
 	if err != nil {
 		return refuse("malformed-json", "the body broke off")
 	}
-	rq.body = body
-	if kind := rq.http.Header.Get("Content-Type"); kind != "" && len(body) > 0 {
+	rq.body = body.Bytes()
+	if kind := rq.http.Header.Get("Content-Type"); kind != "" && len(rq.body) > 0 {
 		if t, _, err := mime.ParseMediaType(kind); err != nil || t != "application/json" {
 			return refuse("unsupported-media-type", "bodies are application/json")
 		}
@@ -221,46 +237,5 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// clientOf gives the address of who calls: the socket's, or what proxies that we
-// trust say, from the right.
-func (b *Backend) clientOf(r *http.Request) netip.Addr {
-	addr := socketAddr(r)
-	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for _, hop := range slices.Backward(hops) {
-		if !b.trusted(addr) {
-			break
-		}
-		next, err := netip.ParseAddr(strings.TrimSpace(hop))
-		if err != nil {
-			break
-		}
-		addr = next.Unmap()
-	}
-	return addr
-}
-
-func (b *Backend) trusted(addr netip.Addr) bool {
-	return slices.ContainsFunc(b.proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
-}
-
-func socketAddr(r *http.Request) netip.Addr {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return addr.Unmap().WithZone("")
-}
-
-// networkOf names what one client has of addresses: one of IPv4, a /64 of IPv6.
-func networkOf(addr netip.Addr) string {
-	if addr.Is6() {
-		if p, err := addr.Prefix(64); err == nil {
-			return p.String()
-		}
-	}
-	return addr.String()
-}
+// networkOf names what one client has of addresses.
+func networkOf(addr netip.Addr) string { return door.Network(addr).String() }

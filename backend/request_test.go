@@ -23,11 +23,11 @@ func TestServe_OperatorsCountByKey(t *testing.T) {
 		player, _ := d.guest()
 		d.b.rates.address = newRate("address", 1, time.Second, 1)
 		d.b.rates.key = newRate("key", 3, time.Second, 3)
-		d.b.opts.Operator = func(r *http.Request, _ []byte, _ auth.Action) (auth.Caller, error) {
+		d.b.opts.Operator = func(r *http.Request, _ auth.Action) (auth.Caller, func([]byte) error, error) {
 			if key := r.Header.Get("Authorization"); key != "" {
-				return auth.Caller{KeyID: key}, nil
+				return auth.Caller{KeyID: key}, func([]byte) error { return nil }, nil
 			}
-			return auth.Caller{}, fault.New(fault.MissingAuthentication, "sign it")
+			return auth.Caller{}, nil, fault.New(fault.MissingAuthentication, "sign it")
 		}
 		send := func(key string) int {
 			r := httptest.NewRequest("GET", protocol.Base+"/server/players/"+player+"/data/server/skill", nil)

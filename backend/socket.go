@@ -11,6 +11,7 @@ import (
 
 	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/door"
 )
 
 // Bounds of a WebSocket.
@@ -179,6 +180,7 @@ func (rq *request) socket() (answer, error) {
 		return answer{}, nil // it has been answered
 	}
 	c := &socket{b: b, ws: ws, from: rq.from, out: make(chan protocol.Message, outQueue), ended: make(chan struct{}), entered: make(chan struct{})}
+	c.known = func() { door.Known(r) }
 	go c.run(token, r.URL.Query().Get("resume"))
 	return answer{}, nil
 }

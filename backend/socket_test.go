@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -53,10 +54,10 @@ func TestSocketTicket(t *testing.T) {
 				}
 			}
 			time.Sleep(c.later)
-			if let := d.b.doors.redeem(got.Ticket, c.from, time.Now()); (let == token) != c.good {
+			if let := d.b.doors.redeem(got.Ticket, networkOf(netip.MustParseAddr(c.from)), time.Now()); (let == token) != c.good {
 				t.Errorf("%s: gave %q", name, let)
 			}
-			if d.b.doors.redeem(got.Ticket, here, time.Now()) != "" {
+			if d.b.doors.redeem(got.Ticket, networkOf(netip.MustParseAddr(here)), time.Now()) != "" {
 				t.Errorf("%s: lets in again", name)
 			}
 		})

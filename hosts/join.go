@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -19,8 +21,13 @@ const maxBody = 64 << 10
 
 // join makes a machine a host.
 func (s *Server) join(w http.ResponseWriter, r *http.Request) {
+	var body bytes.Buffer
 	var in protocol.JoinRequest
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
+	err := door.ReadBody(r, &body, maxBody)
+	if err == nil {
+		err = json.Unmarshal(body.Bytes(), &in)
+	}
+	if err != nil {
 		refuse(w, fault.Invalid("the body is no join request: %v", err))
 		return
 	}
@@ -76,6 +83,7 @@ func (s *Server) known(next func(http.ResponseWriter, *http.Request, string)) ht
 			refuse(w, err)
 			return
 		}
+		door.Known(r)
 		next(w, r, hostID)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -54,6 +55,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, a, err)
 		return
 	}
+	door.Known(r)
 	err = s.connect(context.WithoutCancel(r.Context()), a, func() (Socket, error) {
 		ws, err := s.upgrader.Upgrade(w, r, nil)
 		if err != nil {

@@ -3,7 +3,6 @@ package uploads
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/internal/awsrpc/sigv4"
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -95,7 +95,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Server", "Muster")
 	req := &request{Request: r, w: &patientWriter{w, s.Quiet}, query: r.URL.Query()}
 	req.bucket, req.key = split(r.URL.Path)
-	r.Body = &patientBody{r.Body, w, s.Quiet}
+	r.Body = door.Patient(w, r.Body, s.Quiet)
 	err := s.answer(req)
 	status := http.StatusOK
 	if err != nil {
@@ -111,6 +111,7 @@ func (s *Server) answer(r *request) error {
 	if r.caller, err = s.identify(r.Request); err != nil {
 		return err
 	}
+	door.Known(r.Request)
 	do, action, err := route(r)
 	if err != nil {
 		return err
@@ -126,18 +127,6 @@ func requestID() string {
 	b := make([]byte, 8)
 	rand.Read(b)
 	return strings.ToUpper(hex.EncodeToString(b))
-}
-
-// patientBody gives up on a sender that stands still, not on a slow one.
-type patientBody struct {
-	io.ReadCloser
-	w     http.ResponseWriter
-	quiet time.Duration
-}
-
-func (b *patientBody) Read(p []byte) (int, error) {
-	http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(b.quiet))
-	return b.ReadCloser.Read(p)
 }
 
 // patientWriter gives up on a receiver that stands still.

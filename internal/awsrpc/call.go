@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -84,30 +85,21 @@ func (c *call) guarded(f func() error) (err error) {
 	return f()
 }
 
-// readBody reads the whole body, up to the limit.
+// readBody reads the whole body, up to the operation's limit.
 func (c *call) readBody() error {
-	limit := c.server.options.MaxBody
-	if c.request.ContentLength > limit {
-		return c.tooLarge(limit)
-	}
-	_, err := c.in.ReadFrom(http.MaxBytesReader(c.writer, c.request.Body, limit))
-	if err == nil {
+	err := door.ReadBody(c.request, c.in, c.op.maxBody)
+	switch {
+	case err == nil:
 		return nil
-	}
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return c.tooLarge(limit)
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	case errors.Is(err, door.ErrBusy):
+		return fault.New(fault.Throttling, "the server holds as many bytes of requests as it may; try again")
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fault.New(fault.Serialization, "body: ended before its Content-Length")
 	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return fault.New(fault.RequestTooLarge, "body: must have at most %d bytes for %s", c.op.maxBody, c.op.Name)
+	}
 	return fault.New(fault.Serialization, "body: could not be read")
-}
-
-// tooLarge reads on for a while before it refuses, for clients that look for an
-// answer only when they have sent everything.
-func (c *call) tooLarge(limit int64) error {
-	_, _ = io.CopyN(io.Discard, c.request.Body, limit) // the refusal stands either way
-	return fault.New(fault.RequestTooLarge, "body: must have at most %d bytes", limit)
 }
 
 // answer sends what run left, or the error's envelope.

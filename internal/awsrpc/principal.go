@@ -15,19 +15,27 @@ type Principal struct {
 	Identity    any    // what else the authenticator knows of the caller, for Authorize and handlers
 }
 
-// Authenticator finds out who sent a request. The body has been read in full.
-// It refuses with a fault of kind fault.MissingAuthentication,
-// fault.UnrecognizedClient, fault.InvalidSignature or fault.AccessDenied.
+// Authenticator finds out who sends a request, before its body is read.
 type Authenticator interface {
-	Authenticate(r *http.Request, body []byte) (Principal, error)
+	// Authenticate reads the headers of a request, and returns who claims to send it
+	// and how to prove that. It refuses with a fault of kind
+	// fault.MissingAuthentication, fault.UnrecognizedClient, fault.InvalidSignature
+	// or fault.AccessDenied, and so does the proof.
+	Authenticate(r *http.Request) (Principal, Proof, error)
 }
+
+// Proof checks a claim against the body of its request.
+type Proof func(body []byte) error
+
+// NoProof takes every body.
+func NoProof([]byte) error { return nil }
 
 // Anyone is the Authenticator that lets everybody in, as an Anonymous principal.
 type Anyone struct{}
 
 // Authenticate never refuses.
-func (Anyone) Authenticate(*http.Request, []byte) (Principal, error) {
-	return Principal{Anonymous: true}, nil
+func (Anyone) Authenticate(*http.Request) (Principal, Proof, error) {
+	return Principal{Anonymous: true}, NoProof, nil
 }
 
 // Caller gives the principal of the request that ctx belongs to; the zero

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/shape"
 )
@@ -28,15 +29,16 @@ type Options struct {
 	// not named is not limited.
 	Rates map[string]Rate
 
-	MaxBody int64         // bytes; 0 is 8 MiB
-	Timeout time.Duration // of one request, from its body's arrival to the answer; 0 is 30 s
+	MaxBody   int64            // bytes; 0 is 256 KiB
+	MaxBodies map[string]int64 // the same of operations by name, where it is another
+	Timeout   time.Duration    // of one request, from its body's arrival to the answer; 0 is 30 s
 
 	Logger     *slog.Logger          // nil discards
 	Registerer prometheus.Registerer // nil is no metrics
 }
 
 const (
-	defaultMaxBody = 8 << 20
+	defaultMaxBody = 256 << 10
 	defaultTimeout = 30 * time.Second
 )
 
@@ -57,6 +59,7 @@ type Server struct {
 type operation struct {
 	*shape.Operation
 	input   *rule
+	maxBody int64
 	bucket  *bucket // nil: not limited
 	handler func(ctx context.Context, in any) (any, error)
 }
@@ -113,7 +116,14 @@ func (s *Server) compile() error {
 		if err != nil {
 			return err
 		}
-		s.operations[op.Name] = &operation{Operation: op, input: input}
+		s.operations[op.Name] = &operation{Operation: op, input: input, maxBody: s.options.MaxBody}
+	}
+	for name, most := range s.options.MaxBodies {
+		op := s.operations[name]
+		if op == nil {
+			return fmt.Errorf("body of %q: the API has no such operation", name)
+		}
+		op.maxBody = most
 	}
 	for name, rate := range s.options.Rates {
 		op := s.operations[name]
@@ -144,9 +154,6 @@ func (c *call) run() error {
 		return err
 	}
 	c.op = op
-	if err := c.readBody(); err != nil {
-		return err
-	}
 	if err := c.admit(); err != nil {
 		return err
 	}
@@ -157,17 +164,25 @@ func (c *call) run() error {
 	return c.codec.encode(c.out, out)
 }
 
-// admit decides whether the caller may use the operation now.
+// admit decides whether the caller may use the operation now, and reads the body
+// of one who claims to be somebody who may.
 func (c *call) admit() error {
 	s := c.server
-	p, err := s.options.Authenticate.Authenticate(c.request, c.in.Bytes())
+	p, proof, err := s.options.Authenticate.Authenticate(c.request)
 	if err != nil {
 		return err
 	}
-	c.principal = p
 	if err := s.options.Authorize(p, c.op.Name); err != nil {
 		return err
 	}
+	if err := c.readBody(); err != nil {
+		return err
+	}
+	if err := proof(c.in.Bytes()); err != nil {
+		return err
+	}
+	c.principal = p
+	door.Known(c.request)
 	if c.op.bucket != nil && !c.op.bucket.take(time.Now()) {
 		return fault.New(fault.Throttling, "more than %g requests a second for %s", s.options.Rates[c.op.Name].PerSecond, c.op.Name)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -221,40 +222,92 @@ func TestServeHTTP_Refusals(t *testing.T) {
 	}
 }
 
-// The authenticator is asked first, with the whole body, then the authorizer.
+// Who calls and what they may do is known before a byte of the body is read; the
+// claim is proved with it.
 func TestServeHTTP_Admission(t *testing.T) {
 	var steps []string
+	step := func(text string) { steps = append(steps, text) }
 	srv := newServer(t, awsrpc.Options{
-		Authenticate: authFunc(func(r *http.Request, body []byte) (awsrpc.Principal, error) {
-			steps = append(steps, "authenticate "+string(body))
-			if r.Header.Get("Authorization") == "" {
-				return awsrpc.Principal{}, fault.New(fault.MissingAuthentication, "sign")
+		MaxBody: 100,
+		Authenticate: authFunc(func(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
+			step("authenticate")
+			signed := r.Header.Get("Authorization")
+			if signed == "" {
+				return awsrpc.Principal{}, nil, fault.New(fault.MissingAuthentication, "sign")
 			}
-			return awsrpc.Principal{AccessKeyID: "AKID", Name: "ops"}, nil
+			return awsrpc.Principal{AccessKeyID: "AKID", Role: signed}, func(body []byte) error {
+				step("prove " + string(body))
+				if signed == "forged" {
+					return fault.New(fault.InvalidSignature, "not yours")
+				}
+				return nil
+			}, nil
 		}),
 		Authorize: func(p awsrpc.Principal, op string) error {
-			steps = append(steps, "authorize "+p.AccessKeyID+" "+op)
-			return fault.New(fault.Unauthorized, "read only")
+			step("authorize " + p.AccessKeyID + " " + op)
+			if p.Role == "reader" {
+				return fault.New(fault.Unauthorized, "read only")
+			}
+			return nil
 		},
 	})
 	echoAlias(srv)
-	wantError(t, serve(srv, newJSON("DescribeAlias", "{}")), 400, fault.MissingAuthentication, "sign")
-	r := newJSON("DescribeAlias", "{}")
-	r.Header.Set("Authorization", "x")
-	wantError(t, serve(srv, r), 400, fault.Unauthorized, "read only")
-	r = newJSON("AcceptMatch", "{}") // does not model UnauthorizedException
-	r.Header.Set("Authorization", "x")
-	wantError(t, serve(srv, r), 400, fault.AccessDenied, "read only")
-	want := "authenticate {},authenticate {},authorize AKID DescribeAlias,authenticate {},authorize AKID AcceptMatch"
-	if got := strings.Join(steps, ","); got != want {
-		t.Errorf("steps %s, want %s", got, want)
+	for _, c := range []struct {
+		operation, signed, body string
+		code                    fault.Kind // "" where all is well
+		steps                   string
+	}{
+		{"DescribeAlias", "", "{}", fault.MissingAuthentication, "authenticate"},
+		{"DescribeAlias", "", strings.Repeat(" ", 101), fault.MissingAuthentication, "authenticate"},
+		{"DescribeAlias", "reader", "{}", fault.Unauthorized, "authenticate,authorize AKID DescribeAlias"},
+		{"AcceptMatch", "reader", "{}", fault.AccessDenied, "authenticate,authorize AKID AcceptMatch"}, // does not model UnauthorizedException
+		{"DescribeAlias", "forged", "{}", fault.InvalidSignature, "authenticate,authorize AKID DescribeAlias,read,prove {}"},
+		{"DescribeAlias", "forged", strings.Repeat(" ", 101), fault.RequestTooLarge, "authenticate,authorize AKID DescribeAlias"},
+		{"DescribeAlias", "admin", `{"AliasId":"alias-1"}`, "", `authenticate,authorize AKID DescribeAlias,read,prove {"AliasId":"alias-1"}`},
+	} {
+		steps = nil
+		r := newJSON(c.operation, c.body)
+		r.Body = &noted{strings.NewReader(c.body), sync.OnceFunc(func() { step("read") })}
+		r.Header.Set("Authorization", c.signed)
+		w := serve(srv, r)
+		if c.code == "" && w.Code != 200 || c.code != "" && errorOf(t, w).Type != string(c.code) {
+			t.Errorf("%+v: %d %s", c, w.Code, w.Body)
+		}
+		if got := strings.Join(steps, ","); got != c.steps {
+			t.Errorf("%+v: steps %s", c, got)
+		}
 	}
 }
 
-type authFunc func(r *http.Request, body []byte) (awsrpc.Principal, error)
+// noted is a body whose reading is noted.
+type noted struct {
+	io.Reader
+	note func()
+}
 
-func (f authFunc) Authenticate(r *http.Request, body []byte) (awsrpc.Principal, error) {
-	return f(r, body)
+func (n *noted) Read(p []byte) (int, error) {
+	n.note()
+	return n.Reader.Read(p)
+}
+
+func (n *noted) Close() error { return nil }
+
+type authFunc func(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error)
+
+func (f authFunc) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) { return f(r) }
+
+// Each operation has its own limit, where one is given.
+func TestServeHTTP_MaxBodies(t *testing.T) {
+	srv := newServer(t, awsrpc.Options{MaxBody: 100, MaxBodies: map[string]int64{"DescribeAlias": 200}})
+	echoAlias(srv)
+	long := `{"AliasId":"alias-1"}` + strings.Repeat(" ", 150)
+	if w := serve(srv, newJSON("DescribeAlias", long)); w.Code != 200 {
+		t.Errorf("within its limit: %d %s", w.Code, w.Body)
+	}
+	wantError(t, serve(srv, newJSON("ListAliases", long)), 413, fault.RequestTooLarge, "at most 100 bytes for ListAliases")
+	if _, err := awsrpc.New(awsrpc.Options{API: gamelift.API(), MaxBodies: map[string]int64{"Explode": 1}}); err == nil {
+		t.Error("a limit of no operation is taken")
+	}
 }
 
 func TestServeHTTP_Throttling(t *testing.T) {

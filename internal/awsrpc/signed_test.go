@@ -19,14 +19,18 @@ import (
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/awsrpc/sigv4"
+	"github.com/musterhq/muster/internal/door"
 )
 
 // keyring authenticates by signature, as a server does that asks for keys.
 type keyring struct{ *sigv4.Verifier }
 
-func (k keyring) Authenticate(r *http.Request, body []byte) (awsrpc.Principal, error) {
-	id, err := k.Header(r, sigv4.HashPayload(body), time.Now())
-	return awsrpc.Principal{AccessKeyID: id.AccessKeyID, Region: id.Region}, err
+func (k keyring) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
+	claim, err := k.Claim(r, time.Now())
+	if err != nil {
+		return awsrpc.Principal{}, nil, err
+	}
+	return awsrpc.Principal{AccessKeyID: claim.Identity.AccessKeyID, Region: claim.Identity.Region}, claim.Body, nil
 }
 
 func newKeyring() keyring {
@@ -75,7 +79,7 @@ func TestSDK_Signed(t *testing.T) {
 // A body beyond the limit is answered, not cut off, over a real connection.
 func TestServeHTTP_TooLargeOverTheWire(t *testing.T) {
 	srv := newServer(t, awsrpc.Options{MaxBody: 1 << 20})
-	web := httptest.NewServer(srv)
+	web := httptest.NewServer(door.New(door.Options{}).Handler(srv))
 	defer web.Close()
 	for _, announced := range []bool{true, false} {
 		r, _ := http.NewRequest("POST", web.URL, bytes.NewReader(make([]byte, 2<<20-1)))

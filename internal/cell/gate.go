@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/musterhq/muster/internal/door"
 )
 
 // lookAgain is how often a held request tries an owner that could not be reached.
@@ -124,21 +126,21 @@ func (g *Gate) serving() http.Handler {
 // can be sent again to another owner; those of most operations are far shorter.
 const maxKept = 64 << 10
 
-// keepBody reads a short body, from which it can be read again and again.
+// keepBody reads a short body, from which it can be read again and again. Others
+// are passed on as they come; how long one may take is the owner's to say.
 func (g *Gate) keepBody(w http.ResponseWriter, r *http.Request) error {
-	if r.ContentLength <= 0 || r.ContentLength > maxKept {
+	if r.ContentLength == 0 {
 		return nil
 	}
-	if most := g.keeper.opts.BodyTimeout; most > 0 {
-		control := http.NewResponseController(w)
-		control.SetReadDeadline(time.Now().Add(most))
-		defer control.SetReadDeadline(time.Time{}) // or it would end the request that waits
+	if r.ContentLength < 0 || r.ContentLength > maxKept {
+		r.Body = door.Patient(w, r.Body, g.keeper.opts.BodyTimeout)
+		return nil
 	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
+	var body bytes.Buffer
+	if err := door.ReadBody(r, &body, maxKept); err != nil {
 		return err
 	}
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body.Bytes())), nil }
 	rewind(r)
 	return nil
 }
@@ -189,15 +191,22 @@ const forwardedFor = "Muster-Forwarded-For"
 // receive takes over the client's address from a node that forwards. What others
 // put into the header is thrown away.
 func (g *Gate) receive(r *http.Request) bool {
-	value := r.Header.Get(forwardedFor)
+	address, ok := g.Forwarded(r)
 	r.Header.Del(forwardedFor)
-	proof, address, ok := strings.Cut(value, " ")
+	if ok {
+		r.RemoteAddr = address
+	}
+	return ok
+}
+
+// Forwarded returns the client's address of a request that another node forwards.
+func (g *Gate) Forwarded(r *http.Request) (address string, ok bool) {
+	proof, address, ok := strings.Cut(r.Header.Get(forwardedFor), " ")
 	given, err := hex.DecodeString(proof)
 	if !ok || err != nil || !hmac.Equal(given, mac(g.keeper.opts.Secret, address)) {
-		return false
+		return "", false
 	}
-	r.RemoteAddr = address
-	return true
+	return address, true
 }
 
 // notOwner marks the answer of a node that does not have the cell and did nothing.

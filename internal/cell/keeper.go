@@ -29,8 +29,8 @@ type Options struct {
 	Node   Node          // this node; Check is filled in
 	Secret []byte        // what the nodes of a deployment share
 	TTL    time.Duration // of the lease; default DefaultTTL, at least MinTTL
-	// BodyTimeout bounds how long a standby waits for a body that it keeps to send
-	// it again. 0 sets no bound.
+	// BodyTimeout bounds how long a body that a standby passes on may stand still.
+	// Default 30 s.
 	BodyTimeout time.Duration
 	Logger      *slog.Logger // nil discards
 }

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/musterhq/muster/internal/door"
 )
 
 // reachIn bounds how long an owner may take to answer a connection.
@@ -81,6 +83,10 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route, taken 
 			}
 			begun = true
 			taken()
+			if response.Header.Get(door.KnownHeader) != "" || response.StatusCode == http.StatusSwitchingProtocols {
+				door.Known(r)
+			}
+			response.Header.Del(door.KnownHeader)
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {

@@ -2,6 +2,7 @@ package sniff
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -138,6 +139,17 @@ type peeked struct {
 	net.Conn
 	first byte
 	held  bool
+}
+
+// NetConn returns the connection itself.
+func (p *peeked) NetConn() net.Conn { return p.Conn }
+
+// CloseWrite closes the writing half, where the connection has one.
+func (p *peeked) CloseWrite() error {
+	if half, ok := p.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }
 
 // Read gives the first byte alone, and then what follows.

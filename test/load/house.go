@@ -143,13 +143,13 @@ func (deaf) Terminate(time.Time) {}
 func (deaf) Drop() {}
 
 // Authenticate implements awsrpc.Authenticator as app does it.
-func (h *house) Authenticate(r *http.Request, body []byte) (awsrpc.Principal, error) {
-	id, err := h.verifier.Header(r, sigv4.HashPayload(body), time.Now())
+func (h *house) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
+	claim, err := h.verifier.Claim(r, time.Now())
 	if err != nil {
-		return awsrpc.Principal{}, err
+		return awsrpc.Principal{}, nil, err
 	}
-	caller, err := h.keys.Caller(id.AccessKeyID)
-	return awsrpc.Principal{AccessKeyID: id.AccessKeyID, Name: id.AccessKeyID, Role: string(caller.Role), Identity: caller}, err
+	caller, err := h.keys.Caller(claim.Identity.AccessKeyID)
+	return awsrpc.Principal{AccessKeyID: caller.KeyID, Name: caller.KeyID, Role: string(caller.Role), Identity: caller}, claim.Body, err
 }
 
 // close ends the house and removes its database.

@@ -31,7 +31,7 @@ func (v *Verifier) GameServer(q url.Values, now time.Time, window time.Duration)
 	if err := checkSkew(s.signed, now, window); err != nil {
 		return Identity{}, err
 	}
-	return v.judge(s, processText(q, rfcEscape), processText(q, url.QueryEscape))
+	return v.find(s, processText(q, rfcEscape), processText(q, url.QueryEscape))
 }
 
 // processText writes what the signature covers. The SDKs differ in how they

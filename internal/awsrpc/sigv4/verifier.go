@@ -88,20 +88,11 @@ func HashPayload(body []byte) string {
 // UnrecognizedClient for unknown keys and session tokens, InvalidSignature for
 // all else.
 func (v *Verifier) Header(r *http.Request, payloadHash string, now time.Time) (Identity, error) {
-	s, err := parseHeader(r)
+	s, secret, err := v.claim(r, now)
 	if err != nil {
 		return Identity{}, err
 	}
-	if err := s.checkScope(v.service); err != nil {
-		return Identity{}, err
-	}
-	if err := checkSkew(s.signed, now, v.skew); err != nil {
-		return Identity{}, err
-	}
-	if err := s.checkSignedHeaders(r.Header); err != nil {
-		return Identity{}, err
-	}
-	return v.judge(s, canonicalRequest(r, s, payloadHash, v.service == "s3"))
+	return v.judge(s, secret, true, canonicalRequest(r, s, payloadHash, v.service == "s3"))
 }
 
 // Query verifies a signed URL: the request's query holds the signature, and
@@ -120,16 +111,22 @@ func (v *Verifier) Query(r *http.Request, payloadHash string, now time.Time) (Id
 	if err := s.checkSignedHeaders(r.Header); err != nil {
 		return Identity{}, err
 	}
-	return v.judge(s, canonicalRequest(r, s, payloadHash, v.service == "s3"))
+	return v.find(s, canonicalRequest(r, s, payloadHash, v.service == "s3"))
 }
 
-// judge looks the key up and compares signatures. An unknown key costs the same
+// find looks the key up and compares signatures. An unknown key costs the same
 // work as a wrong signature.
-func (v *Verifier) judge(s *signature, canonical ...[]byte) (Identity, error) {
+func (v *Verifier) find(s *signature, canonical ...[]byte) (Identity, error) {
 	secret, known := v.lookup(s.accessKeyID)
 	if !known {
 		secret = Secret{Key: noSecret}
 	}
+	return v.judge(s, secret, known, canonical...)
+}
+
+// judge compares a signature with those of the canonical texts, one of which must
+// have been signed.
+func (v *Verifier) judge(s *signature, secret Secret, known bool, canonical ...[]byte) (Identity, error) {
 	key, store := v.keys.derive(s, secret.Key, known)
 	good := 0
 	for _, c := range canonical {
@@ -138,7 +135,7 @@ func (v *Verifier) judge(s *signature, canonical ...[]byte) (Identity, error) {
 	token := subtle.ConstantTimeCompare([]byte(secret.SessionToken), []byte(s.token))
 	switch {
 	case !known:
-		return Identity{}, fault.New(fault.UnrecognizedClient, "the access key id is not known here")
+		return Identity{}, unknownKey()
 	case good == 0:
 		return Identity{}, fault.New(fault.InvalidSignature, "the signature does not match the request: "+
 			"check the secret access key, and that nothing between client and server changes the host, path, headers or body")
@@ -146,7 +143,15 @@ func (v *Verifier) judge(s *signature, canonical ...[]byte) (Identity, error) {
 		return Identity{}, fault.New(fault.UnrecognizedClient, "the session token does not belong to the access key")
 	}
 	store()
-	return Identity{AccessKeyID: s.accessKeyID, Region: s.region, Signed: s.signed}, nil
+	return s.identity(), nil
+}
+
+func (s *signature) identity() Identity {
+	return Identity{AccessKeyID: s.accessKeyID, Region: s.region, Signed: s.signed}
+}
+
+func unknownKey() error {
+	return fault.New(fault.UnrecognizedClient, "the access key id is not known here")
 }
 
 // sign computes the signature of a canonical request.
