@@ -28,22 +28,42 @@ func (a *App) join(ctx context.Context) error {
 		return err
 	}
 	a.gate = cell.NewGate(a.keeper)
-	a.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "muster_cell_owner", Help: "Whether this node owns its cell: 1, or stands by: 0.",
-	}, func() float64 {
-		if a.keeper.Holds() {
-			return 1
-		}
-		return 0
-	}))
+	a.measureMembership()
 	a.serve(a.memberMux())
+	if err := a.gate.ReachesItself(ctx); err != nil {
+		a.log.Warn("this node does not reach itself at its node address, so other nodes may not either; they forward to it there when it owns the cell", "address", o.Node.Address, "error", err)
+	}
 	select {
 	case <-a.keeper.Owned():
 		return a.own(ctx)
 	default:
-		go a.standBy()
-		return nil
 	}
+	a.gate.Probe(ctx)
+	if err := a.domain.store.Prepare(ctx); err != nil {
+		a.log.Warn("not connected to the database in advance; taking over would take longer", "error", err)
+	}
+	a.running.Go(func() { a.gate.Watch(a.standing) })
+	go a.standBy()
+	return nil
+}
+
+// measureMembership registers the gauges of a node's part in its cell.
+func (a *App) measureMembership() {
+	gauge := func(name, help string, value func() float64) {
+		a.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
+	either := func(yes bool) float64 {
+		if yes {
+			return 1
+		}
+		return 0
+	}
+	gauge("muster_cell_owner", "Whether this node owns its cell: 1, or stands by: 0.",
+		func() float64 { return either(a.keeper.Holds()) })
+	gauge("muster_cell_owner_reachable", "Whether this node reaches the owner of its cell: 1, or not: 0.",
+		func() float64 { return either(a.gate.Unreachable() == nil) })
+	gauge("muster_cell_clock_ahead_seconds", "How far this node's clock is ahead of the database's.",
+		func() float64 { ahead, _ := a.keeper.Skew(); return ahead.Seconds() })
 }
 
 // membership is what the other nodes of the cell learn of this one. Its name has
@@ -136,7 +156,7 @@ func (a *App) leave(ctx context.Context) error {
 func (a *App) memberMux() http.Handler {
 	own := http.NewServeMux()
 	own.HandleFunc("GET /healthz", a.healthz)
-	own.HandleFunc("GET /readyz", a.memberReadyz)
+	own.HandleFunc("GET /readyz", a.readyz)
 	own.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, pattern := own.Handler(r)
@@ -146,17 +166,4 @@ func (a *App) memberMux() http.Handler {
 		}
 		own.ServeHTTP(w, r)
 	})
-}
-
-// memberReadyz tells whether requests to this node are served, and by whom.
-func (a *App) memberReadyz(w http.ResponseWriter, r *http.Request) {
-	route, _ := a.keeper.Route()
-	switch {
-	case !a.ready.Load() || (route.Mine && !a.gate.Serves()) || !route.Live:
-		writeJSON(w, http.StatusServiceUnavailable, `{"status":"not ready"}`)
-	case route.Mine:
-		writeJSON(w, http.StatusOK, `{"status":"ready","role":"owner"}`)
-	default:
-		writeJSON(w, http.StatusOK, fmt.Sprintf(`{"status":"ready","role":"standby","owner":%q}`, route.Owner.Address))
-	}
 }

@@ -45,15 +45,6 @@ func (a *App) healthz(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, `{"status":"ok"}`)
 }
 
-// readyz tells whether the node takes work.
-func (a *App) readyz(w http.ResponseWriter, _ *http.Request) {
-	if !a.ready.Load() {
-		writeJSON(w, http.StatusServiceUnavailable, `{"status":"not ready"}`)
-		return
-	}
-	writeJSON(w, http.StatusOK, `{"status":"ready"}`)
-}
-
 func nothingHere(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusNotFound, `{"message":"There is nothing here. The API takes POST / with X-Amz-Target, or POST /service/GameLift/operation/NAME with smithy-protocol."}`)
 }

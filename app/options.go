@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
@@ -145,6 +146,9 @@ func (o *Options) setDefaults() {
 	text(&o.Account, DefaultAccount)
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = 10 * time.Second
+	}
+	if o.LeaseTTL == 0 {
+		o.LeaseTTL = cell.DefaultTTL
 	}
 	if o.BodyTimeout == 0 {
 		o.BodyTimeout = 30 * time.Second

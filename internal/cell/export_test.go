@@ -1,4 +1,14 @@
 package cell
 
+import "time"
+
 // LookAgain is lookAgain.
 const LookAgain = lookAgain
+
+// SetClock has the node go by another clock.
+func (o *Options) SetClock(now func() time.Time) { o.clock = now }
+
+// Excessive compares a database's time with those of a node before and after.
+func Excessive(asked, database, answered time.Time) bool {
+	return skewOf(asked, database, answered).excessive()
+}

@@ -25,6 +25,7 @@ type Gate struct {
 	own    atomic.Pointer[http.Handler]
 	proxy  *proxy
 	gone   outages
+	reach  reach
 	held   atomic.Int64
 	closed chan struct{}
 	once   sync.Once

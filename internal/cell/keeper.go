@@ -33,6 +33,8 @@ type Options struct {
 	// Default 30 s.
 	BodyTimeout time.Duration
 	Logger      *slog.Logger // nil discards
+
+	clock func() time.Time // this node's; nil is time.Now
 }
 
 // Keeper takes, keeps and gives back a cell's lease for one node.
@@ -47,6 +49,7 @@ type Keeper struct {
 
 	blind   bool      // this standby's last look failed; only the loop uses it
 	sighted time.Time // when a look succeeded again; only the loop uses it
+	ends    time.Time // when the lease ends that was seen last; only the loop uses it
 
 	mu      sync.Mutex
 	route   Route
@@ -54,6 +57,7 @@ type Keeper struct {
 	over    chan struct{} // closed when the owner changes
 	epoch   uint64        // of our lease; 0 while we have none
 	renewed time.Time     // when the last successful renewal was begun
+	skew    skew          // of this node's clock
 }
 
 // Route says where requests of the cell go.
@@ -77,6 +81,9 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.clock == nil {
+		o.clock = time.Now
+	}
 	o.Node.Check = hex.EncodeToString(mac(o.Secret, "check"))[:16]
 	l, err := openLease(ctx, o.URL, o.Cell)
 	if err != nil {
@@ -98,7 +105,7 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 
 // begin does the first look, whose errors are for who starts the node.
 func (k *Keeper) begin(ctx context.Context) error {
-	s, err := k.lease.read(ctx)
+	s, err := k.read(ctx)
 	if err != nil {
 		return fmt.Errorf("read lease: %w", err)
 	}
@@ -115,7 +122,7 @@ func (k *Keeper) begin(ctx context.Context) error {
 func (k *Keeper) run(ctx context.Context) {
 	defer close(k.done)
 	for !k.isOwner() {
-		k.lease.wait(ctx, k.interval())
+		k.lease.wait(ctx, k.untilLook())
 		if ctx.Err() != nil {
 			return
 		}
@@ -135,6 +142,11 @@ func (k *Keeper) run(ctx context.Context) {
 // outage of the database the owner had no chance to renew it either: it is given
 // two of its tries before it counts as gone.
 func (k *Keeper) standBy(ctx context.Context) error {
+	if !k.blind && !k.ends.IsZero() && !time.Now().Before(k.ends) { // take looks by itself
+		err := k.take(ctx)
+		k.blind = err != nil
+		return err
+	}
 	s, err := k.look(ctx)
 	if err != nil {
 		k.blind = true
@@ -144,13 +156,30 @@ func (k *Keeper) standBy(ctx context.Context) error {
 		k.blind, k.sighted = false, time.Now()
 	}
 	if s.left > 0 || time.Since(k.sighted) < 2*k.interval() {
+		k.ends = time.Now().Add(s.left)
+		if spare := k.sighted.Add(2 * k.interval()); k.ends.Before(spare) {
+			k.ends = spare
+		}
 		return nil
 	}
 	return k.take(ctx)
 }
 
+// untilLook is how long a standby waits before it looks again: not past the end of
+// the lease that it saw.
+func (k *Keeper) untilLook() time.Duration {
+	if left := time.Until(k.ends); left > 0 {
+		return min(left, k.interval())
+	}
+	return k.interval()
+}
+
 // take takes the lease where that can be, and learns who has it otherwise.
 func (k *Keeper) take(ctx context.Context) error {
+	if _, wrong := k.Skew(); wrong != "" {
+		_, err := k.look(ctx)
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, k.opts.TTL)
 	defer cancel()
 	begun := time.Now()
@@ -175,9 +204,20 @@ func (k *Keeper) take(ctx context.Context) error {
 func (k *Keeper) look(ctx context.Context) (state, error) {
 	ctx, cancel := context.WithTimeout(ctx, k.interval())
 	defer cancel()
+	s, err := k.read(ctx)
+	if err == nil {
+		k.ends = time.Now().Add(s.left)
+		k.learn(Route{Owner: s.owner, epoch: s.epoch, Live: s.left > 0})
+	}
+	return s, err
+}
+
+// read reads the lease, and compares the clocks.
+func (k *Keeper) read(ctx context.Context) (state, error) {
+	asked := k.opts.clock()
 	s, err := k.lease.read(ctx)
 	if err == nil {
-		k.learn(Route{Owner: s.owner, epoch: s.epoch, Live: s.left > 0})
+		k.compare(skewOf(asked, s.now, k.opts.clock()))
 	}
 	return s, err
 }
@@ -244,10 +284,12 @@ func (k *Keeper) keep(ctx context.Context) {
 func (k *Keeper) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, k.interval())
 	defer cancel()
-	begun := time.Now()
-	if err := k.lease.renew(ctx, k.opts.Node, k.epoch, k.opts.TTL); err != nil {
+	begun, asked := time.Now(), k.opts.clock()
+	now, err := k.lease.renew(ctx, k.opts.Node, k.epoch, k.opts.TTL)
+	if err != nil {
 		return err
 	}
+	k.compare(skewOf(asked, now, k.opts.clock()))
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.renewed = begun

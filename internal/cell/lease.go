@@ -23,6 +23,7 @@ type state struct {
 	owner Node
 	epoch uint64
 	left  time.Duration // until it ends, by the database's clock; not positive: it is free
+	now   time.Time     // by the database's clock
 }
 
 // errTaken says that another node has the lease.
@@ -50,6 +51,7 @@ func openLease(ctx context.Context, url, cell string) (*lease, error) {
 		return nil, fmt.Errorf("read PostgreSQL address: %w", err)
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = "muster lease"
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // one round trip, also on a new connection
 	l := &lease{cell: cell, config: config.ConnConfig}
 	if err := l.migrate(ctx); err != nil {
 		l.close()
@@ -114,25 +116,26 @@ func (l *lease) take(ctx context.Context, n Node, ttl time.Duration) (epoch uint
 	return epoch, err
 }
 
-// renew puts off the end of a lease that was taken; errTaken says that another
-// node has it since. A lease that has ended is renewed where nobody else took it.
-// It does not wait for the database's disk, whose bad moments shall change no
-// owner: a database that crashes and forgets it only lets the lease end sooner.
-func (l *lease) renew(ctx context.Context, n Node, epoch uint64, ttl time.Duration) error {
+// renew puts off the end of a lease that was taken, and returns the database's time;
+// errTaken says that another node has it since. A lease that has ended is renewed
+// where nobody else took it. It does not wait for the database's disk, whose bad
+// moments shall change no owner: a database that crashes and forgets it only lets
+// the lease end sooner.
+func (l *lease) renew(ctx context.Context, n Node, epoch uint64, ttl time.Duration) (now time.Time, err error) {
 	conn, err := l.commands(ctx)
 	if err != nil {
-		return err
+		return now, err
 	}
-	tag, err := conn.Exec(ctx, `UPDATE "muster"."lease" SET "until" = clock_timestamp() + make_interval(secs => $4)
+	err = conn.QueryRow(ctx, `UPDATE "muster"."lease" SET "until" = clock_timestamp() + make_interval(secs => $4)
 		FROM set_config('synchronous_commit', 'off', true)
-		WHERE "cell" = $1 AND "node" = $2 AND "epoch" = $3`, l.cell, n.Name, int64(epoch), ttl.Seconds())
-	if err == nil && tag.RowsAffected() == 0 {
-		return errTaken
+		WHERE "cell" = $1 AND "node" = $2 AND "epoch" = $3 RETURNING clock_timestamp()`, l.cell, n.Name, int64(epoch), ttl.Seconds()).Scan(&now)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return now, errTaken
 	}
 	if err != nil && !conn.IsClosed() { // a server that is no primary any more refuses, and stays
 		hangUp(conn)
 	}
-	return err
+	return now, err
 }
 
 // release gives the lease back and wakes the others.
@@ -147,7 +150,7 @@ func (l *lease) release(ctx context.Context, n Node, epoch uint64) error {
 	return err
 }
 
-// read gives the lease as it is; the zero state where there never was one.
+// read gives the lease as it is; only the time is set where there never was one.
 func (l *lease) read(ctx context.Context) (state, error) {
 	conn, err := l.commands(ctx)
 	if err != nil {
@@ -156,12 +159,11 @@ func (l *lease) read(ctx context.Context) (state, error) {
 	var s state
 	var seconds float64
 	o := &s.owner
-	err = conn.QueryRow(ctx, `SELECT "node", "address", "certificate", "secret_check", "epoch",
-			CASE WHEN "until" > clock_timestamp() THEN extract(epoch FROM "until" - clock_timestamp())::float8 ELSE 0 END
-		FROM "muster"."lease" WHERE "cell" = $1`, l.cell).Scan(&o.Name, &o.Address, &o.Certificate, &o.Check, &s.epoch, &seconds)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return state{}, nil
-	}
+	err = conn.QueryRow(ctx, `SELECT coalesce("node", ''), coalesce("address", ''), coalesce("certificate", ''), coalesce("secret_check", ''),
+			coalesce("epoch", 0), CASE WHEN "until" > clock_timestamp() THEN extract(epoch FROM "until" - clock_timestamp())::float8 ELSE 0 END,
+			clock_timestamp()
+		FROM (SELECT 1) AS one LEFT JOIN "muster"."lease" ON "cell" = $1`, l.cell).
+		Scan(&o.Name, &o.Address, &o.Certificate, &o.Check, &s.epoch, &seconds, &s.now)
 	s.left = time.Duration(seconds * float64(time.Second))
 	return s, err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -136,6 +137,9 @@ func (s *Store) admit() error {
 	switch s.phase {
 	case phaseOpen:
 	case phaseReloading:
+		if _, err := s.Stalled(); errors.Is(err, ErrFull) {
+			return fault.New(fault.InternalService, "no change can be made: %v", ErrFull)
+		}
 		return fault.New(fault.InternalService, "the state is being read again after a failed write; try again")
 	case phaseLost:
 		return fault.New(fault.InternalService, "this node does not own its cell any more; try again")

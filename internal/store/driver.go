@@ -20,6 +20,12 @@ type Driver interface {
 	Inspect(ctx context.Context, cell string, schema Schema) (DB, error)
 }
 
+// connector is a driver that can do part of Open while another node owns the
+// cell. It returns nil where all of Open is left to do.
+type connector interface {
+	Connect(ctx context.Context, cell string, schema Schema) (DB, error)
+}
+
 // DB holds one cell's state durably. Commit, Take and Renew are called by one
 // goroutine at a time, the others by any.
 type DB interface {
@@ -82,6 +88,9 @@ var ErrTransient = errors.New("nothing was committed, trying again may help")
 
 // ErrInDoubt marks commits that may or may not have happened.
 var ErrInDoubt = errors.New("the database was lost before it answered")
+
+// ErrFull marks errors of a database whose disk is full.
+var ErrFull = errors.New("the disk of the database is full")
 
 // away reports whether an error says that the database cannot be used for now,
 // and not that it refused.

@@ -57,6 +57,7 @@ func (m *metrics) unregister() {
 type stateCollector struct {
 	store   *Store
 	pending *prometheus.Desc
+	stalled *prometheus.Desc
 	rows    *prometheus.Desc
 }
 
@@ -64,13 +65,15 @@ func newStateCollector(s *Store) *stateCollector {
 	return &stateCollector{
 		store:   s,
 		pending: prometheus.NewDesc("muster_store_pending", "Commands waiting to become durable.", nil, nil),
+		stalled: prometheus.NewDesc("muster_store_stalled_seconds", "For how long no change could be made durable.", nil, nil),
 		rows:    prometheus.NewDesc("muster_store_rows", "Live rows in memory.", []string{"table"}, nil),
 	}
 }
 
-// Describe names the two gauges.
+// Describe names the gauges.
 func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- c.pending
+	ch <- c.stalled
 	ch <- c.rows
 }
 
@@ -80,6 +83,8 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	pending := c.store.pending
 	c.store.mu.Unlock()
 	ch <- prometheus.MustNewConstMetric(c.pending, prometheus.GaugeValue, float64(pending))
+	stalled, _ := c.store.Stalled()
+	ch <- prometheus.MustNewConstMetric(c.stalled, prometheus.GaugeValue, stalled.Seconds())
 	view := c.store.View()
 	for _, t := range c.store.tables {
 		ch <- prometheus.MustNewConstMetric(c.rows, prometheus.GaugeValue, float64(t.count(view)), t.name())

@@ -31,6 +31,35 @@ func (o *Options) setDefaults() {
 	}
 }
 
+// Prepare does what of Open can be done while another node owns the cell, so that
+// this one takes less time to take it over.
+func (s *Store) Prepare(ctx context.Context) error {
+	driver, ok := s.opts.Driver.(connector)
+	if !ok {
+		return nil
+	}
+	db, err := driver.Connect(ctx, s.opts.Cell, s.schema())
+	if err != nil || db == nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase != phaseNew || s.prepared != nil {
+		return db.Close()
+	}
+	s.prepared = db
+	return nil
+}
+
+// connect opens the database; the caller holds the mutex.
+func (s *Store) connect(ctx context.Context) (DB, error) {
+	if db := s.prepared; db != nil {
+		s.prepared = nil
+		return db, nil
+	}
+	return s.opts.Driver.Open(ctx, s.opts.Cell, s.schema())
+}
+
 // Open migrates the database, takes the fence (which ends any other owner),
 // reads the state and starts the journal. ctx bounds the opening alone.
 func (s *Store) Open(ctx context.Context) error {
@@ -39,7 +68,7 @@ func (s *Store) Open(ctx context.Context) error {
 	if s.phase != phaseNew {
 		return fmt.Errorf("open store: it was opened before")
 	}
-	db, err := s.opts.Driver.Open(ctx, s.opts.Cell, s.schema())
+	db, err := s.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}
@@ -129,7 +158,12 @@ func (s *Store) Close() error {
 		s.phase = phaseClosed
 	}
 	s.endReading()
+	prepared := s.prepared
+	s.prepared = nil
 	s.mu.Unlock()
+	if prepared != nil {
+		prepared.Close()
+	}
 	if was == phaseNew || was == phaseClosed {
 		return nil
 	}

@@ -68,6 +68,9 @@ func (s *Store) refuseReading() {
 func (s *Store) startOver(g *group, cause error) {
 	s.log.Error("commit failed, reading the state again", "commands", len(g.commands), "error", cause)
 	answer := fault.New(fault.InternalService, "the change could not be made durable; try again")
+	if errors.Is(cause, ErrFull) {
+		answer = fault.New(fault.InternalService, "the change could not be made durable: %v", ErrFull)
+	}
 	for _, g := range append([]*group{g}, s.dropHead()...) {
 		s.settle(g, answer)
 	}

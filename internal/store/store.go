@@ -55,6 +55,7 @@ type Store struct {
 
 	mu       sync.Mutex // guards the head and all below
 	db       DB
+	prepared DB // connected before Open; nil: Open connects
 	phase    phase
 	dirty    []tableMember // tables that differ from the last sealed snapshot
 	sealed   *Snapshot     // the state after the last sealed group

@@ -10,13 +10,23 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// Take writes owner into the fence.
+// Take writes owner into the fence. It learns of the tables' columns on the way.
 func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
-	fence := store.Fence{Owner: owner}
-	err := db.writer.QueryRow(ctx, `INSERT INTO "muster_cell" AS c ("name", "owner", "epoch", "seq", "now") VALUES ($1, $2, 1, 0, 0)
-		ON CONFLICT ("name") DO UPDATE SET "owner" = excluded."owner", "epoch" = c."epoch" + 1 RETURNING "epoch", "seq"`,
-		db.cell, owner).Scan(&fence.Epoch, &fence.Seq)
-	return fence, err
+	return again(func() (store.Fence, error) {
+		fence := store.Fence{Owner: owner}
+		var found int
+		var settled string
+		err := db.writer.QueryRow(ctx, `WITH taken AS (
+				INSERT INTO "muster_cell" AS c ("name", "owner", "epoch", "seq", "now") VALUES ($1, $2, 1, 0, 0)
+				ON CONFLICT ("name") DO UPDATE SET "owner" = excluded."owner", "epoch" = c."epoch" + 1 RETURNING "epoch", "seq")
+			SELECT "epoch", "seq", "version", "columns" FROM taken, "muster_schema"`,
+			pgx.QueryExecModeExec, db.cell, owner).Scan(&fence.Epoch, &fence.Seq, &found, &settled)
+		if err != nil {
+			return fence, err
+		}
+		db.settled = &settled
+		return fence, checkVersion(found)
+	})
 }
 
 // Renew moves the owner's fence to the next epoch. The row lock makes it wait

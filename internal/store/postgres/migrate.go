@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/musterhq/muster/internal/store"
@@ -18,6 +21,45 @@ const migrateLock = 0x6d75737465720001
 
 // migrate makes the schema and its missing tables, columns and indexes.
 func (db *db) migrate(ctx context.Context) error {
+	made, err := db.made(ctx)
+	if err != nil || made {
+		return err
+	}
+	return db.makeTables(ctx)
+}
+
+// made reports whether the schema's comment says that all its tables are those of
+// this program: one question instead of hundreds of statements without effect.
+func (db *db) made(ctx context.Context) (bool, error) {
+	found, err := again(func() (found string, err error) {
+		err = db.writer.QueryRow(ctx, `SELECT coalesce(obj_description(to_regnamespace($1), 'pg_namespace'), '')`,
+			pgx.QueryExecModeExec, db.space).Scan(&found)
+		return found, err
+	})
+	if err != nil {
+		return false, fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	return found == db.layout(), nil
+}
+
+// layout names all that migrate makes.
+func (db *db) layout() string {
+	h := sha256.New()
+	write := func(texts ...string) {
+		for _, text := range texts {
+			fmt.Fprintf(h, "%d %s", len(text), text)
+		}
+	}
+	write(dialect().System()...)
+	for _, table := range dialect().Tables(db.schema) {
+		write(table.Create)
+		write(slices.Sorted(maps.Keys(table.Columns))...)
+		write(table.Indexes...)
+	}
+	return fmt.Sprintf("muster layout %d %x", version, h.Sum(nil)[:8])
+}
+
+func (db *db) makeTables(ctx context.Context) error {
 	return db.write(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrateLock)); err != nil {
 			return err
@@ -28,7 +70,7 @@ func (db *db) migrate(ctx context.Context) error {
 		if err := execAll(ctx, tx, dialect().System()); err != nil {
 			return err
 		}
-		if err := checkVersion(ctx, tx); err != nil {
+		if err := setVersion(ctx, tx); err != nil {
 			return err
 		}
 		for _, table := range dialect().Tables(db.schema) {
@@ -36,7 +78,8 @@ func (db *db) migrate(ctx context.Context) error {
 				return fmt.Errorf("table %s: %w", table.Name, err)
 			}
 		}
-		return nil
+		_, err := tx.Exec(ctx, "COMMENT ON SCHEMA "+db.space+" IS '"+db.layout()+"'")
+		return err
 	})
 }
 
@@ -49,7 +92,7 @@ func execAll(ctx context.Context, tx pgx.Tx, texts []string) error {
 	return nil
 }
 
-func checkVersion(ctx context.Context, tx pgx.Tx) error {
+func setVersion(ctx context.Context, tx pgx.Tx) error {
 	var found int
 	err := tx.QueryRow(ctx, `SELECT "version" FROM "muster_schema"`).Scan(&found)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -59,6 +102,11 @@ func checkVersion(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
+	return checkVersion(found)
+}
+
+// checkVersion refuses the layout of a newer release.
+func checkVersion(found int) error {
 	if found > version {
 		return fmt.Errorf("the schema has layout %d, this program knows %d: it was written by a newer release", found, version)
 	}
@@ -75,11 +123,17 @@ func grow(ctx context.Context, tx pgx.Tx, table sqltext.SQLTable) error {
 	return execAll(ctx, tx, append(texts, table.Indexes...))
 }
 
-// Grown compares the columns with those that all rows have.
+// Grown compares the columns with those that all rows had when the cell was
+// taken or settled last.
 func (db *db) Grown(ctx context.Context) (bool, error) {
-	var settled string
-	err := db.reader.QueryRow(ctx, `SELECT "columns" FROM "muster_schema"`).Scan(&settled)
-	return settled != db.schema.Signature(), err
+	if db.settled == nil {
+		var settled string
+		if err := db.reader.QueryRow(ctx, `SELECT "columns" FROM "muster_schema"`).Scan(&settled); err != nil {
+			return false, err
+		}
+		db.settled = &settled
+	}
+	return *db.settled != db.schema.Signature(), nil
 }
 
 // SetColumns gives rows and entries their columns.
@@ -98,6 +152,7 @@ func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
 
 // Settle says that all rows have the columns of this schema.
 func (db *db) Settle(ctx context.Context) error {
+	db.settled = nil
 	_, err := db.writer.Exec(ctx, `UPDATE "muster_schema" SET "columns" = $1`, db.schema.Signature())
 	return err
 }

@@ -15,6 +15,7 @@ const (
 	divisionByZero     = "22012" // how the fence aborts a commit
 	readOnly           = "25006" // the server is no primary, or is none any more
 	completionUnknown  = "40003"
+	diskFull           = "53100"
 	tooManyConnections = "53300"
 	lockNotAvailable   = "55P03"
 
@@ -42,6 +43,8 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %w", store.ErrInDoubt, err)
 	case reported.Code == divisionByZero:
 		return store.ErrFenced
+	case reported.Code == diskFull:
+		return fmt.Errorf("%w: %w: %w", store.ErrFull, store.ErrTransient, err)
 	case reported.Code == readOnly, reported.Code == lockNotAvailable, temporary(reported.Code):
 		return fmt.Errorf("%w: %w", store.ErrTransient, err)
 	}

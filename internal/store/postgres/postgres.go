@@ -6,6 +6,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -40,6 +41,8 @@ type db struct {
 	schema store.Schema
 	writer *pgxpool.Pool
 	reader *pgxpool.Pool
+
+	settled *string // columns that all rows have, as found last; nil: not known
 }
 
 func dialect() sqltext.Dialect {
@@ -62,9 +65,30 @@ func (d *Driver) Open(ctx context.Context, cell string, schema store.Schema) (st
 	return db, nil
 }
 
+// Connect connects to a cell that another node may own, and changes nothing. It
+// returns nil where Open has tables to make.
+func (d *Driver) Connect(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
+	db, err := d.connect(ctx, cell, schema)
+	if err != nil {
+		return nil, err
+	}
+	if made, err := db.made(ctx); err != nil || !made {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
 // Inspect connects to what is there.
 func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
-	return d.connect(ctx, cell, schema)
+	db, err := d.connect(ctx, cell, schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.reader.Ping(ctx); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	return db, nil
 }
 
 func (d *Driver) connect(ctx context.Context, cell string, schema store.Schema) (*db, error) {
@@ -80,10 +104,6 @@ func (d *Driver) connect(ctx context.Context, cell string, schema store.Schema) 
 		db.writer.Close()
 		return nil, err
 	}
-	if err := db.writer.Ping(ctx); err != nil {
-		db.Close()
-		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
-	}
 	return db, nil
 }
 
@@ -92,7 +112,10 @@ func (d *Driver) pool(ctx context.Context, space string, size int32) (*pgxpool.P
 	if err != nil {
 		return nil, fmt.Errorf("read PostgreSQL address: %w", err)
 	}
-	config.MaxConns = size
+	config.MaxConns, config.MinConns = size, 1
+	// A connection that broke while nobody used it is replaced by whoever finds
+	// out; asking first would cost each commit after a pause a round trip.
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}

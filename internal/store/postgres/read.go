@@ -11,39 +11,6 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// Load reads all live rows.
-func (db *db) Load(ctx context.Context, row func(table int, key string, doc []byte) error) (store.State, error) {
-	var state store.State
-	err := db.view(ctx, func(tx pgx.Tx) (err error) {
-		for i, t := range db.schema.Tables {
-			if err := loadTable(ctx, tx, t.Name, func(key string, doc []byte) error { return row(i, key, doc) }); err != nil {
-				return fmt.Errorf("read %s: %w", t.Name, err)
-			}
-		}
-		state, err = db.state(ctx, tx)
-		return err
-	})
-	return state, err
-}
-
-func loadTable(ctx context.Context, tx pgx.Tx, table string, row func(key string, doc []byte) error) error {
-	rows, err := tx.Query(ctx, `SELECT "key", "doc" FROM `+sqltext.Quote(table)+` ORDER BY "key"`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var key, doc string
-		if err := rows.Scan(&key, &doc); err != nil {
-			return err
-		}
-		if err := row(sqltext.Unescape(key), []byte(doc)); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
 // state reads the fence and the logs' last numbers; a cell never owned is at zero.
 func (db *db) state(ctx context.Context, tx pgx.Tx) (store.State, error) {
 	state := store.State{Last: make([]uint64, len(db.schema.Logs))}

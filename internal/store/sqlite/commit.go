@@ -9,8 +9,6 @@ import (
 
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
-	"modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
 )
 
 // write runs f in one immediate transaction on the writer's connection. An error
@@ -22,28 +20,19 @@ func (db *db) write(ctx context.Context, f func() error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err := db.exec("BEGIN IMMEDIATE"); err != nil {
-		return transient(err)
+		return db.explain(err)
 	}
 	if err := f(); err != nil {
 		if undo := db.exec("ROLLBACK"); undo != nil {
-			return errors.Join(err, undo)
+			return errors.Join(db.explain(err), undo)
 		}
-		return transient(err)
+		return db.explain(err)
 	}
 	if err := db.exec("COMMIT"); err != nil {
-		return errors.Join(err, db.exec("ROLLBACK"))
+		return errors.Join(db.explain(err), db.exec("ROLLBACK"))
 	}
 	db.checkpoints.committed()
 	return nil
-}
-
-// transient marks the errors that say another connection was busy writing.
-func transient(err error) error {
-	e, ok := errors.AsType[*sqlite.Error](err)
-	if ok && (e.Code()&0xff == lib.SQLITE_BUSY || e.Code()&0xff == lib.SQLITE_LOCKED) {
-		return fmt.Errorf("%w: %w", store.ErrTransient, err)
-	}
-	return err
 }
 
 // exec runs a statement prepared once. It takes no context: within a transaction

@@ -36,6 +36,7 @@ func File(path string) *Driver { return &Driver{file: path} }
 // reads through a pool of their own.
 type db struct {
 	cell   string
+	file   string
 	schema store.Schema
 	lock   *os.File // held while open; nil when only inspecting
 	writer *sql.DB
@@ -60,10 +61,10 @@ func dialect() sqltext.Dialect {
 
 // Open locks the directory, checks the file's integrity and migrates it.
 func (d *Driver) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
-	db := &db{cell: cell, schema: schema, stmt: map[string]*sql.Stmt{}, inserts: map[shape]string{}}
+	db := &db{cell: cell, file: d.file, schema: schema, stmt: map[string]*sql.Stmt{}, inserts: map[shape]string{}}
 	if err := db.open(ctx, d); err != nil {
 		db.Close()
-		return nil, err
+		return nil, db.explain(err)
 	}
 	return db, nil
 }
@@ -122,7 +123,7 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 	if _, err := os.Stat(d.file); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	db := &db{cell: cell, schema: schema}
+	db := &db{cell: cell, file: d.file, schema: schema}
 	if err := db.connectReader(d.file); err != nil {
 		return nil, err
 	}

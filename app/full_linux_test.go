@@ -1,0 +1,111 @@
+package app_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/console/client"
+)
+
+// smallDisk mounts a disk of some MiB, or skips the test where that is not allowed.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("muster-test", dir, "tmpfs", 0, "size=12m"); err != nil {
+		t.Skipf("a small disk cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// fill uses up what is left on the disk of a directory; the returned function
+// frees it again.
+func fill(t *testing.T, dir string) (free func()) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, "filler"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size := 1 << 20; size > 0; size /= 2 {
+		for err == nil {
+			_, err = f.Write(make([]byte, size))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		err = nil
+	}
+	f.Close()
+	return func() {
+		if err := os.Remove(f.Name()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFullDisk: a server whose disk is full says so to who writes and, once that
+// has lasted, by /readyz; it heals by itself, and does not start without room.
+func TestFullDisk(t *testing.T) {
+	dir := smallDisk(t)
+	o := options(t, func(o *app.Options) { o.Store, o.DataDir, o.LeaseTTL = "sqlite", dir, time.Second })
+	a := start(t, func(c *app.Options) { *c = o })
+	c := &client.Client{Endpoint: a.URL()}
+	write := func(n int) error {
+		name := "custom-" + strings.Repeat("a", 1+n%40) + strings.Repeat("b", n/40)
+		return c.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": name}, nil)
+	}
+	free := fill(t, dir)
+	var err error
+	n := 0
+	for ; err == nil && n < 2000; n++ {
+		err = write(n)
+	}
+	if err == nil || !strings.Contains(err.Error(), "full") {
+		t.Fatalf("write %d on a full disk: %v", n, err)
+	}
+	eventually(t, func() bool {
+		write(n) // as others do
+		status, body := get(t, a.URL()+"/readyz")
+		return status == 503 && strings.Contains(body, "disk of the database is full")
+	})
+	free()
+	eventually(t, func() bool {
+		n++
+		return write(n) == nil
+	})
+	if status, body := get(t, a.URL()+"/readyz"); status != 200 {
+		t.Errorf("/readyz with room again is %d %s", status, body)
+	}
+	stop(t, a)
+
+	fill(t, dir)
+	again, err := app.New(o)
+	if err == nil {
+		if err = again.Start(t.Context()); err == nil {
+			again.Stop(t.Context())
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "full") || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a start on a full disk: %v", err)
+	}
+}
+
+// eventually waits until something has happened by itself.
+func eventually(t *testing.T, happened func() bool) {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); !happened(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("did not happen within a minute")
+		}
+	}
+}
