@@ -47,10 +47,21 @@ func parse(body string) (*ruleset.RuleSet, error) {
 // CreateRuleSet makes a rule set. Errors: InvalidRequest (name taken, body),
 // LimitExceeded, TaggingFailed.
 func (s *Service) CreateRuleSet(ctx context.Context, in RuleSetInput) (*RuleSet, error) {
+	if err := checkName(in.Name); err != nil {
+		return nil, err
+	}
 	if err := s.Validate(in.Body); err != nil {
 		return nil, err
 	}
 	return s.cmd.createRuleSet.Do(ctx, in)
+}
+
+// checkName refuses the empty name, which the API's pattern would let pass.
+func checkName(name string) error {
+	if name == "" {
+		return fault.Invalid("Name: must have 1 to 128 characters")
+	}
+	return nil
 }
 
 func (s *Service) runCreateRuleSet(tx *store.Tx, in RuleSetInput) (*RuleSet, error) {

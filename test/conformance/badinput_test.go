@@ -67,7 +67,7 @@ func TestBadInput_Rules(t *testing.T) {
 }
 
 // available tells whether Muster answers an operation.
-func available(t *testing.T, url string, op shape.Operation) bool {
+func available(t testing.TB, url string, op shape.Operation) bool {
 	t.Helper()
 	a := protocols[0].call(t, url, op.Name, map[string]any{})
 	return !strings.Contains(string(a.body), "is not available in this version of Muster")

@@ -46,7 +46,7 @@ func cborRequest(url, operation string, body []byte) (*http.Request, error) {
 }
 
 // call sends an input and gives what came back.
-func (p protocol) call(t *testing.T, url, operation string, in any) answer {
+func (p protocol) call(t testing.TB, url, operation string, in any) answer {
 	t.Helper()
 	body, ok := in.([]byte)
 	if !ok {

@@ -98,7 +98,7 @@ type answer struct {
 	body   []byte
 }
 
-func do(t *testing.T, request *http.Request) answer {
+func do(t testing.TB, request *http.Request) answer {
 	t.Helper()
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
