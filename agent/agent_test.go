@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/musterhq/muster/agent/collector"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -73,6 +75,25 @@ func checkEnvironment(t *testing.T, game string, p protocol.Process) {
 	}
 	if args := content(t, filepath.Join(game, "args-"+port)); args != "-port "+port+" -map two words\n" {
 		t.Errorf("the arguments are %q", args)
+	}
+}
+
+// Where another program has the ports that SDKs expect, processes are told others.
+func TestAgent_OtherMetricsPorts(t *testing.T) {
+	t.Parallel()
+	if taken, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: collector.StatsDPort}); err == nil {
+		defer taken.Close() // else it is taken already
+	}
+	m := play(t)
+	home := root(t)
+	m.start(home, func(o *Options) { o.Collect = true })
+	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	p := m.running("i-1", 1)[0]
+	env := content(t, filepath.Join(home, "instances", "i-1", "game", "env-"+itoa(p.Port)))
+	_, told, ok := strings.Cut(env, "GAMELIFT_STATSD_PORT=")
+	told, _, _ = strings.Cut(told, "\n")
+	if !ok || told == itoa(collector.StatsDPort) || !strings.Contains(env, "GAMELIFT_CRASH_REPORTER_PORT=") {
+		t.Errorf("the process is told port %q:\n%s", told, env)
 	}
 }
 

@@ -170,6 +170,7 @@ func (i *instance) environment(w protocol.Wish, id string, port int, logs string
 	if i.own != nil && !i.own.Clean {
 		env = os.Environ() // the developer's own program, as from the terminal
 	}
+	env = append(env, i.a.metricsEnvironment()...)
 	return append(env,
 		"GAMELIFT_SDK_WEBSOCKET_URL="+w.SDKURL,
 		"GAMELIFT_SDK_AUTH_TOKEN="+w.AuthToken,

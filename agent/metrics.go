@@ -10,12 +10,20 @@ import (
 	"github.com/musterhq/muster/agent/supervise"
 )
 
-// startCollector opens the metrics ports, where they are wanted and free.
+// startCollector opens the metrics ports, where they are wanted: others than the
+// SDKs' defaults where those are taken, since processes are told which.
 func (a *Agent) startCollector() (stop func()) {
 	if !a.opts.Collect {
 		return func() {}
 	}
 	c, err := collector.Listen(collector.StatsDPort, collector.CrashPort, a.log)
+	if err != nil {
+		if c, err = collector.Listen(0, 0, a.log); err == nil {
+			statsd, crash := c.Ports()
+			a.log.Info("another program has the usual metrics ports, so game servers are told others by GAMELIFT_STATSD_PORT and GAMELIFT_CRASH_REPORTER_PORT",
+				"usual", fmt.Sprintf("%d, %d", collector.StatsDPort, collector.CrashPort), "statsd", statsd, "crash_reporter", crash)
+		}
+	}
 	if err != nil {
 		a.log.Warn("metrics of game servers are not collected", "error", err)
 		return func() {}
@@ -25,6 +33,18 @@ func (a *Agent) startCollector() (stop func()) {
 		if err := c.Close(); err != nil {
 			a.log.Warn("metrics ports not closed", "error", err)
 		}
+	}
+}
+
+// metricsEnvironment tells a process where its SDK's metrics and crash reports go.
+func (a *Agent) metricsEnvironment() []string {
+	if a.metrics == nil {
+		return nil
+	}
+	statsd, crash := a.metrics.Ports()
+	return []string{
+		"GAMELIFT_STATSD_HOST=127.0.0.1", fmt.Sprintf("GAMELIFT_STATSD_PORT=%d", statsd),
+		"GAMELIFT_CRASH_REPORTER_HOST=127.0.0.1", fmt.Sprintf("GAMELIFT_CRASH_REPORTER_PORT=%d", crash),
 	}
 }
 

@@ -46,3 +46,30 @@ func TestExec(t *testing.T) {
 	}
 	out.await(t, "Your game server ended by signal SIGKILL")
 }
+
+// A program that knows no SDK, started as if it did, is named with the remedy.
+func TestExec_NeverConnects(t *testing.T) {
+	t.Parallel()
+	out := newScreen()
+	o := options(t, func(o *app.Options) {
+		o.Out, o.Host = out, &host.Options{Exec: &host.Program{Path: "/bin/sleep", Dir: t.TempDir(), Args: []string{"1000"}, Copies: 2}}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, o) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ends with %v", err)
+		}
+	})
+	base := out.await(t, "ready ")
+	e := events(t, base, "GENERIC_EVENT", 1, 0)
+	if !strings.Contains(e.Message, "has not called InitSDK") || !strings.Contains(e.Message, "--no-sdk") || e.ComputeName != host.ComputeName {
+		t.Errorf("the event is %+v", e)
+	}
+	out.await(t, "Your program has not called InitSDK for 10s; if it knows no SDK, use --no-sdk.")
+	if n := strings.Count(out.String(), "has not called InitSDK"); n != 1 {
+		t.Errorf("told %d times, want once", n)
+	}
+}

@@ -222,7 +222,7 @@ func (p *preflight) life(ctx context.Context, a *App) bool {
 	began := time.Now()
 	p.pass("it starts, with port %d as GAME_PORT", p.process.Port)
 	if !p.reach(ctx, a, p.o.Connect, "SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT",
-		"it runs, but %s after its start it had not connected: does it call InitSDK, with the GAMELIFT_SDK_… variables?",
+		"it runs, but %s after its start it had not connected: does it call InitSDK of Server SDK 5, with the GAMELIFT_SDK_… variables? Server SDKs 3 and 4 look for ports 5757 to 5759 of the machine instead: port it to Server SDK 5",
 		func(row *compute.Process) bool { return row != nil }) {
 		return false
 	}

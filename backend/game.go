@@ -75,7 +75,7 @@ func (b *Backend) fleetsOf(view *store.Snapshot, pool *Pool) []string {
 // joinable gives game sessions of a pool in a fleet that have room, oldest first.
 func (b *Backend) joinable(view *store.Snapshot, pool *Pool, fleetID, location string, limit int) []*session.GameSession {
 	var found []*session.GameSession
-	for g := range b.opts.Sessions.Active(view, fleetID) {
+	for g := range b.opts.Sessions.Offered(view, fleetID) {
 		if len(found) >= limit {
 			break
 		}

@@ -1,6 +1,9 @@
 package build
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Build is a game server's archive and what is known of it.
 type Build struct {
@@ -45,6 +48,15 @@ func (b *Build) SizeOnDisk() int64 {
 }
 
 func (b *Build) clone() *Build { c := *b; return &c }
+
+// legacy is what an event adds of a build for a server SDK that is not hosted. It
+// may well be one for Server SDK 5 whose upload told no version.
+func (b *Build) legacy() string {
+	if major, _, _ := strings.Cut(b.SDKVersion, "."); major != "3" && major != "4" {
+		return ""
+	}
+	return "; it says ServerSdkVersion " + b.SDKVersion + " (" + DefaultSDKVersion + " where none is told): a game server on Server SDK 3 or 4 has to be ported to Server SDK 5"
+}
 
 // DefaultSDKVersion is that of a build that tells none (API reference, CreateBuild).
 const DefaultSDKVersion = "4.0.2"

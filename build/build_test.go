@@ -21,6 +21,11 @@ func TestBuild_ReadyByItself(t *testing.T) {
 		if b.Status != build.Initialized || b.SDKVersion != "4.0.2" || b.SizeOnDisk() != 0 {
 			t.Errorf("created %+v", b)
 		}
+		entries, err := s.events.Read(s.ctx, event.Query{NewestFirst: true, Limit: 1})
+		s.must(err)
+		if text := entries[0].Value.Message; !strings.Contains(text, "ServerSdkVersion 4.0.2") || !strings.Contains(text, "ported to Server SDK 5") {
+			t.Errorf("of a build for Server SDK 4 is told %q", text)
+		}
 		archive := zipped(t, "server", "program", "data/level", "map")
 		s.must(s.upload(b, archive))
 		s.settle()

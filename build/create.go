@@ -50,7 +50,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Build, error) {
 		}
 	}
 	s.t.builds.Put(tx, b)
-	s.record(tx, event.BuildCreated, "build", b.ID, "Build "+b.ID+" was created")
+	s.record(tx, event.BuildCreated, "build", b.ID, "Build "+b.ID+" was created"+b.legacy())
 	tx.OnCommit(s.loop.Nudge)
 	return b, nil
 }

@@ -77,6 +77,7 @@ type launch struct {
 	Key     string     `json:"key"` // fleet | compute | process, as of the process it becomes
 	Started time.Time  `json:"started"`
 	PID     int        `json:"pid,omitzero"`
+	HintAt  time.Time  `json:"hint_at,omitzero"` // its developer is told then that it has not connected
 	InitBy  time.Time  `json:"init_by,omitzero"` // must have connected
 	Why     event.Code `json:"why,omitzero"`     // its host was told to end it, before it had
 	Ended   time.Time  `json:"ended,omitzero"`
@@ -86,6 +87,9 @@ type launch struct {
 func (l *launch) due() time.Time {
 	if !l.Ended.IsZero() {
 		return l.Ended.Add(remembered)
+	}
+	if !l.HintAt.IsZero() {
+		return l.HintAt
 	}
 	return l.InitBy
 }

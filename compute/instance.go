@@ -34,6 +34,7 @@ type Instance struct {
 	Forced bool      `json:"forced,omitzero"` // protected game sessions end too
 	Spare  bool      `json:"spare,omitzero"`  // no game session is ended, protected or not
 	Failed bool      `json:"failed,omitzero"`
+	Hinted bool      `json:"hinted,omitzero"`  // a process on it did not connect, and its developer was told
 	StopBy time.Time `json:"stop_by,omitzero"` // counted as gone from then on
 
 	ReadyBy time.Time `json:"ready_by,omitzero"` // must have a process that is ready

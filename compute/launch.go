@@ -2,6 +2,7 @@ package compute
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
@@ -19,7 +20,11 @@ func (s *Service) reportProcesses(tx *store.Tx, i *Instance, listed []ProcessRep
 			if started.IsZero() || started.After(tx.Now()) {
 				started = tx.Now()
 			}
-			s.putLaunch(tx, &launch{Key: key, Started: started, PID: r.PID, InitBy: started.Add(s.opts.InitTimeout)})
+			l := &launch{Key: key, Started: started, PID: r.PID, InitBy: started.Add(s.opts.InitTimeout)}
+			if i.Status == InstancePending && !i.Hinted { // no program of this kind has ever connected there
+				l.HintAt = started.Add(min(InitHint, s.opts.InitTimeout))
+			}
+			s.putLaunch(tx, l)
 		}
 	}
 	if !complete {
@@ -68,6 +73,9 @@ func (s *Service) overdueLaunch(tx *store.Tx, old *launch) {
 	case !old.Ended.IsZero():
 		s.t.launches.Delete(tx, old.Key)
 		return
+	case !old.HintAt.IsZero():
+		s.hint(tx, old)
+		return
 	case old.Why != "":
 		text := "the process had not called InitSDK when its instance was removed"
 		if old.Why == event.ServerProcessSDKInitTimeout {
@@ -90,6 +98,22 @@ func (s *Service) killLaunch(tx *store.Tx, old *launch, why event.Code) {
 			s.host.Ended(ParseRef(l.Key), why)
 		}
 	})
+}
+
+// hint tells of a program that does not connect, once for each instance.
+func (s *Service) hint(tx *store.Tx, old *launch) {
+	l := *old
+	l.HintAt = time.Time{}
+	s.putLaunch(tx, &l)
+	ref := ParseRef(l.Key)
+	i := s.t.instances.Get(tx, ref.ComputeName)
+	if i == nil || i.Hinted || i.Status != InstancePending {
+		return
+	}
+	told := *i
+	told.Hinted = true
+	s.putInstance(tx, &told)
+	s.recordLaunch(tx, ref, event.GenericEvent, uninitialized(ref))
 }
 
 func (s *Service) recordLaunch(tx *store.Tx, ref Ref, code event.Code, text string) {

@@ -40,7 +40,7 @@ func (s *Service) runConnect(tx *store.Tx, in ConnectInput) (*Process, error) {
 	}
 	p := *old
 	if !p.Connected {
-		p.Connected, p.ReconnectBy = true, time.Time{}
+		p.Connected, p.Away, p.ReconnectBy = true, time.Time{}, time.Time{}
 		s.put(tx, &p)
 		s.record(tx, event.ProcessReconnected, &p, "")
 	}
@@ -90,7 +90,9 @@ func (s *Service) Disconnect(ctx context.Context, ref Ref) error {
 
 func (s *Service) runDisconnect(tx *store.Tx, key string) (struct{}, error) {
 	if p := s.t.processes.Get(tx, key); p != nil && p.Status != Terminated && p.Connected {
-		s.markLost(tx, p, s.opts.ReconnectGrace)
+		gone := *p
+		gone.Away = tx.Now()
+		s.markLost(tx, &gone, s.opts.ReconnectGrace)
 		s.record(tx, event.ProcessDisconnected, p, "")
 	}
 	return struct{}{}, nil
@@ -252,21 +254,26 @@ func (s *Service) finish(tx *store.Tx, old *Process, why event.Code, text string
 	if !old.Why.Published() {
 		p.Why = why // else the first cause stands: an unhealthy process stays one, though it was ended by force
 	}
-	p.Connected = false
+	p.Connected, p.Away = false, time.Time{}
 	p.Ended, p.ReadyBy, p.ReconnectBy, p.StopBy = tx.Now(), time.Time{}, time.Time{}, time.Time{}
 	s.put(tx, &p)
 	s.record(tx, why, &p, text)
 	for _, f := range s.ended {
 		f(tx, &p)
 	}
-	tx.OnCommit(func() { s.after(p.Ref(), why) })
+	tx.OnCommit(func() { s.after(p.Ref(), why, p.Ended) })
 }
 
 // after does what follows the durable end of a process. The sockets of one that
-// ends itself or is killed go with it: it must not see them end before.
-func (s *Service) after(ref Ref, why event.Code) {
+// ends itself or is killed go with it: it must not see them end before. One whose
+// compute was deregistered lives on, so it is told to end before its sockets go.
+func (s *Service) after(ref Ref, why event.Code, ended time.Time) {
 	key := ref.Key()
-	if why != event.ProcessEnded && !s.CanKill(ref) {
+	switch {
+	case why == event.ProcessEnded || s.CanKill(ref):
+	case why == event.ComputeDeregistered:
+		s.links.send(key, func(l Link) { l.Terminate(ended.Add(s.opts.UnhealthyGrace)) })
+	default:
 		s.links.send(key, Link.Drop)
 	}
 	s.links.remove(key)

@@ -22,9 +22,10 @@ type Process struct {
 	Port     int      `json:"port,omitzero"`
 	LogPaths []string `json:"log_paths,omitzero"`
 
-	Connected bool `json:"connected"`         // a socket is open
-	Impaired  bool `json:"impaired,omitzero"` // its host is
-	Hearing   bool `json:"hearing"`           // the SDK has taken the answer to ProcessReady: pushes are heard from now on
+	Connected bool      `json:"connected"`         // a socket is open
+	Away      time.Time `json:"away,omitzero"`     // since when its last socket has been seen to be gone
+	Impaired  bool      `json:"impaired,omitzero"` // its host is
+	Hearing   bool      `json:"hearing"`           // the SDK has taken the answer to ProcessReady: pushes are heard from now on
 
 	GameSessionID string `json:"game_session_id,omitzero"` // what it hosts
 
@@ -72,6 +73,21 @@ func (p *Process) Ref() Ref { return Ref{p.FleetID, p.ComputeName, p.ID} }
 func (p *Process) Free() bool {
 	return p.Status == Active && p.Connected && p.Hearing && !p.Impaired && p.GameSessionID == ""
 }
+
+// Unreachable reports whether the process's last socket was seen to end, and none
+// has come since. After a restart of Muster nobody saw what became of the sockets
+// of the node before: those processes are waited for and count as reachable.
+func (p *Process) Unreachable() bool {
+	return p.Status != Terminated && !p.Connected && !p.Away.IsZero()
+}
+
+// WrapTool is what a process says it is (SDK.ToolName) that hosts a program
+// without an SDK.
+const WrapTool = "MusterWrap"
+
+// Wrapped reports whether the process hosts a program that knows no SDK, so that
+// nobody accepts its players.
+func (p *Process) Wrapped() bool { return p.SDK.ToolName == WrapTool }
 
 // rank orders the free processes of a location. Those of a managed fleet come
 // host by host and instance by instance, in an order that never changes and is

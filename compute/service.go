@@ -104,6 +104,7 @@ type commands struct {
 	ready      *store.Command[ReadyInput, struct{}]
 	hear       *store.Command[string, struct{}]
 	end        *store.Command[endArgs, struct{}]
+	notice     *store.Command[noticeArgs, struct{}]
 	unhealthy  *store.Command[endArgs, struct{}]
 	restart    *store.Command[struct{}, int]
 	sweep      *store.Command[struct{}, struct{}]
@@ -140,6 +141,7 @@ func New(st *store.Store, events *event.Log, fleets *fleet.Service, tags *tag.Se
 		ready:      store.NewCommand(st, "process.ready", s.runReady),
 		hear:       store.NewCommand(st, "process.hear", s.runHear),
 		end:        store.NewCommand(st, "process.end", s.runEnd),
+		notice:     store.NewCommand(st, "process.notice", s.runNotice),
 		unhealthy:  store.NewCommand(st, "process.unhealthy", s.runUnhealthy),
 		restart:    store.NewCommand(st, "process.restart", s.runRestart),
 		sweep:      store.NewCommand(st, "process.sweep", s.runSweep),
@@ -257,7 +259,8 @@ func isAddress(s string) bool {
 	return err == nil && a.Zone() == ""
 }
 
-// Deregister removes a compute; what runs on it ends at once. Errors: NotFound.
+// Deregister removes a compute. What runs on it counts as ended at once and is told
+// to end; its sockets are dropped after a moment. Errors: NotFound.
 func (s *Service) Deregister(ctx context.Context, fleetID, name string) error {
 	_, err := s.cmd.deregister.Do(ctx, computeArgs{fleetID, name})
 	return err
@@ -305,6 +308,11 @@ func (s *Service) InFleet(r store.Reader, fleetID string) iter.Seq[*Compute] {
 // ARN names a compute: compute/FLEET-ID/NAME (AWS does not say which form it uses).
 func (s *Service) ARN(c *Compute) string {
 	return s.fleets.Home().Of("compute", c.FleetID+"/"+c.Name)
+}
+
+// HasFleet reports whether a fleet exists.
+func (s *Service) HasFleet(r store.Reader, fleetID string) bool {
+	return s.fleets.Get(r, fleetID) != nil
 }
 
 // IssueToken makes a token with which processes on the compute may connect.

@@ -21,7 +21,7 @@ type ConfigurationInput struct {
 // CreateConfiguration makes a configuration. Errors: InvalidRequest (name taken,
 // rules), NotFound (rule set, queue), LimitExceeded, TaggingFailed.
 func (s *Service) CreateConfiguration(ctx context.Context, in ConfigurationInput) (*Configuration, error) {
-	if err := checkName(in.Name); err != nil {
+	if err := checkName(in.Configuration.Name); err != nil {
 		return nil, err
 	}
 	return s.cmd.createConfiguration.Do(ctx, in)

@@ -71,6 +71,19 @@ func (p *peer) hear(ctx context.Context) {
 	p.health.hearing = true
 }
 
+// settled is how many times HearAfter a new connection of a process that was ready
+// before has to stand: an SDK that missed the answer to ActivateServerProcess asks
+// for it again at once.
+const settled = 10
+
+// hearAgain counts a process as hearing that became ready before its connection
+// was lost, and so does not wait for its next heartbeat.
+func (p *peer) hearAgain(c *conn) {
+	if row := p.row(); row != nil && row.Status == compute.Active && !row.Hearing {
+		c.hearAfter(settled * p.s.opts.HearAfter)
+	}
+}
+
 // giveUp has an unhealthy process end.
 func (p *peer) giveUp(ctx context.Context, text string) {
 	if err := p.s.opts.Computes.Unhealthy(ctx, p.ref, text); err != nil {
@@ -97,6 +110,9 @@ func (s *Server) Run(ctx context.Context) {
 
 // sweep looks at each process for what no message will bring up.
 func (s *Server) sweep(ctx context.Context, now time.Time) {
+	for _, w := range s.notices.due(now) {
+		s.tell(ctx, w)
+	}
 	view := s.opts.Store.View()
 	for _, p := range s.all() {
 		p.tidy(view, now)

@@ -62,13 +62,17 @@ func checkReady(in protocol.ActivateServerProcessRequest) error {
 
 // hearSoon counts the process as hearing when its connection still stands a
 // moment after the answer to ActivateServerProcess was written.
-func (c *call) hearSoon() {
-	time.AfterFunc(c.s.opts.HearAfter, func() {
-		if !c.conn.isOpen() || !c.s.begin() {
+func (c *call) hearSoon() { c.conn.hearAfter(c.s.opts.HearAfter) }
+
+// hearAfter counts the process as hearing when the connection still stands after
+// a while.
+func (c *conn) hearAfter(wait time.Duration) {
+	time.AfterFunc(wait, func() {
+		if !c.isOpen() || !c.s.begin() {
 			return
 		}
 		defer c.s.requests.Done()
-		c.hear(c.s.ctx)
+		c.peer.hear(c.s.ctx)
 	})
 }
 

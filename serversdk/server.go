@@ -27,6 +27,7 @@ type Server struct {
 	upgrader websocket.Upgrader
 	buffers  sync.Pool // of *bytes.Buffer, for frames being handled
 	refused  *refusals
+	notices  notices
 	handlers map[protocol.Action]handler
 
 	ctx    context.Context // of requests; ends with Stop
@@ -50,6 +51,7 @@ func New(opts Options) *Server {
 		refused: newRefusals(opts.RefusalRate, opts.RefusalBurst),
 		peers:   map[string]*peer{},
 		sockets: map[string]int{},
+		notices: notices{byFleet: map[string]*notice{}},
 	}
 	s.upgrader = websocket.Upgrader{
 		HandshakeTimeout: opts.WriteTimeout,

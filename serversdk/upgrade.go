@@ -162,6 +162,7 @@ func (s *Server) connect(ctx context.Context, a arrival, open func() (Socket, er
 	if s.isStopping() { // Stop may have been round before the connection was open
 		c.drop()
 	}
+	p.hearAgain(c)
 	go c.run()
 	return nil
 }
@@ -206,6 +207,7 @@ func (s *Server) refuse(w http.ResponseWriter, a arrival, err error) {
 		s.log.Warn("connection refused", "process", a.ref.Key(), "remote", a.host, "status", status, "error", err)
 	}
 	s.metrics.refusal(status)
+	s.noteRefusal(a, err)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, "{\"message\":%q}\n", message)

@@ -146,7 +146,7 @@ func TestActive(t *testing.T) {
 		made := []string{a.active("p"), a.active("q"), a.active("r")}
 		a.must(a.computes.End(a.ctx, a.ref("q")))
 		var got []string
-		for g := range a.sessions.Active(a.st.View(), a.fleet.ID) {
+		for g := range a.sessions.Offered(a.st.View(), a.fleet.ID) {
 			got = append(got, g.ID)
 		}
 		if diff := cmp.Diff([]string{made[0], made[2]}, got); diff != "" {

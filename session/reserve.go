@@ -2,7 +2,9 @@ package session
 
 import (
 	"context"
+	"time"
 
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -19,7 +21,9 @@ type Joining struct {
 }
 
 // Reserve makes a RESERVED player session for each player, or for none.
-// Errors: NotFound, InvalidGameSessionStatus (not ACTIVE, or DENY_ALL),
+// Nobody accepts the players of a program without an SDK, so theirs are ACTIVE at
+// once, until the game session ends.
+// Errors: NotFound, InvalidGameSessionStatus (not ACTIVE, DENY_ALL, or away),
 // GameSessionFull, InvalidRequest (a player is in the session already).
 func (s *Service) Reserve(ctx context.Context, in ReserveInput) ([]*PlayerSession, error) {
 	players, err := s.cmd.reserve.Do(ctx, in)
@@ -34,6 +38,7 @@ func (s *Service) runReserve(tx *store.Tx, in ReserveInput) ([]*PlayerSession, e
 	if err := s.checkReserve(tx, g, in.Players); err != nil {
 		return nil, err
 	}
+	host := s.computes.Process(tx, g.ProcessKey)
 	made := make([]*PlayerSession, 0, len(in.Players))
 	for _, j := range in.Players {
 		p := &PlayerSession{
@@ -42,6 +47,10 @@ func (s *Service) runReserve(tx *store.Tx, in ReserveInput) ([]*PlayerSession, e
 			ReservedUntil: tx.Now().Add(s.opts.ReservationTimeout),
 		}
 		p.move(Reserved)
+		if host != nil && host.Wrapped() {
+			p.move(Playing)
+			s.recordPlayer(tx, event.PlayerSessionAccepted, p)
+		}
 		s.putPlayer(tx, p)
 		made = append(made, p)
 	}
@@ -54,6 +63,11 @@ func (s *Service) checkReserve(r store.Reader, g *GameSession, players []Joining
 	}
 	if g.JoinPolicy == DenyAll {
 		return fault.New(fault.InvalidGameSessionStatus, "game session %s takes no new players (DENY_ALL)", g.ID)
+	}
+	if p := s.computes.Process(r, g.ProcessKey); p != nil && p.Unreachable() {
+		return fault.New(fault.InvalidGameSessionStatus,
+			"game session %s is away: its game server lost its connection at %s and is waited for; try again, or another game session",
+			g.ID, p.Away.UTC().Format(time.RFC3339))
 	}
 	used := s.Players(r, g.ID)
 	if free := g.MaxPlayers - used; free < len(players) {

@@ -20,10 +20,14 @@ type Search struct {
 	Limit    int
 }
 
-// Active yields the ACTIVE game sessions of a fleet, by creation.
-func (s *Service) Active(r store.Reader, fleetID string) iter.Seq[*GameSession] {
+// Offered yields the ACTIVE game sessions of a fleet, by creation, without those
+// whose process is unreachable.
+func (s *Service) Offered(r store.Reader, fleetID string) iter.Seq[*GameSession] {
 	return func(yield func(*GameSession) bool) {
 		for _, g := range s.t.active.Prefix(r, fleetPrefix(fleetID)) {
+			if p := s.computes.Process(r, g.ProcessKey); p != nil && p.Unreachable() {
+				continue
+			}
 			if !yield(g) {
 				return
 			}
@@ -35,7 +39,7 @@ func (s *Service) Active(r store.Reader, fleetID string) iter.Seq[*GameSession] 
 func (s *Service) Search(q Search) (page []*GameSession, more bool) {
 	view := s.st.View()
 	var found []*subject
-	for g := range s.Active(view, q.FleetID) {
+	for g := range s.Offered(view, q.FleetID) {
 		at := &subject{g: g, s: s, view: view}
 		if (q.Location == "" || g.Location == q.Location) && q.Filter.Match(at) {
 			found = append(found, at)

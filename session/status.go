@@ -53,7 +53,7 @@ func (s PlayerStatus) HoldsSlot() bool { return s == Reserved || s == Playing }
 
 var playerMoves = map[[2]PlayerStatus]string{
 	{"", Reserved}:        "CreatePlayerSession(s), placement",
-	{Reserved, Playing}:   "AcceptPlayerSession",
+	{Reserved, Playing}:   "AcceptPlayerSession, at once under muster wrap",
 	{Reserved, TimedOut}:  "60 s passed, game session ended",
 	{Reserved, Completed}: "RemovePlayerSession",
 	{Playing, Completed}:  "RemovePlayerSession, game session ended",

@@ -8,5 +8,6 @@
 // A wrapper is a game server process like any other: it is launched by an agent
 // with the GAMELIFT_SDK_ variables, hosts one game session, and is healthy while
 // its program lives. Who plays is the program's own business: nobody accepts
-// player sessions, so their slots open again after a minute.
+// player sessions, so Muster, which knows the wrapper by its tool name, counts
+// them as ACTIVE from their reservation until the game session ends.
 package wrap

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,6 +61,7 @@ type Host struct {
 	log   *slog.Logger
 	agent atomic.Pointer[agent.Agent]
 	place atomic.Pointer[Place]
+	hint  sync.Once
 }
 
 // New makes a host. Nothing is started and nothing made yet.
@@ -128,7 +130,8 @@ func (h *Host) exec(ctx context.Context, p Program) (*agent.Own, error) {
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.Path, Concurrent: max(p.Copies, 1)}}},
 		},
 		Dir: cmp.Or(p.Dir, "."), Path: path, Args: p.Args, Port: p.Port, Out: p.Output,
-		Token: h.token, OnEnd: func(id string, e supervise.Exit) { h.ended(ctx, id, e) },
+		Token: h.token, OnStart: func(p protocol.Process) { h.watch(ctx, p.ProcessID) },
+		OnEnd: func(id string, e supervise.Exit) { h.ended(ctx, id, e) },
 	}, nil
 }
 
@@ -158,6 +161,23 @@ From another terminal:
       --alias-id %s --location %s --maximum-player-session-count 4
 
 `, cmp.Or(program.Name, program.Path), p.FleetID, Location, h.s.Login, h.s.URL, p.AliasID, Location)
+}
+
+// watch tells, once, of a program that runs and does not connect.
+func (h *Host) watch(ctx context.Context, id string) {
+	time.AfterFunc(compute.InitHint, func() {
+		if ctx.Err() != nil || !h.Owns(h.ref(id)) || h.s.Computes.Process(h.s.Store.View(), h.ref(id).Key()) != nil {
+			return
+		}
+		h.hint.Do(func() {
+			text := fmt.Sprintf("Your program has not called InitSDK for %s; if it knows no SDK, use --no-sdk.", compute.InitHint)
+			fmt.Fprintln(h.s.Out, text)
+			h.log.Warn(text, "process_id", id)
+			if err := h.s.Computes.Uninitialized(ctx, h.ref(id)); err != nil && ctx.Err() == nil {
+				h.log.Error("the hint is not kept as an event", "error", err)
+			}
+		})
+	})
 }
 
 // ended tells the domain, for which a process that did not say goodbye has crashed.
