@@ -83,6 +83,9 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	d.scaling = scaling.New(st, scaling.Deps{
 		Events: d.events, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, scaling.Options{Queued: d.queued, Logger: o.Logger})
+	if metrics != nil {
+		metrics.MustRegister(gauges{d})
+	}
 	var err error
 	if d.notices, err = notify.New(st, d.events, notices); err != nil {
 		return nil, err

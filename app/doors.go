@@ -59,6 +59,10 @@ func (a *App) openDoors() error {
 		Explain: func(ctx context.Context, id string) (any, error) { return a.domain.placements.Explain(ctx, id) },
 		Queues:  func() any { return a.domain.placements.Overview() },
 	})
+	d.console.Fleets(console.Fleets{
+		Fleets:    func() any { return a.domain.fleetStates() },
+		Processes: func(fleetID string) any { return a.domain.processStates(fleetID) },
+	})
 	d.console.Tickets(console.Tickets{
 		Explain:  func(ctx context.Context, id string) (any, error) { return a.domain.matches.Explain(ctx, id) },
 		Overview: func(ctx context.Context, name string) (any, error) { return a.domain.matches.Overview(ctx, name) },

@@ -162,7 +162,7 @@ func (s *Service) Counts(r store.Reader, f *fleet.Fleet, location string) Counts
 			c.Pending++
 		case InstanceActive:
 			c.Active++
-			if sessions, _, _ := s.load(r, i); sessions == 0 {
+			if s.t.tally.Of(r, i.computeKey()) == 0 {
 				c.Idle++
 			}
 		case InstanceTerminating:

@@ -16,6 +16,7 @@ type tables struct {
 	onCompute *store.Index[Process] // not ended, by compute
 	connected *store.Index[Process] // with an open socket
 	due       *store.Index[Process] // by earliest deadline
+	tally     *store.Sum[Process]   // by what is counted, fleet and location ("" is all); and game sessions by compute
 	hostTables
 }
 
@@ -102,6 +103,16 @@ func newTables(st *store.Store) tables {
 	t.due = store.NewIndex(t.processes, "due", func(p *Process, emit func(string)) {
 		if at := p.due(); !at.IsZero() {
 			emit(store.TimeKey(at))
+		}
+	})
+	t.tally = store.NewSum(t.processes, "tally", func(p *Process, add func(string, int)) {
+		for _, location := range []string{p.Location, ""} {
+			for _, what := range p.counted() {
+				add(store.Key(what, p.FleetID, location), 1)
+			}
+		}
+		if p.Status != Terminated && p.GameSessionID != "" {
+			add(computeKey(p.FleetID, p.ComputeName), 1)
 		}
 	})
 	t.hostTables = newHostTables(st)

@@ -101,11 +101,15 @@ func (s *Service) Activated(tx *store.Tx) { s.nowFree(tx) }
 // Process gives a process by key, or nil.
 func (s *Service) Process(r store.Reader, key string) *Process { return s.t.processes.Get(r, key) }
 
-// Processes gives the processes of a fleet that have not ended; location "" means all.
+// Processes gives the processes of a fleet that have not ended; location "" means
+// all of it, and fleetID "" all fleets.
 func (s *Service) Processes(r store.Reader, fleetID, location string) iter.Seq[*Process] {
-	prefix := store.Key(fleetID)
-	if location != "" {
+	prefix := ""
+	switch {
+	case location != "":
 		prefix = store.Key(fleetID, location)
+	case fleetID != "":
+		prefix = store.Key(fleetID)
 	}
 	return func(yield func(*Process) bool) {
 		for _, p := range s.t.alive.Prefix(r, prefix) {

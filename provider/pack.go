@@ -121,7 +121,7 @@ func (p *packer) why(w Wish) string {
 	}
 	switch {
 	case len(here) == 0:
-		return fmt.Sprintf("no host has joined location %s; join one with muster agent", w.Location)
+		return fmt.Sprintf("no host has joined location %s; join one with muster agent, or ask for no instances there (update-fleet-capacity --location %s --min-size 0 --desired-instances 0)", w.Location, w.Location)
 	case len(open) == 0:
 		return fmt.Sprintf("none of the %d hosts of location %s is connected and has disk space", len(here), w.Location)
 	}

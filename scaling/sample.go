@@ -3,7 +3,6 @@ package scaling
 import (
 	"math"
 
-	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -13,41 +12,27 @@ import (
 func (s *Service) sample(r store.Reader, q *queues, f *fleet.Fleet, location string) Sample {
 	instances := s.Computes.Counts(r, f, location)
 	use := s.Sessions.Use(r, f.ID, location)
-	processes, taken, free, useless := 0, 0, 0, 0
-	for p := range s.Computes.Processes(r, f.ID, location) {
-		if p.Status != compute.Active {
-			continue
-		}
-		processes++
-		switch {
-		case p.GameSessionID != "":
-			taken++
-		case p.Free():
-			free++
-		case p.Impaired || !p.Connected:
-			useless++
-		}
-	}
+	processes := s.Computes.Tally(r, f.ID, location)
 	before := q.of(f.ID)
 	m := map[string]float64{
 		"ActiveInstances":                   float64(instances.Active),
 		"IdleInstances":                     float64(instances.Idle),
 		"ActiveGameSessions":                float64(use.GameSessions),
-		"ActivatingGameSessions":            float64(max(0, taken-use.GameSessions)),
-		"AvailableGameSessions":             float64(free),
+		"ActivatingGameSessions":            float64(max(0, processes.Hosting-use.GameSessions)),
+		"AvailableGameSessions":             float64(processes.Free),
 		"ConcurrentActivatableGameSessions": float64(s.Computes.Free(r, f, location, math.MaxInt)),
 		"CurrentPlayerSessions":             float64(use.Players),
-		"AvailablePlayerSessions":           float64(use.MaxPlayers - use.Players),
+		"AvailablePlayerSessions":           float64(max(0, use.MaxPlayers-use.Players)),
 		"QueueDepth":                        float64(before.pending),
 		"WaitTime":                          before.wait.Seconds(),
 	}
 	if instances.Active > 0 {
 		m["PercentIdleInstances"] = 100 * float64(instances.Idle) / float64(instances.Active)
 	}
-	if processes > 0 { // those that host, those that are free, and those that cannot be reached
-		m[targetMetric] = 100 * float64(free) / float64(processes)
+	if processes.Active > 0 { // those that host, those that are free, and those that cannot be reached
+		m[targetMetric] = 100 * float64(processes.Free) / float64(processes.Active)
 	}
-	return Sample{Metrics: m, Sessions: taken, Useless: useless, PerInstance: perInstance(f)}
+	return Sample{Metrics: m, Sessions: processes.Hosting, Useless: processes.Unavailable, PerInstance: perInstance(f)}
 }
 
 // perInstance is how many processes an instance runs.

@@ -205,6 +205,7 @@ func (s *saga) check(t *rapid.T) {
 			t.Fatalf("game session should have been given up at %s", g.ActivateBy)
 		}
 	}
+	s.checkUse(t, view)
 	s.checkProcesses(t, view, hosted)
 	s.checkPlayers(t)
 }
@@ -230,6 +231,45 @@ func (s *saga) checkProcesses(t *rapid.T, view *store.Snapshot, hosted map[strin
 	f := s.fleets.Get(view, s.fleet.ID)
 	if limit := f.Runtime.MaxActivationsOrDefault(); activating > limit {
 		t.Fatalf("%d game sessions activate; the limit is %d", activating, limit)
+	}
+}
+
+// checkUse compares what is counted as it changes with what a walk counts.
+func (s *saga) checkUse(t *rapid.T, view *store.Snapshot) {
+	var want session.Use
+	for _, id := range s.games {
+		g := s.game(id)
+		switch g.Status {
+		case session.Active:
+			want.GameSessions++
+			want.MaxPlayers += g.MaxPlayers
+		case session.Activating:
+			want.Activating++
+		}
+		want.Players += s.sessions.Players(view, id)
+	}
+	var tally compute.Tally
+	for p := range s.computes.Processes(view, s.fleet.ID, "") {
+		switch {
+		case p.Status != compute.Active:
+			continue
+		case p.GameSessionID != "":
+			tally.Hosting++
+		case p.Free():
+			tally.Free++
+		case !p.Connected:
+			tally.Unavailable++
+		}
+		tally.Active++
+	}
+	want.Processes = tally.Active
+	for _, location := range []string{"", home} {
+		if got := s.sessions.Use(view, s.fleet.ID, location); got != want {
+			t.Fatalf("in use at %q: counted %+v, there are %+v", location, got, want)
+		}
+		if got := s.computes.Tally(view, s.fleet.ID, location); got != tally {
+			t.Fatalf("processes at %q: counted %+v, there are %+v", location, got, tally)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -18,12 +19,14 @@ type tables struct {
 	activating *store.Index[GameSession] // ACTIVATING ones by fleet and compute
 	byCreator  *store.Index[GameSession] // by fleet and creator, then creation
 	gameDue    *store.Index[GameSession]
+	gameTally  *store.Sum[GameSession] // by what is counted, fleet and location ("" is all)
 
 	players   *store.Table[PlayerSession]
 	ofGame    *store.Index[PlayerSession] // by game session
 	slots     *store.Index[PlayerSession] // that hold a slot, by game session
 	ofPlayer  *store.Index[PlayerSession] // by player id
 	playerDue *store.Index[PlayerSession]
+	playing   *store.Sum[PlayerSession] // that hold a slot, by fleet and location ("" is all)
 }
 
 func newTables(st *store.Store) tables {
@@ -60,6 +63,17 @@ func newGameTables(st *store.Store, t *tables) {
 		}
 	})
 	t.gameDue = store.NewIndex(t.games, "due", func(g *GameSession, emit func(string)) { emitDue(g.due(), emit) })
+	t.gameTally = store.NewSum(t.games, "tally", func(g *GameSession, add func(string, int)) {
+		for _, location := range []string{g.Location, ""} {
+			switch g.Status {
+			case Active:
+				add(store.Key(countActive, g.FleetID, location), 1)
+				add(store.Key(countSlots, g.FleetID, location), g.MaxPlayers)
+			case Activating:
+				add(store.Key(countActivating, g.FleetID, location), 1)
+			}
+		}
+	})
 }
 
 func newPlayerTables(st *store.Store, t *tables) {
@@ -76,6 +90,12 @@ func newPlayerTables(st *store.Store, t *tables) {
 		}
 	})
 	t.ofPlayer = store.NewIndex(t.players, "player", func(p *PlayerSession, emit func(string)) { emit(p.PlayerID) })
+	t.playing = store.NewSum(t.players, "playing", func(p *PlayerSession, add func(string, int)) {
+		if p.Status.HoldsSlot() {
+			add(store.Key(p.FleetID, arn.SessionLocation(p.GameSessionID)), 1)
+			add(store.Key(p.FleetID, ""), 1)
+		}
+	})
 	t.playerDue = store.NewIndex(t.players, "due", func(p *PlayerSession, emit func(string)) { emitDue(p.due(), emit) })
 }
 

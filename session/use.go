@@ -1,33 +1,30 @@
 package session
 
-import (
-	"github.com/musterhq/muster/compute"
-	"github.com/musterhq/muster/internal/store"
-)
+import "github.com/musterhq/muster/internal/store"
 
 // Use is how much of a fleet is in use.
 type Use struct {
 	Processes    int // ACTIVE game server processes
 	GameSessions int // ACTIVE game sessions
-	Players      int // reserved and active player sessions of them
-	MaxPlayers   int // slots of them
+	Activating   int // ACTIVATING game sessions
+	Players      int // player sessions that hold a slot: reserved and active ones
+	MaxPlayers   int // slots of the ACTIVE game sessions
 }
 
-// Use counts what runs in a fleet; location "" means all of it.
+// What the sum of game sessions counts.
+const (
+	countActive     = "active"
+	countActivating = "activating"
+	countSlots      = "slots"
+)
+
+// Use returns what runs in a fleet, location "" meaning all of it, without walking
+// over its sessions.
 func (s *Service) Use(r store.Reader, fleetID, location string) Use {
-	var use Use
-	for p := range s.computes.Processes(r, fleetID, location) {
-		if p.Status == compute.Active {
-			use.Processes++
-		}
+	games := func(what string) int { return s.t.gameTally.Of(r, store.Key(what, fleetID, location)) }
+	return Use{
+		Processes:    s.computes.Tally(r, fleetID, location).Active,
+		GameSessions: games(countActive), Activating: games(countActivating), MaxPlayers: games(countSlots),
+		Players: s.t.playing.Of(r, store.Key(fleetID, location)),
 	}
-	for _, g := range s.t.active.Prefix(r, fleetPrefix(fleetID)) {
-		if location != "" && g.Location != location {
-			continue
-		}
-		use.GameSessions++
-		use.Players += s.Players(r, g.ID)
-		use.MaxPlayers += g.MaxPlayers
-	}
-	return use
 }

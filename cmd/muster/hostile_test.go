@@ -13,9 +13,8 @@ import (
 // texts are the answers of a server in which every text comes from somebody
 // else; TEXT stands for it.
 var texts = map[string]string{
-	"DescribeFleetAttributes":         `{"FleetAttributes":[{"FleetId":"TEXT","Name":"TEXT","Status":"TEXT","ComputeType":"EC2"}]}`,
-	"DescribeFleetUtilization":        `{"FleetUtilization":[{"FleetId":"TEXT"}]}`,
-	"DescribeFleetCapacity":           `{"FleetCapacity":[{"FleetId":"TEXT","InstanceCounts":{"DESIRED":1}}]}`,
+	"/console/api/fleets":             `[{"id":"TEXT","name":"TEXT","status":"TEXT","compute_type":"TEXT","locations":[{"location":"TEXT","status":"TEXT","reason":"TEXT"}]}]`,
+	"/console/api/processes":          `[{"id":"TEXT","host":"TEXT","game_session_id":"TEXT"}]`,
 	"ListFleets":                      `{"FleetIds":["TEXT"]}`,
 	"DescribeGameSessions":            `{"GameSessions":[{"GameSessionId":"TEXT","Name":"TEXT","FleetId":"TEXT","Status":"TEXT","IpAddress":"TEXT","Location":"TEXT"}]}`,
 	"/console/api/events":             `{"seq":1,"time":"2026-01-01T00:00:00Z","code":"TEXT","fleet_id":"TEXT","compute_name":"TEXT","process_id":"TEXT","game_session_id":"TEXT","player_session_id":"TEXT","message":"TEXT","principal":"TEXT"}`,

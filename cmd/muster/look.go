@@ -116,7 +116,10 @@ func (f *watchFlags) terminal(t *streams) (*terminal.Terminal, error) {
 	return view, err
 }
 
-type fleetsCommand struct{ watchFlags }
+type fleetsCommand struct {
+	watchFlags
+	ByLocation bool `help:"A line for each location of a fleet."`
+}
 
 // Run shows the fleets.
 func (c *fleetsCommand) Run(t *streams) error {
@@ -124,7 +127,7 @@ func (c *fleetsCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
-	return view.Fleets(t.ctx)
+	return view.Fleets(t.ctx, c.ByLocation)
 }
 
 type sessionsCommand struct {

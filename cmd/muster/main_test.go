@@ -123,9 +123,9 @@ func TestLocal_StopsWell(t *testing.T) {
 			&streams{ctx: ctx, out: out, err: &log})
 	}()
 	base := <-out.ready
-	code, text, stderr := typed(t, t.Context(), "fleets", "--endpoint", base, "-o", "json")
+	code, text, stderr := typed(t, t.Context(), "sessions", "--endpoint", base, "-o", "json")
 	if code != 0 || strings.TrimSpace(text) != "[]" {
-		t.Errorf("fleets: %d %q %q", code, text, stderr)
+		t.Errorf("sessions: %d %q %q", code, text, stderr)
 	}
 	cancel()
 	if code := <-ended; code != 0 {

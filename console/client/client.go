@@ -87,7 +87,12 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) (*http.
 
 // read asks the console for a document.
 func (c *Client) read(ctx context.Context, path string, out any) (json.RawMessage, error) {
-	answer, err := c.get(ctx, path, url.Values{})
+	return c.query(ctx, path, url.Values{}, out)
+}
+
+// query asks the console for a document that parameters choose.
+func (c *Client) query(ctx context.Context, path string, query url.Values, out any) (json.RawMessage, error) {
+	answer, err := c.get(ctx, path, query)
 	if err != nil {
 		return nil, err
 	}

@@ -4,45 +4,57 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
+
+	"github.com/musterhq/muster/console/client"
 )
 
-// fleetRow is what is shown of a fleet.
-type fleetRow struct {
-	FleetID         string   `json:"FleetId"`
-	Name            string   `json:"Name"`
-	Status          string   `json:"Status"`
-	ComputeType     string   `json:"ComputeType"`
-	CreationTime    float64  `json:"CreationTime"`
-	Locations       []string `json:"Locations,omitempty"`
-	ActiveProcesses int      `json:"ActiveServerProcessCount"`
-	ActiveSessions  int      `json:"ActiveGameSessionCount"`
-	Players         int      `json:"CurrentPlayerSessionCount"`
-	MaxPlayers      int      `json:"MaximumPlayerSessionCount"`
-	Capacity        *counts  `json:"InstanceCounts,omitempty"` // of a managed fleet, in all its locations
+// managedType is the ComputeType of fleets that have instances.
+const managedType = "EC2"
+
+// Fleets shows every fleet with its use, and why something is pending; byLocation
+// shows each of its locations.
+func (t *Terminal) Fleets(ctx context.Context, byLocation bool) error {
+	return t.show(ctx, func(ctx context.Context) (table, error) {
+		fleets, err := t.Client.Fleets(ctx)
+		if err != nil {
+			return table{}, err
+		}
+		view := table{Table: Table{Head: []string{"FLEET", "NAME", "STATUS", "TYPE", "INSTANCES", "PROCESSES", "SESSIONS", "PLAYERS", "AGE", "REASON"}}, data: fleets}
+		if byLocation {
+			view.Head[3] = "LOCATION"
+		}
+		for _, f := range fleets {
+			if !byLocation {
+				view.Rows = append(view.Rows, fleetRow(f, f.Status, f.ComputeType, f.FleetLoad, reasons(f)))
+				continue
+			}
+			for _, l := range f.Locations {
+				view.Rows = append(view.Rows, fleetRow(f, l.Status, l.Location, l.FleetLoad, l.Reason))
+			}
+		}
+		return view, nil
+	})
 }
 
-// counts are the instances of a fleet.
-type counts struct {
-	Desired  int `json:"DESIRED"`
-	Minimum  int `json:"MINIMUM"`
-	Maximum  int `json:"MAXIMUM"`
-	Pending  int `json:"PENDING"`
-	Active   int `json:"ACTIVE"`
-	Idle     int `json:"IDLE"`
-	Stopping int `json:"TERMINATING"`
+func fleetRow(f client.Fleet, status, what string, l client.FleetLoad, reason string) []string {
+	return []string{
+		f.ID, f.Name, status, what, instanceCounts(f, l), strconv.Itoa(l.Processes), strconv.Itoa(l.Sessions),
+		fmt.Sprintf("%d/%d", l.Players, l.MaxPlayers), since(f.Created), reason,
+	}
 }
 
-// String tells how many instances are ACTIVE of those wished for, and what else
-// there is.
-func (c *counts) String() string {
-	if c == nil {
+// instanceCounts says how many instances are ACTIVE of those wished for, and what
+// else there is.
+func instanceCounts(f client.Fleet, l client.FleetLoad) string {
+	if f.ComputeType != managedType {
 		return "-"
 	}
-	text := fmt.Sprintf("%d/%d", c.Active, c.Desired)
+	text := fmt.Sprintf("%d/%d", l.Active, l.Desired)
 	for _, more := range []struct {
 		n    int
 		what string
-	}{{c.Idle, "idle"}, {c.Pending, "pending"}, {c.Stopping, "ending"}} {
+	}{{l.Idle, "idle"}, {l.Pending, "pending"}, {l.Terminating, "ending"}} {
 		if more.n > 0 {
 			text += fmt.Sprintf(" %d %s", more.n, more.what)
 		}
@@ -50,84 +62,17 @@ func (c *counts) String() string {
 	return text
 }
 
-// Fleets shows every fleet with its use.
-func (t *Terminal) Fleets(ctx context.Context) error { return t.show(ctx, t.readFleets) }
-
-func (t *Terminal) readFleets(ctx context.Context) (table, error) {
-	fleets := []*fleetRow{}
-	err := all(ctx, t.Client, "DescribeFleetAttributes", map[string]any{}, func(out *struct {
-		FleetAttributes []*fleetRow
-		NextToken       string
-	}) string {
-		fleets = append(fleets, out.FleetAttributes...)
-		return out.NextToken
-	})
-	if err != nil {
-		return table{}, err
-	}
-	if err := t.addUse(ctx, fleets); err != nil {
-		return table{}, err
-	}
-	if err := t.addCapacity(ctx, fleets); err != nil {
-		return table{}, err
-	}
-	view := table{data: fleets}
-	view.Head = []string{"FLEET", "NAME", "STATUS", "TYPE", "INSTANCES", "PROCESSES", "SESSIONS", "PLAYERS", "AGE"}
-	for _, f := range fleets {
-		view.Rows = append(view.Rows, []string{
-			f.FleetID, f.Name, f.Status, f.ComputeType, f.Capacity.String(), strconv.Itoa(f.ActiveProcesses), strconv.Itoa(f.ActiveSessions),
-			strconv.Itoa(f.Players) + "/" + strconv.Itoa(f.MaxPlayers), ago(f.CreationTime),
-		})
-	}
-	return view, nil
-}
-
-// addUse fills in what DescribeFleetUtilization tells.
-func (t *Terminal) addUse(ctx context.Context, fleets []*fleetRow) error {
-	byID := map[string]*fleetRow{}
-	for _, f := range fleets {
-		byID[f.FleetID] = f
-	}
-	return all(ctx, t.Client, "DescribeFleetUtilization", map[string]any{}, func(out *struct {
-		FleetUtilization []fleetRow
-		NextToken        string
-	}) string {
-		for _, u := range out.FleetUtilization {
-			if f := byID[u.FleetID]; f != nil {
-				f.ActiveProcesses, f.ActiveSessions = u.ActiveProcesses, u.ActiveSessions
-				f.Players, f.MaxPlayers = u.Players, u.MaxPlayers
-			}
-		}
-		return out.NextToken
-	})
-}
-
-// managedType is the ComputeType of fleets that have instances.
-const managedType = "EC2"
-
-// addCapacity fills in what DescribeFleetCapacity tells of managed fleets.
-func (t *Terminal) addCapacity(ctx context.Context, fleets []*fleetRow) error {
-	byID := map[string]*fleetRow{}
-	for _, f := range fleets {
-		if f.ComputeType == managedType {
-			byID[f.FleetID] = f
+// reasons joins what the locations of a fleet wait for.
+func reasons(f client.Fleet) string {
+	var all []string
+	for _, l := range f.Locations {
+		switch {
+		case l.Reason == "":
+		case len(f.Locations) == 1:
+			all = append(all, l.Reason)
+		default:
+			all = append(all, l.Location+": "+l.Reason)
 		}
 	}
-	if len(byID) == 0 {
-		return nil
-	}
-	return all(ctx, t.Client, "DescribeFleetCapacity", map[string]any{}, func(out *struct {
-		FleetCapacity []struct {
-			FleetID        string `json:"FleetId"`
-			InstanceCounts counts
-		}
-		NextToken string
-	}) string {
-		for _, c := range out.FleetCapacity {
-			if f := byID[c.FleetID]; f != nil {
-				f.Capacity = &c.InstanceCounts
-			}
-		}
-		return out.NextToken
-	})
+	return strings.Join(all, "; ")
 }

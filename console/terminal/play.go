@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/musterhq/muster/console/client"
 	"github.com/musterhq/muster/internal/plain"
 )
 
@@ -29,7 +30,7 @@ type play struct {
 	*Terminal
 	opts    PlayOptions
 	began   time.Time
-	fleet   fleetRow
+	fleet   client.Fleet
 	session sessionRow
 	players []playerRow
 	over    chan error // what came of the bots
@@ -64,14 +65,14 @@ func (p *play) step(format string, args ...any) {
 }
 
 func (p *play) findFleet(ctx context.Context) error {
-	view, err := p.readFleets(ctx)
+	fleets, err := p.Client.Fleets(ctx)
 	if err != nil {
 		return err
 	}
-	for _, f := range view.data.([]*fleetRow) {
-		if (f.Name == p.opts.Fleet || f.FleetID == p.opts.Fleet) && f.Status == "ACTIVE" {
-			p.fleet = *f
-			p.step("fleet %s (%s) has %d game server processes", f.Name, f.FleetID, f.ActiveProcesses)
+	for _, f := range fleets {
+		if (f.Name == p.opts.Fleet || f.ID == p.opts.Fleet) && f.Status == "ACTIVE" {
+			p.fleet = f
+			p.step("fleet %s (%s) has %d game server processes", f.Name, f.ID, f.Processes)
 			return nil
 		}
 	}
@@ -82,7 +83,7 @@ func (p *play) findLocation(ctx context.Context) error {
 	if p.opts.Location != "" {
 		return nil
 	}
-	err := all(ctx, p.Client, "DescribeFleetLocationAttributes", map[string]any{"FleetId": p.fleet.FleetID}, func(out *struct {
+	err := all(ctx, p.Client, "DescribeFleetLocationAttributes", map[string]any{"FleetId": p.fleet.ID}, func(out *struct {
 		LocationAttributes []struct {
 			LocationState struct{ Location, Status string }
 		}
@@ -96,7 +97,7 @@ func (p *play) findLocation(ctx context.Context) error {
 		return out.NextToken
 	})
 	if err == nil && p.opts.Location == "" {
-		err = fmt.Errorf("fleet %s has no custom location", p.fleet.FleetID)
+		err = fmt.Errorf("fleet %s has no custom location", p.fleet.ID)
 	}
 	return err
 }
@@ -104,7 +105,7 @@ func (p *play) findLocation(ctx context.Context) error {
 func (p *play) createSession(ctx context.Context) error {
 	var out struct{ GameSession sessionRow }
 	err := p.Client.Call(ctx, "CreateGameSession", map[string]any{
-		"FleetId": p.fleet.FleetID, "Location": p.opts.Location, "Name": "demo play",
+		"FleetId": p.fleet.ID, "Location": p.opts.Location, "Name": "demo play",
 		"MaximumPlayerSessionCount": p.opts.Players,
 	}, &out)
 	if err != nil {
@@ -241,9 +242,8 @@ func (p *play) waitEnded(ctx context.Context) error {
 // waitReplaced waits until the fleet has as many processes as before.
 func (p *play) waitReplaced(ctx context.Context) error {
 	err := p.await(ctx, "the process to be replaced", func() (bool, error) {
-		now := []*fleetRow{{FleetID: p.fleet.FleetID}}
-		err := p.addUse(ctx, now)
-		return now[0].ActiveProcesses >= p.fleet.ActiveProcesses, err
+		fleets, err := p.Client.Fleets(ctx)
+		return slices.ContainsFunc(fleets, func(f client.Fleet) bool { return f.ID == p.fleet.ID && f.Processes >= p.fleet.Processes }), err
 	})
 	if err == nil {
 		p.step("a new process took the place of the one that played")

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -11,6 +12,8 @@ type sessionRow struct {
 	GameSessionID string  `json:"GameSessionId"`
 	Name          string  `json:"Name,omitempty"`
 	FleetID       string  `json:"FleetId"`
+	FleetName     string  `json:"FleetName,omitempty"`
+	Host          string  `json:"Host,omitempty"` // name of the machine, of a game session that is not over
 	Location      string  `json:"Location,omitempty"`
 	Status        string  `json:"Status"`
 	StatusReason  string  `json:"StatusReason,omitempty"`
@@ -54,15 +57,44 @@ func (t *Terminal) readSessions(ctx context.Context, f SessionFilter) (table, er
 			return table{}, err
 		}
 	}
+	fleetNames, hosts, err := t.places(ctx, f.FleetID)
+	if err != nil {
+		return table{}, err
+	}
+	for i := range sessions {
+		sessions[i].FleetName, sessions[i].Host = fleetNames[sessions[i].FleetID], hosts[sessions[i].GameSessionID]
+	}
 	view := table{data: sessions}
-	view.Head = []string{"SESSION", "NAME", "STATUS", "PLAYERS", "ADDRESS", "LOCATION", "AGE"}
+	view.Head = []string{"SESSION", "NAME", "STATUS", "PLAYERS", "ADDRESS", "FLEET", "LOCATION", "HOST", "AGE"}
 	for _, s := range sessions {
 		view.Rows = append(view.Rows, []string{
 			shortID(s.GameSessionID), s.Name, s.Status, fmt.Sprintf("%d/%d", s.Players, s.MaxPlayers),
-			fmt.Sprintf("%s:%d", s.IPAddress, s.Port), s.Location, ago(s.CreationTime),
+			fmt.Sprintf("%s:%d", s.IPAddress, s.Port), cmp.Or(s.FleetName, s.FleetID), s.Location, cmp.Or(s.Host, "-"), ago(s.CreationTime),
 		})
 	}
 	return view, nil
+}
+
+// places returns the names of fleets, and the host of each game session that has a process.
+func (t *Terminal) places(ctx context.Context, fleetID string) (fleetNames, hosts map[string]string, err error) {
+	fleetNames, hosts = map[string]string{}, map[string]string{}
+	fleets, err := t.Client.Fleets(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range fleets {
+		fleetNames[f.ID] = f.Name
+	}
+	processes, err := t.Client.Processes(ctx, shortID(fleetID))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range processes {
+		if p.GameSessionID != "" {
+			hosts[p.GameSessionID] = p.Host
+		}
+	}
+	return fleetNames, hosts, nil
 }
 
 // fleetIDs gives the fleet asked for, or all.

@@ -113,6 +113,14 @@ func all[Out any](ctx context.Context, c *client.Client, operation string, in ma
 	}
 }
 
+// since says how long ago a time was, roughly.
+func since(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return ago(float64(at.UnixMilli()) / 1000)
+}
+
 // ago tells how long ago a wire timestamp was, roughly.
 func ago(seconds float64) string {
 	if seconds == 0 {

@@ -22,11 +22,14 @@ type canned map[string][]string
 func (c canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in struct{ NextToken string }
 	body, _ := io.ReadAll(r.Body)
-	if err := json.Unmarshal(body, &in); err != nil {
+	if err := json.Unmarshal(body, &in); err != nil && r.Method != http.MethodGet {
 		http.Error(w, err.Error(), 400)
 		return
 	}
 	pages := c[strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "GameLift.")]
+	if r.Method == http.MethodGet {
+		pages = c[r.URL.Path]
+	}
 	page := len(in.NextToken)
 	if page >= len(pages) {
 		http.Error(w, "no such page", 400)
@@ -48,15 +51,16 @@ var answers = canned{
 		`{"FleetAttributes":[{"FleetId":"fleet-1","Name":"one","Status":"ACTIVE","ComputeType":"ANYWHERE"}],"NextToken":"x"}`,
 		`{"FleetAttributes":[{"FleetId":"fleet-2","Name":"two","Status":"ERROR","ComputeType":"EC2"}]}`,
 	},
-	"DescribeFleetCapacity": {
-		`{"FleetCapacity":[{"FleetId":"fleet-2","InstanceCounts":{"DESIRED":5,"MINIMUM":1,"MAXIMUM":9,"PENDING":2,"ACTIVE":3,"IDLE":1,"TERMINATING":0}}]}`,
+	"/console/api/fleets": {
+		`[{"id":"fleet-1","name":"one","status":"ACTIVE","compute_type":"ANYWHERE","active_server_processes":4,"active_game_sessions":2,"current_player_sessions":5,"maximum_player_sessions":8,
+		   "locations":[{"location":"custom-a","status":"ACTIVE","active_server_processes":4,"active_game_sessions":2,"current_player_sessions":5,"maximum_player_sessions":8}]},
+		  {"id":"fleet-2","name":"two","status":"ERROR","compute_type":"EC2","desired_instances":5,"active_instances":3,"idle_instances":1,"pending_instances":2,
+		   "locations":[{"location":"us-east-1","status":"ACTIVE","desired_instances":3,"active_instances":3,"idle_instances":1},{"location":"custom-b","status":"NEW","desired_instances":2,"pending_instances":2,"reason":"no host"}]}]`,
 	},
-	"DescribeFleetUtilization": {
-		`{"FleetUtilization":[{"FleetId":"fleet-1","ActiveServerProcessCount":4,"ActiveGameSessionCount":2,"CurrentPlayerSessionCount":5,"MaximumPlayerSessionCount":8}]}`,
-	},
-	"ListFleets": {`{"FleetIds":["fleet-1"]}`},
+	"/console/api/processes": {`[{"id":"p","fleet_id":"fleet-1","host":"rack-7","game_session_id":"arn:aws:gamelift:us-east-1::gamesession/fleet-1/custom-a/gsess-1"}]`},
+	"ListFleets":             {`{"FleetIds":["fleet-1"]}`},
 	"DescribeGameSessions": {
-		`{"GameSessions":[{"GameSessionId":"arn:aws:gamelift:us-east-1::gamesession/fleet-1/custom-a/gsess-1","Name":"a","Status":"ACTIVE","CurrentPlayerSessionCount":1,"MaximumPlayerSessionCount":4,"IpAddress":"10.0.0.1","Port":7777,"Location":"custom-a"}]}`,
+		`{"GameSessions":[{"GameSessionId":"arn:aws:gamelift:us-east-1::gamesession/fleet-1/custom-a/gsess-1","FleetId":"fleet-1","Name":"a","Status":"ACTIVE","CurrentPlayerSessionCount":1,"MaximumPlayerSessionCount":4,"IpAddress":"10.0.0.1","Port":7777,"Location":"custom-a"}]}`,
 	},
 }
 
@@ -72,13 +76,26 @@ func fields(text string) [][]string {
 func TestFleets(t *testing.T) {
 	t.Parallel()
 	v, out := view(t, answers)
-	if err := v.Fleets(t.Context()); err != nil {
+	if err := v.Fleets(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		{"FLEET", "NAME", "STATUS", "TYPE", "INSTANCES", "PROCESSES", "SESSIONS", "PLAYERS", "AGE"},
+		{"FLEET", "NAME", "STATUS", "TYPE", "INSTANCES", "PROCESSES", "SESSIONS", "PLAYERS", "AGE", "REASON"},
 		{"fleet-1", "one", "ACTIVE", "ANYWHERE", "-", "4", "2", "5/8", "-"},
-		{"fleet-2", "two", "ERROR", "EC2", "3/5", "1", "idle", "2", "pending", "0", "0", "0/0", "-"},
+		{"fleet-2", "two", "ERROR", "EC2", "3/5", "1", "idle", "2", "pending", "0", "0", "0/0", "-", "custom-b:", "no", "host"},
+	}
+	if diff := cmp.Diff(want, fields(out.String())); diff != "" {
+		t.Error(diff)
+	}
+	out.Reset()
+	if err := v.Fleets(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	want = [][]string{
+		{"FLEET", "NAME", "STATUS", "LOCATION", "INSTANCES", "PROCESSES", "SESSIONS", "PLAYERS", "AGE", "REASON"},
+		{"fleet-1", "one", "ACTIVE", "custom-a", "-", "4", "2", "5/8", "-"},
+		{"fleet-2", "two", "ACTIVE", "us-east-1", "3/3", "1", "idle", "0", "0", "0/0", "-"},
+		{"fleet-2", "two", "NEW", "custom-b", "0/2", "2", "pending", "0", "0", "0/0", "-", "no", "host"},
 	}
 	if diff := cmp.Diff(want, fields(out.String())); diff != "" {
 		t.Error(diff)
@@ -92,8 +109,8 @@ func TestSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		{"SESSION", "NAME", "STATUS", "PLAYERS", "ADDRESS", "LOCATION", "AGE"},
-		{"gsess-1", "a", "ACTIVE", "1/4", "10.0.0.1:7777", "custom-a", "-"},
+		{"SESSION", "NAME", "STATUS", "PLAYERS", "ADDRESS", "FLEET", "LOCATION", "HOST", "AGE"},
+		{"gsess-1", "a", "ACTIVE", "1/4", "10.0.0.1:7777", "one", "custom-a", "rack-7", "-"},
 	}
 	if diff := cmp.Diff(want, fields(out.String())); diff != "" {
 		t.Error(diff)
@@ -123,7 +140,7 @@ func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	shown := &counter{until: 3, reached: cancel}
 	v.Watch, v.Out, v.JSON = time.Millisecond, shown, true
-	if err := v.Fleets(ctx); err != nil {
+	if err := v.Fleets(ctx, false); err != nil {
 		t.Errorf("a watch that was stopped gives %v", err)
 	}
 	if shown.n < 3 {

@@ -75,3 +75,17 @@ func SessionFleet(s string) string {
 	fleetID, _, _ := strings.Cut(rest, "/")
 	return fleetID
 }
+
+// SessionLocation returns the location in a game session's ARN: a custom one stands
+// behind the fleet, else it is the region.
+func SessionLocation(s string) string {
+	head, rest, ok := strings.Cut(s, "::gamesession/")
+	if !ok {
+		return ""
+	}
+	_, rest, _ = strings.Cut(rest, "/")
+	if location, _, custom := strings.Cut(rest, "/"); custom {
+		return location
+	}
+	return strings.TrimPrefix(head, prefix)
+}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ func NewIndex[V any](t *Table[V], name string, keys func(v *V, emit func(string)
 	ix := &Index[V]{table: t, name: name, keys: keys, head: newMarkTree()}
 	t.store.register(t.spec.Name + "." + name)
 	ix.slot = t.store.addSlot()
-	t.indexes = append(t.indexes, ix)
+	t.derived = append(t.derived, ix)
 	return ix
 }
 
@@ -163,6 +164,21 @@ func (ix *Index[V]) collect(keys []string, row *V) []string {
 		ix.keys(row, func(key string) { keys = append(keys, key) })
 	}
 	return keys
+}
+
+func (ix *Index[V]) begin(sn *Snapshot) { sn.tree[ix.slot] = newMarkTree() }
+
+func (ix *Index[V]) differs(sn, other *Snapshot) error {
+	return differ(ix.in(sn).Items(), ix.in(other).Items(), fmt.Sprintf("index %s of %s", ix.name, ix.table.spec.Name))
+}
+
+// differ returns an error where two sets of items that were derived from the same
+// rows are not the same.
+func differ[T comparable](mine, theirs []T, what string) error {
+	if slices.Equal(mine, theirs) {
+		return nil
+	}
+	return fmt.Errorf("%s: in memory it is not what its rows say", what)
 }
 
 func (ix *Index[V]) load(sn *Snapshot, primary string, row *V) {

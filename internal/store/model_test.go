@@ -231,6 +231,16 @@ func compareShips(t *rapid.T, h *harbour, r store.Reader, want map[string]ship) 
 	if diff := cmp.Diff(wantMarks, gotMarks); diff != "" {
 		t.Fatalf("crew index (-want +got):\n%s", diff)
 	}
+	crews := map[string]int{"": 0, "x": 0, "y": 0}
+	for _, s := range want {
+		crews[s.Port] += len(s.Crew)
+		crews[""] += len(s.Crew)
+	}
+	for port, n := range crews {
+		if got := h.crews.Of(r, port); got != n {
+			t.Fatalf("the crews of %q are summed up to %d, want %d", port, got, n)
+		}
+	}
 }
 
 // TestScan_LongLoopSeesItsBeginning writes to the table it loops over, past what

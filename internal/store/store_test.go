@@ -33,6 +33,7 @@ type harbour struct {
 	ships     *store.Table[ship]
 	byPort    *store.Index[ship]
 	byCrew    *store.Index[ship]
+	crews     *store.Sum[ship]
 	sightings *store.Log[sighting]
 	put       *store.Command[ship, string]
 	sail      *store.Command[string, bool]
@@ -54,6 +55,10 @@ func newHarbour(opts store.Options) *harbour {
 		for _, name := range s.Crew {
 			emit(store.Key(name))
 		}
+	})
+	h.crews = store.NewSum(h.ships, "crews", func(s *ship, add func(string, int)) {
+		add(s.Port, len(s.Crew))
+		add("", len(s.Crew))
 	})
 	h.sightings = store.NewLog(h.Store, store.LogSpec[sighting]{
 		Name:      "sighting",

@@ -30,6 +30,18 @@ type Column[V any] struct {
 	Unique bool            // no two live rows may share a value; SQL refuses the commit that tries
 }
 
+// derived is what follows from the rows of a table and is kept beside them: an
+// Index or a Sum.
+type derived[V any] interface {
+	plan(old, row *V)    // computes what changes; may panic
+	move(primary string) // brings the head up to the plan
+	begin(sn *Snapshot)
+	load(sn *Snapshot, primary string, row *V)
+	adopt(sn *Snapshot)
+	seal(sn *Snapshot)
+	differs(sn, other *Snapshot) error
+}
+
 // Table is a typed table. Its rows live in memory; rows handed out are shared
 // and must never be changed: copy, change the copy, Put.
 type Table[V any] struct {
@@ -39,7 +51,7 @@ type Table[V any] struct {
 	number  int // among tables
 	head    *rowTree
 	dirty   bool
-	indexes []*Index[V]
+	derived []derived[V]
 }
 
 // NewTable registers a table. It panics where the name is taken or no SQL name,
@@ -131,8 +143,8 @@ func (t *Table[V]) in(r Reader) *rowTree { return treeIn(r, t.slot, &t.head) }
 // run before anything changes.
 func (t *Table[V]) set(key string, row *V) *V {
 	old := rowIn[V](t.head, key)
-	for _, ix := range t.indexes {
-		ix.plan(old, row)
+	for _, d := range t.derived {
+		d.plan(old, row)
 	}
 	if !t.dirty {
 		t.dirty = true
@@ -143,8 +155,8 @@ func (t *Table[V]) set(key string, row *V) *V {
 	} else {
 		t.head.Set(entry{key, row})
 	}
-	for _, ix := range t.indexes {
-		ix.move(key)
+	for _, d := range t.derived {
+		d.move(key)
 	}
 	return old
 }
@@ -229,8 +241,8 @@ func (t *Table[V]) digest(sn *Snapshot, h hash.Hash) {
 // begin makes the table's empty trees in sn; load fills them.
 func (t *Table[V]) begin(sn *Snapshot) {
 	sn.tree[t.slot] = newRowTree()
-	for _, ix := range t.indexes {
-		sn.tree[ix.slot] = newMarkTree()
+	for _, d := range t.derived {
+		d.begin(sn)
 	}
 }
 
@@ -244,8 +256,8 @@ func (t *Table[V]) load(sn *Snapshot, key string, doc []byte) error {
 		return fmt.Errorf("%s %q: its document says key %q", t.spec.Name, key, got)
 	}
 	t.in(sn).Load(entry{key, row})
-	for _, ix := range t.indexes {
-		ix.load(sn, key, row)
+	for _, d := range t.derived {
+		d.load(sn, key, row)
 	}
 	return nil
 }
@@ -254,8 +266,8 @@ func (t *Table[V]) load(sn *Snapshot, key string, doc []byte) error {
 func (t *Table[V]) adopt(sn *Snapshot) {
 	t.head = t.in(sn).Copy()
 	t.dirty = false
-	for _, ix := range t.indexes {
-		ix.adopt(sn)
+	for _, d := range t.derived {
+		d.adopt(sn)
 	}
 }
 
@@ -263,8 +275,8 @@ func (t *Table[V]) adopt(sn *Snapshot) {
 func (t *Table[V]) seal(sn *Snapshot) {
 	t.dirty = false
 	sn.tree[t.slot] = t.head.Copy()
-	for _, ix := range t.indexes {
-		ix.seal(sn)
+	for _, d := range t.derived {
+		d.seal(sn)
 	}
 }
 

@@ -41,6 +41,17 @@ func newMarkTree() *markTree {
 	})
 }
 
+// totalTree holds the totals of a sum.
+type totalTree = btree.BTreeG[total]
+
+// total is what a sum has under a key.
+type total struct {
+	key string
+	n   int
+}
+
+func newTotalTree() *totalTree { return newTree(func(a, b total) bool { return a.key < b.key }) }
+
 func newTree[T any](less func(a, b T) bool) *btree.BTreeG[T] {
 	return btree.NewBTreeGOptions(less, btree.Options{NoLocks: true, Degree: 16})
 }

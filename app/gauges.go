@@ -1,0 +1,110 @@
+package app
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/fleet"
+)
+
+// gauges show, when they are asked, what fleets and hosts have. Each is named after
+// the metric of CloudWatch that its help names. All is counted as it changes, so a
+// scrape costs by fleets, locations, instances and hosts alone.
+type gauges struct{ d *domain }
+
+// fleetLabels are those of everything about a fleet's location.
+var fleetLabels = []string{"fleet_id", "fleet_name", "location"}
+
+// fleetGauge is one metric of a fleet's location.
+type fleetGauge struct {
+	desc  *prometheus.Desc
+	value func(load, fleet.Capacity) int
+}
+
+func newFleetGauge(name, help string, value func(load, fleet.Capacity) int) fleetGauge {
+	return fleetGauge{prometheus.NewDesc("muster_fleet_"+name, help, fleetLabels, nil), value}
+}
+
+// anyGauges are of every fleet, managedGauges of those with instances.
+var (
+	anyGauges = []fleetGauge{
+		newFleetGauge("active_server_processes", "ActiveServerProcesses: processes that called ProcessReady.", func(l load, _ fleet.Capacity) int { return l.Processes }),
+		newFleetGauge("active_game_sessions", "ActiveGameSessions.", func(l load, _ fleet.Capacity) int { return l.Sessions }),
+		newFleetGauge("activating_game_sessions", "ActivatingGameSessions.", func(l load, _ fleet.Capacity) int { return l.Activating }),
+		newFleetGauge("available_game_sessions", "AvailableGameSessions: processes that can be given a game session now.", func(l load, _ fleet.Capacity) int { return l.Free }),
+		newFleetGauge("current_player_sessions", "CurrentPlayerSessions: ACTIVE and RESERVED ones.", func(l load, _ fleet.Capacity) int { return l.Players }),
+		newFleetGauge("available_player_sessions", "AvailablePlayerSessions: slots of ACTIVE game sessions that nobody holds.", func(l load, _ fleet.Capacity) int { return max(0, l.MaxPlayers-l.Players) }),
+	}
+	managedGauges = []fleetGauge{
+		newFleetGauge("active_instances", "ActiveInstances.", func(l load, _ fleet.Capacity) int { return l.Active }),
+		newFleetGauge("idle_instances", "IdleInstances: ACTIVE ones without a game session.", func(l load, _ fleet.Capacity) int { return l.Idle }),
+		newFleetGauge("desired_instances", "DesiredInstances.", func(l load, _ fleet.Capacity) int { return l.Desired }),
+		newFleetGauge("min_instances", "MinInstances.", func(_ load, c fleet.Capacity) int { return c.Min }),
+		newFleetGauge("max_instances", "MaxInstances.", func(_ load, c fleet.Capacity) int { return c.Max }),
+		newFleetGauge("pending_instances", "Instances that are wished for and not ACTIVE yet.", func(l load, _ fleet.Capacity) int { return l.Pending }),
+		newFleetGauge("terminating_instances", "Instances that are ending.", func(l load, _ fleet.Capacity) int { return l.Terminating }),
+	}
+	hostsDesc = prometheus.NewDesc("muster_hosts", "Machines that have joined, by whether their agent is connected.", []string{"location", "connected"}, nil)
+	cpuDesc   = prometheus.NewDesc("muster_host_cpus_offered", "Processors that the connected machines of a location offer.", []string{"location"}, nil)
+	memDesc   = prometheus.NewDesc("muster_host_memory_offered_bytes", "Memory that the connected machines of a location offer.", []string{"location"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (g gauges) Describe(out chan<- *prometheus.Desc) {
+	for _, list := range [][]fleetGauge{anyGauges, managedGauges} {
+		for _, m := range list {
+			out <- m.desc
+		}
+	}
+	out <- hostsDesc
+	out <- cpuDesc
+	out <- memDesc
+}
+
+// Collect implements prometheus.Collector.
+func (g gauges) Collect(out chan<- prometheus.Metric) {
+	view := g.d.store.View()
+	if view == nil {
+		return // the store is not open yet
+	}
+	for f := range g.d.fleets.All(view, "") {
+		for _, at := range f.Locations {
+			l := g.d.loadOf(view, f, at)
+			emit := func(list []fleetGauge) {
+				for _, m := range list {
+					out <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(m.value(l, at.Capacity)), f.ID, f.Name, at.Location)
+				}
+			}
+			emit(anyGauges)
+			if f.Managed != nil {
+				emit(managedGauges)
+			}
+		}
+	}
+	g.hosts(out)
+}
+
+// hosts tells of the machines by location.
+func (g gauges) hosts(out chan<- prometheus.Metric) {
+	type sum struct{ here, away, cpuMillis, memoryMiB int }
+	sums := map[string]*sum{}
+	for h := range g.d.computes.Hosts(g.d.store.View()) {
+		s := sums[h.Location]
+		if s == nil {
+			s = &sum{}
+			sums[h.Location] = s
+		}
+		if !h.Connected {
+			s.away++
+			continue
+		}
+		s.here++
+		s.cpuMillis += h.CPUMillis
+		s.memoryMiB += h.MemoryMiB
+	}
+	for location, s := range sums {
+		out <- prometheus.MustNewConstMetric(hostsDesc, prometheus.GaugeValue, float64(s.here), location, "true")
+		out <- prometheus.MustNewConstMetric(hostsDesc, prometheus.GaugeValue, float64(s.away), location, "false")
+		out <- prometheus.MustNewConstMetric(cpuDesc, prometheus.GaugeValue, float64(s.cpuMillis)/1000, location)
+		out <- prometheus.MustNewConstMetric(memDesc, prometheus.GaugeValue, float64(s.memoryMiB)*(1<<20), location)
+	}
+}

@@ -1,0 +1,41 @@
+package compute
+
+import "github.com/musterhq/muster/internal/store"
+
+// Tally counts the ACTIVE processes of a fleet's location.
+type Tally struct {
+	Active      int // all of them
+	Hosting     int // with a game session
+	Free        int // can be given one now
+	Unavailable int // without one, and cannot be given one: lost, or on an impaired host
+}
+
+// What the sum of processes counts.
+const (
+	countActive      = "active"
+	countHosting     = "hosting"
+	countFree        = "free"
+	countUnavailable = "unavailable"
+)
+
+// counted returns what the process counts as.
+func (p *Process) counted() []string {
+	switch {
+	case p.Status != Active:
+		return nil
+	case p.GameSessionID != "":
+		return []string{countActive, countHosting}
+	case p.Free():
+		return []string{countActive, countFree}
+	case p.Impaired || !p.Connected:
+		return []string{countActive, countUnavailable}
+	}
+	return []string{countActive}
+}
+
+// Tally returns the counts of a fleet's location, "" for all, without walking over
+// the processes.
+func (s *Service) Tally(r store.Reader, fleetID, location string) Tally {
+	n := func(what string) int { return s.t.tally.Of(r, store.Key(what, fleetID, location)) }
+	return Tally{n(countActive), n(countHosting), n(countFree), n(countUnavailable)}
+}

@@ -1,0 +1,65 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"time"
+)
+
+// Fleet is a fleet with what runs in all its locations.
+type Fleet struct {
+	ID          string          `json:"id"`
+	Name        string          `json:"name"`
+	Status      string          `json:"status"`
+	ComputeType string          `json:"compute_type"`
+	Created     time.Time       `json:"created"`
+	Locations   []FleetLocation `json:"locations"`
+	FleetLoad
+}
+
+// FleetLocation is one location of a fleet.
+type FleetLocation struct {
+	Location string `json:"location"`
+	Status   string `json:"status"`
+	Reason   string `json:"reason,omitempty"` // why something is pending there
+	FleetLoad
+}
+
+// FleetLoad counts what there is in a fleet or in one of its locations.
+type FleetLoad struct {
+	Desired     int `json:"desired_instances"`
+	Active      int `json:"active_instances"`
+	Idle        int `json:"idle_instances"`
+	Pending     int `json:"pending_instances"`
+	Terminating int `json:"terminating_instances"`
+	Processes   int `json:"active_server_processes"`
+	Free        int `json:"available_game_sessions"`
+	Sessions    int `json:"active_game_sessions"`
+	Activating  int `json:"activating_game_sessions"`
+	Players     int `json:"current_player_sessions"`
+	MaxPlayers  int `json:"maximum_player_sessions"`
+}
+
+// Process is a game server process and where it runs.
+type Process struct {
+	ID            string `json:"id"`
+	FleetID       string `json:"fleet_id"`
+	Location      string `json:"location"`
+	Compute       string `json:"compute"`
+	Host          string `json:"host"`
+	Status        string `json:"status"`
+	Connected     bool   `json:"connected"`
+	GameSessionID string `json:"game_session_id,omitempty"`
+}
+
+// Fleets asks for every fleet.
+func (c *Client) Fleets(ctx context.Context) (all []Fleet, err error) {
+	_, err = c.read(ctx, "/console/api/fleets", &all)
+	return all, err
+}
+
+// Processes asks for the game server processes of a fleet, or of all for "".
+func (c *Client) Processes(ctx context.Context, fleetID string) (all []Process, err error) {
+	_, err = c.query(ctx, "/console/api/processes", url.Values{"fleet": {fleetID}}, &all)
+	return all, err
+}

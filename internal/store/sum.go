@@ -1,0 +1,88 @@
+package store
+
+import "fmt"
+
+// Sum adds up numbers of a table's rows by keys derived from them, such as the
+// players of each fleet, so that nobody has to walk over the rows. Like an Index
+// it lives in memory only and is built again when the store opens.
+type Sum[V any] struct {
+	of    string // the table's name
+	label string
+	parts func(v *V, add func(key string, n int))
+	slot  int
+	head  *totalTree
+	dirty bool
+
+	changes map[string]int // what plan found, under the store's mutex
+}
+
+// NewSum registers a sum on a table, before Open. The function adds the numbers of
+// a row under their keys. It must depend on the row alone.
+func NewSum[V any](t *Table[V], name string, parts func(v *V, add func(key string, n int))) *Sum[V] {
+	s := &Sum[V]{of: t.spec.Name, label: name, parts: parts, head: newTotalTree(), changes: map[string]int{}}
+	t.store.register(t.spec.Name + "." + name)
+	s.slot = t.store.addSlot()
+	t.derived = append(t.derived, s)
+	return s
+}
+
+// Of returns the total under a key.
+func (s *Sum[V]) Of(r Reader, key string) int {
+	t, _ := treeIn(r, s.slot, &s.head).Get(total{key: key})
+	return t.n
+}
+
+// plan computes what changes where the old row becomes the new one; either may be nil.
+func (s *Sum[V]) plan(old, row *V) {
+	clear(s.changes)
+	if old != nil {
+		s.parts(old, func(key string, n int) { s.changes[key] -= n })
+	}
+	if row != nil {
+		s.parts(row, func(key string, n int) { s.changes[key] += n })
+	}
+}
+
+// move brings the head up to the plan.
+func (s *Sum[V]) move(string) {
+	for key, n := range s.changes {
+		if n != 0 {
+			s.dirty = true
+			add(s.head, key, n)
+		}
+	}
+}
+
+// add changes a total; none is kept that is 0.
+func add(tree *totalTree, key string, n int) {
+	t, _ := tree.Get(total{key: key})
+	if t.key, t.n = key, t.n+n; t.n == 0 {
+		tree.Delete(t)
+	} else {
+		tree.Set(t)
+	}
+}
+
+func (s *Sum[V]) begin(sn *Snapshot) { sn.tree[s.slot] = newTotalTree() }
+
+func (s *Sum[V]) load(sn *Snapshot, _ string, row *V) {
+	tree := treeIn(sn, s.slot, &s.head)
+	s.parts(row, func(key string, n int) { add(tree, key, n) })
+}
+
+func (s *Sum[V]) adopt(sn *Snapshot) {
+	s.head = treeIn(sn, s.slot, &s.head).Copy()
+	s.dirty = false
+}
+
+func (s *Sum[V]) seal(sn *Snapshot) {
+	if s.dirty {
+		s.dirty = false
+		sn.tree[s.slot] = s.head.Copy()
+	}
+}
+
+func (s *Sum[V]) differs(sn, other *Snapshot) error {
+	mine, theirs := treeIn(sn, s.slot, &s.head).Items(), treeIn(other, s.slot, &s.head).Items()
+	return differ(mine, theirs, fmt.Sprintf("sum %s of %s", s.label, s.of))
+}

@@ -1,0 +1,56 @@
+package conformance
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/console/client"
+)
+
+// What runs is counted over all locations, what is pending has a reason with its
+// remedy, and both are metrics under CloudWatch's names.
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	c := &client.Client{Endpoint: w.app.URL()}
+	fleets, err := c.Fleets(t.Context())
+	if err != nil || len(fleets) != 2 {
+		t.Fatalf("%d fleets, %v", len(fleets), err)
+	}
+	anywhere, managed := fleets[0], fleets[1]
+	want := client.FleetLoad{Processes: 2, Free: anywhere.Free, Sessions: 1, Players: 1, MaxPlayers: 4}
+	if anywhere.FleetLoad != want || len(anywhere.Locations) != 1 || anywhere.Locations[0].FleetLoad != want {
+		t.Errorf("the fleet has %+v, want %+v in its one location", anywhere, want)
+	}
+	if l := managed.Locations[0]; l.Pending != 1 || l.Desired != 1 || managed.Pending != 1 ||
+		!strings.Contains(l.Reason, "no host has joined location us-east-1") || !strings.Contains(l.Reason, "--desired-instances 0") {
+		t.Errorf("a location without a host is %+v", l)
+	}
+	processes, err := c.Processes(t.Context(), anywhere.ID)
+	if err != nil || len(processes) != 2 || processes[0].Host != "host-1" {
+		t.Errorf("processes %+v, %v", processes, err)
+	}
+
+	response, err := http.Get(w.app.URL() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := `{fleet_id="` + anywhere.ID + `",fleet_name="` + anywhere.Name + `",location="` + anywhere.Locations[0].Location + `"} `
+	there := `{fleet_id="` + managed.ID + `",fleet_name="m",location="us-east-1"} `
+	for _, line := range []string{
+		"muster_fleet_active_server_processes" + here + "2", "muster_fleet_active_game_sessions" + here + "1",
+		"muster_fleet_current_player_sessions" + here + "1", "muster_fleet_available_player_sessions" + here + "3",
+		"muster_fleet_desired_instances" + there + "1", "muster_fleet_pending_instances" + there + "1", "muster_fleet_active_instances" + there + "0",
+	} {
+		if !strings.Contains(string(text), line+"\n") {
+			t.Errorf("/metrics lacks %s", line)
+		}
+	}
+}
