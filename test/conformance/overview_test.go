@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/console/client"
 )
@@ -16,11 +17,21 @@ func TestOverview(t *testing.T) {
 	w := newWorld(t, nil)
 	c := &client.Client{Endpoint: w.app.URL()}
 	fleets, err := c.Fleets(t.Context())
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for err == nil && fleets[0].Sessions < 2 { // the placement's becomes ACTIVE by itself
+		select {
+		case <-again.C:
+			fleets, err = c.Fleets(t.Context())
+		case <-t.Context().Done():
+			t.Fatal("the placement's game session did not become ACTIVE")
+		}
+	}
 	if err != nil || len(fleets) != 2 {
 		t.Fatalf("%d fleets, %v", len(fleets), err)
 	}
 	anywhere, managed := fleets[0], fleets[1]
-	want := client.FleetLoad{Processes: 2, Free: anywhere.Free, Sessions: 1, Players: 1, MaxPlayers: 4}
+	want := client.FleetLoad{Processes: 2, Sessions: 2, Players: 1, MaxPlayers: 6}
 	if anywhere.FleetLoad != want || len(anywhere.Locations) != 1 || anywhere.Locations[0].FleetLoad != want {
 		t.Errorf("the fleet has %+v, want %+v in its one location", anywhere, want)
 	}
@@ -45,8 +56,8 @@ func TestOverview(t *testing.T) {
 	here := `{fleet_id="` + anywhere.ID + `",fleet_name="` + anywhere.Name + `",location="` + anywhere.Locations[0].Location + `"} `
 	there := `{fleet_id="` + managed.ID + `",fleet_name="m",location="us-east-1"} `
 	for _, line := range []string{
-		"muster_fleet_active_server_processes" + here + "2", "muster_fleet_active_game_sessions" + here + "1",
-		"muster_fleet_current_player_sessions" + here + "1", "muster_fleet_available_player_sessions" + here + "3",
+		"muster_fleet_active_server_processes" + here + "2", "muster_fleet_active_game_sessions" + here + "2",
+		"muster_fleet_current_player_sessions" + here + "1", "muster_fleet_available_player_sessions" + here + "5",
 		"muster_fleet_desired_instances" + there + "1", "muster_fleet_pending_instances" + there + "1", "muster_fleet_active_instances" + there + "0",
 	} {
 		if !strings.Contains(string(text), line+"\n") {
