@@ -1,0 +1,205 @@
+package terraform
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/test/node"
+)
+
+// mirrors are the folders in which a provider in registry layout is looked for,
+// besides the one that TF_PLUGIN_DIR names: where people keep Terraform's mirrors.
+func mirrors() []string {
+	home, _ := os.UserHomeDir()
+	return []string{
+		os.Getenv("TF_PLUGIN_DIR"), "/opt/tf-plugins", "/usr/local/share/terraform/plugins", "/usr/share/terraform/plugins",
+		filepath.Join(home, ".terraform.d", "plugins"), filepath.Join(home, ".local", "share", "terraform", "plugins"),
+	}
+}
+
+// installed returns the program and the mirror that has the AWS provider, or skips
+// the test: nothing is downloaded.
+func installed(t *testing.T) (program, mirror string) {
+	t.Helper()
+	program, err := exec.LookPath("terraform")
+	if err != nil {
+		t.Skip("terraform is not installed")
+	}
+	for _, dir := range mirrors() {
+		found, err := filepath.Glob(filepath.Join(dir, "registry.terraform.io", "hashicorp", "aws", "*"))
+		if dir != "" && err == nil && len(found) > 0 {
+			return program, dir
+		}
+	}
+	t.Skip("Terraform's AWS provider is in none of the usual plugin folders; TF_PLUGIN_DIR names another")
+	return "", ""
+}
+
+// workspace is a folder in which Terraform runs.
+type workspace struct {
+	*testing.T
+	program, dir string
+	env          []string
+}
+
+func newWorkspace(t *testing.T) *workspace {
+	t.Helper()
+	program, mirror := installed(t)
+	server := node.Start(t, "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn")
+	w := &workspace{T: t, program: program, dir: t.TempDir()}
+	w.write("terraformrc", fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror))
+	w.write("provider.tf", fmt.Sprintf(providerConfig, server.URL))
+	for _, keep := range []string{"PATH", "HOME", "TMPDIR"} {
+		w.env = append(w.env, keep+"="+os.Getenv(keep))
+	}
+	w.env = append(w.env, "TF_CLI_CONFIG_FILE="+filepath.Join(w.dir, "terraformrc"), "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1",
+		"AWS_EC2_METADATA_DISABLED=true", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any")
+	w.run("init", "-no-color", "-input=false")
+	return w
+}
+
+const providerConfig = `
+terraform {
+  required_providers {
+    aws = { source = "hashicorp/aws" }
+  }
+}
+provider "aws" {
+  region                      = "us-east-1"
+  skip_credentials_validation = true
+  skip_requesting_account_id  = true
+  skip_metadata_api_check     = true
+  s3_use_path_style           = true
+  endpoints {
+    gamelift = %[1]q
+    s3       = %[1]q
+  }
+}
+`
+
+func (w *workspace) write(name, text string) {
+	w.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// try runs Terraform and returns its exit code and all that it wrote.
+func (w *workspace) try(args ...string) (int, string) {
+	w.Helper()
+	cmd := exec.CommandContext(w.Context(), w.program, args...)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		w.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+func (w *workspace) run(args ...string) {
+	w.Helper()
+	if code, out := w.try(args...); code != 0 {
+		w.Fatalf("terraform %s: exit code %d\n%s", strings.Join(args, " "), code, out)
+	}
+}
+
+// apply brings Muster to what the configuration says, and then holds that nothing
+// is left to do.
+func (w *workspace) apply(config string) {
+	w.Helper()
+	w.write("main.tf", config)
+	w.run("apply", "-no-color", "-input=false", "-auto-approve")
+	if code, out := w.try("plan", "-no-color", "-input=false", "-detailed-exitcode"); code != 0 {
+		w.Errorf("a plan right after apply is not empty (exit code %d):\n%s", code, out)
+	}
+}
+
+// resources has two sets of the same: with and without what may be left out.
+// NAME stands for the names of this version.
+const resources = `
+resource "aws_s3_bucket" "builds" {
+  bucket        = "builds"
+  force_destroy = true
+}
+resource "aws_s3_object" "archive" {
+  bucket = aws_s3_bucket.builds.bucket
+  key    = "server.zip"
+  source = "server.zip"
+}
+resource "aws_gamelift_build" "server" {
+  name             = "server NAME"
+  operating_system = "AMAZON_LINUX_2023"
+  storage_location {
+    bucket   = aws_s3_bucket.builds.bucket
+    key      = aws_s3_object.archive.key
+    role_arn = "arn:aws:iam::000000000000:role/any"
+  }
+}
+resource "aws_gamelift_script" "script" {
+  name     = "script NAME"
+  zip_file = "server.zip"
+}
+resource "aws_gamelift_fleet" "fleet" {
+  name              = "fleet NAME"
+  build_id          = aws_gamelift_build.server.id
+  ec2_instance_type = "c5.large"
+  DESCRIPTION
+  runtime_configuration {
+    server_process {
+      concurrent_executions = 1
+      launch_path           = "/local/game/server.sh"
+      parameters            = "{{.NoSDK}}"
+    }
+  }
+}
+resource "aws_gamelift_alias" "alias" {
+  name = "alias NAME"
+  DESCRIPTION
+  routing_strategy {
+    type    = "TERMINAL"
+    message = "NAME"
+  }
+}
+resource "aws_gamelift_alias" "live" {
+  name = "live NAME"
+  routing_strategy {
+    type    = "SIMPLE"
+    fleet_id = aws_gamelift_fleet.fleet.id
+  }
+}
+resource "aws_gamelift_game_session_queue" "timed" {
+  name               = "timed"
+  timeout_in_seconds = TIMEOUT
+  destinations       = [aws_gamelift_fleet.fleet.arn]
+}
+resource "aws_gamelift_game_session_queue" "untimed" {
+  name         = "untimed"
+  destinations = [aws_gamelift_alias.live.arn]
+  tags         = { version = "NAME" }
+}
+`
+
+func version(name, description, timeout string) string {
+	return strings.NewReplacer("NAME", name, "DESCRIPTION", description, "TIMEOUT", timeout).Replace(resources)
+}
+
+// What is applied is planned no second time: first made, then changed, then with
+// and without descriptions; and then all of it is destroyed.
+func TestTerraform(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	w.write("server.zip", archive(t))
+	w.apply(version("one", "", "60"))
+	w.apply(version("two", "", "120"))
+	w.apply(version("two", `description = "what it is"`, "120"))
+	w.run("destroy", "-no-color", "-input=false", "-auto-approve")
+	if code, out := w.try("state", "list"); code != 0 || strings.TrimSpace(out) != "" {
+		t.Errorf("left after destroy (exit code %d):\n%s", code, out)
+	}
+}
