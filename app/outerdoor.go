@@ -18,7 +18,12 @@ func (a *App) outerDoor() (*door.Door, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trusted proxies: %w", err)
 	}
+	var pages *door.Pages
+	if a.opts.AcceptAny {
+		pages = &door.Pages{Base: func() string { return a.base }, Origins: a.opts.Players.Origins}
+	}
 	return door.New(door.Options{
+		Pages:       pages,
 		BodyTimeout: a.opts.BodyTimeout, Connections: a.opts.connections(), Strangers: a.opts.MaxStrangers,
 		Proxies: proxies, Forwarded: a.forwarded, Registerer: a.registry,
 	}), nil

@@ -18,6 +18,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -83,7 +84,7 @@ func New(o Options) *Server {
 		metrics: newMetrics(o.Registerer),
 		upgrader: websocket.Upgrader{
 			HandshakeTimeout: writing, ReadBufferSize: 4096, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{},
-			CheckOrigin: func(*http.Request) bool { return true }, // what lets a host in is its credential
+			CheckOrigin: door.SameOrigin, // web pages are no agents
 		},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())

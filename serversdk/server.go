@@ -8,6 +8,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
@@ -58,7 +59,7 @@ func New(opts Options) *Server {
 		ReadBufferSize:   readBuffer,
 		WriteBufferSize:  writeBuffer,
 		WriteBufferPool:  &sync.Pool{},
-		CheckOrigin:      anyOrigin,
+		CheckOrigin:      door.SameOrigin,
 	}
 	s.handlers = handlers()
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -42,12 +42,12 @@ func Match(r *http.Request) bool {
 	return q.Has("pID") && q.Has("ComputeId") && q.Has("FleetId")
 }
 
-// anyOrigin takes every Origin: what lets a process in is its credentials.
-func anyOrigin(*http.Request) bool { return true }
-
 // ServeHTTP takes a process's connection, or refuses it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, err := arrive(r.URL.Query(), hostOf(r.RemoteAddr))
+	if err == nil && !door.SameOrigin(r) {
+		err = fault.New(fault.AccessDenied, "Origin: web pages are no game servers")
+	}
 	if err == nil {
 		err = s.admit(a)
 	}

@@ -20,23 +20,26 @@ import (
 // serverFlags are what local and serve share.
 type serverFlags struct {
 	stateFlags
-	Listen       string        `default:"127.0.0.1:9080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (${default})."`
-	PublicURL    string        `name:"public-url" placeholder:"URL" help:"Base URL by which others reach this server, where it is not the listen address."`
-	TLSCert      string        `name:"tls-cert" placeholder:"FILE" help:"PEM certificate chain; with --tls-key the server speaks TLS only."`
-	TLSKey       string        `name:"tls-key" placeholder:"FILE" help:"PEM key of the certificate."`
-	TLS          string        `name:"tls" placeholder:"self-signed" enum:",self-signed" default:"" help:"self-signed: speak TLS only, with a certificate that the server signs itself (server-cert.pem in the data directory, for clients to trust)."`
-	TLSMin       string        `name:"tls-min-version" enum:"1.2,1.3" default:"1.2" help:"Oldest TLS version to accept, 1.2 or 1.3 (${default})."`
-	Plain        bool          `name:"insecure-plain-http" help:"Speak plain HTTP although other machines reach the listen address: behind a proxy that speaks TLS, or in a network that is trusted."`
-	NodeAddress  string        `name:"node-address" placeholder:"HOST:PORT" help:"Where other servers on the same PostgreSQL reach this one (the listen address)."`
-	Lease        time.Duration `default:"5s" help:"How long after the death of the server that works another one on the same PostgreSQL takes over (${default})."`
-	Record       string        `placeholder:"FILE" help:"Record every command to a file that 'muster replay' reads."`
-	Sinks        string        `placeholder:"FILE" help:"YAML file with the sinks that are told of events (docs/notifications.md)."`
-	NotifyURL    string        `name:"notify-url" placeholder:"URL" help:"Send every event to this URL as well, as EventBridge JSON; with --notify-secret the requests are signed."`
-	NotifySecret string        `name:"notify-secret" placeholder:"TEXT" help:"Secret that signs the requests to --notify-url."`
-	Players      string        `name:"players-file" placeholder:"FILE" help:"YAML file that says how players log in and what they can play (docs/players.md)."`
-	UniqueIDs    bool          `name:"unique-placement-ids" help:"Refuse a PlacementId that was ever used; by default one that ended without a game session may be used again."`
-	DrainTimeout time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
-	HostGrace    time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
+	Listen         string        `default:"127.0.0.1:9080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (${default})."`
+	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Base URL by which others reach this server, where it is not the listen address."`
+	TLSCert        string        `name:"tls-cert" placeholder:"FILE" help:"PEM certificate chain; with --tls-key the server speaks TLS only."`
+	TLSKey         string        `name:"tls-key" placeholder:"FILE" help:"PEM key of the certificate."`
+	TLS            string        `name:"tls" placeholder:"self-signed" enum:",self-signed" default:"" help:"self-signed: speak TLS only, with a certificate that the server signs itself (server-cert.pem in the data directory, for clients to trust)."`
+	TLSMin         string        `name:"tls-min-version" enum:"1.2,1.3" default:"1.2" help:"Oldest TLS version to accept, 1.2 or 1.3 (${default})."`
+	Plain          bool          `name:"insecure-plain-http" help:"Speak plain HTTP although other machines reach the listen address: behind a proxy that speaks TLS, or in a network that is trusted."`
+	NodeAddress    string        `name:"node-address" placeholder:"HOST:PORT" help:"Where other servers on the same PostgreSQL reach this one (the listen address)."`
+	Lease          time.Duration `default:"5s" help:"How long after the death of the server that works another one on the same PostgreSQL takes over (${default})."`
+	Record         string        `placeholder:"FILE" help:"Record every command to a file that 'muster replay' reads."`
+	Sinks          string        `placeholder:"FILE" help:"YAML file with the sinks that are told of events (docs/notifications.md)."`
+	NotifyURL      string        `name:"notify-url" placeholder:"URL" help:"Send every event to this URL as well, as EventBridge JSON; with --notify-secret the requests are signed."`
+	NotifySecret   string        `name:"notify-secret" placeholder:"TEXT" help:"Secret that signs the requests to --notify-url."`
+	Players        string        `name:"players-file" placeholder:"FILE" help:"YAML file that says how players log in and what they can play (docs/players.md)."`
+	UniqueIDs      bool          `name:"unique-placement-ids" help:"Refuse a PlacementId that was ever used; by default one that ended without a game session may be used again."`
+	TrustedProxies []string      `name:"trusted-proxies" placeholder:"ADDRESS,…" help:"Addresses or networks of proxies that may say in X-Forwarded-For for whom they send a request."`
+	MaxConnections int           `name:"max-connections" placeholder:"N" help:"Most connections at a time (three quarters of the files that the process may open, at most 65536)."`
+	MaxStrangers   int           `name:"max-strangers" default:"256" placeholder:"N" help:"Most connections of one address of which no request has shown credentials; one more closes the oldest (${default})."`
+	DrainTimeout   time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
+	HostGrace      time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
 }
 
 // stateFlags say which state a command works on.
@@ -70,6 +73,7 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.TLSSelfSigned, o.TLSMinVersion, o.InsecurePlainHTTP = f.TLS != "", f.TLSMin, f.Plain
 	o.NodeAddress, o.LeaseTTL = f.NodeAddress, f.Lease
+	o.TrustedProxies, o.MaxConnections, o.MaxStrangers = f.TrustedProxies, f.MaxConnections, f.MaxStrangers
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
 	o.Placements.UniqueIDs, o.Computes.HostGrace = f.UniqueIDs, f.HostGrace
 	if f.HostGrace <= 0 {

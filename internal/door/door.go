@@ -18,6 +18,7 @@ type Options struct {
 	Connections int // at a time; default 16,384
 	Strangers   int // connections that have not shown who they are, of one network; default 256, all networks together have 16 times as many
 
+	Pages   *Pages  // keeps web pages away; nil: credentials do
 	Proxies Proxies // whose X-Forwarded-For is believed
 	// Forwarded returns the client's address of a request that another node of the
 	// cell vouches for; nil: there are none.
@@ -69,14 +70,19 @@ func (d *Door) ConnContext(ctx context.Context, c net.Conn) context.Context {
 func (d *Door) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = d.receive(w, r)
+		status, message := d.refusal(r)
 		if r.ContentLength == 0 {
+			if status != 0 {
+				refuse(w, status, message)
+				return
+			}
 			next.ServeHTTP(w, r)
 			return
 		}
 		b := d.newBody(w, r)
 		defer b.release()
-		if !takesBody(r.Method) {
-			Refuse(w, http.StatusBadRequest, "InvalidRequestException", "a "+r.Method+" request must not have a body")
+		if status != 0 {
+			refuse(w, status, message)
 		} else {
 			inner := *r // net/http looks at the body of its own request
 			inner.Body = b
@@ -84,6 +90,19 @@ func (d *Door) Handler(next http.Handler) http.Handler {
 		}
 		b.finish()
 	})
+}
+
+// refusal returns why no handler shall see a request, or 0.
+func (d *Door) refusal(r *http.Request) (status int, message string) {
+	if d.opts.Pages != nil {
+		if status, message := d.opts.Pages.refusal(r); status != 0 {
+			return status, message
+		}
+	}
+	if r.ContentLength != 0 && !takesBody(r.Method) {
+		return http.StatusBadRequest, "a " + r.Method + " request must not have a body"
+	}
+	return 0, ""
 }
 
 func takesBody(method string) bool {
@@ -105,8 +124,12 @@ func (d *Door) receive(w http.ResponseWriter, r *http.Request) *http.Request {
 	return r
 }
 
-// Refuse answers in a form that AWS's clients and all others read.
-func Refuse(w http.ResponseWriter, status int, kind, message string) {
+// refuse answers in a form that AWS's clients and all others read.
+func refuse(w http.ResponseWriter, status int, message string) {
+	kind := "AccessDeniedException"
+	if status == http.StatusBadRequest {
+		kind = "InvalidRequestException"
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]string{"__type": kind, "message": message})

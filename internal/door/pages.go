@@ -1,0 +1,74 @@
+package door
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Pages keeps web pages away from a server that asks nobody for credentials, and
+// which any page in a browser on the same machine could therefore drive. Programs
+// that are no browsers send none of what it looks at but the Host, and that is
+// theirs to choose.
+type Pages struct {
+	Base    func() string // the server's own base URL
+	Origins []string      // sites whose pages may use what is for players
+}
+
+// refusal returns why a request is not to be answered, or 0.
+func (p *Pages) refusal(r *http.Request) (status int, message string) {
+	if !p.names(r.Host) {
+		return http.StatusMisdirectedRequest, "Host: this server answers as localhost, as a loopback address and under its own base URL only; " +
+			"a web page that has its own name lead here gets nothing"
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		if SameOrigin(r) || strings.HasPrefix(r.URL.Path, "/player/") && slices.Contains(p.Origins, origin) {
+			return 0, ""
+		}
+		return http.StatusForbidden, "Origin: pages of other sites get nothing from a server that asks for no credentials; " +
+			"origins in the players file lets them use the player API"
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site", "same-site":
+		navigates := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+		if !navigates || r.Method != http.MethodGet {
+			return http.StatusForbidden, "Sec-Fetch-Site: pages of other sites get nothing from a server that asks for no credentials"
+		}
+	}
+	return 0, ""
+}
+
+// names reports whether a Host header names this server in a way that no stranger's
+// domain can.
+func (p *Pages) names(host string) bool {
+	if host == "" { // HTTP/1.0; browsers always send one
+		return true
+	}
+	if own, err := url.Parse(p.Base()); err == nil && strings.EqualFold(host, own.Host) {
+		return true
+	}
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(name)
+	return err == nil && addr.IsLoopback()
+}
+
+// SameOrigin reports whether a request comes from no page, or from one that this
+// server gave: its Origin names the Host that the request is for.
+func SameOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}

@@ -1,0 +1,148 @@
+package browser
+
+import (
+	_ "embed"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/test/node"
+)
+
+// evil is a page that tries every door of the server that its parameter target names.
+//
+//go:embed evil.html
+var evil []byte
+
+// doors are the paths that the page tries.
+var doors = []string{
+	"/", "/service/GameLift/operation/ListFleets", "/agent/v1/tokens", "/player/v1/auth/guest", "/notify/replay", "/bucket/key",
+	"/gameserver/v5", "/agent/v1/host", "/player/v1/ws",
+}
+
+// between stands between a browser and Muster. It gives the evil page, passes on all
+// else as it came, and notes how Muster answered.
+type between struct {
+	proxy *httputil.ReverseProxy
+	done  chan struct{}
+
+	mu      sync.Mutex
+	answers map[string][]int // statuses, by path
+}
+
+func newBetween(t *testing.T, muster string) *between {
+	to, err := url.Parse(muster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &between{done: make(chan struct{}, 8), answers: map[string][]int{}}
+	b.proxy = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host },
+		ModifyResponse: func(answer *http.Response) error {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			path := answer.Request.URL.Path
+			b.answers[path] = append(b.answers[path], answer.StatusCode)
+			return nil
+		},
+	}
+	return b
+}
+
+func (b *between) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/evil.html":
+		w.Header().Set("Content-Type", "text/html")
+		w.Write(evil)
+	case "/done":
+		b.done <- struct{}{}
+	case "/favicon.ico":
+		w.WriteHeader(http.StatusNotFound)
+	default:
+		b.proxy.ServeHTTP(w, r)
+	}
+}
+
+// visit has a browser load a page, and waits until the page is done.
+func (b *between) visit(t *testing.T, page string) {
+	t.Helper()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("chromium is missing (Debian package chromium), so no page can try")
+	}
+	var out strings.Builder
+	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+		"--host-resolver-rules=MAP rebind.example 127.0.0.1", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", page)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has many processes
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); <-ended }()
+	select {
+	case <-b.done:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("the browser ended before the page was done: %v\n%s", err, &out)
+	case <-time.After(3 * time.Minute):
+		t.Fatal("the page was not done after three minutes")
+	}
+}
+
+// A page of another origin, and one whose name was made to lead to this machine, get
+// nothing from any door of `muster local`; a program gets everything.
+func TestLocal_PagesGetNothing(t *testing.T) {
+	muster := node.Start(t)
+	for _, c := range []struct {
+		name, host string // the page's; "" is another port of the same machine
+		want       int
+	}{
+		{"a page of another origin", "", http.StatusForbidden},
+		{"a rebound name", "rebind.example", http.StatusMisdirectedRequest},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBetween(t, muster.URL)
+			here, elsewhere := httptest.NewServer(b), httptest.NewServer(b)
+			defer here.Close()
+			defer elsewhere.Close()
+			page, target := elsewhere.URL, here.URL
+			if c.host != "" {
+				target = strings.Replace(here.URL, "127.0.0.1", c.host, 1)
+				page = target
+			}
+			b.visit(t, page+"/evil.html?target="+url.QueryEscape(target))
+			b.mu.Lock()
+			for _, path := range doors {
+				if len(b.answers[path]) == 0 {
+					t.Errorf("%s: the page did not get there", path)
+				}
+				for _, status := range b.answers[path] {
+					if status != c.want {
+						t.Errorf("%s: status %d, want %d", path, status, c.want)
+					}
+				}
+			}
+			b.mu.Unlock()
+			r, _ := http.NewRequest("POST", here.URL, strings.NewReader("{}"))
+			r.Header.Set("X-Amz-Target", "GameLift.ListFleets")
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != http.StatusOK {
+				t.Errorf("a program gets %d", answer.StatusCode)
+			}
+		})
+	}
+}
