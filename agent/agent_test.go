@@ -579,7 +579,7 @@ func contains(list []protocol.Process, id string) bool {
 
 func content(t *testing.T, path string) string {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if text, err := os.ReadFile(path); err == nil && len(text) > 0 {
 			return string(text)
 		}

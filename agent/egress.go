@@ -21,25 +21,13 @@ import (
 func (a *Agent) findEgress() error {
 	err := isolate.ErrUnavailable
 	if a.groups != nil {
-		err = a.tryEgress()
+		err = try(a.groups, func(g *isolate.Group) error { return g.Restrict(a.egressTo("")) })
 	}
 	if err != nil {
 		return fmt.Errorf("game servers get at services of this machine and at addresses where clouds keep credentials: %w", err)
 	}
 	a.egress = true
 	return nil
-}
-
-func (a *Agent) tryEgress() error {
-	group, err := a.groups.Make("probe-"+strconv.Itoa(os.Getpid()), isolate.Limits{})
-	if err != nil {
-		return err
-	}
-	err = group.Restrict(a.egressTo(""))
-	if removed := group.Remove(); err == nil {
-		err = removed
-	}
-	return err
 }
 
 // egressTo is where a process may send to that connects to Muster by a URL.

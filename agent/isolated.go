@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 
 	"github.com/musterhq/muster/agent/isolate"
@@ -38,14 +39,14 @@ func (a *Agent) findIsolation() error {
 	if a.opts.Users.From > 0 {
 		finds = append(finds, a.findUsers, a.findFilter, a.findEgress)
 	}
-	var missing []error
+	var missing []string
 	for _, find := range finds {
 		if err := find(); err != nil {
-			missing = append(missing, err)
+			missing = append(missing, err.Error())
 		}
 	}
 	if len(missing) > 0 && a.opts.Required {
-		return fmt.Errorf("%w: %w", ErrIsolation, errors.Join(missing...))
+		return fmt.Errorf("%w: %s", ErrIsolation, strings.Join(missing, "; "))
 	}
 	a.opts.Facts.Isolation = a.held()
 	if a.opts.Users.From == 0 && len(missing) == 0 {
@@ -53,7 +54,7 @@ func (a *Agent) findIsolation() error {
 	}
 	a.log.Info("game servers are held to", "isolation", strings.Join(a.opts.Facts.Isolation, ", "))
 	if len(missing) > 0 {
-		a.log.Warn("this machine does not allow all isolation: host only builds that you trust", "missing", errors.Join(missing...))
+		a.log.Warn("this machine does not allow all isolation: host only builds that you trust", "missing", strings.Join(missing, "; "))
 	}
 	return nil
 }
@@ -76,11 +77,29 @@ func (a *Agent) held() []string {
 }
 
 // findGroups finds out whether processes can be held to their instance's size.
-func (a *Agent) findGroups() (err error) {
-	if a.groups, err = isolate.Find(); err != nil {
+func (a *Agent) findGroups() error {
+	groups, err := isolate.Find()
+	if err == nil {
+		err = try(groups, func(*isolate.Group) error { return nil }) // its folder may be there and another user's
+	}
+	if err != nil {
 		return fmt.Errorf("game servers are not held to the size of their instance: %w", err)
 	}
+	a.groups = groups
 	return nil
+}
+
+// try does something with a group that goes again.
+func try(groups *isolate.Groups, do func(*isolate.Group) error) error {
+	group, err := groups.Make("probe-"+strconv.Itoa(os.Getpid()), isolate.Limits{})
+	if err != nil {
+		return err
+	}
+	err = do(group)
+	if removed := group.Remove(); err == nil {
+		err = removed
+	}
+	return err
 }
 
 // findFilter finds out whether system calls can be refused.

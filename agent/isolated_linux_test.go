@@ -26,12 +26,17 @@ unshare -U true 2>/dev/null || echo no namespaces
 for dir in HIDDEN; do [ -z "$(ls $dir 2>/dev/null)" ] || echo sees $dir; done
 for to in 169.254.169.254/80 PORTS; do (exec 3<>/dev/tcp/$to) 2>&1 | grep -q 'not permitted' && echo refused $to || echo open $to; done
 } > said 2>&1
-setsid sleep 1000 &
 echo done > done
-case $1 in
-handles) trap 'echo saved > saved; exit 0' TERM; while :; do sleep 0.05; done ;;
-esac
-sleep 1000
+exec sleep 1000
+`
+
+// parting is a game server that starts one that goes on without it, and ends by itself
+// when it is asked to, if its parameter says so.
+const parting = `#!/bin/sh
+setsid sleep 1000 &
+[ "$1" != handles ] || trap 'echo saved > saved; exit 0' TERM
+echo done > done
+while :; do sleep 1 & wait $!; done
 `
 
 // whole starts an agent by which everything is isolated, where this machine can.
@@ -80,6 +85,8 @@ func TestAgent_IsolatesWhole(t *testing.T) {
 			t.Errorf("it sees the process %q", line)
 		}
 	}
+	m.assign()
+	m.until("the instance is gone", func() bool { return m.instance("i-1").Phase == protocol.Gone })
 }
 
 // What is apart is found again by the next agent, is asked to end as any other, and
@@ -98,8 +105,7 @@ func TestAgent_TakesOverWhatIsApart(t *testing.T) {
 			t.Parallel()
 			m := play(t)
 			home, a, again := whole(t, m, 1_900_000_180+10*n)
-			script := strings.NewReplacer("HIDDEN", "", "PORTS", "").Replace(prying)
-			w := wish(t, "i-1", m.offer(map[string]string{"server.sh": script}), protocol.ServerProcess{LaunchPath: "server.sh", Parameters: c.parameter, Concurrent: 1})
+			w := wish(t, "i-1", m.offer(map[string]string{"server.sh": parting}), protocol.ServerProcess{LaunchPath: "server.sh", Parameters: c.parameter, Concurrent: 1})
 			m.assign(w)
 			kept := m.running("i-1", 1)[0]
 			game := filepath.Join(home, "instances", "i-1", "game")

@@ -28,13 +28,30 @@ func reachable(t *testing.T) (root, launcher string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		for _, process := range worksIn(dir) {
+			t.Errorf("process %s is left", process)
+		}
+		os.RemoveAll(dir)
+	})
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	launcher = filepath.Join(dir, "launcher")
 	copyProgram(t, launcher)
 	return filepath.Join(dir, "root"), launcher
+}
+
+// worksIn returns the processes whose working directory is below a folder.
+func worksIn(dir string) []string {
+	var all []string
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range links {
+		if here, err := os.Readlink(link); err == nil && strings.HasPrefix(here, dir) {
+			all = append(all, filepath.Base(filepath.Dir(link)))
+		}
+	}
+	return all
 }
 
 // copyProgram copies the test's own program. A process that another test starts

@@ -18,8 +18,9 @@ type Host struct {
 	DNSName    string    `json:"dns_name,omitzero"`
 	OS         string    `json:"os,omitzero"`
 	Arch       string    `json:"arch,omitzero"`
-	Version    string    `json:"version,omitzero"` // of its agent
-	CPUMillis  int       `json:"cpu_millis"`       // what it offers, and so the next three
+	Version    string    `json:"version,omitzero"`   // of its agent
+	Isolation  string    `json:"isolation,omitzero"` // what game servers are held to there, for people
+	CPUMillis  int       `json:"cpu_millis"`         // what it offers, and so the next three
 	MemoryMiB  int       `json:"memory_mib"`
 	PortFrom   int       `json:"port_from"`
 	PortTo     int       `json:"port_to"`
@@ -59,14 +60,14 @@ func (h *Host) due() time.Time {
 
 // HostInfo is what a machine is and offers.
 type HostInfo struct {
-	Name, IPAddress, DNSName, OS, Arch, Version string
-	CPUMillis, MemoryMiB, PortFrom, PortTo      int
+	Name, IPAddress, DNSName, OS, Arch, Version, Isolation string
+	CPUMillis, MemoryMiB, PortFrom, PortTo                 int
 }
 
 // describe takes over what the machine says of itself.
 func (h *Host) describe(i HostInfo) {
 	h.Name, h.IPAddress, h.DNSName = i.Name, i.IPAddress, i.DNSName
-	h.OS, h.Arch, h.Version = i.OS, i.Arch, i.Version
+	h.OS, h.Arch, h.Version, h.Isolation = i.OS, i.Arch, i.Version, i.Isolation
 	h.CPUMillis, h.MemoryMiB, h.PortFrom, h.PortTo = i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo
 }
 

@@ -53,7 +53,7 @@ func infoOf(f protocol.Facts, r *http.Request) compute.HostInfo {
 		address, _, _ = net.SplitHostPort(r.RemoteAddr)
 	}
 	return compute.HostInfo{
-		Name: cut(f.Name), IPAddress: cut(address), DNSName: cut(f.DNSName), OS: cut(f.OS), Arch: cut(f.Arch), Version: cut(f.Version),
+		Name: cut(f.Name), IPAddress: cut(address), DNSName: cut(f.DNSName), OS: cut(f.OS), Arch: cut(f.Arch), Version: cut(f.Version), Isolation: cut(strings.Join(f.Isolation, ", ")),
 		CPUMillis: f.CPUMillis, MemoryMiB: f.MemoryMiB, PortFrom: f.PortFrom, PortTo: f.PortTo,
 	}
 }

@@ -38,6 +38,7 @@ type Host struct {
 	DNSName     string `json:",omitempty"`
 	OS, Arch    string
 	Version     string // of the agent
+	Isolation   string `json:",omitempty"` // what game servers are held to there
 	Connected   bool
 	Draining    bool
 	Removing    bool
@@ -198,7 +199,7 @@ func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
 func (s *Server) hostOf(row *compute.Host) Host {
 	h := Host{
 		HostID: row.ID, Name: row.Name, Location: row.Location, IPAddress: row.IPAddress, DNSName: row.DNSName,
-		OS: row.OS, Arch: row.Arch, Version: row.Version, Connected: row.Connected, Draining: row.Draining, Removing: row.Removing,
+		OS: row.OS, Arch: row.Arch, Version: row.Version, Isolation: row.Isolation, Connected: row.Connected, Draining: row.Draining, Removing: row.Removing,
 		Joined: row.Joined, JoinToken: row.JoinToken, SecretSince: row.SecretSince(), Rotating: row.Rotating,
 		CPUMillis: row.CPUMillis, MemoryMiB: row.MemoryMiB,
 	}

@@ -103,8 +103,11 @@ func (j Jail) Try(launcher string, paths ...string) error {
 	if err == nil {
 		err = cmd.Wait()
 	}
+	if words := strings.TrimSpace(said.String()); err != nil && words != "" {
+		err = fmt.Errorf("%s (%w)", words, err)
+	}
 	if err != nil {
-		return fmt.Errorf("%w: %s (%w)", ErrUnavailable, strings.TrimSpace(said.String()), err)
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return nil
 }

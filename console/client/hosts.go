@@ -31,7 +31,7 @@ type JoinToken struct {
 type Host struct {
 	HostID, Name, Location, IPAddress          string
 	DNSName                                    string `json:",omitempty"`
-	OS, Arch, Version                          string
+	OS, Arch, Version, Isolation               string
 	Connected, Draining, Removing              bool
 	Joined                                     time.Time
 	JoinToken                                  string `json:",omitempty"`
