@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/musterhq/muster/agent/collector"
@@ -49,6 +50,9 @@ type Agent struct {
 	mu        sync.Mutex
 	instances map[string]*instance
 	leaving   bool // no instance begins any more
+
+	leaves atomic.Bool   // processes run on when the agent ends
+	at     atomic.Uint32 // which of the servers is used
 }
 
 // New checks the options and makes the agent's folder. Nothing runs yet.
@@ -73,6 +77,7 @@ func New(o Options) (*Agent, error) {
 		instances: map[string]*instance{},
 		guests:    map[int]bool{},
 	}
+	a.leaves.Store(o.Leave)
 	var err error
 	a.cache, err = install.New(install.Options{
 		Dir: filepath.Join(o.Root, "cache"), Source: a.fetchBuild, Free: a.sampler.disk, Log: a.log, RetryAfter: o.retryAfter,
@@ -149,6 +154,7 @@ func (a *Agent) serve(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case err := <-removed:
+		a.log.Error("this host was removed; its game servers are ended")
 		a.clear()
 		return err
 	}
@@ -161,7 +167,6 @@ func (a *Agent) serve(ctx context.Context) error {
 
 // clear ends all instances at once and removes their folders.
 func (a *Agent) clear() {
-	a.log.Error("this host was removed; its game servers are ended")
 	a.assign(protocol.Assign{Instances: []protocol.Wish{}})
 	for _, i := range a.all() {
 		<-i.finished
@@ -170,6 +175,31 @@ func (a *Agent) clear() {
 		}
 	}
 	a.letGo(context.Background())
+}
+
+// Cleanup ends what a former agent left running below Root and removes the folders
+// of its instances; builds and the credential stay. It fails where an agent works
+// there. It is called in place of Run, without a Server, and returns how many
+// instances there were.
+func (a *Agent) Cleanup() (instances int, err error) {
+	lock, err := supervise.Lock(filepath.Join(a.opts.Root, "agent.lock"))
+	if err != nil {
+		return 0, fmt.Errorf("an agent works in %s; end it first: %w", a.opts.Root, err)
+	}
+	defer lock.Close()
+	if err := errors.Join(a.findIsolation(), a.clearStaging()); err != nil {
+		return 0, err
+	}
+	if err := writeJSON(filepath.Join(a.opts.Root, wishFile), protocol.Assign{}); err != nil {
+		return 0, fmt.Errorf("forget the last wish: %w", err)
+	}
+	if err := a.resume(); err != nil { // which ends what no wish names
+		return 0, err
+	}
+	instances = len(a.all())
+	a.clear()
+	a.work.Wait()
+	return instances, nil
 }
 
 // wishFile is the last wish's place below Root.
@@ -265,6 +295,10 @@ func (a *Agent) begin(i *instance) {
 		nudge(a.changed)
 	})
 }
+
+// LeaveProcesses has the processes run on when the agent ends, whatever
+// Options.Leave says: a successor takes them over.
+func (a *Agent) LeaveProcesses() { a.leaves.Store(true) }
 
 // find gives an instance, or nil.
 func (a *Agent) find(id string) *instance {

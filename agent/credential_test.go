@@ -5,8 +5,11 @@ package agent
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -92,5 +95,85 @@ func TestAgent_Removed(t *testing.T) {
 	}
 	if m.joins != 1 {
 		t.Errorf("it joined %d times", m.joins)
+	}
+}
+
+// An agent that is replaced leaves its processes to the next one, though it was to
+// stop them at its end.
+func TestAgent_LeavesProcessesToSuccessor(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	first := m.start(home, nil)
+	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	p := m.running("i-1", 1)[0]
+	first.LeaveProcesses()
+	first.stop()
+	if err := syscall.Kill(p.PID, 0); err != nil {
+		t.Fatalf("the process ended with the agent: %v", err)
+	}
+	m.start(home, nil)
+	m.until("the next agent is here", func() bool { return m.hellos == 2 })
+	if again := m.running("i-1", 1)[0]; again.ProcessID != p.ProcessID || again.PID != p.PID {
+		t.Errorf("the next agent runs %+v, want %+v", again, p)
+	}
+}
+
+// An agent joins and stays linked by whichever of its servers answers.
+func TestAgent_TriesServersInTurn(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	m.start(root(t), func(o *Options) { o.Server, o.Others = gone.URL, []string{m.server.URL} })
+	m.until("the agent is here", func() bool { return m.hellos == 1 })
+}
+
+// What an agent left that is no more is ended and removed, and what it needs to
+// come back stays.
+func TestAgent_Cleanup(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	first := m.start(home, func(o *Options) { o.Leave = true })
+	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2}))
+	left := m.running("i-1", 2)
+	cleaner, err := New(Options{Root: home, UserClaims: home + "-claims"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cleaner.Cleanup(); err == nil {
+		t.Fatal("it ends what an agent looks after")
+	}
+	first.stop()
+	if n, err := cleaner.Cleanup(); n != 1 || err != nil {
+		t.Fatalf("cleanup: %d instances, %v", n, err)
+	}
+	for _, p := range left {
+		if err := syscall.Kill(p.PID, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("process %d lives on: %v", p.PID, err)
+		}
+	}
+	if left, _ := os.ReadDir(filepath.Join(home, "instances")); len(left) > 0 {
+		t.Errorf("it left %v", left)
+	}
+	if _, err := os.Stat(filepath.Join(home, credentialFile)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOptions_PlainHTTP(t *testing.T) {
+	t.Parallel()
+	for server, fine := range map[string]bool{
+		"http://127.0.0.1:9080": true, "http://localhost:9080": true, "http://[::1]:9080": true, "https://muster.example": true,
+		"http://muster.example": false, "http://10.0.0.1:9080": false, "http://127.0.0.1.example": false,
+	} {
+		_, err := New(Options{Server: "https://muster.example", Others: []string{server}, Root: t.TempDir()})
+		if (err == nil) != fine || !fine && !strings.Contains(err.Error(), "--insecure-plain-http") {
+			t.Errorf("%s: %v", server, err)
+		}
+		if _, err := New(Options{Server: server, Plain: true, Root: t.TempDir()}); err != nil {
+			t.Errorf("%s, though plain HTTP is allowed: %v", server, err)
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // fetchBuild opens a build's archive from an offset on (install.Source).
 func (a *Agent) fetchBuild(ctx context.Context, sha string, offset int64) (io.ReadCloser, int64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.opts.Server+protocol.PathBuilds+sha, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.server()+protocol.PathBuilds+sha, nil)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -246,7 +246,7 @@ func (i *instance) letGo(ctx context.Context) {
 	i.mu.Unlock()
 	nudge(i.look)
 	<-i.finished
-	if i.a.opts.Leave {
+	if i.a.leaves.Load() {
 		i.detach()
 		return
 	}

@@ -108,6 +108,18 @@ func (a *Agent) rejoin(ctx context.Context, refused error) error {
 	return nil
 }
 
+// server is the base URL of Muster that is used now.
+func (a *Agent) server() string {
+	all := a.opts.servers()
+	if len(all) == 0 {
+		return ""
+	}
+	return all[int(a.at.Load())%len(all)]
+}
+
+// nextServer has another base URL used, where there are more.
+func (a *Agent) nextServer() { a.at.Add(1) }
+
 // join trades the token for a credential. It waits for a Muster that is not
 // there yet; a token that is refused is final.
 func (a *Agent) join(ctx context.Context) (credential, error) {
@@ -121,6 +133,7 @@ func (a *Agent) join(ctx context.Context) (credential, error) {
 			return c, err
 		}
 		a.log.Warn("not joined yet", "error", err)
+		a.nextServer()
 		if !pause(ctx, jitter(wait)) {
 			return c, errors.Join(ctx.Err(), err)
 		}
@@ -130,7 +143,7 @@ func (a *Agent) join(ctx context.Context) (credential, error) {
 func (a *Agent) tryJoin(ctx context.Context, body []byte) (c credential, final bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.opts.Server+protocol.PathJoin, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.server()+protocol.PathJoin, bytes.NewReader(body))
 	if err != nil {
 		return c, true, fmt.Errorf("join: %w", err)
 	}

@@ -68,7 +68,7 @@ func (a *Agent) stayLinked(ctx context.Context) error {
 // link opens one link and serves it to its end.
 func (a *Agent) link(ctx context.Context) error {
 	dialer := websocket.Dialer{HandshakeTimeout: shaking, TLSClientConfig: a.opts.TLS, Proxy: http.ProxyFromEnvironment}
-	url := "ws" + strings.TrimPrefix(a.opts.Server, "http") + protocol.PathHost
+	url := "ws" + strings.TrimPrefix(a.server(), "http") + protocol.PathHost
 	me := a.identity()
 	ws, res, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {me.bearer()}})
 	if err != nil {
@@ -78,6 +78,7 @@ func (a *Agent) link(ctx context.Context) error {
 		case res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden):
 			return errRefused
 		}
+		a.nextServer()
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer ws.Close()
@@ -93,7 +94,7 @@ func (a *Agent) link(ctx context.Context) error {
 	written, heard := make(chan struct{}), make(chan struct{})
 	go func() { defer close(written); failed <- a.speak(ctx, ws) }()
 	go func() { defer close(heard); failed <- a.listen(ws, alive) }()
-	a.log.Info("linked to Muster", "server", a.opts.Server, "host_id", me.HostID)
+	a.log.Info("linked to Muster", "server", a.server(), "host_id", me.HostID)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():

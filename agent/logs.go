@@ -105,7 +105,7 @@ func (a *Agent) put(where string, file *os.File, size int64) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, a.opts.Server+where, io.NopCloser(file))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, a.server()+where, io.NopCloser(file))
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,13 @@ const Version = "1"
 // Options of an Agent. Zero members mean the defaults.
 type Options struct {
 	Server string // Muster's base URL; "" runs Own alone
-	Token  string // to join with; needed where Root has no credential yet
+	// Others are base URLs of the same Muster, tried in turn where Server cannot be
+	// reached.
+	Others []string
+	// Plain lets a server be spoken to without TLS that is not on this machine:
+	// whoever is in between can have anything run here.
+	Plain bool
+	Token string // to join with; needed where Root has no credential yet
 	// NewToken makes a token where the machine has not joined, or where Muster does
 	// not know it any more; nil where only Token can be had.
 	NewToken func() (string, error)
@@ -62,6 +68,11 @@ type Options struct {
 	// collector and a crash reporter. Ports that are taken are left to who has them.
 	Collect bool
 
+	// RelayAll has the processes of every fleet connect through the agent, as those
+	// of fleets with the relay's tag do: where they would not trust Muster's
+	// certificate, and the agent does.
+	RelayAll bool
+
 	// Own are instances that no Muster assigns: programs that lie on this machine.
 	Own []*Own
 
@@ -98,14 +109,39 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) validate() error {
-	u, err := url.Parse(o.Server)
+// servers are the base URLs of Muster, in the order in which they are tried.
+func (o Options) servers() []string {
+	if o.Server == "" {
+		return nil
+	}
+	return append([]string{o.Server}, o.Others...)
+}
+
+// validServer returns what is wrong with a base URL.
+func (o Options) validServer(text string) error {
+	u, err := url.Parse(text)
 	switch {
-	case o.Server == "":
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("server: %q is no http:// or https:// URL", o.Server)
+		return fmt.Errorf("server: %q is no http:// or https:// URL", text)
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
-		return fmt.Errorf("server: %q must have no path and no query", o.Server)
+		return fmt.Errorf("server: %q must have no path and no query", text)
+	case u.Scheme == "http" && !o.Plain && !loopback(u.Hostname()):
+		return fmt.Errorf("server: %s is plain HTTP to another machine: whoever is in between can have anything run here; use https://, or say --insecure-plain-http", text)
+	}
+	return nil
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+func (o Options) validate() error {
+	for _, server := range o.servers() {
+		if err := o.validServer(server); err != nil {
+			return err
+		}
 	}
 	switch {
 	case o.Required && (o.Launcher == "" || o.Users.From == 0 || o.Unconfined):

@@ -61,7 +61,7 @@ func (a *Agent) dialRelay(ctx context.Context) (*websocket.Conn, error) {
 		return nil, ctx.Err()
 	}
 	dialer := websocket.Dialer{HandshakeTimeout: shaking, TLSClientConfig: a.opts.TLS, Proxy: http.ProxyFromEnvironment}
-	url := "ws" + strings.TrimPrefix(a.opts.Server, "http") + protocol.PathRelay
+	url := "ws" + strings.TrimPrefix(a.server(), "http") + protocol.PathRelay
 	ws, _, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {a.identity().bearer()}})
 	return ws, err
 }
@@ -69,7 +69,7 @@ func (a *Agent) dialRelay(ctx context.Context) (*websocket.Conn, error) {
 // admit lets a process of a relayed fleet connect here, and gives its token; ""
 // for one that connects directly. The wish is changed to what the process is told.
 func (i *instance) admit(w *protocol.Wish, id, pass string) string {
-	if i.a.relay == nil || !w.Relay && pass == "" {
+	if i.a.relay == nil || !w.Relay && !i.a.opts.RelayAll && pass == "" {
 		return ""
 	}
 	i.a.relayOnce.Do(func() { close(i.a.relayed) })

@@ -35,6 +35,9 @@ type App struct {
 	gate     *cell.Gate
 	secret   []byte // what the nodes of a cell share
 	show     show
+	reloads  *reloads
+
+	certificate *certificate // that the listener shows
 
 	standing    context.Context // until Stop
 	endStanding context.CancelFunc
@@ -45,7 +48,7 @@ type App struct {
 	mu       sync.Mutex // guards what follows: the lifecycle
 	phase    phase
 	listener net.Listener
-	leaf     []byte // the certificate that the listener shows, DER
+	leaf     []byte // the certificate that the listener shows to other nodes, DER
 	server   *http.Server
 	base     string         // base URL
 	beacon   *beacon.Server // nil: none
@@ -75,6 +78,7 @@ func New(o Options) (*App, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a := &App{opts: o, begun: begun, log: o.Logger, registry: registry, done: make(chan struct{}), secret: master.NodeSecret()}
+	a.reloads = newReloads(registry)
 	a.standing, a.endStanding = context.WithCancel(context.Background())
 	a.domain, err = newDomain(&o, o.driver(), master, a.notices())
 	if err != nil {

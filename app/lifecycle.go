@@ -36,9 +36,15 @@ func Run(ctx context.Context, o Options) error {
 		a.show.start(a)
 	}
 	a.mu.Unlock()
-	select {
-	case <-ctx.Done():
-	case <-a.Done():
+	for waiting := true; waiting; {
+		select {
+		case <-o.Hangup:
+			a.Reload(ctx)
+		case <-ctx.Done():
+			waiting = false
+		case <-a.Done():
+			waiting = false
+		}
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.DrainTimeout+stopMargin)
 	defer cancel()

@@ -57,23 +57,24 @@ func (o *Options) reachable(addr *net.TCPAddr) string {
 // secured makes a listener answer TLS: alone, with the operator's certificate,
 // or beside plain connections with one of our own.
 func (a *App) secured(l net.Listener) (net.Listener, error) {
+	read := func() (tls.Certificate, error) { return sniff.SelfSigned(a.opts.DataDir, a.opts.hosts(), time.Now()) }
+	var files []string
 	if a.opts.TLSCert != "" {
-		c, err := tls.LoadX509KeyPair(a.opts.TLSCert, a.opts.TLSKey)
-		if err != nil {
-			return nil, fmt.Errorf("read certificate: %w", err)
-		}
-		a.leaf = c.Certificate[0]
-		return tls.NewListener(l, a.opts.tlsConfig(c)), nil
+		read = func() (tls.Certificate, error) { return tls.LoadX509KeyPair(a.opts.TLSCert, a.opts.TLSKey) }
+		files = []string{a.opts.TLSCert, a.opts.TLSKey}
 	}
-	c, err := sniff.SelfSigned(a.opts.DataDir, a.opts.hosts(), time.Now())
+	c, err := newCertificate(read, files, a.log)
 	if err != nil {
 		return nil, err
 	}
-	a.leaf = c.Certificate[0]
-	if a.opts.TLSSelfSigned {
-		return tls.NewListener(l, a.opts.tlsConfig(c)), nil
+	a.certificate, a.leaf = c, c.first.Certificate[0]
+	c.register(a.registry)
+	config := a.opts.tlsConfig(*c.first)
+	config.Certificates, config.GetCertificate = nil, c.get
+	if a.opts.hasTLS() {
+		return tls.NewListener(l, config), nil
 	}
-	return sniff.Listen(l, sniff.Options{Config: a.opts.tlsConfig(c)}), nil
+	return sniff.Listen(l, sniff.Options{Config: config}), nil
 }
 
 func (o *Options) tlsConfig(certificate tls.Certificate) *tls.Config {

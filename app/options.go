@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -109,6 +110,13 @@ type Options struct {
 
 	// Sinks are told of the events of queues and matchmaking. Default: none.
 	Sinks []notify.SinkConfig
+
+	// Reread reads again what Players and Sinks were made of, and is called
+	// whenever Hangup gets something. nil: they never change.
+	Reread func() (Files, error)
+	// Hangup has Run read certificates and files again. nil: it never does, but
+	// for certificates, which are watched.
+	Hangup <-chan os.Signal
 
 	// Demo is the demo that Run shows; nil shows none.
 	Demo *demo.Options

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,7 +46,8 @@ type Deps struct {
 
 // Backend serves everything under /player/.
 type Backend struct {
-	Config
+	Config   // as it was at the start; what a reload changes is in now
+	current  atomic.Pointer[Config]
 	opts     Deps
 	log      *slog.Logger
 	metrics  *metrics
@@ -56,7 +58,7 @@ type Backend struct {
 	rates    rates
 	limiter  *limiter
 	lockout  *lockout
-	receipts *beacon.Receipts // nil: none can be checked
+	receipts atomic.Pointer[beacon.Receipts] // nil: none can be checked
 	latency  *latencies
 	hub      *hub
 	doors    *socketDoor
@@ -96,9 +98,12 @@ func New(d Deps, c Config) (*Backend, error) {
 	if c.Open { // everybody comes from this machine
 		b.rates.address, b.rates.guest, b.rates.login = rate{}, rate{}, rate{}
 	}
-	if err := b.readBeaconKey(); err != nil {
+	receipts, err := c.readReceipts()
+	if err != nil {
 		return nil, err
 	}
+	b.current.Store(&c)
+	b.receipts.Store(receipts)
 	b.metrics = newMetrics(d.Registerer, b)
 	b.cmd = commands{
 		open:       store.NewCommand(d.Store, "play.open", b.runOpen),
@@ -113,19 +118,42 @@ func New(d Deps, c Config) (*Backend, error) {
 	return b, nil
 }
 
-func (b *Backend) readBeaconKey() error {
-	if b.BeaconKeyFile == "" {
-		return nil
+// readReceipts reads the key of beacons; nil where there is none.
+func (c *Config) readReceipts() (*beacon.Receipts, error) {
+	if c.BeaconKeyFile == "" {
+		return nil, nil
 	}
-	text, err := os.ReadFile(b.BeaconKeyFile)
+	text, err := os.ReadFile(c.BeaconKeyFile)
 	if err != nil {
-		return fmt.Errorf("players: beacon_key_file: %w", err)
+		return nil, fmt.Errorf("players: beacon_key_file: %w", err)
 	}
 	key, err := beacon.ReadKey(text)
 	if err != nil {
-		return fmt.Errorf("players: beacon_key_file: %w", err)
+		return nil, fmt.Errorf("players: beacon_key_file: %w", err)
 	}
-	b.receipts = beacon.NewReceipts(key)
+	return beacon.NewReceipts(key), nil
+}
+
+// now is the configuration as it was read last.
+func (b *Backend) now() *Config { return b.current.Load() }
+
+// Reload replaces providers, matchmakers, pools, locations with their beacon key,
+// and origins; the rest of the configuration holds from start to stop. The error
+// names what is wrong, and nothing has changed then.
+func (b *Backend) Reload(c Config) error {
+	c.setDefaults()
+	if err := c.validate(); err != nil {
+		return err
+	}
+	receipts, err := c.readReceipts()
+	if err != nil {
+		return err
+	}
+	if err := b.ids.Reload(c.Providers); err != nil {
+		return err
+	}
+	b.receipts.Store(receipts)
+	b.current.Store(&c)
 	return nil
 }
 

@@ -126,10 +126,11 @@ func judge(ms float64, known, twice bool) protocol.RejectedSampleReason {
 func wholeMs(ms float64) int { return int(min(max(math.Ceil(ms), 1), tooFar)) }
 
 func (b *Backend) checkReceipt(s protocol.LatencySample, rq *request, now time.Time) (int, error) {
-	if b.receipts == nil {
+	receipts := b.receipts.Load()
+	if receipts == nil {
 		return 0, refuse("latency-rejected", "no receipts are checked here")
 	}
-	found, err := b.receipts.Check(s.Receipt, rq.from, now)
+	found, err := receipts.Check(s.Receipt, rq.from, now)
 	if err != nil || found.Location != s.Location {
 		return 0, refuse("latency-rejected", "the receipt is not good")
 	}
@@ -186,7 +187,7 @@ func (rq *request) locations() (answer, error) {
 			byName[l.Name] = protocol.Location{Name: l.Name}
 		}
 	}
-	for _, l := range rq.b.Locations {
+	for _, l := range rq.b.now().Locations {
 		byName[l.Name] = protocol.Location{Name: l.Name, UDP: l.UDP, TCP: l.TCP, HTTPS: l.HTTPS}
 	}
 	out := &protocol.Locations{TTLSeconds: 3600, Locations: []protocol.Location{}}
@@ -202,7 +203,7 @@ func (rq *request) locations() (answer, error) {
 
 // BeaconOf gives where the UDP beacon of a location answers: HOST:PORT, or "".
 func (b *Backend) BeaconOf(location string) string {
-	for _, l := range b.Locations {
+	for _, l := range b.now().Locations {
 		if l.Name == location {
 			return l.UDP
 		}
@@ -221,7 +222,7 @@ func (rq *request) config() (answer, error) {
 		WebsocketURL: "ws" + b.opts.Base()[len("http"):] + protocol.Base + "/ws",
 		Providers:    []protocol.ProviderInfo{}, Matchmakers: []protocol.MatchmakerInfo{}, Pools: []protocol.PoolInfo{},
 	}
-	for _, p := range b.Providers {
+	for _, p := range b.now().Providers {
 		out.Providers = append(out.Providers, protocol.ProviderInfo{Name: p.Name})
 	}
 	view := b.st.View()
@@ -240,7 +241,7 @@ func (rq *request) config() (answer, error) {
 // matchmakers are those of the configuration, and of an open server one for each
 // matchmaking configuration.
 func (b *Backend) matchmakers() []Matchmaker {
-	all := slices.Clone(b.Matchmakers)
+	all := slices.Clone(b.now().Matchmakers)
 	if b.Open {
 		for _, name := range b.matching.Configurations() {
 			if !slices.ContainsFunc(all, func(m Matchmaker) bool { return m.Name == name }) {
@@ -253,7 +254,7 @@ func (b *Backend) matchmakers() []Matchmaker {
 
 // pools are those of the configuration, and of an open server one for each queue.
 func (b *Backend) pools(view *store.Snapshot) []Pool {
-	all := slices.Clone(b.Pools)
+	all := slices.Clone(b.now().Pools)
 	if b.Open {
 		for q := range b.opts.Placements.Queues(view, "") {
 			if !slices.ContainsFunc(all, func(p Pool) bool { return p.Name == q.Name }) {

@@ -145,7 +145,7 @@ func (d *socketDoor) drop(c *socket, player string) {
 // that the configuration names, and of the server's own.
 func (b *Backend) allowedOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	return origin == "" || origin == b.opts.Base() || slices.Contains(b.Origins, origin)
+	return origin == "" || origin == b.opts.Base() || slices.Contains(b.now().Origins, origin)
 }
 
 func (rq *request) socket() (answer, error) {

@@ -34,7 +34,7 @@ func (s *Service) Login(ctx context.Context, provider string, c Credential, crea
 
 // prove asks a provider whose credential it is.
 func (s *Service) prove(ctx context.Context, name string, c Credential) (proof, error) {
-	p := s.providers[name]
+	p := (*s.providers.Load())[name]
 	if p == nil {
 		return proof{}, refuse(ProviderDisabled, "there is no provider %q here", name)
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/musterhq/muster/event"
@@ -37,7 +38,8 @@ type Service struct {
 	secrets    Secrets
 	log        *slog.Logger
 	refreshKey []byte
-	providers  map[string]*provider
+	client     *http.Client // reaches providers
+	providers  atomic.Pointer[map[string]*provider]
 	signers    sync.Map // of opened signing keys, by id
 	t          tables
 	loop       loop
@@ -79,8 +81,9 @@ func New(st *store.Store, deps Deps, opts Options) (*Service, error) {
 	}
 	s := &Service{
 		st: st, opts: opts, events: deps.Events, secrets: deps.Secrets, log: deps.Logger.With("component", "identity"),
-		refreshKey: deps.Secrets.Derive("player refresh tokens"), providers: providers, t: newTables(st),
+		refreshKey: deps.Secrets.Derive("player refresh tokens"), client: deps.Client, t: newTables(st),
 	}
+	s.providers.Store(&providers)
 	s.loop = newLoop(s)
 	s.cmd = commands{
 		createGuest: store.NewCommand(st, "player.guest", s.runCreateGuest),
@@ -100,6 +103,17 @@ func New(st *store.Store, deps Deps, opts Options) (*Service, error) {
 		sweep:       store.NewCommand(st, "player.sweep", s.runSweep),
 	}
 	return s, nil
+}
+
+// Reload replaces the ways to log in besides guest. The error names what is wrong,
+// and nothing has changed then.
+func (s *Service) Reload(configs []ProviderConfig) error {
+	providers, err := newProviders(configs, s.client)
+	if err != nil {
+		return err
+	}
+	s.providers.Store(&providers)
+	return nil
 }
 
 // OnOut calls f in each transaction that bans, deletes or merges away a player.

@@ -28,14 +28,15 @@ func (s *Service) routes() {
 // serveCertificate gives the certificate of the signing key under its own name,
 // and under cert.pem.
 func (s *Service) serveCertificate(w http.ResponseWriter, r *http.Request) {
-	known := s.signer != nil &&
-		(r.URL.Path == certificatePrefix+s.signer.fingerprint+certificateSuffix || r.URL.Path == "/notify/cert.pem")
+	signer := s.signs()
+	known := signer != nil &&
+		(r.URL.Path == certificatePrefix+signer.fingerprint+certificateSuffix || r.URL.Path == "/notify/cert.pem")
 	if !known {
 		refuse(w, http.StatusNotFound, "there is no certificate of this name")
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-pem-file")
-	w.Write(s.signer.certificate)
+	w.Write(signer.certificate)
 }
 
 // answerXML is the answer of Amazon SNS's query API, which is what SubscribeURL
@@ -86,7 +87,7 @@ func (s *Service) serveUnsubscribe(w http.ResponseWriter, r *http.Request) {
 		s.failXML(w, err)
 		return
 	}
-	for _, k := range s.sinks {
+	for _, k := range s.current() {
 		k.askSubscribers() // it is told
 	}
 	s.log.Info("endpoint unsubscribed")

@@ -30,7 +30,7 @@ func resultOf(err error) string {
 	return resultFailed
 }
 
-func newMetrics(r prometheus.Registerer, sinks []*sink) *metrics {
+func newMetrics(r prometheus.Registerer, s *Service) *metrics {
 	if r == nil {
 		return nil
 	}
@@ -42,7 +42,7 @@ func newMetrics(r prometheus.Registerer, sinks []*sink) *metrics {
 			Name: "muster_notify_handshakes_total", Help: "Messages about their subscription to endpoints of kind sns, by result.",
 		}, []string{"sink", "result"}),
 	}
-	r.MustRegister(m.deliveries, m.handshakes, lags(sinks))
+	r.MustRegister(m.deliveries, m.handshakes, lags{s})
 	return m
 }
 
@@ -59,7 +59,7 @@ func (m *metrics) handshake(sink, result string) {
 }
 
 // lags are how far behind the sinks are, measured when they are asked for.
-type lags []*sink
+type lags struct{ s *Service }
 
 func (lags) desc() (lag, dead *prometheus.Desc) {
 	lag = prometheus.NewDesc("muster_notify_lag_seconds", "Age of the oldest notice that a sink has not been told; 0 when there is none.", []string{"sink"}, nil)
@@ -77,7 +77,7 @@ func (l lags) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (l lags) Collect(out chan<- prometheus.Metric) {
 	lag, dead := l.desc()
-	for _, k := range l {
+	for _, k := range l.s.current() {
 		out <- prometheus.MustNewConstMetric(lag, prometheus.GaugeValue, k.lag(time.Now()).Seconds(), k.cfg.Name)
 		n := 0
 		if view := k.svc.st.View(); view != nil { // nil until the store is open

@@ -140,7 +140,7 @@ type SubscriptionStatus struct {
 func (s *Service) Status() []SinkStatus {
 	view := s.st.View()
 	all := []SinkStatus{}
-	for _, k := range s.sinks {
+	for _, k := range s.current() {
 		st := SinkStatus{SinkConfig: k.cfg, LagSeconds: k.lag(time.Now()).Seconds(), Failures: k.inTrouble()}
 		st.URL = bareURL(k.cfg.URL)
 		if c := s.t.cursors.Get(view, k.cfg.Name); c != nil {

@@ -93,7 +93,7 @@ func (s *snsSender) send(ctx context.Context, n *notice) error {
 
 // postSNS signs a message and posts it.
 func (k *sink) postSNS(ctx context.Context, m *snsMessage, sub *Subscription) error {
-	if err := k.svc.signer.sign(m, k.cfg.SignatureVersion, k.svc.links()); err != nil {
+	if err := k.svc.signs().sign(m, k.cfg.SignatureVersion, k.svc.links()); err != nil {
 		return err
 	}
 	body, err := json.Marshal(m)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,9 +25,16 @@ type Service struct {
 	metrics *metrics
 	t       tables
 	cmd     commands
-	sinks   []*sink
-	signer  *signer // nil without sinks of kind sns
 	mux     *http.ServeMux
+
+	transport http.RoundTripper
+
+	reloading sync.Mutex // one Open or Reload at a time
+	mu        sync.Mutex // guards what follows
+	sinks     []*sink
+	signer    *signer       // nil until there was a sink of kind sns
+	opened    bool          // the store is open, and sinks have cursors
+	changed   chan struct{} // closed and replaced with sinks
 }
 
 type commands struct {
@@ -60,23 +69,84 @@ func New(st *store.Store, events *event.Log, o Options) (*Service, error) {
 		unsubscribe: store.NewCommand(st, "notify.unsubscribe", s.runUnsubscribe),
 		left:        store.NewCommand(st, "notify.left", s.runLeft),
 	}
-	transport := o.Transport
-	if transport == nil {
-		transport = newTransport()
+	if s.transport = o.Transport; s.transport == nil {
+		s.transport = newTransport()
 	}
-	for _, c := range o.Sinks {
-		c.setDefaults()
-		s.sinks = append(s.sinks, newSink(s, c, transport))
-	}
-	s.metrics = newMetrics(o.Registerer, s.sinks)
+	s.sinks, s.changed = s.makeSinks(o.Sinks), make(chan struct{})
+	s.metrics = newMetrics(o.Registerer, s)
 	s.routes()
 	return s, nil
+}
+
+// makeSinks makes what delivers to sinks; one that is configured as it was goes on.
+func (s *Service) makeSinks(configs []SinkConfig) []*sink {
+	known := s.current()
+	all := make([]*sink, 0, len(configs))
+	for _, c := range configs {
+		c.setDefaults()
+		at := slices.IndexFunc(known, func(k *sink) bool { return reflect.DeepEqual(k.cfg, c) })
+		if at >= 0 {
+			all = append(all, known[at])
+			continue
+		}
+		all = append(all, newSink(s, c, s.transport))
+	}
+	return all
+}
+
+// current returns the sinks that there are now.
+func (s *Service) current() []*sink {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sinks
+}
+
+// Reload replaces the sinks. The error names the sink and the field that is
+// wrong; the sinks stay as they were then. Deliveries that go on are cut off, and
+// done again where the sink stays.
+func (s *Service) Reload(ctx context.Context, sinks []SinkConfig) error {
+	o := s.opts
+	o.Sinks = sinks
+	if err := o.validate(); err != nil {
+		return err
+	}
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	next := s.makeSinks(sinks)
+	s.mu.Lock()
+	opened := s.opened
+	s.mu.Unlock()
+	if opened {
+		if err := s.begin(ctx, next); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sinks = next
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return nil
 }
 
 // Open gives new sinks their cursors and topics their subscriptions. Call it
 // when the store is open, before anything can happen that sinks are told of.
 func (s *Service) Open(ctx context.Context) error {
-	for _, k := range s.sinks {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	if err := s.begin(ctx, s.current()); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = true
+	return nil
+}
+
+// begin gives sinks their cursors and topics their subscriptions where they have
+// none.
+func (s *Service) begin(ctx context.Context, sinks []*sink) error {
+	for _, k := range sinks {
 		if _, err := s.cmd.begin.Do(ctx, k.cfg.Name); err != nil {
 			return fmt.Errorf("begin sink %s: %w", k.cfg.Name, err)
 		}
@@ -90,11 +160,15 @@ func (s *Service) Open(ctx context.Context) error {
 	return nil
 }
 
-func (s *Service) openSNS(ctx context.Context, k *sink) (err error) {
-	if s.signer == nil {
-		if s.signer, err = loadSigner(s.opts.KeyFile, time.Now()); err != nil {
+func (s *Service) openSNS(ctx context.Context, k *sink) error {
+	if s.signs() == nil {
+		signer, err := loadSigner(s.opts.KeyFile, time.Now())
+		if err != nil {
 			return err
 		}
+		s.mu.Lock()
+		s.signer = signer
+		s.mu.Unlock()
 	}
 	for _, topic := range k.cfg.Topics {
 		if err := s.subscribe(ctx, k, topic, onlyIfNew); err != nil {
@@ -107,24 +181,46 @@ func (s *Service) openSNS(ctx context.Context, k *sink) (err error) {
 // Run delivers until ctx ends, and returns when nothing is being delivered any
 // more and the cursors are kept. Call it once, after Open.
 func (s *Service) Run(ctx context.Context) {
-	if len(s.sinks) == 0 {
-		return
+	for ctx.Err() == nil {
+		s.mu.Lock()
+		sinks, changed := s.sinks, s.changed
+		s.mu.Unlock()
+		s.run(ctx, sinks, changed)
 	}
+}
+
+// run delivers to sinks until ctx ends, or others take their place.
+func (s *Service) run(ctx context.Context, sinks []*sink, changed <-chan struct{}) {
+	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	for _, k := range s.sinks {
+	for _, k := range sinks {
 		running.Go(func() { k.run(ctx) })
 		if k.cfg.Kind == SNS {
 			running.Go(func() { k.keepSubscribing(ctx) })
 		}
 	}
-	running.Go(func() { s.watch(ctx) })
-	running.Go(func() { s.expire(ctx) })
+	if len(sinks) > 0 {
+		running.Go(func() { s.watch(ctx) })
+		running.Go(func() { s.expire(ctx) })
+	}
+	select {
+	case <-ctx.Done():
+	case <-changed:
+	}
+	stop()
 	running.Wait()
+}
+
+// signs returns what signs messages of kind sns, or nil.
+func (s *Service) signs() *signer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.signer
 }
 
 // sink gives the sink of a name.
 func (s *Service) sink(name string) (*sink, error) {
-	for _, k := range s.sinks {
+	for _, k := range s.current() {
 		if k.cfg.Name == name {
 			return k, nil
 		}

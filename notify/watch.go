@@ -52,7 +52,7 @@ func (s *Service) newest(ctx context.Context) (uint64, error) {
 }
 
 func (s *Service) wake() {
-	for _, k := range s.sinks {
+	for _, k := range s.current() {
 		k.nudge()
 	}
 }

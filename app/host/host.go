@@ -84,7 +84,7 @@ func (h *Host) Run(ctx context.Context) {
 func (h *Host) run(ctx context.Context) error {
 	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Log: h.s.Logger}
 	if h.opts.Managed {
-		o.Server, o.Facts, o.Collect = h.s.URL, offer(), true
+		o.Server, o.Plain, o.Facts, o.Collect = h.s.URL, true, offer(), true
 		o.NewToken = func() (string, error) { return h.s.JoinToken(ctx) }
 	}
 	if h.opts.Exec != nil {

@@ -19,10 +19,23 @@ import (
 
 // agentCommand is `muster agent`.
 type agentCommand struct {
+	Run     runAgentCommand     `cmd:"" default:"withargs" help:"Run game servers on this machine for a server."`
+	Cleanup cleanupAgentCommand `cmd:"" help:"End the game servers that an agent left behind which is no more, and remove their folders."`
+}
+
+// placeFlags say where an agent works, and with what rights its game servers do.
+type placeFlags struct {
 	logFlags
-	Server    string         `required:"" placeholder:"URL" help:"Base URL of the Muster server."`
-	Token     string         `placeholder:"TOKEN" help:"Join token, for the first start ('muster admin join-token' makes one); better given as MUSTER_TOKEN, where other users cannot see it."`
-	Root      string         `default:"./muster-agent" placeholder:"DIR" help:"Folder for the credential, builds, logs and the state of processes (${default})."`
+	Root      string `default:"./muster-agent" placeholder:"DIR" help:"Folder for the credential, builds, logs and the state of processes (${default})."`
+	Isolation string `enum:",auto,required,off" default:"" help:"required: hold each game server to its instance's share of the machine, to a user, processes, folders and system calls of its own and to the networks beyond the machine, and do not start where the machine does not allow all that; auto: as far as it allows, and say what is missing; off: run them as the agent's user, held to nothing (required for root on Linux, else auto)."`
+	Users     string `default:"1900000000-1900009999" placeholder:"FROM-TO" help:"Numbers for the users of instances; agents on one machine share them, nobody else should have them (${default})."`
+}
+
+type runAgentCommand struct {
+	placeFlags
+	Server    []string       `required:"" placeholder:"URL" help:"Base URL of the Muster server; several are tried in turn."`
+	Plain     bool           `name:"insecure-plain-http" help:"Speak plain HTTP with a server on another machine: whoever is in between can have anything run here."`
+	Token     string         `placeholder:"TOKEN" help:"Join token, for the first start ('muster admin join-tokens create' makes one); better given as MUSTER_TOKEN, where other users cannot see it."`
 	Location  string         `placeholder:"NAME" help:"Location that this machine is expected to join; another one is an error."`
 	Name      string         `placeholder:"NAME" help:"Name of the machine, for people (its host name)."`
 	IP        string         `name:"ip" placeholder:"ADDRESS" help:"Address that players reach (the one from which the server sees us)."`
@@ -32,15 +45,13 @@ type agentCommand struct {
 	Memory    int            `placeholder:"MIB" help:"Memory to offer, in MiB (all)."`
 	Stop      bool           `help:"Stop the game servers when the agent ends; by default they run on and the next agent takes them over."`
 	StopGrace time.Duration  `default:"10s" help:"With --stop: how long they have to end by themselves (${default})."`
-	Isolation string         `enum:",auto,required,off" default:"" help:"required: hold each game server to its instance's share of the machine, to a user, processes, folders and system calls of its own and to the networks beyond the machine, and do not start where the machine does not allow all that; auto: as far as it allows, and say what is missing; off: run them as the agent's user, held to nothing (required for root on Linux, else auto)."`
-	Users     string         `default:"1900000000-1900009999" placeholder:"FROM-TO" help:"Numbers for the users of instances; agents on one machine share them, nobody else should have them (${default})."`
 	Egress    []netip.Prefix `name:"allow-egress" placeholder:"CIDR" help:"Networks to which game servers may send although they are on this machine or on its links, such as 127.0.0.1/32 for a database here; may be repeated."`
-	CA        string         `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`
+	CA        string         `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's. Game servers, which would not trust them, then connect through the agent."`
 }
 
 // Run works until a signal comes. SIGHUP and SIGUSR2 have the agent replace
 // itself by its program as it now is on disk; game servers do not notice.
-func (c *agentCommand) Run(t *streams) error {
+func (c *runAgentCommand) Run(t *streams) error {
 	o, err := c.options(t)
 	if err != nil {
 		return err
@@ -51,7 +62,10 @@ func (c *agentCommand) Run(t *streams) error {
 	}
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
-	stop := onReplace(func() { cancel(errReplace) })
+	stop := onReplace(func() {
+		a.LeaveProcesses()
+		cancel(errReplace)
+	})
 	defer stop()
 	err = a.Run(ctx)
 	if errors.Is(err, agent.ErrIsolation) {
@@ -65,21 +79,41 @@ func (c *agentCommand) Run(t *streams) error {
 
 var errReplace = errors.New("the agent replaces itself")
 
-func (c *agentCommand) options(t *streams) (agent.Options, error) {
-	o := agent.Options{
-		Server: strings.TrimRight(c.Server, "/"), Token: c.Token, Location: c.Location,
-		Leave: !c.Stop, Collect: true, StopGrace: c.StopGrace, Log: c.logger(t.err),
-		Facts: protocol.Facts{
-			Name: c.Name, IPAddress: c.IP, DNSName: c.DNS, Version: version(),
-			CPUMillis: int(c.CPU * 1000), MemoryMiB: c.Memory,
-		},
+func (c *runAgentCommand) options(t *streams) (agent.Options, error) {
+	o, err := c.place(t)
+	if err != nil {
+		return o, err
 	}
-	o.Launcher, _ = os.Executable() // without it processes are held to nothing
-	var err error
+	servers := make([]string, len(c.Server))
+	for n, server := range c.Server {
+		servers[n] = strings.TrimRight(server, "/")
+	}
+	o.Server, o.Others, o.Plain = servers[0], servers[1:], c.Plain
+	o.Token, o.Location = c.Token, c.Location
+	o.Leave, o.Collect, o.StopGrace = !c.Stop, true, c.StopGrace
+	o.Facts = protocol.Facts{
+		Name: c.Name, IPAddress: c.IP, DNSName: c.DNS, Version: version(),
+		CPUMillis: int(c.CPU * 1000), MemoryMiB: c.Memory,
+	}
 	if o.Facts.PortFrom, o.Facts.PortTo, err = numbers("ports", c.Ports); err != nil {
 		return o, err
 	}
 	o.Egress = c.Egress
+	if c.CA != "" {
+		pool, err := trusted(c.CA)
+		if err != nil {
+			return o, err
+		}
+		o.TLS, o.RelayAll = &tls.Config{RootCAs: pool}, true
+	}
+	return o, nil
+}
+
+// place is what all work in an agent's folder needs.
+func (c *placeFlags) place(t *streams) (agent.Options, error) {
+	o := agent.Options{Log: c.logger(t.err)}
+	o.Launcher, _ = os.Executable() // without it processes are held to nothing
+	var err error
 	o.Required = c.Isolation == "required" || c.Isolation == "" && runtime.GOOS == "linux" && os.Geteuid() == 0
 	if o.Unconfined = c.Isolation == "off"; !o.Unconfined {
 		if o.Users.From, o.Users.To, err = numbers("users", c.Users); err != nil {
@@ -89,14 +123,31 @@ func (c *agentCommand) options(t *streams) (agent.Options, error) {
 	if o.Root, err = filepath.Abs(c.Root); err != nil {
 		return o, fmt.Errorf("root: %w", err)
 	}
-	if c.CA != "" {
-		pool, err := trusted(c.CA)
-		if err != nil {
-			return o, err
-		}
-		o.TLS = &tls.Config{RootCAs: pool}
-	}
 	return o, nil
+}
+
+type cleanupAgentCommand struct{ placeFlags }
+
+// Run ends what is left in an agent's folder.
+func (c *cleanupAgentCommand) Run(t *streams) error {
+	o, err := c.place(t)
+	if err != nil {
+		return err
+	}
+	o.Required = false // nothing is launched
+	if _, err := os.Stat(o.Root); err != nil {
+		return fmt.Errorf("root: %w", err)
+	}
+	a, err := agent.New(o)
+	if err != nil {
+		return err
+	}
+	ended, err := a.Cleanup()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(t.out, "What was left of %d instances is ended and removed.\n", ended)
+	return err
 }
 
 // numbers reads FROM-TO.

@@ -62,14 +62,12 @@ type logFlags struct {
 
 func (f *serverFlags) options(t *streams) (app.Options, error) {
 	o := f.stateFlags.options(t)
-	sinks, err := f.sinks()
+	files, err := f.files()
 	if err != nil {
 		return o, err
 	}
-	o.Sinks = sinks
-	if o.Players, err = readPlayers(f.Players); err != nil {
-		return o, err
-	}
+	o.Players, o.Sinks = files.Players, files.Sinks
+	o.Reread, o.Hangup = f.files, hangups()
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.TLSSelfSigned, o.TLSMinVersion, o.InsecurePlainHTTP = f.TLS != "", f.TLSMin, f.Plain
 	o.NodeAddress, o.LeaseTTL = f.NodeAddress, f.Lease
@@ -80,6 +78,15 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 		return o, fmt.Errorf("host-grace: %v is not above 0", f.HostGrace)
 	}
 	return o, nil
+}
+
+// files reads the files whose changes a running server takes over.
+func (f *serverFlags) files() (files app.Files, err error) {
+	if files.Sinks, err = f.sinks(); err != nil {
+		return files, err
+	}
+	files.Players, err = readPlayers(f.Players)
+	return files, err
 }
 
 func (f *stateFlags) options(t *streams) app.Options {
@@ -124,7 +131,13 @@ func (c *localCommand) Run(t *streams) error {
 		return err
 	}
 	o.AcceptAny, o.Beacon = c.AcceptAnyCredentials, c.AcceptAnyCredentials
-	o.Sinks = append(o.Sinks, notify.SinkConfig{Name: "local-log", Kind: notify.Log, Topics: []string{notify.Everything}})
+	logged := notify.SinkConfig{Name: "local-log", Kind: notify.Log, Topics: []string{notify.Everything}}
+	o.Sinks = append(o.Sinks, logged)
+	o.Reread = func() (app.Files, error) {
+		files, err := c.files()
+		files.Sinks = append(files.Sinks, logged)
+		return files, err
+	}
 	o.Host = &host.Options{Managed: true}
 	o.Host.Launcher, _ = os.Executable() // without it processes are held to nothing
 	if c.Exec != "" {

@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // The exit codes, a contract for scripts.
@@ -31,6 +32,10 @@ const (
 	exitUnplayed = 4 // a bot got no answer or lost the server
 )
 
+// endWithin bounds how long the process takes to end after a signal: the hosting
+// service, to which it says goodbye, may be gone for good.
+const endWithin = 20 * time.Second
+
 const usage = `usage: arena server [flags]   run a game server process
        arena bot [flags]      play on one
 Each command explains its flags with --help.
@@ -39,6 +44,10 @@ Each command explains its flags with --help.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends the process at once
+		time.AfterFunc(endWithin, func() { os.Exit(exitFailed) })
+	})
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,11 +15,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/internal/sniff"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -217,4 +220,134 @@ func (s *site) copied(g *guest) {
 	}
 	thief.cmd.Process.Signal(syscall.SIGTERM)
 	<-thief.exited
+}
+
+// An agent that replaces itself keeps its game servers, though --stop was given.
+func TestHosts_ReplacedWithStop(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, here(t))
+	made, err := s.console.CreateJoinToken(t.Context(), client.JoinTokenInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := s.guest("replaced", made.Token, 23600)
+	s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 1, relayed)
+	s.seen.want(1, "a game server", code("SERVER_PROCESS_ACTIVE", 0))
+	running := func() (pids []int) {
+		h, err := s.console.Host(t.Context(), g.credential(t).HostID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range h.Instance {
+			for _, p := range i.Processes {
+				pids = append(pids, p.PID)
+			}
+		}
+		return pids
+	}
+	var before []int
+	until(t, "the agent has told of its game server", func() bool { before = running(); return len(before) == 1 })
+	here := s.seen.want(1, "the agent", code("HOST_CONNECTED", 0))
+	if err := g.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	s.seen.want(1, "the agent to be back", code("HOST_CONNECTED", here.Seq))
+	until(t, "the agent has told of its game server again", func() bool { return len(running()) == 1 })
+	if after := running(); !slices.Equal(after, before) {
+		t.Errorf("game servers were %v and are %v", before, after)
+	}
+	s.noneCrashed()
+}
+
+// Game servers without agent and Muster end on SIGTERM, and by the command that
+// ends what an agent left.
+func TestHosts_Orphans(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, here(t))
+	made, err := s.console.CreateJoinToken(t.Context(), client.JoinTokenInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := s.guest("gone", made.Token, 23800)
+	s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 2, relayed)
+	s.seen.want(2, "both game servers", code("SERVER_PROCESS_ACTIVE", 0))
+	h, err := s.console.Host(t.Context(), g.credential(t).HostID)
+	if err != nil || len(h.Instance) != 1 || len(h.Instance[0].Processes) != 2 {
+		t.Fatalf("the host is %+v, %v", h, err)
+	}
+	first, second := h.Instance[0].Processes[0].PID, h.Instance[0].Processes[1].PID
+	s.server.Kill()
+	g.cmd.Process.Kill()
+	<-g.exited
+	if err := syscall.Kill(first, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "an orphan has ended on SIGTERM", func() bool { return !lives(first) })
+	if !lives(second) {
+		t.Error("the other one ended with it")
+	}
+	out, err := exec.Command(node.Path(t), "agent", "cleanup", "--root", g.root).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "1 instances") {
+		t.Errorf("cleanup: %v\n%s", err, out)
+	}
+	until(t, "the other orphan has ended", func() bool { return !lives(second) })
+}
+
+// lives reports whether a process is there and is no zombie.
+func lives(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	return !strings.Contains(string(stat[bytes.LastIndexByte(stat, ')'):]), ") Z")
+}
+
+// SIGHUP has a server read its certificate again, and ends nothing.
+func TestServer_Hangup(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert := filepath.Join(dir, "cert.pem")
+	renew := func() []byte {
+		made := t.TempDir()
+		c, err := sniff.SelfSigned(made, []string{"127.0.0.1"}, time.Now())
+		if err == nil {
+			err = os.Rename(filepath.Join(made, sniff.PairFile), cert)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Certificate[0]
+	}
+	renew()
+	server, err := node.Run(node.Path(t), "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Kill()
+	next := renew()
+	if err := syscall.Kill(server.PID(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the new certificate is shown", func() bool {
+		c, err := tls.Dial("tcp", strings.TrimPrefix(server.URL, "https://"), &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatalf("the server does not answer any more: %v\n%s", err, server.Log())
+		}
+		defer c.Close()
+		return bytes.Equal(c.ConnectionState().PeerCertificates[0].Raw, next)
+	})
+	if err := os.WriteFile(cert, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(server.PID(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the log says what is wrong", func() bool {
+		return strings.Contains(server.Log(), "level=ERROR") && strings.Contains(server.Log(), "certificate")
+	})
+	select {
+	case <-server.Exited():
+		t.Errorf("the server ended:\n%s", server.Log())
+	default:
+	}
 }

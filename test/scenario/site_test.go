@@ -93,7 +93,7 @@ func (s *site) run(m *machine, more ...string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	args := append([]string{"agent", "--server", s.server.URL, "--root", m.root, "--ip", m.address, "--name", m.name, "--ports", "20000-20400"}, more...)
+	args := append([]string{"agent", "--server", s.server.URL, "--root", m.root, "--ip", m.address, "--name", m.name, "--ports", "20000-20400", "--insecure-plain-http"}, more...)
 	m.agent = m.command(node.Path(s.t), args...)
 	m.agent.Env = append(os.Environ(), "MUSTER_TOKEN="+token.Token)
 	log, err := os.OpenFile(filepath.Join(s.t.TempDir(), m.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/backend"
+	"github.com/musterhq/muster/notify"
+)
+
+// Files are the options that come from files and can change while the app runs.
+type Files struct {
+	Players backend.Config
+	Sinks   []notify.SinkConfig
+}
+
+// reloads are what is read again, for the metrics.
+type reloads struct{ fine *prometheus.GaugeVec }
+
+// What is read again.
+var reloaded = []string{"certificate", "players", "sinks"}
+
+func newReloads(r prometheus.Registerer) *reloads {
+	m := &reloads{prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "muster_reload_successful", Help: "Whether what a file said when it was read last is in use: 1, or what it said before: 0.",
+	}, []string{"file"})}
+	r.MustRegister(m.fine)
+	for _, what := range reloaded {
+		m.fine.WithLabelValues(what).Set(1)
+	}
+	return m
+}
+
+// note keeps how it went.
+func (m *reloads) note(what string, err error) error {
+	value := 1.0
+	if err != nil {
+		value, err = 0, fmt.Errorf("%s: %w", what, err)
+	}
+	m.fine.WithLabelValues(what).Set(value)
+	return err
+}
+
+// Reload reads the certificate, the players file and the sinks again. What is
+// wrong stays as it was, is logged and returned; the rest is in use.
+func (a *App) Reload(ctx context.Context) error {
+	certificate := a.reloads.note("certificate", a.certificate.reload())
+	files := a.reloadFiles(ctx)
+	if err := errors.Join(certificate, files); err != nil {
+		a.log.Error("not all is reloaded; what is wrong stays as it was", "error", err)
+		return err
+	}
+	a.log.Info("reloaded", "files", reloaded)
+	return nil
+}
+
+func (a *App) reloadFiles(ctx context.Context) error {
+	if a.opts.Reread == nil {
+		return nil
+	}
+	files, err := a.opts.Reread()
+	if err != nil {
+		return errors.Join(a.reloads.note("players", err), a.reloads.note("sinks", err))
+	}
+	files.Players.Open = a.opts.AcceptAny
+	return errors.Join(
+		a.reloads.note("players", a.domain.players.Reload(files.Players)),
+		a.reloads.note("sinks", a.domain.notices.Reload(ctx, files.Sinks)),
+	)
+}
