@@ -193,13 +193,16 @@ func (a *Agent) Cleanup() (instances int, err error) {
 	if err := writeJSON(filepath.Join(a.opts.Root, wishFile), protocol.Assign{}); err != nil {
 		return 0, fmt.Errorf("forget the last wish: %w", err)
 	}
+	left, err := filepath.Glob(filepath.Join(a.opts.Root, "instances", "*", "slots"))
+	if err != nil {
+		return 0, err
+	}
 	if err := a.resume(); err != nil { // which ends what no wish names
 		return 0, err
 	}
-	instances = len(a.all())
 	a.clear()
 	a.work.Wait()
-	return instances, nil
+	return len(left), nil
 }
 
 // wishFile is the last wish's place below Root.

@@ -271,10 +271,12 @@ func TestHosts_Orphans(t *testing.T) {
 	g := s.guest("gone", made.Token, 23800)
 	s.fleet(s.build(map[string][]byte{"server": arena(t)}), server, 2, relayed)
 	s.seen.want(2, "both game servers", code("SERVER_PROCESS_ACTIVE", 0))
-	h, err := s.console.Host(t.Context(), g.credential(t).HostID)
-	if err != nil || len(h.Instance) != 1 || len(h.Instance[0].Processes) != 2 {
-		t.Fatalf("the host is %+v, %v", h, err)
-	}
+	id := g.credential(t).HostID
+	var h client.Host
+	until(t, "the agent has told of both", func() bool {
+		h, err = s.console.Host(t.Context(), id)
+		return err == nil && len(h.Instance) == 1 && len(h.Instance[0].Processes) == 2
+	})
 	first, second := h.Instance[0].Processes[0].PID, h.Instance[0].Processes[1].PID
 	s.server.Kill()
 	g.cmd.Process.Kill()
