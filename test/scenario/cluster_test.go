@@ -43,7 +43,7 @@ func TestCluster(t *testing.T) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("seed %d", *seed)
-	c := openCluster(t, 3, url)
+	c := openCluster(t, 3, url, pgtest.Cell(t, url), lease)
 	tl := &timeline{t: t, rand: rand.New(rand.NewPCG(*seed, 1))}
 	tl.people("http://" + c.balancer.address)
 	placing := newPlacer(t, tl.place.Client)
@@ -80,10 +80,9 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-func openCluster(t *testing.T, n int, url string) *cluster {
+func openCluster(t *testing.T, n int, url, cell string, ttl time.Duration) *cluster {
 	c := &cluster{t: t}
 	key := filepath.Join(t.TempDir(), "master.key")
-	cell := pgtest.Cell(t, url)
 	addresses := make([]string, n)
 	for i := range n {
 		addresses[i] = freeAddress(t)
@@ -91,7 +90,7 @@ func openCluster(t *testing.T, n int, url string) *cluster {
 	c.balancer = balance(t, addresses)
 	for _, address := range addresses {
 		args := []string{"--listen", address, "--data", t.TempDir(), "--master-key-file", key, "--store", url, "--cell", cell,
-			"--public-url", "http://" + c.balancer.address, "--lease", lease.String(), "--log-level", "warn"}
+			"--public-url", "http://" + c.balancer.address, "--lease", ttl.String(), "--log-level", "warn"}
 		c.args = append(c.args, args)
 		c.servers = append(c.servers, node.Start(t, args...))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/musterhq/muster/internal/store"
@@ -73,23 +74,22 @@ func (db *db) makeTables(ctx context.Context) error {
 		if err := setVersion(ctx, tx); err != nil {
 			return err
 		}
+		var texts []string
 		for _, table := range dialect().Tables(db.schema) {
-			if err := grow(ctx, tx, table); err != nil {
-				return fmt.Errorf("table %s: %w", table.Name, err)
-			}
+			texts = append(texts, grow(table)...)
+		}
+		if err := execAll(ctx, tx, texts); err != nil {
+			return err
 		}
 		_, err := tx.Exec(ctx, "COMMENT ON SCHEMA "+db.space+" IS '"+db.layout()+"'")
 		return err
 	})
 }
 
+// execAll runs statements without arguments, in one round trip.
 func execAll(ctx context.Context, tx pgx.Tx, texts []string) error {
-	for _, text := range texts {
-		if _, err := tx.Exec(ctx, text); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := tx.Conn().PgConn().Exec(ctx, strings.Join(texts, ";\n")).ReadAll()
+	return err
 }
 
 func setVersion(ctx context.Context, tx pgx.Tx) error {
@@ -113,14 +113,14 @@ func checkVersion(found int) error {
 	return nil
 }
 
-// grow makes a table, or adds what an older one lacks.
-func grow(ctx context.Context, tx pgx.Tx, table sqltext.SQLTable) error {
+// grow lists the statements that make a table, or add what an older one lacks.
+func grow(table sqltext.SQLTable) []string {
 	texts := []string{table.Create}
 	for name, kind := range table.Columns {
 		texts = append(texts, fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS %s %s",
 			sqltext.Quote(table.Name), sqltext.Quote(name), kind))
 	}
-	return execAll(ctx, tx, append(texts, table.Indexes...))
+	return append(texts, table.Indexes...)
 }
 
 // Grown compares the columns with those that all rows had when the cell was

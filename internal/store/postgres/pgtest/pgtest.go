@@ -90,12 +90,34 @@ func Cell(t testing.TB, url string) string {
 	return cell
 }
 
+// Own gives a test a server that is nobody else's, which it may halt and crash, or
+// skips it where none can be started.
+func Own(t testing.TB) *Server {
+	t.Helper()
+	if os.Getenv(Variable) == "" {
+		t.Skipf("set %s to run this; the server's programs have to be installed", Variable)
+	}
+	server, err := Start()
+	if err != nil {
+		t.Skipf("a PostgreSQL that may be halted cannot be started: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Errorf("stop PostgreSQL: %v", err)
+		}
+	})
+	return server
+}
+
 // Server is a throw-away PostgreSQL on a Unix socket.
 type Server struct {
 	URL string
 
 	dir     string
+	program string
+	args    []string
 	process *exec.Cmd
+	ended   <-chan struct{} // closed when the process has
 }
 
 // Start makes a cluster in a new directory and serves it. Settings are lines of
@@ -129,20 +151,54 @@ func (s *Server) start(initdb string, settings []string) error {
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
 	}
-	s.process = command(s.dir, filepath.Join(filepath.Dir(initdb), "postgres"), args...)
-	if err := s.process.Start(); err != nil {
-		return err
-	}
-	if err := s.await(); err != nil {
-		return errors.Join(err, s.process.Process.Kill(), s.process.Wait())
-	}
-	return nil
+	s.program, s.args = filepath.Join(filepath.Dir(initdb), "postgres"), args
+	return s.Resume()
 }
 
-// await returns when the server answers.
-func (s *Server) await() error {
+// Resume starts a server that was halted or crashed, and returns when it answers.
+func (s *Server) Resume() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	for {
+		s.process = command(s.dir, s.program, s.args...)
+		if err := s.process.Start(); err != nil {
+			return err
+		}
+		ended := make(chan struct{})
+		go func() { s.process.Wait(); close(ended) }()
+		s.ended = ended
+		err := s.await(ctx, ended)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ended: // beside what a crashed one left running it does not start
+			if ctx.Err() == nil {
+				continue
+			}
+		default:
+		}
+		return errors.Join(err, s.Crash())
+	}
+}
+
+// Halt ends the server as `pg_ctl stop -m fast` does.
+func (s *Server) Halt() error { return s.end(os.Interrupt) }
+
+// Crash kills the server's first process; the others see that and end.
+func (s *Server) Crash() error { return s.end(os.Kill) }
+
+func (s *Server) end(signal os.Signal) error {
+	err := s.process.Process.Signal(signal)
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil // an interrupt from the terminal reaches the server too
+	}
+	<-s.ended
+	return err
+}
+
+// await returns when the server answers, or has ended.
+func (s *Server) await(ctx context.Context, ended <-chan struct{}) error {
 	for {
 		conn, err := pgx.Connect(ctx, s.URL)
 		if err == nil {
@@ -151,20 +207,15 @@ func (s *Server) await() error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for PostgreSQL: %w", err)
+		case <-ended:
+			return fmt.Errorf("PostgreSQL ended at its start: %w", err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
 // Stop ends the server at once and removes its files.
-func (s *Server) Stop() error {
-	err := s.process.Process.Signal(os.Interrupt)
-	if errors.Is(err, os.ErrProcessDone) {
-		err = nil // an interrupt from the terminal reaches the server too
-	}
-	s.process.Wait()
-	return errors.Join(err, os.RemoveAll(s.dir))
-}
+func (s *Server) Stop() error { return errors.Join(s.Halt(), os.RemoveAll(s.dir)) }
 
 // program finds one of the server's programs, the newest version first.
 func program(name string) (string, error) {

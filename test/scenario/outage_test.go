@@ -1,0 +1,210 @@
+package scenario
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/test/node"
+)
+
+var outages = flag.Int("outages", 1, "how often the database goes away")
+
+// defaultLease is that of a server to which nothing else is said.
+const defaultLease = 5 * time.Second
+
+// TestOutage_Restart restarts PostgreSQL, which takes it a second, under load: not
+// one call of AWS's clients fails, with the retries that they make by themselves.
+func TestOutage_Restart(t *testing.T) {
+	for _, err := range outage(t, time.Second, (*pgtest.Server).Halt) {
+		t.Errorf("a call failed: %v", err)
+	}
+}
+
+// TestOutage_Crash kills PostgreSQL and starts it again after a second; how long it
+// takes then to recover is its own affair.
+func TestOutage_Crash(t *testing.T) {
+	for _, err := range outage(t, time.Second, (*pgtest.Server).Crash) {
+		t.Logf("a call failed: %v", err)
+	}
+}
+
+// outage takes the database away from two servers under load, and holds them to
+// what they acknowledged. It returns the calls that failed.
+func outage(t *testing.T, away time.Duration, end func(*pgtest.Server) error) (failed []error) {
+	node.Path(t)
+	database := pgtest.Own(t)
+	c := openCluster(t, 2, database.URL, "default", defaultLease)
+	owner := c.owner()
+	load := newAliases(t, "http://"+c.balancer.address)
+	var muster, postgres []time.Duration
+	for range *outages {
+		load.await(t, 200)
+		load.longest()
+		begun := time.Now()
+		if err := end(database); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(away - time.Since(begun)) // as long as the outage is to be
+		if err := database.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		postgres = append(postgres, time.Since(begun))
+		load.await(t, 200)
+		muster = append(muster, load.longest())
+	}
+	failed = load.end(t)
+	if i := c.owner(); i != owner {
+		t.Errorf("the outage changed the owner")
+	}
+	report(t, "PostgreSQL away", postgres)
+	report(t, "no write acknowledged", muster)
+	return failed
+}
+
+func report(t *testing.T, what string, took []time.Duration) {
+	t.Helper()
+	slices.Sort(took)
+	for i, d := range took {
+		took[i] = d.Round(10 * time.Millisecond)
+	}
+	t.Logf("%s: median %s of %v", what, took[len(took)/2], took)
+}
+
+// aliases is a load of calls by AWS's clients: each makes an alias, reads it, and
+// reads the fleet's events, which are in the database alone.
+type aliases struct {
+	fleet string
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+
+	mu     sync.Mutex
+	made   map[string]bool // ids of acknowledged aliases
+	failed []error
+	last   time.Time     // when an alias was acknowledged last
+	gap    time.Duration // the longest time without
+	client *gamelift.Client
+}
+
+const aliasClients = 8
+
+func newAliases(t *testing.T, url string) *aliases {
+	t.Helper()
+	l := &aliases{made: map[string]bool{}, client: node.Client(url), last: time.Now()}
+	location := &gamelift.CreateLocationInput{LocationName: aws.String("custom-here")}
+	if _, err := l.client.CreateLocation(t.Context(), location); err != nil {
+		t.Fatal(err)
+	}
+	fleet, err := l.client.CreateFleet(t.Context(), &gamelift.CreateFleetInput{
+		Name: aws.String("fleet"), ComputeType: types.ComputeTypeAnywhere,
+		AnywhereConfiguration: &types.AnywhereConfiguration{Cost: aws.String("1")},
+		Locations:             []types.LocationConfiguration{{Location: location.LocationName}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.fleet = *fleet.FleetAttributes.FleetId
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	t.Cleanup(stop)
+	for i := range aliasClients {
+		client := node.Client(url)
+		l.ended.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				l.note(l.one(client, fmt.Sprintf("alias-%d-%d", i, n)))
+			}
+		})
+	}
+	return l
+}
+
+// one makes an alias and reads it. Its calls are given the time that they take.
+func (l *aliases) one(client *gamelift.Client, name string) (id string, err error) {
+	ctx := context.Background()
+	routing := &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: aws.String(l.fleet)}
+	made, err := client.CreateAlias(ctx, &gamelift.CreateAliasInput{Name: aws.String(name), RoutingStrategy: routing})
+	if err != nil {
+		return "", err
+	}
+	id = *made.Alias.AliasId
+	if _, err := client.DescribeAlias(ctx, &gamelift.DescribeAliasInput{AliasId: aws.String(id)}); err != nil {
+		return id, err
+	}
+	_, err = client.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: aws.String(l.fleet), Limit: aws.Int32(1)})
+	return id, err
+}
+
+func (l *aliases) note(id string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.failed = append(l.failed, err)
+	}
+	if id == "" {
+		return
+	}
+	l.made[id] = true
+	l.gap = max(l.gap, time.Since(l.last))
+	l.last = time.Now()
+}
+
+// longest returns the longest time without an acknowledged alias since it was
+// called last.
+func (l *aliases) longest() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	gap := l.gap
+	l.gap, l.last = 0, time.Now()
+	return gap
+}
+
+// await waits for n more aliases.
+func (l *aliases) await(t *testing.T, n int) {
+	t.Helper()
+	count := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.made)
+	}
+	enough := count() + n
+	for until := time.Now().Add(time.Minute); count() < enough; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("%d of %d aliases within a minute", count(), enough)
+		}
+	}
+}
+
+// end stops the load, checks that nothing that was acknowledged is lost, and
+// returns the calls that failed.
+func (l *aliases) end(t *testing.T) []error {
+	t.Helper()
+	l.stop()
+	l.ended.Wait()
+	found := map[string]bool{}
+	pages := gamelift.NewListAliasesPaginator(l.client, &gamelift.ListAliasesInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range page.Aliases {
+			found[*a.AliasId] = true
+		}
+	}
+	for id := range l.made {
+		if !found[id] {
+			t.Errorf("alias %s was acknowledged and is lost", id)
+		}
+	}
+	t.Logf("%d aliases acknowledged, %d calls failed", len(l.made), len(l.failed))
+	return l.failed
+}
