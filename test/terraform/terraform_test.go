@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -44,6 +46,7 @@ func installed(t *testing.T) (program, mirror string) {
 type workspace struct {
 	*testing.T
 	program, dir string
+	url          string // of the Muster
 	env          []string
 }
 
@@ -51,7 +54,7 @@ func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
 	program, mirror := installed(t)
 	server := node.Start(t, "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn")
-	w := &workspace{T: t, program: program, dir: t.TempDir()}
+	w := &workspace{T: t, program: program, dir: t.TempDir(), url: server.URL}
 	w.write("terraformrc", fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror))
 	w.write("provider.tf", fmt.Sprintf(providerConfig, server.URL))
 	for _, keep := range []string{"PATH", "HOME", "TMPDIR"} {
@@ -120,8 +123,24 @@ func (w *workspace) apply(config string) {
 	}
 }
 
-// resources has two sets of the same: with and without what may be left out.
-// NAME stands for the names of this version.
+// beginDestroy leaves the fleets as a destroy does that was interrupted: DELETING.
+func (w *workspace) beginDestroy() {
+	w.Helper()
+	c := node.Client(w.url)
+	fleets, err := c.ListFleets(w.Context(), &gamelift.ListFleetsInput{})
+	if err != nil || len(fleets.FleetIds) == 0 {
+		w.Fatalf("fleets %v, %v", fleets, err)
+	}
+	for _, id := range fleets.FleetIds {
+		if _, err := c.DeleteFleet(w.Context(), &gamelift.DeleteFleetInput{FleetId: &id}); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// resources are one of each kind that the provider and Muster have, some with and
+// some without what may be left out. NAME, DESCRIPTION and TIMEOUT stand for what
+// changes.
 const resources = `
 resource "aws_s3_bucket" "builds" {
   bucket        = "builds"
@@ -131,6 +150,8 @@ resource "aws_s3_object" "archive" {
   bucket = aws_s3_bucket.builds.bucket
   key    = "server.zip"
   source = "server.zip"
+
+  content_disposition = "attachment" # as all that Muster serves
 }
 resource "aws_gamelift_build" "server" {
   name             = "server NAME"
@@ -190,7 +211,8 @@ func version(name, description, timeout string) string {
 }
 
 // What is applied is planned no second time: first made, then changed, then with
-// and without descriptions; and then all of it is destroyed.
+// and without descriptions; and then all of it is destroyed,
+// by a destroy that was begun before.
 func TestTerraform(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -198,6 +220,7 @@ func TestTerraform(t *testing.T) {
 	w.apply(version("one", "", "60"))
 	w.apply(version("two", "", "120"))
 	w.apply(version("two", `description = "what it is"`, "120"))
+	w.beginDestroy()
 	w.run("destroy", "-no-color", "-input=false", "-auto-approve")
 	if code, out := w.try("state", "list"); code != 0 || strings.TrimSpace(out) != "" {
 		t.Errorf("left after destroy (exit code %d):\n%s", code, out)
