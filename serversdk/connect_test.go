@@ -166,13 +166,15 @@ func TestConnect_Limits(t *testing.T) {
 	})
 }
 
-// A host that is refused too often may still bring back the processes that live.
-func TestConnect_LivingProcessPassesTheRefusalLimit(t *testing.T) {
+// From a host that is refused too often processes with good credentials still come,
+// those that live and new ones.
+func TestConnect_GoodCredentialsPassTheRefusalLimit(t *testing.T) {
 	in(t, config{server: serversdk.Options{RefusalBurst: 1}}, func(t *testing.T, h *house) {
 		h.ready("p").lose()
 		h.refused(t, "wrong token", visit{id: "x", auth: "no"}, 403)
 		h.refused(t, "wrong token", visit{id: "x", auth: "no"}, 429)
 		h.connect("p")
+		h.connect("new")
 	})
 }
 

@@ -113,10 +113,10 @@ func hostOf(address string) string {
 // admit lets a process in that shows good credentials, and counts its connection.
 func (s *Server) admit(a arrival) error {
 	now := time.Now()
-	if !s.refused.allow(a.host, now) && !s.opts.Computes.Lives(s.opts.Store.View(), a.ref) {
-		return fault.New(fault.Throttling, "too many refused connections from %s", a.host)
-	}
 	if err := s.authenticate(a, now); err != nil {
+		if !s.refused.allow(a.host, now) { // who shows good credentials pays for nobody else's
+			return fault.New(fault.Throttling, "too many refused connections from %s", a.host)
+		}
 		return err
 	}
 	s.mu.Lock()
