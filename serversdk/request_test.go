@@ -205,7 +205,7 @@ func TestSlowStore(t *testing.T) {
 		driver.shut()
 		start := time.Now()
 		g.want(500, g.ask("ActivateServerProcess", object{"Port": 1}))
-		if d := time.Since(start); d != 15*time.Second {
+		if d := time.Since(start); d < 10*time.Second || d > 15*time.Second { // the store's patience, and ours
 			t.Errorf("answered after %s", d)
 		}
 		driver.open()
