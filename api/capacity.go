@@ -42,11 +42,10 @@ func (h handlers) describeFleetLocationCapacity(_ context.Context, in *gamelift.
 	if err != nil {
 		return nil, err
 	}
-	l := f.Place(*in.Location)
-	if l == nil {
-		return nil, fault.Missing("Location: %s is not a location of fleet %s", *in.Location, f.ID)
+	if err := checkLocation(f, in.Location); err != nil {
+		return nil, err
 	}
-	return &gamelift.DescribeFleetLocationCapacityOutput{FleetCapacity: new(h.capacityOut(f, *l))}, nil
+	return &gamelift.DescribeFleetLocationCapacityOutput{FleetCapacity: new(h.capacityOut(f, *f.Place(*in.Location)))}, nil
 }
 
 // managedFleet gives a fleet of compute type EC2. Errors: NotFound, InvalidRequest.
@@ -110,13 +109,13 @@ func count(n *int32) *int {
 	return new(int(*n))
 }
 
-func (h handlers) describeFleetPortSettings(_ context.Context, in *gamelift.DescribeFleetPortSettingsInput) (*gamelift.DescribeFleetPortSettingsOutput, error) {
+func (h handlers) describeFleetPortSettings(ctx context.Context, in *gamelift.DescribeFleetPortSettingsInput) (*gamelift.DescribeFleetPortSettingsOutput, error) {
 	f, err := h.managedFleet(*in.FleetId)
 	if err != nil {
-		return nil, err
+		return new(gamelift.DescribeFleetPortSettingsOutput), h.unlessDeleted(ctx, *in.FleetId, err)
 	}
-	if in.Location != nil && f.Place(*in.Location) == nil {
-		return nil, fault.Missing("Location: %s is not a location of fleet %s", *in.Location, f.ID)
+	if err := checkLocation(f, in.Location); err != nil {
+		return nil, err
 	}
 	return &gamelift.DescribeFleetPortSettingsOutput{
 		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), Location: in.Location,

@@ -8,7 +8,6 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/gamelift"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/fault"
 )
@@ -34,11 +33,11 @@ func (h handlers) registerCompute(ctx context.Context, in *gamelift.RegisterComp
 }
 
 func (h handlers) deregisterCompute(ctx context.Context, in *gamelift.DeregisterComputeInput) (*gamelift.DeregisterComputeOutput, error) {
-	return nil, h.Computes.Deregister(ctx, *in.FleetId, computeName(*in.FleetId, *in.ComputeName))
+	return nil, h.Computes.Deregister(ctx, *in.FleetId, h.computeName(*in.FleetId, *in.ComputeName))
 }
 
 func (h handlers) describeCompute(_ context.Context, in *gamelift.DescribeComputeInput) (*gamelift.DescribeComputeOutput, error) {
-	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.FleetId, *in.ComputeName))
+	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, h.computeName(*in.FleetId, *in.ComputeName))
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +45,8 @@ func (h handlers) describeCompute(_ context.Context, in *gamelift.DescribeComput
 }
 
 // computeName takes a name or an ARN, which holds the fleet before the name.
-func computeName(fleetID, s string) string {
-	return strings.TrimPrefix(arn.ID("compute", s), arn.ID("fleet", fleetID)+"/")
+func (h handlers) computeName(fleetID, s string) string {
+	return strings.TrimPrefix(h.Home.ID("compute", s), h.Home.ID("fleet", fleetID)+"/")
 }
 
 func (h handlers) listCompute(_ context.Context, in *gamelift.ListComputeInput) (*gamelift.ListComputeOutput, error) {
@@ -83,7 +82,7 @@ func (h handlers) matchingComputes(in *gamelift.ListComputeInput, fleetID, after
 }
 
 func (h handlers) getComputeAuthToken(_ context.Context, in *gamelift.GetComputeAuthTokenInput) (*gamelift.GetComputeAuthTokenOutput, error) {
-	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.FleetId, *in.ComputeName))
+	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, h.computeName(*in.FleetId, *in.ComputeName))
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +94,7 @@ func (h handlers) getComputeAuthToken(_ context.Context, in *gamelift.GetCompute
 }
 
 func (h handlers) getComputeAccess(_ context.Context, in *gamelift.GetComputeAccessInput) (*gamelift.GetComputeAccessOutput, error) {
-	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, computeName(*in.FleetId, *in.ComputeName))
+	c, err := h.Computes.Find(h.Store.View(), *in.FleetId, h.computeName(*in.FleetId, *in.ComputeName))
 	if err != nil {
 		return nil, err
 	}
@@ -106,9 +105,10 @@ func (h handlers) getComputeAccess(_ context.Context, in *gamelift.GetComputeAcc
 }
 
 func (h handlers) computeOut(c *compute.Compute) gamelift.Compute {
+	ip, dns := c.Address()
 	out := gamelift.Compute{
 		FleetId: &c.FleetID, FleetArn: h.fleetARN(c.FleetID), ComputeName: &c.Name, ComputeArn: new(h.Computes.ARN(c)),
-		IpAddress: opt(c.IPAddress), DnsName: opt(c.DNSName), ComputeStatus: new(h.computeStatus(c)),
+		IpAddress: &ip, DnsName: &dns, ComputeStatus: new(h.computeStatus(c)),
 		Location: &c.Location, CreationTime: gamelift.At(c.Registered), GameLiftServiceSdkEndpoint: new(h.GameServerURL()),
 	}
 	if f := h.Fleets.Get(h.Store.View(), c.FleetID); f != nil && f.Managed != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/gamelift"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/awsrpc"
 )
 
@@ -68,8 +67,8 @@ func (h handlers) updateMatchmakingConfiguration(ctx context.Context, in *gameli
 
 func (h handlers) describeMatchmakingConfigurations(_ context.Context, in *gamelift.DescribeMatchmakingConfigurationsInput) (*gamelift.DescribeMatchmakingConfigurationsOutput, error) {
 	view := h.Store.View()
-	ruleSet := arn.ID("matchmakingruleset", val(in.RuleSetName))
-	fits := func(c *flexmatch.Configuration) bool { return ruleSet == "" || c.RuleSet == ruleSet }
+	ruleSet := h.Home.ID("matchmakingruleset", val(in.RuleSetName))
+	fits := func(c *flexmatch.Configuration) bool { return in.RuleSetName == nil || c.RuleSet == ruleSet }
 	if len(in.Names) > 0 {
 		var named []*flexmatch.Configuration
 		for _, name := range in.Names {

@@ -1,13 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"time"
 
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/gamelift"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/fault"
 )
@@ -92,7 +92,7 @@ func (h handlers) listFleets(_ context.Context, in *gamelift.ListFleetsInput) (*
 	case in.ScriptId != nil:
 		return &gamelift.ListFleetsOutput{FleetIds: []string{}}, nil // no fleet has one
 	case in.BuildId != nil:
-		all = h.fleetsOfBuild(arn.ID("build", *in.BuildId), after)
+		all = h.fleetsOfBuild(h.Home.ID("build", *in.BuildId), after)
 	}
 	page, more := take(all, limit(in.Limit, listFleetsPage, largestPage))
 	ids := list(page, func(f *fleet.Fleet) string { return f.ID })
@@ -112,10 +112,10 @@ func (h handlers) fleetsOfBuild(buildID, after string) iter.Seq[*fleet.Fleet] {
 	}
 }
 
-func (h handlers) describeRuntimeConfiguration(_ context.Context, in *gamelift.DescribeRuntimeConfigurationInput) (*gamelift.DescribeRuntimeConfigurationOutput, error) {
+func (h handlers) describeRuntimeConfiguration(ctx context.Context, in *gamelift.DescribeRuntimeConfigurationInput) (*gamelift.DescribeRuntimeConfigurationOutput, error) {
 	f, err := h.Fleets.Find(h.Store.View(), *in.FleetId)
 	if err != nil {
-		return nil, err
+		return new(gamelift.DescribeRuntimeConfigurationOutput), h.unlessDeleted(ctx, *in.FleetId, err)
 	}
 	return &gamelift.DescribeRuntimeConfigurationOutput{RuntimeConfiguration: runtimeOut(f.Runtime)}, nil
 }
@@ -136,7 +136,14 @@ func (h handlers) fleetOut(f *fleet.Fleet) gamelift.FleetAttributes {
 		CreationTime: gamelift.At(f.Created), TerminationTime: gamelift.MaybeAt(f.Terminated),
 		Status: new(string(f.Status)), LogPaths: f.LogPaths, MetricGroups: f.MetricGroups,
 		NewGameSessionProtectionPolicy: new(string(f.Protection)), ComputeType: new(string(f.ComputeType)),
-		CertificateConfiguration: &gamelift.CertificateConfiguration{CertificateType: new("DISABLED")},
+		CertificateConfiguration: &gamelift.CertificateConfiguration{CertificateType: new(gamelift.CertificateTypeDisabled)},
+		PlayerGatewayMode:        new(cmp.Or(f.Gateway.Mode, gamelift.PlayerGatewayModeDisabled)),
+	}
+	if f.Gateway.IPProtocol != "" {
+		out.PlayerGatewayConfiguration = &gamelift.PlayerGatewayConfiguration{GameServerIpProtocolSupported: &f.Gateway.IPProtocol}
+	}
+	if f.AsOnDemand {
+		out.FleetType = new(gamelift.FleetTypeOnDemand)
 	}
 	if f.CreationLimit != nil {
 		out.ResourceCreationLimitPolicy = &gamelift.ResourceCreationLimitPolicy{

@@ -5,7 +5,6 @@ import (
 
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/gamelift"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -19,11 +18,12 @@ func (h handlers) createFleet(ctx context.Context, in *gamelift.CreateFleetInput
 	}
 	f, err := h.Fleets.Create(ctx, fleet.CreateInput{
 		Name: *in.Name, Description: val(in.Description), ComputeType: computeType(in.ComputeType),
-		Locations:     list(in.Locations, func(l gamelift.LocationConfiguration) string { return *l.Location }),
+		Locations:     locationsIn(in.Locations),
 		Protection:    fleet.Protection(val(in.NewGameSessionProtectionPolicy)),
 		CreationLimit: creationLimit(in.ResourceCreationLimitPolicy), MetricGroups: in.MetricGroups,
 		Cost: anywhereCost(in.AnywhereConfiguration), LogPaths: in.LogPaths,
 		Runtime: runtimeIn(in.RuntimeConfiguration), Managed: managedIn(in), Tags: tags,
+		Gateway: gatewayIn(in), AsOnDemand: in.FleetType != nil,
 	})
 	if err != nil {
 		return nil, err
@@ -54,7 +54,8 @@ func checkComputeType(in *gamelift.CreateFleetInput) error {
 func managedMembers(in *gamelift.CreateFleetInput) map[string]bool {
 	return map[string]bool{
 		"BuildId": in.BuildId != nil, "ScriptId": in.ScriptId != nil, "EC2InstanceType": in.EC2InstanceType != nil,
-		"EC2InboundPermissions": in.EC2InboundPermissions != nil, "FleetType": in.FleetType != nil,
+		"EC2InboundPermissions":               in.EC2InboundPermissions != nil,
+		"FleetType " + gamelift.FleetTypeSpot: val(in.FleetType) == gamelift.FleetTypeSpot,
 	}
 }
 
@@ -71,16 +72,24 @@ func managedIn(in *gamelift.CreateFleetInput) *fleet.Managed {
 		return nil
 	}
 	m := &fleet.Managed{
-		BuildID: arn.ID("build", val(in.BuildId)), InstanceType: val(in.EC2InstanceType), FleetType: val(in.FleetType),
+		BuildID: val(in.BuildId), InstanceType: val(in.EC2InstanceType), FleetType: val(in.FleetType),
 		Inbound: permissionsIn(in.EC2InboundPermissions), InstanceRole: val(in.InstanceRoleArn),
 		RoleCredentials: val(in.InstanceRoleCredentialsProvider), PeerAccount: val(in.PeerVpcAwsAccountId), PeerVPC: val(in.PeerVpcId),
 		LaunchPath: val(in.ServerLaunchPath), LaunchParameters: val(in.ServerLaunchParameters),
-		PlayerGatewayMode: val(in.PlayerGatewayMode),
 	}
 	if in.CertificateConfiguration != nil {
 		m.CertificateType = val(in.CertificateConfiguration.CertificateType)
 	}
 	return m
+}
+
+// gatewayIn returns what is asked for of a player gateway.
+func gatewayIn(in *gamelift.CreateFleetInput) fleet.Gateway {
+	g := fleet.Gateway{Mode: val(in.PlayerGatewayMode)}
+	if c := in.PlayerGatewayConfiguration; c != nil {
+		g.IPProtocol = val(c.GameServerIpProtocolSupported)
+	}
+	return g
 }
 
 // managedOut adds what only a fleet of compute type EC2 has.

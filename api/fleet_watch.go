@@ -8,13 +8,15 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/gamelift"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session"
 )
 
 func (h handlers) describeFleetEvents(ctx context.Context, in *gamelift.DescribeFleetEventsInput) (*gamelift.DescribeFleetEventsOutput, error) {
-	id := arn.ID("fleet", *in.FleetId)
+	id := h.Home.ID("fleet", *in.FleetId)
+	if id == "" {
+		return nil, fault.Missing("FleetId: fleet %s does not exist", *in.FleetId)
+	}
 	request := []string{"DescribeFleetEvents", id, wireTime(in.StartTime), wireTime(in.EndTime)}
 	after, err := cursor[uint64](in.NextToken, request...)
 	if err != nil {
@@ -36,6 +38,23 @@ func (h handlers) describeFleetEvents(ctx context.Context, in *gamelift.Describe
 		after = found[n-1].Seq
 	}
 	return &gamelift.DescribeFleetEventsOutput{Events: list(found, eventOut), NextToken: nextToken(more, after, request...)}, nil
+}
+
+// unlessDeleted returns an error of finding a fleet, but nil where the fleet was
+// deleted: some operations answer nothing then (API reference). Its events tell.
+func (h handlers) unlessDeleted(ctx context.Context, idOrARN string, err error) error {
+	id := h.Home.ID("fleet", idOrARN)
+	if !fault.Is(err, fault.NotFound) || id == "" {
+		return err
+	}
+	found, readErr := h.Events.Read(ctx, event.Query{FleetID: id, NewestFirst: true, Limit: 1})
+	switch {
+	case readErr != nil:
+		return readErr
+	case len(found) == 0:
+		return err
+	}
+	return nil
 }
 
 func wireTime(t *gamelift.Time) string {
@@ -66,8 +85,8 @@ func (h handlers) describeFleetLocationUtilization(_ context.Context, in *gameli
 	if err != nil {
 		return nil, err
 	}
-	if *in.Location != f.Home && f.Place(*in.Location) == nil {
-		return nil, fault.Missing("Location: %s is not a location of fleet %s", *in.Location, f.ID)
+	if err := checkLocation(f, in.Location); err != nil {
+		return nil, err
 	}
 	return &gamelift.DescribeFleetLocationUtilizationOutput{FleetUtilization: new(h.utilization(f, *in.Location))}, nil
 }

@@ -16,8 +16,8 @@ func (h handlers) describeInstances(_ context.Context, in *gamelift.DescribeInst
 	if err != nil {
 		return nil, err
 	}
-	if in.Location != nil && f.Place(*in.Location) == nil {
-		return nil, fault.Missing("Location: %s is not a location of fleet %s", *in.Location, f.ID)
+	if err := checkLocation(f, in.Location); err != nil {
+		return nil, err
 	}
 	request := []string{"DescribeInstances", f.ID, val(in.InstanceId), val(in.Location)}
 	after, err := cursor[string](in.NextToken, request...)
@@ -48,7 +48,8 @@ func (h handlers) instanceOut(f *fleet.Fleet, i *compute.Instance) gamelift.Inst
 		Status: new(string(i.Status)), CreationTime: gamelift.At(i.Created), Location: &i.Location,
 	}
 	if c, err := h.Computes.Find(h.Store.View(), f.ID, i.ID); err == nil {
-		out.IpAddress, out.DnsName = opt(c.IPAddress), opt(c.DNSName)
+		ip, dns := c.Address()
+		out.IpAddress, out.DnsName = &ip, &dns
 	}
 	return out
 }

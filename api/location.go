@@ -106,11 +106,12 @@ func (h handlers) pingBeacon(location string) *gamelift.PingBeacon {
 }
 
 func (h handlers) createFleetLocations(ctx context.Context, in *gamelift.CreateFleetLocationsInput) (*gamelift.CreateFleetLocationsOutput, error) {
-	f, err := h.Fleets.AddLocations(ctx, *in.FleetId, list(in.Locations, func(l gamelift.LocationConfiguration) string { return *l.Location }))
+	names := locationsIn(in.Locations)
+	f, err := h.Fleets.AddLocations(ctx, *in.FleetId, names)
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.CreateFleetLocationsOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), LocationStates: remoteStates(f)}, nil
+	return &gamelift.CreateFleetLocationsOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), LocationStates: namedStates(f, names)}, nil
 }
 
 func (h handlers) deleteFleetLocations(ctx context.Context, in *gamelift.DeleteFleetLocationsInput) (*gamelift.DeleteFleetLocationsOutput, error) {
@@ -118,7 +119,7 @@ func (h handlers) deleteFleetLocations(ctx context.Context, in *gamelift.DeleteF
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DeleteFleetLocationsOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), LocationStates: remoteStates(f)}, nil
+	return &gamelift.DeleteFleetLocationsOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), LocationStates: namedStates(f, in.Locations)}, nil
 }
 
 func (h handlers) describeFleetLocationAttributes(_ context.Context, in *gamelift.DescribeFleetLocationAttributesInput) (*gamelift.DescribeFleetLocationAttributesOutput, error) {
@@ -186,6 +187,23 @@ func remoteStates(f *fleet.Fleet) []gamelift.LocationState {
 	return list(remoteLocations(f), func(l fleet.LocationState) gamelift.LocationState { return stateOut(l.Location, l.Status) })
 }
 
+// namedStates returns the states of locations of the fleet.
+func namedStates(f *fleet.Fleet, names []string) []gamelift.LocationState {
+	return list(names, func(name string) gamelift.LocationState { return stateOut(name, f.Place(name).Status) })
+}
+
+func locationsIn(all []gamelift.LocationConfiguration) []string {
+	return list(all, func(l gamelift.LocationConfiguration) string { return *l.Location })
+}
+
+// checkLocation refuses a location that is not one of the fleet's; nil names none.
+func checkLocation(f *fleet.Fleet, location *string) error {
+	if location == nil || *location == f.Home || f.Place(*location) != nil {
+		return nil
+	}
+	return fault.Missing("Location: %s is not a location of fleet %s", *location, f.ID)
+}
+
 func stateOut(location string, status fleet.Status) gamelift.LocationState {
-	return gamelift.LocationState{Location: &location, Status: new(string(status))}
+	return gamelift.LocationState{Location: &location, Status: new(string(status)), PlayerGatewayStatus: new(gamelift.PlayerGatewayStatusDisabled)}
 }

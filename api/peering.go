@@ -18,7 +18,12 @@ func (h handlers) registerPeering(srv *awsrpc.Server) {
 	on(srv, "DescribeVpcPeeringAuthorizations", func(context.Context, *gamelift.DescribeVpcPeeringAuthorizationsInput) (*gamelift.DescribeVpcPeeringAuthorizationsOutput, error) {
 		return &gamelift.DescribeVpcPeeringAuthorizationsOutput{VpcPeeringAuthorizations: []gamelift.VpcPeeringAuthorization{}}, nil
 	})
-	on(srv, "DescribeVpcPeeringConnections", func(context.Context, *gamelift.DescribeVpcPeeringConnectionsInput) (*gamelift.DescribeVpcPeeringConnectionsOutput, error) {
+	on(srv, "DescribeVpcPeeringConnections", func(_ context.Context, in *gamelift.DescribeVpcPeeringConnectionsInput) (*gamelift.DescribeVpcPeeringConnectionsOutput, error) {
+		if in.FleetId != nil {
+			if _, err := h.Fleets.Find(h.Store.View(), *in.FleetId); err != nil {
+				return nil, err
+			}
+		}
 		return &gamelift.DescribeVpcPeeringConnectionsOutput{VpcPeeringConnections: []gamelift.VpcPeeringConnection{}}, nil
 	})
 }

@@ -69,7 +69,7 @@ func placementOut(p *placement.Placement, r *placement.Request) *gamelift.GameSe
 		GameSessionName: opt(r.Name), GameSessionId: opt(p.GameSessionID), GameSessionArn: opt(p.GameSessionID),
 		GameSessionRegion: opt(p.Location), PlayerLatencies: list(r.Latencies, latencyOut),
 		StartTime: gamelift.At(p.Started), EndTime: gamelift.MaybeAt(p.Ended),
-		IpAddress: opt(p.IPAddress), DnsName: opt(p.DNSName),
+		IpAddress: opt(p.IPAddress), DnsName: opt(p.DNSName), PlayerGatewayStatus: new(gamelift.PlayerGatewayStatusDisabled),
 		PlacedPlayerSessions: list(p.Placed, func(x placement.Placed) gamelift.PlacedPlayerSession {
 			return gamelift.PlacedPlayerSession{PlayerId: &x.PlayerID, PlayerSessionId: &x.PlayerSessionID}
 		}),

@@ -74,6 +74,7 @@ func Register(srv *awsrpc.Server, services Services) {
 	h.registerTickets(srv)
 	h.registerPeering(srv)
 	h.registerTags(srv)
+	registerUnserved(srv)
 }
 
 // on registers a handler whose commands carry the caller's name for the audit.

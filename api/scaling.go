@@ -7,7 +7,6 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
-	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/scaling"
 )
 
@@ -47,8 +46,8 @@ func (h handlers) describeScalingPolicies(_ context.Context, in *gamelift.Descri
 	if err != nil {
 		return nil, err
 	}
-	if in.Location != nil && f.Place(*in.Location) == nil {
-		return nil, fault.Missing("Location: %s is not a location of fleet %s", *in.Location, f.ID)
+	if err := checkLocation(f, in.Location); err != nil {
+		return nil, err
 	}
 	request := []string{"DescribeScalingPolicies", f.ID, val(in.StatusFilter), val(in.Location)}
 	after, err := cursor[string](in.NextToken, request...)

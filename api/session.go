@@ -83,6 +83,9 @@ func (h handlers) selectSessions(ctx context.Context, in sessionSelector) ([]*se
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := checkLocation(f, in.location); err != nil {
+		return nil, nil, err
+	}
 	request := []string{in.operation, f.ID, val(in.location), string(status)}
 	after, err := cursor[session.Cursor](in.next, request...)
 	if err != nil {
@@ -145,7 +148,7 @@ func (h handlers) sessionOut(g *session.GameSession) *gamelift.GameSession {
 		IpAddress: opt(g.IPAddress), DnsName: opt(g.DNSName), Port: num(g.Port),
 		PlayerSessionCreationPolicy: new(string(g.JoinPolicy)), CreatorId: opt(g.CreatorID),
 		GameSessionData: opt(g.Data), MatchmakerData: opt(g.Matchmaker), Location: &g.Location,
-		ComputeName: new(compute.ParseRef(g.ProcessKey).ComputeName), PlayerGatewayStatus: new("DISABLED"),
+		ComputeName: new(compute.ParseRef(g.ProcessKey).ComputeName), PlayerGatewayStatus: new(gamelift.PlayerGatewayStatusDisabled),
 	}
 }
 

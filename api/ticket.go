@@ -118,7 +118,7 @@ func connectionOut(t *flexmatch.Ticket) *gamelift.GameSessionConnectionInfo {
 	if t.Status != flexmatch.Completed {
 		return out
 	}
-	out.IpAddress, out.DnsName, out.PlayerGatewayStatus = opt(t.IPAddress), opt(t.DNSName), new(flexmatch.GatewayDisabled)
+	out.IpAddress, out.DnsName, out.PlayerGatewayStatus = opt(t.IPAddress), opt(t.DNSName), new(gamelift.PlayerGatewayStatusDisabled)
 	if t.Port != 0 {
 		out.Port = num(t.Port)
 	}

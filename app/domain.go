@@ -129,7 +129,7 @@ func (d *domain) queued(r store.Reader, fleetID string, now time.Time) (pending 
 // leadsTo tells whether a destination of a queue is a fleet or an alias of it.
 func (d *domain) leadsTo(r store.Reader, destination, fleetID string) bool {
 	if arn.Kind(destination) != "alias" {
-		return arn.ID("fleet", destination) == fleetID
+		return d.fleets.Home().ID("fleet", destination) == fleetID
 	}
 	f, err := d.fleets.Resolve(r, destination)
 	return err == nil && f.ID == fleetID

@@ -208,7 +208,7 @@ func (b *Backend) BeaconOf(location string) string {
 			return l.UDP
 		}
 	}
-	if b.Open && fleet.IsCustom(location) { // all is on this machine
+	if b.Open && (fleet.IsCustom(location) || location == b.opts.Fleets.Home().Region) { // all is on this machine
 		return b.opts.Beacon()
 	}
 	return ""

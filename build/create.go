@@ -60,7 +60,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Build, error) {
 func (s *Service) copyFrom(tx *store.Tx, b *Build) error {
 	from := s.objects.Get(tx, b.Source.Bucket, b.Source.Key)
 	if from == nil || slices.Contains(object.Own(), b.Source.Bucket) {
-		return noObject(b.Source)
+		return noObject("build", b.Source)
 	}
 	b.Copied, b.Arrived = true, tx.Now()
 	to := *from

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/build/object"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -48,7 +47,7 @@ func checkNode(version string) error {
 
 // Script gives a script by id or ARN, or nil.
 func (s *Service) Script(r store.Reader, idOrARN string) *Script {
-	return s.t.scripts.Get(r, arn.ID("script", idOrARN))
+	return s.t.scripts.Get(r, s.opts.Home.ID("script", idOrARN))
 }
 
 // FindScript gives a script by id or ARN. Errors: NotFound.

@@ -83,7 +83,7 @@ func (s *Service) changeWithZip(ctx context.Context, command *store.Command[scri
 func (s *Service) storedZip(ctx context.Context, at *Location) (*object.Object, error) {
 	o := s.objects.Get(s.st.View(), at.Bucket, at.Key)
 	if o == nil || slices.Contains(object.Own(), at.Bucket) {
-		return nil, noObject(at)
+		return nil, noObject("resource", at)
 	}
 	file, err := s.objects.Open(o)
 	if err != nil {
@@ -93,8 +93,10 @@ func (s *Service) storedZip(ctx context.Context, at *Location) (*object.Object, 
 	return o, s.checkZip(ctx, "StorageLocation", file, o.Size)
 }
 
-func noObject(at *Location) error {
-	return fault.Invalid("StorageLocation: there is no object %s in bucket %s of this server; put it there over the S3 endpoint first", at.Key, at.Bucket)
+// noObject refuses a storage location. It begins as AWS's refusals do, of a build
+// or a resource, since Terraform tries again for a while after just these.
+func noObject(what string, at *Location) error {
+	return fault.Invalid("Provided "+what+" is not accessible. StorageLocation: there is no object %s in bucket %s of this server; put it there over the S3 endpoint first", at.Key, at.Bucket)
 }
 
 func (s *Service) checkZip(ctx context.Context, member string, r io.ReaderAt, size int64) error {
@@ -164,7 +166,7 @@ func (s *Service) replaceZip(tx *store.Tx, c *Script, a scriptArgs) error {
 	if a.Source != nil {
 		now := s.objects.Get(tx, a.Source.Bucket, a.Source.Key)
 		if now == nil || !slices.Equal(now.Parts, a.Zip.Parts) {
-			return noObject(a.Source) // deleted or replaced since it was read
+			return noObject("resource", a.Source) // deleted or replaced since it was read
 		}
 	}
 	if c.Edition > 0 {

@@ -106,7 +106,7 @@ func (s *Service) Nudge() { s.loop.Nudge() }
 // Get gives a build by id or ARN, or nil. Deleted builds that a fleet still uses
 // are among them; callers of the API see Find.
 func (s *Service) Get(r store.Reader, idOrARN string) *Build {
-	return s.t.builds.Get(r, arn.ID("build", idOrARN))
+	return s.t.builds.Get(r, s.opts.Home.ID("build", idOrARN))
 }
 
 // visible gives a build that is not deleted, or nil.

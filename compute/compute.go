@@ -1,6 +1,9 @@
 package compute
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Compute is what processes connect as: a machine that an operator registered
 // for an Anywhere fleet, or an instance of a managed fleet.
@@ -19,10 +22,8 @@ type Compute struct {
 // computeKey joins what identifies a compute. Neither part can hold a "|".
 func computeKey(fleetID, name string) string { return fleetID + "|" + name }
 
-// Host is the address that players are given: the DNS name, else the IP address.
-func (c *Compute) Host() string {
-	if c.DNSName != "" {
-		return c.DNSName
-	}
-	return c.IPAddress
+// Address returns the IP address and the DNS name that callers are given. AWS's
+// samples and plugins read both, so one stands for the other where it has none.
+func (c *Compute) Address() (ip, dns string) {
+	return cmp.Or(c.IPAddress, c.DNSName), cmp.Or(c.DNSName, c.IPAddress)
 }

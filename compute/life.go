@@ -2,11 +2,9 @@ package compute
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -308,10 +306,4 @@ func (s *Service) record(tx *store.Tx, code event.Code, p *Process, text string)
 		Code: code, FleetID: p.FleetID, Location: p.Location, ComputeName: p.ComputeName,
 		ProcessID: p.ID, GameSessionID: p.GameSessionID, Message: text,
 	})
-}
-
-// splitARN gives the fleet and the name in a compute's ARN.
-func splitARN(resourceARN string) (fleetID, name string) {
-	fleetID, name, _ = strings.Cut(arn.ID("compute", resourceARN), "/")
-	return fleetID, name
 }

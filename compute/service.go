@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/auth"
@@ -350,6 +351,6 @@ func grant(c *Compute) auth.ComputeGrant {
 }
 
 func (s *Service) taggable(r store.Reader, resourceARN string) bool {
-	fleetID, name := splitARN(resourceARN)
+	fleetID, name, _ := strings.Cut(s.fleets.Home().ID("compute", resourceARN), "/")
 	return s.t.computes.Get(r, computeKey(fleetID, name)) != nil
 }

@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -32,7 +31,7 @@ func (s *Service) runCreateAlias(tx *store.Tx, in AliasInput) (*Alias, error) {
 	}
 	a := &Alias{
 		ID: tx.ID("alias-"), Name: in.Name, Description: in.Description, Routing: in.Routing,
-		FleetID: arn.ID("fleet", in.FleetID), Message: in.Message, Created: tx.Now(), Updated: tx.Now(),
+		FleetID: s.opts.Home.ID("fleet", in.FleetID), Message: in.Message, Created: tx.Now(), Updated: tx.Now(),
 	}
 	if err := s.tags.Put(tx, s.opts.Home.OfAlias(a.ID), in.Tags); err != nil {
 		return nil, err
@@ -68,7 +67,7 @@ func (s *Service) runUpdateAlias(tx *store.Tx, in AliasUpdate) (*Alias, error) {
 		if err := s.checkRoute(tx, in.Routing, in.FleetID, in.Message); err != nil {
 			return nil, err
 		}
-		a.Routing, a.FleetID, a.Message = in.Routing, arn.ID("fleet", in.FleetID), in.Message
+		a.Routing, a.FleetID, a.Message = in.Routing, s.opts.Home.ID("fleet", in.FleetID), in.Message
 	}
 	a.Updated = tx.Now()
 	s.t.aliases.Put(tx, &a)
@@ -95,7 +94,7 @@ func (s *Service) runDeleteAlias(tx *store.Tx, idOrARN string) (struct{}, error)
 
 // FindAlias gives an alias by id or ARN. Errors: NotFound.
 func (s *Service) FindAlias(r store.Reader, idOrARN string) (*Alias, error) {
-	if a := s.t.aliases.Get(r, arn.ID("alias", idOrARN)); a != nil {
+	if a := s.t.aliases.Get(r, s.opts.Home.ID("alias", idOrARN)); a != nil {
 		return a, nil
 	}
 	return nil, fault.Missing("AliasId: alias %s does not exist", idOrARN)

@@ -20,6 +20,8 @@ type CreateInput struct {
 	LogPaths          []string
 	Runtime           Runtime
 	Managed           *Managed // with ComputeType EC2
+	Gateway           Gateway
+	AsOnDemand        bool // FleetType ON_DEMAND, of an Anywhere fleet
 	Tags              map[string]string
 }
 
@@ -42,7 +44,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Fleet, error) {
 		ID: tx.ID("fleet-"), Name: in.Name, Description: in.Description, ComputeType: in.ComputeType,
 		Created: tx.Now(), Protection: in.Protection, CreationLimit: in.CreationLimit,
 		MetricGroups: in.MetricGroups, Cost: in.Cost, LogPaths: in.LogPaths, Home: s.opts.Home.Region, Runtime: in.Runtime,
-		Managed: in.Managed,
+		Managed: in.Managed, Gateway: in.Gateway, AsOnDemand: in.AsOnDemand,
 	}
 	if f.Protection == "" {
 		f.Protection = NoProtection
@@ -74,7 +76,10 @@ func (s *Service) checkCreate(tx *store.Tx, in *CreateInput) error {
 	if (in.ComputeType == EC2) != (in.Managed != nil) {
 		return fault.Invalid("ComputeType: %q is not %s or %s", in.ComputeType, EC2, Anywhere)
 	}
-	if err := s.checkLocations(tx, in.Managed != nil, in.Locations); err != nil {
+	if in.Gateway.Mode == gatewayRequired {
+		return fault.Invalid("PlayerGatewayMode: no location has a player gateway; use ENABLED, with which players reach game servers directly where there is none, or DISABLED")
+	}
+	if err := s.checkLocations(tx, in.Managed != nil, 0, in.Locations); err != nil {
 		return err
 	}
 	if in.Managed != nil {

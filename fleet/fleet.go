@@ -49,7 +49,20 @@ type Fleet struct {
 	Locations     []LocationState `json:"locations,omitzero"` // that can host: of a managed fleet the home region is the first
 	Managed       *Managed        `json:"managed,omitzero"`   // of a fleet whose instances Muster makes
 	Runtime       Runtime         `json:"runtime,omitzero"`
+	Gateway       Gateway         `json:"gateway,omitzero"`
+	AsOnDemand    bool            `json:"as_on_demand,omitzero"` // an Anywhere fleet whose FleetType was given, which means nothing there
 }
+
+// Gateway is what was asked for of a player gateway, which no location has: it is
+// kept and shown. Players reach game servers directly.
+type Gateway struct {
+	Mode       string `json:"mode,omitzero"`        // PlayerGatewayMode; "" is DISABLED
+	IPProtocol string `json:"ip_protocol,omitzero"` // GameServerIpProtocolSupported
+}
+
+// gatewayRequired is the mode that a location without a player gateway cannot keep
+// (API reference, CreateFleet).
+const gatewayRequired = "REQUIRED"
 
 // LocationState is the state of one location. Of an Anywhere fleet the home
 // region, which hosts nothing, is not among them.

@@ -8,8 +8,8 @@ import (
 // CustomPrefix begins the name of every location that an operator makes.
 const CustomPrefix = "custom-"
 
-// Location is a place of the operator's own. Region names are locations too,
-// but they are configuration, not rows.
+// Location is a place of the operator's own. Region names are locations too
+// (Regions), but not rows.
 type Location struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`

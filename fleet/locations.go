@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -42,13 +41,14 @@ func (s *Service) runCreateLocation(tx *store.Tx, a locationArgs) (*Location, er
 // DeleteLocation removes a custom location, by name or ARN, that no fleet uses.
 // Errors: NotFound, InvalidRequest (in use).
 func (s *Service) DeleteLocation(ctx context.Context, nameOrARN string) error {
-	_, err := s.deleteLocation.Do(ctx, arn.ID("location", nameOrARN))
+	_, err := s.deleteLocation.Do(ctx, nameOrARN)
 	return err
 }
 
-func (s *Service) runDeleteLocation(tx *store.Tx, name string) (struct{}, error) {
+func (s *Service) runDeleteLocation(tx *store.Tx, nameOrARN string) (struct{}, error) {
+	name := s.opts.Home.ID("location", nameOrARN)
 	if s.t.locations.Get(tx, name) == nil {
-		return struct{}{}, fault.Missing("LocationName: location %s does not exist", name)
+		return struct{}{}, fault.Missing("LocationName: location %s does not exist", nameOrARN)
 	}
 	if f := s.t.using.First(tx, name); f != nil {
 		return struct{}{}, fault.Invalid("LocationName: location %s is used by fleet %s; remove it there first", name, f.ID)
@@ -63,11 +63,6 @@ func (s *Service) runDeleteLocation(tx *store.Tx, name string) (struct{}, error)
 // Locations gives every custom location after a name, in order of names.
 func (s *Service) Locations(r store.Reader, after string) iter.Seq[*Location] {
 	return s.t.locations.After(r, after)
-}
-
-// Regions gives the region names that are locations: the home region first.
-func (s *Service) Regions() []string {
-	return append([]string{s.opts.Home.Region}, s.opts.Regions...)
 }
 
 type locationsArgs struct {
@@ -87,14 +82,15 @@ func (s *Service) runAddLocations(tx *store.Tx, a locationsArgs) (*Fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	all := a.Locations
-	for _, l := range f.Locations {
-		all = append(slices.Clip(all), l.Location)
+	known := len(f.Locations)
+	for i, name := range a.Locations {
+		if f.Place(name) != nil {
+			return nil, fault.Invalid("Locations.%d.Location: %q is a location of fleet %s already", i+1, name, f.ID)
+		}
 	}
-	if err := s.checkLocations(tx, f.Managed != nil, all); err != nil {
+	if err := s.checkLocations(tx, f.Managed != nil, known, a.Locations); err != nil {
 		return nil, err
 	}
-	known := len(f.Locations)
 	f.addLocations(a.Locations)
 	for _, l := range f.Locations[known:] {
 		s.recordLocation(tx, f, &l)
@@ -161,10 +157,10 @@ func (f *Fleet) addLocations(names []string) {
 	}
 }
 
-// checkLocations holds each location to what a fleet may list.
-func (s *Service) checkLocations(r store.Reader, managed bool, names []string) error {
-	if q := s.opts.Quotas.LocationsPerFleet; q > 0 && len(names) > q {
-		return fault.New(fault.LimitExceeded, "Locations: %d locations; the quota a fleet is %d", len(names), q)
+// checkLocations holds each location to what a fleet may list that has some already.
+func (s *Service) checkLocations(r store.Reader, managed bool, has int, names []string) error {
+	if q := s.opts.Quotas.LocationsPerFleet; q > 0 && has+len(names) > q {
+		return fault.New(fault.LimitExceeded, "Locations: %d locations; the quota a fleet is %d", has+len(names), q)
 	}
 	for i, name := range names {
 		if !IsCustom(name) && !managed {

@@ -13,22 +13,21 @@ import (
 // (ComputeType EC2). Members that have no meaning on machines of one's own are
 // kept and shown as they were given.
 type Managed struct {
-	BuildID           string       `json:"build_id"`
-	OS                string       `json:"os,omitzero"`     // of the build, as the API names it
-	SHA256            string       `json:"sha256,omitzero"` // of the build's archive, and so the next two
-	Format            string       `json:"format,omitzero"`
-	Bytes             int64        `json:"bytes,omitzero"`
-	InstanceType      string       `json:"instance_type"`
-	FleetType         string       `json:"fleet_type"` // ON_DEMAND, SPOT
-	Inbound           []Permission `json:"inbound,omitzero"`
-	InstanceRole      string       `json:"instance_role,omitzero"`
-	RoleCredentials   string       `json:"role_credentials,omitzero"`
-	PeerAccount       string       `json:"peer_account,omitzero"`
-	PeerVPC           string       `json:"peer_vpc,omitzero"`
-	LaunchPath        string       `json:"launch_path,omitzero"` // ServerLaunchPath, where it was given
-	LaunchParameters  string       `json:"launch_parameters,omitzero"`
-	CertificateType   string       `json:"certificate_type,omitzero"`
-	PlayerGatewayMode string       `json:"player_gateway_mode,omitzero"`
+	BuildID          string       `json:"build_id"`
+	OS               string       `json:"os,omitzero"`     // of the build, as the API names it
+	SHA256           string       `json:"sha256,omitzero"` // of the build's archive, and so the next two
+	Format           string       `json:"format,omitzero"`
+	Bytes            int64        `json:"bytes,omitzero"`
+	InstanceType     string       `json:"instance_type"`
+	FleetType        string       `json:"fleet_type"` // ON_DEMAND, SPOT
+	Inbound          []Permission `json:"inbound,omitzero"`
+	InstanceRole     string       `json:"instance_role,omitzero"`
+	RoleCredentials  string       `json:"role_credentials,omitzero"`
+	PeerAccount      string       `json:"peer_account,omitzero"`
+	PeerVPC          string       `json:"peer_vpc,omitzero"`
+	LaunchPath       string       `json:"launch_path,omitzero"` // ServerLaunchPath, where it was given
+	LaunchParameters string       `json:"launch_parameters,omitzero"`
+	CertificateType  string       `json:"certificate_type,omitzero"`
 }
 
 // Size is what one instance of the fleet takes of a host.
@@ -72,10 +71,7 @@ func (s *Service) checkManaged(r store.Reader, in *CreateInput) error {
 		return fault.Invalid("EC2InstanceType: required for a fleet with ComputeType EC2; it says how many processors and how much memory an instance takes of a host")
 	}
 	if m.CertificateType == "GENERATED" {
-		return fault.Invalid("CertificateConfiguration.CertificateType: this version of Muster makes no certificates for game servers; use DISABLED")
-	}
-	if m.PlayerGatewayMode != "" && m.PlayerGatewayMode != "DISABLED" {
-		return fault.Invalid("PlayerGatewayMode: this version of Muster has no player gateway; use DISABLED")
+		return fault.Invalid("CertificateConfiguration.CertificateType: GENERATED is not available, since Muster makes no certificates for game servers; use DISABLED, and put a certificate of your own into the build where the game server needs one")
 	}
 	if err := in.completeRuntime(); err != nil {
 		return err

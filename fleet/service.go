@@ -12,10 +12,9 @@ import (
 
 // Options of the service.
 type Options struct {
-	Home    arn.Home
-	Regions []string // location names besides the home region that ListLocations shows as AWS's own
-	Quotas  Quotas
-	Builds  Builds // nil: managed fleets cannot be created
+	Home   arn.Home
+	Quotas Quotas
+	Builds Builds // nil: managed fleets cannot be created
 }
 
 // Quotas bound how many resources there may be; 0 means no bound.
@@ -75,10 +74,10 @@ func New(st *store.Store, events *event.Log, tags *tag.Service, opts Options) *S
 }
 
 func (s *Service) registerTaggable() {
-	s.tags.Kind("fleet", func(r store.Reader, a string) bool { return s.t.fleets.Get(r, arn.ID("fleet", a)) != nil })
-	s.tags.Kind("alias", func(r store.Reader, a string) bool { return s.t.aliases.Get(r, arn.ID("alias", a)) != nil })
+	s.tags.Kind("fleet", func(r store.Reader, a string) bool { return s.t.fleets.Get(r, s.opts.Home.ID("fleet", a)) != nil })
+	s.tags.Kind("alias", func(r store.Reader, a string) bool { return s.t.aliases.Get(r, s.opts.Home.ID("alias", a)) != nil })
 	s.tags.Kind("location", func(r store.Reader, a string) bool {
-		return s.t.locations.Get(r, arn.ID("location", a)) != nil
+		return s.t.locations.Get(r, s.opts.Home.ID("location", a)) != nil
 	})
 }
 
@@ -101,7 +100,7 @@ func (s *Service) Home() arn.Home { return s.opts.Home }
 
 // Get gives a fleet by id or ARN, or nil.
 func (s *Service) Get(r store.Reader, idOrARN string) *Fleet {
-	return s.t.fleets.Get(r, arn.ID("fleet", idOrARN))
+	return s.t.fleets.Get(r, s.opts.Home.ID("fleet", idOrARN))
 }
 
 // Find gives a fleet by id or ARN. Errors: NotFound.

@@ -61,9 +61,9 @@ type ruleInfo struct {
 	Failed int    `json:"failedCount"`
 }
 
-// GatewayDisabled is the PlayerGatewayStatus of every game session: Muster has
+// gatewayDisabled is the PlayerGatewayStatus of every game session: Muster has
 // no player gateway.
-const GatewayDisabled = "DISABLED"
+const gatewayDisabled = "DISABLED"
 
 // eventCodes are the codes of events by their published type.
 var eventCodes = map[string]event.Code{
@@ -140,11 +140,8 @@ func (s *Service) announceMatch(tx *store.Tx, m *Match, tickets []*Ticket, e mat
 		}
 	}
 	if to := e.connection; to != nil {
-		d.Session.ARN, d.Session.IP, d.Session.Port, d.Session.Gateway = to.gameSessionID, to.ip, to.port, GatewayDisabled
+		d.Session.ARN, d.Session.IP, d.Session.Port, d.Session.Gateway = to.gameSessionID, to.ip, to.port, gatewayDisabled
 		d.Session.DNS = &to.dns
-		if to.dns == "" {
-			d.Session.DNS = &to.ip // consumers of the events expect a host
-		}
 	}
 	s.emit(tx, m.Configuration, m.ID, d)
 }

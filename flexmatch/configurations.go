@@ -169,7 +169,7 @@ func (s *Service) runDeleteConfiguration(tx *store.Tx, nameOrARN string) (struct
 
 // Configuration gives a configuration by name or ARN, or nil.
 func (s *Service) Configuration(r store.Reader, nameOrARN string) *Configuration {
-	return s.t.configurations.Get(r, arn.ID("matchmakingconfiguration", nameOrARN))
+	return s.t.configurations.Get(r, s.home.ID("matchmakingconfiguration", nameOrARN))
 }
 
 // Configurations gives every configuration after a name, in order of names.

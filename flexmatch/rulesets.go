@@ -9,7 +9,6 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/flexmatch/ruleset"
-	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -112,7 +111,7 @@ func (s *Service) RuleSets(r store.Reader, after string) iter.Seq[*RuleSet] {
 }
 
 func (s *Service) findRuleSet(r store.Reader, nameOrARN string) (*RuleSet, error) {
-	if found := s.t.ruleSets.Get(r, arn.ID("matchmakingruleset", nameOrARN)); found != nil {
+	if found := s.t.ruleSets.Get(r, s.home.ID("matchmakingruleset", nameOrARN)); found != nil {
 		return found, nil
 	}
 	return nil, fault.Missing("matchmaking rule set %s does not exist", nameOrARN)

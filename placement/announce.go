@@ -52,7 +52,7 @@ func (s *Service) announce(tx *store.Tx, p *Placement) {
 	}
 	if p.Status == Fulfilled {
 		e.GameSessionID, e.Location = p.GameSessionID, p.Location
-		d.Port, d.GameSessionID, d.IPAddress, d.DNSName, d.Region = strconv.Itoa(p.Port), p.GameSessionID, p.IPAddress, p.host(), p.Location
+		d.Port, d.GameSessionID, d.IPAddress, d.DNSName, d.Region = strconv.Itoa(p.Port), p.GameSessionID, p.IPAddress, p.DNSName, p.Location
 		for _, placed := range p.Placed {
 			d.Placed = append(d.Placed, placedInfo(placed))
 		}
@@ -64,15 +64,6 @@ func (s *Service) announce(tx *store.Tx, p *Placement) {
 	e.Notice.Detail = raw
 	s.events.Append(tx, e)
 	tx.OnCommit(func() { s.metrics.ended(p) })
-}
-
-// host is the DNS name, or the address where there is none: consumers of the
-// events expect a value.
-func (p *Placement) host() string {
-	if p.DNSName != "" {
-		return p.DNSName
-	}
-	return p.IPAddress
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -136,7 +136,7 @@ func (s *Service) runDeleteQueue(tx *store.Tx, nameOrARN string) (struct{}, erro
 
 // Queue gives a queue by name or ARN, or nil.
 func (s *Service) Queue(r store.Reader, nameOrARN string) *Queue {
-	return s.t.queues.Get(r, arn.ID("gamesessionqueue", nameOrARN))
+	return s.t.queues.Get(r, s.fleets.Home().ID("gamesessionqueue", nameOrARN))
 }
 
 // Queues gives every queue after a name, in order of names.

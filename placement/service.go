@@ -89,7 +89,7 @@ func New(st *store.Store, deps Deps, opts Options) *Service {
 	s.sessions.OnActivated(s.fulfil)
 	s.sessions.OnEnded(s.tryElsewhere)
 	s.tags.Kind("gamesessionqueue", func(r store.Reader, a string) bool {
-		return s.t.queues.Get(r, arn.ID("gamesessionqueue", a)) != nil
+		return s.t.queues.Get(r, s.fleets.Home().ID("gamesessionqueue", a)) != nil
 	})
 	return s
 }
@@ -106,7 +106,7 @@ func (s *Service) Nudge() {
 func (s *Service) QueueARN(name string) string { return s.fleets.Home().Of("gamesessionqueue", name) }
 
 func (s *Service) findQueue(r store.Reader, nameOrARN string) (*Queue, error) {
-	if q := s.t.queues.Get(r, arn.ID("gamesessionqueue", nameOrARN)); q != nil {
+	if q := s.t.queues.Get(r, s.fleets.Home().ID("gamesessionqueue", nameOrARN)); q != nil {
 		return q, nil
 	}
 	return nil, fault.Missing("game session queue %s does not exist", nameOrARN)

@@ -34,7 +34,8 @@ func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location string, spec Spec
 	if err != nil {
 		return nil, err
 	}
-	g.ProcessKey, g.Port, g.IPAddress, g.DNSName = p.Key, p.Port, c.IPAddress, c.DNSName
+	g.ProcessKey, g.Port = p.Key, p.Port
+	g.IPAddress, g.DNSName = c.Address()
 	g.move(Activating)
 	s.put(tx, g)
 	s.record(tx, event.GameSessionCreated, g, "")

@@ -117,7 +117,7 @@ func TestReserve_Refusals(t *testing.T) {
 		a.free("q")
 		activating := a.create()
 		id := a.active("p")
-		a.reserve(id, "ann", "bob")
+		held := a.reserve(id, "ann", "bob")
 		reserve := func(game string, players ...string) func() error {
 			in := session.ReserveInput{GameSessionID: game}
 			for _, p := range players {
@@ -128,9 +128,21 @@ func TestReserve_Refusals(t *testing.T) {
 		a.refused("unknown session", fault.NotFound, reserve("arn:none", "x"))
 		a.refused("session that is not ACTIVE", fault.InvalidGameSessionStatus, reserve(activating, "x"))
 		a.refused("too many players: none gets in", fault.GameSessionFull, reserve(id, "x", "y"))
+		ann := a.reserve(id, "ann")[0] // her reservation, asked for again
+		a.refused("a reservation with other data", fault.InvalidRequest, func() error {
+			_, err := a.sessions.Reserve(a.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ann", Data: "red"}}})
+			return err
+		})
+		if _, err := a.sessions.AcceptPlayer(a.ctx, a.ref("p"), id, ann); err != nil {
+			a.Fatal(err)
+		}
 		a.refused("player who is in", fault.InvalidRequest, reserve(id, "ann"))
-		a.reserve(id, "cid")
+		cid := a.reserve(id, "cid")[0]
 		a.refused("full session", fault.GameSessionFull, reserve(id, "x"))
+		again := a.reserve(id, "bob", "cid") // needs no slot
+		if ann != held[0] || again[0] != held[1] || again[1] != cid {
+			a.Errorf("asked again, the reservations are %v, %v and %v", ann, again[0], again[1])
+		}
 		id = a.active("r")
 		a.refused("the same player twice", fault.InvalidRequest, reserve(id, "x", "x"))
 		a.must(a.sessions.SetJoinPolicy(a.ctx, a.ref("r"), id, session.DenyAll))

@@ -20,7 +20,9 @@ type Joining struct {
 	PlayerID, Data string
 }
 
-// Reserve makes a RESERVED player session for each player, or for none.
+// Reserve makes a RESERVED player session for each player, or for none. A player
+// who holds a reservation with the same data gets that one, so that a request can
+// be repeated whose answer was lost.
 // Nobody accepts the players of a program without an SDK, so theirs are ACTIVE at
 // once, until the game session ends.
 // Errors: NotFound, InvalidGameSessionStatus (not ACTIVE, DENY_ALL, or away),
@@ -35,12 +37,17 @@ func (s *Service) runReserve(tx *store.Tx, in ReserveInput) ([]*PlayerSession, e
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkReserve(tx, g, in.Players); err != nil {
+	held, err := s.checkReserve(tx, g, in.Players)
+	if err != nil {
 		return nil, err
 	}
 	host := s.computes.Process(tx, g.ProcessKey)
-	made := make([]*PlayerSession, 0, len(in.Players))
+	players := make([]*PlayerSession, 0, len(in.Players))
 	for _, j := range in.Players {
+		if p := held[j.PlayerID]; p != nil {
+			players = append(players, p)
+			continue
+		}
 		p := &PlayerSession{
 			ID: tx.ID("psess-"), GameSessionID: g.ID, FleetID: g.FleetID, PlayerID: j.PlayerID, Data: j.Data,
 			Created: tx.Now(), IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port,
@@ -52,36 +59,57 @@ func (s *Service) runReserve(tx *store.Tx, in ReserveInput) ([]*PlayerSession, e
 			s.recordPlayer(tx, event.PlayerSessionAccepted, p)
 		}
 		s.putPlayer(tx, p)
-		made = append(made, p)
+		players = append(players, p)
 	}
-	return made, nil
+	return players, nil
 }
 
-func (s *Service) checkReserve(r store.Reader, g *GameSession, players []Joining) error {
+// checkReserve holds a request to the rules, and returns the reservations that its
+// players hold already.
+func (s *Service) checkReserve(tx *store.Tx, g *GameSession, players []Joining) (held map[string]*PlayerSession, err error) {
 	if g.Status != Active {
-		return fault.New(fault.InvalidGameSessionStatus, "game session %s is %s; it must be ACTIVE", g.ID, g.Status)
+		return nil, fault.New(fault.InvalidGameSessionStatus, "game session %s is %s; it must be ACTIVE", g.ID, g.Status)
 	}
-	if g.JoinPolicy == DenyAll {
-		return fault.New(fault.InvalidGameSessionStatus, "game session %s takes no new players (DENY_ALL)", g.ID)
+	if held, err = s.heldBy(tx, g, players); err != nil {
+		return nil, err
 	}
-	if p := s.computes.Process(r, g.ProcessKey); p != nil && p.Unreachable() {
-		return fault.New(fault.InvalidGameSessionStatus,
+	wanted := len(players) - len(held)
+	if wanted > 0 && g.JoinPolicy == DenyAll {
+		return nil, fault.New(fault.InvalidGameSessionStatus, "game session %s takes no new players (DENY_ALL)", g.ID)
+	}
+	if p := s.computes.Process(tx, g.ProcessKey); wanted > 0 && p != nil && p.Unreachable() {
+		return nil, fault.New(fault.InvalidGameSessionStatus,
 			"game session %s is away: its game server lost its connection at %s and is waited for; try again, or another game session",
 			g.ID, p.Away.UTC().Format(time.RFC3339))
 	}
-	used := s.Players(r, g.ID)
-	if free := g.MaxPlayers - used; free < len(players) {
-		return fault.New(fault.GameSessionFull, "game session %s has %d free slots; %d were asked for", g.ID, max(free, 0), len(players))
+	if free := g.MaxPlayers - s.Players(tx, g.ID); free < wanted {
+		return nil, fault.New(fault.GameSessionFull, "game session %s has %d free slots; %d were asked for", g.ID, max(free, 0), wanted)
 	}
-	in := make(map[string]bool, used+len(players))
-	for p := range s.t.slots.Equal(r, g.ID) {
-		in[p.PlayerID] = true
-	}
+	return held, nil
+}
+
+// heldBy returns the reservations of players that a repeated request asks for: by
+// the same player with the same data, and still RESERVED. Any other player session
+// that a player holds in the game session, and a player who is listed twice, is
+// refused.
+func (s *Service) heldBy(tx *store.Tx, g *GameSession, players []Joining) (map[string]*PlayerSession, error) {
+	asking := make(map[string]string, len(players))
 	for _, j := range players {
-		if in[j.PlayerID] {
-			return fault.Invalid("PlayerId: player %s holds a player session in game session %s already", j.PlayerID, g.ID)
+		if _, twice := asking[j.PlayerID]; twice {
+			return nil, fault.Invalid("PlayerIds: player %s is listed twice", j.PlayerID)
 		}
-		in[j.PlayerID] = true
+		asking[j.PlayerID] = j.Data
 	}
-	return nil
+	held := map[string]*PlayerSession{}
+	for p := range s.t.slots.Equal(tx, g.ID) {
+		data, asks := asking[p.PlayerID]
+		if !asks {
+			continue
+		}
+		if p.Status != Reserved || p.Data != data || !tx.Now().Before(p.ReservedUntil) {
+			return nil, fault.Invalid("PlayerId: player %s holds player session %s in game session %s already", p.PlayerID, p.ID, g.ID)
+		}
+		held[p.PlayerID] = p
+	}
+	return held, nil
 }

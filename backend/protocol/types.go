@@ -268,7 +268,7 @@ type Acceptance struct {
 type Connection struct {
 	SessionID       string `json:"session_id"`        // The game session
 	IP              string `json:"ip,omitzero"`       // Its address
-	DNSName         string `json:"dns_name,omitzero"` // Its name, where it has one; needed for TLS
+	DNSName         string `json:"dns_name,omitzero"` // Its name, which TLS needs; its address where it has none
 	Host            string `json:"host"`              // dns_name, or else ip
 	Port            int64  `json:"port"`              // Its port
 	PlayerSessionID string `json:"player_session_id"` // To show to the game server; good once

@@ -46,14 +46,19 @@ func (h Home) OfSession(fleetID, location, id string) string {
 	return prefix + location + "::gamesession/" + fleetID + "/" + id
 }
 
-// ID gives the id of an "id or ARN" member: what follows the first slash of an
-// ARN of that kind, or s itself where it is no ARN.
-func ID(kind, s string) string {
+// ID returns the id of an "id or ARN" member: what follows the first slash of an
+// ARN of that kind, or s itself where it is no ARN. It is "" for an ARN that is of
+// another kind, Region or account; the account may be left out.
+func (h Home) ID(kind, s string) string {
 	if !strings.HasPrefix(s, "arn:") {
 		return s
 	}
-	_, rest, _ := strings.Cut(s, ":"+kind+"/")
-	return rest
+	for _, account := range []string{h.Account, ""} {
+		if id, ok := strings.CutPrefix(s, prefix+h.Region+":"+account+":"+kind+"/"); ok {
+			return id
+		}
+	}
+	return ""
 }
 
 // Kind gives the resource kind of an ARN ("fleet", "alias", …), or "".

@@ -39,12 +39,20 @@ func Handle[In, Out any](s *Server, operation string, h func(context.Context, *I
 	}
 }
 
-// Handled gives the names of the operations that have a handler, in the API's order.
+// Empty registers what an operation answers that the server does not serve, where
+// that is the truth of a server without such resources: an empty output, or that
+// the one which is asked for does not exist. It is registered as with Handle.
+func Empty[In, Out any](s *Server, operation string, h func(context.Context, *In) (*Out, error)) {
+	Handle(s, operation, h)
+	s.operations[operation].unserved = true
+}
+
+// Handled gives the names of the operations that are served, in the API's order.
 func (s *Server) Handled() []string {
 	var names []string
 	for i := range s.api.Operations {
 		name := s.api.Operations[i].Name
-		if s.operations[name].handler != nil {
+		if op := s.operations[name]; op.handler != nil && !op.unserved {
 			names = append(names, name)
 		}
 	}

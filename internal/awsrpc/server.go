@@ -58,10 +58,11 @@ type Server struct {
 // operation is an operation of the API, made ready to serve.
 type operation struct {
 	*shape.Operation
-	input   *rule
-	maxBody int64
-	bucket  *bucket // nil: not limited
-	handler func(ctx context.Context, in any) (any, error)
+	input    *rule
+	maxBody  int64
+	bucket   *bucket // nil: not limited
+	handler  func(ctx context.Context, in any) (any, error)
+	unserved bool // handler only says that there is nothing
 }
 
 // New makes a server without handlers. It fails when the description and the

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"github.com/musterhq/muster/internal/door"
 )
@@ -57,7 +60,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if forwarded { // by a node that is behind: it shall look again
 		w.Header().Set(notOwner, "true")
-		refuse(w)
+		refuse(w, r)
 		return
 	}
 	if err := g.keepBody(w, r); err != nil {
@@ -87,7 +90,7 @@ func (g *Gate) find(w http.ResponseWriter, r *http.Request) {
 		}
 		var ok bool
 		if turn, ok = g.hold(r, changed, gone, patience, &p); !ok {
-			refuse(w)
+			refuse(w, r)
 			return
 		}
 	}
@@ -213,10 +216,21 @@ func (g *Gate) Forwarded(r *http.Request) (address string, ok bool) {
 // notOwner marks the answer of a node that does not have the cell and did nothing.
 const notOwner = "Muster-Not-Owner"
 
-// refuse answers in a form that AWS's clients understand and try again after.
-func refuse(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
+// refuse answers in a form that AWS's clients understand and try again after: in
+// CBOR those that speak it, who look for its header before anything else.
+func refuse(w http.ResponseWriter, r *http.Request) {
+	body := map[string]string{"__type": "InternalServiceException", "message": "No node serves at the moment. Try again."}
+	kind, encode := "application/json", json.Marshal
+	if protocol := r.Header.Get("Smithy-Protocol"); protocol != "" {
+		kind, encode = "application/cbor", cbor.Marshal
+		w.Header().Set("Smithy-Protocol", protocol)
+	}
+	text, err := encode(body)
+	if err != nil {
+		panic(err) // two plain strings
+	}
+	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Retry-After", "1")
 	w.WriteHeader(http.StatusServiceUnavailable)
-	io.WriteString(w, `{"__type":"InternalServiceException","message":"No node serves at the moment. Try again."}`+"\n")
+	w.Write(text)
 }

@@ -103,3 +103,106 @@ func TestDocumented_NotSet(t *testing.T) {
 		}
 	}
 }
+
+// Answers hold what AWS's samples and plugins read: an address and a name, and
+// that there is no player gateway.
+func TestDocumented_Answers(t *testing.T) {
+	b := setup(t)
+	ctx, c := t.Context(), b.Client
+	g := b.active(t, b.Server(t), 3)
+	p := b.reserve(t, g, "ana")
+	host := must(c.DescribeCompute(ctx, &gamelift.DescribeComputeInput{FleetId: &b.FleetID, ComputeName: &b.ComputeName}))(t).Compute
+	for what, name := range map[string]*string{"game session": g.DnsName, "player session": p.DnsName, "compute": host.DnsName} {
+		if aws.ToString(name) != "127.0.0.1" {
+			t.Errorf("the %s of a compute without a name has DnsName %q", what, aws.ToString(name))
+		}
+	}
+	_, err := c.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: &b.FleetID, Location: aws.String("custom-elsewhere")})
+	refused[*types.NotFoundException](t, err, "custom-elsewhere")
+
+	f := must(c.CreateFleet(ctx, &gamelift.CreateFleetInput{
+		Name: aws.String("f"), ComputeType: types.ComputeTypeAnywhere, FleetType: types.FleetTypeOnDemand, PlayerGatewayMode: types.PlayerGatewayModeEnabled,
+		Locations: []types.LocationConfiguration{{Location: &b.Location}},
+	}))(t)
+	if a := f.FleetAttributes; a.FleetType != types.FleetTypeOnDemand || a.PlayerGatewayMode != types.PlayerGatewayModeEnabled {
+		t.Errorf("the fleet shows type %q and gateway %q", a.FleetType, a.PlayerGatewayMode)
+	}
+	for _, l := range f.LocationStates {
+		if l.PlayerGatewayStatus != types.PlayerGatewayStatusDisabled {
+			t.Errorf("location %s has a gateway that is %q", *l.Location, l.PlayerGatewayStatus)
+		}
+	}
+	_, err = c.CreateFleet(ctx, &gamelift.CreateFleetInput{
+		Name: aws.String("f"), ComputeType: types.ComputeTypeAnywhere, PlayerGatewayMode: types.PlayerGatewayModeRequired,
+		Locations: []types.LocationConfiguration{{Location: &b.Location}},
+	})
+	refused[*types.InvalidRequestException](t, err, "PlayerGatewayMode")
+
+	other := aws.String("custom-second-home")
+	must(c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: other}))(t)
+	add := &gamelift.CreateFleetLocationsInput{FleetId: &b.FleetID, Locations: []types.LocationConfiguration{{Location: other}}}
+	if got := must(c.CreateFleetLocations(ctx, add))(t).LocationStates; len(got) != 1 || *got[0].Location != *other {
+		t.Errorf("added %v", got)
+	}
+	_, err = c.CreateFleetLocations(ctx, add)
+	refused[*types.InvalidRequestException](t, err, "Locations.1.Location")
+	gone := must(c.DeleteFleetLocations(ctx, &gamelift.DeleteFleetLocationsInput{FleetId: &b.FleetID, Locations: []string{*other}}))(t).LocationStates
+	if len(gone) != 1 || gone[0].Status != types.FleetStatusDeleting {
+		t.Errorf("removed %v", gone)
+	}
+
+	must(c.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: f.FleetAttributes.FleetId}))(t)
+	b.events.Code(t, "FLEET_DELETED")
+	if r := must(c.DescribeRuntimeConfiguration(ctx, &gamelift.DescribeRuntimeConfigurationInput{FleetId: f.FleetAttributes.FleetId}))(t); r.RuntimeConfiguration != nil {
+		t.Errorf("a deleted fleet runs %+v", r.RuntimeConfiguration)
+	}
+}
+
+// An ARN names a resource of its own Region and account only.
+func TestDocumented_ForeignARNs(t *testing.T) {
+	b := setup(t)
+	ctx, c := t.Context(), b.Client
+	for _, other := range []string{"arn:aws:gamelift:eu-west-1:000000000000:fleet/", "arn:aws:gamelift:us-east-1:999999999999:fleet/"} {
+		id := other + b.FleetID
+		_, err := c.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: &id})
+		refused[*types.NotFoundException](t, err, other)
+		_, err = c.DescribeRuntimeConfiguration(ctx, &gamelift.DescribeRuntimeConfigurationInput{FleetId: &id})
+		refused[*types.NotFoundException](t, err, other)
+		_, err = c.ListTagsForResource(ctx, &gamelift.ListTagsForResourceInput{ResourceARN: &id})
+		refused[*types.NotFoundException](t, err, other)
+	}
+	for _, account := range []string{"", "000000000000"} {
+		id := "arn:aws:gamelift:us-east-1:" + account + ":fleet/" + b.FleetID
+		must(c.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: &id}))(t)
+	}
+}
+
+// Inventories find AWS's Regions, and nothing of what this version does not have.
+func TestDocumented_Inventory(t *testing.T) {
+	b := setup(t)
+	ctx, c := t.Context(), b.Client
+	regions := must(c.ListLocations(ctx, &gamelift.ListLocationsInput{Filters: []types.LocationFilter{types.LocationFilterAws}}))(t).Locations
+	named := map[string]bool{}
+	for _, l := range regions {
+		named[*l.LocationName] = true
+	}
+	if !named["us-east-1"] || !named["eu-west-1"] || named[b.Location] {
+		t.Errorf("AWS's locations are %v", named)
+	}
+	if got := must(c.ListContainerFleets(ctx, &gamelift.ListContainerFleetsInput{}))(t).ContainerFleets; len(got) != 0 {
+		t.Errorf("container fleets %v", got)
+	}
+	if got := must(c.ListGameServerGroups(ctx, &gamelift.ListGameServerGroupsInput{}))(t).GameServerGroups; len(got) != 0 {
+		t.Errorf("game server groups %v", got)
+	}
+	_, err := c.DescribeContainerFleet(ctx, &gamelift.DescribeContainerFleetInput{FleetId: aws.String("containerfleet-1")})
+	refused[*types.NotFoundException](t, err, "not available in this version")
+	_, err = c.DescribeVpcPeeringConnections(ctx, &gamelift.DescribeVpcPeeringConnectionsInput{FleetId: aws.String("fleet-1")})
+	refused[*types.NotFoundException](t, err, "fleet-1")
+	_, err = c.DeleteGameServerGroup(ctx, &gamelift.DeleteGameServerGroupInput{GameServerGroupName: aws.String("g")})
+	refused[*types.NotFoundException](t, err, "not available in this version")
+	_, err = c.CreateContainerGroupDefinition(ctx, &gamelift.CreateContainerGroupDefinitionInput{
+		Name: aws.String("n"), OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023, TotalMemoryLimitMebibytes: aws.Int32(4), TotalVcpuLimit: aws.Float64(1),
+	})
+	refused[*types.UnsupportedRegionException](t, err, "not available in this version")
+}
