@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/door"
@@ -31,6 +32,19 @@ func (c *callers) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof,
 	return c.signed.Authenticate(r)
 }
 
+// apiCallers are the callers of the API, whose requests say in their headers what
+// they are for.
+type apiCallers struct{ *callers }
+
+// Authenticate notes who calls, and what for, in the audit.
+func (c apiCallers) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
+	p, proof, err := c.callers.Authenticate(r)
+	if err == nil {
+		audit.From(r.Context()).Acts(callerOf(p), operation(r))
+	}
+	return p, proof, err
+}
+
 // allow returns the sender of a request without a body, or why it may not do
 // what action says with the resources.
 func (c *callers) allow(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error) {
@@ -53,12 +67,25 @@ func (c *callers) allowBody(r *http.Request, body []byte, action auth.Action, re
 // claim returns who claims to send a request and may do what action says with the
 // resources, and how to prove that once the body has been read.
 func (c *callers) claim(r *http.Request, action auth.Action, resources ...string) (auth.Caller, awsrpc.Proof, error) {
+	request := audit.From(r.Context())
 	p, proof, err := c.Authenticate(r)
 	if err != nil {
+		request.Refused(action, err)
 		return auth.Caller{}, nil, err
 	}
 	caller := callerOf(p)
-	return caller, proof, caller.May(action, resources...)
+	request.Acts(caller, action, resources...)
+	if err := caller.May(action, resources...); err != nil {
+		request.Refused(action, err)
+		return caller, nil, err
+	}
+	return caller, func(body []byte) error {
+		err := proof(body)
+		if err != nil {
+			request.Refused(action, err)
+		}
+		return err
+	}, nil
 }
 
 // mayCall holds the API's callers to their role.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/build"
@@ -34,6 +35,7 @@ type domain struct {
 	store      *store.Store
 	master     *auth.Master
 	events     *event.Log
+	audit      *audit.Log
 	tags       *tag.Service
 	keys       *auth.Service
 	objects    *object.Service
@@ -60,6 +62,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 		Patience: 2 * o.LeaseTTL,
 	})
 	d := &domain{store: st, master: master, events: event.New(st), tags: tag.New(st)}
+	d.audit = audit.New(st, audit.Options{Level: o.Audit.Level, Retention: o.Audit.Retention, Logger: o.Logger, Registerer: metrics})
 	d.keys = auth.New(st, d.events, master)
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, d.events, d.tags, d.objects, build.Options{Home: o.home(), Logger: o.Logger})

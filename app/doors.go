@@ -30,7 +30,8 @@ func (a *App) openDoors() error {
 	d := &doors{}
 	callers := a.callers()
 	srv, err := awsrpc.New(awsrpc.Options{
-		API: gamelift.API(), Authenticate: callers, Authorize: mayCall, MaxBodies: api.MaxBodies(),
+		API: gamelift.API(), Authenticate: apiCallers{callers}, Authorize: mayCall, MaxBodies: api.MaxBodies(),
+		Source: source, Ended: ended,
 		Logger: a.log, Registerer: a.registry,
 	})
 	if err != nil {

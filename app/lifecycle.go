@@ -153,6 +153,7 @@ func (a *App) runLoops() {
 	a.running.Go(func() { a.domain.notices.Run(ctx) })
 	a.running.Go(func() { a.domain.identity.Run(ctx) })
 	a.running.Go(func() { a.domain.players.Run(ctx) })
+	a.running.Go(func() { a.domain.audit.Run(ctx) })
 	a.running.Go(func() { a.doors.servers.Run(ctx) })
 	if a.beacon != nil {
 		a.running.Go(func() { _ = a.beacon.Serve(ctx) }) // a socket that fails is measured as loss
@@ -250,6 +251,7 @@ func (a *App) tearDown(ctx context.Context) error {
 	if a.doors != nil { // after the loops, which send to game servers what only this node can
 		served = a.doors.close(ctx)
 	}
+	a.flushAudit()
 	err := errors.Join(drained, served, a.domain.store.Close(), a.leave(ctx))
 	if a.failed == nil {
 		close(a.done)

@@ -11,7 +11,7 @@ import (
 
 // paths are the first parts of the paths that the listener uses itself; no
 // bucket may have such a name.
-var paths = []string{"agent", "beacon", "console", "gameserver", "healthz", "metrics", "notify", "player", "readyz", "service"}
+var paths = []string{"admin", "agent", "beacon", "console", "gameserver", "healthz", "metrics", "notify", "player", "readyz", "service"}
 
 // mux gives each request to its door. AWS's protocols are known by their
 // headers, game servers by their query, files by a signature for S3 or
@@ -21,19 +21,23 @@ func (a *App) mux() http.Handler {
 	paths.HandleFunc("GET /healthz", a.healthz)
 	paths.HandleFunc("GET /readyz", a.readyz)
 	paths.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
-	paths.Handle("/console/", a.doors.console)
-	paths.Handle("/agent/", a.doors.hosts)
-	paths.Handle("/player/", a.domain.players)
-	paths.Handle("/notify/", a.domain.notices)
+	paths.Handle("/console/", a.audited("console", a.doors.console))
+	paths.Handle("/agent/", a.audited("agent", a.doors.hosts))
+	paths.Handle("/player/", a.audited("player", a.domain.players))
+	paths.Handle("/notify/", a.audited("notify", a.domain.notices))
+	callers := a.callers()
+	paths.Handle("GET /admin/v1/audit", a.audited("admin", a.auditDoor(callers, a.readAudit)))
+	paths.Handle("GET /admin/v1/audit/verify", a.audited("admin", a.auditDoor(callers, a.verifyAudit)))
 	paths.HandleFunc("/", nothingHere)
+	api, files := a.audited("api", a.doors.api), a.audited("files", a.doors.uploads)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case a.doors.api.Match(r):
-			a.doors.api.ServeHTTP(w, r)
+			api.ServeHTTP(w, r)
 		case serversdk.Match(r):
 			a.doors.servers.ServeHTTP(w, r)
 		case a.doors.uploads.Match(r):
-			a.doors.uploads.ServeHTTP(w, r)
+			files.ServeHTTP(w, r)
 		default:
 			paths.ServeHTTP(w, r)
 		}

@@ -50,7 +50,18 @@ func Verify(ctx context.Context, o Options, file string) (store.Report, error) {
 	if err != nil {
 		return store.Report{}, err
 	}
-	return d.store.Verify(ctx)
+	report, err := d.store.Verify(ctx)
+	if err != nil || len(report.Problems) > 0 {
+		return report, err
+	}
+	if err := d.store.Inspect(ctx); err != nil {
+		return report, err
+	}
+	chain, err := d.audit.Verify(ctx)
+	if chain.Problem != "" {
+		report.Problems = append(report.Problems, "audit log: "+chain.Problem)
+	}
+	return report, errors.Join(err, d.store.Close())
 }
 
 // Replay runs a recording again in memory and compares each command's changes

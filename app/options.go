@@ -14,6 +14,7 @@ import (
 
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch"
@@ -118,6 +119,10 @@ type Options struct {
 	// for certificates, which are watched.
 	Hangup <-chan os.Signal
 
+	// Audit says which requests are recorded in the audit log, and for how long.
+	// Default: all but game traffic, for 90 days.
+	Audit audit.Options
+
 	// Demo is the demo that Run shows; nil shows none.
 	Demo *demo.Options
 	// Host is what Run hosts in this process; nil hosts nothing.
@@ -181,6 +186,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("account: %q does not have 12 digits", o.Account)
 	case (o.TLSCert == "") != (o.TLSKey == ""):
 		return fmt.Errorf("tls-cert and tls-key: give both or none")
+	case o.Audit.Retention < 0:
+		return fmt.Errorf("audit-retention: %v is not above 0", o.Audit.Retention)
 	case o.TLSSelfSigned && o.TLSCert != "":
 		return fmt.Errorf("tls self-signed and tls-cert: give one of them")
 	case o.TLSMinVersion != "1.2" && o.TLSMinVersion != "1.3":

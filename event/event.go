@@ -10,6 +10,7 @@
 package event
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -71,6 +72,7 @@ func (l *Log) Append(tx *store.Tx, e Event) {
 	e.ID = tx.ID("")
 	e.Time = tx.Now()
 	e.Principal = tx.Actor()
+	tx.Concerns(cmp.Or(e.Resource, e.GameSessionID, e.FleetID))
 	l.log.Append(tx, &e)
 }
 

@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/musterhq/muster/audit"
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/door"
@@ -32,9 +34,11 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := store.WithActor(r.Context(), "host "+cut(in.Name))
+	audit.From(ctx).Acts(auth.Caller{Name: cut(in.Name)}, auth.Join)
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	joined, err := s.opts.Computes.Join(ctx, compute.JoinInput{Token: in.Token, From: from.Addr(), HostInfo: infoOf(in.Facts, r)})
 	if err != nil {
+		audit.From(ctx).Refused(auth.Join, err)
 		s.log.Warn("a machine may not join", "name", cut(in.Name), "remote", r.RemoteAddr, "error", err)
 		refuse(w, err)
 		return
@@ -79,6 +83,7 @@ func (s *Server) known(next func(http.ResponseWriter, *http.Request, string)) ht
 			err = s.opts.Computes.SecretKept(store.WithActor(r.Context(), hostID), hostID, secret)
 		}
 		if err != nil {
+			audit.From(r.Context()).Refused(auth.ConnectHost, err)
 			s.log.Warn("an agent is refused", "host_id", cut(hostID), "remote", r.RemoteAddr, "error", err)
 			refuse(w, err)
 			return

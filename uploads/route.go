@@ -1,6 +1,10 @@
 package uploads
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/musterhq/muster/auth"
+)
 
 // action is what a caller wants, as far as permissions go.
 type action int
@@ -80,3 +84,18 @@ func operation(r *request) (handler, action) {
 }
 
 func pick(method string, handlers map[string]handler) handler { return handlers[method] }
+
+// actionOf names what a request does, for the audit: in the words of S3.
+func actionOf(r *request) auth.Action {
+	switch {
+	case r.Method == http.MethodGet && r.key != "" && !r.URL.Query().Has("uploadId"):
+		return auth.GetObject
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+		return auth.ListObjects
+	case r.Method == http.MethodPut && r.URL.Query().Has("partNumber"):
+		return auth.UploadPart
+	case r.Method == http.MethodDelete:
+		return auth.DeleteObject
+	}
+	return auth.PutObject
+}

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/internal/awsrpc/sigv4"
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -108,7 +110,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // answer finds out who asks for what, whether they may, and does it.
 func (s *Server) answer(r *request) error {
 	var err error
+	request := audit.From(r.Context())
 	if r.caller, err = s.identify(r.Request); err != nil {
+		request.Refused(actionOf(r), err)
 		return err
 	}
 	door.Known(r.Request)
@@ -116,7 +120,9 @@ func (s *Server) answer(r *request) error {
 	if err != nil {
 		return err
 	}
+	request.Acts(auth.Caller{KeyID: r.caller.name}, actionOf(r), "/"+r.bucket+"/"+r.key)
 	if err := s.allow(r, action); err != nil {
+		request.Refused(actionOf(r), fault.New(fault.AccessDenied, "%v", err))
 		return err
 	}
 	r.Request = r.WithContext(store.WithActor(r.Context(), r.caller.name))

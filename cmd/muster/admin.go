@@ -18,6 +18,7 @@ type adminCommand struct {
 	Backup     backupCommand          `cmd:"" help:"Write the state to a new file; the server may be running."`
 	Restore    restoreCommand         `cmd:"" help:"Fill an empty data directory or database from a backup."`
 	Verify     verifyCommand          `cmd:"" help:"Check everything that is kept, or a backup."`
+	Audit      auditCommand           `cmd:"" help:"Who asked for what: the audit log of a running server."`
 }
 
 // AfterApply is called by kong before a command's Run.

@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -40,6 +41,8 @@ type serverFlags struct {
 	MaxStrangers   int           `name:"max-strangers" default:"256" placeholder:"N" help:"Most connections of one address of which no request has shown credentials; one more closes the oldest (${default})."`
 	DrainTimeout   time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
 	HostGrace      time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
+	Audit          string        `enum:"operators,all,off" default:"operators" help:"What the audit log records: operators (changes, reads of secrets and refusals, without game traffic), all, or off (${default})."`
+	AuditKeep      time.Duration `name:"audit-retention" default:"2160h" help:"How long the audit log is kept (${default})."`
 }
 
 // stateFlags say which state a command works on.
@@ -73,6 +76,7 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 	o.NodeAddress, o.LeaseTTL = f.NodeAddress, f.Lease
 	o.TrustedProxies, o.MaxConnections, o.MaxStrangers = f.TrustedProxies, f.MaxConnections, f.MaxStrangers
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
+	o.Audit.Level, o.Audit.Retention = audit.Level(f.Audit), f.AuditKeep
 	o.Placements.UniqueIDs, o.Computes.HostGrace = f.UniqueIDs, f.HostGrace
 	if f.HostGrace <= 0 {
 		return o, fmt.Errorf("host-grace: %v is not above 0", f.HostGrace)

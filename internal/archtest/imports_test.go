@@ -14,7 +14,7 @@ type row struct{ path, may, why string }
 const ground = "internal/store internal/fault internal/arn"
 
 // domain is every package that holds rules of game hosting.
-const domain = "event auth build build/object fleet compute session session/filter scaling placement flexmatch flexmatch/ruleset"
+const domain = "event auth audit build build/object fleet compute session session/filter scaling placement flexmatch flexmatch/ruleset"
 
 // rows are read from the top; the first that fits a package counts. Doors import
 // the domain, the domain never a door; the domain imports downward only; upward
@@ -48,6 +48,7 @@ var rows = []row{
 
 	{"event", ground, "the bottom of the domain: everybody appends to it"},
 	{"auth", ground + " event", "making and deleting a key is an event, for the audit"},
+	{"audit", ground + " internal/plain auth", "who asked for what; the store calls it in the commands of others"},
 	{"build/object", ground + " internal/blob internal/wake", "named files for whoever owns their bucket, so it knows no owner"},
 	{"build", ground + " internal/archive internal/blob internal/tag internal/wake build/object event", "a build is an archive that came as an object; its loop reads the archive"},
 	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},
@@ -69,8 +70,8 @@ var rows = []row{
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
 	{"serversdk", ground + " internal/door serversdk/protocol auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
-	{"uploads", ground + " internal/door internal/awsrpc/sigv4 auth build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
-	{"hosts", ground + " internal/door hosts/protocol auth build build/object fleet compute event", "carries wishes, reports, builds and logs between the domain and host agents"},
+	{"uploads", ground + " internal/door internal/awsrpc/sigv4 auth audit build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
+	{"hosts", ground + " internal/door hosts/protocol audit auth build build/object fleet compute event", "carries wishes, reports, builds and logs between the domain and host agents"},
 	{"backend/protocol", "", "messages and their description; clients know it too"},
 	{"backend", ground + " internal/door backend/protocol auth beacon identity fleet session placement flexmatch event", "turns wishes of players into calls; checks the receipts of beacons"},
 	{"console", ground + " auth event", "people's endpoints; what the API has, they get from the API"},
@@ -94,7 +95,7 @@ var rows = []row{
 
 	{"app/demo", ground + " app/host agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/plain app beacon bots app/... agent agent/... hosts/protocol console/client console/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/plain audit app beacon bots app/... agent agent/... hosts/protocol console/client console/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

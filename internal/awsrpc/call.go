@@ -27,6 +27,7 @@ type call struct {
 	codec     codec
 	op        *operation // nil until found
 	principal Principal
+	input     any // nil until decoded
 	in, out   *bytes.Buffer
 	checker   checker
 	attrs     []slog.Attr // added by handlers, for the log record
@@ -42,7 +43,7 @@ func callFrom(ctx context.Context) *call {
 }
 
 func (s *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
-	return &call{
+	c := &call{
 		server:  s,
 		writer:  w,
 		request: r,
@@ -52,6 +53,8 @@ func (s *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
 		in:      s.buffer(),
 		out:     s.buffer(),
 	}
+	w.Header()["X-Amzn-Requestid"] = []string{c.id}
+	return c
 }
 
 // buffer gives an empty buffer; release takes it back.
@@ -112,7 +115,6 @@ func (c *call) answer(err error) {
 		c.fail(err)
 	}
 	h := c.writer.Header()
-	h["X-Amzn-Requestid"] = []string{c.id}
 	h["Content-Type"] = []string{c.codec.contentType()}
 	h["Content-Length"] = []string{strconv.Itoa(c.out.Len())}
 	if c.codec == codec(c.server.cbor) {

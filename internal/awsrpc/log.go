@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
+	"net/http"
+	"strings"
 	"time"
+
+	"github.com/musterhq/muster/internal/fault"
 )
 
 // Annotate adds attributes to the log record of the request that ctx belongs
@@ -29,20 +34,73 @@ func (c *call) record() {
 	if log.Enabled(ctx, level) {
 		log.LogAttrs(ctx, level, "api request", c.logAttrs(took)...)
 	}
+	if c.server.options.Ended != nil {
+		e := Ending{Request: c.request, Operation: c.operationLabel(), Input: c.input}
+		if c.failure != nil {
+			e.Code, e.Message = c.failure.code, c.failure.message
+		}
+		c.server.options.Ended(e)
+	}
+}
+
+// Ending is a request that was answered.
+type Ending struct {
+	Request   *http.Request
+	Operation string     // "unknown" where the API has no such operation
+	Input     any        // as the handler got it; nil where it did not get that far
+	Code      fault.Kind // of the error that was answered; "" is none
+	Message   string     // of the error
+}
+
+// remote returns the address of a request's connection.
+func remote(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// maxUserAgent bounds what the log keeps of a User-Agent, in bytes.
+const maxUserAgent = 128
+
+// cut bounds what a stranger sent.
+func cut(s string, longest int) string {
+	if len(s) > longest {
+		return strings.ToValidUTF8(s[:longest], "") + "…"
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// ClaimedKey returns the access key id that a request says it is signed with, in a
+// header or in a presigned URL, or "".
+func ClaimedKey(r *http.Request) string {
+	_, credential, found := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+	if !found {
+		credential = r.URL.Query().Get("X-Amz-Credential")
+	}
+	id, _, _ := strings.Cut(credential, "/")
+	id, _, _ = strings.Cut(id, ",")
+	return cut(id, maxUserAgent)
 }
 
 func (c *call) logAttrs(took time.Duration) []slog.Attr {
-	attrs := make([]slog.Attr, 0, 12+len(c.attrs))
+	attrs := make([]slog.Attr, 0, 14+len(c.attrs))
 	attrs = append(attrs,
 		slog.String("operation", c.operationLabel()),
 		slog.String("protocol", c.codec.name()),
 		slog.String("principal", c.principal.label()),
+		slog.String("source", c.server.options.Source(c.request)),
+		slog.String("user_agent", cut(c.request.UserAgent(), maxUserAgent)),
 		slog.String("request_id", c.id),
 		slog.Int("status", c.status),
 		slog.Float64("latency_ms", float64(took.Microseconds())/1000),
 		slog.Int("bytes_in", c.in.Len()),
 		slog.Int("bytes_out", c.out.Len()),
 	)
+	if claimed := ClaimedKey(c.request); claimed != "" && c.principal == (Principal{}) {
+		attrs = append(attrs, slog.String("claimed_key_id", claimed))
+	}
 	if f := c.failure; f != nil {
 		attrs = append(attrs, slog.String("error_code", string(f.code)))
 		if f.cause == nil {

@@ -33,6 +33,12 @@ type Options struct {
 	MaxBodies map[string]int64 // the same of operations by name, where it is another
 	Timeout   time.Duration    // of one request, from its body's arrival to the answer; 0 is 30 s
 
+	// Source returns the address that a request came from, for the log; nil takes the
+	// connection's.
+	Source func(r *http.Request) string
+	// Ended is told of each request after its answer; nil tells nobody.
+	Ended func(Ending)
+
 	Logger     *slog.Logger          // nil discards
 	Registerer prometheus.Registerer // nil is no metrics
 }
@@ -102,6 +108,9 @@ func (o *Options) defaults() {
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
+	}
+	if o.Source == nil {
+		o.Source = remote
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -202,6 +211,7 @@ func (c *call) perform() (any, error) {
 	if err := c.checker.check(c.op.input, in); err != nil {
 		return nil, err
 	}
+	c.input = in
 	ctx, cancel := context.WithTimeout(c.request.Context(), c.server.options.Timeout)
 	defer cancel()
 	return c.op.handler(context.WithValue(ctx, callKey{}, c), in)

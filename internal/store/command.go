@@ -28,6 +28,7 @@ type call struct {
 	name  string // "" for Update
 	actor string // who called it (WithActor)
 	args  jsontext.Value
+	cause jsontext.Value // what its cause said of itself; nil: nothing
 }
 
 // NewCommand registers a command, before Open. It panics where the name is taken.
@@ -86,7 +87,9 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 	}
 	late := time.NewTimer(s.opts.Patience)
 	defer late.Stop()
-	g, tx, err := s.runOnHead(ctx, late.C, call, f)
+	cause, description := causeOf(ctx)
+	call.cause = description
+	g, tx, err := s.runOnHead(ctx, late.C, call, s.attested(description, f))
 	if g == nil {
 		return err
 	}
@@ -102,6 +105,9 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 	}
 	if g.err != nil {
 		return g.err
+	}
+	if description != nil && tx != nil && len(tx.changes) > 0 {
+		cause.Attested()
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -76,6 +77,27 @@ func (s *Store) Open(ctx context.Context) error {
 		db.Close()
 		return err
 	}
+	return nil
+}
+
+// Inspect opens the store for reading alone, beside an owner where there is one: its
+// View and its logs can be read, and no command runs. Close ends it.
+func (s *Store) Inspect(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase != phaseNew {
+		return fmt.Errorf("inspect store: it was opened before")
+	}
+	db, err := s.opts.Driver.Inspect(ctx, s.opts.Cell, s.schema())
+	if err != nil {
+		return fmt.Errorf("inspect store: %w", err)
+	}
+	sn, _, err := s.read(ctx, db)
+	if err != nil {
+		return errors.Join(fmt.Errorf("inspect store: %w", err), db.Close())
+	}
+	s.adopt(sn)
+	s.db, s.phase = db, phaseInspected
 	return nil
 }
 
@@ -154,6 +176,11 @@ func (s *Store) adopt(sn *Snapshot) {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	was := s.phase
+	if was == phaseInspected {
+		defer s.mu.Unlock()
+		s.phase = phaseClosed
+		return s.db.Close()
+	}
 	if was != phaseLost {
 		s.phase = phaseClosed
 	}

@@ -50,6 +50,7 @@ type recordCommand struct {
 	Seed    uint64         `json:"seed,string"`
 	IDs     uint64         `json:"ids,string"`
 	Actor   string         `json:"actor,omitempty"`
+	Cause   jsontext.Value `json:"cause,omitempty"`
 	Name    string         `json:"name,omitempty"`
 	Args    jsontext.Value `json:"args,omitempty"`
 	Changes []recordChange `json:"changes,omitempty"` // when Name is ""
@@ -158,7 +159,7 @@ func (r *recorder) command(c done) error {
 		return err
 	}
 	line := &recordCommand{Seq: c.seq, Time: c.now, Seed: c.seed, IDs: c.idsFrom,
-		Actor: c.call.actor, Name: c.call.name, Args: c.call.args, Digest: digest}
+		Actor: c.call.actor, Cause: c.call.cause, Name: c.call.name, Args: c.call.args, Digest: digest}
 	if line.Name == "" {
 		line.Changes = changes
 	}

@@ -218,7 +218,11 @@ func (s *Store) rerunOnHead(c recordCommand) (*group, string, error) {
 	}
 	s.ids = c.IDs
 	tx := &Tx{store: s, actor: c.Actor, now: c.Time, seed: c.Seed, idsFrom: c.IDs}
-	if err := tx.run(func(tx *Tx) error { return s.again(tx, c) }); err != nil {
+	run := func(tx *Tx) error { return s.again(tx, c) }
+	if c.Name != "" { // what has no name is recorded by all its changes
+		run = s.attested(c.Cause, run)
+	}
+	if err := tx.run(run); err != nil {
 		return nil, "", err
 	}
 	if len(tx.changes) == 0 {
@@ -229,7 +233,7 @@ func (s *Store) rerunOnHead(c recordCommand) (*group, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return s.join(tx, call{name: c.Name, args: c.Args, actor: c.Actor}), digest, nil
+	return s.join(tx, call{name: c.Name, args: c.Args, actor: c.Actor, cause: c.Cause}), digest, nil
 }
 
 // again does what the command did.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -43,6 +44,7 @@ type Store struct {
 	tables   []tableMember
 	journals []logMember
 	commands map[string]replayer
+	attest   func(*Tx, jsontext.Value) // nil: none
 
 	published atomic.Pointer[Snapshot]
 	stalled   atomic.Pointer[stalled] // nil while changes become durable
@@ -81,6 +83,7 @@ const (
 	phaseReloading // a commit failed; the head is being read again
 	phaseLost      // another owner has the cell
 	phaseClosed
+	phaseInspected // for reading alone
 )
 
 // tableMember and logMember are the journal's view of tables and logs.

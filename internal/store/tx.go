@@ -21,6 +21,9 @@ type Tx struct {
 	rows    rows  // the changes as they are stored
 	hooks   []func()
 	over    bool
+
+	caused    bool     // an attestation follows
+	concerned []string // resources, for it
 }
 
 func (tx *Tx) trees() []any {

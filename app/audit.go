@@ -1,0 +1,141 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/audit"
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// audited has the requests of a door recorded (package audit).
+func (a *App) audited(name string, next http.Handler) http.Handler {
+	if a.opts.Audit.Level == audit.Off {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, request := a.domain.audit.Begin(r.Context(), audit.Origin{
+			Door: name, Source: source(r), UserAgent: r.UserAgent(), ClaimedKeyID: awsrpc.ClaimedKey(r),
+			RequestID: func() string { return requestID(w.Header()) },
+		})
+		answer := &outcomeWriter{ResponseWriter: w}
+		next.ServeHTTP(answer, r.WithContext(ctx))
+		request.End(answer.outcome())
+	})
+}
+
+// source returns the address that a request came from, behind proxies that are
+// trusted.
+func source(r *http.Request) string { return door.Client(r).String() }
+
+// requestID returns the id that a door gave the request, or "".
+func requestID(h http.Header) string {
+	if id := h.Get("X-Amzn-Requestid"); id != "" {
+		return id
+	}
+	return h.Get("X-Amz-Request-Id")
+}
+
+// outcomeWriter remembers the status of an answer.
+type outcomeWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *outcomeWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *outcomeWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Hijack implements http.Hijacker, which WebSockets need.
+func (w *outcomeWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return http.NewResponseController(w.ResponseWriter).Hijack()
+}
+
+// ReadFrom implements io.ReaderFrom, by which files are sent.
+func (w *outcomeWriter) ReadFrom(from io.Reader) (int64, error) {
+	return io.Copy(w.ResponseWriter, from)
+}
+
+// Flush implements http.Flusher.
+func (w *outcomeWriter) Flush() { http.NewResponseController(w.ResponseWriter).Flush() }
+
+func (w *outcomeWriter) outcome() string {
+	if w.status < 400 {
+		return audit.OK
+	}
+	return "HTTP " + strconv.Itoa(w.status)
+}
+
+// operation returns the name of the API's operation that a request asks for, as
+// far as its headers say.
+func operation(r *http.Request) auth.Action {
+	_, name, found := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if !found {
+		name = r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	}
+	return auth.Action(name)
+}
+
+// ended completes the record of a request to the API.
+func ended(e awsrpc.Ending) {
+	request := audit.From(e.Request.Context())
+	if request == nil {
+		return
+	}
+	request.Names(named(e.Input)...)
+	if e.Code == "" {
+		return
+	}
+	request.Refused(operation(e.Request), fault.New(e.Code, "%s", e.Message))
+	request.Failed(string(e.Code))
+}
+
+// naming are the members of the API's inputs that name a resource.
+var naming = []string{
+	"ResourceARN", "GameSessionId", "FleetId", "AliasId", "BuildId", "ScriptId", "ComputeName", "InstanceId", "PlacementId",
+	"GameSessionQueueName", "MatchmakingConfigurationName", "ConfigurationName", "RuleSetName", "TicketId", "LocationName", "Name",
+}
+
+// named returns what an input of the API names.
+func named(in any) (names []string) {
+	v := reflect.Indirect(reflect.ValueOf(in))
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, member := range naming {
+		f := v.FieldByName(member)
+		if f.IsValid() && f.Kind() == reflect.Pointer {
+			f = f.Elem()
+		}
+		if f.IsValid() && f.Kind() == reflect.String {
+			names = append(names, f.String())
+		}
+	}
+	return names
+}
+
+// flushAudit keeps what still waits to be recorded, after the last request.
+func (a *App) flushAudit() {
+	if a.doors == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	a.domain.audit.Flush(ctx)
+}

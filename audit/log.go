@@ -1,0 +1,246 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Level says which requests are recorded.
+type Level string
+
+// The levels.
+const (
+	Operators Level = "operators" // all but game traffic: what the requests of games themselves do
+	All       Level = "all"       // game traffic as well
+	Off       Level = "off"       // nothing
+)
+
+// Options of a Log.
+type Options struct {
+	Level      Level         // default Operators
+	Retention  time.Duration // how long records are kept; default 90 days
+	Logger     *slog.Logger  // nil discards
+	Registerer prometheus.Registerer
+}
+
+// DefaultRetention is how long records are kept by default.
+const DefaultRetention = 90 * 24 * time.Hour
+
+// slack is how much longer than Options.Retention the store keeps records: the
+// chain's beginning moves on before they go.
+const slack = 24 * time.Hour
+
+// Log is the audit log of a cell.
+type Log struct {
+	opts   Options
+	store  *store.Store
+	log    *store.Log[Record]
+	chain  *store.Table[Chain]
+	append *store.Command[[]Record, struct{}]
+	anchor *store.Command[Chain, struct{}]
+	queue
+}
+
+// Chain is where the records begin and end, in the state.
+type Chain struct {
+	ID     string `json:"id"`     // chainID: there is one
+	Seq    uint64 `json:"seq"`    // of the last record
+	Hash   string `json:"hash"`   // of the last record
+	From   uint64 `json:"from"`   // the first record that must be there
+	Before string `json:"before"` // its Previous
+}
+
+const chainID = "chain"
+
+// Entry is a record with its place in the log.
+type Entry = store.Entry[Record]
+
+// New registers the log on the store.
+func New(st *store.Store, o Options) *Log {
+	if o.Level == "" {
+		o.Level = Operators
+	}
+	if o.Retention == 0 {
+		o.Retention = DefaultRetention
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	l := &Log{opts: o, store: st, queue: newQueue(o.Registerer)}
+	l.log = store.NewLog(st, store.LogSpec[Record]{
+		Name: "audit", Retention: o.Retention + slack,
+		Columns: []store.Column[Record]{
+			{Name: "key_id", Value: func(r *Record) string { return r.KeyID }},
+			{Name: "action", Value: func(r *Record) string { return r.Action }},
+		},
+	})
+	l.chain = store.NewTable(st, store.TableSpec[Chain]{Name: "audit_chain", Key: func(c *Chain) string { return c.ID }})
+	l.append = store.NewCommand(st, "audit.append", l.runAppend)
+	l.anchor = store.NewCommand(st, "audit.anchor", l.runAnchor)
+	st.OnCause(l.attest)
+	return l
+}
+
+// attest appends the record of a request in a command that it caused.
+func (l *Log) attest(tx *store.Tx, cause jsontext.Value) {
+	var r Record
+	if err := json.Unmarshal(cause, &r); err != nil {
+		panic(fmt.Sprintf("audit: the cause of a command is no record: %v", err)) // Request.Describe wrote it
+	}
+	r.Resources = resources(append(r.Resources, tx.Concerned()...))
+	r.Outcome = OK
+	l.add(tx, r)
+}
+
+func (l *Log) runAppend(tx *store.Tx, records []Record) (struct{}, error) {
+	for _, r := range records {
+		l.add(tx, r)
+	}
+	return struct{}{}, nil
+}
+
+// add appends a record and moves the end of the chain.
+func (l *Log) add(tx *store.Tx, r Record) {
+	next := Chain{ID: chainID, From: 1}
+	if c := l.chain.Get(tx, chainID); c != nil {
+		next = *c
+	}
+	r.Time, r.Previous = tx.Now(), next.Hash
+	next.Seq = l.log.Append(tx, &r)
+	next.Hash = digest(next.Seq, &r)
+	l.chain.Put(tx, &next)
+}
+
+// runAnchor moves the beginning of the chain on; args says where to.
+func (l *Log) runAnchor(tx *store.Tx, to Chain) (struct{}, error) {
+	if c := l.chain.Get(tx, chainID); c != nil && to.From > c.From {
+		next := *c
+		next.From, next.Before = to.From, to.Before
+		l.chain.Put(tx, &next)
+	}
+	return struct{}{}, nil
+}
+
+// Anchor moves the beginning of the chain to the first record that is not older
+// than the retention, so that the store may remove what is before it.
+func (l *Log) Anchor(ctx context.Context, now time.Time) error {
+	c := l.chain.Get(l.store.View(), chainID)
+	if c == nil {
+		return nil
+	}
+	first, err := l.log.Read(ctx, store.LogQuery{From: now.Add(-l.opts.Retention), Limit: 1})
+	if err != nil {
+		return err
+	}
+	to := Chain{From: c.Seq + 1, Before: c.Hash} // all are older
+	if len(first) > 0 {
+		to = Chain{From: first[0].Seq, Before: first[0].Value.Previous}
+	}
+	if to.From <= c.From {
+		return nil
+	}
+	_, err = l.anchor.Do(ctx, to)
+	return err
+}
+
+// Query says which records to read.
+type Query struct {
+	KeyID  string
+	Action string
+	Since  time.Time // only records of this time or later
+	After  uint64    // only records behind this number, in reading direction; 0 begins
+	Newest bool      // newest first
+	Limit  int       // 1 to 1000
+}
+
+// Read returns the records that q asks for.
+func (l *Log) Read(ctx context.Context, q Query) ([]Entry, error) {
+	var where []store.Eq
+	if q.KeyID != "" {
+		where = append(where, store.Eq{Column: "key_id", Value: q.KeyID})
+	}
+	if q.Action != "" {
+		where = append(where, store.Eq{Column: "action", Value: q.Action})
+	}
+	return l.log.Read(ctx, store.LogQuery{Where: where, AfterSeq: q.After, From: q.Since, Desc: q.Newest, Limit: q.Limit})
+}
+
+// Verdict is what Verify found.
+type Verdict struct {
+	Records uint64 `json:"records"`
+	From    uint64 `json:"from"` // the first record that must be there
+	Last    uint64 `json:"last"`
+	Hash    string `json:"hash"`              // of the last record
+	Problem string `json:"problem,omitempty"` // "" where the chain is whole
+}
+
+// Verify walks the chain. The first break is in the verdict; the error says what
+// kept it from reading.
+func (l *Log) Verify(ctx context.Context) (Verdict, error) {
+	v := Verdict{From: 1}
+	c := l.chain.Get(l.store.View(), chainID)
+	if c == nil {
+		if rest, err := l.log.Read(ctx, store.LogQuery{Limit: 1}); err != nil || len(rest) > 0 {
+			v.Problem = "there are records, but the state knows of none"
+			return v, err
+		}
+		return v, nil
+	}
+	v.From, v.Last = c.From, c.Seq
+	at, hash := c.From-1, c.Before
+	for at < c.Seq {
+		page, err := l.log.Read(ctx, store.LogQuery{AfterSeq: at, Limit: 1000})
+		if err != nil {
+			return v, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, e := range page {
+			if e.Seq > c.Seq {
+				break // it came since the state was read
+			}
+			switch {
+			case e.Seq != at+1:
+				v.Problem = fmt.Sprintf("record %d is missing", at+1)
+				return v, nil
+			case e.Value.Previous != hash:
+				v.Problem = fmt.Sprintf("record %d does not follow record %d: one of them was changed", e.Seq, at)
+				return v, nil
+			}
+			at, hash = e.Seq, digest(e.Seq, e.Value)
+			v.Records++
+		}
+		if page[len(page)-1].Seq > c.Seq {
+			break
+		}
+	}
+	switch {
+	case at < c.Seq:
+		v.Problem = fmt.Sprintf("record %d is missing", at+1)
+	case hash != c.Hash:
+		v.Problem = fmt.Sprintf("record %d was changed", at)
+	}
+	v.Hash = hash
+	return v, nil
+}
+
+// resources returns each name once, at most maxResources.
+func resources(names []string) []string {
+	var out []string
+	for _, name := range names {
+		if len(out) < maxResources && name != "" && !slices.Contains(out, name) {
+			out = append(out, text(name, maxText))
+		}
+	}
+	return out
+}

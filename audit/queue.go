@@ -1,0 +1,163 @@
+package audit
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/internal/plain"
+)
+
+const (
+	maxQueue     = 2048 // records that wait to be appended
+	maxAlike     = 1024 // kinds of refusals that are counted at a time
+	flushEvery   = 200 * time.Millisecond
+	countFor     = time.Minute // refusals that are alike become one record
+	anchorEvery  = time.Hour
+	maxResources = 8
+	maxText      = 256
+)
+
+// queue holds records that no command of their own appends.
+type queue struct {
+	mu      sync.Mutex
+	waiting []Record
+	counted map[alike]*count
+	lost    int
+	wake    chan struct{}
+	lostAll prometheus.Counter
+}
+
+// alike is what refusals have in common that become one record.
+type alike struct{ door, action, key, claimed, source, outcome string }
+
+// count is how often alike refusals came after the first.
+type count struct {
+	n     int
+	until time.Time
+	last  Record
+}
+
+func newQueue(r prometheus.Registerer) queue {
+	q := queue{counted: map[alike]*count{}, wake: make(chan struct{}, 1), lostAll: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "muster_audit_lost_total", Help: "Audit records of reads and refusals that were not kept: too many waited.",
+	})}
+	if r != nil {
+		r.MustRegister(q.lostAll)
+	}
+	return q
+}
+
+// put has a record appended soon. A refusal is counted where one like it came
+// within the last minute.
+func (q *queue) put(r Record, now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if r.Outcome != OK {
+		kind := alike{r.Door, r.Action, r.KeyID, r.ClaimedKeyID, r.Source, r.Outcome}
+		if len(q.counted) >= maxAlike && q.counted[kind] == nil { // a flood from many sources
+			kind = alike{door: r.Door, outcome: r.Outcome}
+			r = Record{Door: r.Door, Action: "any", Outcome: r.Outcome}
+		}
+		if c := q.counted[kind]; c != nil {
+			c.n++
+			c.last = r
+			return
+		}
+		q.counted[kind] = &count{until: now.Add(countFor)}
+	}
+	q.add(r)
+}
+
+// add puts a record into the queue; the caller holds the mutex.
+func (q *queue) add(r Record) {
+	if len(q.waiting) >= maxQueue {
+		q.lost++
+		q.lostAll.Inc()
+		return
+	}
+	q.waiting = append(q.waiting, r)
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what waits, with the counts whose minute is over; all of them where
+// final is true.
+func (q *queue) take(now time.Time, final bool) []Record {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for kind, c := range q.counted {
+		if !final && now.Before(c.until) {
+			continue
+		}
+		delete(q.counted, kind)
+		if c.n > 0 {
+			if c.n > 1 {
+				c.last.Count = c.n
+			}
+			q.add(c.last)
+		}
+	}
+	records := q.waiting
+	q.waiting = nil
+	if q.lost > 0 {
+		records = append(records, Record{Door: "audit", Action: "any", Outcome: "Lost", Count: q.lost})
+		q.lost = 0
+	}
+	return records
+}
+
+// Run appends what waits, and moves the beginning of the chain, until ctx ends.
+// Call Flush after the last request.
+func (l *Log) Run(ctx context.Context) {
+	counts := time.NewTicker(countFor / 4)
+	defer counts.Stop()
+	anchors := time.NewTicker(anchorEvery)
+	defer anchors.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-anchors.C:
+			if err := l.Anchor(ctx, time.Now()); err != nil && ctx.Err() == nil {
+				l.opts.Logger.Error("audit: the beginning of the chain was not moved", "error", err)
+			}
+			continue
+		case <-counts.C:
+		case <-l.wake:
+			select { // others may come at the same time
+			case <-ctx.Done():
+				return
+			case <-time.After(flushEvery):
+			}
+		}
+		l.flush(ctx, false)
+	}
+}
+
+// Flush appends all that waits.
+func (l *Log) Flush(ctx context.Context) { l.flush(ctx, true) }
+
+func (l *Log) flush(ctx context.Context, final bool) {
+	records := l.take(time.Now(), final)
+	if len(records) == 0 {
+		return
+	}
+	if _, err := l.append.Do(ctx, records); err != nil {
+		l.lostAll.Add(float64(len(records)))
+		l.opts.Logger.Error("audit: records were not kept", "records", len(records), "error", err)
+	}
+}
+
+// text returns what a stranger said, bounded and on one line.
+func text(s string, longest int) string {
+	if len(s) > longest {
+		s = strings.ToValidUTF8(s[:longest], "")
+	}
+	return plain.Line(s)
+}

@@ -1,0 +1,171 @@
+package audit
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Origin is where a request came from, as far as that is known before anything
+// of it was checked.
+type Origin struct {
+	Door         string
+	Source       string // address
+	UserAgent    string
+	ClaimedKeyID string        // that the request says it is signed with
+	RequestID    func() string // may be asked late; nil: there is none
+}
+
+// Request is a request on its way. Doors say of it who calls and what for; it is
+// recorded by itself. A nil Request takes everything and records nothing.
+type Request struct {
+	log *Log
+	id  func() string
+
+	mu      sync.Mutex
+	record  Record
+	kind    auth.Kind
+	known   bool // who calls and what for
+	refused bool // for want of credentials or of permission
+	written bool
+}
+
+type requestKey struct{}
+
+// Begin starts the story of a request. End ends it.
+func (l *Log) Begin(ctx context.Context, o Origin) (context.Context, *Request) {
+	if l.opts.Level == Off {
+		return ctx, nil
+	}
+	q := &Request{log: l, id: o.RequestID, record: Record{Door: o.Door, Source: o.Source, UserAgent: text(o.UserAgent, maxText), ClaimedKeyID: text(o.ClaimedKeyID, 128)}}
+	return store.WithCause(context.WithValue(ctx, requestKey{}, q), q), q
+}
+
+// From returns the request that ctx belongs to, or nil.
+func From(ctx context.Context) *Request {
+	q, _ := ctx.Value(requestKey{}).(*Request)
+	return q
+}
+
+// Acts says who calls, what for and on which resources.
+func (q *Request) Acts(c auth.Caller, action auth.Action, names ...string) {
+	if q == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.record.KeyID, q.record.KeyName, q.record.Role = c.KeyID, c.Name, string(c.Role)
+	q.record.Action, q.record.Resources = text(string(action), maxText), resources(names)
+	q.kind, q.known = action.Kind(c.Role), true
+}
+
+// Refused says that the request was refused for want of good credentials or of
+// permission; what is nil or another fault says nothing.
+func (q *Request) Refused(action auth.Action, err error) {
+	f, ok := fault.As(err)
+	if q == nil || !ok {
+		return
+	}
+	switch f.Kind {
+	case fault.MissingAuthentication, fault.InvalidSignature, fault.UnrecognizedClient, fault.AccessDenied, fault.Unauthorized:
+	default:
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.record.Action, q.record.Outcome = text(string(action), maxText), string(f.Kind)
+	q.refused = true
+	if f.Kind != fault.AccessDenied && f.Kind != fault.Unauthorized { // nobody showed who calls
+		q.record.KeyID, q.record.KeyName, q.record.Role, q.known = "", "", "", false
+	}
+}
+
+// Names adds resources that the request names.
+func (q *Request) Names(names ...string) {
+	if q == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.record.Resources = resources(append(q.record.Resources, names...))
+}
+
+// Failed says with which code of an error the request ends.
+func (q *Request) Failed(code string) {
+	if q == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.record.Outcome = text(code, maxText)
+}
+
+// wanted reports whether the level has the request recorded; the caller holds the
+// mutex.
+func (q *Request) wanted() bool {
+	switch {
+	case q.refused:
+		return true
+	case !q.known || q.kind == auth.Reads:
+		return false
+	}
+	return q.kind != auth.Plays || q.log.opts.Level == All
+}
+
+// Describe implements store.Cause.
+func (q *Request) Describe() jsontext.Value {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.written || q.refused || !q.wanted() {
+		return nil
+	}
+	doc, err := json.Marshal(q.sealed(), json.Deterministic(true))
+	if err != nil {
+		return nil // its texts are valid UTF-8
+	}
+	return doc
+}
+
+// sealed returns the record as it is kept; the caller holds the mutex.
+func (q *Request) sealed() Record {
+	r := q.record
+	if q.known {
+		r.ClaimedKeyID = ""
+	}
+	if q.id != nil {
+		r.RequestID = q.id()
+	}
+	return r
+}
+
+// Attested implements store.Cause.
+func (q *Request) Attested() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.written = true
+}
+
+// End ends the request, with OK or another outcome where Failed did not say it. A
+// change that was recorded with what it changed and ended well is not recorded
+// again.
+func (q *Request) End(outcome string) {
+	if q == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	r := q.sealed()
+	if r.Outcome == "" {
+		r.Outcome = outcome
+	}
+	if q.wanted() && !(q.written && r.Outcome == OK) {
+		q.log.put(r, time.Now())
+	}
+}

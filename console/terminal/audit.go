@@ -1,0 +1,40 @@
+package terminal
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/console/client"
+)
+
+// Audit prints records of the audit log as lines, or as JSON lines.
+func (t *Terminal) Audit(ctx context.Context, q client.AuditQuery) error {
+	return t.Client.Audit(ctx, q, func(r client.AuditRecord) error {
+		if t.JSON {
+			return WriteJSON(t.Out, r)
+		}
+		return t.line(auditLine(r))
+	})
+}
+
+// auditLine shows a record on one line.
+func auditLine(r client.AuditRecord) string {
+	who := cmp.Or(r.KeyID, r.KeyName, "-")
+	if r.KeyID != "" && r.KeyName != "" {
+		who += " (" + r.KeyName + ")"
+	}
+	if r.ClaimedKeyID != "" {
+		who = "claims " + r.ClaimedKeyID
+	}
+	parts := []string{
+		fmt.Sprintf("%6d  %s  %-7s  %-30s", r.Seq, r.Time.Local().Format(time.DateTime), r.Door, r.Action),
+		r.Outcome, who, "from " + cmp.Or(r.Source, "-"),
+	}
+	if r.Count > 1 {
+		parts = append(parts, fmt.Sprintf("%d times", r.Count))
+	}
+	return strings.Join(append(parts, r.Resources...), "  ")
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Cause is why commands are called: a request of somebody, for audit. It travels
+// in the context, so that no caller of a command can forget it.
+type Cause interface {
+	// Describe returns what an attestation needs to know, or nil where none is
+	// wanted (any more). It is recorded with the command.
+	Describe() jsontext.Value
+	// Attested is called once a command that was attested is durable.
+	Attested()
+}
+
+type causeKey struct{}
+
+// WithCause returns a context whose commands are called because of cause.
+func WithCause(ctx context.Context, cause Cause) context.Context {
+	return context.WithValue(ctx, causeKey{}, cause)
+}
+
+func causeOf(ctx context.Context) (Cause, jsontext.Value) {
+	cause, _ := ctx.Value(causeKey{}).(Cause)
+	if cause == nil {
+		return nil, nil
+	}
+	return cause, cause.Describe()
+}
+
+// OnCause has f run at the end of each command that changed something and has a
+// cause, in its transaction: what f changes is true if and only if the command is.
+// A replay runs f again. Call OnCause before Open, once.
+func (s *Store) OnCause(f func(tx *Tx, cause jsontext.Value)) {
+	if s.phase != phaseNew || s.attest != nil {
+		panic("store: OnCause was called twice or after Open")
+	}
+	s.attest = f
+}
+
+// attested returns the run of a command with the attestation of its cause.
+func (s *Store) attested(cause jsontext.Value, f func(*Tx) error) func(*Tx) error {
+	if cause == nil || s.attest == nil {
+		return f
+	}
+	return func(tx *Tx) error {
+		tx.caused = true
+		if err := f(tx); err != nil || len(tx.changes) == 0 {
+			return err
+		}
+		s.attest(tx, cause)
+		return nil
+	}
+}
+
+// Concerns names a resource that the command is about, for the attestation of its
+// cause; "" is none.
+func (tx *Tx) Concerns(resource string) {
+	if tx.caused && resource != "" {
+		tx.concerned = append(tx.concerned, resource)
+	}
+}
+
+// Concerned returns what Concerns named, in that order.
+func (tx *Tx) Concerned() []string { return tx.concerned }
