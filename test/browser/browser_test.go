@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -82,6 +83,7 @@ func (b *between) visit(t *testing.T, page string) {
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 		"--host-resolver-rules=MAP rebind.example 127.0.0.1", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", page)
 	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // it leaves its sockets there
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has many processes
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
