@@ -63,6 +63,10 @@ func TestEveryOperation(t *testing.T) {
 	}
 }
 
+// unserved are the families of operations of which Muster serves none, though it
+// answers some of them that there is nothing (TestDocumented_Inventory).
+var unserved = []string{"Containers", "Game server groups, FleetIQ"}
+
 // answered gives the operations that Muster does not call unavailable.
 func answered(t *testing.T, url string) []string {
 	t.Helper()
@@ -73,7 +77,7 @@ func answered(t *testing.T, url string) []string {
 	}
 	for _, op := range api.Operations {
 		_, body := post(t, url, op.Name, "{}")
-		if !strings.Contains(body, "is not available in this version of Muster") {
+		if !slices.Contains(unserved, op.Family) && !strings.Contains(body, "is not available in this version of Muster") {
 			all = append(all, op.Name)
 		}
 	}
