@@ -47,7 +47,7 @@ type Log struct {
 	chain  *store.Table[Chain]
 	append *store.Command[[]Record, struct{}]
 	anchor *store.Command[Chain, struct{}]
-	queue
+	*queue
 }
 
 // Chain is where the records begin and end, in the state.

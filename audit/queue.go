@@ -41,8 +41,8 @@ type count struct {
 	last  Record
 }
 
-func newQueue(r prometheus.Registerer) queue {
-	q := queue{counted: map[alike]*count{}, wake: make(chan struct{}, 1), lostAll: prometheus.NewCounter(prometheus.CounterOpts{
+func newQueue(r prometheus.Registerer) *queue {
+	q := &queue{counted: map[alike]*count{}, wake: make(chan struct{}, 1), lostAll: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "muster_audit_lost_total", Help: "Audit records of reads and refusals that were not kept: too many waited.",
 	})}
 	if r != nil {
