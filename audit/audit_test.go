@@ -25,7 +25,7 @@ type site struct {
 	make   *store.Command[string, struct{}]
 }
 
-func newSite(t *testing.T, driver store.Driver, o audit.Options) *site {
+func newSite(t testing.TB, driver store.Driver, o audit.Options) *site {
 	t.Helper()
 	s := &site{Store: store.New(store.Options{Driver: driver})}
 	s.log = audit.New(s.Store, o)
