@@ -62,6 +62,10 @@ fuzz: ## run every fuzz target for a short while (FUZZTIME=10s)
 generate: ## write the generated files anew
 	go generate ./...
 
+.PHONY: sbom
+sbom: build ## write bin/muster.cdx.json, what bin/muster is made of (CycloneDX)
+	go run ./internal/sbom bin/muster > bin/muster.cdx.json
+
 .PHONY: lint
 lint: ## check formatting, vet and staticcheck
 	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \

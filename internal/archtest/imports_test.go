@@ -38,6 +38,7 @@ var rows = []row{
 	{"internal/archive", "", "reads archives of strangers, for whoever has to"},
 	{"internal/blob", "", "files by their content; who refers to them is said to it"},
 	{"internal/gen/openapi", "", "reads the description for game clients and writes backend/protocol"},
+	{"internal/sbom", "", "reads a program and lists what was linked into it"},
 	{"internal/testcount", "", "reads the output of go test"},
 	{"internal/archtest", "", "has tests only"},
 

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWrite holds the bill of the server's program against what Go says is linked
+// into it.
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "muster")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/muster").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var text bytes.Buffer
+	if err := write(&text, program); err != nil {
+		t.Fatal(err)
+	}
+	var d document
+	decoder := json.NewDecoder(&text)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Format != "CycloneDX" || d.SpecVersion != "1.6" || d.Metadata.Component.Name != "github.com/musterhq/muster" {
+		t.Errorf("the head is %+v", d)
+	}
+	said, err := exec.Command("go", "version", "-m", program).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, c := range d.Components {
+		versions[c.Name] = c.Version
+		if c.Ref == "" || c.PURL == "" || c.Name != "std" && !strings.HasPrefix(c.Name, "github.com/musterhq/") && len(c.Hashes) != 1 {
+			t.Errorf("the component %+v is not whole", c)
+		}
+	}
+	modules := 0
+	for line := range strings.Lines(string(said)) {
+		if f := strings.Fields(line); len(f) >= 3 && f[0] == "dep" {
+			modules++
+			if versions[f[1]] != f[2] {
+				t.Errorf("%s %s is linked, the bill says %q", f[1], f[2], versions[f[1]])
+			}
+		}
+	}
+	if modules < 10 || len(d.Components) != modules+1 || len(d.Depends) != 1 || len(d.Depends[0].DependsOn) != modules+1 {
+		t.Errorf("%d modules are linked, the bill has %d components", modules, len(d.Components))
+	}
+}
+
+func TestWrite_NoProgram(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(file, []byte("no program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(&bytes.Buffer{}, file); err == nil {
+		t.Error("a text has a bill of materials")
+	}
+}
