@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -9,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/console/client"
@@ -146,4 +151,41 @@ func TestAudit_Offline(t *testing.T) {
 	if report, err := app.Verify(t.Context(), o, backup); err != nil || !strings.Contains(strings.Join(report.Problems, " "), "audit") {
 		t.Errorf("an edited record of a backup gives %v, %v", report.Problems, err)
 	}
+}
+
+// TestAudit_Bans checks that keeping a player out names the key that did it.
+func TestAudit_Bans(t *testing.T) {
+	t.Parallel()
+	a, clients, _ := serve(t, "admin", "game-backend")
+	guest, err := http.Post(a.URL()+"/player/v1/auth/guest", "application/json", strings.NewReader(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer guest.Body.Close()
+	var login struct {
+		PlayerID string `json:"player_id"`
+	}
+	if err := json.NewDecoder(guest.Body).Decode(&login); err != nil || login.PlayerID == "" {
+		t.Fatalf("a guest is answered with %d, %v", guest.StatusCode, err)
+	}
+	const body = `{"reason":"cheats"}`
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut,
+		a.URL()+"/player/v1/server/players/"+login.PlayerID+"/ban", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	key := clients["game-backend"].Credentials
+	err = v4.NewSigner().SignHTTP(t.Context(), aws.Credentials{AccessKeyID: key.AccessKeyID, SecretAccessKey: key.SecretAccessKey},
+		request, fmt.Sprintf("%x", sha256.Sum256([]byte(body))), "gamelift", "us-east-1", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	want := "player muster:BanPlayer test game-backend ok [" + login.PlayerID
+	audited(t, clients["admin"], want)
 }

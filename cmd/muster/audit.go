@@ -7,6 +7,7 @@ import (
 
 	"github.com/musterhq/muster/console/client"
 	"github.com/musterhq/muster/console/terminal"
+	"github.com/musterhq/muster/internal/plain"
 )
 
 // auditCommand is `muster admin audit`.
@@ -52,10 +53,10 @@ func (c *verifyAuditCommand) Run(t *streams) error {
 	case c.json():
 		err = terminal.WriteJSON(t.out, raw)
 	case v.Problem == "":
-		_, err = fmt.Fprintf(t.out, "%d records, from %d to %d, are as they were written; the last one's SHA-256 is %s\n", v.Records, v.From, v.Last, v.Hash)
+		_, err = fmt.Fprintf(t.out, "%d records, from %d to %d, are as they were written; the last one's SHA-256 is %s\n", v.Records, v.From, v.Last, plain.Line(v.Hash))
 	}
 	if err == nil && v.Problem != "" {
-		err = errors.New("the audit log is not as it was written: " + v.Problem)
+		err = errors.New("the audit log is not as it was written: " + plain.Line(v.Problem))
 	}
 	return err
 }

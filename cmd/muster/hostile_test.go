@@ -25,6 +25,8 @@ var texts = map[string]string{
 	"/console/api/tickets/never":      `{"ticket":{"status":"TEXT","configuration":"TEXT"},"waiting":{"ticket_id":"TEXT","next_step":{"changes":["TEXT"]},"never":[{"code":"TEXT","text":"TEXT"}]}}`,
 	"/console/api/tickets/waiting":    `{"ticket":{"status":"TEXT","configuration":"TEXT"},"waiting":{"ticket_id":"TEXT","alone":[{"text":"TEXT"}],"blocking":[{"rule":"TEXT","type":"TEXT","reason":"TEXT"}],"nearest":{"teams":"TEXT","broken":["TEXT"],"rejected":[{"rule":"TEXT","reason":"TEXT"}]}}}`,
 	"/console/api/matchmaking/x":      `{"never":[{"code":"TEXT","name":"TEXT"}],"looked_at":1,"rules":[{"rule":"TEXT","reason":"TEXT"}],"broken":[{"rule":"TEXT","reason":"TEXT"}]}`,
+	"/admin/v1/audit":                 `{"records":[{"seq":1,"door":"TEXT","action":"TEXT","resources":["TEXT"],"key_id":"TEXT","key_name":"TEXT","source":"TEXT","user_agent":"TEXT","outcome":"TEXT"}]}`,
+	"/admin/v1/audit/verify":          `{"records":1,"from":1,"last":1,"hash":"TEXT"}`,
 	"/agent/v1/hosts":                 `[{"HostID":"TEXT","Name":"TEXT","Location":"TEXT","IPAddress":"TEXT"}]`,
 	"/console/api/tickets/refused":    "",
 	"/console/api/placements/refused": "",
@@ -65,7 +67,7 @@ func TestHostileText(t *testing.T) {
 	calm, evil := answering(t, "a"), answering(t, hostile)
 	for _, command := range []string{
 		"fleets", "sessions", "queues", "events", "hosts", "placements explain x", "placements explain refused",
-		"tickets explain x", "tickets explain accepting", "tickets explain never", "tickets explain waiting", "tickets explain refused", "tickets overview x",
+		"tickets explain x", "tickets explain accepting", "tickets explain never", "tickets explain waiting", "tickets explain refused", "tickets overview x", "admin audit", "admin audit verify",
 	} {
 		for _, format := range []string{"table", "json"} {
 			args := append(strings.Fields(command), "-o", format, "--endpoint")

@@ -40,7 +40,7 @@ type done struct {
 	seq     uint64 // 0 when it changed nothing
 	now     time.Time
 	call    call
-	seed    uint64
+	seed    seed
 	idsFrom uint64
 	changes []change
 	rows    *rows // what the changes are stored as

@@ -24,7 +24,7 @@ import (
 
 // recordVersion is of the file's form and of the chance that commands draw: replayed
 // by another one they would make other changes.
-const recordVersion = 2
+const recordVersion = 3
 
 // recordLine is one line: exactly one member is set.
 type recordLine struct {
@@ -47,7 +47,7 @@ type recordState struct {
 type recordCommand struct {
 	Seq     uint64         `json:"seq"`
 	Time    time.Time      `json:"time"`
-	Seed    uint64         `json:"seed,string"`
+	Seed    seed           `json:"seed"`
 	IDs     uint64         `json:"ids,string"`
 	Actor   string         `json:"actor,omitempty"`
 	Cause   jsontext.Value `json:"cause,omitempty"`

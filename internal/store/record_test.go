@@ -143,9 +143,9 @@ func TestReplay_CutOff(t *testing.T) {
 		{"empty", ""},
 		{"no state", `{"end":{"seq":1,"digest":""}}` + "\n"},
 		{"unknown form", `{"state":{"version":99}}` + "\n"},
-		{"rows missing", `{"state":{"version":2,"rows":2}}` + "\n" + `{"end":{"seq":0,"digest":""}}` + "\n"},
-		{"unknown table", `{"state":{"version":2,"rows":1}}` + "\n" + `{"row":{"kind":"put","in":"x","key":"k","doc":{}}}` + "\n"},
-		{"nothing said", `{"state":{"version":2,"rows":0}}` + "\n{}\n"},
+		{"rows missing", `{"state":{"version":3,"rows":2}}` + "\n" + `{"end":{"seq":0,"digest":""}}` + "\n"},
+		{"unknown table", `{"state":{"version":3,"rows":1}}` + "\n" + `{"row":{"kind":"put","in":"x","key":"k","doc":{}}}` + "\n"},
+		{"nothing said", `{"state":{"version":3,"rows":0}}` + "\n{}\n"},
 		{"no JSON", "hello\n"},
 	} {
 		if _, _, err := replayFile(t, []byte(c.text), 6); err == nil {
@@ -188,13 +188,13 @@ func TestRecord_SurvivesFailedCommits(t *testing.T) {
 }
 
 func FuzzReplay(f *testing.F) {
-	f.Add([]byte(`{"state":{"version":2,"cell":"default","seq":1,"logs":{"note":1},"rows":1}}
+	f.Add([]byte(`{"state":{"version":3,"cell":"default","seq":1,"logs":{"note":1},"rows":1}}
 {"row":{"kind":"put","in":"roll","key":"a","doc":{"id":"a","pips":[1],"at":"","by":""}}}
-{"command":{"seq":2,"time":"2026-01-01T00:00:00Z","seed":"1","ids":"2","name":"drop","args":"a","digest":"0"}}
+{"command":{"seq":2,"time":"2026-01-01T00:00:00Z","seed":"00000000000000000000000000000001","ids":"2","name":"drop","args":"a","digest":"0"}}
 {"end":{"seq":2,"digest":"00"}}
 `))
-	f.Add([]byte(`{"state":{"version":2,"rows":0}}
-{"command":{"seq":1,"time":"2026-01-01T00:00:00Z","seed":"1","ids":"2","changes":[{"kind":"put","in":"roll","doc":{}},{"kind":"append","in":"note","doc":null}],"digest":""}}
+	f.Add([]byte(`{"state":{"version":3,"rows":0}}
+{"command":{"seq":1,"time":"2026-01-01T00:00:00Z","seed":"00000000000000000000000000000001","ids":"2","changes":[{"kind":"put","in":"roll","doc":{}},{"kind":"append","in":"note","doc":null}],"digest":""}}
 `))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		report, d, err := replayFile(t, raw, 6)

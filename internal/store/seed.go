@@ -2,8 +2,26 @@ package store
 
 import (
 	crand "crypto/rand"
+	"encoding/hex"
+	"fmt"
 	"math/rand/v2"
 )
+
+// seed is what the chance of one command comes from: as many bits as nobody can
+// try.
+type seed [16]byte
+
+// MarshalText returns the seed in hex, for recordings.
+func (s seed) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s[:]), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *seed) UnmarshalText(text []byte) error {
+	if hex.DecodedLen(len(text)) != len(s) {
+		return fmt.Errorf("a seed has %d hex digits, not %d", 2*len(s), len(text))
+	}
+	_, err := hex.Decode(s[:], text)
+	return err
+}
 
 // seeder gives each command its seed; nobody can guess the next one.
 type seeder struct{ source *rand.ChaCha8 }
@@ -14,4 +32,7 @@ func newSeeder() seeder {
 	return seeder{rand.NewChaCha8(key)}
 }
 
-func (s seeder) next() uint64 { return s.source.Uint64() }
+func (s seeder) next() (next seed) {
+	s.source.Read(next[:]) // never fails
+	return next
+}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -13,7 +12,7 @@ type Tx struct {
 	store   *Store
 	actor   string
 	now     time.Time
-	seed    uint64
+	seed    seed
 	rand    *rand.Rand
 	idsFrom uint64 // the id clock before this command
 	changes []change
@@ -44,7 +43,7 @@ func (tx *Tx) Now() time.Time { return tx.now }
 func (tx *Tx) Rand() *rand.Rand {
 	if tx.rand == nil {
 		var key [32]byte
-		binary.LittleEndian.PutUint64(key[:], tx.seed)
+		copy(key[:], tx.seed[:])
 		tx.rand = rand.New(rand.NewChaCha8(key))
 	}
 	return tx.rand
