@@ -65,8 +65,7 @@ func (d *Door) ConnContext(ctx context.Context, c net.Conn) context.Context {
 }
 
 // Handler returns a handler that passes requests on to next, with the client's
-// address in RemoteAddr, and gives their bodies a deadline. A request whose method
-// has no use for a body may have none.
+// address in RemoteAddr, and gives their bodies a deadline, whatever the method.
 func (d *Door) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = d.receive(w, r)
@@ -94,19 +93,10 @@ func (d *Door) Handler(next http.Handler) http.Handler {
 
 // refusal returns why no handler shall see a request, or 0.
 func (d *Door) refusal(r *http.Request) (status int, message string) {
-	if d.opts.Pages != nil {
-		if status, message := d.opts.Pages.refusal(r); status != 0 {
-			return status, message
-		}
+	if d.opts.Pages == nil {
+		return 0, ""
 	}
-	if r.ContentLength != 0 && !takesBody(r.Method) {
-		return http.StatusBadRequest, "a " + r.Method + " request must not have a body"
-	}
-	return 0, ""
-}
-
-func takesBody(method string) bool {
-	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
+	return d.opts.Pages.refusal(r)
 }
 
 // receive puts the client's address into a request.
@@ -126,11 +116,7 @@ func (d *Door) receive(w http.ResponseWriter, r *http.Request) *http.Request {
 
 // refuse answers in a form that AWS's clients and all others read.
 func refuse(w http.ResponseWriter, status int, message string) {
-	kind := "AccessDeniedException"
-	if status == http.StatusBadRequest {
-		kind = "InvalidRequestException"
-	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]string{"__type": kind, "message": message})
+	json.NewEncoder(w).Encode(map[string]string{"__type": "AccessDeniedException", "message": message})
 }

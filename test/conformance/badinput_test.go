@@ -10,10 +10,14 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/shape"
 	"github.com/musterhq/muster/test/node"
 )
+
+// unaudited keeps what is refused out of the audit log, which is part of the state.
+func unaudited(o *app.Options) { o.Audit.Level = audit.Off }
 
 // state is everything that a refused request might have changed: the rows, and
 // the event log.
@@ -35,7 +39,7 @@ func state(t *testing.T, a *app.App) string {
 // member and the rule, and changes nothing.
 func TestBadInput_Rules(t *testing.T) {
 	t.Parallel()
-	a := node.InProcess(t, nil)
+	a := node.InProcess(t, unaudited)
 	node.NewPlace(t, node.Client(a.URL()))
 	g := generator{gamelift.API()}
 	before, tried := state(t, a), 0
@@ -76,7 +80,7 @@ func available(t testing.TB, url string, op shape.Operation) bool {
 // A member of the wrong type is refused before anything looks at it.
 func TestBadInput_Types(t *testing.T) {
 	t.Parallel()
-	a := node.InProcess(t, nil)
+	a := node.InProcess(t, unaudited)
 	before := state(t, a)
 	for _, op := range gamelift.API().Operations {
 		if !available(t, a.URL(), op) {
@@ -118,7 +122,7 @@ type refusal struct {
 // Each refusal of the domain changes nothing either.
 func TestBadInput_Domain(t *testing.T) {
 	t.Parallel()
-	a := node.InProcess(t, nil)
+	a := node.InProcess(t, unaudited)
 	p := node.NewPlace(t, node.Client(a.URL()))
 	game := hosted(t, p)
 	for i, r := range refusals(p, game) {
