@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
@@ -88,9 +89,10 @@ func (c *callers) claim(r *http.Request, action auth.Action, resources ...string
 	}, nil
 }
 
-// mayCall holds the API's callers to their role.
+// mayCall holds the API's callers to their role. What they name is held to their
+// scope once it has been read (package api).
 func mayCall(p awsrpc.Principal, operation string) error {
-	return callerOf(p).May(auth.Action(operation))
+	return callerOf(p).Has(auth.Action(operation))
 }
 
 // callerOf returns the caller behind a principal.
@@ -111,13 +113,17 @@ func (a *App) firstKey(ctx context.Context) error {
 	for range a.domain.keys.Keys(a.domain.store.View()) {
 		return nil
 	}
-	c, err := a.domain.keys.Create(ctx, "first", auth.Admin)
+	path, kept := a.opts.file(firstKeyFile), false
+	c, err := a.domain.keys.CreateKept(ctx, auth.Spec{Name: "first", Role: auth.Admin}, func(c auth.Credentials) error {
+		err := writeSecret(path, credentialsFile(c, a.opts.Region))
+		kept = err == nil
+		return err
+	})
+	if err != nil && kept {
+		err = errors.Join(err, os.Remove(path))
+	}
 	if err != nil {
 		return fmt.Errorf("make the first key: %w", err)
-	}
-	path := a.opts.file(firstKeyFile)
-	if err := writeSecret(path, credentialsFile(c, a.opts.Region)); err != nil {
-		return errors.Join(fmt.Errorf("keep the first key: %w", err), a.domain.keys.Delete(ctx, c.AccessKeyID))
 	}
 	a.log.Info("made the first key, of role admin", "access_key_id", c.AccessKeyID, "file", path)
 	return nil

@@ -12,31 +12,43 @@ import (
 	"github.com/musterhq/muster/console/client"
 )
 
-// serve runs an app that asks for keys, and gives a client with each role's.
+// serve runs an app that asks for keys, and returns a client with a key of each role.
 func serve(t *testing.T, roles ...string) (a *app.App, clients map[string]*client.Client, log *screen) {
 	t.Helper()
 	log = newScreen()
-	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny, o.Logger = "sqlite", false, jsonLog(log) })
+	a = start(t, func(o *app.Options) { o.Store, o.AcceptAny, o.Logger = "sqlite", false, jsonLog(log) })
+	first := firstKey(t, a)
 	clients = map[string]*client.Client{}
-	keys, err := app.OpenKeys(t.Context(), o, false)
+	for _, role := range roles {
+		clients[role] = with(t, a, first, client.KeySpec{Name: "test " + role, Role: role})
+	}
+	return a, clients, log
+}
+
+// firstKey is a client with the key that the first start left.
+func firstKey(t *testing.T, a *app.App) *client.Client {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(a.DataDir(), "admin-credentials"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, role := range roles {
-		made, err := keys.Create(t.Context(), "test "+role, role)
-		if err != nil {
-			t.Fatal(err)
-		}
-		clients[role] = &client.Client{Credentials: client.Credentials{AccessKeyID: made.AccessKeyID, SecretAccessKey: made.SecretAccessKey}}
+	values := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, "=")
+		values[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
-	if err := keys.Close(); err != nil {
+	return &client.Client{Endpoint: a.URL(), Credentials: client.Credentials{
+		AccessKeyID: values["aws_access_key_id"], SecretAccessKey: values["aws_secret_access_key"]}}
+}
+
+// with makes a key and returns a client with it.
+func with(t *testing.T, a *app.App, admin *client.Client, spec client.KeySpec) *client.Client {
+	t.Helper()
+	made, err := admin.CreateKey(t.Context(), spec)
+	if err != nil {
 		t.Fatal(err)
 	}
-	a = start(t, func(c *app.Options) { *c = o })
-	for _, c := range clients {
-		c.Endpoint = a.URL()
-	}
-	return a, clients, log
+	return &client.Client{Endpoint: a.URL(), Credentials: client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}}
 }
 
 func TestServe_HoldsRoles(t *testing.T) {
@@ -104,24 +116,14 @@ func TestServe_FirstKey(t *testing.T) {
 	t.Parallel()
 	a, _, log := serve(t)
 	path := filepath.Join(a.DataDir(), "admin-credentials")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode is %v, %v; want 0600", info.Mode(), err)
 	}
-	values := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(line, "=")
-		values[strings.TrimSpace(name)] = strings.TrimSpace(value)
-	}
-	c := &client.Client{Endpoint: a.URL(), Credentials: client.Credentials{
-		AccessKeyID: values["aws_access_key_id"], SecretAccessKey: values["aws_secret_access_key"]}}
+	c := firstKey(t, a)
 	if err := c.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err != nil {
 		t.Errorf("the first key is refused: %v", err)
 	}
-	if secret := values["aws_secret_access_key"]; secret == "" || strings.Contains(log.String(), secret) {
+	if secret := c.Credentials.SecretAccessKey; secret == "" || strings.Contains(log.String(), secret) {
 		t.Error("the log tells the secret")
 	}
 	if !strings.Contains(log.String(), path) {

@@ -37,6 +37,7 @@ type App struct {
 	show     show
 	reloads  *reloads
 
+	masterKey   masterKey
 	certificate *certificate // that the listener shows
 
 	standing    context.Context // until Stop
@@ -60,8 +61,8 @@ type App struct {
 }
 
 // New checks the options and puts everything together; nothing runs yet and no
-// database is touched. It makes the data directory and, where there is none, the
-// master key.
+// database is touched. It makes the data directory; a master key, where there is
+// none, is made by the start on an empty state.
 func New(o Options) (*App, error) {
 	begun := time.Now()
 	o.setDefaults()
@@ -71,16 +72,16 @@ func New(o Options) (*App, error) {
 	if err := o.makeDataDir(); err != nil {
 		return nil, err
 	}
-	master, err := o.masterKey()
+	key, err := o.masterKey()
 	if err != nil {
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	a := &App{opts: o, begun: begun, log: o.Logger, registry: registry, done: make(chan struct{}), secret: master.NodeSecret()}
+	a := &App{opts: o, begun: begun, log: o.Logger, registry: registry, done: make(chan struct{}), secret: key.NodeSecret(), masterKey: key}
 	a.reloads = newReloads(registry)
 	a.standing, a.endStanding = context.WithCancel(context.Background())
-	a.domain, err = newDomain(&o, o.driver(), master, a.notices())
+	a.domain, err = newDomain(&o, o.driver(), key.Master, a.notices())
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,9 @@ func (a *App) join(ctx context.Context) error {
 		return a.own(ctx)
 	default:
 	}
+	if a.masterKey.made() {
+		return a.masterKey.missing()
+	}
 	a.gate.Probe(ctx)
 	if err := a.domain.store.Prepare(ctx); err != nil {
 		a.log.Warn("not connected to the database in advance; taking over would take longer", "error", err)

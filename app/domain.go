@@ -63,7 +63,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	})
 	d := &domain{store: st, master: master, events: event.New(st), tags: tag.New(st)}
 	d.audit = audit.New(st, audit.Options{Level: o.Audit.Level, Retention: o.Audit.Retention, Logger: o.Logger, Registerer: metrics})
-	d.keys = auth.New(st, d.events, master)
+	d.keys = auth.New(st, d.events, master, d.tags.Of)
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, d.events, d.tags, d.objects, build.Options{Home: o.home(), Logger: o.Logger})
 	d.fleets = fleet.New(st, d.events, d.tags, fleet.Options{Home: o.home(), Builds: d.hostable})

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/musterhq/muster/admin"
 	"github.com/musterhq/muster/api"
 	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/gamelift"
@@ -23,6 +24,7 @@ type doors struct {
 	console *console.Console
 	uploads *uploads.Server
 	hosts   *hosts.Server
+	admin   *admin.Door
 }
 
 // openDoors makes the doors; requests come once serve runs.
@@ -71,6 +73,9 @@ func (a *App) openDoors() error {
 	})
 	d.servers = a.gameServers()
 	d.hosts = a.hostDoor(d.servers, callers)
+	d.admin = admin.New(admin.Options{
+		Store: a.domain.store, Keys: a.domain.keys, Allow: callers.allowBody, Logger: a.log,
+	})
 	a.doors = d
 	return nil
 }

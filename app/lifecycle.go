@@ -121,6 +121,9 @@ func (a *App) openState(ctx context.Context) error {
 	if err := a.domain.store.Open(ctx); err != nil {
 		return err
 	}
+	if err := a.adoptMaster(ctx); err != nil {
+		return err
+	}
 	n, err := a.domain.computes.Restart(ctx)
 	if err != nil {
 		return fmt.Errorf("take over game server processes: %w", err)
@@ -142,6 +145,7 @@ func (a *App) runLoops() {
 		default:
 		}
 	})
+	a.running.Go(func() { a.domain.keys.Run(ctx) })
 	a.running.Go(func() { a.domain.objects.Run(ctx) })
 	a.running.Go(func() { a.domain.builds.Run(ctx) })
 	a.running.Go(func() { a.domain.computes.Run(ctx) })

@@ -26,6 +26,7 @@ func (a *App) mux() http.Handler {
 	paths.Handle("/player/", a.audited("player", a.domain.players))
 	paths.Handle("/notify/", a.audited("notify", a.domain.notices))
 	callers := a.callers()
+	paths.Handle("/admin/", a.audited("admin", a.doors.admin))
 	paths.Handle("GET /admin/v1/audit", a.audited("admin", a.auditDoor(callers, a.readAudit)))
 	paths.Handle("GET /admin/v1/audit/verify", a.audited("admin", a.auditDoor(callers, a.verifyAudit)))
 	paths.HandleFunc("/", nothingHere)

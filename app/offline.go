@@ -1,11 +1,16 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
 	"os"
 
+	"github.com/musterhq/muster/admin"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/backup"
@@ -29,10 +34,28 @@ func Restore(ctx context.Context, o Options, file string) error {
 	if err != nil {
 		return err
 	}
+	if err := o.checkBackup(ctx, file); err != nil {
+		return err
+	}
 	if err := backup.Restore(ctx, d.store, file); errors.Is(err, store.ErrNotEmpty) {
 		return fmt.Errorf("%w: restore to a data directory or database where there is nothing yet", err)
 	} else if err != nil {
 		return err
+	}
+	return nil
+}
+
+// checkBackup refuses a backup that was sealed under another master key than the
+// one that is there. Where there is none yet, the start will ask for it.
+func (o *Options) checkBackup(ctx context.Context, file string) error {
+	key, err := o.masterKey()
+	if err != nil || key.made() {
+		return err
+	}
+	// A backup of an older release does not say which key it needs.
+	fingerprint, err := sealedUnder(ctx, sqlite.File(file), o.Cell)
+	if err == nil && fingerprint != "" && fingerprint != key.Fingerprint() {
+		return fmt.Errorf("restore %s: %w", file, key.other())
 	}
 	return nil
 }
@@ -94,60 +117,99 @@ func inspect(o *Options, driver func() store.Driver) (*domain, error) {
 	return newDomain(o, driver(), master, notify.Options{})
 }
 
-// Key is an access key without its secret.
-type Key struct {
-	ID, Name, Role, Created string
+// Keys changes access keys while no server has the state.
+type Keys struct {
+	domain *domain
+	door   *admin.Door
 }
 
-// Keys changes access keys while no server has the state.
-type Keys struct{ domain *domain }
-
-// OpenKeys takes the state; Close lets it go. It fails where a server has it: a
-// data directory is locked, and for PostgreSQL, where another's hold cannot be
-// seen, the caller has to say that the servers are stopped.
+// OpenKeys takes a state that there is; Close lets it go. It fails where a server
+// has it: a data directory is locked, and for PostgreSQL, where another's hold
+// cannot be seen, the caller has to say that the servers are stopped. Nothing is
+// made: no data directory, no database, no master key.
 func OpenKeys(ctx context.Context, o Options, stopped bool) (*Keys, error) {
 	o.setDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if o.usesPostgres() && !stopped {
-		return nil, errors.New("keys: this takes the state from any server on the same PostgreSQL; stop the servers, then say --servers-are-stopped")
+	if err := o.stateExists(ctx, stopped); err != nil {
+		return nil, fmt.Errorf("keys: %w", err)
 	}
-	if err := o.makeDataDir(); err != nil {
-		return nil, err
-	}
-	master, err := o.masterKey()
+	key, err := o.masterKey()
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDomain(&o, o.driver(), master, notify.Options{})
+	if key.made() {
+		return nil, fmt.Errorf("keys: %w", key.missing())
+	}
+	d, err := newDomain(&o, o.driver(), key.Master, notify.Options{})
 	if err != nil {
 		return nil, err
 	}
 	if err := d.store.Open(ctx); err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
-	return &Keys{d}, nil
+	if err := adopt(ctx, d, &key); err != nil {
+		return nil, errors.Join(fmt.Errorf("keys: %w", err), d.store.Close())
+	}
+	return &Keys{d, admin.New(admin.Options{Store: d.store, Keys: d.keys, Allow: fromTerminal, Logger: o.Logger})}, nil
 }
+
+// fromTerminal lets everything be done by whoever can open the state.
+func fromTerminal(*http.Request, []byte, auth.Action, ...string) (auth.Caller, error) {
+	return auth.Caller{Name: "terminal", Role: auth.Admin, Local: true}, nil
+}
+
+// stateExists refuses offline work on a state that is not there, or that is
+// somewhere else than the options say.
+func (o *Options) stateExists(ctx context.Context, stopped bool) error {
+	switch {
+	case o.Store == "memory":
+		return errors.New("a state in memory has no keys beyond its server's life; ask the running server instead")
+	case o.usesPostgres():
+		if !stopped {
+			return errors.New("this takes the state from any server on the same PostgreSQL; stop the servers, then say --servers-are-stopped, or leave --offline out to ask a running one")
+		}
+		if _, err := sealedUnder(ctx, o.driver(), o.Cell); err != nil {
+			return fmt.Errorf("there is no state of a cell %q in that PostgreSQL, or it is of an older release (start a server once): %w", o.Cell, err)
+		}
+		return nil
+	}
+	if _, err := os.Stat(o.file("node.id")); err == nil {
+		return fmt.Errorf("data directory %s belongs to a server on PostgreSQL, which has the state: say --store postgres://…, or leave --offline out to ask a running server", o.DataDir)
+	}
+	if _, err := os.Stat(o.file("muster.db")); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("data directory %s holds no state: name the server's with --data, or leave --offline out to ask a running server", o.DataDir)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// RoundTrip answers a request as the door for administrators of a running server
+// does (http.RoundTripper).
+func (k *Keys) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	a := &answer{header: http.Header{}, status: http.StatusOK}
+	k.door.ServeHTTP(a, r)
+	return &http.Response{
+		StatusCode: a.status, Header: a.header, Body: io.NopCloser(&a.body), ContentLength: int64(a.body.Len()),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+	}, r.Body.Close()
+}
+
+// answer is an http.ResponseWriter in memory.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) WriteHeader(status int)      { a.status = status }
+func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 // Close lets the state go.
 func (k *Keys) Close() error { return k.domain.store.Close() }
-
-// Create makes a key; the answer is the only place where its secret is.
-func (k *Keys) Create(ctx context.Context, name, role string) (auth.Credentials, error) {
-	return k.domain.keys.Create(store.WithActor(ctx, "terminal"), name, auth.Role(role))
-}
-
-// Delete removes a key.
-func (k *Keys) Delete(ctx context.Context, id string) error {
-	return k.domain.keys.Delete(store.WithActor(ctx, "terminal"), id)
-}
-
-// List gives every key, by id.
-func (k *Keys) List() []Key {
-	keys := []Key{}
-	for key := range k.domain.keys.Keys(k.domain.store.View()) {
-		keys = append(keys, Key{key.ID, key.Name, string(key.Role), key.Created.Format("2006-01-02T15:04:05Z07:00")})
-	}
-	return keys
-}

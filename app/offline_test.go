@@ -1,12 +1,14 @@
 package app_test
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/console/client"
 )
 
 func TestBackupRestoreVerify(t *testing.T) {
@@ -33,6 +35,7 @@ func TestBackupRestoreVerify(t *testing.T) {
 	if err := app.Restore(t.Context(), fresh, file); err != nil {
 		t.Fatal(err)
 	}
+	keepMasterKey(t, o, fresh)
 	again := start(t, func(c *app.Options) { *c = fresh })
 	if again.Digest() != saved.Digest {
 		t.Error("the restored state is not the one that was backed up")
@@ -63,7 +66,19 @@ func TestVerify_NamesProblems(t *testing.T) {
 	}
 }
 
-func TestKeys_OnlyWhileStopped(t *testing.T) {
+// keepMasterKey copies the master key of a deployment to where another looks for it.
+func keepMasterKey(t *testing.T, from, to app.Options) {
+	t.Helper()
+	key, err := os.ReadFile(filepath.Join(from.DataDir, "master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(to.DataDir, "master.key"), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenKeys_OnlyWhileStopped(t *testing.T) {
 	t.Parallel()
 	o := options(t, func(o *app.Options) { o.Store = "sqlite" })
 	a := start(t, func(c *app.Options) { *c = o })
@@ -76,19 +91,112 @@ func TestKeys_OnlyWhileStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer keys.Close()
-	if _, err := keys.Create(t.Context(), "x", "emperor"); err == nil {
+	c := &client.Client{Endpoint: "http://offline", HTTP: &http.Client{Transport: keys}}
+	if _, err := c.CreateKey(t.Context(), client.KeySpec{Name: "x", Role: "emperor"}); err == nil {
 		t.Error("an unknown role is taken")
 	}
-	made, err := keys.Create(t.Context(), "game backend", "game-backend")
+	made, err := c.CreateKey(t.Context(), client.KeySpec{Name: "game backend", Role: "game-backend"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := keys.List()
-	if len(list) != 1 || list[0].ID != made.AccessKeyID || list[0].Role != "game-backend" || list[0].Name != "game backend" {
-		t.Errorf("keys are %+v", list)
+	list, err := c.Keys(t.Context())
+	if err != nil || len(list) != 1 || list[0].ID != made.ID || list[0].Role != "game-backend" || list[0].Name != "game backend" {
+		t.Errorf("keys are %+v, %v", list, err)
 	}
-	if err := keys.Delete(t.Context(), made.AccessKeyID); err != nil || len(keys.List()) != 0 {
-		t.Errorf("delete: %v, left %+v", err, keys.List())
+	if err := c.DeleteKey(t.Context(), made.ID); err != nil {
+		t.Error(err)
+	}
+	if list, err := c.Keys(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("after the delete: %+v, %v", list, err)
+	}
+}
+
+// TestOpenKeys_MakesNothing holds that offline work on a state that is not there,
+// or is not here, is refused and leaves no trace.
+func TestOpenKeys_MakesNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, file, says string }{
+		{"no directory", "", "holds no state"},
+		{"directory of a server on PostgreSQL", "node.id", "PostgreSQL"},
+		{"state without its master key", "muster.db", "master.key does not exist"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, func(o *app.Options) { o.Store, o.DataDir = "sqlite", filepath.Join(t.TempDir(), "data") })
+			if c.file != "" {
+				if err := os.Mkdir(o.DataDir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(o.DataDir, c.file), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := app.OpenKeys(t.Context(), o, false); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("open: %v, want words about %q", err, c.says)
+			}
+			left, _ := os.ReadDir(o.DataDir)
+			if want := len(c.file) > 0; len(left) > 1 || (len(left) == 1) != want || want && left[0].Name() != c.file {
+				t.Errorf("left %v in the data directory", left)
+			}
+		})
+	}
+}
+
+// TestMasterKey holds a state to the master key that it is sealed under.
+func TestMasterKey(t *testing.T) {
+	t.Parallel()
+	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })
+	stop(t, start(t, func(c *app.Options) { *c = o }))
+	file := filepath.Join(t.TempDir(), "backup.db")
+	if err := app.Backup(t.Context(), o, file); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(o.DataDir, "master.key")
+	key, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func(o app.Options) error {
+		a, err := app.New(o)
+		if err != nil {
+			return err
+		}
+		if err := a.Start(t.Context()); err != nil {
+			return err
+		}
+		return a.Stop(t.Context())
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(o); err == nil || !strings.Contains(err.Error(), "put back the master key") {
+		t.Errorf("a start without the master key: %v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the start made a new master key")
+	}
+	if err := os.WriteFile(path, []byte(strings.Repeat("ab", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(o); err == nil || !strings.Contains(err.Error(), "sealed under another master key") {
+		t.Errorf("a start with another master key: %v", err)
+	}
+	if _, err := app.OpenKeys(t.Context(), o, false); err == nil || !strings.Contains(err.Error(), "sealed under another master key") {
+		t.Errorf("keys with another master key: %v", err)
+	}
+	other := options(t, func(o *app.Options) { o.Store = "sqlite" })
+	keepMasterKey(t, o, other)
+	if err := app.Restore(t.Context(), other, file); err == nil || !strings.Contains(err.Error(), "sealed under another master key") {
+		t.Errorf("a restore beside another master key: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(other.DataDir, "muster.db")); err == nil {
+		t.Error("the refused restore left a state")
+	}
+	if err := os.WriteFile(path, key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(o); err != nil {
+		t.Errorf("a start with the master key back: %v", err)
 	}
 }
 

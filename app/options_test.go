@@ -60,9 +60,8 @@ func TestNew_AcceptAnyOnLoopback(t *testing.T) {
 func TestNew_MasterKey(t *testing.T) {
 	t.Parallel()
 	o := options(t, nil)
-	if _, err := app.New(o); err != nil {
-		t.Fatal(err)
-	}
+	again := func() { stop(t, start(t, func(c *app.Options) { *c = o })) }
+	again()
 	path := filepath.Join(o.DataDir, "master.key")
 	first, err := os.ReadFile(path)
 	if err != nil {
@@ -72,9 +71,7 @@ func TestNew_MasterKey(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode is %v, %v; want 0600", info.Mode(), err)
 	}
-	if _, err := app.New(o); err != nil {
-		t.Fatal(err)
-	}
+	again()
 	if second, _ := os.ReadFile(path); string(second) != string(first) {
 		t.Error("a second start changed the master key")
 	}

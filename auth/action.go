@@ -39,6 +39,10 @@ var serverActions = set(
 // giveAccess are operations that read in name, but hand out access.
 var giveAccess = set("GetComputeAccess", "GetComputeAuthToken", "GetInstanceAccess")
 
+// connects are operations that read, but whose only purpose is to get to
+// something: a game server, or a file.
+var connects = set("GetGameSessionLogUrl", "GetPlayerConnectionDetails")
+
 func set(actions ...Action) map[Action]bool {
 	in := make(map[Action]bool, len(actions))
 	for _, a := range actions {

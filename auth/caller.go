@@ -7,7 +7,10 @@ type Caller struct {
 	KeyID string // access key id; "" for Local
 	Name  string // of the key
 	Role  Role
+	Scope Scope
 	Local bool // the server asks nobody for credentials
+
+	tags func(resource string) map[string]string // of resources that there are
 }
 
 // Anybody is the caller where the server asks nobody for credentials.
@@ -22,11 +25,54 @@ func (c Caller) Actor() string {
 	return c.Name
 }
 
-// May returns nil if the caller may do what action says, else a fault that names
-// the key, its role and the action. Errors: AccessDenied.
-func (c Caller) May(action Action, resources ...string) error {
+// Scoped reports whether the caller reaches some resources alone.
+func (c Caller) Scoped() bool { return !c.Scope.IsZero() }
+
+// Has returns nil if the caller's role allows the action, whatever it is done to,
+// else a fault that names the key, the role and the action. Errors: AccessDenied.
+func (c Caller) Has(action Action) error {
 	if c.Role.Allows(action) {
 		return nil
 	}
 	return fault.New(fault.AccessDenied, "access key %s has the role %s, which may not call %s", c.KeyID, c.Role, action)
+}
+
+// May returns nil if the caller may do what action says to all of the resources,
+// which are ARNs. Without resources the action concerns the whole account, and a
+// caller with a scope may not do it. The fault names the key, and the role or
+// the resource. Errors: AccessDenied.
+func (c Caller) May(action Action, resources ...string) error {
+	if err := c.Has(action); err != nil || !c.Scoped() {
+		return err
+	}
+	if len(resources) == 0 {
+		return fault.New(fault.AccessDenied, "access key %s has a scope (%s), and %s concerns the whole account; name a resource in the scope, or use a key without a scope",
+			c.KeyID, c.Scope, action)
+	}
+	for _, resource := range resources {
+		if !c.Reaches(resource) {
+			return fault.New(fault.AccessDenied, "access key %s has a scope (%s), and %s is not in it: the key may not call %s there",
+				c.KeyID, c.Scope, resource, action)
+		}
+	}
+	return nil
+}
+
+// Reaches reports whether a resource is in the caller's scope.
+func (c Caller) Reaches(resource string) bool {
+	if !c.Scoped() {
+		return true
+	}
+	var tags map[string]string
+	if len(c.Scope.Tags) > 0 && c.tags != nil {
+		tags = c.tags(resource)
+	}
+	return c.Scope.holds(resource, tags)
+}
+
+// ReachesBeside reports whether a location is in the caller's scope that a request
+// names beside another resource: only a scope with patterns of locations says
+// anything about that.
+func (c Caller) ReachesBeside(location string) bool {
+	return !c.Scope.names("location") || c.Reaches(location)
 }

@@ -11,14 +11,18 @@ const (
 	Operator    Role = "operator"     // everything but managing keys and reading the audit log
 	GameBackend Role = "game-backend" // sessions, placements, matchmaking, players, and reading
 	GameServer  Role = "game-server"  // what a game server needs: its compute, its token, its connection
-	ReadOnly    Role = "read-only"    // Describe, Get, List, Search, Resolve, Validate, and the hosts
+	PlayerData  Role = "player-data"  // the data that is kept of players, for game servers
+	ReadOnly    Role = "read-only"    // reading, but nothing that gives access
 )
 
-// Roles lists every role.
-var roles = []Role{Admin, Operator, GameBackend, GameServer, ReadOnly}
+// Roles returns every role.
+func Roles() []Role { return []Role{Admin, Operator, GameBackend, GameServer, PlayerData, ReadOnly} }
 
 // Valid reports whether r is a role.
-func (r Role) Valid() bool { return slices.Contains(roles, r) }
+func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
+
+// scopable reports whether keys of the role can be held to some resources.
+func (r Role) scopable() bool { return r != Admin && r != PlayerData }
 
 // Allows reports whether the role may do what an action says.
 func (r Role) Allows(action Action) bool {
@@ -31,8 +35,10 @@ func (r Role) Allows(action Action) bool {
 		return backendActions[action] || action.reads()
 	case GameServer:
 		return serverActions[action]
+	case PlayerData:
+		return action == ReadPlayerData || action == WritePlayerData
 	case ReadOnly:
-		return action == ReadHosts || action.reads()
+		return action == ReadHosts || action.reads() && !connects[action]
 	}
 	return false
 }

@@ -118,6 +118,8 @@ const (
 	MatchmakingFailed      Code = "MATCHMAKING_FAILED"
 	KeyCreated             Code = "ACCESS_KEY_CREATED"
 	KeyDeleted             Code = "ACCESS_KEY_DELETED"
+	KeyDisabled            Code = "ACCESS_KEY_DISABLED"
+	KeyEnabled             Code = "ACCESS_KEY_ENABLED"
 )
 
 // Published tells whether DescribeFleetEvents shows events of this code.

@@ -48,7 +48,7 @@ func openShop(ctx context.Context, driver store.Driver, dir string, anyone bool)
 	}
 	s := &shop{st: store.New(store.Options{Driver: driver})}
 	events := event.New(s.st)
-	keys := auth.New(s.st, events, master)
+	keys := auth.New(s.st, events, master, nil)
 	s.objects = object.New(s.st, object.Options{Blobs: blob.New(dir), MaxSize: 1 << 20})
 	s.builds = build.New(s.st, events, tag.New(s.st), s.objects, build.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	s.door = uploads.New(uploads.Options{

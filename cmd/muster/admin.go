@@ -7,12 +7,11 @@ import (
 	"text/tabwriter"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/console/terminal"
 )
 
 // adminCommand is what operators do with the state itself.
 type adminCommand struct {
-	Keys       keysCommand            `cmd:"" help:"Access keys, while the server is stopped."`
+	Keys       keysCommand            `cmd:"" help:"Access keys of a running server, or with --offline of a stopped one."`
 	JoinToken  createJoinTokenCommand `cmd:"" help:"Short for 'join-tokens create'."`
 	JoinTokens joinTokensCommand      `cmd:"" help:"Tokens with which machines join; on a running server."`
 	Backup     backupCommand          `cmd:"" help:"Write the state to a new file; the server may be running."`
@@ -25,81 +24,6 @@ type adminCommand struct {
 func (c *adminCommand) AfterApply() error {
 	private()
 	return nil
-}
-
-type keysCommand struct {
-	Create createKeyCommand `cmd:"" help:"Make a key and print it; its secret is shown this once."`
-	List   listKeysCommand  `cmd:"" help:"List keys."`
-	Delete deleteKeyCommand `cmd:"" help:"Delete a key."`
-}
-
-type keyFlags struct {
-	stateFlags
-	ServersAreStopped bool `help:"With PostgreSQL: say that no server runs on the database."`
-}
-
-// with opens the keys for f.
-func (k *keyFlags) with(t *streams, f func(*app.Keys) error) error {
-	keys, err := app.OpenKeys(t.ctx, k.options(t), k.ServersAreStopped)
-	if err != nil {
-		return err
-	}
-	if err := f(keys); err != nil {
-		keys.Close()
-		return err
-	}
-	return keys.Close()
-}
-
-type createKeyCommand struct {
-	keyFlags
-	outputFlags
-	Name string `arg:"" help:"What the key is for."`
-	Role string `enum:"admin,operator,game-backend,game-server,read-only" default:"operator" help:"admin, operator, game-backend, game-server or read-only (${default})."`
-}
-
-// Run makes a key.
-func (c *createKeyCommand) Run(t *streams) error {
-	return c.with(t, func(k *app.Keys) error {
-		made, err := k.Create(t.ctx, c.Name, c.Role)
-		if err != nil {
-			return err
-		}
-		if c.json() {
-			return json.NewEncoder(t.out).Encode(map[string]string{"AccessKeyId": made.AccessKeyID, "SecretAccessKey": made.SecretAccessKey, "Role": c.Role})
-		}
-		_, err = fmt.Fprintf(t.out, "AWS_ACCESS_KEY_ID=%s\nAWS_SECRET_ACCESS_KEY=%s\n", made.AccessKeyID, made.SecretAccessKey)
-		return err
-	})
-}
-
-type listKeysCommand struct {
-	keyFlags
-	outputFlags
-}
-
-// Run lists the keys.
-func (c *listKeysCommand) Run(t *streams) error {
-	return c.with(t, func(k *app.Keys) error {
-		if c.json() {
-			return json.NewEncoder(t.out).Encode(k.List())
-		}
-		view := terminal.Table{Head: []string{"KEY", "NAME", "ROLE", "CREATED"}}
-		for _, key := range k.List() {
-			view.Rows = append(view.Rows, []string{key.ID, key.Name, key.Role, key.Created})
-		}
-		return view.Write(t.out)
-	})
-}
-
-type deleteKeyCommand struct {
-	keyFlags
-	ID string `arg:"" help:"Access key id."`
-}
-
-// Run deletes a key.
-func (c *deleteKeyCommand) Run(t *streams) error {
-	return c.with(t, func(k *app.Keys) error { return k.Delete(t.ctx, c.ID) })
 }
 
 type backupCommand struct {
@@ -142,6 +66,7 @@ func (c *restoreCommand) Run(t *streams) error {
 		return fmt.Errorf("restored, but not sound: %s", strings.Join(report.Problems, "; "))
 	}
 	fmt.Fprintf(t.out, "restored %s: sequence %d, digest %s\n", c.File, report.Fence.Seq, report.Digest)
+	fmt.Fprintln(t.out, "The server needs the master key that belongs to it: master.key in its data directory, or --master-key-file.")
 	return nil
 }
 

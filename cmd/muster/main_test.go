@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,16 +147,93 @@ func (w *readyWatch) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestAdmin_KeysAndVerify(t *testing.T) {
+// serving runs `muster serve` on a data directory until the function is called.
+func serving(t *testing.T, data string) (base string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, ended := &readyWatch{ready: make(chan string, 1)}, make(chan int, 1)
+	var log bytes.Buffer
+	go func() {
+		ended <- run([]string{"serve", "--listen", "127.0.0.1:0", "--data", data}, &streams{ctx: ctx, out: out, err: &log})
+	}()
+	select {
+	case base = <-out.ready:
+	case code := <-ended:
+		t.Fatalf("serve ended with %d: %s", code, log.String())
+	}
+	return base, func() {
+		cancel()
+		if code := <-ended; code != 0 {
+			t.Errorf("serve ended with %d: %s", code, log.String())
+		}
+	}
+}
+
+// TestAdmin_Keys goes through the life of a key on a running server, and then
+// through what is possible without one.
+func TestAdmin_Keys(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
-	code, out, stderr := typed(t, t.Context(), "admin", "keys", "create", "backend", "--role", "game-backend", "--data", data)
-	if code != 0 || !strings.Contains(out, "AWS_ACCESS_KEY_ID=MSTR") || !strings.Contains(out, "AWS_SECRET_ACCESS_KEY=") {
+	base, stop := serving(t, data)
+	ask := func(args ...string) (int, string, string) {
+		t.Helper()
+		args = append(append([]string{"admin", "keys"}, args...), "--endpoint", base, "--credentials", filepath.Join(data, "admin-credentials"))
+		return typed(t, t.Context(), args...)
+	}
+	if code, _, stderr := ask("create", "backend"); code != 2 || !strings.Contains(stderr, "--role") {
+		t.Errorf("create without a role: %d %q", code, stderr)
+	}
+	if code, _, stderr := ask("create", "backend", "--role", "read-only", "--data", data); code != 1 || !strings.Contains(stderr, "--offline") {
+		t.Errorf("create with --data on a running server: %d %q", code, stderr)
+	}
+	if code, _, stderr := ask("create", "backend", "--role", "game-backend", "--scope", "fleet-1"); code != 1 || !strings.Contains(stderr, "scope") {
+		t.Errorf("create with a scope that is none: %d %q", code, stderr)
+	}
+	code, out, stderr := ask("create", "backend", "--role", "game-backend", "--scope", "arn:aws:gamelift:*:*:fleet/*", "--scope", "team=red", "--expires", "90d", "-o", "json")
+	var made struct{ AccessKeyId, SecretAccessKey string }
+	if err := json.Unmarshal([]byte(out), &made); code != 0 || err != nil || made.SecretAccessKey == "" {
 		t.Fatalf("create: %d %q %q", code, out, stderr)
 	}
-	_, out, _ = typed(t, t.Context(), "admin", "keys", "list", "--data", data)
-	if !strings.Contains(out, "backend") || !strings.Contains(out, "game-backend") {
-		t.Errorf("list: %q", out)
+	code, out, stderr = ask("rotate", made.AccessKeyId, "--old-until", "24h")
+	if code != 0 || !strings.Contains(out, "AWS_ACCESS_KEY_ID=MSTR") || strings.Contains(out, made.AccessKeyId) {
+		t.Errorf("rotate: %d %q %q", code, out, stderr)
 	}
+	if code, _, stderr := ask("disable", made.AccessKeyId); code != 0 {
+		t.Errorf("disable: %d %q", code, stderr)
+	}
+	_, out, _ = ask("list")
+	if strings.Count(out, "backend") != 4 || strings.Count(out, "DISABLED") != 1 || !strings.Contains(out, "team=red") || strings.Contains(out, made.SecretAccessKey) {
+		t.Errorf("list: %s", out)
+	}
+	if code, _, stderr := ask("enable", made.AccessKeyId); code != 0 {
+		t.Errorf("enable: %d %q", code, stderr)
+	}
+	if code, _, stderr := ask("delete", made.AccessKeyId); code != 0 {
+		t.Errorf("delete: %d %q", code, stderr)
+	}
+	if code, _, stderr := ask("delete", made.AccessKeyId); code != 1 || !strings.Contains(stderr, "does not exist") {
+		t.Errorf("delete again: %d %q", code, stderr)
+	}
+	stop()
+	code, out, stderr = typed(t, t.Context(), "admin", "keys", "create", "emergency", "--role", "admin", "--offline", "--data", data)
+	if code != 0 || !strings.Contains(out, "AWS_SECRET_ACCESS_KEY=") {
+		t.Errorf("create offline: %d %q %q", code, out, stderr)
+	}
+	if _, out, _ = typed(t, t.Context(), "admin", "keys", "list", "--offline", "--data", data); !strings.Contains(out, "emergency") || !strings.Contains(out, "first") {
+		t.Errorf("list offline: %q", out)
+	}
+	empty := filepath.Join(t.TempDir(), "none")
+	if code, _, stderr := typed(t, t.Context(), "admin", "keys", "list", "--offline", "--data", empty); code != 1 || !strings.Contains(stderr, "holds no state") {
+		t.Errorf("list offline where there is nothing: %d %q", code, stderr)
+	}
+	if _, err := os.Stat(empty); err == nil {
+		t.Error("offline work made a data directory")
+	}
+}
+
+func TestAdmin_BackupAndVerify(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	_, stop := serving(t, data)
+	stop()
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	if code, out, stderr := typed(t, t.Context(), "admin", "backup", backup, "--data", data); code != 0 || !strings.Contains(out, "master key") {
 		t.Errorf("backup: %d %q %q", code, out, stderr)
@@ -174,7 +252,7 @@ func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
 		{"", "local serve agent wrap hosts preflight demo bots beacon fleets sessions queues events placements tickets ruleset simulate admin replay version completion"},
 		{"ad", "admin"},
-		{"admin keys ", "create list delete"},
+		{"admin keys ", "create list disable enable rotate delete"},
 		{"serve --li", "--listen"},
 		{"completion ", "bash zsh fish"},
 		{"nonsense x", ""},

@@ -68,6 +68,7 @@ var rows = []row{
 	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
 	{"notify", ground + " internal/wake auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
 
+	{"admin", ground + " auth", "keys of a running server; other packages add their routes"},
 	{"api", ground + " internal/awsrpc internal/tag gamelift " + domain, "maps the wire to the domain; needs the store for snapshots and the actor of a command"},
 	{"serversdk", ground + " internal/door serversdk/protocol auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},

@@ -87,6 +87,14 @@ func (s *Service) List(resourceARN string) (map[string]string, error) {
 	return nil, nil
 }
 
+// Of returns a resource's tags; nil where it has none or does not exist.
+func (s *Service) Of(r store.Reader, resourceARN string) map[string]string {
+	if set := s.sets.Get(r, resourceARN); set != nil {
+		return set.Tags
+	}
+	return nil
+}
+
 // Put merges tags into a resource's set inside a transaction of its owner.
 // The resource is not checked. Errors: TaggingFailed.
 func (s *Service) Put(tx *store.Tx, resourceARN string, tags map[string]string) error {

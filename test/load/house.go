@@ -57,7 +57,7 @@ func open(ctx context.Context, n int) (*house, error) {
 	home := arn.Home{Region: "us-east-1", Account: "000000000000"}
 	h := &house{dir: dir, store: store.New(store.Options{Driver: sqlite.New(dir)})}
 	events, tags := event.New(h.store), tag.New(h.store)
-	h.keys = auth.New(h.store, events, master)
+	h.keys = auth.New(h.store, events, master, tags.Of)
 	fleets := fleet.New(h.store, events, tags, fleet.Options{Home: home})
 	h.computes = compute.New(h.store, events, fleets, tags, compute.Options{Tokens: master})
 	h.sessions = session.New(h.store, events, fleets, h.computes, session.Options{})
@@ -95,7 +95,7 @@ func (h *house) listen(srv http.Handler) error {
 
 // furnish makes a key, a fleet, its computes and free processes on them.
 func (h *house) furnish(ctx context.Context, fleets *fleet.Service, n int) (err error) {
-	if h.key, err = h.keys.Create(ctx, "load", auth.Admin); err != nil {
+	if h.key, err = h.keys.Create(ctx, auth.Spec{Name: "load", Role: auth.Admin}); err != nil {
 		return err
 	}
 	if _, err = fleets.CreateLocation(ctx, location, nil); err != nil {

@@ -62,7 +62,7 @@ func openMarket(t *testing.T) *market {
 	home := arn.Home{Region: "us-east-1", Account: "000000000000"}
 	h := &house{dir: dir, store: store.New(store.Options{Driver: sqlite.New(dir)})}
 	events, tags := event.New(h.store), tag.New(h.store)
-	h.keys = auth.New(h.store, events, master)
+	h.keys = auth.New(h.store, events, master, tags.Of)
 	m := &market{house: h, when: map[string]time.Time{}, met: make(chan struct{}, 1<<20)}
 	m.fleets = fleet.New(h.store, events, tags, fleet.Options{Home: home})
 	h.computes = compute.New(h.store, events, m.fleets, tags, compute.Options{Tokens: master})

@@ -1,0 +1,131 @@
+// Package admin is the door for those who administer a running server: JSON in
+// and out, signed like any request of the API (SigV4, service gamelift).
+//
+//	GET    /admin/v1/keys                 every access key, with its last use
+//	POST   /admin/v1/keys                 make one: {"name", "role", "scope", "expires"}
+//	POST   /admin/v1/keys/ID/rotate       make one in its place: {"expires", "old_until"}
+//	POST   /admin/v1/keys/ID/disable      refuse it from now on
+//	POST   /admin/v1/keys/ID/enable       and take it again
+//	DELETE /admin/v1/keys/ID              forget it
+//
+// A refusal is {"message": …} with status 400, 401 (not signed, or not rightly),
+// 403 (not allowed), 404 or 409. Other packages add their routes with Handle.
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// prefix is where the paths of this door begin.
+const prefix = "/admin/v1/"
+
+// maxBody bounds the body of a request.
+const maxBody = 64 << 10
+
+// Options of a Door.
+type Options struct {
+	Store *store.Store  // required
+	Keys  *auth.Service // required
+	// Allow returns the sender of a request whose body has been read, or a fault if
+	// it may not do what action says.
+	Allow  func(r *http.Request, body []byte, action auth.Action, resources ...string) (auth.Caller, error)
+	Logger *slog.Logger // nil discards
+}
+
+// Door serves everything under /admin/.
+type Door struct {
+	opts Options
+	mux  *http.ServeMux
+}
+
+// New makes the door with its routes for keys.
+func New(o Options) *Door {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	d := &Door{opts: o, mux: http.NewServeMux()}
+	d.keyRoutes()
+	d.mux.HandleFunc("/admin/", func(w http.ResponseWriter, r *http.Request) {
+		d.refuse(w, fault.Missing("there is nothing at %s %s", r.Method, r.URL.Path))
+	})
+	return d
+}
+
+// ServeHTTP answers one request.
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
+
+// Handler answers a request whose sender may do it: with a value, which becomes
+// JSON, or an error. The request's context names the sender as the actor of commands.
+type Handler func(r *http.Request, body []byte) (any, error)
+
+// Handle adds a route, such as "GET /admin/v1/keys", for callers who may do what
+// action says. Call it before traffic.
+func (d *Door) Handle(pattern string, action auth.Action, h Handler) {
+	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		answer, err := d.run(w, r, action, h)
+		if err != nil {
+			d.refuse(w, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			d.opts.Logger.Info("administration answer not written", "error", err)
+		}
+	})
+}
+
+func (d *Door) run(w http.ResponseWriter, r *http.Request, action auth.Action, h Handler) (any, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return nil, fault.Invalid("body: must have at most %d bytes", maxBody)
+	}
+	if err != nil {
+		return nil, fault.Invalid("body: could not be read")
+	}
+	caller, err := d.opts.Allow(r, body, action)
+	if err != nil {
+		return nil, err
+	}
+	return h(r.WithContext(store.WithActor(r.Context(), caller.Actor())), body)
+}
+
+// refuse answers with what is wrong.
+func (d *Door) refuse(w http.ResponseWriter, err error) {
+	f, ok := fault.As(err)
+	if !ok {
+		d.opts.Logger.Error("administration request failed", "error", err)
+		f = &fault.Fault{Kind: fault.InternalService, Message: "internal failure; the log of the server tells why"}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status(f.Kind))
+	json.NewEncoder(w).Encode(map[string]string{"message": f.Message})
+}
+
+// status returns the HTTP status for a kind of fault.
+func status(kind fault.Kind) int {
+	switch kind {
+	case fault.MissingAuthentication, fault.InvalidSignature, fault.UnrecognizedClient:
+		return http.StatusUnauthorized
+	case fault.AccessDenied, fault.Unauthorized:
+		return http.StatusForbidden
+	case fault.NotFound:
+		return http.StatusNotFound
+	case fault.Conflict:
+		return http.StatusConflict
+	case fault.Throttling:
+		return http.StatusTooManyRequests
+	case fault.InternalService:
+		return http.StatusInternalServerError
+	}
+	return http.StatusBadRequest
+}

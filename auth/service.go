@@ -1,0 +1,275 @@
+package auth
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Service keeps access keys.
+type Service struct {
+	st     *store.Store
+	master *Master
+	events *event.Log
+	tags   func(r store.Reader, resource string) map[string]string
+	use    use
+
+	keys  *store.Table[Key]
+	seals *store.Table[seal]
+	used  *store.Table[Use]
+
+	create *store.Command[Key, struct{}]
+	del    *store.Command[string, struct{}]
+	enable *store.Command[enableArgs, *Key]
+	rotate *store.Command[rotateArgs, *Key]
+	adopt  *store.Command[seal, struct{}]
+	note   *store.Command[[]Use, struct{}]
+}
+
+type enableArgs struct {
+	ID      string
+	Enabled bool
+}
+
+type rotateArgs struct {
+	ID       string
+	New      Key
+	OldUntil time.Time
+}
+
+// New registers the tables and commands on the store. tags returns the tags of a
+// resource, for scopes; nil: nothing has tags.
+func New(st *store.Store, events *event.Log, master *Master, tags func(r store.Reader, resource string) map[string]string) *Service {
+	s := &Service{st: st, master: master, events: events, tags: tags}
+	s.keys = store.NewTable(st, store.TableSpec[Key]{Name: "access_key", Key: func(k *Key) string { return k.ID }})
+	s.seals = store.NewTable(st, store.TableSpec[seal]{Name: "master_key", Key: func(v *seal) string { return v.ID }})
+	s.used = store.NewTable(st, store.TableSpec[Use]{Name: "access_key_use", Key: func(u *Use) string { return u.ID }})
+	s.create = store.NewCommand(st, "key.create", s.runCreate)
+	s.del = store.NewCommand(st, "key.delete", s.runDelete)
+	s.enable = store.NewCommand(st, "key.enable", s.runEnable)
+	s.rotate = store.NewCommand(st, "key.rotate", s.runRotate)
+	s.adopt = store.NewCommand(st, "key.adopt_master", s.runAdopt)
+	s.note = store.NewCommand(st, "key.note_use", s.runNote)
+	return s
+}
+
+// Create makes a key. The secret is in the answer and nowhere else.
+// Errors: InvalidRequest.
+func (s *Service) Create(ctx context.Context, spec Spec) (Credentials, error) {
+	return s.CreateKept(ctx, spec, func(Credentials) error { return nil })
+}
+
+// CreateKept is Create for a key of which keep has to store the secret before the
+// key is good. Where keep fails there is no key.
+func (s *Service) CreateKept(ctx context.Context, spec Spec, keep func(Credentials) error) (Credentials, error) {
+	if err := spec.validate(time.Now()); err != nil {
+		return Credentials{}, err
+	}
+	k, c := s.newKey(spec)
+	if err := keep(c); err != nil {
+		return Credentials{}, err
+	}
+	_, err := s.create.Do(ctx, k)
+	return c, err
+}
+
+// newKey makes a key, and its secret beside it.
+func (s *Service) newKey(spec Spec) (Key, Credentials) {
+	c := Credentials{newKeyID(), newSecret()}
+	return Key{
+		ID: c.AccessKeyID, Name: spec.Name, Role: spec.Role, Scope: spec.Scope, Expires: spec.Expires,
+		Sealed: s.master.seal(c.SecretAccessKey, c.AccessKeyID),
+	}, c
+}
+
+func (s *Service) runCreate(tx *store.Tx, k Key) (struct{}, error) {
+	k.Created = tx.Now()
+	s.keys.Put(tx, &k)
+	s.events.Append(tx, event.Event{Code: event.KeyCreated, Resource: k.ID, Message: describe(&k)})
+	return struct{}{}, nil
+}
+
+// describe says what a key is.
+func describe(k *Key) string {
+	text := k.Name + " (" + string(k.Role) + ")"
+	if !k.Scope.IsZero() {
+		text += ", scope " + k.Scope.String()
+	}
+	if !k.Expires.IsZero() {
+		text += ", expires " + k.Expires.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// Delete removes a key; requests signed with it are refused from then on.
+// Errors: NotFound, Conflict (the last admin key).
+func (s *Service) Delete(ctx context.Context, id string) error {
+	_, err := s.del.Do(ctx, id)
+	return err
+}
+
+func (s *Service) runDelete(tx *store.Tx, id string) (struct{}, error) {
+	k, err := s.Key(tx, id)
+	if err == nil {
+		err = s.keepAdmin(tx, k, "deleted")
+	}
+	if err != nil {
+		return struct{}{}, err
+	}
+	s.keys.Delete(tx, id)
+	s.used.Delete(tx, id)
+	s.events.Append(tx, event.Event{Code: event.KeyDeleted, Resource: id, Message: describe(k)})
+	return struct{}{}, nil
+}
+
+// SetEnabled disables a key, or enables it again. Requests signed with a disabled
+// key are refused. Errors: NotFound, Conflict (the last admin key).
+func (s *Service) SetEnabled(ctx context.Context, id string, enabled bool) (*Key, error) {
+	return s.enable.Do(ctx, enableArgs{id, enabled})
+}
+
+func (s *Service) runEnable(tx *store.Tx, a enableArgs) (*Key, error) {
+	old, err := s.Key(tx, a.ID)
+	if err != nil || old.Disabled != a.Enabled {
+		return old, err // it is as it is wanted already
+	}
+	code := event.KeyEnabled
+	if !a.Enabled {
+		if err := s.keepAdmin(tx, old, "disabled"); err != nil {
+			return nil, err
+		}
+		code = event.KeyDisabled
+	}
+	k := *old
+	k.Disabled = !a.Enabled
+	s.keys.Put(tx, &k)
+	s.events.Append(tx, event.Event{Code: code, Resource: k.ID, Message: describe(&k)})
+	return &k, nil
+}
+
+// Rotation says how a key is replaced.
+type Rotation struct {
+	ID       string
+	Expires  time.Time // of the new key; zero: it lives as long from now on as the old one was given
+	OldUntil time.Time // when the old key ends; zero: when it did anyway, or is deleted
+}
+
+// Rotate makes a key with the name, role and scope of another. Both are good until
+// the old one ends. Errors: NotFound, InvalidRequest, Conflict (the last admin key
+// would end with both).
+func (s *Service) Rotate(ctx context.Context, r Rotation) (Credentials, error) {
+	now := time.Now()
+	old, err := s.Key(s.st.View(), r.ID)
+	if err != nil {
+		return Credentials{}, err
+	}
+	if r.Expires.IsZero() && !old.Expires.IsZero() {
+		r.Expires = now.Add(old.Expires.Sub(old.Created))
+	}
+	if !r.OldUntil.IsZero() && !r.OldUntil.After(now) {
+		return Credentials{}, fault.Invalid("old_until: %s is not in the future", r.OldUntil.UTC().Format(time.RFC3339))
+	}
+	spec := Spec{Name: old.Name, Role: old.Role, Scope: old.Scope, Expires: r.Expires}
+	if err := spec.validate(now); err != nil {
+		return Credentials{}, err
+	}
+	k, c := s.newKey(spec)
+	_, err = s.rotate.Do(ctx, rotateArgs{ID: r.ID, New: k, OldUntil: r.OldUntil})
+	return c, err
+}
+
+func (s *Service) runRotate(tx *store.Tx, a rotateArgs) (*Key, error) {
+	old, err := s.Key(tx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	k := a.New
+	k.Created = tx.Now()
+	ends := !a.OldUntil.IsZero() && (old.Expires.IsZero() || a.OldUntil.Before(old.Expires))
+	if ends && !k.lasting() {
+		if err := s.keepAdmin(tx, old, "ended"); err != nil {
+			return nil, err
+		}
+	}
+	s.keys.Put(tx, &k)
+	if ends {
+		ending := *old
+		ending.Expires = a.OldUntil
+		s.keys.Put(tx, &ending)
+	}
+	s.events.Append(tx, event.Event{Code: event.KeyCreated, Resource: k.ID, Message: describe(&k) + ", in place of " + old.ID})
+	return &k, nil
+}
+
+// keepAdmin refuses to take away the last key that can manage keys for good.
+func (s *Service) keepAdmin(r store.Reader, k *Key, taken string) error {
+	if !k.lasting() {
+		return nil
+	}
+	for other := range s.keys.All(r) {
+		if other.ID != k.ID && other.lasting() {
+			return nil
+		}
+	}
+	return fault.New(fault.Conflict, "access key %s cannot be %s: it is the last enabled key of role admin that never expires, and without it nobody could manage keys; create another first",
+		k.ID, taken)
+}
+
+// Key returns a key. Errors: NotFound.
+func (s *Service) Key(r store.Reader, id string) (*Key, error) {
+	k := s.keys.Get(r, id)
+	if k == nil {
+		return nil, fault.Missing("access key %.40q does not exist", id)
+	}
+	return k, nil
+}
+
+// Keys returns every key, by id.
+func (s *Service) Keys(r store.Reader) iter.Seq[*Key] { return s.keys.All(r) }
+
+// Secret returns the secret of a key, for its signatures to be checked; !ok where
+// the key is not known or was sealed with another master key. The key may be
+// disabled or past its end: Caller says so, to callers who know the secret.
+func (s *Service) Secret(id string) (secret string, ok bool) {
+	k := s.keys.Get(s.st.View(), id)
+	if k == nil {
+		return "", false
+	}
+	secret, err := s.master.open(k.Sealed, k.ID)
+	return secret, err == nil
+}
+
+// Caller returns who signs with a key, and notes that it was used. Ask once the
+// signature has proved good. Errors: UnrecognizedClient.
+func (s *Service) Caller(id string) (Caller, error) {
+	now := time.Now()
+	k := s.keys.Get(s.st.View(), id)
+	switch {
+	case k == nil:
+		return Caller{}, fault.New(fault.UnrecognizedClient, "access key %s was deleted", id)
+	case k.Disabled:
+		return Caller{}, fault.New(fault.UnrecognizedClient, "access key %s is disabled", id)
+	case k.Expired(now):
+		return Caller{}, fault.New(fault.UnrecognizedClient, "access key %s expired at %s", id, k.Expires.UTC().Format(time.RFC3339))
+	}
+	s.use.touch(id, now)
+	return Caller{KeyID: k.ID, Name: k.Name, Role: k.Role, Scope: k.Scope, tags: s.tagsOf}, nil
+}
+
+func (s *Service) tagsOf(resource string) map[string]string {
+	if s.tags == nil {
+		return nil
+	}
+	return s.tags(s.st.View(), resource)
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/console/terminal"
+)
+
+// keysCommand is `muster admin keys`.
+type keysCommand struct {
+	Create  createKeyCommand  `cmd:"" help:"Make a key and print it; its secret is shown this once."`
+	List    listKeysCommand   `cmd:"" help:"List keys and when they were last used."`
+	Disable disableKeyCommand `cmd:"" help:"Refuse a key from now on, until it is enabled again."`
+	Enable  enableKeyCommand  `cmd:"" help:"Take a disabled key again."`
+	Rotate  rotateKeyCommand  `cmd:"" help:"Make a key with the name, role and scope of another; both are good until the old one ends or is deleted."`
+	Delete  deleteKeyCommand  `cmd:"" help:"Delete a key."`
+}
+
+// keyFlags say where the keys are: on a running server, or in a state that no
+// server has.
+type keyFlags struct {
+	clientFlags
+	outputFlags
+	Offline           bool   `help:"Work on the state itself, while no server runs on it, instead of asking a running server."`
+	Data              string `placeholder:"DIR" help:"With --offline: the server's data directory."`
+	Store             string `default:"sqlite" placeholder:"ENGINE" help:"With --offline: sqlite (in the data directory) or a postgres:// URL (${default})."`
+	MasterKey         string `name:"master-key-file" placeholder:"FILE" help:"With --offline: file with the key that seals secrets (master.key in the data directory)."`
+	Cell              string `default:"default" help:"With --offline: name of the state within the store (${default})."`
+	ServersAreStopped bool   `help:"With --offline on PostgreSQL: say that no server runs on the database."`
+}
+
+// with calls f with a client of the server, or of the state itself.
+func (k *keyFlags) with(t *streams, f func(*client.Client) error) error {
+	if !k.Offline {
+		if err := k.online(); err != nil {
+			return err
+		}
+		c, err := k.client()
+		if err != nil {
+			return err
+		}
+		return f(c)
+	}
+	keys, err := app.OpenKeys(t.ctx, app.Options{
+		DataDir: k.Data, Store: k.Store, MasterKeyFile: k.MasterKey, Cell: k.Cell, Region: k.Region,
+	}, k.ServersAreStopped)
+	if err != nil {
+		return err
+	}
+	err = f(&client.Client{Endpoint: "http://offline", HTTP: &http.Client{Transport: keys}})
+	return errors.Join(err, keys.Close())
+}
+
+// online refuses flags that are about a state when a running server is asked.
+func (k *keyFlags) online() error {
+	for _, f := range []struct{ name, value, variable string }{
+		{"--data", k.Data, "MUSTER_DATA"}, {"--master-key-file", k.MasterKey, "MUSTER_MASTER_KEY_FILE"},
+	} {
+		if f.value != "" && f.value != os.Getenv(f.variable) {
+			return fmt.Errorf("%s is for --offline, while no server runs; to ask a running server say --endpoint URL --credentials FILE", f.name)
+		}
+	}
+	return nil
+}
+
+type createKeyCommand struct {
+	keyFlags
+	Name    string   `arg:"" help:"What the key is for."`
+	Role    string   `required:"" enum:"admin,operator,game-backend,game-server,player-data,read-only" help:"admin, operator, game-backend, game-server, player-data or read-only."`
+	Scope   []string `placeholder:"ARN|KEY=VALUE" help:"Hold the key to resources by ARN, in which * stands for any characters, or by tag; may be repeated."`
+	Expires string   `placeholder:"WHEN" help:"When the key ends: after a time such as 12h or 90d, or at 2026-12-31T00:00:00Z."`
+}
+
+// Run makes a key.
+func (c *createKeyCommand) Run(t *streams) error {
+	spec := client.KeySpec{Name: c.Name, Role: c.Role}
+	var err error
+	if spec.Scope, err = scopeOf(c.Scope); err != nil {
+		return err
+	}
+	if spec.Expires, err = when("expires", c.Expires, time.Now()); err != nil {
+		return err
+	}
+	return c.with(t, func(api *client.Client) error {
+		made, err := api.CreateKey(t.ctx, spec)
+		if err != nil {
+			return err
+		}
+		return c.showNew(t, &made)
+	})
+}
+
+// showNew prints a new key with its secret.
+func (k *keyFlags) showNew(t *streams, made *client.Key) error {
+	if k.json() {
+		return json.NewEncoder(t.out).Encode(map[string]any{
+			"AccessKeyId": made.ID, "SecretAccessKey": made.Secret, "Role": made.Role, "Name": made.Name,
+		})
+	}
+	_, err := fmt.Fprintf(t.out, "AWS_ACCESS_KEY_ID=%s\nAWS_SECRET_ACCESS_KEY=%s\n", made.ID, made.Secret)
+	return err
+}
+
+type listKeysCommand struct{ keyFlags }
+
+// Run lists the keys.
+func (c *listKeysCommand) Run(t *streams) error {
+	return c.with(t, func(api *client.Client) error {
+		all, err := api.Keys(t.ctx)
+		if err != nil {
+			return err
+		}
+		if c.json() {
+			return json.NewEncoder(t.out).Encode(all)
+		}
+		view := terminal.Table{Head: []string{"KEY", "NAME", "ROLE", "STATUS", "CREATED", "EXPIRES", "LAST USED", "SCOPE"}}
+		for _, k := range all {
+			view.Rows = append(view.Rows, []string{
+				k.ID, k.Name, k.Role, k.Status, moment(k.Created), moment(k.Expires), moment(k.LastUsed), k.Scope.String(),
+			})
+		}
+		return view.Write(t.out)
+	})
+}
+
+// moment shows a time, or that there is none.
+func moment(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+type disableKeyCommand struct {
+	keyFlags
+	ID string `arg:"" help:"Access key id."`
+}
+
+// Run disables a key.
+func (c *disableKeyCommand) Run(t *streams) error {
+	return c.with(t, func(api *client.Client) error {
+		_, err := api.DisableKey(t.ctx, c.ID)
+		return err
+	})
+}
+
+type enableKeyCommand struct {
+	keyFlags
+	ID string `arg:"" help:"Access key id."`
+}
+
+// Run enables a key.
+func (c *enableKeyCommand) Run(t *streams) error {
+	return c.with(t, func(api *client.Client) error {
+		_, err := api.EnableKey(t.ctx, c.ID)
+		return err
+	})
+}
+
+type rotateKeyCommand struct {
+	keyFlags
+	ID       string `arg:"" help:"Access key id of the key to replace."`
+	Expires  string `placeholder:"WHEN" help:"When the new key ends; without it, it lives as long as the old one was given."`
+	OldUntil string `placeholder:"WHEN" help:"When the old key ends, such as 24h; without it, it is good until it is deleted."`
+}
+
+// Run replaces a key.
+func (c *rotateKeyCommand) Run(t *streams) error {
+	var r client.KeyRotation
+	var err error
+	if r.Expires, err = when("expires", c.Expires, time.Now()); err != nil {
+		return err
+	}
+	if r.OldUntil, err = when("old-until", c.OldUntil, time.Now()); err != nil {
+		return err
+	}
+	return c.with(t, func(api *client.Client) error {
+		made, err := api.RotateKey(t.ctx, c.ID, r)
+		if err != nil {
+			return err
+		}
+		return c.showNew(t, &made)
+	})
+}
+
+type deleteKeyCommand struct {
+	keyFlags
+	ID string `arg:"" help:"Access key id."`
+}
+
+// Run deletes a key.
+func (c *deleteKeyCommand) Run(t *streams) error {
+	return c.with(t, func(api *client.Client) error { return api.DeleteKey(t.ctx, c.ID) })
+}
+
+// scopeOf reads a scope: patterns of ARNs, and tags as KEY=VALUE.
+func scopeOf(parts []string) (s client.KeyScope, err error) {
+	for _, part := range parts {
+		if strings.HasPrefix(part, "arn:") {
+			s.Resources = append(s.Resources, part)
+			continue
+		}
+		key, value, ok := strings.Cut(part, "=")
+		if !ok {
+			return s, fmt.Errorf("scope: %q is neither an ARN such as arn:aws:gamelift:*:*:fleet/* nor a tag KEY=VALUE", part)
+		}
+		if s.Tags == nil {
+			s.Tags = map[string]string{}
+		}
+		s.Tags[key] = value
+	}
+	return s, nil
+}
+
+// when reads a moment: a time from now on, or RFC 3339; "" is the zero time.
+func when(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= 36500 {
+			return now.Add(time.Duration(n) * 24 * time.Hour), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(d), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s: %q is neither a time from now on, such as 12h or 90d, nor one such as 2026-12-31T00:00:00Z", flag, text)
+	}
+	return at, nil
+}
