@@ -1,0 +1,80 @@
+package scenario
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/test/node"
+)
+
+// TestClusterKeys creates, uses, rotates, disables and deletes keys through the
+// three servers of a cell, each step at another one: what one server has answered
+// holds at all of them with the next request, and none is restarted.
+func TestClusterKeys(t *testing.T) {
+	node.Path(t)
+	url := pgtest.URL(t)
+	cell, master := pgtest.Cell(t, url), filepath.Join(t.TempDir(), "master.key")
+	var servers []string
+	var credentials client.Credentials
+	for range 3 {
+		data := t.TempDir()
+		p, err := node.Run(node.Path(t), "serve", "--listen", "127.0.0.1:0", "--data", data, "--master-key-file", master,
+			"--store", url, "--cell", cell, "--log-level", "warn")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Kill)
+		if len(servers) == 0 { // the first one owns the cell, and left the first key
+			id, secret := firstKey(t, filepath.Join(data, "admin-credentials"))
+			credentials = client.Credentials{AccessKeyID: id, SecretAccessKey: secret}
+		}
+		servers = append(servers, p.URL)
+	}
+	at := func(i int, c client.Credentials) *client.Client {
+		return &client.Client{Endpoint: servers[i], Credentials: c}
+	}
+	everywhere := func(c client.Credentials, code string) {
+		t.Helper()
+		for i := range servers {
+			err := at(i, c).Call(t.Context(), "ListFleets", map[string]any{}, nil)
+			var refused *client.Error
+			if errors.As(err, &refused); (code == "") != (err == nil) || refused != nil && refused.Code != code {
+				t.Errorf("server %d answers %s with %v, want %q", i, c.AccessKeyID, err, code)
+			}
+		}
+	}
+	must := func(k client.Key, err error) client.Credentials {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client.Credentials{AccessKeyID: k.ID, SecretAccessKey: k.Secret}
+	}
+	const unknown = "UnrecognizedClientException"
+	first := must(at(1, credentials).CreateKey(t.Context(), client.KeySpec{Name: "ci", Role: "operator"}))
+	everywhere(first, "")
+	second := must(at(2, credentials).RotateKey(t.Context(), first.AccessKeyID, client.KeyRotation{}))
+	everywhere(first, "")
+	everywhere(second, "")
+	begun := time.Now()
+	must(at(2, credentials).DisableKey(t.Context(), first.AccessKeyID))
+	everywhere(first, unknown)
+	t.Logf("disabled at a standby and refused by all three servers after %s", time.Since(begun).Round(time.Millisecond))
+	everywhere(second, "")
+	must(at(0, credentials).EnableKey(t.Context(), first.AccessKeyID))
+	everywhere(first, "")
+	if err := at(1, credentials).DeleteKey(t.Context(), first.AccessKeyID); err != nil {
+		t.Fatal(err)
+	}
+	everywhere(first, unknown)
+	if err := at(1, credentials).DeleteKey(t.Context(), credentials.AccessKeyID); err == nil {
+		t.Error("the last admin key can be deleted")
+	}
+	if _, err := at(1, second).Keys(t.Context()); err == nil {
+		t.Error("an operator sees the keys")
+	}
+}
