@@ -35,11 +35,19 @@ type Services struct {
 	Objects    *object.Service
 	Uploads    Uploads
 	Scaling    *scaling.Service
+	// Sealer seals what callers bring back and must not read.
+	Sealer Sealer
 	// GameServerURL is the WebSocket URL that game servers connect to; at most 128 characters.
 	GameServerURL func() string
 	// Beacon gives where the UDP beacon of a location answers, HOST:PORT or ""; nil:
 	// no location has one.
 	Beacon func(location string) string
+}
+
+// Sealer seals texts, and opens them for the same label (auth.Master).
+type Sealer interface {
+	Seal(text, label string) []byte
+	Open(sealed []byte, label string) (string, error)
 }
 
 // Uploads makes what lets a caller at a stored file.
@@ -56,6 +64,7 @@ type handlers struct{ Services }
 // Register gives srv the handlers of all operations that this version has.
 func Register(srv *awsrpc.Server, services Services) {
 	h := handlers{services}
+	srv.Wrap(h.guard)
 	h.registerFleets(srv)
 	h.registerCapacity(srv)
 	h.registerLocations(srv)

@@ -205,3 +205,51 @@ func TestServe_JoiningHostsIsForOperators(t *testing.T) {
 		t.Errorf("events name %v as the makers of join tokens, %v", made, err)
 	}
 }
+
+// A key with a scope reaches what is in it, and neither the rest nor the whole.
+func TestServe_HoldsScopes(t *testing.T) {
+	t.Parallel()
+	a, clients, _ := serve(t, "admin")
+	admin := clients["admin"]
+	for _, name := range []string{"red", "blue"} {
+		if err := admin.Call(t.Context(), "CreateGameSessionQueue", map[string]any{
+			"Name": name, "Tags": []map[string]string{{"Key": "team", "Value": name}},
+		}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := func(queue ...string) any { return map[string]any{"Names": queue} }
+	for what, c := range map[string]*client.Client{
+		"ARN": with(t, a, admin, client.KeySpec{Name: "a", Role: "operator", Scope: client.KeyScope{Resources: []string{"arn:aws:gamelift:*:*:gamesessionqueue/re*"}}}),
+		"tag": with(t, a, admin, client.KeySpec{Name: "b", Role: "operator", Scope: client.KeyScope{Tags: map[string]string{"team": "red"}}}),
+	} {
+		for _, call := range []struct {
+			operation string
+			in        any
+			allowed   bool
+		}{
+			{"DescribeGameSessionQueues", names("red"), true},
+			{"UpdateGameSessionQueue", map[string]any{"Name": "red", "TimeoutInSeconds": 20}, true},
+			{"ValidateMatchmakingRuleSet", map[string]any{"RuleSetBody": `{"name":"a","ruleLanguageVersion":"1.0","teams":[{"name":"t","minPlayers":1,"maxPlayers":1}]}`}, true},
+			{"DescribeGameSessionQueues", names("red", "blue"), false},
+			{"DescribeGameSessionQueues", names(), false},
+			{"UpdateGameSessionQueue", map[string]any{"Name": "blue", "TimeoutInSeconds": 20}, false},
+			{"UpdateGameSessionQueue", map[string]any{"Name": "red", "Destinations": []any{map[string]any{"DestinationArn": "arn:aws:gamelift:us-east-1::alias/alias-1"}}}, false},
+			{"ListFleets", map[string]any{}, false},
+			{"DescribeGameSessionPlacement", map[string]any{"PlacementId": "nobody-knows"}, false},
+			{"DescribeMatchmaking", map[string]any{"TicketIds": []string{"nobody-knows"}}, false},
+			{"TagResource", map[string]any{"ResourceARN": "arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/blue", "Tags": []map[string]string{{"Key": "team", "Value": "red"}}}, false},
+		} {
+			err := c.Call(t.Context(), call.operation, call.in, nil)
+			if denied := code(err) == "AccessDeniedException"; denied == call.allowed || call.allowed && err != nil {
+				t.Errorf("by %s: %s of %v: %v, want allowed %t", what, call.operation, call.in, err, call.allowed)
+			}
+		}
+		if err := c.Events(t.Context(), client.EventQuery{Last: 1}, nil); err == nil {
+			t.Errorf("by %s: a key with a scope reads all events", what)
+		}
+		if _, err := c.CreateJoinToken(t.Context(), client.JoinTokenInput{Location: "us-east-1"}); err == nil {
+			t.Errorf("by %s: a key with a scope lets machines join", what)
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (a *App) openDoors() error {
 		Store: a.domain.store, Home: a.opts.home(), Events: a.domain.events, Tags: a.domain.tags,
 		Fleets: a.domain.fleets, Computes: a.domain.computes, Sessions: a.domain.sessions,
 		Placements: a.domain.placements, Matches: a.domain.matches,
-		Builds: a.domain.builds, Objects: a.domain.objects, Uploads: d.uploads, Scaling: a.domain.scaling,
+		Builds: a.domain.builds, Objects: a.domain.objects, Uploads: d.uploads, Scaling: a.domain.scaling, Sealer: a.domain.master,
 		GameServerURL: func() string { return gameServerURL(a.base) },
 		Beacon:        a.domain.players.BeaconOf,
 	})

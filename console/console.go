@@ -65,6 +65,11 @@ func (c *Console) Close() { close(c.closing) }
 // reports whether it did.
 func (c *Console) refused(w http.ResponseWriter, r *http.Request, action auth.Action, resources ...string) bool {
 	_, err := c.opts.Allow(r, action, resources...)
+	return c.denied(w, err)
+}
+
+// denied answers for an error of Allow, and reports whether there was one.
+func (c *Console) denied(w http.ResponseWriter, err error) bool {
 	if err == nil {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
 )
 
@@ -25,6 +26,7 @@ type query struct {
 	limit          int    // events at most
 	follow         bool
 	fleet, session string
+	hide           bool // the ids of player sessions, with which game servers seat players
 }
 
 // line is an event as it is sent.
@@ -34,10 +36,12 @@ type line struct {
 }
 
 func (c *Console) events(w http.ResponseWriter, r *http.Request) {
-	if c.refused(w, r, "DescribeFleetEvents") {
+	caller, err := c.opts.Allow(r, "DescribeFleetEvents")
+	if c.denied(w, err) {
 		return
 	}
 	q, err := c.parse(r.URL.Query())
+	q.hide = caller.Has(auth.ReadPlayerSessionIDs) != nil
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
@@ -131,7 +135,11 @@ func (c *Console) page(ctx context.Context, out *lineWriter, q *query) (more boo
 		if q.fleet != "" && e.Value.FleetID != q.fleet {
 			continue
 		}
-		if err := out.line(line{e.Seq, *e.Value}); err != nil {
+		l := line{e.Seq, *e.Value}
+		if q.hide {
+			l.PlayerSessionID = ""
+		}
+		if err := out.line(l); err != nil {
 			return false, err
 		}
 		if q.limit--; q.limit == 0 {

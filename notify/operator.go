@@ -21,12 +21,13 @@ import (
 const (
 	mayRead   = "DescribeGameSessionQueues"
 	mayChange = "UpdateGameSessionQueue"
+	mayTell   = auth.ReadPlayerSessionIDs // notices tell these
 )
 
 func (s *Service) operatorRoutes() {
-	s.mux.HandleFunc("GET /notify/recent", s.guard(mayRead, s.serveRecent))
+	s.mux.HandleFunc("GET /notify/recent", s.guard(mayTell, s.serveRecent))
 	s.mux.HandleFunc("GET /notify/sinks", s.guard(mayRead, s.serveSinks))
-	s.mux.HandleFunc("GET /notify/dead-letters", s.guard(mayRead, s.serveDeadLetters))
+	s.mux.HandleFunc("GET /notify/dead-letters", s.guard(mayTell, s.serveDeadLetters))
 	s.mux.HandleFunc("POST /notify/replay", s.guard(mayChange, s.serveReplay))
 	s.mux.HandleFunc("POST /notify/redeliver", s.guard(mayChange, s.serveRedeliver))
 	s.mux.HandleFunc("POST /notify/subscribe", s.guard(mayChange, s.serveSubscribe))

@@ -104,8 +104,8 @@ func TestOperator_Allow(t *testing.T) {
 			}
 		}
 	})
-	const read, change auth.Action = "DescribeGameSessionQueues", "UpdateGameSessionQueue"
-	if diff := cmp.Diff([]auth.Action{read, read, read, change, change, change}, actions); diff != "" {
+	const read, change, tell auth.Action = "DescribeGameSessionQueues", "UpdateGameSessionQueue", auth.ReadPlayerSessionIDs
+	if diff := cmp.Diff([]auth.Action{tell, read, tell, change, change, change}, actions); diff != "" {
 		t.Errorf("asked for leave to (-want +got):\n%s", diff)
 	}
 	in(t, &inbox{}, notify.Options{}, func(t *testing.T, h *house) {

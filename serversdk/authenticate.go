@@ -44,7 +44,7 @@ func (s *Server) authenticateSigned(a arrival, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return caller.May(auth.ConnectGameServer)
+	return caller.May(auth.ConnectGameServer, s.opts.Computes.FleetARN(a.ref.FleetID))
 }
 
 // authenticateBare takes a reconnect without credentials, which the C++ SDK

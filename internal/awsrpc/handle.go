@@ -37,6 +37,9 @@ func Handle[In, Out any](s *Server, operation string, h func(context.Context, *I
 		}
 		return out, nil
 	}
+	if s.wrap != nil {
+		op.handler = s.wrap(operation, op.handler)
+	}
 }
 
 // Empty registers what an operation answers that the server does not serve, where
@@ -46,6 +49,13 @@ func Empty[In, Out any](s *Server, operation string, h func(context.Context, *In
 	Handle(s, operation, h)
 	s.operations[operation].unserved = true
 }
+
+// Handler takes the checked input of an operation and returns its output, both
+// pointers to the generated types.
+type Handler = func(ctx context.Context, in any) (any, error)
+
+// Wrap puts w around the handlers that are registered from now on.
+func (s *Server) Wrap(w func(operation string, next Handler) Handler) { s.wrap = w }
 
 // Handled gives the names of the operations that are served, in the API's order.
 func (s *Server) Handled() []string {

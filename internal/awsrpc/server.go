@@ -59,6 +59,7 @@ type Server struct {
 	cbor       *cborCodec
 	metrics    *metrics
 	buffers    sync.Pool
+	wrap       func(operation string, next Handler) Handler // around each handler; nil: nothing
 }
 
 // operation is an operation of the API, made ready to serve.

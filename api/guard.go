@@ -1,0 +1,281 @@
+package api
+
+import (
+	"context"
+	"encoding/base64"
+	"reflect"
+	"strings"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/awsrpc"
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// guard holds callers to their scope, which needs to know what a request names, and
+// keeps the ids of player sessions from callers who may not see them.
+func (h handlers) guard(operation string, next awsrpc.Handler) awsrpc.Handler {
+	return func(ctx context.Context, in any) (any, error) {
+		caller, known := awsrpc.Caller(ctx).Identity.(auth.Caller)
+		if !known { // no authenticator of ours: a server that lets everybody in
+			return next(ctx, in)
+		}
+		if caller.Scoped() {
+			if err := h.permit(ctx, caller, operation, in); err != nil {
+				return nil, err
+			}
+		}
+		if caller.Has(auth.ReadPlayerSessionIDs) == nil {
+			return next(ctx, in)
+		}
+		return h.masked(ctx, next, in)
+	}
+}
+
+// accountWide are operations that a caller with a scope may never call, although
+// they name something: what they answer or make goes beyond what they name. Lists
+// name nothing, so they are refused in any case.
+var accountWide = map[string]bool{
+	"CreateAlias": true, "CreateBuild": true, "CreateContainerFleet": true, "CreateFleet": true, "CreateScript": true,
+	"ListAliases": true, "ListBuilds": true, "ListContainerFleets": true, "ListFleets": true, "ListLocations": true, "ListScripts": true,
+	"CreateVpcPeeringAuthorization": true, "DeleteVpcPeeringAuthorization": true, "DescribeVpcPeeringAuthorizations": true,
+}
+
+// harmless are operations that are about no resource and say nothing of any.
+var harmless = map[string]bool{"DescribeEC2InstanceLimits": true, "ValidateMatchmakingRuleSet": true}
+
+// named are the kinds of resources that Name and Names are names of.
+var named = map[string]string{
+	"CreateGameSessionQueue": "gamesessionqueue", "UpdateGameSessionQueue": "gamesessionqueue",
+	"DeleteGameSessionQueue": "gamesessionqueue", "DescribeGameSessionQueues": "gamesessionqueue",
+	"CreateMatchmakingConfiguration": "matchmakingconfiguration", "UpdateMatchmakingConfiguration": "matchmakingconfiguration",
+	"DeleteMatchmakingConfiguration": "matchmakingconfiguration", "DescribeMatchmakingConfigurations": "matchmakingconfiguration",
+	"CreateMatchmakingRuleSet": "matchmakingruleset", "DeleteMatchmakingRuleSet": "matchmakingruleset",
+	"DescribeMatchmakingRuleSets": "matchmakingruleset",
+}
+
+// permit holds a caller with a scope to it: every resource that the request names,
+// and what tickets, placements and game sessions belong to, must be in scope.
+func (h handlers) permit(ctx context.Context, caller auth.Caller, operation string, in any) error {
+	action := auth.Action(operation)
+	if harmless[operation] {
+		return caller.Has(action)
+	}
+	if accountWide[operation] {
+		return caller.May(action)
+	}
+	n := names{h: h, operation: operation}
+	n.read(ctx, reflect.ValueOf(in).Elem())
+	if n.err != nil {
+		return n.err
+	}
+	if err := caller.May(action, n.resources...); err != nil {
+		return err
+	}
+	for _, location := range n.locations {
+		if !caller.ReachesBeside(location) {
+			return caller.May(action, location)
+		}
+	}
+	return nil
+}
+
+// names is what a request names.
+type names struct {
+	h         handlers
+	operation string
+	resources []string // ARNs
+	locations []string // ARNs of locations beside them
+	err       error
+}
+
+// scopedMembers say what the members of inputs name; the value is one of their values.
+var scopedMembers = map[string]func(n *names, ctx context.Context, value string){
+	"FleetId":  func(n *names, _ context.Context, v string) { n.add("fleet", v) },
+	"FleetIds": func(n *names, _ context.Context, v string) { n.add("fleet", v) },
+	"AliasId":  (*names).alias,
+	"BuildId":  func(n *names, _ context.Context, v string) { n.add("build", v) },
+	"ScriptId": func(n *names, _ context.Context, v string) { n.add("script", v) },
+	"GameSessionId": func(n *names, _ context.Context, v string) {
+		if n.operation != "CreateGameSession" { // there it is a token
+			n.add("fleet", arn.SessionFleet(v))
+		}
+	},
+	"GameSessionArn":       func(n *names, _ context.Context, v string) { n.add("fleet", arn.SessionFleet(v)) },
+	"GameSessionQueueName": func(n *names, _ context.Context, v string) { n.add("gamesessionqueue", v) },
+	"GameSessionQueueArns": func(n *names, _ context.Context, v string) { n.add("gamesessionqueue", v) },
+	"ConfigurationName":    func(n *names, _ context.Context, v string) { n.add("matchmakingconfiguration", v) },
+	"RuleSetName": func(n *names, _ context.Context, v string) {
+		if n.operation != "DescribeMatchmakingConfigurations" { // there it is a filter
+			n.add("matchmakingruleset", v)
+		}
+	},
+	"Name":         (*names).name,
+	"Names":        (*names).name,
+	"PlacementId":  (*names).placement,
+	"TicketId":     (*names).ticket,
+	"TicketIds":    (*names).ticket,
+	"LocationName": func(n *names, _ context.Context, v string) { n.add("location", v) },
+	"Location":     (*names).location,
+	"Locations":    (*names).location,
+	"Destinations": func(n *names, _ context.Context, v string) {
+		if arn.Kind(v) == "alias" {
+			n.resources = append(n.resources, n.h.Home.OfAlias(arn.ID("alias", v)))
+			return
+		}
+		n.add("fleet", v)
+	},
+	"ResourceARN":     func(n *names, _ context.Context, v string) { n.resources = append(n.resources, v) },
+	"RoutingStrategy": func(n *names, _ context.Context, v string) { n.add("fleet", v) },
+}
+
+// within are the members in which structures name what scopedMembers say.
+var within = map[string]string{"Destinations": "DestinationArn", "Locations": "Location", "RoutingStrategy": "FleetId"}
+
+// read goes through the members of an input.
+func (n *names) read(ctx context.Context, in reflect.Value) {
+	for i := range in.NumField() {
+		member := in.Type().Field(i).Name
+		if name, ok := scopedMembers[member]; ok {
+			for _, v := range texts(in.Field(i), within[member]) {
+				name(n, ctx, v)
+			}
+		}
+	}
+}
+
+// texts returns the strings in a member: its value, its elements, or what the
+// structures in it have as their member inner.
+func texts(v reflect.Value, inner string) []string {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return texts(v.Elem(), inner)
+	case reflect.String:
+		return []string{v.String()}
+	case reflect.Slice:
+		var all []string
+		for i := range v.Len() {
+			all = append(all, texts(v.Index(i), inner)...)
+		}
+		return all
+	case reflect.Struct:
+		if f := v.FieldByName(inner); f.IsValid() {
+			return texts(f, "")
+		}
+	}
+	return nil
+}
+
+// add names a resource by its id, name or ARN, whatever region an ARN says: the
+// domain reads no more of it than that.
+func (n *names) add(kind, idOrARN string) {
+	n.resources = append(n.resources, n.h.Home.Of(kind, arn.ID(kind, idOrARN)))
+}
+
+func (n *names) name(_ context.Context, v string) {
+	if kind := named[n.operation]; kind != "" {
+		n.add(kind, v)
+	}
+}
+
+func (n *names) location(_ context.Context, v string) {
+	n.locations = append(n.locations, n.h.Home.Of("location", v))
+}
+
+// alias names an alias where the operation is about it, else the fleet it leads to.
+func (n *names) alias(_ context.Context, v string) {
+	if !strings.HasSuffix(n.operation, "Alias") {
+		if f, err := n.h.Fleets.Resolve(n.h.Store.View(), v); err == nil {
+			n.add("fleet", f.ID)
+			return
+		}
+	}
+	n.resources = append(n.resources, n.h.Home.OfAlias(arn.ID("alias", v)))
+}
+
+// placement names the queue of a placement. One that there is not is its own
+// resource, which is in no scope, unless it is about to be made.
+func (n *names) placement(ctx context.Context, v string) {
+	p, _, err := n.h.Placements.Get(ctx, v)
+	switch {
+	case err == nil:
+		n.add("gamesessionqueue", p.Queue)
+	case !fault.Is(err, fault.NotFound):
+		n.err = err
+	case n.operation != "StartGameSessionPlacement":
+		n.add("placement", v)
+	}
+}
+
+// ticket names the configuration of a ticket, as placement does.
+func (n *names) ticket(ctx context.Context, v string) {
+	d, err := n.h.Matches.Get(ctx, v)
+	switch {
+	case err != nil:
+		n.err = err
+	case d != nil:
+		n.add("matchmakingconfiguration", d.Ticket.Configuration)
+	case n.operation != "StartMatchmaking" && n.operation != "StartMatchBackfill":
+		n.add("matchmakingticket", v)
+	}
+}
+
+// hiddenID stands in the place of the ids of player sessions.
+const hiddenID = "psess-00000000-0000-0000-0000-000000000000"
+
+// masked answers with every PlayerSessionId hidden. NextToken can hold one, so it is
+// sealed.
+func (h handlers) masked(ctx context.Context, next awsrpc.Handler, in any) (any, error) {
+	const label = "next page"
+	if f := tokenOf(in); f.IsValid() && !f.IsNil() {
+		raw, err := base64.RawURLEncoding.DecodeString(f.Elem().String())
+		if err == nil {
+			var text string
+			if text, err = h.Sealer.Open(raw, label); err == nil {
+				f.Set(reflect.ValueOf(&text))
+			}
+		}
+		if err != nil {
+			return nil, fault.Invalid("NextToken: it does not belong to this caller's requests; leave it out to start anew")
+		}
+	}
+	out, err := next(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	hide(reflect.ValueOf(out))
+	if f := tokenOf(out); f.IsValid() && !f.IsNil() {
+		sealed := base64.RawURLEncoding.EncodeToString(h.Sealer.Seal(f.Elem().String(), label))
+		f.Set(reflect.ValueOf(&sealed))
+	}
+	return out, nil
+}
+
+// tokenOf returns the member NextToken of an input or output.
+func tokenOf(v any) reflect.Value { return reflect.ValueOf(v).Elem().FieldByName("NextToken") }
+
+// hide replaces the value of every member PlayerSessionId in v.
+func hide(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			hide(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			hide(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).Name != "PlayerSessionId" {
+				hide(v.Field(i))
+			} else if f := v.Field(i); !f.IsNil() {
+				hidden := hiddenID
+				f.Set(reflect.ValueOf(&hidden))
+			}
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package api
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/musterhq/muster/gamelift"
+)
+
+// unbound are operations of which an input may name nothing, or nothing that
+// belongs to a scope: a caller with a scope is refused them where it names nothing.
+var unbound = map[string]bool{
+	"ClaimGameServer": true, "CreateContainerGroupDefinition": true, "CreateGameServerGroup": true, "DeleteContainerGroupDefinition": true,
+	"DeleteGameServerGroup": true, "DeregisterGameServer": true, "DescribeContainerGroupDefinition": true, "DescribeGameServer": true,
+	"DescribeGameServerGroup": true, "DescribeGameServerInstances": true, "ListContainerGroupDefinitionVersions": true,
+	"ListContainerGroupDefinitions": true, "ListGameServerGroups": true, "ListGameServers": true, "RegisterGameServer": true,
+	"ResumeGameServerGroup": true, "SuspendGameServerGroup": true, "UpdateContainerGroupDefinition": true,
+	"UpdateGameServer": true, "UpdateGameServerGroup": true,
+}
+
+// Every operation of the API names a resource that a scope can hold it to, or is
+// known to concern the whole account, or to be harmless: a new one has to be
+// thought about here.
+func TestGuard_KnowsEveryOperation(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, op := range gamelift.API().Operations {
+		names[op.Name] = true
+		in := reflect.TypeOf(op.NewInput()).Elem()
+		bound := false
+		for i := range in.NumField() {
+			member := in.Field(i).Name
+			_, known := scopedMembers[member]
+			if (member == "Name" || member == "Names") && named[op.Name] == "" || member == "Location" || member == "Locations" {
+				known = false // names nothing by itself
+			}
+			bound = bound || known
+		}
+		classes := 0
+		for _, is := range []bool{accountWide[op.Name], harmless[op.Name], unbound[op.Name], bound && !accountWide[op.Name]} {
+			if is {
+				classes++
+			}
+		}
+		if classes != 1 {
+			t.Errorf("%s is of %d classes, want one: names a resource (%t), account-wide, harmless, or not in any scope", op.Name, classes, bound)
+		}
+	}
+	for _, set := range []map[string]bool{accountWide, harmless, unbound} {
+		for name := range set {
+			if !names[name] {
+				t.Errorf("the API has no operation %s", name)
+			}
+		}
+	}
+	for name := range named {
+		if !names[name] {
+			t.Errorf("the API has no operation %s", name)
+		}
+	}
+}
+
+// The ids of player sessions are hidden wherever they stand, and the domain keeps its own.
+func TestHide(t *testing.T) {
+	t.Parallel()
+	id, other := "psess-1", "p1"
+	out := &gamelift.DescribePlayerSessionsOutput{PlayerSessions: []gamelift.PlayerSession{{PlayerSessionId: &id, PlayerId: &other}}}
+	hide(reflect.ValueOf(out))
+	if got := *out.PlayerSessions[0].PlayerSessionId; got != hiddenID || *out.PlayerSessions[0].PlayerId != "p1" || id != "psess-1" {
+		t.Errorf("hidden as %q; the domain's own is %q", got, id)
+	}
+	placed := &gamelift.DescribeGameSessionPlacementOutput{GameSessionPlacement: &gamelift.GameSessionPlacement{
+		PlacedPlayerSessions: []gamelift.PlacedPlayerSession{{PlayerSessionId: &id}},
+	}}
+	hide(reflect.ValueOf(placed))
+	if got := *placed.GameSessionPlacement.PlacedPlayerSessions[0].PlayerSessionId; got != hiddenID {
+		t.Errorf("of a placement: %q", got)
+	}
+	ticket := &gamelift.DescribeMatchmakingOutput{TicketList: []gamelift.MatchmakingTicket{{
+		GameSessionConnectionInfo: &gamelift.GameSessionConnectionInfo{MatchedPlayerSessions: []gamelift.MatchedPlayerSession{{PlayerSessionId: &id}}},
+	}}}
+	hide(reflect.ValueOf(ticket))
+	if got := *ticket.TicketList[0].GameSessionConnectionInfo.MatchedPlayerSessions[0].PlayerSessionId; got != hiddenID {
+		t.Errorf("of a ticket: %q", got)
+	}
+}

@@ -1,0 +1,4 @@
+package compute
+
+// FleetARN returns the ARN of a fleet, whether or not it exists.
+func (s *Service) FleetARN(fleetID string) string { return s.fleets.Home().Of("fleet", fleetID) }
