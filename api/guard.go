@@ -120,7 +120,7 @@ var scopedMembers = map[string]func(n *names, ctx context.Context, value string)
 	"Locations":    (*names).location,
 	"Destinations": func(n *names, _ context.Context, v string) {
 		if arn.Kind(v) == "alias" {
-			n.resources = append(n.resources, n.h.Home.OfAlias(arn.ID("alias", v)))
+			n.resources = append(n.resources, n.h.Home.OfAlias(n.h.Home.ID("alias", v)))
 			return
 		}
 		n.add("fleet", v)
@@ -169,10 +169,9 @@ func texts(v reflect.Value, inner string) []string {
 	return nil
 }
 
-// add names a resource by its id, name or ARN, whatever region an ARN says: the
-// domain reads no more of it than that.
+// add names a resource by its id, name or ARN, as the domain reads them.
 func (n *names) add(kind, idOrARN string) {
-	n.resources = append(n.resources, n.h.Home.Of(kind, arn.ID(kind, idOrARN)))
+	n.resources = append(n.resources, n.h.Home.Of(kind, n.h.Home.ID(kind, idOrARN)))
 }
 
 func (n *names) name(_ context.Context, v string) {
@@ -193,7 +192,7 @@ func (n *names) alias(_ context.Context, v string) {
 			return
 		}
 	}
-	n.resources = append(n.resources, n.h.Home.OfAlias(arn.ID("alias", v)))
+	n.resources = append(n.resources, n.h.Home.OfAlias(n.h.Home.ID("alias", v)))
 }
 
 // placement names the queue of a placement. One that there is not is its own

@@ -38,7 +38,7 @@ func (s *signatures) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Pro
 	}
 	return awsrpc.Principal{
 		AccessKeyID: caller.KeyID, Name: caller.Actor(), Role: string(caller.Role), Region: claim.Identity.Region, Identity: caller,
-	}, claim.Body, nil
+	}, func(body []byte) error { return s.used(caller, claim.Body(body)) }, nil
 }
 
 // VerifyServer returns the caller who signed a game server's WebSocket URL.
@@ -47,5 +47,14 @@ func (s *signatures) VerifyServer(query url.Values, now time.Time, window time.D
 	if err != nil {
 		return auth.Caller{}, err
 	}
-	return s.keys.Caller(id.AccessKeyID)
+	caller, err := s.keys.Caller(id.AccessKeyID)
+	return caller, s.used(caller, err)
+}
+
+// used notes that the caller's key was used, where nothing was wrong.
+func (s *signatures) used(caller auth.Caller, err error) error {
+	if err == nil {
+		s.keys.Used(caller.KeyID)
+	}
+	return err
 }

@@ -246,8 +246,7 @@ func (s *Service) Secret(id string) (secret string, ok bool) {
 	return secret, err == nil
 }
 
-// Caller returns who signs with a key, and notes that it was used. Ask once the
-// signature has proved good. Errors: UnrecognizedClient.
+// Caller returns who signs with a key. Errors: UnrecognizedClient.
 func (s *Service) Caller(id string) (Caller, error) {
 	now := time.Now()
 	k := s.keys.Get(s.st.View(), id)
@@ -259,7 +258,6 @@ func (s *Service) Caller(id string) (Caller, error) {
 	case k.Expired(now):
 		return Caller{}, fault.New(fault.UnrecognizedClient, "access key %s expired at %s", id, k.Expires.UTC().Format(time.RFC3339))
 	}
-	s.use.touch(id, now)
 	return Caller{KeyID: k.ID, Name: k.Name, Role: k.Role, Scope: k.Scope, tags: s.tagsOf}, nil
 }
 

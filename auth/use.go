@@ -38,6 +38,9 @@ func (u *use) of(id string) time.Time {
 	return u.last[id]
 }
 
+// Used notes that a key was used just now. Call it once the signature has proved good.
+func (s *Service) Used(id string) { s.use.touch(id, time.Now()) }
+
 // LastUse returns when a key was last used; zero where it never was.
 func (s *Service) LastUse(r store.Reader, id string) time.Time {
 	last := s.use.of(id)

@@ -104,6 +104,7 @@ func (s *Server) principal(id sigv4.Identity) (caller, error) {
 	if err != nil {
 		return caller{}, err
 	}
+	s.Keys.Used(signer.KeyID)
 	if err := signer.May(auth.ManageFiles); err != nil {
 		return caller{}, err
 	}
