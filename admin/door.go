@@ -91,7 +91,11 @@ func (d *Door) run(w http.ResponseWriter, r *http.Request, action auth.Action, h
 	if err != nil {
 		return nil, fault.Invalid("body: could not be read")
 	}
-	caller, err := d.opts.Allow(r, body, action)
+	var resources []string
+	if id := r.PathValue("id"); id != "" {
+		resources = []string{id}
+	}
+	caller, err := d.opts.Allow(r, body, action, resources...)
 	if err != nil {
 		return nil, err
 	}
