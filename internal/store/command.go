@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -85,11 +84,9 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	late := time.NewTimer(s.opts.Patience)
-	defer late.Stop()
 	cause, description := causeOf(ctx)
 	call.cause = description
-	g, tx, err := s.runOnHead(ctx, late.C, call, s.attested(description, f))
+	g, tx, err := s.runOnHead(ctx, call, s.attested(description, f))
 	if g == nil {
 		return err
 	}
@@ -100,8 +97,10 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 	case <-g.answer:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-late.C:
-		return errLate()
+	case <-g.late:
+		if err := s.outlast(ctx, g.answer); err != nil {
+			return err
+		}
 	}
 	if g.err != nil {
 		return g.err
@@ -116,11 +115,11 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 // the one it joined, or for a failure or a mere reading the latest one it may
 // have read from; nil when there is nothing to wait for. It gives the transaction
 // where that joined the group.
-func (s *Store) runOnHead(ctx context.Context, late <-chan time.Time, call call, f func(*Tx) error) (*group, *Tx, error) {
+func (s *Store) runOnHead(ctx context.Context, call call, f func(*Tx) error) (*group, *Tx, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.reading.worthwhile() {
-		if err := s.awaitReading(ctx, late); err != nil {
+		if err := s.awaitReading(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -173,7 +172,7 @@ func (s *Store) begin(actor string) *Tx {
 // join adds a finished transaction to the filling group.
 func (s *Store) join(tx *Tx, call call) *group {
 	if s.filling == nil {
-		s.filling = newGroup()
+		s.filling = newGroup(s.stalling)
 	}
 	g := s.filling
 	c := done{now: tx.now, call: call, seed: tx.seed, idsFrom: tx.idsFrom, changes: tx.changes, rows: &tx.rows, hooks: tx.hooks}

@@ -83,12 +83,13 @@ func (r *rows) encode(changes []change, now time.Time) ([]StoredRow, error) {
 type group struct {
 	commands []done
 	changed  bool
-	sealed   *Snapshot     // the state after its last command
-	answer   chan struct{} // closed when the outcome is known
-	err      error         // the outcome, once answer is closed
+	sealed   *Snapshot       // the state after its last command
+	answer   chan struct{}   // closed when the outcome is known
+	late     <-chan struct{} // closed where the database cannot be used while it waits
+	err      error           // the outcome, once answer is closed
 }
 
-func newGroup() *group { return &group{answer: make(chan struct{})} }
+func newGroup(late <-chan struct{}) *group { return &group{answer: make(chan struct{}), late: late} }
 
 // batchBuilder folds the changes of a group into net changes: the last write of
 // a row wins, archived rows and log entries all stay.

@@ -26,7 +26,7 @@ func (r *reading) worthwhile() bool { return r != nil && !r.refused }
 
 // awaitReading waits until the state was read, or will not be soon. The caller
 // holds the mutex, which is let go meanwhile.
-func (s *Store) awaitReading(ctx context.Context, late <-chan time.Time) error {
+func (s *Store) awaitReading(ctx context.Context) error {
 	r := s.reading
 	if err := s.room(r.waiting); err != nil {
 		return err
@@ -34,14 +34,7 @@ func (s *Store) awaitReading(ctx context.Context, late <-chan time.Time) error {
 	r.waiting++
 	s.mu.Unlock()
 	defer s.mu.Lock()
-	select {
-	case <-r.over:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-late:
-		return errLate()
-	}
+	return s.outlast(ctx, r.over)
 }
 
 // endReading has nobody wait any more; the caller holds the mutex.

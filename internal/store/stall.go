@@ -23,6 +23,11 @@ func (s *Store) stall(err error) {
 		s.log.Warn("changes do not become durable; requests wait while this is tried again", "error", err)
 	}
 	s.stalled.Store(now)
+	if was == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		close(s.stalling)
+	}
 }
 
 // resume notes that changes become durable again.
@@ -31,6 +36,9 @@ func (s *Store) resume() {
 		return
 	}
 	was := s.stalled.Swap(nil)
+	s.mu.Lock()
+	s.stalling = make(chan struct{})
+	s.mu.Unlock()
 	s.log.Info("changes become durable again", "after", time.Since(was.since))
 }
 
@@ -43,9 +51,19 @@ func (s *Store) Stalled() (time.Duration, error) {
 	return 0, nil
 }
 
-// errLate answers those who waited as long as a command may.
-func errLate() error {
-	return fault.New(fault.InternalService, "the database has not answered for too long; the change may still be made. Try again")
+// outlast waits for the end of something during which the database cannot be
+// used, as long as a command may. Only those who meet such a time pay for a timer.
+func (s *Store) outlast(ctx context.Context, over <-chan struct{}) error {
+	late := time.NewTimer(s.opts.Patience)
+	defer late.Stop()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late.C:
+		return fault.New(fault.InternalService, "the database has not answered for too long; the change may still be made. Try again")
+	}
 }
 
 // ask reads from SQL. While the database is away it tries again, for as long as

@@ -26,7 +26,7 @@ type Options struct {
 	Registerer prometheus.Registerer // nil keeps no metrics
 	MaxBatch   int                   // commands a group commit takes at most; default 512
 	MaxPending int                   // commands waiting for durability; past it Do answers ThrottlingException; default 8192
-	Patience   time.Duration         // how long a command waits to become durable; default 10 s
+	Patience   time.Duration         // how long a command waits for a database that cannot be used; default 10 s
 	Record     string                // file that commands are recorded to; "" records nothing
 }
 
@@ -70,8 +70,9 @@ type Store struct {
 	flying   *group   // being committed
 	pending  int      // commands in filling, queue and flying
 	onReload []func()
-	reading  *reading // nil but in phaseReloading
-	fence    Fence    // touched by the journal alone once it runs
+	stalling chan struct{} // closed while stalled is not nil
+	reading  *reading      // nil but in phaseReloading
+	fence    Fence         // touched by the journal alone once it runs
 }
 
 // phase is what a store can do at the moment.
@@ -127,6 +128,7 @@ func New(opts Options) *Store {
 		lost:       make(chan struct{}),
 		wake:       make(chan struct{}, 1),
 		stop:       make(chan struct{}),
+		stalling:   make(chan struct{}),
 	}
 }
 

@@ -80,7 +80,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-func openCluster(t *testing.T, n int, url, cell string, ttl time.Duration) *cluster {
+func openCluster(t *testing.T, n int, url, cell string, ttl time.Duration, more ...string) *cluster {
 	c := &cluster{t: t}
 	key := filepath.Join(t.TempDir(), "master.key")
 	addresses := make([]string, n)
@@ -91,6 +91,7 @@ func openCluster(t *testing.T, n int, url, cell string, ttl time.Duration) *clus
 	for _, address := range addresses {
 		args := []string{"--listen", address, "--data", t.TempDir(), "--master-key-file", key, "--store", url, "--cell", cell,
 			"--public-url", "http://" + c.balancer.address, "--lease", ttl.String(), "--log-level", "warn"}
+		args = append(args, more...)
 		c.args = append(c.args, args)
 		c.servers = append(c.servers, node.Start(t, args...))
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -12,12 +15,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/test/node"
 )
 
-var outages = flag.Int("outages", 1, "how often the database goes away")
+var outages = flag.Int("outages", 1, "how often the database goes away, or the owner of a far one dies")
 
 // defaultLease is that of a server to which nothing else is said.
 const defaultLease = 5 * time.Second
@@ -69,6 +74,45 @@ func outage(t *testing.T, away time.Duration, end func(*pgtest.Server) error) (f
 	report(t, "PostgreSQL away", postgres)
 	report(t, "no write acknowledged", muster)
 	return failed
+}
+
+// TestOutage_FarDatabase kills the owner while each round trip to the database
+// takes half a second: another takes over, and serves.
+func TestOutage_FarDatabase(t *testing.T) {
+	node.Path(t)
+	database := pgtest.Own(t)
+	key := filepath.Join(t.TempDir(), "master.key")
+	first := node.Start(t, "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--master-key-file", key, "--store", database.URL)
+	if err := first.Stop(); err != nil { // it made the tables, which takes many round trips, once
+		t.Fatal(err)
+	}
+	c := openCluster(t, 2, delay(t, database.URL, 250*time.Millisecond), "default", defaultLease, "--master-key-file", key)
+	var took []time.Duration
+	for range *outages {
+		i := c.owner()
+		other := c.role(1 - i)
+		for until := time.Now().Add(time.Minute); other != "standby"; other = c.role(1 - i) {
+			if time.Now().After(until) {
+				t.Fatalf("server %d is %q", 1-i, other)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		client := node.Client("http://" + c.args[1-i][1])
+		if _, err := client.ListAliases(t.Context(), &gamelift.ListAliasesInput{}); err != nil {
+			t.Fatal(err)
+		}
+		c.servers[i].Kill()
+		begun := time.Now()
+		if _, err := client.ListAliases(t.Context(), &gamelift.ListAliasesInput{}); err != nil {
+			t.Errorf("the first call after the owner's death: %v", err)
+		}
+		took = append(took, time.Since(begun))
+		if c.role(1-i) != "owner" {
+			t.Errorf("server %d answered and is no owner", 1-i)
+		}
+		c.servers[i] = node.Start(t, c.args[i]...)
+	}
+	report(t, "from the owner's death to the next answer", took)
 }
 
 func report(t *testing.T, what string, took []time.Duration) {
@@ -207,4 +251,64 @@ func (l *aliases) end(t *testing.T) []error {
 	}
 	t.Logf("%d aliases acknowledged, %d calls failed", len(l.made), len(l.failed))
 	return l.failed
+}
+
+// delay gives the URL of a PostgreSQL behind a wire on which everything takes a
+// while, each way.
+func delay(t *testing.T, database string, oneWay time.Duration) string {
+	t.Helper()
+	config, err := pgx.ParseConfig(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, to := pgconn.NetworkAddress(config.Host, config.Port)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial(network, to)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			go carryLate(near, far, oneWay)
+			go carryLate(far, near, oneWay)
+		}
+	}()
+	slow := url.URL{Scheme: "postgres", User: url.User(config.User), Host: l.Addr().String(), Path: "/" + config.Database, RawQuery: "sslmode=disable"}
+	return slow.String()
+}
+
+// carryLate copies one way until either end is closed, each piece as late.
+func carryLate(to, from net.Conn, late time.Duration) {
+	type piece struct {
+		bytes []byte
+		due   time.Time
+	}
+	pieces := make(chan piece, 1<<12)
+	go func() {
+		defer to.Close()
+		for p := range pieces {
+			time.Sleep(time.Until(p.due))
+			if _, err := to.Write(p.bytes); err != nil {
+				from.Close()
+			}
+		}
+	}()
+	defer close(pieces)
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		pieces <- piece{slices.Clone(buffer[:n]), time.Now().Add(late)}
+	}
 }
