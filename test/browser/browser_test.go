@@ -78,12 +78,17 @@ func (b *between) visit(t *testing.T, page string) {
 	if err != nil {
 		t.Skip("chromium is missing (Debian package chromium), so no page can try")
 	}
+	sockets, err := os.MkdirTemp("", "chromium") // a socket's path has at most 107 bytes, fewer than t.TempDir may take
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(sockets) })
 	var out strings.Builder
 	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 		"--host-resolver-rules=MAP rebind.example 127.0.0.1", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", page)
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // it leaves its sockets there
+	cmd.Env = append(os.Environ(), "TMPDIR="+sockets)     // it leaves its sockets there
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has many processes
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
