@@ -1,10 +1,14 @@
 package api
 
 import (
+	"context"
 	"reflect"
+	"strings"
 	"testing"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/internal/fault"
 )
 
 // unbound are operations of which an input may name nothing, or nothing that
@@ -82,5 +86,41 @@ func TestHide(t *testing.T) {
 	hide(reflect.ValueOf(ticket))
 	if got := *ticket.TicketList[0].GameSessionConnectionInfo.MatchedPlayerSessions[0].PlayerSessionId; got != hiddenID {
 		t.Errorf("of a ticket: %q", got)
+	}
+}
+
+// A NextToken may hold the id of a player session: callers who may not see it get it
+// sealed, and what they bring back is opened before the handler reads it.
+func TestMasked_SealsNextToken(t *testing.T) {
+	t.Parallel()
+	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handlers{Services{Sealer: master}}
+	const secret = "psess-secret"
+	var read []string
+	next := func(_ context.Context, in any) (any, error) {
+		if token := in.(*gamelift.DescribePlayerSessionsInput).NextToken; token != nil {
+			read = append(read, *token)
+		}
+		return &gamelift.DescribePlayerSessionsOutput{NextToken: new(secret)}, nil
+	}
+	ask := func(token *string) (*gamelift.DescribePlayerSessionsOutput, error) {
+		out, err := h.masked(t.Context(), next, &gamelift.DescribePlayerSessionsInput{NextToken: token})
+		if err != nil {
+			return nil, err
+		}
+		return out.(*gamelift.DescribePlayerSessionsOutput), nil
+	}
+	first, err := ask(nil)
+	if err != nil || strings.Contains(*first.NextToken, secret) {
+		t.Fatalf("first page: %+v, %v", first, err)
+	}
+	if _, err := ask(first.NextToken); err != nil || len(read) != 1 || read[0] != secret {
+		t.Errorf("the handler read %q, %v", read, err)
+	}
+	if _, err := ask(new(secret)); !fault.Is(err, fault.InvalidRequest) {
+		t.Errorf("a token that was not sealed: %v", err)
 	}
 }
