@@ -96,7 +96,7 @@ func (o order) give(cmd *exec.Cmd, launcher string) error {
 func (j Jail) Try(launcher string, paths ...string) error {
 	o := j.order()
 	o.Reach = paths
-	cmd := &exec.Cmd{Args: []string{launcher}, Env: []string{"LANG=C.UTF-8"}}
+	cmd := &exec.Cmd{Args: []string{launcher}, Dir: "/", Env: []string{"LANG=C.UTF-8"}}
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	err := o.start(cmd, launcher)

@@ -100,6 +100,22 @@ func TestJail_PrivateTemp(t *testing.T) {
 	}
 }
 
+// Try works wherever its caller is, also in a folder that the jail has not.
+func TestJail_TryFromAnywhere(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := Jail{Mounts: []Mount{{At: os.TempDir()}}, Keep: []string{self}}
+	if err := j.Try(self, self); err != nil {
+		t.Skipf("%v; run this as root on Linux", err)
+	}
+	t.Chdir(t.TempDir())
+	if err := j.Try(self, self); err != nil {
+		t.Errorf("from a folder that is replaced: %v", err)
+	}
+}
+
 // Try tells of a place that the user does not get at.
 func TestJail_TryReaches(t *testing.T) {
 	self, err := os.Executable()
