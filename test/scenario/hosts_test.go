@@ -1,9 +1,11 @@
 package scenario
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -255,9 +257,13 @@ func TestHosts_OutageBehindTheRelay(t *testing.T) {
 	s.noneCrashed()
 }
 
-// games are the processes on the machine but its agent.
+// games are the processes on the machine but its agent and the first ones of the
+// namespaces that it makes for them.
 func (m *machine) games() []int {
-	return slices.DeleteFunc(m.pids(), func(pid int) bool { return pid == m.agent.Process.Pid })
+	return slices.DeleteFunc(m.pids(), func(pid int) bool {
+		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		return pid == m.agent.Process.Pid || strings.HasPrefix(string(args), "muster-first")
+	})
 }
 
 // A new fleet takes the place of an old one behind an alias. Who plays on the old
