@@ -106,6 +106,13 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	defer a.startRelay()()
 	defer a.startCollector()()
+	if a.opts.Server != "" {
+		me, err := a.keptCredential() // instances that go on verify builds with it
+		if err != nil {
+			return err
+		}
+		a.be(me)
+	}
 	if err := a.resume(); err != nil {
 		return err
 	}
@@ -113,11 +120,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.opts.Server != "" {
 		var me credential
 		me, err = a.identify(ctx)
-		a.mu.Lock()
-		a.me = me
-		a.mu.Unlock()
-		if err == nil && a.opts.Location != "" && a.opts.Location != a.me.Location {
-			err = fmt.Errorf("this machine belongs to location %s, not %s; a host stays where it joined", a.me.Location, a.opts.Location)
+		a.be(me)
+		if err == nil && a.opts.Location != "" && a.opts.Location != me.Location {
+			err = fmt.Errorf("this machine belongs to location %s, not %s; a host stays where it joined", me.Location, a.opts.Location)
 		}
 	}
 	if err == nil {

@@ -405,7 +405,7 @@ func TestAgent_NamesCauses(t *testing.T) {
 	missing := m.offer(map[string]string{"inner/server.sh": patient})
 	text := m.offer(map[string]string{"server.sh": "no program"})
 	script := m.offer(map[string]string{"server.sh": patient, "install.sh": "echo needs python >&2; exit 9"})
-	gone := protocol.Build{ID: "build-2", SHA256: strings.Repeat("0", 64), Size: 10, Format: "zip"}
+	gone := protocol.Build{ID: "build-2", SHA256: strings.Repeat("0", 64), Size: 10, Format: "zip"}.Sign(signing)
 	process := protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Concurrent: 1}
 	m.assign(wish(t, "i-missing", missing, process), wish(t, "i-text", text, process), wish(t, "i-script", script, process),
 		wish(t, "i-gone", gone, process), wish(t, "i-outside", missing, protocol.ServerProcess{LaunchPath: "/usr/bin/env", Concurrent: 1}))

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,11 +17,12 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// credential is who we are to Muster.
+// credential is who we are to Muster, and how we know what Muster offers.
 type credential struct {
 	HostID   string
 	Secret   string
 	Location string
+	BuildKey ed25519.PublicKey `json:",omitempty"` // with which builds are signed; "" before it is learned
 }
 
 func (c credential) bearer() string { return "Bearer " + c.HostID + "." + c.Secret }
@@ -28,16 +30,20 @@ func (c credential) bearer() string { return "Bearer " + c.HostID + "." + c.Secr
 // credentialFile is the credential's place below Root.
 const credentialFile = "credential.json"
 
-// identify gives the kept credential, or joins and keeps the new one.
-func (a *Agent) identify(ctx context.Context) (credential, error) {
-	var c credential
-	path := filepath.Join(a.opts.Root, credentialFile)
-	err := readJSON(path, &c)
-	if err == nil && c.HostID != "" {
-		return c, nil
-	}
+// keptCredential returns the credential that is on the disk, or the zero value.
+func (a *Agent) keptCredential() (c credential, err error) {
+	err = readJSON(filepath.Join(a.opts.Root, credentialFile), &c)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return c, fmt.Errorf("read credential: %w", err)
+		return credential{}, fmt.Errorf("read credential: %w", err)
+	}
+	return c, nil
+}
+
+// identify returns the kept credential, or joins and keeps the new one.
+func (a *Agent) identify(ctx context.Context) (credential, error) {
+	c, err := a.keptCredential()
+	if err != nil || c.HostID != "" {
+		return c, err
 	}
 	if a.opts.NewToken != nil {
 		if a.opts.Token, err = a.opts.NewToken(); err != nil {
@@ -82,11 +88,30 @@ func (a *Agent) renew(secret string) {
 		a.log.Error("a new credential could not be kept; the old one stays", "error", err)
 		return
 	}
-	a.mu.Lock()
-	a.me = next
-	a.mu.Unlock()
+	a.be(next)
 	a.log.Info("the credential was replaced", "host_id", next.HostID)
 	nudge(a.secretKept)
+}
+
+// learn takes the key with which Muster signs builds from a server that has shown
+// who it is, where this machine joined before there was one. Once there is a key it
+// stays: another one is not believed, and builds that it signed are refused.
+func (a *Agent) learn(key ed25519.PublicKey) {
+	next := a.identity()
+	if len(key) != ed25519.PublicKeySize || key.Equal(next.BuildKey) {
+		return
+	}
+	if next.BuildKey != nil {
+		a.log.Error("Muster signs builds with another key than the one this machine learned as it joined; that key stays, and new builds are refused. " +
+			"Where the server has a new master key, remove credential.json from the agent's folder and join anew")
+		return
+	}
+	next.BuildKey = key
+	if err := a.keepCredential(next); err != nil {
+		a.log.Error("the key that signs builds could not be kept; it is used until the agent ends", "error", err)
+	}
+	a.be(next)
+	a.log.Info("learned the key that signs builds", "host_id", next.HostID)
 }
 
 // rejoin forgets a credential that Muster refuses and joins anew, where that can
@@ -102,9 +127,7 @@ func (a *Agent) rejoin(ctx context.Context, refused error) error {
 	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	a.me = me
-	a.mu.Unlock()
+	a.be(me)
 	return nil
 }
 

@@ -184,6 +184,7 @@ func (a *Agent) listen(ws *websocket.Conn, alive func() error) error {
 func (a *Agent) obey(m protocol.Message) {
 	switch {
 	case m.Assign != nil:
+		a.learn(m.Assign.BuildKey)
 		a.assign(*m.Assign)
 	case m.Kill != nil:
 		if i := a.find(m.Kill.InstanceID); i != nil {

@@ -5,6 +5,7 @@ package agent
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -47,6 +48,17 @@ type muster struct {
 	secret  string
 	kept    int  // new secrets
 	removed bool // the host
+	older   bool // signs no builds
+}
+
+// signing is the key with which a muster signs builds.
+var signing = ed25519.NewKeyFromSeed([]byte("0123456789abcdef0123456789abcdef"))
+
+func (m *muster) buildKey() ed25519.PublicKey {
+	if m.older {
+		return nil
+	}
+	return signing.Public().(ed25519.PublicKey)
 }
 
 func play(t *testing.T) *muster {
@@ -80,7 +92,7 @@ func (m *muster) join(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	m.joins++
 	m.mu.Unlock()
-	json.NewEncoder(w).Encode(protocol.JoinResponse{HostID: "host-1", Secret: "secret", Location: "here"})
+	json.NewEncoder(w).Encode(protocol.JoinResponse{HostID: "host-1", Secret: "secret", Location: "here", BuildKey: m.buildKey()})
 }
 
 func (m *muster) allowed(w http.ResponseWriter, r *http.Request) bool {
@@ -194,7 +206,7 @@ func (m *muster) send(msg protocol.Message) {
 func (m *muster) assign(wishes ...protocol.Wish) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.wish = protocol.Assign{Instances: wishes}
+	m.wish = protocol.Assign{Instances: wishes, BuildKey: m.buildKey()}
 	m.say(protocol.Message{Assign: &m.wish})
 }
 
@@ -267,7 +279,7 @@ func (m *muster) offer(files map[string]string) protocol.Build {
 		m.t.Fatal(err)
 	}
 	sum := sha256.Sum256(buf.Bytes())
-	b := protocol.Build{ID: "build-1", SHA256: hex.EncodeToString(sum[:]), Size: int64(buf.Len()), Format: "zip"}
+	b := protocol.Build{ID: "build-1", SHA256: hex.EncodeToString(sum[:]), Size: int64(buf.Len()), Format: "zip"}.Sign(signing)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.builds[b.SHA256] = buf.Bytes()

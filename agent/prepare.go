@@ -95,6 +95,10 @@ func (i *instance) fetch(w protocol.Wish) (code, cause string) {
 			return "", ""
 		}
 	}
+	if err := w.Build.Verify(i.a.identity().BuildKey); err != nil {
+		i.a.log.Error("a build is refused", "build", w.Build.ID, "fleet", w.FleetID, "instance", i.id, "error", err)
+		return codeDownload, fmt.Sprintf("build %s is refused: %v", w.Build.ID, err)
+	}
 	build := install.Build{SHA256: w.Build.SHA256, Size: w.Build.Size, Format: w.Build.Format}
 	dir, err := i.a.cache.Install(i.hold, build, i.progress)
 	if i.hold.Err() != nil {

@@ -86,3 +86,10 @@ func (a *Agent) identity() credential {
 	defer a.mu.Unlock()
 	return a.me
 }
+
+// be changes what identity returns.
+func (a *Agent) be(me credential) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.me = me
+}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"iter"
 	"net/url"
@@ -108,6 +109,7 @@ func (a *App) hostDoor(servers *serversdk.Server, callers *callers) *hosts.Serve
 	return hosts.New(hosts.Options{
 		Store: a.domain.store, Computes: a.domain.computes, Builds: a.domain.builds, Objects: a.domain.objects,
 		GameServerURL: func() string { return gameServerURL(a.base) }, Region: a.opts.Region,
+		BuildKey: ed25519.NewKeyFromSeed(a.domain.master.Derive("build signatures")),
 		Relay: func(query url.Values, from string, socket hosts.Socket) error {
 			return servers.Relay(query, from, socket)
 		},

@@ -46,7 +46,9 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	s.log.Info("a machine joined", "host_id", joined.HostID, "name", cut(in.Name), "location", joined.Location)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	json.NewEncoder(w).Encode(protocol.JoinResponse(joined))
+	json.NewEncoder(w).Encode(protocol.JoinResponse{
+		HostID: joined.HostID, Secret: joined.Secret, Location: joined.Location, BuildKey: s.buildKey(),
+	})
 }
 
 // infoOf reads a machine's facts; the address that it does not name is the one

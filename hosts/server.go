@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"context"
+	"crypto/ed25519"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -24,13 +25,14 @@ import (
 
 // Options of a Server.
 type Options struct {
-	Store         *store.Store     // required
-	Computes      *compute.Service // required
-	Builds        *build.Service   // required
-	Objects       *object.Service  // required; logs are kept there
-	GameServerURL func() string    // where game server processes connect
-	Region        string           // that processes are told
-	Logger        *slog.Logger     // nil discards
+	Store         *store.Store       // required
+	Computes      *compute.Service   // required
+	Builds        *build.Service     // required
+	Objects       *object.Service    // required; logs are kept there
+	GameServerURL func() string      // where game server processes connect
+	Region        string             // that processes are told
+	BuildKey      ed25519.PrivateKey // required; signs what agents are to install
+	Logger        *slog.Logger       // nil discards
 	Registerer    prometheus.Registerer
 	// Relay takes a game server's connection that an agent relays; nil refuses relays.
 	Relay func(query url.Values, from string, socket Socket) error
@@ -138,6 +140,9 @@ func (s *Server) forget(hostID string) {
 	defer s.mu.Unlock()
 	delete(s.runs, hostID)
 }
+
+// buildKey is the key with which agents verify what they are to install.
+func (s *Server) buildKey() ed25519.PublicKey { return s.opts.BuildKey.Public().(ed25519.PublicKey) }
 
 // of gives the connection of the host that runs a process, or nil.
 func (s *Server) of(ref compute.Ref) *link {

@@ -17,15 +17,18 @@ type token struct {
 // assign is all that shall run on the host, as the agent is told.
 func (l *link) assign(now time.Time) protocol.Assign {
 	view := l.s.opts.Store.View()
-	wish := protocol.Assign{Instances: []protocol.Wish{}}
-	kept := map[string]token{}
+	wish := protocol.Assign{Instances: []protocol.Wish{}, BuildKey: l.s.buildKey()}
+	kept, signed := map[string]token{}, map[protocol.Build]protocol.Build{}
 	for _, a := range l.s.opts.Computes.Assignments(view, l.hostID) {
 		t := l.tokenFor(a, now)
 		kept[a.InstanceID] = t
+		b := protocol.Build{ID: a.BuildID, SHA256: a.SHA256, Size: a.Size, Format: a.Format}
+		if _, ok := signed[b]; !ok {
+			signed[b] = b.Sign(l.s.opts.BuildKey)
+		}
 		wish.Instances = append(wish.Instances, protocol.Wish{
 			InstanceID: a.InstanceID, FleetID: a.FleetID, FleetARN: a.FleetARN, Compute: a.ComputeName, Location: a.Location,
-			Build:   protocol.Build{ID: a.BuildID, SHA256: a.SHA256, Size: a.Size, Format: a.Format},
-			Runtime: runtimeOf(a.Runtime), PortFrom: a.PortFrom, PortTo: a.PortTo, CPUMillis: a.CPUMillis, MemoryMiB: a.MemoryMiB,
+			Build: signed[b], Runtime: runtimeOf(a.Runtime), PortFrom: a.PortFrom, PortTo: a.PortTo, CPUMillis: a.CPUMillis, MemoryMiB: a.MemoryMiB,
 			SDKURL: l.s.opts.GameServerURL(), AuthToken: t.text, Region: l.s.opts.Region, Relay: a.Relay,
 			Stop: protocol.Stop(a.Stop), StopBy: a.StopBy,
 		})

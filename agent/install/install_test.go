@@ -247,3 +247,43 @@ func TestInstall_UnpacksForItsOwnerAlone(t *testing.T) {
 		t.Errorf("the installed build: %v, %v, want mode 0700", info, err)
 	}
 }
+
+// An archive with one flipped bit anywhere, or that is cut off or goes on, is not
+// unpacked.
+func TestInstall_AnyFlippedBitIsRefused(t *testing.T) {
+	t.Parallel()
+	good, b := packed(t, map[string]string{"game": "x"})
+	var content []byte
+	c := cache(t, Options{Tries: 1, Source: func(context.Context, string, int64) (io.ReadCloser, int64, error) {
+		return io.NopCloser(bytes.NewReader(content)), 0, nil
+	}})
+	refused := func(what string, at int) {
+		t.Helper()
+		dir, err := c.Install(t.Context(), b, nil)
+		var f *Failure
+		if !errors.As(err, &f) || f.Stage != Download {
+			t.Fatalf("%s %d: %v", what, at, err)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Fatalf("%s %d: it is unpacked", what, at)
+		}
+		if err := os.RemoveAll(filepath.Join(c.opts.Dir, "archives", b.SHA256+".part")); err != nil { // as after another try
+			t.Fatal(err)
+		}
+	}
+	for bit := range len(good) * 8 {
+		content = bytes.Clone(good)
+		content[bit/8] ^= 1 << (bit % 8)
+		refused("bit", bit)
+	}
+	for n := range len(good) {
+		content = good[:n]
+		refused("cut off at", n)
+	}
+	content = append(bytes.Clone(good), 0)
+	refused("too long by", 1)
+	content = good
+	if _, err := c.Install(t.Context(), b, nil); err != nil {
+		t.Errorf("the archive itself: %v", err)
+	}
+}

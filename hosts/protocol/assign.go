@@ -1,11 +1,15 @@
 package protocol
 
-import "time"
+import (
+	"crypto/ed25519"
+	"time"
+)
 
 // Assign is all that shall be on the host. An instance that it does not name is
 // to be stopped.
 type Assign struct {
 	Instances []Wish
+	BuildKey  ed25519.PublicKey `json:",omitempty"` // as in JoinResponse, for agents that joined before there was one
 }
 
 // Wish is one instance that shall be on the host.
@@ -35,6 +39,8 @@ type Build struct {
 	SHA256 string // of the archive, in hex
 	Size   int64  // of the archive, in bytes
 	Format string // zip, tar or tar.gz
+
+	Signature string // of the members above, in base64 (Sign)
 }
 
 // Runtime says which processes to keep running.

@@ -1,5 +1,7 @@
 package protocol
 
+import "crypto/ed25519"
+
 // Where an agent finds what it needs, below Muster's base URL.
 const (
 	PathJoin   = "/agent/v1/join"    // POST JoinRequest, answers JoinResponse
@@ -23,6 +25,7 @@ type JoinResponse struct {
 	HostID   string
 	Secret   string
 	Location string
+	BuildKey ed25519.PublicKey // verifies the signatures of builds (Build.Verify)
 }
 
 // Facts are what a machine is and what it offers to games.

@@ -1,0 +1,99 @@
+//go:build unix
+
+package agent
+
+import (
+	"crypto/ed25519"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+var forging = ed25519.NewKeyFromSeed([]byte("another key, of 32 bytes as well"))
+
+// refused waits for an instance to fail as one with a build that is not Muster's,
+// and checks that nothing of the build is on the machine.
+func (m *muster) refused(home, id, why string) {
+	m.t.Helper()
+	m.until(id+" has failed", func() bool { return m.instance(id).Phase == protocol.Failed })
+	if i := m.instance(id); i.Code != codeDownload || !strings.Contains(i.Cause, "is refused") || !strings.Contains(i.Cause, why) {
+		m.t.Errorf("%s failed with %s: %s; want %q", id, i.Code, i.Cause, why)
+	}
+	for _, where := range []string{"cache/archives/*", "cache/builds/*", "instances/" + id + "/game"} {
+		if left, _ := filepath.Glob(filepath.Join(home, where)); len(left) > 0 {
+			m.t.Errorf("%s: there is %v", id, left)
+		}
+	}
+}
+
+// A build that is not signed with the key of the server that the machine joined is
+// not even downloaded.
+func TestAgent_RefusesBuildsOfOthers(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home := root(t)
+	m.start(home, nil)
+	good := m.offer(map[string]string{"server.sh": patient})
+	unsigned, forged, swapped := good, good.Sign(forging), m.offer(map[string]string{"server.sh": failing})
+	unsigned.Signature = ""
+	swapped.Signature = good.Signature
+	process := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
+	m.assign(wish(t, "i-unsigned", unsigned, process), wish(t, "i-forged", forged, process), wish(t, "i-swapped", swapped, process))
+	m.refused(home, "i-unsigned", "signature is missing")
+	m.refused(home, "i-forged", "not Muster's")
+	m.refused(home, "i-swapped", "not Muster's")
+	m.assign(wish(t, "i-unsigned", good, process)) // the wish mends it
+	m.running("i-unsigned", 1)
+}
+
+// A machine that joined a server without a key learns it from the first server that
+// has one, over its link, and believes no other one from then on.
+func TestAgent_LearnsBuildKeyOnce(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	m.older = true
+	home := root(t)
+	first := m.start(home, nil)
+	good := m.offer(map[string]string{"server.sh": patient})
+	process := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
+	unsigned := good
+	unsigned.Signature = ""
+	m.assign(wish(t, "i-1", unsigned, process))
+	m.refused(home, "i-1", "does not know yet")
+
+	m.mu.Lock()
+	m.older = false
+	m.mu.Unlock()
+	m.assign(wish(t, "i-1", good, process))
+	m.running("i-1", 1)
+	path := filepath.Join(home, credentialFile)
+	var kept credential
+	if err := readJSON(path, &kept); err != nil || !kept.BuildKey.Equal(signing.Public()) || kept.Secret != "secret" {
+		t.Fatalf("on the disk is %+v, %v", kept, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("its file is %v, %v", info.Mode(), err)
+	}
+
+	first.stop()
+	m.start(home, nil)
+	m.until("the agent is back", func() bool { return m.hellos == 2 })
+	other := m.offer(map[string]string{"server.sh": failing}).Sign(forging)
+	m.mu.Lock()
+	m.wish = protocol.Assign{Instances: []protocol.Wish{wish(t, "i-2", other, process)}, BuildKey: forging.Public().(ed25519.PublicKey)}
+	m.say(protocol.Message{Assign: &m.wish})
+	m.mu.Unlock()
+	m.until("i-2 has failed", func() bool { return m.instance("i-2").Phase == protocol.Failed })
+	if cause := m.instance("i-2").Cause; !strings.Contains(cause, "join anew") {
+		t.Errorf("i-2 failed with %q", cause)
+	}
+	if err := readJSON(path, &kept); err != nil || !kept.BuildKey.Equal(signing.Public()) {
+		t.Errorf("now on the disk is %+v, %v", kept, err)
+	}
+	if _, err := os.Stat(filepath.Join(home, "cache", "archives", other.SHA256)); err == nil {
+		t.Error("the archive was downloaded")
+	}
+}
