@@ -65,7 +65,7 @@ func (s *Service) copyFrom(tx *store.Tx, b *Build) error {
 	b.Copied, b.Arrived = true, tx.Now()
 	to := *from
 	at := s.Place(b)
-	to.Bucket, to.Key = at.Bucket, at.Key
+	to.Bucket, to.Key, to.Headers = at.Bucket, at.Key, nil
 	s.objects.PutIn(tx, &to)
 	return nil
 }

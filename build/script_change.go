@@ -177,7 +177,7 @@ func (s *Service) replaceZip(tx *store.Tx, c *Script, a scriptArgs) error {
 	c.Source, c.Size = a.Source, a.Zip.Size
 	at := s.ScriptPlace(c)
 	o := *a.Zip
-	o.Bucket, o.Key, o.ContentType = at.Bucket, at.Key, "application/zip"
+	o.Bucket, o.Key, o.ContentType, o.Headers = at.Bucket, at.Key, "application/zip", nil
 	s.objects.PutIn(tx, &o)
 	return nil
 }

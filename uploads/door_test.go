@@ -224,7 +224,7 @@ func TestPut_Chunked(t *testing.T) {
 // multipart sends content in parts, the last first, and completes them.
 func multipart(t *testing.T, base, key string, parts ...string) (*http.Response, string) {
 	t.Helper()
-	_, text := ask(t, http.MethodPost, base+"/games/"+key+"?uploads", nil)
+	_, text := ask(t, http.MethodPost, base+"/games/"+key+"?uploads", nil, "Content-Disposition", "inline")
 	var made struct{ UploadId string }
 	if err := xml.Unmarshal([]byte(text), &made); err != nil || made.UploadId == "" {
 		t.Fatalf("begin: %v\n%s", err, text)
@@ -250,8 +250,8 @@ func TestMultipart(t *testing.T) {
 	if res, text := multipart(t, s.base, "whole", "one ", "two ", "three"); res.StatusCode != http.StatusOK || !strings.Contains(text, "-3") {
 		t.Fatalf("%s\n%s", res.Status, text)
 	}
-	if _, text := ask(t, http.MethodGet, s.base+"/games/whole", nil); text != "one two three" {
-		t.Errorf("it reads back as %q", text)
+	if res, text := ask(t, http.MethodGet, s.base+"/games/whole", nil); text != "one two three" || res.Header.Get("Content-Disposition") != "inline" {
+		t.Errorf("it reads back as %q, with %v", text, res.Header)
 	}
 	_, text := ask(t, http.MethodPost, s.base+"/games/broken?uploads", nil)
 	var made struct{ UploadId string }
@@ -273,6 +273,48 @@ func TestMultipart(t *testing.T) {
 	}
 	res, text := ask(t, http.MethodPut, at+"&partNumber=1", []byte("x"))
 	refusal(t, "a part after the abort", res, text, "NoSuchUpload")
+}
+
+// An object has the headers that came with it, and none that did not; what a browser
+// is told besides keeps it from running anything.
+func TestObject_Headers(t *testing.T) {
+	t.Parallel()
+	s := shopFor(t, true)
+	content := []byte("<script>alert(1)</script>")
+	full := []string{
+		"Content-Type", "text/html", "Cache-Control", "max-age=60", "Content-Disposition", `inline; filename="a.html"`,
+		"Content-Encoding", "gzip", "Content-Language", "en", "Expires", "Thu, 01 Jan 2099 00:00:00 GMT", "X-Amz-Meta-Version", "7",
+	}
+	put := func(key string, body []byte, header ...string) {
+		t.Helper()
+		if res, text := ask(t, http.MethodPut, s.base+"/games/"+key, body, header...); res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s\n%s", key, res.Status, text)
+		}
+	}
+	put("full", content, full...)
+	put("bare", content)
+	put("chunked", chunked(content), "X-Amz-Content-Sha256", "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+		"X-Amz-Decoded-Content-Length", fmt.Sprint(len(content)), "Content-Encoding", "aws-chunked, br")
+	none := []string{"Cache-Control", "", "Content-Disposition", "", "Content-Encoding", "", "Content-Language", "", "Expires", ""}
+	for _, c := range []struct {
+		key  string
+		want []string
+	}{
+		{"full", full}, {"bare", none}, {"chunked", []string{"Content-Encoding", "br"}},
+	} {
+		want := append(c.want, "Content-Length", fmt.Sprint(len(content)), "X-Content-Type-Options", "nosniff",
+			"Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'", "Cross-Origin-Resource-Policy", "same-origin")
+		for _, method := range []string{http.MethodHead, http.MethodGet} {
+			res, _ := ask(t, method, s.base+"/games/"+c.key, nil, "Accept-Encoding", "identity")
+			for n := 0; n < len(want); n += 2 {
+				if got := res.Header.Get(want[n]); got != want[n+1] {
+					t.Errorf("%s %s: %s is %q, want %q", method, c.key, want[n], got, want[n+1])
+				}
+			}
+		}
+	}
+	res, text := ask(t, http.MethodPut, s.base+"/games/large", content, "Content-Disposition", strings.Repeat("x", 3000))
+	refusal(t, "headers of 3,000 bytes", res, text, "InvalidRequest")
 }
 
 // A signed URL is good for one thing, one object and its time; nobody else gets in.

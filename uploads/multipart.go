@@ -18,7 +18,7 @@ func (s *Server) beginUpload(r *request) error {
 	if err := s.checkBucket(r); err != nil {
 		return err
 	}
-	u, err := s.Objects.Begin(r.Context(), object.Upload{Bucket: r.bucket, Key: r.key, ContentType: contentType(r), Meta: meta(r)})
+	u, err := s.Objects.Begin(r.Context(), object.Upload{Bucket: r.bucket, Key: r.key, ContentType: contentType(r), Headers: kept(r), Meta: meta(r)})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package uploads
 
 import (
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/musterhq/muster/build/object"
@@ -17,7 +19,7 @@ func (s *Server) putObject(r *request) error {
 		return err
 	}
 	o, err := s.Objects.Put(r.Context(), &object.Object{
-		Bucket: r.bucket, Key: r.key, ContentType: contentType(r), Meta: meta(r),
+		Bucket: r.bucket, Key: r.key, ContentType: contentType(r), Headers: kept(r), Meta: meta(r),
 	}, content)
 	if err != nil {
 		return err
@@ -50,15 +52,19 @@ func (s *Server) getObject(r *request) error {
 	}
 	defer file.Close()
 	h := r.w.Header()
+	for name, value := range o.Headers {
+		h.Set(name, value)
+	}
 	for name, value := range o.Meta {
 		h.Set("X-Amz-Meta-"+name, value)
 	}
 	h.Set("ETag", quoted(o.ETag))
 	h.Set("Content-Type", orBinary(o.ContentType))
-	// Whatever was uploaded, a browser that follows a link to it runs nothing:
-	// the console has the same origin.
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("Content-Disposition", "attachment")
+	h.Set("Content-Length", strconv.FormatInt(o.Size, 10)) // ServeContent sets none beside Content-Encoding
+	// Whatever was uploaded, a browser that follows a link to it runs nothing and
+	// takes it for no part of another page: the console has the same origin.
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("X-Content-Type-Options", "nosniff")
 	http.ServeContent(r.w, r.Request, "", o.Modified, file)
 	return nil
@@ -95,6 +101,31 @@ func orBinary(contentType string) string {
 		return "binary/octet-stream" // as S3
 	}
 	return contentType
+}
+
+// keptHeaders are those of an upload that belong to the object, as S3 has it.
+var keptHeaders = []string{"Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Expires"}
+
+// kept reads the headers that belong to the object. The coding aws-chunked is the
+// transfer's, not the object's.
+func kept(r *request) map[string]string {
+	var all map[string]string
+	for _, name := range keptHeaders {
+		value := r.Header.Get(name)
+		if name == "Content-Encoding" {
+			codings := strings.Split(value, ",")
+			codings = slices.DeleteFunc(codings, func(c string) bool { return strings.EqualFold(strings.TrimSpace(c), "aws-chunked") })
+			value = strings.TrimSpace(strings.Join(codings, ","))
+		}
+		if value == "" {
+			continue
+		}
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[name] = value
+	}
+	return all
 }
 
 // meta reads the caller's own headers.

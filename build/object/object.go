@@ -29,7 +29,8 @@ type Object struct {
 	Size        int64             `json:"size"`  // bytes
 	ETag        string            `json:"etag"`  // without quotes: MD5, or for several parts that of their MD5s and their number
 	ContentType string            `json:"content_type,omitzero"`
-	Meta        map[string]string `json:"meta,omitempty"` // x-amz-meta-*, lower case names
+	Headers     map[string]string `json:"headers,omitempty"` // of answers, besides Content-Type: Content-Disposition and the like, canonical names
+	Meta        map[string]string `json:"meta,omitempty"`    // x-amz-meta-*, lower case names
 	Modified    time.Time         `json:"modified"`
 	Expires     time.Time         `json:"expires,omitzero"` // zero: never
 }
@@ -45,6 +46,7 @@ func (o *Object) SHA256() string {
 func (o *Object) clone() *Object {
 	c := *o
 	c.Parts = slices.Clone(o.Parts)
+	c.Headers = maps.Clone(o.Headers)
 	c.Meta = maps.Clone(o.Meta)
 	return &c
 }
@@ -52,7 +54,7 @@ func (o *Object) clone() *Object {
 // Limits of names and counts, as S3 has them.
 const (
 	maxKey     = 1024 // bytes
-	maxMeta    = 2048 // bytes of names and values
+	maxMeta    = 2048 // bytes of names and values, of Meta and of Headers each
 	MaxParts   = 10000
 	maxUploads = 1000 // multipart uploads at the same time
 	maxBuckets = 1000
@@ -72,16 +74,18 @@ func checkKey(key string) error {
 	return nil
 }
 
-func checkMeta(meta map[string]string) error {
+// checkHeaders holds what is kept of an upload's headers, which are called what for
+// the caller, to what S3 allows and the store can keep.
+func checkHeaders(what string, headers map[string]string) error {
 	size := 0
-	for k, v := range meta {
+	for k, v := range headers {
 		size += len(k) + len(v)
 		if !utf8.ValidString(k) || !utf8.ValidString(v) || strings.ContainsRune(k+v, 0) {
-			return fault.Invalid("x-amz-meta-%q: must be UTF-8 without NUL", k)
+			return fault.Invalid("%s: %q must be UTF-8 without NUL", what, k)
 		}
 	}
 	if size > maxMeta {
-		return fault.Invalid("x-amz-meta-*: %d bytes; at most %d are allowed", size, maxMeta)
+		return fault.Invalid("%s: %d bytes; at most %d are allowed", what, size, maxMeta)
 	}
 	return nil
 }

@@ -144,7 +144,10 @@ func (s *Service) check(tx *store.Tx, o *Object) error {
 	if o.Size > s.opts.MaxSize {
 		return fault.Invalid("the object has %d bytes; at most %d are allowed", o.Size, s.opts.MaxSize)
 	}
-	return checkMeta(o.Meta)
+	if err := checkHeaders("headers of the object", o.Headers); err != nil {
+		return err
+	}
+	return checkHeaders("x-amz-meta-*", o.Meta)
 }
 
 // Get gives an object, or nil.

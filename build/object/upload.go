@@ -19,6 +19,7 @@ type Upload struct {
 	Bucket      string            `json:"bucket"`
 	Key         string            `json:"key"`
 	ContentType string            `json:"content_type,omitzero"`
+	Headers     map[string]string `json:"headers,omitempty"`
 	Meta        map[string]string `json:"meta,omitempty"`
 	Begun       time.Time         `json:"begun"`
 	Size        int64             `json:"size"` // of the parts so far
@@ -41,7 +42,7 @@ func (s *Service) Begin(ctx context.Context, u Upload) (*Upload, error) {
 }
 
 func (s *Service) runBegin(tx *store.Tx, u Upload) (*Upload, error) {
-	if err := s.check(tx, &Object{Bucket: u.Bucket, Key: u.Key, Meta: u.Meta}); err != nil {
+	if err := s.check(tx, &Object{Bucket: u.Bucket, Key: u.Key, Headers: u.Headers, Meta: u.Meta}); err != nil {
 		return nil, err
 	}
 	if s.uploads.Len(tx) >= maxUploads {
@@ -124,7 +125,7 @@ func (s *Service) runComplete(tx *store.Tx, c completion) (*Object, error) {
 	if u == nil {
 		return nil, fault.Missing("UploadId: the upload was completed or aborted meanwhile")
 	}
-	o := &Object{Bucket: u.Bucket, Key: u.Key, ContentType: u.ContentType, Meta: u.Meta}
+	o := &Object{Bucket: u.Bucket, Key: u.Key, ContentType: u.ContentType, Headers: u.Headers, Meta: u.Meta}
 	if err := s.assemble(tx, o, c); err != nil {
 		return nil, err
 	}

@@ -150,8 +150,17 @@ resource "aws_s3_object" "archive" {
   bucket = aws_s3_bucket.builds.bucket
   key    = "server.zip"
   source = "server.zip"
-
-  content_disposition = "attachment" # as all that Muster serves
+}
+resource "aws_s3_object" "manual" {
+  bucket              = aws_s3_bucket.builds.bucket
+  key                 = "manual.txt"
+  content             = "how to play NAME"
+  content_type        = "text/plain; charset=utf-8"
+  content_disposition = "attachment; filename=manual.txt"
+  content_encoding    = "identity"
+  content_language    = "en"
+  cache_control       = "max-age=60"
+  metadata            = { version = "NAME" }
 }
 resource "aws_gamelift_build" "server" {
   name             = "server NAME"
