@@ -36,7 +36,7 @@ func (rq *request) keySet() (answer, error) {
 }
 
 func (rq *request) createGuest() (answer, error) {
-	if err := rq.limit(rq.b.rates.guest, networkOf(rq.from)); err != nil {
+	if err := rq.limit(rq.b.rates.guest, siteOf(rq.from)); err != nil {
 		return answer{}, err
 	}
 	s, err := rq.b.ids.CreateGuest(rq.http.Context())

@@ -55,8 +55,7 @@ type Backend struct {
 	ids      *identity.Service
 	matching Matching
 	mux      *http.ServeMux
-	rates    rates
-	limiter  *limiter
+	rates    meters
 	lockout  *lockout
 	receipts atomic.Pointer[beacon.Receipts] // nil: none can be checked
 	latency  *latencies
@@ -92,11 +91,11 @@ func New(d Deps, c Config) (*Backend, error) {
 	}
 	b := &Backend{
 		Config: c, opts: d, log: d.Logger.With("component", "players"), st: d.Store, ids: d.Identity, matching: d.Matching,
-		rates: c.Limits.rates(), limiter: newLimiter(), lockout: newLockout(), latency: newLatencies(),
+		rates: c.Limits.meters(), lockout: newLockout(), latency: newLatencies(),
 		hub: newHub(), doors: newSocketDoor(), t: newTables(d.Store), closing: make(chan struct{}), expelled: make(chan struct{}, 1),
 	}
 	if c.Open { // everybody comes from this machine
-		b.rates.address, b.rates.guest, b.rates.login = rate{}, rate{}, rate{}
+		b.rates.address, b.rates.guest, b.rates.login, b.rates.message = meter{}, meter{}, meter{}, meter{}
 	}
 	receipts, err := c.readReceipts()
 	if err != nil {

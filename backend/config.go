@@ -108,7 +108,7 @@ func (c *Config) setDefaults() {
 			p.MaxPlayers = 16
 		}
 	}
-	c.Limits.setDefaults()
+	c.Limits.setDefaults(c.Open)
 }
 
 func (c *Config) validate() error {

@@ -19,7 +19,7 @@ func (c *socket) read() {
 			return
 		}
 		c.ws.SetReadDeadline(time.Now().Add(silentFor))
-		if wait := c.b.limiter.take(c.b.rates.message, "socket "+c.key(), time.Now()); wait > 0 {
+		if c.b.limit(c.b.rates.message, "socket "+c.key()) != nil {
 			c.end(protocol.CloseRate, "too many messages")
 			return
 		}
@@ -88,8 +88,8 @@ func (c *socket) act(ctx context.Context, who identity.Claims, m *protocol.Messa
 		if err := decodeText(m.Data, &in); err != nil {
 			return nil, err
 		}
-		if wait := b.limiter.take(b.rates.ticket, who.PlayerID, time.Now()); wait > 0 {
-			return nil, limited("rate-limited", wait)
+		if err := b.limit(b.rates.ticket, who.PlayerID); err != nil {
+			return nil, err
 		}
 		return b.start(ctx, who.PlayerID, who.Scope, &in)
 	}

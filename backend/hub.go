@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,13 +13,38 @@ import (
 type hub struct {
 	mu      sync.Mutex
 	of      map[string]map[*watcher]struct{} // by player
+	polls   map[string][]chan struct{}       // long polls by player, the oldest first; closed to end one
 	waiting atomic.Int64                     // long polls
 }
 
 // watcher is woken after the rows of its player changed.
 type watcher struct{ nudge chan struct{} }
 
-func newHub() *hub { return &hub{of: map[string]map[*watcher]struct{}{}} }
+func newHub() *hub {
+	return &hub{of: map[string]map[*watcher]struct{}{}, polls: map[string][]chan struct{}{}}
+}
+
+// poll begins a long poll of a player; where that is one more than there may be, the
+// oldest is told to end. The function ends it.
+func (h *hub) poll(player string, most int) (over <-chan struct{}, end func()) {
+	own := make(chan struct{})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := append(h.polls[player], own)
+	if len(all) > most {
+		close(all[0])
+		all = all[1:]
+	}
+	h.polls[player] = all
+	return own, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		rest := slices.DeleteFunc(h.polls[player], func(c chan struct{}) bool { return c == own })
+		if h.polls[player] = rest; len(rest) == 0 {
+			delete(h.polls, player)
+		}
+	}
+}
 
 // watch begins to watch a player; the function ends it.
 func (h *hub) watch(player string) (*watcher, func()) {
@@ -57,7 +83,7 @@ func (h *hub) wake(players []string) {
 const maxWait = 25 * time.Second
 
 // await looks again and again until changed says yes, the time is over, the
-// client has gone or the server stops.
+// client has gone, the player waits too often or the server stops.
 func (b *Backend) await(ctx context.Context, player string, wait time.Duration, changed func() bool) error {
 	if changed() || wait <= 0 {
 		return nil
@@ -69,6 +95,8 @@ func (b *Backend) await(ctx context.Context, player string, wait time.Duration, 
 		return p
 	}
 	defer b.hub.waiting.Add(-1)
+	over, end := b.hub.poll(player, b.Limits.WaitsPerPlayer)
+	defer end()
 	w, stop := b.hub.watch(player)
 	defer stop()
 	timer := time.NewTimer(wait)
@@ -79,6 +107,8 @@ func (b *Backend) await(ctx context.Context, player string, wait time.Duration, 
 		case <-timer.C:
 			return nil
 		case <-ctx.Done():
+			return nil
+		case <-over:
 			return nil
 		case <-b.closing:
 			return nil

@@ -5,14 +5,16 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/musterhq/muster/internal/limit"
 )
 
-// Limits say how often players may do what. Zero members mean the defaults; a
-// negative one means no limit.
+// Limits say how often players may do what. Zero members mean the defaults, which on
+// an open server are no rates at all; a negative one means no limit.
 type Limits struct {
 	PerAddress     float64 `yaml:"per_address"`      // requests a second from one address, three times as many at once; default 20
 	PerKey         float64 `yaml:"per_key"`          // requests a second with one access key, three times as many at once; default 1,000
-	GuestsPerHour  float64 `yaml:"guests_per_hour"`  // new guest accounts from one address; default 10
+	GuestsPerHour  float64 `yaml:"guests_per_hour"`  // new guest accounts from one address, of IPv6 from one /56; default 10
 	LoginsPerMin   float64 `yaml:"logins_per_min"`   // logins with providers from one address; default 30
 	TicketsPerMin  float64 `yaml:"tickets_per_min"`  // new tickets of one player; default 20
 	SessionsPerMin float64 `yaml:"sessions_per_min"` // new game sessions of one player; default 2
@@ -20,11 +22,16 @@ type Limits struct {
 	Sockets        int     `yaml:"sockets"`          // WebSockets of one player; default 3
 	AllSockets     int     `yaml:"all_sockets"`      // WebSockets at a time; default 20,000
 	Waits          int     `yaml:"waits"`            // long polls at a time; default 20,000
+	WaitsPerPlayer int     `yaml:"waits_per_player"` // long polls of one player, past which the oldest is answered; default 4
 }
 
-func (l *Limits) setDefaults() {
+func (l *Limits) setDefaults(open bool) {
 	rate := func(r *float64, value float64) {
-		if *r == 0 {
+		switch {
+		case *r != 0:
+		case open:
+			*r = -1
+		default:
 			*r = value
 		}
 	}
@@ -46,82 +53,49 @@ func (l *Limits) setDefaults() {
 	count(&l.Sockets, 3)
 	count(&l.AllSockets, 20_000)
 	count(&l.Waits, 20_000)
+	count(&l.WaitsPerPlayer, 4)
 }
 
-// rate is so many in a period, that many of them at once.
-type rate struct {
-	name   string
-	per    time.Duration // between two, in the long run; 0 = no limit
-	atOnce int
+// meter counts what a limit is about, by key. The zero meter counts nothing.
+type meter struct {
+	name    string // in metrics
+	buckets *limit.Buckets[string]
 }
 
-func newRate(name string, n float64, period time.Duration, atOnce int) rate {
-	if n <= 0 {
-		return rate{name: name}
-	}
-	return rate{name, time.Duration(float64(period) / n), max(1, atOnce)}
+// newMeter returns a meter for n in a period, that many of them at once.
+func newMeter(name string, n float64, period time.Duration, atOnce int) meter {
+	return meter{name, limit.NewBuckets[string](limit.Rate{PerSecond: n / period.Seconds(), Burst: atOnce})}
 }
 
-// rates are the limits in the form they are counted.
-type rates struct{ address, key, guest, login, ticket, session, write, message rate }
+// meters are the limits in the form they are counted.
+type meters struct{ address, key, guest, login, ticket, session, write, message meter }
 
-func (l *Limits) rates() rates {
-	return rates{
-		address: newRate("address", l.PerAddress, time.Second, int(3*l.PerAddress)),
-		key:     newRate("key", l.PerKey, time.Second, int(3*l.PerKey)),
-		guest:   newRate("guest", l.GuestsPerHour, time.Hour, int(l.GuestsPerHour)),
-		login:   newRate("login", l.LoginsPerMin, time.Minute, int(l.LoginsPerMin)),
-		ticket:  newRate("ticket", l.TicketsPerMin, time.Minute, 3),
-		session: newRate("session", l.SessionsPerMin, time.Minute, 5),
-		write:   newRate("write", l.WritesPerSec, time.Second, int(10*l.WritesPerSec)),
-		message: newRate("message", 10, time.Second, 20),
+func (l *Limits) meters() meters {
+	return meters{
+		address: newMeter("address", l.PerAddress, time.Second, int(3*l.PerAddress)),
+		key:     newMeter("key", l.PerKey, time.Second, int(3*l.PerKey)),
+		guest:   newMeter("guest", l.GuestsPerHour, time.Hour, int(l.GuestsPerHour)),
+		login:   newMeter("login", l.LoginsPerMin, time.Minute, int(l.LoginsPerMin)),
+		ticket:  newMeter("ticket", l.TicketsPerMin, time.Minute, 3),
+		session: newMeter("session", l.SessionsPerMin, time.Minute, 5),
+		write:   newMeter("write", l.WritesPerSec, time.Second, int(10*l.WritesPerSec)),
+		message: newMeter("message", 10, time.Second, 20),
 	}
 }
 
-// maxBuckets bounds the memory of a limiter and of a lockout; keys are short.
-const maxBuckets = 200_000
-
-// limiter counts by key: the generic cell rate algorithm, one moment a key.
-type limiter struct {
-	mu   sync.Mutex
-	full map[string]time.Time // when the key's bucket is full again
-}
-
-func newLimiter() *limiter { return &limiter{full: map[string]time.Time{}} }
-
-// take counts one for a key; where the limit is reached it tells how long to wait.
-func (l *limiter) take(r rate, key string, now time.Time) (wait time.Duration) {
-	if r.per == 0 {
-		return 0
-	}
-	key = r.name + " " + key
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	at, known := l.full[key]
-	if !known {
-		makeRoom(l.full, func(at time.Time) bool { return !at.After(now) })
-	}
-	if at.Before(now) {
-		at = now
-	}
-	next := at.Add(r.per)
-	if wait := next.Sub(now) - time.Duration(r.atOnce)*r.per; wait > 0 {
-		return wait
-	}
-	l.full[key] = next
-	return 0
-}
+// maxLockouts bounds the memory of a lockout; keys are short.
+const maxLockouts = 200_000
 
 // makeRoom forgets what is past, and else any until there is room for a while: who
 // floods us with keys must neither make us grow nor have us look at all of them
 // each time.
 func makeRoom[V any](of map[string]V, past func(V) bool) {
-	if len(of) < maxBuckets {
+	if len(of) < maxLockouts {
 		return
 	}
 	maps.DeleteFunc(of, func(_ string, v V) bool { return past(v) })
 	for key := range of {
-		if len(of) < maxBuckets*3/4 {
+		if len(of) < maxLockouts*3/4 {
 			return
 		}
 		delete(of, key)

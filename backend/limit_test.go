@@ -3,87 +3,92 @@ package backend
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"pgregory.net/rapid"
 )
-
-func TestLimiter(t *testing.T) {
-	t.Parallel()
-	l, r, now := newLimiter(), newRate("r", 2, time.Second, 3), time.Unix(1000, 0)
-	for i := range 3 {
-		if wait := l.take(r, "a", now); wait != 0 {
-			t.Errorf("number %d has to wait %s", i+1, wait)
-		}
-	}
-	if wait := l.take(r, "a", now); wait != 500*time.Millisecond {
-		t.Errorf("the fourth has to wait %s, want 500 ms", wait)
-	}
-	if wait := l.take(r, "b", now); wait != 0 {
-		t.Errorf("another key has to wait %s", wait)
-	}
-	if wait := l.take(r, "a", now.Add(500*time.Millisecond)); wait != 0 {
-		t.Errorf("who waited has to wait %s more", wait)
-	}
-	if wait := l.take(newRate("off", -1, time.Second, 1), "a", now); wait != 0 {
-		t.Error("no limit is one")
-	}
-}
-
-// Whoever asks whenever, in no period is more let through than allowed.
-func TestLimiter_NeverLetsMoreThrough(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		per, atOnce := time.Duration(rapid.IntRange(1, 1000).Draw(t, "per"))*time.Millisecond, rapid.IntRange(1, 10).Draw(t, "at once")
-		r := rate{"r", per, atOnce}
-		l, now := newLimiter(), time.Unix(1000, 0)
-		var passed []time.Time
-		for range 200 {
-			now = now.Add(time.Duration(rapid.IntRange(0, 500).Draw(t, "step")) * time.Millisecond)
-			wait := l.take(r, "k", now)
-			if wait == 0 {
-				passed = append(passed, now)
-			} else if l.take(r, "k", now.Add(wait)) != 0 {
-				t.Fatal("who waits as told is refused")
-			} else {
-				now = now.Add(wait)
-				passed = append(passed, now)
-			}
-		}
-		for i := range passed {
-			for j := i; j < len(passed); j++ {
-				if most := atOnce + int(passed[j].Sub(passed[i])/per); j-i+1 > most {
-					t.Fatalf("%d passed within %s, at most %d may", j-i+1, passed[j].Sub(passed[i]), most)
-				}
-			}
-		}
-	})
-}
-
-func TestLimiter_IsBounded(t *testing.T) {
-	t.Parallel()
-	l, r, now := newLimiter(), newRate("r", 1, time.Hour, 1), time.Unix(1000, 0)
-	for i := range maxBuckets + 1000 {
-		l.take(r, fmt.Sprint(i), now)
-	}
-	if n := len(l.full); n > maxBuckets {
-		t.Errorf("%d buckets are kept, at most %d may be", n, maxBuckets)
-	}
-}
 
 // A negative limit is none, of counts too.
 func TestLimits_NegativeIsNone(t *testing.T) {
 	t.Parallel()
 	l := Limits{Sockets: -1, AllSockets: -1, Waits: -1}
-	l.setDefaults()
+	l.setDefaults(false)
 	if !newSocketDoor().enter(l.AllSockets) {
 		t.Error("no WebSocket is let in")
 	}
 	if l.Sockets < 1 || l.Waits < 1 {
 		t.Errorf("%d WebSockets of a player and %d long polls are let in", l.Sockets, l.Waits)
 	}
+}
+
+// On an open server there are no rates but those that are asked for.
+func TestLimits_Open(t *testing.T) {
+	t.Parallel()
+	l := Limits{TicketsPerMin: 1}
+	l.setDefaults(true)
+	m, now := l.meters(), time.Now()
+	for range 1000 {
+		if m.session.buckets.Take("a", now) != 0 || m.write.buckets.Take("a", now) != 0 || m.key.buckets.Take("a", now) != 0 {
+			t.Fatal("limited by a default")
+		}
+	}
+	for range 3 {
+		m.ticket.buckets.Take("a", now)
+	}
+	if wait := m.ticket.buckets.Take("a", now); wait != time.Minute {
+		t.Errorf("the fourth ticket may come after %s, want a minute", wait)
+	}
+	if l.Waits != 20_000 || l.WaitsPerPlayer != 4 {
+		t.Errorf("%d long polls, %d of a player", l.Waits, l.WaitsPerPlayer)
+	}
+}
+
+// One player has so many long polls; one more has the oldest answered, and nobody
+// else's.
+func TestAwait_OfOnePlayer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &Backend{hub: newHub(), closing: make(chan struct{})}
+		b.Limits = Limits{Waits: 100, WaitsPerPlayer: 3}
+		var mu sync.Mutex
+		var ended []string
+		wait := func(player, name string) {
+			go func() {
+				if err := b.await(t.Context(), player, maxWait, func() bool { return false }); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				ended = append(ended, name)
+			}()
+			synctest.Wait()
+		}
+		has := func(want ...string) {
+			t.Helper()
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(ended, want) {
+				t.Errorf("ended: %q, want %q", ended, want)
+			}
+		}
+		wait("bert", "other")
+		for _, name := range []string{"1", "2", "3"} {
+			wait("anna", name)
+		}
+		has()
+		wait("anna", "4")
+		has("1")
+		wait("anna", "5")
+		has("1", "2")
+		time.Sleep(maxWait)
+		synctest.Wait()
+		if n := b.hub.waiting.Load(); n != 0 || len(ended) != 6 || len(b.hub.polls) != 0 {
+			t.Errorf("%d wait, %q ended, polls are kept of %d players", n, ended, len(b.hub.polls))
+		}
+	})
 }
 
 func TestLockout(t *testing.T) {
@@ -110,10 +115,10 @@ func TestLockout(t *testing.T) {
 func TestLockout_IsBounded(t *testing.T) {
 	t.Parallel()
 	l, now := newLockout(), time.Unix(1000, 0)
-	for i := range maxBuckets + 1 {
+	for i := range maxLockouts + 1 {
 		l.failed(fmt.Sprint(i), time.Minute, now)
 	}
-	if n := len(l.of); n > maxBuckets*3/4+1 {
+	if n := len(l.of); n > maxLockouts*3/4+1 {
 		t.Errorf("%d failures are kept: the next ones have to make room each time", n)
 	}
 }

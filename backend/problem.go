@@ -53,7 +53,7 @@ func refuse(code, detail string) *problem {
 }
 
 func limited(code string, wait time.Duration) *problem {
-	p := refuse(code, "too many requests; try again later")
+	p := refuse(code, "too many requests; wait as long as Retry-After says")
 	p.wait = wait
 	return p
 }
@@ -86,7 +86,7 @@ func problemOf(err error) (p *problem, ok bool) {
 		return refuse("no-capacity", f.Message), true
 	case fault.Throttling:
 		p := refuse("busy", "too much to do at the moment; try again")
-		p.wait = time.Second
+		p.wait = max(f.Wait, time.Second)
 		return p, true
 	case fault.AccessDenied, fault.Unauthorized:
 		return refuse("not-allowed", f.Message), true

@@ -140,9 +140,12 @@ func (rq *request) operator(action auth.Action) (auth.Caller, error) {
 }
 
 // limit counts the request; most take the player, some the address.
-func (rq *request) limit(r rate, key string) error {
-	if wait := rq.b.limiter.take(r, key, time.Now()); wait > 0 {
-		rq.b.metrics.limit(r.name)
+func (rq *request) limit(m meter, key string) error { return rq.b.limit(m, key) }
+
+// limit counts by a key, and refuses where the limit is reached.
+func (b *Backend) limit(m meter, key string) error {
+	if wait := m.buckets.Take(key, time.Now()); wait > 0 {
+		b.metrics.limit(m.name)
 		return limited("rate-limited", wait)
 	}
 	return nil
@@ -239,3 +242,6 @@ func bearer(r *http.Request) string {
 
 // networkOf names what one client has of addresses.
 func networkOf(addr netip.Addr) string { return door.Network(addr).String() }
+
+// siteOf names what one household or office has of addresses.
+func siteOf(addr netip.Addr) string { return door.Site(addr).String() }

@@ -21,8 +21,8 @@ func TestServe_OperatorsCountByKey(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
 		player, _ := d.guest()
-		d.b.rates.address = newRate("address", 1, time.Second, 1)
-		d.b.rates.key = newRate("key", 3, time.Second, 3)
+		d.b.rates.address = newMeter("address", 1, time.Second, 1)
+		d.b.rates.key = newMeter("key", 3, time.Second, 3)
 		d.b.opts.Operator = func(r *http.Request, _ auth.Action) (auth.Caller, func([]byte) error, error) {
 			if key := r.Header.Get("Authorization"); key != "" {
 				return auth.Caller{KeyID: key}, func([]byte) error { return nil }, nil
@@ -79,9 +79,15 @@ func TestServe_EveryChangeIsCounted(t *testing.T) {
 		"POST /auth/guest/login": true, "POST /auth/refresh": true, "POST /auth/logout": true,
 	}
 	inDeaf(t, func(d *deaf) {
-		_, token := d.guest()
-		none := func(name string) rate { return rate{name: name, per: time.Hour} }
-		d.b.rates = rates{
+		playerID, token := d.guest()
+		none := func(name string) meter {
+			m := newMeter(name, 1, time.Hour, 1)
+			for _, key := range []string{playerID, "192.0.2.1/32", "lookup " + playerID, "accept " + playerID} {
+				m.buckets.Take(key, time.Now())
+			}
+			return m
+		}
+		d.b.rates = meters{
 			guest: none("guest"), login: none("login"), ticket: none("ticket"), session: none("session"), write: none("write"), message: none("message"),
 		}
 		for _, rt := range d.b.routes() {

@@ -2,6 +2,7 @@ package serversdk_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -161,8 +162,20 @@ func TestConnect_Limits(t *testing.T) {
 		}
 		h.refused(t, "wrong token, too often", visit{id: "x", auth: "no"}, 429)
 		h.refused(t, "wrong token, another host", visit{id: "x", auth: "no", from: "203.0.113.9"}, 403)
+		h.refused(t, "wrong token, another compute", visit{id: "x", auth: "no", query: url.Values{"ComputeId": {"other"}}}, 403)
 		pass(time.Second)
 		h.refused(t, "wrong token, later", visit{id: "x", auth: "no"}, 403)
+	})
+}
+
+// Whoever makes computes up is held to ten times as many refusals of them all.
+func TestConnect_RefusalsOfOneAddress(t *testing.T) {
+	in(t, config{server: serversdk.Options{RefusalBurst: 2, RefusalRate: 1}}, func(t *testing.T, h *house) {
+		for i := range 20 {
+			h.refused(t, "made up", visit{id: "x", auth: "no", query: url.Values{"ComputeId": {fmt.Sprint("c", i)}}}, 403)
+		}
+		h.refused(t, "one too many", visit{id: "x", auth: "no", query: url.Values{"ComputeId": {"c20"}}}, 429)
+		h.connect("good")
 	})
 }
 

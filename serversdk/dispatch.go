@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
-	"time"
 
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -59,8 +58,8 @@ func (c *conn) handle(buf *bytes.Buffer) {
 		return
 	}
 	r := &call{peer: c.peer, conn: c, head: head, frame: buf.Bytes()}
-	if !c.peer.allow(time.Now()) {
-		frame, _ := r.fail(fault.New(fault.Throttling, "the process sends more than %g requests a second", c.s.opts.MessageRate))
+	if !c.peer.messages.Allow() {
+		frame, _ := r.fail(fault.New(fault.Throttling, "the process sends more than %g requests a second, which is the limit for one; send less, and again after a pause", c.s.opts.MessageRate))
 		c.answer(outgoing{frame: frame})
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
 )
@@ -31,8 +32,8 @@ type Options struct {
 	MaxConnections int     // of one compute at a time; default 1000
 	MessageRate    float64 // requests of one process a second, past the burst; default 100
 	MessageBurst   int     // default 500
-	RefusalRate    float64 // refused upgrades of one remote host a second, past the burst; default 20
-	RefusalBurst   int     // default 200
+	RefusalRate    float64 // refused upgrades that name one compute, of one address a second, past the burst; default 20
+	RefusalBurst   int     // default 200; of all computes together an address has ten times as many of both
 
 	WriteTimeout     time.Duration // of one frame, and of the rest of a frame that began to arrive; default 10 s
 	RequestTimeout   time.Duration // until a request is answered with an error; default 15 s, below the SDKs' 20 s
@@ -68,6 +69,15 @@ func (o Options) withDefaults() Options {
 	fill(&o.SupersededIdle, 3*time.Minute)
 	fill(&o.ReplayWindow, 4*time.Minute)
 	return o
+}
+
+// refusals is how often a refusal is explained; where everybody comes from this
+// machine, always.
+func (o *Options) refusals() limit.Rate {
+	if o.AcceptAnyCredentials {
+		return limit.Off
+	}
+	return limit.Rate{PerSecond: o.RefusalRate, Burst: o.RefusalBurst}
 }
 
 func fill[T comparable](to *T, v T) {

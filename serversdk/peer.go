@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/musterhq/muster/compute"
 )
 
@@ -26,14 +28,14 @@ type peer struct {
 	conns      []*conn // open, newest last
 	held       []push  // for the next connection
 	signedFrom string  // host of the last good signature
-	messages   bucket
+	messages   *rate.Limiter
 	replies    replies
 	health     health
 	overSince  time.Time // when the sweep first saw that the process had ended
 }
 
 func newPeer(s *Server, ref compute.Ref) *peer {
-	return &peer{s: s, ref: ref, key: ref.Key()}
+	return &peer{s: s, ref: ref, key: ref.Key(), messages: rate.NewLimiter(rate.Limit(s.opts.MessageRate), s.opts.MessageBurst)}
 }
 
 // errGone says that the peer was forgotten while a connection was on its way to it.
@@ -118,11 +120,4 @@ func (p *peer) lives() bool { return p.s.opts.Computes.Lives(p.s.opts.Store.View
 // row is the process as the store has it, or nil.
 func (p *peer) row() *compute.Process {
 	return p.s.opts.Computes.Process(p.s.opts.Store.View(), p.key)
-}
-
-// allow tells whether the process may ask one more thing now.
-func (p *peer) allow(now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.messages.take(now, p.s.opts.MessageRate, p.s.opts.MessageBurst)
 }

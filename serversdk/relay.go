@@ -50,7 +50,7 @@ func (s *Server) Relay(query url.Values, from string, socket Socket) error {
 	}
 	if err != nil {
 		s.noteRefusal(a, err)
-		s.log.Warn("relayed connection refused", "process", a.ref.Key(), "remote", from, "error", err)
+		s.warnings.Warn(from, "relayed connection refused", "process", a.ref.Key(), "remote", from, "error", err)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
@@ -27,7 +28,8 @@ type Server struct {
 	metrics  *metrics
 	upgrader websocket.Upgrader
 	buffers  sync.Pool // of *bytes.Buffer, for frames being handled
-	refused  *refusals
+	refused  refusals
+	warnings *limit.Warnings
 	notices  notices
 	handlers map[protocol.Action]handler
 
@@ -49,7 +51,7 @@ func New(opts Options) *Server {
 		opts:    opts,
 		log:     opts.Logger.With("component", "serversdk"),
 		metrics: newMetrics(opts.Registerer),
-		refused: newRefusals(opts.RefusalRate, opts.RefusalBurst),
+		refused: newRefusals(opts.refusals()),
 		peers:   map[string]*peer{},
 		sockets: map[string]int{},
 		notices: notices{byFleet: map[string]*notice{}},
@@ -61,6 +63,7 @@ func New(opts Options) *Server {
 		WriteBufferPool:  &sync.Pool{},
 		CheckOrigin:      door.SameOrigin,
 	}
+	s.warnings = limit.NewWarnings(s.log)
 	s.handlers = handlers()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s

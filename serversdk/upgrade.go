@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/limit"
 )
 
 // maxName bounds the parts of a process's identity in bytes; the Go SDK sends
@@ -52,7 +53,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = s.admit(a)
 	}
 	if err != nil {
-		s.refuse(w, a, err)
+		s.refuse(w, r, a, err)
 		return
 	}
 	door.Known(r)
@@ -65,7 +66,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 	if err != nil {
 		s.release(a.ref)
-		s.refuse(w, a, err)
+		s.refuse(w, r, a, err)
 	}
 }
 
@@ -112,11 +113,7 @@ func hostOf(address string) string {
 
 // admit lets a process in that shows good credentials, and counts its connection.
 func (s *Server) admit(a arrival) error {
-	now := time.Now()
-	if err := s.authenticate(a, now); err != nil {
-		if !s.refused.allow(a.host, now) { // who shows good credentials pays for nobody else's
-			return fault.New(fault.Throttling, "too many refused connections from %s", a.host)
-		}
+	if err := s.authenticate(a, time.Now()); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -183,7 +180,7 @@ func (s *Server) enter(ctx context.Context, a arrival) (*peer, error) {
 
 // refuse answers an upgrade that is not granted. AWS's SDKs try again whatever
 // the status; the reason is for the log, not for who has no credentials.
-func (s *Server) refuse(w http.ResponseWriter, a arrival, err error) {
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, a arrival, err error) {
 	if errors.Is(err, errAnswered) {
 		s.log.Info("connection not made", "process", a.ref.Key(), "remote", a.host, "error", err)
 		return
@@ -201,13 +198,17 @@ func (s *Server) refuse(w http.ResponseWriter, a arrival, err error) {
 		}
 	}
 	if status == http.StatusForbidden || status == http.StatusBadRequest {
-		s.refused.note(a.host, time.Now())
+		if wait := s.refused.count(door.Site(door.Client(r)), &a, time.Now()); wait > 0 {
+			err = limit.Refuse(wait, "too many refused connections from %s", a.host)
+			status, message = http.StatusTooManyRequests, "Too Many Requests"
+		}
 	}
 	if status != http.StatusTooManyRequests {
-		s.log.Warn("connection refused", "process", a.ref.Key(), "remote", a.host, "status", status, "error", err)
+		s.warnings.Warn(a.host, "connection refused", "process", a.ref.Key(), "remote", a.host, "status", status, "error", err)
 	}
 	s.metrics.refusal(status)
 	s.noteRefusal(a, err)
+	limit.Advise(w.Header(), err)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, "{\"message\":%q}\n", message)

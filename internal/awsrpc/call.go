@@ -15,6 +15,7 @@ import (
 
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/limit"
 )
 
 // call is one request on its way.
@@ -117,6 +118,7 @@ func (c *call) answer(err error) {
 	h := c.writer.Header()
 	h["Content-Type"] = []string{c.codec.contentType()}
 	h["Content-Length"] = []string{strconv.Itoa(c.out.Len())}
+	limit.Advise(h, err)
 	if c.codec == codec(c.server.cbor) {
 		h[smithyProtocol] = []string{rpcV2CBOR}
 	}

@@ -22,7 +22,7 @@ func Annotate(ctx context.Context, attrs ...slog.Attr) {
 }
 
 // record counts the request and writes its one log record: at level error when
-// the server is to blame, else info.
+// the server is to blame, at level debug where somebody asks too often, else info.
 func (c *call) record() {
 	took := time.Since(c.start)
 	c.server.metrics.observe(c.operationLabel(), c.codec.name(), c.codeLabel(), took)
@@ -30,6 +30,8 @@ func (c *call) record() {
 	level := slog.LevelInfo
 	if c.failure != nil && c.failure.cause != nil && ctx.Err() == nil { // a caller who left is no error of ours
 		level = slog.LevelError
+	} else if c.failure != nil && c.failure.code == fault.Throttling {
+		level = slog.LevelDebug
 	}
 	if log.Enabled(ctx, level) {
 		log.LogAttrs(ctx, level, "api request", c.logAttrs(took)...)

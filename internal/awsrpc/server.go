@@ -25,9 +25,9 @@ type Options struct {
 	// Authorize refuses what a principal may not do, with a fault of kind
 	// fault.Unauthorized or fault.AccessDenied; nil allows everything.
 	Authorize func(p Principal, operation string) error
-	// Rates limits operations by name, over all callers; an operation that is
-	// not named is not limited.
-	Rates map[string]Rate
+	// Limit refuses a principal who has shown who they are and asks too often, with
+	// a fault of kind fault.Throttling; nil limits nobody.
+	Limit func(p Principal, operation string) error
 
 	MaxBody   int64            // bytes; 0 is 256 KiB
 	MaxBodies map[string]int64 // the same of operations by name, where it is another
@@ -67,13 +67,12 @@ type operation struct {
 	*shape.Operation
 	input    *rule
 	maxBody  int64
-	bucket   *bucket // nil: not limited
 	handler  func(ctx context.Context, in any) (any, error)
 	unserved bool // handler only says that there is nothing
 }
 
 // New makes a server without handlers. It fails when the description and the
-// Go types do not fit, or when Rates names an operation that is not there.
+// Go types do not fit, or when MaxBodies names an operation that is not there.
 func New(o Options) (*Server, error) {
 	if o.API.Service == "" {
 		return nil, errors.New("awsrpc: Options.API is required")
@@ -103,6 +102,9 @@ func (o *Options) defaults() {
 	}
 	if o.Authorize == nil {
 		o.Authorize = func(Principal, string) error { return nil }
+	}
+	if o.Limit == nil {
+		o.Limit = func(Principal, string) error { return nil }
 	}
 	if o.MaxBody <= 0 {
 		o.MaxBody = defaultMaxBody
@@ -135,16 +137,6 @@ func (s *Server) compile() error {
 			return fmt.Errorf("body of %q: the API has no such operation", name)
 		}
 		op.maxBody = most
-	}
-	for name, rate := range s.options.Rates {
-		op := s.operations[name]
-		if op == nil {
-			return fmt.Errorf("rate of %q: the API has no such operation", name)
-		}
-		if rate.PerSecond <= 0 || rate.Burst < 0 {
-			return fmt.Errorf("rate of %s: PerSecond must be more than 0 and Burst not negative", name)
-		}
-		op.bucket = newBucket(rate)
 	}
 	return nil
 }
@@ -194,10 +186,7 @@ func (c *call) admit() error {
 	}
 	c.principal = p
 	door.Known(c.request)
-	if c.op.bucket != nil && !c.op.bucket.take(time.Now()) {
-		return fault.New(fault.Throttling, "more than %g requests a second for %s", s.options.Rates[c.op.Name].PerSecond, c.op.Name)
-	}
-	return nil
+	return s.options.Limit(p, c.op.Name)
 }
 
 // perform decodes the input, checks it and calls the handler.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/limit"
 )
 
 // newServer makes a server of the GameLift API.
@@ -310,42 +312,41 @@ func TestServeHTTP_MaxBodies(t *testing.T) {
 	}
 }
 
-func TestServeHTTP_Throttling(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := newServer(t, awsrpc.Options{Rates: map[string]awsrpc.Rate{"DescribeAlias": {PerSecond: 2, Burst: 3}}})
-		echoAlias(srv)
-		allowed := func() int {
-			n := 0
-			for range 10 {
-				if serve(srv, newJSON("DescribeAlias", `{"AliasId":"alias-1"}`)).Code == 200 {
-					n++
+// Who asks too often learns that, and when to try again, once they have shown who
+// they are; who has not is not counted.
+func TestServeHTTP_Limit(t *testing.T) {
+	t.Parallel()
+	var counted []string
+	proven := true
+	srv := newServer(t, awsrpc.Options{
+		Authenticate: authFunc(func(*http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
+			return awsrpc.Principal{AccessKeyID: "K"}, func([]byte) error {
+				if !proven {
+					return fault.New(fault.InvalidSignature, "no")
 				}
+				return nil
+			}, nil
+		}),
+		Limit: func(p awsrpc.Principal, operation string) error {
+			if counted = append(counted, p.AccessKeyID+" "+operation); len(counted) > 1 {
+				return limit.Refuse(1500*time.Millisecond, "at most one request")
 			}
-			return n
-		}
-		if got := allowed(); got != 3 {
-			t.Errorf("burst: %d, want 3", got)
-		}
-		time.Sleep(time.Second)
-		if got := allowed(); got != 2 {
-			t.Errorf("after a second: %d, want 2", got)
-		}
-		time.Sleep(time.Hour)
-		if got := allowed(); got != 3 {
-			t.Errorf("after an hour: %d, want 3", got)
-		}
-		wantError(t, serve(srv, newJSON("DescribeAlias", `{}`)), 400, fault.Throttling, "DescribeAlias")
+			return nil
+		},
 	})
-}
-
-func TestNew_RefusesRatesOfNothing(t *testing.T) {
-	for name, rates := range map[string]map[string]awsrpc.Rate{
-		"no such operation": {"Explode": {PerSecond: 1}},
-		"no rate":           {"DescribeAlias": {}},
-	} {
-		if _, err := awsrpc.New(awsrpc.Options{API: gamelift.API(), Rates: rates}); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+	echoAlias(srv)
+	if w := serve(srv, newJSON("DescribeAlias", `{"AliasId":"alias-1"}`)); w.Code != 200 {
+		t.Errorf("the first: %d %s", w.Code, w.Body)
+	}
+	w := serve(srv, newJSON("DescribeAlias", `{"AliasId":"alias-1"}`))
+	wantError(t, w, 400, fault.Throttling, "at most one request")
+	if after := w.Header().Get("Retry-After"); after != "2" {
+		t.Errorf("Retry-After: %q, want 2", after)
+	}
+	proven = false
+	wantError(t, serve(srv, newJSON("DescribeAlias", `{"AliasId":"alias-1"}`)), 400, fault.InvalidSignature, "no")
+	if want := []string{"K DescribeAlias", "K DescribeAlias"}; !slices.Equal(counted, want) {
+		t.Errorf("counted: %q, want %q", counted, want)
 	}
 }
 

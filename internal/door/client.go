@@ -74,10 +74,16 @@ func addressOf(hostPort string) netip.Addr {
 }
 
 // Network returns what one client has of addresses: one of IPv4, a /64 of IPv6.
-func Network(addr netip.Addr) netip.Prefix {
-	bits := addr.BitLen()
-	if addr.Is6() {
-		bits = 64
+func Network(addr netip.Addr) netip.Prefix { return network(addr, 64) }
+
+// Site returns what one customer of a network provider has of addresses: one of
+// IPv4, a /56 of IPv6, within which it can take 256 networks and any address.
+func Site(addr netip.Addr) netip.Prefix { return network(addr, 56) }
+
+// network returns the network of an address: of IPv6 with that many bits.
+func network(addr netip.Addr, bits int) netip.Prefix {
+	if !addr.Is6() {
+		bits = addr.BitLen()
 	}
 	p, _ := addr.Prefix(bits) // of the zero Addr: the zero Prefix
 	return p

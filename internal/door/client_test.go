@@ -48,7 +48,11 @@ func TestNetwork(t *testing.T) {
 	if of("2001:db8::1") == of("2001:db8:0:1::1") || of("192.0.2.1") == of("192.0.2.2") {
 		t.Error("two clients are counted together")
 	}
-	if Network(netip.Addr{}).IsValid() {
+	site := func(addr string) netip.Prefix { return Site(netip.MustParseAddr(addr)) }
+	if site("2001:db8::1") != site("2001:db8:0:ff::1") || site("2001:db8::1") == site("2001:db8:0:100::1") || site("192.0.2.1") == site("192.0.2.2") {
+		t.Error("a site has other addresses than one of IPv4 and a /56 of IPv6")
+	}
+	if Network(netip.Addr{}).IsValid() || Site(netip.Addr{}).IsValid() {
 		t.Error("no address has a network")
 	}
 }

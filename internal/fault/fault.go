@@ -10,6 +10,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Kind is the exception's name, spelled as on the wire.
@@ -51,6 +52,7 @@ const (
 type Fault struct {
 	Kind    Kind
 	Message string
+	Wait    time.Duration // of Throttling: when to try again; 0: it is not known
 }
 
 // Error gives the kind and the message.

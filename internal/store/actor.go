@@ -15,5 +15,19 @@ func actorOf(ctx context.Context) string {
 	return actor
 }
 
+type yieldKey struct{}
+
+// WithYield marks the commands called with the context as the first to be refused
+// when many wait for durability, so that there is room for those of others.
+func WithYield(ctx context.Context) context.Context {
+	return context.WithValue(ctx, yieldKey{}, true)
+}
+
+// Yields reports whether WithYield marked the context.
+func Yields(ctx context.Context) bool {
+	yields, _ := ctx.Value(yieldKey{}).(bool)
+	return yields
+}
+
 // Actor is who called the command, as WithActor said; "" is the product itself.
 func (tx *Tx) Actor() string { return tx.actor }

@@ -52,7 +52,7 @@ func NewCommand[A, R any](s *Store, name string, run func(tx *Tx, args A) (R, er
 // waiting, but the command still takes its course.
 //
 // While the database is away Do waits, as long as Options.Patience. It answers
-// ThrottlingException when too many commands wait, and InternalServiceException
+// ThrottlingException when too many commands wait (WithYield: three quarters of them), and InternalServiceException
 // when the changes were not made durable, or not in time.
 func (c *Command[A, R]) Do(ctx context.Context, args A) (R, error) {
 	var result, none R
@@ -123,7 +123,7 @@ func (s *Store) runOnHead(ctx context.Context, call call, f func(*Tx) error) (*g
 			return nil, nil, err
 		}
 	}
-	if err := s.admit(); err != nil {
+	if err := s.admit(ctx); err != nil {
 		return nil, nil, err
 	}
 	tx := s.begin(call.actor)
@@ -138,7 +138,7 @@ func (s *Store) runOnHead(ctx context.Context, call call, f func(*Tx) error) (*g
 }
 
 // admit tells why no command can run now.
-func (s *Store) admit() error {
+func (s *Store) admit(ctx context.Context) error {
 	switch s.phase {
 	case phaseOpen:
 	case phaseReloading:
@@ -151,18 +151,27 @@ func (s *Store) admit() error {
 	default:
 		return fault.New(fault.InternalService, "the store is not open")
 	}
-	return s.room(s.pending)
+	return s.room(ctx, s.pending)
 }
 
-// room returns an error where no more commands may wait.
-func (s *Store) room(waiting int) error {
-	if waiting < s.opts.MaxPending {
+// room returns an error where no more commands may wait. Those that yield leave a
+// quarter of the room to others.
+func (s *Store) room(ctx context.Context, waiting int) error {
+	most, yields := s.opts.MaxPending, Yields(ctx)
+	if yields {
+		most -= most / 4
+	}
+	if waiting < most {
 		return nil
 	}
+	s.metrics.refuse(yields)
 	if s.stalled.Load() != nil {
 		return fault.New(fault.InternalService, "the database is away and %d writes wait for it already. Try again", waiting)
 	}
-	return fault.New(fault.Throttling, "Rate exceeded: %d writes are waiting", waiting)
+	if yields {
+		return fault.New(fault.Throttling, "Rate exceeded: %d writes are waiting, and what room is left is for game servers. Try again", waiting)
+	}
+	return fault.New(fault.Throttling, "Rate exceeded: %d writes are waiting. Try again", waiting)
 }
 
 func (s *Store) begin(actor string) *Tx {

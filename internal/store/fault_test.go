@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -244,6 +249,59 @@ func TestDo_Throttles(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		must[string](t)(h.put.Do(t.Context(), ship{ID: "y"}))
+		h.Close()
+	})
+}
+
+// TestDo_Yields: commands that yield are refused while there is room for those that
+// do not, with the database at work and away, and come in again as soon as there is
+// room for them.
+func TestDo_Yields(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &flaky{Memory: store.NewMemory()}
+		registry := prometheus.NewRegistry()
+		h := openHarbour(t, store.Options{Driver: driver, MaxPending: 8, Registerer: registry})
+		yielding := store.WithYield(context.Background())
+		write := func(ctx context.Context, from, to int) {
+			for i := range to - from {
+				go h.put.Do(ctx, ship{ID: fmt.Sprint("s", from+i)})
+			}
+			synctest.Wait()
+		}
+		release := make(chan struct{})
+		driver.nextCommit(func(do func() error) error { <-release; return do() })
+		write(yielding, 0, 6)
+		if _, err := h.put.Do(yielding, ship{ID: "x"}); !fault.Is(err, fault.Throttling) {
+			t.Errorf("the seventh that yields: %v", err)
+		}
+		write(t.Context(), 6, 8)
+		if _, err := h.put.Do(t.Context(), ship{ID: "x"}); !fault.Is(err, fault.Throttling) {
+			t.Errorf("the ninth of all: %v", err)
+		}
+		close(release)
+		synctest.Wait()
+		must[string](t)(h.put.Do(yielding, ship{ID: "y"}))
+
+		driver.unreachable()
+		write(t.Context(), 8, 14)
+		if _, err := h.put.Do(yielding, ship{ID: "x"}); !fault.Is(err, fault.InternalService) {
+			t.Errorf("one that yields, with the database away: %v", err)
+		}
+		write(t.Context(), 14, 16)
+		driver.back()
+		time.Sleep(time.Second)
+		if n := h.ships.Len(h.View()); n != 17 {
+			t.Errorf("%d ships, want the 16 and the one between", n)
+		}
+		const want = `# HELP muster_store_refused_total Commands refused because too many waited: those that leave room for game servers (yields true), and others.
+# TYPE muster_store_refused_total counter
+muster_store_refused_total{yields="false"} 1
+muster_store_refused_total{yields="true"} 2
+`
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "muster_store_refused_total"); err != nil {
+			t.Error(err)
+		}
 		h.Close()
 	})
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,6 +13,7 @@ type metrics struct {
 	commits    prometheus.Counter
 	duration   prometheus.Histogram
 	commands   prometheus.Histogram
+	refused    *prometheus.CounterVec
 	state      *stateCollector
 }
 
@@ -29,9 +31,11 @@ func newMetrics(r prometheus.Registerer, s *Store) *metrics {
 		commands: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "muster_store_batch_commands", Help: "Commands in a group commit.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11)}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_store_refused_total", Help: "Commands refused because too many waited: those that leave room for game servers (yields true), and others."}, []string{"yields"}),
 		state: newStateCollector(s),
 	}
-	r.MustRegister(m.commits, m.duration, m.commands, m.state)
+	r.MustRegister(m.commits, m.duration, m.commands, m.refused, m.state)
 	return m
 }
 
@@ -44,11 +48,18 @@ func (m *metrics) committed(commands int, took time.Duration) {
 	m.commands.Observe(float64(commands))
 }
 
+// refuse counts a command that was refused for want of room.
+func (m *metrics) refuse(yields bool) {
+	if m != nil {
+		m.refused.WithLabelValues(strconv.FormatBool(yields)).Inc()
+	}
+}
+
 func (m *metrics) unregister() {
 	if m == nil {
 		return
 	}
-	for _, c := range []prometheus.Collector{m.commits, m.duration, m.commands, m.state} {
+	for _, c := range []prometheus.Collector{m.commits, m.duration, m.commands, m.refused, m.state} {
 		m.registerer.Unregister(c)
 	}
 }

@@ -28,7 +28,7 @@ func (r *reading) worthwhile() bool { return r != nil && !r.refused }
 // holds the mutex, which is let go meanwhile.
 func (s *Store) awaitReading(ctx context.Context) error {
 	r := s.reading
-	if err := s.room(r.waiting); err != nil {
+	if err := s.room(ctx, r.waiting); err != nil {
 		return err
 	}
 	r.waiting++

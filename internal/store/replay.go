@@ -213,7 +213,7 @@ func (s *Store) rerun(c recordCommand) (string, error) {
 func (s *Store) rerunOnHead(c recordCommand) (*group, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.admit(); err != nil {
+	if err := s.admit(context.Background()); err != nil {
 		return nil, "", err
 	}
 	s.ids = c.IDs

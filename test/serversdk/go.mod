@@ -24,6 +24,7 @@ require (
 	github.com/sethvargo/go-retry v0.2.4 // indirect
 	github.com/tidwall/btree v1.8.2 // indirect
 	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/time v0.16.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 

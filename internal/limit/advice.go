@@ -1,0 +1,24 @@
+package limit
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/musterhq/muster/internal/fault"
+)
+
+// Refuse returns a fault of kind fault.Throttling for somebody who has to wait.
+func Refuse(wait time.Duration, format string, args ...any) error {
+	f, _ := fault.As(fault.New(fault.Throttling, format, args...))
+	f.Wait = wait
+	return f
+}
+
+// Advise puts into the header of an answer when to try again, where an error says so.
+func Advise(h http.Header, err error) {
+	if f, ok := fault.As(err); ok && f.Wait > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(f.Wait.Seconds())), 10))
+	}
+}

@@ -1,0 +1,64 @@
+package limit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Rate is how often something may happen: so many times a second in the long run,
+// and so many at once.
+type Rate struct {
+	PerSecond float64 // 0 or less: there is no limit
+	Burst     int     // at least 1 where there is a limit
+}
+
+// Off is no limit.
+var Off = Rate{}
+
+// burstSeconds is how many seconds' worth may happen at once, where nothing else is
+// said.
+const burstSeconds = 10
+
+// Parse reads a rate: a number a second, optionally a colon and how many at once
+// (else ten seconds' worth), or "off".
+func Parse(text string) (Rate, error) {
+	if text == "off" {
+		return Off, nil
+	}
+	perSecond, burst, given := strings.Cut(text, ":")
+	n, err := strconv.ParseFloat(perSecond, 64)
+	if err != nil || !(n > 0 && n <= 1e9) {
+		return Off, fmt.Errorf("%q is no rate: write a number a second above 0, such as 50 or 0.5, with a colon and how many at once if that matters (50:200), or off", text)
+	}
+	r := Rate{PerSecond: n, Burst: int(math.Ceil(n * burstSeconds))}
+	if given {
+		if r.Burst, err = strconv.Atoi(burst); err != nil || r.Burst < 1 {
+			return Off, fmt.Errorf("%q is no rate: how many at once, after the colon, is a number of at least 1", text)
+		}
+	}
+	return r, nil
+}
+
+// String returns the rate as messages name it.
+func (r Rate) String() string {
+	if r.PerSecond <= 0 {
+		return "any number"
+	}
+	return fmt.Sprintf("%s a second, %d at once", strconv.FormatFloat(r.PerSecond, 'g', 6, 64), r.Burst)
+}
+
+// refill is how long an empty bucket takes to be full.
+func (r Rate) refill() time.Duration {
+	return seconds(float64(r.Burst) / r.PerSecond)
+}
+
+// seconds returns a number of seconds, rounded up and at most 292 years.
+func seconds(n float64) time.Duration {
+	if n >= math.MaxInt64/float64(time.Second) {
+		return math.MaxInt64
+	}
+	return time.Duration(math.Ceil(n * float64(time.Second)))
+}

@@ -1,0 +1,75 @@
+package limit
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	warnEvery  = time.Minute
+	maxWarning = 4096 // subjects that are told apart
+)
+
+// Warnings writes warnings of which strangers could cause any number: of a subject
+// the first at once, then once a minute the latest with how many more there were.
+type Warnings struct {
+	log *slog.Logger
+
+	mu sync.Mutex
+	of map[subject]*warning
+}
+
+// subject is what a warning is about, and from whom.
+type subject struct{ message, from string }
+
+// warning is what was not written yet.
+type warning struct {
+	more int
+	args []any // of the latest
+}
+
+// NewWarnings returns warnings that are written to a log.
+func NewWarnings(log *slog.Logger) *Warnings {
+	return &Warnings{log: log, of: map[subject]*warning{}}
+}
+
+// Warn writes a warning, or counts it; from tells apart who causes them.
+func (w *Warnings) Warn(from, message string, args ...any) {
+	if w.first(from, message, args) {
+		w.log.Warn(message, args...)
+	}
+}
+
+// first reports whether a warning is to be written now, and else counts it.
+func (w *Warnings) first(from, message string, args []any) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.of) >= maxWarning && w.of[subject{message, from}] == nil {
+		from = "" // what is too much is counted together
+	}
+	s := subject{message, from}
+	if held := w.of[s]; held != nil {
+		held.more, held.args = held.more+1, args
+		return false
+	}
+	w.of[s] = &warning{}
+	time.AfterFunc(warnEvery, func() { w.rest(s) })
+	return true
+}
+
+// rest writes how many warnings there were since the last was written, and forgets
+// a subject of which there were none.
+func (w *Warnings) rest(s subject) {
+	w.mu.Lock()
+	held := *w.of[s]
+	if held.more == 0 {
+		delete(w.of, s)
+		w.mu.Unlock()
+		return
+	}
+	*w.of[s] = warning{}
+	time.AfterFunc(warnEvery, func() { w.rest(s) })
+	w.mu.Unlock()
+	w.log.Warn(s.message, append(held.args, "alike_in_the_last_minute", held.more)...)
+}

@@ -1,0 +1,37 @@
+package serversdk
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/musterhq/muster/internal/limit"
+)
+
+// refusals bound how often connections are refused at full length: by where they
+// come from and the compute they name, so that one compute with a wrong token does
+// not hide what is wrong with the others behind its address, and by where they come
+// from alone, ten times as often. Who shows good credentials is never counted.
+type refusals struct {
+	computes  *limit.Buckets[refusal]
+	addresses *limit.Buckets[netip.Prefix]
+}
+
+type refusal struct {
+	site        netip.Prefix
+	fleet, name string
+}
+
+func newRefusals(r limit.Rate) refusals {
+	return refusals{
+		computes:  limit.NewBuckets[refusal](r),
+		addresses: limit.NewBuckets[netip.Prefix](limit.Rate{PerSecond: 10 * r.PerSecond, Burst: 10 * r.Burst}),
+	}
+}
+
+// count counts a refusal, and returns how long to wait where there were too many.
+func (r *refusals) count(site netip.Prefix, a *arrival, now time.Time) time.Duration {
+	if wait := r.addresses.Take(site, now); wait > 0 {
+		return wait
+	}
+	return r.computes.Take(refusal{site, a.ref.FleetID, a.ref.ComputeName}, now)
+}
