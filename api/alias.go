@@ -65,13 +65,13 @@ func (h handlers) describeAlias(_ context.Context, in *gamelift.DescribeAliasInp
 	return &gamelift.DescribeAliasOutput{Alias: h.aliasOut(a)}, nil
 }
 
-func (h handlers) listAliases(_ context.Context, in *gamelift.ListAliasesInput) (*gamelift.ListAliasesOutput, error) {
+func (h handlers) listAliases(ctx context.Context, in *gamelift.ListAliasesInput) (*gamelift.ListAliasesOutput, error) {
 	request := []string{"ListAliases", val(in.Name), val(in.RoutingStrategyType)}
 	after, err := cursor[string](in.NextToken, request...)
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(h.matchingAliases(in, after), limit(in.Limit, defaultPage, largestPage))
+	page, more := take(h.matchingAliases(ctx, in, after), limit(in.Limit, defaultPage, largestPage))
 	if more {
 		after = page[len(page)-1].ID
 	}
@@ -79,16 +79,11 @@ func (h handlers) listAliases(_ context.Context, in *gamelift.ListAliasesInput) 
 	return &gamelift.ListAliasesOutput{Aliases: out, NextToken: nextToken(more, after, request...)}, nil
 }
 
-func (h handlers) matchingAliases(in *gamelift.ListAliasesInput, after string) iter.Seq[*fleet.Alias] {
-	return func(yield func(*fleet.Alias) bool) {
-		for a := range h.Fleets.Aliases(h.Store.View(), after) {
-			named := in.Name == nil || a.Name == *in.Name
-			routed := in.RoutingStrategyType == nil || string(a.Routing) == *in.RoutingStrategyType
-			if named && routed && !yield(a) {
-				return
-			}
-		}
-	}
+func (h handlers) matchingAliases(ctx context.Context, in *gamelift.ListAliasesInput, after string) iter.Seq[*fleet.Alias] {
+	all := reached(ctx, h.Fleets.Aliases(h.Store.View(), after), func(a *fleet.Alias) string { return h.Home.OfAlias(a.ID) })
+	return filtered(all, func(a *fleet.Alias) bool {
+		return (in.Name == nil || a.Name == *in.Name) && (in.RoutingStrategyType == nil || string(a.Routing) == *in.RoutingStrategyType)
+	})
 }
 
 func (h handlers) resolveAlias(_ context.Context, in *gamelift.ResolveAliasInput) (*gamelift.ResolveAliasOutput, error) {

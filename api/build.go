@@ -71,13 +71,13 @@ func (h handlers) describeBuild(_ context.Context, in *gamelift.DescribeBuildInp
 	return &gamelift.DescribeBuildOutput{Build: h.buildOut(b)}, nil
 }
 
-func (h handlers) listBuilds(_ context.Context, in *gamelift.ListBuildsInput) (*gamelift.ListBuildsOutput, error) {
+func (h handlers) listBuilds(ctx context.Context, in *gamelift.ListBuildsInput) (*gamelift.ListBuildsOutput, error) {
 	request := []string{"ListBuilds", val(in.Status)}
 	after, err := cursor[string](in.NextToken, request...)
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(h.buildsIn(val(in.Status), after), limit(in.Limit, defaultPage, largestPage))
+	page, more := take(h.buildsIn(ctx, val(in.Status), after), limit(in.Limit, defaultPage, largestPage))
 	if more {
 		after = page[len(page)-1].ID
 	}
@@ -85,15 +85,10 @@ func (h handlers) listBuilds(_ context.Context, in *gamelift.ListBuildsInput) (*
 	return &gamelift.ListBuildsOutput{Builds: out, NextToken: nextToken(more, after, request...)}, nil
 }
 
-// buildsIn gives the builds of a status, or all where it is "".
-func (h handlers) buildsIn(status, after string) iter.Seq[*build.Build] {
-	return func(yield func(*build.Build) bool) {
-		for b := range h.Builds.All(h.Store.View(), after) {
-			if (status == "" || string(b.Status) == status) && !yield(b) {
-				return
-			}
-		}
-	}
+// buildsIn returns the builds of a status, or all where it is "".
+func (h handlers) buildsIn(ctx context.Context, status, after string) iter.Seq[*build.Build] {
+	all := reached(ctx, h.Builds.All(h.Store.View(), after), func(b *build.Build) string { return h.Home.Of("build", b.ID) })
+	return filtered(all, func(b *build.Build) bool { return status == "" || string(b.Status) == status })
 }
 
 func (h handlers) updateBuild(ctx context.Context, in *gamelift.UpdateBuildInput) (*gamelift.UpdateBuildOutput, error) {

@@ -23,8 +23,8 @@ func (h handlers) registerCapacity(srv *awsrpc.Server) {
 	on(srv, "GetInstanceAccess", h.getInstanceAccess)
 }
 
-func (h handlers) describeFleetCapacity(_ context.Context, in *gamelift.DescribeFleetCapacityInput) (*gamelift.DescribeFleetCapacityOutput, error) {
-	page, next, err := h.fleetPage("DescribeFleetCapacity", in.FleetIds, in.Limit, in.NextToken)
+func (h handlers) describeFleetCapacity(ctx context.Context, in *gamelift.DescribeFleetCapacityInput) (*gamelift.DescribeFleetCapacityOutput, error) {
+	page, next, err := h.fleetPage(ctx, "DescribeFleetCapacity", in.FleetIds, in.Limit, in.NextToken)
 	if err != nil {
 		return nil, err
 	}

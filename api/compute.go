@@ -49,7 +49,7 @@ func (h handlers) computeName(fleetID, s string) string {
 	return strings.TrimPrefix(h.Home.ID("compute", s), h.Home.ID("fleet", fleetID)+"/")
 }
 
-func (h handlers) listCompute(_ context.Context, in *gamelift.ListComputeInput) (*gamelift.ListComputeOutput, error) {
+func (h handlers) listCompute(ctx context.Context, in *gamelift.ListComputeInput) (*gamelift.ListComputeOutput, error) {
 	f := h.Fleets.Get(h.Store.View(), *in.FleetId)
 	if f == nil {
 		return nil, fault.Invalid("FleetId: fleet %s does not exist", *in.FleetId)
@@ -62,7 +62,7 @@ func (h handlers) listCompute(_ context.Context, in *gamelift.ListComputeInput) 
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(h.matchingComputes(in, f.ID, after), limit(in.Limit, defaultPage, largestPage))
+	page, more := take(h.matchingComputes(ctx, in, f.ID, after), limit(in.Limit, defaultPage, largestPage))
 	if more {
 		after = page[len(page)-1].Name
 	}
@@ -70,15 +70,12 @@ func (h handlers) listCompute(_ context.Context, in *gamelift.ListComputeInput) 
 	return &gamelift.ListComputeOutput{ComputeList: out, NextToken: nextToken(more, after, request...)}, nil
 }
 
-func (h handlers) matchingComputes(in *gamelift.ListComputeInput, fleetID, after string) iter.Seq[*compute.Compute] {
-	return func(yield func(*compute.Compute) bool) {
-		for c := range h.Computes.InFleet(h.Store.View(), fleetID) {
-			here := (in.Location == nil || c.Location == *in.Location) && (in.ComputeStatus == nil || *in.ComputeStatus == h.computeStatus(c))
-			if c.Name > after && here && !yield(c) {
-				return
-			}
-		}
-	}
+func (h handlers) matchingComputes(ctx context.Context, in *gamelift.ListComputeInput, fleetID, after string) iter.Seq[*compute.Compute] {
+	shown := h.places(ctx)
+	return filtered(h.Computes.InFleet(h.Store.View(), fleetID), func(c *compute.Compute) bool {
+		here := (in.Location == nil || c.Location == *in.Location) && (shown == nil || shown(c.Location))
+		return c.Name > after && here && (in.ComputeStatus == nil || *in.ComputeStatus == h.computeStatus(c))
+	})
 }
 
 func (h handlers) getComputeAuthToken(_ context.Context, in *gamelift.GetComputeAuthTokenInput) (*gamelift.GetComputeAuthTokenOutput, error) {

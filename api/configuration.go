@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/musterhq/muster/flexmatch"
@@ -65,7 +64,7 @@ func (h handlers) updateMatchmakingConfiguration(ctx context.Context, in *gameli
 	return &gamelift.UpdateMatchmakingConfigurationOutput{Configuration: new(h.configurationOut(c))}, nil
 }
 
-func (h handlers) describeMatchmakingConfigurations(_ context.Context, in *gamelift.DescribeMatchmakingConfigurationsInput) (*gamelift.DescribeMatchmakingConfigurationsOutput, error) {
+func (h handlers) describeMatchmakingConfigurations(ctx context.Context, in *gamelift.DescribeMatchmakingConfigurationsInput) (*gamelift.DescribeMatchmakingConfigurationsOutput, error) {
 	view := h.Store.View()
 	ruleSet := h.Home.ID("matchmakingruleset", val(in.RuleSetName))
 	fits := func(c *flexmatch.Configuration) bool { return in.RuleSetName == nil || c.RuleSet == ruleSet }
@@ -82,7 +81,7 @@ func (h handlers) describeMatchmakingConfigurations(_ context.Context, in *gamel
 	if err != nil {
 		return nil, err
 	}
-	all := filtered(h.Matches.Configurations(view, after), fits)
+	all := filtered(reached(ctx, h.Matches.Configurations(view, after), h.configurationARN), fits)
 	page, more := take(all, limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage))
 	if more {
 		after = page[len(page)-1].Name
@@ -92,24 +91,17 @@ func (h handlers) describeMatchmakingConfigurations(_ context.Context, in *gamel
 	}, nil
 }
 
-// filtered gives the items that fit.
-func filtered[T any](all iter.Seq[T], fits func(T) bool) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for item := range all {
-			if fits(item) && !yield(item) {
-				return
-			}
-		}
-	}
-}
-
 func (h handlers) deleteMatchmakingConfiguration(ctx context.Context, in *gamelift.DeleteMatchmakingConfigurationInput) (*gamelift.DeleteMatchmakingConfigurationOutput, error) {
 	return nil, h.Matches.DeleteConfiguration(ctx, *in.Name)
 }
 
+func (h handlers) configurationARN(c *flexmatch.Configuration) string {
+	return h.Matches.ConfigurationARN(c.Name)
+}
+
 func (h handlers) configurationOut(c *flexmatch.Configuration) gamelift.MatchmakingConfiguration {
 	out := gamelift.MatchmakingConfiguration{
-		Name: &c.Name, ConfigurationArn: new(h.Matches.ConfigurationARN(c.Name)), Description: opt(c.Description),
+		Name: &c.Name, ConfigurationArn: new(h.configurationARN(c)), Description: opt(c.Description),
 		GameSessionQueueArns: c.Queues, RequestTimeoutSeconds: num(int(c.RequestTimeout / time.Second)),
 		AcceptanceRequired: &c.AcceptanceRequired, RuleSetName: &c.RuleSet, RuleSetArn: new(h.Matches.RuleSetARN(c.RuleSet)),
 		NotificationTarget: opt(c.Target), AdditionalPlayerCount: num(c.Additional), CustomEventData: opt(c.EventData),

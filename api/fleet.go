@@ -28,8 +28,8 @@ func (h handlers) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput
 	return nil, h.Fleets.Delete(ctx, *in.FleetId)
 }
 
-func (h handlers) describeFleetAttributes(_ context.Context, in *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
-	page, next, err := h.fleetPage("DescribeFleetAttributes", in.FleetIds, in.Limit, in.NextToken)
+func (h handlers) describeFleetAttributes(ctx context.Context, in *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
+	page, next, err := h.fleetPage(ctx, "DescribeFleetAttributes", in.FleetIds, in.Limit, in.NextToken)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (h handlers) describeFleetAttributes(_ context.Context, in *gamelift.Descri
 
 // fleetPage gives the fleets of a list-by-ids operation: the named ones that
 // exist, or a page of all. Limit and NextToken do not apply to named ones.
-func (h handlers) fleetPage(operation string, ids []string, asked *int32, next *string) ([]*fleet.Fleet, *string, error) {
+func (h handlers) fleetPage(ctx context.Context, operation string, ids []string, asked *int32, next *string) ([]*fleet.Fleet, *string, error) {
 	view := h.Store.View()
 	if len(ids) > 0 {
 		named := make([]*fleet.Fleet, 0, len(ids))
@@ -53,7 +53,7 @@ func (h handlers) fleetPage(operation string, ids []string, asked *int32, next *
 	if err != nil {
 		return nil, nil, err
 	}
-	page, more := take(h.Fleets.All(view, after), limit(asked, defaultPage, largestPage))
+	page, more := take(reached(ctx, h.Fleets.All(view, after), h.arnOfFleet), limit(asked, defaultPage, largestPage))
 	if more {
 		after = page[len(page)-1].ID
 	}
@@ -82,7 +82,7 @@ func (h handlers) updateFleetAttributes(ctx context.Context, in *gamelift.Update
 // listFleetsPage is ListFleets' page without Limit (AWS CLI reference).
 const listFleetsPage = 16
 
-func (h handlers) listFleets(_ context.Context, in *gamelift.ListFleetsInput) (*gamelift.ListFleetsOutput, error) {
+func (h handlers) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (*gamelift.ListFleetsOutput, error) {
 	after, err := cursor[string](in.NextToken, "ListFleets", val(in.BuildId), val(in.ScriptId))
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (h handlers) listFleets(_ context.Context, in *gamelift.ListFleetsInput) (*
 	case in.BuildId != nil:
 		all = h.fleetsOfBuild(h.Home.ID("build", *in.BuildId), after)
 	}
-	page, more := take(all, limit(in.Limit, listFleetsPage, largestPage))
+	page, more := take(reached(ctx, all, h.arnOfFleet), limit(in.Limit, listFleetsPage, largestPage))
 	ids := list(page, func(f *fleet.Fleet) string { return f.ID })
 	if more {
 		after = ids[len(ids)-1]
@@ -127,6 +127,8 @@ func (h handlers) updateRuntimeConfiguration(ctx context.Context, in *gamelift.U
 	}
 	return &gamelift.UpdateRuntimeConfigurationOutput{RuntimeConfiguration: runtimeOut(f.Runtime)}, nil
 }
+
+func (h handlers) arnOfFleet(f *fleet.Fleet) string { return h.Home.Of("fleet", f.ID) }
 
 func (h handlers) fleetARN(id string) *string { return new(h.Home.Of("fleet", id)) }
 

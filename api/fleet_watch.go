@@ -71,8 +71,8 @@ func eventOut(e event.Entry) gamelift.Event {
 	}
 }
 
-func (h handlers) describeFleetUtilization(_ context.Context, in *gamelift.DescribeFleetUtilizationInput) (*gamelift.DescribeFleetUtilizationOutput, error) {
-	page, next, err := h.fleetPage("DescribeFleetUtilization", in.FleetIds, in.Limit, in.NextToken)
+func (h handlers) describeFleetUtilization(ctx context.Context, in *gamelift.DescribeFleetUtilizationInput) (*gamelift.DescribeFleetUtilizationOutput, error) {
+	page, next, err := h.fleetPage(ctx, "DescribeFleetUtilization", in.FleetIds, in.Limit, in.NextToken)
 	if err != nil {
 		return nil, err
 	}

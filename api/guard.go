@@ -33,16 +33,37 @@ func (h handlers) guard(operation string, next awsrpc.Handler) awsrpc.Handler {
 }
 
 // accountWide are operations that a caller with a scope may never call, although
-// they name something: what they answer or make goes beyond what they name. Lists
-// name nothing, so they are refused in any case.
+// they name something: what they make goes beyond what they name.
 var accountWide = map[string]bool{
 	"CreateAlias": true, "CreateBuild": true, "CreateContainerFleet": true, "CreateFleet": true, "CreateScript": true,
-	"ListAliases": true, "ListBuilds": true, "ListContainerFleets": true, "ListFleets": true, "ListLocations": true, "ListScripts": true,
-	"CreateVpcPeeringAuthorization": true, "DeleteVpcPeeringAuthorization": true, "DescribeVpcPeeringAuthorizations": true,
+	"CreateVpcPeeringAuthorization": true, "DeleteVpcPeeringAuthorization": true,
+}
+
+// lists are operations that answer with what there is, where the request names
+// nothing. Their handlers leave out what the caller does not reach (reached).
+var lists = map[string]bool{
+	"DescribeEC2InstanceLimits": true, "DescribeFleetAttributes": true, "DescribeFleetCapacity": true, "DescribeFleetUtilization": true,
+	"DescribeGameSessionQueues": true, "DescribeMatchmakingConfigurations": true, "DescribeMatchmakingRuleSets": true,
+	"DescribePlayerSessions": true, "DescribeVpcPeeringAuthorizations": true, "DescribeVpcPeeringConnections": true,
+	"ListAliases": true, "ListBuilds": true, "ListContainerFleets": true, "ListContainerGroupDefinitions": true, "ListFleetDeployments": true,
+	"ListFleets": true, "ListGameServerGroups": true, "ListLocations": true, "ListScripts": true,
 }
 
 // harmless are operations that are about no resource and say nothing of any.
-var harmless = map[string]bool{"DescribeEC2InstanceLimits": true, "ValidateMatchmakingRuleSet": true}
+var harmless = map[string]bool{"ValidateMatchmakingRuleSet": true}
+
+// atHome are operations on a location of a fleet that take its home Region where
+// the request names none.
+var atHome = map[string]bool{
+	"CreateGameSession": true, "StartFleetActions": true, "StopFleetActions": true, "UpdateFleetCapacity": true,
+}
+
+// notNames are members, written OPERATION.MEMBER, that name no resource in this
+// operation although they do in others: filters of a list, and a token.
+var notNames = map[string]bool{
+	"CreateGameSession.GameSessionId": true, "DescribeMatchmakingConfigurations.RuleSetName": true,
+	"ListFleets.BuildId": true, "ListFleets.ScriptId": true,
+}
 
 // named are the kinds of resources that Name and Names are names of.
 var named = map[string]string{
@@ -69,6 +90,9 @@ func (h handlers) permit(ctx context.Context, caller auth.Caller, operation stri
 	if n.err != nil {
 		return n.err
 	}
+	if len(n.resources) == 0 && lists[operation] {
+		return caller.Has(action)
+	}
 	if err := caller.May(action, n.resources...); err != nil {
 		return err
 	}
@@ -91,33 +115,25 @@ type names struct {
 
 // scopedMembers say what the members of inputs name; the value is one of their values.
 var scopedMembers = map[string]func(n *names, ctx context.Context, value string){
-	"FleetId":  func(n *names, _ context.Context, v string) { n.add("fleet", v) },
-	"FleetIds": func(n *names, _ context.Context, v string) { n.add("fleet", v) },
-	"AliasId":  (*names).alias,
-	"BuildId":  func(n *names, _ context.Context, v string) { n.add("build", v) },
-	"ScriptId": func(n *names, _ context.Context, v string) { n.add("script", v) },
-	"GameSessionId": func(n *names, _ context.Context, v string) {
-		if n.operation != "CreateGameSession" { // there it is a token
-			n.add("fleet", arn.SessionFleet(v))
-		}
-	},
-	"GameSessionArn":       func(n *names, _ context.Context, v string) { n.add("fleet", arn.SessionFleet(v)) },
+	"FleetId":              func(n *names, _ context.Context, v string) { n.add("fleet", v) },
+	"FleetIds":             func(n *names, _ context.Context, v string) { n.add("fleet", v) },
+	"AliasId":              (*names).alias,
+	"BuildId":              func(n *names, _ context.Context, v string) { n.add("build", v) },
+	"ScriptId":             func(n *names, _ context.Context, v string) { n.add("script", v) },
+	"GameSessionId":        (*names).gameSession,
+	"GameSessionArn":       (*names).gameSession,
 	"GameSessionQueueName": func(n *names, _ context.Context, v string) { n.add("gamesessionqueue", v) },
 	"GameSessionQueueArns": func(n *names, _ context.Context, v string) { n.add("gamesessionqueue", v) },
 	"ConfigurationName":    func(n *names, _ context.Context, v string) { n.add("matchmakingconfiguration", v) },
-	"RuleSetName": func(n *names, _ context.Context, v string) {
-		if n.operation != "DescribeMatchmakingConfigurations" { // there it is a filter
-			n.add("matchmakingruleset", v)
-		}
-	},
-	"Name":         (*names).name,
-	"Names":        (*names).name,
-	"PlacementId":  (*names).placement,
-	"TicketId":     (*names).ticket,
-	"TicketIds":    (*names).ticket,
-	"LocationName": func(n *names, _ context.Context, v string) { n.add("location", v) },
-	"Location":     (*names).location,
-	"Locations":    (*names).location,
+	"RuleSetName":          func(n *names, _ context.Context, v string) { n.add("matchmakingruleset", v) },
+	"Name":                 (*names).name,
+	"Names":                (*names).name,
+	"PlacementId":          (*names).placement,
+	"TicketId":             (*names).ticket,
+	"TicketIds":            (*names).ticket,
+	"LocationName":         func(n *names, _ context.Context, v string) { n.add("location", v) },
+	"Location":             func(n *names, _ context.Context, v string) { n.beside(v) },
+	"Locations":            func(n *names, _ context.Context, v string) { n.beside(v) },
 	"Destinations": func(n *names, _ context.Context, v string) {
 		if arn.Kind(v) == "alias" {
 			n.resources = append(n.resources, n.h.Home.OfAlias(n.h.Home.ID("alias", v)))
@@ -136,12 +152,26 @@ var within = map[string]string{"Destinations": "DestinationArn", "Locations": "L
 func (n *names) read(ctx context.Context, in reflect.Value) {
 	for i := range in.NumField() {
 		member := in.Type().Field(i).Name
-		if name, ok := scopedMembers[member]; ok {
+		if name, ok := scopedMembers[member]; ok && !notNames[n.operation+"."+member] {
 			for _, v := range texts(in.Field(i), within[member]) {
 				name(n, ctx, v)
 			}
 		}
 	}
+	n.compute(text(in, "FleetId"), text(in, "ComputeName"), text(in, "InstanceId"))
+	if len(n.locations) == 0 && atHome[n.operation] {
+		n.beside(n.h.Home.Region)
+	}
+}
+
+// text returns a member's string, or "" where it is absent.
+func text(in reflect.Value, member string) string {
+	if f := in.FieldByName(member); f.IsValid() {
+		if all := texts(f, ""); len(all) == 1 {
+			return all[0]
+		}
+	}
+	return ""
 }
 
 // texts returns the strings in a member: its value, its elements, or what the
@@ -174,14 +204,35 @@ func (n *names) add(kind, idOrARN string) {
 	n.resources = append(n.resources, n.h.Home.Of(kind, n.h.Home.ID(kind, idOrARN)))
 }
 
+// gameSession names the fleet of a game session, and beside it its location.
+func (n *names) gameSession(_ context.Context, id string) {
+	n.add("fleet", arn.SessionFleet(id))
+	n.beside(arn.SessionLocation(id))
+}
+
+// compute names the location of a compute or instance of a fleet. One that there is
+// not is in none.
+func (n *names) compute(fleetID, name, instanceID string) {
+	if fleetID == "" || name == "" && instanceID == "" {
+		return
+	}
+	if name == "" { // the compute of an instance has its name
+		name = instanceID
+	}
+	if c, err := n.h.Computes.Find(n.h.Store.View(), fleetID, n.h.computeName(fleetID, name)); err == nil {
+		n.beside(c.Location)
+	}
+}
+
 func (n *names) name(_ context.Context, v string) {
 	if kind := named[n.operation]; kind != "" {
 		n.add(kind, v)
 	}
 }
 
-func (n *names) location(_ context.Context, v string) {
-	n.locations = append(n.locations, n.h.Home.Of("location", v))
+// beside names a location beside another resource.
+func (n *names) beside(location string) {
+	n.locations = append(n.locations, n.h.Home.Of("location", location))
 }
 
 // alias names an alias where the operation is about it, else the fleet it leads to.

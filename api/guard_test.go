@@ -17,7 +17,7 @@ var unbound = map[string]bool{
 	"ClaimGameServer": true, "CreateContainerGroupDefinition": true, "CreateGameServerGroup": true, "DeleteContainerGroupDefinition": true,
 	"DeleteGameServerGroup": true, "DeregisterGameServer": true, "DescribeContainerGroupDefinition": true, "DescribeGameServer": true,
 	"DescribeGameServerGroup": true, "DescribeGameServerInstances": true, "ListContainerGroupDefinitionVersions": true,
-	"ListContainerGroupDefinitions": true, "ListGameServerGroups": true, "ListGameServers": true, "RegisterGameServer": true,
+	"ListGameServers": true, "RegisterGameServer": true,
 	"ResumeGameServerGroup": true, "SuspendGameServerGroup": true, "UpdateContainerGroupDefinition": true,
 	"UpdateGameServer": true, "UpdateGameServerGroup": true,
 }
@@ -27,13 +27,14 @@ var unbound = map[string]bool{
 // thought about here.
 func TestGuard_KnowsEveryOperation(t *testing.T) {
 	t.Parallel()
-	names := map[string]bool{}
+	names, members := map[string]bool{}, map[string]bool{}
 	for _, op := range gamelift.API().Operations {
 		names[op.Name] = true
 		in := reflect.TypeOf(op.NewInput()).Elem()
 		bound := false
 		for i := range in.NumField() {
 			member := in.Field(i).Name
+			members[op.Name+"."+member] = true
 			_, known := scopedMembers[member]
 			if (member == "Name" || member == "Names") && named[op.Name] == "" || member == "Location" || member == "Locations" {
 				known = false // names nothing by itself
@@ -41,20 +42,25 @@ func TestGuard_KnowsEveryOperation(t *testing.T) {
 			bound = bound || known
 		}
 		classes := 0
-		for _, is := range []bool{accountWide[op.Name], harmless[op.Name], unbound[op.Name], bound && !accountWide[op.Name]} {
+		for _, is := range []bool{accountWide[op.Name], harmless[op.Name], unbound[op.Name], (bound || lists[op.Name]) && !accountWide[op.Name]} {
 			if is {
 				classes++
 			}
 		}
 		if classes != 1 {
-			t.Errorf("%s is of %d classes, want one: names a resource (%t), account-wide, harmless, or not in any scope", op.Name, classes, bound)
+			t.Errorf("%s is of %d classes, want one: names a resource (%t) or lists, account-wide, harmless, or not in any scope", op.Name, classes, bound)
 		}
 	}
-	for _, set := range []map[string]bool{accountWide, harmless, unbound} {
+	for _, set := range []map[string]bool{accountWide, lists, harmless, atHome, unbound} {
 		for name := range set {
 			if !names[name] {
 				t.Errorf("the API has no operation %s", name)
 			}
+		}
+	}
+	for member := range notNames {
+		if !members[member] {
+			t.Errorf("the API has no member %s", member)
 		}
 	}
 	for name := range named {

@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-func (h handlers) describeInstances(_ context.Context, in *gamelift.DescribeInstancesInput) (*gamelift.DescribeInstancesOutput, error) {
+func (h handlers) describeInstances(ctx context.Context, in *gamelift.DescribeInstancesInput) (*gamelift.DescribeInstancesOutput, error) {
 	f, err := h.managedFleet(*in.FleetId)
 	if err != nil {
 		return nil, err
@@ -24,9 +24,10 @@ func (h handlers) describeInstances(_ context.Context, in *gamelift.DescribeInst
 	if err != nil {
 		return nil, err
 	}
+	shown := h.places(ctx)
 	var found []*compute.Instance
 	for i := range h.Computes.Instances(h.Store.View(), f.ID, val(in.Location)) {
-		if i.ID > after && (in.InstanceId == nil || *in.InstanceId == i.ID) {
+		if i.ID > after && (in.InstanceId == nil || *in.InstanceId == i.ID) && (shown == nil || shown(i.Location)) {
 			found = append(found, i)
 		}
 	}
@@ -72,9 +73,9 @@ func (h handlers) noAccess(i *compute.Instance) error {
 	return fault.Invalid("FleetId: Muster gives no remote access; instance %s is part of your own host %s", i.ID, i.HostID)
 }
 
-// describeEC2InstanceLimits tells how many instances of a type there are in a
-// location, and how many its hosts could run.
-func (h handlers) describeEC2InstanceLimits(_ context.Context, in *gamelift.DescribeEC2InstanceLimitsInput) (*gamelift.DescribeEC2InstanceLimitsOutput, error) {
+// describeEC2InstanceLimits answers with how many instances of a type there are in a
+// location, of fleets that the caller reaches, and how many its hosts could run.
+func (h handlers) describeEC2InstanceLimits(ctx context.Context, in *gamelift.DescribeEC2InstanceLimitsInput) (*gamelift.DescribeEC2InstanceLimitsOutput, error) {
 	location := val(in.Location)
 	if location == "" {
 		location = h.Home.Region
@@ -84,7 +85,7 @@ func (h handlers) describeEC2InstanceLimits(_ context.Context, in *gamelift.Desc
 		return nil, fault.Invalid("Location: %s does not exist", location)
 	}
 	used := map[string]int{}
-	for f := range h.Fleets.Managed(view) {
+	for f := range reached(ctx, h.Fleets.Managed(view), h.arnOfFleet) {
 		for range h.Computes.Instances(view, f.ID, location) {
 			used[f.Managed.InstanceType]++
 		}

@@ -42,13 +42,13 @@ func (h handlers) deleteLocation(ctx context.Context, in *gamelift.DeleteLocatio
 // Page sizes of ListLocations (API reference).
 const largestLocationsPage = 200
 
-func (h handlers) listLocations(_ context.Context, in *gamelift.ListLocationsInput) (*gamelift.ListLocationsOutput, error) {
+func (h handlers) listLocations(ctx context.Context, in *gamelift.ListLocationsInput) (*gamelift.ListLocationsOutput, error) {
 	request := []string{"ListLocations", strings.Join(in.Filters, ",")}
 	after, err := cursor[string](in.NextToken, request...)
 	if err != nil {
 		return nil, err
 	}
-	names := slices.Values(h.locationNames(in.Filters, after))
+	names := reached(ctx, slices.Values(h.locationNames(in.Filters, after)), func(name string) string { return h.Home.Of("location", name) })
 	page, more := take(names, limit(in.Limit, largestPage, largestLocationsPage))
 	if more {
 		after = page[len(page)-1]
@@ -122,7 +122,7 @@ func (h handlers) deleteFleetLocations(ctx context.Context, in *gamelift.DeleteF
 	return &gamelift.DeleteFleetLocationsOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), LocationStates: namedStates(f, in.Locations)}, nil
 }
 
-func (h handlers) describeFleetLocationAttributes(_ context.Context, in *gamelift.DescribeFleetLocationAttributesInput) (*gamelift.DescribeFleetLocationAttributesOutput, error) {
+func (h handlers) describeFleetLocationAttributes(ctx context.Context, in *gamelift.DescribeFleetLocationAttributesInput) (*gamelift.DescribeFleetLocationAttributesOutput, error) {
 	f, err := h.Fleets.Find(h.Store.View(), *in.FleetId)
 	if err != nil {
 		return nil, err
@@ -135,6 +135,9 @@ func (h handlers) describeFleetLocationAttributes(_ context.Context, in *gamelif
 	asked, err := askedLocations(f, in.Locations)
 	if err != nil {
 		return nil, err
+	}
+	if shown := h.places(ctx); shown != nil {
+		asked = slices.DeleteFunc(asked, func(l fleet.LocationState) bool { return !shown(l.Location) })
 	}
 	asked = asked[min(skip, len(asked)):]
 	page, more := take(slices.Values(asked), limit(in.Limit, defaultPage, largestPage))

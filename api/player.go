@@ -61,7 +61,7 @@ func (h handlers) describePlayerSessions(ctx context.Context, in *gamelift.Descr
 		return nil, err
 	}
 	page, more, err := h.Sessions.ListPlayers(ctx, session.PlayerQuery{
-		PlayerSessionID: val(in.PlayerSessionId), GameSessionID: val(in.GameSessionId), PlayerID: val(in.PlayerId),
+		PlayerSessionID: val(in.PlayerSessionId), GameSessionID: val(in.GameSessionId), PlayerID: val(in.PlayerId), Games: h.games(ctx),
 		Status: status, After: after, Limit: limit(in.Limit, defaultPage, largestPage),
 	})
 	if err != nil {

@@ -65,7 +65,7 @@ func (h handlers) updateGameSessionQueue(ctx context.Context, in *gamelift.Updat
 // largestQueuePage is the most that DescribeGameSessionQueues answers at a time (API reference).
 const largestQueuePage = 50
 
-func (h handlers) describeGameSessionQueues(_ context.Context, in *gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
+func (h handlers) describeGameSessionQueues(ctx context.Context, in *gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
 	view := h.Store.View()
 	if len(in.Names) > 0 {
 		var named []*placement.Queue
@@ -80,7 +80,7 @@ func (h handlers) describeGameSessionQueues(_ context.Context, in *gamelift.Desc
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(h.Placements.Queues(view, after), limit(in.Limit, defaultPage, largestQueuePage))
+	page, more := take(reached(ctx, h.Placements.Queues(view, after), h.queueARN), limit(in.Limit, defaultPage, largestQueuePage))
 	if more {
 		after = page[len(page)-1].Name
 	}
@@ -111,7 +111,7 @@ func criteriaIn(p *gamelift.PriorityConfiguration) []placement.Criterion {
 
 func (h handlers) queueOut(q *placement.Queue) gamelift.GameSessionQueue {
 	out := gamelift.GameSessionQueue{
-		Name: &q.Name, GameSessionQueueArn: new(h.Placements.QueueARN(q.Name)),
+		Name: &q.Name, GameSessionQueueArn: new(h.queueARN(q)),
 		TimeoutInSeconds: num(int(q.Timeout / time.Second)), CustomEventData: opt(q.EventData), NotificationTarget: opt(q.Target),
 		Destinations: list(q.Destinations, func(d string) gamelift.GameSessionQueueDestination {
 			return gamelift.GameSessionQueueDestination{DestinationArn: &d}
@@ -128,6 +128,8 @@ func (h handlers) queueOut(q *placement.Queue) gamelift.GameSessionQueue {
 	}
 	return out
 }
+
+func (h handlers) queueARN(q *placement.Queue) string { return h.Placements.QueueARN(q.Name) }
 
 func policyOut(p placement.LatencyPolicy) gamelift.PlayerLatencyPolicy {
 	out := gamelift.PlayerLatencyPolicy{MaximumIndividualPlayerLatencyMilliseconds: num(p.Max)}

@@ -31,7 +31,7 @@ func (h handlers) createMatchmakingRuleSet(ctx context.Context, in *gamelift.Cre
 // (API reference).
 const largestMatchmakingPage = 10
 
-func (h handlers) describeMatchmakingRuleSets(_ context.Context, in *gamelift.DescribeMatchmakingRuleSetsInput) (*gamelift.DescribeMatchmakingRuleSetsOutput, error) {
+func (h handlers) describeMatchmakingRuleSets(ctx context.Context, in *gamelift.DescribeMatchmakingRuleSetsInput) (*gamelift.DescribeMatchmakingRuleSetsOutput, error) {
 	view := h.Store.View()
 	if len(in.Names) > 0 {
 		named := make([]gamelift.MatchmakingRuleSet, 0, len(in.Names))
@@ -48,7 +48,7 @@ func (h handlers) describeMatchmakingRuleSets(_ context.Context, in *gamelift.De
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(h.Matches.RuleSets(view, after), limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage))
+	page, more := take(reached(ctx, h.Matches.RuleSets(view, after), h.ruleSetARN), limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage))
 	if more {
 		after = page[len(page)-1].Name
 	}
@@ -68,8 +68,10 @@ func (h handlers) validateMatchmakingRuleSet(_ context.Context, in *gamelift.Val
 	return &gamelift.ValidateMatchmakingRuleSetOutput{Valid: new(true)}, nil
 }
 
+func (h handlers) ruleSetARN(r *flexmatch.RuleSet) string { return h.Matches.RuleSetARN(r.Name) }
+
 func (h handlers) ruleSetOut(r *flexmatch.RuleSet) gamelift.MatchmakingRuleSet {
 	return gamelift.MatchmakingRuleSet{
-		RuleSetName: &r.Name, RuleSetArn: new(h.Matches.RuleSetARN(r.Name)), RuleSetBody: &r.Body, CreationTime: gamelift.At(r.Created),
+		RuleSetName: &r.Name, RuleSetArn: new(h.ruleSetARN(r)), RuleSetBody: &r.Body, CreationTime: gamelift.At(r.Created),
 	}
 }

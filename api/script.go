@@ -50,12 +50,13 @@ func (h handlers) describeScript(_ context.Context, in *gamelift.DescribeScriptI
 	return &gamelift.DescribeScriptOutput{Script: h.scriptOut(c)}, nil
 }
 
-func (h handlers) listScripts(_ context.Context, in *gamelift.ListScriptsInput) (*gamelift.ListScriptsOutput, error) {
+func (h handlers) listScripts(ctx context.Context, in *gamelift.ListScriptsInput) (*gamelift.ListScriptsOutput, error) {
 	after, err := cursor[string](in.NextToken, "ListScripts")
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(h.Builds.Scripts(h.Store.View(), after), limit(in.Limit, defaultPage, largestPage))
+	all := reached(ctx, h.Builds.Scripts(h.Store.View(), after), func(c *build.Script) string { return h.Home.Of("script", c.ID) })
+	page, more := take(all, limit(in.Limit, defaultPage, largestPage))
 	if more {
 		after = page[len(page)-1].ID
 	}

@@ -17,7 +17,7 @@ type searchCursor struct {
 	Seen int
 }
 
-func (h handlers) searchGameSessions(_ context.Context, in *gamelift.SearchGameSessionsInput) (*gamelift.SearchGameSessionsOutput, error) {
+func (h handlers) searchGameSessions(ctx context.Context, in *gamelift.SearchGameSessionsInput) (*gamelift.SearchGameSessionsOutput, error) {
 	f, err := h.Fleets.Target(h.Store.View(), val(in.FleetId), val(in.AliasId))
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (h handlers) searchGameSessions(_ context.Context, in *gamelift.SearchGameS
 		return nil, err
 	}
 	search := session.Search{
-		FleetID: f.ID, Location: val(in.Location), After: after.ID, Skip: after.Seen, Limit: limit(in.Limit, searchPage, searchPage),
+		FleetID: f.ID, Location: val(in.Location), Places: h.places(ctx), After: after.ID, Skip: after.Seen, Limit: limit(in.Limit, searchPage, searchPage),
 	}
 	if err := parseSearch(in, &search); err != nil {
 		return nil, err

@@ -92,7 +92,7 @@ func (h handlers) selectSessions(ctx context.Context, in sessionSelector) ([]*se
 		return nil, nil, err
 	}
 	page, more, err := h.Sessions.List(ctx, session.Query{
-		FleetID: f.ID, Location: val(in.location), Status: status, After: after, Limit: limit(in.limit, defaultPage, largestPage),
+		FleetID: f.ID, Location: val(in.location), Places: h.places(ctx), Status: status, After: after, Limit: limit(in.limit, defaultPage, largestPage),
 	})
 	if more {
 		last := page[len(page)-1]

@@ -44,7 +44,23 @@ func (s *Server) authenticateSigned(a arrival, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return caller.May(auth.ConnectGameServer, s.opts.Computes.FleetARN(a.ref.FleetID))
+	return s.permit(caller, a.ref)
+}
+
+// permit holds who signed to its role and scope: the fleet, and the location of the
+// compute where the scope has locations. Errors: AccessDenied.
+func (s *Server) permit(caller auth.Caller, ref compute.Ref) error {
+	if err := caller.May(auth.ConnectGameServer, s.opts.Computes.FleetARN(ref.FleetID)); err != nil {
+		return err
+	}
+	c, err := s.opts.Computes.Find(s.opts.Store.View(), ref.FleetID, ref.ComputeName)
+	if err != nil {
+		return nil // it is refused because there is none
+	}
+	if location := s.opts.Computes.LocationARN(c.Location); !caller.ReachesBeside(location) {
+		return caller.May(auth.ConnectGameServer, location)
+	}
+	return nil
 }
 
 // authenticateBare takes a reconnect without credentials, which the C++ SDK

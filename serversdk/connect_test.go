@@ -80,6 +80,7 @@ func TestConnect_EndedProcessAndEndedToken(t *testing.T) {
 // signer is a verifier for tests: it accepts one access key.
 type signer struct {
 	role    auth.Role
+	scope   auth.Scope
 	windows []time.Duration
 	broken  error
 }
@@ -92,7 +93,7 @@ func (s *signer) VerifyServer(q url.Values, _ time.Time, window time.Duration) (
 	if q.Get("X-Amz-Signature") != "good" {
 		return auth.Caller{}, fault.New(fault.InvalidSignature, "the signature does not match")
 	}
-	return auth.Caller{KeyID: "MSTRTEST", Role: s.role}, nil
+	return auth.Caller{KeyID: "MSTRTEST", Role: s.role, Scope: s.scope}, nil
 }
 
 func TestConnect_SigV4(t *testing.T) {
@@ -105,6 +106,12 @@ func TestConnect_SigV4(t *testing.T) {
 		s.role, s.broken = auth.GameServer, errors.New("keys cannot be read")
 		h.refused(t, "keys that cannot be read", visit{id: "p", auth: "SigV4", query: good}, 503)
 		s.broken = nil
+		const theFleet = "arn:aws:gamelift:*:*:fleet/*"
+		s.scope = auth.Scope{Resources: []string{"arn:aws:gamelift:*:*:fleet/other"}}
+		h.refused(t, "a key for another fleet", visit{id: "p", auth: "SigV4", query: good}, 403)
+		s.scope.Resources = []string{theFleet, "arn:aws:gamelift:*:*:location/custom-away"}
+		h.refused(t, "a key for the fleet in another location", visit{id: "p", auth: "SigV4", query: good}, 403)
+		s.scope.Resources = []string{theFleet, "arn:aws:gamelift:*:*:location/" + location}
 		first, _, err := h.dial(visit{id: "p", auth: "SigV4", query: good})
 		must(t, err)
 		if got := s.windows[len(s.windows)-1]; got != 24*time.Hour {

@@ -14,9 +14,10 @@ import (
 // Query says which game sessions of a fleet to list.
 type Query struct {
 	FleetID  string
-	Location string // "" = all
-	Status   Status // "" = all
-	After    Cursor // where the page before ended; zero = from the start
+	Location string                     // "" = all
+	Places   func(location string) bool // the locations besides; nil = all
+	Status   Status                     // "" = all
+	After    Cursor                     // where the page before ended; zero = from the start
 	Limit    int
 }
 
@@ -65,7 +66,13 @@ func (s *Service) List(ctx context.Context, q Query) (page []*GameSession, more 
 }
 
 func (q Query) wants(g *GameSession) bool {
-	return (q.Location == "" || g.Location == q.Location) && (q.Status == "" || g.Status == q.Status)
+	return inPlace(g, q.Location, q.Places) && (q.Status == "" || g.Status == q.Status)
+}
+
+// inPlace reports whether a game session is in a location, "" meaning any, of those
+// that places admits; nil admits all.
+func inPlace(g *GameSession, location string, places func(string) bool) bool {
+	return (location == "" || g.Location == location) && (places == nil || places(g.Location))
 }
 
 // liveAfter gives the sessions in memory behind the cursor.
@@ -161,8 +168,9 @@ func cut[T any](all iter.Seq[T], limit int) (page []T, more bool) {
 // three members.
 type PlayerQuery struct {
 	PlayerSessionID, GameSessionID, PlayerID string
-	Status                                   PlayerStatus // "" = all
-	After                                    string       // id that the page before ended with
+	Games                                    func(gameSessionID string) bool // only those of these game sessions; nil = of all
+	Status                                   PlayerStatus                    // "" = all
+	After                                    string                          // id that the page before ended with
 	Limit                                    int
 }
 
@@ -189,7 +197,7 @@ func (s *Service) ListPlayers(ctx context.Context, q PlayerQuery) (page []*Playe
 }
 
 func (q PlayerQuery) wants(p *PlayerSession) bool {
-	return (q.Status == "" || p.Status == q.Status) && p.ID > q.After
+	return (q.Status == "" || p.Status == q.Status) && p.ID > q.After && (q.Games == nil || q.Games(p.GameSessionID))
 }
 
 func (s *Service) livePlayers(q PlayerQuery) []*PlayerSession {

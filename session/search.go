@@ -12,11 +12,12 @@ import (
 // Search says which ACTIVE game sessions of a fleet to find.
 type Search struct {
 	FleetID  string
-	Location string         // "" = all
-	Filter   *filter.Filter // nil = all
-	Sort     *filter.Sort   // nil = by creation
-	After    string         // id of the last session of the page before
-	Skip     int            // how many sessions were shown before; used where After has ended meanwhile
+	Location string                     // "" = all
+	Places   func(location string) bool // the locations besides; nil = all
+	Filter   *filter.Filter             // nil = all
+	Sort     *filter.Sort               // nil = by creation
+	After    string                     // id of the last session of the page before
+	Skip     int                        // how many sessions were shown before; used where After has ended meanwhile
 	Limit    int
 }
 
@@ -41,7 +42,7 @@ func (s *Service) Search(q Search) (page []*GameSession, more bool) {
 	var found []*subject
 	for g := range s.Offered(view, q.FleetID) {
 		at := &subject{g: g, s: s, view: view}
-		if (q.Location == "" || g.Location == q.Location) && q.Filter.Match(at) {
+		if inPlace(g, q.Location, q.Places) && q.Filter.Match(at) {
 			found = append(found, at)
 		}
 	}
