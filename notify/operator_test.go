@@ -79,6 +79,8 @@ func TestOperator(t *testing.T) {
 		if !cmp.Equal(got, names(3)) {
 			t.Errorf("recent notices %v, want all three, oldest first", got)
 		}
+		time.Sleep(time.Minute) // until what is redelivered has been refused again
+		synctest.Wait()
 		before := len(box.taken())
 		h.ask("POST", "/notify/replay?sink=a&from=3")
 		time.Sleep(time.Second)
