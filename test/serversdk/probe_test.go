@@ -19,13 +19,24 @@ import (
 // before it tries a lost connection for the first time, and 16 s more for the second.
 const patience = 60 * time.Second
 
-// probePath is the built probe.
-var probePath = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "probe")
+// programs is the folder of what the tests build.
+var programs string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "muster-sdk")
 	if err != nil {
-		return "", err
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	path := filepath.Join(dir, "probe")
+	programs = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// probePath builds the probe and returns its path.
+var probePath = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(programs, "probe")
 	out, err := exec.Command("go", "build", "-o", path, "./probe").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build probe: %w\n%s", err, out)
