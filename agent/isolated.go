@@ -115,8 +115,11 @@ func (a *Agent) findFilter() error {
 // the machine's services are below /run.
 var hidden = []string{"/root", "/home", "/boot", "/run", "/var/log", "/var/mail", "/var/spool", "/var/backups"}
 
-// sharedTemp is the folder in place of which processes have one of their own.
-const sharedTemp = "/tmp"
+// These are the folders in place of which processes have some of their own.
+const (
+	sharedTemp   = "/tmp"
+	sharedMemory = "/dev/shm" // which not all machines have
+)
 
 // confined returns a jail that holds to what all processes of builds are held to
 // besides; folder is where they work.
@@ -126,7 +129,9 @@ func (a *Agent) confined(j isolate.Jail, folder string) isolate.Jail {
 		return j
 	}
 	j.Apart = true
-	j.Mounts = append(j.Mounts, isolate.Mount{At: "/dev/shm"})
+	if _, err := os.Stat(sharedMemory); err == nil {
+		j.Mounts = append(j.Mounts, isolate.Mount{At: sharedMemory})
+	}
 	j.Hide = append([]string{a.opts.Root, a.opts.UserClaims}, hidden...)
 	j.Keep = append([]string{folder, a.opts.Launcher}, resolverFiles()...)
 	return j

@@ -154,7 +154,7 @@ func (i *instance) dismiss() {
 // where all may write.
 func endUser(uid int) error {
 	errs := []error{isolate.KillUser(uid, 2*time.Second)}
-	for _, dir := range []string{"/dev/shm", "/var/tmp", os.TempDir()} {
+	for _, dir := range []string{sharedMemory, "/var/tmp", os.TempDir()} {
 		errs = append(errs, sweep(dir, uid))
 	}
 	return errors.Join(errs...)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -37,18 +36,26 @@ func (o *order) confine() error {
 	return nil
 }
 
+// changeUser makes this thread another user's; the system call exec makes its user
+// that of the whole process. (Functions of package syscall change all threads, and
+// wait for each of them.)
 func (o *order) changeUser() error {
 	if o.User == 0 {
 		return nil
 	}
-	if err := syscall.Setgroups(nil); err != nil {
-		return fmt.Errorf("leave groups: %w", err)
-	}
-	if err := syscall.Setresgid(o.User, o.User, o.User); err != nil {
-		return fmt.Errorf("become group %d: %w", o.User, err)
-	}
-	if err := syscall.Setresuid(o.User, o.User, o.User); err != nil {
-		return fmt.Errorf("become user %d: %w", o.User, err)
+	id := uintptr(o.User)
+	for _, step := range []struct {
+		doing      string
+		number     uintptr
+		a1, a2, a3 uintptr
+	}{
+		{"leave groups", setGroups, 0, 0, 0},
+		{"become group", setGroup, id, id, id},
+		{"become user", setUser, id, id, id},
+	} {
+		if _, _, errno := unix.RawSyscall(step.number, step.a1, step.a2, step.a3); errno != 0 {
+			return fmt.Errorf("%s %d: %w", step.doing, o.User, errno)
+		}
 	}
 	return nil
 }
@@ -63,4 +70,4 @@ func reach(paths []string) error {
 	return nil
 }
 
-func become(program string, args, env []string) error { return syscall.Exec(program, args, env) }
+func replace(program string, args, env []string) error { return syscall.Exec(program, args, env) }

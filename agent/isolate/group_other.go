@@ -42,4 +42,6 @@ func ProcessesOf(int) []int { return nil }
 // KillUser does nothing.
 func KillUser(int, time.Duration) error { return nil }
 
-func become(string, []string, []string) error { return fmt.Errorf("become: %w", ErrUnavailable) }
+func replace(string, []string, []string) error {
+	return fmt.Errorf("become another program: %w", ErrUnavailable)
+}

@@ -56,8 +56,8 @@ type order struct {
 	User    int      `json:",omitempty"`
 	Apart   bool     `json:",omitempty"`
 	Filter  bool     `json:",omitempty"`
-	First   bool     `json:",omitempty"` // be the first process of a namespace, for another one
-	Program string   `json:",omitempty"` // to become; "" looks whether Reach can be got at, and ends
+	First   bool     `json:",omitempty"` // be the first process of a namespace: launcher, once more, is the program
+	Program string   `json:",omitempty"` // to become; "" without First reports whether Reach can be accessed
 	Reach   []string `json:",omitempty"`
 }
 
@@ -141,15 +141,25 @@ func enter(text string) error {
 		return err
 	}
 	switch {
+	case o.Program != "":
+		return o.become()
 	case o.First:
-		return outlive(os.Stdin)
-	case o.Program == "":
-		return reach(o.Reach)
+		return outlive(os.Stdin, os.Stdout)
 	}
+	return reach(o.Reach)
+}
+
+// become runs the order's program in this process. Only this thread is confined so
+// far; the program's threads all are.
+func (o *order) become() error {
 	if err := os.Unsetenv(Variable); err != nil {
 		return err
 	}
-	return become(o.Program, os.Args, os.Environ())
+	env := os.Environ()
+	if o.First {
+		env = append(env, Variable+`={"First":true}`)
+	}
+	return replace(o.Program, os.Args, env)
 }
 
 // ErrUnavailable says that this machine or user cannot do it.

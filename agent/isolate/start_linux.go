@@ -50,6 +50,9 @@ func (o order) start(cmd *exec.Cmd, launcher string) error {
 	return nil
 }
 
+// itself is the program that a process runs, also where its folder is closed to the user.
+const itself = "/proc/self/exe"
+
 // startFirst starts the first process of a new namespace. It waits for the number,
 // within the namespace, of the process with which it is to end.
 func (o order) startFirst(of *exec.Cmd, launcher string) (first *exec.Cmd, word *os.File, err error) {
@@ -60,20 +63,32 @@ func (o order) startFirst(of *exec.Cmd, launcher string) (first *exec.Cmd, word 
 	if file, ok := of.Stderr.(*os.File); ok {
 		first.Stderr = file
 	}
-	if err := (order{First: true, Join: o.Join, User: o.User, Filter: o.Filter}).give(first, launcher); err != nil {
+	if err := (order{First: true, Join: o.Join, User: o.User, Filter: o.Filter, Program: itself}).give(first, launcher); err != nil {
 		return nil, nil, err
 	}
-	in, word, err := os.Pipe()
+	ready, said, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
 	}
-	defer in.Close()
-	first.Stdin = in
-	if err := first.Start(); err != nil {
+	defer ready.Close()
+	in, word, err := os.Pipe()
+	if err != nil {
+		said.Close()
+		return nil, nil, err
+	}
+	first.Stdin, first.Stdout = in, said
+	err = first.Start()
+	in.Close()
+	said.Close()
+	if err != nil {
 		word.Close()
 		return nil, nil, err
 	}
 	go first.Wait() // its end says nothing that the command's does not
+	if n, _ := ready.Read(make([]byte, 1)); n == 0 {
+		word.Close()
+		return nil, nil, errors.New("the first process ended before it was ready")
+	}
 	return first, word, nil
 }
 
@@ -127,9 +142,17 @@ func innermost(pid int) (int, error) {
 }
 
 // outlive is what the first process of a namespace does: it reaps what nobody else
-// does, until the process has ended whose number it reads.
-func outlive(in io.Reader) error {
+// does, until the process has ended whose number it reads. When it is ready for the
+// others it writes to out.
+func outlive(in io.Reader, out io.Writer) error {
 	signal.Ignore() // SIGCHLD as well, by which the system reaps
+	// Without this the others, which are the same user's, could read its memory.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("close itself to others: %w", err)
+	}
+	if _, err := fmt.Fprintln(out); err != nil {
+		return err
+	}
 	text, err := io.ReadAll(in)
 	if err != nil || len(text) == 0 {
 		return err

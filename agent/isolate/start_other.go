@@ -14,4 +14,4 @@ func (o order) start(cmd *exec.Cmd, launcher string) error {
 	return cmd.Start()
 }
 
-func outlive(io.Reader) error { return ErrUnavailable }
+func outlive(io.Reader, io.Writer) error { return ErrUnavailable }

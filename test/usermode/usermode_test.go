@@ -17,7 +17,7 @@ const kernel = "linux.uml"
 // tests are which tests run, by package; all of them must pass, and none be skipped.
 var tests = map[string]string{
 	"isolate": "TestGroup|TestJail|TestKillUser",
-	"agent":   "TestAgent_IsolationRequired|TestAgents_ShareUsers|TestAgent_IsolatesWhole",
+	"agent":   "TestAgent_IsolationRequired|TestAgents_ShareUsers|TestAgent_IsolatesWhole|TestAgent_TakesOverWhatIsApart",
 }
 
 // With control groups of version 2 memory, processes and users are held to their
