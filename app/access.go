@@ -89,6 +89,35 @@ func (c *callers) claim(r *http.Request, action auth.Action, resources ...string
 	}, nil
 }
 
+// allowOf is allow for resources that have to be looked up. It does so once the
+// sender has shown who it is, and its role allows the action.
+func (c *callers) allowOf(r *http.Request, action auth.Action, look func(context.Context) (resource string, err error)) (auth.Caller, error) {
+	request := audit.From(r.Context())
+	p, proof, err := c.Authenticate(r)
+	caller := callerOf(p)
+	if err == nil {
+		request.Acts(caller, action)
+		err = caller.Has(action)
+	}
+	if err == nil {
+		err = proof(nil)
+	}
+	var resource string
+	if err == nil {
+		door.Known(r)
+		if resource, err = look(r.Context()); err != nil {
+			return auth.Caller{}, err
+		}
+		request.Acts(caller, action, resource)
+		err = caller.May(action, resource)
+	}
+	if err != nil {
+		request.Refused(action, err)
+		return auth.Caller{}, err
+	}
+	return caller, nil
+}
+
 // mayCall holds the API's callers to their role. What they name is held to their
 // scope once it has been read (package api).
 func mayCall(p awsrpc.Principal, operation string) error {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/blob"
+	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/sqlite"
@@ -113,6 +115,28 @@ func (d *domain) hosted(r store.Reader, buildID string) bool {
 		return true
 	}
 	return false
+}
+
+// queueOf returns the name of a placement's queue, "" where there is no such placement.
+func (d *domain) queueOf(ctx context.Context, placementID string) (string, error) {
+	p, _, err := d.placements.Get(ctx, placementID)
+	if fault.Is(err, fault.NotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return p.Queue, nil
+}
+
+// configurationOf returns the name of the matchmaking configuration of a ticket, ""
+// where there is no such ticket.
+func (d *domain) configurationOf(ctx context.Context, ticketID string) (string, error) {
+	t, err := d.matches.Get(ctx, ticketID)
+	if err != nil || t == nil {
+		return "", err
+	}
+	return t.Ticket.Configuration, nil
 }
 
 // queued tells how many placements wait in queues that lead to a fleet, and how

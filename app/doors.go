@@ -55,22 +55,23 @@ func (a *App) openDoors() error {
 		Beacon:        a.domain.players.BeaconOf,
 	})
 	d.console = console.New(console.Options{
-		Events: a.domain.events, Logger: a.log,
+		Home: a.opts.home(), Events: a.domain.events, Logger: a.log,
 		Last:  func() uint64 { return a.domain.events.Last(a.domain.store.View()) },
-		Allow: callers.allow,
+		Allow: callers.allow, AllowOf: callers.allowOf,
 	})
 	d.console.Placements(console.Placements{
 		Explain: func(ctx context.Context, id string) (any, error) { return a.domain.placements.Explain(ctx, id) },
 		Queues:  func() any { return a.domain.placements.Overview() },
+		QueueOf: a.domain.queueOf,
 	})
 	d.console.Fleets(console.Fleets{
 		Fleets:    func() any { return a.domain.fleetStates() },
-		Processes: func(fleetID string) any { return a.domain.processStates(fleetID) },
+		Processes: func(fleetID string, reaches func(string) bool) any { return a.domain.processStates(fleetID, reaches) },
 	})
 	d.console.Tickets(console.Tickets{
 		Explain:  func(ctx context.Context, id string) (any, error) { return a.domain.matches.Explain(ctx, id) },
 		Overview: func(ctx context.Context, name string) (any, error) { return a.domain.matches.Overview(ctx, name) },
-		Trace:    a.trace,
+		Trace:    a.trace, ConfigurationOf: a.domain.configurationOf,
 	})
 	d.servers = a.gameServers()
 	d.hosts = a.hostDoor(d.servers, callers)
@@ -108,7 +109,7 @@ func (a *App) gameServers() *serversdk.Server {
 func (a *App) hostDoor(servers *serversdk.Server, callers *callers) *hosts.Server {
 	return hosts.New(hosts.Options{
 		Store: a.domain.store, Computes: a.domain.computes, Builds: a.domain.builds, Objects: a.domain.objects,
-		GameServerURL: func() string { return gameServerURL(a.base) }, Region: a.opts.Region,
+		GameServerURL: func() string { return gameServerURL(a.base) }, Home: a.opts.home(),
 		BuildKey: ed25519.NewKeyFromSeed(a.domain.master.Derive("build signatures")),
 		Relay: func(query url.Values, from string, socket hosts.Socket) error {
 			return servers.Relay(query, from, socket)

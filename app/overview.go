@@ -101,8 +101,9 @@ type processState struct {
 	GameSessionID string         `json:"game_session_id,omitzero"`
 }
 
-// processStates returns the processes of a fleet, or of all where fleetID is "".
-func (d *domain) processStates(fleetID string) []processState {
+// processStates returns the processes of a fleet, or of all where fleetID is "", in
+// locations of which reaches is true.
+func (d *domain) processStates(fleetID string, reaches func(location string) bool) []processState {
 	view := d.store.View()
 	names := map[string]string{}
 	for h := range d.computes.Hosts(view) {
@@ -110,6 +111,9 @@ func (d *domain) processStates(fleetID string) []processState {
 	}
 	all := []processState{}
 	for p := range d.computes.Processes(view, fleetID, "") {
+		if !reaches(p.Location) {
+			continue
+		}
 		host := p.ComputeName
 		if p.HostID != "" {
 			host = names[p.HostID]

@@ -11,23 +11,28 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 )
 
 // Options of the console.
 type Options struct {
+	Home   arn.Home
 	Events *event.Log
 	Last   func() uint64 // sequence number of the newest event
 	Logger *slog.Logger
 	// Allow returns the sender of a request, or a fault if it may not do what
 	// action says with the resources.
 	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
+	// AllowOf is Allow for a resource that has to be looked up, once the sender is known.
+	AllowOf func(r *http.Request, action auth.Action, look func(context.Context) (resource string, err error)) (auth.Caller, error)
 }
 
 // maxStreams bounds how many answers are being followed at a time.
@@ -65,6 +70,22 @@ func (c *Console) Close() { close(c.closing) }
 // reports whether it did.
 func (c *Console) refused(w http.ResponseWriter, r *http.Request, action auth.Action, resources ...string) bool {
 	_, err := c.opts.Allow(r, action, resources...)
+	return c.denied(w, err)
+}
+
+// resource returns the ARN of a resource that a request names by its id, name or ARN.
+func (c *Console) resource(kind, idOrARN string) string {
+	return c.opts.Home.Of(kind, c.opts.Home.ID(kind, idOrARN))
+}
+
+// refusedOf is refused for what belongs to a resource: owner returns that by its id
+// or name, or "" where there is no such thing.
+func (c *Console) refusedOf(w http.ResponseWriter, r *http.Request, action auth.Action, kind string,
+	owner func(ctx context.Context, id string) (string, error)) bool {
+	_, err := c.opts.AllowOf(r, action, func(ctx context.Context) (string, error) {
+		id, err := owner(ctx, r.PathValue("id"))
+		return c.resource(kind, id), err
+	})
 	return c.denied(w, err)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/arn"
 )
 
 const (
@@ -36,9 +37,22 @@ type line struct {
 }
 
 func (c *Console) events(w http.ResponseWriter, r *http.Request) {
-	caller, err := c.opts.Allow(r, "DescribeFleetEvents")
+	var of []string
+	if fleet := r.URL.Query().Get("fleet"); fleet != "" {
+		of = append(of, c.resource("fleet", fleet))
+	}
+	if session := r.URL.Query().Get("session"); session != "" {
+		of = append(of, c.resource("fleet", arn.SessionFleet(session)))
+	}
+	caller, err := c.opts.Allow(r, "DescribeFleetEvents", of...)
 	if c.denied(w, err) {
 		return
+	}
+	if session := r.URL.Query().Get("session"); session != "" {
+		if where := c.resource("location", arn.SessionLocation(session)); !caller.ReachesBeside(where) {
+			c.denied(w, caller.May("DescribeFleetEvents", where))
+			return
+		}
 	}
 	q, err := c.parse(r.URL.Query())
 	q.hide = caller.Has(auth.ReadPlayerSessionIDs) != nil

@@ -13,6 +13,8 @@ import (
 type Placements struct {
 	Explain func(ctx context.Context, id string) (any, error) // why a placement is where it is
 	Queues  func() any                                        // every queue with what is pending in it
+	// QueueOf returns the name of a placement's queue, "" where there is no such placement.
+	QueueOf func(ctx context.Context, id string) (string, error)
 }
 
 // Placements adds to what the console serves; call it before traffic:
@@ -21,7 +23,7 @@ type Placements struct {
 //	GET /console/api/queues                  for whoever may DescribeGameSessionQueues
 func (c *Console) Placements(p Placements) {
 	c.mux.HandleFunc("GET /console/api/placements/{id}/explain", func(w http.ResponseWriter, r *http.Request) {
-		if c.refused(w, r, "DescribeGameSessionPlacement") {
+		if c.refusedOf(w, r, "DescribeGameSessionPlacement", "gamesessionqueue", p.QueueOf) {
 			return
 		}
 		told, err := p.Explain(r.Context(), r.PathValue("id"))

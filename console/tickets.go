@@ -14,10 +14,15 @@ import (
 type Tickets struct {
 	Explain  func(ctx context.Context, id string) (any, error)            // why a ticket waits
 	Overview func(ctx context.Context, configuration string) (any, error) // why the tickets of a configuration wait
+	// ConfigurationOf returns the name of a ticket's configuration, "" where there is no such ticket.
+	ConfigurationOf func(ctx context.Context, id string) (string, error)
 	// Trace gives the tickets of a configuration, for simulations. It is called once at
 	// a time: a trace is in memory whole until it is read.
 	Trace func(ctx context.Context, configuration string, since time.Time) (iter.Seq[any], error)
 }
+
+// configuration is the kind of resource that tickets belong to.
+const configuration = "matchmakingconfiguration"
 
 // Tickets adds to what the console serves; call it before traffic:
 //
@@ -26,19 +31,19 @@ type Tickets struct {
 //	GET /console/api/matchmaking/NAME/trace?since=RFC3339   the same; JSON lines, oldest first
 func (c *Console) Tickets(t Tickets) {
 	c.mux.HandleFunc("GET /console/api/tickets/{id}/explain", func(w http.ResponseWriter, r *http.Request) {
-		if !c.refused(w, r, "DescribeMatchmaking") {
+		if !c.refusedOf(w, r, "DescribeMatchmaking", configuration, t.ConfigurationOf) {
 			told, err := t.Explain(r.Context(), r.PathValue("id"))
 			c.answer(w, told, err)
 		}
 	})
 	c.mux.HandleFunc("GET /console/api/matchmaking/{name}/explain", func(w http.ResponseWriter, r *http.Request) {
-		if !c.refused(w, r, "DescribeMatchmaking") {
+		if !c.refused(w, r, "DescribeMatchmaking", c.resource(configuration, r.PathValue("name"))) {
 			told, err := t.Overview(r.Context(), r.PathValue("name"))
 			c.answer(w, told, err)
 		}
 	})
 	c.mux.HandleFunc("GET /console/api/matchmaking/{name}/trace", func(w http.ResponseWriter, r *http.Request) {
-		if c.refused(w, r, "DescribeMatchmaking") {
+		if c.refused(w, r, "DescribeMatchmaking", c.resource(configuration, r.PathValue("name"))) {
 			return
 		}
 		since, err := sinceOf(r)

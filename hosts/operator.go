@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -55,18 +56,18 @@ type Host struct {
 }
 
 func (s *Server) operatorRoutes() {
-	s.mux.HandleFunc("POST "+pathTokens, s.allowed(auth.JoinHost, s.makeToken))
-	s.mux.HandleFunc("GET "+pathTokens, s.allowed(auth.ReadHosts, s.listTokens))
-	s.mux.HandleFunc("DELETE "+pathTokens+"/{id}", s.allowed(auth.JoinHost, s.revokeToken))
-	s.mux.HandleFunc("GET "+pathHosts, s.allowed(auth.ReadHosts, s.list))
-	s.mux.HandleFunc("GET "+pathHosts+"/{id}", s.allowed(auth.ReadHosts, s.show))
-	s.mux.HandleFunc("DELETE "+pathHosts+"/{id}", s.allowed(auth.ManageHosts, s.remove))
+	s.mux.HandleFunc("POST "+pathTokens, s.allowed(auth.JoinHost, s.locationAsked, s.makeToken))
+	s.mux.HandleFunc("GET "+pathTokens, s.allowed(auth.ReadHosts, nil, s.listTokens))
+	s.mux.HandleFunc("DELETE "+pathTokens+"/{id}", s.allowed(auth.JoinHost, s.locationOfToken, s.revokeToken))
+	s.mux.HandleFunc("GET "+pathHosts, s.allowed(auth.ReadHosts, nil, s.list))
+	s.mux.HandleFunc("GET "+pathHosts+"/{id}", s.allowed(auth.ReadHosts, s.locationOfHost, s.show))
+	s.mux.HandleFunc("DELETE "+pathHosts+"/{id}", s.allowed(auth.ManageHosts, s.locationOfHost, s.remove))
 	for name, change := range map[string]func(*http.Request, string) error{
 		"drain":  func(r *http.Request, id string) error { return s.opts.Computes.DrainHost(r.Context(), id) },
 		"resume": func(r *http.Request, id string) error { return s.opts.Computes.ResumeHost(r.Context(), id) },
 		"rotate": func(r *http.Request, id string) error { return s.opts.Computes.RotateHost(r.Context(), id) },
 	} {
-		s.mux.HandleFunc("POST "+pathHosts+"/{id}/"+name, s.allowed(auth.ManageHosts, func(w http.ResponseWriter, r *http.Request) {
+		s.mux.HandleFunc("POST "+pathHosts+"/{id}/"+name, s.allowed(auth.ManageHosts, s.locationOfHost, func(w http.ResponseWriter, r *http.Request) {
 			if err := change(r, r.PathValue("id")); err != nil {
 				refuse(w, err)
 				return
@@ -76,15 +77,20 @@ func (s *Server) operatorRoutes() {
 	}
 }
 
-// allowed lets operators through who may do what action says, and has what they
-// change recorded as theirs.
-func (s *Server) allowed(action auth.Action, next func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
+// allowed lets operators through who may do what action says in the location that
+// the request concerns, and has what they change recorded as theirs. Without
+// location the request concerns all of them.
+func (s *Server) allowed(action auth.Action, location func(*http.Request) string, next func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.opts.Allow == nil {
 			refuse(w, fault.New(fault.AccessDenied, "this server has no operators"))
 			return
 		}
-		caller, err := s.opts.Allow(r, action)
+		var of []string
+		if location != nil {
+			of = []string{s.opts.Home.Of("location", location(r))}
+		}
+		caller, err := s.opts.Allow(r, action, of...)
 		if err != nil {
 			refuse(w, err)
 			return
@@ -93,11 +99,34 @@ func (s *Server) allowed(action auth.Action, next func(http.ResponseWriter, *htt
 	}
 }
 
+// locationAsked is the location that a new join token is for.
+func (s *Server) locationAsked(r *http.Request) string {
+	return cmp.Or(r.URL.Query().Get("location"), s.opts.Home.Region)
+}
+
+// locationOfToken is the location of a join token, "" where there is no such token.
+func (s *Server) locationOfToken(r *http.Request) string {
+	for t := range s.opts.Computes.JoinTokens(s.opts.Store.View(), time.Now()) {
+		if t.ID() == r.PathValue("id") {
+			return t.Location
+		}
+	}
+	return ""
+}
+
+// locationOfHost is the location of a host, "" where there is no such host.
+func (s *Server) locationOfHost(r *http.Request) string {
+	if h := s.opts.Computes.Host(s.opts.Store.View(), r.PathValue("id")); h != nil {
+		return h.Location
+	}
+	return ""
+}
+
 // makeToken makes a join token:
 // POST ?location=NAME&life=DURATION&uses=NUMBER&cidr=NETWORK,…&name=TEXT.
 func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	in := compute.JoinTokenInput{Name: cut(q.Get("name")), Location: q.Get("location")}
+	in := compute.JoinTokenInput{Name: cut(q.Get("name")), Location: s.locationAsked(r)}
 	var err error
 	if text := q.Get("life"); text != "" {
 		if in.Life, err = time.ParseDuration(text); err != nil {
@@ -113,9 +142,6 @@ func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
 	}
 	if text := q.Get("cidr"); text != "" {
 		in.Networks = strings.Split(text, ",")
-	}
-	if in.Location == "" {
-		in.Location = s.opts.Region
 	}
 	secret, made, err := s.opts.Computes.CreateJoinToken(r.Context(), in)
 	if err != nil {

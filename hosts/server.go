@@ -19,6 +19,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -30,7 +31,7 @@ type Options struct {
 	Builds        *build.Service     // required
 	Objects       *object.Service    // required; logs are kept there
 	GameServerURL func() string      // where game server processes connect
-	Region        string             // that processes are told
+	Home          arn.Home           // whose Region processes are told
 	BuildKey      ed25519.PrivateKey // required; signs what agents are to install
 	Logger        *slog.Logger       // nil discards
 	Registerer    prometheus.Registerer

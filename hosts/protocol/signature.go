@@ -32,7 +32,7 @@ func (b Build) Sign(key ed25519.PrivateKey) Build {
 // Errors of Verify.
 var (
 	errNoBuildKey  = errors.New("this machine does not know yet with which key Muster signs builds; it learns that from a server that does so")
-	errNoSignature = errors.New("Muster's signature is missing; a server that is older than this agent does not sign")
+	errNoSignature = errors.New("the signature of Muster is missing; a server that is older than this agent does not sign")
 )
 
 // Verify reports, as an error for people, that the build is not one that the owner
