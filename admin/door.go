@@ -9,7 +9,7 @@
 //	DELETE /admin/v1/keys/ID              forget it
 //
 // A refusal is {"message": …} with status 400, 401 (not signed, or not rightly),
-// 403 (not allowed), 404 or 409. Other packages add their routes with Handle.
+// 403 (not allowed), 404, 409 or 429 (too often; Retry-After says when to come again). Other packages add their routes with Handle.
 package admin
 
 import (
@@ -21,6 +21,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -111,6 +112,7 @@ func (d *Door) refuse(w http.ResponseWriter, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	limit.Advise(w.Header(), err)
 	w.WriteHeader(status(f.Kind))
 	json.NewEncoder(w).Encode(map[string]string{"message": f.Message})
 }

@@ -17,20 +17,32 @@ import (
 type callers struct {
 	anyone bool
 	signed awsrpc.Authenticator
+	limits *limits
 }
 
 func (a *App) callers() *callers {
-	return &callers{anyone: a.opts.AcceptAny, signed: newSignatures(a.domain.keys)}
+	return &callers{anyone: a.opts.AcceptAny, signed: newSignatures(a.domain.keys), limits: a.limits}
 }
 
-// Authenticate lets anybody in as a local admin where the options say so, and
-// else asks for a signature.
-func (c *callers) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
+// authenticate lets anybody in as a local admin where the options say so, and
+// else asks for a signature. Wrong ones are noted in the audit, and counted.
+func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Principal, awsrpc.Proof, error) {
 	if c.anyone {
 		local := auth.Anybody()
 		return awsrpc.Principal{Name: local.Name, Role: string(local.Role), Anonymous: true, Identity: local}, awsrpc.NoProof, nil
 	}
-	return c.signed.Authenticate(r)
+	failed := func(err error) error {
+		if err == nil {
+			return nil
+		}
+		audit.From(r.Context()).Refused(action, err)
+		return c.limits.Failed(r, err)
+	}
+	p, proof, err := c.signed.Authenticate(r)
+	if err != nil {
+		return awsrpc.Principal{}, nil, failed(err)
+	}
+	return p, func(body []byte) error { return failed(proof(body)) }, nil
 }
 
 // apiCallers are the callers of the API, whose requests say in their headers what
@@ -39,7 +51,7 @@ type apiCallers struct{ *callers }
 
 // Authenticate notes who calls, and what for, in the audit.
 func (c apiCallers) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
-	p, proof, err := c.callers.Authenticate(r)
+	p, proof, err := c.authenticate(r, operation(r))
 	if err == nil {
 		audit.From(r.Context()).Acts(callerOf(p), operation(r))
 	}
@@ -62,16 +74,24 @@ func (c *callers) allowBody(r *http.Request, body []byte, action auth.Action, re
 		return auth.Caller{}, err
 	}
 	door.Known(r)
-	return caller, nil
+	return caller, c.limits.Key(caller)
+}
+
+// administer is allowBody for a request below /admin/.
+func (c *callers) administer(r *http.Request, body []byte, action auth.Action, resources ...string) (auth.Caller, error) {
+	caller, err := c.allowBody(r, body, action, resources...)
+	if err == nil {
+		err = c.limits.administer(caller)
+	}
+	return caller, err
 }
 
 // claim returns who claims to send a request and may do what action says with the
 // resources, and how to prove that once the body has been read.
 func (c *callers) claim(r *http.Request, action auth.Action, resources ...string) (auth.Caller, awsrpc.Proof, error) {
 	request := audit.From(r.Context())
-	p, proof, err := c.Authenticate(r)
+	p, proof, err := c.authenticate(r, action)
 	if err != nil {
-		request.Refused(action, err)
 		return auth.Caller{}, nil, err
 	}
 	caller := callerOf(p)
@@ -80,20 +100,14 @@ func (c *callers) claim(r *http.Request, action auth.Action, resources ...string
 		request.Refused(action, err)
 		return caller, nil, err
 	}
-	return caller, func(body []byte) error {
-		err := proof(body)
-		if err != nil {
-			request.Refused(action, err)
-		}
-		return err
-	}, nil
+	return caller, proof, nil
 }
 
 // allowOf is allow for resources that have to be looked up. It does so once the
 // sender has shown who it is, and its role allows the action.
 func (c *callers) allowOf(r *http.Request, action auth.Action, look func(context.Context) (resource string, err error)) (auth.Caller, error) {
 	request := audit.From(r.Context())
-	p, proof, err := c.Authenticate(r)
+	p, proof, err := c.authenticate(r, action)
 	caller := callerOf(p)
 	if err == nil {
 		request.Acts(caller, action)
@@ -105,6 +119,9 @@ func (c *callers) allowOf(r *http.Request, action auth.Action, look func(context
 	var resource string
 	if err == nil {
 		door.Known(r)
+		if err := c.limits.Key(caller); err != nil {
+			return auth.Caller{}, err
+		}
 		if resource, err = look(r.Context()); err != nil {
 			return auth.Caller{}, err
 		}

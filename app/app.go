@@ -34,6 +34,7 @@ type App struct {
 	keeper   *cell.Keeper // nil where nobody else can have the state
 	gate     *cell.Gate
 	secret   []byte // what the nodes of a cell share
+	limits   *limits
 	show     show
 	reloads  *reloads
 
@@ -51,6 +52,10 @@ type App struct {
 	listener net.Listener
 	leaf     []byte // the certificate that the listener shows to other nodes, DER
 	server   *http.Server
+
+	metricsServer *http.Server // nil where the listener answers for metrics
+	metricsAddr   net.Addr
+
 	base     string         // base URL
 	beacon   *beacon.Server // nil: none
 	nodeLock io.Closer      // of the data directory's node id; nil: not used
@@ -88,6 +93,7 @@ func New(o Options) (*App, error) {
 	if a.door, err = a.outerDoor(); err != nil {
 		return nil, err
 	}
+	a.limits = newLimits(&a.opts, registry)
 	a.domain.outside = outside{base: func() string { return a.base }, beacon: a.ownBeacon, operator: a.claimForPlayers}
 	return a, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/limit"
 )
 
 // auditRecord is a record with its number.
@@ -28,7 +29,7 @@ type auditPage struct {
 // auditDoor answers those who may read the audit log.
 func (a *App) auditDoor(callers *callers, answer func(r *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, err := callers.allow(r, auth.ReadAudit)
+		_, err := callers.administer(r, nil, auth.ReadAudit)
 		var out any
 		if err == nil {
 			out, err = answer(r)
@@ -36,6 +37,7 @@ func (a *App) auditDoor(callers *callers, answer func(r *http.Request) (any, err
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
 		if err != nil {
+			limit.Advise(w.Header(), err)
 			w.WriteHeader(auditStatus(err))
 			out = map[string]string{"message": a.auditMessage(err)}
 		}
@@ -55,6 +57,8 @@ func auditStatus(err error) int {
 		return http.StatusForbidden
 	case fault.InvalidRequest:
 		return http.StatusBadRequest
+	case fault.Throttling:
+		return http.StatusTooManyRequests
 	}
 	return http.StatusInternalServerError
 }

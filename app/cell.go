@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/serversdk"
@@ -160,7 +159,7 @@ func (a *App) memberMux() http.Handler {
 	own := http.NewServeMux()
 	own.HandleFunc("GET /healthz", a.healthz)
 	own.HandleFunc("GET /readyz", a.readyz)
-	own.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
+	a.handleMetrics(own)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, pattern := own.Handler(r)
 		if pattern == "" || serversdk.Match(r) {

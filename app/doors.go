@@ -33,7 +33,7 @@ func (a *App) openDoors() error {
 	d := &doors{}
 	callers := a.callers()
 	srv, err := awsrpc.New(awsrpc.Options{
-		API: gamelift.API(), Authenticate: apiCallers{callers}, Authorize: mayCall, MaxBodies: api.MaxBodies(),
+		API: gamelift.API(), Authenticate: apiCallers{callers}, Authorize: mayCall, Limit: a.limits.call, MaxBodies: api.MaxBodies(),
 		Source: source, Ended: ended,
 		Logger: a.log, Registerer: a.registry,
 	})
@@ -44,7 +44,7 @@ func (a *App) openDoors() error {
 	d.uploads = uploads.New(uploads.Options{
 		Store: a.domain.store, Objects: a.domain.objects, Builds: a.domain.builds, Keys: a.domain.keys,
 		Master: a.domain.master, Region: a.opts.Region, Base: func() string { return a.base }, Anyone: a.opts.AcceptAny,
-		Quiet: a.opts.BodyTimeout, Logger: a.log,
+		Quiet: a.opts.BodyTimeout, Limits: a.limits, Logger: a.log,
 	})
 	api.Register(srv, api.Services{
 		Store: a.domain.store, Home: a.opts.home(), Events: a.domain.events, Tags: a.domain.tags,
@@ -55,7 +55,7 @@ func (a *App) openDoors() error {
 		Beacon:        a.domain.players.BeaconOf,
 	})
 	d.console = console.New(console.Options{
-		Home: a.opts.home(), Events: a.domain.events, Logger: a.log,
+		Home: a.opts.home(), Events: a.domain.events, Logger: a.log, Streams: a.opts.MaxStreams,
 		Last:  func() uint64 { return a.domain.events.Last(a.domain.store.View()) },
 		Allow: callers.allow, AllowOf: callers.allowOf,
 	})
@@ -76,7 +76,7 @@ func (a *App) openDoors() error {
 	d.servers = a.gameServers()
 	d.hosts = a.hostDoor(d.servers, callers)
 	d.admin = admin.New(admin.Options{
-		Store: a.domain.store, Keys: a.domain.keys, Allow: callers.allowBody, Logger: a.log,
+		Store: a.domain.store, Keys: a.domain.keys, Allow: callers.administer, Logger: a.log,
 	})
 	a.doors = d
 	return nil
@@ -114,7 +114,7 @@ func (a *App) hostDoor(servers *serversdk.Server, callers *callers) *hosts.Serve
 		Relay: func(query url.Values, from string, socket hosts.Socket) error {
 			return servers.Relay(query, from, socket)
 		},
-		Allow: callers.allow, Logger: a.log, Registerer: a.registry,
+		Allow: callers.allow, Limits: a.limits, Logger: a.log, Registerer: a.registry,
 	})
 }
 

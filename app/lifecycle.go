@@ -79,6 +79,9 @@ func (a *App) Start(ctx context.Context) error {
 // start does each step of the start; what a failed step leaves, tearDown ends.
 func (a *App) start(ctx context.Context) error {
 	a.raiseFileLimit()
+	if err := a.listenMetrics(); err != nil {
+		return err
+	}
 	if a.opts.usesPostgres() {
 		return a.join(ctx)
 	}
@@ -249,6 +252,9 @@ func (a *App) tearDown(ctx context.Context) error {
 	drained := a.drain(ctx)
 	if a.cancel != nil {
 		a.cancel()
+	}
+	if a.metricsServer != nil {
+		a.metricsServer.Close()
 	}
 	a.running.Wait()
 	var served error

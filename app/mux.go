@@ -4,8 +4,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
+	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/serversdk"
 )
 
@@ -20,17 +19,17 @@ func (a *App) mux() http.Handler {
 	paths := http.NewServeMux()
 	paths.HandleFunc("GET /healthz", a.healthz)
 	paths.HandleFunc("GET /readyz", a.readyz)
-	paths.Handle("GET /metrics", promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
+	a.handleMetrics(paths)
 	paths.Handle("/console/", a.audited("console", a.doors.console))
 	paths.Handle("/agent/", a.audited("agent", a.doors.hosts))
-	paths.Handle("/player/", a.audited("player", a.domain.players))
-	paths.Handle("/notify/", a.audited("notify", a.domain.notices))
+	paths.Handle("/player/", yields(a.audited("player", a.domain.players)))
+	paths.Handle("/notify/", yields(a.audited("notify", a.domain.notices)))
 	callers := a.callers()
-	paths.Handle("/admin/", a.audited("admin", a.doors.admin))
+	paths.Handle("/admin/", yields(a.audited("admin", a.doors.admin)))
 	paths.Handle("GET /admin/v1/audit", a.audited("admin", a.auditDoor(callers, a.readAudit)))
 	paths.Handle("GET /admin/v1/audit/verify", a.audited("admin", a.auditDoor(callers, a.verifyAudit)))
 	paths.HandleFunc("/", nothingHere)
-	api, files := a.audited("api", a.doors.api), a.audited("files", a.doors.uploads)
+	api, files := yields(a.audited("api", a.doors.api)), yields(a.audited("files", a.doors.uploads))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case a.doors.api.Match(r):
@@ -42,6 +41,14 @@ func (a *App) mux() http.Handler {
 		default:
 			paths.ServeHTTP(w, r)
 		}
+	})
+}
+
+// yields has what a door changes leave room to game servers and agents while many
+// changes wait to become durable.
+func yields(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(store.WithYield(r.Context())))
 	})
 }
 

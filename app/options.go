@@ -20,6 +20,7 @@ import (
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/cell"
+	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
@@ -89,6 +90,16 @@ type Options struct {
 	// MaxStrangers bounds, for each address, the connections none of whose requests
 	// has shown who sends it; one more closes the oldest. Default 256.
 	MaxStrangers int
+	// Limits are how often callers may ask, by the limit's name, where it is not the
+	// default (DefaultLimits). With AcceptAny there are none.
+	Limits map[string]limit.Rate
+	// MaxStreams bounds how many event streams are open at a time; one key has at
+	// most a quarter of them, and the last quarter is for keys of the roles admin and
+	// operator. Default 128.
+	MaxStreams int
+	// MetricsListen is HOST:PORT of a listener of its own for /metrics, plain HTTP,
+	// which Listen does not answer then. Default: Listen answers it.
+	MetricsListen string
 	// TrustedProxies may say in X-Forwarded-For for whom they send a request:
 	// addresses or networks. Those of Players are added.
 	TrustedProxies []string
@@ -192,11 +203,19 @@ func (o *Options) validate() error {
 		return fmt.Errorf("tls self-signed and tls-cert: give one of them")
 	case o.TLSMinVersion != "1.2" && o.TLSMinVersion != "1.3":
 		return fmt.Errorf("tls-min-version: %q is neither 1.2 nor 1.3", o.TLSMinVersion)
+	case o.MaxStreams < 0:
+		return fmt.Errorf("max-streams: %d is not above 0", o.MaxStreams)
 	case o.AcceptAny && !loopback(host):
 		return fmt.Errorf("accept-any-credentials: %s is not a loopback address, so callers need keys there; listen on 127.0.0.1, or turn it off", o.Listen)
 	}
 	if !loopback(host) && !o.hasTLS() && !o.InsecurePlainHTTP {
 		return fmt.Errorf("listen: other machines reach %s, and plain HTTP would show keys and tokens to their network: give --tls-cert and --tls-key, or --tls self-signed; where a proxy before the server speaks TLS, or the network is trusted, say --insecure-plain-http", o.Listen)
+	}
+	if _, _, err := net.SplitHostPort(o.MetricsListen); err != nil && o.MetricsListen != "" {
+		return fmt.Errorf("metrics-listen: %q is no HOST:PORT", o.MetricsListen)
+	}
+	if err := o.validateLimits(); err != nil {
+		return err
 	}
 	if err := o.validateStore(); err != nil {
 		return err

@@ -50,5 +50,15 @@ func (d *domain) addPlayers(o *Options, metrics prometheus.Registerer) error {
 // claimForPlayers returns who claims to send a request and may do what action says
 // to players.
 func (a *App) claimForPlayers(r *http.Request, action auth.Action) (auth.Caller, func(body []byte) error, error) {
-	return a.callers().claim(r, action)
+	callers := a.callers()
+	caller, proof, err := callers.claim(r, action)
+	if err != nil {
+		return caller, nil, err
+	}
+	return caller, func(body []byte) error {
+		if err := proof(body); err != nil {
+			return err
+		}
+		return callers.limits.Key(caller)
+	}, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/limit"
 )
 
 // Options of the console.
@@ -28,6 +29,10 @@ type Options struct {
 	Events *event.Log
 	Last   func() uint64 // sequence number of the newest event
 	Logger *slog.Logger
+	// Streams bounds how many event streams are open at a time: one key has at most a
+	// quarter of them, and the last quarter is for administrators and operators.
+	// Default 128.
+	Streams int
 	// Allow returns the sender of a request, or a fault if it may not do what
 	// action says with the resources.
 	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
@@ -35,14 +40,11 @@ type Options struct {
 	AllowOf func(r *http.Request, action auth.Action, look func(context.Context) (resource string, err error)) (auth.Caller, error)
 }
 
-// maxStreams bounds how many answers are being followed at a time.
-const maxStreams = 128
-
 // Console serves everything under /console/.
 type Console struct {
 	opts    Options
 	mux     *http.ServeMux
-	streams chan struct{} // holds a token for each answer being given
+	streams *streams
 	tracing chan struct{} // holds a token while a trace is being given
 	closing chan struct{}
 }
@@ -51,7 +53,7 @@ type Console struct {
 func New(o Options) *Console {
 	c := &Console{
 		opts: o, mux: http.NewServeMux(),
-		streams: make(chan struct{}, maxStreams), tracing: make(chan struct{}, 1), closing: make(chan struct{}),
+		streams: newStreams(o.Streams), tracing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	c.mux.HandleFunc("GET /console/api/events", c.events)
 	c.mux.HandleFunc("/console/", func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +102,12 @@ func (c *Console) denied(w http.ResponseWriter, err error) bool {
 		refuse(w, http.StatusInternalServerError, "internal failure")
 		return true
 	}
-	refuse(w, http.StatusForbidden, f.Message)
+	limit.Advise(w.Header(), err)
+	if f.Kind == fault.Throttling {
+		refuse(w, http.StatusTooManyRequests, f.Message)
+	} else {
+		refuse(w, http.StatusForbidden, f.Message)
+	}
 	return true
 }
 

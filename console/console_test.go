@@ -235,7 +235,7 @@ func TestEvents_TooManyStreams(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer answer.Body.Close()
-		if want := map[bool]int{true: 200, false: 503}[n < 128]; answer.StatusCode != want {
+		if want := map[bool]int{true: 200, false: 429}[n < 128]; answer.StatusCode != want {
 			t.Fatalf("stream %d: status %d, want %d", n+1, answer.StatusCode, want)
 		}
 	}

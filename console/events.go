@@ -60,13 +60,10 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	select {
-	case c.streams <- struct{}{}:
-		defer func() { <-c.streams }()
-	default:
-		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%d event streams are open, which is the bound", maxStreams))
+	if c.denied(w, c.streams.enter(caller)) {
 		return
 	}
+	defer c.streams.leave(caller)
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)

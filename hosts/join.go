@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -23,6 +24,10 @@ const maxBody = 64 << 10
 
 // join makes a machine a host.
 func (s *Server) join(w http.ResponseWriter, r *http.Request) {
+	if err := s.opts.Limits.Join(r); err != nil {
+		refuse(w, err)
+		return
+	}
 	var body bytes.Buffer
 	var in protocol.JoinRequest
 	err := door.ReadBody(r, &body, maxBody)
@@ -39,8 +44,8 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	joined, err := s.opts.Computes.Join(ctx, compute.JoinInput{Token: in.Token, From: from.Addr(), HostInfo: infoOf(in.Facts, r)})
 	if err != nil {
 		audit.From(ctx).Refused(auth.Join, err)
-		s.log.Warn("a machine may not join", "name", cut(in.Name), "remote", r.RemoteAddr, "error", err)
-		refuse(w, err)
+		s.warnings.Warn(door.Site(door.Client(r)).String(), "a machine may not join", "name", cut(in.Name), "remote", r.RemoteAddr, "error", err)
+		refuse(w, s.opts.Limits.Failed(r, err))
 		return
 	}
 	s.log.Info("a machine joined", "host_id", joined.HostID, "name", cut(in.Name), "location", joined.Location)
@@ -86,11 +91,18 @@ func (s *Server) known(next func(http.ResponseWriter, *http.Request, string)) ht
 		}
 		if err != nil {
 			audit.From(r.Context()).Refused(auth.ConnectHost, err)
-			s.log.Warn("an agent is refused", "host_id", cut(hostID), "remote", r.RemoteAddr, "error", err)
+			s.warnings.Warn(door.Site(door.Client(r)).String(), "an agent is refused", "host_id", cut(hostID), "remote", r.RemoteAddr, "error", err)
+			if !errors.Is(err, compute.ErrHostRemoved) { // which only who shows its secret is told
+				err = s.opts.Limits.Failed(r, err)
+			}
 			refuse(w, err)
 			return
 		}
 		door.Known(r)
+		if err := s.opts.Limits.Agent(hostID); err != nil {
+			refuse(w, err)
+			return
+		}
 		next(w, r, hostID)
 	}
 }
@@ -122,6 +134,7 @@ func refuse(w http.ResponseWriter, err error) {
 	if errors.Is(err, compute.ErrHostRemoved) {
 		status = http.StatusGone
 	}
+	limit.Advise(w.Header(), err)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(protocol.Refusal{Message: message})

@@ -21,6 +21,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -41,9 +42,30 @@ type Options struct {
 	// what action says with the resources; nil lets no operator in.
 	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
 
+	// Limits say how often machines may ask; nil: as often as they like.
+	Limits Limits
+
 	LogLife  time.Duration // of stored logs; default 14 days, as AWS keeps them
 	LogBytes int64         // of one process's archive of logs; default 512 MiB
 }
+
+// Limits say how often machines may ask. Their faults are of kind fault.Throttling.
+type Limits interface {
+	// Join counts a machine that asks to join.
+	Join(r *http.Request) error
+	// Agent counts a request of a host.
+	Agent(hostID string) error
+	// Failed counts a request whose credentials are wrong, and returns what to answer
+	// it with.
+	Failed(r *http.Request, err error) error
+}
+
+// anyNumber limits nobody.
+type anyNumber struct{}
+
+func (anyNumber) Join(*http.Request) error                { return nil }
+func (anyNumber) Agent(string) error                      { return nil }
+func (anyNumber) Failed(_ *http.Request, err error) error { return err }
 
 // prefix is where the paths of this door begin.
 const (
@@ -60,6 +82,7 @@ type Server struct {
 	mux      *http.ServeMux
 	upgrader websocket.Upgrader
 	metrics  *metrics
+	warnings *limit.Warnings // that anybody can cause
 
 	ctx    context.Context // of connections; ends with Stop
 	cancel context.CancelFunc
@@ -76,6 +99,9 @@ func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Limits == nil {
+		o.Limits = anyNumber{}
+	}
 	if o.LogLife == 0 {
 		o.LogLife = 14 * 24 * time.Hour
 	}
@@ -90,6 +116,7 @@ func New(o Options) *Server {
 			CheckOrigin: door.SameOrigin, // web pages are no agents
 		},
 	}
+	s.warnings = limit.NewWarnings(s.log)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.mux.HandleFunc("POST "+protocol.PathJoin, s.join)
 	s.mux.HandleFunc("GET "+protocol.PathHost, s.known(s.connect))

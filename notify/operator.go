@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -56,7 +57,10 @@ func (s *Service) guard(action auth.Action, serve func(http.ResponseWriter, *htt
 // fail answers with an error; faults but for a few have the status given.
 func (s *Service) fail(w http.ResponseWriter, err error, status int) {
 	f, ok := fault.As(err)
+	limit.Advise(w.Header(), err)
 	switch {
+	case ok && f.Kind == fault.Throttling && f.Wait > 0:
+		refuse(w, http.StatusTooManyRequests, f.Message)
 	case !ok || f.Kind == fault.InternalService || f.Kind == fault.Throttling:
 		s.log.Error("request about notifications failed", "error", err)
 		refuse(w, http.StatusServiceUnavailable, "try again; the log of the server tells why")

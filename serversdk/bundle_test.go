@@ -49,6 +49,7 @@ type config struct {
 	server   serversdk.Options
 	computes compute.Options
 	driver   store.Driver
+	pending  int  // commands that may wait for durability; 0 is the store's default
 	rejoin   bool // the driver holds a house already
 }
 
@@ -68,7 +69,7 @@ func newHouse(t testing.TB, c config) *house {
 	}
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	must(t, err)
-	h := &house{ctx: context.Background(), st: store.New(store.Options{Driver: c.driver})}
+	h := &house{ctx: context.Background(), st: store.New(store.Options{Driver: c.driver, MaxPending: c.pending})}
 	h.t, _ = t.(*testing.T)
 	h.events = event.New(h.st)
 	tags := tag.New(h.st)

@@ -12,6 +12,7 @@ import (
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/serversdk"
 )
 
@@ -195,6 +196,36 @@ func TestConnect_GoodCredentialsPassTheRefusalLimit(t *testing.T) {
 		h.refused(t, "wrong token", visit{id: "x", auth: "no"}, 429)
 		h.connect("p")
 		h.connect("new")
+	})
+}
+
+// While so many changes wait that those of the API are refused, game servers still
+// come, and are answered as soon as the store goes on.
+func TestConnect_BeforeTheAPI(t *testing.T) {
+	driver := openGate()
+	in(t, config{driver: driver, pending: 8}, func(t *testing.T, h *house) {
+		driver.shut()
+		api := store.WithYield(h.ctx)
+		for i := range 6 {
+			go h.fleets.CreateLocation(api, fmt.Sprint("custom-", i), nil)
+		}
+		synctest.Wait()
+		if _, err := h.fleets.CreateLocation(api, "custom-6", nil); !fault.Is(err, fault.Throttling) {
+			t.Errorf("a change by the API: %v", err)
+		}
+		connected := make(chan error)
+		go func() {
+			_, _, err := h.dial(visit{id: "p"})
+			connected <- err
+		}()
+		synctest.Wait()
+		driver.open()
+		if err := <-connected; err != nil {
+			t.Errorf("a game server: %v", err)
+		}
+		if _, err := h.fleets.CreateLocation(api, "custom-6", nil); err != nil {
+			t.Errorf("a change by the API, with room: %v", err)
+		}
 	})
 }
 

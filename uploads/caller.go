@@ -14,6 +14,7 @@ import (
 // caller is who sent a request.
 type caller struct {
 	name   string            // for the log and the audit
+	key    auth.Caller       // whose access key signed; the zero Caller for what Muster signed itself
 	free   bool              // may do everything: an operator, or a URL that was signed for just this
 	grant  *auth.UploadGrant // may bring one object
 	chunks *sigv4.Chunks     // checks the chunks of the body; nil where they are not signed
@@ -108,7 +109,7 @@ func (s *Server) principal(id sigv4.Identity) (caller, error) {
 	if err := signer.May(auth.ManageFiles); err != nil {
 		return caller{}, err
 	}
-	c.free = true
+	c.key, c.free = signer, true
 	return c, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/limit"
 )
 
 // s3Error is an error as S3 has them (Amazon S3 API reference, "Error responses").
@@ -95,6 +96,7 @@ func (s *Server) writeError(r *request, id string, err error) int {
 	if r.ContentLength != 0 {
 		r.w.Header().Set("Connection", "close") // the rest of the body is not read
 	}
+	limit.Advise(r.w.Header(), err)
 	writeXML(r, e.status, body)
 	return e.status
 }

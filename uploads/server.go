@@ -31,11 +31,28 @@ type Options struct {
 	// Anyone lets callers in with any credentials or none. URLs and credentials
 	// that Muster made still hold what they say.
 	Anyone bool
+	// Limits say how often callers may ask; nil: as often as they like.
+	Limits Limits
 	// Quiet is how long a transfer may stand still. Default 30 s.
 	Quiet time.Duration
 	// Logger is where the log goes. Default: nowhere.
 	Logger *slog.Logger
 }
+
+// Limits say how often callers may ask. Their faults are of kind fault.Throttling.
+type Limits interface {
+	// Key counts a request of an access key.
+	Key(caller auth.Caller) error
+	// Failed counts a request whose credentials are wrong, and returns what to answer
+	// it with.
+	Failed(r *http.Request, err error) error
+}
+
+// anyNumber limits nobody.
+type anyNumber struct{}
+
+func (anyNumber) Key(auth.Caller) error                   { return nil }
+func (anyNumber) Failed(_ *http.Request, err error) error { return err }
 
 // Server serves the S3 subset.
 type Server struct {
@@ -48,6 +65,9 @@ const skew = 15 * time.Minute
 
 // New makes the door.
 func New(o Options) *Server {
+	if o.Limits == nil {
+		o.Limits = anyNumber{}
+	}
 	if o.Quiet <= 0 {
 		o.Quiet = 30 * time.Second
 	}
@@ -113,9 +133,12 @@ func (s *Server) answer(r *request) error {
 	request := audit.From(r.Context())
 	if r.caller, err = s.identify(r.Request); err != nil {
 		request.Refused(actionOf(r), err)
-		return err
+		return s.Limits.Failed(r.Request, err)
 	}
 	door.Known(r.Request)
+	if err := s.Limits.Key(r.caller.key); err != nil {
+		return err
+	}
 	do, action, err := route(r)
 	if err != nil {
 		return err

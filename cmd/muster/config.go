@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -53,10 +54,22 @@ func (c config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, er
 	if !ok {
 		return nil, nil
 	}
-	if list, ok := value.([]any); ok {
-		return joined(list), nil
+	switch value := value.(type) {
+	case []any:
+		return joined(value), nil
+	case config:
+		return pairs(value), nil
 	}
 	return fmt.Sprint(value), nil
+}
+
+// pairs writes a map as flags have it: NAME=VALUE,…
+func pairs(m config) string {
+	var all []any
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, name+"="+fmt.Sprint(m[name]))
+	}
+	return joined(all)
 }
 
 func joined(list []any) string {

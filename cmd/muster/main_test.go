@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/internal/limit"
 )
 
 // typed runs a command line and gives its exit code and what it printed.
@@ -57,6 +58,20 @@ func TestOptions_Precedence(t *testing.T) {
 	}
 }
 
+// Limits are read from the command line and, as pairs or as text, from the file.
+func TestOptions_Limits(t *testing.T) {
+	want := map[string]limit.Rate{"joins": {PerSecond: 0.5, Burst: 5}, "operator": {PerSecond: 100, Burst: 200}, "agents": limit.Off}
+	for name, o := range map[string]app.Options{
+		"flag":          serverOptions(t, "--limits", "joins=0.5,operator=100:200", "--limits", "agents=off"),
+		"pairs in file": serverOptions(t, "--config", write(t, "limits:\n  joins: 0.5\n  operator: 100:200\n  agents: off\n")),
+		"list in file":  serverOptions(t, "--config", write(t, "limits: [joins=0.5, \"operator=100:200\", agents=off]\n")),
+	} {
+		if diff := cmp.Diff(want, o.Limits); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestOptions_Defaults(t *testing.T) {
 	o := serverOptions(t)
 	got := []string{o.Listen, o.DataDir, o.Store, o.Region, o.Account}
@@ -73,7 +88,8 @@ func TestOptions_EveryFieldIsAFlag(t *testing.T) {
 	for _, text := range []string{
 		"listen: 127.0.0.1:0", "data: x", "store: sqlite", "log-format: json", "log-level: debug", "region: us-east-1",
 		"account: \"000000000000\"", "public-url: http://a", "tls-min-version: \"1.3\"", "insecure-plain-http: true", "tls: self-signed", "tls-cert: a", "tls-key: a", "record: a", "cell: a",
-		"master-key-file: a", "demo: false", "demo-processes: 3", "accept-any-credentials: false",
+		"master-key-file: a", "demo: false", "demo-processes: 3",
+		"limits: {joins: 5, operator: \"100:200\"}", "limits: joins=off", "max-streams: 40", "metrics-listen: 127.0.0.1:0", "accept-any-credentials: false",
 	} {
 		code, _, stderr := typed(t, t.Context(), "local", "--config", write(t, text), "--listen", "nonsense")
 		if code != 1 || !strings.Contains(stderr, "HOST:PORT") {
@@ -95,6 +111,10 @@ func TestRun_Refuses(t *testing.T) {
 		"no file":           {[]string{"serve", "--config", "/nowhere.yaml"}, 2, "nowhere"},
 		"open to everybody": {[]string{"local", "--listen", "0.0.0.0:0"}, 1, "loopback"},
 		"plain, open":       {[]string{"serve", "--listen", "0.0.0.0:0"}, 1, "--insecure-plain-http"},
+		"unknown limit":     {[]string{"serve", "--limits", "backend=5"}, 1, "game-backend, "},
+		"limit, no rate":    {[]string{"serve", "--limits", "joins=often"}, 1, `"often" is no rate`},
+		"limit, no name":    {[]string{"serve", "--limits", "50"}, 1, "NAME=RATE"},
+		"metrics nowhere":   {[]string{"serve", "--metrics-listen", "9100"}, 1, "metrics-listen"},
 		"unknown format":    {[]string{"local", "--log-format", "xml"}, 2, "xml"},
 		"nobody answers":    {[]string{"fleets", "--endpoint", "http://127.0.0.1:1"}, 1, "127.0.0.1:1"},
 	} {

@@ -39,6 +39,9 @@ type serverFlags struct {
 	TrustedProxies []string      `name:"trusted-proxies" placeholder:"ADDRESS,…" help:"Addresses or networks of proxies that may say in X-Forwarded-For for whom they send a request."`
 	MaxConnections int           `name:"max-connections" placeholder:"N" help:"Most connections at a time (three quarters of the files that the process may open, at most 65536)."`
 	MaxStrangers   int           `name:"max-strangers" default:"256" placeholder:"N" help:"Most connections of one address of which no request has shown credentials; one more closes the oldest (${default})."`
+	Limits         []string      `name:"limits" placeholder:"NAME=RATE,…" help:"How often callers may ask, where it is not the default: requests a second, and how many at once after a colon, or off (docs/operations.md)."`
+	MaxStreams     int           `name:"max-streams" default:"128" placeholder:"N" help:"Most event streams at a time; one key has at most a quarter, and the last quarter is for administrators and operators (${default})."`
+	MetricsListen  string        `name:"metrics-listen" placeholder:"HOST:PORT" help:"Where to serve /metrics, over plain HTTP, instead of on the listen address."`
 	DrainTimeout   time.Duration `default:"10s" help:"How long a stop waits for requests in flight (${default})."`
 	HostGrace      time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
 	Audit          string        `enum:"operators,all,off" default:"operators" help:"What the audit log records: operators (changes, reads of secrets and refusals, without game traffic), all, or off (${default})."`
@@ -75,6 +78,10 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 	o.TLSSelfSigned, o.TLSMinVersion, o.InsecurePlainHTTP = f.TLS != "", f.TLSMin, f.Plain
 	o.NodeAddress, o.LeaseTTL = f.NodeAddress, f.Lease
 	o.TrustedProxies, o.MaxConnections, o.MaxStrangers = f.TrustedProxies, f.MaxConnections, f.MaxStrangers
+	o.MaxStreams, o.MetricsListen = f.MaxStreams, f.MetricsListen
+	if o.Limits, err = readLimits(f.Limits); err != nil {
+		return o, err
+	}
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
 	o.Audit.Level, o.Audit.Retention = audit.Level(f.Audit), f.AuditKeep
 	o.Placements.UniqueIDs, o.Computes.HostGrace = f.UniqueIDs, f.HostGrace

@@ -1,0 +1,320 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/limit"
+)
+
+// few lets that many through and hardly another one while a test runs.
+func few(n int) limit.Rate { return limit.Rate{PerSecond: 1e-4, Burst: n} }
+
+// limited runs an app with limits that asks for keys, and returns a client with the
+// first key, and others with one of each role.
+func limited(t *testing.T, limits map[string]limit.Rate, roles ...string) (a *app.App, first *client.Client, clients []*client.Client, log *screen) {
+	t.Helper()
+	log = newScreen()
+	a = start(t, func(o *app.Options) {
+		o.Store, o.AcceptAny, o.Limits, o.Logger = "sqlite", false, limits, jsonLog(log)
+	})
+	first = firstKey(t, a)
+	for _, role := range roles {
+		clients = append(clients, with(t, a, first, client.KeySpec{Name: "test " + role, Role: role}))
+	}
+	return a, first, clients, log
+}
+
+// list asks the API for something.
+func list(t *testing.T, c *client.Client) error {
+	t.Helper()
+	return c.Call(t.Context(), "ListFleets", map[string]any{}, nil)
+}
+
+// status returns the HTTP status of a refusal.
+func status(err error) int {
+	if refused, ok := errors.AsType[*client.Error](err); ok {
+		return refused.Status
+	}
+	return 0
+}
+
+// metric returns a sample, as the exposition text has it.
+func metric(t *testing.T, url, name string) string {
+	t.Helper()
+	_, text := get(t, url+"/metrics")
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}
+
+// A key has so many requests at all doors together; others go on.
+func TestLimits_Keys(t *testing.T) {
+	t.Parallel()
+	a, _, clients, _ := limited(t, map[string]limit.Rate{"read-only": few(4)}, "read-only", "read-only", "operator")
+	reader, other, operator := clients[0], clients[1], clients[2]
+	for range 3 {
+		if err := list(t, reader); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := reader.Fleets(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := list(t, reader)
+	if code(err) != "ThrottlingException" || status(err) != 400 || !strings.Contains(err.Error(), "--limits read-only=") || !strings.Contains(err.Error(), reader.Credentials.AccessKeyID) {
+		t.Errorf("a fifth request: %v", err)
+	}
+	if _, err := reader.Fleets(t.Context()); status(err) != 429 {
+		t.Errorf("a fifth request, to the console: %v", err)
+	}
+	if _, err := reader.Hosts(t.Context()); status(err) != 429 {
+		t.Errorf("a fifth request, about hosts: %v", err)
+	}
+	for range 5 {
+		if err := list(t, operator); err != nil {
+			t.Errorf("an operator: %v", err)
+		}
+	}
+	if err := list(t, other); err != nil {
+		t.Errorf("another key of the role: %v", err)
+	}
+	if n := metric(t, a.URL(), `muster_limited_total{limit="read-only"}`); n != "3" {
+		t.Errorf("%s refused requests are counted, want 3", n)
+	}
+}
+
+func TestLimits_Administration(t *testing.T) {
+	t.Parallel()
+	_, first, _, _ := limited(t, map[string]limit.Rate{"administration": few(2)})
+	for range 2 {
+		if _, err := first.Keys(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := first.Keys(t.Context()); status(err) != 429 || !strings.Contains(err.Error(), "administration") {
+		t.Errorf("a third request: %v", err)
+	}
+	if _, _, err := first.VerifyAudit(t.Context()); status(err) != 429 {
+		t.Errorf("a third request, to the audit log: %v", err)
+	}
+	if err := list(t, first); err != nil {
+		t.Errorf("the API: %v", err)
+	}
+}
+
+// Wrong credentials of one address are refused shortly once there were too many, at
+// every door; right ones from there are taken all the same.
+func TestLimits_Credentials(t *testing.T) {
+	t.Parallel()
+	a, first, _, log := limited(t, map[string]limit.Rate{"credentials": few(3)})
+	token, err := a.JoinToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := *first
+	wrong.Credentials.SecretAccessKey = "x"
+	for range 3 {
+		if err := list(t, &wrong); code(err) != "InvalidSignatureException" {
+			t.Fatalf("a wrong secret: %v", err)
+		}
+	}
+	if err := list(t, &wrong); code(err) != "ThrottlingException" || !strings.Contains(err.Error(), "wrong credentials") {
+		t.Errorf("one too many: %v", err)
+	}
+	wrong.Credentials.AccessKeyID = "MSTRUNKNOWN"
+	if err := list(t, &wrong); code(err) != "ThrottlingException" {
+		t.Errorf("an unknown key: %v", err)
+	}
+	if _, err := wrong.Keys(t.Context()); status(err) != 429 {
+		t.Errorf("administration: %v", err)
+	}
+	if _, err := wrong.Fleets(t.Context()); status(err) != 429 {
+		t.Errorf("the console: %v", err)
+	}
+	for range 20 {
+		if status, _ := askToJoin(t, a, "no such token"); status != http.StatusTooManyRequests {
+			t.Errorf("a wrong join token: %d", status)
+		}
+		if status := askAsHost(t, a, "host-x.wrong"); status != http.StatusTooManyRequests {
+			t.Errorf("a wrong host: %d", status)
+		}
+	}
+	if n := strings.Count(log.String(), "a machine may not join") + strings.Count(log.String(), "an agent is refused"); n != 2 {
+		t.Errorf("%d warnings are logged of 40 refusals, want the first of each kind", n)
+	}
+	if err := list(t, first); err != nil {
+		t.Errorf("the right secret: %v", err)
+	}
+	status, joined := askToJoin(t, a, token)
+	if status != http.StatusOK {
+		t.Errorf("a good join token: %d", status)
+	}
+	if status := askAsHost(t, a, joined.HostID+"."+joined.Secret); status != http.StatusNotFound {
+		t.Errorf("a host with its credential asks for a build that is not there: %d", status)
+	}
+	if n := metric(t, a.URL(), `muster_limited_total{limit="credentials"}`); n != "44" {
+		t.Errorf("%s refused requests are counted, want 44", n)
+	}
+}
+
+func TestLimits_JoinsAndAgents(t *testing.T) {
+	t.Parallel()
+	a, first, _, _ := limited(t, map[string]limit.Rate{"joins": few(2), "agents": few(2)})
+	made, err := first.CreateJoinToken(t.Context(), client.JoinTokenInput{Uses: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hosts []protocol.JoinResponse
+	for range 2 {
+		status, joined := askToJoin(t, a, made.Token)
+		if status != http.StatusOK {
+			t.Fatalf("join: %d", status)
+		}
+		hosts = append(hosts, joined)
+	}
+	if status, _ := askToJoin(t, a, made.Token); status != http.StatusTooManyRequests {
+		t.Errorf("a third machine: %d", status)
+	}
+	for i, want := range []int{404, 404, 429, 404} {
+		of := hosts[i/3]
+		if status := askAsHost(t, a, of.HostID+"."+of.Secret); status != want {
+			t.Errorf("request %d: %d, want %d", i, status, want)
+		}
+	}
+}
+
+// One key cannot have all event streams: operators get theirs.
+func TestMaxStreams(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.Store, o.AcceptAny, o.MaxStreams = "sqlite", false, 4 })
+	first := firstKey(t, a)
+	reader := with(t, a, first, client.KeySpec{Name: "reader", Role: "read-only"})
+	ctx, cancel := context.WithCancel(t.Context())
+	followed, ended := make(chan struct{}, 1), make(chan error)
+	go func() {
+		ended <- reader.Events(ctx, client.EventQuery{Last: 1, Follow: true}, func(client.Event) error {
+			followed <- struct{}{}
+			return nil
+		})
+	}()
+	<-followed
+	none := func(client.Event) error { return nil }
+	if err := reader.Events(t.Context(), client.EventQuery{Last: 1}, none); status(err) != 429 || !strings.Contains(err.Error(), "limit for one key") {
+		t.Errorf("a second stream of the key: %v", err)
+	}
+	if err := first.Events(t.Context(), client.EventQuery{Last: 1}, none); err != nil {
+		t.Errorf("an administrator: %v", err)
+	}
+	cancel()
+	<-ended
+}
+
+// On a server for its own user nothing is limited, whatever the options say.
+func TestLimits_NoneForAnybody(t *testing.T) {
+	t.Parallel()
+	none := map[string]limit.Rate{}
+	for name := range app.DefaultLimits() {
+		none[name] = few(1)
+	}
+	a := start(t, func(o *app.Options) { o.Limits = none })
+	c := &client.Client{Endpoint: a.URL()}
+	for range 10 {
+		if err := list(t, c); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Keys(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if status, _ := askToJoin(t, a, "no such token"); status != http.StatusUnauthorized {
+			t.Errorf("a wrong join token: %d", status)
+		}
+	}
+}
+
+// askToJoin asks to join with a token.
+func askToJoin(t *testing.T, a *app.App, token string) (status int, joined protocol.JoinResponse) {
+	t.Helper()
+	body, err := json.Marshal(protocol.JoinRequest{Token: token, Facts: protocol.Facts{
+		Name: "m", IPAddress: "192.0.2.1", OS: "linux", Arch: "amd64", CPUMillis: 1000, MemoryMiB: 1000, PortFrom: 20000, PortTo: 20010}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Post(a.URL()+protocol.PathJoin, "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusOK {
+		if err := json.NewDecoder(answer.Body).Decode(&joined); err != nil {
+			t.Fatal(err)
+		}
+	} else if advised := answer.Header.Get("Retry-After") != ""; advised != (answer.StatusCode == http.StatusTooManyRequests) {
+		t.Errorf("status %d with Retry-After %q", answer.StatusCode, answer.Header.Get("Retry-After"))
+	}
+	return answer.StatusCode, joined
+}
+
+// askAsHost asks for a build that is not there with a host's credential.
+func askAsHost(t *testing.T, a *app.App, credential string) (status int) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", fmt.Sprint(a.URL(), protocol.PathBuilds, "0"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+credential)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
+// With an address of their own metrics are there, and not where everybody is.
+func TestMetricsListen(t *testing.T) {
+	t.Parallel()
+	a := start(t, func(o *app.Options) { o.MetricsListen = "127.0.0.1:0" })
+	own := "http://" + a.MetricsAddr().String()
+	if status, text := get(t, own+"/metrics"); status != 200 || !strings.Contains(text, "muster_connections ") {
+		t.Errorf("there: %d %.80s", status, text)
+	}
+	if status, text := get(t, a.URL()+"/metrics"); status != 404 {
+		t.Errorf("on the listen address: %d %.80s", status, text)
+	}
+	for _, path := range []string{"/", "/healthz", "/console/api/events"} {
+		if status, _ := get(t, own+path); status != 404 {
+			t.Errorf("%s on the address for metrics: %d", path, status)
+		}
+	}
+	stop(t, a)
+	if _, err := http.Get(own + "/metrics"); err == nil {
+		t.Error("metrics are served after the stop")
+	}
+}
+
+// What an address for metrics cannot be is said before anything runs.
+func TestMetricsListen_Taken(t *testing.T) {
+	t.Parallel()
+	first := start(t, nil)
+	second, err := app.New(options(t, func(o *app.Options) { o.MetricsListen = first.Addr().String() }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "metrics-listen") {
+		t.Errorf("a second listener on %s: %v", first.Addr(), err)
+	}
+	stop(t, second)
+}

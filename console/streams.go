@@ -1,0 +1,61 @@
+package console
+
+import (
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/internal/limit"
+)
+
+const defaultStreams = 128
+
+// streamWait is when somebody for whom there is no room may try again.
+const streamWait = 5 * time.Second
+
+// streams counts the event streams that are open.
+type streams struct {
+	most, each, reserve int // in all, of one key, and of all those for administrators and operators alone
+
+	mu  sync.Mutex
+	all int
+	of  map[string]int // by access key id
+}
+
+func newStreams(most int) *streams {
+	if most == 0 {
+		most = defaultStreams
+	}
+	return &streams{most: most, each: max(1, most/4), reserve: most / 4, of: map[string]int{}}
+}
+
+// enter counts a stream in, or says why there is no room. Errors: Throttling.
+func (s *streams) enter(caller auth.Caller) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	most := s.most
+	if caller.Role != auth.Admin && caller.Role != auth.Operator {
+		most -= s.reserve
+	}
+	switch {
+	case s.all >= most && most < s.most:
+		return limit.Refuse(streamWait, "%d event streams are open, and the %d that are left are for keys of the roles admin and operator; close some, or raise --max-streams", s.all, s.most-s.all)
+	case s.all >= most:
+		return limit.Refuse(streamWait, "%d event streams are open, which is the limit; close some, or raise --max-streams", s.all)
+	case !caller.Local && s.of[caller.KeyID] >= s.each:
+		return limit.Refuse(streamWait, "access key %s has %d event streams open, which is the limit for one key; close some, use another key, or raise --max-streams", caller.KeyID, s.each)
+	}
+	s.all++
+	s.of[caller.KeyID]++
+	return nil
+}
+
+// leave counts a stream out.
+func (s *streams) leave(caller auth.Caller) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all--
+	if s.of[caller.KeyID]--; s.of[caller.KeyID] == 0 {
+		delete(s.of, caller.KeyID)
+	}
+}
