@@ -17,9 +17,10 @@ count = go run ./internal/testcount -left "$$TMPDIR"
 go_modules = sdk/session sdk/gameserver examples/arena
 modules = $(go_modules) test/serversdk
 # Black-box tests that need nothing but Go belong to `make test`.
-go_only = test/(aws|conformance|gameserver|node|players|sdk)$$
+go_only = test/(aws|conformance|gameserver|node|players|sdk|terraform)$$
 root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
-e2e_packages = $$(go list ./test/... | grep -vE '/$(go_only)')
+# test/terraform is in both: it replays requests, and runs Terraform where that is installed.
+e2e_packages = ./test/terraform $$(go list ./test/... | grep -vE '/$(go_only)')
 
 .PHONY: help
 help: ## show this list

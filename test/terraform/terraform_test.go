@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/gamelift"
-
+	"github.com/musterhq/muster/console/client"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -46,7 +45,8 @@ func installed(t *testing.T) (program, mirror string) {
 type workspace struct {
 	*testing.T
 	program, dir string
-	url          string // of the Muster
+	url          string // of the Muster, or of the recorder before it
+	recorder     *recorder
 	env          []string
 }
 
@@ -55,8 +55,12 @@ func newWorkspace(t *testing.T) *workspace {
 	program, mirror := installed(t)
 	server := node.Start(t, "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--log-level", "warn")
 	w := &workspace{T: t, program: program, dir: t.TempDir(), url: server.URL}
+	if *recording {
+		w.recorder = newRecorder(t, server.URL)
+		w.url = w.recorder.server.URL
+	}
 	w.write("terraformrc", fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror))
-	w.write("provider.tf", fmt.Sprintf(providerConfig, server.URL))
+	w.write("provider.tf", fmt.Sprintf(providerConfig, w.url))
 	for _, keep := range []string{"PATH", "HOME", "TMPDIR"} {
 		w.env = append(w.env, keep+"="+os.Getenv(keep))
 	}
@@ -105,6 +109,14 @@ func (w *workspace) try(args ...string) (int, string) {
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
+// step ends a step of a recording.
+func (w *workspace) step(name string) {
+	w.Helper()
+	if w.recorder != nil {
+		w.recorder.step(name)
+	}
+}
+
 func (w *workspace) run(args ...string) {
 	w.Helper()
 	if code, out := w.try(args...); code != 0 {
@@ -118,24 +130,27 @@ func (w *workspace) apply(config string) {
 	w.Helper()
 	w.write("main.tf", config)
 	w.run("apply", "-no-color", "-input=false", "-auto-approve")
+	w.step("apply")
 	if code, out := w.try("plan", "-no-color", "-input=false", "-detailed-exitcode"); code != 0 {
 		w.Errorf("a plan right after apply is not empty (exit code %d):\n%s", code, out)
 	}
+	w.step("plan")
 }
 
 // beginDestroy leaves the fleets as a destroy does that was interrupted: DELETING.
 func (w *workspace) beginDestroy() {
 	w.Helper()
-	c := node.Client(w.url)
-	fleets, err := c.ListFleets(w.Context(), &gamelift.ListFleetsInput{})
-	if err != nil || len(fleets.FleetIds) == 0 {
+	c := &client.Client{Endpoint: w.url}
+	var fleets struct{ FleetIDs []string }
+	if err := c.Call(w.Context(), "ListFleets", struct{}{}, &fleets); err != nil || len(fleets.FleetIDs) == 0 {
 		w.Fatalf("fleets %v, %v", fleets, err)
 	}
-	for _, id := range fleets.FleetIds {
-		if _, err := c.DeleteFleet(w.Context(), &gamelift.DeleteFleetInput{FleetId: &id}); err != nil {
+	for _, id := range fleets.FleetIDs {
+		if err := c.Call(w.Context(), "DeleteFleet", map[string]string{"FleetId": id}, nil); err != nil {
 			w.Fatal(err)
 		}
 	}
+	w.step("begin-destroy")
 }
 
 // resources are one of each kind that the provider and Muster have, some with and
@@ -231,6 +246,7 @@ func TestTerraform(t *testing.T) {
 	w.apply(version("two", `description = "what it is"`, "120"))
 	w.beginDestroy()
 	w.run("destroy", "-no-color", "-input=false", "-auto-approve")
+	w.step("destroy")
 	if code, out := w.try("state", "list"); code != 0 || strings.TrimSpace(out) != "" {
 		t.Errorf("left after destroy (exit code %d):\n%s", code, out)
 	}

@@ -1,0 +1,216 @@
+package terraform
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/agent"
+	"github.com/musterhq/muster/agent/wrap"
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/test/node"
+)
+
+// The test binary is the program by which its agent hosts programs without an SDK.
+func TestMain(m *testing.M) {
+	if len(os.Args) < 5 || os.Args[1] != "wrap" {
+		os.Exit(m.Run())
+	}
+	o, err := wrap.FromEnvironment()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	o.Watched, o.Program, o.Args = true, os.Args[4], os.Args[5:] // wrap --watched -- PROGRAM ARGUMENTS
+	code, err := wrap.Run(context.Background(), o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+// What Terraform's provider asked of Muster when TestTerraform was recorded is
+// asked again, in the same order, and answered the same. The provider decides by
+// answers alone, so where none differs it plans no more than it did then: nothing
+// right after an apply. After a change that the provider is meant to see, record
+// anew, where Terraform is installed:
+//
+//	MUSTER_BIN=$PWD/bin/muster go test ./test/terraform -run TestTerraform -record
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "*.jsonl"))
+	if err != nil || len(files) < 8 {
+		t.Fatalf("recordings %v, %v", files, err)
+	}
+	a := node.InProcess(t, nil)
+	host(t, a.URL())
+	r := &replay{T: t, url: a.URL(), known: ids{}}
+	for _, file := range files {
+		r.file(file)
+	}
+	var fleets struct{ FleetIDs []string }
+	if err := (&client.Client{Endpoint: a.URL()}).Call(t.Context(), "ListFleets", struct{}{}, &fleets); err != nil || len(fleets.FleetIDs) > 0 {
+		t.Errorf("left after destroy: %v, %v", fleets.FleetIDs, err)
+	}
+}
+
+func stepFile(n int, name string) string { return fmt.Sprintf("%d-%s.jsonl", n, name) }
+
+// host runs an agent until the test ends.
+func host(t *testing.T, url string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := (&client.Client{Endpoint: url}).CreateJoinToken(t.Context(), client.JoinTokenInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner, err := agent.New(agent.Options{
+		Server: url, Token: token.Token, Root: t.TempDir(), Launcher: self, Unconfined: true, StopGrace: time.Second, Log: slog.New(slog.DiscardHandler),
+		Facts: protocol.Facts{IPAddress: "127.0.0.1", CPUMillis: 64_000, MemoryMiB: 256 << 10},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- runner.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the agent ends with %v", err)
+		}
+	})
+}
+
+// replay asks what was recorded.
+type replay struct {
+	*testing.T
+	url   string
+	known ids
+}
+
+func (r *replay) file(path string) {
+	r.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		r.Fatal(err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		var e exchange
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			r.Fatalf("%s:%d: %v", path, n, err)
+		}
+		if difference := r.again(e); difference != "" {
+			r.Fatalf("%s:%d: the answer to %s\ndiffers from the recorded one: %s", path, n, r.known.show(e.String()), difference)
+		}
+	}
+}
+
+// again makes a request anew and compares the answers. What moves by itself is asked
+// for until it is as it was, at most for a minute.
+func (r *replay) again(e exchange) (difference string) {
+	r.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for patience := time.Now().Add(time.Minute); ; <-tick.C {
+		got := r.send(e)
+		known := maps.Clone(r.known)
+		if difference = known.compare(e.Answer, got); difference == "" {
+			r.known = known
+			return ""
+		}
+		if e.changes() || !moving(got.Body) || time.Now().After(patience) {
+			return difference
+		}
+	}
+}
+
+func (m ids) compare(want, got answer) string {
+	if want.Status != got.Status {
+		return fmt.Sprintf("status %d, want %d: %v", got.Status, want.Status, got.Body)
+	}
+	for name, value := range want.Header {
+		if got.Header[name] != value {
+			return fmt.Sprintf("header %s is %q, want %q", name, got.Header[name], value)
+		}
+	}
+	for name, value := range got.Header {
+		if _, ok := want.Header[name]; !ok {
+			return fmt.Sprintf("header %s is %q, want none", name, value)
+		}
+	}
+	return m.match("body", want.Body, got.Body)
+}
+
+func (r *replay) send(e exchange) answer {
+	r.Helper()
+	method, path, content, service := e.Method, r.known.show(e.Path), e.Content, "s3"
+	if e.Operation != "" {
+		method, path, content, service = http.MethodPost, "/", []byte(r.known.show(string(e.Body))), "gamelift"
+	}
+	q, err := http.NewRequestWithContext(r.Context(), method, r.url+path, bytes.NewReader(content))
+	if err != nil {
+		r.Fatal(err)
+	}
+	for name, value := range e.Header {
+		q.Header.Set(name, value)
+	}
+	if e.Operation != "" {
+		q.Header.Set("Content-Type", "application/x-amz-json-1.1")
+		q.Header.Set("X-Amz-Target", "GameLift."+e.Operation)
+	}
+	// Any credentials do for this Muster, and the signature says which service is meant.
+	q.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=ANY/20260101/us-east-1/"+service+"/aws4_request, SignedHeaders=host, Signature=0")
+	back, err := http.DefaultClient.Do(q)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer back.Body.Close()
+	text, err := io.ReadAll(back.Body)
+	if err != nil {
+		r.Fatal(err)
+	}
+	a, err := read(e.Operation, back.StatusCode, back.Header, text)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return a
+}
+
+// A recording keeps no credentials and nothing of where it was made.
+func TestRecordings_Clean(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"Authorization", "Credential", "Signature", "127.0.0.1", "localhost", "User-Agent", os.TempDir()} {
+			if strings.Contains(string(text), word) {
+				t.Errorf("%s has %q", file, word)
+			}
+		}
+	}
+}
