@@ -23,7 +23,7 @@ func (f *outputFlags) json() bool { return f.Output == "json" }
 
 // clientFlags say which server to ask, and as whom.
 type clientFlags struct {
-	Endpoint    string `default:"http://127.0.0.1:9080" placeholder:"URL" help:"Base URL of the server (${default})."`
+	Endpoint    string `aliases:"endpoint-url" default:"http://127.0.0.1:9080" placeholder:"URL" help:"Base URL of the server (${default})."`
 	Region      string `default:"us-east-1" help:"Region to sign for (${default})."`
 	Credentials string `placeholder:"FILE" type:"existingfile" help:"Credentials file, such as admin-credentials in the server's data directory; without it AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are used where set."`
 	CA          string `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`

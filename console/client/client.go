@@ -7,11 +7,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/musterhq/muster/internal/plain"
@@ -117,6 +119,9 @@ func (c *Client) do(r *http.Request, body []byte) (*http.Response, error) {
 		h = http.DefaultClient
 	}
 	answer, err := h.Do(r)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("no server answers at %s: start one with 'muster local' or 'muster serve', or name yours with --endpoint or MUSTER_ENDPOINT: %w", c.Endpoint, err)
+	}
 	if err != nil {
 		return nil, err
 	}
