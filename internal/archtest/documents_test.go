@@ -9,25 +9,20 @@ import (
 	"testing"
 )
 
-func readme(t *testing.T) string {
+// treeBlock returns the folder names of the tree in CONTRIBUTING.md.
+func treeBlock(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root(t), "README.md"))
+	text, err := os.ReadFile(filepath.Join(root(t), "CONTRIBUTING.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
-}
-
-// treeBlock gives the folder names of the README's tree.
-func treeBlock(t *testing.T) []string {
-	t.Helper()
-	_, rest, ok := strings.Cut(readme(t), "## The tree\n")
+	_, rest, ok := strings.Cut(string(text), "## The tree\n")
 	if !ok {
-		t.Fatal(`README.md has no section "The tree"`)
+		t.Fatal(`CONTRIBUTING.md has no section "The tree"`)
 	}
 	parts := strings.SplitN(rest, "```", 3)
 	if len(parts) != 3 {
-		t.Fatal("README.md: the section The tree has no block")
+		t.Fatal("CONTRIBUTING.md: the section The tree has no block")
 	}
 	var names []string
 	for line := range strings.Lines(parts[1]) {
@@ -38,11 +33,11 @@ func treeBlock(t *testing.T) []string {
 	return names
 }
 
-func TestReadme_TreeIsTheTree(t *testing.T) {
+func TestContributing_TreeIsTheTree(t *testing.T) {
 	named := treeBlock(t)
 	for _, name := range named {
 		if info, err := os.Stat(filepath.Join(root(t), name)); err != nil || !info.IsDir() {
-			t.Errorf("README.md names the folder %s/, which does not exist", name)
+			t.Errorf("CONTRIBUTING.md names the folder %s/, which does not exist", name)
 		}
 	}
 	for _, dir := range folders(t) {
@@ -51,7 +46,7 @@ func TestReadme_TreeIsTheTree(t *testing.T) {
 		}
 		shown := slices.ContainsFunc(named, func(n string) bool { return n == dir || strings.HasPrefix(n, dir+"/") })
 		if !shown {
-			t.Errorf("README.md does not show the folder %s/", dir)
+			t.Errorf("CONTRIBUTING.md does not show the folder %s/", dir)
 		}
 	}
 }
