@@ -113,25 +113,6 @@ func (d *Door) refuse(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	limit.Advise(w.Header(), err)
-	w.WriteHeader(status(f.Kind))
+	w.WriteHeader(f.Kind.HTTPStatus())
 	json.NewEncoder(w).Encode(map[string]string{"message": f.Message})
-}
-
-// status returns the HTTP status for a kind of fault.
-func status(kind fault.Kind) int {
-	switch kind {
-	case fault.MissingAuthentication, fault.InvalidSignature, fault.UnrecognizedClient:
-		return http.StatusUnauthorized
-	case fault.AccessDenied, fault.Unauthorized:
-		return http.StatusForbidden
-	case fault.NotFound:
-		return http.StatusNotFound
-	case fault.Conflict:
-		return http.StatusConflict
-	case fault.Throttling:
-		return http.StatusTooManyRequests
-	case fault.InternalService:
-		return http.StatusInternalServerError
-	}
-	return http.StatusBadRequest
 }

@@ -103,11 +103,7 @@ func (c *Console) denied(w http.ResponseWriter, err error) bool {
 		return true
 	}
 	limit.Advise(w.Header(), err)
-	if f.Kind == fault.Throttling {
-		refuse(w, http.StatusTooManyRequests, f.Message)
-	} else {
-		refuse(w, http.StatusForbidden, f.Message)
-	}
+	refuse(w, f.Kind.HTTPStatus(), f.Message)
 	return true
 }
 

@@ -44,18 +44,18 @@ func (s *Service) guard(action auth.Action, serve func(http.ResponseWriter, *htt
 		}
 		caller, err := s.opts.Allow(r, action)
 		if err != nil {
-			s.fail(w, err, http.StatusForbidden)
+			s.fail(w, err)
 			return
 		}
 		r = r.WithContext(store.WithActor(r.Context(), caller.Actor()))
 		if err := serve(w, r, r.URL.Query()); err != nil {
-			s.fail(w, err, http.StatusBadRequest)
+			s.fail(w, err)
 		}
 	}
 }
 
-// fail answers with an error; faults but for a few have the status given.
-func (s *Service) fail(w http.ResponseWriter, err error, status int) {
+// fail answers with an error.
+func (s *Service) fail(w http.ResponseWriter, err error) {
 	f, ok := fault.As(err)
 	limit.Advise(w.Header(), err)
 	switch {
@@ -64,10 +64,8 @@ func (s *Service) fail(w http.ResponseWriter, err error, status int) {
 	case !ok || f.Kind == fault.InternalService || f.Kind == fault.Throttling:
 		s.log.Error("request about notifications failed", "error", err)
 		refuse(w, http.StatusServiceUnavailable, "try again; the log of the server tells why")
-	case f.Kind == fault.NotFound:
-		refuse(w, http.StatusNotFound, f.Message)
 	default:
-		refuse(w, status, f.Message)
+		refuse(w, f.Kind.HTTPStatus(), f.Message)
 	}
 }
 

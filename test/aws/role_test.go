@@ -1,0 +1,250 @@
+package aws
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
+	"github.com/musterhq/muster/console/client"
+)
+
+// What an access key gets for a request.
+const (
+	allowed = "allowed"
+	denied  = "denied"  // known, but not allowed to
+	unknown = "unknown" // taken for nobody's key
+	hidden  = "hidden"  // answered, with the ids of player sessions hidden
+)
+
+// verdict says what an error means to the holder of a key.
+func verdict(err error) string {
+	code := errorCode(err)
+	if refusal, ok := errors.AsType[*client.Error](err); ok {
+		code = refusal.Code
+		switch refusal.Status {
+		case http.StatusUnauthorized:
+			code = "UnrecognizedClientException"
+		case http.StatusForbidden:
+			code = "AccessDeniedException"
+		}
+	}
+	switch {
+	case err == nil:
+		return allowed
+	case code == "AccessDeniedException":
+		return denied
+	case code == "UnrecognizedClientException":
+		return unknown
+	}
+	return err.Error()
+}
+
+// signed sends a request with a signature for a service; a refusal is a *client.Error.
+func signed(ctx context.Context, c client.Credentials, service, method, url, body string) error {
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(body)))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Amz-Content-Sha256", hash)
+	key := aws.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey}
+	if err := v4.NewSigner().SignHTTP(ctx, key, r, hash, service, "us-east-1", time.Now()); err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(answer.Body); err != nil {
+		return err
+	}
+	if answer.StatusCode < 300 {
+		return nil
+	}
+	refusal := &client.Error{Status: answer.StatusCode, Message: text.String()}
+	if strings.Contains(refusal.Message, "InvalidAccessKeyId") { // what S3 calls a key that nobody has
+		refusal.Status = http.StatusUnauthorized
+	}
+	return refusal
+}
+
+// TestRoles calls one operation of each class with a key of each role, with keys that
+// are over, and with keys that a scope holds to something else.
+func TestRoles(t *testing.T) {
+	k := setupKeyed(t)
+	ctx := t.Context()
+	game := k.active(t, k.Server(t), 100)
+	session := k.reserve(t, game, "ada")
+	queue := aws.String("arena")
+	must(k.Client.CreateGameSessionQueue(ctx, &gamelift.CreateGameSessionQueueInput{Name: queue}))(t)
+	player := guest(t, k.app.URL())
+
+	keys := map[string]client.Credentials{}
+	for _, role := range []string{"admin", "operator", "game-backend", "game-server", "player-data", "read-only"} {
+		keys[role] = k.key(t, client.KeySpec{Role: role})
+	}
+	elsewhere := client.KeyScope{Resources: []string{"arn:aws:gamelift:*:*:fleet/other"}}
+	keys["operator elsewhere"] = k.key(t, client.KeySpec{Role: "operator", Scope: elsewhere})
+	keys["read-only elsewhere"] = k.key(t, client.KeySpec{Role: "read-only", Scope: elsewhere})
+	keys["read-only of the fleet"] = k.key(t, client.KeySpec{Role: "read-only", Scope: client.KeyScope{Resources: []string{k.FleetARN}}})
+	keys["disabled"] = k.key(t, client.KeySpec{Role: "admin"})
+	must(k.admin.DisableKey(ctx, keys["disabled"].AccessKeyID))(t)
+	keys["deleted"] = k.key(t, client.KeySpec{Role: "admin"})
+	if err := k.admin.DeleteKey(ctx, keys["deleted"].AccessKeyID); err != nil {
+		t.Fatal(err)
+	}
+	end := time.Now().Add(2 * time.Second)
+	keys["expired"] = k.key(t, client.KeySpec{Role: "admin", Expires: end})
+	select {
+	case <-time.After(time.Until(end)):
+	case <-ctx.Done():
+	}
+
+	made := 0
+	next := func(prefix string) *string {
+		made++
+		return aws.String(fmt.Sprint(prefix, made))
+	}
+	everybody := "admin, operator, game-backend, read-only"
+	for _, call := range []struct {
+		class   string
+		allowed string // who it is allowed to
+		hidden  string // whom ids are hidden from
+		do      func(c *gamelift.Client, at *client.Client) error
+	}{
+		{"lists", everybody + ", operator elsewhere, read-only elsewhere, read-only of the fleet", "", func(c *gamelift.Client, _ *client.Client) error {
+			_, err := c.ListFleets(ctx, &gamelift.ListFleetsInput{})
+			return err
+		}},
+		{"reads one", everybody + ", read-only of the fleet", "", func(c *gamelift.Client, _ *client.Client) error {
+			_, err := c.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{k.FleetID}})
+			return err
+		}},
+		{"reads a queue", everybody, "", func(c *gamelift.Client, _ *client.Client) error {
+			_, err := c.DescribeGameSessionQueues(ctx, &gamelift.DescribeGameSessionQueuesInput{Names: []string{*queue}})
+			return err
+		}},
+		{"changes", "admin, operator", "", func(c *gamelift.Client, _ *client.Client) error {
+			_, err := c.UpdateFleetAttributes(ctx, &gamelift.UpdateFleetAttributesInput{FleetId: &k.FleetID, Name: next("fleet")})
+			return err
+		}},
+		{"creates", "admin, operator", "", func(c *gamelift.Client, _ *client.Client) error {
+			_, err := c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: next("custom-new-")})
+			return err
+		}},
+		{"plays", "admin, operator, game-backend", "", func(c *gamelift.Client, _ *client.Client) error {
+			_, err := c.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: game.GameSessionId, PlayerId: next("player")})
+			return err
+		}},
+		{"registers a compute", "admin, operator, game-server", "", func(c *gamelift.Client, _ *client.Client) error {
+			_, err := c.RegisterCompute(ctx, &gamelift.RegisterComputeInput{
+				FleetId: &k.FleetID, ComputeName: next("compute"), Location: &k.Location, IpAddress: aws.String("127.0.0.1"),
+			})
+			return err
+		}},
+		{"gives access", "admin, operator, game-server", "", func(c *gamelift.Client, _ *client.Client) error {
+			_, err := c.GetComputeAuthToken(ctx, &gamelift.GetComputeAuthTokenInput{FleetId: &k.FleetID, ComputeName: &k.ComputeName})
+			return err
+		}},
+		{"connects players", "admin, operator, game-backend", "", func(c *gamelift.Client, _ *client.Client) error {
+			_, err := c.GetPlayerConnectionDetails(ctx, &gamelift.GetPlayerConnectionDetailsInput{GameSessionId: game.GameSessionId, PlayerIds: []string{"ada"}})
+			return err
+		}},
+		{"sees ids that seat players", "admin, operator, game-backend", "read-only, read-only of the fleet", func(c *gamelift.Client, _ *client.Client) error {
+			out, err := c.DescribePlayerSessions(ctx, &gamelift.DescribePlayerSessionsInput{GameSessionId: game.GameSessionId, Limit: aws.Int32(1)})
+			if err == nil && *out.PlayerSessions[0].PlayerSessionId != *session.PlayerSessionId {
+				return errors.New(hidden)
+			}
+			return err
+		}},
+		{"reads events", everybody, "", func(_ *gamelift.Client, at *client.Client) error {
+			return at.Events(ctx, client.EventQuery{Last: 1}, func(client.Event) error { return nil })
+		}},
+		{"reads all fleets at a glance", everybody, "", func(_ *gamelift.Client, at *client.Client) error {
+			_, err := at.Fleets(ctx)
+			return err
+		}},
+		{"sees hosts", everybody, "", func(_ *gamelift.Client, at *client.Client) error {
+			_, err := at.Hosts(ctx)
+			return err
+		}},
+		{"lets hosts join", "admin, operator", "", func(_ *gamelift.Client, at *client.Client) error {
+			_, err := at.CreateJoinToken(ctx, client.JoinTokenInput{Location: k.Location})
+			return err
+		}},
+		{"reads notices", "admin, operator, game-backend", "", func(_ *gamelift.Client, at *client.Client) error {
+			return signed(ctx, at.Credentials, "gamelift", http.MethodGet, at.Endpoint+"/notify/recent", "")
+		}},
+		{"reads files", "admin, operator", "", func(_ *gamelift.Client, at *client.Client) error {
+			return signed(ctx, at.Credentials, "s3", http.MethodGet, at.Endpoint+"/muster_scripts?list-type=2", "")
+		}},
+		{"writes players' data", "admin, operator, game-backend, player-data", "", func(_ *gamelift.Client, at *client.Client) error {
+			return signed(ctx, at.Credentials, "gamelift", http.MethodPut, at.Endpoint+"/player/v1/server/players/"+player+"/data/server/skill", `{"mu":25}`)
+		}},
+		{"reads players' data", "admin, operator, game-backend, player-data", "", func(_ *gamelift.Client, at *client.Client) error {
+			return signed(ctx, at.Credentials, "gamelift", http.MethodGet, at.Endpoint+"/player/v1/server/players/"+player+"/data/server/skill", "")
+		}},
+		{"bans players", "admin, operator, game-backend", "", func(_ *gamelift.Client, at *client.Client) error {
+			return signed(ctx, at.Credentials, "gamelift", http.MethodPut, at.Endpoint+"/player/v1/server/players/"+player+"/ban", `{"reason":"cheats"}`)
+		}},
+		{"sees keys", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
+			_, err := at.Keys(ctx)
+			return err
+		}},
+		{"makes keys", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
+			_, err := at.CreateKey(ctx, client.KeySpec{Name: *next("key"), Role: "admin"})
+			return err
+		}},
+		{"reads the audit log", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
+			return at.Audit(ctx, client.AuditQuery{}, func(client.AuditRecord) error { return nil })
+		}},
+		{"verifies the audit log", "admin", "", func(_ *gamelift.Client, at *client.Client) error {
+			_, _, err := at.VerifyAudit(ctx)
+			return err
+		}},
+	} {
+		has := func(list, who string) bool { return strings.Contains(", "+list+", ", ", "+who+", ") }
+		for who, key := range keys {
+			want := denied
+			switch {
+			case who == "disabled" || who == "deleted" || who == "expired":
+				want = unknown
+			case has(call.allowed, who):
+				want = allowed
+			case has(call.hidden, who):
+				want = hidden
+			}
+			if got := verdict(call.do(k.as(key), &client.Client{Endpoint: k.app.URL(), Credentials: key})); got != want {
+				t.Errorf("%s %s: %s, want %s", who, call.class, got, want)
+			}
+		}
+	}
+}
+
+// guest makes a player's account and returns its id.
+func guest(t *testing.T, url string) string {
+	t.Helper()
+	answer := must(http.Post(url+"/player/v1/auth/guest", "application/json", strings.NewReader(`{}`)))(t)
+	defer answer.Body.Close()
+	var login struct {
+		PlayerID string `json:"player_id"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&login); err != nil || login.PlayerID == "" {
+		t.Fatalf("a guest is answered with %d, %v", answer.StatusCode, err)
+	}
+	return login.PlayerID
+}
