@@ -30,6 +30,13 @@ func (c credential) bearer() string { return "Bearer " + c.HostID + "." + c.Secr
 // credentialFile is the credential's place below Root.
 const credentialFile = "credential.json"
 
+// HasJoined reports whether an agent's folder has a credential, with which no token
+// is needed.
+func HasJoined(root string) bool {
+	_, err := os.Stat(filepath.Join(root, credentialFile))
+	return err == nil
+}
+
 // keptCredential returns the credential that is on the disk, or the zero value.
 func (a *Agent) keptCredential() (c credential, err error) {
 	err = readJSON(filepath.Join(a.opts.Root, credentialFile), &c)

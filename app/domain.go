@@ -167,7 +167,7 @@ func (o *Options) driver() store.Driver {
 	case o.Store == "memory":
 		return store.NewMemory()
 	case o.usesPostgres():
-		return postgres.New(o.Store)
+		return postgres.New(o.Store).WithPassword(o.StorePassword)
 	}
 	return sqlite.New(o.DataDir)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/musterhq/muster/internal/store/postgres"
 )
 
 // phase is where the app is in its life; it only goes forward.
@@ -137,6 +139,22 @@ func (a *App) openState(ctx context.Context) error {
 	return nil
 }
 
+// warnOfDatabase logs what can go wrong with the database, once for each time that
+// this node begins to own the cell.
+func (a *App) warnOfDatabase(ctx context.Context) {
+	p, ok := a.opts.driver().(*postgres.Driver)
+	if !ok {
+		return
+	}
+	risks, err := p.Risks(ctx)
+	if err != nil {
+		a.log.Debug("the database was not looked at", "error", err)
+	}
+	for _, risk := range risks {
+		a.log.Warn(risk)
+	}
+}
+
 // runLoops starts what works in the background until tearDown.
 func (a *App) runLoops() {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -167,6 +185,7 @@ func (a *App) runLoops() {
 	}
 	a.running.Go(func() { a.resync(ctx, resync) })
 	a.running.Go(func() { a.watchOwnership(ctx) })
+	a.running.Go(func() { a.warnOfDatabase(ctx) })
 }
 
 // resync has the domain look at its sockets again after the store was reloaded.

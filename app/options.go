@@ -59,6 +59,9 @@ type Options struct {
 	// Store is where state is kept: "sqlite" (in DataDir), a postgres:// URL, or
 	// "memory", which keeps nothing. Default sqlite.
 	Store string
+	// StorePassword is the password for PostgreSQL; "" takes that of the URL, PGPASSWORD
+	// or a password file, as PostgreSQL's own programs do.
+	StorePassword string
 	// Cell names the state within the store. Default "default".
 	Cell string
 	// NodeAddress is HOST:PORT by which the other nodes of the cell reach this
@@ -230,7 +233,11 @@ func (o *Options) validateStore() error {
 	if o.Store == "sqlite" || o.Store == "memory" || o.usesPostgres() {
 		return nil
 	}
-	return fmt.Errorf("store: %q is neither sqlite nor a postgres:// URL", o.Store)
+	name, _, isURL := strings.Cut(o.Store, ":") // what follows may have a password in it
+	if isURL {
+		name += ":…"
+	}
+	return fmt.Errorf("store: %q is neither sqlite nor a postgres:// URL", name)
 }
 
 func (o *Options) usesPostgres() bool {

@@ -33,10 +33,14 @@ type backupCommand struct {
 
 // Run writes a backup and checks it.
 func (c *backupCommand) Run(t *streams) error {
-	if err := app.Backup(t.ctx, c.options(t), c.File); err != nil {
+	o, err := c.options(t)
+	if err != nil {
 		return err
 	}
-	report, err := app.Verify(t.ctx, c.options(t), c.File)
+	if err := app.Backup(t.ctx, o, c.File); err != nil {
+		return err
+	}
+	report, err := app.Verify(t.ctx, o, c.File)
 	if err != nil {
 		return err
 	}
@@ -55,10 +59,14 @@ type restoreCommand struct {
 
 // Run restores a backup and checks the result.
 func (c *restoreCommand) Run(t *streams) error {
-	if err := app.Restore(t.ctx, c.options(t), c.File); err != nil {
+	o, err := c.options(t)
+	if err != nil {
 		return err
 	}
-	report, err := app.Verify(t.ctx, c.options(t), "")
+	if err := app.Restore(t.ctx, o, c.File); err != nil {
+		return err
+	}
+	report, err := app.Verify(t.ctx, o, "")
 	if err != nil {
 		return err
 	}
@@ -78,7 +86,11 @@ type verifyCommand struct {
 
 // Run checks and reports; problems make it fail.
 func (c *verifyCommand) Run(t *streams) error {
-	report, err := app.Verify(t.ctx, c.options(t), c.File)
+	o, err := c.options(t)
+	if err != nil {
+		return err
+	}
+	report, err := app.Verify(t.ctx, o, c.File)
 	if err != nil {
 		return err
 	}

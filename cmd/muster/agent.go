@@ -35,7 +35,8 @@ type runAgentCommand struct {
 	placeFlags
 	Server    []string       `required:"" placeholder:"URL" help:"Base URL of the Muster server; several are tried in turn."`
 	Plain     bool           `name:"insecure-plain-http" help:"Speak plain HTTP with a server on another machine: whoever is in between can have anything run here."`
-	Token     string         `placeholder:"TOKEN" help:"Join token, for the first start ('muster admin join-tokens create' makes one); better given as MUSTER_TOKEN, where other users cannot see it."`
+	Token     string         `placeholder:"TOKEN" help:"Join token, for the first start ('muster admin join-tokens create' makes one); better given as MUSTER_TOKEN or in a file, where other users cannot see it."`
+	TokenFile string         `name:"token-file" placeholder:"FILE" help:"File with the join token; not read any more once the machine has joined."`
 	Location  string         `placeholder:"NAME" help:"Location that this machine is expected to join; another one is an error."`
 	Name      string         `placeholder:"NAME" help:"Name of the machine, for people (its host name)."`
 	IP        string         `name:"ip" placeholder:"ADDRESS" help:"Address that players reach (the one from which the server sees us)."`
@@ -89,7 +90,11 @@ func (c *runAgentCommand) options(t *streams) (agent.Options, error) {
 		servers[n] = strings.TrimRight(server, "/")
 	}
 	o.Server, o.Others, o.Plain = servers[0], servers[1:], c.Plain
-	o.Token, o.Location = c.Token, c.Location
+	if o.Location = c.Location; !agent.HasJoined(o.Root) {
+		if o.Token, err = (secret{"token", c.Token, c.TokenFile}).read(o.Log); err != nil {
+			return o, err
+		}
+	}
 	o.Leave, o.Collect, o.StopGrace = !c.Stop, true, c.StopGrace
 	o.Facts = protocol.Facts{
 		Name: c.Name, IPAddress: c.IP, DNSName: c.DNS, Version: version(),

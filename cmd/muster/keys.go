@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"strconv"
@@ -30,9 +31,9 @@ type keysCommand struct {
 type keyFlags struct {
 	clientFlags
 	outputFlags
+	storeFlags
 	Offline           bool   `help:"Work on the state itself, while no server runs on it, instead of asking a running server."`
 	Data              string `placeholder:"DIR" help:"With --offline: the server's data directory."`
-	Store             string `default:"sqlite" placeholder:"ENGINE" help:"With --offline: sqlite (in the data directory) or a postgres:// URL (${default})."`
 	MasterKey         string `name:"master-key-file" placeholder:"FILE" help:"With --offline: file with the key that seals secrets (master.key in the data directory)."`
 	Cell              string `default:"default" help:"With --offline: name of the state within the store (${default})."`
 	ServersAreStopped bool   `help:"With --offline on PostgreSQL: say that no server runs on the database."`
@@ -50,9 +51,13 @@ func (k *keyFlags) with(t *streams, f func(*client.Client) error) error {
 		}
 		return f(c)
 	}
-	keys, err := app.OpenKeys(t.ctx, app.Options{
-		DataDir: k.Data, Store: k.Store, MasterKeyFile: k.MasterKey, Cell: k.Cell, Region: k.Region,
-	}, k.ServersAreStopped)
+	o := app.Options{
+		DataDir: k.Data, MasterKeyFile: k.MasterKey, Cell: k.Cell, Region: k.Region, Logger: slog.New(slog.NewTextHandler(t.err, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+	if err := k.apply(&o); err != nil {
+		return err
+	}
+	keys, err := app.OpenKeys(t.ctx, o, k.ServersAreStopped)
 	if err != nil {
 		return err
 	}

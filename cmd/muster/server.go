@@ -33,7 +33,8 @@ type serverFlags struct {
 	Record         string        `placeholder:"FILE" help:"Record every command to a file that 'muster replay' reads."`
 	Sinks          string        `placeholder:"FILE" help:"YAML file with the sinks that are told of events (docs/notifications.md)."`
 	NotifyURL      string        `name:"notify-url" placeholder:"URL" help:"Send every event to this URL as well, as EventBridge JSON; with --notify-secret the requests are signed."`
-	NotifySecret   string        `name:"notify-secret" placeholder:"TEXT" help:"Secret that signs the requests to --notify-url."`
+	NotifySecret   string        `name:"notify-secret" placeholder:"TEXT" help:"Secret that signs the requests to --notify-url; better given as MUSTER_NOTIFY_SECRET or in a file, where other users cannot see it."`
+	NotifyFile     string        `name:"notify-secret-file" placeholder:"FILE" help:"File with the secret of --notify-secret; SIGHUP has it read again."`
 	Players        string        `name:"players-file" placeholder:"FILE" help:"YAML file that says how players log in and what they can play (docs/players.md)."`
 	UniqueIDs      bool          `name:"unique-placement-ids" help:"Refuse a PlacementId that was ever used; by default one that ended without a game session may be used again."`
 	TrustedProxies []string      `name:"trusted-proxies" placeholder:"ADDRESS,…" help:"Addresses or networks of proxies that may say in X-Forwarded-For for whom they send a request."`
@@ -51,14 +52,35 @@ type serverFlags struct {
 // stateFlags say which state a command works on.
 type stateFlags struct {
 	logFlags
+	storeFlags
 	Config    kong.ConfigFlag `placeholder:"FILE" help:"YAML file; each field is named like a flag. Flags win over MUSTER_… variables, and those over the file."`
 	Data      string          `default:"./muster-data" placeholder:"DIR" help:"Data directory (${default})."`
-	Store     string          `default:"sqlite" placeholder:"ENGINE" help:"sqlite (in the data directory) or a postgres:// URL (${default})."`
 	Blobs     string          `placeholder:"DIR" help:"Directory for the bytes of builds and logs; all servers on one PostgreSQL share it (blobs in the data directory)."`
 	MasterKey string          `name:"master-key-file" placeholder:"FILE" help:"File with the key that seals secrets; all servers on one PostgreSQL share it (master.key in the data directory)."`
 	Cell      string          `default:"default" help:"Name of the state within the store (${default})."`
 	Region    string          `default:"us-east-1" help:"Region in ARNs (${default})."`
 	Account   string          `default:"000000000000" help:"Account number in ARNs, 12 digits (${default})."`
+}
+
+// storeFlags say where the state is.
+type storeFlags struct {
+	Store         string `default:"sqlite" placeholder:"ENGINE" help:"sqlite (in the data directory) or a postgres:// URL (${default}); a URL with a password is better given as MUSTER_STORE or in a file, where other users cannot see it."`
+	StoreFile     string `name:"store-file" placeholder:"FILE" help:"File with the URL of --store."`
+	StorePassword string `name:"store-password-file" placeholder:"FILE" help:"File with the password for PostgreSQL, where the URL has none; PGPASSWORD is another place for it."`
+}
+
+// apply takes the flags over into options, whose Logger is set.
+func (f *storeFlags) apply(o *app.Options) (err error) {
+	if o.Store = f.Store; f.StoreFile != "" {
+		if f.Store != app.DefaultStore {
+			return secret{name: "store", value: f.Store, file: f.StoreFile}.conflict()
+		}
+		if o.Store, err = (secret{name: "store", file: f.StoreFile}).read(o.Logger); err != nil {
+			return err
+		}
+	}
+	o.StorePassword, err = secret{name: "store-password", file: f.StorePassword}.read(o.Logger)
+	return err
 }
 
 type logFlags struct {
@@ -67,13 +89,17 @@ type logFlags struct {
 }
 
 func (f *serverFlags) options(t *streams) (app.Options, error) {
-	o := f.stateFlags.options(t)
-	files, err := f.files()
+	o, err := f.stateFlags.options(t)
+	if err != nil {
+		return o, err
+	}
+	reread := func() (app.Files, error) { return f.files(o.Logger) }
+	files, err := reread()
 	if err != nil {
 		return o, err
 	}
 	o.Players, o.Sinks = files.Players, files.Sinks
-	o.Reread, o.Hangup = f.files, hangups()
+	o.Reread, o.Hangup = reread, hangups()
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.TLSSelfSigned, o.TLSMinVersion, o.InsecurePlainHTTP = f.TLS != "", f.TLSMin, f.Plain
 	o.NodeAddress, o.LeaseTTL = f.NodeAddress, f.Lease
@@ -92,19 +118,20 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 }
 
 // files reads the files whose changes a running server takes over.
-func (f *serverFlags) files() (files app.Files, err error) {
-	if files.Sinks, err = f.sinks(); err != nil {
+func (f *serverFlags) files(log *slog.Logger) (files app.Files, err error) {
+	if files.Sinks, err = f.sinks(log); err != nil {
 		return files, err
 	}
 	files.Players, err = readPlayers(f.Players)
 	return files, err
 }
 
-func (f *stateFlags) options(t *streams) app.Options {
-	return app.Options{
-		DataDir: f.Data, BlobDir: f.Blobs, Store: f.Store, MasterKeyFile: f.MasterKey, Cell: f.Cell, Region: f.Region, Account: f.Account,
+func (f *stateFlags) options(t *streams) (app.Options, error) {
+	o := app.Options{
+		DataDir: f.Data, BlobDir: f.Blobs, MasterKeyFile: f.MasterKey, Cell: f.Cell, Region: f.Region, Account: f.Account,
 		Logger: f.logger(t.err), Out: t.out,
 	}
+	return o, f.apply(&o)
 }
 
 func (f *logFlags) logger(w io.Writer) *slog.Logger {
@@ -145,7 +172,7 @@ func (c *localCommand) Run(t *streams) error {
 	logged := notify.SinkConfig{Name: "local-log", Kind: notify.Log, Topics: []string{notify.Everything}}
 	o.Sinks = append(o.Sinks, logged)
 	o.Reread = func() (app.Files, error) {
-		files, err := c.files()
+		files, err := c.files(o.Logger)
 		files.Sinks = append(files.Sinks, logged)
 		return files, err
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -11,14 +13,21 @@ import (
 )
 
 // sinks gives the sinks of --sinks and --notify-url.
-func (f *serverFlags) sinks() ([]notify.SinkConfig, error) {
+func (f *serverFlags) sinks(log *slog.Logger) ([]notify.SinkConfig, error) {
 	sinks, err := readSinks(f.Sinks)
+	if slices.ContainsFunc(sinks, func(s notify.SinkConfig) bool { return len(s.Secrets) > 0 }) {
+		warnOfOthers(log, "sinks", f.Sinks)
+	}
 	if err != nil || f.NotifyURL == "" {
 		return sinks, err
 	}
 	url := notify.SinkConfig{Name: "notify-url", Kind: notify.Webhook, URL: f.NotifyURL, Topics: []string{notify.Everything}}
-	if f.NotifySecret != "" {
-		url.Secrets = []string{f.NotifySecret}
+	signs, err := secret{"notify-secret", f.NotifySecret, f.NotifyFile}.read(log)
+	if err != nil {
+		return nil, err
+	}
+	if signs != "" {
+		url.Secrets = []string{signs}
 	}
 	return append(sinks, url), nil
 }

@@ -5,6 +5,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,11 +20,17 @@ import (
 )
 
 // Driver opens cells of one database.
-type Driver struct{ url string }
+type Driver struct{ url, password string }
 
 // New gives the driver for a database, named by a postgres:// URL or a list of
 // key=value words. The role must be allowed to create schemas.
-func New(url string) *Driver { return &Driver{url} }
+func New(url string) *Driver { return &Driver{url: url} }
+
+// WithPassword returns the driver with another password than the URL's; "" leaves
+// that.
+func (d *Driver) WithPassword(password string) *Driver {
+	return &Driver{d.url, cmp.Or(password, d.password)}
+}
 
 // readers is how many connections read state, archives and logs at a time.
 const readers = 4
@@ -108,9 +115,9 @@ func (d *Driver) connect(ctx context.Context, cell string, schema store.Schema) 
 }
 
 func (d *Driver) pool(ctx context.Context, space string, size int32) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig(d.url)
+	config, err := d.config()
 	if err != nil {
-		return nil, fmt.Errorf("read PostgreSQL address: %w", err)
+		return nil, err
 	}
 	config.MaxConns, config.MinConns = size, 1
 	// A connection that broke while nobody used it is replaced by whoever finds
@@ -129,6 +136,18 @@ func (d *Driver) pool(ctx context.Context, space string, size int32) (*pgxpool.P
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
 	}
 	return pool, nil
+}
+
+// config reads the address. An error does not show its password.
+func (d *Driver) config() (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(d.url)
+	if err != nil {
+		return nil, fmt.Errorf("read PostgreSQL address: %w", err)
+	}
+	if d.password != "" {
+		config.ConnConfig.Password = d.password
+	}
+	return config, nil
 }
 
 // Close ends the connections.

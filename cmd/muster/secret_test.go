@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/musterhq/muster/app"
+)
+
+// secretFile writes a file as its owner alone can read it.
+func secretFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// optionsOf parses a command line, and calls f with what its streams are.
+func optionsOf(t *testing.T, args []string, f func(*commands, *streams) error) (said string, err error) {
+	t.Helper()
+	var c commands
+	var out bytes.Buffer
+	s := &streams{ctx: t.Context(), out: &bytes.Buffer{}, err: &out}
+	parser, err := newParser(&c, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parse(parser, args); err != nil {
+		t.Fatal(err)
+	}
+	err = f(&c, s)
+	return out.String(), err
+}
+
+// Secrets come from files as from flags and variables, without the end of the line.
+func TestSecrets_FromFiles(t *testing.T) {
+	for _, end := range []string{"", "\n", "\r\n", "\n\n"} {
+		o := serverOptions(t, "--notify-url", "http://127.0.0.1:1/", "--notify-secret-file", secretFile(t, "s3cret"+end),
+			"--store-file", secretFile(t, "postgres://u@db/muster"+end), "--store-password-file", secretFile(t, " pass word"+end))
+		if o.Sinks[0].Secrets[0] != "s3cret" || o.Store != "postgres://u@db/muster" || o.StorePassword != " pass word" {
+			t.Errorf("with the end %q: %q, %q, %q", end, o.Sinks[0].Secrets, o.Store, o.StorePassword)
+		}
+	}
+	t.Setenv("MUSTER_NOTIFY_SECRET_FILE", secretFile(t, "named by a variable"))
+	t.Setenv("MUSTER_STORE", "postgres://u:p@db/muster")
+	o := serverOptions(t, "--notify-url", "http://127.0.0.1:1/")
+	if o.Sinks[0].Secrets[0] != "named by a variable" || o.Store != "postgres://u:p@db/muster" {
+		t.Errorf("from variables: %q, %q", o.Sinks[0].Secrets, o.Store)
+	}
+}
+
+// What cannot be the secret is refused with the flag's name, and a secret is never
+// in what a refusal says.
+func TestSecrets_Refused(t *testing.T) {
+	good, empty, two := secretFile(t, "s3cret"), secretFile(t, "\ns3cret"), secretFile(t, "s3cret\nmore")
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--notify-secret-file", filepath.Join(t.TempDir(), "none")}, "notify-secret-file: open"},
+		{[]string{"--notify-secret-file", empty}, "notify-secret-file: the first line"},
+		{[]string{"--notify-secret-file", two}, "more than one line"},
+		{[]string{"--notify-secret-file", good, "--notify-secret", "s3cret"}, "both given"},
+		{[]string{"--store-file", good, "--store", "postgres://u:s3cret@db/d"}, "store and store-file are both given"},
+		{[]string{"--store-password-file", empty}, "store-password-file: the first line"},
+	} {
+		args := append([]string{"serve", "--notify-url", "http://127.0.0.1:1/"}, tt.args...)
+		_, err := optionsOf(t, args, func(c *commands, s *streams) error { _, err := c.Serve.options(s); return err })
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%v: %v, want %q", tt.args, err, tt.want)
+		}
+	}
+	if _, err := app.New(app.Options{Store: "mysql://u:s3cret@db/d", DataDir: t.TempDir(), AcceptAny: true, Listen: "127.0.0.1:0"}); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("an unknown store: %v", err)
+	}
+}
+
+// A file that other users can read is warned about, and used.
+func TestSecrets_ReadableByOthers(t *testing.T) {
+	t.Parallel()
+	path := secretFile(t, "join-1")
+	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: false, 0o644: true, 0o604: true} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		var token string
+		said, err := optionsOf(t, []string{"agent", "--server", "http://127.0.0.1:1", "--root", t.TempDir(), "--token-file", path}, func(c *commands, s *streams) error {
+			o, err := c.Agent.Run.options(s)
+			token = o.Token
+			return err
+		})
+		if err != nil || token != "join-1" || strings.Contains(said, "token-file") != warned || strings.Contains(said, "join-1") {
+			t.Errorf("mode %v: %q, %v, said %q; want a warning %v", mode, token, err, said, warned)
+		}
+	}
+}
+
+// The file with sinks is warned about where it has secrets in it.
+func TestSinks_ReadableByOthers(t *testing.T) {
+	t.Parallel()
+	const sink = "- name: a\n  kind: webhook\n  url: https://game.example/\n  topics: [all]\n"
+	for text, warned := range map[string]bool{sink: false, sink + "  secrets: [\"s3cret\"]\n": true} {
+		path := secretFile(t, text)
+		if err := os.Chmod(path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		said, err := optionsOf(t, []string{"serve", "--sinks", path}, func(c *commands, s *streams) error { _, err := c.Serve.options(s); return err })
+		if err != nil || strings.Contains(said, "flag=sinks") != warned {
+			t.Errorf("%s: %v, said %q", text, err, said)
+		}
+	}
+}
+
+// A machine that has joined does not need the file with the token any more.
+func TestAgent_TokenFileIsForTheFirstStart(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	args := []string{"agent", "--server", "http://127.0.0.1:1", "--root", root, "--token-file", filepath.Join(root, "none")}
+	ask := func() error {
+		_, err := optionsOf(t, args, func(c *commands, s *streams) error { _, err := c.Agent.Run.options(s); return err })
+		return err
+	}
+	if err := ask(); err == nil || !strings.Contains(err.Error(), "token-file") {
+		t.Errorf("before it has joined: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "credential.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(); err != nil {
+		t.Errorf("after it has joined: %v", err)
+	}
+}

@@ -1,0 +1,61 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Risks returns, in sentences for operators, what can go wrong with a database that
+// works: others can read the way to it, or a failover can lose commits.
+func (d *Driver) Risks(ctx context.Context) ([]string, error) {
+	config, err := d.config()
+	if err != nil {
+		return nil, err
+	}
+	var risks []string
+	if hosts := withoutTLS(config.ConnConfig); len(hosts) > 0 {
+		risks = append(risks, fmt.Sprintf("connections to PostgreSQL at %s may be made without TLS, which sslmode disable, allow and prefer (the default) permit: "+
+			"who is in between sees players' data and can change the state; use sslmode=verify-full", strings.Join(hosts, ", ")))
+	}
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		return risks, fmt.Errorf("look at PostgreSQL's replication: %w", err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	// Who may not see the others' connections sees that there are some, and NULL for
+	// what they do.
+	var standbys int
+	err = conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_replication
+		WHERE current_setting('synchronous_standby_names') = '' AND coalesce(state, 'streaming') = 'streaming'`).Scan(&standbys)
+	if err != nil {
+		return risks, fmt.Errorf("look at PostgreSQL's replication: %w", err)
+	}
+	if standbys > 0 {
+		risks = append(risks, fmt.Sprintf("PostgreSQL has %d standbys and none of them is synchronous: a failover loses commits that players and game servers were told of; "+
+			"set synchronous_standby_names", standbys))
+	}
+	return risks, nil
+}
+
+// withoutTLS returns the machines, other than this one, to which a connection may
+// be made without TLS.
+func withoutTLS(config *pgx.ConnConfig) []string {
+	var hosts []string
+	add := func(host string, tls bool) {
+		addr, err := netip.ParseAddr(host)
+		here := strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" || err == nil && addr.IsLoopback()
+		if !tls && !here && !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	add(config.Host, config.TLSConfig != nil)
+	for _, f := range config.Fallbacks {
+		add(f.Host, f.TLSConfig != nil)
+	}
+	return hosts
+}

@@ -1,0 +1,146 @@
+package postgres_test
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/musterhq/muster/internal/store/postgres"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+)
+
+// A way to the database that others may read is told, one that they cannot is not.
+func TestRisks_WithoutTLS(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"postgres://u@127.0.0.1:1/d?sslmode=disable":                  "",
+		"postgres://u@localhost:1/d":                                  "",
+		"postgres://u@/d?host=/nowhere":                               "",
+		"postgres://u@db.invalid/d?sslmode=verify-full":               "",
+		"postgres://u@db.invalid/d?sslmode=require":                   "",
+		"postgres://u@db.invalid/d":                                   "at db.invalid may",
+		"postgres://u@db.invalid/d?sslmode=prefer":                    "at db.invalid may",
+		"postgres://u@db.invalid/d?sslmode=allow":                     "at db.invalid may",
+		"postgres://u@db.invalid/d?sslmode=disable":                   "at db.invalid may",
+		"postgres://u@127.0.0.1:1,db2.invalid:2/d?sslmode=disable":    "at db2.invalid may",
+		"postgres://u@db1.invalid:1,db2.invalid:2/d?sslmode=disable":  "at db1.invalid, db2.invalid may",
+		"host=db.invalid user=u dbname=d sslmode=disable password=pw": "at db.invalid may",
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // nobody is asked for its replication
+		risks, err := postgres.New(address).Risks(ctx)
+		if err == nil {
+			t.Errorf("%s: there is a database", address)
+		}
+		told := strings.Join(risks, "\n")
+		if want == "" && told != "" || !strings.Contains(told, want) || strings.Contains(told, "pw") {
+			t.Errorf("%s: %q, want %q", address, told, want)
+		}
+	}
+}
+
+// A standby that may lag behind at a failover is told; without one, or once it is
+// synchronous, there is nothing to tell.
+func TestRisks_AsynchronousStandby(t *testing.T) {
+	t.Parallel()
+	primary := pgtest.Own(t)
+	risks := func() string {
+		t.Helper()
+		all, err := postgres.New(primary.URL).Risks(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(all, "\n")
+	}
+	if told := risks(); told != "" {
+		t.Errorf("without standbys: %s", told)
+	}
+	receive(t, primary)
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(risks(), "1 standbys and none of them is synchronous"); {
+		if time.Now().After(end) {
+			t.Fatalf("with a standby: %q", risks())
+		}
+	}
+	conn, err := pgx.Connect(t.Context(), primary.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	for _, text := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		if _, err := conn.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for end := time.Now().Add(30 * time.Second); risks() != ""; {
+		if time.Now().After(end) {
+			t.Fatalf("with a synchronous standby: %q", risks())
+		}
+	}
+}
+
+// receive has a program stream the server's log, as a standby does, until the test
+// ends.
+func receive(t *testing.T, from *pgtest.Server) {
+	t.Helper()
+	u, err := url.Parse(from.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_receivewal")
+	if len(programs) == 0 {
+		t.Skip("pg_receivewal is not installed")
+	}
+	cmd := exec.Command(programs[len(programs)-1], "-h", u.Query().Get("host"), "-U", "postgres", "-D", t.TempDir(), "--synchronous")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+}
+
+// A password that is given beside the address is the one that is used.
+func TestDriver_WithPassword(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t)
+	conn, err := pgx.Connect(t.Context(), server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	var rules string
+	if err := conn.QueryRow(t.Context(), "SHOW hba_file").Scan(&rules); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(rules, []byte("local all careful scram-sha-256\nlocal all all trust\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), "CREATE ROLE careful LOGIN PASSWORD 'right'; SELECT pg_reload_conf()"); err != nil {
+		t.Fatal(err)
+	}
+	address := strings.Replace(server.URL, "postgres@", "careful:wrong@", 1)
+	for end := time.Now().Add(30 * time.Second); ; {
+		_, err := postgres.New(address).Risks(t.Context())
+		if err != nil && strings.Contains(err.Error(), "password authentication failed") {
+			break
+		}
+		if time.Now().After(end) { // the server reads its rules when it gets to it
+			t.Fatalf("with the URL's password: %v", err)
+		}
+	}
+	if _, err := postgres.New(address).WithPassword("right").Risks(t.Context()); err != nil {
+		t.Errorf("with the right password: %v", err)
+	}
+	if _, err := postgres.New(address).WithPassword("").Risks(t.Context()); err == nil {
+		t.Error("an empty password takes the place of the URL's")
+	}
+}
