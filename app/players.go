@@ -29,7 +29,7 @@ func (d *domain) addPlayers(o *Options, metrics prometheus.Registerer) error {
 	}
 	var err error
 	d.identity, err = identity.New(d.store, identity.Deps{Events: d.events, Secrets: d.master, Logger: o.Logger}, identity.Options{
-		Issuer: issuer, Audience: c.Audience, Algorithm: c.Algorithm, AccessLife: c.AccessLife, Providers: c.Providers,
+		Issuer: issuer, Audience: c.Audience, Algorithm: c.Algorithm, AccessLife: c.AccessLife, GuestKeep: c.GuestKeep, Providers: c.Providers,
 	})
 	if err != nil {
 		return err

@@ -20,6 +20,9 @@ type Config struct {
 	Algorithm string `yaml:"algorithm"`
 	// AccessLife is how long an access token lasts; default 15m.
 	AccessLife time.Duration `yaml:"access_life"`
+	// GuestKeep is how long a guest without data and without another login is kept
+	// after the last login or refresh; default 4320h (180 days), below 0 for ever.
+	GuestKeep time.Duration `yaml:"guest_keep"`
 	// Providers are ways to log in besides guest.
 	Providers []identity.ProviderConfig `yaml:"providers"`
 	// Matchmakers are what players can be matched by.

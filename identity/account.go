@@ -91,9 +91,9 @@ func (s *Service) runDelete(tx *store.Tx, id string) (struct{}, error) {
 		return struct{}{}, nil
 	}
 	for p := range s.t.mergedInto.Equal(tx, id) {
-		s.erase(tx, p.ID)
+		s.erase(tx, p.ID, "")
 	}
-	s.erase(tx, id)
+	s.erase(tx, id, "")
 	s.endLogins(tx, id)
 	for l := range s.t.linksOf.Equal(tx, id) {
 		s.t.links.Delete(tx, l.key())
@@ -102,14 +102,15 @@ func (s *Service) runDelete(tx *store.Tx, id string) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// erase removes a player's row and data; it tells how many rows that were.
-func (s *Service) erase(tx *store.Tx, id string) (rows int) {
+// erase removes a player's row and data; why is for the event. It returns how many
+// rows that were.
+func (s *Service) erase(tx *store.Tx, id, why string) (rows int) {
 	s.t.players.Delete(tx, id)
 	rows++
 	for d := range s.dataOf(tx, id, "") {
 		s.t.data.Delete(tx, d.id())
 		rows++
 	}
-	s.events.Append(tx, event.Event{Code: event.PlayerDeleted, Resource: id})
+	s.events.Append(tx, event.Event{Code: event.PlayerDeleted, Resource: id, Message: why})
 	return rows
 }

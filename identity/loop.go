@@ -61,7 +61,10 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
 	sweep(s.t.familyExpires.Due(tx, now), func(f *Family) int { s.t.families.Delete(tx, f.ID); return 1 })
 	sweep(s.t.usedExpires.Due(tx, now), func(u *usedProof) int { s.t.used.Delete(tx, u.Hash); return 1 })
 	sweep(s.t.conflictEnds.Due(tx, now), func(c *conflict) int { s.t.conflicts.Delete(tx, c.PlayerID); return 1 })
-	sweep(s.t.playerPurge.Due(tx, now), func(p *Player) int { return s.erase(tx, p.ID) })
+	sweep(s.t.playerPurge.Due(tx, now), func(p *Player) int { return s.erase(tx, p.ID, "") })
+	if s.opts.GuestKeep > 0 {
+		sweep(s.t.playerIdle.Due(tx, now), func(p *Player) int { return s.retire(tx, p) })
+	}
 	for k := range s.t.keys.All(tx) {
 		if !k.Remove.After(now) {
 			s.t.keys.Delete(tx, k.ID)
@@ -84,7 +87,8 @@ func sweep[V any](due iter.Seq[*V], remove func(*V) int) {
 
 // anyExpired keeps the sweep from running for nothing.
 func (s *Service) anyExpired(r store.Reader, now time.Time) bool {
-	if some(s.t.familyExpires.Due(r, now)) || some(s.t.usedExpires.Due(r, now)) || some(s.t.conflictEnds.Due(r, now)) || some(s.t.playerPurge.Due(r, now)) {
+	if some(s.t.familyExpires.Due(r, now)) || some(s.t.usedExpires.Due(r, now)) || some(s.t.conflictEnds.Due(r, now)) || some(s.t.playerPurge.Due(r, now)) ||
+		s.opts.GuestKeep > 0 && some(s.t.playerIdle.Due(r, now)) {
 		return true
 	}
 	for k := range s.t.keys.All(r) {

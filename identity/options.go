@@ -20,6 +20,7 @@ type Options struct {
 	AccessLife    time.Duration // of access tokens; default 15 min
 	RefreshIdle   time.Duration // of refresh tokens that are not used; default 30 days
 	GuestIdle     time.Duration // the same where the login was a guest's; default 180 days
+	GuestKeep     time.Duration // of guests without data and other logins who do not come back; default 180 days, below 0 for ever
 	RefreshLife   time.Duration // of a family, however often it is used; default 365 days
 	Grace         time.Duration // in which a refresh whose answer was lost may be repeated; default 30 s
 	Fresh         time.Duration // how long ago a login may be to change credentials; default 10 min
@@ -46,6 +47,7 @@ func (o *Options) setDefaults() {
 	span(&o.AccessLife, 15*time.Minute)
 	span(&o.RefreshIdle, 30*day)
 	span(&o.GuestIdle, 180*day)
+	span(&o.GuestKeep, 180*day)
 	span(&o.RefreshLife, 365*day)
 	span(&o.Grace, 30*time.Second)
 	span(&o.Fresh, 10*time.Minute)

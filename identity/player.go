@@ -16,6 +16,7 @@ type Player struct {
 	MergedInto   string    `json:"merged_into,omitzero"`  // the player who was kept; this one is over
 	Purge        time.Time `json:"purge,omitzero"`        // of who was merged: when row and data go
 	DataDeleted  int64     `json:"data_deleted,omitzero"` // the highest version of data that was deleted
+	IdleCheck    time.Time `json:"idle_check,omitzero"`   // of who has a guest login: when to see whether anybody still uses the account
 }
 
 // Banned tells whether the player may not log in at a time.

@@ -178,6 +178,9 @@ type guestArgs struct{ Secret []byte }
 func (s *Service) runCreateGuest(tx *store.Tx, a guestArgs) (*Family, error) {
 	p := s.newPlayer(tx)
 	p.GuestSecret = a.Secret
+	if s.opts.GuestKeep > 0 {
+		p.IdleCheck = tx.Now().Add(s.opts.GuestKeep)
+	}
 	s.t.players.Put(tx, p)
 	return s.newFamily(tx, p.ID, Guest), nil
 }
@@ -217,6 +220,7 @@ func (s *Service) runEnter(tx *store.Tx, a enterArgs) (*Family, error) {
 	if p.Banned(tx.Now()) {
 		return nil, p.banned()
 	}
+	s.seen(tx, p)
 	return s.newFamily(tx, p.ID, a.Method), nil
 }
 

@@ -11,6 +11,7 @@ type tables struct {
 	players       *store.Table[Player]
 	mergedInto    *store.Index[Player] // who was merged, by who was kept
 	playerPurge   *store.Index[Player] // who was merged
+	playerIdle    *store.Index[Player] // who has a guest login, by IdleCheck
 	links         *store.Table[Link]
 	linksOf       *store.Index[Link] // by player
 	families      *store.Table[Family]
@@ -41,6 +42,11 @@ func newTables(st *store.Store) tables {
 	t.playerPurge = store.NewIndex(t.players, "purge", func(p *Player, emit func(string)) {
 		if p.MergedInto != "" {
 			emit(store.TimeKey(p.Purge))
+		}
+	})
+	t.playerIdle = store.NewIndex(t.players, "idle_check", func(p *Player, emit func(string)) {
+		if len(p.GuestSecret) > 0 && p.MergedInto == "" {
+			emit(store.TimeKey(p.IdleCheck))
 		}
 	})
 	t.links = store.NewTable(st, store.TableSpec[Link]{Name: "player_link", Key: (*Link).key})
