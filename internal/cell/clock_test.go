@@ -63,3 +63,18 @@ func TestSkew(t *testing.T) {
 		}
 	}
 }
+
+// A statement that is sent at the lease's end finds it ended, and comes no later than
+// a part of a round trip, however far the database is.
+func TestEndOf(t *testing.T) {
+	t.Parallel()
+	asked := time.Now()
+	for _, trip := range []time.Duration{0, time.Millisecond, 500 * time.Millisecond, 3 * time.Second} {
+		const left = 2 * time.Second
+		ends := asked.Add(trip/2 + left) // at the database
+		arrives := cell.EndOf(asked, asked.Add(trip), left).Add(trip / 2)
+		if late := arrives.Sub(ends); late < 0 || late > trip/4 {
+			t.Errorf("with a round trip of %s it arrives %s after the end, want at once", trip, late)
+		}
+	}
+}

@@ -12,3 +12,8 @@ func (o *Options) SetClock(now func() time.Time) { o.clock = now }
 func Excessive(asked, database, answered time.Time) bool {
 	return skewOf(asked, database, answered).excessive()
 }
+
+// EndOf is endOf.
+func EndOf(asked, answered time.Time, left time.Duration) time.Time {
+	return endOf(asked, answered, left)
+}

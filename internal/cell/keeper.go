@@ -156,7 +156,6 @@ func (k *Keeper) standBy(ctx context.Context) error {
 		k.blind, k.sighted = false, time.Now()
 	}
 	if s.left > 0 || time.Since(k.sighted) < 2*k.interval() {
-		k.ends = time.Now().Add(s.left)
 		if spare := k.sighted.Add(2 * k.interval()); k.ends.Before(spare) {
 			k.ends = spare
 		}
@@ -206,7 +205,7 @@ func (k *Keeper) look(ctx context.Context) (state, error) {
 	defer cancel()
 	s, err := k.read(ctx)
 	if err == nil {
-		k.ends = time.Now().Add(s.left)
+		k.ends = s.ends
 		k.learn(Route{Owner: s.owner, epoch: s.epoch, Live: s.left > 0})
 	}
 	return s, err

@@ -50,16 +50,16 @@ func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 		return fmt.Errorf("%w: %w", store.ErrTransient, err)
 	}
 	defer conn.Release()
-	err = classify(conn.SendBatch(ctx, db.pipeline(b)).Close())
+	err = classify(db.statements(b).run(ctx, conn.Conn()))
 	if isReadOnly(err) {
 		conn.Conn().Close(ctx) // another server may be the primary by now
 	}
 	return err
 }
 
-func (db *db) pipeline(b *store.Batch) *pgx.Batch {
-	p := &pgx.Batch{}
-	p.Queue(`WITH moved AS (UPDATE "muster_cell" SET "seq" = $1, "now" = $2
+func (db *db) statements(b *store.Batch) *statements {
+	p := &statements{}
+	p.queue(`WITH moved AS (UPDATE "muster_cell" SET "seq" = $1, "now" = $2
 		WHERE "name" = $3 AND "owner" = $4 AND "epoch" = $5 AND "seq" = $6 RETURNING 1) SELECT 1 / count(*) FROM moved`,
 		int64(b.Seq), sqltext.Millis(b.Now), db.cell, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq))
 	for _, tb := range b.Tables {
@@ -71,18 +71,18 @@ func (db *db) pipeline(b *store.Batch) *pgx.Batch {
 	return p
 }
 
-func (db *db) queueTable(p *pgx.Batch, tb store.TableBatch, seq uint64) {
+func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64) {
 	t := db.schema.Tables[tb.Table]
 	if len(tb.Deletes) > 0 {
 		keys := make([]string, len(tb.Deletes))
 		for i, key := range tb.Deletes {
 			keys[i] = sqltext.Escape(key)
 		}
-		p.Queue(`DELETE FROM `+sqltext.Quote(t.Name)+` WHERE "key" = ANY($1::text[])`, keys)
+		p.queue(`DELETE FROM `+sqltext.Quote(t.Name)+` WHERE "key" = ANY($1::text[])`, keys)
 	}
 	if len(tb.Puts) > 0 {
 		in := insert{table: t.Name, fixed: []string{`"seq"`}, values: []string{"$1"}, columns: t.Columns, live: true}
-		p.Queue(in.text(), append([]any{int64(seq)}, arrays(tb.Puts, t.Columns)...)...)
+		p.queue(in.text(), append([]any{int64(seq)}, arrays(tb.Puts, t.Columns)...)...)
 	}
 	if len(tb.Archives) > 0 {
 		at := make([]int64, len(tb.Archives))
@@ -91,7 +91,7 @@ func (db *db) queueTable(p *pgx.Batch, tb store.TableBatch, seq uint64) {
 		}
 		in := insert{table: sqltext.ArchiveOf(t.Name), fixed: []string{`"archived_at"`, `"expires_at"`},
 			values: []string{"r.at", "r.at + $2"}, more: "$1::bigint[]", columns: t.Columns}
-		p.Queue(in.text(), append([]any{at, t.Retention.Milliseconds()}, arrays(tb.Archives, t.Columns)...)...)
+		p.queue(in.text(), append([]any{at, t.Retention.Milliseconds()}, arrays(tb.Archives, t.Columns)...)...)
 	}
 }
 
@@ -114,7 +114,7 @@ func arrays(rows []store.StoredRow, columns []store.ColumnSchema) []any {
 	return args
 }
 
-func (db *db) queueLog(p *pgx.Batch, lb store.LogBatch) {
+func (db *db) queueLog(p *statements, lb store.LogBatch) {
 	l := db.schema.Logs[lb.Log]
 	seqs, times := make([]int64, len(lb.Entries)), make([]int64, len(lb.Entries))
 	rows := make([]store.StoredRow, len(lb.Entries))
@@ -129,8 +129,8 @@ func (db *db) queueLog(p *pgx.Batch, lb store.LogBatch) {
 		picked += fmt.Sprintf(", r.c%d", i)
 		marks += fmt.Sprintf(", $%d::text[]", i+4)
 	}
-	p.Queue(fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS r(%s)`, sqltext.Quote(l.Name), names, picked, marks, aliases),
+	p.queue(fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS r(%s)`, sqltext.Quote(l.Name), names, picked, marks, aliases),
 		append([]any{seqs, times}, arrays(rows, l.Columns)[1:]...)...)
-	p.Queue(`INSERT INTO "muster_log" ("name", "last") VALUES ($1, $2) ON CONFLICT ("name") DO UPDATE SET "last" = excluded."last"`,
+	p.queue(`INSERT INTO "muster_log" ("name", "last") VALUES ($1, $2) ON CONFLICT ("name") DO UPDATE SET "last" = excluded."last"`,
 		l.Name, seqs[len(seqs)-1])
 }

@@ -1,0 +1,116 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// statements run one behind the other in one transaction and one round trip. Those
+// that a connection has not seen are prepared on the way: to prepare them before, as
+// pgx does, takes the first commits of a new owner, and those on a new connection, a
+// round trip more each, which counts where the database is far away.
+type statements struct {
+	texts []string
+	args  [][]any // of each: int64, string, []int64 or []string
+}
+
+func (s *statements) queue(text string, args ...any) {
+	s.texts = append(s.texts, text)
+	s.args = append(s.args, args)
+}
+
+// prepared names the statements that a connection has prepared, by their text.
+type prepared map[string]string
+
+const preparedKey = "muster prepared" // in pgconn.PgConn.CustomData
+
+func preparedOn(conn *pgx.Conn) prepared {
+	p, ok := conn.PgConn().CustomData()[preparedKey].(prepared)
+	if !ok {
+		p = prepared{}
+		conn.PgConn().CustomData()[preparedKey] = p
+	}
+	return p
+}
+
+// run returns the first error, after which nothing of the statements stays.
+func (s *statements) run(ctx context.Context, conn *pgx.Conn) error {
+	known := preparedOn(conn)
+	pipeline := conn.PgConn().StartPipeline(ctx)
+	fresh, err := s.send(pipeline, conn.TypeMap(), known)
+	if err == nil {
+		err = pipeline.Sync()
+	}
+	for err == nil {
+		var result any
+		if result, err = pipeline.GetResults(); err != nil || result == nil {
+			break
+		}
+		switch result := result.(type) {
+		case *pgconn.StatementDescription: // in the order in which they were sent
+			known[fresh[0].text], fresh = fresh[0].name, fresh[1:]
+		case *pgconn.ResultReader:
+			_, err = result.Close()
+		}
+	}
+	if closed := pipeline.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// sentStatement is one that is being prepared.
+type sentStatement struct{ name, text string }
+
+// send queues all statements, and returns those that are prepared on the way.
+func (s *statements) send(pipeline *pgconn.Pipeline, types *pgtype.Map, known prepared) (fresh []sentStatement, err error) {
+	sent := map[string]string{}
+	for i, text := range s.texts {
+		oids, values, formats, err := encode(types, s.args[i])
+		if err != nil {
+			return fresh, err
+		}
+		name, ok := known[text]
+		if !ok {
+			name, ok = sent[text]
+		}
+		if !ok {
+			name = "m" + strconv.Itoa(len(known)+len(fresh))
+			sent[text] = name
+			fresh = append(fresh, sentStatement{name, text})
+			pipeline.SendPrepare(name, text, oids)
+		}
+		pipeline.SendQueryPrepared(name, values, formats, nil)
+	}
+	return fresh, nil
+}
+
+// encode writes arguments in PostgreSQL's binary form.
+func encode(types *pgtype.Map, args []any) (oids []uint32, values [][]byte, formats []int16, err error) {
+	for _, arg := range args {
+		var oid uint32
+		switch arg.(type) {
+		case int64:
+			oid = pgtype.Int8OID
+		case string:
+			oid = pgtype.TextOID
+		case []int64:
+			oid = pgtype.Int8ArrayOID
+		case []string:
+			oid = pgtype.TextArrayOID
+		default:
+			return nil, nil, nil, fmt.Errorf("an argument is a %T", arg)
+		}
+		value, err := types.Encode(oid, pgtype.BinaryFormatCode, arg, nil)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		oids, values, formats = append(oids, oid), append(values, value), append(formats, pgtype.BinaryFormatCode)
+	}
+	return oids, values, formats, nil
+}

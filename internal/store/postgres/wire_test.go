@@ -1,0 +1,122 @@
+package postgres_test
+
+import (
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+)
+
+// counter stands between clients and PostgreSQL and counts round trips: how often
+// something is sent after something came back.
+type counter struct {
+	URL string
+
+	mu    sync.Mutex
+	trips int
+}
+
+func count(t *testing.T, database string) *counter {
+	t.Helper()
+	config, err := pgx.ParseConfig(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	l, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	at := url.URL{Scheme: "postgres", User: url.User(config.User), Path: "/" + config.Database, RawQuery: url.Values{"host": {dir}, "sslmode": {"disable"}}.Encode()}
+	c := &counter{URL: at.String()}
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial(pgconn.NetworkAddress(config.Host, config.Port))
+			if err != nil {
+				near.Close()
+				continue
+			}
+			answered := true // what came last was an answer; under mu
+			go c.carry(far, near, func() {
+				if answered {
+					c.trips++
+				}
+				answered = false
+			})
+			go c.carry(near, far, func() { answered = true })
+		}
+	}()
+	return c
+}
+
+// carry copies one way, and says so of each piece, before it goes on, while holding mu.
+func (c *counter) carry(to, from net.Conn, seen func()) {
+	defer to.Close()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		seen()
+		c.mu.Unlock()
+		if _, err := to.Write(buffer[:n]); err != nil {
+			from.Close()
+			return
+		}
+	}
+}
+
+// since returns how many round trips there were since it was called last.
+func (c *counter) since() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.trips
+	c.trips = 0
+	return n
+}
+
+// TestCommit_RoundTrips: the first commits on a connection take one round trip, as
+// all others, and so does one that is refused.
+func TestCommit_RoundTrips(t *testing.T) {
+	t.Parallel()
+	direct := pgtest.URL(t)
+	cell := pgtest.Cell(t, direct)
+	wire := count(t, direct)
+	first := openBook(t, wire.URL, cell)
+	for _, text := range []string{"one", "two"} {
+		wire.since()
+		if err := first.addOnce(t, text); err != nil {
+			t.Fatal(err)
+		}
+		if n := wire.since(); n != 1 {
+			t.Errorf("the commit of %s took %d round trips, want 1", text, n)
+		}
+	}
+	second := openBook(t, direct, cell)
+	wire.since()
+	if err := first.addOnce(t, "ghost"); err == nil {
+		t.Error("the replaced owner committed")
+	}
+	if n := wire.since(); n != 1 {
+		t.Errorf("the refused commit took %d round trips, want 1", n)
+	}
+	if err := second.addOnce(t, "three"); err != nil {
+		t.Fatal(err)
+	}
+	if n := second.words.Len(second.View()); n != 3 {
+		t.Errorf("%d words, want 3", n)
+	}
+}
