@@ -85,7 +85,7 @@ func (a *App) membership() (cell.Options, error) {
 	}
 	host, _ := os.Hostname()
 	return cell.Options{
-		URL: a.opts.Store, Cell: a.opts.Cell, TTL: a.opts.LeaseTTL, BodyTimeout: a.opts.BodyTimeout, Secret: a.secret, Logger: a.log,
+		URL: a.opts.Store, Password: a.opts.StorePassword, Cell: a.opts.Cell, TTL: a.opts.LeaseTTL, BodyTimeout: a.opts.BodyTimeout, Secret: a.secret, Logger: a.log,
 		Node: cell.Node{Name: host + "/" + address + "/" + id, Address: address, Certificate: cell.Fingerprint(a.leaf)},
 	}, nil
 }

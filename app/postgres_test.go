@@ -51,3 +51,22 @@ func TestPostgres_RestartAndTakeOver(t *testing.T) {
 		t.Error("the log tells the database's URL, which may hold a password")
 	}
 }
+
+// The password that is given beside the URL opens the state, the lease and a backup.
+func TestPostgres_PasswordBesideTheURL(t *testing.T) {
+	t.Parallel()
+	o := options(t, func(o *app.Options) { o.Store = pgtest.Own(t).Login(t, "careful", "right") })
+	refused, err := app.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := refused.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "password authentication failed") {
+		t.Errorf("with the URL's password: %v", err)
+	}
+	o.StorePassword = "right"
+	a := start(t, func(c *app.Options) { *c = o })
+	call(t, a, "CreateLocation", map[string]any{"LocationName": "custom-a"})
+	if err := app.Backup(t.Context(), o, filepath.Join(t.TempDir(), "backup.db")); err != nil {
+		t.Error(err)
+	}
+}

@@ -50,6 +50,13 @@ func (k *Keeper) compare(s skew) {
 	}
 }
 
+// now is the time by the database's clock, which all nodes go by among each other.
+func (k *Keeper) now() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.opts.clock().Add(-k.skew.ahead)
+}
+
 // Skew returns how far this node's clock was ahead of the database's when they
 // were compared last; wrong, which is empty otherwise, says so where that is so
 // much that the node does not take the cell.

@@ -2,12 +2,9 @@ package cell
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,7 +33,7 @@ type Gate struct {
 
 // NewGate makes the gate of a node.
 func NewGate(k *Keeper) *Gate {
-	return &Gate{keeper: k, proxy: newProxy(k.opts.Secret, k.log), closed: make(chan struct{})}
+	return &Gate{keeper: k, proxy: newProxy(k), closed: make(chan struct{})}
 }
 
 // Own gives the handler that answers from now on.
@@ -188,10 +185,6 @@ func (g *Gate) hold(r *http.Request, changed <-chan struct{}, gone *outage, unti
 	return turn, true
 }
 
-// forwardedFor carries the client's address from node to node, behind a proof
-// that a node says so.
-const forwardedFor = "Muster-Forwarded-For"
-
 // receive takes over the client's address from a node that forwards. What others
 // put into the header is thrown away.
 func (g *Gate) receive(r *http.Request) bool {
@@ -205,12 +198,7 @@ func (g *Gate) receive(r *http.Request) bool {
 
 // Forwarded returns the client's address of a request that another node forwards.
 func (g *Gate) Forwarded(r *http.Request) (address string, ok bool) {
-	proof, address, ok := strings.Cut(r.Header.Get(forwardedFor), " ")
-	given, err := hex.DecodeString(proof)
-	if !ok || err != nil || !hmac.Equal(given, mac(g.keeper.opts.Secret, address)) {
-		return "", false
-	}
-	return address, true
+	return proved(g.keeper.opts.Secret, r, g.keeper.now())
 }
 
 // notOwner marks the answer of a node that does not have the cell and did nothing.

@@ -24,11 +24,12 @@ const renewals = 4
 
 // Options configure a node's part in its cell.
 type Options struct {
-	URL    string        // postgres:// URL of the cell's database
-	Cell   string        // which cell
-	Node   Node          // this node; Check is filled in
-	Secret []byte        // what the nodes of a deployment share
-	TTL    time.Duration // of the lease; default DefaultTTL, at least MinTTL
+	URL      string        // postgres:// URL of the cell's database
+	Password string        // for the database; "" takes the URL's
+	Cell     string        // which cell
+	Node     Node          // this node; Check is filled in
+	Secret   []byte        // what the nodes of a deployment share
+	TTL      time.Duration // of the lease; default DefaultTTL, at least MinTTL
 	// BodyTimeout bounds how long a body that a standby passes on may stand still.
 	// Default 30 s.
 	BodyTimeout time.Duration
@@ -85,7 +86,7 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 		o.clock = time.Now
 	}
 	o.Node.Check = hex.EncodeToString(mac(o.Secret, "check"))[:16]
-	l, err := openLease(ctx, o.URL, o.Cell)
+	l, err := openLease(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -46,14 +46,17 @@ const tableLock = 0x6d75737465720002
 // channel is where nodes tell that a lease changed; the payload names the cell.
 const channel = "muster_lease"
 
-func openLease(ctx context.Context, url, cell string) (*lease, error) {
-	config, err := pgxpool.ParseConfig(url) // the URL may speak of the store's pool
+func openLease(ctx context.Context, o Options) (*lease, error) {
+	config, err := pgxpool.ParseConfig(o.URL) // the URL may speak of the store's pool
 	if err != nil {
 		return nil, fmt.Errorf("read PostgreSQL address: %w", err)
 	}
+	if o.Password != "" {
+		config.ConnConfig.Password = o.Password
+	}
 	config.ConnConfig.RuntimeParams["application_name"] = "muster lease"
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // one round trip, also on a new connection
-	l := &lease{cell: cell, config: config.ConnConfig}
+	l := &lease{cell: o.Cell, config: config.ConnConfig}
 	if err := l.migrate(ctx); err != nil {
 		l.close()
 		return nil, fmt.Errorf("make the table of leases: %w", err)

@@ -26,6 +26,7 @@ const reachIn = 2 * time.Second
 // proxy forwards requests to the owner, over connections kept for that owner only.
 type proxy struct {
 	secret  []byte
+	now     func() time.Time // of the cell
 	log     *slog.Logger
 	errors  *log.Logger // log for net/http
 	buffers buffers
@@ -36,8 +37,11 @@ type proxy struct {
 	transport *http.Transport
 }
 
-func newProxy(secret []byte, log *slog.Logger) *proxy {
-	return &proxy{secret: secret, log: log, errors: slog.NewLogLogger(log.Handler(), slog.LevelDebug), over: make(chan struct{})}
+func newProxy(k *Keeper) *proxy {
+	return &proxy{
+		secret: k.opts.Secret, now: k.now, log: k.log, errors: slog.NewLogLogger(k.log.Handler(), slog.LevelDebug),
+		over: make(chan struct{}),
+	}
 }
 
 // buffers are those through which answers are copied, used again and again.
@@ -143,8 +147,7 @@ func (p *proxy) rewrite(pr *httputil.ProxyRequest, to Route) {
 	if _, ok := pr.In.Header["User-Agent"]; !ok {
 		pr.Out.Header["User-Agent"] = nil // or the transport would add its own
 	}
-	address := pr.In.RemoteAddr
-	pr.Out.Header.Set(forwardedFor, hex.EncodeToString(mac(p.secret, address))+" "+address)
+	pr.Out.Header.Set(forwardedFor, prove(p.secret, pr.Out, pr.In.RemoteAddr, p.now()))
 	if pr.Out.Body != nil && pr.Out.Body != http.NoBody {
 		pr.Out.Body = io.NopCloser(pr.Out.Body)
 	}

@@ -2,7 +2,6 @@ package cell
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
@@ -94,8 +93,7 @@ func (p *proxy) probe(ctx context.Context, to Route) error {
 	if err != nil {
 		return err
 	}
-	const address = "probe"
-	r.Header.Set(forwardedFor, hex.EncodeToString(mac(p.secret, address))+" "+address)
+	r.Header.Set(forwardedFor, prove(p.secret, r, "probe", p.now()))
 	response, err := p.to(to).RoundTrip(r)
 	if err != nil {
 		return fmt.Errorf("the owner at %s cannot be reached: %w", to.Owner.Address, err)
@@ -108,7 +106,7 @@ func (p *proxy) probe(ctx context.Context, to Route) error {
 // ReachesItself reports why a node cannot be reached at its own node address, as
 // far as it can try that by itself.
 func (g *Gate) ReachesItself(ctx context.Context) error {
-	p := newProxy(g.keeper.opts.Secret, g.keeper.log)
+	p := newProxy(g.keeper)
 	defer p.close()
 	ctx, cancel := context.WithTimeout(ctx, 2*reachIn)
 	defer cancel()

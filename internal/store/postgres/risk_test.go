@@ -111,32 +111,7 @@ func receive(t *testing.T, from *pgtest.Server) {
 // A password that is given beside the address is the one that is used.
 func TestDriver_WithPassword(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Own(t)
-	conn, err := pgx.Connect(t.Context(), server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	var rules string
-	if err := conn.QueryRow(t.Context(), "SHOW hba_file").Scan(&rules); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(rules, []byte("local all careful scram-sha-256\nlocal all all trust\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Exec(t.Context(), "CREATE ROLE careful LOGIN PASSWORD 'right'; SELECT pg_reload_conf()"); err != nil {
-		t.Fatal(err)
-	}
-	address := strings.Replace(server.URL, "postgres@", "careful:wrong@", 1)
-	for end := time.Now().Add(30 * time.Second); ; {
-		_, err := postgres.New(address).Risks(t.Context())
-		if err != nil && strings.Contains(err.Error(), "password authentication failed") {
-			break
-		}
-		if time.Now().After(end) { // the server reads its rules when it gets to it
-			t.Fatalf("with the URL's password: %v", err)
-		}
-	}
+	address := pgtest.Own(t).Login(t, "careful", "right")
 	if _, err := postgres.New(address).WithPassword("right").Risks(t.Context()); err != nil {
 		t.Errorf("with the right password: %v", err)
 	}

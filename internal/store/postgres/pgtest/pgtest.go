@@ -214,6 +214,40 @@ func (s *Server) await(ctx context.Context, ended <-chan struct{}) error {
 	}
 }
 
+// Login makes a superuser who has to show a password, and returns the server's URL
+// with a wrong one.
+func (s *Server) Login(t testing.TB, role, password string) (url string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	var rules string
+	if err := conn.QueryRow(t.Context(), "SHOW hba_file").Scan(&rules); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(rules, []byte("local all "+role+" scram-sha-256\nlocal all all trust\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), "CREATE ROLE "+role+" SUPERUSER LOGIN PASSWORD '"+password+"'; SELECT pg_reload_conf()"); err != nil {
+		t.Fatal(err)
+	}
+	url = strings.Replace(s.URL, "postgres@", role+":wrong@", 1)
+	for end := time.Now().Add(30 * time.Second); ; {
+		conn, err := pgx.Connect(t.Context(), url)
+		if err != nil && strings.Contains(err.Error(), "password authentication failed") {
+			return url
+		}
+		if err == nil { // the server reads its rules when it gets to it
+			conn.Close(t.Context())
+		}
+		if time.Now().After(end) {
+			t.Fatalf("with a wrong password: %v", err)
+		}
+	}
+}
+
 // Stop ends the server at once and removes its files.
 func (s *Server) Stop() error { return errors.Join(s.Halt(), os.RemoveAll(s.dir)) }
 
