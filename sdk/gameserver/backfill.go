@@ -13,20 +13,20 @@ import (
 	"github.com/musterhq/muster/sdk/session/matchdata"
 )
 
-// BackfillRequest asks FlexMatch for players for free slots.
+// BackfillRequest requests players from FlexMatch for free slots.
 type BackfillRequest struct {
-	TicketID string // "" has the service make one
-	// Players are who is in; nil is those who are connected, with team and
-	// attributes of the matchmaker data. Latencies are not known to the service:
-	// give Players where rules read them.
+	TicketID string // "" lets the service generate one
+	// Players are the players in the session; nil stands for the connected ones, with
+	// the team and attributes of the matchmaker data. That data has no latencies: set
+	// Players if rules read them.
 	Players []session.Player
-	// AllowWithAuto asks also where the service backfills by itself.
+	// AllowWithAuto requests players even if the service backfills automatically.
 	AllowWithAuto bool
 }
 
-// StartBackfill asks for players (StartMatchBackfill) and remembers the ticket as
-// the latest; it takes the place of the one before. What came of it arrives as an
-// Update. Errors: ErrNoMatchData, ErrAutoBackfill, ErrNoPlayers, ErrEnding.
+// StartBackfill requests players (StartMatchBackfill) and stores the ticket as the
+// latest one, in place of the one before. The result arrives as an Update. Errors:
+// ErrNoMatchData, ErrAutoBackfill, ErrNoPlayers, ErrEnding.
 func (s *Server) StartBackfill(ctx context.Context, r BackfillRequest) (ticketID string, err error) {
 	info, data, err := s.match(r.AllowWithAuto)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Server) StartBackfill(ctx context.Context, r BackfillRequest) (ticketID
 	ask.TicketID = r.TicketID
 	out, err := call(ctx, func() (result.StartMatchBackfillResult, error) { return s.sdk.StartBackfill(ask) }, func(late result.StartMatchBackfillResult, err error) {
 		if err == nil {
-			s.remember(late.TicketID) // known, so that it can be stopped
+			s.remember(late.TicketID) // so that it can be stopped
 		}
 	})
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Server) StartBackfill(ctx context.Context, r BackfillRequest) (ticketID
 	return out.TicketID, nil
 }
 
-// match gives what a backfill is about.
+// match returns the game session and match to backfill.
 func (s *Server) match(allowWithAuto bool) (session.Info, matchdata.Data, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Server) remember(ticket string) {
 	s.ticket = ticket
 }
 
-// present gives the matched players that are connected.
+// present returns the matched players that are connected.
 func (s *Server) present(ctx context.Context, data matchdata.Data) ([]session.Player, error) {
 	var players []session.Player
 	for p, err := range s.PlayerSessions(ctx, "ACTIVE") {
@@ -89,8 +89,8 @@ func (s *Server) present(ctx context.Context, data matchdata.Data) ([]session.Pl
 	return players, nil
 }
 
-// StopBackfill stops a backfill (StopMatchBackfill); "" is the latest, the
-// service's own included. Errors: ErrNoTicket, ErrNoMatchData.
+// StopBackfill stops a backfill (StopMatchBackfill); "" stops the latest, including
+// the service's own. Errors: ErrNoTicket, ErrNoMatchData.
 func (s *Server) StopBackfill(ctx context.Context, ticketID string) error {
 	if ticketID == "" {
 		ticketID = s.BackfillTicket()
@@ -115,8 +115,8 @@ func (s *Server) StopBackfill(ctx context.Context, ticketID string) error {
 	return nil
 }
 
-// BackfillTicket gives the latest backfill that is not known to be over: our own,
-// else the service's, else "".
+// BackfillTicket returns the latest backfill ticket not known to have ended: this
+// server's own, else the service's, else "".
 func (s *Server) BackfillTicket() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *Server) BackfillTicket() string {
 	return s.data.AutoBackfillTicketID
 }
 
-// stopOwnBackfill stops what we asked for, at the end; best effort.
+// stopOwnBackfill makes an attempt to stop this server's own backfill at the end.
 func (s *Server) stopOwnBackfill(ctx context.Context) {
 	s.mu.Lock()
 	ticket := s.ticket
@@ -141,7 +141,7 @@ func (s *Server) stopOwnBackfill(ctx context.Context) {
 	}
 }
 
-// backfillAfterStart asks for the first time, as the policy says.
+// backfillAfterStart starts the first backfill, if the policy says so.
 func (s *Server) backfillAfterStart() {
 	if !s.opts.Backfill.Enabled {
 		return
@@ -157,14 +157,14 @@ func (s *Server) backfillAfterStart() {
 	})
 }
 
-// backfillBecause asks beside the caller, as the policy says.
+// backfillBecause starts a backfill on its own goroutine, if the policy says so.
 func (s *Server) backfillBecause(why, ticketID string) {
 	if s.opts.Backfill.Enabled {
 		s.spawn(func() { s.backfill(why, ticketID) })
 	}
 }
 
-// backfill asks for players if there is room for them.
+// backfill requests players if there are free slots.
 func (s *Server) backfill(why, ticketID string) {
 	s.mu.Lock()
 	wanted := s.state == Active && len(s.players) < s.info.MaxPlayers

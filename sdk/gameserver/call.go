@@ -2,8 +2,8 @@ package gameserver
 
 import "context"
 
-// call runs one of the SDK's blocking calls beside the caller, who waits for it
-// as long as ctx. What a call gives after that goes to late, which may be nil.
+// call runs one of the SDK's blocking calls on its own goroutine and waits until it
+// returns or ctx ends. A result that comes after that goes to late, which may be nil.
 func call[T any](ctx context.Context, f func() (T, error), late func(T, error)) (T, error) {
 	type outcome struct {
 		value T
@@ -29,7 +29,7 @@ func call[T any](ctx context.Context, f func() (T, error), late func(T, error)) 
 	}
 }
 
-// call0 is call for calls that give an error only; late runs after a success.
+// call0 is call for functions that return only an error; late runs after a success.
 func call0(ctx context.Context, f func() error, late func()) error {
 	_, err := call(ctx, func() (struct{}, error) { return struct{}{}, f() }, func(_ struct{}, err error) {
 		if err == nil && late != nil {

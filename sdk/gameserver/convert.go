@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/sdk/session/matchdata"
 )
 
-// describe reads the SDK's game session. Data that cannot be read is an error
-// beside the rest.
+// describe converts the SDK's game session. If its matchmaker data cannot be parsed,
+// the rest is returned along with the error.
 func describe(g model.GameSession) (session.Info, matchdata.Data, error) {
 	info := session.Info{
 		ID: g.GameSessionID, Name: g.Name, Properties: g.GameProperties, Data: g.GameSessionData,
@@ -18,7 +18,7 @@ func describe(g model.GameSession) (session.Info, matchdata.Data, error) {
 		MaxPlayers: g.MaximumPlayerSessionCount, FleetID: g.FleetID, Location: g.Location,
 		StatusReason: g.StatusReason, AcceptsPlayers: true,
 	}
-	if g.Status != nil { // it is nil with a new session
+	if g.Status != nil { // nil for a new session
 		info.Status = session.Status(fmt.Sprint(g.Status))
 	}
 	data, err := matchdata.Parse(g.MatchmakerData)

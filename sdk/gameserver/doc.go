@@ -1,26 +1,26 @@
-// Package gameserver runs a game server process for Amazon GameLift and services
-// compatible with it. It wraps the official Go Server SDK 5 and adds what that
-// leaves to each game: contexts, a life cycle with an orderly end, callbacks one
-// after another, who is connected, the latest backfill ticket, and an in-memory
-// service for tests (package fakesdk).
+// Package gameserver runs a game server process for Amazon GameLift and compatible
+// services. It wraps the official Go Server SDK 5 and adds what that leaves to each
+// game: contexts, a life cycle with an orderly end, serialized callbacks, the
+// connected players, the latest backfill ticket, and an in-memory service for tests
+// (package fakesdk).
 //
 //	s, err := gameserver.New(gameserver.Options{Port: 7777, EndWhenEmpty: true, Signals: true}, game)
 //	err = s.Run(ctx) // until the game session is over
 //
-// A process hosts one game session in its life:
+// A process hosts one game session in its lifetime:
 //
 //	New → Initialised → Ready → Activating → Active → Ending → Ended
 //
-// What of the official SDK it hides:
+// Problems of the official SDK that it hides:
 //
-//   - A failed InitSDK leaves the SDK half made: it is always destroyed, and
-//     ProcessReady is called only after a success.
-//   - The default logger makes a folder in the working directory and ends the
+//   - A failed InitSDK leaves the SDK partly initialized: it is always destroyed,
+//     and ProcessReady is called only after a success.
+//   - The default logger creates a folder in the working directory and ends the
 //     process if it cannot: log/slog is used instead.
-//   - Without a terminate callback the SDK exits the process: it always has one.
-//   - Calls block, up to three minutes, and take no context: here they return when
-//     the context ends, and what comes late is cleaned up.
+//   - Without a terminate callback the SDK exits the process: one is always set.
+//   - Calls block for up to three minutes and take no context: here they return when
+//     the context ends, and a later result is cleaned up.
 //   - A slow health check leaks its goroutine: here it is answered in time.
 //   - Callbacks come from many goroutines: handlers are called one at a time.
-//   - The SDK lives once in a process: a second Run says so.
+//   - The SDK can be initialized once per process: a second Run returns ErrUsed.
 package gameserver

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// End ends the process in order: no player is let in any more, a backfill of our
-// own is stopped, OnDestroySession is called, and the service is told, whatever
-// the handlers say. Callers wait until it is done or their ctx ends; the end goes
-// on without them. A second call waits for the same end.
+// End ends the process in order: no more players are admitted, this server's own
+// backfill is stopped, OnDestroySession is called, and the service is notified,
+// whatever the handlers return. End waits until that is done or ctx ends; in the
+// latter case the process still ends. A second call waits for the same end.
 func (s *Server) End(ctx context.Context, r EndReason) error {
 	s.begin(r, nil)
 	select {
@@ -26,7 +26,7 @@ func (s *Server) begin(r EndReason, cause error) {
 		s.mu.Unlock()
 		return
 	}
-	connected, begun := s.linked, s.begun // who is not connected has nobody to tell
+	connected, begun := s.linked, s.begun // without a connection there is nobody to notify
 	s.state, s.reason, s.cause = Ending, r, cause
 	if s.empty != nil {
 		s.empty.Stop()
@@ -49,7 +49,7 @@ func (s *Server) begin(r EndReason, cause error) {
 	})
 }
 
-// grace is how long the game may take to end.
+// grace returns how long the game may take to end.
 func (s *Server) grace(r EndReason) time.Duration {
 	at, ok := s.TerminationTime()
 	if r != EndTerminated || !ok {
@@ -58,8 +58,8 @@ func (s *Server) grace(r EndReason) time.Duration {
 	return max(min(s.opts.DestroyGrace, time.Until(at)-spare), 0)
 }
 
-// destroy has the handlers end the game. One that does not return in time is
-// left behind.
+// destroy calls the handlers' OnDestroySession. It does not wait for one that exceeds
+// its time.
 func (s *Server) destroy(ctx context.Context, r EndReason) {
 	err := call0(ctx, func() error {
 		return s.handle(ctx, func(h Handler) error {
@@ -76,7 +76,7 @@ func (s *Server) destroy(ctx context.Context, r EndReason) {
 	}
 }
 
-// finish tells the service and everybody who waits that the end has come.
+// finish notifies the service and all waiting callers of the end.
 func (s *Server) finish(r EndReason, cause error, connected bool) {
 	if connected {
 		if err := s.sdk.Ending(); err != nil {
@@ -111,7 +111,7 @@ func (s *Server) hosted() bool {
 	return s.begun
 }
 
-// EndReason gives why the process ends or has ended; "" before.
+// EndReason returns why the process is ending or has ended; "" before.
 func (s *Server) EndReason() EndReason {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,49 +7,49 @@ import (
 	"github.com/musterhq/muster/sdk/session/matchdata"
 )
 
-// Handler is the game. A handler that implements the other interfaces of this
-// file as well is called for those too. Several handlers are called in their
-// order. Except for OnHealthCheck, no two calls run at the same time.
+// Handler is the game. If it implements other interfaces of this file, those are
+// called too. Several handlers are called in the order given. Except for
+// OnHealthCheck, no two calls run at the same time.
 type Handler interface {
-	// OnCreateSession prepares the game session: load the level, listen. Players may
-	// come as soon as all handlers have returned nil, and those that are quick
-	// while it runs. An error ends the process. The fleet bounds the time (its
-	// game session activation timeout, 1 to 600 s); ctx ends when the process is to
-	// end. In O3DE OnCreateSessionBegin.
+	// OnCreateSession prepares the game session: load the level, listen. Players can
+	// join once all handlers have returned nil, and quick ones even while it runs. An
+	// error ends the process. The fleet limits the time (its game session activation
+	// timeout, 1 to 600 s); ctx ends when the process is to end. In O3DE
+	// OnCreateSessionBegin.
 	OnCreateSession(ctx context.Context, s session.Info) error
 }
 
-// SessionCreated is told when the session is ACTIVE (in O3DE OnCreateSessionEnd).
+// SessionCreated is called when the session is ACTIVE (in O3DE OnCreateSessionEnd).
 type SessionCreated interface {
 	OnSessionCreated(ctx context.Context, s session.Info)
 }
 
-// HealthChecker is asked about once a minute whether the game works. Late is no:
-// see Options.HealthTimeout. It is called from goroutines of its own.
+// HealthChecker is called about once a minute and reports whether the game works. A
+// late answer counts as false: see Options.HealthTimeout. It runs on its own
+// goroutine.
 type HealthChecker interface {
 	OnHealthCheck(ctx context.Context) bool
 }
 
-// SessionUpdater is told of an update before it counts: Session and Matchmaker
-// still give what was before (in O3DE OnUpdateSessionBegin).
+// SessionUpdater is called before an update is applied: Session and Matchmaker still
+// return the previous values (in O3DE OnUpdateSessionBegin).
 type SessionUpdater interface {
 	OnUpdateSession(ctx context.Context, u Update)
 }
 
-// SessionUpdated is told of an update when it counts (in O3DE OnUpdateSessionEnd).
+// SessionUpdated is called after an update is applied (in O3DE OnUpdateSessionEnd).
 type SessionUpdated interface {
 	OnSessionUpdated(ctx context.Context, u Update)
 }
 
-// SessionDestroyer ends the game: tell players, save. It is called if
-// OnCreateSession was, once. ctx ends when the time for it is over
-// (Options.DestroyGrace); an error is logged and stops nothing (in O3DE
-// OnDestroySessionBegin).
+// SessionDestroyer ends the game: notify players, save. It is called once, if
+// OnCreateSession was. ctx ends when its time is over (Options.DestroyGrace); an
+// error is logged and does not stop the end (in O3DE OnDestroySessionBegin).
 type SessionDestroyer interface {
 	OnDestroySession(ctx context.Context, r EndReason) error
 }
 
-// SessionDestroyed is told when the service knows of the end (in O3DE
+// SessionDestroyed is called when the service has been notified of the end (in O3DE
 // OnDestroySessionEnd).
 type SessionDestroyed interface {
 	OnSessionDestroyed(ctx context.Context)
@@ -60,7 +60,7 @@ type Update struct {
 	Session          session.Info
 	Reason           UpdateReason
 	BackfillTicketID string
-	Match            matchdata.Data // of Session
+	Match            matchdata.Data // the match of Session
 }
 
 // UpdateReason is why the service changed a game session (server SDK reference,
@@ -83,14 +83,14 @@ type EndReason string
 const (
 	EndRequested      EndReason = "requested"  // End was called, or Run's context ended
 	EndEmpty          EndReason = "empty"      // the last player has left
-	EndTerminated     EndReason = "terminated" // the service asked for it
+	EndTerminated     EndReason = "terminated" // the service requested it
 	EndSignal         EndReason = "signal"
-	EndCreateFailed   EndReason = "create_failed"   // OnCreateSession gave an error
-	EndActivateFailed EndReason = "activate_failed" // the service did not take the activation
-	EndReadyFailed    EndReason = "ready_failed"    // the service did not take the process
+	EndCreateFailed   EndReason = "create_failed"   // OnCreateSession returned an error
+	EndActivateFailed EndReason = "activate_failed" // the service refused the activation
+	EndReadyFailed    EndReason = "ready_failed"    // the service refused the process
 )
 
-// State is where a process is in its life.
+// State is the state of a process.
 type State string
 
 // The states of a process.

@@ -9,49 +9,51 @@ import (
 	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/server"
 )
 
-// Options say how a game server process runs.
+// Options configures a game server process.
 type Options struct {
-	// Params say where to connect and as whom. The environment (GAMELIFT_SDK_…),
-	// which a managed host or an agent sets, overrides them; then they stay zero.
+	// Params say where to connect and as which process. Environment variables
+	// (GAMELIFT_SDK_…), which a managed host or an agent sets, override them; then
+	// they stay zero.
 	Params server.ServerParameters
 	// Port is where players connect: 1 to 60000, the SDK's bound.
 	Port int
-	// LogPaths are the files to collect when the game session is over; relative
-	// ones are taken from the working directory.
+	// LogPaths are the files to collect when the game session has ended; relative
+	// paths start at the working directory.
 	LogPaths []string
-	// Logger; default slog.Default().
+	// Logger defaults to slog.Default().
 	Logger *slog.Logger
-	// SDK is what is wrapped; default the official one. Tests give a fakesdk.
+	// SDK is the wrapped SDK; default the official one. Tests use package fakesdk.
 	SDK SDK
 
-	// InitTimeout is how long connecting may take, the SDK's own attempts included;
-	// default 60 s.
+	// InitTimeout limits connecting, including the SDK's own retries; default 60 s.
 	InitTimeout time.Duration
-	// HealthTimeout is how long health checks may take together before the process
-	// reports itself unhealthy; default 10 s, at most 50 s, the SDK's bound.
+	// HealthTimeout is how long all handlers' health checks together may take before
+	// the process reports itself unhealthy; default 10 s, at most 50 s (the SDK's
+	// limit).
 	HealthTimeout time.Duration
-	// DestroyGrace is how long OnDestroySession may take; default 30 s. It never
-	// goes past the time at which the service terminates the process.
+	// DestroyGrace is how long OnDestroySession may take; default 30 s. It is cut
+	// short 5 s before the service terminates the process.
 	DestroyGrace time.Duration
-	// EndWhenEmpty ends the process when the last player has left, if at least one
-	// had come, and nobody comes for EmptyGrace (0: at once).
+	// EndWhenEmpty ends the process when the last player has left and nobody joins
+	// within EmptyGrace (0: immediately). It does not end before a first player has
+	// joined.
 	EndWhenEmpty bool
 	EmptyGrace   time.Duration
 	// Signals makes SIGTERM and SIGINT end the process in order.
 	Signals bool
-	// Backfill asks for players for free slots.
+	// Backfill requests players for free slots.
 	Backfill BackfillPolicy
 }
 
-// BackfillPolicy is when to ask FlexMatch for players for free slots. It asks
-// only for game sessions that FlexMatch made, and never beside a backfill that
-// the service runs by itself.
+// BackfillPolicy says when to request players from FlexMatch for free slots. It
+// requests them only for game sessions that FlexMatch created, and never while the
+// service backfills automatically.
 type BackfillPolicy struct {
 	Enabled    bool
 	StartDelay time.Duration // after the session is ACTIVE; default 5 s
-	OnJoin     bool          // ask anew, with the newcomer in it, while slots are free
-	OnLeave    bool          // ask anew when a player has left
-	OnTimeout  bool          // ask again, with the same ticket id, when a ticket timed out
+	OnJoin     bool          // start anew, with the newcomer, while slots are free
+	OnLeave    bool          // start anew when a player has left
+	OnTimeout  bool          // start again, with the same ticket id, when a ticket timed out
 }
 
 const (

@@ -12,17 +12,18 @@ import (
 	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/model/result"
 )
 
-// ConnectionID names a player's connection, as the game likes: an address, a number.
+// ConnectionID identifies a player's connection, as the game chooses: an address, a
+// number.
 type ConnectionID string
 
-// removeTimeout bounds giving back the place of a player who was let in too late.
+// removeTimeout limits freeing the slot of a player who was accepted too late.
 const removeTimeout = 20 * time.Second
 
-// ValidatePlayer asks the service whether the player that connects has a place,
-// and takes it (AcceptPlayerSession). On an error disconnect this connection and
-// no other. Errors: ErrInvalid, ErrConnectionInUse, ErrNoSession, ErrEnding,
-// ErrRefused; others mean that the service could not be asked. If ctx ends first
-// and the service says yes later, the place is given back.
+// ValidatePlayer has the service check that a connecting player has a slot, and takes
+// it (AcceptPlayerSession). On an error, disconnect this connection and no other.
+// Errors: ErrInvalid, ErrConnectionInUse, ErrNoSession, ErrEnding, ErrRefused; others
+// mean that the service could not answer. If ctx ends first and the service accepts
+// the player later, the slot is freed.
 func (s *Server) ValidatePlayer(ctx context.Context, c ConnectionID, playerSessionID string) error {
 	if err := s.enter(c, playerSessionID); err != nil {
 		return err
@@ -62,7 +63,7 @@ func (s *Server) enter(c ConnectionID, playerSessionID string) error {
 	return nil
 }
 
-// leave unregisters a connection and gives its player session, "" if unknown.
+// leave unregisters a connection and returns its player session, "" if unknown.
 func (s *Server) leave(c ConnectionID) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +85,7 @@ func (s *Server) endIfEmpty() {
 	}
 }
 
-// giveBack frees the place of a player whose connection is not wanted any more.
+// giveBack frees the slot of a player whose connection is no longer wanted.
 func (s *Server) giveBack(playerSessionID string) {
 	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
 	defer cancel()
@@ -93,8 +94,8 @@ func (s *Server) giveBack(playerSessionID string) {
 	}
 }
 
-// PlayerLeft tells the service that a player has gone (RemovePlayerSession), so
-// that the slot is free again. Errors: ErrUnknownConnection.
+// PlayerLeft reports to the service that a player has left (RemovePlayerSession),
+// which frees the slot. Errors: ErrUnknownConnection.
 func (s *Server) PlayerLeft(ctx context.Context, c ConnectionID) error {
 	id := s.leave(c)
 	if id == "" {
@@ -110,15 +111,15 @@ func (s *Server) PlayerLeft(ctx context.Context, c ConnectionID) error {
 	return nil
 }
 
-// Connected gives the player session of each connection.
+// Connected returns the player session of each connection.
 func (s *Server) Connected() map[ConnectionID]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.players)
 }
 
-// SetAcceptingPlayers opens or closes the game session for new players
-// (UpdatePlayerSessionCreationPolicy).
+// SetAcceptingPlayers opens or closes the game session to new players
+// (UpdatePlayerSessionCreationPolicy). Errors: ErrNoSession.
 func (s *Server) SetAcceptingPlayers(ctx context.Context, open bool) error {
 	policy := model.DenyAll
 	if open {
@@ -130,11 +131,12 @@ func (s *Server) SetAcceptingPlayers(ctx context.Context, open bool) error {
 	return call0(ctx, func() error { return s.sdk.SetPolicy(policy) }, nil)
 }
 
-// perPage is how many player sessions are asked for at a time.
+// perPage is how many player sessions a request returns.
 const perPage = 30
 
-// PlayerSessions gives the game session's player sessions of a status (RESERVED,
-// ACTIVE, COMPLETED, TIMEDOUT; "" is all), page by page. An error ends it.
+// PlayerSessions yields the game session's player sessions of a status (RESERVED,
+// ACTIVE, COMPLETED, TIMEDOUT; "" is all), page by page. It ends after yielding an
+// error.
 func (s *Server) PlayerSessions(ctx context.Context, status string) iter.Seq2[model.PlayerSession, error] {
 	return func(yield func(model.PlayerSession, error) bool) {
 		info, ok := s.Session()

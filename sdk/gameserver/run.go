@@ -10,9 +10,10 @@ import (
 	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/server"
 )
 
-// Run connects, reports the process ready and serves one game session to its
-// end. It returns nil after an orderly end, else what went wrong; the SDK is
-// destroyed either way. The end of ctx is End(EndRequested). One call only.
+// Run connects, reports the process ready and serves one game session to its end. It
+// returns nil after an orderly end and the cause otherwise; the SDK is destroyed
+// either way. When ctx ends, Run acts as if End(EndRequested) were called. It can be
+// called once; then it returns ErrUsed.
 func (s *Server) Run(ctx context.Context) error {
 	if !s.move(Created, Initialised) {
 		return ErrUsed
@@ -39,7 +40,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.cause
 }
 
-// settle waits for what still runs, as long as the game may take to end.
+// settle waits for running handlers, for at most DestroyGrace.
 func (s *Server) settle() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.DestroyGrace)
 	defer cancel()
@@ -67,8 +68,8 @@ func (s *Server) init(ctx context.Context) error {
 	return nil
 }
 
-// ready reports the process ready. The state is Ready before the service knows:
-// a game session may come before the call returns.
+// ready reports the process ready. The state is Ready before the service knows: a
+// game session may arrive before the call returns.
 func (s *Server) ready(ctx context.Context) error {
 	if !s.move(Initialised, Ready) {
 		return ErrEnding
@@ -85,7 +86,7 @@ func (s *Server) ready(ctx context.Context) error {
 	}, nil)
 }
 
-// watchSignals ends the process with a signal, if wanted.
+// watchSignals ends the process on a signal, if Options.Signals is set.
 func (s *Server) watchSignals(ctx context.Context) (stop func()) {
 	if !s.opts.Signals {
 		return func() {}
@@ -99,7 +100,7 @@ func (s *Server) watchSignals(ctx context.Context) (stop func()) {
 	return stop
 }
 
-// start prepares the game session that the service gave.
+// start prepares the game session that the service assigned.
 func (s *Server) start(g model.GameSession) {
 	if !s.arrive(g) {
 		s.opts.Logger.Error("game session ignored: the process has one or is ending", "game_session_id", g.GameSessionID)
@@ -116,7 +117,7 @@ func (s *Server) start(g model.GameSession) {
 		return
 	}
 	if !s.move(Activating, Active) {
-		return // it ends
+		return // it is ending
 	}
 	info, _ = s.Session()
 	_ = s.handle(s.life, func(h Handler) error {
@@ -128,7 +129,7 @@ func (s *Server) start(g model.GameSession) {
 	s.backfillAfterStart()
 }
 
-// arrive notes the game session; players can join from now on.
+// arrive records the game session; players can join from now on.
 func (s *Server) arrive(g model.GameSession) bool {
 	info, data, err := describe(g)
 	if err != nil {
@@ -143,7 +144,7 @@ func (s *Server) arrive(g model.GameSession) bool {
 	return true
 }
 
-// update takes a change of the game session.
+// update handles a change of the game session.
 func (s *Server) update(m model.UpdateGameSession) {
 	info, data, err := describe(m.GameSession)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *Server) update(m model.UpdateGameSession) {
 	}
 }
 
-// apply makes an update count.
+// apply applies an update to the server's state.
 func (s *Server) apply(u Update) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +186,7 @@ func (s *Server) apply(u Update) {
 	}
 }
 
-// healthy answers the service, in time.
+// healthy answers the service's health check within HealthTimeout.
 func (s *Server) healthy() bool {
 	switch s.State() {
 	case Ready, Activating, Active:

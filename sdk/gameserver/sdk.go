@@ -15,8 +15,8 @@ import (
 	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/server"
 )
 
-// SDK is the official package's functions as this package uses them. Its calls
-// block; a test's double is in package fakesdk.
+// SDK has the functions of the official package that this package uses. Its calls
+// block. Package fakesdk implements it for tests.
 type SDK interface {
 	Init(server.ServerParameters) error
 	Ready(server.ProcessParameters) error
@@ -33,11 +33,11 @@ type SDK interface {
 	Certificate() (result.GetComputeCertificateResult, error)
 }
 
-// Official is the official Server SDK. It can be initialised once in a process.
+// Official is the official Server SDK. It can be initialized once per process.
 type Official struct{ Logger *slog.Logger }
 
-// initialised guards the one life that the SDK, a global of its package, has in
-// a process.
+// initialised guards the SDK, which is global to the process and can be initialized
+// only once.
 var initialised atomic.Bool
 
 // Init implements SDK.
@@ -48,16 +48,16 @@ func (o *Official) Init(p server.ServerParameters) error {
 	keepJitter()
 	server.SetLoggerInterface(sdkLog{o.Logger.With("component", "server-sdk")})
 	if err := server.InitSDK(p); err != nil {
-		return errors.Join(err, server.Destroy()) // or the SDK stays half made
+		return errors.Join(err, server.Destroy()) // or the SDK stays partly initialized
 	}
 	return nil
 }
 
-// leastJitter is the least that the SDK can spread health checks by: it draws a
-// number below the jitter in milliseconds, and panics where that is 0.
+// leastJitter is the smallest jitter of health checks that the SDK supports: it draws
+// a random number below the jitter in milliseconds, and panics if that is 0.
 const leastJitter = time.Millisecond
 
-// keepJitter has whoever asks for no jitter in the environment get the least.
+// keepJitter raises a smaller jitter set in the environment to leastJitter.
 func keepJitter() {
 	jitter, err := time.ParseDuration(os.Getenv(common.HealthcheckMaxJitter))
 	if err == nil && jitter < leastJitter {
@@ -111,7 +111,7 @@ func (*Official) Certificate() (result.GetComputeCertificateResult, error) {
 	return server.GetComputeCertificate()
 }
 
-// sdkLog writes the SDK's log lines to ours.
+// sdkLog writes the SDK's log lines to a slog.Logger.
 type sdkLog struct{ log *slog.Logger }
 
 func (l sdkLog) Debugf(format string, args ...any) { l.log.Debug(fmt.Sprintf(format, args...)) }

@@ -19,9 +19,10 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// The official SDK that cannot connect is left as if it had never been used; it
-// writes no files, and is not asked for a second life. It cannot run in parallel:
-// the SDK is one for the whole process and takes its settings from the environment.
+// After an official SDK fails to connect, it is as if it had never been used: it
+// writes no files and is not initialized a second time. The test cannot run in
+// parallel: the SDK is global to the process and reads its settings from the
+// environment.
 func TestOfficial_FailedStart(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv(common.HealthcheckMaxJitter, "0s")
@@ -30,7 +31,7 @@ func TestOfficial_FailedStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.Run(t.Context()) // nobody has said where to connect
+		return s.Run(t.Context()) // no address is configured
 	}
 	if err := run(); err == nil || errors.Is(err, gameserver.ErrUsed) {
 		t.Errorf("a start without an endpoint: got %v", err)
@@ -51,13 +52,13 @@ func TestOfficial_FailedStart(t *testing.T) {
 	}
 }
 
-// onlyCreate is a game that is told no more than it must be.
+// onlyCreate is a game with only the required method.
 type onlyCreate struct{}
 
 func (onlyCreate) OnCreateSession(context.Context, session.Info) error { return nil }
 
-// A handler that leaves out what it may is healthy, takes updates and ends when the
-// service wants it: the SDK has all its callbacks, without which it exits.
+// A handler with only the required method is healthy, takes updates and ends when the
+// service requests it: all callbacks of the SDK are set, without which it exits.
 func TestServer_HandlerOfOneFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sdk := fakesdk.New()
@@ -86,7 +87,7 @@ func TestServer_HandlerOfOneFunction(t *testing.T) {
 	})
 }
 
-// The SDK calls from many goroutines; the game is told one thing at a time.
+// The SDK calls from many goroutines; handlers run one at a time.
 func TestServer_TellsOneThingAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loaded := make(chan struct{})

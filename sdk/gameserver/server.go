@@ -10,14 +10,14 @@ import (
 	"github.com/musterhq/muster/sdk/session/matchdata"
 )
 
-// Server is one game server process. Make one with New and Run it. Its methods
-// may be called by many goroutines.
+// Server is one game server process. Create one with New and Run it. It is safe for
+// concurrent use.
 type Server struct {
 	opts     Options
 	sdk      SDK
 	handlers []Handler
 
-	life    context.Context // of handlers' work; ends when the end begins
+	life    context.Context // of the handlers; ends when the end begins
 	endLife context.CancelFunc
 	turn    chan struct{} // holds a token while a handler runs
 	ended   chan struct{} // closed when the state is Ended
@@ -30,15 +30,15 @@ type Server struct {
 	info    session.Info
 	data    matchdata.Data
 	reason  EndReason
-	cause   error // why it ended, where that is a failure
+	cause   error // the failure that ended it, if any
 	players map[ConnectionID]string
 	taken   map[string]bool // player sessions in players
-	came    bool            // a player was let in
+	came    bool            // a player was accepted
 	empty   *time.Timer     // running while empty, with EndWhenEmpty
-	ticket  string          // the latest backfill of our own
+	ticket  string          // this server's latest backfill
 }
 
-// New makes a server for a game. Errors: ErrInvalid.
+// New returns a server for a game. Errors: ErrInvalid.
 func New(o Options, h ...Handler) (*Server, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -56,22 +56,21 @@ func New(o Options, h ...Handler) (*Server, error) {
 	return s, nil
 }
 
-// State gives where the process is in its life.
+// State returns the state of the process.
 func (s *Server) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state
 }
 
-// Session gives the game session, false before there is one. With a backfill it
-// changes.
+// Session returns the game session; false before there is one. A backfill changes it.
 func (s *Server) Session() (session.Info, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.info, s.info.ID != ""
 }
 
-// Matchmaker gives the match of the game session, false if FlexMatch did not make
+// Matchmaker returns the match of the game session; false if FlexMatch did not create
 // it.
 func (s *Server) Matchmaker() (matchdata.Data, bool) {
 	s.mu.Lock()
@@ -79,7 +78,8 @@ func (s *Server) Matchmaker() (matchdata.Data, bool) {
 	return s.data, s.data.ConfigurationARN != ""
 }
 
-// TerminationTime gives when the service ends the process, once it has said so.
+// TerminationTime returns when the service terminates the process, once it has
+// announced that.
 func (s *Server) TerminationTime() (time.Time, bool) {
 	seconds, err := s.sdk.TerminationTime()
 	if err != nil || seconds <= 0 {
@@ -88,14 +88,14 @@ func (s *Server) TerminationTime() (time.Time, bool) {
 	return time.Unix(seconds, 0), true
 }
 
-// Certificate gives the path of the TLS certificate of a fleet that has one, and
+// Certificate returns the path of the TLS certificate, on a fleet that has one, and
 // the name of the compute.
 func (s *Server) Certificate(ctx context.Context) (path, computeName string, err error) {
 	c, err := call(ctx, s.sdk.Certificate, nil)
 	return c.CertificatePath, c.ComputeName, err
 }
 
-// move changes the state if it is the expected one.
+// move changes the state to to if it is from. It reports whether it did.
 func (s *Server) move(from, to State) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Server) move(from, to State) bool {
 	return true
 }
 
-// spawn runs f beside the caller, unless all is over. Run waits for it.
+// spawn runs f on its own goroutine, unless the process has ended. Run waits for it.
 func (s *Server) spawn(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,8 @@ func (s *Server) spawn(f func()) {
 	}
 }
 
-// handle calls f for each handler, when no other handler runs. It gives up with ctx.
+// handle calls f for each handler while no other handler runs. It gives up when ctx
+// ends.
 func (s *Server) handle(ctx context.Context, f func(Handler) error) error {
 	select {
 	case s.turn <- struct{}{}:

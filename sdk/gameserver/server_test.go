@@ -20,7 +20,7 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// game notes what it is told. Its functions may be set.
+// game records its calls. Its functions may be set.
 type game struct {
 	mu       sync.Mutex
 	told     []string
@@ -69,7 +69,7 @@ func (g *game) OnDestroySession(ctx context.Context, r gameserver.EndReason) err
 
 func (g *game) OnSessionDestroyed(context.Context) { g.note("destroyed") }
 
-// world is a running server in a bubble.
+// world is a running server in a synctest bubble.
 type world struct {
 	t    *testing.T
 	sdk  *fakesdk.Fake
@@ -98,7 +98,7 @@ func run(t *testing.T, o gameserver.Options, prepare func(*world)) *world {
 	return w
 }
 
-// start gives the process a session, with a match of anna and ben, of 4 seats.
+// start assigns the process a session with 4 slots and a match of anna and ben.
 func (w *world) start() {
 	g := fakesdk.Session("gsess-1", 4)
 	g.MatchmakerData = match("m-1", "")
@@ -117,7 +117,7 @@ func (w *world) join(name string) error {
 	return w.ValidatePlayer(w.t.Context(), gameserver.ConnectionID(name), "psess-"+name)
 }
 
-// ended waits for the end and compares what was called and told.
+// ended waits for the end and compares the calls made to the SDK and the game.
 func (w *world) ended(want error, calls, told string) {
 	w.t.Helper()
 	if err := <-w.ran; !errors.Is(err, want) || want == nil && err != nil {
@@ -294,7 +294,7 @@ func TestServer_ValidatePlayer(t *testing.T) {
 	})
 }
 
-// A caller that gives up does not leave a slot taken.
+// A caller that gives up does not keep a slot taken.
 func TestServer_LateAcceptIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := run(t, gameserver.Options{}, nil)
@@ -320,7 +320,7 @@ func TestServer_UpdateAndBackfill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := run(t, gameserver.Options{Backfill: gameserver.BackfillPolicy{Enabled: true, OnLeave: true, OnTimeout: true}}, nil)
 		w.start()
-		time.Sleep(10 * time.Second) // the policy's delay: nobody is there to backfill around
+		time.Sleep(10 * time.Second) // the policy's delay: nobody is connected to backfill around
 		if _, err := w.StartBackfill(t.Context(), gameserver.BackfillRequest{}); !errors.Is(err, gameserver.ErrNoPlayers) {
 			t.Errorf("got %v", err)
 		}

@@ -28,22 +28,22 @@ const (
 	kindNumberMap kind = "SDM"
 )
 
-// String is a text, at most 1024 bytes.
+// String returns a string attribute; s has at most 1024 bytes.
 func String(s string) Attribute { return Attribute{kind: kindString, s: s} }
 
-// Number is a number; NaN and infinities are not valid.
+// Number returns a number attribute; NaN and infinities are not valid.
 func Number(n float64) Attribute { return Attribute{kind: kindNumber, n: n} }
 
-// StringList is a list of texts. Its order has no meaning to rules.
+// StringList returns a list of strings. Rules ignore its order.
 func StringList(s ...string) Attribute { return Attribute{kind: kindList, sl: slices.Clone(s)} }
 
-// StringNumberMap is a map of numbers, such as a score by game mode.
+// StringNumberMap returns a map from names to numbers, such as a score by game mode.
 func StringNumberMap(m map[string]float64) Attribute {
 	return Attribute{kind: kindNumberMap, sdm: maps.Clone(m)}
 }
 
-// Value gives what the attribute holds: a string, float64, []string or
-// map[string]float64; nil for the zero Attribute. It must not be changed.
+// Value returns what the attribute holds: a string, float64, []string or
+// map[string]float64; nil for the zero Attribute. The caller must not modify it.
 func (a Attribute) Value() any {
 	switch a.kind {
 	case kindString:
@@ -58,7 +58,8 @@ func (a Attribute) Value() any {
 	return nil
 }
 
-// Validate tells whether rules can read the attribute.
+// Validate returns an error (ErrInvalid) if rules cannot read the attribute: it has no
+// value, or a number is NaN or infinite.
 func (a Attribute) Validate() error {
 	switch a.kind {
 	case "":
@@ -85,7 +86,7 @@ func (a Attribute) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[kind]any{a.kind: a.Value()})
 }
 
-// UnmarshalJSON reads what ParseAttribute reads.
+// UnmarshalJSON accepts what ParseAttribute accepts.
 func (a *Attribute) UnmarshalJSON(b []byte) error {
 	parsed, err := ParseAttribute(string(b))
 	if err == nil {
@@ -94,7 +95,7 @@ func (a *Attribute) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// spellings are the type names that clients of different ages use.
+// spellings maps the type names in use, both the API's and O3DE's, to kinds.
 var spellings = map[string]kind{
 	"S": kindString, "STRING": kindString,
 	"N": kindNumber, "DOUBLE": kindNumber,
@@ -102,9 +103,10 @@ var spellings = map[string]kind{
 	"SDM": kindNumberMap, "STRING_DOUBLE_MAP": kindNumberMap,
 }
 
-// ParseAttribute reads an attribute written as a JSON object of one member whose
-// name is its type: S or STRING, N or DOUBLE, SL or STRING_LIST, SDM or
-// STRING_DOUBLE_MAP. O3DE's AWSGameLiftPlayer holds attributes in this form.
+// ParseAttribute parses an attribute written as a JSON object with a single member whose
+// name is the type: S or STRING, N or DOUBLE, SL or STRING_LIST, SDM or
+// STRING_DOUBLE_MAP. O3DE's AWSGameLiftPlayer holds attributes in this form. Errors:
+// ErrInvalid.
 func ParseAttribute(text string) (Attribute, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &object); err != nil {

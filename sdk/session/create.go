@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Target says where a game session is to be. The first of QueueName, AliasID and
-// FleetID that is set counts, the others are not sent.
+// Target identifies where a game session runs. The first of QueueName, AliasID and
+// FleetID that is set is used; the others are not sent.
 type Target struct {
 	QueueName string // name or ARN of a game session queue
 	AliasID   string // id or ARN
 	FleetID   string // id or ARN
-	Location  string // of the alias' or fleet's locations; "" is its home region
+	Location  string // one of the alias's or fleet's locations; "" is its home region
 }
 
-// Kind is which of the three a target names.
+// Kind identifies which member of a Target is used.
 type Kind int
 
 // The kinds of target.
@@ -26,7 +26,7 @@ const (
 	OnFleet
 )
 
-// Kind gives what counts of the target.
+// Kind returns which of QueueName, AliasID and FleetID is used.
 func (t Target) Kind() Kind {
 	switch {
 	case t.QueueName != "":
@@ -39,7 +39,7 @@ func (t Target) Kind() Kind {
 	return NoTarget
 }
 
-// CreateRequest asks for a game session (API reference, CreateGameSession and
+// CreateRequest requests a game session (API reference, CreateGameSession and
 // StartGameSessionPlacement).
 type CreateRequest struct {
 	Target
@@ -47,45 +47,45 @@ type CreateRequest struct {
 	CreatorID  string            // alias and fleet only; counted against the fleet's creation limit
 	Data       string            // for the game server; at most 262144 bytes
 	Properties map[string]string // at most 16; keys to 32 bytes, values to 96
-	MaxPlayers int               // slots; 0 is allowed: nobody can join until it is raised
+	MaxPlayers int               // slots; with 0 nobody can join until it is raised
 
-	// IdempotencyToken, alias and fleet only, makes a repetition give the session
-	// that the first request made: at most 48 of a-z A-Z 0-9 and "-".
+	// IdempotencyToken, alias and fleet only, makes a repeated request return the session
+	// that the first one created: at most 48 of a-z A-Z 0-9 and "-".
 	IdempotencyToken string
 
-	// The rest is for queues only.
+	// The members below are for queues only.
 
-	// PlacementID names the placement: at most 48 of a-z A-Z 0-9 and "-", unique
-	// in the region. "" makes a UUID. The same id again after an answer was lost
-	// starts no second placement.
+	// PlacementID names the placement: at most 48 of a-z A-Z 0-9 and "-", unique in the
+	// region; "" generates a UUID. Repeating a request with the same id, after its answer
+	// was lost, starts no second placement.
 	PlacementID string
-	// Players get a reservation with the session. They are at most MaxPlayers.
+	// Players get a player session reserved in the new game session; at most MaxPlayers.
 	Players []NewPlayer
-	// Latency is each player's round trip to each location or region, by player id.
-	// Locations that a player does not report are the last choice for it.
+	// Latency is each player's round-trip time to each location or region, by player id.
+	// Locations without a figure for a player are that player's last choice.
 	Latency map[string]map[string]time.Duration
-	// LocationOrder overrides the queue's order of locations for this request. It
-	// does not go together with Latency.
+	// LocationOrder overrides the queue's order of locations for this request. It cannot
+	// be combined with Latency.
 	LocationOrder []string
-	// NoFallback keeps the placement to LocationOrder, instead of going on with the
-	// queue's other locations.
+	// NoFallback restricts the placement to LocationOrder; otherwise the queue's other
+	// locations are tried after it.
 	NoFallback bool
 }
 
-// NewPlayer is a player to reserve a place for.
+// NewPlayer is a player to reserve a slot for.
 type NewPlayer struct {
 	PlayerID string // 1 to 1024 bytes
 	Data     string // for the game server; at most 2048 bytes
 }
 
-// Created is what Create gave: the Session where it was made on an alias or
-// fleet, the PlacementID where a queue is looking for one.
+// Created is the result of Create: the Session, if it was created on an alias or fleet,
+// or the PlacementID, if a queue is placing it.
 type Created struct {
 	Session     *Info
 	PlacementID string
 }
 
-// PlacementStatus is where a placement is, as the API spells it (API reference,
+// PlacementStatus is the status of a placement, as the API spells it (API reference,
 // GameSessionPlacement).
 type PlacementStatus string
 
@@ -98,10 +98,10 @@ const (
 	PlacementFailed    PlacementStatus = "FAILED"
 )
 
-// Ended tells whether the status is final.
+// Ended reports whether the status is final.
 func (s PlacementStatus) Ended() bool { return s != PlacementPending && s != "" }
 
-// Placement is what became of a placement.
+// Placement is a placement and its result.
 type Placement struct {
 	ID          string
 	Status      PlacementStatus
@@ -110,12 +110,12 @@ type Placement struct {
 	IPAddress   string
 	DNSName     string
 	Port        uint16
-	Connections map[string]Connection // of the request's players, by player id
+	Connections map[string]Connection // of the requested players, by player id
 }
 
 var identifier = regexp.MustCompile(`^[a-zA-Z0-9-]{1,48}$`)
 
-// Validate checks what can be checked without the service; its errors are
+// Validate checks what can be checked without calling the service. Its errors are
 // ErrInvalid and name the field.
 func (r CreateRequest) Validate() error {
 	queue := r.Kind() == OnQueue

@@ -2,11 +2,11 @@ package session
 
 import "errors"
 
-// What can go wrong, whichever service is behind. Use errors.Is; the service's
-// own error is wrapped as well.
+// The errors of every implementation, to be tested with errors.Is. The service's own
+// error is wrapped as well.
 var (
-	// ErrInvalid: an argument is missing or breaks a documented rule. Errors found
-	// before any request name the field.
+	// ErrInvalid: an argument is missing or breaks a documented rule. Errors found before
+	// anything is sent name the field.
 	ErrInvalid = errors.New("invalid request")
 	// ErrNotFound: the named session, placement, ticket, fleet, … does not exist.
 	ErrNotFound = errors.New("not found")
@@ -23,34 +23,35 @@ var (
 	ErrConflict = errors.New("conflict with an earlier request")
 	// ErrUnauthorized: credentials are missing, wrong, or not allowed to do this.
 	ErrUnauthorized = errors.New("not authorized")
-	// ErrThrottled: too many requests; later it may work.
+	// ErrThrottled: too many requests; the call may succeed later.
 	ErrThrottled = errors.New("too many requests")
-	// ErrUnavailable: the service failed, or could not be reached; later it may work.
+	// ErrUnavailable: the service failed or could not be reached; the call may succeed
+	// later.
 	ErrUnavailable = errors.New("service unavailable")
 
-	// ErrPlacementEnded: the placement was cancelled, timed out or failed; see
-	// *PlacementError for which.
+	// ErrPlacementEnded: the placement was cancelled, timed out or failed; the status is
+	// in *PlacementError.
 	ErrPlacementEnded = errors.New("placement ended without a game session")
-	// ErrMatchEnded: the ticket was cancelled, timed out or failed; see *MatchError
-	// for which.
+	// ErrMatchEnded: the ticket was cancelled, timed out or failed; the state is in
+	// *MatchError.
 	ErrMatchEnded = errors.New("matchmaking ended without a match")
-	// ErrNoPlayerSession: the match is made, but holds no place for the own player.
+	// ErrNoPlayerSession: the match was made, but has no player session for this player.
 	ErrNoPlayerSession = errors.New("the match has no place for this player")
-	// ErrConnect: the place is reserved, but the Connector could not reach the game
-	// server. Until Connection.ReservedUntil it can be tried again.
+	// ErrConnect: the slot is reserved, but the Connector could not reach the game
+	// server. Connecting can be retried until Connection.ReservedUntil.
 	ErrConnect = errors.New("connection to the game server failed")
-	// ErrAlreadyJoined: Join while joined; Leave comes first.
+	// ErrAlreadyJoined: Join was called again before Leave.
 	ErrAlreadyJoined = errors.New("already in a game session")
 )
 
-// TerminalAliasError says that the alias leads to no fleet, and what its owner
-// wants players to read (API reference, RoutingStrategy, TERMINAL).
+// TerminalAliasError reports that the alias leads to no fleet. Message is its owner's
+// text for players (API reference, RoutingStrategy, TERMINAL).
 type TerminalAliasError struct{ Message string }
 
 // Error implements error.
 func (e *TerminalAliasError) Error() string { return "the alias is closed: " + e.Message }
 
-// PlacementError is how a placement ended without a game session.
+// PlacementError reports how a placement ended without a game session.
 type PlacementError struct{ Placement Placement }
 
 // Error implements error.
@@ -58,10 +59,10 @@ func (e *PlacementError) Error() string {
 	return ErrPlacementEnded.Error() + ": " + string(e.Placement.Status)
 }
 
-// Is makes errors.Is find ErrPlacementEnded.
+// Is reports whether target is ErrPlacementEnded.
 func (e *PlacementError) Is(target error) bool { return target == ErrPlacementEnded }
 
-// MatchError is how a ticket ended without a match.
+// MatchError reports how a ticket ended without a match.
 type MatchError struct{ Ticket Ticket }
 
 // Error implements error.
@@ -76,5 +77,5 @@ func (e *MatchError) Error() string {
 	return text
 }
 
-// Is makes errors.Is find ErrMatchEnded.
+// Is reports whether target is ErrMatchEnded.
 func (e *MatchError) Is(target error) bool { return target == ErrMatchEnded }

@@ -7,26 +7,27 @@ import (
 	"time"
 )
 
-// MatchOptions say how FindMatch follows a ticket.
+// MatchOptions controls how FindMatch follows a ticket.
 type MatchOptions struct {
-	Player string // the own player, whose connection is made
-	// OnEvent, if set, is told each event before it is acted upon.
+	Player string // this client's player, whose connection is made; optional if the ticket has one player
+	// OnEvent, if set, is called with each event before FindMatch acts on it.
 	OnEvent func(TicketEvent)
-	// Accept decides about a proposed match; nil accepts.
+	// Accept decides on a proposed match; nil accepts every match.
 	Accept func(context.Context, Ticket) bool
 }
 
-// stopTimeout is how long giving up may take to cancel the ticket.
+// stopTimeout bounds the cancellation of a ticket whose caller gave up.
 const stopTimeout = 5 * time.Second
 
-// FindMatch goes the whole way from a request to a connection: it starts
-// matchmaking, follows the ticket, answers a proposed match for the own player,
-// and connects. If ctx ends before the match is made, the ticket is cancelled
-// and ctx's error returned. Errors: those of StartMatchmaking, *MatchError
-// (ErrMatchEnded), ErrNoPlayerSession, ErrConnect with a usable Connection.
+// FindMatch takes a request all the way to a connection: it starts matchmaking, follows
+// the ticket, answers a proposed match for Player, and connects with c unless that is
+// nil. If ctx ends before the match is made, the ticket is cancelled and ctx's error
+// returned. Errors: those of StartMatchmaking and AcceptMatch, ErrNotFound if the ticket
+// disappears, *MatchError (ErrMatchEnded), ErrNoPlayerSession, and ErrConnect, which
+// comes with a usable Connection.
 //
-// Where several clients share a ticket, one calls FindMatch and the others
-// Track and Connect.
+// If several clients share a ticket, one calls FindMatch and the others Track and
+// Connect.
 func FindMatch(ctx context.Context, m Matchmaking, tr Tracker, c Connector, r MatchRequest, o MatchOptions) (Connection, error) {
 	if o.Player == "" && len(r.Players) == 1 {
 		o.Player = r.Players[0].ID
@@ -58,7 +59,7 @@ func FindMatch(ctx context.Context, m Matchmaking, tr Tracker, c Connector, r Ma
 	return place, connect(ctx, c, place)
 }
 
-// giveUp cancels the ticket of a caller who has gone.
+// giveUp cancels the ticket of a caller whose context has ended.
 func giveUp(ctx context.Context, m Matchmaking, ticketID string) {
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
@@ -90,8 +91,8 @@ func follow(ctx context.Context, m Matchmaking, tr Tracker, ticketID string, o M
 	return Ticket{}, fmt.Errorf("follow ticket %s: %w", ticketID, ErrUnavailable)
 }
 
-// answer accepts or rejects a proposal. A proposal that has passed meanwhile is
-// no error: the ticket tells what became of it.
+// answer accepts or rejects a proposal. It is not an error if the proposal has ended in
+// the meantime: the ticket shows its outcome.
 func answer(ctx context.Context, m Matchmaking, t Ticket, o MatchOptions) error {
 	accept := o.Accept == nil || o.Accept(ctx, t)
 	err := m.AcceptMatch(ctx, t.ID, accept, o.Player)

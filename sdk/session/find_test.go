@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// netcode notes where it was told to connect.
+// netcode records where it was told to connect.
 type netcode struct {
 	joined []string
 	err    error

@@ -8,73 +8,74 @@ import (
 	"time"
 )
 
-// Status is where a game session is in its life, as the API spells it (API
-// reference, GameSession).
+// Status is the status of a game session, as the API spells it (API reference,
+// GameSession).
 type Status string
 
 // The statuses of a game session.
 const (
-	Activating  Status = "ACTIVATING"  // a process has it and prepares
-	Active      Status = "ACTIVE"      // players can be added
+	Activating  Status = "ACTIVATING"  // assigned to a process that is preparing it
+	Active      Status = "ACTIVE"      // players can join
 	Terminating Status = "TERMINATING" // it is being ended
 	Terminated  Status = "TERMINATED"
 	Error       Status = "ERROR"
 )
 
-// Info describes a game session (API reference, GameSession; in O3DE
-// SessionConfig). It is a picture of one moment.
+// Info describes a game session at one moment (API reference, GameSession; in O3DE
+// SessionConfig).
 type Info struct {
 	ID         string            // the game session's ARN
 	Name       string            // label for people; need not be unique
-	CreatorID  string            // who asked for it, as the caller named them
+	CreatorID  string            // who created it, as named in the request
 	Properties map[string]string // at most 16
 
-	Data           string // what the creator handed to the game server
-	MatchmakerData string // JSON by FlexMatch, see package matchdata; "" without a match
+	Data           string // the creator's data for the game server
+	MatchmakerData string // JSON from FlexMatch, see package matchdata; "" without a match
 
-	DNSName    string // set where the fleet has TLS certificates
+	DNSName    string // set if the fleet has TLS certificates
 	IPAddress  string
 	Port       uint16
 	MaxPlayers int // slots
-	Players    int // slots that are taken: reserved or connected
+	Players    int // slots in use: reserved or connected
 
 	Status       Status
-	StatusReason string // "INTERRUPTED" and the like; mostly ""
+	StatusReason string // "INTERRUPTED" and the like; usually ""
 
 	FleetID, FleetARN string
 	Location          string
 	AcceptsPlayers    bool // the player session creation policy is not DENY_ALL
 
 	CreatedAt    time.Time
-	TerminatedAt time.Time // zero while it lives
+	TerminatedAt time.Time // zero until it ends
 }
 
-// Open tells whether a player could be added at the time of the picture.
+// Open reports whether a player could join at the moment that the Info describes.
 func (i Info) Open() bool {
 	return i.Status == Active && i.AcceptsPlayers && i.Players < i.MaxPlayers
 }
 
-// Connection is a reserved place in a game session and how to get there (in O3DE
+// Connection is a reserved slot in a game session and its address (in O3DE
 // SessionConnectionConfig).
 type Connection struct {
 	SessionID       string // game session ARN
 	PlayerID        string
-	PlayerSessionID string // what the game server asks for; treat it as a secret
+	PlayerSessionID string // what the game server validates; treat it as a secret
 	DNSName         string
 	IPAddress       string
 	Port            uint16
 
-	// ReservedUntil is when the place is given away unless the game server has
-	// accepted the player: 60 seconds after the reservation (API reference,
-	// CreatePlayerSession). Zero if the service does not tell when that was.
+	// ReservedUntil is when the slot is freed unless the game server has accepted the
+	// player by then: 60 seconds after the reservation (API reference,
+	// CreatePlayerSession). It is zero if the service does not report the time of the
+	// reservation.
 	ReservedUntil time.Time
 }
 
-// certified ends the host names that a fleet's certificates are made for.
+// certified is the suffix of host names that a fleet's certificates cover.
 const certified = ".amazongamelift.com"
 
-// Host is where to connect: the DNS name if a certificate can be valid for it or
-// nothing else is known, the IP address otherwise.
+// Host returns the host to connect to: the DNS name if a certificate can be valid for it
+// or if there is no IP address, and the IP address otherwise.
 func (c Connection) Host() string {
 	if strings.HasSuffix(c.DNSName, certified) || c.IPAddress == "" {
 		return c.DNSName
@@ -82,15 +83,15 @@ func (c Connection) Host() string {
 	return c.IPAddress
 }
 
-// Addr is Host and Port as net.Dial takes them.
+// Addr returns Host and Port in the form that net.Dial takes.
 func (c Connection) Addr() string {
 	return net.JoinHostPort(c.Host(), strconv.Itoa(int(c.Port)))
 }
 
 // Connector is the game's own netcode (in O3DE ISessionHandlingClientRequests).
 type Connector interface {
-	// Connect joins the game server. It must send c.PlayerSessionID with its
-	// first message: the game server has it accepted by the service.
+	// Connect joins the game server. It must send c.PlayerSessionID in its first message:
+	// the game server validates it with the service.
 	Connect(ctx context.Context, c Connection) error
 	// Disconnect leaves the game server. Without a connection it does nothing.
 	Disconnect(ctx context.Context) error

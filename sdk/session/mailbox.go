@@ -2,8 +2,8 @@ package session
 
 import "sync"
 
-// mailbox holds what a tracker has not taken yet: the newest event of each
-// ticket, so that a slow tracker holds up nobody and learns the latest.
+// mailbox holds the events that a tracker has not taken yet: the newest of each ticket,
+// so that a slow tracker blocks nobody and sees the latest state.
 type mailbox struct {
 	mu     sync.Mutex
 	events []TicketEvent
@@ -12,8 +12,8 @@ type mailbox struct {
 
 func newMailbox() *mailbox { return &mailbox{filled: make(chan struct{}, 1)} }
 
-// put adds an event. It takes the place of the ticket's former one, but trouble
-// that will pass does not hide a change of state.
+// put adds an event, replacing the ticket's previous one. A temporary error does not
+// replace a change of state.
 func (m *mailbox) put(e TicketEvent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,7 +30,7 @@ func (m *mailbox) put(e TicketEvent) {
 	m.events = append(m.events, e)
 }
 
-// take empties the mailbox.
+// take removes and returns all events.
 func (m *mailbox) take() []TicketEvent {
 	m.mu.Lock()
 	defer m.mu.Unlock()

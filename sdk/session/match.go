@@ -11,33 +11,35 @@ import (
 // Player is a player of a matchmaking ticket (API reference, Player).
 type Player struct {
 	ID         string               // 1 to 128 of a-z A-Z 0-9 - and .
-	Team       string               // backfill only; a new match chooses the teams
+	Team       string               // backfill only; a new match assigns teams itself
 	Attributes map[string]Attribute // at most 10
-	// Latency is the round trip to each location or region. It travels in whole
-	// milliseconds, rounded up, at least 1.
+	// Latency is the round-trip time to each location or region. It is sent in whole
+	// milliseconds, as Milliseconds converts it.
 	Latency map[string]time.Duration
 }
 
-// Milliseconds is how a latency travels: rounded up, at least 1.
+// Milliseconds converts a latency to the whole milliseconds that are sent: rounded up, at
+// least 1.
 func Milliseconds(d time.Duration) int32 {
 	ms := (d + time.Millisecond - 1) / time.Millisecond
 	return int32(min(max(ms, 1), 1<<31-1))
 }
 
-// MatchRequest asks for a match (API reference, StartMatchmaking).
+// MatchRequest requests a match (API reference, StartMatchmaking).
 type MatchRequest struct {
 	Configuration string // name or ARN of a matchmaking configuration
-	// TicketID names the ticket: at most 128 of a-z A-Z 0-9 - and . ; "" makes a UUID.
+	// TicketID names the ticket: at most 128 of a-z A-Z 0-9 - and . ; "" generates a
+	// UUID.
 	TicketID string
-	Players  []Player // who wants to play together, at least one
+	Players  []Player // the players to be matched together, at least one
 }
 
-// Bounds of the API reference, Player and StartMatchmaking.
+// Limits from the API reference, Player and StartMatchmaking.
 var ticketID = regexp.MustCompile(`^[a-zA-Z0-9.-]{1,128}$`)
 
 const maxAttributes = 10
 
-// Validate checks what can be checked without the service.
+// Validate checks what can be checked without calling the service. Errors: ErrInvalid.
 func (r MatchRequest) Validate() error {
 	switch {
 	case r.Configuration == "":
@@ -75,7 +77,7 @@ func (p Player) validate() error {
 	return nil
 }
 
-// TicketState is where a ticket is, as the API spells it (API reference,
+// TicketState is the state of a ticket, as the API spells it (API reference,
 // MatchmakingTicket).
 type TicketState string
 
@@ -91,7 +93,7 @@ const (
 	TimedOut           TicketState = "TIMED_OUT"
 )
 
-// Terminal tells whether a ticket stays in this state.
+// Terminal reports whether the state is final.
 func (s TicketState) Terminal() bool {
 	switch s {
 	case Completed, Failed, Cancelled, TimedOut:
@@ -106,9 +108,9 @@ type Ticket struct {
 	ConfigurationName string
 	ConfigurationARN  string
 	State             TicketState
-	StatusReason      string // why, of the last move; often ""
+	StatusReason      string // reason of the last change; often ""
 	StatusMessage     string
-	EstimatedWait     time.Duration // 0 if the service does not tell
+	EstimatedWait     time.Duration // 0 if the service does not report it
 	StartedAt         time.Time
 	EndedAt           time.Time // zero until the state is terminal
 	Players           []Player
@@ -116,25 +118,25 @@ type Ticket struct {
 	Connections       map[string]Connection // by player id, when COMPLETED
 }
 
-// Matchmaking is all that a player does with tickets (in O3DE
-// IMatchmakingRequests). Implementations may be called by many goroutines.
+// Matchmaking is everything a player does with tickets (in O3DE IMatchmakingRequests).
+// Implementations must be safe for concurrent use.
 type Matchmaking interface {
-	// StartMatchmaking makes a ticket and gives it, QUEUED. It does not follow it: a
-	// Tracker does. Errors: ErrInvalid, ErrNotFound (the configuration), ErrConflict
-	// (the ticket id is taken).
+	// StartMatchmaking creates a ticket and returns it, QUEUED. Following it is up to a
+	// Tracker. Errors: ErrInvalid, ErrNotFound (the configuration), ErrConflict (the
+	// ticket id is taken).
 	StartMatchmaking(ctx context.Context, r MatchRequest) (Ticket, error)
-	// StopMatchmaking cancels a ticket. One that has ended gives no error.
+	// StopMatchmaking cancels a ticket. It returns nil for a ticket that has ended.
 	StopMatchmaking(ctx context.Context, ticketID string) error
-	// AcceptMatch answers a proposed match for players of the ticket; not accepting
-	// ends the proposal for all.
+	// AcceptMatch answers a proposed match for players of the ticket; a rejection ends
+	// the proposal for everyone.
 	AcceptMatch(ctx context.Context, ticketID string, accept bool, playerIDs ...string) error
-	// DescribeTickets gives tickets in no particular order, ten a request. Unknown
+	// DescribeTickets returns tickets in no particular order, at ten per request. Unknown
 	// ids are left out.
 	DescribeTickets(ctx context.Context, ticketIDs ...string) ([]Ticket, error)
 }
 
-// NewPlayerID makes a random id for a player: a UUID of version 4 in lower case
-// with dashes (in O3DE CreatePlayerId).
+// NewPlayerID returns a random id for a player: a version 4 UUID in lower case with
+// dashes (in O3DE CreatePlayerId).
 func NewPlayerID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Poller is a Tracker that asks for tickets at intervals: one request a ten
-// tickets, however many goroutines track. The zero value with Matchmaking set is
-// ready; it must not be copied. While nobody tracks, it does nothing.
+// Poller is a Tracker that polls tickets at intervals, with one request per ten tickets
+// however many goroutines track. The zero value with Matchmaking set is ready to use; it
+// must not be copied. It sends nothing while nobody tracks.
 //
-// The guide to FlexMatch asks to poll no more often than every ten seconds
-// and to prefer events; a service of one's own may take more.
+// The FlexMatch guide says to poll no more often than every ten seconds and to prefer
+// events; a self-hosted service may take more.
 type Poller struct {
 	Matchmaking Matchmaking
 	Every       time.Duration // default 10 s, at least 1 s
-	// Backoff is the longest pause between requests while they fail; default 2
-	// minutes. Each failure doubles the pause.
+	// Backoff is the longest pause between requests while they fail; default 2 minutes.
+	// Each failure doubles the pause.
 	Backoff time.Duration
 
 	mu      sync.Mutex
@@ -45,8 +45,8 @@ type watch struct {
 	box    *mailbox
 }
 
-// Track implements Tracker. A tracker that is slow to take events gets each
-// ticket's newest one.
+// Track implements Tracker. A tracker that consumes events slowly gets only the newest
+// event of each ticket.
 func (p *Poller) Track(ctx context.Context, ticketIDs ...string) iter.Seq[TicketEvent] {
 	return func(yield func(TicketEvent) bool) {
 		box := newMailbox()
@@ -89,7 +89,7 @@ func (p *Poller) add(ids []string, box *mailbox) []*watch {
 	return watches
 }
 
-// start runs the loop, or wakes it. The caller holds the lock.
+// start starts or wakes the loop. It must be called with mu held.
 func (p *Poller) start() {
 	if p.wake == nil {
 		p.wake = make(chan struct{}, 1)
@@ -116,7 +116,7 @@ func nudge(wake chan<- struct{}) {
 	}
 }
 
-// loop asks for what is due until nobody tracks any more.
+// loop polls the tickets that are due until nobody tracks any more.
 func (p *Poller) loop(wake <-chan struct{}) {
 	failures := 0
 	for {
@@ -137,9 +137,9 @@ func (p *Poller) loop(wake <-chan struct{}) {
 	}
 }
 
-// take gives the watches that are due, those that are nearly due with them so
-// that requests are full, and otherwise when to look again. The zero time says
-// that nobody tracks: then the loop ends, and its end is noted here.
+// take returns the watches that are due, along with those that will be soon so that
+// requests are full; if none is due, it returns when the next one is. If nobody tracks,
+// it records that the loop ends and returns the zero time.
 func (p *Poller) take(now time.Time) (due []*watch, next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,8 +170,8 @@ func (p *Poller) every() time.Duration {
 	return max(p.Every, leastEvery)
 }
 
-// ask asks for tickets once and tells their watchers. It gives the count of
-// failures in a row.
+// ask requests tickets once and notifies their watchers. It returns the number of
+// consecutive failures.
 func (p *Poller) ask(due []*watch, failures int) int {
 	ids := make([]string, 0, len(due))
 	for _, w := range due {
@@ -215,7 +215,7 @@ func (p *Poller) postpone(due []*watch, failures int) {
 	}
 }
 
-// tell gives a watcher what the answer means to it. Only the loop touches seen
+// tell notifies a watcher of what the answer means for it. Only the loop accesses seen
 // and missed.
 func (p *Poller) tell(w *watch, found map[string]Ticket, err error) {
 	event, tell := w.observe(found, err)

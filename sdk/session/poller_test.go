@@ -13,13 +13,13 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// script is a Matchmaking whose tickets go through written states, one each time
-// they are asked for; the last one stays. An empty state is an unknown ticket.
+// script is a Matchmaking whose tickets take the given states, one for each request for
+// them; the last one stays. An empty state is an unknown ticket.
 type script struct {
 	session.Matchmaking
 	mu       sync.Mutex
 	states   map[string][]session.TicketState
-	failures []error // of the next requests
+	failures []error // returned by the next requests
 	asked    [][]string
 	at       []time.Time
 	answers  []string
@@ -176,15 +176,15 @@ func TestPoller_EndsWithItsTrackers(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 		asked := len(s.asked)
-		time.Sleep(time.Hour) // of the bubble: the loop must have ended, or it asks on
+		time.Sleep(time.Hour) // in the bubble: the loop must have ended, or it keeps polling
 		if len(s.asked) != asked {
 			t.Errorf("%d requests were made with nobody tracking", len(s.asked)-asked)
 		}
 	})
 }
 
-// A tracker that is slow, such as one that shows a dialog, holds up nobody and
-// finds the newest state.
+// A slow tracker, such as one that shows a dialog, blocks nobody and gets the newest
+// state.
 func TestPoller_SlowTracker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{states: map[string][]session.TicketState{

@@ -19,7 +19,7 @@ func TestCreateRequest_Validate(t *testing.T) {
 		many[strings.Repeat("k", i+1)] = ""
 	}
 	cases := []struct {
-		field string // that the error names; "" is valid
+		field string // named in the error; "" is valid
 		r     session.CreateRequest
 	}{
 		{"", session.CreateRequest{Target: fleet, MaxPlayers: 2, IdempotencyToken: "once-1"}},

@@ -5,19 +5,19 @@ import (
 	"iter"
 )
 
-// EventKind is what a TicketEvent is about.
+// EventKind is the kind of a TicketEvent.
 type EventKind int
 
 // The kinds of TicketEvent.
 const (
-	Progress           EventKind = iota // the state changed, and nothing else is to be done
-	AcceptanceRequired                  // a match is proposed: AcceptMatch is asked for
-	MatchComplete                       // the last event: Ticket.Connections tells where to go
+	Progress           EventKind = iota // the state changed; no action is needed
+	AcceptanceRequired                  // a match is proposed: call AcceptMatch
+	MatchComplete                       // the last event: connect with Ticket.Connections
 	MatchFailed                         // the last event: the ticket was cancelled, timed out or failed
-	TrackError                          // the ticket could not be read; reading goes on unless Err is ErrNotFound
+	TrackError                          // the ticket could not be read; tracking continues unless Err is ErrNotFound
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k EventKind) String() string {
 	switch k {
 	case Progress:
@@ -32,31 +32,31 @@ func (k EventKind) String() string {
 	return "track error"
 }
 
-// TicketEvent is a change of a ticket (in O3DE MatchmakingNotifications). Ticket
-// is set but for TrackError, where its ID alone is.
+// TicketEvent is a change of a ticket (in O3DE MatchmakingNotifications). Ticket is set;
+// for TrackError, only its ID is.
 type TicketEvent struct {
 	Kind   EventKind
 	Ticket Ticket
-	Err    error // of TrackError only
+	Err    error // for TrackError only
 }
 
-// Last tells whether nothing follows about the ticket.
+// Last reports whether this is the ticket's last event.
 func (e TicketEvent) Last() bool {
 	return e.Kind == MatchComplete || e.Kind == MatchFailed || (e.Kind == TrackError && isNotFound(e.Err))
 }
 
 // Tracker follows tickets.
 type Tracker interface {
-	// Track gives an event when a ticket's state is first seen and each time it has
+	// Track yields an event when a ticket's state is first seen and each time it has
 	// changed; AcceptanceRequired comes once for each proposal that is seen. It ends
-	// after the last event of each ticket, or with ctx, then without an event. A
-	// ticket that is not found three times in a row gives a TrackError of
-	// ErrNotFound, its last event.
+	// after the last event of each ticket, or when ctx ends, then without an event. If a
+	// ticket is not found three times in a row, its last event is a TrackError with
+	// ErrNotFound.
 	Track(ctx context.Context, ticketIDs ...string) iter.Seq[TicketEvent]
 }
 
-// Observed gives the event that a ticket's new state is to its player, for those
-// who write a Tracker.
+// Observed returns the event that reports a ticket's new state, for implementations of
+// Tracker.
 func Observed(t Ticket) TicketEvent {
 	kind := Progress
 	switch t.State {

@@ -1,6 +1,6 @@
-// Package fakesdk is a hosting service in memory, for unit tests of game servers
-// built on package gameserver. A test plays the service: it gives the game
-// session, reserves places, changes the session and asks for the end.
+// Package fakesdk is an in-memory hosting service for unit tests of game servers
+// built on package gameserver. The test plays the service: it starts the game
+// session, reserves slots, updates the session and requests its end.
 //
 //	sdk := fakesdk.New()
 //	server, _ := gameserver.New(gameserver.Options{Port: 7777, SDK: sdk}, game)
@@ -23,7 +23,7 @@ import (
 	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/server"
 )
 
-// Fake implements gameserver.SDK. Make one with New.
+// Fake implements gameserver.SDK. Create one with New.
 type Fake struct {
 	ready  chan struct{} // closed by Ready
 	ending chan struct{} // closed by Ending
@@ -41,25 +41,25 @@ type Fake struct {
 	backfill []request.StartMatchBackfillRequest
 }
 
-// New makes a service that nothing has connected to yet.
+// New returns a service without a connection.
 func New() *Fake {
 	return &Fake{ready: make(chan struct{}), ending: make(chan struct{}),
 		fail: map[string]error{}, block: map[string]chan struct{}{}, status: map[string]string{}}
 }
 
-// Session makes a game session for StartSession.
+// Session returns a game session for StartSession.
 func Session(id string, maxPlayers int) model.GameSession {
 	return model.GameSession{GameSessionID: id, MaximumPlayerSessionCount: maxPlayers, IPAddress: "127.0.0.1", Port: 7777}
 }
 
-// Fail makes a call, such as "Activate", fail from now on; nil lets it succeed.
+// Fail makes a call, such as "Activate", return err from now on; nil lets it succeed.
 func (f *Fake) Fail(call string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fail[call] = err
 }
 
-// Block makes the next calls of a name hang until the returned function is called.
+// Block makes calls of a name hang until the returned function is called.
 func (f *Fake) Block(call string) (release func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,17 +73,17 @@ func (f *Fake) Block(call string) (release func()) {
 	})
 }
 
-// Calls gives what was called, in order, with the argument that matters.
+// Calls returns the calls made, in order, with the argument that matters.
 func (f *Fake) Calls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.calls)
 }
 
-// Ended is closed when the process has said that it ends.
+// Ended returns a channel that is closed when the process has reported its end.
 func (f *Fake) Ended() <-chan struct{} { return f.ending }
 
-// StartSession gives the process a game session, as soon as it is ready.
+// StartSession assigns a game session to the process, as soon as it is ready.
 func (f *Fake) StartSession(g model.GameSession) {
 	<-f.ready
 	f.mu.Lock()
@@ -99,7 +99,7 @@ func (f *Fake) Update(g model.GameSession, reason model.UpdateReason, ticketID s
 	f.on.OnUpdateGameSession(model.UpdateGameSession{GameSession: g, BackfillTicketID: ticketID}.WithReason(reason))
 }
 
-// Terminate asks the process to end by a time.
+// Terminate requests that the process end by a time.
 func (f *Fake) Terminate(at time.Time) {
 	<-f.ready
 	f.mu.Lock()
@@ -108,13 +108,13 @@ func (f *Fake) Terminate(at time.Time) {
 	f.on.OnProcessTerminate()
 }
 
-// Healthy asks the process for its health.
+// Healthy runs the process's health check.
 func (f *Fake) Healthy() bool {
 	<-f.ready
 	return f.on.OnHealthCheck()
 }
 
-// Reserve makes a player session that Accept takes once.
+// Reserve creates a player session that Accept accepts once.
 func (f *Fake) Reserve(playerSessionID, playerID string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,14 +122,14 @@ func (f *Fake) Reserve(playerSessionID, playerID string) {
 	f.players = append(f.players, model.PlayerSession{PlayerSessionID: playerSessionID, PlayerID: playerID})
 }
 
-// Backfills gives the backfills that were asked for.
+// Backfills returns the backfills that were requested.
 func (f *Fake) Backfills() []request.StartMatchBackfillRequest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.backfill)
 }
 
-// call notes a call, and hangs or fails it if the test wants that.
+// call records a call, and blocks or fails it if the test said so.
 func (f *Fake) call(name string, arguments ...string) error {
 	f.mu.Lock()
 	line := name

@@ -1,8 +1,8 @@
-// Package async gives package session's calls to game engines that work with
-// callbacks: each call returns at once and its outcome comes to a Listener, as
-// with the O3DE session buses. Every call completes exactly once, also when its
-// arguments are invalid or the adapter is closed, and every completion has the
-// error that the O3DE notifications lack.
+// Package async offers package session's calls to game engines that work with
+// callbacks: each call returns immediately and its result goes to the Listeners, as
+// with the O3DE session buses. Every call completes exactly once, also if its
+// arguments are invalid or the adapter is closed, and every completion has the error
+// that the O3DE notifications lack.
 package async
 
 import (
@@ -15,20 +15,20 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// ErrClosed completes calls that came after Close.
+// ErrClosed is the result of calls made after Close, or not yet started then.
 var ErrClosed = errors.New("the adapter is closed")
 
-// Options of an adapter.
+// Options configures an Adapter.
 type Options struct {
-	// Workers is how many calls run at a time; default 4. More wait their turn.
+	// Workers is how many calls run at a time; default 4. Further calls wait.
 	Workers int
-	// Dispatch runs a callback where the engine wants it, such as on its main
-	// thread; it must run each function it is given once, in order. Default: on
-	// the goroutine of the call.
+	// Dispatch runs a callback where the engine needs it, such as on its main thread.
+	// It must run each function once, in order. By default callbacks run on the
+	// goroutine of the call.
 	Dispatch func(func())
 }
 
-// Listener is told of outcomes. A nil function is not called.
+// Listener receives results. A nil function is not called.
 type Listener struct {
 	CreateComplete           func(session.Created, error)
 	SearchComplete           func([]session.Info, error)
@@ -38,7 +38,7 @@ type Listener struct {
 	StopMatchmakingComplete  func(error)
 	AcceptMatchComplete      func(error)
 
-	// What StartPolling sees.
+	// Events from StartPolling.
 	MatchProgress   func(session.Ticket)
 	MatchAcceptance func(session.Ticket)
 	MatchComplete   func(session.Ticket)
@@ -46,7 +46,7 @@ type Listener struct {
 	MatchError      func(ticketID string, err error)
 }
 
-// Adapter is the calls. Make one with New.
+// Adapter makes the calls. Create one with New.
 type Adapter struct {
 	sessions session.Sessions
 	match    session.Matchmaking
@@ -69,7 +69,7 @@ type polling struct {
 	done   chan struct{}
 }
 
-// New makes an adapter. What is not used may be nil.
+// New returns an adapter. Arguments whose calls are not used may be nil.
 func New(s session.Sessions, m session.Matchmaking, tr session.Tracker, o Options) *Adapter {
 	if o.Workers <= 0 {
 		o.Workers = 4
@@ -98,8 +98,8 @@ func (a *Adapter) Subscribe(l Listener) (cancel func()) {
 	}
 }
 
-// Close ends what runs: calls complete with the context's error, polling stops.
-// It returns when all completions were handed to Dispatch.
+// Close cancels everything: running calls complete with the context's error, polling
+// stops. It returns once all completions have been handed to Dispatch.
 func (a *Adapter) Close() {
 	a.mu.Lock()
 	a.closed = true
@@ -108,8 +108,8 @@ func (a *Adapter) Close() {
 	a.calls.Wait()
 }
 
-// run makes a call beside the caller and completes it once. call gets an error
-// if it must not be made.
+// run starts a call on its own goroutine and completes it once. If the call must not
+// be made, call receives the error to complete it with.
 func (a *Adapter) run(call func(ctx context.Context, err error) func(Listener)) {
 	a.mu.Lock()
 	closed := a.closed
@@ -133,11 +133,11 @@ func (a *Adapter) run(call func(ctx context.Context, err error) func(Listener)) 
 	}()
 }
 
-// tell calls the listeners where the engine wants it.
+// tell dispatches a result to the listeners.
 func (a *Adapter) tell(outcome func(Listener)) {
 	a.mu.Lock()
 	listeners := make([]Listener, 0, len(a.listeners))
-	for _, id := range slices.Sorted(maps.Keys(a.listeners)) { // the order of subscription
+	for _, id := range slices.Sorted(maps.Keys(a.listeners)) { // in order of subscription
 		listeners = append(listeners, a.listeners[id])
 	}
 	a.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/musterhq/muster/sdk/session/async"
 )
 
-// slow is a service whose every call takes a minute.
+// slow is a service whose calls each take a minute.
 type slow struct {
 	session.Sessions
 	session.Matchmaking
@@ -68,7 +68,7 @@ func (slow) Track(ctx context.Context, ids ...string) iter.Seq[session.TicketEve
 	}
 }
 
-// diary notes each callback.
+// diary records each callback.
 type diary struct {
 	mu   sync.Mutex
 	got  []string
@@ -113,7 +113,7 @@ func TestAdapter_CompletesEachCallOnce(t *testing.T) {
 		a := async.New(slow{}, slow{}, slow{}, async.Options{Workers: 2})
 		var d, gone diary
 		a.Subscribe(d.listener())
-		a.Subscribe(async.Listener{}) // one that listens to nothing
+		a.Subscribe(async.Listener{}) // all its functions are nil
 		a.Subscribe(gone.listener())()
 		callAll(a)
 		time.Sleep(time.Hour)

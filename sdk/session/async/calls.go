@@ -17,7 +17,8 @@ func (a *Adapter) Create(r session.CreateRequest) {
 	})
 }
 
-// Search completes with SearchComplete and what was found, also before an error.
+// Search completes with SearchComplete and the sessions found, including those found
+// before an error.
 func (a *Adapter) Search(r session.SearchRequest) {
 	a.run(func(ctx context.Context, err error) func(Listener) {
 		var found []session.Info
@@ -61,7 +62,7 @@ func (a *Adapter) Leave() {
 }
 
 // StartMatchmaking completes with StartMatchmakingComplete. It does not follow the
-// ticket: StartPolling does.
+// ticket; StartPolling does.
 func (a *Adapter) StartMatchmaking(r session.MatchRequest) {
 	a.run(func(ctx context.Context, err error) func(Listener) {
 		var ticket session.Ticket

@@ -6,8 +6,8 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// StartPolling follows a ticket and tells its events to the listeners, until the
-// last one or StopPolling. For a ticket that is followed already it does nothing.
+// StartPolling follows a ticket and reports its events to the listeners, until the
+// last event or StopPolling. For a ticket that is already followed it does nothing.
 func (a *Adapter) StartPolling(ticketID string) {
 	a.mu.Lock()
 	closed := a.closed
@@ -26,9 +26,9 @@ func (a *Adapter) StartPolling(ticketID string) {
 	go a.poll(ctx, ticketID, p)
 }
 
-// StopPolling stops following a ticket and returns when it is done: no event of
-// it is handed to Dispatch afterwards. It does not cancel the ticket. It must not
-// be called from a callback unless Dispatch is set.
+// StopPolling stops following a ticket. Once it returns, no event of the ticket is
+// handed to Dispatch. It does not cancel the ticket. It must not be called from a
+// callback unless Dispatch is set.
 func (a *Adapter) StopPolling(ticketID string) {
 	a.mu.Lock()
 	p := a.polling[ticketID]

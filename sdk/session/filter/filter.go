@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// ErrInvalid is every error of this package.
+// ErrInvalid is wrapped by every error of this package.
 var ErrInvalid = errors.New("invalid search expression")
 
 // Op compares an attribute with a value.
 type Op string
 
-// The comparators. Texts and booleans have Eq and Ne only.
+// The comparators. Strings and booleans have Eq and Ne only.
 const (
 	Eq Op = "="
 	Ne Op = "<>"
@@ -24,18 +24,18 @@ const (
 	Ge Op = ">="
 )
 
-// maxLength is how long an expression may be (API reference, NonZeroAndMaxString).
+// maxLength is the longest expression, in bytes (API reference, NonZeroAndMaxString).
 const maxLength = 1024
 
-// Expr is a condition on game sessions. The zero Expr holds for all.
+// Expr is a condition on game sessions. The zero Expr matches all.
 type Expr struct {
 	text  string
 	loose bool // needs parentheses inside And and Not
 	err   error
 }
 
-// Write gives the expression's text. Errors are ErrInvalid: a comparator that the
-// attribute does not have, a property key that cannot be searched, or a text of
+// Write returns the text of the expression. Errors: ErrInvalid for a comparator that
+// the attribute does not have, a property key that cannot be searched, or a text of
 // more than 1024 bytes.
 func Write(e Expr) (string, error) {
 	if e.err != nil {
@@ -47,8 +47,8 @@ func Write(e Expr) (string, error) {
 	return e.text, nil
 }
 
-// String is Write for expressions known to be right; for others it gives "", which
-// finds all, so that Write is the better choice where values come from players.
+// String returns the text of an expression known to be valid. For an invalid one it
+// returns "", which matches all: use Write if values come from players.
 func (e Expr) String() string {
 	text, _ := Write(e)
 	return text
@@ -60,9 +60,9 @@ func Name(op Op, name string) Expr { return words("gameSessionName", op, name) }
 // ID compares the game session's id, its ARN: Eq or Ne.
 func ID(op Op, arn string) Expr { return words("gameSessionId", op, arn) }
 
-// Property compares a game property, as text: Eq or Ne. Sessions without the
-// property are not found by either. A key with a period, a space, a quote or a
-// comparator in it cannot be searched by.
+// Property compares a game property, as a string: Eq or Ne. Neither matches sessions
+// without the property. A key that contains a period, a space, a quote, a backslash,
+// a parenthesis or a character of a comparator cannot be searched.
 func Property(key string, op Op, value string) Expr {
 	if key == "" || strings.ContainsAny(key, " .<>=!'\"\\()\t\r\n") {
 		return failed("property key %q cannot be searched by", key)
@@ -73,22 +73,22 @@ func Property(key string, op Op, value string) Expr {
 // MaxPlayers compares the number of slots.
 func MaxPlayers(op Op, n int) Expr { return number("maximumSessions", op, int64(n)) }
 
-// Players compares the number of players that are in or have a place reserved.
+// Players compares the number of players that are connected or have a slot reserved.
 func Players(op Op, n int) Expr { return number("playerSessionCount", op, int64(n)) }
 
-// Created compares the time of creation, in whole milliseconds.
+// Created compares the time of creation, in milliseconds.
 func Created(op Op, t time.Time) Expr { return number("creationTimeMillis", op, t.UnixMilli()) }
 
-// HasRoom finds the sessions with a free slot, or those without.
+// HasRoom matches the sessions with a free slot, or those without.
 func HasRoom(yes bool) Expr {
 	return Expr{text: "hasAvailablePlayerSessions=" + strconv.FormatBool(yes)}
 }
 
-// And holds where all parts hold; with no parts, everywhere.
+// And matches where all parts match; without parts, it matches all.
 func And(parts ...Expr) Expr { return join(" AND ", parts) }
 
-// Or holds where one part holds; with no parts, or with one that holds
-// everywhere, everywhere.
+// Or matches where at least one part matches. Without parts, or with a part that
+// matches all, it matches all.
 func Or(parts ...Expr) Expr {
 	for _, p := range parts {
 		if p.text == "" && p.err == nil {
@@ -100,7 +100,7 @@ func Or(parts ...Expr) Expr {
 	return e
 }
 
-// Not holds where e does not. The zero Expr cannot be negated.
+// Not matches where e does not. The zero Expr cannot be negated.
 func Not(e Expr) Expr {
 	if e.err == nil && e.text == "" {
 		return failed("Not of an expression that holds everywhere")
@@ -131,7 +131,7 @@ func join(word string, parts []Expr) Expr {
 	return Expr{text: strings.Join(texts, word)}
 }
 
-// quoting makes any text a value: a backslash makes what follows an ordinary character.
+// quoting escapes a string so that it can stand between single quotes.
 var quoting = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 
 func words(attribute string, op Op, value string) Expr {

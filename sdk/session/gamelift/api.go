@@ -12,10 +12,10 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// options are those of one call.
+// options are the options of a single call.
 type options = func(*gamelift.Options)
 
-// api is what is called, and all that is: *gamelift.Client has it.
+// api is the part of *gamelift.Client that this package calls.
 type api interface {
 	ListLocations(context.Context, *gamelift.ListLocationsInput, ...options) (*gamelift.ListLocationsOutput, error)
 	CreateGameSession(context.Context, *gamelift.CreateGameSessionInput, ...options) (*gamelift.CreateGameSessionOutput, error)
@@ -32,8 +32,8 @@ type api interface {
 	AcceptMatch(context.Context, *gamelift.AcceptMatchInput, ...options) (*gamelift.AcceptMatchOutput, error)
 }
 
-// meanings of the error codes: the service's modelled exceptions, and AWS's
-// common errors.
+// meanings maps error codes to errors of package session: the service's modeled
+// exceptions, and AWS's common errors.
 var meanings = map[string]error{
 	"GameSessionFullException":             session.ErrFull,
 	"InvalidGameSessionStatusException":    session.ErrNotActive,
@@ -67,7 +67,8 @@ var meanings = map[string]error{
 	"RequestLimitExceeded":                 session.ErrThrottled,
 }
 
-// wrap gives an error of the SDK its meaning; doing says what was being done.
+// wrap adds to an error of the SDK the error of package session that it means, and
+// what was being done.
 func wrap(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -78,7 +79,7 @@ func wrap(doing string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	meaning := session.ErrUnavailable // no answer, or one that says nothing
+	meaning := session.ErrUnavailable // no answer, or an unknown code
 	if answered, ok := errors.AsType[smithy.APIError](err); ok {
 		if known := meanings[answered.ErrorCode()]; known != nil {
 			meaning = known

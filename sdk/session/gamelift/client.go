@@ -1,8 +1,7 @@
-// Package gamelift does what package session describes through the Amazon
-// GameLift API (2015-10-01), with AWS's own SDK: for callers with operator keys,
-// such as a game's backend, tools and tests. It uses documented operations and
-// members only, so that it works against Amazon GameLift and against Muster; the
-// endpoint is the one difference.
+// Package gamelift implements package session with the Amazon GameLift API
+// (2015-10-01) and AWS's own SDK: for callers with operator keys, such as a game's
+// backend, tools and tests. It uses documented operations and members only, so it
+// works against Amazon GameLift and against Muster; only the endpoint differs.
 //
 //	client, err := gamelift.New(ctx, gamelift.Config{Endpoint: "http://127.0.0.1:9080", …})
 //	for info, err := range client.Search(ctx, session.SearchRequest{Target: …}) { … }
@@ -23,16 +22,17 @@ import (
 	"github.com/musterhq/muster/sdk/session/internal/joining"
 )
 
-// Config says where and as whom to call.
+// Config says which service to call and with which credentials.
 type Config struct {
-	// Region is such as "us-west-2". "" is the one that AWS set or that the
-	// environment names (AWS_REGION); with an Endpoint it falls back to
-	// "us-east-1", which then serves for signatures only.
+	// Region is a region name such as "us-west-2". If it is "", the region of AWS or
+	// of the environment (AWS_REGION) is used; with an Endpoint the last resort is
+	// "us-east-1", which then matters for signatures only.
 	Region string
-	// Endpoint is the base URL of the service, such as "http://127.0.0.1:9080". ""
-	// is Amazon's, or what AWS_ENDPOINT_URL_GAMELIFT names.
+	// Endpoint is the base URL of the service, such as "http://127.0.0.1:9080". If it
+	// is "", AWS_ENDPOINT_URL_GAMELIFT or else Amazon's endpoint is used.
 	Endpoint string
-	// Credentials; nil is AWS's default chain (environment, profile, role).
+	// Credentials sign requests; nil uses AWS's default chain (environment, profile,
+	// role).
 	Credentials aws.CredentialsProvider
 	// Anonymous sends unsigned requests, for development servers that accept them.
 	Anonymous bool
@@ -40,9 +40,9 @@ type Config struct {
 	AWS *aws.Config
 	// Connector is the game's netcode, for Join and Leave; nil only reserves.
 	Connector session.Connector
-	// Logger is told of what is tried again; default: nothing is told.
+	// Logger receives warnings about calls that will be retried; nil discards them.
 	Logger *slog.Logger
-	// OnSDK may change the SDK's options, after all other settings.
+	// OnSDK functions may change the SDK's options, after all other settings.
 	OnSDK []func(*gamelift.Options)
 }
 
@@ -58,8 +58,9 @@ var (
 	_ session.Matchmaking = (*Client)(nil)
 )
 
-// New makes a client. It calls nobody, except that the default credential chain
-// may look for a machine's role. Errors: ErrInvalid without a region.
+// New returns a client. It sends nothing, except that the default credential chain
+// may look up the machine's role. Errors: ErrInvalid without a region; others if the
+// AWS settings cannot be read.
 func New(ctx context.Context, c Config) (*Client, error) {
 	settings, err := c.settings(ctx)
 	if err != nil {
@@ -105,8 +106,8 @@ func (c Config) settings(ctx context.Context) (aws.Config, error) {
 	return settings, nil
 }
 
-// Ping makes a cheap call to learn whether the endpoint answers and accepts the
-// credentials (ListLocations).
+// Ping makes a cheap call (ListLocations) to learn whether the endpoint answers and
+// accepts the credentials.
 func (c *Client) Ping(ctx context.Context) error {
 	_, err := c.api.ListLocations(ctx, &gamelift.ListLocationsInput{Limit: aws.Int32(1)})
 	return wrap("ping", err)

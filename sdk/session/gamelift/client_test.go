@@ -20,14 +20,13 @@ import (
 	"github.com/musterhq/muster/sdk/session/internal/joining"
 )
 
-// service is a service whose answers a test writes; what it does not write is
-// refused as unknown.
+// service answers as a test specifies; anything not specified fails as unknown.
 type service struct {
 	api
 	pages       map[string][]*gamelift.SearchGameSessionsOutput // by fleet or alias
 	queue       *types.GameSessionQueue
-	status      []types.GameSessionStatus         // one each look
-	placement   []types.GameSessionPlacementState // one each look
+	status      []types.GameSessionStatus         // one per read
+	placement   []types.GameSessionPlacementState // one per read
 	reserve     error
 	tickets     map[string]types.MatchmakingConfigurationStatus
 	strict      bool // an unknown ticket fails the whole request
@@ -120,7 +119,7 @@ func TestSearch(t *testing.T) {
 	cases := []struct {
 		name     string
 		r        session.SearchRequest
-		stop     int // break after so many
+		stop     int // stop after this many
 		want     []string
 		err      error
 		searched int
@@ -151,7 +150,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// door is a connector.
+// door is a Connector.
 type door struct {
 	err  error
 	open bool
@@ -191,7 +190,7 @@ func TestReserve_WaitsWhileActivating(t *testing.T) {
 	}
 }
 
-// pausesOf adds the documented pauses up, to at most what may be waited.
+// pausesOf adds up the documented pauses, to at most the longest allowed wait.
 func pausesOf(looks int, most time.Duration) (sum time.Duration) {
 	for n := range looks {
 		sum += min(100*time.Millisecond+200*time.Millisecond<<min(n, 16), 10*time.Second)
@@ -231,7 +230,7 @@ func TestJoin_OnceAtATime(t *testing.T) {
 		t.Errorf("leave again: got %v", err)
 	}
 	c.api = &service{reserve: &types.GameSessionFullException{}}
-	for range 2 { // a failed join can be tried again
+	for range 2 { // a failed join can be retried
 		if _, err := c.Join(t.Context(), join); !errors.Is(err, session.ErrFull) {
 			t.Errorf("full: got %v", err)
 		}

@@ -14,7 +14,7 @@ import (
 // held is how long a reservation is held (API reference, CreatePlayerSession).
 const held = 60 * time.Second
 
-// optional leaves an empty text out of a request.
+// optional omits an empty string from a request.
 func optional(s string) *string {
 	if s == "" {
 		return nil

@@ -70,7 +70,7 @@ func (c *Client) place(ctx context.Context, r session.CreateRequest) (session.Cr
 	return session.Created{PlacementID: aws.ToString(out.GameSessionPlacement.PlacementId)}, nil
 }
 
-// latencies lists round trips, in a fixed order so that equal requests are equal.
+// latencies lists latencies in a fixed order, so that equal requests are equal.
 func latencies(byPlayer map[string]map[string]time.Duration) []types.PlayerLatency {
 	var list []types.PlayerLatency
 	for _, player := range slices.Sorted(maps.Keys(byPlayer)) {
@@ -84,12 +84,12 @@ func latencies(byPlayer map[string]map[string]time.Duration) []types.PlayerLaten
 	return list
 }
 
-// pauses between looks at a placement; the last one is repeated.
+// pauses are the times between reads of a placement; the last one is repeated.
 var pauses = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second}
 
-// WaitPlacement implements session.Sessions: it asks after 0.5, 1, 2 and 4
-// seconds and then every 5, each ±20 %. Answers that may pass (throttling, no
-// answer) are waited out.
+// WaitPlacement implements session.Sessions. It reads the placement after 0.5, 1, 2
+// and 4 seconds and then every 5, each ±20 %. Temporary errors (throttling, no
+// answer) are retried.
 func (c *Client) WaitPlacement(ctx context.Context, placementID string) (session.Placement, error) {
 	for look := 0; ; look++ {
 		p, err := c.placement(ctx, placementID)
@@ -133,7 +133,7 @@ func jitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }
 
-// sleep waits; it gives the context's error if that ends first.
+// sleep waits for d. It returns the context's error if that ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -22,7 +22,8 @@ func (c *Client) Describe(ctx context.Context, sessionID string) (session.Info, 
 	return infoOf(&out.GameSessions[0]), nil
 }
 
-// Pauses while a session is ACTIVATING: 100 ms + 200 ms·2ⁿ, at most 10 s.
+// Pauses between reads of a session that is ACTIVATING: 100 ms + 200 ms·2ⁿ, at most
+// 10 s.
 const (
 	firstPause   = 100 * time.Millisecond
 	growingPause = 200 * time.Millisecond
@@ -48,7 +49,7 @@ func (c *Client) Reserve(ctx context.Context, r session.JoinRequest) (session.Co
 	return connectionOf(out.PlayerSession), nil
 }
 
-// waitActive waits while the session is ACTIVATING, as long as the request says.
+// waitActive waits while the session is ACTIVATING, for at most r.WaitActive.
 func (c *Client) waitActive(ctx context.Context, r session.JoinRequest) error {
 	until := time.Now().Add(r.WaitActive)
 	for look := 0; ; look++ {

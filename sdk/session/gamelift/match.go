@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// perRequest is how many tickets DescribeMatchmaking takes (API reference).
+// perRequest is how many tickets DescribeMatchmaking accepts (API reference).
 const perRequest = 10
 
 // StartMatchmaking implements session.Matchmaking.
@@ -56,8 +56,8 @@ func (c *Client) AcceptMatch(ctx context.Context, ticketID string, accept bool, 
 	return wrap("accept match", err)
 }
 
-// DescribeTickets implements session.Matchmaking. Where one unknown ticket makes
-// the service refuse the ten it was asked with, they are asked for one by one.
+// DescribeTickets implements session.Matchmaking. If a request for up to ten tickets
+// is refused because one is unknown, each is requested separately.
 func (c *Client) DescribeTickets(ctx context.Context, ticketIDs ...string) ([]session.Ticket, error) {
 	var tickets []session.Ticket
 	for ids := range slices.Chunk(ticketIDs, perRequest) {
@@ -97,6 +97,6 @@ func (c *Client) describe(ctx context.Context, ids []string) ([]session.Ticket, 
 	return tickets, nil
 }
 
-// Tracker gives a tracker of this client's tickets, which asks at the default
+// Tracker returns a tracker of this client's tickets that polls at the default
 // interval of ten seconds.
 func (c *Client) Tracker() *session.Poller { return &session.Poller{Matchmaking: c} }

@@ -35,8 +35,8 @@ func (c *Client) Search(ctx context.Context, r session.SearchRequest) iter.Seq2[
 	}
 }
 
-// searchOne gives an alias' or fleet's sessions that were not seen before. False
-// says that the search is over.
+// searchOne yields the sessions of an alias or fleet that were not seen before. It
+// returns false when the search is over.
 func (c *Client) searchOne(ctx context.Context, r session.SearchRequest, seen map[string]bool, yield func(session.Info, error) bool) bool {
 	tokens := map[string]bool{}
 	for {
@@ -96,8 +96,8 @@ func (c *Client) SearchPage(ctx context.Context, r session.SearchRequest) (sessi
 	return page, nil
 }
 
-// destinations gives the aliases and fleets that a target stands for, a queue's
-// in its order.
+// destinations returns the aliases and fleets that a target stands for: a queue's
+// destinations in order, or the target itself.
 func (c *Client) destinations(ctx context.Context, t session.Target) ([]session.Target, error) {
 	if t.Kind() != session.OnQueue {
 		return []session.Target{t}, nil

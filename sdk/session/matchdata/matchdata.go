@@ -1,6 +1,6 @@
-// Package matchdata reads and writes the matchmaker data that a game server is
-// given with a game session (developer guide, "Work with matchmaker data"): who
-// was matched, in which teams, with which attributes.
+// Package matchdata reads and writes the matchmaker data that a game server receives
+// with a game session (developer guide, "Work with matchmaker data"): who was
+// matched, in which teams, with which attributes.
 //
 //	{"matchId": …, "matchmakingConfigurationArn": …,
 //	 "teams": [{"name": …, "players": [{"playerId": …,
@@ -15,23 +15,23 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// Data is what matchmaker data says. The zero Data is that of a game session
-// made without matchmaking.
+// Data is the content of matchmaker data. The zero Data is that of a game session
+// created without matchmaking.
 type Data struct {
 	MatchID              string `json:"matchId,omitempty"`
 	ConfigurationARN     string `json:"matchmakingConfigurationArn,omitempty"`
 	Teams                []Team `json:"teams"`
 	AutoBackfillMode     string `json:"autoBackfillMode,omitempty"`     // MANUAL or AUTOMATIC
-	AutoBackfillTicketID string `json:"autoBackfillTicketId,omitempty"` // of the service's own backfill
+	AutoBackfillTicketID string `json:"autoBackfillTicketId,omitempty"` // of the service's automatic backfill
 }
 
 // Team is a team of a match.
 type Team struct {
 	Name    string
-	Players []session.Player // Team is set, latencies are not known
+	Players []session.Player // Team is set, latencies are not
 }
 
-// Parse reads matchmaker data. An empty text gives the zero Data.
+// Parse parses matchmaker data. An empty string yields the zero Data.
 func Parse(text string) (Data, error) {
 	var d Data
 	if text == "" {
@@ -43,7 +43,7 @@ func Parse(text string) (Data, error) {
 	return d, nil
 }
 
-// Players gives all players, team by team.
+// Players returns all players, team by team.
 func (d Data) Players() []session.Player {
 	var all []session.Player
 	for _, t := range d.Teams {
@@ -52,7 +52,7 @@ func (d Data) Players() []session.Player {
 	return all
 }
 
-// Player finds a player.
+// Player returns the player with an id.
 func (d Data) Player(id string) (session.Player, bool) {
 	for _, p := range d.Players() {
 		if p.ID == id {
@@ -62,14 +62,14 @@ func (d Data) Player(id string) (session.Player, bool) {
 	return session.Player{}, false
 }
 
-// String writes the data so that Parse reads the same. The zero Data gives "".
+// String returns the data in the form that Parse reads. The zero Data yields "".
 func (d Data) String() string {
 	if d.ConfigurationARN == "" && d.MatchID == "" && len(d.Teams) == 0 {
 		return ""
 	}
 	text, err := json.Marshal(d)
 	if err != nil {
-		return "" // an attribute without a value: Parse gives none
+		return "" // an attribute without a value, which Parse never returns
 	}
 	return string(text)
 }

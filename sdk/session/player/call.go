@@ -15,16 +15,16 @@ import (
 // call is a request to the API.
 type call struct {
 	method, path string
-	in           any         // JSON body; nil: none
+	in           any         // additional request headers
 	header       http.Header // of the request, besides the usual
 	answered     func(*http.Response)
 }
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer is how much of a response is read, in bytes.
 const maxAnswer = 4 << 20
 
-// call makes a request as the player: with a fresh access token, and once more
-// with another one if it was refused.
+// call makes a request as the player with a valid access token, and repeats it once
+// with a new token if that one is refused.
 func (c *Client) call(ctx context.Context, r call, out any) error {
 	return c.callWith(ctx, c.access, r, out)
 }
@@ -53,8 +53,8 @@ func staleToken(err error) bool {
 	return ok && (p.Code == "token-invalid" || p.Code == "token-expired")
 }
 
-// send makes a request and reads its answer into out, unless out is nil or there
-// is no body.
+// send makes a request and decodes the response into out, unless out is nil or the
+// body is empty.
 func (c *Client) send(ctx context.Context, r call, out any) error {
 	request, err := c.request(ctx, r)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Client) send(ctx context.Context, r call, out any) error {
 	return nil
 }
 
-// request writes a call as a request.
+// request converts a call to an HTTP request.
 func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	var body io.Reader
 	if r.in != nil {

@@ -19,21 +19,21 @@ import (
 type Config struct {
 	// URL is the server's base URL, such as https://play.example.com; required.
 	URL string
-	// HTTP makes the requests; nil is a client of its own. Its transport's TLS
-	// configuration counts for the WebSocket too.
+	// HTTP makes the requests; nil uses a new client. Its transport's TLS
+	// configuration is used for the WebSocket too.
 	HTTP *http.Client
-	// Store keeps the login over restarts of the game; nil forgets it.
+	// Store keeps the login across restarts of the game; if nil, the login is lost.
 	Store TokenStore
 	// Connector is the game's netcode, for Join and Leave; nil only reserves.
 	Connector session.Connector
-	// NoSocket follows tickets by long polls alone.
+	// NoSocket follows tickets with long polls only.
 	NoSocket bool
 }
 
-// Client is one player. It may be used by many goroutines. It implements
+// Client is one player. It is safe for concurrent use. It implements
 // session.Sessions, session.Matchmaking and session.Tracker.
 type Client struct {
-	base     string // with the path of the API
+	base     string // including the API's path
 	http     *http.Client
 	dialer   websocket.Dialer
 	store    TokenStore
@@ -43,7 +43,7 @@ type Client struct {
 	login      sync.Mutex // one login or refresh at a time
 	mu         sync.Mutex // guards what follows
 	tokens     Tokens
-	unanswered string // the ticket asked for last, if no answer came: the server may have made one
+	unanswered string // the ticket requested last, if no answer came: the server may have created it
 }
 
 var (
@@ -52,12 +52,13 @@ var (
 	_ session.Tracker     = (*Client)(nil)
 )
 
-// apiPath is where the player API lies under the server's base URL.
+// apiPath is the path of the player API below the server's base URL.
 const apiPath = "/player/v1"
 
 const handshakeTimeout = 10 * time.Second
 
-// New makes a client; nothing is sent yet.
+// New returns a client. It sends nothing. Errors: ErrInvalid for a URL that is
+// neither http nor https.
 func New(c Config) (*Client, error) {
 	at, err := url.Parse(c.URL)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
@@ -82,7 +83,7 @@ func tlsOf(c *http.Client) *tls.Config {
 	return nil
 }
 
-// PlayerID is who is logged in; "" before the first login.
+// PlayerID returns the id of the player who is logged in; "" before the first login.
 func (c *Client) PlayerID() string { return c.held().PlayerID }
 
 func (c *Client) held() Tokens {

@@ -16,14 +16,14 @@ import (
 
 const sessionsPath = "/sessions"
 
-// Create implements session.Sessions. QueueName is the name of a pool; the own
-// player gets a place in what is made, so Players is the own player or nobody.
-// MaxPlayers 0 is as many as the pool allows, and Properties are those that it lets
-// players set. Without Latency, what ReportLatency told last counts. Data, Location,
-// LocationOrder and PlacementID are refused (ErrInvalid).
+// Create implements session.Sessions. QueueName is the name of a pool. The player
+// gets a slot in the new session, so Players must be empty or this player alone.
+// MaxPlayers 0 means as many as the pool allows; Properties are limited to those that
+// the pool lets players set. Without Latency, the last ReportLatency applies. Data,
+// Location, LocationOrder and PlacementID are refused (ErrInvalid).
 //
-// Errors: ErrNotFound (the pool), ErrUnauthorized where players may make none there,
-// ErrConflict where two are on their way already, ErrThrottled.
+// Errors: ErrNotFound (the pool), ErrUnauthorized if players may not create sessions
+// there, ErrConflict if two placements are already under way, ErrThrottled.
 func (c *Client) Create(ctx context.Context, r session.CreateRequest) (session.Created, error) {
 	if err := c.checkCreate(r); err != nil {
 		return session.Created{}, err
@@ -38,11 +38,11 @@ func (c *Client) Create(ctx context.Context, r session.CreateRequest) (session.C
 	return session.Created{PlacementID: p.PlacementID}, nil
 }
 
-// checkCreate refuses what is wrong, and what the player API has nothing for: who
-// sets that relies on it.
+// checkCreate refuses invalid requests, and members that the player API cannot honor:
+// a caller that sets one relies on it.
 func (c *Client) checkCreate(r session.CreateRequest) error {
 	valid := r
-	if r.MaxPlayers == 0 { // means the pool's, which has room for the own player
+	if r.MaxPlayers == 0 { // the pool's limit, which has room for this player
 		valid.Players = nil
 	}
 	if err := valid.Validate(); err != nil {
@@ -72,7 +72,7 @@ func (c *Client) checkCreate(r session.CreateRequest) error {
 	return checkPool(r.Target)
 }
 
-// checkPool refuses targets that clients of the player API cannot name.
+// checkPool refuses targets that the player API cannot address.
 func checkPool(t session.Target) error {
 	switch t.Kind() {
 	case session.OnAlias:
@@ -87,8 +87,8 @@ func notTaken(field string) error {
 	return fmt.Errorf("%w: %s: the player API does not take it", errInvalid, field)
 }
 
-// WaitPlacement implements session.Sessions, by long polls. Answers that may pass
-// (throttling, no answer) are waited out.
+// WaitPlacement implements session.Sessions with long polls. Temporary errors
+// (throttling, no answer) are retried.
 func (c *Client) WaitPlacement(ctx context.Context, placementID string) (session.Placement, error) {
 	var p protocol.Placement
 	for failures := 0; ; {
@@ -106,15 +106,15 @@ func (c *Client) WaitPlacement(ctx context.Context, placementID string) (session
 			return session.Placement{}, err
 		default:
 			failures = 0
-			if !changed && time.Since(begun) < firstPause { // the server stops; another takes over
+			if !changed && time.Since(begun) < firstPause { // the server is stopping; another takes over
 				rest(ctx, failures)
 			}
 		}
 	}
 }
 
-// pollPlacement brings a placement up to date: it waits for a change of one that was
-// read before, and tells whether there was any.
+// pollPlacement updates p: if p was read before, it waits for a change. It reports
+// whether there was one.
 func (c *Client) pollPlacement(ctx context.Context, id string, p *protocol.Placement) (changed bool, err error) {
 	r := call{method: http.MethodGet, path: placementPath(id), header: http.Header{}}
 	if p.Seq > 0 {
@@ -129,7 +129,7 @@ func (c *Client) pollPlacement(ctx context.Context, id string, p *protocol.Place
 	return true, nil
 }
 
-// ended gives a placement that is over, as its player sees it.
+// ended converts a placement that has ended, as its player sees it.
 func (c *Client) ended(p *protocol.Placement) (session.Placement, error) {
 	me := c.PlayerID()
 	out := session.Placement{ID: p.PlacementID, Status: session.PlacementStatus(upper(p.State))}
@@ -144,11 +144,11 @@ func (c *Client) ended(p *protocol.Placement) (session.Placement, error) {
 	return out, nil
 }
 
-// upper spells a state of the player API as package session does.
+// upper converts a state of the player API to the spelling of package session.
 func upper[S ~string](state S) string { return strings.ToUpper(string(state)) }
 
 // CancelPlacement implements session.Sessions. Errors: ErrNotFound, and ErrConflict
-// where the game session is being made and cannot be given up any more.
+// if the game session is being created and can no longer be given up.
 func (c *Client) CancelPlacement(ctx context.Context, placementID string) error {
 	return c.call(ctx, call{method: http.MethodDelete, path: placementPath(placementID)}, nil)
 }

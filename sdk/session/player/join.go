@@ -9,12 +9,12 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Reserve implements session.Sessions, for the own player; who has a place in the
-// game session already is given that one again. Players learn of a game session
-// when it is ACTIVE, so that WaitActive has nothing to wait for.
+// Reserve implements session.Sessions, for this player only. A player who already has
+// a slot in the game session gets the same one again. Players see only ACTIVE game
+// sessions, so WaitActive has no effect.
 //
-// Errors: ErrNotFound also where the game session is of no pool that players may
-// list, such as one that was matched.
+// Errors: ErrNotFound also for a game session outside the pools that players may
+// list, such as one created by a match.
 func (c *Client) Reserve(ctx context.Context, r session.JoinRequest) (session.Connection, error) {
 	if err := c.checkJoin(r); err != nil {
 		return session.Connection{}, err
@@ -30,8 +30,8 @@ func (c *Client) Reserve(ctx context.Context, r session.JoinRequest) (session.Co
 	return c.reserved(&out), nil
 }
 
-// checkJoin is JoinRequest.Validate but for the bound of SessionID, which is that of
-// an ARN: the names of the player API are longer.
+// checkJoin is JoinRequest.Validate except for the limit on SessionID, which is that
+// of an ARN: the ids of the player API are longer.
 func (c *Client) checkJoin(r session.JoinRequest) error {
 	switch {
 	case r.PlayerID != c.PlayerID():
@@ -43,7 +43,7 @@ func (c *Client) checkJoin(r session.JoinRequest) error {
 	return r.Validate()
 }
 
-// reserved gives a place and until when it is held.
+// reserved converts a reservation, including its expiry.
 func (c *Client) reserved(r *protocol.Reservation) session.Connection {
 	place := connection(r.Connection, c.PlayerID())
 	place.ReservedUntil = r.ReservedUntil

@@ -12,12 +12,12 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Credential is what a provider such as Steam or Apple gave to the game.
+// Credential is what a provider such as Steam or Apple issued to the game.
 type Credential = protocol.ProviderLogin
 
-// Login logs in by what there is: the stored refresh token, else the stored guest
-// account, else a new guest account. Errors: ErrUnavailable, ErrThrottled, and
-// ErrUnauthorized where the account is banned.
+// Login logs in with the stored refresh token, else with the stored guest account,
+// else with a new guest account. Errors: ErrUnavailable, ErrThrottled,
+// ErrUnauthorized if the account is banned, and those of the Store.
 func (c *Client) Login(ctx context.Context) (Tokens, error) {
 	c.login.Lock()
 	defer c.login.Unlock()
@@ -37,7 +37,8 @@ func (c *Client) Login(ctx context.Context) (Tokens, error) {
 
 var errNoLogin = errors.New("there is no login to come back to")
 
-// comeBack uses the refresh token, or logs the guest in. The caller holds login.
+// comeBack uses the refresh token, or logs the guest in. It must be called with login
+// held.
 func (c *Client) comeBack(ctx context.Context) (Tokens, error) {
 	t := c.held()
 	if t.Refresh != "" {
@@ -57,7 +58,7 @@ func banned(err error) bool {
 	return ok && p.Code == "banned"
 }
 
-// enter makes a request that gives a login, and keeps it.
+// enter makes a request that returns a login, and stores it.
 func (c *Client) enter(ctx context.Context, path string, in any) (Tokens, error) {
 	var s protocol.Session
 	if err := c.send(ctx, call{method: http.MethodPost, path: path, in: in}, &s); err != nil {
@@ -83,29 +84,29 @@ func (c *Client) hold(t Tokens) {
 	c.tokens = t
 }
 
-// LoginWith logs in with an account elsewhere; provider is one of the server's
-// configuration. An account is made where there is none, unless Credential.Create
-// says false. Errors: ErrUnauthorized (the credential is not good), ErrNotFound
-// (no such provider or account), ErrUnavailable (also: the provider is).
+// LoginWith logs in with an account of another provider, which must be in the
+// server's configuration. A player is created if the account has none, unless
+// Credential.Create is false. Errors: ErrUnauthorized (the credential is not valid),
+// ErrNotFound (no such provider or account), ErrUnavailable (also if the provider
+// is).
 func (c *Client) LoginWith(ctx context.Context, provider string, with Credential) (Tokens, error) {
 	c.login.Lock()
 	defer c.login.Unlock()
 	return c.enter(ctx, "/auth/"+url.PathEscape(provider), &with)
 }
 
-// Link puts an account elsewhere to the player's. Errors: ErrConflict where it
-// leads to another player (Problem.ConflictToken is for Merge), ErrUnauthorized
-// where the last login is more than ten minutes ago (Problem.Code
-// reauth-required).
+// Link adds a provider's account to this player. Errors: ErrConflict if the account
+// belongs to another player (Problem.ConflictToken is for Merge), ErrUnauthorized if
+// the last login is more than ten minutes ago (Problem.Code reauth-required).
 func (c *Client) Link(ctx context.Context, provider string, with Credential) (Tokens, error) {
 	path := "/players/me/identities/" + url.PathEscape(provider)
 	return c.enterAs(ctx, call{method: http.MethodPut, path: path, in: &with})
 }
 
-// enterAs makes a request as the player that gives a login, and keeps it.
+// enterAs makes an authenticated request that returns a login, and stores it.
 func (c *Client) enterAs(ctx context.Context, r call) (Tokens, error) {
 	var s protocol.Session
-	c.login.Lock() // the answer has tokens, which a renewal meanwhile would make old
+	c.login.Lock() // the answer has tokens, which a concurrent renewal would invalidate
 	defer c.login.Unlock()
 	if err := c.callWith(ctx, c.accessAlone, r, &s); err != nil {
 		return Tokens{}, err
@@ -113,37 +114,38 @@ func (c *Client) enterAs(ctx context.Context, r call) (Tokens, error) {
 	return c.keep(ctx, &s)
 }
 
-// Keep says which of two players a merge keeps.
+// Keep says which of the two players a merge keeps.
 type Keep = protocol.MergeRequestKeep
 
-// The player who asks, or the one whom the account leads to.
+// KeepMine keeps this player, KeepTheirs the one that the account belongs to.
 const (
 	KeepMine   = protocol.MergeRequestKeepMine
 	KeepTheirs = protocol.MergeRequestKeepTheirs
 )
 
-// Merge makes one player of the own and the one whom an account elsewhere leads to,
-// with the ConflictToken of Link's Problem. The other one is given up for good, with
+// Merge merges this player and the one that a provider's account belongs to, with the
+// ConflictToken of Link's Problem. The player not kept is deleted for good, with its
 // data, parties and tickets: let the player choose. With KeepTheirs the client is
-// logged in as that player from then on.
+// logged in as the other player afterwards.
 //
-// Errors: ErrConflict where the token has ended or was used (conflict-token-invalid),
-// or the player to be given up has another account elsewhere (not-guest), or too many
-// were merged into the two of late (merged-too-often);
-// ErrUnauthorized where either is banned or the last login is more than ten minutes
-// ago. Where the answer was lost, LoginWith with the account tells who was kept.
+// Errors: ErrConflict if the token has expired or was used (conflict-token-invalid),
+// if the player to be deleted has another provider's account (not-guest), or if too
+// many players were recently merged into the two (merged-too-often); ErrUnauthorized
+// if either is banned or the last login is more than ten minutes ago. If the answer
+// was lost, LoginWith with the account shows which player was kept.
 func (c *Client) Merge(ctx context.Context, conflictToken string, keep Keep) (Tokens, error) {
 	in := &protocol.MergeRequest{ConflictToken: conflictToken, Keep: keep}
 	return c.enterAs(ctx, call{method: http.MethodPost, path: "/players/me/merge", in: in})
 }
 
-// Unlink takes an account elsewhere away. ErrConflict: it is the last way in.
+// Unlink removes a provider's account from this player. Errors: ErrConflict if it is
+// the last credential.
 func (c *Client) Unlink(ctx context.Context, provider string) error {
 	return c.call(ctx, call{method: http.MethodDelete, path: "/players/me/identities/" + url.PathEscape(provider)}, nil)
 }
 
-// Logout ends this login, or everywhere all of the player's. A guest's secret
-// stays stored: it is the only way back into the account.
+// Logout ends this login, or all of the player's logins if everywhere is set. A
+// guest's secret stays stored: it is the only way back into the account.
 func (c *Client) Logout(ctx context.Context, everywhere bool) error {
 	in := &protocol.LogoutRequest{All: everywhere}
 	if !everywhere {
@@ -176,8 +178,8 @@ func (c *Client) forget(ctx context.Context, left Tokens) error {
 	return c.store.Save(ctx, left)
 }
 
-// access gives an access token that is good for a while. stale is one that was
-// refused: it is not given again.
+// access returns an access token that is not about to expire. stale is a token that
+// was refused; it is not returned again.
 func (c *Client) access(ctx context.Context, stale string) (string, error) {
 	if t := c.held(); t.usable(stale) {
 		return t.Access, nil
@@ -187,10 +189,10 @@ func (c *Client) access(ctx context.Context, stale string) (string, error) {
 	return c.accessAlone(ctx, stale)
 }
 
-// accessAlone is access for who holds login.
+// accessAlone is access for callers that hold login.
 func (c *Client) accessAlone(ctx context.Context, stale string) (string, error) {
 	t := c.held()
-	if t.usable(stale) { // somebody else was quicker
+	if t.usable(stale) { // another goroutine renewed it
 		return t.Access, nil
 	}
 	fresh, err := c.comeBack(ctx)
@@ -198,7 +200,7 @@ func (c *Client) accessAlone(ctx context.Context, stale string) (string, error) 
 	case errors.Is(err, errNoLogin):
 		return "", fmt.Errorf("%w: log in first", session.ErrUnauthorized)
 	case err != nil && !errors.Is(err, session.ErrUnauthorized) && t.Access != stale && time.Now().Before(t.AccessExpires):
-		return t.Access, nil // the renewal has time
+		return t.Access, nil // the old token is still valid; the renewal can wait
 	}
 	return fresh.Access, err
 }

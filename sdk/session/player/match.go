@@ -17,19 +17,18 @@ import (
 const ticketsPath = "/matchmaking/tickets"
 
 // StartMatchmaking implements session.Matchmaking. Configuration is the name of a
-// matchmaker; Players is the own player alone; TicketID is not sent, since the
-// server names tickets. Without Latency, what ReportLatency told last counts.
-// Attributes that the matchmaker does not take from clients are refused
-// (ErrInvalid).
+// matchmaker; Players must be this player alone; TicketID is not sent, because the
+// server names tickets. Without Latency, the last ReportLatency applies. Attributes
+// that the matchmaker does not accept from clients are refused (ErrInvalid).
 //
-// A player is on one open ticket at a time: ErrConflict, and the Problem has the
-// ticket that is in the way. If the answer to a request was lost, the same request
-// again meets that problem, and the ticket is the one that was asked for.
+// A player can be on one open ticket at a time; otherwise the error is ErrConflict
+// and Problem.TicketID names the existing ticket. If the answer to a request was
+// lost, repeating the request yields that error, with the ticket that was created.
 func (c *Client) StartMatchmaking(ctx context.Context, r session.MatchRequest) (session.Ticket, error) {
 	return c.start(ctx, r, "")
 }
 
-// start asks for a match of the own player, or of a party by its leader.
+// start requests a match for this player, or for a party by its leader.
 func (c *Client) start(ctx context.Context, r session.MatchRequest, partyID string) (session.Ticket, error) {
 	if err := r.Validate(); err != nil {
 		return session.Ticket{}, err
@@ -79,7 +78,7 @@ func latencyOut(latency map[string]time.Duration) map[string]float64 {
 	return out
 }
 
-// asked notes whether there was an answer to the start of a ticket.
+// asked records whether the start of a ticket was answered.
 func (c *Client) asked(ticketID string, answered bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +87,9 @@ func (c *Client) asked(ticketID string, answered bool) {
 	}
 }
 
-// StopMatchmaking implements session.Matchmaking. Of a ticket whose start was not
-// answered it stops what the server made of it.
+// StopMatchmaking implements session.Matchmaking. For a ticket whose start was not
+// answered, it stops all of the player's open tickets, since it does not know which
+// id the server chose.
 func (c *Client) StopMatchmaking(ctx context.Context, ticketID string) error {
 	c.mu.Lock()
 	unanswered := ticketID != "" && ticketID == c.unanswered
@@ -118,8 +118,8 @@ func (c *Client) stop(ctx context.Context, ticketID string) error {
 	return err
 }
 
-// AcceptMatch implements session.Matchmaking. playerIDs is the own player, or
-// nobody, which means the same.
+// AcceptMatch implements session.Matchmaking. playerIDs must be empty or this player
+// alone; both mean the same.
 func (c *Client) AcceptMatch(ctx context.Context, ticketID string, accept bool, playerIDs ...string) error {
 	for _, id := range playerIDs {
 		if id != c.PlayerID() {
@@ -129,7 +129,7 @@ func (c *Client) AcceptMatch(ctx context.Context, ticketID string, accept bool, 
 	return c.call(ctx, call{method: http.MethodPost, path: ticketPath(ticketID) + "/acceptance", in: &protocol.AcceptRequest{Accept: accept}}, nil)
 }
 
-// DescribeTickets implements session.Matchmaking: one request a ticket.
+// DescribeTickets implements session.Matchmaking, with one request per ticket.
 func (c *Client) DescribeTickets(ctx context.Context, ticketIDs ...string) ([]session.Ticket, error) {
 	var all []session.Ticket
 	for _, id := range ticketIDs {
@@ -148,7 +148,7 @@ func (c *Client) DescribeTickets(ctx context.Context, ticketIDs ...string) ([]se
 
 func ticketPath(id string) string { return ticketsPath + "/" + url.PathEscape(id) }
 
-// ticket reads a ticket as its player sees it: Connections holds the own alone.
+// ticket converts a ticket as its player sees it: Connections has this player's only.
 func (c *Client) ticket(t *protocol.Ticket) session.Ticket {
 	me := c.PlayerID()
 	out := session.Ticket{

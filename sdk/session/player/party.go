@@ -10,41 +10,41 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Party is players who want to be matched together. A player is in one at a time.
+// Party is a group of players who want to be matched together. A player is in at most
+// one.
 type Party = protocol.Party
 
-// PartyMember is who is in a party. Ready is as of the moment of the picture.
+// PartyMember is a member of a party. Ready is as of the moment it was read.
 type PartyMember = protocol.PartyMember
 
-// CreateParty makes a party that a matchmaker shall match, of at most so many
-// players; 0 leaves that to the matchmaker. The player leads it; its Code lets others
-// in. It ends half an hour after its last change. Errors: ErrNotFound (the
-// matchmaker), ErrConflict where the player is in a party.
+// CreateParty creates a party for a matchmaker, of at most most players; 0 leaves the
+// limit to the matchmaker. The player leads it; others join with its Code. It expires
+// half an hour after its last change. Errors: ErrNotFound (the matchmaker),
+// ErrConflict if the player is already in a party.
 func (c *Client) CreateParty(ctx context.Context, matchmaker string, most int) (Party, error) {
 	return c.party(ctx, http.MethodPost, "/parties", &protocol.PartyRequest{Matchmaker: matchmaker, Max: int64(most)})
 }
 
-// JoinParty enters a party by its code. Errors: ErrNotFound, ErrFull, ErrConflict
-// where the player is in another party.
+// JoinParty joins a party by its code. Errors: ErrNotFound, ErrFull, ErrConflict if
+// the player is in another party.
 func (c *Client) JoinParty(ctx context.Context, code string) (Party, error) {
 	return c.party(ctx, http.MethodPost, "/parties/join", &protocol.PartyJoin{Code: code})
 }
 
-// Party gives a party that the player is in. Errors: ErrNotFound.
+// Party returns a party that the player is in. Errors: ErrNotFound.
 func (c *Client) Party(ctx context.Context, partyID string) (Party, error) {
 	return c.party(ctx, http.MethodGet, partyPath(partyID), nil)
 }
 
-// Membership is what a member says of themselves.
+// Membership is what a member contributes to a party.
 type Membership struct {
-	Ready bool // agrees to be matched: good for a minute, and for one ticket
+	Ready bool // agrees to be matched: valid for a minute, and for one ticket
 	// Attributes and Latency are as in session.Player.
 	Attributes map[string]session.Attribute
 	Latency    map[string]time.Duration
 }
 
-// ChangeMembership says what the own player brings to a party; it replaces what was
-// said before. Errors: ErrNotFound.
+// ChangeMembership replaces this player's Membership of a party. Errors: ErrNotFound.
 func (c *Client) ChangeMembership(ctx context.Context, partyID string, m Membership) (Party, error) {
 	attributes, err := attributesOut(m.Attributes)
 	if err != nil {
@@ -54,14 +54,14 @@ func (c *Client) ChangeMembership(ctx context.Context, partyID string, m Members
 	return c.party(ctx, http.MethodPut, partyPath(partyID)+"/members/me", in)
 }
 
-// LeaveParty leaves; the member who came next after a leader leads from then on.
+// LeaveParty leaves a party. If the leader leaves, the member who joined next leads.
 // Errors: ErrNotFound.
 func (c *Client) LeaveParty(ctx context.Context, partyID string) error {
 	return c.PutOut(ctx, partyID, "me")
 }
 
-// PutOut puts a member out of a party that the player leads. Errors: ErrNotFound,
-// ErrUnauthorized where somebody else leads.
+// PutOut removes a member from a party that the player leads. Errors: ErrNotFound,
+// ErrUnauthorized if another member leads.
 func (c *Client) PutOut(ctx context.Context, partyID, playerID string) error {
 	return c.call(ctx, call{method: http.MethodDelete, path: partyPath(partyID) + "/members/" + url.PathEscape(playerID)}, nil)
 }
@@ -78,12 +78,12 @@ func (c *Client) party(ctx context.Context, method, path string, in any) (Party,
 	return p, err
 }
 
-// ForParty is session.Matchmaking for a party that the player leads, such as for
-// session.FindMatch. It differs in StartMatchmaking, which matches all members:
-// Players is the leader alone, since each other member has said by ChangeMembership
-// what they bring and, within the last minute, that they are ready. Where somebody
-// is not, it gives ErrConflict, and the Problem's Code is party-not-ready. The other
-// members learn the ticket from FollowParty, and follow it by Track.
+// ForParty returns a session.Matchmaking for a party that the player leads, such as
+// for session.FindMatch. Only StartMatchmaking differs: it matches all members.
+// Players must be the leader alone, because the other members provide their
+// attributes with ChangeMembership, and must have set Ready within the last minute.
+// If one has not, the error is ErrConflict with the Problem.Code party-not-ready. The
+// other members receive the ticket from FollowParty and follow it with Track.
 func (c *Client) ForParty(partyID string) session.Matchmaking { return leader{c, partyID} }
 
 type leader struct {

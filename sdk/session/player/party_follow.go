@@ -11,30 +11,30 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// PartyEventKind is what a PartyEvent is about.
+// PartyEventKind is the kind of a PartyEvent.
 type PartyEventKind int
 
 // The kinds of PartyEvent.
 const (
-	PartyChanged PartyEventKind = iota // Party is what it is now
-	PartyMatched                       // the leader has asked for a match: Track the Ticket
-	PartyLeft                          // the last event: the player is not in the party any more
-	PartyError                         // the party could not be read; reading goes on
+	PartyChanged PartyEventKind = iota // Party is its new content
+	PartyMatched                       // the leader requested a match: Track the Ticket
+	PartyLeft                          // the last event: the player is no longer in the party
+	PartyError                         // the party could not be read; following continues
 )
 
 // PartyEvent is a change of a party.
 type PartyEvent struct {
 	Kind   PartyEventKind
-	Party  Party          // of PartyChanged
-	Ticket session.Ticket // of PartyMatched, as it was seen first
-	Err    error          // of PartyError
+	Party  Party          // for PartyChanged
+	Ticket session.Ticket // for PartyMatched, as first seen
+	Err    error          // for PartyError
 }
 
-// FollowParty tells what a party is, each change of it, and each ticket that its
-// leader starts. It ends after PartyLeft: the player has left, was put out, or the
-// party expired; or with ctx, then without an event. It is told by push, and asks
-// every two seconds while there is none. That a consent runs out after its minute, the
-// push does not tell.
+// FollowParty yields the party, each change of it, and each ticket that its leader
+// starts. It ends after PartyLeft (the player left or was removed, or the party
+// expired), or when ctx ends, then without an event. It uses push, and polls every
+// two seconds while there is none. The push does not report that a member's Ready has
+// expired after its minute.
 func (c *Client) FollowParty(ctx context.Context, partyID string) iter.Seq[PartyEvent] {
 	return func(yield func(PartyEvent) bool) {
 		f := &partyFollower{c: c, id: partyID, tickets: map[string]bool{}, yield: yield}
@@ -48,14 +48,14 @@ type partyFollower struct {
 	c       *Client
 	id      string
 	line    line
-	last    Party           // that was told
-	looked  bool            // look has seen it all once
-	tickets map[string]bool // that were told, or are no news
+	last    Party           // last one reported
+	looked  bool            // look has succeeded once
+	tickets map[string]bool // reported, or not new
 	yield   func(PartyEvent) bool
-	done    bool // the party is left, or nobody listens
+	done    bool // the party was left, or the caller stopped
 }
 
-// unhurried is the rest, as rest takes it, between two looks: about two seconds.
+// unhurried is the failures argument of rest between two polls: about two seconds.
 const unhurried = 3
 
 func (f *partyFollower) run(ctx context.Context) {
@@ -65,7 +65,7 @@ func (f *partyFollower) run(ctx context.Context) {
 		if f.done || ctx.Err() != nil {
 			return
 		}
-		if err != nil { // else the server stops, and another takes over
+		if err != nil { // else the server is stopping, and another takes over
 			err = f.look(ctx)
 		}
 		switch {
@@ -82,7 +82,7 @@ func (f *partyFollower) run(ctx context.Context) {
 	}
 }
 
-// take acts on what the push tells.
+// take handles a message of the push.
 func (f *partyFollower) take(ctx context.Context, m *protocol.Message) error {
 	switch m.Type {
 	case typeParty:
@@ -99,14 +99,14 @@ func (f *partyFollower) take(ctx context.Context, m *protocol.Message) error {
 			return err
 		}
 		f.matched(&t)
-	case typePong: // a party that was left before the push knew of it, it does not tell
+	case typePong: // the push does not report a party that was left before it started
 		return f.look(ctx)
 	}
 	return nil
 }
 
-// look asks for the party and its tickets. Those that were over by the first look are
-// no news, unless the push told of them.
+// look reads the party and its tickets. Tickets that had ended by the first look are
+// not new, unless the push reported them.
 func (f *partyFollower) look(ctx context.Context) error {
 	p, err := f.c.Party(ctx, f.id)
 	switch {
@@ -132,7 +132,7 @@ func (f *partyFollower) look(ctx context.Context) error {
 	return nil
 }
 
-// see takes the party that the player is in.
+// see handles the player's current party.
 func (f *partyFollower) see(p Party) {
 	switch {
 	case p.PartyID != f.id: // a player is in one at a time
@@ -148,8 +148,8 @@ func (f *partyFollower) left() {
 	f.done = true
 }
 
-// matched takes a ticket: one of the party is told of once, also where it was
-// quicker than the news of it.
+// matched reports a ticket of the party once, even if it arrives before the party's
+// own change.
 func (f *partyFollower) matched(t *protocol.Ticket) {
 	if t.PartyID != f.id || f.tickets[t.TicketID] {
 		return
@@ -158,7 +158,7 @@ func (f *partyFollower) matched(t *protocol.Ticket) {
 	f.tell(PartyEvent{Kind: PartyMatched, Ticket: f.c.ticket(t)})
 }
 
-// tell gives an event, unless the listener has gone.
+// tell yields an event, unless the caller stopped.
 func (f *partyFollower) tell(e PartyEvent) {
 	if !f.done && !f.yield(e) {
 		f.done = true

@@ -11,21 +11,21 @@ import (
 
 var errInvalid = session.ErrInvalid
 
-// Problem is an error that the API answered with (RFC 9457). errors.Is finds the
-// error of package session that it means.
+// Problem is an error response of the API (RFC 9457). errors.Is matches the error of
+// package session that it means.
 type Problem struct {
-	Status     int    // of HTTP
-	Code       string // the kind of problem: docs/players.md
+	Status     int    // HTTP status
+	Code       string // the kind of problem, see docs/players.md
 	Detail     string
-	RetryAfter time.Duration // when to try again; 0: not told
+	RetryAfter time.Duration // how long to wait before a retry; 0 if not stated
 	Until      time.Time     // when a ban ends
-	TicketID   string        // ticket-active: the ticket that is in the way
-	// ConflictToken, of identity-in-use, lets Merge make one player of the two, once,
-	// within five minutes; "" where the other player cannot be merged. Keep it secret.
+	TicketID   string        // with ticket-active: the existing ticket
+	// ConflictToken, with identity-in-use, allows one Merge of the two players within
+	// five minutes; "" if the other player cannot be merged. Keep it secret.
 	ConflictToken string
 }
 
-// Error gives the code and the detail.
+// Error returns the code and the detail.
 func (p *Problem) Error() string {
 	if p.Detail == "" {
 		return p.Code
@@ -33,7 +33,7 @@ func (p *Problem) Error() string {
 	return p.Code + ": " + p.Detail
 }
 
-// meanings are the errors of package session by code.
+// meanings maps codes to errors of package session.
 var meanings = map[string]error{
 	"not-found": session.ErrNotFound, "provider-disabled": session.ErrNotFound,
 	"banned": session.ErrUnauthorized, "scope-insufficient": session.ErrUnauthorized, "reauth-required": session.ErrUnauthorized,
@@ -46,7 +46,7 @@ var meanings = map[string]error{
 	"no-capacity": session.ErrNoCapacity, "rate-limited": session.ErrThrottled, "locked-out": session.ErrThrottled,
 }
 
-// Unwrap gives the error of package session that the problem means.
+// Unwrap returns the error of package session that the problem means.
 func (p *Problem) Unwrap() error {
 	if err, ok := meanings[p.Code]; ok {
 		return err
@@ -64,7 +64,7 @@ func (p *Problem) Unwrap() error {
 
 func problemOf(r *http.Response, text []byte) *Problem {
 	var p protocol.Problem
-	if json.Unmarshal(text, &p) != nil || p.Code == "" { // something in between answered
+	if json.Unmarshal(text, &p) != nil || p.Code == "" { // a proxy answered
 		return &Problem{Status: r.StatusCode, Code: http.StatusText(r.StatusCode)}
 	}
 	return &Problem{

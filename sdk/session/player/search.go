@@ -12,15 +12,15 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// mostListed is how many game sessions the API gives at most.
+// mostListed is how many game sessions the API returns at most.
 const mostListed = 20
 
-// Search implements session.Sessions as far as the player API goes: QueueName is the
-// name of a pool, and it gives the first 20 game sessions of it that have room, in
-// one request. Filter and Sort are refused (ErrInvalid). An Info has no address:
-// Reserve tells where to play.
+// Search implements session.Sessions within the limits of the player API: QueueName
+// is the name of a pool, and it yields at most 20 game sessions of the pool that have
+// room, in one request. Filter and Sort are refused (ErrInvalid). An Info has no
+// address: Reserve returns it.
 //
-// Errors: ErrNotFound (the pool), ErrUnauthorized where players may not list it.
+// Errors: ErrNotFound (the pool), ErrUnauthorized if players may not list it.
 func (c *Client) Search(ctx context.Context, r session.SearchRequest) iter.Seq2[session.Info, error] {
 	return func(yield func(session.Info, error) bool) {
 		found, err := c.list(ctx, r)
@@ -65,14 +65,13 @@ func checkSearch(r session.SearchRequest) error {
 	return checkPool(r.Target)
 }
 
-// SearchPage implements session.Sessions: a pool, as a queue, has no pages.
+// SearchPage returns ErrInvalid: a pool, like a queue, has no pages.
 func (c *Client) SearchPage(context.Context, session.SearchRequest) (session.Page, error) {
 	return session.Page{}, fmt.Errorf("%w: Target: a pool is searched as a whole, with Search", errInvalid)
 }
 
-// Describe implements session.Sessions, for players of the game session alone: who
-// has a place in it, or had one until a few minutes ago. To others it is as one that
-// never was (ErrNotFound).
+// Describe implements session.Sessions, for players who have a slot in the game
+// session or had one until a few minutes ago. For others the error is ErrNotFound.
 func (c *Client) Describe(ctx context.Context, sessionID string) (session.Info, error) {
 	var g protocol.GameSession
 	if err := c.call(ctx, call{method: http.MethodGet, path: sessionPath(sessionID)}, &g); err != nil {

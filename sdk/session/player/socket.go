@@ -15,10 +15,10 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Of the WebSocket, as the description and docs/players.md have it.
+// Constants of the WebSocket, from the API description and docs/players.md.
 const (
 	subprotocol  = "muster.player.v1"
-	silentFor    = 50 * time.Second // the server pings every 20
+	silentFor    = 50 * time.Second // the server pings every 20 s
 	writeWithin  = 5 * time.Second
 	typeTicket   = "match.ticket"
 	typeAuth     = "auth"
@@ -31,18 +31,18 @@ const (
 	firstLook    = "first"
 )
 
-// line is a WebSocket that goes on where it broke off.
+// line is a WebSocket that resumes where it was interrupted.
 type line struct {
 	c      *Client
-	cursor string                                               // what was told; "" begins with what is under way
-	over   func() bool                                          // nothing more is to be told
-	take   func(ctx context.Context, m *protocol.Message) error // what is not about the connection; the first pong comes after all that is known by then
+	cursor string                                               // of the last message received; "" begins with the present state
+	over   func() bool                                          // reports whether there is nothing more to follow
+	take   func(ctx context.Context, m *protocol.Message) error // handles messages not about the connection; the first pong follows everything known by then
 }
 
-// errNoSocket says that there is no push to follow by.
+// errNoSocket reports that no push is available.
 var errNoSocket = errors.New("there is no push")
 
-// dial opens the WebSocket, once more with another token if the first is refused.
+// dial opens the WebSocket, retrying once with a new token if the first is refused.
 func (l *line) dial(ctx context.Context) (*websocket.Conn, error) {
 	at, err := url.Parse(l.c.base + "/ws?resume=" + url.QueryEscape(l.cursor))
 	if err != nil {
@@ -69,8 +69,8 @@ func (l *line) dial(ctx context.Context) (*websocket.Conn, error) {
 	}
 }
 
-// run follows until all is over, the connection ends or ctx does. A connection that
-// the server ended in order gives no error.
+// run handles messages until over reports true, the connection ends or ctx does. It
+// returns nil if the server closed the connection in order.
 func (l *line) run(ctx context.Context) error {
 	if l.c.noSocket {
 		return errNoSocket
@@ -106,7 +106,7 @@ func (l *line) run(ctx context.Context) error {
 	return nil
 }
 
-// hear acts on a message.
+// hear handles a message.
 func (l *line) hear(ctx context.Context, ws *websocket.Conn, m *protocol.Message) error {
 	if m.Cursor != "" {
 		l.cursor = m.Cursor
@@ -131,7 +131,7 @@ func (l *line) hear(ctx context.Context, ws *websocket.Conn, m *protocol.Message
 	return l.take(ctx, m)
 }
 
-// read reads a message's data.
+// read decodes a message's data.
 func read(m *protocol.Message, into any) error {
 	if err := json.Unmarshal(m.Data, into); err != nil {
 		return fmt.Errorf("%w: a message is not of the form described: %w", session.ErrUnavailable, err)

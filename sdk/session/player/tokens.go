@@ -7,34 +7,34 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Tokens are a login. Who has them is the player: keep them as secrets.
+// Tokens are a login. They authenticate the player: keep them secret.
 type Tokens struct {
 	PlayerID string `json:"player_id"`
 	Scope    string `json:"scope"` // guest or authenticated
-	// GuestSecret is shown once, when the guest account is made, and logs it in
-	// again when the refresh token has ended. "" for other accounts.
+	// GuestSecret is returned once, when the guest account is created, and logs in
+	// again when the refresh token has expired. "" for other accounts.
 	GuestSecret    string    `json:"guest_secret,omitempty"`
 	Access         string    `json:"access"`
 	AccessExpires  time.Time `json:"access_expires"`
 	Refresh        string    `json:"refresh"`
 	RefreshExpires time.Time `json:"refresh_expires"`
 
-	renew time.Time // when the access token is to be renewed
+	renew time.Time // when to renew the access token
 }
 
-// TokenStore keeps a login. Its methods are not called at the same time.
+// TokenStore stores a login. Its methods are not called concurrently.
 type TokenStore interface {
-	// Load gives what was saved last; the zero Tokens where nothing was.
+	// Load returns the tokens saved last; the zero Tokens if there are none.
 	Load(ctx context.Context) (Tokens, error)
-	// Save keeps the tokens. Each refresh token is good once: what is not saved
-	// is lost with the game's process.
+	// Save stores the tokens. Each refresh token works once: tokens that are not
+	// saved are lost with the game's process.
 	Save(ctx context.Context, t Tokens) error
 }
 
 // renewAfter is the share of an access token's life after which it is renewed.
 const renewAfter = 0.8
 
-// tokensOf reads a login; a guest's secret stays known.
+// tokensOf converts a login, keeping the guest secret of the same player.
 func tokensOf(s *protocol.Session, before Tokens, now time.Time) Tokens {
 	life := time.Duration(s.AccessTokenExpiresIn) * time.Second
 	t := Tokens{

@@ -14,17 +14,17 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// How tickets are followed.
+// Constants of following tickets.
 const (
-	pollWait     = 20 * time.Second // of a long poll; the API allows 25
+	pollWait     = 20 * time.Second // the API allows 25 s
 	firstPause   = 250 * time.Millisecond
 	longestPause = 10 * time.Second
 	missesToEnd  = 3 // in a row, until a ticket counts as unknown
 )
 
-// Track implements session.Tracker: by push over a WebSocket of its own, and by
-// long polls while there is none. After a break, what happened meanwhile is told.
-// A player has at most three WebSockets; the oldest gives way.
+// Track implements session.Tracker: by push over its own WebSocket, and with long
+// polls if there is none. After an interruption, what happened in the meantime is
+// reported. A player has at most three WebSockets; a new one closes the oldest.
 func (c *Client) Track(ctx context.Context, ticketIDs ...string) iter.Seq[session.TicketEvent] {
 	return func(yield func(session.TicketEvent) bool) {
 		f := &follower{c: c, open: map[string]*followed{}, yield: yield}
@@ -36,16 +36,16 @@ func (c *Client) Track(ctx context.Context, ticketIDs ...string) iter.Seq[sessio
 	}
 }
 
-// follower follows tickets of one Track.
+// follower follows the tickets of one Track.
 type follower struct {
 	c     *Client
 	line  line
 	open  map[string]*followed
 	yield func(session.TicketEvent) bool
-	gone  bool // nobody listens any more
+	gone  bool // the caller stopped
 }
 
-// followed is what is known of a ticket.
+// followed is what is known about a ticket.
 type followed struct {
 	state  session.TicketState
 	seq    int64
@@ -55,7 +55,7 @@ type followed struct {
 func (f *follower) run(ctx context.Context) {
 	for failures := 0; !f.over() && ctx.Err() == nil; {
 		err := f.line.run(ctx)
-		if err == nil { // the server stops; another takes over, or it comes back
+		if err == nil { // the server is stopping; another takes over, or it comes back
 			failures = 0
 			rest(ctx, failures)
 			continue
@@ -72,7 +72,7 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// take acts on what the push tells.
+// take handles a message of the push.
 func (f *follower) take(ctx context.Context, m *protocol.Message) error {
 	switch m.Type {
 	case typeTicket:
@@ -87,8 +87,8 @@ func (f *follower) take(ctx context.Context, m *protocol.Message) error {
 	return nil
 }
 
-// unseen asks for tickets that the push did not tell of: those that were forgotten
-// or never were.
+// unseen polls the tickets that the push did not report: they were deleted or never
+// existed.
 func (f *follower) unseen(ctx context.Context) error {
 	for id, k := range f.open {
 		for k.seq == 0 && f.open[id] != nil && ctx.Err() == nil {
@@ -106,10 +106,10 @@ func (f *follower) unseen(ctx context.Context) error {
 	return nil
 }
 
-// over tells whether nothing is left to follow.
+// over reports whether nothing is left to follow.
 func (f *follower) over() bool { return f.gone || len(f.open) == 0 }
 
-// rest waits before another attempt: longer each time, and not all clients alike.
+// rest waits before another attempt: longer each time, with jitter.
 func rest(ctx context.Context, failures int) {
 	d := min(firstPause<<min(failures, 10), longestPause)
 	timer := time.NewTimer(time.Duration(float64(d) * (0.5 + rand.Float64())))
@@ -120,15 +120,15 @@ func rest(ctx context.Context, failures int) {
 	}
 }
 
-// tell gives an event, unless the listener has gone.
+// tell yields an event, unless the caller stopped.
 func (f *follower) tell(e session.TicketEvent) {
 	if !f.gone && !f.yield(e) {
 		f.gone = true
 	}
 }
 
-// see takes a ticket's state: a change of it is an event. States that came late
-// are not told.
+// see handles a ticket's state and yields an event if it changed. States older than
+// the last one are ignored.
 func (f *follower) see(t *protocol.Ticket) {
 	k := f.open[t.TicketID]
 	if k == nil || t.Seq < k.seq {
@@ -146,14 +146,14 @@ func (f *follower) see(t *protocol.Ticket) {
 	f.tell(session.Observed(now))
 }
 
-// trouble tells of what will pass by itself.
+// trouble reports a temporary error.
 func (f *follower) trouble(id string, err error) {
 	f.tell(session.TicketEvent{Kind: session.TrackError, Ticket: session.Ticket{ID: id}, Err: err})
 }
 
-// pollAll asks for each ticket; where one is left it waits for its change. It
-// tells whether the server kept it waiting or had news: where it does neither,
-// asking again at once would be a flood. why is why there is no push.
+// pollAll polls each ticket; if only one is left and there is no push, it waits for a
+// change. It reports whether the server made it wait or had news: otherwise polling
+// again immediately would flood the server. why is the reason there is no push.
 func (f *follower) pollAll(ctx context.Context, why error) (answered bool) {
 	ids := make([]string, 0, len(f.open))
 	for id := range f.open {
@@ -180,8 +180,8 @@ func (f *follower) pollAll(ctx context.Context, why error) (answered bool) {
 	return answered
 }
 
-// poll asks for one ticket. One that is not found is asked for again, later, and
-// then given up.
+// poll reads one ticket. A ticket that is not found is tried again later, and given
+// up after missesToEnd attempts.
 func (f *follower) poll(ctx context.Context, id string, wait time.Duration) error {
 	k := f.open[id]
 	r := call{method: http.MethodGet, path: ticketPath(id), header: http.Header{}}

@@ -13,39 +13,39 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Location is a place where games can be, and its latency beacons; "" where it
-// has none of a kind.
+// Location is a place where games can run, and its latency beacons: "" for each kind
+// it does not have.
 type Location = protocol.Location
 
-// Sample is what was measured for a location. Leave out what was not reached: a
-// made-up figure invites a match there.
+// Sample is a latency measured for a location. Omit locations that were not reached:
+// an invented figure invites a match there.
 type Sample struct {
 	Location string
 	RTT      time.Duration
 	Method   string // udp, tcp or https
-	Receipt  string // signed by the beacon, where it gives any
+	Receipt  string // signed by the beacon, if it issues any
 }
 
-// World is what a client has to know: providers, matchmakers, pools.
+// World is what a client needs to know: providers, matchmakers, pools.
 type World = protocol.ClientConfig
 
-// World asks what there is to play. It needs no login.
+// World returns what there is to play. It needs no login.
 func (c *Client) World(ctx context.Context) (World, error) {
 	var out World
 	err := c.send(ctx, call{method: http.MethodGet, path: "/config"}, &out)
 	return out, err
 }
 
-// Locations asks where games can be. It needs no login; keep the answer for the
-// hour that the server says.
+// Locations returns where games can run. It needs no login; keep the answer for as
+// long as the server says, an hour.
 func (c *Client) Locations(ctx context.Context) ([]Location, error) {
 	var out protocol.Locations
 	err := c.send(ctx, call{method: http.MethodGet, path: "/locations"}, &out)
 	return out.Locations, err
 }
 
-// ReportLatency tells what was measured; it counts for 15 minutes. It gives what
-// the server took: locations that no fleet has are dropped, for example.
+// ReportLatency reports measured latencies; they apply for 15 minutes. It returns
+// those that the server accepted: locations without a fleet are dropped, for example.
 func (c *Client) ReportLatency(ctx context.Context, samples []Sample) (accepted map[string]time.Duration, err error) {
 	in := &protocol.LatencyReport{Samples: []protocol.LatencySample{}}
 	for _, s := range samples {
@@ -64,8 +64,8 @@ func (c *Client) ReportLatency(ctx context.Context, samples []Sample) (accepted 
 	return accepted, nil
 }
 
-// Reservations gives the games that wait for the player: the way back after a
-// crash.
+// Reservations returns the player's current reservations: the way back into a game
+// after a crash.
 func (c *Client) Reservations(ctx context.Context) ([]session.Connection, error) {
 	var out protocol.Reservations
 	if err := c.call(ctx, call{method: http.MethodGet, path: "/players/me/reservations"}, &out); err != nil {
@@ -80,8 +80,8 @@ func (c *Client) Reservations(ctx context.Context) ([]session.Connection, error)
 	return all, nil
 }
 
-// GetData reads a value of the player's data into v. namespace is private, public
-// or server. version is what PutData expects to find. Errors: ErrNotFound.
+// GetData reads a value of the player's data into v. namespace is private, public or
+// server. version is for PutData. Errors: ErrNotFound.
 func (c *Client) GetData(ctx context.Context, namespace, key string, v any) (version int64, err error) {
 	r := call{method: http.MethodGet, path: dataPath(namespace, key), answered: func(r *http.Response) { version = versionOf(r) }}
 	var raw json.RawMessage
@@ -91,14 +91,14 @@ func (c *Client) GetData(ctx context.Context, namespace, key string, v any) (ver
 	return version, json.Unmarshal(raw, v)
 }
 
-// What PutData may expect besides a version.
+// Values for expected, besides a version, of PutData.
 const (
-	AnyVersion int64 = -1 // whatever there is
-	NoVersion  int64 = 0  // nothing: the value is new
+	AnyVersion int64 = -1 // any value, or none
+	NoVersion  int64 = 0  // no value: the key is new
 )
 
-// PutData writes a value, if the present version is the one expected. It gives the
-// new version. Errors: ErrConflict where the version is another one.
+// PutData writes a value if the current version is the expected one, and returns the
+// new version. Errors: ErrConflict if the version is another one.
 func (c *Client) PutData(ctx context.Context, namespace, key string, v any, expected int64) (version int64, err error) {
 	r := call{method: http.MethodPut, path: dataPath(namespace, key), in: v, header: http.Header{}}
 	switch {
@@ -116,7 +116,7 @@ func dataPath(namespace, key string) string {
 	return "/players/me/data/" + url.PathEscape(namespace) + "/" + url.PathEscape(key)
 }
 
-// versionOf reads the ETag. Proxies that compress make it weak.
+// versionOf parses the ETag, which proxies that compress make weak.
 func versionOf(r *http.Response) int64 {
 	text, err := strconv.Unquote(strings.TrimPrefix(r.Header.Get("ETag"), "W/"))
 	if err != nil {

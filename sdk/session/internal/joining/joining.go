@@ -1,5 +1,5 @@
-// Package joining is Join and Leave of session.Sessions, which every implementation
-// does alike: it differs in how a place is reserved.
+// Package joining implements Join and Leave of session.Sessions, which are the same
+// for every implementation except for how a slot is reserved.
 package joining
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// Seat is the one game session that a client is in.
+// Seat is the one game session that a client can be in.
 type Seat struct {
 	Connector session.Connector // nil only reserves
 
@@ -18,7 +18,7 @@ type Seat struct {
 	taken bool
 }
 
-// Join is session.Sessions.Join with a place from reserve.
+// Join implements session.Sessions.Join with the slot that reserve returns.
 func (s *Seat) Join(ctx context.Context, reserve func() (session.Connection, error)) (session.Connection, error) {
 	if !s.take() {
 		return session.Connection{}, session.ErrAlreadyJoined
@@ -38,7 +38,7 @@ func (s *Seat) Join(ctx context.Context, reserve func() (session.Connection, err
 	return place, nil
 }
 
-// Leave is session.Sessions.Leave.
+// Leave implements session.Sessions.Leave.
 func (s *Seat) Leave(ctx context.Context) error {
 	if !s.free() || s.Connector == nil {
 		return nil
@@ -46,7 +46,7 @@ func (s *Seat) Leave(ctx context.Context) error {
 	return s.Connector.Disconnect(ctx)
 }
 
-// take notes that the client joins; false if it had already.
+// take records that the client joins. It returns false if it has already joined.
 func (s *Seat) take() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *Seat) take() bool {
 	return free
 }
 
-// free notes that the client is out; false if it was already.
+// free records that the client has left. It returns false if it had not joined.
 func (s *Seat) free() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package protocol has the messages of Muster's player API, generated from its
-// OpenAPI description, for package player and for callers who want what that does
-// not cover.
+// Package protocol contains the messages of Muster's player API, generated from its
+// OpenAPI description, for package player and for callers who need what that does not
+// cover.
 package protocol
