@@ -77,7 +77,7 @@ func playAll(ctx context.Context, f botFlags) ([]bot.Result, error) {
 	return results, nil
 }
 
-// report prints the results and gives the exit code: the worst of all bots.
+// report prints the results and returns the exit code: the worst of all bots.
 func report(results []bot.Result, asJSON bool, stdout io.Writer) int {
 	code := exitDone
 	for _, r := range results {

@@ -1,13 +1,14 @@
 // Command arena is a small but real multiplayer game for Amazon GameLift and
-// services compatible with its API: a game server and bots that play on it.
+// compatible services: a game server and bots that play on it.
 //
 //	arena server [--port N] [flags]       run a game server process
 //	arena bot --addr HOST:PORT --player-session ID [flags]
 //
-// The server takes its place in a fleet through the official Server SDK 5. On a
-// managed host the environment (GAMELIFT_SDK_*) says all it needs; elsewhere the
-// --sdk-url, --fleet-id, --host-id, --process-id and --auth-token flags do. It
-// runs one game session and exits 0. The game property matchSeconds limits the
+// The server joins a fleet through the official Server SDK 5. On a managed host the
+// environment (GAMELIFT_SDK_*) has all it needs; elsewhere the --sdk-url, --fleet-id,
+// --host-id, --process-id and --auth-token flags do. It runs one game session and
+// exits 0. The game property matchSeconds limits the match; without it the session
+// ends when the last player leaves.
 // match; without it the session ends when the last player leaves.
 package main
 
@@ -23,17 +24,17 @@ import (
 	"time"
 )
 
-// The exit codes, a contract for scripts.
+// The exit codes, which scripts rely on.
 const (
 	exitDone     = 0
 	exitFailed   = 1
 	exitUsage    = 2
-	exitRefused  = 3 // a bot was not let in
+	exitRefused  = 3 // a bot was not admitted
 	exitUnplayed = 4 // a bot got no answer or lost the server
 )
 
-// endWithin bounds how long the process takes to end after a signal: the hosting
-// service, to which it says goodbye, may be gone for good.
+// endWithin limits how long the process takes to end after a signal: the hosting
+// service that it notifies may be gone for good.
 const endWithin = 20 * time.Second
 
 const usage = `usage: arena server [flags]   run a game server process
@@ -45,7 +46,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() {
-		stop() // a second signal ends the process at once
+		stop() // a second signal ends the process immediately
 		time.AfterFunc(endWithin, func() { os.Exit(exitFailed) })
 	})
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
@@ -69,7 +70,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
-// parse reads a command's flags; it gives the exit code if the command must not run.
+// parse parses a command's flags. It returns the exit code if the command must not
+// run.
 func parse(flags *flag.FlagSet, args []string) (int, bool) {
 	err := flags.Parse(args)
 	switch {

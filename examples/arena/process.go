@@ -15,8 +15,8 @@ import (
 	"github.com/musterhq/muster/sdk/session"
 )
 
-// process is a game server process: its handlers start the game when the game
-// session comes and end it when the process ends.
+// process is a game server process. Its handlers start the game when a game session
+// is assigned and end it when the process ends.
 type process struct {
 	host *gameserver.Server
 	conn *net.UDPConn
@@ -31,12 +31,12 @@ type game struct {
 	*server.Server
 	stop   context.CancelFunc
 	over   chan struct{} // closed when it is over
-	result server.Result // after over
+	result server.Result // valid once over is closed
 }
 
 var errSocket = errors.New("the game's socket failed")
 
-// newProcess makes a process on a socket, which stays the caller's to close.
+// newProcess returns a process on a socket, which the caller closes.
 func newProcess(conn *net.UDPConn, game server.Options, o gameserver.Options) (*process, error) {
 	p := &process{conn: conn, opts: game, log: o.Logger}
 	o.Port = conn.LocalAddr().(*net.UDPAddr).Port
@@ -45,8 +45,8 @@ func newProcess(conn *net.UDPConn, game server.Options, o gameserver.Options) (*
 	return p, err
 }
 
-// run lives the process's life. Cancelling ctx, or the service's order to
-// terminate, ends it early: players are told and the service hears of the end.
+// run runs the process to its end. Cancelling ctx, or the service's order to
+// terminate, ends it early: players and the service are notified.
 func (p *process) run(ctx context.Context) error {
 	if err := p.host.Run(ctx); err != nil {
 		return err
@@ -57,8 +57,8 @@ func (p *process) run(ctx context.Context) error {
 	return nil
 }
 
-// OnCreateSession implements gameserver.Handler: the game begins, and the process
-// ends with it.
+// OnCreateSession implements gameserver.Handler: it starts the game, and the process
+// ends with the game.
 func (p *process) OnCreateSession(_ context.Context, info session.Info) error {
 	log := p.log.With("game_session_id", info.ID)
 	opts := p.opts
@@ -82,8 +82,8 @@ func (p *process) play(ctx context.Context, g *game, log *slog.Logger) {
 	_ = p.host.End(context.Background(), gameserver.EndRequested)
 }
 
-// OnDestroySession implements gameserver.SessionDestroyer: it tells the players
-// and waits until all have been told.
+// OnDestroySession implements gameserver.SessionDestroyer: it ends the game and waits
+// until all players have been notified.
 func (p *process) OnDestroySession(ctx context.Context, _ gameserver.EndReason) error {
 	g := p.playing.Load()
 	g.stop()
@@ -107,8 +107,8 @@ func (p *process) OnHealthCheck(context.Context) bool {
 	return g == nil || g.Healthy()
 }
 
-// players admits players for the game. The game knows one connection for each
-// player session, so that its id names the connection.
+// players admits players to the game. Each player session has one connection, so its
+// id serves as the connection's.
 type players struct{ host *gameserver.Server }
 
 // Accept implements server.PlayerSessions.

@@ -19,8 +19,8 @@ import (
 	"github.com/musterhq/muster/sdk/gameserver/fakesdk"
 )
 
-// launch runs a process on a service in memory; the returned function waits for
-// its end.
+// launch runs a process on an in-memory service; the returned function waits for its
+// end.
 func launch(t *testing.T, service *fakesdk.Fake) (address string, wait func() error) {
 	t.Helper()
 	conn, err := listen(0)

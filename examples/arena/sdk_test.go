@@ -18,8 +18,8 @@ import (
 	"github.com/musterhq/muster/examples/arena/bot"
 )
 
-// endpoint is the smallest service that the official SDK can run a game session
-// with: every request is answered, the first heartbeat starts a game session, and
+// endpoint is the smallest service with which the official SDK can run a game
+// session: it answers every request, the first heartbeat starts a game session, and
 // only the reserved player sessions are accepted, once each.
 type endpoint struct {
 	t        *testing.T
@@ -75,9 +75,9 @@ func (e *endpoint) answer(request frame) frame {
 	return answer
 }
 
-// TestCommands_PlayThroughTheOfficialSDK runs both commands as their users do.
-// It cannot run in parallel: the SDK is one for the whole process and takes its
-// settings from the environment.
+// TestCommands_PlayThroughTheOfficialSDK runs both commands as users do. It cannot
+// run in parallel: the SDK is global to the process and reads its settings from the
+// environment.
 func TestCommands_PlayThroughTheOfficialSDK(t *testing.T) {
 	e := &endpoint{t: t, reserved: map[string]bool{"psess-1": true, "psess-2": true}, port: make(chan int, 1)}
 	web := httptest.NewServer(e)

@@ -77,8 +77,8 @@ func serve(ctx context.Context, f serverFlags, stderr io.Writer) error {
 	return p.run(ctx)
 }
 
-// listen opens the game's socket. A port that the system picks may lie above
-// what the SDK allows; then another is picked, the first staying taken meanwhile.
+// listen opens the game's socket. If the system picks a port above the SDK's limit,
+// it picks another while the first stays taken.
 func listen(port int) (*net.UDPConn, error) {
 	for tries := 0; tries < 64; tries++ {
 		conn, err := net.ListenUDP("udp", &net.UDPAddr{Port: port})
@@ -96,8 +96,8 @@ func listen(port int) (*net.UDPConn, error) {
 	return nil, fmt.Errorf("UDP port must be at most %d", maxPort)
 }
 
-// openLog makes the log, to stderr and if wanted to a file, and the list of paths
-// to collect.
+// openLog opens the log, which goes to stderr and optionally to a file, and returns
+// the list of paths to collect.
 func openLog(f serverFlags, stderr io.Writer) (*slog.Logger, []string, func(), error) {
 	options := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if f.verbose {

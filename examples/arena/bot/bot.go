@@ -1,6 +1,6 @@
-// Package bot plays the arena by itself: it joins with a player session, runs
-// after pick-ups, shoots whom it meets, leaves politely and tells how it went.
-// It needs the standard library and package wire only.
+// Package bot plays the arena: it joins with a player session, goes for pick-ups,
+// shoots at players in range, leaves in order and reports its result. It needs the
+// standard library and package wire only.
 package bot
 
 import (
@@ -17,48 +17,48 @@ import (
 type Options struct {
 	Address         string              // host:port of the game server
 	PlayerSessionID string              // reserved for this bot, 1 to 256 bytes
-	For             time.Duration       // how long to play; 0: until the game is over
-	JoinFor         time.Duration       // how long to wait to be let in; default 15 seconds
+	For             time.Duration       // how long to play; 0: until the game ends
+	JoinFor         time.Duration       // how long to wait to be admitted; default 15 seconds
 	SilentFor       time.Duration       // how long the server may send nothing; default 5 seconds
 	ActEvery        time.Duration       // between inputs; default 50 ms
-	Seed            uint64              // of the bot's whims
-	Joined          func()              // if set, is told once that the bot was let in
-	Watch           func(wire.Snapshot) // if set, sees each Snapshot
+	Seed            uint64              // of the bot's random decisions
+	Joined          func()              // if set, is called once when the bot is admitted
+	Watch           func(wire.Snapshot) // if set, is called with each Snapshot
 }
 
 // Ending is how a bot's game ended.
 type Ending string
 
-// The endings that are not the server's own word (wire.Ending).
+// The endings that the server does not report itself (wire.Ending).
 const (
-	Refused    Ending = "refused"    // the server did not let the bot in
+	Refused    Ending = "refused"    // the server did not admit the bot
 	Unanswered Ending = "unanswered" // the server never answered
 	Lost       Ending = "lost"       // the server fell silent
 	Left       Ending = "left"       // the bot left, whether or not the server confirmed
 )
 
-// Result tells how a bot's game went. Its JSON form is a contract for scripts.
+// Result is the outcome of a bot's game. Scripts rely on its JSON form.
 type Result struct {
 	PlayerSessionID string `json:"player_session_id"`
 	Address         string `json:"address"`
-	Ending          Ending `json:"ending"`           // a word of Ending or of wire.Ending
+	Ending          Ending `json:"ending"`           // an Ending or the text of a wire.Ending
 	Reason          string `json:"reason,omitempty"` // why refused: wire.Refusal
-	Player          int    `json:"player"`           // number in the game; 0 if never let in
+	Player          int    `json:"player"`           // number in the game; 0 if never admitted
 	Score           int    `json:"score"`
-	Place           int    `json:"place"`     // 1 is the best; 0 if never let in
+	Place           int    `json:"place"`     // 1 is the best; 0 if never admitted
 	Players         int    `json:"players"`   // in the last Snapshot
 	Snapshots       int    `json:"snapshots"` // received
 	Ticks           int    `json:"ticks"`     // from the first Snapshot to the last
 	PlayedMS        int64  `json:"played_ms"`
 }
 
-// Played tells whether the bot was let in and not lost.
+// Played reports whether the bot was admitted and did not lose the server.
 func (r Result) Played() bool {
 	return r.Player != 0 && r.Ending != Lost
 }
 
-// Play plays one game. Cancelling ctx makes the bot leave. The error is one of
-// the bot's own side: a bad address or session id, or a socket that fails.
+// Play plays one game. When ctx is cancelled, the bot leaves. The error is one of the
+// bot's own side: a bad address or session id, or a socket that fails.
 func Play(ctx context.Context, opts Options) (Result, error) {
 	if n := len(opts.PlayerSessionID); n == 0 || n > wire.MaxSessionID {
 		return Result{}, fmt.Errorf("player session id has %d bytes, must have 1 to %d", n, wire.MaxSessionID)

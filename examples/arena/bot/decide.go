@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	sight = 400 // how far away an opponent is worth a shot
-	aim   = 12  // how far beside the line of fire it may stand
-	whims = 20  // one in so many decisions is a random turn, so that two bots do not lock
+	sight = 400 // distance up to which an opponent is worth a shot
+	aim   = 12  // how far off the line of fire it may stand
+	whims = 20  // one decision in this many is a random turn, so that two bots do not lock
 )
 
-// decide says what to do about what one sees. A shot needs the player to face its
-// target, and facing means moving that way.
+// decide returns the bot's next input. To shoot, the player must face its target, and
+// it turns by moving that way.
 func decide(view wire.Snapshot, me uint8, rng *rand.Rand) wire.Input {
 	self, ok := find(view, me)
 	if !ok || self.Health == 0 {
@@ -37,7 +37,7 @@ func find(view wire.Snapshot, id uint8) (wire.Player, bool) {
 	return wire.Player{}, false
 }
 
-// target gives the direction of an opponent that a shot would hit.
+// target returns the direction of an opponent that a shot would hit.
 func target(view wire.Snapshot, self wire.Player) (wire.Direction, bool) {
 	for _, p := range view.Players {
 		dx, dy := int(p.X)-int(self.X), int(p.Y)-int(self.Y)
@@ -61,7 +61,7 @@ func nearestPickUp(view wire.Snapshot, self wire.Player) wire.Direction {
 	return towards
 }
 
-// direction gives the compass direction nearest to a way of dx east and dy south.
+// direction returns the compass direction nearest to dx east and dy south.
 func direction(dx, dy int) wire.Direction {
 	x, y := sign(dx), sign(dy)
 	switch {

@@ -16,12 +16,12 @@ const (
 	leaveTries = 10
 )
 
-// player is a bot at play. Its goroutine owns everything but the reading.
+// player is a playing bot. Its goroutine owns everything but the reading.
 type player struct {
 	opts     Options
 	conn     net.Conn
 	messages chan wire.Message
-	done     chan struct{} // closed when nothing reads any more
+	done     chan struct{} // closed when reading has ended
 	rng      *rand.Rand
 
 	key      uint64
@@ -31,8 +31,8 @@ type player struct {
 	result   Result
 }
 
-// read passes packets on until the socket is closed. An error of one read (the
-// server's port is closed, say) is a lost packet.
+// read passes packets on until the socket is closed. A single failing read (because
+// the server's port is closed, say) counts as a lost packet.
 func (p *player) read() {
 	defer close(p.done)
 	buffer := make([]byte, wire.MaxPacket+1)
@@ -57,7 +57,7 @@ func (p *player) send(m wire.Message) {
 	_, _ = p.conn.Write(wire.Append(nil, m))
 }
 
-// play goes through the stages: join, fight, leave.
+// play runs the stages: join, fight, leave.
 func (p *player) play(ctx context.Context) {
 	if !p.join(ctx) {
 		return
@@ -73,7 +73,7 @@ func (p *player) play(ctx context.Context) {
 	}
 }
 
-// join asks to be let in until there is an answer; true if the bot is in.
+// join repeats Join until there is an answer. It returns true if the bot is admitted.
 func (p *player) join(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, p.opts.JoinFor)
 	defer cancel()
@@ -136,11 +136,12 @@ func (p *player) act() {
 	p.send(in)
 }
 
-// hear takes a message during or after the game; true if the game is over.
+// hear handles a message during or after the game. It returns true if the game is
+// over.
 func (p *player) hear(m wire.Message) bool {
 	switch m := m.(type) {
 	case wire.Snapshot:
-		if p.result.Ending != Left { // who has left plays for no place any more
+		if p.result.Ending != Left { // a bot that has left does not compete any more
 			p.see(m)
 		}
 	case wire.Over:
@@ -153,7 +154,7 @@ func (p *player) hear(m wire.Message) bool {
 	return false
 }
 
-// see notes a Snapshot; one that comes late is not shown.
+// see records a Snapshot; late ones are ignored.
 func (p *player) see(view wire.Snapshot) {
 	if p.result.Snapshots > 0 && int32(view.Tick-p.view.Tick) <= 0 {
 		return
@@ -175,7 +176,7 @@ func (p *player) see(view wire.Snapshot) {
 	}
 }
 
-// rank notes the bot's own score and its place; equals share the better one.
+// rank records the bot's score and place; equal scores share the better place.
 func (p *player) rank(scores []wire.Score) {
 	for _, s := range scores {
 		if int(s.Player) == p.result.Player {
@@ -190,8 +191,8 @@ func (p *player) rank(scores []wire.Score) {
 	}
 }
 
-// leave says goodbye until the server confirms it or enough was tried; a server
-// that does not hear it finds the bot silent soon after.
+// leave sends Leave until the server confirms it or leaveTries is reached; a server
+// that receives none finds the bot silent soon after.
 func (p *player) leave() {
 	p.result.Ending = Left
 	again := time.NewTicker(leaveEvery)

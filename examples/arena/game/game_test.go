@@ -10,7 +10,7 @@ import (
 
 const east game.Direction = 3
 
-// duel gives two players: 1 facing east and 2 standing the distance east of it.
+// duel returns two players: 1 facing east, and 2 at a distance east of it.
 func duel(distance int) game.State {
 	return game.State{Players: []game.Player{
 		{ID: 1, At: game.Point{X: 300, Y: 500}, Facing: east, Health: game.FullHealth},
@@ -118,9 +118,9 @@ func TestJoinLeave_KeepIDsDistinct(t *testing.T) {
 	}
 }
 
-// TestStep_KeepsItsBounds plays random games and checks what must always hold:
-// the old state is untouched, the same inputs give the same state, everything is
-// on the field and within its limits.
+// TestStep_KeepsItsBounds plays random games and checks the invariants: the old state
+// is untouched, the same inputs produce the same state, everything is on the field
+// and within its limits.
 func TestStep_KeepsItsBounds(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

@@ -1,6 +1,6 @@
 package game
 
-// sign gives the direction's way along each axis: -1, 0 or 1.
+// sign returns the direction's sign along each axis: -1, 0 or 1.
 func (d Direction) sign() (int, int) {
 	switch d {
 	case 1:
@@ -23,8 +23,8 @@ func (d Direction) sign() (int, int) {
 	return 0, 0
 }
 
-// towards gives the place one tick of the given length away. Along a diagonal
-// seven tenths of it are gone on each axis.
+// towards returns the point at a distance in a direction. On a diagonal it moves
+// seven tenths of the distance along each axis.
 func (p Point) towards(d Direction, length int) Point {
 	x, y := d.sign()
 	if x != 0 && y != 0 {
@@ -38,7 +38,7 @@ func (p Point) within(q Point, distance int) bool {
 	return dx*dx+dy*dy <= distance*distance
 }
 
-// inside puts a player's place back between the walls.
+// inside moves a player's position back inside the walls.
 func inside(p Point) Point { return bounded(p, Radius) }
 
 func bounded(p Point, margin int) Point {

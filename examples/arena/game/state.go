@@ -1,26 +1,26 @@
-// Package game holds the rules of the arena. Players run about a square field,
-// shoot in the direction they face and collect what lies around.
+// Package game implements the rules of the arena. Players move on a square field,
+// shoot in the direction they face and collect pick-ups.
 //
-// The rules are pure: Step takes a state and what the players want and gives the
-// next state, leaving the old one as it was. Chance is part of the state, so the
-// same start and the same inputs always give the same game. Positions are whole
-// numbers. The package knows nothing of networks, time or player sessions.
+// The rules are pure: Step takes a state and the players' inputs and returns the next
+// state; the old one stays unchanged. The random state is part of State, so the same
+// start and the same inputs always produce the same game. Positions are integers. The
+// package does not depend on networks, time or player sessions.
 package game
 
 import "slices"
 
-// The measures of the arena. Lengths are in units, times in ticks.
+// The dimensions of the arena. Lengths are in units, times in ticks.
 const (
 	Size       = 1000 // the field's width and height
 	Radius     = 15   // of a player
-	PickRadius = 25   // how near a player takes a pick-up
-	Pace       = 8    // of a player, a tick
-	ShotPace   = 24   // of a shot, a tick
+	PickRadius = 25   // distance at which a player takes a pick-up
+	Pace       = 8    // of a player, per tick
+	ShotPace   = 24   // of a shot, per tick
 	FullHealth = 3    // hits a player can take
 	ReloadTime = 8    // between two shots of a player
-	AwayTime   = 40   // from being hit the last time to coming back
+	AwayTime   = 40   // from losing the last health to coming back
 	ShotLife   = 25   // how long a shot flies
-	PickUps    = 8    // lying about at any time
+	PickUps    = 8    // on the field at any time
 	MaxPlayers = 64
 	MaxShots   = 64
 
@@ -34,10 +34,10 @@ type Direction uint8
 // None is the direction of standing still.
 const None Direction = 0
 
-// Point is a place on the field: x grows east, y grows south.
+// Point is a position on the field: x grows east, y grows south.
 type Point struct{ X, Y int }
 
-// Player is one player. Health 0 means away until AwayFor has run out.
+// Player is a player. Health 0 means away until AwayFor has run out.
 type Player struct {
 	ID      uint8
 	At      Point
@@ -56,7 +56,7 @@ type Shot struct {
 	Left   int // ticks to fly
 }
 
-// Input is what a player wants to do in a tick.
+// Input is a player's input for a tick.
 type Input struct {
 	Player uint8
 	Move   Direction
@@ -72,14 +72,15 @@ type State struct {
 	chance  uint64
 }
 
-// New gives an arena without players; seed decides all chance in it.
+// New returns an arena without players; seed determines all its random numbers.
 func New(seed uint64) State {
 	s := State{chance: seed}
 	s.refill()
 	return s
 }
 
-// Join gives the arena with one more player, under the lowest free ID; false if it is full.
+// Join returns the arena with one more player, under the lowest free ID, or false if
+// it is full.
 func Join(old State, facing Direction) (State, uint8, bool) {
 	if len(old.Players) == MaxPlayers {
 		return old, 0, false
@@ -101,7 +102,7 @@ func Join(old State, facing Direction) (State, uint8, bool) {
 	return s, id, true
 }
 
-// Leave gives the arena without the player and without its shots.
+// Leave returns the arena without the player and its shots.
 func Leave(old State, id uint8) State {
 	s := old.clone()
 	s.Players = slices.DeleteFunc(s.Players, func(p Player) bool { return p.ID == id })
@@ -124,12 +125,12 @@ func (s *State) player(id uint8) *Player {
 	return &s.Players[at]
 }
 
-// anywhere gives a place by chance, clear of the walls.
+// anywhere returns a random point, clear of the walls.
 func (s *State) anywhere() Point {
 	return Point{Radius + s.below(Size-2*Radius), Radius + s.below(Size-2*Radius)}
 }
 
-// below gives a number from 0 to n-1 by chance (SplitMix64).
+// below returns a random number from 0 to n-1 (SplitMix64).
 func (s *State) below(n int) int {
 	s.chance += 0x9e3779b97f4a7c15
 	z := s.chance

@@ -2,7 +2,7 @@ package game
 
 import "slices"
 
-// Step gives the arena one tick later. Of several inputs of a player the last
+// Step returns the state one tick later. Of several inputs of a player the last
 // counts; inputs of absent players are ignored.
 func Step(old State, inputs []Input) State {
 	s := old.clone()
@@ -19,7 +19,8 @@ func Step(old State, inputs []Input) State {
 	return s
 }
 
-// comeBack counts down and puts players whose time away is over somewhere new.
+// comeBack counts down the timers and returns players whose time away is over to a
+// random place.
 func (s *State) comeBack() {
 	for i := range s.Players {
 		p := &s.Players[i]
@@ -45,7 +46,7 @@ func (s *State) act(p *Player, in Input) {
 	}
 }
 
-// fly moves the shots; one that hits, leaves the field or tires is gone.
+// fly moves the shots and removes those that hit, leave the field or run out.
 func (s *State) fly() {
 	for i := range s.Shots {
 		shot := &s.Shots[i]
@@ -57,7 +58,7 @@ func (s *State) fly() {
 	})
 }
 
-// strikes tells whether a shot hits a player, and deals with the hit.
+// strikes reports whether a shot hits a player, and applies the hit.
 func (s *State) strikes(shot Shot) bool {
 	for i := range s.Players {
 		victim := &s.Players[i]
@@ -73,7 +74,7 @@ func (s *State) strikes(shot Shot) bool {
 	return false
 }
 
-// collect gives each pick-up to the first player near it.
+// collect assigns each pick-up to the first player near it.
 func (s *State) collect() {
 	s.PickUps = slices.DeleteFunc(s.PickUps, func(at Point) bool {
 		for _, p := range s.Players {

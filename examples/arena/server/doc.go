@@ -1,12 +1,13 @@
 // Package server runs one game session of the arena on a UDP socket.
 //
-// A room decides: it is given packets, answers of the hosting service and the
-// time, and says what to send and what to ask. It is plain sequential code. The
-// Server around it owns the socket, the ticker and the calls to the hosting
+// A room decides: it takes packets, answers of the hosting service and the time, and
+// lists the packets to send and the requests to make. It is plain sequential code.
+// The Server around it owns the socket, the ticker and the calls to the hosting
 // service. One goroutine runs the room; nothing else touches it.
 //
-// A player gets in only after the hosting service has accepted its player
-// session, and the service is told when it leaves or falls silent. The session
-// ends when its time is up, when the last player has left, when nobody came, or
+// A player is admitted only after the hosting service has accepted its player
+// session, and the service is notified when the player leaves or falls silent. The
+// session ends when its time is up, when the last player has left, when nobody came,
+// or when the caller cancels.
 // when the caller cancels.
 package server

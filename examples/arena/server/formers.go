@@ -6,16 +6,16 @@ import (
 	"github.com/musterhq/muster/examples/arena/wire"
 )
 
-// formers remembers the last answer to those who were refused or have left, so
-// that a lost answer is repeated without troubling the hosting service. It keeps
-// the newest only.
+// formers keeps the last answers to clients that were refused or have left, so that a
+// lost answer is repeated without asking the hosting service. It keeps the newest
+// only.
 type formers struct {
 	limit   int
 	order   []former // oldest first
 	answers map[former]wire.Over
 }
 
-// former is somebody turned away (session set) or gone (key set).
+// former is a client that was refused (session set) or has left (key set).
 type former struct {
 	address netip.AddrPort
 	session string

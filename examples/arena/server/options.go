@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// ErrRefused says that the hosting service knows of no such reservation. Other
-// errors of Accept mean that it could not be asked; the player may try again.
+// ErrRefused says that the hosting service does not accept the reservation. Other
+// errors of Accept mean that the service could not answer; the player may try again.
 var ErrRefused = errors.New("player session refused")
 
-// PlayerSessions is the part of the hosting service that a game needs. Both calls
-// may take seconds and are made beside the game, several at a time.
+// PlayerSessions is the part of the hosting service that a game needs. Its methods
+// may take seconds. They are called concurrently with the game and with each other.
 type PlayerSessions interface {
-	// Accept admits a player: its session was reserved for this game session and
-	// was not used before. It gives ErrRefused if that is not so.
+	// Accept admits a player whose session was reserved for this game session and has
+	// not been used. Otherwise it returns ErrRefused.
 	Accept(playerSessionID string) error
-	// Remove says that an accepted player has gone.
+	// Remove reports that an accepted player has left.
 	Remove(playerSessionID string) error
 }
 
@@ -28,7 +28,7 @@ type Options struct {
 	WaitFor      time.Duration // how long an arena waits for its first player; default 2 minutes
 	EmptyFor     time.Duration // how long it waits when all have left; default 2 seconds
 	SilentFor    time.Duration // how long a player may send nothing; default 5 seconds
-	Seed         uint64        // of all chance in the game
+	Seed         uint64        // of the game's random numbers
 	Log          *slog.Logger  // default: slog.Default()
 }
 
@@ -67,10 +67,10 @@ const (
 	EndBroken      End = "broken"      // the socket failed
 )
 
-// Result is what came of a game session.
+// Result is the outcome of a game session.
 type Result struct {
 	End     End
-	Players int    // let in over the whole session
+	Players int    // admitted over the whole session
 	Refused int    // turned away
 	Ticks   uint32 // played
 }

@@ -10,37 +10,37 @@ import (
 
 const (
 	maxSeats   = game.MaxPlayers
-	maxAsking  = 32  // calls of Accept at a time; more Joins wait for their repetition
+	maxAsking  = 32  // concurrent calls of Accept; further Joins wait until they are repeated
 	maxFormers = 256 // former guests whose last answer is kept for repetition
 )
 
-// guest is a player, or somebody who asked to become one.
+// guest is a player, or a client waiting to be admitted.
 type guest struct {
 	session  string // player session id
 	address  netip.AddrPort
 	key      uint64
-	player   uint8 // 0 until let in
+	player   uint8 // 0 until admitted
 	heard    time.Time
 	sequence uint32
 	wish     game.Input
 }
 
-// room is one game session's game and guests.
+// room is the game and the guests of one game session.
 type room struct {
 	opts   Options
 	newKey func() uint64
 	state  game.State
 	result Result
 
-	guests  map[string]*guest         // by player session id, let in or asking
-	at      map[netip.AddrPort]*guest // let in, by address
+	guests  map[string]*guest         // by player session id, admitted or waiting
+	at      map[netip.AddrPort]*guest // admitted, by address
 	asking  int
 	formers *formers
 
 	opened     time.Time
 	emptySince time.Time
 
-	// What is to be done; the owner takes it after each call.
+	// Pending work; the owner takes it after each call.
 	out    []packet
 	accept []string
 	remove []string
@@ -64,7 +64,7 @@ func (r *room) send(to netip.AddrPort, m wire.Message) {
 	r.out = append(r.out, packet{to, m})
 }
 
-// receive takes a packet from a client.
+// receive handles a packet from a client.
 func (r *room) receive(now time.Time, from netip.AddrPort, m wire.Message) {
 	switch m := m.(type) {
 	case wire.Join:
@@ -95,8 +95,8 @@ func (r *room) join(now time.Time, from netip.AddrPort, session string) {
 	}
 }
 
-// joinAgain answers a Join whose player session is in or being asked for. From
-// its own address it is a repetition; from another one somebody reuses the id.
+// joinAgain answers a Join whose player session is already admitted or waiting. From
+// the same address it is a repetition; from another one, somebody else uses the id.
 func (r *room) joinAgain(now time.Time, from netip.AddrPort, known *guest) {
 	switch {
 	case known.address != from:
@@ -118,8 +118,8 @@ func (r *room) welcome(g *guest) {
 		Width: game.Size, Height: game.Size})
 }
 
-// accepted takes the hosting service's verdict on a guest. One that could not be
-// asked for gets no answer: its client repeats the Join.
+// accepted handles the hosting service's verdict on a guest. If the service could not
+// answer, neither does the room: the client repeats its Join.
 func (r *room) accepted(now time.Time, session string, verdict verdict) {
 	r.asking--
 	g := r.guests[session]
@@ -137,7 +137,7 @@ func (r *room) accepted(now time.Time, session string, verdict verdict) {
 	}
 }
 
-// verdict is the outcome of asking the hosting service.
+// verdict is the hosting service's answer about a guest.
 type verdict int
 
 const (
@@ -187,7 +187,7 @@ func (r *room) leave(now time.Time, from netip.AddrPort, key uint64) {
 	}
 }
 
-// depart takes a player out and tells it and the hosting service.
+// depart removes a player and notifies it and the hosting service.
 func (r *room) depart(now time.Time, g *guest, why wire.Ending) {
 	over := wire.Over{Reason: why, Scores: r.scores()}
 	r.send(g.address, over)

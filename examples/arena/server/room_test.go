@@ -12,7 +12,7 @@ import (
 	"github.com/musterhq/muster/examples/arena/wire"
 )
 
-// bench is a room with a hand-set clock.
+// bench is a room with a clock set by the test.
 type bench struct {
 	t    *testing.T
 	room *room
@@ -31,7 +31,7 @@ func address(n uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), n)
 }
 
-// effects is what the room decided since it was last asked, snapshots left out.
+// effects is what the room decided since the last call, without snapshots.
 type effects struct {
 	out            []packet
 	accept, remove []string
@@ -50,7 +50,7 @@ func (b *bench) receive(from uint16, m wire.Message) effects {
 	return b.take()
 }
 
-// enter lets a player in and gives its key.
+// enter admits a player and returns its Welcome.
 func (b *bench) enter(from uint16, session string) wire.Welcome {
 	b.t.Helper()
 	b.receive(from, wire.Join{PlayerSessionID: session})

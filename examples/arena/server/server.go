@@ -15,13 +15,15 @@ import (
 	"github.com/musterhq/muster/examples/arena/wire"
 )
 
-// healthyFor is how long ago the last tick may be while a session runs.
+// healthyFor is the longest time since the last tick at which a running session
+// counts as healthy.
 const healthyFor = 5 * time.Second
 
-// maxReadFailures is how many reads in a row may fail before the socket counts as broken.
+// maxReadFailures is how many consecutive reads may fail before the socket counts as
+// broken.
 const maxReadFailures = 64
 
-// Server runs one game session. Use New to make one.
+// Server runs one game session. Create one with New.
 type Server struct {
 	conn     *net.UDPConn
 	sessions PlayerSessions
@@ -44,7 +46,7 @@ type answer struct {
 	verdict verdict
 }
 
-// New makes a server on a socket, which stays the caller's to close after Run.
+// New returns a server on a socket, which the caller closes after Run.
 func New(conn *net.UDPConn, sessions PlayerSessions, opts Options) *Server {
 	return &Server{
 		conn: conn, sessions: sessions, opts: opts.withDefaults(),
@@ -53,15 +55,15 @@ func New(conn *net.UDPConn, sessions PlayerSessions, opts Options) *Server {
 	}
 }
 
-// Healthy tells whether the game advances. It is true before and after a session.
+// Healthy reports whether the game advances. It is true before and after a session.
 func (s *Server) Healthy() bool {
 	last := s.lastTick.Load()
 	return last == 0 || time.Since(time.Unix(0, last)) < healthyFor
 }
 
-// Run plays the game session until it ends; cancelling ctx ends it, after the
-// players were told. It returns when all calls to the hosting service are made
-// and nothing reads the socket any more. Run may be called once.
+// Run plays the game session until it ends. When ctx is cancelled, the players are
+// notified and the session ends. Run returns when all calls to the hosting service
+// have returned and nothing reads the socket. It may be called once.
 func (s *Server) Run(ctx context.Context) Result {
 	room := newRoom(s.opts, time.Now(), randomKey)
 	broken := make(chan error, 1)
@@ -103,7 +105,7 @@ func (s *Server) tick(room *room) bool {
 	return room.tick(now)
 }
 
-// carryOut does what the room has decided.
+// carryOut carries out what the room has decided.
 func (s *Server) carryOut(room *room) {
 	for _, p := range room.out {
 		s.buffer = wire.Append(s.buffer[:0], p.message)
@@ -135,8 +137,8 @@ func (s *Server) ask(session string) verdict {
 	return unanswered
 }
 
-// startReading reads packets until stop is called; stop waits for the end. When
-// the game is slower than its packets arrive, packets are lost as on the network.
+// startReading reads packets until stop is called; stop waits for the reading to end.
+// Packets that arrive faster than the game handles them are lost, as on the network.
 func (s *Server) startReading(broken chan<- error) (stop func()) {
 	_ = s.conn.SetReadDeadline(time.Time{})
 	var reading sync.WaitGroup
@@ -151,8 +153,8 @@ func (s *Server) startReading(broken chan<- error) (stop func()) {
 	}
 }
 
-// read gives nil when the deadline of stop has come. Some systems report a
-// client's closed port as an error of the next read; only errors in a row count.
+// read returns nil at the deadline that stop sets. Some systems report a client's
+// closed port as an error of the next read, so only consecutive errors count.
 func (s *Server) read() error {
 	buffer := make([]byte, wire.MaxPacket+1)
 	for failures := 0; ; {
@@ -182,7 +184,7 @@ func (s *Server) deliver(packet []byte, from netip.AddrPort) {
 	}
 }
 
-// randomKey gives a key that cannot be guessed.
+// randomKey returns a key that cannot be guessed.
 func randomKey() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails

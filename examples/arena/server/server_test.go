@@ -14,12 +14,12 @@ import (
 	"github.com/musterhq/muster/examples/arena/wire"
 )
 
-// reservations is the hosting service's part: it admits each reservation once.
+// reservations stands for the hosting service: it admits each reservation once.
 type reservations struct {
 	mu       sync.Mutex
 	reserved map[string]bool
 	removed  []string
-	fail     error // if set, Accept cannot be asked this once
+	fail     error // if set, the next Accept returns it
 }
 
 func reserve(ids ...string) *reservations {
@@ -69,7 +69,7 @@ func start(ctx context.Context, conn *net.UDPConn, sessions server.PlayerSession
 	return func() server.Result { return <-done }
 }
 
-// playUntil lets a bot play until it saw so many snapshots, then leave.
+// playUntil lets a bot play until it has seen a number of snapshots, then leave.
 func playUntil(t *testing.T, address, session string, snapshots int) bot.Result {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -98,7 +98,7 @@ func TestRun_PlaysWithBotsAndEndsWhenTheyLeave(t *testing.T) {
 	keeper, cancelKeeper := context.WithCancel(t.Context())
 	in := make(chan struct{})
 	kept := make(chan bot.Result, 1)
-	go func() { // holds the session open until the others are through
+	go func() { // holds the session open until the others are done
 		once := sync.OnceFunc(func() { close(in) })
 		result, _ := bot.Play(keeper, bot.Options{Address: address, PlayerSessionID: ids[0], Watch: func(wire.Snapshot) { once() }})
 		kept <- result

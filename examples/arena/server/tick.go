@@ -7,7 +7,7 @@ import (
 	"github.com/musterhq/muster/examples/arena/wire"
 )
 
-// tick plays one tick; true once the session has ended.
+// tick plays one tick. It returns true once the session has ended.
 func (r *room) tick(now time.Time) bool {
 	r.dropSilent(now)
 	if end, ok := r.due(now); ok {
@@ -32,7 +32,7 @@ func (r *room) dropSilent(now time.Time) {
 	}
 }
 
-// due tells whether the session has to end, and why.
+// due returns why the session has to end now, if it does.
 func (r *room) due(now time.Time) (End, bool) {
 	switch {
 	case r.opts.MatchFor > 0 && now.Sub(r.opened) >= r.opts.MatchFor:
@@ -47,8 +47,8 @@ func (r *room) due(now time.Time) (End, bool) {
 	return "", false
 }
 
-// close tells all players that it is over. There is no later packet that could
-// make up for a lost one, so each is told three times.
+// close notifies all players of the end. No later packet makes up for a lost one, so
+// it is sent to each three times.
 func (r *room) close(why End) {
 	r.result.End = why
 	ending := wire.OverTerminating
@@ -70,7 +70,7 @@ func (r *room) scores() []wire.Score {
 	return scores
 }
 
-// show sends every player the arena as it is now.
+// show sends every player the current state of the arena.
 func (r *room) show() {
 	view := r.view()
 	for address, g := range r.at {

@@ -13,7 +13,7 @@ var (
 	ErrValue   = errors.New("packet holds a value out of range")
 )
 
-// Decode reads a packet. The message shares no memory with it.
+// Decode decodes a packet. The message shares no memory with it.
 func Decode(packet []byte) (Message, error) {
 	r := &reader{rest: packet}
 	if len(packet) > MaxPacket || r.u8() != 'M' || r.u8() != 'A' || r.short {
@@ -32,8 +32,8 @@ func Decode(packet []byte) (Message, error) {
 	return m, nil
 }
 
-// reader takes fields off the front of a packet. Past the end it gives zeros and
-// remembers that it did, so that the length is checked once, at the end.
+// reader reads fields from the front of a packet. Past the end it returns zeros and
+// sets short, so that the length is checked once, at the end.
 type reader struct {
 	rest       []byte
 	short, bad bool
@@ -83,7 +83,7 @@ func (r *reader) over() Message {
 	return m
 }
 
-// take gives the next n bytes; zeros if fewer are left.
+// take returns the next n bytes; zeros if fewer are left.
 func (r *reader) take(n int) []byte {
 	if len(r.rest) < n {
 		r.short, r.rest = true, nil
@@ -101,7 +101,8 @@ func (r *reader) u64() uint64 { return be.Uint64(r.take(8)) }
 
 func (r *reader) direction() Direction { return Direction(r.limited(8)) }
 
-// limited reads a byte of at most limit; above it the packet is bad and 0 is given.
+// limited reads a byte; if it is above limit, it marks the packet as bad and returns
+// 0.
 func (r *reader) limited(limit uint8) uint8 {
 	n := r.u8()
 	if n > limit {

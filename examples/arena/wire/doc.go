@@ -18,10 +18,11 @@
 //	pick-up       x u16, y u16
 //	score         id u8, score u16
 //
-// A client sends Join until it is answered. Welcome carries a secret key; Input
-// and Leave must repeat it, so nobody can steer a player by forging its address.
-// No answer is longer than the Join that asks for it until the session id has
-// been accepted, so the server amplifies nobody's flood. The server sends a
-// Snapshot each tick. Lost packets are not repeated: the next one tells more.
-// Over answers Leave and ends a session; it repeats for as long as Leave does.
+// A client sends Join until it is answered. Welcome carries a secret key; Input and
+// Leave must repeat it, so nobody can steer a player by forging its address. Until
+// the session id has been accepted, no answer is longer than the Join that it
+// answers, so the server cannot be used to amplify a flood. The server sends a
+// Snapshot each tick. Lost packets are not sent again, since the next one replaces
+// them. Over answers Leave and ends a session; it is repeated for as long as Leave
+// is.
 package wire

@@ -4,8 +4,8 @@ import "encoding/binary"
 
 var be = binary.BigEndian
 
-// Append appends the packet of a message to b. The message must keep the limits;
-// the server and the bot build none that does not.
+// Append appends the encoded message to b. The message must be within the limits; the
+// server and the bot create no others.
 func Append(b []byte, m Message) []byte {
 	return m.append(append(b, 'M', 'A', Version, byte(m.kind())))
 }

@@ -1,6 +1,6 @@
 package wire
 
-// Limits of the protocol. A Snapshot with all of them full stays below MaxPacket.
+// Limits of the protocol. A Snapshot that reaches all of them stays below MaxPacket.
 const (
 	Version      = 1
 	MaxPacket    = 1200 // bytes; passes unfragmented nearly everywhere
@@ -33,25 +33,25 @@ type Message interface {
 // Direction is 0 for none and 1..8 for the compass from north, clockwise.
 type Direction uint8
 
-// Join asks to be let in with the player session that the game backend reserved.
+// Join requests admission with the player session that the game backend reserved.
 type Join struct {
 	PlayerSessionID string
 }
 
-// Input says what the player wants to do until the next Input.
+// Input is what the player does until the next Input.
 type Input struct {
 	Key      uint64
-	Sequence uint32 // rises with each Input; older ones that arrive late are ignored
+	Sequence uint32 // increases with each Input; older ones that arrive late are ignored
 	Move     Direction
 	Fire     bool
 }
 
-// Leave says that the player goes.
+// Leave ends the player's game.
 type Leave struct {
 	Key uint64
 }
 
-// Welcome lets a player in.
+// Welcome admits a player.
 type Welcome struct {
 	Key           uint64 // to be repeated in Input and Leave
 	Player        uint8
@@ -59,17 +59,17 @@ type Welcome struct {
 	Width, Height uint16
 }
 
-// Refusal is why a player was not let in.
+// Refusal is why a player was not admitted.
 type Refusal uint8
 
 // The reasons of Refused.
 const (
 	RefusedSession Refusal = iota + 1 // the player session is unknown, used, expired or not of this game
-	RefusedFull                       // the arena has no place left
+	RefusedFull                       // the arena is full
 	RefusedEnded                      // the game session has ended
 )
 
-// String gives the reason as one word.
+// String returns the reason as one word.
 func (r Refusal) String() string {
 	switch r {
 	case RefusedSession:
@@ -82,7 +82,7 @@ func (r Refusal) String() string {
 	return "unknown"
 }
 
-// Refused turns a player away.
+// Refused rejects a player.
 type Refused struct {
 	Reason Refusal
 }
@@ -102,7 +102,7 @@ type Shot struct {
 	Facing Direction
 }
 
-// PickUp is a thing to collect.
+// PickUp is an item to collect.
 type PickUp struct {
 	X, Y uint16
 }
@@ -127,7 +127,7 @@ const (
 	OverSilent                        // nothing was heard from the player for too long
 )
 
-// String gives the reason as one word.
+// String returns the reason as one word.
 func (e Ending) String() string {
 	switch e {
 	case OverLeft:

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/examples/arena/wire"
 )
 
-// full is the longest Snapshot.
+// full returns the longest Snapshot.
 func full() wire.Snapshot {
 	return wire.Snapshot{
 		Tick: 1, LastInput: 2,
@@ -74,8 +74,8 @@ func TestDecode_Refuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that no packet panics and that what is read is exactly what
-// would be written: the protocol has one form for each message.
+// FuzzDecode checks that no packet causes a panic and that re-encoding a decoded
+// message returns the same packet: each message has one encoding.
 func FuzzDecode(f *testing.F) {
 	for _, m := range examples() {
 		f.Add(wire.Append(nil, m))
