@@ -4,8 +4,8 @@ import "context"
 
 type actorKey struct{}
 
-// WithActor says who acts in commands called with the context, for audit. It is
-// recorded and replayed with them.
+// WithActor returns a context whose commands are attributed to actor, for audit. The
+// actor is recorded and replayed with the commands.
 func WithActor(ctx context.Context, actor string) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
@@ -18,7 +18,7 @@ func actorOf(ctx context.Context) string {
 type yieldKey struct{}
 
 // WithYield marks the commands called with the context as the first to be refused
-// when many wait for durability, so that there is room for those of others.
+// when many wait for durability, which keeps room for other commands.
 func WithYield(ctx context.Context) context.Context {
 	return context.WithValue(ctx, yieldKey{}, true)
 }
@@ -29,5 +29,5 @@ func Yields(ctx context.Context) bool {
 	return yields
 }
 
-// Actor is who called the command, as WithActor said; "" is the product itself.
+// Actor returns the actor set by WithActor; "" is the product itself.
 func (tx *Tx) Actor() string { return tx.actor }

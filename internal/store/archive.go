@@ -10,23 +10,23 @@ import (
 // Query selects archived rows of a table.
 type Query struct {
 	Where   []Eq     // all must hold
-	Keys    []string // only rows with one of them, up to 1000; nil: any
+	Keys    []string // only rows with one of these keys, at most 1000; nil: any
 	OrderBy string   // a column's name or "key"; "" is "key". Ties are ordered by key
 	From    string   // bounds of the OrderBy column: From <= x < To, "" is open
 	To      string
 
-	// AfterOrder and AfterKey continue strictly after a row in the direction
-	// chosen: its value of the OrderBy column and its key. AfterKey "" begins.
+	// AfterOrder and AfterKey continue strictly after a row, given by its value of
+	// the OrderBy column and its key. AfterKey "" starts at the beginning.
 	AfterOrder, AfterKey string
 
 	Desc  bool
 	Limit int // 1 to 1000
 }
 
-// Eq asks for rows whose column (or "key") has the value.
+// Eq selects rows whose column (or "key") has the value.
 type Eq struct{ Column, Value string }
 
-// maxLimit bounds what one query may bring into memory.
+// maxLimit is how many rows one query may load into memory.
 const maxLimit = 1000
 
 // Archived reads ended rows from SQL. A row appears there once the command that

@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// The rows have the sizes of their namesakes in the product.
+// The rows have the sizes of their counterparts in the product.
 type benchSession struct {
 	ID, Fleet, Location, Process, Status, Name string
 	Created                                    time.Time
@@ -71,8 +71,8 @@ func newBenchDomain(opts store.Options) *benchDomain {
 
 var filler = strings.Repeat("x", 560)
 
-// runCreate is the shape of "create game session": take an idle process, write
-// the session, two player sessions and an event.
+// runCreate does what "create game session" does: take an idle process, write the
+// session, two player sessions and an event.
 func (d *benchDomain) runCreate(tx *store.Tx, n int) (string, error) {
 	fleet := fmt.Sprintf("fleet-%d", n%8)
 	free := d.idle.First(tx, store.Key(fleet, "us-east-1"))

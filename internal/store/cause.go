@@ -6,19 +6,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Cause is why commands are called: a request of somebody, for audit. It travels
-// in the context, so that no caller of a command can forget it.
+// Cause is the request on whose behalf commands are called, for audit. It travels in
+// the context, so no caller of a command can forget it.
 type Cause interface {
-	// Describe returns what an attestation needs to know, or nil where none is
-	// wanted (any more). It is recorded with the command.
+	// Describe returns what an attestation needs, or nil if none is needed (any
+	// more). It is recorded with the command.
 	Describe() jsontext.Value
-	// Attested is called once a command that was attested is durable.
+	// Attested is called when an attested command is durable.
 	Attested()
 }
 
 type causeKey struct{}
 
-// WithCause returns a context whose commands are called because of cause.
+// WithCause returns a context whose commands have the given cause.
 func WithCause(ctx context.Context, cause Cause) context.Context {
 	return context.WithValue(ctx, causeKey{}, cause)
 }
@@ -31,9 +31,9 @@ func causeOf(ctx context.Context) (Cause, jsontext.Value) {
 	return cause, cause.Describe()
 }
 
-// OnCause has f run at the end of each command that changed something and has a
-// cause, in its transaction: what f changes is true if and only if the command is.
-// A replay runs f again. Call OnCause before Open, once.
+// OnCause registers f to run at the end of each command that changed something and
+// has a cause, in its transaction: the changes that f makes are committed if and only
+// if the command's are. A replay runs f again. Call OnCause before Open, once.
 func (s *Store) OnCause(f func(tx *Tx, cause jsontext.Value)) {
 	if s.phase != phaseNew || s.attest != nil {
 		panic("store: OnCause was called twice or after Open")
@@ -41,7 +41,7 @@ func (s *Store) OnCause(f func(tx *Tx, cause jsontext.Value)) {
 	s.attest = f
 }
 
-// attested returns the run of a command with the attestation of its cause.
+// attested wraps f so that it runs the attestation of its cause.
 func (s *Store) attested(cause jsontext.Value, f func(*Tx) error) func(*Tx) error {
 	if cause == nil || s.attest == nil {
 		return f
@@ -57,12 +57,12 @@ func (s *Store) attested(cause jsontext.Value, f func(*Tx) error) func(*Tx) erro
 }
 
 // Concerns names a resource that the command is about, for the attestation of its
-// cause; "" is none.
+// cause; "" is ignored.
 func (tx *Tx) Concerns(resource string) {
 	if tx.caused && resource != "" {
 		tx.concerned = append(tx.concerned, resource)
 	}
 }
 
-// Concerned returns what Concerns named, in that order.
+// Concerned returns the resources passed to Concerns, in order.
 func (tx *Tx) Concerned() []string { return tx.concerned }

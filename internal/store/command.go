@@ -10,9 +10,9 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Command is a named change of state. What it does depends on the state, its
-// arguments, and the transaction's Now, Rand and ID alone, so that a recorded
-// command can be run again.
+// Command is a named change of state. Its effect depends only on the state, its
+// arguments, and the transaction's Now, Rand and ID, so a recorded command can be run
+// again.
 type Command[A, R any] struct {
 	store *Store
 	name  string
@@ -22,15 +22,15 @@ type Command[A, R any] struct {
 // replayer runs a recorded command on the head.
 type replayer func(tx *Tx, args jsontext.Value) error
 
-// call is what is recorded of a command.
+// call is the recorded part of a command.
 type call struct {
 	name  string // "" for Update
 	actor string // who called it (WithActor)
 	args  jsontext.Value
-	cause jsontext.Value // what its cause said of itself; nil: nothing
+	cause jsontext.Value // the description of its cause, or nil
 }
 
-// NewCommand registers a command, before Open. It panics where the name is taken.
+// NewCommand registers a command, before Open. It panics if the name is taken.
 func NewCommand[A, R any](s *Store, name string, run func(tx *Tx, args A) (R, error)) *Command[A, R] {
 	if s.phase != phaseNew || s.commands[name] != nil {
 		panic(fmt.Sprintf("store: command %q registered twice or after Open", name))
@@ -46,14 +46,15 @@ func NewCommand[A, R any](s *Store, name string, run func(tx *Tx, args A) (R, er
 	return &Command[A, R]{store: s, name: name, run: run}
 }
 
-// Do runs the command on the head and returns once its changes are durable. An
-// error from the command leaves no trace. Also a command that failed or changed
-// nothing returns only when what it read is durable. When ctx ends Do stops
-// waiting, but the command still takes its course.
+// Do runs the command on the head and returns once its changes are durable. A command
+// that fails leaves no trace. If it fails or changes nothing, Do returns once what it
+// read is durable. When ctx ends, Do stops waiting, but the command is still carried
+// out.
 //
-// While the database is away Do waits, as long as Options.Patience. It answers
-// ThrottlingException when too many commands wait (WithYield: three quarters of them), and InternalServiceException
-// when the changes were not made durable, or not in time.
+// While the database is unavailable, Do waits for at most Options.Patience. It
+// returns ThrottlingException if too many commands wait (with WithYield: three
+// quarters as many), and InternalServiceException if the changes were not made
+// durable, or not in time.
 func (c *Command[A, R]) Do(ctx context.Context, args A) (R, error) {
 	var result, none R
 	call := call{name: c.name, actor: actorOf(ctx)}
@@ -74,8 +75,8 @@ func (c *Command[A, R]) Do(ctx context.Context, args A) (R, error) {
 	return result, nil
 }
 
-// Update runs a closure as an unnamed command, for tests and start-up. It is
-// recorded by the changes it made, since nothing could run it again.
+// Update runs a closure as an unnamed command, for tests and start-up. It is recorded
+// as the changes it made, since it cannot be run again.
 func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 	return s.do(ctx, call{actor: actorOf(ctx)}, f)
 }
@@ -91,7 +92,7 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 		return err
 	}
 	if tx != nil {
-		tx.rows.encode(tx.changes, tx.now) // an error is the group's
+		tx.rows.encode(tx.changes, tx.now) // an error fails the group
 	}
 	select {
 	case <-g.answer:
@@ -111,10 +112,10 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 	return err
 }
 
-// runOnHead runs f and gives the group whose outcome the caller has to wait for:
-// the one it joined, or for a failure or a mere reading the latest one it may
-// have read from; nil when there is nothing to wait for. It gives the transaction
-// where that joined the group.
+// runOnHead runs f and returns the group whose outcome the caller must wait for: the
+// one that the transaction joined, or, if f failed or only read, the latest one it
+// may have read from; nil if there is nothing to wait for. It returns the transaction
+// only if that joined the group.
 func (s *Store) runOnHead(ctx context.Context, call call, f func(*Tx) error) (*group, *Tx, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +138,7 @@ func (s *Store) runOnHead(ctx context.Context, call call, f func(*Tx) error) (*g
 	return s.join(tx, call), tx, nil
 }
 
-// admit tells why no command can run now.
+// admit returns an error if no command can run now.
 func (s *Store) admit(ctx context.Context) error {
 	switch s.phase {
 	case phaseOpen:
@@ -154,7 +155,7 @@ func (s *Store) admit(ctx context.Context) error {
 	return s.room(ctx, s.pending)
 }
 
-// room returns an error where no more commands may wait. Those that yield leave a
+// room returns an error if no more commands may wait. Commands that yield leave a
 // quarter of the room to others.
 func (s *Store) room(ctx context.Context, waiting int) error {
 	most, yields := s.opts.MaxPending, Yields(ctx)
@@ -202,7 +203,7 @@ func (s *Store) join(tx *Tx, call call) *group {
 	return g
 }
 
-// sealFilling closes the filling group and keeps the state it led to.
+// sealFilling closes the filling group and stores the resulting state in it.
 func (s *Store) sealFilling() {
 	g := s.filling
 	s.filling = nil
@@ -210,7 +211,7 @@ func (s *Store) sealFilling() {
 	s.queue = append(s.queue, g)
 }
 
-// seal makes a snapshot of the head.
+// seal returns a snapshot of the head.
 func (s *Store) seal() *Snapshot {
 	if s.sealed.seq == s.seq {
 		return s.sealed
@@ -227,7 +228,7 @@ func (s *Store) seal() *Snapshot {
 	return sn
 }
 
-// latest is the last group whose outcome is not known yet, or nil.
+// latest returns the last group whose outcome is not known yet, or nil.
 func (s *Store) latest() *group {
 	if s.filling != nil {
 		return s.filling

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// CopyTo copies everything that is kept, as it was at one moment, to an empty
-// target of any engine. The store need not be open, and its owner may work on.
+// CopyTo copies everything stored, as of one moment, to an empty target of any
+// engine. The store need not be open, and its owner may keep running.
 func (s *Store) CopyTo(ctx context.Context, target Driver) error {
 	source, err := s.opts.Driver.Inspect(ctx, s.opts.Cell, s.schema())
 	if err != nil {
@@ -15,9 +15,9 @@ func (s *Store) CopyTo(ctx context.Context, target Driver) error {
 	return s.copy(ctx, source, target)
 }
 
-// CopyFrom fills the store's own database, which must be empty, from a source of
-// any engine. The store must not be open. The source is first brought to this
-// program's layout, as Open would.
+// CopyFrom fills the store's own database, which must be empty, from a source of any
+// engine. The store must not be open. The source is first migrated to this program's
+// layout, as Open would.
 func (s *Store) CopyFrom(ctx context.Context, source Driver) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *Store) CopyFrom(ctx context.Context, source Driver) error {
 	return s.copy(ctx, db, s.opts.Driver)
 }
 
-// copy fills to with what source holds, and closes the source.
+// copy fills to with the contents of source, and closes source.
 func (s *Store) copy(ctx context.Context, source DB, to Driver) error {
 	defer source.Close()
 	target, err := to.Open(ctx, s.opts.Cell, s.schema())

@@ -16,7 +16,7 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// crashDir, when set, turns the test program into the writer that is killed.
+// crashDir, if set, turns the test program into the writer that is killed.
 const crashDir = "MUSTER_STORE_CRASH_DIR"
 
 func TestMain(m *testing.M) {
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled puts ships from several goroutines and prints each id once
-// its command was acknowledged.
+// writeUntilKilled puts ships from several goroutines and prints each id once its
+// command is acknowledged.
 func writeUntilKilled(dir string) {
 	h := newHarbour(store.Options{Driver: sqlite.New(dir)})
 	if err := h.Open(context.Background()); err != nil {
@@ -52,9 +52,9 @@ func writeUntilKilled(dir string) {
 	select {}
 }
 
-// TestCrash kills a writing process again and again: what it had acknowledged
-// must be there, and what is there must be whole. MUSTER_STORE_CRASHES sets how
-// often (default 5).
+// TestCrash repeatedly kills a writing process: everything that was acknowledged must
+// be there, and every command must be there whole or not at all. MUSTER_STORE_CRASHES
+// sets the number of kills (default 5).
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	crashes := 5
@@ -65,7 +65,7 @@ func TestCrash(t *testing.T) {
 	var acknowledged map[string]bool
 	total := 0
 	for i := range crashes {
-		if i%25 == 0 { // begin anew now and then, to keep the reading short
+		if i%25 == 0 { // start anew now and then, so that reading stays short
 			dir, acknowledged = t.TempDir(), map[string]bool{}
 		}
 		before := len(acknowledged)
@@ -76,7 +76,7 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d kills, %d acknowledged ships", crashes, total)
 }
 
-// killWriter lets a writer acknowledge some ships and kills it in the midst.
+// killWriter kills a writer after it has acknowledged some ships.
 func killWriter(t *testing.T, dir string, after int, acknowledged map[string]bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -122,7 +122,8 @@ func checkAcknowledged(t *testing.T, dir string, acknowledged map[string]bool) {
 	}
 }
 
-// TestBackup_WhileAnotherProcessWrites backs up the database of a living writer.
+// TestBackup_WhileAnotherProcessWrites backs up a database that another process
+// writes.
 func TestBackup_WhileAnotherProcessWrites(t *testing.T) {
 	t.Parallel()
 	dir, file := t.TempDir(), t.TempDir()+"/backup.db"

@@ -1,5 +1,5 @@
-// Package store keeps a cell's state: in memory for reading and deciding, in
-// SQL before anyone may rely on it.
+// Package store keeps a cell's state: in memory for reads and decisions, and in SQL
+// before anyone may rely on it.
 //
 // Tables are copy-on-write B-trees with secondary indexes. A command is a
 // closure that runs alone on the head, the newest state, and either finishes or

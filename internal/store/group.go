@@ -25,7 +25,7 @@ type change struct {
 	number uint64 // of a log entry
 }
 
-// member is a table or a log as the journal sees it.
+// member is a table or a log as the journal uses it.
 type member interface {
 	name() string
 	undo(key string, old any)
@@ -35,30 +35,30 @@ type member interface {
 	redo(tx *Tx, ch recordChange) error
 }
 
-// done is a command that ran on the head and waits to become durable.
+// done is a command that has run on the head and is not durable yet.
 type done struct {
-	seq     uint64 // 0 when it changed nothing
+	seq     uint64 // 0 if it changed nothing
 	now     time.Time
 	call    call
 	seed    seed
 	idsFrom uint64
 	changes []change
-	rows    *rows // what the changes are stored as
+	rows    *rows // the stored form of the changes
 	hooks   []func()
 }
 
-// rows are the changes of a command as they are stored. They are written out
-// once, by whoever comes first: the command's caller, who has nothing else to do
-// while earlier groups become durable, or the journal.
+// rows are the changes of a command in their stored form. They are encoded once,
+// either by the command's caller, which has nothing else to do while earlier groups
+// become durable, or by the journal.
 type rows struct {
 	once sync.Once
-	list []StoredRow // one a change; empty for deletes
+	list []StoredRow // one per change; empty for deletes
 	err  error
 }
 
-// encode writes out the changes of a command. The functions that make columns
-// and documents are the tables' own: a panic of theirs fails the group that the
-// command is in and not the program.
+// encode encodes the changes of a command. The functions that compute columns and
+// documents belong to the tables: if one panics, the command's group fails instead of
+// the program.
 func (r *rows) encode(changes []change, now time.Time) ([]StoredRow, error) {
 	r.once.Do(func() {
 		defer func() {
@@ -79,26 +79,26 @@ func (r *rows) encode(changes []change, now time.Time) ([]StoredRow, error) {
 	return r.list, r.err
 }
 
-// group is the commands that one SQL transaction makes durable.
+// group is the set of commands that one SQL transaction makes durable.
 type group struct {
 	commands []done
 	changed  bool
 	sealed   *Snapshot       // the state after its last command
 	answer   chan struct{}   // closed when the outcome is known
-	late     <-chan struct{} // closed where the database cannot be used while it waits
+	late     <-chan struct{} // closed if the database becomes unavailable while the group waits
 	err      error           // the outcome, once answer is closed
 }
 
 func newGroup(late <-chan struct{}) *group { return &group{answer: make(chan struct{}), late: late} }
 
-// batchBuilder folds the changes of a group into net changes: the last write of
-// a row wins, archived rows and log entries all stay.
+// batchBuilder folds the changes of a group into net changes: the last write of a row
+// wins; archived rows and log entries are all kept.
 type batchBuilder struct {
 	durable *Snapshot // the state before the group
 	batch   *Batch
 	tables  map[tableMember]*TableBatch
 	logs    map[logMember]*LogBatch
-	settled map[rowName]bool // rows whose last write was seen
+	settled map[rowName]bool // rows whose last write has been seen
 }
 
 type rowName struct {
@@ -107,7 +107,7 @@ type rowName struct {
 	archived bool
 }
 
-// build makes the batch of a group; what it is based on is the state published.
+// build returns the batch of a group, relative to the published state.
 func (g *group) build(fence Fence, durable *Snapshot) (*Batch, error) {
 	last := g.commands[len(g.commands)-1]
 	b := &batchBuilder{
@@ -130,7 +130,7 @@ func (g *group) build(fence Fence, durable *Snapshot) (*Batch, error) {
 	return b.batch, nil
 }
 
-// add folds in a change; changes come latest first.
+// add folds in a change; changes are added latest first.
 func (b *batchBuilder) add(ch change, row StoredRow) {
 	if log, ok := ch.member.(logMember); ok {
 		lb := b.log(log)
@@ -157,7 +157,8 @@ func (b *batchBuilder) add(ch change, row StoredRow) {
 	}
 }
 
-// settle tells whether this is the last write of the row in the group.
+// settle records the write of a row and reports whether it is the row's last in the
+// group.
 func (b *batchBuilder) settle(ch change, archived bool) bool {
 	name := rowName{ch.member, ch.key, archived}
 	if b.settled[name] {
@@ -193,7 +194,7 @@ func (b *batchBuilder) log(l logMember) *LogBatch {
 	return lb
 }
 
-// finish puts everything in the order it happened, tables by number.
+// finish restores the order in which changes happened and sorts tables by number.
 func (b *batchBuilder) finish() {
 	for _, tb := range b.tables {
 		slices.Reverse(tb.Deletes)

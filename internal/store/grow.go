@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// growAtOnce is how many rows get new columns in one SQL transaction.
+// growAtOnce is how many rows are updated in one SQL transaction.
 const growAtOnce = 500
 
-// grow computes the columns of stored rows where the program has others than
-// the one that stored them. It may be cut off: the next opening does it again.
+// grow computes the columns of stored rows if they were stored by a program with
+// other columns. If interrupted, it is repeated when the store is next opened.
 func (s *Store) grow(ctx context.Context, db DB) error {
 	grown, err := db.Grown(ctx)
 	if err != nil || !grown {
@@ -39,7 +39,7 @@ func (s *Store) grow(ctx context.Context, db DB) error {
 	return db.Settle(ctx)
 }
 
-// memberOf is the table or log an item belongs to.
+// memberOf returns the table or log that an item belongs to.
 func (s *Store) memberOf(it Item) member {
 	if it.Place == LogPart {
 		return s.journals[it.Number]

@@ -2,9 +2,9 @@ package store
 
 import "github.com/google/uuid"
 
-// ID makes a new identifier: the prefix and a UUID of version 7, made of Now and
-// Rand. Identifiers of one store sort in the order they were made: the 12 bits
-// after the milliseconds count (RFC 9562, 6.2, method 1), the other 62 are random.
+// ID returns a new identifier: the prefix and a version 7 UUID made from Now and
+// Rand. Identifiers of one store sort in the order of creation: the 12 bits after the
+// milliseconds count (RFC 9562, 6.2, method 1), the other 62 are random.
 func (tx *Tx) ID(prefix string) string {
 	tx.check(tx.store)
 	clock := max(uint64(tx.now.UnixMilli())<<12, tx.store.ids+1)
@@ -12,8 +12,8 @@ func (tx *Tx) ID(prefix string) string {
 	return prefix + uuidOf(clock, tx.Rand().Uint64()).String()
 }
 
-// uuidOf lays out the version 7 form: 48 bits of milliseconds, the version, 12
-// bits of counter, the variant, 62 bits of chance.
+// uuidOf lays out a version 7 UUID: 48 bits of milliseconds, the version, 12 bits of
+// counter, the variant, 62 random bits.
 func uuidOf(clock, chance uint64) uuid.UUID {
 	var u uuid.UUID
 	for i := range 6 {

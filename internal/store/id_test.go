@@ -7,9 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Player session ids let players in, and those of one match are made by one
-// command: who has one must not be able to tell the others. PCG gives them away, since
-// its state can be told from a single value.
+// Player session ids admit players, and those of one match are made by one command: a
+// player who knows one must not be able to compute the others. With PCG that would be
+// possible, since its state can be derived from a single value.
 func TestID_DoesNotTellTheNext(t *testing.T) {
 	t.Parallel()
 	s := New(Options{Driver: NewMemory()})
@@ -30,7 +30,7 @@ func TestID_DoesNotTellTheNext(t *testing.T) {
 	}
 }
 
-// chanceOf gives the 62 random bits of an identifier.
+// chanceOf returns the 62 random bits of an identifier.
 func chanceOf(t *testing.T, id string) (chance uint64) {
 	t.Helper()
 	u, err := uuid.Parse(id)
@@ -43,8 +43,8 @@ func chanceOf(t *testing.T, id string) (chance uint64) {
 	return chance &^ (3 << 62)
 }
 
-// nextOfPCG gives the second value of a rand.PCG from its first, where the second
-// half of its seed is known.
+// nextOfPCG returns the second value of a rand.PCG from its first, if the second half
+// of its seed is known.
 func nextOfPCG(first uint64) uint64 {
 	const cheapMul = 0xda942042e4dd58b5
 	step := func(hi, lo uint64) (uint64, uint64) {
@@ -67,9 +67,9 @@ func nextOfPCG(first uint64) uint64 {
 	return hi * (lo | 1)
 }
 
-// inverse gives the number that times odd is 1, modulo 2^64.
+// inverse returns the multiplicative inverse of odd modulo 2^64.
 func inverse(odd uint64) uint64 {
-	x := odd // right in 3 bits, twice as many with each step
+	x := odd // right in 3 bits; each step doubles that
 	for range 5 {
 		x *= 2 - odd*x
 	}

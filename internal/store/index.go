@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Index finds the rows of a table by keys derived from them. It lives in memory
-// only and is rebuilt when the store opens.
+// Index finds the rows of a table by keys derived from them. It lives in memory only
+// and is rebuilt when the store opens.
 type Index[V any] struct {
 	table *Table[V]
 	name  string
@@ -18,12 +18,12 @@ type Index[V any] struct {
 	head  *markTree
 	dirty bool
 
-	before, after []string // what plan found, under the store's mutex
+	before, after []string // computed by plan, under the store's mutex
 }
 
-// NewIndex registers an index on a table, before Open. The function emits the
-// index keys of a row: none leaves the row out, several enter it several times.
-// It must depend on the row alone.
+// NewIndex registers an index on a table, before Open. keys emits the index keys of a
+// row: if none, the row is left out; if several, it is entered under each. It must
+// depend on the row only.
 func NewIndex[V any](t *Table[V], name string, keys func(v *V, emit func(string))) *Index[V] {
 	ix := &Index[V]{table: t, name: name, keys: keys, head: newMarkTree()}
 	t.store.register(t.spec.Name + "." + name)
@@ -42,7 +42,8 @@ func (ix *Index[V]) Equal(r Reader, key string) iter.Seq[*V] {
 	}
 }
 
-// First gives the first row, by primary key, that has exactly this index key, or nil.
+// First returns the first row, by primary key, that has exactly this index key, or
+// nil.
 func (ix *Index[V]) First(r Reader, key string) *V {
 	var first *V
 	ix.in(r).Ascend(mark{key: key}, func(m mark) bool {
@@ -54,7 +55,8 @@ func (ix *Index[V]) First(r Reader, key string) *V {
 	return first
 }
 
-// FirstPrefix gives the row with the lowest index key that begins with prefix, or nil.
+// FirstPrefix returns the row with the lowest index key that begins with prefix, or
+// nil.
 func (ix *Index[V]) FirstPrefix(r Reader, prefix string) *V {
 	var first *V
 	ix.in(r).Ascend(mark{key: prefix}, func(m mark) bool {
@@ -66,7 +68,8 @@ func (ix *Index[V]) FirstPrefix(r Reader, prefix string) *V {
 	return first
 }
 
-// Count counts the rows that have exactly this index key, walking over them.
+// Count returns the number of rows that have exactly this index key. It visits each
+// of them.
 func (ix *Index[V]) Count(r Reader, key string) int {
 	n := 0
 	ix.in(r).Ascend(mark{key: key}, func(m mark) bool {
@@ -78,13 +81,13 @@ func (ix *Index[V]) Count(r Reader, key string) int {
 	return n
 }
 
-// Prefix yields index keys that begin with prefix, and their rows, ascending by
+// Prefix yields the index keys that begin with prefix, and their rows, ascending by
 // index key and then primary key.
 func (ix *Index[V]) Prefix(r Reader, prefix string) iter.Seq2[string, *V] {
 	return ix.PrefixAfter(r, prefix, "", "")
 }
 
-// PrefixAfter is Prefix from the place strictly after (afterKey, afterPrimary).
+// PrefixAfter is Prefix starting strictly after (afterKey, afterPrimary).
 func (ix *Index[V]) PrefixAfter(r Reader, prefix, afterKey, afterPrimary string) iter.Seq2[string, *V] {
 	return func(yield func(string, *V) bool) {
 		after := mark{afterKey, afterPrimary}
@@ -98,8 +101,8 @@ func (ix *Index[V]) PrefixAfter(r Reader, prefix, afterKey, afterPrimary string)
 	}
 }
 
-// Due yields the rows whose time is not after now, the earliest first, of an index
-// whose keys are TimeKey.
+// Due yields the rows whose time is not after now, earliest first. The keys of the
+// index must be made by TimeKey.
 func (ix *Index[V]) Due(r Reader, now time.Time) iter.Seq[*V] {
 	return func(yield func(*V) bool) {
 		last := TimeKey(now)
@@ -143,7 +146,7 @@ func (ix *Index[V]) plan(old, row *V) {
 	ix.after = ix.collect(ix.after[:0], row)
 }
 
-// move brings the head from the planned old keys to the new ones.
+// move updates the head from the planned old keys to the new ones.
 func (ix *Index[V]) move(primary string) {
 	for _, key := range ix.before {
 		if !slices.Contains(ix.after, key) {
@@ -172,8 +175,8 @@ func (ix *Index[V]) differs(sn, other *Snapshot) error {
 	return differ(ix.in(sn).Items(), ix.in(other).Items(), fmt.Sprintf("index %s of %s", ix.name, ix.table.spec.Name))
 }
 
-// differ returns an error where two sets of items that were derived from the same
-// rows are not the same.
+// differ returns an error if two sets of items that were derived from the same rows
+// are not equal.
 func differ[T comparable](mine, theirs []T, what string) error {
 	if slices.Equal(mine, theirs) {
 		return nil

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	firstTimeout  = 5 * time.Second // one attempt at a commit; doubles
+	firstTimeout  = 5 * time.Second // for one attempt at a commit; doubles
 	commitTimeout = 30 * time.Second
 	firstPause    = 10 * time.Millisecond // between attempts; doubles
 	longPause     = 250 * time.Millisecond
-	maxLosses     = 10 // of one batch by a database that answers between
+	maxLosses     = 10 // of one batch, with a database that answers in between
 )
 
-// keepJournal makes group after group durable until the store is closed and
+// keepJournal makes one group after another durable until the store is closed and
 // nothing is left.
 func (s *Store) keepJournal() {
 	defer s.running.Done()
@@ -33,7 +33,8 @@ func (s *Store) keepJournal() {
 	}
 }
 
-// nextGroup waits for a group and takes it; nil means the store is closed and drained.
+// nextGroup waits for a group and takes it; nil means that the store is closed and
+// nothing is left.
 func (s *Store) nextGroup() *group {
 	for {
 		g, closed := s.takeGroup()
@@ -79,8 +80,8 @@ func (s *Store) commit(g *group) error {
 	return nil
 }
 
-// build makes the group's batch. A panic of a table's own functions fails the
-// group and not the program.
+// build returns the group's batch. If a table's own function panics, the group fails
+// instead of the program.
 func (s *Store) build(g *group) (batch *Batch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -93,10 +94,10 @@ func (s *Store) build(g *group) (batch *Batch, err error) {
 	return g.build(s.fence, s.View())
 }
 
-// commitBatch makes the batch durable. A batch that the database cannot take for
-// now is kept and tried until it is in, the cell turns out to be another's, or
-// the store stops: callers wait meanwhile, as long as they like. On success the
-// batch carries the fence under which it went in.
+// commitBatch makes the batch durable. While the database is unavailable, it retries
+// until the batch is committed, another owner has taken the cell, or the store stops;
+// callers wait in the meantime, each for as long as it chooses. On success the batch
+// has the fence under which it was committed.
 func (s *Store) commitBatch(batch *Batch) error {
 	timeout, pause := firstTimeout, firstPause
 	for doubt, losses := false, 0; ; {
@@ -125,7 +126,8 @@ func (s *Store) commitBatch(batch *Batch) error {
 	}
 }
 
-// tryBatch makes one attempt at a batch, or to learn what came of the last one.
+// tryBatch makes one attempt to commit the batch or, in doubt, to learn the outcome
+// of the last attempt.
 func (s *Store) tryBatch(batch *Batch, doubt bool, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -135,11 +137,12 @@ func (s *Store) tryBatch(batch *Batch, doubt bool, timeout time.Duration) error 
 	return s.db.Commit(ctx, batch)
 }
 
-// errNotIn says that a batch that was in doubt was not committed and never will
-// be under the fence that it had; it has the next one now.
+// errNotIn reports that a batch in doubt was not committed and can no longer be under
+// its previous fence; the batch now has the next one.
 var errNotIn = errors.New("the batch was not committed")
 
-// resolve settles a batch in doubt by the fence alone: nil means that it is in.
+// resolve settles a batch in doubt by its fence alone; nil means that it was
+// committed.
 func (s *Store) resolve(ctx context.Context, batch *Batch) error {
 	fence, err := s.db.Renew(ctx, batch.Fence.Owner)
 	if err != nil {
@@ -156,7 +159,7 @@ func (s *Store) resolve(ctx context.Context, batch *Batch) error {
 	return fmt.Errorf("the cell is at sequence %d, which is neither before (%d) nor after (%d) the commit", fence.Seq, before, batch.Seq)
 }
 
-// rest waits, unless the store stops.
+// rest waits for the pause or until the store stops.
 func (s *Store) rest(pause time.Duration) {
 	select {
 	case <-s.stop:
@@ -164,7 +167,7 @@ func (s *Store) rest(pause time.Duration) {
 	}
 }
 
-// publish shows the group's state and runs its hooks.
+// publish makes the group's state visible and runs its hooks.
 func (s *Store) publish(g *group) {
 	before := s.published.Swap(g.sealed)
 	for i, l := range s.journals {
@@ -179,8 +182,8 @@ func (s *Store) publish(g *group) {
 	}
 }
 
-// runHook keeps a panicking hook from stopping the journal: its command is
-// durable already.
+// runHook keeps a panicking hook from stopping the journal: its command is already
+// durable.
 func (s *Store) runHook(hook func()) {
 	defer func() {
 		if p := recover(); p != nil {

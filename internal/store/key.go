@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Key joins the parts of an index key. Each part ends with 0x00, so keys sort
-// part by part and a prefix made of whole parts never runs into the next part.
-// Parts should not contain 0x00 themselves.
+// Key joins the parts of an index key. Each part ends with 0x00, so keys sort part by
+// part, and a prefix made of whole parts never matches into the next part. Parts
+// should not contain 0x00 themselves.
 func Key(parts ...string) string {
 	n := len(parts)
 	for _, p := range parts {
@@ -22,9 +22,9 @@ func Key(parts ...string) string {
 	return b.String()
 }
 
-// TimeKey writes t in UTC with milliseconds and a fixed width, as in
-// 2026-01-02T03:04:05.678Z, so that keys sort like times. Years must lie between
-// 0 and 9999.
+// TimeKey formats t in UTC with milliseconds and a fixed width, as in
+// 2026-01-02T03:04:05.678Z, so that keys sort like times. The year must be between 0
+// and 9999.
 func TimeKey(t time.Time) string {
 	t = t.UTC()
 	text := make([]byte, 0, len("2026-01-02T03:04:05.678Z"))

@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// TestTimeKey holds keys of times against the layout that they are documented with.
+// TestTimeKey compares keys of times with the documented layout.
 func TestTimeKey(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	first := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
@@ -33,7 +33,7 @@ func BenchmarkTimeKey(b *testing.B) {
 	}
 }
 
-// TestIndex_Due yields what is due to the millisecond, the earliest first.
+// TestIndex_Due yields what is due to the millisecond, earliest first.
 func TestIndex_Due(t *testing.T) {
 	type row struct {
 		ID string

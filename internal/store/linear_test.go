@@ -25,10 +25,10 @@ type registerInput struct {
 type registerOutput struct {
 	value   int
 	swapped bool
-	unknown bool // the answer was an error: it may or may not have happened
+	unknown bool // the answer was an error: it may or may not have taken effect
 }
 
-// registerModel is one register; keys are checked apart.
+// registerModel models one register; each key is checked separately.
 func registerModel() porcupine.Model {
 	return porcupine.Model{
 		Partition: partitionByKey,
@@ -63,8 +63,8 @@ func partitionByKey(history []porcupine.Operation) [][]porcupine.Operation {
 	return parts
 }
 
-// TestLinearizable: what clients see through Do and View could have happened one
-// after the other, also while commits fail.
+// TestLinearizable checks that what clients see through Do and View is equivalent to
+// some sequential order, also while commits fail.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	for _, failing := range []bool{false, true} {
@@ -88,7 +88,7 @@ func TestLinearizable(t *testing.T) {
 	}
 }
 
-// failSome lets every seventh commit fail, every other of them after it happened.
+// failSome makes every seventh commit fail, half of them after it took effect.
 func failSome(driver *flaky) {
 	n := 0
 	driver.set(func(do func() error) error {
@@ -130,7 +130,7 @@ func (c *registers) value(r store.Reader, key string) int {
 	return 0
 }
 
-// history has clients act at random and notes what they saw.
+// history runs random operations of several clients and records what they saw.
 func (c *registers) history(t *testing.T, clients, operations int) []porcupine.Operation {
 	var mu sync.Mutex
 	var history []porcupine.Operation
@@ -147,7 +147,7 @@ func (c *registers) history(t *testing.T, clients, operations int) []porcupine.O
 				if out.unknown {
 					returned = time.Hour // it may take effect at any later time, or never
 					if in.kind == "swap" {
-						in.kind = "write" // whether it swapped is not known either
+						in.kind = "write" // whether it swapped is unknown as well
 					}
 				}
 				mu.Lock()

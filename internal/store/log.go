@@ -12,12 +12,12 @@ import (
 // LogSpec says how the entries of a log are kept.
 type LogSpec[V any] struct {
 	Name      string
-	Columns   []Column[V]   // to select by; Unique has no meaning in a log
-	Retention time.Duration // of entries; zero keeps them for good
+	Columns   []Column[V]   // columns to select by; Unique has no meaning in a log
+	Retention time.Duration // of entries; zero keeps them forever
 }
 
-// Log is an append-only sequence of entries. It lives in SQL, not in memory, and
-// is read by cursor.
+// Log is an append-only sequence of entries. It lives in SQL, not in memory, and is
+// read by cursor.
 type Log[V any] struct {
 	store  *Store
 	spec   LogSpec[V]
@@ -31,7 +31,7 @@ type Log[V any] struct {
 // LogQuery selects entries, in the order of their numbers.
 type LogQuery struct {
 	Where    []Eq      // all must hold; columns of the log
-	AfterSeq uint64    // continue strictly after this number in the direction; 0 begins
+	AfterSeq uint64    // continue strictly after this number in the query's direction; 0 starts at the beginning
 	From, To time.Time // From <= time < To; zero is open
 	Desc     bool      // latest first
 	Limit    int       // 1 to 1000
@@ -39,12 +39,13 @@ type LogQuery struct {
 
 // Entry is one entry of a log.
 type Entry[V any] struct {
-	Seq   uint64    // rises in the order of commits
+	Seq   uint64    // increases in the order of commits
 	Time  time.Time // Now of the command that appended it
 	Value *V
 }
 
-// NewLog registers a log, before Open. It panics where the name is taken or no SQL name.
+// NewLog registers a log, before Open. It panics if the name is taken or not an SQL
+// name.
 func NewLog[V any](s *Store, spec LogSpec[V]) *Log[V] {
 	l := &Log[V]{store: s, spec: spec, number: len(s.journals), watchers: map[chan struct{}]struct{}{}}
 	s.register(spec.Name)
@@ -55,7 +56,7 @@ func NewLog[V any](s *Store, spec LogSpec[V]) *Log[V] {
 	return l
 }
 
-// Append adds an entry and gives its number. v belongs to the store from then on.
+// Append adds an entry and returns its number. v belongs to the store from then on.
 func (l *Log[V]) Append(tx *Tx, v *V) uint64 {
 	tx.check(l.store)
 	l.head++
@@ -63,7 +64,7 @@ func (l *Log[V]) Append(tx *Tx, v *V) uint64 {
 	return l.head
 }
 
-// Last is the number of the last entry, 0 when there was none yet.
+// Last returns the number of the last entry, or 0 if there is none.
 func (l *Log[V]) Last(r Reader) uint64 {
 	if last := r.logs(); last != nil {
 		return last[l.number]
@@ -90,9 +91,9 @@ func (l *Log[V]) Read(ctx context.Context, q LogQuery) ([]Entry[V], error) {
 	return entries, nil
 }
 
-// Watch gives a channel that is nudged after commits that appended, and a
-// function that ends the watch. A nudge only says "read again": several commits
-// may share one.
+// Watch returns a channel that receives a value after commits that appended, and a
+// function that ends the watch. Several commits may share one value: it only means
+// that there is something to read.
 func (l *Log[V]) Watch() (<-chan struct{}, func()) {
 	ch := make(chan struct{}, 1)
 	l.mu.Lock()

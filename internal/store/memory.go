@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Memory is a driver without a disk: its state lasts as long as the value. A
-// second store opened on it finds what the first one committed, which is how
-// tests play a crash.
+// Memory is a driver without a disk: its state lasts as long as the value. A second
+// store opened on it finds what the first one committed, which is how tests simulate
+// a crash.
 type Memory struct {
 	mu    sync.Mutex
 	cells map[string]*memoryCell
 }
 
-// NewMemory makes an empty one.
+// NewMemory returns an empty Memory.
 func NewMemory() *Memory { return &Memory{cells: map[string]*memoryCell{}} }
 
 type memoryCell struct {
-	grown  string // signature of the schema that all rows have the columns of
+	grown  string // signature of the schema whose columns all rows have
 	fence  Fence
 	now    time.Time
 	tables map[string]*memoryTable
@@ -55,7 +55,7 @@ type memoryDB struct {
 	schema Schema
 }
 
-// Open gives the cell's state, empty at first.
+// Open returns the cell's state, empty at first.
 func (m *Memory) Open(_ context.Context, cell string, schema Schema) (DB, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +77,7 @@ func (m *Memory) Open(_ context.Context, cell string, schema Schema) (DB, error)
 	return &memoryDB{Memory: m, cell: c, schema: schema}, nil
 }
 
-// Inspect is Open: nothing of it is locked.
+// Inspect is Open: nothing needs to be locked.
 func (m *Memory) Inspect(ctx context.Context, cell string, schema Schema) (DB, error) {
 	return m.Open(ctx, cell, schema)
 }
@@ -154,7 +154,7 @@ func (db *memoryDB) Commit(_ context.Context, b *Batch) error {
 	return nil
 }
 
-// apply changes one table and notes how to take that back.
+// apply changes one table and records how to undo that.
 func (db *memoryDB) apply(tb TableBatch, undo *[]func()) error {
 	t, schema := db.table(tb.Table), db.schema.Tables[tb.Table]
 	for _, key := range tb.Deletes {
@@ -205,5 +205,5 @@ func (t *memoryTable) drop(schema TableSchema, row StoredRow) {
 	delete(t.live, row.Key)
 }
 
-// Close keeps the state for the next one who opens it.
+// Close keeps the state for the next Open.
 func (db *memoryDB) Close() error { return nil }

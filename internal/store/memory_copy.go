@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Dump reads everything that is kept, each part by ascending key.
+// Dump reads everything stored, each part by ascending key.
 func (db *memoryDB) Dump(_ context.Context, item func(Item) error) (State, error) {
 	db.mu.Lock()
 	items := db.items()
@@ -41,8 +41,8 @@ func (db *memoryDB) items() []Item {
 	return items
 }
 
-// Fill stores a dump. A dump that breaks off, or breaks a unique rule, leaves
-// the cell empty.
+// Fill stores a dump. If items fails, or the dump has a duplicate unique value, the
+// cell stays empty.
 func (db *memoryDB) Fill(_ context.Context, items func(add func(Item) error) (State, error)) error {
 	var all []Item
 	state, err := items(func(it Item) error { all = append(all, it); return nil })
@@ -90,14 +90,14 @@ func (db *memoryDB) clear() {
 	}
 }
 
-// Grown tells whether rows may lack columns of this schema.
+// Grown reports whether rows may lack columns of this schema.
 func (db *memoryDB) Grown(context.Context) (bool, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return db.cell.grown != db.schema.Signature(), nil
 }
 
-// SetColumns gives rows and entries their columns.
+// SetColumns stores the columns of rows and entries.
 func (db *memoryDB) SetColumns(_ context.Context, items []Item) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -132,7 +132,7 @@ func (db *memoryDB) setColumns(it Item) error {
 	return nil
 }
 
-// Settle says that all rows have the columns of this schema.
+// Settle records that all rows have the columns of this schema.
 func (db *memoryDB) Settle(context.Context) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -36,7 +36,7 @@ func (db *memoryDB) Archived(_ context.Context, table int, q Query) ([][]byte, e
 	return docs, nil
 }
 
-// holds tells whether a place in the order is within the query's bounds and
+// holds reports whether a position in the order is within the query's bounds and
 // after its cursor.
 func (q Query) holds(order, key string) bool {
 	if order < q.From || (q.To != "" && order >= q.To) {
@@ -64,7 +64,7 @@ func matches(key string, values []string, columns []ColumnSchema, where []Eq) bo
 	return true
 }
 
-// valueOf reads a column by name; one that the row was stored without is empty.
+// valueOf returns a column by name; "" if the row was stored without it.
 func valueOf(key string, values []string, columns []ColumnSchema, name string) string {
 	if name == "key" {
 		return key

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics counts what the journal does; a nil one counts nothing.
+// metrics counts what the journal does; a nil *metrics counts nothing.
 type metrics struct {
 	registerer prometheus.Registerer
 	commits    prometheus.Counter
@@ -48,7 +48,7 @@ func (m *metrics) committed(commands int, took time.Duration) {
 	m.commands.Observe(float64(commands))
 }
 
-// refuse counts a command that was refused for want of room.
+// refuse counts a command that was refused for lack of room.
 func (m *metrics) refuse(yields bool) {
 	if m != nil {
 		m.refused.WithLabelValues(strconv.FormatBool(yields)).Inc()
@@ -64,7 +64,7 @@ func (m *metrics) unregister() {
 	}
 }
 
-// stateCollector reads sizes when they are asked for.
+// stateCollector reads sizes on each scrape.
 type stateCollector struct {
 	store   *Store
 	pending *prometheus.Desc
@@ -81,14 +81,14 @@ func newStateCollector(s *Store) *stateCollector {
 	}
 }
 
-// Describe names the gauges.
+// Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- c.pending
 	ch <- c.stalled
 	ch <- c.rows
 }
 
-// Collect reads them.
+// Collect implements prometheus.Collector.
 func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	c.store.mu.Lock()
 	pending := c.store.pending

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is what the harbour should hold, in plain maps.
+// model is what the harbour should contain, in plain maps.
 type model struct {
 	ships    map[string]ship
 	archived map[string]ship
@@ -52,7 +52,7 @@ type modelRun struct {
 	model   model
 }
 
-// open opens the store anew, without closing the one before: a crash.
+// open opens the store again without closing the previous one, as after a crash.
 func (r *modelRun) open(t *rapid.T) {
 	old := r.harbour
 	r.harbour = newHarbour(store.Options{Driver: r.driver, MaxBatch: rapid.IntRange(1, 3).Draw(t, "max batch")})
@@ -83,7 +83,7 @@ func (r *modelRun) command(t *rapid.T) {
 	}
 }
 
-// failedCommit lets the database refuse a command.
+// failedCommit makes the database refuse a command.
 func (r *modelRun) failedCommit(t *rapid.T) {
 	reloaded := make(chan struct{}, 1)
 	r.harbour.OnReload(func() {
@@ -120,8 +120,8 @@ func (r *modelRun) run(t *rapid.T, next *model, fails string) error {
 	return r.update(t, func(tx *store.Tx) error { return r.operations(t, tx, next, fails) })
 }
 
-// update hands on the panics by which rapid ends a run; the store would take
-// them for the command's own.
+// update passes on the panics with which rapid ends a run; the store would take them
+// for the command's own.
 func (r *modelRun) update(t *rapid.T, f func(*store.Tx) error) error {
 	err := r.harbour.Update(t.Context(), f)
 	if p, ok := errors.AsType[*store.PanicError](err); ok && p.Value != chosenPanic {
@@ -243,8 +243,8 @@ func compareShips(t *rapid.T, h *harbour, r store.Reader, want map[string]ship) 
 	}
 }
 
-// TestScan_LongLoopSeesItsBeginning writes to the table it loops over, past what
-// a loop reads ahead.
+// TestScan_LongLoopSeesItsBeginning writes to the table it loops over, beyond what a
+// loop reads ahead.
 func TestScan_LongLoopSeesItsBeginning(t *testing.T) {
 	t.Parallel()
 	h := openHarbour(t, store.Options{})
@@ -256,7 +256,7 @@ func TestScan_LongLoopSeesItsBeginning(t *testing.T) {
 		n := 0
 		for s := range h.byPort.Equal(tx, store.Key("x")) {
 			moved := *s
-			moved.Port = "xx" // sorts behind: a loop over the head would meet it again
+			moved.Port = "xx" // sorts later: a loop over the head would see it again
 			h.ships.Put(tx, &moved)
 			h.ships.Delete(tx, fmt.Sprintf("s%03d", count-1-n))
 			n++

@@ -32,8 +32,8 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Prepare does what of Open can be done while another node owns the cell, so that
-// this one takes less time to take it over.
+// Prepare does the part of Open that is possible while another node owns the cell,
+// which shortens a takeover.
 func (s *Store) Prepare(ctx context.Context) error {
 	driver, ok := s.opts.Driver.(connector)
 	if !ok {
@@ -52,7 +52,7 @@ func (s *Store) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// connect opens the database; the caller holds the mutex.
+// connect opens the database. It must be called with mu held.
 func (s *Store) connect(ctx context.Context) (DB, error) {
 	if db := s.prepared; db != nil {
 		s.prepared = nil
@@ -61,8 +61,8 @@ func (s *Store) connect(ctx context.Context) (DB, error) {
 	return s.opts.Driver.Open(ctx, s.opts.Cell, s.schema())
 }
 
-// Open migrates the database, takes the fence (which ends any other owner),
-// reads the state and starts the journal. ctx bounds the opening alone.
+// Open migrates the database, takes the fence (which ends any other ownership), reads
+// the state and starts the journal. ctx applies to the opening only.
 func (s *Store) Open(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +80,8 @@ func (s *Store) Open(ctx context.Context) error {
 	return nil
 }
 
-// Inspect opens the store for reading alone, beside an owner where there is one: its
-// View and its logs can be read, and no command runs. Close ends it.
+// Inspect opens the store read-only, beside its owner if there is one: its View and
+// logs can be read, and no command runs. Close ends it.
 func (s *Store) Inspect(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,8 +101,8 @@ func (s *Store) Inspect(ctx context.Context) error {
 	return nil
 }
 
-// start takes the cell and begins to work; the caller holds the mutex. The
-// owner's name gets a random end, so that no two openings share one.
+// start takes the cell and starts the journal. It must be called with mu held. The
+// owner's name gets a random suffix, so that no two openings have the same.
 func (s *Store) start(ctx context.Context, db DB) error {
 	fence, err := db.Take(ctx, s.opts.Owner+"/"+rand.Text()[:8])
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Store) start(ctx context.Context, db DB) error {
 	return nil
 }
 
-// read builds a snapshot of what is durable.
+// read builds a snapshot of the durable state.
 func (s *Store) read(ctx context.Context, db DB) (*Snapshot, State, error) {
 	sn := s.empty()
 	state, err := db.Load(ctx, func(table int, key string, doc []byte) error {
@@ -148,7 +148,7 @@ func (s *Store) read(ctx context.Context, db DB) (*Snapshot, State, error) {
 	return sn, state, nil
 }
 
-// empty makes a snapshot to load rows into.
+// empty returns a snapshot to load rows into.
 func (s *Store) empty() *Snapshot {
 	sn := &Snapshot{store: s, tree: make([]any, s.slots), last: make([]uint64, len(s.journals))}
 	for _, t := range s.tables {
@@ -171,8 +171,8 @@ func (s *Store) adopt(sn *Snapshot) {
 	s.published.Store(sn)
 }
 
-// Close makes what was accepted durable, stops and lets the database go. It may
-// be called more than once and on a store that never opened.
+// Close makes everything accepted durable, stops the store and releases the database.
+// It may be called more than once and on a store that was never opened.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	was := s.phase
@@ -203,7 +203,7 @@ func (s *Store) Close() error {
 	return s.release()
 }
 
-// release closes the files once nothing runs any more.
+// release closes the files when nothing runs any more.
 func (s *Store) release() error {
 	s.mu.Lock()
 	db, rec := s.db, s.recorder
@@ -222,8 +222,9 @@ func (s *Store) release() error {
 	return nil
 }
 
-// clockAfter starts a clock after the last moment known. Where that lies so far ahead
-// that the clock must have been wrong then, it starts now, and no log entry stays later.
+// clockAfter returns a clock that continues after the last known moment. If that is
+// more than a minute ahead, the clock was wrong then: it starts now, and later log
+// entries are set back to now.
 func clockAfter(ctx context.Context, db DB, last time.Time) (clock, error) {
 	now := time.Now()
 	if last.Sub(now) > time.Minute {

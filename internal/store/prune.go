@@ -7,7 +7,7 @@ import (
 
 const (
 	pruneEvery = time.Minute
-	pruneBatch = 500 // rows a transaction, so that commits wait little
+	pruneBatch = 500 // rows per transaction, so that commits wait only briefly
 )
 
 // keepPruning removes expired archive rows and log entries until the store stops.

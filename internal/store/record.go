@@ -13,17 +13,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A recording is a file of JSON lines: the whole state, then each command that
-// was committed, in order. A command is written after it is durable in SQL and
-// before its caller is answered; the file is not synced, so a crash of the
-// machine may cut off its end, never its middle.
+// A recording is a file of JSON lines: the whole state, then each committed command
+// in order. A command is written after it is durable in SQL and before its caller is
+// answered. The file is not synced, so a crash of the machine may cut off its end,
+// but never its middle.
 //
-// A closure run by Update has no name to be found by; it is recorded by the
-// changes it made. Where a failed write made the store read its state again, and
-// that is not the state recorded so far, the whole state is written anew.
+// A closure run by Update has no name; it is recorded as the changes it made. If a
+// failed write made the store read its state again, and that differs from the state
+// recorded so far, the whole state is written again.
 
-// recordVersion is of the file's form and of the chance that commands draw: replayed
-// by another one they would make other changes.
+// recordVersion is the version of the file format and of the random numbers that
+// commands draw: a replay with other random numbers would make other changes.
 const recordVersion = 3
 
 // recordLine is one line: exactly one member is set.
@@ -43,7 +43,7 @@ type recordState struct {
 	Rows    int               `json:"rows"`
 }
 
-// recordCommand is a command, or the changes of a closure without a name.
+// recordCommand is a command, or the changes of an unnamed closure.
 type recordCommand struct {
 	Seq     uint64         `json:"seq"`
 	Time    time.Time      `json:"time"`
@@ -53,7 +53,7 @@ type recordCommand struct {
 	Cause   jsontext.Value `json:"cause,omitempty"`
 	Name    string         `json:"name,omitempty"`
 	Args    jsontext.Value `json:"args,omitempty"`
-	Changes []recordChange `json:"changes,omitempty"` // when Name is ""
+	Changes []recordChange `json:"changes,omitempty"` // if Name is ""
 	Digest  string         `json:"digest"`            // of the changes made
 }
 
@@ -65,7 +65,7 @@ type recordChange struct {
 	Doc  jsontext.Value `json:"doc,omitempty"`
 }
 
-// recordEnd is the last line of a recording that was closed in order.
+// recordEnd is the last line of a recording that was closed properly.
 type recordEnd struct {
 	Seq    uint64 `json:"seq"`
 	Digest string `json:"digest"` // of the state
@@ -73,8 +73,8 @@ type recordEnd struct {
 
 var kindNames = [...]string{changePut: "put", changeDelete: "delete", changeArchive: "archive", changeAppend: "append"}
 
-// recorder writes committed commands to a file; a nil one records nothing. It
-// belongs to the journal. After its first error it only says so.
+// recorder writes committed commands to a file; a nil *recorder records nothing. Only
+// the journal uses it. After its first error it writes nothing more.
 type recorder struct {
 	file *os.File
 	out  *bufio.Writer
@@ -131,7 +131,7 @@ func (r *recorder) line(line recordLine) error {
 	return r.out.WriteByte('\n')
 }
 
-// write records the commands of a group that was committed.
+// write records the commands of a committed group.
 func (r *recorder) write(g *group) {
 	if r == nil || r.err != nil {
 		return
@@ -145,7 +145,7 @@ func (r *recorder) write(g *group) {
 	r.seq = g.sealed.seq
 }
 
-// note keeps the first error: a recording with a hole would mislead.
+// note keeps the first error: a recording with a gap would mislead.
 func (r *recorder) note(err error) {
 	if err != nil && r.err == nil {
 		r.err = err
@@ -166,7 +166,7 @@ func (r *recorder) command(c done) error {
 	return r.line(recordLine{Command: line})
 }
 
-// describe writes out changes and gives a cheap digest of them.
+// describe returns a cheap digest of changes, and the changes in recorded form.
 func describe(changes []change) (string, []recordChange, error) {
 	h := fnv.New64a()
 	out := make([]recordChange, len(changes))
@@ -189,14 +189,14 @@ func describe(changes []change) (string, []recordChange, error) {
 	return fmt.Sprintf("%016x", h.Sum64()), out, nil
 }
 
-// resume goes on after the state was read again.
+// resume continues after the state was read again.
 func (r *recorder) resume(sn *Snapshot) {
 	if r != nil && r.err == nil && r.seq != sn.seq {
 		r.note(r.writeState(sn))
 	}
 }
 
-// close writes the end.
+// close writes the last line.
 func (r *recorder) close(sn *Snapshot) error {
 	if r == nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// dicey is a domain whose commands use time, chance, identifiers and the caller.
+// dicey is a domain whose commands use time, random numbers, identifiers and the
+// actor.
 type dicey struct {
 	*store.Store
 	rolls *store.Table[roll]
@@ -29,8 +30,8 @@ type roll struct {
 	By   string `json:"by"`
 }
 
-// newDicey makes it; sides other than six are another version of the program,
-// none of whose dice has less than six pips more.
+// newDicey returns a dicey; another number of sides stands for another version of the
+// program, in which each die has at least six more pips.
 func newDicey(opts store.Options, sides int) *dicey {
 	d := &dicey{Store: store.New(opts)}
 	d.rolls = store.NewTable(d.Store, store.TableSpec[roll]{Name: "roll", Key: func(r *roll) string { return r.ID }})
@@ -51,7 +52,8 @@ func newDicey(opts store.Options, sides int) *dicey {
 	return d
 }
 
-// recordSome plays with a recorded store and gives the file and the last state.
+// recordSome runs commands on a recorded store and returns the file and the last
+// state.
 func recordSome(t *testing.T) (string, *store.Snapshot) {
 	t.Helper()
 	driver := store.NewMemory()
@@ -154,8 +156,8 @@ func TestReplay_CutOff(t *testing.T) {
 	}
 }
 
-// TestRecord_SurvivesFailedCommits: failed commands are not in the recording, and
-// those of unknown outcome are, as the state found afterwards.
+// TestRecord_SurvivesFailedCommits: failed commands are not in the recording; those
+// of unknown outcome are, as the state found afterwards.
 func TestRecord_SurvivesFailedCommits(t *testing.T) {
 	t.Parallel()
 	driver := &flaky{Memory: store.NewMemory()}

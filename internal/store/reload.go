@@ -9,23 +9,24 @@ import (
 )
 
 const (
-	reloadTimeout = 2 * time.Minute // one attempt to read the state
-	longestPause  = 5 * time.Second // between attempts where the database answers and refuses
+	reloadTimeout = 2 * time.Minute // for one attempt to read the state
+	longestPause  = 5 * time.Second // between attempts, if the database answers and refuses
 )
 
-// reading is the state being read again. Commands wait for its end while that
-// may come soon.
+// reading is the state of reading everything again. Commands wait for its end as long
+// as that may come soon.
 type reading struct {
 	waiting int           // commands
-	over    chan struct{} // closed at its end, and when waiting is not worthwhile any more
-	refused bool          // the database answered and did not let it be read
+	over    chan struct{} // closed at its end, and when waiting is no longer worthwhile
+	refused bool          // the database answered, but could not be read
 }
 
-// worthwhile reports whether commands should wait; the caller holds the mutex.
+// worthwhile reports whether commands should wait. It must be called with the store's
+// mu held.
 func (r *reading) worthwhile() bool { return r != nil && !r.refused }
 
-// awaitReading waits until the state was read, or will not be soon. The caller
-// holds the mutex, which is let go meanwhile.
+// awaitReading waits until the state has been read, or will not be soon. It must be
+// called with mu held; it releases mu while it waits.
 func (s *Store) awaitReading(ctx context.Context) error {
 	r := s.reading
 	if err := s.room(ctx, r.waiting); err != nil {
@@ -37,7 +38,7 @@ func (s *Store) awaitReading(ctx context.Context) error {
 	return s.outlast(ctx, r.over)
 }
 
-// endReading has nobody wait any more; the caller holds the mutex.
+// endReading ends the waiting for the reading. It must be called with mu held.
 func (s *Store) endReading() {
 	if s.reading.worthwhile() {
 		close(s.reading.over)
@@ -45,7 +46,7 @@ func (s *Store) endReading() {
 	s.reading = nil
 }
 
-// refuseReading has commands refused until the state was read.
+// refuseReading makes commands fail until the state has been read.
 func (s *Store) refuseReading() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,9 +56,9 @@ func (s *Store) refuseReading() {
 	}
 }
 
-// startOver follows a commit that failed for good: all that stands on the head is
-// void, its callers are told, and the state is read again, unless another owner
-// has it now.
+// startOver handles a commit that failed for good: everything on the head is void,
+// its callers get an error, and the state is read again, unless another owner has
+// taken the cell.
 func (s *Store) startOver(g *group, cause error) {
 	s.log.Error("commit failed, reading the state again", "commands", len(g.commands), "error", cause)
 	answer := fault.New(fault.InternalService, "the change could not be made durable; try again")
@@ -70,7 +71,7 @@ func (s *Store) startOver(g *group, cause error) {
 	s.readAgain()
 }
 
-// dropHead stops commands and takes the groups that nobody will commit.
+// dropHead stops commands and returns the groups that will not be committed.
 func (s *Store) dropHead() []*group {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +97,7 @@ func (s *Store) giveUp() {
 	close(s.lost)
 }
 
-// readAgain tries until the state was read, the cell turns out to be lost, or
+// readAgain tries until the state has been read, the cell turns out to be lost, or
 // the store is closed.
 func (s *Store) readAgain() {
 	for pause := firstPause; !s.stopping(); pause *= 2 {
@@ -143,15 +144,15 @@ func (s *Store) reloadOnce() error {
 	return nil
 }
 
-// warnOfLoss tells of a database that forgot commits it had confirmed, as one
-// restored from a backup or a replica behind does.
+// warnOfLoss logs that the database lost commits that it had confirmed, as happens
+// when it is restored from a backup or replaced by a lagging replica.
 func (s *Store) warnOfLoss(seq uint64) {
 	if seq < s.fence.Seq {
 		s.log.Error("the database lost commits it had confirmed", "confirmed", s.fence.Seq, "found", seq)
 	}
 }
 
-// takeOver makes the state read the current one and lets commands run again.
+// takeOver installs the state read and lets commands run again.
 func (s *Store) takeOver(sn *Snapshot) {
 	s.mu.Lock()
 	s.adopt(sn)

@@ -10,30 +10,30 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// ReplayReport tells how a replay went.
+// ReplayReport is the outcome of a replay.
 type ReplayReport struct {
-	Commands   int         // run again, the diverging one included
+	Commands   int         // run again, including the diverging one
 	Seq        uint64      // of the state reached
 	Digest     string      // of the state reached
-	Ended      bool        // the recording was closed in order, and its end was reached
-	Divergence *Divergence // the first difference, nil when there is none
+	Ended      bool        // the recording was closed properly, and its end was reached
+	Divergence *Divergence // the first difference, or nil
 }
 
-// Divergence is where a replay left the recording.
+// Divergence is the point where a replay differs from its recording.
 type Divergence struct {
 	Seq     uint64 // of the command; at the end, of the state
 	Command string // its name; "" for an unnamed one or for the end
 	Reason  string
 }
 
-// errDiverged ends the reading of a recording.
+// errDiverged stops the reading of a recording.
 var errDiverged = errors.New("the replay diverged")
 
-// Replay opens s, whose driver must be a Memory, with the state a recording begins with and
-// runs the recorded commands with their time, seed and caller. It compares the
-// changes each makes and stops at the first that differ. Hooks are not run.
-// Afterwards s is open at the state reached; close it. The error is about the
-// recording, not about divergence.
+// Replay opens s, whose driver must be a Memory, with the initial state of a
+// recording and runs the recorded commands with their time, seed and actor. It
+// compares the changes that each makes and stops at the first difference. Hooks are
+// not run. Afterwards s is open at the state reached; the caller must close it. The
+// error is about the recording, not about divergence.
 func Replay(ctx context.Context, s *Store, r io.Reader) (ReplayReport, error) {
 	if _, ok := s.opts.Driver.(*Memory); !ok {
 		return ReplayReport{}, fmt.Errorf("replay: the store needs the memory driver")
@@ -54,8 +54,8 @@ func Replay(ctx context.Context, s *Store, r io.Reader) (ReplayReport, error) {
 	return p.report, err
 }
 
-// readRecording parses line after line. A last line without its end is what a
-// crash leaves and is left out.
+// readRecording parses the lines of a recording. A last line without a line end, as a
+// crash leaves it, is ignored.
 func readRecording(r io.Reader, take func(recordLine) error) error {
 	in := bufio.NewReaderSize(r, 1<<18)
 	for n := 1; ; n++ {
@@ -76,7 +76,7 @@ func readRecording(r io.Reader, take func(recordLine) error) error {
 	}
 }
 
-// replay is one run through a recording.
+// replay is one run of a recording.
 type replay struct {
 	store  *Store
 	ctx    context.Context
@@ -130,7 +130,8 @@ func (p *replay) takeRow(row recordChange) error {
 	return p.install()
 }
 
-// install begins anew with the state read, once all its rows are there.
+// install replaces the store's state with the one being read, once all its rows are
+// there.
 func (p *replay) install() error {
 	if len(p.items) < p.state.Rows {
 		return nil
@@ -159,7 +160,7 @@ func (p *replay) install() error {
 	return s.moveTo(p.ctx, db)
 }
 
-// moveTo puts the store on another database; nothing may be in flight.
+// moveTo moves the store to another database; nothing may be in flight.
 func (s *Store) moveTo(ctx context.Context, db DB) error {
 	sn, state, err := s.read(ctx, db)
 	if err != nil {
@@ -219,7 +220,7 @@ func (s *Store) rerunOnHead(c recordCommand) (*group, string, error) {
 	s.ids = c.IDs
 	tx := &Tx{store: s, actor: c.Actor, now: c.Time, seed: c.Seed, idsFrom: c.IDs}
 	run := func(tx *Tx) error { return s.again(tx, c) }
-	if c.Name != "" { // what has no name is recorded by all its changes
+	if c.Name != "" { // an unnamed command is recorded with all its changes
 		run = s.attested(c.Cause, run)
 	}
 	if err := tx.run(run); err != nil {
@@ -236,7 +237,7 @@ func (s *Store) rerunOnHead(c recordCommand) (*group, string, error) {
 	return s.join(tx, call{name: c.Name, args: c.Args, actor: c.Actor, cause: c.Cause}), digest, nil
 }
 
-// again does what the command did.
+// again repeats what the command did.
 func (s *Store) again(tx *Tx, c recordCommand) error {
 	if c.Name == "" {
 		return s.redo(tx, c.Changes)

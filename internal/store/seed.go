@@ -7,14 +7,14 @@ import (
 	"math/rand/v2"
 )
 
-// seed is what the chance of one command comes from: as many bits as nobody can
-// try.
+// seed determines the random numbers of one command. It has too many bits to be
+// guessed.
 type seed [16]byte
 
 // MarshalText returns the seed in hex, for recordings.
 func (s seed) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s[:]), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses what MarshalText returns.
 func (s *seed) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(s) {
 		return fmt.Errorf("a seed has %d hex digits, not %d", 2*len(s), len(text))
@@ -23,7 +23,7 @@ func (s *seed) UnmarshalText(text []byte) error {
 	return err
 }
 
-// seeder gives each command its seed; nobody can guess the next one.
+// seeder generates the seeds of commands; the next one cannot be predicted.
 type seeder struct{ source *rand.ChaCha8 }
 
 func newSeeder() seeder {

@@ -2,7 +2,7 @@ package store
 
 import "testing"
 
-// Every bit of a seed counts: no half of it says what a command's chance is.
+// Every bit of a seed counts: no half of it determines a command's random numbers.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	drawn := map[uint64]int{}

@@ -10,18 +10,17 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// Reader is what tables and indexes are read through: a *Snapshot shows the
-// latest committed state at one moment, a *Tx shows the head, its own changes
-// included.
+// Reader is what tables and indexes are read through: a *Snapshot shows one committed
+// state, a *Tx shows the head, including its own changes.
 type Reader interface {
-	// trees gives the trees by slot, or nil where the heads are meant.
+	// trees returns the trees by slot, or nil for the heads.
 	trees() []any
-	// logs gives the last number of each log by slot, or nil for the heads.
+	// logs returns the last number of each log by slot, or nil for the heads.
 	logs() []uint64
 }
 
-// Snapshot is one committed state: immutable, readable from any goroutine
-// without locks, kept alive as long as somebody holds it.
+// Snapshot is one committed state: immutable, readable from any goroutine without
+// locks, and valid for as long as it is referenced.
 type Snapshot struct {
 	store *Store
 	seq   uint64
@@ -32,12 +31,13 @@ type Snapshot struct {
 func (sn *Snapshot) trees() []any   { return sn.tree }
 func (sn *Snapshot) logs() []uint64 { return sn.last }
 
-// Seq counts the commands that changed something since the cell was made.
+// Seq returns the number of commands that changed something since the cell was
+// created.
 func (sn *Snapshot) Seq() uint64 { return sn.seq }
 
-// Digest is the SHA-256, in hex, of all live rows of all tables: table names and
-// keys ascending, rows as stored. Equal states have equal digests, whatever the
-// order of registration.
+// Digest returns the SHA-256, in hex, of all live rows of all tables: table names and
+// keys ascending, rows as stored. Equal states have equal digests, whatever the order
+// of registration.
 func (sn *Snapshot) Digest() string {
 	h := sha256.New()
 	for _, t := range sn.store.tablesByName() {
@@ -46,7 +46,7 @@ func (sn *Snapshot) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// hashPart writes a part with its length, so that parts cannot run together.
+// hashPart writes a part with its length, so that the boundaries of parts count.
 func hashPart(h hash.Hash, part []byte) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(part)))
@@ -54,8 +54,8 @@ func hashPart(h hash.Hash, part []byte) {
 	h.Write(part)
 }
 
-// treeIn finds a tree through a reader; head is where the tree that a Tx reads
-// is kept, which others than a Tx must not even look at.
+// treeIn returns a tree through a reader. head points to the head's tree, which only
+// a Tx may access.
 func treeIn[T any](r Reader, slot int, head **btree.BTreeG[T]) *btree.BTreeG[T] {
 	trees := r.trees()
 	if trees == nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// stalled says since when no change has become durable, and why.
+// stalled records since when no change has become durable, and why.
 type stalled struct {
 	since time.Time
 	err   error // of the last attempt
 }
 
-// stall notes that an attempt to make changes durable failed.
+// stall records that an attempt to make changes durable failed.
 func (s *Store) stall(err error) {
 	was := s.stalled.Load()
 	now := &stalled{since: time.Now(), err: err}
@@ -30,7 +30,7 @@ func (s *Store) stall(err error) {
 	}
 }
 
-// resume notes that changes become durable again.
+// resume records that changes become durable again.
 func (s *Store) resume() {
 	if s.stalled.Load() == nil {
 		return
@@ -42,8 +42,8 @@ func (s *Store) resume() {
 	s.log.Info("changes become durable again", "after", time.Since(was.since))
 }
 
-// Stalled reports for how long no change could be made durable, and why the last
-// attempt failed; nil where the last attempt succeeded.
+// Stalled returns for how long no change could be made durable, and why the last
+// attempt failed; the error is nil if the last attempt succeeded.
 func (s *Store) Stalled() (time.Duration, error) {
 	if now := s.stalled.Load(); now != nil {
 		return time.Since(now.since), now.err
@@ -51,8 +51,8 @@ func (s *Store) Stalled() (time.Duration, error) {
 	return 0, nil
 }
 
-// outlast waits for the end of something during which the database cannot be
-// used, as long as a command may. Only those who meet such a time pay for a timer.
+// outlast waits until over is closed, for at most as long as a command may wait for
+// an unavailable database. A timer is started only then.
 func (s *Store) outlast(ctx context.Context, over <-chan struct{}) error {
 	late := time.NewTimer(s.opts.Patience)
 	defer late.Stop()
@@ -66,8 +66,8 @@ func (s *Store) outlast(ctx context.Context, over <-chan struct{}) error {
 	}
 }
 
-// ask reads from SQL. While the database is away it tries again, for as long as
-// a command would wait.
+// ask reads from SQL. While the database is unavailable it retries, for as long as a
+// command would wait.
 func ask[T any](ctx context.Context, s *Store, read func(context.Context, DB) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Patience)
 	defer cancel()

@@ -17,21 +17,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options configure a store.
+// Options configures a store.
 type Options struct {
-	Driver     Driver                // where state becomes durable; required
+	Driver     Driver                // where state is made durable; required
 	Cell       string                // the row of the fence; default "default"
 	Owner      string                // this node's name in the fence; default host:pid
 	Logger     *slog.Logger          // nil discards
 	Registerer prometheus.Registerer // nil keeps no metrics
-	MaxBatch   int                   // commands a group commit takes at most; default 512
-	MaxPending int                   // commands waiting for durability; past it Do answers ThrottlingException; default 8192
-	Patience   time.Duration         // how long a command waits for a database that cannot be used; default 10 s
-	Record     string                // file that commands are recorded to; "" records nothing
+	MaxBatch   int                   // most commands in a group commit; default 512
+	MaxPending int                   // most commands waiting for durability; beyond it Do returns ThrottlingException; default 8192
+	Patience   time.Duration         // how long a command waits for an unavailable database; default 10 s
+	Record     string                // file to record commands to; "" records nothing
 }
 
-// Store is a cell's state and its only writer. Register tables, indexes, logs
-// and commands on it, then Open it; a store is opened once.
+// Store is a cell's state and its only writer. Register tables, indexes, logs and
+// commands on it, then Open it; a store is opened once.
 type Store struct {
 	opts       Options
 	log        *slog.Logger
@@ -44,7 +44,7 @@ type Store struct {
 	tables   []tableMember
 	journals []logMember
 	commands map[string]replayer
-	attest   func(*Tx, jsontext.Value) // nil: none
+	attest   func(*Tx, jsontext.Value) // or nil
 
 	published atomic.Pointer[Snapshot]
 	stalled   atomic.Pointer[stalled] // nil while changes become durable
@@ -71,23 +71,23 @@ type Store struct {
 	pending  int      // commands in filling, queue and flying
 	onReload []func()
 	stalling chan struct{} // closed while stalled is not nil
-	reading  *reading      // nil but in phaseReloading
-	fence    Fence         // touched by the journal alone once it runs
+	reading  *reading      // nil except in phaseReloading
+	fence    Fence         // used only by the journal once it runs
 }
 
-// phase is what a store can do at the moment.
+// phase is the phase of a store's life.
 type phase int
 
 const (
 	phaseNew phase = iota
 	phaseOpen
-	phaseReloading // a commit failed; the head is being read again
+	phaseReloading // a commit failed; the state is being read again
 	phaseLost      // another owner has the cell
 	phaseClosed
-	phaseInspected // for reading alone
+	phaseInspected // opened read-only
 )
 
-// tableMember and logMember are the journal's view of tables and logs.
+// tableMember and logMember are tables and logs as the journal uses them.
 type tableMember interface {
 	member
 	ordinal() int
@@ -113,7 +113,7 @@ type logMember interface {
 	nudge()
 }
 
-// New makes a store. It panics without a driver.
+// New returns a store. It panics without a driver.
 func New(opts Options) *Store {
 	if opts.Driver == nil {
 		panic("store: Options.Driver is required")
@@ -132,16 +132,16 @@ func New(opts Options) *Store {
 	}
 }
 
-// View gives the latest committed state. The store must be open or have been.
+// View returns the latest committed state. The store must be open or have been.
 func (s *Store) View() *Snapshot { return s.published.Load() }
 
-// Lost is closed when another owner has taken the cell: nothing can be changed
-// through this store any more.
+// Lost returns a channel that is closed when another owner has taken the cell:
+// nothing can be changed through this store any more.
 func (s *Store) Lost() <-chan struct{} { return s.lost }
 
-// OnReload has f called each time a failed commit made the store read its state
-// from SQL again, so that what was derived from it can be rebuilt. Commands run
-// again once all such functions have returned; f must not call Do.
+// OnReload registers f to be called each time a failed commit made the store read its
+// state from SQL again, so that derived state can be rebuilt. Commands run again when
+// all such functions have returned; f must not call Do.
 func (s *Store) OnReload(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (s *Store) OnReload(f func()) {
 
 var sqlName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 
-// register takes a name for a table, log, index ("table.index") or command.
+// register reserves a name for a table, log, index ("table.index") or command.
 func (s *Store) register(name string) {
 	if s.phase != phaseNew {
 		panic(fmt.Sprintf("store: %s registered after Open", name))
@@ -167,7 +167,7 @@ func (s *Store) register(name string) {
 	s.names[name] = true
 }
 
-// reserved are the columns that tables have anyway.
+// reserved are the columns that every table has.
 var reserved = []string{"key", "doc", "seq", "time", "cell", "archived_at", "expires_at"}
 
 func checkColumn(table, column string) {
@@ -198,7 +198,7 @@ func (s *Store) schema() Schema {
 	return schema
 }
 
-// open gives the database once there is one.
+// open returns the database if it is open.
 func (s *Store) open() (DB, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,11 +210,11 @@ func (s *Store) open() (DB, error) {
 
 func stack() []byte { return debug.Stack() }
 
-// clock gives moments that never run backwards. Where the wall clock was set
-// back it goes on from the last moment at the pace of the monotonic clock.
+// clock returns moments that never go backwards. If the wall clock was set back, it
+// continues from the last moment at the pace of the monotonic clock.
 type clock struct {
-	last time.Time // as given out: UTC, milliseconds
-	read time.Time // when, with the monotonic reading
+	last time.Time // the last one returned: UTC, milliseconds
+	read time.Time // when that was, with the monotonic reading
 }
 
 func (c *clock) now() time.Time {

@@ -202,8 +202,8 @@ func TestOpen_FindsWhatWasCommitted(t *testing.T) {
 	<-h.Lost()
 }
 
-// A server whose clock is years ahead writes entries; the next one's is right. Its
-// entries are found by their times all the same, and so are the old ones.
+// A server whose clock is years ahead writes entries; the clock of the next one is
+// right. Both its entries and the old ones are found by their times.
 func TestOpen_AfterAWrongClock(t *testing.T) {
 	driver := store.NewMemory()
 	ahead := newHarbour(store.Options{Driver: driver})

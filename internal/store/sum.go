@@ -3,8 +3,8 @@ package store
 import "fmt"
 
 // Sum adds up numbers of a table's rows by keys derived from them, such as the
-// players of each fleet, so that nobody has to walk over the rows. Like an Index
-// it lives in memory only and is built again when the store opens.
+// players of each fleet, so that no caller has to iterate over the rows. Like an
+// Index it lives in memory only and is rebuilt when the store opens.
 type Sum[V any] struct {
 	of    string // the table's name
 	label string
@@ -13,11 +13,11 @@ type Sum[V any] struct {
 	head  *totalTree
 	dirty bool
 
-	changes map[string]int // what plan found, under the store's mutex
+	changes map[string]int // computed by plan, under the store's mutex
 }
 
-// NewSum registers a sum on a table, before Open. The function adds the numbers of
-// a row under their keys. It must depend on the row alone.
+// NewSum registers a sum on a table, before Open. parts adds the numbers of a row
+// under their keys. It must depend on the row only.
 func NewSum[V any](t *Table[V], name string, parts func(v *V, add func(key string, n int))) *Sum[V] {
 	s := &Sum[V]{of: t.spec.Name, label: name, parts: parts, head: newTotalTree(), changes: map[string]int{}}
 	t.store.register(t.spec.Name + "." + name)
@@ -32,7 +32,7 @@ func (s *Sum[V]) Of(r Reader, key string) int {
 	return t.n
 }
 
-// plan computes what changes where the old row becomes the new one; either may be nil.
+// plan computes the changes when row replaces old; either may be nil.
 func (s *Sum[V]) plan(old, row *V) {
 	clear(s.changes)
 	if old != nil {
@@ -43,7 +43,7 @@ func (s *Sum[V]) plan(old, row *V) {
 	}
 }
 
-// move brings the head up to the plan.
+// move applies the plan to the head.
 func (s *Sum[V]) move(string) {
 	for key, n := range s.changes {
 		if n != 0 {
@@ -53,7 +53,7 @@ func (s *Sum[V]) move(string) {
 	}
 }
 
-// add changes a total; none is kept that is 0.
+// add changes a total; a total of 0 is not kept.
 func add(tree *totalTree, key string, n int) {
 	t, _ := tree.Get(total{key: key})
 	if t.key, t.n = key, t.n+n; t.n == 0 {

@@ -12,29 +12,29 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// TableSpec says how rows of type V are kept.
+// TableSpec describes how rows of type V are stored.
 type TableSpec[V any] struct {
 	Name    string          // name in SQL: lower case letters, digits and _, such as game_session
-	Key     func(*V) string // primary key; time-ordered keys are the fast ones
-	Columns []Column[V]     // extra SQL columns, for uniqueness and for look-ups in the archive
+	Key     func(*V) string // primary key; keys ordered by time are fastest
+	Columns []Column[V]     // additional SQL columns, for uniqueness and for look-ups in the archive
 
-	// Retention is how long archived rows are kept. Zero means no archive:
-	// Archive then is Delete.
+	// Retention is how long archived rows are kept. Zero means no archive: Archive
+	// then deletes.
 	Retention time.Duration
 }
 
-// Column is a value of the row that SQL sees in a column of its own.
+// Column is a value of the row that SQL stores in a separate column.
 type Column[V any] struct {
 	Name   string
 	Value  func(*V) string // "" means none (NULL among live rows)
-	Unique bool            // no two live rows may share a value; SQL refuses the commit that tries
+	Unique bool            // no two live rows may share a value; SQL refuses a commit that would cause it
 }
 
-// derived is what follows from the rows of a table and is kept beside them: an
-// Index or a Sum.
+// derived is an Index or a Sum: data computed from the rows of a table and kept
+// beside them.
 type derived[V any] interface {
-	plan(old, row *V)    // computes what changes; may panic
-	move(primary string) // brings the head up to the plan
+	plan(old, row *V)    // computes the change; may panic
+	move(primary string) // applies the plan to the head
 	begin(sn *Snapshot)
 	load(sn *Snapshot, primary string, row *V)
 	adopt(sn *Snapshot)
@@ -42,8 +42,8 @@ type derived[V any] interface {
 	differs(sn, other *Snapshot) error
 }
 
-// Table is a typed table. Its rows live in memory; rows handed out are shared
-// and must never be changed: copy, change the copy, Put.
+// Table is a typed table. Its rows live in memory. Rows returned are shared and must
+// never be changed: copy, change the copy, Put.
 type Table[V any] struct {
 	store   *Store
 	spec    TableSpec[V]
@@ -54,8 +54,8 @@ type Table[V any] struct {
 	derived []derived[V]
 }
 
-// NewTable registers a table. It panics where the name is taken or no SQL name,
-// and after Open.
+// NewTable registers a table. It panics if the name is taken or not an SQL name, and
+// after Open.
 func NewTable[V any](s *Store, spec TableSpec[V]) *Table[V] {
 	t := &Table[V]{store: s, spec: spec, head: newRowTree()}
 	s.register(spec.Name)
@@ -71,13 +71,13 @@ func NewTable[V any](s *Store, spec TableSpec[V]) *Table[V] {
 	return t
 }
 
-// Get gives the row with the key, or nil.
+// Get returns the row with the key, or nil.
 func (t *Table[V]) Get(r Reader, key string) *V {
 	return rowIn[V](t.in(r), key)
 }
 
-// Put inserts the row or replaces the one with its key. The row belongs to the
-// store from then on.
+// Put inserts the row or replaces the one with its key. The row belongs to the store
+// from then on.
 func (t *Table[V]) Put(tx *Tx, v *V) {
 	tx.check(t.store)
 	key := t.spec.Key(v)
@@ -88,11 +88,11 @@ func (t *Table[V]) Put(tx *Tx, v *V) {
 	tx.note(change{member: t, kind: changePut, key: key, row: v}, old)
 }
 
-// Delete removes the row with the key and tells whether there was one.
+// Delete removes the row with the key and reports whether there was one.
 func (t *Table[V]) Delete(tx *Tx, key string) bool { return t.remove(tx, key, changeDelete) }
 
-// Archive moves the row with the key out of memory into the archive, where
-// Archived finds it until its retention ends. It tells whether there was a row.
+// Archive moves the row with the key from memory into the archive, where Archived
+// finds it until its retention ends. It reports whether there was a row.
 func (t *Table[V]) Archive(tx *Tx, key string) bool {
 	kind := changeArchive
 	if t.spec.Retention <= 0 {
@@ -111,7 +111,7 @@ func (t *Table[V]) remove(tx *Tx, key string, kind changeKind) bool {
 	return true
 }
 
-// Len counts the rows.
+// Len returns the number of rows.
 func (t *Table[V]) Len(r Reader) int { return t.in(r).Len() }
 
 // All yields the rows by ascending key.
@@ -138,9 +138,9 @@ func (t *Table[V]) After(r Reader, key string) iter.Seq[*V] {
 
 func (t *Table[V]) in(r Reader) *rowTree { return treeIn(r, t.slot, &t.head) }
 
-// set puts row under key in the head and its indexes (nil removes) and gives
-// the row that was there. The functions that make index keys may panic: they all
-// run before anything changes.
+// set stores row under key in the head and its indexes (nil removes it) and returns
+// the previous row. The functions that compute index keys may panic: they all run
+// before anything changes.
 func (t *Table[V]) set(key string, row *V) *V {
 	old := rowIn[V](t.head, key)
 	for _, d := range t.derived {
@@ -161,11 +161,11 @@ func (t *Table[V]) set(key string, row *V) *V {
 	return old
 }
 
-// undo puts back what a failed transaction found.
+// undo restores what a failed transaction replaced.
 func (t *Table[V]) undo(key string, old any) { t.set(key, old.(*V)) }
 
-// rowOptions keep reloaded rows equal to those in memory: nil stays nil,
-// durations stay whole, maps have one order.
+// rowOptions make reloaded rows equal to those in memory: nil stays nil, durations
+// stay exact, maps have one order.
 func rowOptions() json.Options {
 	return json.JoinOptions(
 		json.Deterministic(true),
@@ -193,9 +193,9 @@ func columnValues[V any](columns []Column[V], row *V) []string {
 	return values
 }
 
-// compare holds the columns of a row to be written against those it has in sn.
-// A row that vacates gives up a unique value: SQL must free the value before
-// another row of the same batch may take it.
+// compare compares the columns of a row to be written with those it has in sn. A row
+// vacates if it gives up a unique value, which SQL must free before another row of
+// the same batch may take it.
 func (t *Table[V]) compare(sn *Snapshot, key string, columns []string) (same, vacates bool) {
 	old := t.Get(sn, key)
 	if old == nil {
@@ -238,7 +238,7 @@ func (t *Table[V]) digest(sn *Snapshot, h hash.Hash) {
 	hashPart(h, nil)
 }
 
-// begin makes the table's empty trees in sn; load fills them.
+// begin creates the table's empty trees in sn; load fills them.
 func (t *Table[V]) begin(sn *Snapshot) {
 	sn.tree[t.slot] = newRowTree()
 	for _, d := range t.derived {

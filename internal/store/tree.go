@@ -6,8 +6,8 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// Rows of all types lie in trees of one type: a type of tree for each type of row
-// would be compiled again in every package that only passes tables on.
+// Rows of all types are in trees of one type: a type of tree for each row type would
+// be compiled again in every package that passes tables on.
 
 // rowTree holds the rows of a table by key.
 type rowTree = btree.BTreeG[entry]
@@ -19,7 +19,7 @@ type entry struct {
 
 func newRowTree() *rowTree { return newTree(func(a, b entry) bool { return a.key < b.key }) }
 
-// rowIn gives the row with the key, or nil.
+// rowIn returns the row with the key, or nil.
 func rowIn[V any](rows *rowTree, key string) *V {
 	e, _ := rows.Get(entry{key: key})
 	row, _ := e.row.(*V)
@@ -29,7 +29,7 @@ func rowIn[V any](rows *rowTree, key string) *V {
 // markTree holds the marks of an index.
 type markTree = btree.BTreeG[mark]
 
-// mark says that the row with the primary key has the index key.
+// mark records that the row with the primary key has the index key.
 type mark struct{ key, primary string }
 
 func newMarkTree() *markTree {
@@ -44,7 +44,7 @@ func newMarkTree() *markTree {
 // totalTree holds the totals of a sum.
 type totalTree = btree.BTreeG[total]
 
-// total is what a sum has under a key.
+// total is the total of a sum under a key.
 type total struct {
 	key string
 	n   int

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Tx is what a command's closure works with: it reads the head, changes it, and
-// is over when the closure returns. It belongs to that closure's goroutine.
+// Tx is the transaction of a command's closure: it reads and changes the head, and
+// ends when the closure returns. It must be used by that closure's goroutine only.
 type Tx struct {
 	store   *Store
 	actor   string
@@ -17,12 +17,12 @@ type Tx struct {
 	idsFrom uint64 // the id clock before this command
 	changes []change
 	before  []any // what each change replaced: a *V, possibly nil
-	rows    rows  // the changes as they are stored
+	rows    rows  // the changes in stored form
 	hooks   []func()
 	over    bool
 
 	caused    bool     // an attestation follows
-	concerned []string // resources, for it
+	concerned []string // resources, for the attestation
 }
 
 func (tx *Tx) trees() []any {
@@ -34,12 +34,12 @@ func (tx *Tx) trees() []any {
 
 func (tx *Tx) logs() []uint64 { tx.trees(); return nil }
 
-// Now is the command's one moment: UTC, whole milliseconds, never before the
-// moment of an earlier command.
+// Now returns the command's time: UTC, whole milliseconds, never before that of an
+// earlier command. It is the same throughout the command.
 func (tx *Tx) Now() time.Time { return tx.now }
 
-// Rand is the command's source of chance, seeded anew for each command. Of what it
-// gave nobody can tell what else it gives.
+// Rand returns the command's random source, seeded anew for each command. Its output
+// cannot be predicted from other output.
 func (tx *Tx) Rand() *rand.Rand {
 	if tx.rand == nil {
 		var key [32]byte
@@ -49,9 +49,9 @@ func (tx *Tx) Rand() *rand.Rand {
 	return tx.rand
 }
 
-// OnCommit has f called once the command is durable and published, before its
-// caller is answered, in the order of commits. f must not block and must not
-// call Do. It is not called when the command fails, nor in a replay.
+// OnCommit registers f to be called when the command is durable and published, before
+// its caller is answered, in the order of commits. f must not block and must not call
+// Do. It is not called if the command fails, nor in a replay.
 func (tx *Tx) OnCommit(f func()) { tx.hooks = append(tx.hooks, f) }
 
 func (tx *Tx) check(s *Store) {
@@ -60,7 +60,7 @@ func (tx *Tx) check(s *Store) {
 	}
 }
 
-// note remembers a change and what it replaced.
+// note records a change and what it replaced.
 func (tx *Tx) note(c change, old any) {
 	tx.changes = append(tx.changes, c)
 	tx.before = append(tx.before, old)
@@ -88,12 +88,13 @@ func (tx *Tx) run(f func(*Tx) error) (err error) {
 	return f(tx)
 }
 
-// PanicError is what a command returns whose closure panicked. It is an
-// invariant broken: logged with its stack, undone, and no fault for the caller.
+// PanicError is the error of a command whose closure panicked: an invariant is
+// broken. It is logged with its stack, the command is undone, and it is not a fault
+// of the caller.
 type PanicError struct {
 	Value any
 	Stack []byte
 }
 
-// Error gives the panic's value without the stack.
+// Error returns the panic's value without the stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("command panicked: %v", e.Value) }

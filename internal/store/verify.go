@@ -9,14 +9,14 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Report is what Verify found.
+// Report is the result of Verify.
 type Report struct {
 	Cell     string        `json:"cell"`
 	Fence    Fence         `json:"fence"`
-	Digest   string        `json:"digest"` // of the live rows, "" when some do not decode
+	Digest   string        `json:"digest"` // of the live rows, "" if some do not decode
 	Tables   []TableReport `json:"tables"`
 	Logs     []LogReport   `json:"logs"`
-	Problems []string      `json:"problems"` // at most 100; none when all is well
+	Problems []string      `json:"problems"` // at most 100; empty if there are none
 }
 
 // TableReport counts the rows of a table.
@@ -30,17 +30,17 @@ type TableReport struct {
 type LogReport struct {
 	Name    string `json:"name"`
 	Entries int    `json:"entries"`
-	Last    uint64 `json:"last"` // number given last
+	Last    uint64 `json:"last"` // number assigned last
 }
 
-// maxProblems bounds a report.
+// maxProblems is the most problems in a report.
 const maxProblems = 100
 
-// Verify reads everything that is kept, on a store that need not be open and
-// beside an owner if there is one: the engine's own integrity check, every
-// document decodes, keys and columns are those of the documents, unique values
-// are unique, and the sequences are sane. The error tells what kept it from
-// reading; what it read and found wrong is in the report.
+// Verify reads everything stored, on a store that need not be open and beside its
+// owner if there is one. It checks the engine's own integrity check, that every
+// document decodes, that keys and columns match the documents, that unique values are
+// unique, and that the sequences are plausible. The error reports why reading failed;
+// what was read and found wrong is in the report.
 func (s *Store) Verify(ctx context.Context) (Report, error) {
 	db, err := s.opts.Driver.Inspect(ctx, s.opts.Cell, s.schema())
 	if err != nil {
@@ -56,12 +56,12 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 	return a.report, nil
 }
 
-// audit is one reading for Verify.
+// audit is one reading by Verify.
 type audit struct {
 	store  *Store
 	report Report
 	state  *Snapshot // of the rows that decode
-	bad    bool      // some did not
+	bad    bool      // some do not decode
 	unique map[string]string
 	newest uint64   // highest sequence of a live row
 	last   []uint64 // number read last, by log
@@ -198,8 +198,8 @@ func (l *Log[V]) columnsOf(doc []byte) ([]string, error) {
 	return l.columns(v), nil
 }
 
-// CheckReload compares what SQL would give to a new owner with what memory
-// holds: rows, indexes, sequence and log numbers. Commands must not run meanwhile.
+// CheckReload compares what a new owner would read from SQL with what is in memory:
+// rows, indexes, sequence and log numbers. No commands may run concurrently.
 func (s *Store) CheckReload(ctx context.Context) error {
 	if err := s.Update(ctx, func(*Tx) error { return nil }); err != nil {
 		return fmt.Errorf("wait for writes: %w", err)
@@ -215,7 +215,7 @@ func (s *Store) CheckReload(ctx context.Context) error {
 	return s.View().differs(stored)
 }
 
-// differs names the differences between two snapshots, nil where there are none.
+// differs returns the differences between two snapshots, or nil.
 func (sn *Snapshot) differs(other *Snapshot) error {
 	var errs []error
 	if sn.seq != other.seq {

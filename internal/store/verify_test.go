@@ -88,8 +88,8 @@ func TestVerify_NamesEachProblem(t *testing.T) {
 	}
 }
 
-// TestCheckReload_FindsADifference changes a row behind the store's back, which
-// its rules forbid: the check is worth something only if it sees that.
+// TestCheckReload_FindsADifference changes a row behind the store's back, against the
+// store's rules: the check is only useful if it notices.
 func TestCheckReload_FindsADifference(t *testing.T) {
 	t.Parallel()
 	h := openHarbour(t, store.Options{})
@@ -134,8 +134,8 @@ func TestPrune_RemovesExpiredRows(t *testing.T) {
 	})
 }
 
-// TestNow_NeverRunsBackwards reopens a store whose last command was later than
-// the clock is now, as after a correction of the clock.
+// TestNow_NeverRunsBackwards reopens a store whose last command was later than the
+// present time, as after a correction of the clock.
 func TestNow_NeverRunsBackwards(t *testing.T) {
 	t.Parallel()
 	driver := store.NewMemory()

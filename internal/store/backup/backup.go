@@ -1,6 +1,6 @@
-// Package backup writes a store to a file and back. A backup is a SQLite
-// database whatever the engine it came from, so it can be read with SQL tools,
-// verified, and restored to either engine.
+// Package backup copies a store to a file and back. A backup is a SQLite database
+// regardless of the source engine, so it can be read with SQL tools, verified, and
+// restored to either engine.
 package backup
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// Write backs up a store to a new file, while its owner works on. from must be
-// the driver that s was made with; s need not be open. The file appears whole or
-// not at all.
+// Write backs up a store to a new file while its owner keeps running. from must be
+// the driver that s was created with; s need not be open. The file appears complete
+// or not at all.
 func Write(ctx context.Context, s *store.Store, from store.Driver, file string) error {
 	if _, err := os.Lstat(file); err == nil {
 		return fmt.Errorf("back up: %s exists already", file)
@@ -42,7 +42,7 @@ func write(ctx context.Context, s *store.Store, from store.Driver, file string) 
 	return s.CopyTo(ctx, sqlite.File(file))
 }
 
-// removeParts clears what an interrupted backup left.
+// removeParts removes what an interrupted backup left.
 func removeParts(part string) error {
 	for _, name := range []string{part, part + "-wal", part + "-shm", part + "-journal"} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -52,9 +52,9 @@ func removeParts(part string) error {
 	return nil
 }
 
-// Restore fills the database of s, which must be empty and not be open, from a
-// backup of this or an earlier release. It answers an error that wraps
-// store.ErrNotEmpty where anything is there. The backup itself is not touched.
+// Restore fills the database of s, which must be empty and must not be open, from a
+// backup of this or an earlier release. If the database is not empty, the error wraps
+// store.ErrNotEmpty. The backup itself is not changed.
 func Restore(ctx context.Context, s *store.Store, file string) error {
 	dir, err := os.MkdirTemp("", "muster-restore-")
 	if err != nil {

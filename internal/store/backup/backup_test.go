@@ -29,7 +29,7 @@ type shop struct {
 	sales *store.Log[item]
 }
 
-// newShop registers the tables; the later release knows more columns.
+// newShop registers the tables; the later release has more columns.
 func newShop(driver store.Driver, later bool) *shop {
 	s := &shop{Store: store.New(store.Options{Driver: driver})}
 	columns := []store.Column[item]{{Name: "kind", Value: func(v *item) string { return v.Kind }}}
@@ -67,7 +67,7 @@ func (s *shop) stock(t *testing.T) {
 	}
 }
 
-// engines gives a driver of each engine that can be had, each for an empty place.
+// engines returns a driver of each available engine, each for an empty database.
 func engines(t *testing.T) map[string]func(*testing.T) store.Driver {
 	url := os.Getenv(pgtest.Variable)
 	all := map[string]func(*testing.T) store.Driver{"sqlite": func(t *testing.T) store.Driver { return sqlite.New(t.TempDir()) }}

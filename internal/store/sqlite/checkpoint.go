@@ -9,18 +9,19 @@ import (
 )
 
 const (
-	// checkpointAfter is how many pages the log takes before they are moved into
-	// the database: few, because a log that is used again from its head is synced
+	// checkpointAfter is how many pages are written to the log before they are moved
+	// into the database: few, because a log that is reused from its start is synced
 	// many times faster than one that grows.
 	checkpointAfter = 4000
-	// checkpointInline is when a commit does it itself: checkpoints beside the
-	// commits have failed, or a long read keeps the log from beginning again.
+	// checkpointInline is the size at which a commit makes a checkpoint itself: the
+	// concurrent checkpoints have failed, or a long read keeps the log from starting
+	// over.
 	checkpointInline = 64000
 )
 
-// checkpointer moves what commits have written to the log into the database.
-// It does so beside the commits, which else would stand still meanwhile: only
-// what came during the long part is moved while the writer waits.
+// checkpointer moves what commits have written to the log into the database. It works
+// concurrently with commits, which would otherwise have to wait: only what was added
+// during the long part is moved while the writer waits.
 type checkpointer struct {
 	db     *db
 	pages  int // written since the last checkpoint; guarded by db.mu
@@ -43,7 +44,7 @@ func (db *db) keepCheckpoints(ctx context.Context) error {
 	return nil
 }
 
-// committed counts the pages of a commit. The caller holds db.mu.
+// committed counts the pages of a commit. It must be called with db.mu held.
 func (c *checkpointer) committed() {
 	pages := 0
 	err := c.db.conn.Raw(func(driver any) (err error) {
@@ -68,12 +69,12 @@ func (c *checkpointer) run(ctx context.Context) {
 			return
 		case <-c.due:
 		}
-		_ = c.checkpoint(ctx) // what fails here fails for a commit at checkpointInline, which can tell
+		_ = c.checkpoint(ctx) // if it keeps failing, a commit fails at checkpointInline and reports it
 	}
 }
 
-// checkpoint moves the log. When nothing is left in it and no one reads from it,
-// the next commit begins at its head.
+// checkpoint moves the log. If nothing is left in it and no one reads from it, the
+// next commit starts at its beginning.
 func (c *checkpointer) checkpoint(ctx context.Context) error {
 	if err := c.move(ctx); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// TestCheckpoint_LogBeginsAgain writes until the log is used again from its head,
-// which it must be long before a commit has to see to it.
+// TestCheckpoint_LogBeginsAgain writes until the log starts over, which must happen
+// long before a commit has to make a checkpoint.
 func TestCheckpoint_LogBeginsAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -47,7 +47,7 @@ func TestCheckpoint_LogBeginsAgain(t *testing.T) {
 	}
 }
 
-// turn reads how often a log has begun again ("WAL header", SQLite's file format).
+// turn returns how often a log has started over ("WAL header", SQLite's file format).
 func turn(t *testing.T, file string) uint32 {
 	t.Helper()
 	f, err := os.Open(file)

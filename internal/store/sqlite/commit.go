@@ -35,8 +35,8 @@ func (db *db) write(ctx context.Context, f func() error) error {
 	return nil
 }
 
-// exec runs a statement prepared once. It takes no context: within a transaction
-// SQLite waits for nothing but the disk.
+// exec runs a statement that is prepared once. It takes no context: within a
+// transaction SQLite waits only for the disk.
 func (db *db) exec(text string, args ...any) error {
 	_, err := db.run(text, args...)
 	return err
@@ -55,7 +55,7 @@ func (db *db) run(text string, args ...any) (sql.Result, error) {
 	return stmt.ExecContext(ctx, args...)
 }
 
-// Take writes owner into the fence.
+// Take stores owner in the fence.
 func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 	fence := store.Fence{Owner: owner}
 	err := db.write(ctx, func() error {
@@ -80,7 +80,7 @@ func (db *db) Renew(ctx context.Context, owner string) (store.Fence, error) {
 	return fence, err
 }
 
-// Commit writes the batch behind its fence.
+// Commit writes the batch if its fence is current.
 func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 	return db.write(ctx, func() error {
 		if err := db.advance(b); err != nil {
@@ -130,8 +130,8 @@ func (db *db) writeTable(tb store.TableBatch, seq uint64) error {
 	})
 }
 
-// put writes live rows. Those whose columns stay the same leave them alone, and
-// with them the unique indexes.
+// put writes live rows. If a row's columns stay the same, they are not written, and
+// so the unique indexes are not touched.
 func (db *db) put(t store.TableSchema, puts []store.StoredRow, seq uint64) error {
 	var changed, same []store.StoredRow
 	for _, row := range puts {
@@ -176,7 +176,7 @@ func appendTexts(args []any, values []string) []any {
 	return args
 }
 
-// appendNullable makes "" NULL, which unique indexes leave out.
+// appendNullable replaces "" with NULL, which unique indexes ignore.
 func appendNullable(args []any, values []string) []any {
 	for _, v := range values {
 		if v == "" {
@@ -188,12 +188,12 @@ func appendNullable(args []any, values []string) []any {
 	return args
 }
 
-// insert is a many-row INSERT in the making.
+// insert describes a multi-row INSERT.
 type insert struct {
 	table   string
 	fixed   []string
 	columns []store.ColumnSchema
-	upsert  int // how many values after the key replace those of the row that has it; 0 replaces no row
+	upsert  int // how many values after the key replace those of an existing row; 0 replaces no row
 }
 
 // chunks are the row counts of statements: few, so that all stay prepared.
@@ -228,7 +228,7 @@ type shape struct {
 	rows, upsert int
 }
 
-// insertText gives the statement of an insert, written once.
+// insertText returns the statement of an insert; each is built once.
 func (db *db) insertText(in insert, rows int) string {
 	s := shape{in.table, rows, in.upsert}
 	text := db.inserts[s]
@@ -248,7 +248,7 @@ func (in insert) text(rows int) string {
 	var b strings.Builder
 	verb := "INSERT"
 	if in.upsert == 0 {
-		verb = "INSERT OR FAIL" // a failure ends the transaction anyway; without it SQLite keeps a copy of each page
+		verb = "INSERT OR FAIL" // a failure ends the transaction anyway; with plain INSERT SQLite copies each page
 	}
 	fmt.Fprintf(&b, `%s INTO %s ("%s") VALUES %s`, verb, sqltext.Quote(in.table), strings.Join(names, `", "`), one)
 	b.WriteString(strings.Repeat(", "+one, rows-1))

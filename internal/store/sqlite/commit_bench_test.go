@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// BenchmarkCommit writes what 20 new game sessions and 20 activations write: two
+// BenchmarkCommit writes the rows of 20 new game sessions and 20 activations: two
 // tables, each with a unique column, and a log of two columns.
 func BenchmarkCommit(b *testing.B) {
 	w := openWriter(b)
@@ -28,11 +28,11 @@ func BenchmarkCommit(b *testing.B) {
 
 const (
 	hosted  = 4000 // processes
-	atOnce  = 20   // game sessions of a commit
+	atOnce  = 20   // game sessions per commit
 	gameARN = "arn:aws:gamelift:us-east-1::gamesession/fleet-01a1ff21-5788-7000-a97a-edd1af3c55b6/custom-local/gsess-01a1ff21-%012d"
 )
 
-// writer writes game sessions on processes, one each.
+// writer writes game sessions to processes, one each.
 type writer struct {
 	b     *testing.B
 	db    store.DB
@@ -84,7 +84,7 @@ func (w *writer) commit(tables ...store.TableBatch) {
 	w.batch.Fence.Seq, w.batch.Logs = w.batch.Seq, nil
 }
 
-// next makes game sessions and activates those made before.
+// next creates game sessions and activates those created before.
 func (w *writer) next() {
 	var games, taken []store.StoredRow
 	var events []store.StoredEntry

@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// Dump reads everything kept for the schema.
+// Dump reads everything stored for the schema.
 func (db *db) Dump(ctx context.Context, item func(store.Item) error) (store.State, error) {
 	var state store.State
 	err := db.view(ctx, func(conn *sql.Conn) (err error) {
@@ -54,7 +54,7 @@ func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (
 	})
 }
 
-// refuseRows answers ErrNotEmpty where anything is kept already.
+// refuseRows returns ErrNotEmpty if anything is stored already.
 func (db *db) refuseRows(ctx context.Context, parts []sqltext.Part) error {
 	for _, part := range parts {
 		var n int
@@ -83,8 +83,8 @@ func (db *db) setState(state store.State) error {
 	return nil
 }
 
-// Backup writes the database to a new file while it may be in use, through a
-// connection of its own. The file is synced before Backup returns.
+// Backup writes the database to a new file, over a separate connection, even while it
+// is in use. The file is synced before Backup returns.
 func (d *Driver) Backup(ctx context.Context, file string) error {
 	db := &db{}
 	if err := db.connectReader(d.file); err != nil {

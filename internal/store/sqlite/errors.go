@@ -12,8 +12,9 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// explain marks errors that say that another connection was busy writing, and
-// those that come of a full disk, of which SQLite says so in some places alone.
+// explain wraps errors that mean that another connection was writing in ErrTransient,
+// and those caused by a full disk, which SQLite reports as such only in some places,
+// in ErrFull.
 func (db *db) explain(err error) error {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok || errors.Is(err, store.ErrTransient) || errors.Is(err, store.ErrFull) {
@@ -30,8 +31,8 @@ func (db *db) explain(err error) error {
 	return err
 }
 
-// full reports whether a directory's disk has no room for a file as large as
-// SQLite's index of its log.
+// full reports whether a directory's disk has no room for a file as large as SQLite's
+// index of its log.
 func full(dir string) bool {
 	f, err := os.CreateTemp(dir, "muster-room-*")
 	if err != nil {

@@ -6,10 +6,11 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// CheckpointInline is at how many pages of log a commit waits for a checkpoint.
+// CheckpointInline is the number of log pages at which a commit waits for a
+// checkpoint.
 const CheckpointInline = checkpointInline
 
-// SetVersion plays a database written by another release.
+// SetVersion simulates a database written by another release.
 func SetVersion(t *testing.T, opened store.DB, version int) {
 	d := opened.(*db)
 	if err := d.write(t.Context(), func() error { return d.exec(`UPDATE "muster_schema" SET "version" = ?1`, version) }); err != nil {
@@ -17,7 +18,7 @@ func SetVersion(t *testing.T, opened store.DB, version int) {
 	}
 }
 
-// Pragma reads a setting of the writer's connection.
+// Pragma returns a setting of the writer's connection.
 func Pragma(t *testing.T, opened store.DB, name string) string {
 	var value string
 	if err := opened.(*db).conn.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&value); err != nil {
@@ -26,7 +27,7 @@ func Pragma(t *testing.T, opened store.DB, name string) string {
 	return value
 }
 
-// Asked counts the questions that are kept prepared.
+// Asked counts the queries that are kept prepared.
 func Asked(opened store.DB) (n int) {
 	for range opened.(*db).asked.Range {
 		n++

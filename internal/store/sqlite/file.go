@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// private takes the access of others to a database and the files beside it, and
-// makes the database where there is none: SQLite makes the others with its mode.
-// A file that exists is not opened, since closing it would free SQLite's locks.
+// private removes other users' access to a database and the files beside it, and
+// creates the database if it does not exist: SQLite creates the others with its mode.
+// An existing file is not opened, since closing it would release SQLite's locks.
 func private(database string) error {
 	if err := create(database); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make database: %w", err)
@@ -29,7 +29,7 @@ func private(database string) error {
 	return nil
 }
 
-// create makes a new, empty file that only its owner can read.
+// create creates a new, empty file that only its owner can read.
 func create(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -38,7 +38,7 @@ func create(path string) error {
 	return file.Close()
 }
 
-// syncFile makes a finished file survive a power cut.
+// syncFile syncs a finished file, so that it survives a power failure.
 func syncFile(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockDirectory takes the directory for this process; the lock ends with the
-// file or the process, whichever ends first.
+// lockDirectory locks the directory for this process; the lock ends when the file is
+// closed or the process ends.
 func lockDirectory(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

@@ -9,11 +9,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// farOffset keeps the locked byte off the text, which others must be able to read.
+// farOffset keeps the locked byte clear of the text, which others must be able to
+// read.
 const farOffset = 1 << 30
 
-// lockDirectory takes the directory for this process; the lock ends with the
-// file or the process, whichever ends first.
+// lockDirectory locks the directory for this process; the lock ends when the file is
+// closed or the process ends.
 func lockDirectory(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

@@ -11,10 +11,11 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// version is of the layout that all drivers share; a newer one is refused.
+// version is the version of the layout that all drivers share; a newer one is
+// refused.
 const version = 1
 
-// sign writes the holder's process id into the lock file.
+// sign writes this process's id into the lock file.
 func sign(file *os.File) error {
 	if err := file.Truncate(0); err != nil {
 		return err
@@ -23,7 +24,7 @@ func sign(file *os.File) error {
 	return err
 }
 
-// migrate makes missing tables, columns and indexes in one transaction.
+// migrate creates missing tables, columns and indexes in one transaction.
 func (db *db) migrate(ctx context.Context) error {
 	return db.write(ctx, func() error {
 		for _, text := range dialect().System() {
@@ -59,7 +60,7 @@ func (db *db) checkVersion(ctx context.Context) error {
 	return nil
 }
 
-// grow makes a table, or adds what an older one lacks.
+// grow creates a table, or adds what an older one lacks.
 func (db *db) grow(ctx context.Context, table sqltext.SQLTable) error {
 	if _, err := db.conn.ExecContext(ctx, table.Create); err != nil {
 		return err
@@ -102,14 +103,14 @@ func (db *db) columnsOf(ctx context.Context, table string) (map[string]bool, err
 	return columns, rows.Err()
 }
 
-// Grown compares the columns with those that all rows have.
+// Grown compares the schema's columns with those that all rows have.
 func (db *db) Grown(ctx context.Context) (bool, error) {
 	var settled string
 	err := db.reader.QueryRowContext(ctx, `SELECT "columns" FROM "muster_schema"`).Scan(&settled)
 	return settled != db.schema.Signature(), err
 }
 
-// SetColumns gives rows and entries their columns.
+// SetColumns stores the columns of rows and entries.
 func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
 	return db.write(ctx, func() error {
 		parts := sqltext.Parts(db.schema)
@@ -126,7 +127,7 @@ func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
 	})
 }
 
-// Settle says that all rows have the columns of this schema.
+// Settle records that all rows have the columns of this schema.
 func (db *db) Settle(ctx context.Context) error {
 	return db.write(ctx, func() error { return db.exec(`UPDATE "muster_schema" SET "columns" = ?1`, db.schema.Signature()) })
 }

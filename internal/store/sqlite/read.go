@@ -11,8 +11,8 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// view runs f in one read transaction: it sees one state, whatever is committed
-// meanwhile.
+// view runs f in one read transaction, which sees a single state whatever is
+// committed in the meantime.
 func (db *db) view(ctx context.Context, f func(*sql.Conn) error) error {
 	conn, err := db.reader.Conn(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (db *db) view(ctx context.Context, f func(*sql.Conn) error) error {
 	return errors.Join(err, end)
 }
 
-// each calls f for each row of a question.
+// each calls f for each row of a query.
 func each(ctx context.Context, conn *sql.Conn, f func(*sql.Rows) error, text string, args ...any) error {
 	rows, err := conn.QueryContext(ctx, text, args...)
 	if err != nil {
@@ -67,7 +67,8 @@ func loadTable(ctx context.Context, conn *sql.Conn, table string, row func(key s
 	}, `SELECT "key", "doc" FROM `+sqltext.Quote(table))
 }
 
-// state reads the fence and the logs' last numbers; a cell never owned is at zero.
+// state reads the fence and the logs' last numbers; for a cell without an owner so
+// far they are zero.
 func (db *db) state(ctx context.Context, conn *sql.Conn) (store.State, error) {
 	state := store.State{Last: make([]uint64, len(db.schema.Logs))}
 	var now int64
@@ -87,8 +88,8 @@ func (db *db) state(ctx context.Context, conn *sql.Conn) (store.State, error) {
 	return state, nil
 }
 
-// ask asks the reading connections a question whose text comes again and again:
-// each of them prepares it once.
+// ask runs a query, whose text recurs, on the reading connections. Each of them
+// prepares it once.
 func (db *db) ask(ctx context.Context, text string, args []any) (*sql.Rows, error) {
 	known, ok := db.asked.Load(text)
 	if !ok {
@@ -175,7 +176,7 @@ func (db *db) Prune(ctx context.Context, now time.Time, limit int) (int, error) 
 	return pruned, err
 }
 
-// SetBack gives log entries that are later than now this time.
+// SetBack sets the time of log entries later than now to now.
 func (db *db) SetBack(ctx context.Context, now time.Time) error {
 	return db.write(ctx, func() error {
 		for _, l := range db.schema.Logs {

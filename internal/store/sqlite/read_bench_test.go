@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// BenchmarkArchived asks for one archived row by its key.
+// BenchmarkArchived reads one archived row by its key.
 func BenchmarkArchived(b *testing.B) {
 	schema := store.Schema{Tables: []store.TableSchema{{Name: "ended", Retention: time.Hour, Columns: []store.ColumnSchema{{Name: "group"}}}}}
 	db, err := sqlite.New(b.TempDir()).Open(b.Context(), "cell", schema)

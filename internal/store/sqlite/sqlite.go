@@ -1,6 +1,6 @@
-// Package sqlite keeps a store's state in one SQLite database: the embedded
-// default. A data directory holds muster.db and a lock file; one process at a
-// time may own it, others may read and back it up meanwhile.
+// Package sqlite stores a store's state in a SQLite database: the embedded default. A
+// data directory contains muster.db and a lock file. One process at a time may own
+// it; others may read it and back it up concurrently.
 package sqlite
 
 import (
@@ -26,19 +26,19 @@ type Driver struct {
 	file string
 }
 
-// New gives the driver for a data directory, made when it is missing.
+// New returns the driver for a data directory, which Open creates if it is missing.
 func New(dir string) *Driver { return &Driver{dir: dir, file: filepath.Join(dir, "muster.db")} }
 
-// File gives the driver for a single database file, such as a backup.
+// File returns the driver for a single database file, such as a backup.
 func File(path string) *Driver { return &Driver{file: path} }
 
-// db is an opened database. Writes go through one connection under a mutex,
-// reads through a pool of their own.
+// db is an opened database. Writes use one connection under a mutex, reads a separate
+// pool.
 type db struct {
 	cell   string
 	file   string
 	schema store.Schema
-	lock   *os.File // held while open; nil when only inspecting
+	lock   *os.File // held while open; nil if only inspecting
 	writer *sql.DB
 	reader *sql.DB
 
@@ -46,13 +46,13 @@ type db struct {
 	conn *sql.Conn            // the writer's connection
 	stmt map[string]*sql.Stmt // prepared on conn, by text
 
-	checkpoints *checkpointer // nil when only inspecting
+	checkpoints *checkpointer // nil if only inspecting
 
 	inserts map[shape]string // texts of inserts
 	asked   sync.Map         // *sql.Stmt prepared on reader, by text
 }
 
-// readers is how many connections read archives and logs at a time.
+// readers is how many connections read archives and logs concurrently.
 const readers = 4
 
 func dialect() sqltext.Dialect {
@@ -139,9 +139,9 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 	return db, nil
 }
 
-// address is the connection text. Commits are synced to the disk (synchronous
-// FULL). A cache of 16 MiB: SQLite goes through all of it at the end of a commit
-// that split a page, and what it lacks the operating system has.
+// address returns the connection string. Commits are synced to disk (synchronous
+// FULL). The cache has 16 MiB only: SQLite scans all of it at the end of a commit
+// that split a page, and what it lacks is in the operating system's cache.
 func address(file, mode string) string {
 	v := url.Values{"mode": {mode}, "_pragma": {
 		"busy_timeout(5000)", "cache_size(-16384)", "temp_store(memory)",
@@ -179,7 +179,7 @@ func check(ctx context.Context, conn *sql.Conn, file string) error {
 	return nil
 }
 
-// Close lets the database and the directory go.
+// Close closes the database and unlocks the directory.
 func (db *db) Close() error {
 	var errs []error
 	if db.checkpoints != nil {

@@ -75,8 +75,8 @@ func TestOpen_DamagedFile(t *testing.T) {
 	}
 }
 
-// TestOpen_Settings checks what no kill of a process can show: that commits wait
-// for the disk.
+// TestOpen_Settings checks what killing a process cannot show: that commits wait for
+// the disk.
 func TestOpen_Settings(t *testing.T) {
 	t.Parallel()
 	db, err := sqlite.New(t.TempDir()).Open(t.Context(), "default", store.Schema{})
@@ -96,7 +96,7 @@ func TestStore(t *testing.T) {
 	storetest.TestStore(t, func(t *testing.T) (store.Driver, string) { return sqlite.New(t.TempDir()), "default" })
 }
 
-// What a client asks for many times with many limits is prepared once.
+// A query that clients repeat with many limits is prepared once.
 func TestAsk_LimitIsNoNewQuestion(t *testing.T) {
 	t.Parallel()
 	schema := store.Schema{
@@ -135,8 +135,8 @@ func TestOpen_NewerLayout(t *testing.T) {
 	}
 }
 
-// Nobody but their owner reads the database, the files beside it, or a backup,
-// whatever the umask and whatever modes they had.
+// Only their owner can read the database, the files beside it, and a backup, whatever
+// the umask and their previous modes.
 func TestFiles_Private(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

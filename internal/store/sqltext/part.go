@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Part is one SQL table as a dump sees it.
+// Part is one SQL table as a dump reads or writes it.
 type Part struct {
 	Name    string
 	place   store.Place
@@ -17,7 +17,7 @@ type Part struct {
 	columns []store.ColumnSchema
 }
 
-// Parts lists the tables that hold a schema's rows.
+// Parts lists the tables that store a schema's rows.
 func Parts(schema store.Schema) []Part {
 	var parts []Part
 	for i, t := range schema.Tables {
@@ -32,7 +32,7 @@ func Parts(schema store.Schema) []Part {
 	return parts
 }
 
-// PartOf finds where an item belongs.
+// PartOf returns the part that an item belongs to.
 func PartOf(parts []Part, it store.Item) (Part, error) {
 	for _, p := range parts {
 		if p.place == it.Place && p.number == it.Number {
@@ -44,17 +44,17 @@ func PartOf(parts []Part, it store.Item) (Part, error) {
 
 func (p Part) names() string { return `"` + strings.Join(p.fixed, `", "`) + `"` + Names(p.columns) }
 
-// Select reads all rows in the order of their keys.
+// Select returns a query of all rows in the order of their keys.
 func (p Part) Select() string {
 	return "SELECT " + p.names() + " FROM " + Quote(p.Name) + " ORDER BY " + Quote(p.fixed[0])
 }
 
-// Any counts a row, if there is one.
+// Any returns a query that yields 1 if there are rows and 0 otherwise.
 func (p Part) Any() string {
 	return "SELECT count(*) FROM (SELECT 1 FROM " + Quote(p.Name) + " LIMIT 1) AS found"
 }
 
-// Insert adds a row of Values.
+// Insert returns a statement that adds a row of Values.
 func (p Part) Insert(d Dialect) string {
 	marks := make([]string, len(p.fixed)+len(p.columns))
 	for i := range marks {
@@ -63,7 +63,8 @@ func (p Part) Insert(d Dialect) string {
 	return "INSERT INTO " + Quote(p.Name) + " (" + p.names() + ") VALUES (" + strings.Join(marks, ", ") + ")"
 }
 
-// SetColumns gives the row with a key its columns; "" where there are none.
+// SetColumns returns a statement that sets the columns of the row with a key; "" if
+// there are none.
 func (p Part) SetColumns(d Dialect) string {
 	if len(p.columns) == 0 {
 		return ""
@@ -75,13 +76,13 @@ func (p Part) SetColumns(d Dialect) string {
 	return "UPDATE " + Quote(p.Name) + " SET " + strings.Join(sets, ", ") + " WHERE " + Quote(p.fixed[0]) + " = " + d.Mark(1)
 }
 
-// ColumnValues are an item's key and columns in the order of SetColumns.
+// ColumnValues returns an item's key and columns in the order of SetColumns.
 func (p Part) ColumnValues(it store.Item) []any {
 	values := p.Values(it)
 	return append([]any{values[0]}, values[len(p.fixed):]...)
 }
 
-// Values are an item's values in the order of Insert.
+// Values returns an item's values in the order of Insert.
 func (p Part) Values(it store.Item) []any {
 	var values []any
 	switch p.place {

@@ -7,7 +7,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// question is a SELECT being written.
+// question is a SELECT statement under construction.
 type question struct {
 	mark  func(int) string
 	conds []string
@@ -29,9 +29,9 @@ func (q *question) equal(where []store.Eq) {
 	}
 }
 
-// among asks for one of some values. There are marks for a power of two of them, the
-// last value again and again in those left over: a text for each number of values
-// would be prepared and kept for each.
+// among adds a condition that column has one of the values. The number of
+// placeholders is a power of two, and the last value fills those left over: with a
+// text for each number of values, each would be prepared and kept.
 func (q *question) among(column string, values []string) {
 	if len(values) == 0 {
 		q.conds = append(q.conds, "1 = 0")
@@ -45,8 +45,8 @@ func (q *question) among(column string, values []string) {
 	q.conds = append(q.conds, Quote(column)+" IN ("+strings.Join(marks, ", ")+")")
 }
 
-// finish has the limit as an argument: clients choose it, and each text is prepared
-// once and kept.
+// finish returns the statement and its arguments. The limit is an argument, because
+// clients choose it and each text is prepared once and kept.
 func (q *question) finish(selection, order string, limit int) (string, []any) {
 	text := selection
 	if len(q.conds) > 0 {
@@ -56,7 +56,7 @@ func (q *question) finish(selection, order string, limit int) (string, []any) {
 	return fmt.Sprintf("%s ORDER BY %s LIMIT CAST(%s AS BIGINT)", text, order, q.mark(len(q.args))), q.args
 }
 
-// Archived asks for the documents of archived rows.
+// Archived returns the query of archived rows' documents.
 func (d Dialect) Archived(t store.TableSchema, q store.Query) (string, []any) {
 	ask := &question{mark: d.Mark}
 	by := Quote(q.OrderBy)
@@ -92,12 +92,12 @@ func (ask *question) after(q store.Query, by, after string) {
 	ask.add("("+by+`, "key") `+after+" (%s, %s)", Escape(q.AfterOrder), Escape(q.AfterKey))
 }
 
-// Entries asks for log entries: number, time, document.
+// Entries returns the query of log entries: number, time, document.
 func (d Dialect) Entries(l store.LogSchema, q store.LogQuery) (string, []any) {
 	ask := &question{mark: d.Mark}
 	ask.equal(q.Where)
 	for _, eq := range q.Where {
-		if eq.Value != "" { // says that the index of the rows with a value will do
+		if eq.Value != "" { // allows the index of the rows with a value
 			ask.conds = append(ask.conds, Quote(eq.Column)+" <> ''")
 		}
 	}
@@ -117,9 +117,9 @@ func (d Dialect) Entries(l store.LogSchema, q store.LogQuery) (string, []any) {
 	return ask.finish(`SELECT "seq", "time", "doc" FROM `+Quote(l.Name), `"seq"`+way, q.Limit)
 }
 
-// firstAt asks for the number of the first entry of a time or later; behind the
-// last where there is none. Times rise with numbers, so it halves what is left,
-// and no index by time is needed.
+// firstAt returns an expression for the number of the first entry at a time or later;
+// if there is none, a number after the last. It is a binary search, since times
+// increase with numbers, so no index by time is needed.
 func firstAt(l store.LogSchema) string {
 	log := Quote(l.Name)
 	late := `(SELECT "time" FROM ` + log + ` WHERE "seq" >= (low + high) / 2 ORDER BY "seq" LIMIT 1) >= %[1]s`
@@ -131,15 +131,15 @@ func firstAt(l store.LogSchema) string {
 		SELECT low FROM half WHERE low >= high`
 }
 
-// Expired asks for the numbers of entries that are to go, oldest first: of so many
-// of the oldest, those no later than a time.
+// Expired returns the query for the numbers of expired entries, oldest first: among a
+// number of the oldest entries, those not later than a time.
 func (d Dialect) Expired(l store.LogSchema) string {
 	return fmt.Sprintf(`SELECT "seq" FROM (SELECT "seq", "time" FROM %s ORDER BY "seq" LIMIT %s) AS oldest WHERE "time" <= %s`,
 		Quote(l.Name), d.Mark(2), d.Mark(1))
 }
 
-// SetBack gives entries that are later than a time that one. It looks at them all:
-// where clocks were wrong, times need not rise with numbers.
+// SetBack returns a statement that sets later times to a given one. It visits all
+// entries: with wrong clocks, times need not increase with numbers.
 func (d Dialect) SetBack(l store.LogSchema) string {
 	return fmt.Sprintf(`UPDATE %s SET "time" = %[2]s WHERE "time" > %[2]s`, Quote(l.Name), d.Mark(1))
 }

@@ -1,6 +1,6 @@
-// Package sqltext writes the SQL that the drivers of internal/store share: how
-// names and texts are spelled, the tables, and the questions asked of archives
-// and logs. It runs nothing.
+// Package sqltext generates the SQL that the drivers of internal/store share: how
+// names and strings are quoted, the tables, and the queries of archives and logs. It
+// runs nothing.
 package sqltext
 
 import (
@@ -18,17 +18,17 @@ type Dialect struct {
 	Mark func(n int) string // the n-th placeholder, from 1
 }
 
-// Quote spells a name that was checked at registration.
+// Quote quotes a name that was checked at registration.
 func Quote(name string) string { return `"` + name + `"` }
 
-// ArchiveOf names the archive of a table.
+// ArchiveOf returns the name of a table's archive.
 func ArchiveOf(table string) string { return table + "_archive" }
 
 var escaper = strings.NewReplacer("\x00", "\x01\x01", "\x01", "\x01\x02")
 var unescaper = strings.NewReplacer("\x01\x01", "\x00", "\x01\x02", "\x01")
 
-// Escape makes a text that SQL can keep: valid UTF-8 without 0x00. Escaped texts
-// compare like the texts they stand for.
+// Escape returns s in a form that SQL can store: valid UTF-8 without 0x00. Escaped
+// strings compare like the originals.
 func Escape(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexByte(s, 0) < 0 && strings.IndexByte(s, 1) < 0 {
@@ -37,7 +37,7 @@ func Escape(s string) string {
 	return escaper.Replace(s)
 }
 
-// Unescape gives the text that Escape was given, if it was valid UTF-8.
+// Unescape returns the string that Escape was given, if that was valid UTF-8.
 func Unescape(s string) string {
 	if strings.IndexByte(s, 1) < 0 {
 		return s
@@ -45,7 +45,7 @@ func Unescape(s string) string {
 	return unescaper.Replace(s)
 }
 
-// Millis is a moment as the time columns keep it; the zero time is 0.
+// Millis converts a time to the form of the time columns; the zero time is 0.
 func Millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -53,7 +53,7 @@ func Millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// Moment reads a time column.
+// Moment converts the value of a time column to a time.
 func Moment(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
@@ -61,7 +61,7 @@ func Moment(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// Names quotes the columns, each after a comma.
+// Names returns the quoted columns, each after a comma.
 func Names(columns []store.ColumnSchema) string {
 	var b strings.Builder
 	for _, c := range columns {

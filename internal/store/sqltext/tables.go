@@ -7,8 +7,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// SQLTable is a table to bring into being: created whole where it is missing,
-// given its missing columns where it is there, then indexed.
+// SQLTable is a table that must exist: it is created if it is missing, otherwise its
+// missing columns are added; then it is indexed.
 type SQLTable struct {
 	Name    string
 	Create  string            // CREATE TABLE IF NOT EXISTS …
@@ -16,7 +16,7 @@ type SQLTable struct {
 	Indexes []string          // CREATE INDEX IF NOT EXISTS …, DROP INDEX IF EXISTS …
 }
 
-// System makes the tables that the drivers keep for themselves.
+// System returns statements that create the tables of the drivers themselves.
 func (d Dialect) System() []string {
 	return []string{
 		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS "muster_schema" ("version" %s NOT NULL, "columns" %s NOT NULL)`, d.Int, d.Text),
@@ -68,22 +68,22 @@ func (d Dialect) archive(t store.TableSchema) SQLTable {
 func (d Dialect) log(l store.LogSchema) SQLTable {
 	fixed := fmt.Sprintf(`"seq" %s PRIMARY KEY, "time" %s NOT NULL, "doc" %s NOT NULL`, d.Int, d.Int, d.Doc)
 	table := newTable(l.Name, fixed, l.Columns, d.Text+` NOT NULL DEFAULT ''`)
-	table.drop("time") // entries lie by time as they lie by number
+	table.drop("time") // entries are ordered by time as they are by number
 	for _, c := range l.Columns {
 		table.indexSome(c.Name, "seq")
 	}
 	return table
 }
 
-// indexSome indexes the rows that have a value in the first column; most events
-// have none in most columns. The index of all rows that releases before had goes.
+// indexSome indexes the rows that have a value in the first column; most events have
+// none in most columns. It drops the index of all rows that earlier releases had.
 func (t *SQLTable) indexSome(column, then string) {
 	t.drop(column)
 	t.Indexes = append(t.Indexes, fmt.Sprintf(`CREATE INDEX IF NOT EXISTS %s ON %s (%s, %s) WHERE %s <> ''`,
 		Quote(t.Name+"_with_"+column), Quote(t.Name), Quote(column), Quote(then), Quote(column)))
 }
 
-// drop removes an index that releases before had.
+// drop removes an index that earlier releases had.
 func (t *SQLTable) drop(column string) {
 	t.Indexes = append(t.Indexes, fmt.Sprintf(`DROP INDEX IF EXISTS %s`, Quote(t.Name+"_by_"+column)))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// everything is one row of each kind, in two commits.
+// everything writes one row of each kind, in two commits.
 func everything(t *testing.T, b *bench) {
 	b.commit(t, []store.TableBatch{{Table: plain, Puts: []store.StoredRow{row("a"), row("b\x00")}},
 		{Table: order, Puts: []store.StoredRow{row("o", "g", "p1"), row("n", "", "")}}})
@@ -22,7 +22,7 @@ func dump(t *testing.T, db store.DB) ([]store.Item, store.State) {
 	var items []store.Item
 	state, err := db.Dump(t.Context(), func(it store.Item) error {
 		if it.Place == store.Live {
-			it.Seq = 0 // of interest to Verify alone; not every driver keeps it
+			it.Seq = 0 // only Verify uses it; not every driver stores it
 		}
 		items = append(items, it)
 		return nil
@@ -109,7 +109,7 @@ func testSchemaGrows(t *testing.T, b *bench) {
 	}
 }
 
-// largerSchema has one column more in each table and in the log.
+// largerSchema has an additional column in each table and in the log.
 func largerSchema() store.Schema {
 	larger := schema()
 	larger.Tables[plain].Columns = []store.ColumnSchema{{Name: "name", Unique: true}}
@@ -118,7 +118,7 @@ func largerSchema() store.Schema {
 	return larger
 }
 
-// fillColumns gives each row a value in the new column: v and its key.
+// fillColumns sets the new column of each row: v and its key.
 func fillColumns(t *testing.T, db store.DB) {
 	t.Helper()
 	var items []store.Item

@@ -12,10 +12,10 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Opened gives a driver and the cell to use on it. Each call starts empty.
+// Opened returns a driver and the cell to use on it. Each call starts empty.
 type Opened func(t *testing.T) (driver store.Driver, cell string)
 
-// TestDriver runs the suite that every driver passes.
+// TestDriver runs the suite that every driver must pass.
 func TestDriver(t *testing.T, open Opened) {
 	for name, test := range map[string]func(*testing.T, *bench){
 		"CommitThenLoad":     testCommitThenLoad,
@@ -44,7 +44,7 @@ func TestDriver(t *testing.T, open Opened) {
 	}
 }
 
-// bench is a cell opened at the drivers' level, with its fence.
+// bench is a cell opened at the level of drivers, with its fence.
 type bench struct {
 	driver store.Driver
 	cell   string
@@ -91,7 +91,7 @@ func take(t *testing.T, db store.DB, owner string) store.Fence {
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 5e6, time.UTC)
 
-// batch makes a batch that moves the fence by one.
+// batch returns a batch that advances the fence by one.
 func (b *bench) batch(tables []store.TableBatch, logs ...store.LogBatch) *store.Batch {
 	return &store.Batch{Fence: b.fence, Seq: b.fence.Seq + 1, Now: noon, Tables: tables, Logs: logs}
 }
@@ -113,7 +113,7 @@ func row(key string, columns ...string) store.StoredRow {
 	return store.StoredRow{Key: key, Doc: fmt.Appendf(nil, `{"id":%s}`, id), Columns: columns, Time: noon}
 }
 
-// rows lists the live rows as table/key=document, and the state.
+// rows returns the live rows as table/key=document, and the state.
 func rows(t *testing.T, db store.DB) (map[string]string, store.State) {
 	t.Helper()
 	got := map[string]string{}
@@ -191,7 +191,7 @@ func testUniqueValue(t *testing.T, b *bench) {
 	if got, state := rows(t, b.db); len(got) != 4 || state.Fence != b.fence {
 		t.Errorf("the refused batch left %v, %+v", got, state)
 	}
-	// Two rows exchange their values: what gives up a value is deleted first.
+	// Two rows exchange their values: rows that give up a value are deleted first.
 	b.commit(t, []store.TableBatch{{Table: order, Deletes: []string{"a", "b"}, Puts: []store.StoredRow{row("a", "", "p2"), row("b", "", "p1")}}})
 	b.commit(t, []store.TableBatch{{Table: order, Deletes: []string{"a"}, Puts: []store.StoredRow{row("f", "", "p2")}}})
 }

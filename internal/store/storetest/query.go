@@ -82,8 +82,8 @@ func testLogQueries(t *testing.T, b *bench) {
 	}
 }
 
-// testLogTimes asks for windows of time of logs with holes and with entries of one
-// time, and compares with looking at every entry.
+// testLogTimes queries time windows of logs with gaps and with entries of equal
+// times, and compares the results with a scan of all entries.
 func testLogTimes(t *testing.T, b *bench) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var entries []store.StoredEntry
@@ -123,7 +123,7 @@ func testLogTimes(t *testing.T, b *bench) {
 	}
 }
 
-// testSetBack has a clock that was wrong for two entries.
+// testSetBack simulates a clock that was wrong for two entries.
 func testSetBack(t *testing.T, b *bench) {
 	at := func(seq uint64, second int) store.StoredEntry {
 		return store.StoredEntry{Seq: seq, Time: noon.Add(time.Duration(second) * time.Second), Doc: []byte(`{}`), Columns: []string{""}}

@@ -40,8 +40,8 @@ func newDepot(driver store.Driver, cell string) *depot {
 	return d
 }
 
-// TestStore runs a store on a driver: many callers whose rows exchange unique
-// places, archive and delete; then reads back, verifies and reopens.
+// TestStore runs a store on a driver: many callers whose rows exchange unique places,
+// archive and delete; then it reads back, verifies and reopens.
 func TestStore(t *testing.T, open Opened) {
 	driver, cell := open(t)
 	d := newDepot(driver, cell)

@@ -1,6 +1,6 @@
-// Package storetest holds what tests of the store and of those who use it share:
-// the check that reloading gives what memory holds, and the suite that every
-// driver passes.
+// Package storetest contains what tests of the store and of its users share: the
+// check that reloading yields what is in memory, and the suite that every driver must
+// pass.
 package storetest
 
 import (
@@ -16,8 +16,8 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// CheckReload fails the test where a new owner would find another state than s
-// holds in memory. Call it on an open store to which nobody writes any more.
+// CheckReload fails the test if a new owner would find another state than s has in
+// memory. Call it on an open store to which nothing is being written.
 func CheckReload(t TB, s *store.Store) {
 	t.Helper()
 	if err := s.CheckReload(t.Context()); err != nil {
