@@ -1,7 +1,7 @@
 package ruleset
 
-// counted gives the path whose numbers an expression aggregates, such as that in
-// avg(flatten(teams[*].players.attributes[skill])); nil for other expressions.
+// counted returns the path whose numbers an expression aggregates, such as that in
+// avg(flatten(teams[*].players.attributes[skill])), or nil for other expressions.
 func (e *Expr) counted() *Expr {
 	switch e.function {
 	case fnMin, fnMax, fnAvg, fnMedian, fnSum, fnStddev:
@@ -18,9 +18,9 @@ func (e *Expr) counted() *Expr {
 	return path
 }
 
-// aggregate runs a function on players' numbers. What it gives is what the function
-// gives on the path's lists, but no lists are made: most rules are of this kind, and
-// each match of a pass is judged by them.
+// aggregate applies a function to players' numbers. The result is that of the function on
+// the path's lists, but aggregate builds no lists: most rules are of this kind, and every
+// match of a pass is judged by them.
 func (v *view) aggregate(e, path *Expr) datum {
 	values := make([]float64, 0, v.players(path))
 	if e.argument == path && path.many() {
@@ -36,7 +36,7 @@ func (v *view) aggregate(e, path *Expr) datum {
 	return e.function.of(values)
 }
 
-// players counts those whom a path leads to.
+// players returns how many players a path leads to.
 func (v *view) players(path *Expr) int {
 	n := 0
 	for _, instance := range path.instances {
@@ -45,7 +45,7 @@ func (v *view) players(path *Expr) int {
 	return n
 }
 
-// numbers adds a team's numbers to a list.
+// numbers appends a team's numbers to a list.
 func (v *view) numbers(list []float64, path *Expr, instance int) []float64 {
 	members := v.lineup.Teams[instance]
 	for i, m := range members {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What aggregate gives is what the function gives on the lists that a path leads to.
+// aggregate returns the same as the function applied to the lists that a path leads to.
 func TestAggregate_IsTheFunctionOnLists(t *testing.T) {
 	rs, err := Parse(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"likes","type":"string_number_map"}],
 "teams":[{"name":"red","minPlayers":1,"maxPlayers":5},{"name":"blue","minPlayers":1,"maxPlayers":5,"quantity":2}],"rules":[]}`)
@@ -35,7 +35,7 @@ func TestAggregate_IsTheFunctionOnLists(t *testing.T) {
 	}
 }
 
-// randomLineup puts a few parties into teams; some may stay empty.
+// randomLineup puts a few parties into teams. Some teams may stay empty.
 func randomLineup(r *rand.Rand, teams int) *Lineup {
 	l := &Lineup{Teams: make([][]Member, teams)}
 	for range r.IntN(5) {

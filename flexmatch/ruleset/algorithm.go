@@ -1,11 +1,11 @@
 package ruleset
 
-// Algorithm says how matches are sought (developer guide, rule set components).
+// Algorithm says how matches are formed (developer guide, rule set components).
 type Algorithm struct {
 	Strategy         string // exhaustiveSearch or balanced
 	Batching         string // random or sorted; largestPopulation or fastestRegion
 	SortBy           []int  // attributes, most important first
-	Balanced         int    // the balanced attribute; -1 without
+	Balanced         int    // the balanced attribute, or -1
 	OldestAge        bool   // a match is as old as its oldest ticket, not its newest
 	BackfillPriority string // normal, low or high
 }

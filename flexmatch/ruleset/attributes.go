@@ -19,11 +19,11 @@ const (
 // Attribute is a declared player attribute.
 type Attribute struct {
 	Name    string
-	Type    AttributeType // "" in a draft whose type is not known
-	Default *Value        // nil when players must bring a value
+	Type    AttributeType // "" if the declared type is not valid
+	Default *Value        // nil if players must provide a value
 }
 
-// Value is the value of a player attribute; the member of its type counts.
+// Value is the value of a player attribute, in the member for its type.
 type Value struct {
 	Number  float64
 	String  string
@@ -31,10 +31,10 @@ type Value struct {
 	Map     map[string]float64
 }
 
-// absent is the value of a player who has none.
+// absent returns the value that stands for none.
 func absent() Value { return Value{Number: math.NaN()} }
 
-// isAbsent tells it from every value that a player can have: numbers are finite.
+// isAbsent reports whether v is absent(). No player's value is: their numbers are finite.
 func (v *Value) isAbsent() bool { return math.IsNaN(v.Number) }
 
 func trim(s string) string { return strings.TrimSpace(s) }
@@ -68,7 +68,7 @@ func (s *scope) declareAttribute(o object) {
 	}
 }
 
-// defaultOf reads a default; the empty string means none, for every type.
+// defaultOf reads a default. For every type the empty string means none.
 func (o object) defaultOf(t AttributeType, n *node) *Value {
 	if n.kind == isText && n.text == "" {
 		return nil

@@ -2,15 +2,15 @@ package ruleset
 
 import "math"
 
-// Range is the numbers from Low to High.
+// Range is the numbers from Low to High, inclusive.
 type Range struct{ Low, High float64 }
 
-// anything is the range of what is not known.
+// anything is the range of an unknown number.
 var anything = Range{math.Inf(-1), math.Inf(1)}
 
-// Possible tells whether a lineup whose number attributes lie in the ranges, and
-// whose teams keep the level's sizes, could pass a rule. False is certain; true
-// means that ranges alone do not rule it out.
+// Possible reports whether a lineup with number attributes in the given ranges and teams
+// of the level's sizes could pass a rule. False is certain; true means only that the
+// ranges do not rule it out.
 func (l *Level) Possible(rule int, ranges []Range) bool {
 	r := l.Rules[rule]
 	if r.Type != Distance && r.Type != Comparison || !r.Reference.given() || r.Reference.Text != nil {
@@ -28,7 +28,7 @@ func (l *Level) Possible(rule int, ranges []Range) bool {
 	return true
 }
 
-// span gives the range of an expression's numbers; anything if a value might be
+// span returns the range of an expression's numbers, or anything if a value might be
 // undefined, which passes every rule.
 func (l *Level) span(e *Expr, ranges []Range) Range {
 	switch e.function {
@@ -51,11 +51,11 @@ func (l *Level) span(e *Expr, ranges []Range) Range {
 	return anything
 }
 
-// couldHold tells whether numbers of the two ranges can pass. Averages may leave
-// their range by rounding, so a little more than the range counts.
+// couldHold reports whether numbers in the two ranges can pass. Rounding may take an
+// average out of its range, so the ranges are widened slightly.
 func (r *Rule) couldHold(v, reference Range) bool {
 	slack := 1e-9 * (1 + math.Abs(v.Low) + math.Abs(v.High) + math.Abs(reference.Low) + math.Abs(reference.High))
-	above, below := v.High-reference.Low+slack, reference.High-v.Low+slack // how far v can be above and below
+	above, below := v.High-reference.Low+slack, reference.High-v.Low+slack // how far v can be above and below the reference
 	if math.IsNaN(above) || math.IsNaN(below) || math.IsInf(slack, 0) {
 		return true
 	}

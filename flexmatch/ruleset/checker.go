@@ -11,26 +11,26 @@ import (
 	"unicode/utf8"
 )
 
-// checker collects what is wrong while the stages read the tree.
+// checker collects errors while the stages read the tree.
 type checker struct {
 	text   []byte
-	ignore bool // unknown properties are no errors
+	ignore bool // unknown properties are not errors
 	errs   Errors
 }
 
-// fail notes an error at a byte offset of the body.
+// fail records an error at a byte offset of the body.
 func (c *checker) fail(at int, path string, code Code, format string, args ...any) {
 	line, column := c.position(at)
 	c.errs = append(c.errs, Error{Code: code, Line: line, Column: column, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// failIn notes an error inside a string of the body.
+// failIn records an error inside a string of the body.
 func (c *checker) failIn(n *node, e *exprError, path string) {
 	c.fail(c.inside(n, e.at), path, e.code, "%s", e.text)
 }
 
-// inside gives the byte offset in the body of a place in a string: what stands
-// there as an escape is longer than what it means.
+// inside converts a byte offset in a string's value to one in the body, where escapes are
+// longer than the characters they stand for.
 func (c *checker) inside(n *node, at int) int {
 	raw := c.text[n.at+1:]
 	i, u16 := 0, []uint16(nil)
@@ -56,21 +56,23 @@ func (c *checker) inside(n *node, at int) int {
 	return n.at + 1 + i
 }
 
-// position counts lines and characters from 1.
+// position returns the line and column, in characters, of a byte offset; both count from
+// 1.
 func (c *checker) position(at int) (line, column int) {
 	before := c.text[:min(max(at, 0), len(c.text))]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1
 }
 
-// object is an object of the tree together with the name of its place.
+// object is an object of the tree and its path.
 type object struct {
 	*checker
 	*node
 	path string
 }
 
-// object reads n as an object; false, with an error noted, if it is none.
+// object returns n as an object. If n is not an object, it records an error and returns
+// false.
 func (c *checker) object(n *node, path string) (object, bool) {
 	if n.kind != isObject {
 		c.fail(n.at, path, WrongType, "must be an object, not %s", n.kind)
@@ -79,7 +81,7 @@ func (c *checker) object(n *node, path string) (object, bool) {
 	return object{checker: c, node: n, path: path}, true
 }
 
-// place names a member of the object.
+// place returns the path of a member of the object.
 func (o object) place(name string) string {
 	if o.path == "" {
 		return name
@@ -87,8 +89,8 @@ func (o object) place(name string) string {
 	return o.path + "." + name
 }
 
-// bad notes an error about a member; it stands at the member's value, or at the
-// object when the member is absent.
+// bad records an error about a member. Its position is that of the member's value, or of
+// the object if the member is absent.
 func (o object) bad(name string, code Code, format string, args ...any) {
 	at := o.at
 	if n := o.get(name); n != nil {
@@ -97,8 +99,8 @@ func (o object) bad(name string, code Code, format string, args ...any) {
 	o.fail(at, o.place(name), code, format, args...)
 }
 
-// only notes every member that is not among names. A description may stand
-// anywhere.
+// only records an error for every member not in names. Every object may have a
+// description.
 func (o object) only(names ...string) {
 	if o.ignore {
 		return
@@ -110,8 +112,8 @@ func (o object) only(names ...string) {
 	}
 }
 
-// text reads a string member; "" with an error noted if it is absent, empty or
-// of another type.
+// text reads a string member. If it is absent, empty or of another type, text records an
+// error and returns "".
 func (o object) text(name string, missing Code) string {
 	n := o.get(name)
 	switch {
@@ -127,8 +129,8 @@ func (o object) text(name string, missing Code) string {
 	return ""
 }
 
-// word reads an optional string member that must be one of words; absent gives
-// the first.
+// word reads an optional string member that must be one of words. The first is the
+// default.
 func (o object) word(name string, code Code, words ...string) string {
 	n := o.get(name)
 	if n == nil {
@@ -141,7 +143,7 @@ func (o object) word(name string, code Code, words ...string) string {
 	return n.text
 }
 
-// list reads a member that must be a list; nil if absent.
+// list reads a member that must be a list. It returns nil if the member is absent.
 func (o object) list(name string) []*node {
 	n := o.get(name)
 	if n == nil {
@@ -174,8 +176,7 @@ func (o object) limit(name string, code Code) Bound {
 	return Bound{Value: v, Set: true}
 }
 
-// asNumber reads a number, which may stand in quotes as the developer guide's
-// "500" does.
+// asNumber reads a number, which may be in quotes, like "500" in the developer guide.
 func (n *node) asNumber() (float64, bool) {
 	switch n.kind {
 	case isNumber:
@@ -186,7 +187,7 @@ func (n *node) asNumber() (float64, bool) {
 	return 0, false
 }
 
-// parseNumber reads a finite decimal number; blanks around it do not matter.
+// parseNumber reads a finite decimal number and ignores space around it.
 func parseNumber(s string) (float64, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || strings.Trim(s, "0123456789+-.eE") != "" {
@@ -205,5 +206,5 @@ func (n *node) asWhole(low, high int) (int, bool) {
 	return int(v), true
 }
 
-// at names an element of a list.
+// at returns the path of an element of a list.
 func at(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

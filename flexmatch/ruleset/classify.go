@@ -1,7 +1,7 @@
 package ruleset
 
-// Flat tells whether a rule judges a lineup the same however its players are
-// spread over the teams, at every level.
+// Flat reports whether, at every level, a rule's verdict on a lineup does not depend on
+// how players are distributed over teams.
 func (rs *RuleSet) Flat(rule int) bool {
 	for _, l := range rs.levels {
 		if !rs.flat(l, rule) {
@@ -27,8 +27,8 @@ func (rs *RuleSet) flat(l *Level, rule int) bool {
 	return true
 }
 
-// Symmetric tells whether a rule judges a lineup the same when whole teams change
-// places, at every level.
+// Symmetric reports whether, at every level, a rule's verdict stays the same when whole
+// teams are exchanged.
 func (rs *RuleSet) Symmetric(rule int) bool {
 	for _, l := range rs.levels {
 		if !rs.symmetric(l, rule) {
@@ -55,7 +55,7 @@ func (rs *RuleSet) symmetric(l *Level, rule int) bool {
 	return true
 }
 
-// all tells whether f holds for every rule that the statement names.
+// all reports whether f returns true for every rule that the statement names.
 func (st *Statement) all(f func(int) bool) bool {
 	if st.Operator == "" {
 		return f(st.Rule)
@@ -68,8 +68,8 @@ func (st *Statement) all(f func(int) bool) bool {
 	return true
 }
 
-// Shrinking tells whether a rule that some players break stays broken when more
-// join, at every level. Only flat rules are told to shrink.
+// Shrinking reports whether, at every level, a rule broken by some players stays broken
+// when more join. It returns true only for flat rules.
 func (rs *RuleSet) Shrinking(rule int) bool {
 	if !rs.Flat(rule) {
 		return false
@@ -98,8 +98,8 @@ func (r *Rule) shrinks() bool {
 	return false
 }
 
-// elementwise tells whether every measurement lists the players' own values, so
-// that a value once in the list stays in it.
+// elementwise reports whether every measurement lists the players' own values, so that a
+// value stays in the list when players join.
 func (r *Rule) elementwise() bool {
 	for _, m := range r.Measurements {
 		if m.function != fnFlatten || m.argument.function != "" || r.Type != Collection && m.typ.depth != 1 {
@@ -112,8 +112,8 @@ func (r *Rule) elementwise() bool {
 	return true
 }
 
-// spread recognises the distance of the highest from the lowest value, which
-// only grows.
+// spread reports whether the rule limits the distance of the highest from the lowest
+// value, which only grows as players join.
 func (r *Rule) spread() bool {
 	if r.Reference.Expr == nil || len(r.Measurements) != 1 || r.Min.Set {
 		return false
@@ -127,7 +127,7 @@ func (e *Expr) listsPlayers() bool {
 	return e.function == fnFlatten && e.argument.function == "" && e.typ.depth == 1
 }
 
-// same tells whether two flattened paths read the same values.
+// same reports whether two flattened paths read the same values.
 func (e *Expr) same(o *Expr) bool {
 	return o.listsPlayers() && e.argument.attribute == o.argument.attribute && e.argument.key == o.argument.key
 }
@@ -150,7 +150,7 @@ func (r *Rule) collectionShrinks() bool {
 	return ref.listsPlayers() && !atLeast
 }
 
-// leaf gives the path at the bottom of an expression.
+// leaf returns the path at the bottom of an expression.
 func (e *Expr) leaf() *Expr {
 	for e.function != "" {
 		e = e.argument
@@ -158,8 +158,8 @@ func (e *Expr) leaf() *Expr {
 	return e
 }
 
-// Partition gives the attribute of which all players of a match must have the
-// same value, if the rule says just that; -1 else.
+// Partition returns the attribute that must be equal for all players of a match, if the
+// rule requires just that, else -1.
 func (rs *RuleSet) Partition(rule int) int {
 	r := rs.levels[0].Rules[rule]
 	switch {
@@ -175,7 +175,7 @@ func (rs *RuleSet) Partition(rule int) int {
 	return -1
 }
 
-// constant tells whether no expansion changes the rule.
+// constant reports whether no expansion changes the rule.
 func (rs *RuleSet) constant(rule int) bool {
 	for _, l := range rs.levels {
 		if l.Rules[rule] != rs.levels[0].Rules[rule] {
@@ -185,8 +185,8 @@ func (rs *RuleSet) constant(rule int) bool {
 	return true
 }
 
-// Window gives the number attribute whose spread over the match the rule limits
-// at every level, and how parties count; -1 if the rule is no such limit.
+// Window returns the number attribute whose spread over the match the rule limits at
+// every level, and how parties are aggregated. The attribute is -1 for other rules.
 func (rs *RuleSet) Window(rule int) (attribute int, party string) {
 	attribute = -1
 	for i, l := range rs.levels {
@@ -209,8 +209,8 @@ func (rs *RuleSet) Window(rule int) (attribute int, party string) {
 	return attribute, party
 }
 
-// PerTicket tells whether a match passes the rule exactly when each of its
-// tickets passes it alone, at every level.
+// PerTicket reports whether, at every level, a match passes the rule exactly if each of
+// its tickets passes it alone.
 func (rs *RuleSet) PerTicket(rule int) bool {
 	if !rs.Flat(rule) {
 		return false
@@ -225,14 +225,15 @@ func (rs *RuleSet) PerTicket(rule int) bool {
 	return true
 }
 
-// TeamAverage describes a side of a rule about averages of teams.
+// TeamAverage is one side of a rule about averages of teams.
 type TeamAverage struct {
 	Instances []int // the teams
-	Whole     bool  // their players' average, not one average for each
+	Whole     bool  // one average over all their players, not one for each team
 }
 
-// Averages recognises a distance between averages of teams: of one attribute and
-// with parties counted by their average, at the level. False for other rules.
+// Averages analyzes a rule that, at the level, limits the distance between averages of
+// teams: of one attribute, with parties counted by their average. It returns false for
+// other rules.
 func (rs *RuleSet) Averages(l *Level, rule int) (attribute int, measured, reference TeamAverage, ok bool) {
 	r := l.Rules[rule]
 	if r.Type != Distance || !r.Enforced || len(r.Measurements) != 1 || r.Reference.Expr == nil || r.Party != "avg" {

@@ -1,6 +1,6 @@
 package ruleset
 
-// Code names the rule of the language that is broken.
+// Code identifies the rule of the language that is broken.
 type Code string
 
 // The body as a whole.
@@ -9,7 +9,7 @@ const (
 	JSONSyntax      Code = "E_JSON_SYNTAX"
 	UnknownProperty Code = "E_UNKNOWN_PROPERTY"
 	MissingProperty Code = "E_MISSING_PROPERTY"
-	WrongType       Code = "E_TYPE" // where no code below says more
+	WrongType       Code = "E_TYPE" // if no code below is more specific
 	BadVersion      Code = "E_VERSION"
 )
 

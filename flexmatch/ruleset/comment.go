@@ -1,9 +1,8 @@
 package ruleset
 
-// blankComments puts blanks in place of // and /* */ comments, so that every
-// other byte keeps its position. Rule sets that AWS's own samples deploy hold
-// comments, though JSON has none. A comment without end is left to the JSON
-// reader, which refuses it.
+// blankComments replaces // and /* */ comments with spaces, so that every other byte
+// keeps its position. JSON has no comments, but rule sets in AWS's own samples do. An
+// unterminated comment is left to the JSON reader, which refuses it.
 func blankComments(body []byte) []byte {
 	out := append([]byte(nil), body...)
 	for i := 0; i < len(out); {
@@ -29,7 +28,7 @@ func blankComments(body []byte) []byte {
 	return out
 }
 
-// stringEnd gives the position after the string that begins at i.
+// stringEnd returns the position after the string that begins at i.
 func stringEnd(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {
@@ -42,7 +41,7 @@ func stringEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// commentEnd gives the position after the next */, -1 if there is none.
+// commentEnd returns the position after the next */, or -1.
 func commentEnd(text []byte, i int) int {
 	for ; i+1 < len(text); i++ {
 		if startsAt(text, i, "*/") {
@@ -56,7 +55,7 @@ func startsAt(text []byte, i int, word string) bool {
 	return len(text)-i >= len(word) && string(text[i:i+len(word)]) == word
 }
 
-// blank overwrites text[from:to] but for line ends, and gives to.
+// blank overwrites text[from:to] with spaces, except for line ends, and returns to.
 func blank(text []byte, from, to int) int {
 	for i := from; i < to; i++ {
 		if text[i] != '\n' && text[i] != '\r' {

@@ -12,7 +12,7 @@ import (
 type Statement struct {
 	Operator string // and, or, not, xor; "" for a rule
 	Parts    []*Statement
-	Rule     int // the rule's number, when there is no operator
+	Rule     int // the rule's index, if there is no operator
 }
 
 // statementParser reads
@@ -24,8 +24,8 @@ type statementParser struct {
 	pos   int
 	depth int
 
-	bad  *exprError // where it breaks the grammar
-	vain *exprError // the first name that cannot stand here
+	bad  *exprError // the first syntax error
+	vain *exprError // the first name that a statement cannot contain
 }
 
 func (s *scope) compound(o object, r *Rule) {
@@ -47,7 +47,7 @@ func (s *scope) compound(o object, r *Rule) {
 	}
 }
 
-// fail keeps the first error and ends the reading.
+// fail records the first syntax error and ends parsing.
 func (p *statementParser) fail(at int, code Code, format string, args ...any) {
 	if p.bad == nil {
 		p.bad = &exprError{at: at, code: code, text: fmt.Sprintf(format, args...)}
@@ -55,7 +55,7 @@ func (p *statementParser) fail(at int, code Code, format string, args ...any) {
 	p.pos = len(p.text)
 }
 
-// doubt keeps the first error that is none of grammar; the reading goes on.
+// doubt records the first error that is not one of syntax. Parsing continues.
 func (p *statementParser) doubt(at int, code Code, format string, args ...any) {
 	if p.vain == nil {
 		p.vain = &exprError{at: at, code: code, text: fmt.Sprintf(format, args...)}
@@ -105,7 +105,7 @@ func (p *statementParser) operator(word string, start int) *Statement {
 	return st
 }
 
-// rule finds a rule that stands earlier in the list.
+// rule returns the index of a rule that precedes this one in the list.
 func (p *statementParser) rule(name string, start int) int {
 	for i, d := range p.s.drafts {
 		if d.rule.Name != name {
@@ -162,7 +162,7 @@ func (st *Statement) mark(named []bool) {
 	}
 }
 
-// holds evaluates the tree over the rules' verdicts.
+// holds evaluates the tree, given the verdict on each rule.
 func (st *Statement) holds(rule func(int) bool) bool {
 	passed := 0
 	for _, part := range st.Parts {

@@ -1,16 +1,16 @@
 // Package ruleset reads the rule sets of FlexMatch: parse, check, compile, evaluate.
 //
-// A body goes through four stages, each in files of its own:
+// A body is processed in four stages, each in its own files:
 //
 //	node.go, comment.go     the JSON text becomes a tree whose parts know their positions
 //	teams.go … expansion.go the tree is checked; every error is kept, none ends the check
 //	level.go                the rules are resolved once for each wait time that changes them
 //	evaluate.go, value.go   a level judges a lineup: who would play in which team
 //
-// The language is that of the FlexMatch developer guide (rule set schema, rule
-// types, property expressions). Where the guide is silent or contradicts itself,
-// docs/flexmatch-rules.md tells what we chose.
+// The language is that of the FlexMatch developer guide (rule set schema, rule types,
+// property expressions). Where the guide is silent or contradicts itself,
+// docs/flexmatch-rules.md says what we chose.
 //
-// A RuleSet never changes after Parse and may be used by many goroutines. The
-// package knows neither tickets nor the store: it sees a ticket as a Party.
+// A RuleSet is immutable after Parse and safe for concurrent use. The package knows
+// neither tickets nor the store: a ticket appears here as a Party.
 package ruleset

@@ -13,15 +13,15 @@ type Error struct {
 	Line    int    // from 1
 	Column  int    // in characters, from 1
 	Path    string // the member, such as rules[2].maxDistance; "" for the body itself
-	Message string // the rule that it breaks
+	Message string // the rule that is broken
 }
 
-// Error gives code, position, member and message in one line.
+// Error returns code, position, member and message in one line.
 func (e Error) Error() string {
 	return fmt.Sprintf("%s at %d:%d%s: %s", e.Code, e.Line, e.Column, after(" ", e.Path), e.Message)
 }
 
-// after puts a separator before a text, if there is a text.
+// after returns s with sep before it, or "" if s is empty.
 func after(sep, s string) string {
 	if s == "" {
 		return ""
@@ -29,11 +29,11 @@ func after(sep, s string) string {
 	return sep + s
 }
 
-// Errors are all things wrong with a rule set, in the order of checking: body,
-// version, teams, attributes, algorithm, rules, expansions.
+// Errors lists everything wrong with a rule set, in the order of checking: body, version,
+// teams, attributes, algorithm, rules, expansions.
 type Errors []Error
 
-// Error gives every error, one a line.
+// Error returns every error, one per line.
 func (es Errors) Error() string {
 	lines := make([]string, len(es))
 	for i, e := range es {
@@ -42,8 +42,8 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Fault is the InvalidRequestException for a caller: it begins with the code of
-// the first error and names all of them.
+// Fault returns the InvalidRequestException for a caller. Its message begins with the
+// code of the first error and contains all of them.
 func (es Errors) Fault() error {
 	return fault.Invalid("%s", strings.ReplaceAll(es.Error(), "\n", "; "))
 }

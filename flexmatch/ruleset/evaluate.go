@@ -5,13 +5,13 @@ import "slices"
 // view evaluates the expressions of one rule over one lineup.
 type view struct {
 	lineup *Lineup
-	party  string // how parties count; "" when each player counts alone
-	sets   bool   // party is about lists of strings, not numbers
-	once   bool   // a party stands for one element, not one for each player
+	party  string // how parties are aggregated; "" if each player counts alone
+	sets   bool   // party aggregates lists of strings, not numbers
+	once   bool   // a party is one element, not one for each player
 }
 
-// view tells how a rule sees parties. A comparison of players with each other
-// sees individuals, unless its rule set asks otherwise.
+// view returns how a rule sees parties. A comparison of players with each other sees
+// individuals, unless it has a partyAggregation.
 func (r *Rule) view(lineup *Lineup) *view {
 	across := r.Type == Comparison && !r.Reference.given()
 	switch {
@@ -40,7 +40,7 @@ func (v *view) eval(e *Expr) datum {
 	return list[0]
 }
 
-// many tells whether a path begins with a list of teams.
+// many reports whether a path begins with a list of teams.
 func (e *Expr) many() bool {
 	inner := 0
 	if e.part != partTeams {
@@ -65,8 +65,7 @@ func (v *view) team(e *Expr, members []Member) datum {
 	return seq(out)
 }
 
-// again tells whether a member's party stands in the list already, with the one
-// element that it has.
+// again reports whether the one element of a member's party is in the list already.
 func (v *view) again(e *Expr, before []Member, m Member) bool {
 	return v.once && e.part == partAttribute && e.typ.base == numbers && m.Party.together() && seen(before, m.Party)
 }
@@ -112,14 +111,14 @@ func (v *view) keyed(e *Expr, m Member) datum {
 	return num(value)
 }
 
-// Holds judges one rule. A rule whose measurement or reference is undefined
-// passes, so that a rule about an empty team does not keep a match from forming.
+// Holds reports whether a lineup passes one rule. A rule whose measurement or reference
+// is undefined passes, so a rule about an empty team does not prevent a match.
 func (l *Level) Holds(rule int, lineup *Lineup) bool {
 	return l.HoldsNoting(rule, lineup, nil)
 }
 
-// HoldsNoting is Holds; of a compound rule it tells note the verdict on each rule
-// that the statement names, as often as it is named.
+// HoldsNoting is like Holds. For a compound rule it also calls note with the verdict on
+// each rule that the statement names, once for each time it is named.
 func (l *Level) HoldsNoting(rule int, lineup *Lineup, note func(rule int, held bool)) bool {
 	r := l.Rules[rule]
 	switch r.Type {
@@ -141,9 +140,9 @@ func (l *Level) HoldsNoting(rule int, lineup *Lineup, note func(rule int, held b
 	return true // sort rules never reject
 }
 
-// Judge gives the first enforced rule that a lineup breaks; nil if it keeps all.
-// Latency rules must share a location: those that qualify come back, if there is
-// such a rule.
+// Judge returns the first enforced rule that a lineup breaks, or nil. Latency rules must
+// share a location: if there are any, Judge returns the locations that qualify for all of
+// them.
 func (l *Level) Judge(lineup *Lineup) (broken *Rule, locations []string) {
 	asked := false
 	for i, r := range l.Rules {

@@ -8,14 +8,14 @@ import (
 
 // expansion changes one property of some rules or teams as a match ages.
 type expansion struct {
-	number   int // in the list
+	number   int // index in the list
 	rules    []int
 	teams    []int
 	property string
 	steps    []step
 }
 
-// step is a value and the age from which it holds.
+// step is a value and the age from which it applies.
 type step struct {
 	seconds float64 // as written
 	wait    time.Duration
@@ -23,7 +23,7 @@ type step struct {
 	path    string
 }
 
-// expansions reads the list, then resolves the levels that follow from it.
+// expansions reads the list of expansions, then resolves the levels.
 func (s *scope) expansions(root object) {
 	var list []*expansion
 	for i, item := range root.list("expansions") {
@@ -82,7 +82,7 @@ func (s *scope) step(o object, x *expansion) {
 	x.steps = append(x.steps, step{seconds: seconds, wait: wait, value: value, path: o.place("value")})
 }
 
-// longest is the longest wait that is told apart: no ticket comes near.
+// longest caps wait times. No ticket comes near it.
 const longest = 250 * 365 * 24 * time.Hour
 
 // target reads
@@ -140,8 +140,8 @@ func (s *scope) targetRule(o object, x *expansion, name string) {
 	x.rules = append(x.rules, i)
 }
 
-// expandable gives the properties that may change: not what tells a rule apart
-// or chooses what it measures.
+// expandable returns the properties that may change: all but those that identify a rule
+// or select what it measures.
 func expandable(t RuleType) []string {
 	return slices.DeleteFunc(slices.Clone(properties(t)), func(p string) bool {
 		return slices.Contains([]string{"measurements", "batchAttribute", "sortAttribute", "statement"}, p)

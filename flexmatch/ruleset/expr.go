@@ -14,7 +14,7 @@ type Expr struct {
 	function function // "" for a path
 	argument *Expr
 
-	instances []int // of a path: teams of the match, in rule set order
+	instances []int // of a path: teams of the match, in the order of the rule set
 	part      part
 	attribute int // of the part attribute
 	key       string
@@ -57,19 +57,19 @@ const (
 	mapped  base = "maps"
 	players base = "players"
 	teams   base = "teams"
-	unknown base = "" // of an attribute whose own type is an error
+	unknown base = "" // of an attribute whose declared type is not valid
 )
 
 // exprType is a base inside a number of lists.
 type exprType struct {
 	base  base
 	depth int
-	set   bool // the innermost list is a collection: a player's, or
-	inter bool // what lists have in common
+	set   bool // the innermost list is a collection: a player's, or a set_intersection
+	inter bool // the innermost list is the result of a set_intersection
 }
 
-// judged gives at which depth, from the outside, a collection rule judges: that of
-// lists of collections, or of what a team has in common.
+// judged returns the depth, from the outside, that a collection rule judges: that of
+// lists of collections, or of a set_intersection.
 func (t exprType) judged() int {
 	if t.set && !t.inter {
 		return t.depth - 1
@@ -86,8 +86,8 @@ func (t exprType) String() string {
 	return strings.Repeat("lists of ", t.depth-1) + "a list of " + string(t.base)
 }
 
-// apply gives the type of a function's result; "" in the second result when it
-// takes the argument, else what it needs.
+// apply returns the type of a function's result. The second result is "" if the function
+// accepts the argument, else it says what the function needs.
 func (f function) apply(arg exprType) (exprType, string) {
 	if arg.base == unknown {
 		return arg, ""
@@ -118,8 +118,8 @@ func need(ok bool, what string) string {
 	return what
 }
 
-// flat tells whether the value is the same however the match's players are
-// spread over its teams: every path is all teams' players, flattened at once.
+// flat reports whether the value is the same however players are distributed over teams:
+// every path leads to all teams' players and is flattened directly.
 func (e *Expr) flat(all int) bool {
 	if e.function == "" {
 		return false

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// exprError is what stops the reading of an expression.
+// exprError is an error in an expression.
 type exprError struct {
 	at   int // byte offset in the expression
 	code Code
 	text string
 }
 
-// maxNesting bounds functions inside functions: no useful expression comes near.
+// maxNesting limits how deeply functions nest. No useful expression comes near it.
 const maxNesting = 64
 
 // exprParser reads one expression from left to right.
@@ -24,16 +24,16 @@ type exprParser struct {
 	pos   int
 	depth int
 
-	bad  *exprError // where it breaks the grammar
+	bad  *exprError // the first syntax error
 	vain *exprError // the first thing that is not declared or has the wrong type
 }
 
-// functions are those of the language.
+// functions lists the functions of the language.
 var functions = []function{fnMin, fnMax, fnAvg, fnMedian, fnSum, fnCount, fnStddev, fnFlatten, fnIntersection}
 
-// isExpression tells a string that holds an expression from a plain string: it
-// begins with teams[, team[ or a word and a parenthesis. Blanks may stand between
-// only after a word of the language: "hard (ranked)" is a plain string.
+// isExpression reports whether a string is meant as an expression: it begins with teams[,
+// team[ or a word and a parenthesis. Only a word of the language may be followed by
+// space: "hard (ranked)" is a plain string.
 func isExpression(s string) bool {
 	p := &exprParser{text: s}
 	p.blanks()
@@ -48,8 +48,8 @@ func isExpression(s string) bool {
 	return word != "" && p.has("(")
 }
 
-// parseExpr reads and types an expression. Of its errors one comes back: the one
-// of grammar, if there is one.
+// parseExpr parses an expression and checks its types. Of several errors it returns the
+// syntax error, if there is one.
 func (rs *RuleSet) parseExpr(text string) (*Expr, *exprError) {
 	p := &exprParser{rs: rs, text: text}
 	e := p.expression()
@@ -60,8 +60,8 @@ func (rs *RuleSet) parseExpr(text string) (*Expr, *exprError) {
 	return e, cmp.Or(p.bad, p.vain)
 }
 
-// fail keeps the first error and ends the reading: what is read after it comes
-// from the end of the text, where nothing is.
+// fail records the first syntax error and moves to the end of the text, so that nothing
+// more is read.
 func (p *exprParser) fail(code Code, format string, args ...any) {
 	if p.bad == nil {
 		p.bad = &exprError{at: p.pos, code: code, text: fmt.Sprintf(format, args...)}
@@ -69,7 +69,7 @@ func (p *exprParser) fail(code Code, format string, args ...any) {
 	p.pos = len(p.text)
 }
 
-// doubt keeps the first error that is none of grammar; the reading goes on.
+// doubt records the first error that is not one of syntax. Parsing continues.
 func (p *exprParser) doubt(at int, code Code, format string, args ...any) {
 	if p.vain == nil {
 		p.vain = &exprError{at: at, code: code, text: fmt.Sprintf(format, args...)}
@@ -128,7 +128,7 @@ func (p *exprParser) path() *Expr {
 	return e
 }
 
-// teams reads the names up to the bracket's end and finds their instances.
+// teams reads names up to the closing bracket and finds their instances.
 func (p *exprParser) teams(e *Expr) {
 	var chosen []bool
 	names := 0
@@ -161,7 +161,7 @@ func (p *exprParser) teams(e *Expr) {
 	}
 }
 
-// find marks the instances that a name means: one team, or all instances of a
+// find returns, by instance, which teams a name means: one team, or all instances of a
 // declaration with a quantity.
 func (p *exprParser) find(name string, start int) []bool {
 	out := make([]bool, len(p.rs.Instances))
@@ -219,7 +219,7 @@ func (p *exprParser) attribute(e *Expr) {
 	}
 }
 
-// of gives the type of lists of players when each is replaced by an attribute.
+// of returns the type that results when the players in t are replaced by an attribute.
 func (t exprType) of(a AttributeType) exprType {
 	switch a {
 	case Number:
@@ -252,7 +252,7 @@ func (p *exprParser) blanks() {
 	}
 }
 
-// word reads letters and underscores.
+// word reads letters, underscores and, after the first character, digits.
 func (p *exprParser) word() string {
 	start := p.pos
 	for p.pos < len(p.text) {
@@ -265,7 +265,7 @@ func (p *exprParser) word() string {
 	return p.text[start:p.pos]
 }
 
-// name reads up to a bracket or a comma, without the blanks around it.
+// name reads up to a bracket, a comma or a line end, and trims space.
 func (p *exprParser) name() string {
 	length := strings.IndexAny(p.text[p.pos:], "[],\r\n")
 	if length < 0 {

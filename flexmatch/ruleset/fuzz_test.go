@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// FuzzParse holds the parser to its promises: it ends, errors have a code and a
-// place inside the body, and what is valid can be judged.
+// FuzzParse checks that the parser terminates, that errors have a code and a position
+// inside the body, and that a valid rule set can be evaluated.
 func FuzzParse(f *testing.F) {
 	data, err := os.ReadFile("../testdata/cases.json")
 	if err != nil {
@@ -65,7 +65,7 @@ func FuzzExpression(f *testing.F) {
 	})
 }
 
-// judge evaluates a match of nobody and one of one player at every level.
+// judge evaluates an empty match and one of one player at every level.
 func judge(rs *ruleset.RuleSet) {
 	party := &ruleset.Party{Players: []ruleset.Player{{ID: "p", Values: make([]ruleset.Value, len(rs.Attributes))}}, Created: time.Unix(0, 0)}
 	empty := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(rs.Instances))}

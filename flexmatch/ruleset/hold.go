@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// measure judges a rule with measurements: all of them must hold.
+// measure reports whether every measurement of a rule holds.
 func (r *Rule) measure(lineup *Lineup) bool {
 	v := r.view(lineup)
 	reference, ok := r.reference(v)
@@ -18,7 +18,8 @@ func (r *Rule) measure(lineup *Lineup) bool {
 	})
 }
 
-// reference gives the value to hold measurements against; false if it is undefined.
+// reference returns the value that measurements are compared with, and false if it is
+// undefined.
 func (r *Rule) reference(v *view) (datum, bool) {
 	switch ref := &r.Reference; {
 	case ref.Expr != nil:
@@ -47,7 +48,8 @@ func (r *Rule) hold(t exprType, d, reference datum) bool {
 	return d.innermost(t.depth+1, func(e datum) bool { return compare(e, r.Operation, reference) })
 }
 
-// across compares the elements of a list with each other: all equal, or no two.
+// across compares the elements of a list with each other: all must be equal, or all
+// different.
 func (r *Rule) across(list datum) bool {
 	elements := list.defined()
 	for i, a := range elements {
@@ -76,15 +78,15 @@ func compare(a datum, operation string, b datum) bool {
 	return a.num >= b.num
 }
 
-// collect judges a collection rule on a measurement; of teams each must pass.
+// collect judges a collection rule on a measurement. Of several teams each must pass.
 func (r *Rule) collect(t exprType, d, reference datum) bool {
 	return d.innermost(t.judged(), func(list datum) bool { return r.counts(collections(t, list), reference) })
 }
 
-// collections gives the collections that a list stands for.
+// collections returns the collections in a list.
 func collections(t exprType, list datum) [][]string {
 	switch {
-	case t.inter: // what is in common is one collection
+	case t.inter: // the result of set_intersection is one collection
 		return [][]string{list.strings()}
 	case t.set:
 		out := [][]string{}
@@ -122,8 +124,8 @@ func (r *Rule) counts(sets [][]string, reference datum) bool {
 	})
 }
 
-// batch judges a batchDistance rule: one value a ticket, one a player of a game
-// session that is being filled.
+// batch judges a batchDistance rule. A ticket counts with one value; in a backfill ticket
+// each player counts.
 func (r *Rule) batch(lineup *Lineup) bool {
 	low, high := math.Inf(1), math.Inf(-1)
 	var first *string
@@ -143,12 +145,12 @@ func (r *Rule) batch(lineup *Lineup) bool {
 	return !(r.Max.Set && high-low > r.Max.Value)
 }
 
-// BatchSpan gives the lowest and highest number with which a party counts in a
+// BatchSpan returns the lowest and highest number with which a party counts in a
 // batchDistance rule.
 func (r *Rule) BatchSpan(p *Party) (low, high float64) { return p.Span(r.Attribute, r.Party) }
 
-// Span gives the lowest and highest number with which a party counts in a rule that
-// aggregates parties in a way: one number, but for parties whose players count alone.
+// Span returns the lowest and highest number with which a party counts under an
+// aggregation. They are equal, except for parties whose players count individually.
 func (p *Party) Span(attribute int, party string) (low, high float64) {
 	if !p.Individuals {
 		v := p.PartyNumber(attribute, party)

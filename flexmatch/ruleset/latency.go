@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Locations gives the locations that qualify for a lineup under every one of the
-// latency rules, in alphabetical order. A location qualifies only if every
-// player reports it: a match has one location.
+// Locations returns the locations that qualify for a lineup under all of the latency
+// rules, in alphabetical order. A location qualifies only if every player reports it: a
+// match has one location.
 func (l *Level) Locations(lineup *Lineup, rules []*Rule) []string {
 	if len(lineup.Parties) == 0 || len(lineup.Parties[0].Players) == 0 {
 		return nil
@@ -22,7 +22,7 @@ func (l *Level) Locations(lineup *Lineup, rules []*Rule) []string {
 	return out
 }
 
-// LatencyRules gives the enforced latency rules of the level.
+// LatencyRules returns the enforced latency rules of the level.
 func (l *Level) LatencyRules() []*Rule {
 	return slices.DeleteFunc(slices.Clone(l.Rules), func(r *Rule) bool { return !r.Enforced || r.Type != Latency })
 }
@@ -49,7 +49,8 @@ func (r *Rule) qualifies(location string, lineup *Lineup) bool {
 	return !slices.ContainsFunc(lineup.Parties, func(p *Party) bool { return !r.near(p, location, reference) })
 }
 
-// near judges the distance of each of the party's values from a reference.
+// near reports whether each of the party's values is within the maximum distance of a
+// reference.
 func (r *Rule) near(p *Party, location string, reference float64) bool {
 	together, known := r.togetherAt(p, location)
 	for i := range p.Players {
@@ -60,8 +61,8 @@ func (r *Rule) near(p *Party, location string, reference float64) bool {
 	return true
 }
 
-// togetherAt gives a party's aggregated latency; known tells whether the party
-// counts by it.
+// togetherAt returns a party's aggregated latency. known is false if the party's values
+// are not aggregated or a player does not report the location.
 func (r *Rule) togetherAt(p *Party, location string) (v float64, known bool) {
 	if !p.together() {
 		return 0, false
@@ -69,7 +70,7 @@ func (r *Rule) togetherAt(p *Party, location string) (v float64, known bool) {
 	return p.PartyLatency(location, r.Party)
 }
 
-// latencyAt gives the latency with which a player counts; false without one.
+// latencyAt returns the latency with which a player counts, and false if there is none.
 func (r *Rule) latencyAt(p *Party, player int, location string, together float64, known bool) (float64, bool) {
 	if p.together() {
 		return together, known
@@ -78,7 +79,7 @@ func (r *Rule) latencyAt(p *Party, player int, location string, together float64
 	return v, ok
 }
 
-// LatencyValues gives the latencies with which a party's players count; false
+// LatencyValues returns the latencies with which a party's players count, and false
 // unless every player reports the location.
 func (r *Rule) LatencyValues(p *Party, location string) ([]float64, bool) {
 	out := make([]float64, len(p.Players))
@@ -93,8 +94,8 @@ func (r *Rule) LatencyValues(p *Party, location string) ([]float64, bool) {
 	return out, true
 }
 
-// Worst gives the highest latency with which one of a party's players counts;
-// false unless every player reports the location.
+// Worst returns the highest latency with which one of a party's players counts, and false
+// unless every player reports the location.
 func (r *Rule) Worst(p *Party, location string) (float64, bool) {
 	worst := math.Inf(-1)
 	together, known := r.togetherAt(p, location)

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Level is what holds for matches from an age on: sizes and rules with every
-// expansion resolved.
+// Level is the sizes and rules that apply to matches from an age on, with every expansion
+// resolved.
 type Level struct {
 	From  time.Duration
 	Sizes []Size  // by instance
-	Rules []*Rule // by number; equal pointers at two levels mean equal rules
+	Rules []*Rule // by index; equal pointers at two levels mean equal rules
 }
 
-// Capacity gives the sum of the greatest team sizes.
+// Capacity returns the sum of the maximum team sizes.
 func (l *Level) Capacity() int {
 	total := 0
 	for _, size := range l.Sizes {
@@ -25,7 +25,7 @@ func (l *Level) Capacity() int {
 	return total
 }
 
-// Least gives the sum of the smallest team sizes.
+// Least returns the sum of the minimum team sizes.
 func (l *Level) Least() int {
 	total := 0
 	for _, size := range l.Sizes {
@@ -34,15 +34,15 @@ func (l *Level) Least() int {
 	return total
 }
 
-// change is a property's value at a level and the step that it comes from.
+// change is a property's value at a level and the step that sets it.
 type change struct {
 	step
 	number   int // the expansion's
 	property string
 }
 
-// resolver makes the levels. Errors are kept by expansion, so that they are told
-// in the order of the list; sizes come last.
+// resolver builds the levels. It groups errors by expansion and reports them in the order
+// of the list, those about sizes last.
 type resolver struct {
 	*scope
 	ofRule [][]*expansion // by rule
@@ -55,7 +55,7 @@ type placed struct {
 	err    Error
 }
 
-// afterAll is the place of errors that are told after every expansion.
+// afterAll is the number of errors that are reported after those of every expansion.
 const afterAll = 1 << 30
 
 func (s *scope) levels(list []*expansion) {
@@ -79,7 +79,7 @@ func (s *scope) levels(list []*expansion) {
 	}
 }
 
-// breakpoints gives age 0 and every wait time once, ascending.
+// breakpoints returns age 0 and every distinct wait time, ascending.
 func breakpoints(list []*expansion) []time.Duration {
 	out := []time.Duration{0}
 	for _, x := range list {
@@ -110,13 +110,13 @@ func (r *resolver) level(from time.Duration, last *Level) *Level {
 	return l
 }
 
-// begins tells whether one of the changes starts at the age.
+// begins reports whether one of the changes starts at the age.
 func begins(changes []change, from time.Duration) bool {
 	return slices.ContainsFunc(changes, func(c change) bool { return c.wait == from })
 }
 
-// changesAt gives the values in force at an age: of the steps on one property the
-// one reached last, of two reached together the later in the list.
+// changesAt returns the values in force at an age. Of several steps for one property the
+// one reached last counts; of two reached together, the later in the list.
 func changesAt(from time.Duration, list []*expansion) []change {
 	var out []change
 	for _, x := range list {
@@ -154,8 +154,8 @@ func (r *resolver) rule(d draft, changes []change, from time.Duration) *Rule {
 	return rule
 }
 
-// blame notes what a step's value breaks: the step whose property the error is
-// about, else one that starts at this age.
+// blame attributes an error to a step: the one whose property the error is about, else
+// one that starts at this age.
 func (r *resolver) blame(e Error, changes []change, from time.Duration) {
 	guilty := slices.IndexFunc(changes, func(c change) bool { return strings.HasSuffix(e.Path, "."+c.property) })
 	if guilty < 0 {
@@ -175,7 +175,7 @@ func (r *resolver) note(number int, s step, text string) {
 // sizes sets the sizes of the level and checks them.
 func (r *resolver) sizes(l *Level) {
 	byTeam := make([]Size, len(r.rs.Teams))
-	var last *step // that starts at this level
+	var last *step // the last step that starts at this level
 	for i := range r.rs.Teams {
 		fresh := r.resized(i, &byTeam[i], l.From)
 		if fresh == nil {
@@ -197,7 +197,8 @@ func (r *resolver) sizes(l *Level) {
 	}
 }
 
-// resized gives a team's size at an age and the step that starts there, if one does.
+// resized sets a team's size at an age. It returns the step that starts at that age, or
+// nil.
 func (r *resolver) resized(team int, size *Size, from time.Duration) (fresh *step) {
 	t := r.rs.Teams[team]
 	*size = Size{t.Min, t.Max}

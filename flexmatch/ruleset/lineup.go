@@ -17,15 +17,15 @@ type Player struct {
 type Party struct {
 	Players []Player
 
-	// Individuals tells that the players stand in a game session already: they may
-	// be in several teams, and each counts alone.
+	// Individuals says that the players are in a game session already: they may be in
+	// several teams, and each counts alone.
 	Individuals bool
 
 	// Created is when the ticket's age began.
 	Created time.Time
 }
 
-// together tells whether the party's values are aggregated.
+// together reports whether the party's values are aggregated.
 func (p *Party) together() bool { return !p.Individuals && len(p.Players) > 1 }
 
 // Member is one player of a party.
@@ -36,21 +36,21 @@ type Member struct {
 
 func (m Member) player() *Player { return &m.Party.Players[m.Index] }
 
-// Lineup says who would play, and where. Every party's players stand in Teams.
+// Lineup says who would play in which team. Teams contains every party's players.
 type Lineup struct {
 	Parties []*Party
 	Teams   [][]Member // by instance, in order of joining
 }
 
-// Given is an attribute value as a request brings it.
+// Given is an attribute value from a request.
 type Given struct {
 	Type AttributeType
 	Value
 }
 
-// Resolve fills in a player's values: what the request gives, else the default.
-// The names of attributes that have neither come back; with any, the player can
-// never be matched.
+// Resolve returns a player's values: the request's, else the default. It also returns the
+// names of attributes that have neither; if there are any, the player can never be
+// matched.
 func (rs *RuleSet) Resolve(given map[string]Given) (values []Value, missing []string) {
 	values = make([]Value, len(rs.Attributes))
 	for i, a := range rs.Attributes {
@@ -69,7 +69,7 @@ func (rs *RuleSet) Resolve(given map[string]Given) (values []Value, missing []st
 	return values, missing
 }
 
-// distinct drops later copies of a string.
+// distinct returns the list without later copies of a string.
 func distinct(list []string) []string {
 	for i, s := range list {
 		if slices.Contains(list[:i], s) {
@@ -103,7 +103,7 @@ func (a *aggregate) add(how string, v float64) {
 	a.n++
 }
 
-// value gives the aggregate; 0 of nothing.
+// value returns the aggregate, 0 if there are no values.
 func (a *aggregate) value(how string) float64 {
 	if how == "min" || how == "max" || a.n == 0 {
 		return a.total
@@ -111,7 +111,7 @@ func (a *aggregate) value(how string) float64 {
 	return a.total / float64(a.n)
 }
 
-// PartyNumber gives a number attribute's value for the whole party.
+// PartyNumber returns a number attribute's value for the whole party.
 func (p *Party) PartyNumber(attribute int, how string) float64 {
 	var a aggregate
 	for i := range p.Players {
@@ -120,8 +120,8 @@ func (p *Party) PartyNumber(attribute int, how string) float64 {
 	return a.value(how)
 }
 
-// PartyKey gives a map attribute's value at a key over the players that have the
-// key; false if none has.
+// PartyKey aggregates a map attribute's value at a key over the players that have the
+// key. It returns false if none has.
 func (p *Party) PartyKey(attribute int, key, how string) (float64, bool) {
 	var a aggregate
 	for i := range p.Players {
@@ -132,8 +132,8 @@ func (p *Party) PartyKey(attribute int, key, how string) (float64, bool) {
 	return a.value(how), a.n > 0
 }
 
-// PartyLatency gives the party's latency to a location; false unless every
-// player reports it.
+// PartyLatency returns the party's latency to a location, and false unless every player
+// reports it.
 func (p *Party) PartyLatency(location, how string) (float64, bool) {
 	var a aggregate
 	for i := range p.Players {
@@ -146,7 +146,7 @@ func (p *Party) PartyLatency(location, how string) (float64, bool) {
 	return a.value(how), a.n > 0
 }
 
-// partyStrings gives the union or intersection of the players' lists.
+// partyStrings returns the union or intersection of the players' lists.
 func (p *Party) partyStrings(attribute int, how string) []string {
 	lists := make([][]string, len(p.Players))
 	for i := range p.Players {
@@ -158,7 +158,8 @@ func (p *Party) partyStrings(attribute int, how string) []string {
 	return distinct(slices.Concat(lists...))
 }
 
-// intersect gives the distinct strings that every list holds, in the first list's order.
+// intersect returns the distinct strings that are in every list, in the first list's
+// order.
 func intersect(lists [][]string) []string {
 	out := []string{}
 	for _, s := range lists[0] {

@@ -2,8 +2,8 @@ package ruleset
 
 import "math"
 
-// measurements reads the expressions of a rule; fits tells what is wrong with an
-// expression's type for the rule, "" if nothing.
+// measurements reads the expressions of a rule. fits returns what is wrong with an
+// expression's type for the rule, or "".
 func (s *scope) measurements(o object, r *Rule, fits func(exprType) string) {
 	n := o.get("measurements")
 	if n == nil || n.kind == isList && len(n.items) == 0 {
@@ -29,7 +29,7 @@ func (s *scope) measurement(n *node, path string, r *Rule, fits func(exprType) s
 	}
 }
 
-// expr reads the expression in a string; nil with an error noted.
+// expr parses the expression in a string. It returns nil after recording an error.
 func (s *scope) expr(n *node, path string, fits func(exprType) string) *Expr {
 	e, bad := s.rs.parseExpr(n.text)
 	if bad != nil {
@@ -114,8 +114,8 @@ func (s *scope) comparisonReference(o object, r *Rule, n *node) {
 	}
 }
 
-// measured gives the type of the rule's measurements; unknown if they differ or
-// are errors.
+// measured returns the type of the rule's measurements, or unknown if they differ or have
+// errors.
 func (s *scope) measured(r *Rule) base {
 	want := unknown
 	for _, m := range r.Measurements {
@@ -175,7 +175,7 @@ func (s *scope) collection(o object, r *Rule) {
 	s.party(o, r, "union", "intersection")
 }
 
-// whole notes a count that is no whole number.
+// whole records an error for a count that is not a whole number.
 func (o object) whole(name string, b Bound) {
 	if b.Set && b.Value != math.Trunc(b.Value) && !math.IsNaN(b.Value) {
 		o.bad(name, BadBounds, "must be a whole number")

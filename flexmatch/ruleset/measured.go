@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// Measured is the number that a rule holds against its limit, so that people can
-// see by how much a lineup passes or fails.
+// Measured is the number that a rule compares with its limit. It shows by how much a
+// lineup passes or fails.
 type Measured struct {
-	Value   float64 // the worst of a lineup
+	Value   float64 // the lineup's worst
 	Limit   float64
-	AtLeast bool // Value may not be below Limit; otherwise not above
+	AtLeast bool // Value must be at least Limit, else at most
 }
 
-// Breaks tells whether the value is beyond the limit. A rule with two limits can
-// be broken though this number keeps the one that is told.
+// Breaks reports whether the value is beyond the limit. A rule with two limits can be
+// broken even if Breaks returns false, because Measured has only one of them.
 func (m Measured) Breaks() bool {
 	return m.AtLeast && m.Value < m.Limit || !m.AtLeast && m.Value > m.Limit
 }
 
-// Measured gives a rule's number for a lineup. False for rules that have none,
-// such as those that compare strings, and when it is undefined.
+// Measured returns a rule's number for a lineup. It returns false if the number is
+// undefined or the rule has none, as when it compares strings.
 func (r *Rule) Measured(l *Lineup) (Measured, bool) {
 	switch r.Type {
 	case BatchDistance:
@@ -42,7 +42,7 @@ func (r *Rule) measuredBatch(l *Lineup) (Measured, bool) {
 	return Measured{Value: high - low, Limit: r.Max.Value}, r.Max.Set && high >= low
 }
 
-// measuredLatency gives the greatest latency at the location where it is lowest.
+// measuredLatency returns the highest latency at the location where that is lowest.
 func (r *Rule) measuredLatency(l *Lineup) (Measured, bool) {
 	if !r.MaxLatency.Set || len(l.Parties) == 0 || len(l.Parties[0].Players) == 0 {
 		return Measured{}, false
@@ -63,7 +63,7 @@ func (r *Rule) measuredLatency(l *Lineup) (Measured, bool) {
 	return Measured{Value: best, Limit: r.MaxLatency.Value}, !math.IsInf(best, 1)
 }
 
-// measuredValues looks at all numbers that a rule with measurements judges.
+// measuredValues returns the worst of the numbers that a rule with measurements judges.
 func (r *Rule) measuredValues(l *Lineup) (Measured, bool) {
 	v := r.view(l)
 	reference, ok := r.reference(v)
@@ -98,8 +98,8 @@ func (r *Rule) measuredValues(l *Lineup) (Measured, bool) {
 	return out, found
 }
 
-// limit gives the bound that counts, the upper one of two; false for a rule
-// without a number.
+// limit returns the rule's bound, the upper one of two, and false for a rule without a
+// number.
 func (r *Rule) limit(reference datum) (Measured, bool) {
 	if r.Type == Comparison {
 		switch r.Operation {
@@ -116,7 +116,7 @@ func (r *Rule) limit(reference datum) (Measured, bool) {
 	return Measured{Limit: r.Min.Value, AtLeast: true}, r.Min.Set
 }
 
-// eachCount notes each count that a collection rule holds against its bounds.
+// eachCount calls note with each count that a collection rule compares with its bounds.
 func (r *Rule) eachCount(t exprType, d, reference datum, note func(float64)) {
 	d.innermost(t.judged(), func(list datum) bool {
 		sets := collections(t, list)

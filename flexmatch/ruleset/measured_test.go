@@ -6,8 +6,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// Two players, of skill 10 and 16, with modes {a b} and {b c}; only location x
-// is known of both.
+// Two players have skill 10 and 16 and modes {a b} and {b c}. Both report only location
+// x.
 func TestMeasured(t *testing.T) {
 	for _, c := range []struct {
 		rule string

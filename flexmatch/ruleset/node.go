@@ -21,7 +21,7 @@ const (
 	isObject kind = "an object"
 )
 
-// node is a JSON value that knows where it stands.
+// node is a JSON value and its position.
 type node struct {
 	kind    kind
 	at      int // byte offset of its first character
@@ -38,7 +38,7 @@ type member struct {
 	value *node
 }
 
-// get finds a member of an object; nil if there is none.
+// get returns the value of a member of an object, or nil.
 func (n *node) get(name string) *node {
 	for i := range n.members {
 		if n.members[i].name == name {
@@ -48,8 +48,8 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// set adds a member; of two with one name the last counts, as an example of the
-// developer guide needs.
+// set adds a member. If a name occurs twice, the last value counts, as an example in the
+// developer guide requires.
 func (n *node) set(m member) {
 	for i := range n.members {
 		if n.members[i].name == m.name {
@@ -60,7 +60,7 @@ func (n *node) set(m member) {
 	n.members = append(n.members, m)
 }
 
-// with gives a copy of an object in which members have other values.
+// with returns a copy of an object in which some members have other values.
 func (n *node) with(values map[string]*node) *node {
 	out := &node{kind: n.kind, at: n.at, members: append([]member(nil), n.members...)}
 	for name, value := range values {
@@ -75,7 +75,7 @@ type syntaxError struct {
 	text string
 }
 
-// readJSON makes the tree of the one value that text holds.
+// readJSON parses text, which must be exactly one JSON value.
 func readJSON(text []byte) (*node, *syntaxError) {
 	r := &reader{text: text, dec: jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))}
 	root, err := r.value()
@@ -93,7 +93,7 @@ func readJSON(text []byte) (*node, *syntaxError) {
 type reader struct {
 	text []byte
 	dec  *jsontext.Decoder
-	last int // where the last token began
+	last int // the offset of the last token
 }
 
 func (r *reader) token() (jsontext.Token, int, error) {
@@ -132,7 +132,7 @@ func (r *reader) value() (*node, error) {
 		n.kind, n.text = isText, tok.String()
 	case '0':
 		n.kind = isNumber
-		n.number, _ = strconv.ParseFloat(tok.String(), 64) // one that is too great becomes infinite: valid JSON, no valid value
+		n.number, _ = strconv.ParseFloat(tok.String(), 64) // a number out of range becomes infinite: valid JSON but not a valid value
 	case '[':
 		n.kind = isList
 		err = r.items(n)

@@ -1,14 +1,14 @@
 package ruleset
 
-// Reads is what a judgement on some rules looks at.
+// Reads is the data that some rules depend on.
 type Reads struct {
 	Attributes []bool // by attribute
-	IDs        bool   // of players
+	IDs        bool   // player IDs
 	Latency    bool
 }
 
-// Reads tells what the rules look at, at any level: what they measure, hold it
-// against, and what the rules that they name look at.
+// Reads returns the data that the rules depend on at any level: in measurements,
+// references, and the rules that compounds name.
 func (rs *RuleSet) Reads(rules []int) Reads {
 	out := Reads{Attributes: make([]bool, len(rs.Attributes))}
 	for _, l := range rs.levels {

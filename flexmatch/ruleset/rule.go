@@ -24,14 +24,14 @@ const (
 	ReferenceIntersectionCount = "reference_intersection_count"
 )
 
-// Rule is one rule with the values that hold at a level. Which members count
-// follows from the type.
+// Rule is one rule with the values that apply at a level. Its type determines which
+// members are used.
 type Rule struct {
 	Name string
 	Type RuleType
 
-	// Enforced tells that every match must pass the rule: it is no sort rule, and
-	// no compound names it.
+	// Enforced says that every match must pass the rule: it is not a sort rule, and no
+	// compound names it.
 	Enforced bool
 
 	Measurements []*Expr
@@ -40,12 +40,12 @@ type Rule struct {
 
 	Min, Max   Bound  // distances, or counts of a collection
 	Party      string // how a party counts: min, max, avg; union, intersection
-	PartyGiven bool   // the rule set says so itself
+	PartyGiven bool   // set by the rule set, not by default
 
 	Attribute int // of batchDistance and the sort rules
 
 	MaxLatency Bound
-	FromMin    bool // a latency's distance is from the lowest, not from the average
+	FromMin    bool // of a latency rule: distances are from the lowest latency, not the average
 
 	Descending bool
 	MapKey     string // minValue or maxValue
@@ -53,7 +53,7 @@ type Rule struct {
 	Statement *Statement
 }
 
-// Reference is what measurements are held against: nothing, or one of its members.
+// Reference is what measurements are compared with: one of its members, or nothing.
 type Reference struct {
 	Expr    *Expr
 	Number  Bound
@@ -61,20 +61,21 @@ type Reference struct {
 	Strings []string
 }
 
-// given tells whether there is a reference.
+// given reports whether there is a reference.
 func (r *Reference) given() bool {
 	return r.Expr != nil || r.Number.Set || r.Text != nil || r.Strings != nil
 }
 
-// draft is a rule together with its place in the tree, from which it is read
-// again with the values of expansions.
+// draft is a rule and its place in the tree, from which it is read again with the values
+// of expansions.
 type draft struct {
 	rule *Rule
 	at   object
 	bad  bool // has errors at its declared values
 }
 
-// properties gives what a rule of the type may hold besides name and type.
+// properties returns the properties that a rule of the type may have besides name and
+// type.
 func properties(t RuleType) []string {
 	switch t {
 	case Comparison:
@@ -160,7 +161,7 @@ func (s *scope) details(o object, r *Rule) {
 	}
 }
 
-// largeRule refuses what large matches do not have.
+// largeRule refuses rule types and properties that large matches do not support.
 func (s *scope) largeRule(o object, r *Rule) {
 	switch r.Type {
 	case BatchDistance:
@@ -175,13 +176,13 @@ func (s *scope) largeRule(o object, r *Rule) {
 	}
 }
 
-// party reads partyAggregation; the first word is the default.
+// party reads partyAggregation, one of words; the first is the default.
 func (s *scope) party(o object, r *Rule, words ...string) {
 	r.Party = o.word("partyAggregation", BadPartyAggregation, words...)
 	r.PartyGiven = o.get("partyAggregation") != nil
 }
 
-// bounds reads a least and a greatest value.
+// bounds reads a minimum and a maximum.
 func (s *scope) bounds(o object, r *Rule, low, high string) {
 	r.Min, r.Max = o.limit(low, BadBounds), o.limit(high, BadBounds)
 	if r.Min.Set && r.Max.Set && r.Min.Value > r.Max.Value {
@@ -189,7 +190,8 @@ func (s *scope) bounds(o object, r *Rule, low, high string) {
 	}
 }
 
-// attributeOf reads the name of a declared attribute; -1 with an error noted.
+// attributeOf reads the name of a declared attribute and returns its index, or -1 after
+// recording an error.
 func (s *scope) attributeOf(o object, name string, missing Code) int {
 	text := o.text(name, missing)
 	if text == "" {
@@ -266,7 +268,7 @@ func (s *scope) sortable(o object, r *Rule, t AttributeType) {
 	}
 }
 
-// within tells whether v keeps both bounds.
+// within reports whether v is inside both bounds.
 func within(v float64, low, high Bound) bool {
 	return !math.IsNaN(v) && !(low.Set && v < low.Value) && !(high.Set && v > high.Value)
 }

@@ -11,8 +11,8 @@ const MaxBody = 65535
 
 // Sizes of matches (developer guide, FlexMatch rule set components).
 const (
-	MaxSmall = 40  // the most players of a match that is not large
-	MaxLarge = 200 // the most players of any match
+	MaxSmall = 40  // the most players in a match that is not large
+	MaxLarge = 200 // the most players in any match
 )
 
 // RuleSet is a checked and compiled rule set.
@@ -20,20 +20,21 @@ type RuleSet struct {
 	Name       string // a label only
 	Attributes []Attribute
 	Teams      []Team     // as declared
-	Instances  []Instance // the teams of a match: each declaration as often as its quantity
+	Instances  []Instance // the teams of a match: each declaration repeated by its quantity
 	Algorithm  Algorithm
 	Large      bool // more than 40 players at the declared sizes
-	HasLatency bool // holds a latency rule, so tickets without latencies match nobody
+	HasLatency bool // it has a latency rule, so tickets without latencies match nobody
 
 	levels []*Level
 }
 
 // Options change how bodies are read.
 type Options struct {
-	IgnoreUnknown bool // properties that the language does not have are skipped, not refused
+	IgnoreUnknown bool // unknown properties are skipped instead of refused
 }
 
-// Parse reads and checks a body. The error is Errors, with everything that is wrong.
+// Parse reads and checks a body. A non-nil error is of type Errors and lists every
+// problem found.
 func Parse(body string) (*RuleSet, error) { return ParseWith(body, Options{}) }
 
 // ParseWith is Parse with options.
@@ -46,7 +47,7 @@ func ParseWith(body string, opts Options) (*RuleSet, error) {
 	return rs, nil
 }
 
-// ruleSet runs the stages in the order in which errors are told.
+// ruleSet runs the stages in the order in which errors are reported.
 func (c *checker) ruleSet(body string) *RuleSet {
 	if n := utf8.RuneCountInString(body); n > MaxBody {
 		c.fail(0, "", BodyTooLarge, "the body has %d characters; at most %d are allowed", n, MaxBody)
@@ -92,15 +93,15 @@ func (c *checker) version(root object) {
 	}
 }
 
-// scope is what the later stages know of the earlier ones.
+// scope is what later stages use from earlier ones.
 type scope struct {
 	*checker
 	rs     *RuleSet
 	sized  bool    // the teams have no error
-	drafts []draft // the rules that can be read, in order
+	drafts []draft // the rules that could be read, in order
 }
 
-// attribute finds a declared attribute; -1 if there is none.
+// attribute returns the index of a declared attribute, or -1.
 func (rs *RuleSet) attribute(name string) int {
 	for i := range rs.Attributes {
 		if rs.Attributes[i].Name == name {
@@ -110,11 +111,11 @@ func (rs *RuleSet) attribute(name string) int {
 	return -1
 }
 
-// Level gives the rules and sizes for a match of the age.
+// Level returns the rules and sizes for a match of the given age.
 func (rs *RuleSet) Level(age time.Duration) *Level { return rs.levels[rs.LevelAt(age)] }
 
-// LevelAt gives the number of the level for a match of the age: how many wait
-// times have been reached. A step applies when the age equals its wait time.
+// LevelAt returns the index of the level for a match of the given age: the number of wait
+// times reached. A step applies when the age equals its wait time.
 func (rs *RuleSet) LevelAt(age time.Duration) int {
 	low, high := 0, len(rs.levels)-1
 	for low < high {
@@ -128,5 +129,6 @@ func (rs *RuleSet) LevelAt(age time.Duration) int {
 	return low
 }
 
-// Levels gives all levels; the first holds from age 0. The caller does not change them.
+// Levels returns all levels; the first applies from age 0. The caller must not modify
+// them.
 func (rs *RuleSet) Levels() []*Level { return rs.levels }

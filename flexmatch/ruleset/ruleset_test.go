@@ -23,7 +23,7 @@ func parse(t *testing.T, body string) *ruleset.RuleSet {
 	return rs
 }
 
-// wrong gives the errors of a body, each as code, place and member.
+// wrong returns the errors of a body, each as code, position and member.
 func wrong(t *testing.T, body string) []string {
 	t.Helper()
 	_, err := ruleset.Parse(body)
@@ -38,14 +38,14 @@ func wrong(t *testing.T, body string) []string {
 	return out
 }
 
-// with makes a body of two teams of one and further members.
+// with returns a body with two teams of one player and further members.
 func with(members string) string {
 	return `{"ruleLanguageVersion":"1.0","teams":[{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blue","minPlayers":1,"maxPlayers":1}],
 "playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"},{"name":"modes","type":"string_list"},{"name":"w","type":"string_number_map"}],
 ` + members + `}`
 }
 
-// rule makes a body with one rule named r.
+// rule returns a body with one rule named r.
 func rule(members string) string { return with(`"rules":[{"name":"r",` + members + `}]`) }
 
 func TestParse_TellsEveryError(t *testing.T) {
@@ -194,7 +194,7 @@ func TestEvaluate_Undefined(t *testing.T) {
 	}
 }
 
-// A place in a string is told where it stands in the body, behind escapes too.
+// The position of an error in a string is right even after escapes.
 func TestParse_PlaceBehindEscapes(t *testing.T) {
 	const before = `{"name":"r","type":"comparison","operation":"=","referenceValue":1,"measurements":"`
 	for _, text := range []string{`max(teams[a])`, `m\u0061x(teams[a])`, `max(t\u0065\u0061ms[a])`, `m\u0061x(\tteams[a])`, `max(teams[\ud83d\ude00a])`, `max(teams[é\/a])`, `max(teams[\ud83d\ude00, a])`} {

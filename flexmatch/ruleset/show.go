@@ -2,8 +2,8 @@ package ruleset
 
 import "fmt"
 
-// Evaluate gives the value of an expression over a lineup: numbers, strings and
-// lists of them; nil stands for undefined.
+// Evaluate returns the value of an expression over a lineup: a number, a string, a list
+// of values, or nil if undefined.
 func (rs *RuleSet) Evaluate(expression string, lineup *Lineup) (any, error) {
 	e, bad := rs.parseExpr(expression)
 	if bad != nil {

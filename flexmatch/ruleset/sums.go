@@ -2,18 +2,18 @@ package ruleset
 
 import "math"
 
-// Sum is what a rule says of sums over teams: that a number attribute, added up
-// with a weight for each team, lies in a range.
+// Sum is a condition on sums over teams: the sum of a number attribute, with a weight for
+// each team, must be in a range.
 type Sum struct {
 	Attribute int
-	Party     string // how parties count
+	Party     string // how parties are aggregated
 	Weights   []int  // by team
 	Range     Range
 }
 
-// Sums recognises rules that hold the sum of a team against another's or against a
-// number, at the level; nil for other rules. A rule about each team's sum gives
-// one Sum for each.
+// Sums returns the conditions of a rule that, at the level, compares a team's sum with
+// another's or with a number. A rule about each team's sum yields one Sum per team. For
+// other rules Sums returns nil.
 func (rs *RuleSet) Sums(l *Level, rule int) []Sum {
 	r := l.Rules[rule]
 	within, ok := r.sumRange()
@@ -43,15 +43,15 @@ func (rs *RuleSet) Sums(l *Level, rule int) []Sum {
 	return out
 }
 
-// sumRange gives where a measurement may lie above the reference's expression, or
-// above 0 where the reference is a number.
+// sumRange returns the range of the measurement minus the reference expression, or of the
+// measurement itself if the reference is a number.
 func (r *Rule) sumRange() (Range, bool) {
 	c := r.Reference.Number.Value
 	switch {
 	case r.Reference.Expr == nil && !r.Reference.Number.Set:
 		return Range{}, false
 	case r.Type == Distance && r.Max.Set:
-		reach := r.Max.Value + 1e-9*(1+math.Abs(c)+r.Max.Value) // rounding must not hide a sum
+		reach := r.Max.Value + 1e-9*(1+math.Abs(c)+r.Max.Value) // tolerates rounding
 		return Range{c - reach, c + reach}, true
 	case r.Type != Comparison:
 		return Range{}, false
@@ -67,8 +67,8 @@ func (r *Rule) sumRange() (Range, bool) {
 	return Range{}, false
 }
 
-// summed recognises the sum of a number attribute: the teams' weights in the one
-// sum, or in each of several.
+// summed analyzes an expression that sums a number attribute. It returns the teams'
+// weights in each sum: one over all teams of the path, or one for each.
 func (rs *RuleSet) summed(e *Expr) (weights [][]int, attribute int, ok bool) {
 	path := e.counted()
 	if e.function != fnSum || path == nil || path.hasKey {
@@ -88,7 +88,8 @@ func (rs *RuleSet) summed(e *Expr) (weights [][]int, attribute int, ok bool) {
 	return [][]int{one}, path.attribute, true
 }
 
-// Counted gives what a player adds to a sum, where its party is aggregated in a way.
+// Counted returns the number with which a player counts if its party is aggregated by
+// party.
 func (m Member) Counted(attribute int, party string) float64 {
 	if party != "" && m.Party.together() {
 		return m.Party.PartyNumber(attribute, party)

@@ -38,7 +38,7 @@ func (s *scope) teams(root object) {
 	s.sized = len(s.errs) == before
 }
 
-// team reads one declaration; what is wrong in it counts as a team of one.
+// team reads one declaration. A quantity that is not valid counts as 1.
 func (s *scope) team(o object) Team {
 	o.only("name", "maxPlayers", "minPlayers", "quantity")
 	t := Team{Name: trim(o.text("name", MissingProperty)), Quantity: 1}
@@ -75,8 +75,8 @@ func (o object) size(name string, low int) (int, bool) {
 	return v, ok
 }
 
-// declare adds the team and its instances, if their names are free. Beyond the
-// largest match no instances are made: the size is an error already.
+// declare adds the team and its instances if their names are unused. It stops adding
+// instances beyond the largest match, whose size has been reported as an error already.
 func (s *scope) declare(o object, t Team) {
 	for _, other := range s.rs.Teams {
 		if other.Name == t.Name {
@@ -84,7 +84,7 @@ func (s *scope) declare(o object, t Team) {
 			return
 		}
 	}
-	if s.rs.instance(t.Name) >= 0 { // in expressions the name would mean both
+	if s.rs.instance(t.Name) >= 0 { // in expressions the name would be ambiguous
 		o.bad("name", DuplicateTeam, "there is another team %q", t.Name)
 		return
 	}
@@ -102,7 +102,7 @@ func (s *scope) declare(o object, t Team) {
 	s.rs.Teams = append(s.rs.Teams, t)
 }
 
-// instance finds a team of the match by its name; -1 if there is none.
+// instance returns the index of the named team of the match, or -1.
 func (rs *RuleSet) instance(name string) int {
 	for i := range rs.Instances {
 		if rs.Instances[i].Name == name {
@@ -112,7 +112,7 @@ func (rs *RuleSet) instance(name string) int {
 	return -1
 }
 
-// team finds a declaration by its name; -1 if there is none.
+// team returns the index of the named declaration, or -1.
 func (rs *RuleSet) team(name string) int {
 	for i := range rs.Teams {
 		if rs.Teams[i].Name == name {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// datum is a value of an expression: a number, a string, a list, something only
-// to be counted (a player, a team, a map), or undefined.
+// datum is the value of an expression: a number, a string, a list, something that can
+// only be counted (a player, a team, a map), or undefined.
 type datum struct {
 	form form
 	num  float64
@@ -37,7 +37,7 @@ func each[T, U any](list []T, f func(T) U) []U {
 	return out
 }
 
-// defined gives the list's elements that are defined.
+// defined returns the list's elements that are defined.
 func (d datum) defined() []datum {
 	if !slices.ContainsFunc(d.list, func(e datum) bool { return e.form == isUndefined }) {
 		return d.list
@@ -61,8 +61,8 @@ func (d datum) strings() []string {
 	return out
 }
 
-// innermost calls f for every list at the depth, counted from the outside: a
-// list of depth 1 is innermost itself.
+// innermost reports whether f returns true for every list at the depth, counted from the
+// outside: a list of depth 1 is itself innermost.
 func (d datum) innermost(depth int, f func(datum) bool) bool {
 	if depth <= 1 {
 		return f(d)
@@ -75,8 +75,8 @@ func (d datum) innermost(depth int, f func(datum) bool) bool {
 	return true
 }
 
-// apply runs a function on a value whose type has the depth; the innermost lists
-// of deeper values are each replaced by their result.
+// run applies the function to a value of a type with the given depth. In a deeper value
+// each innermost list is replaced by its result.
 func (f function) run(d datum, depth int) datum {
 	if d.form == isUndefined {
 		return d
@@ -122,7 +122,7 @@ func intersection(d datum) datum {
 	return texts(intersect(lists))
 }
 
-// of aggregates numbers. Of none, only the sum is defined.
+// of aggregates numbers. If there are none, only the sum is defined.
 func (f function) of(values []float64) datum {
 	if f == fnSum {
 		return num(sum(values))
@@ -145,7 +145,7 @@ func (f function) of(values []float64) datum {
 	}
 }
 
-// median is the middle value, or the mean of the middle two.
+// median returns the middle value, or the mean of the middle two.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	half := len(sorted) / 2
@@ -155,7 +155,7 @@ func median(values []float64) float64 {
 	return (sorted[half-1] + sorted[half]) / 2
 }
 
-// stddev is the deviation of the whole population: it divides by n.
+// stddev returns the standard deviation of the whole population: it divides by n.
 func stddev(values []float64) float64 {
 	mean, squares := sum(values)/float64(len(values)), 0.0
 	for _, v := range values {
