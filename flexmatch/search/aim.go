@@ -8,14 +8,13 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// aims lets a placement come early to teams that are alike in one attribute: the
-// balanced one, or one of whose team averages a rule limits the distance. The
-// order of trying changes, the verdict does not: verdicts come from sums only where
-// rounding cannot matter, else from the evaluator.
+// aims makes a placement try teams early that are even in one attribute: the balanced
+// one, or one whose team averages a rule limits. It changes the order of trying but not
+// the verdict: sums decide only if rounding cannot matter, else the evaluator does.
 type aims struct {
 	values []float64 // by ticket: sum over its players
 	sums   []float64 // by team
-	slack  float64   // more than the rounding in all the adding and taking away
+	slack  float64   // exceeds the rounding error of all additions and subtractions
 	rules  []averages
 }
 
@@ -26,8 +25,8 @@ type averages struct {
 	measured, reference ruleset.TeamAverage
 }
 
-// aim prepares the placement, if the level gives an attribute to aim at: an
-// expansion may take away what another level gives.
+// aim prepares the placement if there is an attribute to aim at. That depends on the
+// level, because expansions change rules.
 func (p *placement) aim(level int) {
 	p.aims = nil
 	attribute := p.plan.aims[level].attribute
@@ -54,7 +53,7 @@ func (p *placement) aim(level int) {
 	})
 }
 
-// aim is what to aim at on a level: an attribute, or -1, and the rules about it.
+// aim is the attribute to aim at on a level, or -1, and the rules about it.
 type aim struct {
 	attribute int
 	rules     []averages
@@ -75,7 +74,7 @@ func aimAt(rs *ruleset.RuleSet, level *ruleset.Level, teams []int) aim {
 	return a
 }
 
-// lighter orders two teams by what they lack in the attribute aimed at.
+// lighter compares two teams by their sums of the attribute aimed at.
 func (p *placement) lighter(a, b int) int {
 	if p.aims == nil {
 		return 0
@@ -83,19 +82,19 @@ func (p *placement) lighter(a, b int) int {
 	return cmp.Compare(p.aims.sums[a], p.aims.sums[b])
 }
 
-// A verdict on a rule about averages.
+// Verdicts on a rule about averages.
 const (
 	unsure = iota
 	kept
 	broken
 )
 
-// verdict judges a rule by sums over the teams.
+// verdict judges a rule by the teams' sums.
 func (a *aims) verdict(r *averages, filled []int) int {
 	sums := a.sums
 	reference, ok := one(r.reference, sums, filled)
 	if !ok {
-		return kept // an average of nobody is undefined, and passes
+		return kept // an average of no players is undefined, and passes
 	}
 	if r.measured.Whole {
 		v, ok := one(r.measured, sums, filled)
@@ -119,7 +118,7 @@ func (a *aims) verdict(r *averages, filled []int) int {
 	return worst
 }
 
-// one gives a side that is a single average.
+// one returns a side that is a single average, and false if it has no players.
 func one(side ruleset.TeamAverage, sums []float64, filled []int) (float64, bool) {
 	total, players := 0.0, 0
 	for _, team := range side.Instances {
@@ -129,7 +128,8 @@ func one(side ruleset.TeamAverage, sums []float64, filled []int) (float64, bool)
 	return total / float64(players), players > 0
 }
 
-// hold judges one average. More than the slack must decide.
+// hold judges one average. It is unsure if the difference from a limit is within the
+// slack.
 func (r *averages) hold(v, reference, slack float64) int {
 	d := math.Abs(v - reference)
 	most, least := r.rule.Max, r.rule.Min

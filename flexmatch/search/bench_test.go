@@ -14,8 +14,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// BenchmarkPool measures 100,000 waiting tickets: putting them in, the first
-// pass, and a pass after 2,000 more. Every match is re-checked by the reference.
+// BenchmarkPool measures 100,000 waiting tickets: adding them, the first pass, and a pass
+// after 2,000 more. Every match is re-checked by the reference.
 func BenchmarkPool(b *testing.B) {
 	for _, c := range []struct {
 		name                 string
@@ -70,7 +70,7 @@ func BenchmarkPool(b *testing.B) {
 	}
 }
 
-// live is the memory in use, in bytes.
+// live returns the memory in use, in bytes.
 func live() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -102,8 +102,8 @@ func BenchmarkPool_Large(b *testing.B) {
 	}
 }
 
-// BenchmarkPool_Adversarial measures passes over 100,000 tickets that no split
-// into teams can satisfy: each is bounded, and the rest waits for the next.
+// BenchmarkPool_Adversarial measures passes over 100,000 tickets for which no teams are
+// valid: each pass is bounded and leaves the rest to the next.
 func BenchmarkPool_Adversarial(b *testing.B) {
 	body := strings.Replace(fmt.Sprintf(fiveAgainstFive, 50, 10), `"maxDistance":10}]`, `"minDistance":100000}]`, 1)
 	rs, err := ruleset.Parse(body)

@@ -7,12 +7,12 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// maxMaskLevels is the most levels for which a ticket's locations are kept each
-// on its own; with more, one set for all levels prunes and the reference judges.
+// maxMaskLevels is the most levels for which a ticket's locations are stored by level.
+// With more levels, one set for all of them prunes, and the evaluator decides.
 const maxMaskLevels = 8
 
-// columns is what the pool knows of a rule set: which rules are answered from a
-// ticket's columns, and which are left to the evaluator.
+// columns says which rules of a rule set are judged from a ticket's columns, and which by
+// the evaluator.
 type columns struct {
 	rs             *ruleset.RuleSet
 	partitions     []int // attributes
@@ -20,11 +20,11 @@ type columns struct {
 	windows        []window
 	latencies      []int // rules
 	perTicket      []int // rules
-	shrinking      []int // shrinking rules that no column answers
-	flat           []int // flat rules that no column answers
+	shrinking      []int // shrinking rules without a column
+	flat           []int // flat rules without a column
 	teams          []int
 	exactMasks     bool
-	least          int // the fewest players of a match at any age
+	least          int // the fewest players in a match at any age
 	most           int // the most
 	sorts          bool
 	roster         *roster
@@ -33,11 +33,11 @@ type columns struct {
 	crowded   bool           // more locations than bits
 }
 
-// maxWindows is the most windows with columns; the evaluator judges further ones.
+// maxWindows is the most windows with columns. The evaluator judges further ones.
 const maxWindows = 4
 
-// window is a limited spread: the limit at each level, and the loosest limit
-// that a match can still come under.
+// window is a limited spread: the limit at each level, and the loosest limit that a
+// growing match can still reach.
 type window struct {
 	rule      int
 	attribute int
@@ -75,7 +75,8 @@ func columnsOf(rs *ruleset.RuleSet, p *plan) *columns {
 
 func (c *columns) isLatency(rule int) bool { return c.rs.Level(0).Rules[rule].Type == ruleset.Latency }
 
-// take gives a flat rule its column; false if the evaluator must judge it.
+// take adds a column for a flat rule. It returns false if the evaluator must judge the
+// rule.
 func (c *columns) take(rule int) bool {
 	if attribute := c.rs.Partition(rule); attribute >= 0 {
 		c.partitions = append(c.partitions, attribute)

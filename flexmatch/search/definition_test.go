@@ -11,8 +11,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// The reference search leaves much out that cannot matter. Here nothing is left
-// out: every set of a few tickets in all teams, judged by the definition.
+// The reference search prunes what cannot match. Here nothing is pruned: every set of a
+// few tickets is tried in all teams and judged by the definition.
 func TestPass_IsTheDefinition(t *testing.T) {
 	played := 0
 	for seed := uint64(0); played < 150; seed++ {
@@ -29,7 +29,7 @@ func TestPass_IsTheDefinition(t *testing.T) {
 	}
 }
 
-// Rules about sums are followed back from their goal; that too is the definition.
+// Pruning by sums over teams agrees with the definition too.
 func TestPass_SumsAreTheDefinition(t *testing.T) {
 	formed := 0
 	for seed := range uint64(250) {
@@ -45,7 +45,7 @@ func TestPass_SumsAreTheDefinition(t *testing.T) {
 	}
 }
 
-// summing gives a rule set with a rule about sums, and tickets.
+// summing returns a rule set with a rule about sums, and tickets.
 func summing(t testing.TB, seed uint64) (*ruleset.RuleSet, []*search.Ticket) {
 	r := rand.New(rand.NewPCG(seed, 8))
 	red, blue, all := "sum(teams[red].players.attributes[skill])", "sum(teams[blue].players.attributes[skill])", "sum(teams[*].players.attributes[skill])"
@@ -112,8 +112,8 @@ func (p plainly) all(left *[]*search.Ticket, backfill bool) (out []*search.Match
 	return out
 }
 
-// around gives the best match with the i-th ticket: the most new players, then the
-// set that takes the earlier of the other tickets.
+// around returns the best match with the i-th ticket: the most new players, then the set
+// with the earlier of the other tickets.
 func (p plainly) around(left []*search.Ticket, i int, backfill bool) *search.Match {
 	others := slices.Delete(slices.Clone(left), i, i+1)
 	var best *search.Match
@@ -135,7 +135,7 @@ func (p plainly) around(left []*search.Ticket, i int, backfill bool) *search.Mat
 	return best
 }
 
-// seat tries the teams of the n-th ticket and those after it.
+// seat tries all teams for the n-th ticket and those after it.
 func (p plainly) seat(m *search.Match, n int) bool {
 	if n == len(m.Tickets) {
 		return search.Verify(p.rs, p.opts, m, second(p.now)) == nil

@@ -7,9 +7,9 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// Pass is the reference search: it forms every match that the tickets allow at a
-// time, in the order of forming. Its effort grows fast with the pool; it is meant
-// for small ones, and to judge faster searches.
+// Pass is the reference search: it returns every match that the tickets allow at a time,
+// in the order of forming. Its effort grows fast with the number of tickets. It is meant
+// for few of them, and to check faster searches.
 func Pass(rs *ruleset.RuleSet, opts Options, tickets []*Ticket, now time.Time) []*Match {
 	s := &searcher{rs: rs, opts: opts, now: now, plan: planOf(rs)}
 	return s.pass(tickets)
@@ -35,7 +35,7 @@ func (s *searcher) pass(tickets []*Ticket) []*Match {
 	return append(matches, s.anchors(&pool, func(*entry) bool { return true })...)
 }
 
-// searcher holds one pass.
+// searcher is the state of one pass.
 type searcher struct {
 	rs   *ruleset.RuleSet
 	opts Options
@@ -43,14 +43,14 @@ type searcher struct {
 	plan *plan
 
 	shapes *shapes // of the reference search
-	ration *ration // of large matches; nil without bound
-	seats  seating // of lineups judged, one after another
-	tally  tally   // of rules judged; nil in the reference search, which counts nothing
+	ration *ration // of large matches; nil if unbounded
+	seats  seating // of the lineup being judged
+	tally  tally   // of rules judged; nil in the reference search
 }
 
-// anchors builds a match around each ticket in order, removing what is matched.
-// An anchor without a match never gets one by the removal of others, so one walk
-// is enough; nor can it, or one just like it, be part of a later anchor's match.
+// anchors forms a match around each ticket in order, removing matched tickets. Removing
+// tickets never enables a match for an earlier anchor, so one pass suffices. An anchor
+// without a match, or a ticket just like it, cannot be in a later anchor's match either.
 func (s *searcher) anchors(pool *[]*entry, may func(*entry) bool) []*Match {
 	var matches []*Match
 	gone, never := map[*entry]bool{}, map[int]bool{}
@@ -79,7 +79,7 @@ func (s *searcher) anchors(pool *[]*entry, may func(*entry) bool) []*Match {
 	return matches
 }
 
-// around finds the best match that holds the anchor; nil if there is none.
+// around returns the best match that includes the anchor, or nil.
 func (s *searcher) around(anchor *entry, others []*entry) *Match {
 	a := &attempt{searcher: s, set: []*entry{anchor}, oldest: anchor.ticket.Created}
 	for _, e := range others {
@@ -117,11 +117,11 @@ type attempt struct {
 	candidates []*entry
 	oldest     time.Time // of all tickets that may join
 	sums       []*sums
-	reach      []uint64 // by candidate: the numbers of players that it and later ones can add
+	reach      []uint64 // by candidate: the numbers of players that it and later ones can add, as bits
 }
 
-// reachable gives for each candidate the set of player counts (as bits) that it
-// and the candidates after it can sum up to.
+// reachable returns, for each candidate, the set of player counts (as bits) that it and
+// the candidates after it can add up to.
 func reachable(candidates []*entry) []uint64 {
 	out := make([]uint64, len(candidates)+1)
 	out[len(candidates)] = 1
@@ -131,7 +131,7 @@ func reachable(candidates []*entry) []uint64 {
 	return out
 }
 
-// most gives the greatest number of new players that could join at any age.
+// most returns the most new players in a match at any age.
 func (a *attempt) most(anchor *entry) int {
 	room := 0
 	for _, l := range a.rs.Levels() {
@@ -140,8 +140,8 @@ func (a *attempt) most(anchor *entry) int {
 	return room - a.opts.AdditionalPlayerCount - anchor.held
 }
 
-// grow adds candidates from the i-th on until the wanted number of players has
-// joined, earlier ones first.
+// grow adds candidates from the i-th on, earlier ones first, until the wanted number of
+// players has joined.
 func (a *attempt) grow(i, want int) *Match {
 	if want == 0 {
 		return a.finish(i)
@@ -164,14 +164,14 @@ func (a *attempt) grow(i, want int) *Match {
 	return nil
 }
 
-// sumsReach tells whether candidates from the i-th on, of so many players, leave a
-// chance to the rules about sums.
+// sumsReach reports whether the rules about sums could pass with candidates from the i-th
+// on that add that many players.
 func (a *attempt) sumsReach(i, players int) bool {
 	return !slices.ContainsFunc(a.sums, func(s *sums) bool { return !s.reaches(a.set, i, players) })
 }
 
-// finish tries to let a game session have the players, if none is chosen yet:
-// taking an earlier candidate is better than not.
+// finish tries each game session to backfill, if none is chosen yet: taking an earlier
+// candidate is better than taking none.
 func (a *attempt) finish(i int) *Match {
 	if !a.backfilled() {
 		for ; i < len(a.candidates); i++ {

@@ -6,7 +6,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// FuzzPool compares the pool with the reference on ever new worlds.
+// FuzzPool compares the pool with the reference on random worlds.
 func FuzzPool(f *testing.F) {
 	f.Add(uint64(1), 20)
 	f.Fuzz(func(t *testing.T, seed uint64, now int) {

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// gather finds tickets that could join a seed, in order of preference, until there
-// are so many of so many players. What an earlier call for the seed found is kept.
+// gather finds tickets that could join a seed, in order of preference, until there are
+// most of them or they have enough players. It keeps those that an earlier call found for
+// the seed.
 func (h *hunt) gather(seed *item, most, players int) {
 	for _, it := range h.near {
 		players -= it.size
@@ -30,13 +31,13 @@ func (h *hunt) gather(seed *item, most, players int) {
 	h.lists[0] = out
 }
 
-// joins tells whether a match could hold a seed and an item.
+// joins reports whether a match could include both a seed and an item.
 func (h *hunt) joins(seed, it *item) bool {
 	var st hold
 	return it != seed && h.join(&h.stack[0], it, &st) && h.possible(seed, it)
 }
 
-// gatherFills adds game sessions that a seed could join.
+// gatherFills appends game sessions that a seed could join.
 func (h *hunt) gatherFills(seed *item, most int, out []*item) []*item {
 	fills := h.part.backfills
 	if h.filling = h.backfill && !seed.ticket.Backfill && len(fills) > 0; !h.filling {
@@ -52,7 +53,7 @@ func (h *hunt) gatherFills(seed *item, most int, out []*item) []*item {
 	return out
 }
 
-// countPassed counts what the index kept from a seed without looking at it.
+// countPassed counts the tickets that the index excluded for a seed.
 func (h *hunt) countPassed(seed *item) {
 	if h.exact {
 		h.countApart(seed, &h.walk.span)
@@ -63,19 +64,19 @@ func (h *hunt) countPassed(seed *item) {
 	h.walk.deaf, h.walk.far = 0, 0
 }
 
-// span is where the index looks for a seed's neighbours.
+// span returns the range in which the index searches for a seed's neighbors.
 func (h *hunt) span(seed *item) span {
 	around := span{low: math.Inf(-1), high: math.Inf(1), mask: seed.mask}
 	if h.width > 0 {
 		reach := slices.Max(h.columns.windows[0].limit)
-		reach += 1e-9 * (reach + math.Abs(seed.low[0]) + math.Abs(seed.high[0])) // rounding must not hide a neighbour
+		reach += 1e-9 * (reach + math.Abs(seed.low[0]) + math.Abs(seed.high[0])) // tolerates rounding
 		around.low, around.high = seed.high[0]-reach, seed.low[0]+reach
 	}
 	return around
 }
 
-// countApart counts what the index kept from a seed without looking at it: of a
-// small pool, each ticket on its own.
+// countApart counts the tickets that the index excluded for a seed, each ticket of a
+// small pool separately.
 func (h *hunt) countApart(seed *item, around *span) {
 	for _, it := range h.pool.items {
 		switch {
@@ -90,7 +91,7 @@ func (h *hunt) countApart(seed *item, around *span) {
 	}
 }
 
-// sortBy orders candidates for a seed: by priority, then by the sort rules.
+// sortBy orders candidates for a seed by the sort rules.
 func (h *hunt) sortBy(seed *item, candidates []*item) {
 	if !h.columns.sorts {
 		return

@@ -8,15 +8,15 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// group is the tickets that may meet at a location, by priority and age.
+// group is the tickets that may play at a location, by priority and age.
 type group struct {
 	location string
 	entries  []*entry
 	players  int
 }
 
-// groups gives the groups of a part in the order in which they are tried. Without
-// latency rules location does not matter.
+// groups returns the groups of a part in the order in which they are tried. Without
+// latency rules there is one group.
 func (s *searcher) groups(part []*entry) []group {
 	if !s.rs.HasLatency {
 		return []group{newGroup("", part)}
@@ -59,8 +59,8 @@ func (g group) oldest() *Ticket {
 	return slices.MinFunc(g.entries, func(a, b *entry) int { return older(a.ticket, b.ticket) }).ticket
 }
 
-// fastest gathers the tickets whose best location it is, then those whose second
-// best it is, and so on until the smallest match is possible.
+// fastest gathers the tickets for which location is best, then those for which it is
+// second best, and so on until the smallest match is possible.
 func (s *searcher) fastest(location string, part []*entry, choices map[*entry][]string) group {
 	deepest := len(choices[longest(part, choices)])
 	for depth := 0; ; depth++ {
@@ -79,7 +79,7 @@ func longest(part []*entry, choices map[*entry][]string) *entry {
 	return slices.MaxFunc(part, func(a, b *entry) int { return len(choices[a]) - len(choices[b]) })
 }
 
-// acceptable gives the locations that a ticket's latency allows at some age, best
+// acceptable returns the locations that a ticket's latencies allow at some age, best
 // first.
 func (s *searcher) acceptable(e *entry) []string {
 	if e.near != nil {
@@ -90,7 +90,7 @@ func (s *searcher) acceptable(e *entry) []string {
 		latency  float64
 	}
 	var options []option
-	how := s.rs.Level(0).LatencyRules()[0].Party // there is one: groups asks only then
+	how := s.rs.Level(0).LatencyRules()[0].Party // there is one: groups checked HasLatency
 	for location := range e.party.Players[0].Latency {
 		if latency, ok := e.party.PartyLatency(location, how); ok && s.allowed(e, location) {
 			options = append(options, option{location, latency})

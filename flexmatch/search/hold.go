@@ -1,19 +1,20 @@
 package search
 
-// hold is what a set of items has in common: a match that holds the set must
-// keep within it.
+// hold is what a set of items has in common. It restricts every match that includes the
+// set.
 type hold struct {
-	level  int // of the set's age
+	level  int // the level at the set's age
 	levels uint64
 	mask   uint64
-	filled bool // holds a backfill ticket
-	ways   ways // to seat everybody
-	seated int  // players, those of the game session too
+	filled bool // includes a backfill ticket
+	ways   ways // to seat all players
+	seated int  // players, including those of the game session
 	low    [maxWindows]float64
 	high   [maxWindows]float64
 }
 
-// join gives the hold of a set with one item more; false if no match can have it.
+// join sets out to the hold of a set with one more item. It returns false if no match can
+// include them all.
 func (h *hunt) join(st *hold, it *item, out *hold) bool {
 	level := min(st.level, it.level)
 	if h.oldest {

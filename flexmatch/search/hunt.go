@@ -7,21 +7,21 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// clockEvery is after how many steps a search looks at the clock.
+// clockEvery is the number of steps between two readings of the clock.
 const clockEvery = 64
 
-// hunt is the search for the best match around one item, and what a worker needs
-// for many such searches.
+// hunt is the search for the best match around one item, with the memory that a worker
+// reuses for many.
 type hunt struct {
 	searcher
 	columns  *columns
 	limits   Limits
 	width    float64
-	exact    bool // by the definition
-	packable bool // the rule set is
-	backfill bool // game sessions may be filled
+	exact    bool // exhaustive search
+	packable bool // the rule set can be packed
+	backfill bool // game sessions may be backfilled
 	deadline time.Time
-	pool     *Pool // for what stands in no part, in a pass that is exact
+	pool     *Pool // for counting all items, in an exact pass
 
 	part    *part
 	walk    walk
@@ -32,21 +32,21 @@ type hunt struct {
 	set    []*item
 	stack  []hold
 	near   []*item   // candidates from the index
-	lists  [][]*item // candidates left, by depth
+	lists  [][]*item // remaining candidates, by depth
 	oldest bool      // the oldest ticket's age counts
 	sizes  []*entry  // the set, for placing
 	taken  []*item   // the set of the match found last
-	asked  []*entry  // a set that the evaluator is asked about
+	asked  []*entry  // a set for the evaluator
 
-	nodes, leaves int  // left before the search is cut
-	granted       int  // steps at its start
-	looks         int  // items that the walk gave
+	nodes, leaves int  // left before the search is cut short
+	granted       int  // steps at the start of the search
+	looks         int  // items that the walk returned
 	short         bool // not all candidates were gathered
-	filling       bool // a game session is among them
+	filling       bool // a game session is among the candidates
 	cut           bool // some of the search was left out
-	late          bool // it was cut because the time of the pass is over
+	late          bool // cut because the pass ran out of time
 
-	seen causes // verdicts of columns, until they go into the tally
+	seen causes // verdicts of columns not yet added to the tally
 }
 
 func newHunt(p *Pool) *hunt {
@@ -64,8 +64,8 @@ func (h *hunt) start(seed *item) {
 	h.stack = append(h.stack[:0], st)
 }
 
-// best finds the best match of the seed and the candidates gathered for it, of at
-// least so many new players; nil if there is none, or if the search was cut short.
+// best returns the best match of the seed and its candidates with at least that many new
+// players. It returns nil if there is none, or if the search was cut short.
 func (h *hunt) best(seed *item, least int) *Match {
 	candidates := h.lists[0]
 	least = max(least, seed.size, 1, h.columns.least-h.mostHeld(seed, candidates))
@@ -80,12 +80,12 @@ func (h *hunt) best(seed *item, least int) *Match {
 	return nil
 }
 
-// room gives the most players that could join a seed, itself included.
+// room returns the most new players in a match of the seed, its own included.
 func (h *hunt) room(seed *item) int {
 	return h.columns.most - h.opts.AdditionalPlayerCount - seed.held
 }
 
-// mostHeld gives the most players that a game session could bring into the match.
+// mostHeld returns the most players that a game session could bring into the match.
 func (h *hunt) mostHeld(seed *item, candidates []*item) int {
 	n := seed.held
 	for _, it := range candidates {
@@ -94,7 +94,8 @@ func (h *hunt) mostHeld(seed *item, candidates []*item) int {
 	return n
 }
 
-// possible asks the evaluator about rules that no column answers.
+// possible reports whether the items could be in one match by the shrinking rules without
+// a column.
 func (h *hunt) possible(items ...*item) bool {
 	if len(h.columns.shrinking) == 0 {
 		return true
@@ -114,15 +115,15 @@ func (h *hunt) list(depth int) []*item {
 	return h.lists[depth][:0]
 }
 
-// reaches tells whether some of the items could bring so many players into a set,
-// as far as the sizes of parties and teams go.
+// reaches reports whether, judging by sizes of parties and teams, some of the items could
+// add that many players to a set.
 func (h *hunt) reaches(st *hold, items []*item, players int) bool {
-	enough := st.filled || !h.filling // players of a game session can fill up teams
+	enough := st.filled || !h.filling // players of a game session can still fill teams
 	return h.columns.roster.reaches(st.ways, items, h.columns.roster.of(st.seated+players, enough))
 }
 
-// grow adds candidates of a depth until the wanted number of players has joined,
-// earlier ones first.
+// grow adds candidates of a depth, earlier ones first, until the wanted number of players
+// has joined.
 func (h *hunt) grow(depth, want int) *Match {
 	list := h.lists[depth]
 	if want == 0 {
@@ -153,7 +154,8 @@ func (h *hunt) grow(depth, want int) *Match {
 	return nil
 }
 
-// tooLate looks at the clock once in a while; true when the time of the pass is over.
+// tooLate reports whether the time of the pass has expired. It reads the clock every
+// clockEvery steps.
 func (h *hunt) tooLate(steps int) bool {
 	if h.deadline.IsZero() || steps%clockEvery != 0 {
 		return false
@@ -162,7 +164,7 @@ func (h *hunt) tooLate(steps int) bool {
 	return h.late
 }
 
-// with tries the i-th candidate of a depth.
+// with tries to add the i-th candidate of a depth.
 func (h *hunt) with(depth, i, want int) *Match {
 	list := h.lists[depth]
 	it := list[i]
@@ -177,7 +179,7 @@ func (h *hunt) with(depth, i, want int) *Match {
 	return m
 }
 
-// onward goes on after the i-th candidate of a depth has joined.
+// onward continues after the i-th candidate of a depth has joined.
 func (h *hunt) onward(depth, i, want int) *Match {
 	list := h.lists[depth]
 	it, st := list[i], &h.stack[len(h.stack)-1]
@@ -200,8 +202,8 @@ func (h *hunt) onward(depth, i, want int) *Match {
 	return h.grow(depth+1, want-it.size)
 }
 
-// finish lets a game session have the players, if none is chosen and one can;
-// else a new one.
+// finish places the players in a game session to backfill, if none is chosen yet and one
+// can take them, else in a new one.
 func (h *hunt) finish(list []*item) *Match {
 	if !h.stack[len(h.stack)-1].filled {
 		for _, it := range list {
@@ -219,7 +221,8 @@ func (h *hunt) finish(list []*item) *Match {
 	return h.place()
 }
 
-// hopeful asks whether the rules without a column can still hold at some age.
+// hopeful reports whether the shrinking rules without a column hold at some age that the
+// match can have.
 func (h *hunt) hopeful(set []*entry) bool {
 	l := h.seats.together(h.rs, set)
 	now := h.rs.LevelAt(age(h.rs, set, h.now))

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// part holds the waiting tickets that agree in every value that must be equal.
-// Its buckets divide them by the first window's value.
+// part holds the waiting tickets that agree in every value that must be equal, in buckets
+// by the value of the first window.
 type part struct {
 	key     string
 	buckets map[int64]*bucket
-	live    int // in buckets
+	live    int // items in buckets
 
 	backfills []*item // oldest first; in no bucket
 }
 
 func (p *part) empty() bool { return p.live == 0 && len(p.backfills) == 0 }
 
-// spot is an item in a bucket with copies of what a walk looks at, so that a walk
-// reads memory in order and touches only the items that it meets.
+// spot is an item in a bucket with copies of the values that a walk compares, so that a
+// walk reads memory in order and touches only matching items.
 type spot struct {
 	created   int64
 	arrival   uint64
@@ -36,16 +36,16 @@ func compareSpots(a, b spot) int {
 	return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.arrival, b.arrival))
 }
 
-// bucket is tickets of nearby values, oldest first. Tickets that left stay until
-// they are the greater half.
+// bucket is tickets of nearby values, oldest first. Removed tickets stay until they are
+// the majority.
 type bucket struct {
 	number int64
 	items  []spot
-	head   int // all before it are gone
-	gone   int // after head
+	head   int // all items before it are gone
+	gone   int // gone items after head
 }
 
-// cursor is a place in a bucket.
+// cursor is a position in a bucket.
 type cursor struct {
 	items []spot
 	at    int
@@ -53,8 +53,8 @@ type cursor struct {
 
 func (c *cursor) spot() *spot { return &c.items[c.at] }
 
-// seek moves to the next spot that is in range, from the one it stands on; false
-// at the end.
+// seek moves to the next spot in range, which may be the current one. It returns false at
+// the end.
 func (c *cursor) seek(in *span) bool {
 	for ; c.at < len(c.items); c.at++ {
 		s := &c.items[c.at]
@@ -70,20 +70,20 @@ func (c *cursor) seek(in *span) bool {
 	return false
 }
 
-// span is what a walk looks for.
+// span is the range of a walk.
 type span struct {
 	low, high float64 // of the first window; from -Inf to +Inf without windows
 	mask      uint64
 
-	far, deaf int // passed over for their value, for their locations
+	far, deaf int // spots skipped because of their value, their locations
 }
 
 func compareAge(a, b *item) int {
 	return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.ticket.Arrival, b.ticket.Arrival))
 }
 
-// width is the size of the buckets' ranges: half the tightest window, but coarse
-// enough that the loosest spans few buckets.
+// width returns the width of a bucket: half the tightest window, but wide enough that the
+// loosest spans few buckets.
 func (c *columns) width() float64 {
 	if len(c.windows) == 0 {
 		return 0
@@ -92,7 +92,8 @@ func (c *columns) width() float64 {
 	return max(slices.Min(limits)/2, slices.Max(limits)/16, 1e-9)
 }
 
-// slot gives the number of the bucket for a value; far values share the last ones.
+// slot returns the number of the bucket for a value. Very distant values share the last
+// ones.
 func slot(v, width float64) int64 {
 	if width == 0 {
 		return 0
@@ -135,7 +136,7 @@ func (b *bucket) add(s spot) {
 	b.items = slices.Insert(b.items, b.head+at, s)
 }
 
-// remove marks an item and sweeps its bucket when most of it is gone.
+// remove marks an item as gone and compacts its bucket when most of it is gone.
 func (p *part) remove(it *item) {
 	it.gone = true
 	if it.ticket.Backfill {
@@ -158,14 +159,13 @@ func (p *part) remove(it *item) {
 	}
 }
 
-// walk gives the items of a part in a span, oldest first. Its memory serves one
-// walk after the other.
+// walk iterates over the items of a part in a span, oldest first. It can be reused.
 type walk struct {
 	span
 	heap []cursor
 }
 
-// begin starts anew.
+// begin starts a walk.
 func (w *walk) begin(p *part, in span, width float64) {
 	w.span, w.heap = in, w.heap[:0]
 	from, to := slot(in.low, width), slot(in.high, width)
@@ -185,7 +185,7 @@ func (w *walk) begin(p *part, in span, width float64) {
 	}
 }
 
-// next gives one item more; nil at the end.
+// next returns the next item, or nil at the end.
 func (w *walk) next() *item {
 	if len(w.heap) == 0 {
 		return nil
@@ -201,7 +201,7 @@ func (w *walk) next() *item {
 	return it
 }
 
-// open adds the bucket's first place in the span, if it has any.
+// open adds a cursor at the bucket's first spot in the span, if there is one.
 func (w *walk) open(b *bucket) {
 	if b == nil {
 		return

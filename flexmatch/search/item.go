@@ -7,32 +7,31 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// item is a ticket of the pool with its columns. What a walk over many items reads
-// stands first, copies of the entry's numbers too, so that it comes with one look
-// at memory.
+// item is a ticket of the pool with its columns. The fields that a walk over many items
+// reads come first, with copies of the entry's numbers, to share a cache line.
 type item struct {
 	*entry
 	size   int      // as in the entry
 	held   int      // as in the entry
-	level  int      // of its age
+	level  int      // the level at its age
 	mask   uint64   // locations allowed at any level
-	levels uint64   // at which the per-ticket rules hold
-	masks  []uint64 // mask by level, each holding those of the levels below; nil for one level or very many
+	levels uint64   // bits of the levels at which the per-ticket rules hold
+	masks  []uint64 // mask by level, each including those of lower levels; nil for a single level or more than maxMaskLevels
 	low    [maxWindows]float64
 	high   [maxWindows]float64
 
-	part    *part // nil when it can never be matched
+	part    *part // nil if it can never be matched
 	bucket  *bucket
 	created int64    // nanoseconds
-	rank    int      // among the seeds of a pass
-	exact   []uint64 // locations allowed at just that level; nil for one level or very many
+	rank    int      // position among the seeds of a pass
+	exact   []uint64 // by level: locations allowed at that level; nil for a single level or more than maxMaskLevels
 	tally   tally    // of the searches around it that found no match; nil before the first
 	gone    bool
 	cuts    int8 // how often a search was cut short since the ticket last changed
 }
 
-// maskAt gives the locations that a match of the level, or of one that it can
-// still come to, may have.
+// maskAt returns the locations possible for a match at the level or at one that the match
+// can still reach by growing.
 func (it *item) maskAt(level int) uint64 {
 	if it.masks == nil {
 		return it.mask
@@ -40,7 +39,7 @@ func (it *item) maskAt(level int) uint64 {
 	return it.masks[level]
 }
 
-// exactly gives the locations allowed at a level; of very many levels, at any.
+// exactly returns the locations allowed at a level, or at any level if exact is nil.
 func (it *item) exactly(level int) uint64 {
 	if it.exact == nil {
 		return it.mask
@@ -48,7 +47,7 @@ func (it *item) exactly(level int) uint64 {
 	return it.exact[level]
 }
 
-// fill computes an item's columns; false if it can never be matched.
+// fill computes an item's columns. It returns false if the item can never be matched.
 func (c *columns) fill(it *item) (key string, ok bool) {
 	key, ok = c.key(it.entry)
 	if !ok {
@@ -65,8 +64,8 @@ func (c *columns) fill(it *item) (key string, ok bool) {
 	return key, it.levels != 0 && it.mask != 0
 }
 
-// key joins the values that must be equal in a match; false if the ticket's own
-// players differ.
+// key joins the values that must be equal in a match. It returns false if the ticket's
+// own players differ.
 func (c *columns) key(e *entry) (string, bool) {
 	key := ""
 	for _, attribute := range c.partitions {
@@ -96,7 +95,8 @@ func (c *columns) aliveAt(e *entry) uint64 {
 	return alive
 }
 
-// alone counts the rules that a ticket breaks by itself at every age.
+// alone counts, for each rule judged on single tickets, whether the ticket passes it at
+// any age.
 func (c *columns) alone(it *item) tally {
 	t := make(tally, len(c.rs.Level(0).Rules))
 	l := together(c.rs, []*entry{it.entry})
@@ -135,7 +135,7 @@ func (c *columns) locate(it *item) {
 	}
 }
 
-// bit numbers a location; all beyond the 63rd share the last bit, which then
+// bit returns the bit of a location. All beyond the 63rd share the last bit, which then
 // prunes less and decides nothing.
 func (c *columns) bit(location string) uint64 {
 	n, ok := c.locations[location]

@@ -8,10 +8,9 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// large forms matches of more than 40 players (developer guide, large matches):
-// the pool is parted by every string that must be equal, grouped by location,
-// and in a group a match is gathered around the oldest ticket from those nearest
-// in the balanced attribute.
+// large forms matches of more than 40 players (developer guide, large matches): it
+// divides the pool by the strings that must be equal, then by location. In each group it
+// gathers a match around the oldest ticket from those nearest in the balanced attribute.
 func (s *searcher) large(pool []*entry) []*Match {
 	byPriority(s.rs, pool)
 	var matches []*Match
@@ -40,8 +39,8 @@ func (s *searcher) large(pool []*entry) []*Match {
 	return matches
 }
 
-// parts splits the pool by the strings of batchDistance rules, in the order of
-// each part's first ticket. A party with two values is in no part.
+// parts divides the pool by the strings of batchDistance rules, in the order of each
+// part's first ticket. A party with different values is in no part.
 func (s *searcher) parts(pool []*entry) [][]*entry {
 	var out [][]*entry
 	index := map[string]int{}
@@ -78,8 +77,8 @@ func (s *searcher) stringKey(e *entry) (string, bool) {
 	return key, true
 }
 
-// largeMatch forms one match from tickets that may be together; nil if none can,
-// or if the steps of the part are used up. One anchor is tried in any case.
+// largeMatch forms one match from the tickets of a part. It returns nil if there is none,
+// or if the steps of the part are used up, but always tries at least one anchor.
 func (s *searcher) largeMatch(part []*entry) *Match {
 	s.spend(len(part))
 	groups := s.groups(part)
@@ -111,8 +110,8 @@ func (s *searcher) largeMatch(part []*entry) *Match {
 	return nil
 }
 
-// spend takes steps from the share of a part; false when it is used up. The
-// reference search has no bound.
+// spend subtracts steps from the share of a part. It returns false when the share is used
+// up. The reference search is unbounded.
 func (s *searcher) spend(steps int) bool {
 	if s.ration == nil {
 		return true
@@ -121,7 +120,7 @@ func (s *searcher) spend(steps int) bool {
 	return s.ration.share >= 0
 }
 
-// least gives the fewest players that a match can have at any age.
+// least returns the fewest players that a match can have at any age.
 func (s *searcher) least() int {
 	n := math.MaxInt
 	for _, l := range s.rs.Levels() {
@@ -130,8 +129,8 @@ func (s *searcher) least() int {
 	return n
 }
 
-// gatherAt tries a match around an anchor: with all tickets, then without those
-// too young for the rules that older ones may use already.
+// gatherAt tries a match around an anchor: first with all tickets, then without those
+// below a rising level, whose youth would impose stricter rules on older ones.
 func (s *searcher) gatherAt(g group, anchor *entry) *Match {
 	highest := s.levelOf(anchor)
 	for floor := 0; floor <= highest; floor++ {
@@ -147,7 +146,7 @@ func (s *searcher) gatherAt(g group, anchor *entry) *Match {
 
 func (s *searcher) levelOf(e *entry) int { return s.rs.LevelAt(s.now.Sub(e.ticket.Created)) }
 
-// gather takes tickets nearest to the anchor while the rules hold, and spreads
+// gather adds the tickets nearest to the anchor that the rules allow, and distributes
 // them over the teams.
 func (s *searcher) gather(g group, anchor *entry, floor int) *Match {
 	value := func(e *entry) float64 { return e.party.PartyNumber(s.rs.Algorithm.Balanced, "avg") }
@@ -176,7 +175,7 @@ func (s *searcher) gather(g group, anchor *entry, floor int) *Match {
 	return s.spreadOut(c.entries)
 }
 
-// crowd is a growing set of tickets with the sums that its rules need.
+// crowd is a growing set of tickets with the ranges of values that its rules need.
 type crowd struct {
 	*searcher
 	location string
@@ -187,7 +186,7 @@ type crowd struct {
 	high     []float64 // by rule: of batchDistance values, or of latencies
 }
 
-// add takes a ticket if sizes and rules allow it.
+// add adds a ticket if sizes and rules allow it, and reports whether it did.
 func (c *crowd) add(e *entry) bool {
 	entries := append(c.entries, e)
 	level := c.rs.Level(age(c.rs, entries, c.now))
@@ -213,7 +212,7 @@ func (c *crowd) add(e *entry) bool {
 	return true
 }
 
-// values gives the lowest and highest value with which a ticket counts in a rule.
+// values returns the lowest and highest value with which a ticket counts in a rule.
 func (c *crowd) values(r *ruleset.Rule, e *entry) (low, high float64, ok bool) {
 	if r.Type == ruleset.Latency {
 		high, ok = r.Worst(e.party, c.location)

@@ -14,8 +14,8 @@ const hunters = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill
 "algorithm":{"strategy":"balanced","balancedAttribute":"skill"%s},
 "teams":[{"name":"Hunters","minPlayers":12,"maxPlayers":15,"quantity":10},{"name":"Monsters","minPlayers":5,"maxPlayers":5}]%s}`
 
-// The developer guide tells how teams fill: first 10 for each Hunters team, then
-// two for each team, then Monsters, then Hunters.
+// The developer guide says how teams fill: first 10 for each Hunters team, then two for
+// each team, then Monsters, then Hunters.
 func TestLarge_TeamsFillAsTheGuideTells(t *testing.T) {
 	rs := ruleSet(t, fmt.Sprintf(hunters, "", ""))
 	for n, want := range map[int][]int{124: nil, 125: {12, 5}, 135: {13, 5}, 155: {15, 5}} {
@@ -34,8 +34,8 @@ func TestLarge_TeamsFillAsTheGuideTells(t *testing.T) {
 	}
 }
 
-// Whatever the batching, priority and parties: matches are valid, nobody is in
-// two, and the pool leaves nothing that the reference would match.
+// With any batching, priority and parties, matches are valid, no ticket is in two, and
+// the pool leaves nothing that the reference would match.
 func TestLarge_PoolIsSound(t *testing.T) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -67,8 +67,8 @@ func TestLarge_PoolIsSound(t *testing.T) {
 	}
 }
 
-// Tickets that no large match can take do not starve others, neither in their own
-// part nor in another: each pass goes on where the last one stopped.
+// Tickets that fit no large match do not starve others, neither in their own part nor in
+// another: each pass continues where the last one stopped.
 func TestLarge_NobodyStarves(t *testing.T) {
 	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"}],
 		"algorithm":{"strategy":"balanced","balancedAttribute":"skill"},
@@ -81,7 +81,7 @@ func TestLarge_NobodyStarves(t *testing.T) {
 		n++
 	}
 	for i := range 100 {
-		add("ctf", float64(1000+100*i)) // each far from everybody
+		add("ctf", float64(1000+100*i)) // each far from all others
 	}
 	for range 41 {
 		add("ctf", 5)

@@ -5,28 +5,27 @@ import (
 	"time"
 )
 
-// Limits bound the effort of a Pool. The zero value of each means its default.
+// Limits bounds the effort of a Pool. A zero member means its default.
 type Limits struct {
-	Exact      int // pools of up to this many tickets are searched by the definition, only Work bounds them; default 40, -1 never
-	Candidates int // tickets that may join, gathered around one ticket; default 64; 16 times as many are looked at
+	Exact      int // pools of up to this many tickets are searched exhaustively, bounded only by Work; default 40, -1 for never
+	Candidates int // candidates gathered around one ticket; default 64; up to 16 times as many are examined
 	Nodes      int // sets tried around one ticket; default 2000
 	Placements int // placements judged for one set; default 300
-	Work       int // steps of one Pass, after which the rest waits for the next; default 4 million, roughly a second
-	Workers    int // parts of the pool searched at a time; the result is the same; default one for each processor, at most 8
+	Work       int // steps of one Pass, after which the rest is left to the next; default 4 million, roughly a second
+	Workers    int // parts of the pool searched concurrently, without effect on the result; default one per processor, at most 8
 
-	// Clock and Time bound a Pass by time as well, when both are given: what is not
-	// searched in Time by the Clock waits for the next. A fifth of it, as of Work,
-	// is kept for tickets whose search was cut short before. Several goroutines may
-	// read the clock at once.
+	// Clock and Time, if both are set, also bound a Pass by time: the search that is not
+	// done after Time is left to the next. A fifth of Time, as of Work, is reserved for
+	// tickets whose search was cut short before. Clock must be safe for concurrent use.
 	Clock func() time.Time
 	Time  time.Duration
 }
 
-// maxCuts is how often the bounds of a ticket's search are doubled.
+// maxCuts is how often the bounds of a ticket's search may be doubled.
 const maxCuts = 4
 
-// A placement judged, or a candidate judged by the evaluator, counts as so many
-// steps; a set tried is one.
+// judgement is the cost in steps of judging a placement, or a candidate by the evaluator.
+// Trying a set costs one step.
 const judgement = 20
 
 func (l Limits) defaults() Limits {

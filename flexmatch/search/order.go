@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// byPriority orders entries: backfill first or last when the rule set says so,
-// then by age, oldest first.
+// byPriority sorts entries: backfill first or last if the rule set says so, then by age,
+// oldest first.
 func byPriority(rs *ruleset.RuleSet, entries []*entry) {
 	slices.SortStableFunc(entries, func(a, b *entry) int {
 		return cmp.Or(priority(rs, a)-priority(rs, b), older(a.ticket, b.ticket))
@@ -30,12 +30,13 @@ func priority(rs *ruleset.RuleSet, e *entry) int {
 	return 0
 }
 
-// older orders tickets by age, those created together by arrival.
+// older compares tickets by age, those created at the same time by arrival.
 func older(a, b *Ticket) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Arrival, b.Arrival))
 }
 
-// bySortRules reorders candidates relative to an anchor; ties keep their order.
+// bySortRules sorts candidates by the sort rules, relative to an anchor. The sort is
+// stable.
 func bySortRules(rs *ruleset.RuleSet, anchor *entry, candidates []*entry, now time.Time) {
 	var keys []func(*entry) float64
 	for _, r := range rs.Level(now.Sub(anchor.ticket.Created)).Rules {
@@ -55,7 +56,8 @@ func bySortRules(rs *ruleset.RuleSet, anchor *entry, candidates []*entry, now ti
 	slices.SortStableFunc(candidates, func(a, b *entry) int { return slices.Compare(values[a], values[b]) })
 }
 
-// sortKey gives the number by which a sort rule orders candidates, ascending.
+// sortKey returns a function that yields the number by which a sort rule orders
+// candidates, ascending.
 func sortKey(rs *ruleset.RuleSet, r *ruleset.Rule, anchor *entry) func(*entry) float64 {
 	value := sortValue(rs, r, anchor)
 	origin, _ := value(anchor)
@@ -74,8 +76,8 @@ func sortKey(rs *ruleset.RuleSet, r *ruleset.Rule, anchor *entry) func(*entry) f
 	}
 }
 
-// sortValue reads what a sort rule looks at: a party's number, its value at the
-// anchor's best key, or whether its string differs from the anchor's.
+// sortValue returns a function that yields a sort rule's value for a party: its number,
+// its value at the anchor's best key, or 1 if its string differs from the anchor's.
 func sortValue(rs *ruleset.RuleSet, r *ruleset.Rule, anchor *entry) func(*entry) (float64, bool) {
 	switch rs.Attributes[r.Attribute].Type {
 	case ruleset.NumberMap:
@@ -105,8 +107,8 @@ func firstString(e *entry, attribute int) string {
 	return e.party.Players[0].Values[attribute].String
 }
 
-// bestKey gives the key with the lowest or highest value in the party's map; of
-// equal ones the alphabetically first.
+// bestKey returns the key with the lowest or highest value in the party's map; of equals,
+// the alphabetically first.
 func bestKey(r *ruleset.Rule, p *ruleset.Party) (string, bool) {
 	keys := map[string]bool{}
 	for i := range p.Players {

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Packing: where only a window and equal values decide, and all tickets are single players
-// in matches of one size, many tickets at once are packed in order of the
-// window's value: each match takes the next so many that are near enough. That
-// gives the most matches there can be, each of near neighbours, where matches
-// around one ticket after the other leave odd numbers between them.
+// Packing applies if only a window and equal values decide, all tickets are single
+// players and all matches have one size. Then many new tickets are packed in order of the
+// window's value: each match takes the next tickets that are within the window. That
+// yields the greatest possible number of matches, each of near neighbors. Matches formed
+// around one ticket after the other would leave gaps with too few tickets between them.
 
-// packable tells whether a rule set is such a case.
+// packable reports whether packing applies to a rule set.
 func (c *columns) packable(p *plan, opts Options) bool {
 	return len(c.rs.Levels()) == 1 && len(c.windows) == 1 && len(c.latencies) == 0 && len(c.perTicket) == 0 &&
 		len(c.flat) == 0 && len(p.teams) == 0 && !c.sorts && c.least == c.most && opts.AdditionalPlayerCount == 0
 }
 
-// bulk tells whether a share is to be packed: most of its part is new, and too
-// many wait for a search by the definition.
+// bulk reports whether a share is packed: most of its part is new, and too many tickets
+// wait for an exhaustive search.
 func (h *hunt) bulk(sh *share) bool {
 	return !h.exact && h.packable && h.part.live > h.limits.Candidates && 2*len(sh.seeds) >= h.part.live && len(h.part.backfills) == 0 && len(sh.seeds) <= sh.left
 }
@@ -53,7 +53,7 @@ func (h *hunt) pack(sh *share) {
 	}
 }
 
-// formOf makes a match of a set.
+// formOf returns a match of a set and removes its items from the part, or returns nil.
 func (h *hunt) formOf(set []*item) *Match {
 	h.searches++
 	clear(h.tally)
@@ -72,12 +72,11 @@ func (h *hunt) formOf(set []*item) *Match {
 	return m
 }
 
-// maxSwaps is how often all that were left over are looked at again, because
-// others have changed places.
+// maxSwaps bounds the rounds over the tickets that were left over.
 const maxSwaps = 100
 
-// seniority lets tickets that were left over, the oldest first, take the places
-// of younger ones in matches that reach them, until nobody wants to.
+// seniority lets tickets that were left over, oldest first, replace younger ones in
+// matches within reach, until nothing changes.
 func seniority(matches [][]*item, over []*item, reach float64) {
 	starts := make([]float64, len(matches))
 	for n, set := range matches {
@@ -101,9 +100,8 @@ func seniority(matches [][]*item, over []*item, reach float64) {
 	}
 }
 
-// yield gives the place of a younger ticket in a match, the youngest that can, to
-// an older one, if all stay within reach. Who loses the place comes back; nil for
-// nobody.
+// yield puts an older ticket in place of the youngest one in a match that is younger and
+// keeps all within reach when replaced. It returns the replaced ticket, or nil.
 func yield(set []*item, it *item, reach float64) *item {
 	slices.SortFunc(set, func(a, b *item) int { return compareAge(b, a) })
 	for i, younger := range set {
@@ -124,7 +122,7 @@ func yield(set []*item, it *item, reach float64) *item {
 	return nil
 }
 
-// all gives the tickets of a part that wait in buckets.
+// all returns the tickets in a part's buckets.
 func (p *part) all() []*item {
 	out := make([]*item, 0, p.live)
 	for _, b := range p.buckets {

@@ -15,8 +15,8 @@ const sixes = `{"ruleLanguageVersion":"1.0",
 "teams":[{"name":"a","minPlayers":3,"maxPlayers":3,"quantity":2}],
 "rules":[{"name":"Mode","type":"batchDistance","batchAttribute":"mode"},{"name":"Window","type":"batchDistance","batchAttribute":"skill","maxDistance":4}]}`
 
-// Many single players at once are packed: as many matches as can be, and no
-// ticket is left out in whose place a younger one plays.
+// Many single players added together are packed: the number of matches is the greatest
+// possible, and no ticket is left out in favor of a younger one that it could replace.
 func TestPool_PacksBulk(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -52,7 +52,7 @@ func TestPool_PacksBulk(t *testing.T) {
 	}
 }
 
-// displaceable finds a younger ticket of a match in whose place another could play.
+// displaceable returns a younger ticket of a match that left could replace, or nil.
 func displaceable(rs *ruleset.RuleSet, m *search.Match, left *search.Ticket) *search.Ticket {
 	for i, ticket := range m.Tickets {
 		other := *m
@@ -65,7 +65,7 @@ func displaceable(rs *ruleset.RuleSet, m *search.Match, left *search.Ticket) *se
 	return nil
 }
 
-// windows counts the most groups of a size that lie within a reach.
+// windows returns the greatest number of groups of a size that lie within a reach.
 func windows(values []float64, size int, reach float64) int {
 	slices.Sort(values)
 	n := 0

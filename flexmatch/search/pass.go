@@ -10,27 +10,27 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// share is what one worker does without a pause: searches around tickets of one
-// part, within some steps.
+// share is a worker's unit of work: searches around tickets of one part, within a number
+// of steps.
 type share struct {
 	part  *part
 	seeds []*item
 	left  int // steps
 
 	formed  []formed
-	skipped []*item // not searched around for want of work or time
-	cut     []*item // searched, but not to the end
+	skipped []*item // not searched around because steps or time ran out
+	cut     []*item // search was cut short
 }
 
-// formed is a match and its place among those of the pass.
+// formed is a match and its position among those of the pass.
 type formed struct {
 	rank  int
 	match *Match
 }
 
-// Pass forms the matches that are possible at a time and takes their tickets out.
-// Parts are searched side by side; the result does not depend on how many at a
-// time, unless a clock ends the pass.
+// Pass forms the matches that are possible at a time and removes their tickets from the
+// pool. Parts are searched concurrently. The number of workers does not affect the
+// result, unless a clock ends the pass.
 func (p *Pool) Pass(now time.Time) []*Match {
 	p.now = now
 	p.ripen(now)
@@ -64,8 +64,8 @@ func (p *Pool) Pass(now time.Time) []*Match {
 	return append(matches, late...)
 }
 
-// form searches around tickets, in order; of low priority backfill only when
-// everything else was tried.
+// form searches around tickets, in order. Backfill of low priority is tried after
+// everything else.
 func (p *Pool) form(seeds []*item, work int) ([]*Match, int) {
 	if p.rs.Algorithm.BackfillPriority != ruleset.PriorityLow {
 		return p.around(seeds, true, work)
@@ -78,8 +78,9 @@ func (p *Pool) form(seeds []*item, work int) ([]*Match, int) {
 	return append(matches, more...), left
 }
 
-// seeds takes the tickets to search around, in order: all of a small pool; of a
-// large one those that changed, then those whose search was cut.
+// seeds returns the tickets to search around, in order, and clears dirty. Of a small pool
+// these are all; of a large one, those that changed, then those whose search was cut
+// short.
 func (p *Pool) seeds() []*item {
 	var out []*item
 	if p.exact {
@@ -117,8 +118,8 @@ func (s *searcher) sort(items []*item) {
 	})
 }
 
-// around searches around each seed that is still waiting. Work that some parts do
-// not need goes to those that need more.
+// around searches around each seed that is still waiting. Steps that some parts do not
+// use go to those that need more.
 func (p *Pool) around(seeds []*item, backfill bool, work int) (matches []*Match, left int) {
 	for i, it := range seeds {
 		it.rank = i
@@ -126,7 +127,7 @@ func (p *Pool) around(seeds []*item, backfill bool, work int) (matches []*Match,
 	var all []formed
 	for left = work; len(seeds) > 0; {
 		shares := p.shares(seeds, backfill, left)
-		if len(shares) == 0 { // only game sessions to fill, which come later
+		if len(shares) == 0 { // only game sessions to backfill, which come later
 			seeds = nil
 			break
 		}
@@ -154,12 +155,12 @@ func (p *Pool) around(seeds []*item, backfill bool, work int) (matches []*Match,
 	return matches, left
 }
 
-// late tells whether the time of the pass is over.
+// late reports whether the time of the pass has expired.
 func (p *Pool) late() bool {
 	return !p.deadline.IsZero() && !p.limits.Clock().Before(p.deadline)
 }
 
-// shares deals out seeds by part and work by their number.
+// shares divides seeds by part, and work in proportion to the number of seeds.
 func (p *Pool) shares(seeds []*item, backfill bool, work int) []*share {
 	var out []*share
 	of := map[*part]*share{}
@@ -183,10 +184,11 @@ func (p *Pool) shares(seeds []*item, backfill bool, work int) []*share {
 	return out
 }
 
-// sideBySide is from how many seeds on a pass uses more than one goroutine.
+// sideBySide is the number of seeds from which a pass uses more than one goroutine.
 const sideBySide = 64
 
-// run does the shares, the greatest first when there are workers to share them.
+// run processes the shares, those with the most seeds first, with up to Limits.Workers
+// goroutines.
 func (p *Pool) run(shares []*share, backfill bool) {
 	seeds := 0
 	for _, sh := range shares {

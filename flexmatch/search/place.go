@@ -12,7 +12,8 @@ import (
 // of up to ten solo players never reach it.
 const maxPlacements = 20000
 
-// place spreads a set over the teams; nil if no placement is a valid match.
+// place distributes a set over the teams. It returns nil if no placement is a valid
+// match.
 func (s *searcher) place(set []*entry) *Match {
 	if seats, known := s.shapes.known(set); known && !seats {
 		return nil
@@ -26,41 +27,40 @@ func (s *searcher) place(set []*entry) *Match {
 	}
 	m := newMatch(set, s.shapes.placing.best, level)
 	if s.verify(m) != nil {
-		return nil // never: what verify judges has been judged
+		return nil // cannot happen: everything that verify judges has been judged
 	}
 	return m
 }
 
-// placement is the search for the teams of one set. It may be used again for
-// another, after reset.
+// placement is the search for the teams of one set. It can be reused after reset.
 type placement struct {
 	*searcher
 	set    []*entry
 	level  *ruleset.Level
-	order  []int // tickets by size, greatest first
+	order  []int // tickets by size, largest first
 	teams  []int // by ticket
 	filled []int // players by team
 	left   int   // players not yet placed
-	lack   int   // players that teams below their smallest size need
-	limit  int   // of placements to judge
+	lack   int   // players missing in teams below their minimum
+	limit  int   // the most placements to judge
 	judged int
-	passed int      // placements seen to fail without judging them
-	aims   *aims    // nil: nothing to aim at
-	aimed  aims     // what aims points to
-	splits []*split // in the reference search
+	passed int      // placements rejected without being judged
+	aims   *aims    // nil if there is nothing to aim at
+	aimed  aims     // the memory of aims
+	splits []*split // only in the reference search
 
 	tooLate func(steps int) bool // nil in the reference search
 
 	found  bool
 	best   []int
-	spread float64 // of the best, under the strategy balanced
+	spread float64 // of best, with strategy balanced
 
-	unsure []int   // rules about teams that averages do not decide
+	unsure []int   // rules about teams that sums do not decide
 	choice [][]int // teams to try, by depth
 	seats  seating // of the placement judged last
 }
 
-// reset makes the placement ready for a set.
+// reset prepares the placement for a set.
 func (p *placement) reset(set []*entry, level, limit int) {
 	p.set, p.level, p.limit = set, p.rs.Levels()[level], limit
 	p.judged, p.passed, p.left, p.lack, p.found, p.spread = 0, 0, 0, 0, false, math.Inf(1)
@@ -72,14 +72,15 @@ func (p *placement) reset(set []*entry, level, limit int) {
 	}
 }
 
-// zeros gives a slice of that many zeros, in the memory of an older one if it suffices.
+// zeros returns a slice of n zeros, in the memory of old if that suffices.
 func zeros[T int | float64](old []T, n int) []T {
 	old = slices.Grow(old[:0], n)[:n]
 	clear(old)
 	return old
 }
 
-// begin seats the game session's players; false if the numbers cannot fit.
+// begin seats the game session's players. It returns false if the set cannot fit the team
+// sizes.
 func (p *placement) begin() bool {
 	total := 0
 	for i, e := range p.set {
@@ -102,7 +103,7 @@ func (p *placement) begin() bool {
 	return total <= p.level.Capacity()-p.opts.AdditionalPlayerCount && p.lack <= p.left
 }
 
-// next places the n-th ticket and those after it; true ends the search.
+// next places the n-th ticket and those after it. It returns true to end the search.
 func (p *placement) next(n int) bool {
 	if n == len(p.order) {
 		return p.judge()
@@ -125,8 +126,7 @@ func (p *placement) next(n int) bool {
 	return false
 }
 
-// sameBefore tells whether a team tried before was empty too and nothing tells
-// the two apart.
+// sameBefore reports whether team is empty and equivalent to an empty team tried before.
 func (p *placement) sameBefore(tried []int, team int) bool {
 	if p.filled[team] > 0 || !p.plan.symmetric {
 		return false
@@ -139,7 +139,7 @@ func (p *placement) sameBefore(tried []int, team int) bool {
 	return false
 }
 
-// move puts a ticket into a team, or with sign -1 takes it out.
+// move adds a ticket to a team or, with sign -1, removes it.
 func (p *placement) move(i, team, sign int) {
 	size, least := p.set[i].size, p.level.Sizes[team].Min
 	p.lack -= max(0, least-p.filled[team])
@@ -151,8 +151,8 @@ func (p *placement) move(i, team, sign int) {
 	}
 }
 
-// choices gives the teams with room: those that lack players first, then those
-// with most open slots.
+// choices returns the teams with room: those below their minimum first, then those with
+// the most open slots.
 func (p *placement) choices(depth, size int) []int {
 	out := p.choice[depth][:0]
 	for i, limits := range p.level.Sizes {
@@ -168,8 +168,7 @@ func (p *placement) choices(depth, size int) []int {
 	return out
 }
 
-// before tells whether a team is tried before another that stands earlier in the
-// rule set.
+// before reports whether team a, later in the rule set than b, is tried before it.
 func (p *placement) before(a, b int) bool {
 	return cmp.Or(cmp.Compare(p.short(b), p.short(a)), cmp.Compare(p.open(b), p.open(a)), p.lighter(a, b)) < 0
 }

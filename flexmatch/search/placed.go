@@ -7,7 +7,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// judge looks at a complete placement and keeps it if it is valid and better.
+// judge judges a complete placement and keeps it if it is valid and better than the best.
+// It returns true to end the search.
 func (p *placement) judge() bool {
 	if !p.decide() {
 		p.passed++
@@ -30,8 +31,8 @@ func (p *placement) judge() bool {
 	return p.judged >= p.limit || p.tooLate != nil && p.tooLate(4*p.judged) || p.found && (!balanced || p.spread == 0)
 }
 
-// decide judges rules about team averages by the sums of the attribute aimed at, and
-// leaves those that are for the evaluator in unsure; false if one is broken.
+// decide judges rules about team averages by the sums of the attribute aimed at. It
+// returns false if one is broken, and leaves the rules that need the evaluator in unsure.
 func (p *placement) decide() bool {
 	p.unsure = append(p.unsure[:0], p.plan.teams...)
 	if p.aims == nil {
@@ -56,8 +57,8 @@ func (p *placement) keep(spread float64) {
 	p.best = append(p.best[:0], p.teams...)
 }
 
-// Spread is the distance of the highest from the lowest team average of a number
-// attribute; teams without players do not count.
+// Spread returns the distance between the highest and lowest team average of a number
+// attribute, ignoring empty teams.
 func Spread(l *ruleset.Lineup, attribute int) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, team := range l.Teams {

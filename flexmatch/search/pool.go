@@ -8,10 +8,10 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// Pool keeps waiting tickets indexed and forms matches from them. Only tickets
-// that are new, or whose age has changed the rules that apply to them, are
-// searched around: a ticket around which no match was found can only be matched
-// with one of those. A Pool is used by one goroutine.
+// Pool indexes waiting tickets and forms matches from them. It searches only around
+// tickets that are new, or to which other rules apply since they have aged: a ticket
+// around which no match was found can only be matched with one of those. A Pool must not
+// be used concurrently.
 type Pool struct {
 	searcher
 	columns *columns
@@ -20,24 +20,24 @@ type Pool struct {
 
 	items    map[string]*item
 	parts    map[string]*part
-	filling  int // backfill tickets that wait
+	filling  int // waiting backfill tickets
 	dirty    []*item
 	ripening ripening
 	hunts    []*hunt // one for each worker
 	rations  ration  // of large matches
 
-	exact     bool      // this pass runs by the definition
-	deferred  bool      // the last pass left tickets for the next
+	exact     bool      // this pass is exhaustive
+	deferred  bool      // the last pass left work for the next
 	deadline  time.Time // of this pass, by Limits.Clock
-	evaluated []int     // numbers of the rules that are counted
+	evaluated []int     // the rules that are counted
 
 	// Counters of the effort, for metrics.
 	Searches int // searches around a ticket
-	Cut      int // of them, ended by a limit
+	Cut      int // of these, cut short by a limit
 	Rejected int // matches that the reference evaluator refused
 }
 
-// NewPool makes an empty pool.
+// NewPool returns an empty pool.
 func NewPool(rs *ruleset.RuleSet, opts Options, limits Limits) *Pool {
 	p := &Pool{limits: limits.defaults(), items: map[string]*item{}, parts: map[string]*part{}}
 	p.searcher = searcher{rs: rs, opts: opts, plan: planOf(rs)}
@@ -48,16 +48,16 @@ func NewPool(rs *ruleset.RuleSet, opts Options, limits Limits) *Pool {
 	return p
 }
 
-// Len counts the tickets of the pool.
+// Len returns the number of tickets in the pool.
 func (p *Pool) Len() int { return len(p.items) }
 
-// Pending tells whether a Pass at the time would search: tickets came, or reached
-// a wait time, or the last Pass left some of its work.
+// Pending reports whether a Pass at the time would search: tickets were added or have
+// reached a wait time, or the last Pass left some of its work.
 func (p *Pool) Pending(now time.Time) bool {
 	return len(p.dirty) > 0 || p.deferred || len(p.ripening) > 0 && p.ripening[0].at <= now.UnixNano()
 }
 
-// Ripens tells when the next ticket reaches a wait time of an expansion; false if
+// Ripens returns when the next ticket reaches a wait time of an expansion, and false if
 // none will.
 func (p *Pool) Ripens() (time.Time, bool) {
 	if len(p.ripening) == 0 || p.ripening[0].at == math.MaxInt64 {
@@ -66,8 +66,8 @@ func (p *Pool) Ripens() (time.Time, bool) {
 	return time.Unix(0, p.ripening[0].at).UTC(), true
 }
 
-// Evaluations tells how often each rule of Evaluated was judged in the searches
-// around a waiting ticket; zeros if there was none. Ask before Remove.
+// Evaluations returns how often each rule of Evaluated was judged in the searches around
+// a waiting ticket: zeros if there was none, or after Remove.
 func (p *Pool) Evaluations(id string) []Evaluation {
 	var t tally
 	if it := p.items[id]; it != nil {
@@ -76,7 +76,7 @@ func (p *Pool) Evaluations(id string) []Evaluation {
 	return t.evaluations(p.evaluated)
 }
 
-// Add puts a ticket into the pool. A ticket of the same id is replaced.
+// Add adds a ticket to the pool, replacing one with the same id.
 func (p *Pool) Add(t *Ticket) {
 	p.Remove(t.ID)
 	e, ok := prepare(p.rs, t)
@@ -107,7 +107,7 @@ func (p *Pool) Add(t *Ticket) {
 	in.add(it, p.width)
 }
 
-// Remove takes a ticket out; an unknown id is ignored.
+// Remove removes a ticket. An unknown id is ignored.
 func (p *Pool) Remove(id string) {
 	it := p.items[id]
 	if it == nil {
@@ -119,7 +119,7 @@ func (p *Pool) Remove(id string) {
 	p.forget(id)
 }
 
-// forget drops what the pool itself knows of a ticket that stands in no part.
+// forget drops the pool's own records of a ticket that is no longer in a part.
 func (p *Pool) forget(id string) {
 	it := p.items[id]
 	delete(p.items, id)
@@ -134,8 +134,8 @@ func (p *Pool) forget(id string) {
 	}
 }
 
-// passLarge forms large matches; the group sort is the index. When its work is
-// used up the rest waits for the next pass.
+// passLarge forms large matches, without an index. When its steps are used up, the rest
+// is left to the next pass.
 func (p *Pool) passLarge() []*Match {
 	if len(p.dirty) > 0 {
 		p.rations.stir()
@@ -148,7 +148,7 @@ func (p *Pool) passLarge() []*Match {
 		}
 	}
 	p.ration = &p.rations
-	p.rations.begin(10 * p.limits.Work) // a ticket looked at here costs less than a set tried
+	p.rations.begin(10 * p.limits.Work) // examining a ticket costs less than trying a set
 	matches := p.large(pool)
 	p.deferred = p.rations.more
 	for _, m := range matches {

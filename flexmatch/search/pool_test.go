@@ -12,8 +12,8 @@ import (
 // worlds is how many random rule sets each property is tried on.
 const worlds = 3000
 
-// The pool forms the very matches of the reference, with bounds or without, when
-// its tickets come at once.
+// If all tickets are added together, the pool forms exactly the matches of the reference,
+// with bounds or without.
 func TestPool_AgreesWithReference(t *testing.T) {
 	formed := 0
 	for seed := range uint64(worlds) {
@@ -40,8 +40,8 @@ func TestPool_AgreesWithReference(t *testing.T) {
 	}
 }
 
-// Searching only around what changed leaves no match behind, whatever comes and
-// goes meanwhile.
+// Searching only around changed tickets misses no match, whatever tickets are added and
+// removed in between.
 func TestPool_LeavesNoMatchBehind(t *testing.T) {
 	for n := range uint64(worlds) {
 		seed := n
@@ -90,7 +90,7 @@ func TestPool_LeavesNoMatchBehind(t *testing.T) {
 	}
 }
 
-// check judges matches by the definition, and no ticket is in two.
+// check judges matches by the definition, and checks that no ticket is in two.
 func check(t *testing.T, seed uint64, rs *ruleset.RuleSet, opts search.Options, matches []*search.Match, now int) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -107,7 +107,7 @@ func check(t *testing.T, seed uint64, rs *ruleset.RuleSet, opts search.Options, 
 	}
 }
 
-// solos makes n tickets of one player each, in order of age.
+// solos returns n tickets of one player each, in order of age.
 func solos(n int) []*search.Ticket {
 	var out []*search.Ticket
 	for i := range n {
@@ -128,7 +128,7 @@ func ruleSet(t *testing.T, body string) *ruleset.RuleSet {
 
 const oneAgainstOne = `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":1,"quantity":2}]}`
 
-// What a pass has no work left for is done by the next ones, oldest first.
+// Searches for which a pass has no steps left are done by the next ones, oldest first.
 func TestPool_BoundedWork(t *testing.T) {
 	pool := search.NewPool(ruleSet(t, oneAgainstOne), search.Options{}, search.Limits{Work: 50})
 	for _, ticket := range solos(200) {
@@ -152,8 +152,7 @@ func TestPool_BoundedWork(t *testing.T) {
 	}
 }
 
-// A pass without any change searches around nobody; a wait time that has come is
-// a change.
+// A pass without any change searches around no ticket. Reaching a wait time is a change.
 func TestPool_SearchesOnlyAfterChanges(t *testing.T) {
 	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":3,"maxPlayers":3}],
 		"expansions":[{"target":"teams[a].minPlayers","steps":[{"waitTimeSeconds":10,"value":2}]}]}`)
@@ -168,7 +167,7 @@ func TestPool_SearchesOnlyAfterChanges(t *testing.T) {
 	}
 }
 
-// An id given again stands for the new ticket only.
+// An id that is added again stands for the new ticket only.
 func TestPool_AddReplaces(t *testing.T) {
 	pool := search.NewPool(ruleSet(t, oneAgainstOne), search.Options{}, search.Limits{})
 	tickets := solos(2)
@@ -183,7 +182,7 @@ func TestPool_AddReplaces(t *testing.T) {
 	}
 }
 
-// How many parts are searched at a time changes nothing.
+// The number of parts searched concurrently does not change the result.
 func TestPool_SideBySide(t *testing.T) {
 	rs := ruleSet(t, fmt.Sprintf(fiveAgainstFive, 50, 10))
 	waiting := crowd(rand.New(rand.NewPCG(5, 6)), 3000, 0, 3)
@@ -204,8 +203,8 @@ func TestPool_SideBySide(t *testing.T) {
 	}
 }
 
-// Of several latency rules, some with a column and some without, all must share a
-// location: the search knows it before the match is judged.
+// Several latency rules, some with a column and some without, must share a location. The
+// search enforces it before the match is judged.
 func TestPool_LatencyRulesShareALocation(t *testing.T) {
 	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":2,"maxPlayers":2}],
 		"rules":[{"name":"Near","type":"latency","maxLatency":40},{"name":"Alike","type":"latency","maxDistance":10,"distanceReference":"min"}]}`)
@@ -220,8 +219,8 @@ func TestPool_LatencyRulesShareALocation(t *testing.T) {
 	}
 }
 
-// A player of a very great number who was tried in a team leaves rounding in its
-// sum, which decides nothing.
+// A player with a very large number who was tried in a team leaves a rounding error in
+// its sum. The error decides nothing.
 func TestPool_GreatNumbersDecideNothing(t *testing.T) {
 	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"n","type":"number"}],
 		"teams":[{"name":"a","minPlayers":3,"maxPlayers":3},{"name":"b","minPlayers":1,"maxPlayers":1},{"name":"c","minPlayers":1,"maxPlayers":1}],

@@ -4,13 +4,13 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// plan sorts a rule set's rules by what a search can know early.
+// plan classifies a rule set's rules by how early a search can judge them.
 type plan struct {
-	shrinking []int // rules that, once broken, stay broken however the match grows
+	shrinking []int // rules that stay broken as the match grows
 	flat      []int // enforced rules that do not depend on who is in which team
 	teams     []int // the other enforced rules
 	aims      []aim // by level
-	symmetric bool  // no rule tells teams of equal sizes apart
+	symmetric bool  // no rule distinguishes teams of equal sizes
 
 	reads ruleset.Reads // of the enforced rules
 	seats ruleset.Reads // of those about teams
@@ -39,8 +39,8 @@ func planOf(rs *ruleset.RuleSet) *plan {
 	return p
 }
 
-// hopeless tells whether no match can hold all of the set: at each age that such
-// a match can have, a rule is broken for good.
+// hopeless reports whether no match can include the whole set: at each age that such a
+// match can have, a shrinking rule is broken.
 func (a *attempt) hopeless(set []*entry) bool {
 	if len(a.plan.shrinking) == 0 {
 		return false
@@ -55,8 +55,8 @@ func (a *attempt) hopeless(set []*entry) bool {
 	return true
 }
 
-// ages gives the levels that matches holding the set can have. More tickets make
-// a match younger, or older when the oldest ticket counts.
+// ages returns the range of levels of matches that include the set. More tickets make a
+// match younger, or older if the oldest ticket counts.
 func (a *attempt) ages(set []*entry) (low, high int) {
 	now := a.rs.LevelAt(age(a.rs, set, a.now))
 	if a.rs.Algorithm.OldestAge {
@@ -65,7 +65,8 @@ func (a *attempt) ages(set []*entry) (low, high int) {
 	return 0, now
 }
 
-// keeps judges rules at a level; latency rules must share a location.
+// keeps reports whether a lineup passes rules at a level. Latency rules must share a
+// location.
 func (s *searcher) keeps(level *ruleset.Level, l *ruleset.Lineup, rules []int) bool {
 	var latencies []int
 	for _, i := range rules {
@@ -81,7 +82,7 @@ func (s *searcher) keeps(level *ruleset.Level, l *ruleset.Lineup, rules []int) b
 	return len(latencies) == 0 || s.meet(level, l, latencies)
 }
 
-// meet tells whether a location qualifies for all the latency rules.
+// meet reports whether a location qualifies for all the latency rules.
 func (s *searcher) meet(level *ruleset.Level, l *ruleset.Lineup, latencies []int) bool {
 	rules := make([]*ruleset.Rule, len(latencies))
 	for n, i := range latencies {
@@ -94,7 +95,7 @@ func (s *searcher) meet(level *ruleset.Level, l *ruleset.Lineup, latencies []int
 	return met
 }
 
-// together puts everybody into the first team.
+// together returns all players in the first team.
 func together(rs *ruleset.RuleSet, set []*entry) *ruleset.Lineup {
 	return new(seating).together(rs, set)
 }

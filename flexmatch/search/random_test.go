@@ -13,11 +13,11 @@ import (
 
 var epoch = time.Unix(1_000_000, 0).UTC()
 
-// second gives a time of a test.
+// second returns a time of a test.
 func second(s int) time.Time { return epoch.Add(time.Duration(s) * time.Second) }
 
-// randomBody writes a small rule set: some of every rule type, expansions,
-// compounds and algorithms.
+// randomBody returns a small rule set, with every rule type, expansions, compounds and
+// algorithms.
 func randomBody(r *rand.Rand) string {
 	var teams []string
 	for i := range 1 + r.IntN(3) {
@@ -98,7 +98,7 @@ func randomBody(r *rand.Rand) string {
 "teams":[%s],"rules":[%s],"expansions":[%s],"algorithm":%s}`, strings.Join(teams, ","), strings.Join(rules, ","), strings.Join(expansions, ","), algorithm)
 }
 
-// randomTickets makes tickets of small values, so that rules meet and collide.
+// randomTickets returns tickets of small values, so that rules both pass and fail.
 func randomTickets(r *rand.Rand, rs *ruleset.RuleSet, n, from int) []*search.Ticket {
 	var out []*search.Ticket
 	for i := range n {
@@ -181,8 +181,8 @@ const fiveAgainstFive = `{"ruleLanguageVersion":"1.0",
 {"name":"Near","type":"latency","maxLatency":100},
 {"name":"Fair","type":"distance","measurements":["avg(teams[*].players.attributes[skill])"],"referenceValue":"avg(flatten(teams[*].players.attributes[skill]))","maxDistance":%d}]}`
 
-// crowd makes tickets: skills around 1500, 4 modes, 8 locations of which 1 or 2
-// are near.
+// crowd returns tickets: skills around 1500, 4 modes, 8 locations of which 1 or 2 are
+// near.
 func crowd(r *rand.Rand, n, from, party int) []*search.Ticket {
 	modes := []string{"ctf", "tdm", "koth", "ffa"}
 	out := make([]*search.Ticket, n)

@@ -27,7 +27,7 @@ func (r *ripening) Pop() any {
 	return last
 }
 
-// next tells when the item's level changes from what it is.
+// next returns when the item's level next changes.
 func (it *item) next(rs *ruleset.RuleSet) ripe {
 	if it.level+1 >= len(rs.Levels()) {
 		return ripe{at: math.MaxInt64, it: it}
@@ -35,8 +35,8 @@ func (it *item) next(rs *ruleset.RuleSet) ripe {
 	return ripe{at: it.created + int64(rs.Levels()[it.level+1].From), it: it}
 }
 
-// ripen moves items whose wait time has come to their level; they are searched
-// around again.
+// ripen updates the level of items that have reached a wait time, and marks them to be
+// searched around again.
 func (p *Pool) ripen(now time.Time) {
 	for len(p.ripening) > 0 && p.ripening[0].at <= now.UnixNano() {
 		it := heap.Pop(&p.ripening).(ripe).it

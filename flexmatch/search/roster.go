@@ -6,26 +6,26 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// ways is a set of ways to fill the teams, a bit for each: it says how many players
-// stand in every team.
+// ways is a set of ways to fill the teams, one bit each. A way is a number of players for
+// every team.
 type ways uint64
 
-// maxWays is how many ways a set can tell apart.
+// maxWays is the number of distinct ways in a set.
 const maxWays = 64
 
-// roster knows the ways to fill the teams of a rule set, whatever the age of a
-// match. Parties stay together, so most sets of parties with the right number of
-// players fill no teams, and are left alone without a look at any rule.
+// roster holds the ways to fill the teams of a rule set at any age. Parties stay
+// together, so most sets of parties with the right number of players cannot fill the
+// teams, and are skipped without judging any rule.
 type roster struct {
-	bench []int    // by team: where its players are counted; teams can share a bench
-	step  []int    // by bench: how far a player more moves the bit of a way
-	room  [][]ways // by bench and number of players: the ways with room for so many more
-	total []ways   // by number of players: the ways with so many
+	bench []int    // by team: the bench that counts its players; teams can share one
+	step  []int    // by bench: how far one more player shifts the bit of a way
+	room  [][]ways // by bench and number of players: the ways with room for that many more
+	total []ways   // by number of players: the ways with that many
 	least ways     // the ways in which no bench lacks players
 }
 
-// rosterOf makes the roster. The smallest teams share benches where there would be
-// more ways than bits: then fewer sets are ruled out.
+// rosterOf returns the roster of a rule set. If there are more ways than bits, the
+// smallest teams share benches, and fewer sets are ruled out.
 func rosterOf(rs *ruleset.RuleSet) *roster {
 	bench, sizes := benches(rs)
 	r := &roster{bench: bench}
@@ -41,7 +41,7 @@ func rosterOf(rs *ruleset.RuleSet) *roster {
 	return r
 }
 
-// benches gives each team a bench, and the benches the loosest sizes of any age.
+// benches returns each team's bench, and each bench's loosest size over all ages.
 func benches(rs *ruleset.RuleSet) (bench []int, sizes []ruleset.Size) {
 	for team := range rs.Instances {
 		size := rs.Level(0).Sizes[team]
@@ -76,7 +76,7 @@ func tooMany(sizes []ruleset.Size) bool {
 	return false
 }
 
-// smallest gives the two benches with the fewest places, the earlier first.
+// smallest returns the two benches with the fewest places, the earlier first.
 func smallest(sizes []ruleset.Size) (a, b int) {
 	order := make([]int, len(sizes))
 	for n := range order {
@@ -86,7 +86,7 @@ func smallest(sizes []ruleset.Size) (a, b int) {
 	return min(order[0], order[1]), max(order[0], order[1])
 }
 
-// note enters a way into the sets that it belongs to.
+// note adds a way to the sets that it belongs to.
 func (r *roster) note(way int, sizes []ruleset.Size) {
 	bit, players, short := ways(1)<<way, 0, false
 	for b, size := range sizes {
@@ -106,10 +106,10 @@ func (r *roster) note(way int, sizes []ruleset.Size) {
 	r.total[players] |= bit
 }
 
-// nobody is the one way of empty teams.
+// nobody is the set with the one way in which all teams are empty.
 const nobody ways = 1
 
-// with gives the ways of a set when a ticket joins.
+// with returns the ways of a set after a ticket joins.
 func (r *roster) with(set ways, e *entry) ways {
 	if e.held > 0 {
 		return r.seated(set, e.seats)
@@ -117,7 +117,7 @@ func (r *roster) with(set ways, e *entry) ways {
 	return r.plus(set, e.size)
 }
 
-// plus gives the ways of a set when a party of so many players joins one team.
+// plus returns the ways of a set after a party of that many players joins one team.
 func (r *roster) plus(set ways, players int) ways {
 	if players == 0 {
 		return set
@@ -131,7 +131,7 @@ func (r *roster) plus(set ways, players int) ways {
 	return out
 }
 
-// seated gives the ways of a set when players join the teams that they stand in.
+// seated returns the ways of a set after players join the given teams.
 func (r *roster) seated(set ways, teams []int) ways {
 	for _, team := range teams {
 		b := r.bench[team]
@@ -140,7 +140,8 @@ func (r *roster) seated(set ways, teams []int) ways {
 	return set
 }
 
-// of gives the ways with so many players; enough asks for teams that lack none.
+// of returns the ways with that many players; with enough, only those in which no bench
+// lacks players.
 func (r *roster) of(players int, enough bool) ways {
 	switch {
 	case players < 0 || players >= len(r.total):
@@ -151,7 +152,7 @@ func (r *roster) of(players int, enough bool) ways {
 	return r.total[players]
 }
 
-// reaches tells whether some of the items lead from a set of ways to a goal.
+// reaches reports whether adding some of the items leads from a set of ways to a goal.
 func (r *roster) reaches(set ways, items []*item, goal ways) bool {
 	for _, it := range items {
 		if set&goal != 0 {

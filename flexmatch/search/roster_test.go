@@ -7,8 +7,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// Parties whose sizes fill no teams are not tried: 4 and 3 and 3 are ten players,
-// but no two teams of five. Trying all such sets would take more than the bound.
+// Parties whose sizes cannot fill the teams are not tried: 4 and 3 and 3 are ten players
+// but not two teams of five. Trying all such sets would exceed the bound.
 func TestPool_SizesThatFillNoTeams(t *testing.T) {
 	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":5,"maxPlayers":5,"quantity":2}]}`)
 	pool := search.NewPool(rs, search.Options{}, search.Limits{Exact: -1, Nodes: 40})

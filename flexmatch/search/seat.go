@@ -2,7 +2,7 @@ package search
 
 import "math"
 
-// place seats the set, after the columns' exact verdict at its level.
+// place seats the set if the columns allow it at its level.
 func (h *hunt) place() *Match {
 	level := h.set[0].level
 	for _, it := range h.set[1:] {
@@ -26,7 +26,8 @@ func (h *hunt) place() *Match {
 	return m
 }
 
-// allowed judges the columns at a level.
+// allowed reports whether the columns allow the set at a level, and counts the cause if
+// not.
 func (h *hunt) allowed(level int) bool {
 	cause := h.barred(level)
 	h.seen[cause]++
@@ -58,7 +59,7 @@ func (h *hunt) barred(level int) int {
 	return causeNone
 }
 
-// seat spreads a set over the teams within the limits of the search.
+// seat distributes a set over the teams within the limits of the search.
 func (h *hunt) seat(set []*entry, level int) *Match {
 	limit := max(1, min(maxPlacements, h.leaves))
 	if !h.exact {

@@ -27,7 +27,7 @@ func (h *hunt) work(sh *share, backfill bool) {
 			for _, it := range h.taken {
 				h.part.remove(it)
 			}
-		case h.late && h.searches > before+1: // it only came late in the pass
+		case h.late && h.searches > before+1: // cut only because the pass ran out of time
 			sh.cut = append(sh.cut, seed)
 		case h.cut && seed.cuts < maxCuts:
 			seed.cuts++
@@ -37,7 +37,7 @@ func (h *hunt) work(sh *share, backfill bool) {
 	sh.left = max(sh.left, 0)
 }
 
-// search looks for a match around a seed and takes its steps from left.
+// search searches for a match around a seed and subtracts its steps from left.
 func (h *hunt) search(seed *item, left *int) *Match {
 	h.searches++
 	*left--
@@ -59,8 +59,8 @@ func (h *hunt) search(seed *item, left *int) *Match {
 	return nil
 }
 
-// quick looks for a match of the greatest size among the first few candidates
-// only: where many wait there mostly is one.
+// quick searches for a match of the greatest size among the first few candidates only. If
+// many wait, there usually is one.
 func (h *hunt) quick(seed *item, left *int) *Match {
 	players := 2*h.columns.most + 4
 	if h.exact || h.columns.sorts || seed.cuts > 0 || players >= h.limits.Candidates || h.part.live <= h.limits.Candidates {
@@ -68,14 +68,14 @@ func (h *hunt) quick(seed *item, left *int) *Match {
 	}
 	h.bound(seed, h.limits.Nodes/4, h.limits.Placements)
 	if h.gather(seed, players, players); !h.short {
-		return nil // there are no more: all are tried below
+		return nil // there are no more candidates: thorough tries them all
 	}
 	m := h.best(seed, h.room(seed))
 	h.spend(left)
 	return m
 }
 
-// thorough looks for the best match within the limits.
+// thorough searches for the best match within the limits.
 func (h *hunt) thorough(seed *item, left *int) *Match {
 	most := h.limits.Candidates << seed.cuts
 	if h.exact {
@@ -91,7 +91,7 @@ func (h *hunt) thorough(seed *item, left *int) *Match {
 	return m
 }
 
-// bound starts a search with so many sets and placements.
+// bound starts a search limited to nodes sets and leaves placements.
 func (h *hunt) bound(seed *item, nodes, leaves int) {
 	h.cut, h.late = false, false
 	h.nodes, h.leaves = nodes, leaves
@@ -99,5 +99,5 @@ func (h *hunt) bound(seed *item, nodes, leaves int) {
 	h.start(seed)
 }
 
-// spend takes what the search has used.
+// spend subtracts the steps that the search has used.
 func (h *hunt) spend(left *int) { *left -= h.granted - h.nodes - judgement*h.leaves }

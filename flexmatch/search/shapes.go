@@ -10,16 +10,15 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// markAlike numbers tickets so that those which no enforced rule can tell apart
-// are equal.
+// markAlike sets alike, equal for tickets that no enforced rule distinguishes.
 func (s *searcher) markAlike(pool []*entry) {
 	for i, n := range s.numbers(pool, &s.plan.reads) {
 		pool[i].alike = n
 	}
 }
 
-// numbers gives equal numbers to entries that are equal in all that is read: of
-// age only the level matters.
+// numbers returns a number for each entry, equal for entries that are equal in everything
+// read. Of their ages only the level matters.
 func (s *searcher) numbers(pool []*entry, reads *ruleset.Reads) []int {
 	out, seen := make([]int, len(pool)), map[string]int{}
 	for i, e := range pool {
@@ -55,16 +54,16 @@ func (s *searcher) signature(e *entry, reads *ruleset.Reads) string {
 	return b.String()
 }
 
-// shapes remembers for the reference search which sets of tickets can be spread
-// over the teams: sets of equal shape are equal to every rule about teams.
+// shapes caches for the reference search which sets of tickets can be distributed over
+// the teams. Sets of equal shape are equal to every rule about teams.
 type shapes struct {
-	of      map[*entry]int  // the number by which rules about teams know a ticket; nil when nearly all differ
+	of      map[*entry]int  // equal numbers mean tickets that rules about teams do not distinguish; nil if most differ
 	verdict map[string]bool // by shape of the set
-	capped  bool            // a search for placements was ended by its bound
+	capped  bool            // a search for placements reached its bound
 	placing placement
 }
 
-// maxVerdicts bounds the memory of shapes.
+// maxVerdicts bounds the cache of shapes.
 const maxVerdicts = 1 << 18
 
 func (s *searcher) shapesOf(pool []*entry) *shapes {
@@ -79,8 +78,8 @@ func (s *searcher) shapesOf(pool []*entry) *shapes {
 	return out
 }
 
-// known tells whether sets of the shape can be spread over the teams, if that has
-// been seen.
+// known returns whether sets of this shape can be distributed over the teams, and whether
+// that is known.
 func (h *shapes) known(set []*entry) (seats, known bool) {
 	if h.of == nil {
 		return false, false
@@ -98,8 +97,8 @@ func (h *shapes) key(set []*entry) string {
 	return string(key)
 }
 
-// seats searches for teams that the rules about teams allow, and leaves them in
-// placing. True also when the search was ended by its bound.
+// seats searches for teams that the rules about teams allow, and leaves them in placing.
+// It also returns true if the search reached its bound.
 func (h *shapes) seats(s *searcher, set []*entry) bool {
 	level := s.rs.LevelAt(age(s.rs, set, s.now))
 	p := &h.placing
@@ -118,8 +117,8 @@ func (h *shapes) seats(s *searcher, set []*entry) bool {
 	return p.found || bounded
 }
 
-// census looks for sets of shapes that can be spread over the teams, whatever the
-// other rules say: where tickets have few shapes these are far fewer sets.
+// census searches for sets of shapes that can be distributed over the teams, ignoring
+// other rules. If tickets have few shapes, there are far fewer such sets.
 type census struct {
 	*attempt
 	list  []*entry // candidates by shape
@@ -127,7 +126,7 @@ type census struct {
 	set   []*entry
 }
 
-// census prepares the look; nil where it would not be shorter than the search.
+// census prepares the search by shapes. It returns nil if that would not be shorter.
 func (a *attempt) census() *census {
 	if a.shapes.of == nil || len(a.plan.teams) == 0 {
 		return nil
@@ -138,7 +137,7 @@ func (a *attempt) census() *census {
 	return c
 }
 
-// seats tells whether some candidates from the i-th on, of that many players, can
+// seats reports whether some candidates from the i-th on, with want players in total, can
 // be seated with the set.
 func (c *census) seats(i, want int) bool {
 	if want == 0 && c.seated() {
@@ -168,8 +167,8 @@ func (c *census) seated() bool {
 	return c.shapes.seats(c.searcher, c.set)
 }
 
-// inRange tells whether the numbers of all tickets at hand leave a chance to every
-// rule, at some age.
+// inRange reports whether every rule could pass at some age, given the numbers of all
+// tickets of the attempt.
 func (a *attempt) inRange() bool {
 	ranges := make([]ruleset.Range, len(a.rs.Attributes))
 	for n := range ranges {

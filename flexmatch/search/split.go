@@ -2,14 +2,13 @@ package search
 
 import "math/big"
 
-// split leads the search for the teams of one set to those with the sum that a
-// rule wants: it knows from which sums the tickets not yet placed can still make
-// it good.
+// split limits the search for the teams of one set to those that can reach the sum that a
+// rule requires: it knows which sums the tickets not yet placed can complete.
 type split struct {
 	sums
-	values []float64  // by place in the order: what the ticket adds with weight 1
-	at     []float64  // the sum of the tickets before a place
-	left   []*big.Int // by place: sums that the tickets from there on can make good
+	values []float64  // by position in the order: what the ticket adds with weight 1
+	at     []float64  // by position: the sum of the tickets before it
+	left   []*big.Int // by position: sums that the tickets from there on can complete
 }
 
 // split prepares the placement for rules about sums.
@@ -24,7 +23,8 @@ func (p *placement) split() {
 	}
 }
 
-// begin makes the sets of sums, from the last ticket to the first.
+// begin computes the sets of sums, from the last ticket to the first. It returns false if
+// sums are not whole or too large.
 func (s *split) begin(p *placement) bool {
 	reach, whole := s.span(p.set)
 	if !whole || reach*float64(len(p.set)+1) > maxSums {
@@ -49,8 +49,8 @@ func (s *split) begin(p *placement) bool {
 	return true
 }
 
-// balances notes the team of the n-th ticket; false if no teams of those after it
-// can bring every sum to where it should be.
+// balances records the team of the n-th ticket. It returns false if the tickets after it
+// cannot bring every sum into its range.
 func (p *placement) balances(n, team int) bool {
 	for _, s := range p.splits {
 		s.at[n+1] = s.at[n] + float64(s.rule.Weights[team])*s.values[n]

@@ -8,9 +8,10 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// spreadOut places the tickets of a large match: bigger parties and higher values
-// first, each where it is needed most, then evens the teams out. Tickets that fit
-// nowhere stay out; nil if a team stays too small.
+// spreadOut places the tickets of a large match: bigger parties and higher values first,
+// each in the team that needs it most. Then it evens the teams out. Tickets that fit
+// nowhere are left out. It returns nil if a team stays too small or the match is not
+// valid.
 func (s *searcher) spreadOut(entries []*entry) *Match {
 	t := &table{searcher: s, level: s.rs.Level(age(s.rs, entries, s.now)), entries: entries}
 	t.seat()
@@ -43,7 +44,7 @@ type table struct {
 	level   *ruleset.Level
 	entries []*entry
 	values  []float64 // by ticket: sum of the balanced attribute
-	teams   []int     // by ticket; -1 while it has none
+	teams   []int     // by ticket; -1 if none
 	filled  []int
 	sums    []float64
 }
@@ -77,8 +78,9 @@ func (t *table) seat() {
 	}
 }
 
-// choose gives the team for a ticket: one below its smallest size if there is
-// one, then most open slots, then the lowest sum; -1 if it fits nowhere.
+// choose returns the team for a ticket: one below its minimum if there is one, then the
+// one with the most open slots, then the lowest sum. It returns -1 if the ticket fits
+// nowhere.
 func (t *table) choose(size int) int {
 	best := -1
 	better := func(a, b int) bool {
@@ -116,8 +118,8 @@ func (t *table) complete() bool {
 	return true
 }
 
-// even swaps tickets of equal size between the teams with the highest and the
-// lowest average while that brings averages closer.
+// even swaps tickets of equal size between the teams with the highest and lowest average
+// as long as that brings the averages closer.
 func (t *table) even() {
 	for range 4 * len(t.filled) * len(t.entries) {
 		high, low := t.extremes()
@@ -145,7 +147,7 @@ func (t *table) extremes() (high, low int) {
 
 func (t *table) average(team int) float64 { return t.sums[team] / float64(t.filled[team]) }
 
-// swap makes the one exchange that brings the two teams closest; false if none
+// swap makes the exchange that brings the two teams closest. It returns false if none
 // brings them closer.
 func (t *table) swap(high, low int) bool {
 	best, a, b := math.Abs(t.average(high)-t.average(low)), -1, -1

@@ -8,22 +8,21 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// sums proves for the reference search that no more candidates can bring a sum over
-// teams to where a rule wants it, so that not every set of them is tried. It walks
-// back from the goal: for the candidates from the i-th on and a number of players,
-// the set of all sums that they can still make good, whoever joins which team.
-// Numbers must be whole; a bit stands for each sum.
+// sums lets the reference search skip sets of candidates that cannot bring a sum over
+// teams into a rule's range. It works backwards from the goal: for the candidates from
+// the i-th on and a number of players, it computes the set of sums that they can complete
+// in any teams. Numbers must be whole; each sum is a bit.
 type sums struct {
 	rule  ruleset.Sum
 	zero  uint         // the bit of the sum 0
 	goals [][]*big.Int // by candidate and players wanted
 }
 
-// maxSums bounds the bits of the sets together.
+// maxSums bounds the total bits of all sets.
 const maxSums = 1 << 28
 
-// sumsOf prepares the proofs for an attempt of at most so many new players; rules
-// whose sums are not whole, or too great, have none.
+// sumsOf returns the sums for an attempt of at most that many new players. Rules with
+// sums that are not whole or are too large are left out.
 func (a *attempt) sumsOf(most int) []*sums {
 	var out []*sums
 	for _, rule := range a.plan.teams {
@@ -38,8 +37,8 @@ func (a *attempt) sumsOf(most int) []*sums {
 	return out
 }
 
-// loosest joins a rule's ranges at all levels: where they differ in more than the
-// range, anything goes.
+// loosest returns the union of a rule's ranges at all levels, or an unbounded range if
+// levels differ in more than the range.
 func (a *attempt) loosest(rule, n int) ruleset.Range {
 	first := a.rs.Sums(a.rs.Level(0), rule)[n]
 	out := first.Range
@@ -53,7 +52,7 @@ func (a *attempt) loosest(rule, n int) ruleset.Range {
 	return out
 }
 
-// prepare makes the goals.
+// prepare computes the goals. It returns false if sums are not whole or too large.
 func (s *sums) prepare(a *attempt, most int) bool {
 	reach, whole := s.span(append(a.set[:1:1], a.candidates...))
 	if !whole || reach*float64(len(a.candidates)+1)*float64(most+1) > maxSums {
@@ -68,8 +67,8 @@ func (s *sums) prepare(a *attempt, most int) bool {
 	return true
 }
 
-// span gives how far from 0 the tickets can bring the sum; false if what they add
-// is not whole.
+// span returns how far from 0 the tickets can bring the sum, and false if they add
+// numbers that are not whole.
 func (s *sums) span(entries []*entry) (reach float64, whole bool) {
 	for _, e := range entries {
 		far := 0.0
@@ -84,7 +83,7 @@ func (s *sums) span(entries []*entry) (reach float64, whole bool) {
 	return reach, true
 }
 
-// end gives the goals when nobody is left: the range, for no players.
+// end returns the goals when no candidates are left: the range, for no players.
 func (s *sums) end(reach float64, most int) []*big.Int {
 	out := make([]*big.Int, most+1)
 	for k := range out {
@@ -99,7 +98,7 @@ func (s *sums) end(reach float64, most int) []*big.Int {
 	return out
 }
 
-// back gives the goals with one candidate more, which may join or not.
+// back returns the goals with one more candidate, which may join or not.
 func (s *sums) back(e *entry, after []*big.Int) []*big.Int {
 	out := make([]*big.Int, len(after))
 	for k := range out {
@@ -114,8 +113,8 @@ func (s *sums) back(e *entry, after []*big.Int) []*big.Int {
 	return out
 }
 
-// moves gives what a ticket can add to the sum: by team, or from the teams that its
-// players stand in.
+// moves returns what a ticket can add to the sum: the distinct values over the teams, or
+// one value if its players are in teams already.
 func (s *sums) moves(e *entry) []float64 {
 	total := s.adds(e)
 	if e.seats != nil {
@@ -130,7 +129,8 @@ func (s *sums) moves(e *entry) []float64 {
 	return out
 }
 
-// adds gives what a ticket adds in a team of weight 1, or where its players stand.
+// adds returns what a ticket adds in a team of weight 1, or in the teams that its players
+// are in.
 func (s *sums) adds(e *entry) float64 {
 	total := 0.0
 	for i := range e.party.Players {
@@ -143,8 +143,8 @@ func (s *sums) adds(e *entry) float64 {
 	return total
 }
 
-// reaches tells whether a set and candidates from the i-th on, of so many players,
-// might have a sum within the range.
+// reaches reports whether a set with candidates from the i-th on, who add that many
+// players, might have a sum within the range.
 func (s *sums) reaches(set []*entry, i, players int) bool {
 	at := new(big.Int).Lsh(big.NewInt(1), s.zero)
 	for _, e := range set {
@@ -157,7 +157,7 @@ func (s *sums) reaches(set []*entry, i, players int) bool {
 	return at.And(at, s.goals[i][players]).Sign() != 0
 }
 
-// shifted gives a set of sums with a number added to each.
+// shifted returns a set of sums with n added to each.
 func shifted(set *big.Int, n float64) *big.Int {
 	if n < 0 {
 		return new(big.Int).Rsh(set, uint(-n))

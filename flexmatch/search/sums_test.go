@@ -9,9 +9,9 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// Teams of equal sums are looked for among many different numbers without judging
-// every set and every split of it: of 18 powers of two no two teams have one sum,
-// and with a number that is the sum of two others there are a few.
+// Teams of equal sums are found among many different numbers without judging every set
+// and every split of it. No two teams of 18 powers of two have equal sums; with a number
+// that is the sum of two others, some do.
 func TestPass_EqualSums(t *testing.T) {
 	rs, err := ruleset.Parse(`{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
 "teams":[{"name":"red","minPlayers":1,"maxPlayers":9},{"name":"blue","minPlayers":1,"maxPlayers":9}],
@@ -25,7 +25,7 @@ func TestPass_EqualSums(t *testing.T) {
 	}
 	for _, c := range []struct {
 		skills []float64
-		want   []string // ids of the one match
+		want   []string // ids of the only match
 	}{{powers, nil}, {append(slices.Clone(powers[:17]), 40), []string{"8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "40"}}} {
 		s := &searcher{rs: rs, now: time.Unix(1, 0), plan: planOf(rs), tally: make(tally, 1)}
 		var tickets []*Ticket

@@ -7,16 +7,15 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// Evaluation counts how often a rule was judged while a match was sought, as the
-// events of tickets report it (developer guide, FlexMatch matchmaking events,
-// ruleEvaluationMetrics).
+// Evaluation counts how often a rule was judged in a search, as the events of tickets
+// report it (developer guide, FlexMatch matchmaking events, ruleEvaluationMetrics).
 type Evaluation struct {
-	Rule           int // its number in the rule set
+	Rule           int // its index in the rule set
 	Passed, Failed int
 }
 
-// Evaluated gives the numbers of the rules that evaluations are counted for: all
-// but the sort rules, which never reject, in the order of the rule set.
+// Evaluated returns the rules that evaluations are counted for, in the order of the rule
+// set: all but the sort rules, which never reject.
 func Evaluated(rs *ruleset.RuleSet) []int {
 	var out []int
 	for i, r := range rs.Level(0).Rules {
@@ -27,7 +26,7 @@ func Evaluated(rs *ruleset.RuleSet) []int {
 	return out
 }
 
-// count is how often a rule passed and failed; it stops at the greatest number.
+// count is how often a rule passed and failed. It saturates.
 type count struct{ passed, failed uint32 }
 
 func (c *count) add(passed, failed int) {
@@ -48,7 +47,7 @@ func (t tally) note(rule int, held bool) {
 	}
 }
 
-// plus gives the sum of two tallies; the first may be nil and is changed.
+// plus adds o to t and returns the sum. t may be nil.
 func (t tally) plus(o tally) tally {
 	if t == nil {
 		return slices.Clone(o)
@@ -59,7 +58,7 @@ func (t tally) plus(o tally) tally {
 	return t
 }
 
-// evaluations writes a tally out for the rules that are counted.
+// evaluations returns the counts of the given rules.
 func (t tally) evaluations(rules []int) []Evaluation {
 	out := make([]Evaluation, len(rules))
 	for i, rule := range rules {
@@ -71,8 +70,8 @@ func (t tally) evaluations(rules []int) []Evaluation {
 	return out
 }
 
-// Causes for which the columns of two tickets do not go together; the windows
-// follow causeWindow. Checked in this order.
+// Causes for which the columns of two tickets exclude a common match, in the order of
+// checking. Further windows follow causeWindow.
 const (
 	causeNone = iota
 	causePartition
@@ -81,10 +80,10 @@ const (
 	causeWindow
 )
 
-// causes counts how often columns agreed, and what they failed on.
+// causes counts how often columns agreed, and the causes of failures.
 type causes [causeWindow + maxWindows]int
 
-// into adds the verdicts of columns to the rules that they stand for: a rule was
+// into adds the verdicts of columns to their rules in a tally, and resets n. A rule was
 // judged each time that nothing before it had failed.
 func (n *causes) into(t tally, c *columns) {
 	reached := n[causeNone]
@@ -99,7 +98,7 @@ func (n *causes) into(t tally, c *columns) {
 		for _, rule := range step.rules {
 			passed := reached
 			if slices.Contains(c.flat, rule) {
-				passed = 0 // the evaluator judges it too, and counts
+				passed = 0 // the evaluator judges it too and counts it
 			}
 			t[rule].add(passed, n[step.cause])
 		}

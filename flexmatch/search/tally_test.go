@@ -21,7 +21,7 @@ const duels = `{"ruleLanguageVersion":"1.0",
 {"name":"NotBoth","type":"comparison","measurements":["sum(flatten(teams[*].players.attributes[skill]))"],"operation":"<","referenceValue":1000},
 {"name":"Either","type":"compound","statement":"or(NotBoth, NotBoth)"}]}`
 
-// duelist makes a ticket of one player.
+// duelist returns a ticket of one player.
 func duelist(id string, arrival int, skill float64, mode string, latency map[string]float64) *search.Ticket {
 	return &search.Ticket{ID: id, Created: second(0), Arrival: uint64(arrival), Players: []search.Player{{ID: id, Latency: latency, Attributes: map[string]ruleset.Given{
 		"skill": {Type: ruleset.Number, Value: ruleset.Value{Number: skill}},
@@ -29,8 +29,8 @@ func duelist(id string, arrival int, skill float64, mode string, latency map[str
 	}}}}
 }
 
-// A search tells of each rule how often it passed and failed: for the match, or
-// for the ticket that found none.
+// A search counts how often each rule passed and failed: for the match, or for the ticket
+// that found none.
 func TestPool_CountsEvaluations(t *testing.T) {
 	pool := search.NewPool(ruleSet(t, duels), search.Options{}, search.Limits{})
 	near := map[string]float64{"x": 50, "y": 60}
@@ -68,7 +68,7 @@ func TestPool_CountsEvaluations(t *testing.T) {
 	}
 }
 
-// With a clock a pass ends in time, and the next ones do the rest, oldest first.
+// With a clock a pass ends in time, and the next passes do the rest, oldest first.
 func TestPool_BoundedTime(t *testing.T) {
 	var now time.Time
 	clock := func() time.Time { now = now.Add(time.Millisecond); return now }
@@ -87,7 +87,8 @@ func TestPool_BoundedTime(t *testing.T) {
 	}
 }
 
-// A single search that takes longer than a pass is ended too, and given up in the end.
+// A single search that takes longer than a pass is cut short too, and eventually given
+// up.
 func TestPool_BoundedTimeOfOneSearch(t *testing.T) {
 	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"}],
 		"teams":[{"name":"a","minPlayers":6,"maxPlayers":6,"quantity":2}],
@@ -106,7 +107,7 @@ func TestPool_BoundedTimeOfOneSearch(t *testing.T) {
 	}
 }
 
-// The next wait time is told, so that nobody need ask before.
+// Ripens returns the next wait time, so that no pass is needed before.
 func TestPool_Ripens(t *testing.T) {
 	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":3,"maxPlayers":3}],
 		"expansions":[{"target":"teams[a].minPlayers","steps":[{"waitTimeSeconds":10,"value":2}]}]}`)

@@ -10,12 +10,12 @@ import (
 // Ticket is a request for a match.
 type Ticket struct {
 	ID      string
-	Created time.Time // its age counts from here
-	Arrival uint64    // among tickets created together the lower came first
+	Created time.Time // the ticket's age counts from this time
+	Arrival uint64    // orders tickets created at the same time, lowest first
 	Players []Player
 
-	// Backfill tells that the players stand in a game session that wants more;
-	// each names its team.
+	// Backfill says that the players are in a game session that needs more; each names
+	// its team.
 	Backfill bool
 }
 
@@ -27,7 +27,7 @@ type Player struct {
 	Latency    map[string]float64 // milliseconds by location
 }
 
-// Options are what a configuration adds to its rule set.
+// Options are the settings that a configuration adds to its rule set.
 type Options struct {
 	// AdditionalPlayerCount is how many slots of every match stay free, 0 or more.
 	AdditionalPlayerCount int
@@ -39,18 +39,18 @@ type Match struct {
 	Teams   []int     // by ticket: its team, an index into RuleSet.Instances; -1 for backfill
 	Level   int       // of the rule set, at the age of the match
 
-	// Locations are those that the latency rules allow for everybody, in
-	// alphabetical order; nil if the rule set enforces none.
+	// Locations are those that the latency rules allow for all players, in alphabetical
+	// order; nil if the rule set enforces none.
 	Locations []string
 
-	// Evaluations tells how often each rule of Evaluated was judged in the search
-	// that formed the match; only a Pool counts.
+	// Evaluations says how often each rule of Evaluated was judged in the search that
+	// formed the match. Only a Pool sets it.
 	Evaluations []Evaluation
 
 	entries []*entry
 }
 
-// NewPlayers counts the players of all tickets but backfill.
+// NewPlayers returns the number of players in all tickets except backfill.
 func (m *Match) NewPlayers() int {
 	n := 0
 	for _, t := range m.Tickets {
@@ -66,14 +66,15 @@ type entry struct {
 	ticket *Ticket
 	party  *ruleset.Party
 	seats  []int // of a backfill ticket: its players' teams
-	size   int   // new players: 0 for backfill
-	held   int   // players in the game session: 0 but for backfill
-	alike  int   // equal for tickets that no rule can tell apart
+	size   int   // new players; 0 for backfill
+	held   int   // players in the game session; 0 except for backfill
+	alike  int   // equal for tickets that no rule distinguishes
 
-	near []string // of a large match: locations allowed at some age, best first; nil until asked for
+	near []string // for large matches: locations allowed at some age, best first; nil until computed
 }
 
-// prepare resolves the players' values; false if the ticket can never be matched.
+// prepare resolves the players' values. It returns false if the ticket can never be
+// matched.
 func prepare(rs *ruleset.RuleSet, t *Ticket) (*entry, bool) {
 	e := &entry{ticket: t, party: &ruleset.Party{Individuals: t.Backfill, Created: t.Created, Players: make([]ruleset.Player, len(t.Players))}}
 	for i, p := range t.Players {
@@ -107,11 +108,11 @@ func instance(rs *ruleset.RuleSet, name string) int {
 	return -1
 }
 
-// seating makes lineups, each in the memory of the one before.
+// seating builds lineups, each in the memory of the previous one.
 type seating struct{ lineup ruleset.Lineup }
 
-// of puts entries into their teams: the players of the game session first, then
-// tickets in the order given.
+// of returns entries in their teams: the players of the game session first, then tickets
+// in the order given.
 func (s *seating) of(rs *ruleset.RuleSet, entries []*entry, teams []int) *ruleset.Lineup {
 	l := s.empty(rs)
 	for _, e := range entries {
@@ -128,8 +129,7 @@ func (s *seating) of(rs *ruleset.RuleSet, entries []*entry, teams []int) *rulese
 	return l
 }
 
-// together puts everybody into the first team: enough for rules that do not look
-// at teams.
+// together returns all players in the first team, for rules that do not depend on teams.
 func (s *seating) together(rs *ruleset.RuleSet, entries []*entry) *ruleset.Lineup {
 	l := s.empty(rs)
 	for _, e := range entries {
@@ -153,7 +153,7 @@ func (s *seating) empty(rs *ruleset.RuleSet) *ruleset.Lineup {
 	return l
 }
 
-// newMatch makes the result from entries and their teams.
+// newMatch returns a match of entries and their teams.
 func newMatch(entries []*entry, teams []int, level int) *Match {
 	m := &Match{Level: level, entries: slices.Clone(entries), Tickets: make([]*Ticket, 0, len(entries)), Teams: make([]int, 0, len(entries))}
 	for i, e := range entries {

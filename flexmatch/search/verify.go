@@ -7,8 +7,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// Verify judges a match from the definition alone. The error tells the first
-// condition that does not hold.
+// Verify judges a match by the definition alone. The error describes the first condition
+// that is not met.
 func Verify(rs *ruleset.RuleSet, opts Options, m *Match, now time.Time) error {
 	entries := make([]*entry, len(m.Tickets))
 	for i, t := range m.Tickets {
@@ -23,8 +23,7 @@ func Verify(rs *ruleset.RuleSet, opts Options, m *Match, now time.Time) error {
 	return err
 }
 
-// verify judges a match whose tickets are prepared already, and notes the
-// locations that qualify.
+// verify judges a match whose tickets are prepared, and sets its Locations.
 func (s *searcher) verify(m *Match) (err error) {
 	m.Locations, err = s.judge(m.entries, m.Teams)
 	return err
@@ -69,8 +68,8 @@ func sizes(rs *ruleset.RuleSet, opts Options, level *ruleset.Level, l *ruleset.L
 	return nil
 }
 
-// age is the age of a match: that of its youngest ticket, or of its oldest when
-// the rule set says so.
+// age returns the age of a match: that of its youngest ticket, or of its oldest if the
+// rule set says so.
 func age(rs *ruleset.RuleSet, entries []*entry, now time.Time) time.Duration {
 	created := entries[0].ticket.Created
 	for _, e := range entries[1:] {
