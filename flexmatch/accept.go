@@ -8,14 +8,14 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// AcceptInput is what players of a ticket say to a potential match.
+// AcceptInput is the answer of players of a ticket to a potential match.
 type AcceptInput struct {
 	TicketID  string
 	PlayerIDs []string
 	Answer    Answer
 }
 
-// How an acceptance ended (AcceptMatchCompleted).
+// Results of an acceptance (AcceptMatchCompleted).
 const (
 	allAccepted      = "Accepted"
 	someRejected     = "Rejected"
@@ -24,8 +24,8 @@ const (
 	notAccepted      = "One or more players of the ticket did not accept the match."
 )
 
-// Answer records what players say (AcceptMatch). Errors: NotFound,
-// InvalidRequest (not REQUIRES_ACCEPTANCE, players of other tickets).
+// Answer records the answer of players (AcceptMatch). Errors: NotFound, InvalidRequest
+// (not REQUIRES_ACCEPTANCE, players of other tickets).
 func (s *Service) Answer(ctx context.Context, in AcceptInput) error {
 	_, err := s.cmd.accept.Do(ctx, in)
 	if fault.Is(err, fault.NotFound) {
@@ -73,9 +73,8 @@ func (s *Service) runAccept(tx *store.Tx, in AcceptInput) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// unaccepted drops a potential match: tickets whose players all accepted search
-// again, and so does a backfill; the others are cancelled (API reference,
-// AcceptMatch).
+// unaccepted drops a potential match. Tickets whose players all accepted search again, as
+// does a backfill. The others are cancelled (API reference, AcceptMatch).
 func (s *Service) unaccepted(tx *store.Tx, m *Match, tickets []*Ticket, how string) {
 	s.announceMatch(tx, m, tickets, matchEvent{kind: "AcceptMatchCompleted", acceptance: how})
 	for _, t := range tickets {
@@ -95,8 +94,8 @@ func (s *Service) unaccepted(tx *store.Tx, m *Match, tickets []*Ticket, how stri
 	tx.OnCommit(func() { s.metrics.count(metric, m.Configuration, 1) })
 }
 
-// searchAgain returns a ticket to its pool with the age it has; one whose time
-// is over meanwhile ends.
+// searchAgain returns a ticket to its pool with its original age, or times it out if its
+// deadline has passed.
 func (s *Service) searchAgain(tx *store.Tx, t *Ticket, reason string) {
 	t.move(Searching)
 	t.Reason = reason

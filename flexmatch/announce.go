@@ -13,7 +13,7 @@ import (
 // DetailType is the detail-type of matchmaking events (EventBridge).
 const DetailType = "GameLift Matchmaking Event"
 
-// notAvailable is the estimate of a wait that nobody knows.
+// notAvailable stands for an unknown estimated wait.
 const notAvailable = "NOT_AVAILABLE"
 
 // detail is the published payload of a matchmaking event (developer guide,
@@ -22,7 +22,7 @@ type detail struct {
 	Type               string       `json:"type"`
 	MatchID            string       `json:"matchId,omitzero"`
 	Tickets            []ticketInfo `json:"tickets"`
-	EstimatedWait      any          `json:"estimatedWaitMillis,omitzero"` // seconds, whatever the name says
+	EstimatedWait      any          `json:"estimatedWaitMillis,omitzero"` // in seconds, despite the name
 	AcceptanceRequired *bool        `json:"acceptanceRequired,omitzero"`
 	AcceptanceTimeout  *int         `json:"acceptanceTimeout,omitzero"`
 	Acceptance         string       `json:"acceptance,omitzero"`
@@ -49,7 +49,7 @@ type playerInfo struct {
 type sessionInfo struct {
 	ARN     string       `json:"gameSessionArn,omitzero"`
 	IP      string       `json:"ipAddress,omitzero"`
-	DNS     *string      `json:"dnsName,omitzero"` // there for every hosted game: consumers fail without
+	DNS     *string      `json:"dnsName,omitzero"` // present for every hosted game: some consumers fail without it
 	Port    int          `json:"port,omitzero"`
 	Gateway string       `json:"playerGatewayStatus,omitzero"`
 	Players []playerInfo `json:"players"`
@@ -65,7 +65,7 @@ type ruleInfo struct {
 // no player gateway.
 const gatewayDisabled = "DISABLED"
 
-// eventCodes are the codes of events by their published type.
+// eventCodes maps published types of events to codes.
 var eventCodes = map[string]event.Code{
 	"MatchmakingSearching": event.MatchmakingSearching, "PotentialMatchCreated": event.PotentialMatchCreated,
 	"AcceptMatch": event.MatchAnswered, "AcceptMatchCompleted": event.MatchAcceptanceEnded,
@@ -98,7 +98,7 @@ func (s *Service) announceSearching(tx *store.Tx, t *Ticket, wait int) {
 	s.emit(tx, t.Configuration, t.ID, d)
 }
 
-// announceEnd tells of a ticket that ended alone.
+// announceEnd publishes the end of a ticket that ended alone.
 func (s *Service) announceEnd(tx *store.Tx, t *Ticket, kind string) {
 	d := detailOf(kind, []*Ticket{t}, showTeam)
 	d.Reason, d.Message, d.MatchID = t.Reason, t.Message, t.MatchID
@@ -106,7 +106,7 @@ func (s *Service) announceEnd(tx *store.Tx, t *Ticket, kind string) {
 	s.emit(tx, t.Configuration, t.ID, d)
 }
 
-// announceFailed tells of a match that failed, with the tickets that it took along.
+// announceFailed publishes the failure of a match and its tickets.
 func (s *Service) announceFailed(tx *store.Tx, m *Match, tickets ...*Ticket) {
 	d := detailOf("MatchmakingFailed", tickets, showTeam)
 	d.Reason, d.Message, d.MatchID = tickets[0].Reason, tickets[0].Message, m.ID
@@ -120,7 +120,7 @@ type matchEvent struct {
 	asks       bool // PotentialMatchCreated
 	required   bool
 	timeout    time.Duration
-	answers    bool // shows what players have answered
+	answers    bool // include the players' answers
 	acceptance string
 	connection *connection
 }
@@ -146,7 +146,7 @@ func (s *Service) announceMatch(tx *store.Tx, m *Match, tickets []*Ticket, e mat
 	s.emit(tx, m.Configuration, m.ID, d)
 }
 
-// shown is what an event tells of each player.
+// shown is what an event says about each player.
 type shown int
 
 const (
@@ -175,7 +175,8 @@ func detailOf(kind string, tickets []*Ticket, show shown) detail {
 	return d
 }
 
-// ruleInfos tells of every rule of a configuration, zeros where nothing was counted.
+// ruleInfos returns the counts of every rule of a configuration, zeros if nothing was
+// counted.
 func (s *Service) ruleInfos(r store.Reader, configuration string, counts []RuleCount) []ruleInfo {
 	if counts == nil {
 		counts = s.noCounts(r, configuration)

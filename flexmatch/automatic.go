@@ -7,12 +7,12 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// autoPrefix begins the ids of automatic backfill tickets, as AWS makes them.
+// autoPrefix is the prefix of automatic backfill tickets' ids, as at AWS.
 const autoPrefix = "auto-backfill-"
 
-// beginAutomatic starts to fill up the game session of a match, if its
-// configuration says so. Everybody who was matched counts as playing: players
-// who drop out are not replaced (developer guide, "Automatic backfill").
+// beginAutomatic starts automatic backfill of a match's game session, if its
+// configuration says so. All matched players count as playing: players who drop out are
+// not replaced (developer guide, "Automatic backfill").
 func (s *Service) beginAutomatic(tx *store.Tx, m *Match, tickets []*Ticket, gameSessionID string) {
 	c := s.t.configurations.Get(tx, m.Configuration)
 	if c.Backfill != Automatic {
@@ -28,7 +28,7 @@ func (s *Service) beginAutomatic(tx *store.Tx, m *Match, tickets []*Ticket, game
 	}
 }
 
-// withoutLatency drops what players reported for other places than their game.
+// withoutLatency returns players without their latencies.
 func withoutLatency(players []Player) []Player {
 	out := slices.Clone(players)
 	for i := range out {
@@ -48,7 +48,7 @@ func (s *Service) openAutomatic(tx *store.Tx, h *Hosted, id string) {
 		return
 	}
 	players := slices.Clone(h.Players)
-	if rs.HasLatency { // a rule wants values; they play, so the place they play at is good enough
+	if rs.HasLatency { // a rule requires latencies; use the lowest value at the location where they are playing
 		g := s.sessions.Live(tx, h.GameSessionID)
 		for i := range players {
 			players[i].Latency = map[string]int{g.Location: 1}
@@ -59,8 +59,8 @@ func (s *Service) openAutomatic(tx *store.Tx, h *Hosted, id string) {
 	}, true)
 }
 
-// nextAutomatic gives the id of the automatic ticket that follows a backfill,
-// or "" if none follows, and remembers the players that came.
+// nextAutomatic returns the id of the automatic ticket that follows a backfill, or "" if
+// none does, and records the players that joined.
 func (s *Service) nextAutomatic(tx *store.Tx, c *Configuration, gameSessionID string, players []Player) string {
 	old := s.t.hosted.Get(tx, gameSessionID)
 	if old == nil {
@@ -84,7 +84,7 @@ func (s *Service) continueAutomatic(tx *store.Tx, m *Match, gameSessionID string
 	}
 }
 
-// automaticRoom counts the players that automatic backfill may still bring.
+// automaticRoom returns how many players automatic backfill may still add.
 func (s *Service) automaticRoom(r store.Reader, c *Configuration, h *Hosted) int {
 	g := s.sessions.Live(r, h.GameSessionID)
 	if h.Off || c.Backfill != Automatic || g == nil || g.Status != session.Active || g.JoinPolicy == session.DenyAll {
@@ -93,8 +93,8 @@ func (s *Service) automaticRoom(r store.Reader, c *Configuration, h *Hosted) int
 	return min(g.MaxPlayers-c.kept()-len(h.Players), g.MaxPlayers-s.sessions.Players(r, g.ID))
 }
 
-// resume opens a new automatic ticket for a game session that has none, when a
-// backfill has ended without filling it up.
+// resume opens a new automatic ticket for a game session that has no backfill ticket,
+// after one has ended without filling it up.
 func (s *Service) resume(tx *store.Tx, gameSessionID string) {
 	old := s.t.hosted.Get(tx, gameSessionID)
 	if old == nil || s.t.bySession.First(tx, gameSessionID) != nil {
@@ -111,8 +111,8 @@ func (s *Service) resume(tx *store.Tx, gameSessionID string) {
 	s.openAutomatic(tx, &h, id)
 }
 
-// stopAutomatic turns automatic backfill off for the game session that one of
-// its tickets, open or finished, belongs to.
+// stopAutomatic turns off automatic backfill of the game session that a ticket, active or
+// ended, was created for. It returns false if there is none.
 func (s *Service) stopAutomatic(tx *store.Tx, ticketID string) bool {
 	old := s.t.autoID.First(tx, ticketID)
 	if old == nil {

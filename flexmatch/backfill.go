@@ -6,7 +6,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Why a game server is told of its game session (UpdateReason of the server SDKs).
+// Reasons for updates to game servers (UpdateReason of the server SDKs).
 const (
 	matchmakingDataUpdated = "MATCHMAKING_DATA_UPDATED"
 	backfillFailed         = "BACKFILL_FAILED"
@@ -14,7 +14,7 @@ const (
 	backfillCancelled      = "BACKFILL_CANCELLED"
 )
 
-// checkBackfill holds a backfill to the rules of its game session.
+// checkBackfill checks that a game session can be backfilled.
 func (s *Service) checkBackfill(r store.Reader, c *Configuration, gameSessionID string) error {
 	if gameSessionID == "" {
 		if c.Mode == Standalone {
@@ -36,8 +36,8 @@ func (s *Service) checkBackfill(r store.Reader, c *Configuration, gameSessionID 
 	return nil
 }
 
-// replaceBackfill ends the backfill of a game session that a newer one takes
-// the place of. Its game server is not told: it asked for the newer one.
+// replaceBackfill ends the backfill of a game session that a newer one replaces. The game
+// server is not notified, because it requested the newer one.
 func (s *Service) replaceBackfill(tx *store.Tx, gameSessionID string) {
 	if gameSessionID == "" {
 		return
@@ -50,15 +50,15 @@ func (s *Service) replaceBackfill(tx *store.Tx, gameSessionID string) {
 	}
 }
 
-// tellBackfill has the game server told how its backfill ended without players.
+// tellBackfill notifies the game server that its backfill ended without players.
 func (s *Service) tellBackfill(tx *store.Tx, t *Ticket, reason string) {
 	if t.Backfill && t.GameSessionID != "" {
 		s.sessions.TellBackfill(tx, t.GameSessionID, reason, t.ID)
 	}
 }
 
-// fill completes a match that fills up a game session: slots for the new
-// players, new matchmaker data, and the game server is told.
+// fill completes a match that fills up a game session: it reserves slots for the new
+// players, updates the matchmaker data and notifies the game server.
 func (s *Service) fill(tx *store.Tx, c *Configuration, m *Match, tickets []*Ticket, gameSessionID string) {
 	for _, t := range tickets {
 		t.move(Placing)
@@ -90,18 +90,19 @@ func (s *Service) fill(tx *store.Tx, c *Configuration, m *Match, tickets []*Tick
 	}
 }
 
-// updateSession gives a game session the matchmaker data of a match that fills it up.
+// updateSession sets the matchmaker data of a game session to that of the match that
+// fills it up.
 func (s *Service) updateSession(tx *store.Tx, c *Configuration, m *Match, tickets []*Ticket, g *session.GameSession) {
 	players := s.matched(tx, backfillFirst(tickets))
 	m.AutoTicketID = s.nextAutomatic(tx, c, g.ID, players)
 	rs, err := s.rules(tx, c)
 	if err != nil {
-		return // the configuration keeps its rule set from being deleted
+		return // cannot happen: a rule set in use cannot be deleted
 	}
 	s.sessions.SetMatchmakerData(tx, g.ID, s.matchmakerData(c, rs, m.ID, players, m.AutoTicketID), matchmakingDataUpdated, m.Backfill)
 }
 
-// backfillFirst puts those who play already before those who come.
+// backfillFirst returns backfill tickets before tickets of new players.
 func backfillFirst(tickets []*Ticket) []*Ticket {
 	out := make([]*Ticket, 0, len(tickets))
 	for _, backfill := range []bool{true, false} {
@@ -114,8 +115,8 @@ func backfillFirst(tickets []*Ticket) []*Ticket {
 	return out
 }
 
-// unfilled ends a backfill whose game session has no room any more, or takes
-// no players; the players search again.
+// unfilled ends a backfill whose game session is full or accepts no players. The new
+// players search again.
 func (s *Service) unfilled(tx *store.Tx, m *Match, tickets []*Ticket, why string) {
 	for _, t := range tickets {
 		if !t.Backfill {
@@ -130,7 +131,7 @@ func (s *Service) unfilled(tx *store.Tx, m *Match, tickets []*Ticket, why string
 	s.close(tx, m, string(Failed)+": "+why, "")
 }
 
-// sessionEnded ends what fills up a game session that is over.
+// sessionEnded cancels the backfill of a game session that has ended.
 func (s *Service) sessionEnded(tx *store.Tx, g *session.GameSession) {
 	s.t.hosted.Delete(tx, g.ID)
 	for old := range s.t.bySession.Equal(tx, g.ID) {
@@ -141,8 +142,8 @@ func (s *Service) sessionEnded(tx *store.Tx, g *session.GameSession) {
 	}
 }
 
-// policyChanged ends or begins automatic backfill with the game session's
-// taking new players.
+// policyChanged stops automatic backfill when a game session no longer accepts new
+// players, and resumes it when it does again.
 func (s *Service) policyChanged(tx *store.Tx, g *session.GameSession) {
 	if s.t.hosted.Get(tx, g.ID) == nil {
 		return

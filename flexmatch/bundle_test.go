@@ -22,7 +22,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// cell is the real services on one store, and game servers that do what they are told.
+// cell is the real services on one store, with simulated game servers.
 type cell struct {
 	rapid.TB
 	ctx      context.Context
@@ -45,7 +45,7 @@ const (
 	queue = "q"
 )
 
-// newCell makes a cell on a driver and opens it; loops do not run yet.
+// newCell returns an open cell on a driver. Loops do not run yet.
 func newCell(t rapid.TB, driver store.Driver, opts Options) *cell {
 	t.Helper()
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
@@ -72,7 +72,7 @@ func (c *cell) run(loops ...func(context.Context)) {
 	}
 }
 
-// halt ends the loops and closes the store.
+// halt stops the loops and closes the store.
 func (c *cell) halt() {
 	if c.stop != nil {
 		c.stop()
@@ -81,7 +81,7 @@ func (c *cell) halt() {
 	c.must(c.st.Close())
 }
 
-// inCell runs f in virtual time in a cell whose loops all run.
+// inCell runs f in virtual time, in a cell with all loops running.
 func inCell(t *testing.T, f func(*cell)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,13 +100,13 @@ func (c *cell) must(err error) {
 	}
 }
 
-// settle lets time pass, and everything happen that happens by then.
+// settle lets time pass until everything due by then has happened.
 func settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// hosts makes a fleet with free game server processes and a queue that leads to it.
+// hosts creates a fleet with free game server processes and a queue for it.
 func (c *cell) hosts(processes int, delay time.Duration) {
 	c.Helper()
 	if c.fleet == nil {
@@ -131,7 +131,7 @@ func (c *cell) hosts(processes int, delay time.Duration) {
 	}
 }
 
-// configure makes a rule set and a configuration of one name.
+// configure creates a rule set and a configuration of the same name.
 func (c *cell) configure(name, body string, conf Configuration) *Configuration {
 	c.Helper()
 	_, err := c.matches.CreateRuleSet(c.ctx, RuleSetInput{Name: name, Body: body})
@@ -172,7 +172,7 @@ func (c *cell) ticket(id string) *Ticket {
 	return d.Ticket
 }
 
-// want holds tickets to a status.
+// want checks the status of tickets.
 func (c *cell) want(status Status, ids ...string) {
 	c.Helper()
 	for _, id := range ids {
@@ -182,7 +182,7 @@ func (c *cell) want(status Status, ids ...string) {
 	}
 }
 
-// published gives the matchmaking events so far, oldest first.
+// published returns the matchmaking events so far, oldest first.
 func (c *cell) published() (all []detail) {
 	c.Helper()
 	entries, err := c.events.Read(c.ctx, event.Query{Notices: true, Limit: 1000})
@@ -198,7 +198,7 @@ func (c *cell) published() (all []detail) {
 	return all
 }
 
-// server is a game server process as Muster speaks to it.
+// server is a game server process as Muster sees it.
 type server struct {
 	c     *cell
 	ref   compute.Ref
@@ -231,7 +231,8 @@ func (s *server) UpdateGameSession(u compute.Update) {
 func (s *server) Terminate(time.Time) {}
 func (s *server) Drop()               {}
 
-// told gives why the process was told of its game session, and for which ticket.
+// told returns the reasons for which the process was notified about its game session,
+// each with its ticket.
 func (s *server) told() (out []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -71,7 +71,7 @@ func play(t *testing.T, c *cases.Case) {
 	r.compare()
 }
 
-// set makes the case's rule set and configuration, with a queue where it asks for one.
+// set creates the case's rule set and configuration, with a queue if it needs one.
 func (r *round) set() {
 	conf := r.c.Config
 	made := Configuration{Mode: Mode(conf.FlexMatchMode), AcceptanceRequired: conf.AcceptanceRequired, Additional: conf.AdditionalPlayerCount}
@@ -94,12 +94,12 @@ func (r *round) set() {
 	r.configure("c", r.c.Body, made)
 }
 
-// fails tells whether the case's placements find no game session.
+// fails reports whether the case's placements fail.
 func (r *round) fails() bool {
 	return r.c.Config.Placement != nil && r.c.Config.Placement.Result == "FAILED"
 }
 
-// delay is how long the case's placements take.
+// delay returns how long the case's placements take.
 func (r *round) delay() time.Duration {
 	if r.c.Config.Placement == nil {
 		return 0
@@ -107,7 +107,7 @@ func (r *round) delay() time.Duration {
 	return time.Duration(r.c.Config.Placement.DelaySeconds * float64(time.Second))
 }
 
-// seconds gives every second that the case names, in order.
+// seconds returns every second that the case mentions, in order.
 func (r *round) seconds() []float64 {
 	out := slices.Concat(r.c.Passes, r.c.Timers)
 	for _, t := range r.c.Tickets {
@@ -120,7 +120,7 @@ func (r *round) seconds() []float64 {
 	return slices.Compact(out)
 }
 
-// second does what happens in one second: arrivals, actions, then the pass.
+// second plays one second: arrivals, actions, then the pass.
 func (r *round) second(at float64) {
 	for _, t := range r.c.Tickets {
 		if t.At == at {
@@ -146,8 +146,8 @@ func (r *round) second(at float64) {
 	}
 }
 
-// failPlacements ends the placements of matches that have waited as long as the
-// case says; no process takes them.
+// failPlacements fails the placements of matches that have waited as long as the case
+// says. No process takes them.
 func (r *round) failPlacements() {
 	for _, e := range r.published() {
 		if e.Type != "PotentialMatchCreated" {
@@ -177,7 +177,7 @@ func (r *round) arrive(t cases.Ticket) {
 	r.note(t.TicketID, err)
 }
 
-// game gives the game session that stands for one that a case names.
+// game returns the game session that stands for the one named in a case.
 func (r *round) game(name string) string {
 	id := "game-" + name[strings.LastIndex(name, "/")+1:]
 	if _, _, err := r.places.Get(r.ctx, id); err != nil {
@@ -198,7 +198,7 @@ func playerOf(p cases.Player) Player {
 	for location, ms := range p.LatencyInMs {
 		out.Latency[location] = int(ms)
 		if ms != math.Trunc(ms) {
-			out.Latency[location] = 0 // no integer: as refused as 0
+			out.Latency[location] = 0 // not an integer: refused like 0
 		}
 	}
 	return out
@@ -268,8 +268,8 @@ func (r *round) compareWaiting() {
 	}
 }
 
-// compareMatches holds the potential matches, in order, to the tickets and team
-// sizes that the case expects. Their order within a pass is the passes'.
+// compareMatches compares the potential matches, in the order of the pass, with the
+// tickets and team sizes that the case expects.
 func (r *round) compareMatches() {
 	if r.c.Expect.Matches == nil {
 		return

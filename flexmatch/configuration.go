@@ -7,7 +7,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Mode says what becomes of a match (FlexMatchMode).
+// Mode says how a match ends (FlexMatchMode).
 type Mode string
 
 // The modes of the API.
@@ -16,7 +16,7 @@ const (
 	WithQueue  Mode = "WITH_QUEUE" // a game session placed by a queue
 )
 
-// BackfillMode says who asks for players for open slots.
+// BackfillMode says who requests players for open slots.
 type BackfillMode string
 
 // The backfill modes of the API.
@@ -27,7 +27,7 @@ const (
 
 // Bounds of a configuration (API reference, MatchmakingConfiguration).
 const (
-	defaultAcceptance = 600 * time.Second // where acceptance is required and no time is given
+	defaultAcceptance = 600 * time.Second // if acceptance is required and no time is set
 	maxAcceptance     = 600 * time.Second
 )
 
@@ -35,7 +35,7 @@ const (
 type Configuration struct {
 	Name               string             `json:"name"`
 	Description        string             `json:"description,omitzero"`
-	RuleSet            string             `json:"rule_set"`        // its name
+	RuleSet            string             `json:"rule_set"`        // name of the rule set
 	Queues             []string           `json:"queues,omitzero"` // ARNs; the first is used
 	RequestTimeout     time.Duration      `json:"request_timeout"`
 	AcceptanceRequired bool               `json:"acceptance_required,omitzero"`
@@ -62,7 +62,7 @@ func (c *Configuration) setDefaults() {
 	}
 }
 
-// validate holds a configuration to the rules that span members.
+// validate checks the rules that span several members.
 func (c *Configuration) validate() error {
 	switch {
 	case c.AcceptanceTimeout > maxAcceptance:
@@ -77,8 +77,8 @@ func (c *Configuration) validate() error {
 	return nil
 }
 
-// kept is how many slots of a match stay free; STANDALONE has no game session
-// that could keep them.
+// kept returns how many slots of a match stay free. STANDALONE has no game session and
+// keeps none.
 func (c *Configuration) kept() int {
 	if c.Mode == Standalone {
 		return 0

@@ -12,13 +12,13 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// ConfigurationInput says what configuration to create. RuleSet may be an ARN.
+// ConfigurationInput describes the configuration to create. Its RuleSet may be an ARN.
 type ConfigurationInput struct {
 	Configuration Configuration
 	Tags          map[string]string
 }
 
-// CreateConfiguration makes a configuration. Errors: InvalidRequest (name taken,
+// CreateConfiguration creates a configuration. Errors: InvalidRequest (name taken,
 // rules), NotFound (rule set, queue), LimitExceeded, TaggingFailed.
 func (s *Service) CreateConfiguration(ctx context.Context, in ConfigurationInput) (*Configuration, error) {
 	if err := checkName(in.Configuration.Name); err != nil {
@@ -48,8 +48,8 @@ func (s *Service) runCreateConfiguration(tx *store.Tx, in ConfigurationInput) (*
 	return &c, nil
 }
 
-// checkConfiguration holds a configuration to the rules, and what it names to
-// being there; the rule set's name replaces its ARN.
+// checkConfiguration validates a configuration and checks that its rule set and queues
+// exist. It replaces the ARN of the rule set by its name.
 func (s *Service) checkConfiguration(r store.Reader, c *Configuration) error {
 	row, err := s.findRuleSet(r, c.RuleSet)
 	if err != nil {
@@ -70,15 +70,15 @@ func (s *Service) checkConfiguration(r store.Reader, c *Configuration) error {
 	return c.validate()
 }
 
-// putConfiguration writes a configuration and has its matcher look at it.
+// putConfiguration writes a configuration and notifies its matcher on commit.
 func (s *Service) putConfiguration(tx *store.Tx, c *Configuration) {
 	s.t.configurations.Put(tx, c)
 	name := c.Name
 	tx.OnCommit(func() { s.matchers.tell(name) })
 }
 
-// ConfigurationUpdate patches a configuration: nil members stay; lists are
-// replaced whole.
+// ConfigurationUpdate patches a configuration: nil members leave the value unchanged;
+// lists are replaced as a whole.
 type ConfigurationUpdate struct {
 	Name               string // or ARN
 	Description        *string
@@ -96,8 +96,8 @@ type ConfigurationUpdate struct {
 	EventData          *string
 }
 
-// UpdateConfiguration changes a configuration: matches made from then on follow
-// it, also of tickets that wait. Errors: NotFound, InvalidRequest.
+// UpdateConfiguration changes a configuration. It applies to all later matches, including
+// those of waiting tickets. Errors: NotFound, InvalidRequest.
 func (s *Service) UpdateConfiguration(ctx context.Context, in ConfigurationUpdate) (*Configuration, error) {
 	return s.cmd.updateConfiguration.Do(ctx, in)
 }
@@ -133,11 +133,11 @@ func (in *ConfigurationUpdate) apply(c *Configuration) {
 	set(&c.Target, in.Target)
 	set(&c.EventData, in.EventData)
 	if in.Mode != nil && *in.Mode == Standalone && in.Queues == nil {
-		c.Queues = nil // a standalone configuration has none to keep
+		c.Queues = nil // a standalone configuration has no queues
 	}
 }
 
-// set takes over a value that was given.
+// set assigns *v to *to unless v is nil.
 func set[T any](to *T, v *T) {
 	if v != nil {
 		*to = *v
@@ -167,12 +167,13 @@ func (s *Service) runDeleteConfiguration(tx *store.Tx, nameOrARN string) (struct
 	return struct{}{}, nil
 }
 
-// Configuration gives a configuration by name or ARN, or nil.
+// Configuration returns a configuration by name or ARN, or nil.
 func (s *Service) Configuration(r store.Reader, nameOrARN string) *Configuration {
 	return s.t.configurations.Get(r, s.home.ID("matchmakingconfiguration", nameOrARN))
 }
 
-// Configurations gives every configuration after a name, in order of names.
+// Configurations returns an iterator over the configurations after a name, in order of
+// names.
 func (s *Service) Configurations(r store.Reader, after string) iter.Seq[*Configuration] {
 	return s.t.configurations.After(r, after)
 }
@@ -184,7 +185,7 @@ func (s *Service) findConfiguration(r store.Reader, nameOrARN string) (*Configur
 	return nil, fault.Missing("matchmaking configuration %s does not exist", nameOrARN)
 }
 
-// ConfigurationARN names a configuration.
+// ConfigurationARN returns the ARN of a configuration.
 func (s *Service) ConfigurationARN(name string) string {
 	return s.home.Of("matchmakingconfiguration", name)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// matchmakerData is the MatchmakerData of a game session (developer guide,
-// "Working with matchmaker data"): who plays in which team, with the values
-// that the rules saw. It holds no blanks and autoBackfillTicketId comes last,
-// because sample servers of AWS search it as text.
+// matchmakerData is the MatchmakerData of a game session (developer guide, "Working with
+// matchmaker data"): who plays in which team, with the values that the rules saw. The
+// JSON contains no spaces and autoBackfillTicketId comes last, because sample servers of
+// AWS search it as text.
 type matchmakerData struct {
 	MatchID       string     `json:"matchId"`
 	Configuration string     `json:"matchmakingConfigurationArn"`
@@ -39,7 +39,7 @@ type dataValue struct {
 	Value any    `json:"valueAttribute"`
 }
 
-// dataTypes are the names of attribute types in matchmaker data.
+// dataTypes maps attribute types to their names in matchmaker data.
 var dataTypes = map[ruleset.AttributeType]string{
 	ruleset.String: "STRING", ruleset.Number: "DOUBLE", ruleset.StringSet: "STRING_LIST", ruleset.NumberMap: "STRING_DOUBLE_MAP",
 }
@@ -64,13 +64,13 @@ func (s *Service) matchmakerData(c *Configuration, rs *ruleset.RuleSet, matchID 
 	return string(raw)
 }
 
-// dataValues gives the values of declared attributes, defaults included.
+// dataValues returns the values of declared attributes, defaults included.
 func dataValues(rs *ruleset.RuleSet, p *Player) map[string]dataValue {
 	values, missing := rs.Resolve(p.given())
 	out := make(map[string]dataValue, len(values))
 	for i, a := range rs.Attributes {
 		if slices.Contains(missing, a.Name) {
-			continue // of a backfill ticket: such players play, but no rule can judge them
+			continue // in a backfill ticket: the player is playing, but has no value for the rules
 		}
 		out[a.Name] = dataValue{dataTypes[a.Type], valueOf(a.Type, &values[i])}
 	}
@@ -108,7 +108,7 @@ func (d double) MarshalJSON() ([]byte, error) {
 	return text, nil
 }
 
-// sorted goes through a map in order of keys.
+// sorted returns an iterator over a map in order of keys.
 func sorted[V any](m map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(m)) {

@@ -7,16 +7,16 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// sweepAtOnce bounds how many overdue rows of a kind one transaction handles.
+// sweepAtOnce is the most overdue rows of a kind that one transaction handles.
 const sweepAtOnce = 500
 
-// What AWS writes into a ticket whose time is over (FlexMatch matchmaking events).
+// What AWS writes into a ticket that has timed out (FlexMatch matchmaking events).
 const (
 	timedOutReason  = "TimedOut"
 	timedOutMessage = "Removed from matchmaking due to timing out."
 )
 
-// nextDue is the earliest deadline of any ticket or match, or zero.
+// nextDue returns the earliest deadline of any ticket or match, or zero.
 func (s *Service) nextDue() time.Time {
 	view := s.st.View()
 	var first time.Time
@@ -29,7 +29,7 @@ func (s *Service) nextDue() time.Time {
 	return first
 }
 
-// sweepArgs bring what the matchers know of tickets whose time is over.
+// sweepArgs carries the matchers' counts for overdue tickets.
 type sweepArgs struct {
 	Rules map[string][]RuleCount `json:"rules,omitzero"` // by ticket
 }
@@ -39,8 +39,8 @@ func (s *Service) sweep(ctx context.Context) error {
 	return err
 }
 
-// countsOfOverdue asks the matchers what was searched around tickets that are
-// about to time out.
+// countsOfOverdue returns the matchers' rule counts for tickets that are about to time
+// out.
 func (s *Service) countsOfOverdue() map[string][]RuleCount {
 	var out map[string][]RuleCount
 	n := 0
@@ -79,9 +79,9 @@ func (s *Service) runSweep(tx *store.Tx, a sweepArgs) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// overdue ends a ticket whose time is over, or archives one that has ended.
+// overdue times out a ticket, or archives one that has ended.
 func (s *Service) overdue(tx *store.Tx, id string, counts []RuleCount) {
-	old := s.t.tickets.Get(tx, id) // as this transaction has left it
+	old := s.t.tickets.Get(tx, id) // as changed by this transaction
 	switch {
 	case old == nil || old.due().IsZero() || old.due().After(tx.Now()):
 	case old.Status.Over():
@@ -92,7 +92,7 @@ func (s *Service) overdue(tx *store.Tx, id string, counts []RuleCount) {
 	}
 }
 
-// timeOut ends a ticket that waited as long as its request may take.
+// timeOut ends a ticket whose request has timed out.
 func (s *Service) timeOut(tx *store.Tx, t *Ticket, counts []RuleCount) {
 	t.Reason, t.Message, t.Rules = timedOutReason, timedOutMessage, counts
 	s.end(tx, t, TimedOut)

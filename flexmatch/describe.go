@@ -6,13 +6,13 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Described is a ticket and what its players brought.
+// Described is a ticket and its request.
 type Described struct {
 	Ticket  *Ticket
 	Request *Request
 }
 
-// Get gives a ticket, running or ended within the retention; nil where there is none.
+// Get returns a ticket that is active or ended within Retention, or nil.
 func (s *Service) Get(ctx context.Context, id string) (*Described, error) {
 	view := s.st.View()
 	if t := s.t.tickets.Get(view, id); t != nil {
@@ -25,11 +25,11 @@ func (s *Service) Get(ctx context.Context, id string) (*Described, error) {
 	return &Described{t, r}, nil
 }
 
-// Live gives a ticket that runs or ended within the last minutes, as r shows it;
-// nil where there is none.
+// Live returns a ticket in memory, active or ended within Options.Linger, as of r, or
+// nil.
 func (s *Service) Live(r store.Reader, id string) *Ticket { return s.t.tickets.Get(r, id) }
 
-// archived gives a ticket that has left memory, or nil.
+// archived returns a ticket from the archive, or nil.
 func (s *Service) archived(ctx context.Context, id string) (*Ticket, *Request, error) {
 	byID := store.Query{Where: []store.Eq{{Column: "key", Value: id}}, Limit: 1}
 	tickets, err := s.t.tickets.Archived(ctx, byID)

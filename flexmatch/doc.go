@@ -1,17 +1,15 @@
-// Package flexmatch is matchmaking: configurations, rule sets, tickets and the
-// matches that become of them.
+// Package flexmatch is matchmaking: configurations, rule sets, tickets and the matches
+// formed from them.
 //
-// A ticket (ticket.go) is a request that waits. The row is the work item: a
-// restart or a change of owner forgets none and matches none twice. Each
-// configuration has one matcher (matcher.go), a goroutine with a pool of the
-// waiting tickets in memory, fed by commits. A pass over the pool proposes
-// matches; a command commits them, each only if all its tickets still wait
-// (propose.go). From there a match goes by acceptance (accept.go) to its end:
-// a placement in a queue (place.go), a game session that is filled up
-// (backfill.go), or, standalone, at once.
+// A ticket (ticket.go) is a waiting request. Its row is the work item: a restart or a
+// change of owner loses no ticket and matches none twice. Each configuration has one
+// matcher (matcher.go), a goroutine with a pool of the waiting tickets in memory, updated
+// after commits. A pass over the pool proposes matches; a command commits them, each only
+// if all its tickets still wait (propose.go). After acceptance (accept.go), if required,
+// a match is placed by a queue (place.go) or fills up a game session (backfill.go). A
+// standalone match completes immediately.
 //
-// Deadlines are in deadline.go, what subscribers outside are told in
-// announce.go, what a game server is told in data.go, automatic backfill in
-// automatic.go. The language and the search are pure and lie below: ruleset,
-// search.
+// Deadlines are in deadline.go, published events in announce.go, the matchmaker data for
+// game servers in data.go, automatic backfill in automatic.go. The language and the
+// search are pure packages: ruleset, search.
 package flexmatch

@@ -11,13 +11,13 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Explanation says where a ticket is, and why it waits if it does.
+// Explanation describes the state of a ticket, and why it waits if it does.
 type Explanation struct {
 	Ticket  *Ticket              `json:"ticket"`
-	Waiting *explain.Explanation `json:"waiting,omitzero"` // of a ticket that looks for a match
+	Waiting *explain.Explanation `json:"waiting,omitzero"` // if the ticket waits for a match
 }
 
-// Explain says why a ticket is where it is. Errors: NotFound.
+// Explain explains the state of a ticket. Errors: NotFound.
 func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) {
 	d, err := s.Get(ctx, id)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 	return e, nil
 }
 
-// Overview says why the tickets of a configuration wait. Errors: NotFound.
+// Overview explains why the tickets of a configuration wait. Errors: NotFound.
 func (s *Service) Overview(ctx context.Context, nameOrARN string) (*explain.Overview, error) {
 	view := s.st.View()
 	c := s.Configuration(view, nameOrARN)
@@ -62,8 +62,8 @@ func (s *Service) Overview(ctx context.Context, nameOrARN string) (*explain.Over
 	return explain.Pool(pool.rules, pool.options, pool.tickets, time.Now(), explain.Limits{}), nil
 }
 
-// explaining waits for its turn: one explanation is made at a time, so that
-// questions about large pools leave a processor to matchmaking.
+// explaining waits until no other explanation is being computed. Only one runs at a time,
+// so that explanations of large pools do not slow down matchmaking.
 func (s *Service) explaining(ctx context.Context) (free func(), err error) {
 	select {
 	case s.explains <- struct{}{}:
@@ -73,7 +73,8 @@ func (s *Service) explaining(ctx context.Context) (free func(), err error) {
 	}
 }
 
-// waitingPool is what waits in a configuration, as the search takes it.
+// waitingPool is the waiting tickets of a configuration, in the form that the search
+// uses.
 type waitingPool struct {
 	rules   *ruleset.RuleSet
 	options search.Options

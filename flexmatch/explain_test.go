@@ -10,13 +10,13 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// skilled is one against one within 50 of skill, after half a minute within 100.
+// skilled matches one against one within 50 of skill, and within 100 after half a minute.
 const skilled = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number", "default": 7}],
 	"teams": [{"name": "red", "minPlayers": 1, "maxPlayers": 1}, {"name": "blue", "minPlayers": 1, "maxPlayers": 1}],
 	"rules": [{"name": "Window", "type": "batchDistance", "batchAttribute": "skill", "maxDistance": 50}],
 	"expansions": [{"target": "rules[Window].maxDistance", "steps": [{"waitTimeSeconds": 30, "value": 100}]}]}`
 
-// What an explanation promises, the service does: not before, and at most a pass later.
+// A match happens when the explanation promises it: not before, and at most a pass later.
 func TestExplain_PromiseIsKept(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.configure("mm", skilled, Configuration{Mode: Standalone})
@@ -49,8 +49,8 @@ func TestExplain_PromiseIsKept(t *testing.T) {
 	})
 }
 
-// A trace holds what is in memory and what has left it, once each, and not what
-// fills game sessions.
+// A trace contains tickets in memory and in the archive, once each, but no backfill
+// tickets.
 func TestTrace_MemoryAndArchive(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.configure("mm", pairs, Configuration{Mode: Standalone})
@@ -62,7 +62,7 @@ func TestTrace_MemoryAndArchive(t *testing.T) {
 		c.enter("mm", "alone", "cid")
 		settle(40 * time.Second)
 		c.must(c.matches.Stop(c.ctx, "alone"))
-		settle(6 * time.Minute) // these leave memory
+		settle(6 * time.Minute) // these are archived
 		begin := time.Now()
 		c.enter("mm", "late", "dan")
 		_, _, err := c.matches.Start(c.ctx, StartInput{Configuration: "mm", TicketID: "fill", Backfill: true, Players: []Player{{ID: "eve", Team: "red"}}})
@@ -96,13 +96,13 @@ func TestTrace_MemoryAndArchive(t *testing.T) {
 // crowd needs more players than come.
 const crowd = `{"ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 9, "maxPlayers": 9}]}`
 
-// Of too many tickets a trace holds the oldest, wherever they are, with no hole
-// between those that ended and those in memory; others' tickets do not count.
+// Of too many tickets a trace contains the oldest, in memory or in the archive, with no
+// gap between them. Tickets of other configurations do not count.
 func TestTrace_Cut(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.configure("mm", crowd, Configuration{Mode: Standalone})
 		c.configure("other", pairs, Configuration{Mode: Standalone})
-		for i := range 6 { // ended, and older than all that counts
+		for i := range 6 { // ended, and older than all that count
 			c.enter("other", fmt.Sprint("x", i), fmt.Sprint("x", i))
 		}
 		want := []string{"stays", "a", "b", "late"}
@@ -113,7 +113,7 @@ func TestTrace_Cut(t *testing.T) {
 		for _, id := range []string{"a", "b"} {
 			c.must(c.matches.Stop(c.ctx, id))
 		}
-		settle(6 * time.Minute) // they leave memory
+		settle(6 * time.Minute) // they are archived
 		c.enter("mm", "late", "late")
 		for most := 1; most <= 5; most++ {
 			all, err := c.matches.trace(c.ctx, "mm", time.Time{}, most)

@@ -11,25 +11,25 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// traced is a ticket of a trace and when it came.
+// traced is a ticket of a trace and when it was started.
 type traced struct {
 	trace.Ticket
 	started time.Time
 }
 
-// MaxTraced is how many tickets a trace holds at most.
+// MaxTraced is the most tickets in a trace.
 const MaxTraced = 200_000
 
-// Trace gives the tickets of a configuration that came since a time, oldest
-// first: those in memory and, for Retention, those that ended. Tickets that fill
-// game sessions are left out: who replays the trace plays the game sessions too.
-// Of more than MaxTraced the oldest are given. Errors: NotFound.
+// Trace returns the tickets of a configuration started since a time, oldest first: those
+// in memory and, for Retention, those that ended. Backfill tickets are left out, because
+// a replay of the trace plays the game sessions too. Of more than MaxTraced tickets,
+// Trace returns the oldest. Errors: NotFound.
 func (s *Service) Trace(ctx context.Context, nameOrARN string, since time.Time) ([]trace.Ticket, error) {
 	return s.trace(ctx, nameOrARN, since, MaxTraced)
 }
 
 func (s *Service) trace(ctx context.Context, nameOrARN string, since time.Time, most int) ([]trace.Ticket, error) {
-	view := s.st.View() // before the archive is read, so that whatever is archived meanwhile is in one of both
+	view := s.st.View() // taken before the archive is read, so that a ticket archived in between is in at least one of them
 	c := s.Configuration(view, nameOrARN)
 	if c == nil {
 		return nil, fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
@@ -45,7 +45,7 @@ func (s *Service) trace(ctx context.Context, nameOrARN string, since time.Time, 
 	}
 	for t := range s.t.tickets.All(view) {
 		if t.Configuration != c.Name || t.Backfill || t.Started.Before(since) || known[t.ID] ||
-			cut && t.Started.After(out[most-1].started) { // behind the end of the trace
+			cut && t.Started.After(out[most-1].started) { // after the end of the trace
 			continue
 		}
 		if r := s.t.requests.Get(view, t.ID); r != nil {
@@ -64,8 +64,8 @@ func (s *Service) trace(ctx context.Context, nameOrARN string, since time.Time, 
 	return tickets, nil
 }
 
-// archivedTraces gives at most so many of a configuration's tickets that have
-// left memory, oldest first.
+// archivedTraces returns up to most of a configuration's tickets in the archive, oldest
+// first.
 func (s *Service) archivedTraces(ctx context.Context, configuration string, since time.Time, most int) ([]traced, error) {
 	prefix := tracePrefix(configuration)
 	page := store.Query{OrderBy: traceColumn, From: prefix + store.TimeKey(since), To: prefix + "~", Limit: 1000}
@@ -81,7 +81,7 @@ func (s *Service) archivedTraces(ctx context.Context, configuration string, sinc
 		}
 		for _, t := range tickets {
 			r := requests[t.ID]
-			if r == nil { // its time ended between both reads
+			if r == nil { // expired between the two reads
 				continue
 			}
 			if out = append(out, tracedOf(t, r)); len(out) == most {
@@ -96,7 +96,7 @@ func (s *Service) archivedTraces(ctx context.Context, configuration string, sinc
 	}
 }
 
-// archivedRequests gives the requests of a page of tickets, by id.
+// archivedRequests returns the requests of a page of tickets, by id.
 func (s *Service) archivedRequests(ctx context.Context, tickets []*Ticket) (map[string]*Request, error) {
 	out := make(map[string]*Request, len(tickets))
 	if len(tickets) == 0 {
@@ -116,7 +116,7 @@ func (s *Service) archivedRequests(ctx context.Context, tickets []*Ticket) (map[
 func tracedOf(t *Ticket, r *Request) traced {
 	out := traced{Ticket: trace.Ticket{TicketID: t.ID}, started: t.Started}
 	if t.Status == Cancelled && t.Message == stoppedMessage {
-		out.Patience = max(t.Ended.Sub(t.Started), time.Millisecond).Seconds() // 0 would be for ever
+		out.Patience = max(t.Ended.Sub(t.Started), time.Millisecond).Seconds() // 0 would mean unlimited
 	}
 	for _, p := range r.Players {
 		out.Players = append(out.Players, tracedPlayer(p))

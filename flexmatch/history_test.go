@@ -13,8 +13,8 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// TestHistories lets players, game servers and the calendar do what they like,
-// with a restart in between, and holds what must always hold after each step.
+// TestHistories performs random actions of players, game servers and time, with restarts
+// in between, and checks the invariants after each step.
 func TestHistories(t *testing.T) {
 	var mu sync.Mutex
 	ends := map[Status]int{}
@@ -42,7 +42,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// history is one run of chance.
+// history is one random run.
 type history struct {
 	*cell
 	t      *testing.T
@@ -50,7 +50,7 @@ type history struct {
 	rand   *rand.Rand
 	made   int
 	opened string            // the state's digest when it was opened
-	ended  map[string]Status // tickets seen over: they stay as they are
+	ended  map[string]Status // statuses of ended tickets, which must not change
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
@@ -74,7 +74,7 @@ func (h *history) open() {
 		h.fleet = old.fleet
 		_, err := h.computes.Restart(h.ctx)
 		h.must(err)
-		for _, s := range old.servers { // game servers live on and come back
+		for _, s := range old.servers { // game servers survive and reconnect
 			s.c = h.cell
 			h.servers = append(h.servers, s)
 			if _, err := h.computes.Connect(h.ctx, compute.ConnectInput{Ref: s.ref}, s); err != nil {
@@ -92,7 +92,7 @@ func (h *history) play() {
 		synctest.Wait()
 		h.check()
 	}
-	settle(3 * time.Minute) // every request is over by then
+	settle(3 * time.Minute) // every request has ended by then
 	h.check()
 	for x := range h.matches.t.tickets.All(h.st.View()) {
 		if x.Status.Waits() && !x.Automatic {
@@ -121,7 +121,7 @@ func (h *history) step() {
 	}
 }
 
-// restart stops the node and starts another on what is durable.
+// restart stops the node and starts another on the durable state.
 func (h *history) restart() {
 	stopped := h.st
 	h.halt()
@@ -140,7 +140,7 @@ func (h *history) arrive() {
 	_, _, _ = h.matches.Start(h.ctx, in) // the same player twice is refused
 }
 
-// act does something with a ticket that is not over.
+// act calls f with a random ticket that has not ended.
 func (h *history) act(f func(*Ticket)) {
 	var all []*Ticket
 	for x := range h.matches.t.tickets.All(h.st.View()) {
@@ -164,7 +164,7 @@ func (h *history) answer(x *Ticket) {
 	_ = h.matches.Answer(h.ctx, in)
 }
 
-// fill asks for players for some game session.
+// fill requests a backfill for some game session.
 func (h *history) fill(*Ticket) {
 	for _, s := range h.servers {
 		g := h.sessions.Live(h.st.View(), s.session.GameSessionID)
@@ -177,7 +177,7 @@ func (h *history) fill(*Ticket) {
 	}
 }
 
-// check holds what must always hold.
+// check checks the invariants.
 func (h *history) check() {
 	view := h.st.View()
 	players, fills := map[string]string{}, map[string]string{}
@@ -220,7 +220,7 @@ func (h *history) check() {
 	}
 }
 
-// checkMatch holds a ticket to its match and its game session.
+// checkMatch checks a ticket against its match and its game session.
 func (h *history) checkMatch(view *store.Snapshot, x *Ticket) {
 	switch x.Status {
 	case RequiresAcceptance, Placing:

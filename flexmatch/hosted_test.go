@@ -51,7 +51,7 @@ func TestMatch_ToGameSession(t *testing.T) {
 		if last.Type != "MatchmakingSucceeded" || last.EventData != "for the test" || last.Session.ARN != g.ID || last.Session.DNS == nil || last.Tickets[0].Players[0].PlayerSessionID == "" {
 			t.Errorf("event: %+v", last)
 		}
-		settle(6 * time.Minute) // tickets leave memory
+		settle(6 * time.Minute) // tickets are archived
 		if a := c.ticket("a"); a.Status != Completed {
 			t.Errorf("archived: %+v", a)
 		}
@@ -100,7 +100,7 @@ func TestBackfill_Manual(t *testing.T) {
 		}
 		c.must(backfill("old"))
 		settle(time.Second)
-		c.must(backfill("fill")) // takes the place of the older one
+		c.must(backfill("fill")) // replaces the older one
 		c.want(Cancelled, "old")
 		c.enter("mm", "second", "cid")
 		settle(time.Second)
@@ -124,8 +124,8 @@ func TestBackfill_Manual(t *testing.T) {
 	})
 }
 
-// A game session that is full when the match comes to it fails the backfill;
-// the players go on searching.
+// If the game session is full when the match is made, the backfill fails and the players
+// search again.
 func TestBackfill_NoRoom(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.hosts(1, 0)
@@ -174,8 +174,8 @@ func TestBackfill_Refused(t *testing.T) {
 	})
 }
 
-// Automatic backfill fills a game session up to its size without
-// AdditionalPlayerCount, a ticket after the other, and goes on after a timeout.
+// Automatic backfill fills a game session up to its size minus AdditionalPlayerCount, one
+// ticket after the other, and continues after a timeout.
 func TestBackfill_Automatic(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.hosts(1, 0)
@@ -214,8 +214,8 @@ func TestBackfill_Automatic(t *testing.T) {
 	})
 }
 
-// Automatic backfill is stopped by any of its tickets, and by the game session's
-// taking no players.
+// Automatic backfill stops when any of its tickets is stopped, and when the game session
+// accepts no players.
 func TestBackfill_AutomaticStopped(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.hosts(2, 0)
@@ -251,7 +251,7 @@ func TestBackfill_AutomaticStopped(t *testing.T) {
 	})
 }
 
-// A queue that finds no place in time fails the match.
+// If a queue finds no place in time, the match fails.
 func TestMatch_NoPlace(t *testing.T) {
 	inCell(t, func(c *cell) {
 		c.hosts(0, 0)

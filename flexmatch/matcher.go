@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	searchingAtOnce = 1000        // tickets that one command takes into the pool
-	matchesAtOnce   = 100         // matches that one command makes
-	afterError      = time.Second // how long a matcher waits when a write failed
+	searchingAtOnce = 1000        // tickets that one command moves to SEARCHING
+	matchesAtOnce   = 100         // matches that one command creates
+	afterError      = time.Second // how long a matcher waits after a failed write
 )
 
-// matcher finds the matches of one configuration. All it knows follows from the
-// store and may be lost: it is told which tickets have changed, and reads from
-// the committed state whether they wait.
+// matcher finds the matches of one configuration. Its state is derived from the store and
+// may be lost: it is notified of changed tickets, and reads from the committed state
+// whether they wait.
 type matcher struct {
 	s       *Service
 	name    string
@@ -26,16 +26,16 @@ type matcher struct {
 	running bool // guarded by matchers.mu
 
 	mu      sync.Mutex
-	changed []string // tickets to look at
-	stale   bool     // all have to be looked at
+	changed []string // tickets to look up
+	stale   bool     // all tickets have to be looked up
 
-	// Of the goroutine alone, but for poolMu.
+	// Used only by the goroutine or with poolMu held.
 	poolMu  sync.Mutex // held while the pool is used
 	rules   *ruleset.RuleSet
 	ruleSet string
 	kept    int
 	pool    *search.Pool
-	in      map[string]bool // tickets that the pool knows, or that a match has taken from it
+	in      map[string]bool // tickets in the pool; those of a match leave with their proposal
 	rest    time.Duration   // from one pass to the next
 }
 
@@ -53,7 +53,7 @@ func (m *matcher) reset() {
 	nudge(m.nudge)
 }
 
-// take gives what there is to look at.
+// take returns and clears the tickets to look up.
 func (m *matcher) take() (tickets []string, all bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,12 +62,12 @@ func (m *matcher) take() (tickets []string, all bool) {
 	return tickets, all
 }
 
-// run passes over the pool an interval after it has changed, when tickets reach
-// a wait time, and again where a pass has left work, until ctx ends.
+// run passes over the pool an interval after it has changed, when tickets reach a wait
+// time, and again if a pass has left work, until ctx is done.
 func (m *matcher) run(ctx context.Context) {
 	timer := time.NewTimer(m.rest)
 	defer timer.Stop()
-	due := time.Now().Add(m.rest) // when the timer fires; zero: not at all
+	due := time.Now().Add(m.rest) // when the timer fires; zero means never
 	for {
 		select {
 		case <-ctx.Done():
@@ -82,7 +82,7 @@ func (m *matcher) run(ctx context.Context) {
 		}
 		var err error
 		if due, err = m.cycle(ctx); err != nil {
-			m.reset() // what was found is lost; what waits is in the store
+			m.reset() // matches found are lost; waiting tickets are in the store
 			due = time.Now().Add(afterError)
 		}
 		if !due.IsZero() {
@@ -91,8 +91,8 @@ func (m *matcher) run(ctx context.Context) {
 	}
 }
 
-// cycle brings the pool up to date, passes over it and commits what it finds.
-// It tells when time alone may change what can be matched, or zero.
+// cycle updates the pool, passes over it and commits the matches. It returns when to pass
+// again if no ticket changes, or zero.
 func (m *matcher) cycle(ctx context.Context) (next time.Time, err error) {
 	m.poolMu.Lock()
 	queued := m.update(m.s.st.View())
@@ -103,14 +103,14 @@ func (m *matcher) cycle(ctx context.Context) (next time.Time, err error) {
 	begun := time.Now()
 	matches := m.pool.Pass(begun)
 	took := time.Since(begun)
-	m.rest = max(m.s.opts.Interval, took) // no pool is searched more than half of the time
+	m.rest = max(m.s.opts.Interval, took) // a pool is searched at most half of the time
 	next = m.next(time.Now())
 	m.poolMu.Unlock()
 	m.s.metrics.passed(m.name, took)
 	return next, m.commit(ctx, queued, matches, begun)
 }
 
-// next is when to pass again though no ticket comes.
+// next returns when to pass again if no ticket changes, or zero.
 func (m *matcher) next(now time.Time) time.Time {
 	soon := now.Add(m.rest)
 	if m.pool.Pending(now) {
@@ -125,7 +125,7 @@ func (m *matcher) next(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// update gives the pool what has changed. It returns the tickets that are QUEUED.
+// update applies changed tickets to the pool. It returns the tickets that are QUEUED.
 func (m *matcher) update(view *store.Snapshot) (queued []string) {
 	changed, all := m.take()
 	c := m.s.t.configurations.Get(view, m.name)
@@ -146,7 +146,8 @@ func (m *matcher) update(view *store.Snapshot) (queued []string) {
 	return queued
 }
 
-// renew takes over the configuration's rules; true if they are others than before.
+// renew adopts the configuration's rules. It returns true if they have changed or there
+// is no pool.
 func (m *matcher) renew(view *store.Snapshot, c *Configuration) bool {
 	rs, err := m.s.rules(view, c)
 	if err != nil || (m.pool != nil && rs == m.rules && m.kept == c.kept()) {
@@ -156,7 +157,7 @@ func (m *matcher) renew(view *store.Snapshot, c *Configuration) bool {
 	return true
 }
 
-// look puts a ticket into the pool or takes it out, as the state says.
+// look adds a ticket to the pool or removes it, depending on the committed state.
 func (m *matcher) look(view *store.Snapshot, id string, queued []string) []string {
 	t := m.s.t.tickets.Get(view, id)
 	waits := t != nil && t.Status.Waits()
@@ -174,7 +175,7 @@ func (m *matcher) look(view *store.Snapshot, id string, queued []string) []strin
 	return queued
 }
 
-// commit writes what a pass has found, in few transactions.
+// commit writes the results of a pass, in few transactions.
 func (m *matcher) commit(ctx context.Context, queued []string, matches []*search.Match, found time.Time) error {
 	proposals, taken := m.proposals(matches, found)
 	alone := queued[:0]
@@ -197,10 +198,10 @@ func (m *matcher) commit(ctx context.Context, queued []string, matches []*search
 	return nil
 }
 
-// proposals writes matches down for the command. Their tickets have left the
-// pool, so they count as unknown until the state says what became of them.
+// proposals converts matches to arguments of the command. Their tickets have left the
+// pool, so they are unknown until the committed state shows their result.
 func (m *matcher) proposals(matches []*search.Match, found time.Time) ([]Proposal, map[string]bool) {
-	m.poolMu.Lock() // a ticket that times out asks meanwhile what the pool knows of it
+	m.poolMu.Lock() // the deadlines read the counts of tickets that time out concurrently
 	defer m.poolMu.Unlock()
 	var out []Proposal
 	taken := map[string]bool{}
@@ -220,7 +221,7 @@ func (m *matcher) proposals(matches []*search.Match, found time.Time) ([]Proposa
 	return out, taken
 }
 
-// counts gives what was evaluated around a ticket that waits, or nil.
+// counts returns the rule counts of the searches around a waiting ticket, or nil.
 func (m *matcher) counts(ticket string) []RuleCount {
 	m.poolMu.Lock()
 	defer m.poolMu.Unlock()
@@ -238,7 +239,7 @@ func (m *matcher) ruleCounts(evaluations []search.Evaluation) []RuleCount {
 	return out
 }
 
-// cut takes up to n items off a list.
+// cut splits a list after at most n items.
 func cut[T any](list []T, n int) (head, rest []T) {
 	n = min(n, len(list))
 	return list[:n], list[n:]

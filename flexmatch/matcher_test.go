@@ -8,9 +8,9 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// TestMatcher_IsAskedWhileItMatches holds what a ticket that ends in the middle
-// of a pass does: it asks what was searched around it, from another goroutine.
-// The race detector sees a pool that is not guarded.
+// TestMatcher_IsAskedWhileItMatches reads the counts of a ticket from another goroutine
+// during a pass, as happens when a ticket ends. The race detector reports unguarded use
+// of the pool.
 func TestMatcher_IsAskedWhileItMatches(t *testing.T) {
 	c := newCell(t, store.NewMemory(), Options{})
 	defer c.halt()

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// matchers has a matcher for each configuration that tickets came for.
+// matchers has a matcher for each configuration.
 type matchers struct {
 	s     *Service
 	mu    sync.Mutex
 	m     map[string]*matcher
-	fresh chan struct{} // there is one that does not run yet
+	fresh chan struct{} // some matcher does not run yet
 }
 
 func newMatchers(s *Service) *matchers {
 	return &matchers{s: s, m: map[string]*matcher{}, fresh: make(chan struct{}, 1)}
 }
 
-// tell has a configuration's matcher look at tickets, or at the configuration
-// alone. It never blocks.
+// tell notifies a configuration's matcher of changed tickets or, without tickets, of a
+// changed configuration. It never blocks.
 func (ms *matchers) tell(configuration string, tickets ...string) {
 	ms.of(configuration).tell(tickets...)
 }
@@ -35,7 +35,7 @@ func (ms *matchers) of(configuration string) *matcher {
 	return m
 }
 
-// counts gives what was evaluated around a ticket, or nil.
+// counts returns the rule counts of the searches around a ticket, or nil.
 func (ms *matchers) counts(configuration, ticket string) []RuleCount {
 	ms.mu.Lock()
 	m := ms.m[configuration]
@@ -46,7 +46,7 @@ func (ms *matchers) counts(configuration, ticket string) []RuleCount {
 	return m.counts(ticket)
 }
 
-// reset has every matcher read its pool anew.
+// reset makes every matcher rebuild its pool.
 func (ms *matchers) reset() {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -55,7 +55,8 @@ func (ms *matchers) reset() {
 	}
 }
 
-// run starts matchers as they come, until ctx ends and all have stopped.
+// run starts matchers as they are added. It returns when ctx is done and all have
+// stopped.
 func (ms *matchers) run(ctx context.Context) {
 	for c := range ms.s.t.configurations.All(ms.s.st.View()) {
 		ms.of(c.Name)
@@ -74,7 +75,7 @@ func (ms *matchers) run(ctx context.Context) {
 	}
 }
 
-// idle takes the matchers that do not run yet.
+// idle returns the matchers that do not run yet, and marks them as running.
 func (ms *matchers) idle() (out []*matcher) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics count under the names that the API publishes for configurations.
+// metrics uses the metric names that the API publishes for configurations.
 type metrics struct {
 	counts *prometheus.CounterVec
 	rules  *prometheus.CounterVec
@@ -14,8 +14,8 @@ type metrics struct {
 	passes *prometheus.HistogramVec
 }
 
-// topRules is how many rules of a configuration are counted (developer guide,
-// "Monitor with CloudWatch").
+// topRules is the most rules counted per configuration (developer guide, "Monitor with
+// CloudWatch").
 const topRules = 50
 
 func newMetrics(r prometheus.Registerer, s *Service) *metrics {
@@ -52,7 +52,7 @@ func (m *metrics) count(metric, configuration string, n int) {
 	}
 }
 
-// ended counts how a ticket ended.
+// ended counts the result of a ticket.
 func (m *metrics) ended(t *Ticket) {
 	if m == nil {
 		return
@@ -70,7 +70,7 @@ func (m *metrics) ended(t *Ticket) {
 	}
 }
 
-// found counts a potential match and the evaluations that led to it.
+// found counts a potential match and its rule evaluations.
 func (m *metrics) found(match *Match) {
 	if m == nil {
 		return
@@ -82,12 +82,12 @@ func (m *metrics) found(match *Match) {
 	}
 }
 
-// matched counts a match that was completed.
+// matched counts the players of a completed match.
 func (m *metrics) matched(match *Match) {
 	m.count("PlayersStarted", match.Configuration, match.Players)
 }
 
-// waited counts how long the tickets of a match have waited for it.
+// waited observes how long a ticket waited for its match.
 func (m *metrics) waited(configuration string, d time.Duration) {
 	if m != nil {
 		m.times.WithLabelValues("TimeToMatch", configuration).Observe(d.Seconds())
@@ -100,7 +100,7 @@ func (m *metrics) passed(configuration string, took time.Duration) {
 	}
 }
 
-// current tells of each configuration how many tickets are active, when it is asked.
+// current collects the number of active tickets of each configuration.
 type current struct {
 	s    *Service
 	desc *prometheus.Desc

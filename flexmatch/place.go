@@ -21,8 +21,8 @@ const (
 	noRoomReason      = "BACKFILL_FAILED"
 )
 
-// place gives a match to the first queue of its configuration; the placement's
-// id is the match's.
+// place starts a placement for a match in the first queue of its configuration. The
+// placement has the id of the match.
 func (s *Service) place(tx *store.Tx, c *Configuration, m *Match, tickets []*Ticket) {
 	for _, t := range tickets {
 		t.move(Placing)
@@ -41,8 +41,8 @@ func (s *Service) place(tx *store.Tx, c *Configuration, m *Match, tickets []*Tic
 	}
 }
 
-// placementOf asks a queue for the game session of a match: with room for the
-// whole match, a slot and the latencies of each player, and the matchmaker data.
+// placementOf returns the placement request for a match: room for the whole match, a slot
+// and the latencies of each player, and the matchmaker data.
 func (s *Service) placementOf(tx *store.Tx, c *Configuration, m *Match, tickets []*Ticket) (*placement.Request, error) {
 	rs, err := s.rules(tx, c)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Service) placementOf(tx *store.Tx, c *Configuration, m *Match, tickets 
 	return r, nil
 }
 
-// matched gives the players of tickets with their teams, in order of arrival.
+// matched returns the players of tickets with their teams, in the order of tickets.
 func (s *Service) matched(r store.Reader, tickets []*Ticket) []Player {
 	var out []Player
 	for _, t := range tickets {
@@ -76,11 +76,11 @@ func (s *Service) matched(r store.Reader, tickets []*Ticket) []Player {
 	return out
 }
 
-// placed ends the match whose placement has ended.
+// placed completes or fails the match whose placement has ended.
 func (s *Service) placed(tx *store.Tx, p *placement.Placement) {
 	m := s.t.matches.Get(tx, p.ID)
 	if m == nil || !m.AcceptBy.IsZero() {
-		return // a placement of somebody else's
+		return // not a placement of matchmaking
 	}
 	tickets := s.load(tx, m.Tickets)
 	switch p.Status {
@@ -106,7 +106,7 @@ func (s *Service) hosted(tx *store.Tx, m *Match, tickets []*Ticket, p *placement
 	s.beginAutomatic(tx, m, tickets, p.GameSessionID)
 }
 
-// connection is where the players of a match go.
+// connection says how the players of a match reach their game session.
 type connection struct {
 	gameSessionID  string
 	ip, dns        string
@@ -114,7 +114,7 @@ type connection struct {
 	playerSessions map[string]string // by player
 }
 
-// complete ends a match well; without a connection it is standalone.
+// complete ends a match successfully. A standalone match has no connection.
 func (s *Service) complete(tx *store.Tx, m *Match, tickets []*Ticket, to *connection) {
 	for _, t := range tickets {
 		t.Reason, t.Message = "", ""
@@ -145,7 +145,7 @@ func (s *Service) fail(tx *store.Tx, m *Match, tickets []*Ticket, reason, messag
 	s.close(tx, m, string(Failed)+": "+message, "")
 }
 
-// refusedBy tells why a game session takes no more players, in the words of a fault.
+// refusedBy returns the message of a fault, without its code.
 func refusedBy(err error) string {
 	if f, ok := fault.As(err); ok {
 		return f.Message

@@ -22,8 +22,8 @@ const (
 	maxPlayerID   = 1024
 )
 
-// checkPlayers holds the players of a request to the rules of the API and of
-// the rule set. What only keeps them from being matched is no error.
+// checkPlayers checks the players of a request by the rules of the API and of the rule
+// set. Data that only prevents a match is not an error.
 func checkPlayers(rs *ruleset.RuleSet, players []Player, backfill bool) error {
 	most := maxPlayers
 	if backfill {
@@ -78,7 +78,7 @@ func checkPlayer(rs *ruleset.RuleSet, number int, p *Player) error {
 	return nil
 }
 
-// wrong tells what the API does not allow of a value, or "".
+// wrong returns why the API does not allow a value, or "".
 func (a Attribute) wrong() string {
 	set := 0
 	for _, given := range []bool{a.S != nil, a.N != nil, a.SL != nil, a.SDM != nil} {

@@ -15,17 +15,17 @@ type Proposal struct {
 	Rules   []RuleCount `json:"rules,omitzero"`
 }
 
-// passArgs are what a pass of one configuration's matcher has found.
+// passArgs are the results of a pass of one configuration's matcher.
 type passArgs struct {
 	Configuration string     `json:"configuration"`
-	RuleSet       string     `json:"rule_set"`           // that it was found by
-	Searching     []string   `json:"searching,omitzero"` // tickets that are in the pool now and in no proposal
+	RuleSet       string     `json:"rule_set"`           // the rule set that the matches follow
+	Searching     []string   `json:"searching,omitzero"` // QUEUED tickets that are now in the pool and in no proposal
 	Proposals     []Proposal `json:"proposals,omitzero"`
-	Wait          int        `json:"wait,omitzero"` // EstimatedWaitTime, seconds; 0 is unknown
+	Wait          int        `json:"wait,omitzero"` // EstimatedWaitTime in seconds; 0 means unknown
 }
 
-// runPass commits what a pass has found, each match only if all its tickets
-// still wait. It gives the tickets of matches that it did not make.
+// runPass commits the results of a pass, each match only if all its tickets still wait.
+// It returns the tickets of matches that were not created.
 func (s *Service) runPass(tx *store.Tx, a passArgs) ([]string, error) {
 	var refused []string
 	c := s.t.configurations.Get(tx, a.Configuration)
@@ -52,14 +52,14 @@ func (s *Service) allWait(r store.Reader, c *Configuration, ids []string) bool {
 	})
 }
 
-// search takes a ticket into the pool.
+// search moves a ticket to SEARCHING.
 func (s *Service) search(tx *store.Tx, t *Ticket, wait int) {
 	t.move(Searching)
 	s.put(tx, t)
 	s.announceSearching(tx, t, wait)
 }
 
-// propose makes a match of tickets that wait, and sends it on its way.
+// propose creates a match of waiting tickets and starts its acceptance or what follows.
 func (s *Service) propose(tx *store.Tx, c *Configuration, p *Proposal, wait int) {
 	m := &Match{ID: tx.ID(""), Configuration: c.Name, Created: tx.Now(), Level: p.Level, Rules: p.Rules}
 	tickets := s.load(tx, p.Tickets)
@@ -98,8 +98,9 @@ func (s *Service) propose(tx *store.Tx, c *Configuration, p *Proposal, wait int)
 	tx.OnCommit(s.deadlines.Nudge)
 }
 
-// proceed gives a match that nobody has to accept, or that everybody accepted,
-// to its end: the game session to fill up, the queue, or, standalone, the event.
+// proceed continues with a match that all players accepted or that needs no acceptance:
+// it fills up the game session, places a new one by the queue or, if standalone,
+// completes the match.
 func (s *Service) proceed(tx *store.Tx, old *Match, tickets []*Ticket) {
 	m := *old
 	m.AcceptBy = zeroTime
@@ -120,7 +121,7 @@ func (s *Service) proceed(tx *store.Tx, old *Match, tickets []*Ticket) {
 	}
 }
 
-// close puts a match that is over into the archive.
+// close archives a match that has ended.
 func (s *Service) close(tx *store.Tx, old *Match, result, gameSessionID string) {
 	m := *old
 	m.AcceptBy, m.Result, m.Ended, m.GameSessionID = zeroTime, result, tx.Now(), gameSessionID

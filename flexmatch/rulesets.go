@@ -13,27 +13,27 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// RuleSet is a MatchmakingRuleSet. It never changes.
+// RuleSet is a MatchmakingRuleSet. It is immutable.
 type RuleSet struct {
 	Name    string    `json:"name"`
 	Body    string    `json:"body"`
 	Created time.Time `json:"created"`
 }
 
-// RuleSetInput says what rule set to create.
+// RuleSetInput describes the rule set to create.
 type RuleSetInput struct {
 	Name, Body string
 	Tags       map[string]string
 }
 
-// Validate checks the body of a rule set. Errors: InvalidRequest, naming
-// everything that is wrong with its position.
+// Validate checks the body of a rule set. Errors: InvalidRequest, listing every problem
+// with its position.
 func (s *Service) Validate(body string) error {
 	_, err := parse(body)
 	return err
 }
 
-// parse compiles a body; its errors are faults.
+// parse compiles a body. Its errors are faults.
 func parse(body string) (*ruleset.RuleSet, error) {
 	rs, err := ruleset.Parse(body)
 	var wrong ruleset.Errors
@@ -43,7 +43,7 @@ func parse(body string) (*ruleset.RuleSet, error) {
 	return rs, err
 }
 
-// CreateRuleSet makes a rule set. Errors: InvalidRequest (name taken, body),
+// CreateRuleSet creates a rule set. Errors: InvalidRequest (name taken, body),
 // LimitExceeded, TaggingFailed.
 func (s *Service) CreateRuleSet(ctx context.Context, in RuleSetInput) (*RuleSet, error) {
 	if err := checkName(in.Name); err != nil {
@@ -55,7 +55,7 @@ func (s *Service) CreateRuleSet(ctx context.Context, in RuleSetInput) (*RuleSet,
 	return s.cmd.createRuleSet.Do(ctx, in)
 }
 
-// checkName refuses the empty name, which the API's pattern would let pass.
+// checkName refuses the empty name, which the API's pattern allows.
 func checkName(name string) error {
 	if name == "" {
 		return fault.Invalid("Name: must have 1 to 128 characters")
@@ -100,12 +100,12 @@ func (s *Service) runDeleteRuleSet(tx *store.Tx, nameOrARN string) (struct{}, er
 	return struct{}{}, nil
 }
 
-// RuleSet gives a rule set by name or ARN. Errors: NotFound.
+// RuleSet returns a rule set by name or ARN. Errors: NotFound.
 func (s *Service) RuleSet(r store.Reader, nameOrARN string) (*RuleSet, error) {
 	return s.findRuleSet(r, nameOrARN)
 }
 
-// RuleSets gives every rule set after a name, in order of names.
+// RuleSets returns an iterator over the rule sets after a name, in order of names.
 func (s *Service) RuleSets(r store.Reader, after string) iter.Seq[*RuleSet] {
 	return s.t.ruleSets.After(r, after)
 }
@@ -117,10 +117,10 @@ func (s *Service) findRuleSet(r store.Reader, nameOrARN string) (*RuleSet, error
 	return nil, fault.Missing("matchmaking rule set %s does not exist", nameOrARN)
 }
 
-// RuleSetARN names a rule set.
+// RuleSetARN returns the ARN of a rule set.
 func (s *Service) RuleSetARN(name string) string { return s.home.Of("matchmakingruleset", name) }
 
-// compiled keeps rule sets compiled. What it holds follows from the rows alone.
+// compiled caches compiled rule sets. It depends on the rows alone.
 type compiled struct {
 	mu sync.Mutex
 	m  map[string]compiledRuleSet // by name
@@ -131,7 +131,7 @@ type compiledRuleSet struct {
 	rs   *ruleset.RuleSet
 }
 
-// of gives the compiled form of a row; it was checked when it was created.
+// of returns the compiled form of a row, which was validated when it was created.
 func (c *compiled) of(r *RuleSet) (*ruleset.RuleSet, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,7 +149,7 @@ func (c *compiled) of(r *RuleSet) (*ruleset.RuleSet, error) {
 	return rs, nil
 }
 
-// rules gives a configuration's rule set, compiled.
+// rules returns a configuration's compiled rule set.
 func (s *Service) rules(r store.Reader, c *Configuration) (*ruleset.RuleSet, error) {
 	row, err := s.findRuleSet(r, c.RuleSet)
 	if err != nil {

@@ -17,21 +17,21 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// passTime bounds one pass: what is not searched by then waits for the next, so
-// that no rule set keeps others from the processors.
+// passTime bounds one pass. The rest is left to the next pass, so that no rule set
+// monopolizes the processors.
 const passTime = 300 * time.Millisecond
 
-// Options of the service. Zero members mean the defaults.
+// Options are the options of a Service. Zero members mean the defaults.
 type Options struct {
-	Interval       time.Duration         // from a change of a pool to the pass that looks at it, at the least; default 50 ms
+	Interval       time.Duration         // minimum delay from a change of a pool to the next pass; default 50 ms
 	Linger         time.Duration         // how long ended tickets stay in memory; default 5 min
 	Limits         search.Limits         // of a pass
-	Configurations int                   // quota; 0 means no bound
-	RuleSets       int                   // quota; 0 means no bound
-	Registerer     prometheus.Registerer // nil keeps no metrics
+	Configurations int                   // quota; 0 means unlimited
+	RuleSets       int                   // quota; 0 means unlimited
+	Registerer     prometheus.Registerer // nil disables metrics
 }
 
-// Service is what doors call.
+// Service provides matchmaking to the doors.
 type Service struct {
 	st         *store.Store
 	opts       Options
@@ -45,7 +45,7 @@ type Service struct {
 	matchers   *matchers
 	waits      waits
 	deadlines  *wake.Loop
-	explains   chan struct{} // holds a token while an explanation is made
+	explains   chan struct{} // holds a token while an explanation is computed
 	t          tables
 	cmd        commands
 }
@@ -63,7 +63,7 @@ type commands struct {
 	sweep               *store.Command[sweepArgs, struct{}]
 }
 
-// Deps are the packages below.
+// Deps are the services that a Service uses.
 type Deps struct {
 	Home       arn.Home
 	Events     *event.Log
@@ -114,7 +114,7 @@ func New(st *store.Store, deps Deps, opts Options) *Service {
 	return s
 }
 
-// Run matches what waits and ends what is overdue, until ctx ends.
+// Run matches waiting tickets and ends overdue ones until ctx is done.
 func (s *Service) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { s.deadlines.Run(ctx) })
@@ -122,11 +122,10 @@ func (s *Service) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Resync has every matcher read its pool anew; call it when the store was
-// reloaded.
+// Resync makes every matcher rebuild its pool. Call it after the store was reloaded.
 func (s *Service) Resync() { s.matchers.reset() }
 
-// put writes a ticket and has its matcher and the deadlines look at it.
+// put writes a ticket and notifies its matcher and the deadlines on commit.
 func (s *Service) put(tx *store.Tx, t *Ticket) {
 	s.t.tickets.Put(tx, t)
 	configuration, id := t.Configuration, t.ID
@@ -136,7 +135,8 @@ func (s *Service) put(tx *store.Tx, t *Ticket) {
 	})
 }
 
-// Active counts the tickets of a configuration that have not ended (CurrentTickets).
+// Active returns the number of tickets of a configuration that have not ended
+// (CurrentTickets).
 func (s *Service) Active(r store.Reader, configuration string) int {
 	return s.t.active.Count(r, configuration)
 }

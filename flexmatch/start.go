@@ -7,21 +7,21 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// StartInput asks for a match: of new players, or, with Backfill, for the
-// players of a game session that has room for more.
+// StartInput requests a match of new players or, with Backfill, more players for a game
+// session.
 type StartInput struct {
 	Configuration string // name or ARN
-	TicketID      string // "" makes one
+	TicketID      string // "" means a generated one
 	Players       []Player
 	Backfill      bool
-	GameSessionID string // of a backfill; "" only standalone
+	GameSessionID string // of a backfill; "" is allowed only if standalone
 }
 
 type startArgs struct{ Input StartInput }
 
-// Start puts a ticket into a configuration's pool, QUEUED (StartMatchmaking,
-// StartMatchBackfill). Errors: NotFound (configuration, game session),
-// InvalidRequest (id in use, players, rules of a backfill).
+// Start creates a QUEUED ticket (StartMatchmaking, StartMatchBackfill). Errors: NotFound
+// (configuration, game session), InvalidRequest (id in use, players, rules of a
+// backfill).
 func (s *Service) Start(ctx context.Context, in StartInput) (*Ticket, *Request, error) {
 	if in.TicketID != "" && s.t.tickets.Get(s.st.View(), in.TicketID) == nil {
 		old, _, err := s.archived(ctx, in.TicketID)
@@ -92,9 +92,9 @@ func (s *Service) open(tx *store.Tx, c *Configuration, in StartInput, automatic 
 	return t
 }
 
-// cancelDuplicates ends older tickets of the same players: a player can be in
-// one active ticket (developer guide, "Request matchmaking for players"). One
-// that is being placed is left alone.
+// cancelDuplicates ends older tickets of the same players: a player can be in one active
+// ticket (developer guide, "Request matchmaking for players"). A ticket that is PLACING
+// continues.
 func (s *Service) cancelDuplicates(tx *store.Tx, in StartInput) {
 	for i := range in.Players {
 		for old := range s.t.byPlayer.Equal(tx, in.Players[i].ID) {
@@ -110,5 +110,5 @@ func (s *Service) cancelDuplicates(tx *store.Tx, in StartInput) {
 	}
 }
 
-// duplicatePlayer is the reason that AWS gives; no event tells of it.
+// duplicatePlayer is the reason that AWS reports. No event is published for it.
 const duplicatePlayer = "Cancelled due to duplicate player"

@@ -5,7 +5,7 @@ import "fmt"
 // Status is the state of a ticket, spelled as the API's MatchmakingConfigurationStatus.
 type Status string
 
-// The states that a ticket goes through.
+// The states of a ticket.
 const (
 	Queued             Status = "QUEUED"
 	Searching          Status = "SEARCHING"
@@ -17,10 +17,10 @@ const (
 	TimedOut           Status = "TIMED_OUT"
 )
 
-// Waits tells whether a ticket in this state looks for a match.
+// Waits reports whether a ticket in this state is waiting for a match.
 func (s Status) Waits() bool { return s == Queued || s == Searching }
 
-// Over tells whether a ticket in this state has ended.
+// Over reports whether a ticket in this state has ended.
 func (s Status) Over() bool {
 	return s == Completed || s == Failed || s == Cancelled || s == TimedOut
 }
@@ -44,7 +44,7 @@ var moves = map[[2]Status]string{
 	{Placing, Searching}:            "the game session to fill up has no room any more",
 }
 
-// Moves gives the allowed changes of a ticket's status with their causes.
+// Moves returns the allowed changes of a ticket's status with their causes.
 func Moves() map[[2]Status]string { return moves }
 
 // move changes a ticket's status. A change that is not in the table is a bug.

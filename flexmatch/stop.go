@@ -13,9 +13,8 @@ const (
 	stoppedMessage  = "Cancelled by request."
 )
 
-// Stop cancels a ticket that waits or whose players are asked, or ends the
-// automatic backfill that a ticket belongs to. Errors: NotFound, InvalidRequest
-// (PLACING, over).
+// Stop cancels a ticket that waits for a match or for acceptance, or ends the automatic
+// backfill that the ticket belongs to. Errors: NotFound, InvalidRequest (PLACING, ended).
 func (s *Service) Stop(ctx context.Context, id string) error {
 	args := stopArgs{ID: id}
 	if t := s.t.tickets.Get(s.st.View(), id); t != nil {
@@ -45,7 +44,7 @@ func (s *Service) runStop(tx *store.Tx, a stopArgs) (struct{}, error) {
 	t := s.t.tickets.Get(tx, id)
 	switch {
 	case t == nil && automatic:
-		return struct{}{}, nil // announced, not made yet
+		return struct{}{}, nil // announced but not created yet
 	case t == nil:
 		return struct{}{}, fault.Missing("TicketId: matchmaking ticket %s does not exist", id)
 	case automatic && (t.Status.Over() || t.Status == Placing):
@@ -59,7 +58,7 @@ func (s *Service) runStop(tx *store.Tx, a stopArgs) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// cancel ends a ticket before its match, with the event.
+// cancel ends a ticket without a match and publishes the event.
 func (s *Service) cancel(tx *store.Tx, old *Ticket, message string) {
 	t := s.withdraw(tx, old)
 	t.Reason, t.Message = cancelledReason, message
@@ -71,8 +70,8 @@ func (s *Service) cancel(tx *store.Tx, old *Ticket, message string) {
 	}
 }
 
-// withdraw takes a ticket out of the potential match that it is in, if it is in
-// one: the others search again. It gives the ticket to go on with.
+// withdraw takes a ticket out of its potential match, if it is in one: the others search
+// again. It returns a copy of the ticket to modify.
 func (s *Service) withdraw(tx *store.Tx, old *Ticket) *Ticket {
 	t := old.edit()
 	if old.Status != RequiresAcceptance {
@@ -88,7 +87,7 @@ func (s *Service) withdraw(tx *store.Tx, old *Ticket) *Ticket {
 	return t
 }
 
-// load gives copies of tickets to change.
+// load returns copies of tickets to modify.
 func (s *Service) load(r store.Reader, ids []string) []*Ticket {
 	out := make([]*Ticket, len(ids))
 	for i, id := range ids {
@@ -105,8 +104,8 @@ func (s *Service) end(tx *store.Tx, t *Ticket, to Status) {
 	tx.OnCommit(func() { s.metrics.ended(t) })
 }
 
-// StopBackfill is Stop for a backfill ticket of a game session. Errors as Stop;
-// NotFound also for a ticket of something else.
+// StopBackfill is like Stop for a backfill ticket of a game session. Errors: as Stop, and
+// NotFound if the ticket does not belong to the game session.
 func (s *Service) StopBackfill(ctx context.Context, gameSessionID, ticketID string) error {
 	view := s.st.View()
 	t, h := s.t.tickets.Get(view, ticketID), s.t.autoID.First(view, ticketID)

@@ -9,7 +9,7 @@ import (
 // Retention is how long ended tickets can be described (choice: AWS publishes none).
 const Retention = 24 * time.Hour
 
-// tables are the package's rows and the ways to find them.
+// tables are the package's tables and indexes.
 type tables struct {
 	ruleSets       *store.Table[RuleSet]
 	configurations *store.Table[Configuration]
@@ -25,7 +25,7 @@ type tables struct {
 	bySession *store.Index[Ticket] // backfill, not over, by game session
 	due       *store.Index[Ticket]
 	matchDue  *store.Index[Match]
-	autoID    *store.Index[Hosted] // by ids of its automatic tickets
+	autoID    *store.Index[Hosted] // by id of its automatic tickets
 }
 
 func newTables(st *store.Store) tables {
@@ -85,7 +85,7 @@ func (t *tables) index() {
 	})
 }
 
-// traceColumn orders the tickets of a configuration that a trace tells of.
+// traceColumn orders the tickets of a configuration for traces.
 const traceColumn = "configuration_started"
 
 func traceKey(t *Ticket) string {
@@ -95,5 +95,5 @@ func traceKey(t *Ticket) string {
 	return tracePrefix(t.Configuration) + store.TimeKey(t.Started)
 }
 
-// tracePrefix begins the keys of one configuration; its name has no bar.
+// tracePrefix returns the prefix of one configuration's keys. Names cannot contain a bar.
 func tracePrefix(configuration string) string { return configuration + "|" }

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// Answer is what a player said to a potential match (AcceptanceType).
+// Answer is a player's answer to a potential match (AcceptanceType).
 type Answer string
 
 // The answers of the API.
@@ -19,8 +19,8 @@ const (
 	Reject Answer = "REJECT"
 )
 
-// Ticket is the moving part of a matchmaking ticket; what its players brought is
-// in Request.
+// Ticket is the part of a matchmaking ticket that changes. Its players' data is in
+// Request.
 type Ticket struct {
 	ID            string    `json:"id"`
 	Configuration string    `json:"configuration"`
@@ -29,8 +29,8 @@ type Ticket struct {
 	Message       string    `json:"message,omitzero"`
 	Started       time.Time `json:"started"`
 	Ended         time.Time `json:"ended,omitzero"`
-	Deadline      time.Time `json:"deadline"` // of the request; counts while it waits
-	Arrival       string    `json:"arrival"`  // sorts by when it came
+	Deadline      time.Time `json:"deadline"` // of the request; applies while the ticket waits
+	Arrival       string    `json:"arrival"`  // sorts by time of arrival
 	Members       []Member  `json:"members"`
 	MatchID       string    `json:"match_id,omitzero"` // the latest match it was in
 
@@ -39,16 +39,16 @@ type Ticket struct {
 	Automatic     bool   `json:"automatic,omitzero"`
 	GameSessionID string `json:"game_session_id,omitzero"` // also of a COMPLETED ticket
 
-	// Where the game is, once COMPLETED.
+	// Set when COMPLETED: how to reach the game session.
 	IPAddress string `json:"ip_address,omitzero"`
 	DNSName   string `json:"dns_name,omitzero"`
 	Port      int    `json:"port,omitzero"`
 
-	Rules     []RuleCount `json:"rules,omitzero"` // of the searches around it, once over
+	Rules     []RuleCount `json:"rules,omitzero"` // of the searches around it, once it has ended
 	ArchiveAt time.Time   `json:"archive_at,omitzero"`
 }
 
-// Member is a player of a ticket, as far as matchmaking moves it.
+// Member is the part of a ticket's player that matchmaking changes.
 type Member struct {
 	PlayerID        string `json:"p"`
 	Team            string `json:"t,omitzero"`
@@ -56,15 +56,15 @@ type Member struct {
 	PlayerSessionID string `json:"s,omitzero"`
 }
 
-// RuleCount counts how often a rule held and did not hold while a match was
-// looked for (ruleEvaluationMetrics).
+// RuleCount counts how often a rule passed and failed in a search for a match
+// (ruleEvaluationMetrics).
 type RuleCount struct {
 	Rule   string `json:"rule"`
 	Passed int    `json:"passed"`
 	Failed int    `json:"failed"`
 }
 
-// Request is what the players of a ticket brought. It is written once.
+// Request is the data that the players of a ticket provided. It is written once.
 type Request struct {
 	ID      string   `json:"id"`
 	Players []Player `json:"players"`
@@ -78,7 +78,7 @@ type Player struct {
 	Team       string               `json:"team,omitzero"`    // of a backfill
 }
 
-// Attribute is a value as on the wire: exactly one member is set.
+// Attribute is a value as in requests: exactly one member is set.
 type Attribute struct {
 	S   *string            `json:"s,omitzero"`
 	N   *float64           `json:"n,omitzero"`
@@ -86,7 +86,7 @@ type Attribute struct {
 	SDM map[string]float64 `json:"sdm,omitzero"`
 }
 
-// Given gives the value as rules see it.
+// Given returns the value as rules see it.
 func (a Attribute) Given() ruleset.Given {
 	switch {
 	case a.S != nil:
@@ -99,7 +99,7 @@ func (a Attribute) Given() ruleset.Given {
 	return ruleset.Given{Type: ruleset.StringSet, Value: ruleset.Value{Strings: a.SL}}
 }
 
-// given gives all values of a player.
+// given returns all values of a player.
 func (p *Player) given() map[string]ruleset.Given {
 	out := make(map[string]ruleset.Given, len(p.Attributes))
 	for name, a := range p.Attributes {
@@ -108,7 +108,7 @@ func (p *Player) given() map[string]ruleset.Given {
 	return out
 }
 
-// Searchable gives a ticket as the search takes it.
+// Searchable returns a ticket in the form that the search uses.
 func Searchable(t *Ticket, r *Request) *search.Ticket {
 	out := &search.Ticket{
 		ID: t.ID, Created: t.Started, Arrival: arrival(t.Arrival), Backfill: t.Backfill,
@@ -128,8 +128,8 @@ func Searchable(t *Ticket, r *Request) *search.Ticket {
 	return out
 }
 
-// arrival turns an identifier of the store into its order: 48 bits of
-// milliseconds and 12 that count.
+// arrival returns the sort order of an identifier of the store: 48 bits of milliseconds
+// and a counter of 12 bits.
 func arrival(id string) uint64 {
 	hex := strings.ReplaceAll(id, "-", "")
 	if len(hex) < 16 {
@@ -142,8 +142,7 @@ func arrival(id string) uint64 {
 	return n
 }
 
-// due is the next time at which the ticket needs attention whatever else
-// happens, or zero.
+// due returns the next time at which the ticket must be timed out or archived, or zero.
 func (t *Ticket) due() time.Time {
 	switch {
 	case t.Status.Over():
@@ -154,20 +153,21 @@ func (t *Ticket) due() time.Time {
 	return time.Time{}
 }
 
-// accepted tells whether every player of the ticket accepted. Those of a
-// backfill are not asked.
+// accepted reports whether every player of the ticket accepted. Those of a backfill are
+// not asked.
 func (t *Ticket) accepted() bool {
 	return t.Backfill || !slices.ContainsFunc(t.Members, func(m Member) bool { return m.Answer != Accept })
 }
 
-// edit gives a copy to change: rows are never changed in place.
+// edit returns a copy to modify: rows are never modified in place.
 func (t *Ticket) edit() *Ticket {
 	c := *t
 	c.Members = slices.Clone(t.Members)
 	return &c
 }
 
-// leave forgets the match that came to nothing. Teams of a backfill are its own.
+// leave clears the data of a dissolved match. A backfill keeps its teams, which come from
+// its request.
 func (t *Ticket) leave() {
 	for i := range t.Members {
 		m := &t.Members[i]
@@ -177,7 +177,7 @@ func (t *Ticket) leave() {
 	}
 }
 
-// player gives a member by player id, or nil.
+// player returns the member with a player id, or nil.
 func (t *Ticket) player(id string) *Member {
 	for i := range t.Members {
 		if t.Members[i].PlayerID == id {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// An estimate is the mean wait of the tickets matched lately (choice: AWS says
-// only that it is based on recent waits).
+// An estimate is the mean wait of recently matched tickets (choice: AWS says only that it
+// is based on recent waits).
 const (
-	estimateOf   = 100              // tickets at most
-	estimateFrom = 10               // tickets at least
-	estimateAge  = 15 * time.Minute // of the match
+	estimateOf   = 100              // maximum number of tickets
+	estimateFrom = 10               // minimum number of tickets
+	estimateAge  = 15 * time.Minute // maximum age of the match
 )
 
-// waits are how long matched tickets have waited, by configuration. They are a
-// memory of this node's; a restart begins anew.
+// waits records how long matched tickets waited, by configuration. It is in this node's
+// memory only and starts empty.
 type waits struct {
 	mu sync.Mutex
 	m  map[string][]waited
@@ -25,7 +25,7 @@ type waited struct {
 	took time.Duration
 }
 
-// matched takes up the waits of a match's tickets.
+// matched adds the waits of a match's tickets.
 func (w *waits) matched(m *Match, tickets []*Ticket) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,8 +44,8 @@ func (w *waits) matched(m *Match, tickets []*Ticket) {
 	w.m[m.Configuration] = list
 }
 
-// estimate gives the expected wait in whole seconds, at least 1; 0 where too
-// little is known.
+// estimate returns the expected wait in whole seconds, at least 1, or 0 if too little is
+// known.
 func (w *waits) estimate(configuration string, now time.Time) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,8 +63,8 @@ func (w *waits) estimate(configuration string, now time.Time) int {
 	return max(1, int((sum/time.Duration(n)).Round(time.Second)/time.Second))
 }
 
-// EstimatedWait gives EstimatedWaitTime in seconds for a configuration's
-// tickets; 0 where too little is known.
+// EstimatedWait returns EstimatedWaitTime in seconds for a configuration's tickets, or 0
+// if too little is known.
 func (s *Service) EstimatedWait(configuration string) int {
 	return s.waits.estimate(configuration, time.Now())
 }

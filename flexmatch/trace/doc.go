@@ -1,4 +1,4 @@
-// Package trace is a record of real tickets, to be played again by a simulation:
-// what a ticket of it tells, and how it is written and read, as JSON lines or as a
-// table. docs/simulation.md has the format for people.
+// Package trace reads and writes records of real tickets, which a simulation can replay.
+// It reads them as JSON lines or as a table, and writes JSON lines. docs/simulation.md
+// describes the formats.
 package trace

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// ReadTable reads a trace as a table: one row a player; rows of one ticket have
-// its id. The columns at, ticket and player are required; patience_seconds and
-// population may be. Attributes are columns named by type and name, such as
-// N:skill, S:mode, SL:maps (values parted by |) and SDM:prefs (key=number, parted
-// by |); latencies are columns such as ms:eu-west-1. An empty cell means that the
-// player does not bring the value.
+// ReadTable reads a trace from a CSV table with one row per player. Rows of one ticket
+// share its id. The columns at, ticket and player are required; patience_seconds and
+// population are optional. Attributes are columns named by type and name, such as
+// N:skill, S:mode, SL:maps (values separated by |) and SDM:prefs (key=number, separated
+// by |); latencies are columns such as ms:eu-west-1. An empty cell means that the player
+// has no such value.
 func ReadTable(r io.Reader) (*Trace, error) {
 	rows := csv.NewReader(r)
 	rows.ReuseRecord = true
@@ -151,8 +151,7 @@ func attributeCell(kind, text string) (a Attribute, err error) {
 	return a, err
 }
 
-// number reads a number such as JSON has: NaN and infinities have no place in an
-// order of arrival, nor in rules.
+// number reads a finite number: NaN and infinities cannot be ordered or judged by rules.
 func number(text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {

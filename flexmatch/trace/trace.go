@@ -22,14 +22,14 @@ type Trace struct {
 // Ticket is one ticket of a trace: a line of JSON, with the members of
 // StartMatchmaking under their names in the API.
 type Ticket struct {
-	At         float64  `json:"at"` // seconds from the begin of the trace
+	At         float64  `json:"at"` // seconds from the beginning of the trace
 	TicketID   string   `json:"TicketId"`
 	Players    []Player `json:"Players"`
-	Patience   float64  `json:"patience_seconds,omitzero"` // after which the players cancelled; 0: they did not
+	Patience   float64  `json:"patience_seconds,omitzero"` // seconds after which the players cancelled; 0 if they did not
 	Population string   `json:"population,omitzero"`
 }
 
-// Player is a player as StartMatchmaking has it.
+// Player is a player as in StartMatchmaking.
 type Player struct {
 	PlayerID   string               `json:"PlayerId"`
 	Attributes map[string]Attribute `json:"PlayerAttributes,omitempty"`
@@ -44,7 +44,7 @@ type Attribute struct {
 	SDM map[string]float64 `json:"SDM,omitzero"`
 }
 
-// Bounds of what is read.
+// Bounds of a trace that is read.
 const (
 	maxTickets = 20_000_000
 	maxLine    = 1 << 20 // bytes
@@ -81,17 +81,17 @@ func Read(r io.Reader) (*Trace, error) {
 	return t, nil
 }
 
-// sort puts the tickets in order of arrival; those that come together stay in theirs.
+// sort sorts the tickets by arrival. The sort is stable.
 func (t *Trace) sort() {
 	slices.SortStableFunc(t.Tickets, func(a, b Ticket) int { return cmp.Compare(a.At, b.At) })
 }
 
-// Ends is when the last ticket of the trace arrives.
+// Ends returns when the last ticket of the trace arrives.
 func (t *Trace) Ends() time.Duration {
 	if len(t.Tickets) == 0 {
 		return 0
 	}
-	return time.Duration(min(t.Tickets[len(t.Tickets)-1].At, 1e9) * float64(time.Second)) // more has no duration
+	return time.Duration(min(t.Tickets[len(t.Tickets)-1].At, 1e9) * float64(time.Second)) // more would overflow
 }
 
 // Write writes a trace as JSON lines.
@@ -124,7 +124,8 @@ func (t *Ticket) check() error {
 	return nil
 }
 
-// Given is the attribute as rules have it. An error: not exactly one member is set.
+// Given returns the attribute as rules see it. It returns an error unless exactly one
+// member is set.
 func (a Attribute) Given() (ruleset.Given, error) {
 	switch {
 	case a.N != nil && a.S == nil && a.SL == nil && a.SDM == nil:

@@ -68,7 +68,7 @@ func TestRead_Refuses(t *testing.T) {
 	}
 }
 
-// What is written is read as it was, empty lists and maps too.
+// A trace reads back as it was written, including empty lists and maps.
 func TestWrite_IsReadAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
@@ -105,8 +105,8 @@ func randomTicket(r *rand.Rand, at int) trace.Ticket {
 	return ticket
 }
 
-// FuzzRead reads foreign bytes: what is accepted must be written and read again as
-// the same.
+// FuzzRead reads arbitrary bytes. A trace that is accepted must survive writing and
+// reading unchanged.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"at":1,"TicketId":"a","Players":[{"PlayerId":"p","PlayerAttributes":{"x":{"SL":["y"]}}}]}`))
 	f.Add([]byte("at,ticket,player,N:x,SDM:y\n0,a,b,1,k=2\n"))

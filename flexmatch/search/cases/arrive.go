@@ -31,8 +31,8 @@ func (g *game) arrive(t Ticket) {
 	g.tickets = append(g.tickets, in)
 }
 
-// replace ends older tickets that the new one takes the place of: those of the
-// same game session, and those of the same players.
+// replace ends older tickets that the new one replaces: those of the same game session,
+// and those of the same players.
 func (g *game) replace(in *ticket) {
 	for _, old := range g.tickets {
 		session := in.session != "" && old.session == in.session
@@ -55,7 +55,7 @@ func sharePlayer(a, b *ticket) bool {
 	})
 }
 
-// acceptable checks a request.
+// acceptable reports whether a request is valid.
 func (g *game) acceptable(t Ticket) bool {
 	most := 10
 	if t.Backfill != nil {
@@ -74,17 +74,17 @@ func (g *game) acceptable(t Ticket) bool {
 	return true
 }
 
-// ticketID is what the API allows as the id of a ticket.
+// ticketID matches the ticket ids that the API allows.
 var ticketID = regexp.MustCompile(`^[a-zA-Z0-9.-]{1,128}$`)
 
-// named tells whether an id or a name has a length that the API allows.
+// named reports whether an id or a name has a length that the API allows.
 func named(name string) bool { return name != "" && utf8.RuneCountInString(name) <= 1024 }
 
 func (g *game) team(name string) bool {
 	return slices.ContainsFunc(g.rs.Instances, func(i ruleset.Instance) bool { return i.Name == name })
 }
 
-// sound checks a player's attributes and latencies.
+// sound reports whether a player's attributes and latencies are valid.
 func (g *game) sound(p Player) bool {
 	if len(p.PlayerAttributes) > 10 {
 		return false
@@ -103,7 +103,7 @@ func (g *game) sound(p Player) bool {
 	return true
 }
 
-// sound checks that a value has one type and keeps the documented sizes.
+// sound reports whether a value has one type and the documented sizes.
 func (a Attribute) sound() bool {
 	set := 0
 	for _, in := range []bool{a.S != nil, a.N != nil, a.SL != nil, a.SDM != nil} {

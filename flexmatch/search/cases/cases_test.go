@@ -9,10 +9,11 @@ import (
 	"github.com/musterhq/muster/flexmatch/search/cases"
 )
 
-// Every written case must come out by the reference search.
+// Every written case must pass with the reference search.
 func TestCases_Exact(t *testing.T) { runAll(t, cases.Exact) }
 
-// And by the search for many tickets, both without bounds and with them.
+// Every written case must also pass with the search for many tickets, without bounds and
+// with them.
 func TestCases_Indexed(t *testing.T) { runAll(t, cases.Indexed(search.Limits{})) }
 
 func TestCases_IndexedBounded(t *testing.T) { runAll(t, cases.Indexed(search.Limits{Exact: -1})) }
@@ -41,7 +42,7 @@ func runAll(t *testing.T, matcher cases.Matcher) {
 	}
 }
 
-// A case that is not understood fails, and keeps no other from being run.
+// A case that is not understood fails, and does not prevent others from running.
 func TestCases_NotUnderstood(t *testing.T) {
 	const sets = `"ruleSet":{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":1}]},`
 	const plays = `"tickets":[{"TicketId":"t","at":0,"Players":[{"PlayerId":"p"}]}],"passes":[0],`

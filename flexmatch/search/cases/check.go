@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// check tells what is wrong with a case itself: what would otherwise be passed
-// over in silence.
+// check returns an error if the case itself is invalid, which would otherwise go
+// unnoticed.
 func (c *Case) check() error {
 	if c.unread != nil {
 		return fmt.Errorf("read case: %w", c.unread)
@@ -31,8 +31,8 @@ func (c *Case) check() error {
 	return c.checkPlay()
 }
 
-// expected gives what cases of a kind may expect; of the first two kinds the
-// first member must be there.
+// expected lists, by kind, what cases may expect. The first two kinds require the first
+// member.
 var expected = map[string][]string{
 	"validate":  {"valid", "error"},
 	"eval":      {"value"},
@@ -40,7 +40,7 @@ var expected = map[string][]string{
 	"lifecycle": {"matches", "waiting", "tickets", "errors", "events"},
 }
 
-// given names the members that are there.
+// given returns the names of the members that are present.
 func (e *Expect) given() []string {
 	var out []string
 	for _, m := range []struct {

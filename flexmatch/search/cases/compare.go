@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// compare holds the play against what the case expects.
+// compare compares the play with what the case expects.
 func (g *game) compare() error {
 	for _, check := range []func() error{g.valid, g.compareMatches, g.compareWaiting, g.compareTickets, g.compareErrors, g.compareEvents} {
 		if err := check(); err != nil {
@@ -98,7 +98,8 @@ func (g *game) compareShape(got played, want ExpectMatch, teams map[string][]str
 	return nil
 }
 
-// teams gives the player ids of each team, those of a backfilled game session included.
+// teams returns the player ids of each team, including those of a backfilled game
+// session.
 func (g *game) teams(m *search.Match) map[string][]string {
 	out := map[string][]string{}
 	for _, i := range g.rs.Instances {
@@ -116,7 +117,7 @@ func (g *game) teams(m *search.Match) map[string][]string {
 	return out
 }
 
-// spread is the distance between the highest and the lowest team average.
+// spread returns the distance between the highest and the lowest team average.
 func (g *game) spread(m *search.Match, attribute string) float64 {
 	values := map[string]float64{}
 	for _, t := range m.Tickets {
@@ -197,7 +198,7 @@ func (g *game) compareEvents() error {
 
 func sameSet(a, b []string) bool { return canonical(a) == canonical(b) }
 
-// canonical writes a set of strings so that equal sets are equal strings.
+// canonical returns a string that is equal for equal sets of strings.
 func canonical(set []string) string { return fmt.Sprintf("%q", slices.Sorted(slices.Values(set))) }
 
 func each[T, U any](list []T, f func(T) U) []U {

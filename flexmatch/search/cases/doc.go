@@ -1,9 +1,9 @@
-// Package cases runs written examples of the matchmaking rules: files of cases
-// that say, without any code, what a rule set is worth, what an expression gives,
-// which matches form from which tickets, and how tickets end.
+// Package cases runs written examples of the matchmaking rules. Files of cases say,
+// without any code, whether a rule set is valid, what an expression evaluates to, which
+// matches form from which tickets, and how tickets end.
 //
-// A case of tickets is a play on a clock of its own that starts at second 0. In
-// one second come arrivals, actions, timers (placement results, then acceptance
-// timeouts, then request timeouts) and the pass, in this order. The life of
-// tickets is played here by the rules of the developer guide, without a server.
+// A case with tickets is a play with its own clock, which starts at second 0. In one
+// second come arrivals, actions, timers (placement results, then acceptance timeouts,
+// then request timeouts) and the pass, in this order. The package plays the life of
+// tickets by the rules of the developer guide, without a server.
 package cases

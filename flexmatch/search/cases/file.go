@@ -13,14 +13,14 @@ type File struct {
 	Cases    []Case
 }
 
-// Case is one example. Which members it has follows from Kind: validate, eval,
-// match or lifecycle.
+// Case is one example. Its Kind determines which members it has: validate, eval, match or
+// lifecycle.
 type Case struct {
 	ID       string `json:"id"`
 	Title    string `json:"title"`
 	Kind     string `json:"kind"`
-	Source   string `json:"source"`   // where the expectation follows from
-	Decision string `json:"decision"` // the choice that it rests on, if it does
+	Source   string `json:"source"`   // where the expectation comes from
+	Decision string `json:"decision"` // the design choice that it depends on, if any
 	Note     string `json:"note"`
 
 	RuleSet     json.RawMessage `json:"ruleSet"`
@@ -38,13 +38,12 @@ type Case struct {
 
 	Expect Expect `json:"expect"`
 
-	Body string `json:"-"` // of the rule set
+	Body string `json:"-"` // the rule set's body
 
 	unread error // why the case could not be read
 }
 
-// Config is a matchmaking configuration; absent members have the documented
-// defaults of the schema.
+// Config is a matchmaking configuration. Absent members have the documented defaults.
 type Config struct {
 	FlexMatchMode            string
 	AcceptanceRequired       bool
@@ -57,7 +56,7 @@ type Config struct {
 	} `json:"placement"`
 }
 
-// Player is a player as requests give one.
+// Player is a player as in a request.
 type Player struct {
 	PlayerID         string               `json:"PlayerId"`
 	Team             string               `json:"Team"`
@@ -65,8 +64,7 @@ type Player struct {
 	LatencyInMs      map[string]float64   `json:"LatencyInMs"`
 }
 
-// Attribute is an attribute value; a request with another number of members
-// than one is refused.
+// Attribute is an attribute value. A request is refused unless exactly one member is set.
 type Attribute struct {
 	S   *string
 	N   *float64
@@ -74,8 +72,8 @@ type Attribute struct {
 	SDM map[string]float64
 }
 
-// UnmarshalJSON reads a value. One that is not of the API's types is left without
-// any member: cases hold malformed requests too.
+// UnmarshalJSON reads a value. A value that is not of the API's types becomes one without
+// any member: cases include malformed requests.
 func (a *Attribute) UnmarshalJSON(data []byte) error {
 	type plain Attribute
 	if err := strictly(data, (*plain)(a)); err != nil {
@@ -84,8 +82,7 @@ func (a *Attribute) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Ticket is a request that arrives at a second; with Backfill it is a
-// StartMatchBackfill.
+// Ticket is a request that arrives at a second. With Backfill it is a StartMatchBackfill.
 type Ticket struct {
 	TicketID string   `json:"TicketId"`
 	At       float64  `json:"at"`
@@ -104,11 +101,11 @@ type Action struct {
 	AcceptanceType string   `json:"AcceptanceType"`
 }
 
-// Expect is what must come out; absent members are not looked at.
+// Expect is the expected result. Absent members are not checked.
 type Expect struct {
 	Valid *bool           `json:"valid"`
 	Error string          `json:"error"`
-	Value json.RawMessage `json:"value"` // null stands for undefined
+	Value json.RawMessage `json:"value"` // null means undefined
 
 	Matches []ExpectMatch           `json:"matches"`
 	Waiting []string                `json:"waiting"`
@@ -132,7 +129,7 @@ type ExpectMatch struct {
 	} `json:"maxTeamAvgSpread"`
 }
 
-// ExpectTicket is how a ticket stands at the end.
+// ExpectTicket is the state of a ticket at the end.
 type ExpectTicket struct {
 	Status       *string
 	StatusReason *string
@@ -147,8 +144,8 @@ type Event struct {
 	Reason     string   `json:"reason,omitempty"`
 }
 
-// Read reads a file of cases. A case that does not keep to the schema, such as one
-// that expects something unknown, is in the result and fails when it is run.
+// Read reads a file of cases. A case that violates the schema, such as one that expects
+// something unknown, is in the result and fails when it is run.
 func Read(data []byte) (*File, error) {
 	var in struct {
 		SchemaVersion int                        `json:"schemaVersion"`
@@ -172,7 +169,7 @@ func Read(data []byte) (*File, error) {
 func (f *File) read(raw json.RawMessage) Case {
 	c := Case{}
 	if c.unread = strictly(raw, &c); c.unread != nil {
-		json.Unmarshal(raw, &struct{ ID *string }{&c.ID}) // to name it all the same
+		json.Unmarshal(raw, &struct{ ID *string }{&c.ID}) // for the id alone
 		return c
 	}
 	switch ref, ok := f.RuleSets[c.RuleSetRef]; {
@@ -188,7 +185,7 @@ func (f *File) read(raw json.RawMessage) Case {
 	return c
 }
 
-// strictly reads JSON that may hold nothing but what out has.
+// strictly unmarshals JSON and refuses unknown fields.
 func strictly(data []byte, out any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

@@ -7,7 +7,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// searching puts a ticket into the pool; one whose time is over meanwhile ends.
+// searching puts a ticket into the pool. A ticket that returns after its deadline times
+// out.
 func (g *game) searching(t *ticket, reason string) {
 	t.status, t.reason, t.match = "SEARCHING", reason, nil
 	t.accepted = map[string]bool{}
@@ -31,7 +32,8 @@ func (g *game) cancel(t *ticket) {
 	g.emit("MatchmakingCancelled", "Cancelled", t)
 }
 
-// propose starts the way of a match: acceptance, placement or, standalone, the end.
+// propose starts the next stage of a match: acceptance, placement or, if standalone, the
+// end.
 func (g *game) propose(m *search.Match) {
 	p := &proposal{}
 	for _, t := range m.Tickets {
@@ -56,8 +58,8 @@ func (g *game) propose(m *search.Match) {
 	g.asking = append(g.asking, p)
 }
 
-// place gives a match to the simulated queue. A backfilled game session exists
-// already, and a standalone match needs none.
+// place passes a match to the simulated queue. A backfilled game session exists already,
+// and a standalone match needs none.
 func (g *game) place(p *proposal) {
 	p.deadline = g.now
 	backfill := slices.ContainsFunc(p.tickets, func(t *ticket) bool { return t.search.Backfill })
@@ -93,8 +95,8 @@ func (g *game) finish(p *proposal, status, event, reason string) {
 	g.emit(event, reason, p.tickets...)
 }
 
-// decided ends an acceptance that was refused or ran out: who accepted searches
-// again, and so does a backfill; the others are cancelled.
+// decided ends an acceptance that was rejected or timed out. Tickets whose players all
+// accepted search again, as do backfill tickets. The others are cancelled.
 func (g *game) decided(p *proposal, how string) {
 	g.drop(p)
 	g.emit("AcceptMatchCompleted", how, p.tickets...)
@@ -113,7 +115,7 @@ func (g *game) drop(p *proposal) {
 
 func (t *ticket) allAccepted() bool { return len(t.accepted) == len(t.search.Players) }
 
-// dissolve takes a ticket out of its proposed match; the others search again.
+// dissolve takes a ticket out of its proposed match. The others search again.
 func (g *game) dissolve(t *ticket) {
 	p := t.match
 	if p == nil || t.status != "REQUIRES_ACCEPTANCE" {
@@ -127,7 +129,7 @@ func (g *game) dissolve(t *ticket) {
 	}
 }
 
-// act plays a call about a ticket.
+// act plays a call for a ticket.
 func (g *game) act(a Action) {
 	t := g.find(a.TicketID)
 	key := fmt.Sprintf("%s@%v", a.Op, a.At)
@@ -146,12 +148,12 @@ func (g *game) act(a Action) {
 	}
 }
 
-// accept plays AcceptMatch; false if the call is refused.
+// accept plays AcceptMatch. It returns false if the call is refused.
 func (g *game) accept(t *ticket, a Action) bool {
 	known := func(id string) bool {
 		return slices.ContainsFunc(t.search.Players, func(p search.Player) bool { return p.ID == id })
 	}
-	if a.AcceptanceType != "ACCEPT" && a.AcceptanceType != "REJECT" || t.search.Backfill { // only new players are asked
+	if a.AcceptanceType != "ACCEPT" && a.AcceptanceType != "REJECT" || t.search.Backfill { // only new players are asked to accept
 		return false
 	}
 	if t.status != "REQUIRES_ACCEPTANCE" || slices.ContainsFunc(a.PlayerIDs, func(id string) bool { return !known(id) }) {

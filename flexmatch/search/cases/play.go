@@ -27,7 +27,7 @@ func (t *ticket) active() bool {
 
 func (t *ticket) waiting() bool { return t.status == "QUEUED" || t.status == "SEARCHING" }
 
-// proposal is a match on its way to a game session.
+// proposal is a match that waits for acceptance or placement.
 type proposal struct {
 	tickets  []*ticket
 	deadline float64 // of acceptance or of placement
@@ -72,7 +72,7 @@ func (c *Case) play(matcher Matcher) error {
 	return g.compare()
 }
 
-// listed gives every second that the case names.
+// listed returns every second that the case mentions.
 func (g *game) listed() []float64 {
 	out := append(slices.Clone(g.c.Passes), g.c.Timers...)
 	for _, t := range g.c.Tickets {
@@ -86,8 +86,8 @@ func (g *game) listed() []float64 {
 
 func (g *game) first() float64 { return slices.Min(append(g.listed(), math.Inf(1))) }
 
-// following gives the next second in which something happens; false at the end,
-// which is the last listed second.
+// following returns the next second in which something happens, and false after the last
+// listed second.
 func (g *game) following() (float64, bool) {
 	next, end := math.Inf(1), math.Inf(-1)
 	for _, at := range g.listed() {
@@ -106,7 +106,7 @@ func (g *game) following() (float64, bool) {
 	return next, next <= end
 }
 
-// second plays what happens in one second.
+// second plays one second.
 func (g *game) second() {
 	for _, t := range g.c.Tickets {
 		if t.At == g.now {
@@ -138,7 +138,7 @@ func (g *game) timers() {
 	}
 }
 
-// due takes the proposals whose deadline has come.
+// due removes and returns the proposals whose deadline has come.
 func due(list *[]*proposal, now float64) []*proposal {
 	var out []*proposal
 	*list = slices.DeleteFunc(*list, func(p *proposal) bool {
@@ -167,7 +167,7 @@ func (g *game) pass() {
 	}
 }
 
-// clock turns a second of the play into a time.
+// clock converts a second of the play to a time.
 func clock(second float64) time.Time {
 	return time.Unix(0, 0).Add(time.Duration(second * float64(time.Second))).UTC()
 }

@@ -12,17 +12,18 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// Matcher forms matches from all tickets that search at a time.
+// Matcher returns a function that forms matches from all tickets that are searching at a
+// time.
 type Matcher func(rs *ruleset.RuleSet, opts search.Options) func(tickets []*search.Ticket, now time.Time) []*search.Match
 
-// Exact matches by the reference search.
+// Exact matches with the reference search.
 func Exact(rs *ruleset.RuleSet, opts search.Options) func([]*search.Ticket, time.Time) []*search.Match {
 	return func(tickets []*search.Ticket, now time.Time) []*search.Match {
 		return search.Pass(rs, opts, tickets, now)
 	}
 }
 
-// Indexed matches by a Pool that lives as long as the play.
+// Indexed matches with a Pool that lives as long as the play.
 func Indexed(limits search.Limits) Matcher {
 	return func(rs *ruleset.RuleSet, opts search.Options) func([]*search.Ticket, time.Time) []*search.Match {
 		pool := search.NewPool(rs, opts, limits)
@@ -51,7 +52,7 @@ func Indexed(limits search.Limits) Matcher {
 	}
 }
 
-// Run plays a case; the error tells what came out otherwise than expected.
+// Run plays a case. It returns an error if the result differs from what is expected.
 func (c *Case) Run(matcher Matcher) error {
 	if err := c.check(); err != nil {
 		return err
@@ -111,7 +112,7 @@ func (c *Case) eval() error {
 	return nil
 }
 
-// same compares values; numbers may differ by a millionth.
+// same reports whether values are equal. Numbers may differ by a millionth.
 func same(got, want any) bool {
 	switch w := want.(type) {
 	case float64:
