@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// future plays the search over tickets that wait, without arrivals: passes now
-// and whenever a ticket reaches an expansion step.
+// future runs the search over waiting tickets without arrivals: passes now and whenever a
+// ticket reaches an expansion step.
 type future struct {
 	*world
 	pool  *search.Pool
@@ -29,8 +29,8 @@ func (w *world) future(tickets []*one) *future {
 	return f
 }
 
-// moments gives the times at which something can change: now, and each time at
-// which a ticket reaches a step. Too many are rounded up to fewer.
+// moments returns the times at which something can change: now, and whenever a ticket
+// reaches a step. If there are too many, some are rounded up.
 func (f *future) moments(tickets []*one) []time.Time {
 	var waits []time.Duration
 	for _, o := range tickets {
@@ -57,7 +57,7 @@ func (f *future) moments(tickets []*one) []time.Time {
 	return out
 }
 
-// run plays until matched says that it has seen enough.
+// run plays until matched returns true.
 func (f *future) run(tickets []*one, matched func(at time.Time, m *search.Match) bool) {
 	for _, at := range f.moments(tickets) {
 		f.ahead.Passes++
@@ -70,7 +70,7 @@ func (f *future) run(tickets []*one, matched func(at time.Time, m *search.Match)
 	}
 }
 
-// would gives the match that the ticket is going to be in; nil if none.
+// would returns the match that the ticket will be in, or nil.
 func (w *world) would(t *one, compatible []*one) (*Future, Ahead) {
 	tickets := w.neighbours(t, compatible)
 	f := w.future(tickets)
@@ -89,8 +89,8 @@ func (w *world) would(t *one, compatible []*one) (*Future, Ahead) {
 	return out, f.ahead
 }
 
-// neighbours gives the tickets to play ahead: all, or of very many those that
-// could play with the ticket at some time, the oldest.
+// neighbours returns the tickets to play ahead: all or, if there are too many, the oldest
+// ones that could play with the ticket at some time.
 func (w *world) neighbours(t *one, compatible []*one) []*one {
 	if len(w.waiting) <= w.limits.Ahead {
 		return w.waiting
@@ -114,7 +114,7 @@ func (w *world) neighbours(t *one, compatible []*one) []*one {
 	return out
 }
 
-// nextStep tells the next expansion step that a ticket reaches.
+// nextStep returns the next expansion step that a ticket will reach, or nil.
 func (w *world) nextStep(t *one) *Step {
 	waited := w.now.Sub(t.Created)
 	next := w.rs.LevelAt(waited) + 1
@@ -124,7 +124,7 @@ func (w *world) nextStep(t *one) *Step {
 	return &Step{Level: next, In: (w.rs.Levels()[next].From - waited).Milliseconds(), Changes: changes(w.rs, next)}
 }
 
-// changes names the rules and teams that differ from the level before.
+// changes returns the rules and teams that differ from the previous level.
 func changes(rs *ruleset.RuleSet, level int) []string {
 	before, after := rs.Levels()[level-1], rs.Levels()[level]
 	var out []string

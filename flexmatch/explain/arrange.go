@@ -9,14 +9,14 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// arrange spreads the group over the teams, in several ways, and keeps what is
-// wrong with the best one.
+// arrange distributes the group over the teams in several ways, and records what is wrong
+// with the best one.
 func (c *crowd) arrange() {
 	if len(c.set) == 1 && c.set[0].Backfill {
 		c.teams = "no new player for the game session"
 		return
 	}
-	r := rand.New(rand.NewPCG(1, 1)) // the same answer for the same question
+	r := rand.New(rand.NewPCG(1, 1)) // deterministic
 	order := make([]int, len(c.set))
 	for i := range order {
 		order[i] = i
@@ -38,8 +38,8 @@ func (c *crowd) arrange() {
 	}
 }
 
-// place spreads the group once: teams below their minimum first, then those with
-// most open slots; after the first try now and then any team with room.
+// place distributes the group once: to teams below their minimum first, then to those
+// with the most open slots. After the first try it sometimes takes any team with room.
 func (c *crowd) place(order []int, r *rand.Rand, try int) (broken []string, teams string, unplaced int) {
 	level := c.rs.Levels()[c.level]
 	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(c.rs.Instances))}
@@ -70,7 +70,7 @@ func (c *crowd) place(order []int, r *rand.Rand, try int) (broken []string, team
 	return brokenNames(level, l), teams, unplaced
 }
 
-// roomiest chooses a team for a party; -1 if none has room.
+// roomiest returns a team for a party, or -1 if none has room.
 func roomiest(level *ruleset.Level, l *ruleset.Lineup, players int, r *rand.Rand, mix bool) int {
 	var fit []int
 	for i, size := range level.Sizes {
@@ -96,7 +96,7 @@ func roomiest(level *ruleset.Level, l *ruleset.Lineup, players int, r *rand.Rand
 	})
 }
 
-// sizes tells which team is not filled, or "".
+// sizes returns text about a team below its minimum, or "".
 func (c *crowd) sizes(level *ruleset.Level, l *ruleset.Lineup) string {
 	for i, size := range level.Sizes {
 		if n := len(l.Teams[i]); n < size.Min {
@@ -106,7 +106,7 @@ func (c *crowd) sizes(level *ruleset.Level, l *ruleset.Lineup) string {
 	return ""
 }
 
-// brokenNames gives every enforced rule that a lineup breaks.
+// brokenNames returns the enforced rules that a lineup breaks.
 func brokenNames(level *ruleset.Level, l *ruleset.Lineup) []string {
 	var out []string
 	for i, r := range level.Rules {

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// BenchmarkTicket and BenchmarkPool measure questions about 100,000 waiting tickets.
+// BenchmarkTicket and BenchmarkPool measure explanations with 100,000 waiting tickets.
 func BenchmarkTicket(b *testing.B) {
 	rs, waiting := many(b)
 	for i := 0; b.Loop(); i++ {

@@ -19,7 +19,7 @@ var epoch = time.Unix(1_000_000, 0).UTC()
 
 func second(s float64) time.Time { return epoch.Add(time.Duration(s * float64(time.Second))) }
 
-// rules makes a rule set with a number attribute skill and a string attribute mode.
+// rules returns a rule set with a number attribute skill and a string attribute mode.
 func rules(t testing.TB, teams, list, expansions string) *ruleset.RuleSet {
 	t.Helper()
 	rs, err := ruleset.Parse(fmt.Sprintf(`{"ruleLanguageVersion":"1.0",
@@ -39,10 +39,10 @@ const (
 
 var arrival uint64
 
-// solo makes a ticket of one player, created at a second.
+// solo returns a ticket of one player, created at a second.
 func solo(id string, at, skill float64) *search.Ticket { return party(id, at, skill) }
 
-// party makes a ticket with a player for each skill.
+// party returns a ticket with a player for each skill.
 func party(id string, at float64, skills ...float64) *search.Ticket {
 	arrival++
 	t := &search.Ticket{ID: id, Created: second(at), Arrival: arrival}
@@ -120,7 +120,7 @@ func TestTicket_Never(t *testing.T) {
 	}
 }
 
-// A rule that the ticket breaks alone until an expansion step is told as such.
+// A rule that the ticket breaks alone until an expansion step is reported as such.
 func TestTicket_AloneUntilStep(t *testing.T) {
 	rs := rules(t, duel, `{"name":"Good","type":"comparison","measurements":["flatten(teams[*].players.attributes[skill])"],"operation":">=","referenceValue":10}`,
 		`{"target":"rules[Good].referenceValue","steps":[{"waitTimeSeconds":20,"value":0}]}`)
@@ -151,7 +151,7 @@ func TestTicket_PlayersMissing(t *testing.T) {
 	}
 }
 
-// What only a whole match can break is told of the best group found.
+// A rule that only a whole match can break is reported for the best group found.
 func TestTicket_TeamRuleRefuses(t *testing.T) {
 	rs := rules(t, duel, `{"name":"Even","type":"distance","measurements":["avg(teams[red].players.attributes[skill])"],"referenceValue":"avg(teams[blue].players.attributes[skill])","maxDistance":5}`, "")
 	e := ask(rs, 1, solo("me", 0, 100), solo("a", 0, 120))
@@ -230,7 +230,7 @@ func TestPool_TellsWhatBlocks(t *testing.T) {
 	}
 }
 
-// The texts are for people, so they are kept as people read them.
+// The texts are compared as a whole, as people read them.
 func TestWriteText(t *testing.T) {
 	rs := rules(t, duel, window, wider)
 	e := ask(rs, 2, solo("me", 0, 100), solo("near", 0, 190), solo("far", 0, 400))

@@ -10,23 +10,23 @@ type Explanation struct {
 
 	Waited   int64 `json:"waited_ms"`
 	Level    int   `json:"level"`              // expansion steps that its age has reached
-	Levels   int   `json:"levels"`             // how many there are
-	NextStep *Step `json:"next_step,omitzero"` // the next that its age will reach
+	Levels   int   `json:"levels"`             // number of expansion steps
+	NextStep *Step `json:"next_step,omitzero"` // the next one that its age will reach
 
-	Never []Cause `json:"never,omitzero"` // why no match can ever hold it
+	Never []Cause `json:"never,omitzero"` // why it can never be matched
 	Alone []Cause `json:"alone,omitzero"` // rules that it breaks by itself at its age
 
-	Others     int        `json:"others"`     // other tickets that wait
-	Compared   int        `json:"compared"`   // of them, held against this one
-	Compatible int        `json:"compatible"` // of those, could play with it as far as two tickets tell
+	Others     int        `json:"others"`     // other waiting tickets
+	Compared   int        `json:"compared"`   // of Others, compared with this one
+	Compatible int        `json:"compatible"` // of Compared, could play with it, judging by two tickets
 	Blocking   []Blocking `json:"blocking,omitzero"`
 
 	Nearest *Group  `json:"nearest,omitzero"`
-	Would   *Future `json:"would,omitzero"` // nil: not with the tickets that wait now
+	Would   *Future `json:"would,omitzero"` // nil if none with the waiting tickets
 	Ahead   Ahead   `json:"ahead"`
 }
 
-// Step is an expansion step to come.
+// Step is a future expansion step.
 type Step struct {
 	Level   int      `json:"level"`
 	In      int64    `json:"in_ms"`
@@ -43,7 +43,7 @@ const (
 	BreaksRule       = "BREAKS_RULE"
 )
 
-// Cause is a reason that lies in the ticket itself.
+// Cause is a reason in the ticket itself.
 type Cause struct {
 	Code   string `json:"code"`
 	Player string `json:"player,omitzero"`
@@ -54,35 +54,36 @@ type Cause struct {
 // Reasons other than rules why two tickets cannot play together.
 const (
 	ReasonSizes    = "team sizes"             // they do not fit into the teams
-	ReasonBackfill = "one backfill a match"   // both fill a game session
+	ReasonBackfill = "one backfill a match"   // both are backfill tickets
 	ReasonNever    = "the other never can be" // the other ticket can never be matched
 )
 
-// Blocking is what a rule, or a reason beside the rules, keeps from the ticket.
+// Blocking counts the tickets that a rule, or a reason other than rules, keeps apart from
+// a ticket.
 type Blocking struct {
 	Rule    string   `json:"rule,omitzero"`
 	Type    string   `json:"type,omitzero"`
-	Reason  string   `json:"reason,omitzero"` // where it is no rule
-	Tickets int      `json:"tickets"`         // that it keeps apart from this one
-	Only    int      `json:"only"`            // of them, kept apart by nothing else
+	Reason  string   `json:"reason,omitzero"` // if it is not a rule
+	Tickets int      `json:"tickets"`         // kept apart from this one
+	Only    int      `json:"only"`            // of Tickets, kept apart by nothing else
 	Nearest *float64 `json:"nearest,omitzero"`
-	Limit   *float64 `json:"limit,omitzero"` // what Nearest, the best of those kept apart, is held against
+	Limit   *float64 `json:"limit,omitzero"` // the limit that Nearest, the best value of those kept apart, breaks
 }
 
-// Group is the largest group around the ticket that was found.
+// Group is the largest group found around the ticket.
 type Group struct {
 	Tickets []string `json:"tickets"` // this one first
-	Players int      `json:"players"` // those of a game session included
-	Level   int      `json:"level"`   // that holds at the group's age
+	Players int      `json:"players"` // including those of a game session
+	Level   int      `json:"level"`   // at the group's age
 
-	Smallest        int `json:"smallest"` // players of the smallest and of the full match
+	Smallest        int `json:"smallest"` // players in the smallest and in the full match
 	Full            int `json:"full"`
 	MissingSmallest int `json:"missing_smallest"`
 	MissingFull     int `json:"missing_full"`
 
 	Match    bool      `json:"match,omitzero"`    // the group is a valid match
-	Broken   []string  `json:"broken,omitzero"`   // rules that refuse it in the best teams found
-	Teams    string    `json:"teams,omitzero"`    // what is wrong with the team sizes there
+	Broken   []string  `json:"broken,omitzero"`   // rules that it breaks in the best teams found
+	Teams    string    `json:"teams,omitzero"`    // what is wrong with the team sizes in them
 	Rejected []Refusal `json:"rejected,omitzero"` // what kept others out of the group
 }
 
@@ -93,19 +94,19 @@ type Refusal struct {
 	Tickets int    `json:"tickets"`
 }
 
-// Future is the match that would hold the ticket if nobody came or went.
+// Future is the match that would include the ticket if no ticket were added or removed.
 type Future struct {
 	At      time.Time `json:"at"`
-	In      int64     `json:"in_ms"` // 0: with the next pass
+	In      int64     `json:"in_ms"` // 0 means in the next pass
 	Level   int       `json:"level"`
 	Players int       `json:"players"`
 	Tickets []string  `json:"tickets"`
 }
 
-// Ahead tells what was played ahead to know the future.
+// Ahead describes the simulation that predicts the future.
 type Ahead struct {
-	Tickets int   `json:"tickets"` // this one included
+	Tickets int   `json:"tickets"` // including this one
 	Passes  int   `json:"passes"`
 	Until   int64 `json:"until_ms"`
-	Bounded bool  `json:"bounded,omitzero"` // not all tickets, or not every step on its own
+	Bounded bool  `json:"bounded,omitzero"` // not all tickets, or several steps in one pass
 }

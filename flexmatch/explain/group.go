@@ -8,8 +8,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// nearest finds the largest group around a ticket: candidates join in several
-// orders, and the group that is nearest to a match counts.
+// nearest finds the largest group around a ticket: candidates join in several orders, and
+// the group nearest to a match is returned.
 func (w *world) nearest(t *one, compatible []*one) *Group {
 	var best *crowd
 	for _, order := range w.orders(t, compatible) {
@@ -22,8 +22,8 @@ func (w *world) nearest(t *one, compatible []*one) *Group {
 	return best.told()
 }
 
-// orders gives the orders in which candidates may join: by age, and by distance
-// from the ticket in what windows limit: nearest first, and from one side only.
+// orders returns the orders in which candidates may join: by age, and for up to two
+// windows by distance from the ticket, from both sides and from each side only.
 func (w *world) orders(t *one, compatible []*one) [][]*one {
 	byAge := slices.Clone(compatible[:min(len(compatible), w.limits.Candidates)])
 	out := [][]*one{byAge}
@@ -48,7 +48,7 @@ func (w *world) orders(t *one, compatible []*one) [][]*one {
 	return out
 }
 
-// crowd is a group that grows.
+// crowd is a growing group.
 type crowd struct {
 	*world
 	set      []*one
@@ -56,9 +56,9 @@ type crowd struct {
 	level    int
 	players  int
 	refused  map[string]*Refusal
-	broken   []string // by the best placement found
+	broken   []string // in the best placement found
 	teams    string
-	unplaced int // players that found no team there
+	unplaced int // players without a team in it
 }
 
 func (w *world) gather(t *one, order []*one) *crowd {
@@ -70,7 +70,7 @@ func (w *world) gather(t *one, order []*one) *crowd {
 	return c
 }
 
-// try takes a ticket into the group unless sizes or a rule refuse it.
+// try adds a ticket to the group unless sizes or a rule refuse it.
 func (c *crowd) try(o *one) {
 	set := append(c.set, o)
 	at := c.rs.LevelAt(c.age(set))
@@ -102,10 +102,11 @@ func (c *crowd) refuse(reason, rule string) {
 	r.Tickets++
 }
 
-// match tells whether the group is a valid match as it was placed.
+// match reports whether the group is a valid match as placed.
 func (c *crowd) match() bool { return len(c.broken) == 0 && c.teams == "" }
 
-// better prefers a match, then more players, then fewer broken rules.
+// better reports whether c is nearer to a match than o: it is a match, has more players,
+// or breaks fewer rules.
 func (c *crowd) better(o *crowd) bool {
 	if c.match() != o.match() {
 		return c.match()
@@ -127,7 +128,7 @@ func (c *crowd) told() *Group {
 	}
 	g.MissingSmallest, g.MissingFull = max(0, g.Smallest-c.players), max(0, g.Full-c.players)
 	for _, r := range c.refused {
-		if g.MissingFull > 0 || r.Reason != ReasonSizes { // a full group refuses everybody
+		if g.MissingFull > 0 || r.Reason != ReasonSizes { // a full group refuses every ticket
 			g.Rejected = append(g.Rejected, *r)
 		}
 	}

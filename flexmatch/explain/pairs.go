@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// alone gives the rules that a ticket breaks by itself: for good, or at its age.
+// alone returns the rules that a ticket breaks by itself: at every level, or at its age.
 func (w *world) alone(t *one) (never, now []Cause) {
 	l := w.together(t)
 	level := w.rs.LevelAt(w.now.Sub(t.Created))
@@ -30,7 +30,7 @@ func (w *world) alone(t *one) (never, now []Cause) {
 	return never, now
 }
 
-// figures tells a rule's number and limit, or "".
+// figures returns text about a broken rule's number and limit, or "".
 func figures(r *ruleset.Rule, l *ruleset.Lineup) string {
 	m, ok := r.Measured(l)
 	if !ok || !m.Breaks() {
@@ -47,14 +47,14 @@ func number(v float64) string {
 	return strconv.FormatFloat(float64(int64(v*100+0.5))/100, 'f', -1, 64)
 }
 
-// tally counts what keeps tickets apart.
+// tally counts the reasons that keep tickets apart.
 type tally struct {
 	blocking map[int]*Blocking // by rule
 	reasons  map[string]*Blocking
 }
 
-// compare holds a ticket against others: which could play with it, and what keeps
-// the rest apart, the most frequent first.
+// compare compares a ticket with others. It returns those that could play with it, and
+// what keeps the rest apart, most frequent first.
 func (w *world) compare(t *one, others []*one) (compatible []*one, blocking []Blocking) {
 	c := &tally{blocking: map[int]*Blocking{}, reasons: map[string]*Blocking{}}
 	for _, o := range others {
@@ -75,7 +75,7 @@ func (w *world) compare(t *one, others []*one) (compatible []*one, blocking []Bl
 	return compatible, c.list()
 }
 
-// apart gives the reason beside the rules why two tickets cannot be together.
+// apart returns a reason other than rules why two tickets cannot be together, or "".
 func (w *world) apart(level *ruleset.Level, t, o *one) string {
 	switch {
 	case len(o.never) > 0:

@@ -12,49 +12,50 @@ import (
 // Overview says why the tickets of a pool wait.
 type Overview struct {
 	Waiting int   `json:"waiting"` // tickets
-	Players int   `json:"players"` // of them, those of backfilled game sessions left out
-	Ages    []Age `json:"ages"`    // every ticket, youngest first
+	Players int   `json:"players"` // of the tickets, without those of backfilled game sessions
+	Ages    []Age `json:"ages"`    // of all tickets, youngest first
 	Levels  []int `json:"levels"`  // tickets by the expansion steps that their age has reached
 
 	Never []CauseCount `json:"never,omitzero"` // tickets that can never be matched, by cause
 
-	Looked int        `json:"looked_at"` // tickets held against others, one by one
+	Looked int        `json:"looked_at"` // tickets compared with others
 	Pairs  int        `json:"pairs"`
-	Free   int        `json:"free"` // of the pairs, those that nothing keeps apart
+	Free   int        `json:"free"` // pairs that nothing keeps apart
 	Rules  []RuleLoad `json:"rules,omitzero"`
 
-	Short  int        `json:"short"`           // of Looked, tickets around which the smallest match lacks players
-	Lacks  int        `json:"lacks"`           // how many players, the median over those
-	Broken []RuleLoad `json:"broken,omitzero"` // rules that refuse the best groups that have players enough
+	Short  int        `json:"short"`           // of Looked, tickets around which players are missing for the smallest match
+	Lacks  int        `json:"lacks"`           // median number of missing players over Short
+	Broken []RuleLoad `json:"broken,omitzero"` // rules that refuse the best groups with enough players
 
-	Coming []Coming `json:"coming,omitzero"` // matches if nobody came or went
-	Left   int      `json:"left"`            // tickets that then would still wait
+	Coming []Coming `json:"coming,omitzero"` // matches if no ticket were added or removed
+	Left   int      `json:"left"`            // tickets that would still wait then
 	Ahead  Ahead    `json:"ahead"`
 }
 
 // Age counts the tickets younger than Under and not counted before.
 type Age struct {
-	Under   int64 `json:"under_ms,omitzero"` // 0: without end
+	Under   int64 `json:"under_ms,omitzero"` // 0 means unlimited
 	Tickets int   `json:"tickets"`
 }
 
-// CauseCount counts tickets by what is wrong with them.
+// CauseCount counts tickets by cause.
 type CauseCount struct {
 	Code    string `json:"code"`
 	Name    string `json:"name,omitzero"`
 	Tickets int    `json:"tickets"`
 }
 
-// RuleLoad is what a rule, or a reason beside the rules, keeps from a pool.
+// RuleLoad counts the pairs of a pool that a rule, or a reason other than rules, keeps
+// apart.
 type RuleLoad struct {
 	Rule    string `json:"rule,omitzero"`
 	Reason  string `json:"reason,omitzero"`
 	Pairs   int    `json:"pairs,omitzero"` // pairs that it keeps apart
-	Only    int    `json:"only,omitzero"`  // of them, kept apart by nothing else
-	Tickets int    `json:"tickets"`        // tickets for which it is the one that blocks most
+	Only    int    `json:"only,omitzero"`  // of Pairs, kept apart by nothing else
+	Tickets int    `json:"tickets"`        // tickets for which it blocks most
 }
 
-// Coming is what a moment ahead would bring.
+// Coming is the matches of a future pass.
 type Coming struct {
 	In      int64 `json:"in_ms"`
 	Matches int   `json:"matches"`
@@ -65,11 +66,11 @@ type Coming struct {
 // ages are the bounds of the histogram of waiting times.
 var ages = [...]time.Duration{time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute}
 
-// against is how many others each ticket of an overview is held against.
+// against is how many others each ticket of an overview is compared with.
 const against = 256
 
-// Pool explains a whole pool. Ages, levels and causes count every ticket; rules
-// are told from evenly chosen ones.
+// Pool explains a whole pool. Ages, levels and causes count every ticket; rules are
+// counted over a sample of tickets.
 func Pool(rs *ruleset.RuleSet, opts search.Options, waiting []*search.Ticket, now time.Time, limits Limits) *Overview {
 	w := newWorld(rs, opts, waiting, now, limits)
 	v := &Overview{Waiting: len(waiting)}
@@ -112,7 +113,7 @@ func (v *Overview) count(w *world) {
 	})
 }
 
-// look holds some tickets against others.
+// look compares some tickets with others.
 func (v *Overview) look(w *world) {
 	kept, refused := loads{}, loads{}
 	var lacks []int
@@ -170,7 +171,7 @@ func (l loads) list() []RuleLoad {
 	return out
 }
 
-// future plays the pool ahead; of a very large one the oldest tickets.
+// future plays the oldest Limits.Ahead tickets of the pool ahead.
 func (v *Overview) future(w *world) {
 	tickets := w.waiting[:min(len(w.waiting), w.limits.Ahead)]
 	f := w.future(tickets)

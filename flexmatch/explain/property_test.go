@@ -13,9 +13,9 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// A match that an explanation promises must come: the reference search, played
-// over the waiting tickets from step to step, matches the ticket at that moment
-// and not before; and one that is not promised must not come.
+// A match that an explanation promises must happen: the reference search, played over the
+// waiting tickets from step to step, matches the ticket at that moment and not before.
+// Without a promise no match may happen.
 func TestTicket_PromisesKept(t *testing.T) {
 	promised := 0
 	for seed := range uint64(300) {
@@ -46,8 +46,8 @@ func TestTicket_PromisesKept(t *testing.T) {
 	}
 }
 
-// A group that is told to be a match must be one: then the next pass finds one
-// around the ticket, or takes its tickets for older ones.
+// A group that is reported as a match must be one: then the next pass finds a match
+// around the ticket, or uses its tickets for older ones.
 func TestTicket_GroupsAreMatches(t *testing.T) {
 	seen := 0
 	for seed := range uint64(300) {
@@ -101,7 +101,7 @@ func ids(m *search.Match) []string {
 	return out
 }
 
-// world is a random small rule set with a few tickets whose values collide.
+// world returns a small random rule set with a few tickets of similar values.
 func world(t testing.TB, seed uint64) (*ruleset.RuleSet, search.Options, []*search.Ticket) {
 	r := rand.New(rand.NewPCG(seed, 11))
 	var teams, list, expansions []string

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/internal/plain"
 )
 
-// WriteText tells an explanation to people.
+// WriteText writes an explanation as text.
 func (e *Explanation) WriteText(out io.Writer) error {
 	p := &printer{out: out}
 	kind := "Ticket"
@@ -121,7 +121,7 @@ func (p *printer) group(g *Group) {
 	}
 }
 
-// WriteText tells an overview to people.
+// WriteText writes an overview as text.
 func (v *Overview) WriteText(out io.Writer) error {
 	p := &printer{out: out}
 	p.line("%s with %s wait.", plural(v.Waiting, "ticket"), plural(v.Players, "player"))

@@ -8,8 +8,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// Ticket explains why a ticket waits among all tickets that wait (itself one of
-// them, or not yet). The same question gets the same answer.
+// Ticket explains why a ticket waits, given all waiting tickets, which may or may not
+// include it. The result is deterministic.
 func Ticket(rs *ruleset.RuleSet, opts search.Options, t *search.Ticket, waiting []*search.Ticket, now time.Time, limits Limits) *Explanation {
 	if !slices.ContainsFunc(waiting, func(o *search.Ticket) bool { return o.ID == t.ID }) {
 		waiting = append(waiting[:len(waiting):len(waiting)], t)

@@ -9,14 +9,14 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// Limits bound the effort. The zero value of each means its default.
+// Limits bounds the effort. A zero member means its default.
 type Limits struct {
-	Others     int // tickets that one is held against; default 2000
+	Others     int // tickets that one is compared with; default 2000
 	Candidates int // tickets tried for a group; default 400
-	Placements int // ways to spread a group over the teams; default 64
-	Ahead      int // tickets played ahead; default 2000, -1 none
+	Placements int // ways to distribute a group over the teams; default 64
+	Ahead      int // tickets played ahead; default 2000, -1 for none
 	Passes     int // moments played ahead; default 128
-	Tickets    int // of a pool, tickets that are looked at one by one; default 48
+	Tickets    int // tickets of a pool examined individually; default 48
 }
 
 func (l Limits) defaults() Limits {
@@ -31,18 +31,18 @@ func (l Limits) defaults() Limits {
 	return l
 }
 
-// world is what is looked at: rules, waiting tickets, a time.
+// world is the input of an explanation: rules, waiting tickets, a time.
 type world struct {
 	rs      *ruleset.RuleSet
 	opts    search.Options
 	now     time.Time
 	limits  Limits
-	pairing []int  // enforced rules that stay broken however a match grows
+	pairing []int  // enforced rules that stay broken as a match grows
 	waiting []*one // oldest first
 }
 
-// one is a waiting ticket. Of a large pool few are looked at, so the rest is
-// filled in by resolve.
+// one is a waiting ticket. resolve sets all members but Ticket when needed, because few
+// tickets of a large pool are examined.
 type one struct {
 	*search.Ticket
 	party *ruleset.Party // as rules see it
@@ -69,7 +69,7 @@ func older(a, b *one) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Arrival, b.Arrival))
 }
 
-// resolve fills in a ticket's values and finds out whether it can never be matched.
+// resolve sets a ticket's values, and the causes if it can never be matched.
 func (w *world) resolve(o *one) *one {
 	if o.party != nil {
 		return o
@@ -132,7 +132,7 @@ func (w *world) fitsAlone(l *ruleset.Level, players int) bool {
 		slices.ContainsFunc(l.Sizes, func(s ruleset.Size) bool { return players <= s.Max })
 }
 
-// sample gives at most n tickets other than the one, evenly over their ages.
+// sample returns at most n tickets other than but, evenly distributed by age.
 func (w *world) sample(but *one, n int) []*one {
 	others := len(w.waiting)
 	if but != nil {
@@ -153,7 +153,7 @@ func (w *world) sample(but *one, n int) []*one {
 	return out[:min(len(out), n)]
 }
 
-// age is the age of a match of the tickets.
+// age returns the age of a match of the tickets.
 func (w *world) age(set []*one) time.Duration {
 	created := set[0].Created
 	for _, o := range set[1:] {
@@ -164,8 +164,7 @@ func (w *world) age(set []*one) time.Duration {
 	return w.now.Sub(created)
 }
 
-// together puts everybody into the first team: enough for rules that do not look
-// at teams.
+// together returns all players in the first team, for rules that do not depend on teams.
 func (w *world) together(set ...*one) *ruleset.Lineup {
 	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(w.rs.Instances))}
 	for _, o := range set {
@@ -181,8 +180,8 @@ func (w *world) join(l *ruleset.Lineup, o *one) {
 	}
 }
 
-// broken gives the pairing rules that a lineup breaks at a level. Of latency rules
-// that hold singly but share no location the last is named.
+// broken returns the pairing rules that a lineup breaks at a level. If latency rules pass
+// individually but share no location, it returns the last of them.
 func (w *world) broken(level *ruleset.Level, l *ruleset.Lineup) []int {
 	var out []int
 	var latencies []*ruleset.Rule
