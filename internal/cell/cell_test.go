@@ -19,25 +19,24 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 )
 
-// The leases here: those whose end a test waits for are short; the end of the
-// others never comes.
+// Durations of leases: tests wait for the end of short ones; long ones never end.
 const (
 	short = 2 * time.Second
 	long  = time.Hour
 )
 
-// node is one member whose handler tells who answered, and how.
+// node is one member, whose handler answers with its name and the request.
 type node struct {
 	*testing.T
 	keeper *cell.Keeper
 	gate   *cell.Gate
 	server *httptest.Server
 	name   string
-	asked  chan struct{} // a request came since it was read last
+	asked  chan struct{} // receives a value when a request arrives
 	closed bool
 }
 
-// join makes a node and lets it serve once it owns the cell.
+// join starts a node that serves once it owns the cell.
 func join(t *testing.T, url, name string, change ...func(*cell.Options)) *node {
 	t.Helper()
 	n := enter(t, url, name, change...)
@@ -48,8 +47,8 @@ func join(t *testing.T, url, name string, change ...func(*cell.Options)) *node {
 	return n
 }
 
-// enter makes a node that does not serve even if it owns the cell, as one that
-// is reading its state.
+// enter starts a node that does not serve even if it owns the cell, like one that is
+// reading its state.
 func enter(t *testing.T, url, name string, change ...func(*cell.Options)) *node {
 	t.Helper()
 	n := &node{T: t, name: name, asked: make(chan struct{}, 1)}
@@ -85,7 +84,7 @@ func enter(t *testing.T, url, name string, change ...func(*cell.Options)) *node 
 	return n
 }
 
-// answer tells what came, echoes over a WebSocket, or begins an answer without end.
+// answer describes the request, echoes over a WebSocket, or starts an endless answer.
 func (n *node) answer(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/stream" {
 		io.WriteString(w, n.name)
@@ -128,7 +127,7 @@ func (n *node) leave() {
 	n.server.Close()
 }
 
-// ask sends a request to the node with members that a signature covers.
+// ask sends the node a request whose every part a signature would cover.
 func (n *node) ask(change ...func(*http.Request)) (int, string) {
 	n.Helper()
 	r, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, n.server.URL+"/a/../b//c?x=1;y=%41&z", strings.NewReader("the body"))
@@ -160,11 +159,11 @@ func (n *node) owns() bool {
 	}
 }
 
-// lasting gives a node a lease whose end no test waits for: the cell changes its
-// owner when it is given back, or not at all.
+// lasting gives a node a lease that does not end during a test: the cell changes
+// owner only when the lease is given back.
 func lasting(o *cell.Options) { o.TTL = long }
 
-// TestCell goes through the life of a cell of three nodes.
+// TestCell runs through the life of a cell of three nodes.
 func TestCell(t *testing.T) {
 	url := pgtest.URL(t)
 	first, second := join(t, url, "first", lasting), join(t, url, "second", lasting)
@@ -220,8 +219,8 @@ func TestCell(t *testing.T) {
 	})
 }
 
-// served asks until an owner answers, as clients do: what was on its way to an
-// owner as that one left is refused, once, since it may have been done.
+// served repeats the request until an owner answers, as clients do: a request in
+// flight to an owner that leaves is refused, once, since it may have been executed.
 func (n *node) served() string {
 	n.Helper()
 	for {
@@ -236,7 +235,7 @@ func (n *node) served() string {
 	}
 }
 
-// TestCell_Silence: an owner that was not heard in time is over.
+// TestCell_Silence: an owner that does not renew in time loses the cell.
 func TestCell_Silence(t *testing.T) {
 	url := pgtest.URL(t)
 	owner, other := join(t, url, "owner"), join(t, url, "other")
@@ -258,7 +257,7 @@ func TestCell_Silence(t *testing.T) {
 	}
 }
 
-// silence makes the lease look as if its owner had not been heard for long.
+// silence makes the lease look as if its owner had not renewed it for long.
 func silence(t *testing.T, url string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -266,8 +265,8 @@ func silence(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	// One statement, so that the owner has no time between to renew: as another
-	// node that takes it.
+	// One statement, so that the owner cannot renew in between, like another node
+	// taking it.
 	if _, err := conn.Exec(t.Context(), `UPDATE "muster"."lease" SET "until" = '-infinity', "epoch" = "epoch" + 1`); err != nil {
 		t.Fatal(err)
 	}
@@ -296,8 +295,8 @@ func echo(t *testing.T, ws *websocket.Conn, text string) string {
 	return string(frame)
 }
 
-// TestCell_BodyOfHeldRequest: a request that an owner did not take on is answered
-// by the node that held it, once that node has the cell, with all of its body.
+// TestCell_BodyOfHeldRequest: a request that an owner did not accept is answered by
+// the node that held it, once that node has the cell, with its whole body.
 func TestCell_BodyOfHeldRequest(t *testing.T) {
 	url := pgtest.URL(t)
 	owner := enter(t, url, "owner", lasting)
@@ -318,7 +317,7 @@ func TestCell_BodyOfHeldRequest(t *testing.T) {
 	}
 }
 
-// TestCell_StandbyStops: a standby stops though streams go through it.
+// TestCell_StandbyStops: a standby stops even while streams pass through it.
 func TestCell_StandbyStops(t *testing.T) {
 	url := pgtest.URL(t)
 	owner, standby := join(t, url, "owner", lasting), join(t, url, "standby", lasting)

@@ -6,19 +6,19 @@ import (
 )
 
 // maxSkew is how far a node's clock may be from the database's. A node that is
-// further off does not take the cell: what is reserved, waits or has a grace is
-// judged by the owner's clock, which the cell's time never runs behind again.
+// further off does not take the cell: reservations, waits and grace periods are
+// judged by the owner's clock, and the cell's time never goes back afterwards.
 const maxSkew = time.Second
 
 // skew is how far a node's clock is ahead of the database's, as far as can be
-// told from an answer that took a while.
+// determined from an answer that took some time.
 type skew struct {
 	ahead time.Duration // negative: behind
-	doubt time.Duration // it may be this much more or less
+	doubt time.Duration // the error bound of ahead
 }
 
-// skewOf compares the database's time with this node's before it was asked and
-// after it had answered.
+// skewOf compares the database's time with this node's times before the request and
+// after the answer.
 func skewOf(asked, database, answered time.Time) skew {
 	took := answered.Sub(asked)
 	return skew{ahead: asked.Add(took / 2).Sub(database), doubt: took / 2}
@@ -34,7 +34,7 @@ func (s skew) String() string {
 	return fmt.Sprintf("%s ahead of the database's", s.ahead.Round(time.Millisecond))
 }
 
-// compare notes how far this node's clock is from the database's.
+// compare records how far this node's clock is from the database's.
 func (k *Keeper) compare(s skew) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -50,16 +50,16 @@ func (k *Keeper) compare(s skew) {
 	}
 }
 
-// now is the time by the database's clock, which all nodes go by among each other.
+// now returns the time by the database's clock, which nodes use among each other.
 func (k *Keeper) now() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.opts.clock().Add(-k.skew.ahead)
 }
 
-// Skew returns how far this node's clock was ahead of the database's when they
-// were compared last; wrong, which is empty otherwise, says so where that is so
-// much that the node does not take the cell.
+// Skew returns how far this node's clock was ahead of the database's at the last
+// comparison. If that is too far for the node to take the cell, wrong says so;
+// otherwise it is empty.
 func (k *Keeper) Skew() (ahead time.Duration, wrong string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

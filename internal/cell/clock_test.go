@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 )
 
-// TestCell_WrongClock: a node whose clock is off does not take a free cell, nor
-// that of an owner that leaves; it forwards all the same, and a node whose clock is
+// TestCell_WrongClock: a node whose clock is off takes neither a free cell nor that
+// of an owner that leaves. It still forwards requests, and a node whose clock is
 // right takes the cell.
 func TestCell_WrongClock(t *testing.T) {
 	for _, off := range []time.Duration{-3 * time.Second, 3 * time.Second, time.Hour} {
@@ -43,7 +43,7 @@ func TestCell_WrongClock(t *testing.T) {
 	}
 }
 
-// TestSkew: what an answer that took long tells of a clock.
+// TestSkew: what an answer that took long reveals about a clock.
 func TestSkew(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -55,7 +55,7 @@ func TestSkew(t *testing.T) {
 		{0, -900 * time.Millisecond, false},
 		{0, 1100 * time.Millisecond, true},
 		{0, -1100 * time.Millisecond, true},
-		{time.Second, 1100 * time.Millisecond, false}, // within what the wait leaves open
+		{time.Second, 1100 * time.Millisecond, false}, // within the uncertainty of the wait
 		{time.Second, 1600 * time.Millisecond, true},
 	} {
 		if got := cell.Excessive(noon, noon.Add(c.took/2).Add(-c.off), noon.Add(c.took)); got != c.excessive {
@@ -64,8 +64,8 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// A statement that is sent at the lease's end finds it ended, and comes no later than
-// a part of a round trip, however far the database is.
+// A statement that is sent at the lease's end finds it ended, and arrives no later
+// than a fraction of a round trip afterwards, however far the database is.
 func TestEndOf(t *testing.T) {
 	t.Parallel()
 	asked := time.Now()

@@ -1,14 +1,14 @@
-// Package cell lets several nodes stand for one state: one owns it, the others
-// forward to that one, and one of them takes over when it is gone.
+// Package cell lets several nodes serve one state: one node owns it, the others
+// forward requests to that node, and one of them takes over when it is gone.
 //
-// Who owns a cell is one row in PostgreSQL, the lease: a node takes it where it
-// is free or has ended by the database's clock, renews it as long as it lives,
-// and gives it back when it stops. Notifications are wake-ups alone; everything
-// true is in the row. The lease keeps nodes from getting in each other's way.
-// That none writes over another does not depend on it: the store's own fence
-// refuses the commits of whoever was the owner before.
+// The owner of a cell is recorded in one row in PostgreSQL, the lease: a node takes
+// it if it is free or has ended by the database's clock, renews it while it lives,
+// and gives it back when it stops. Notifications only wake nodes up; the row has all
+// information. The lease keeps nodes from interfering with each other, but the
+// guarantee that no node overwrites another's changes does not depend on it: the
+// store's own fence refuses the commits of a previous owner.
 //
-// A Gate stands before a node's HTTP handler. It answers by itself while the node
-// owns the cell, and hands requests and WebSockets to the owner otherwise. Nodes
-// speak TLS with each other and know each other's certificates from the lease.
+// A Gate stands before a node's HTTP handler. While the node owns the cell, the
+// handler answers; otherwise the Gate forwards requests and WebSockets to the owner.
+// Nodes use TLS between each other and know each other's certificates from the lease.
 package cell

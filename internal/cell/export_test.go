@@ -5,10 +5,11 @@ import "time"
 // LookAgain is lookAgain.
 const LookAgain = lookAgain
 
-// SetClock has the node go by another clock.
+// SetClock replaces the node's clock.
 func (o *Options) SetClock(now func() time.Time) { o.clock = now }
 
-// Excessive compares a database's time with those of a node before and after.
+// Excessive compares a database's time with a node's times before and after reading
+// it.
 func Excessive(asked, database, answered time.Time) bool {
 	return skewOf(asked, database, answered).excessive()
 }

@@ -17,9 +17,9 @@ import (
 // lookAgain is how often a held request tries an owner that could not be reached.
 const lookAgain = 100 * time.Millisecond
 
-// Gate answers for a cell: by this node's own handler while it owns the cell, by
-// the owner's otherwise. While there is no owner requests are held, for as long
-// as it takes another node to see that one is gone.
+// Gate answers for a cell: with this node's own handler while it owns the cell,
+// through the owner otherwise. While there is no owner, requests are held for as long
+// as another node needs to notice that.
 type Gate struct {
 	keeper *Keeper
 	own    atomic.Pointer[http.Handler]
@@ -31,16 +31,16 @@ type Gate struct {
 	once   sync.Once
 }
 
-// NewGate makes the gate of a node.
+// NewGate returns the gate of a node.
 func NewGate(k *Keeper) *Gate {
 	return &Gate{keeper: k, proxy: newProxy(k), closed: make(chan struct{})}
 }
 
-// Own gives the handler that answers from now on.
+// Own sets the handler that answers while this node owns the cell.
 func (g *Gate) Own(h http.Handler) { g.own.Store(&h) }
 
-// Close lets no request wait any more, ends streams soon, and drops the
-// connections to the owner that nothing uses.
+// Close stops requests from waiting, ends streams soon, and closes idle connections
+// to the owner.
 func (g *Gate) Close() {
 	g.once.Do(func() {
 		close(g.closed)
@@ -55,7 +55,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
 		return
 	}
-	if forwarded { // by a node that is behind: it shall look again
+	if forwarded { // by a node with old information: it shall look again
 		w.Header().Set(notOwner, "true")
 		refuse(w, r)
 		return
@@ -67,8 +67,8 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.find(w, r)
 }
 
-// find forwards a request until an owner has answered, which may be this node
-// by then. It is held from the first try that came to nothing until then.
+// find forwards a request until an owner has answered, which may be this node by
+// then. From the first attempt that fails, the request is held.
 func (g *Gate) find(w http.ResponseWriter, r *http.Request) {
 	patience := time.Now().Add(2 * g.keeper.opts.TTL)
 	p := place{gate: g}
@@ -93,8 +93,8 @@ func (g *Gate) find(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// try forwards a request, unless it is not its turn, and gives the outage of the
-// owner that did not take it on.
+// try forwards a request, unless another one's turn must be awaited. If the owner did
+// not accept it, try returns the owner's outage.
 func (g *Gate) try(w http.ResponseWriter, r *http.Request, to Route, turn bool, p *place) (answered bool, gone *outage) {
 	if to.Mine || !to.Live {
 		return false, nil
@@ -112,10 +112,11 @@ func (g *Gate) try(w http.ResponseWriter, r *http.Request, to Route, turn bool, 
 	return false, g.gone.begin(to.epoch)
 }
 
-// Serves tells whether this node answers by itself now.
+// Serves reports whether this node answers with its own handler now.
 func (g *Gate) Serves() bool { return g.serving() != nil }
 
-// serving gives this node's own handler while the node owns the cell, else nil.
+// serving returns this node's own handler while the node owns the cell, otherwise
+// nil.
 func (g *Gate) serving() http.Handler {
 	if h := g.own.Load(); h != nil && g.keeper.Holds() {
 		return *h
@@ -123,12 +124,12 @@ func (g *Gate) serving() http.Handler {
 	return nil
 }
 
-// maxKept is how long a body may be that is kept, in bytes, so that the request
-// can be sent again to another owner; those of most operations are far shorter.
+// maxKept is the longest body, in bytes, that is kept so that the request can be sent
+// again to another owner; the bodies of most operations are far shorter.
 const maxKept = 64 << 10
 
-// keepBody reads a short body, from which it can be read again and again. Others
-// are passed on as they come; how long one may take is the owner's to say.
+// keepBody reads a short body, so that it can be read repeatedly. Longer ones are
+// passed on as they arrive; their timeouts are the owner's.
 func (g *Gate) keepBody(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
@@ -146,8 +147,8 @@ func (g *Gate) keepBody(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// rewind has a kept body be read from its beginning: a try that failed may have
-// read some of it.
+// rewind resets a kept body to its beginning: a failed attempt may have read some of
+// it.
 func rewind(r *http.Request) {
 	if r.GetBody == nil {
 		return
@@ -157,15 +158,15 @@ func rewind(r *http.Request) {
 	}
 }
 
-// hold waits until trying again may help, and tells whether there is a place and
-// time for it. While the owner takes on no requests, turn says that this one shall
-// try nevertheless.
+// hold waits until another attempt may succeed. It reports whether there is a place
+// and time for one. While the owner accepts no requests, turn is set for the one that
+// shall try nevertheless.
 func (g *Gate) hold(r *http.Request, changed <-chan struct{}, gone *outage, until time.Time, p *place) (turn, ok bool) {
 	most := time.Until(until)
 	if most <= 0 || !p.take() {
 		return false, false
 	}
-	if gone == nil { // nothing tells when this node serves by itself
+	if gone == nil { // nothing signals when this node serves by itself
 		gone, most = &outage{}, min(most, lookAgain)
 	}
 	timer := time.NewTimer(most)
@@ -185,8 +186,8 @@ func (g *Gate) hold(r *http.Request, changed <-chan struct{}, gone *outage, unti
 	return turn, true
 }
 
-// receive takes over the client's address from a node that forwards. What others
-// put into the header is thrown away.
+// receive sets the client's address that a forwarding node states, and removes the
+// header, which others may have set.
 func (g *Gate) receive(r *http.Request) bool {
 	address, ok := g.Forwarded(r)
 	r.Header.Del(forwardedFor)
@@ -201,11 +202,11 @@ func (g *Gate) Forwarded(r *http.Request) (address string, ok bool) {
 	return proved(g.keeper.opts.Secret, r, g.keeper.now())
 }
 
-// notOwner marks the answer of a node that does not have the cell and did nothing.
+// notOwner marks the answer of a node that does not own the cell and did nothing.
 const notOwner = "Muster-Not-Owner"
 
-// refuse answers in a form that AWS's clients understand and try again after: in
-// CBOR those that speak it, who look for its header before anything else.
+// refuse answers in a form that AWS's clients understand and retry: in CBOR for those
+// that use it, which check its header before anything else.
 func refuse(w http.ResponseWriter, r *http.Request) {
 	body := map[string]string{"__type": "InternalServiceException", "message": "No node serves at the moment. Try again."}
 	kind, encode := "application/json", json.Marshal

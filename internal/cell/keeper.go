@@ -12,52 +12,52 @@ import (
 	"time"
 )
 
-// DefaultTTL is how long a lease lasts that is not renewed.
+// DefaultTTL is how long a lease lasts unless it is renewed.
 const DefaultTTL = 5 * time.Second
 
 // MinTTL is the shortest lease that leaves room for renewing it.
 const MinTTL = 500 * time.Millisecond
 
-// renewals is how often a lease is renewed in its time, and how often a standby
-// looks whether it has ended.
+// renewals is how often a lease is renewed during its TTL, and how often a standby
+// checks whether it has ended.
 const renewals = 4
 
-// Options configure a node's part in its cell.
+// Options configures a node's part in its cell.
 type Options struct {
 	URL      string        // postgres:// URL of the cell's database
-	Password string        // for the database; "" takes the URL's
-	Cell     string        // which cell
+	Password string        // for the database; "" uses the URL's
+	Cell     string        // the cell's name
 	Node     Node          // this node; Check is filled in
-	Secret   []byte        // what the nodes of a deployment share
+	Secret   []byte        // shared by the nodes of a deployment
 	TTL      time.Duration // of the lease; default DefaultTTL, at least MinTTL
-	// BodyTimeout bounds how long a body that a standby passes on may stand still.
-	// Default 30 s.
+	// BodyTimeout limits how long a body that a standby passes on may make no
+	// progress. Default 30 s.
 	BodyTimeout time.Duration
 	Logger      *slog.Logger // nil discards
 
 	clock func() time.Time // this node's; nil is time.Now
 }
 
-// Keeper takes, keeps and gives back a cell's lease for one node.
+// Keeper takes, renews and gives back a cell's lease for one node.
 type Keeper struct {
 	opts  Options
 	log   *slog.Logger
 	lease *lease
-	owned chan struct{} // closed when this node has got the lease
-	lost  chan struct{} // closed when another node took it from this one
+	owned chan struct{} // closed when this node gets the lease
+	lost  chan struct{} // closed when another node takes it from this one
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the loop has ended
 
-	blind   bool      // this standby's last look failed; only the loop uses it
-	sighted time.Time // when a look succeeded again; only the loop uses it
-	ends    time.Time // when the lease ends that was seen last; only the loop uses it
+	blind   bool      // this standby's last read failed; only the loop uses it
+	sighted time.Time // when a read succeeded again; only the loop uses it
+	ends    time.Time // when the lease seen last ends; only the loop uses it
 
 	mu      sync.Mutex
 	route   Route
 	changed chan struct{} // closed at the next change of route
 	over    chan struct{} // closed when the owner changes
 	epoch   uint64        // of our lease; 0 while we have none
-	renewed time.Time     // when the last successful renewal was begun
+	renewed time.Time     // when the last successful renewal began
 	skew    skew          // of this node's clock
 }
 
@@ -70,8 +70,8 @@ type Route struct {
 	epoch uint64
 }
 
-// Open joins the cell: it takes the lease where it is free, and otherwise waits
-// for it in the background. It refuses where the owner has another secret.
+// Open joins the cell: it takes the lease if it is free, and otherwise waits for it
+// in the background. It fails if the owner has another secret.
 func Open(ctx context.Context, o Options) (*Keeper, error) {
 	if o.TTL == 0 {
 		o.TTL = DefaultTTL
@@ -104,7 +104,7 @@ func Open(ctx context.Context, o Options) (*Keeper, error) {
 	return k, nil
 }
 
-// begin does the first look, whose errors are for who starts the node.
+// begin makes the first read, whose errors go to the caller of Open.
 func (k *Keeper) begin(ctx context.Context) error {
 	s, err := k.read(ctx)
 	if err != nil {
@@ -133,17 +133,17 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 	k.lease.deafen()
 	k.keep(ctx)
-	for ctx.Err() == nil { // lost: what still comes is forwarded until the node stops
+	for ctx.Err() == nil { // after a loss, requests are forwarded until the node stops
 		k.look(ctx)
 		k.lease.wait(ctx, k.interval())
 	}
 }
 
-// standBy looks who has the lease, and takes it where it has ended. After an
-// outage of the database the owner had no chance to renew it either: it is given
-// two of its tries before it counts as gone.
+// standBy checks who has the lease, and takes it if it has ended. After an outage of
+// the database, during which the owner could not renew it, the owner gets two more
+// attempts before it counts as gone.
 func (k *Keeper) standBy(ctx context.Context) error {
-	if !k.blind && !k.ends.IsZero() && !time.Now().Before(k.ends) { // take looks by itself
+	if !k.blind && !k.ends.IsZero() && !time.Now().Before(k.ends) { // take reads the lease itself
 		err := k.take(ctx)
 		k.blind = err != nil
 		return err
@@ -165,8 +165,8 @@ func (k *Keeper) standBy(ctx context.Context) error {
 	return k.take(ctx)
 }
 
-// untilLook is how long a standby waits before it looks again: not past the end of
-// the lease that it saw.
+// untilLook returns how long a standby waits before it reads the lease again: at most
+// until the end of the lease that it saw.
 func (k *Keeper) untilLook() time.Duration {
 	if left := time.Until(k.ends); left > 0 {
 		return min(left, k.interval())
@@ -174,7 +174,7 @@ func (k *Keeper) untilLook() time.Duration {
 	return k.interval()
 }
 
-// take takes the lease where that can be, and learns who has it otherwise.
+// take takes the lease if possible, and otherwise learns who has it.
 func (k *Keeper) take(ctx context.Context) error {
 	if _, wrong := k.Skew(); wrong != "" {
 		_, err := k.look(ctx)
@@ -240,8 +240,8 @@ func (k *Keeper) learn(r Route) {
 	k.changed = make(chan struct{})
 }
 
-// renewAgain is the pause after a renewal that failed: the node that owns the cell
-// shall know that it still does as soon as the database is back.
+// renewAgain is the pause after a failed renewal, short so that the owner knows that
+// it still owns the cell as soon as the database is back.
 const renewAgain = 250 * time.Millisecond
 
 // keep renews the lease until ctx ends or another node has it.
@@ -279,8 +279,8 @@ func (k *Keeper) keep(ctx context.Context) {
 	}
 }
 
-// renew puts off the lease's end. It gives up in time for another try on a new
-// connection: one that went silent would outlast the lease.
+// renew extends the lease. Its timeout leaves time for another attempt on a new
+// connection, because a connection that went silent would outlast the lease.
 func (k *Keeper) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, k.interval())
 	defer cancel()
@@ -296,14 +296,14 @@ func (k *Keeper) renew(ctx context.Context) error {
 	return nil
 }
 
-// interval is the time from one renewal, or one look, to the next.
+// interval is the time between two renewals, or two reads of a standby.
 func (k *Keeper) interval() time.Duration { return k.opts.TTL / renewals }
 
-// Owned is closed once this node owns the cell.
+// Owned returns a channel that is closed when this node owns the cell.
 func (k *Keeper) Owned() <-chan struct{} { return k.owned }
 
-// Lost is closed when another node took the cell from this one, which can do
-// nothing any more.
+// Lost returns a channel that is closed when another node has taken the cell from
+// this one, which can no longer change anything.
 func (k *Keeper) Lost() <-chan struct{} { return k.lost }
 
 func (k *Keeper) isOwner() bool {
@@ -312,23 +312,23 @@ func (k *Keeper) isOwner() bool {
 	return k.epoch != 0
 }
 
-// Holds tells whether this node is sure to own the cell now. An owner that could
-// not renew for most of the lease's time is not: another may have taken over.
+// Holds reports whether this node is sure to own the cell now. An owner that could
+// not renew for three quarters of the TTL is not: another node may have taken over.
 func (k *Keeper) Holds() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.epoch != 0 && time.Since(k.renewed) < k.opts.TTL*3/4
 }
 
-// Route gives where requests go, and a channel that is closed when that changes.
+// Route returns where requests go, and a channel that is closed when that changes.
 func (k *Keeper) Route() (Route, <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.route, k.changed
 }
 
-// Close ends waiting or renewing, and gives the lease back: the next owner begins
-// at once, so everything that needs the cell has to have ended.
+// Close stops waiting or renewing, and gives the lease back. The next owner starts
+// immediately, so everything that needs the cell must have ended before.
 func (k *Keeper) Close(ctx context.Context) error {
 	k.stop()
 	<-k.done
@@ -348,7 +348,7 @@ func (k *Keeper) Close(ctx context.Context) error {
 	return nil
 }
 
-// mac proves knowledge of the nodes' secret for one text.
+// mac returns a MAC of a text with the nodes' secret.
 func mac(secret []byte, text string) []byte {
 	h := hmac.New(sha256.New, secret)
 	h.Write([]byte(text))

@@ -10,44 +10,44 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Node is a member of a cell as the others know it.
+// Node is a member of a cell as the other nodes see it.
 type Node struct {
-	Name        string // one name a node, kept over its restarts
-	Address     string // HOST:PORT where the other nodes reach it
-	Certificate string // SHA-256 of the certificate it shows there, in hex
-	Check       string // tells whether the nodes have the same secret
+	Name        string // unique per node, kept over its restarts
+	Address     string // HOST:PORT where other nodes reach it
+	Certificate string // SHA-256 of the certificate it presents there, in hex
+	Check       string // shows whether nodes have the same secret
 }
 
-// state is the lease as it was read.
+// state is the lease as read from the database.
 type state struct {
 	owner Node
 	epoch uint64
 	left  time.Duration // until it ends, by the database's clock; not positive: it is free
 	now   time.Time     // by the database's clock
-	ends  time.Time     // by this node's clock: when a statement has to be sent that shall find the lease ended
+	ends  time.Time     // by this node's clock: when to send a statement that shall find the lease ended
 }
 
 // errTaken says that another node has the lease.
 var errTaken = errors.New("another node has the cell")
 
-// lease is the row of one cell. Its commands use one connection, one after the
-// other, and who waits for news has one of its own. There is no pool: that would
-// wait for a connection that went silent to be buried before it opens another.
+// lease is the row of one cell. Its commands use one connection, one after the other;
+// waiting for notifications uses another. There is no pool, because a pool waits for
+// a silent connection to be closed before it opens another.
 type lease struct {
 	cell   string
 	config *pgx.ConnConfig
-	conn   *pgx.Conn // for commands; nil or closed: the next one opens another
-	ear    *pgx.Conn // nil until somebody waits
+	conn   *pgx.Conn // for commands; if nil or closed, the next one opens another
+	ear    *pgx.Conn // for notifications; nil until the first wait
 }
 
-// tableLock keeps nodes that start together from making the table at once.
+// tableLock keeps nodes that start together from creating the table concurrently.
 const tableLock = 0x6d75737465720002
 
-// channel is where nodes tell that a lease changed; the payload names the cell.
+// channel is where nodes announce that a lease changed; the payload names the cell.
 const channel = "muster_lease"
 
 func openLease(ctx context.Context, o Options) (*lease, error) {
-	config, err := pgxpool.ParseConfig(o.URL) // the URL may speak of the store's pool
+	config, err := pgxpool.ParseConfig(o.URL) // the URL may have parameters of the store's pool
 	if err != nil {
 		return nil, fmt.Errorf("read PostgreSQL address: %w", err)
 	}
@@ -64,8 +64,8 @@ func openLease(ctx context.Context, o Options) (*lease, error) {
 	return l, nil
 }
 
-// commands gives the connection for commands. One whose command did not end in
-// time is closed by then.
+// commands returns the connection for commands. A connection whose command timed out
+// has been closed.
 func (l *lease) commands(ctx context.Context) (*pgx.Conn, error) {
 	if l.conn != nil && !l.conn.IsClosed() {
 		return l.conn, nil
@@ -97,8 +97,8 @@ func (l *lease) migrate(ctx context.Context) error {
 	})
 }
 
-// take gets the lease where it is free, has ended, or is the node's own from
-// before its restart, and gives its new epoch; else it answers errTaken.
+// take takes the lease if it is free, has ended, or belongs to this node from before
+// its restart, and returns its new epoch; otherwise it returns errTaken.
 func (l *lease) take(ctx context.Context, n Node, ttl time.Duration) (epoch uint64, err error) {
 	conn, err := l.commands(ctx)
 	if err != nil {
@@ -120,11 +120,11 @@ func (l *lease) take(ctx context.Context, n Node, ttl time.Duration) (epoch uint
 	return epoch, err
 }
 
-// renew puts off the end of a lease that was taken, and returns the database's time;
-// errTaken says that another node has it since. A lease that has ended is renewed
-// where nobody else took it. It does not wait for the database's disk, whose bad
-// moments shall change no owner: a database that crashes and forgets it only lets
-// the lease end sooner.
+// renew extends a lease that was taken, and returns the database's time. It returns
+// errTaken if another node has taken it. A lease that has ended is renewed if nobody
+// else took it. The update does not wait for the database's disk, so a slow disk
+// changes no owner: if the database crashes and loses the update, the lease merely
+// ends sooner.
 func (l *lease) renew(ctx context.Context, n Node, epoch uint64, ttl time.Duration) (now time.Time, err error) {
 	conn, err := l.commands(ctx)
 	if err != nil {
@@ -136,13 +136,13 @@ func (l *lease) renew(ctx context.Context, n Node, epoch uint64, ttl time.Durati
 	if errors.Is(err, pgx.ErrNoRows) {
 		return now, errTaken
 	}
-	if err != nil && !conn.IsClosed() { // a server that is no primary any more refuses, and stays
+	if err != nil && !conn.IsClosed() { // a server that is no longer primary refuses, and stays
 		hangUp(conn)
 	}
 	return now, err
 }
 
-// release gives the lease back and wakes the others.
+// release gives the lease back and notifies the other nodes.
 func (l *lease) release(ctx context.Context, n Node, epoch uint64) error {
 	conn, err := l.commands(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func (l *lease) release(ctx context.Context, n Node, epoch uint64) error {
 	return err
 }
 
-// read gives the lease as it is; only the time is set where there never was one.
+// read returns the current lease; if there never was one, only the time is set.
 func (l *lease) read(ctx context.Context) (state, error) {
 	conn, err := l.commands(ctx)
 	if err != nil {
@@ -174,16 +174,16 @@ func (l *lease) read(ctx context.Context) (state, error) {
 	return s, err
 }
 
-// endOf returns when to send a statement that shall find a lease ended of which the
-// answer to another statement says how long it lasts. Both take about the same time to
-// the database, so the way back does not count. Something is added for a way that is
-// faster this time: a try that comes too early costs two round trips.
+// endOf returns when to send a statement that shall find a lease ended, if an earlier
+// statement, sent at asked, returned the remaining time. Both take about the same
+// time to the database, so the way back does not count. An eighth of the round trip
+// is added in case this statement is faster: one that arrives too early costs two
+// round trips.
 func endOf(asked, answered time.Time, left time.Duration) time.Time {
 	return asked.Add(left + answered.Sub(asked)/8)
 }
 
-// wait returns when the lease may have changed since it was read, and at the
-// latest after a time.
+// wait returns when the lease may have changed since it was read, or after most.
 func (l *lease) wait(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -191,7 +191,7 @@ func (l *lease) wait(ctx context.Context, most time.Duration) {
 	case err != nil:
 		<-ctx.Done()
 		return
-	case anew: // what was told before was not heard
+	case anew: // earlier notifications were missed
 		return
 	}
 	for {
@@ -209,8 +209,8 @@ func (l *lease) wait(ctx context.Context, most time.Duration) {
 	}
 }
 
-// listen opens the connection on which news come, and tells whether it did: there
-// may be one already.
+// listen opens the connection for notifications unless it is open. It reports whether
+// it opened one.
 func (l *lease) listen(ctx context.Context) (anew bool, err error) {
 	if l.ear != nil && !l.ear.IsClosed() {
 		return false, nil
@@ -227,7 +227,7 @@ func (l *lease) listen(ctx context.Context) (anew bool, err error) {
 	return true, nil
 }
 
-// deafen closes the connection on which news come; the owner needs none.
+// deafen closes the connection for notifications, which an owner does not need.
 func (l *lease) deafen() {
 	hangUp(l.ear)
 	l.ear = nil
@@ -238,7 +238,8 @@ func (l *lease) close() {
 	hangUp(l.conn)
 }
 
-// hangUp closes a connection, if there is one, without waiting long for its other end.
+// hangUp closes a connection, if there is one, without waiting long for its other
+// end.
 func hangUp(conn *pgx.Conn) {
 	if conn == nil {
 		return

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// outage is a time in which an owner takes on no requests: it cannot be reached,
-// or does not serve yet. One request each lookAgain tries; the others wait.
+// outage is a period in which an owner accepts no requests: it cannot be reached, or
+// does not serve yet. Every lookAgain one request tries; the others wait.
 type outage struct {
 	epoch uint64
-	over  chan struct{} // closed when the owner answered
-	turn  chan struct{} // has one while a request may try
+	over  chan struct{} // closed when the owner answers
+	turn  chan struct{} // has a value while a request may try
 }
 
-// next has one more request try, after a while.
+// next lets one more request try, after a while.
 func (o *outage) next() {
 	time.AfterFunc(lookAgain, func() {
 		select {
@@ -23,13 +23,13 @@ func (o *outage) next() {
 	})
 }
 
-// outages knows whether the owner of an epoch takes on requests.
+// outages records whether the owner of an epoch accepts requests.
 type outages struct {
 	mu  sync.Mutex
-	now *outage // the last one; nil once it is over
+	now *outage // the latest one; nil once it is over
 }
 
-// of gives the outage of an owner, nil while it takes on requests.
+// of returns the outage of an owner, or nil while it accepts requests.
 func (s *outages) of(epoch uint64) *outage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,8 +39,8 @@ func (s *outages) of(epoch uint64) *outage {
 	return s.now
 }
 
-// begin notes that an owner did not take a request on, and gives its outage. What
-// is said late of an owner before changes nothing.
+// begin records that an owner did not accept a request, and returns its outage. A
+// late report about an earlier owner changes nothing.
 func (s *outages) begin(epoch uint64) *outage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *outages) begin(epoch uint64) *outage {
 	return s.now
 }
 
-// end notes that an owner answered.
+// end records that an owner answered.
 func (s *outages) end(epoch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

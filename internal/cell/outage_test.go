@@ -13,7 +13,7 @@ import (
 )
 
 // TestCell_SilentConnection: an owner whose connection to the database goes silent
-// renews over another one, and stays the owner.
+// renews over another one and stays the owner.
 func TestCell_SilentConnection(t *testing.T) {
 	database := pgtest.URL(t)
 	wire, through := wirePostgres(t, database)
@@ -22,15 +22,15 @@ func TestCell_SilentConnection(t *testing.T) {
 	select {
 	case <-other.keeper.Owned():
 		t.Fatal("another node took the cell")
-	case <-time.After(short): // nothing renewed before holds as long
+	case <-time.After(short): // longer than any earlier renewal lasts
 	}
 	if !owner.keeper.Holds() {
 		t.Error("the owner did not renew its lease")
 	}
 }
 
-// TestCell_Outage: a database that was away for everybody changes no owner that
-// lives, though its lease has ended and a standby sees the database first.
+// TestCell_Outage: a database that was unavailable to all nodes changes no living
+// owner, even though its lease has ended and a standby reaches the database first.
 func TestCell_Outage(t *testing.T) {
 	database := pgtest.URL(t)
 	ownerWire, ownerURL := wirePostgres(t, database)
@@ -69,7 +69,7 @@ func TestCell_Outage(t *testing.T) {
 	<-owner.keeper.Lost()
 }
 
-// endLease has the lease end now, as if the outage was as long.
+// endLease ends the lease now, as if the outage had lasted that long.
 func endLease(t *testing.T, url string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -82,8 +82,8 @@ func endLease(t *testing.T, url string) {
 	}
 }
 
-// warnings is a node's log that tests wait on: it gets one for what the node
-// warned of since it was last waited on, such as a look that failed.
+// warnings is a node's log on which tests wait. It receives a value for warnings
+// since the last wait, such as a failed read of the lease.
 type warnings chan struct{}
 
 func (w warnings) log(o *cell.Options) {
@@ -99,7 +99,7 @@ func (w warnings) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// forget drops what was not waited on.
+// forget drops a pending warning.
 func (w warnings) forget() {
 	select {
 	case <-w:
@@ -117,8 +117,8 @@ func (w warnings) await(t *testing.T) {
 	}
 }
 
-// TestGate_OwnerOutOfReach: while an owner cannot be reached the requests that
-// wait for it do not all try again and again; when it can be, all are answered.
+// TestGate_OwnerOutOfReach: while an owner cannot be reached, the requests that wait
+// for it do not all keep trying; when it can be, all are answered.
 func TestGate_OwnerOutOfReach(t *testing.T) {
 	url := pgtest.URL(t)
 	var reach *wire
@@ -135,7 +135,7 @@ func TestGate_OwnerOutOfReach(t *testing.T) {
 		answers <- body
 	}
 	go ask()
-	for range 2 { // it knows by now
+	for range 2 { // it has failed by now
 		<-reach.accepted
 	}
 	begun := time.Now()

@@ -1,15 +1,15 @@
 package cell
 
-// maxHeld is how many requests may wait at a time for the cell to have an owner.
+// maxHeld is how many requests may wait concurrently for the cell to have an owner.
 const maxHeld = 4096
 
-// place is that of one request among those held; its zero state is none.
+// place is a request's place among those held; the zero place is none.
 type place struct {
 	gate  *Gate
 	taken bool
 }
 
-// take tells whether there is a place.
+// take takes a place, if there is one, and reports whether the request has one.
 func (p *place) take() bool {
 	if p.taken {
 		return true

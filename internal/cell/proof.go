@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// forwardedFor carries the client's address from node to node: the proof that a
-// node says so, the time in milliseconds, and the address, separated by spaces.
+// forwardedFor is the header that carries the client's address from node to node: a
+// proof that a node wrote it, the time in milliseconds, and the address, separated by
+// spaces.
 const forwardedFor = "Muster-Forwarded-For"
 
-// proofLife is how far a proof's time may be from the time at which it is read. So
-// long it can be sent again by whoever could read it, for the same method and path.
+// proofLife is how far a proof's time may be from the time it is read. For that long,
+// anyone who could read it can send it again for the same method and path.
 const proofLife = 30 * time.Second
 
 // prove returns the value of forwardedFor for a request.
@@ -24,8 +25,8 @@ func prove(secret []byte, r *http.Request, address string, now time.Time) string
 	return hex.EncodeToString(proof(secret, r, at, address)) + " " + at + " " + address
 }
 
-// proved returns the address in a request's forwardedFor, if a node wrote it for
-// this request, lately.
+// proved returns the address in a request's forwardedFor, if a node recently wrote it
+// for this request.
 func proved(secret []byte, r *http.Request, now time.Time) (address string, ok bool) {
 	shown, rest, _ := strings.Cut(r.Header.Get(forwardedFor), " ")
 	at, address, ok := strings.Cut(rest, " ")
@@ -40,7 +41,7 @@ func proved(secret []byte, r *http.Request, now time.Time) (address string, ok b
 	return address, true
 }
 
-// proof is a MAC of what a node says: no member but the last has spaces in it.
+// proof returns a MAC of the header's content. Only the last part may contain spaces.
 func proof(secret []byte, r *http.Request, at, address string) []byte {
 	return mac(secret, fmt.Sprintf("forward v2 %s %s %s %s", r.Method, r.URL.EscapedPath(), at, address))
 }

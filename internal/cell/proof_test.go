@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// What a node says of a request's sender is believed for that method and path, and
-// not for long.
+// What a node states about a request's sender is accepted for that method and path
+// only, and only for a short time.
 func TestProof(t *testing.T) {
 	t.Parallel()
 	secret, now := []byte("secret"), time.Now()
@@ -50,7 +50,7 @@ func TestProof(t *testing.T) {
 	for bit := range len(value) * 8 {
 		raw := []byte(value)
 		if raw[bit/8] ^= 1 << (bit % 8); bit/8 < 64 && strings.EqualFold(string(raw), value) {
-			continue // the same number in capitals
+			continue // the same number in upper case
 		}
 		r := httptest.NewRequest("POST", "/a/../b//c%41", nil)
 		r.Header = http.Header{forwardedFor: {string(raw)}}
@@ -60,7 +60,7 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// Nodes whose clocks differ agree on the time among each other, for a node with a
+// Nodes whose clocks differ agree on the time among each other, because a node with a
 // wrong clock forwards like any other.
 func TestKeeper_NowIsTheDatabases(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ import (
 	"github.com/musterhq/muster/internal/door"
 )
 
-// reachIn bounds how long an owner may take to answer a connection.
+// reachIn is how long an owner may take to accept a connection.
 const reachIn = 2 * time.Second
 
 // proxy forwards requests to the owner, over connections kept for that owner only.
@@ -44,7 +44,7 @@ func newProxy(k *Keeper) *proxy {
 	}
 }
 
-// buffers are those through which answers are copied, used again and again.
+// buffers are reused buffers for copying answers.
 type buffers struct{ free sync.Pool }
 
 // Get implements httputil.BufferPool.
@@ -58,13 +58,13 @@ func (b *buffers) Get() []byte {
 // Put implements httputil.BufferPool.
 func (b *buffers) Put(buffer []byte) { b.free.Put(&buffer) }
 
-// errBehind says that the node that was asked does not own the cell any more.
+// errBehind reports that the node that was asked no longer owns the cell.
 var errBehind = errors.New("the node does not own the cell")
 
-// forward has the owner answer the request. It tells whether there was an answer,
-// if only that the owner was lost over it; false says that nothing came of the
-// request and that it can be sent again. taken is called when the owner's answer
-// begins. A request in flight ends when another owner takes over.
+// forward forwards the request to the owner. It reports whether the client got an
+// answer, even if only that the owner was lost; false means that the request had no
+// effect and can be sent again. taken is called when the owner's answer begins. A
+// request in flight ends when another owner takes over.
 func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route, taken func()) (answered bool) {
 	var sent atomic.Bool
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
@@ -102,16 +102,16 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route, taken 
 		},
 	}
 	reverse.ServeHTTP(w, r.WithContext(ctx))
-	if begun && cut.Load() { // the owner may have ended its answer in order when it saw us go
+	if begun && cut.Load() { // the owner may have ended its answer in order because we left
 		panic(http.ErrAbortHandler)
 	}
 	return answered
 }
 
-// cancelAfter ends a request when its owner is over: a WebSocket at once, since
-// its process has to find the new owner, others once an answer that may be on
-// its way has had time to come. Where this node stops it ends what only reads,
-// which may be a stream that would never end.
+// cancelAfter cancels a request when its owner is replaced: a WebSocket immediately,
+// since its process must find the new owner; other requests after the time that an
+// answer in flight may need. When this node stops, it cancels GET requests, which may
+// be endless streams.
 func (p *proxy) cancelAfter(ctx context.Context, cancel func(), r *http.Request, over <-chan struct{}) {
 	stops := p.over
 	if r.Method != http.MethodGet {
@@ -132,9 +132,9 @@ func (p *proxy) cancelAfter(ctx context.Context, cancel func(), r *http.Request,
 	cancel()
 }
 
-// rewrite leaves the request as it came, but for the address of its sender: the
-// signature covers its host, path and query. Its body is not closed by a
-// transport that did not get to send it.
+// rewrite leaves the request as it came, except for the sender's address: the
+// signature covers its host, path and query. A transport that did not get to send the
+// body must not close it.
 func (p *proxy) rewrite(pr *httputil.ProxyRequest, to Route) {
 	pr.Out.URL.Scheme, pr.Out.URL.Host = "https", to.Owner.Address
 	pr.Out.URL.RawQuery = pr.In.URL.RawQuery
@@ -153,7 +153,7 @@ func (p *proxy) rewrite(pr *httputil.ProxyRequest, to Route) {
 	}
 }
 
-// to gives the transport to an owner; that to the owner before is let go.
+// to returns the transport to an owner, and releases the previous owner's.
 func (p *proxy) to(r Route) *http.Transport {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,7 +175,7 @@ func (p *proxy) to(r Route) *http.Transport {
 	return p.transport
 }
 
-// close ends what would not end by itself, and drops idle connections. Call it once.
+// close ends streams, and closes idle connections. Call it once.
 func (p *proxy) close() {
 	close(p.over)
 	p.mu.Lock()
@@ -185,17 +185,17 @@ func (p *proxy) close() {
 	}
 }
 
-// ServerName is the name by which nodes ask each other for the certificate whose
-// fingerprint is in the lease: an owner may have been given another one since,
-// for everybody else.
+// ServerName is the server name with which nodes request the certificate whose
+// fingerprint is in the lease: the owner may have a newer certificate for all other
+// clients.
 const ServerName = "node.muster.invalid"
 
-// pinned accepts one certificate, whoever signed it: the lease says which.
+// pinned accepts only the certificate in the lease, whoever signed it.
 func pinned(fingerprint string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
 		ServerName:         ServerName,
-		InsecureSkipVerify: true, // VerifyConnection does more: names and issuers do not matter
+		InsecureSkipVerify: true, // VerifyConnection checks more: names and issuers do not matter
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 0 || Fingerprint(s.PeerCertificates[0].Raw) != fingerprint {
 				return errors.New("the certificate is not the one of the cell's owner")
@@ -205,7 +205,7 @@ func pinned(fingerprint string) *tls.Config {
 	}
 }
 
-// Fingerprint names a certificate by its DER bytes.
+// Fingerprint returns the SHA-256 of a certificate's DER bytes, in hex.
 func Fingerprint(der []byte) string {
 	sum := sha256.Sum256(der)
 	return hex.EncodeToString(sum[:])

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// reach is whether this standby reaches the owner, as its probes found.
+// reach is whether this standby can reach the owner, as its probes found.
 type reach struct {
 	mu     sync.Mutex
-	probed bool      // at least once since this node stands by
-	last   time.Time // when a probe succeeded last; zero: never
+	probed bool      // at least once since this node became standby
+	last   time.Time // the last successful probe; zero: never
 	err    error     // of the last probe
 }
 
-// note keeps what a probe found, and reports whether that is news.
+// note records the result of a probe and reports whether the result has changed.
 func (r *reach) note(err error) (news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -29,15 +29,15 @@ func (r *reach) note(err error) (news bool) {
 	return news
 }
 
-// forget drops what was found, as nobody is to be reached.
+// forget drops the result, because there is no owner to be reached.
 func (r *reach) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.probed, r.err, r.last = false, nil, time.Time{}
 }
 
-// Unreachable returns why this standby cannot forward to the owner: it did not
-// reach it for a whole lease, or never did. nil where it can, or need not.
+// Unreachable returns why this standby cannot forward to the owner: it has not
+// reached it for a whole lease, or never has. It returns nil if it can, or need not.
 func (g *Gate) Unreachable() error {
 	g.reach.mu.Lock()
 	defer g.reach.mu.Unlock()
@@ -47,8 +47,9 @@ func (g *Gate) Unreachable() error {
 	return g.reach.err
 }
 
-// Probe tries whether the owner can be reached as a forwarded request would reach
-// it, and keeps the result for Unreachable. A node that owns the cell reaches itself.
+// Probe checks whether the owner can be reached as a forwarded request would reach
+// it, and records the result for Unreachable. A node that owns the cell reaches
+// itself.
 func (g *Gate) Probe(ctx context.Context) {
 	route, _ := g.keeper.Route()
 	if route.Mine || !route.Live {
@@ -70,7 +71,7 @@ func (g *Gate) Probe(ctx context.Context) {
 	}
 }
 
-// Watch probes the owner from time to time until ctx ends.
+// Watch probes the owner at intervals until ctx ends.
 func (g *Gate) Watch(ctx context.Context) {
 	tick := time.NewTicker(g.keeper.interval())
 	defer tick.Stop()
@@ -86,8 +87,8 @@ func (g *Gate) Watch(ctx context.Context) {
 	}
 }
 
-// probe asks the owner for a sign of life over the connections that requests take.
-// Any answer will do: the certificate says that it is the owner's.
+// probe sends the owner a request over the connections that forwarded requests use.
+// Any answer will do: the certificate shows that it is the owner's.
 func (p *proxy) probe(ctx context.Context, to Route) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+to.Owner.Address+"/healthz", nil)
 	if err != nil {
@@ -103,8 +104,8 @@ func (p *proxy) probe(ctx context.Context, to Route) error {
 	return err
 }
 
-// ReachesItself reports why a node cannot be reached at its own node address, as
-// far as it can try that by itself.
+// ReachesItself reports why a node cannot be reached at its own node address, as far
+// as the node itself can check that.
 func (g *Gate) ReachesItself(ctx context.Context) error {
 	p := newProxy(g.keeper)
 	defer p.close()

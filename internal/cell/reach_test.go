@@ -10,9 +10,9 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 )
 
-// TestGate_Unreachable: a standby that is cut off from the owner says so, after a
-// lease if it had reached it and at once if it never did, and no longer when it
-// reaches it again.
+// TestGate_Unreachable: a standby that is cut off from the owner reports it, after a
+// lease if it had reached the owner and immediately if it never did, and stops when
+// it reaches the owner again.
 func TestGate_Unreachable(t *testing.T) {
 	url := pgtest.URL(t)
 	var reach *wire
@@ -46,7 +46,7 @@ func TestGate_Unreachable(t *testing.T) {
 	await(t, "the standby reaches the owner again", func() bool { return standby.gate.Unreachable() == nil })
 }
 
-// TestGate_ReachesItself: a node address that leads elsewhere is found out.
+// TestGate_ReachesItself: a node address that leads elsewhere is detected.
 func TestGate_ReachesItself(t *testing.T) {
 	url := pgtest.URL(t)
 	owner := join(t, url, "owner")
@@ -62,7 +62,7 @@ func TestGate_ReachesItself(t *testing.T) {
 	}
 }
 
-// await waits until something that happens by itself has.
+// await waits until a condition holds.
 func await(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !happened(); time.Sleep(10 * time.Millisecond) {

@@ -8,8 +8,8 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// A refusal speaks the protocol of its request: AWS's Go SDK looks for the header
-// of CBOR before it reads the code, which tells it to try again.
+// A refusal uses the protocol of its request: AWS's Go SDK checks for the CBOR header
+// before it reads the code that makes it retry.
 func TestRefuse_Protocol(t *testing.T) {
 	t.Parallel()
 	for protocol, decode := range map[string]func([]byte, any) error{"": json.Unmarshal, "rpc-v2-cbor": cbor.Unmarshal} {

@@ -12,11 +12,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// wire carries connections to an address. Its connections can go silent, and it
-// can be cut for a while.
+// wire relays connections to an address. It can make its connections silent, and
+// refuse connections for a while.
 type wire struct {
 	address  string        // where to connect
-	accepted chan struct{} // one for each connection, also one that is cut at once
+	accepted chan struct{} // one value for each connection, also for refused ones
 
 	network, to string
 	mu          sync.Mutex
@@ -24,7 +24,7 @@ type wire struct {
 	carried     map[*carried]struct{}
 }
 
-// carried is one connection and that which goes on from the wire.
+// carried is one connection to the wire and its continuation.
 type carried struct {
 	near, far net.Conn
 	silent    atomic.Bool
@@ -54,7 +54,7 @@ func newWire(t *testing.T, network, to string) *wire {
 	return w
 }
 
-// wirePostgres puts a wire before a database, and gives the URL of its near end.
+// wirePostgres puts a wire before a database, and returns the URL of its near end.
 func wirePostgres(t *testing.T, database string) (*wire, string) {
 	t.Helper()
 	config, err := pgx.ParseConfig(database)
@@ -88,8 +88,8 @@ func (w *wire) carry(near net.Conn) {
 	go c.copy(far, near)
 }
 
-// copy carries one way until either end is closed; what comes while the
-// connection is silent goes nowhere.
+// copy copies one direction until either end is closed; data that arrives while the
+// connection is silent is dropped.
 func (c *carried) copy(to, from net.Conn) {
 	defer c.close()
 	buffer := make([]byte, 4096)
@@ -113,7 +113,7 @@ func (c *carried) close() {
 	c.far.Close()
 }
 
-// swallow has every connection there is go silent; new ones are not.
+// swallow makes every existing connection silent, but not new ones.
 func (w *wire) swallow() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +122,7 @@ func (w *wire) swallow() {
 	}
 }
 
-// cut breaks every connection, and new ones at once until mend.
+// cut closes every connection, and new ones immediately until mend.
 func (w *wire) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,7 +140,7 @@ func (w *wire) mend() {
 	w.down = false
 }
 
-// forget drops what accepted has to tell.
+// forget drops the values in accepted.
 func (w *wire) forget() {
 	for len(w.accepted) > 0 {
 		<-w.accepted
