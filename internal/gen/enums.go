@@ -5,12 +5,12 @@ import (
 	"unicode"
 )
 
-// Enumerations whose values get no constants: hundreds of labels that code
-// never names.
+// Enumerations whose values get no constants: hundreds of labels that code never
+// names.
 func isCatalogue(name string) bool { return strings.HasSuffix(name, "InstanceType") }
 
-// enumFiles writes the values of every enumeration, and constants for those
-// that code may want to name.
+// enumFiles writes the values of every enumeration, and constants for those that code
+// may need to name.
 func (m *model) enumFiles(files map[string][]byte) {
 	enums, catalogues := newSource(), newSource()
 	found := m.enums()
@@ -26,8 +26,8 @@ func (m *model) enumFiles(files map[string][]byte) {
 	files["instance_types.go"] = catalogues.Bytes()
 }
 
-// enums collects the enumerations that members refer to, and gives the
-// unnamed ones inside lists the name of their list.
+// enums collects the enumerations that members refer to, and names the unnamed ones
+// inside lists after their lists.
 func (m *model) enums() map[string][]string {
 	found := map[string][]string{}
 	var visit func(t *typ)
@@ -70,7 +70,8 @@ func (m *model) allMembers() []members {
 	return all
 }
 
-// singular names a list's element: FleetActionList → FleetAction, Statuses → Status.
+// singular returns the name of a list's element: FleetActionList → FleetAction,
+// Statuses → Status.
 func singular(list string) string {
 	list = strings.TrimSuffix(list, "List")
 	if strings.HasSuffix(list, "uses") {
@@ -101,7 +102,7 @@ func (s *source) enumValues(name string, values []string) {
 	s.linef("")
 }
 
-// camel turns a value into the end of a Go name: PENDING_UPDATE → PendingUpdate,
+// camel converts a value to the end of a Go name: PENDING_UPDATE → PendingUpdate;
 // FullProtection stays.
 func camel(value string) string {
 	if strings.ContainsFunc(value, unicode.IsLower) {

@@ -44,7 +44,7 @@ func run(dir string) error {
 	return nil
 }
 
-// generate gives the text of every generated file, by file name.
+// generate returns the text of every generated file, by file name.
 func generate() (map[string][]byte, error) {
 	m, err := load()
 	if err != nil {
@@ -71,7 +71,7 @@ func generate() (map[string][]byte, error) {
 // source collects the text of one file.
 type source struct{ bytes.Buffer }
 
-// newSource begins a file that imports the given packages.
+// newSource starts a file that imports the given packages.
 func newSource(imports ...string) *source {
 	s := new(source)
 	s.WriteString(header)
@@ -82,7 +82,7 @@ func newSource(imports ...string) *source {
 	s.linef("import (")
 	for _, path := range imports {
 		if path == "" {
-			s.linef("") // between the standard library and ours
+			s.linef("") // between the standard library and other packages
 			continue
 		}
 		s.linef("%q", path)

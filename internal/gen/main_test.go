@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What is committed is what the generator writes: no file differs, none is left
+// The committed files are what the generator writes: no file differs, none is left
 // over from an earlier generator.
 func TestGenerate_NothingChanges(t *testing.T) {
 	files, err := generate()

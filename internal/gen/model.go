@@ -17,8 +17,8 @@ var documentedFacts []byte
 //go:embed families.json
 var familyFacts []byte
 
-// model is the API's description as published: names, types, constraints and
-// errors, without a word of its documentation.
+// model is the published API description: names, types, constraints and errors,
+// without any documentation text.
 type model struct {
 	Meta struct {
 		ServiceID    string `json:"serviceId"`
@@ -31,7 +31,7 @@ type model struct {
 	families   []family             // in the order of the documents
 }
 
-// operation is one call; a null output says that the API models none.
+// operation is one operation; a null output means that the API models none.
 type operation struct {
 	Input     members         `json:"input"`
 	Output    *members        `json:"output"`
@@ -43,7 +43,7 @@ type structure struct {
 	Members members `json:"members"`
 }
 
-// family is a group of operations that people look for together.
+// family is a group of related operations, for documents.
 type family struct {
 	Name       string   `json:"name"`
 	File       string   `json:"file"`
@@ -76,7 +76,7 @@ type member struct {
 
 type members []member
 
-// UnmarshalJSON reads an object whose order matters.
+// UnmarshalJSON decodes an object and keeps the order of its members.
 func (ms *members) UnmarshalJSON(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if _, err := dec.Token(); err != nil {
@@ -119,9 +119,9 @@ func load() (*model, error) {
 	return m, nil
 }
 
-// document changes the constraints of members to what the API's documentation
-// says, or what its clients rely on, where that is not what the model says. The
-// facts are by operation or structure, then by member.
+// document replaces constraints of members with what the API's documentation says, or
+// what its clients rely on, if that differs from the model. The facts are listed by
+// operation or structure, then by member.
 func (m *model) document() error {
 	var facts map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(documentedFacts, &facts); err != nil {
@@ -145,7 +145,7 @@ func (m *model) document() error {
 	return nil
 }
 
-// reachable gives the names of the structures that inputs refer to, directly or
+// reachable returns the names of the structures that inputs refer to, directly or
 // through others: only these are ever checked.
 func (m *model) reachable() map[string]bool {
 	seen := map[string]bool{}

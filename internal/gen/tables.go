@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// apiTable writes the function that gives the whole description.
+// apiTable writes the function that returns the whole description.
 func (m *model) apiTable() []byte {
 	s := newSource("slices", "", "github.com/musterhq/muster/internal/shape")
 	s.linef("// API describes version 2015-10-01: each call makes a new description.")
@@ -26,7 +26,7 @@ func (m *model) apiTable() []byte {
 	return s.Bytes()
 }
 
-// familyTable writes the operations of a family with their input's constraints.
+// familyTable writes the operations of a family with their inputs' constraints.
 func (m *model) familyTable(f family) []byte {
 	s := newSource("github.com/musterhq/muster/internal/fault", "github.com/musterhq/muster/internal/shape")
 	s.linef("func %sOperations() []shape.Operation {", f.File)
@@ -58,7 +58,7 @@ func (s *source) operation(name, family string, op operation) {
 	s.linef("},")
 }
 
-// paginated tells whether the operation takes Limit and NextToken.
+// paginated reports whether the operation takes Limit and NextToken.
 func (op operation) paginated() bool {
 	found := 0
 	for _, m := range op.Input {
@@ -88,7 +88,7 @@ func (s *source) memberTable(ms members) {
 	}
 }
 
-// typeFields gives the fields of a shape.Type literal.
+// typeFields returns the fields of a shape.Type literal.
 func typeFields(t *typ) string {
 	fields := []string{"Kind: shape." + strings.ToUpper(t.Kind[:1]) + t.Kind[1:]}
 	add := func(format string, args ...any) { fields = append(fields, fmt.Sprintf(format, args...)) }
@@ -126,7 +126,7 @@ func typeFields(t *typ) string {
 	return strings.Join(fields, ", ")
 }
 
-// floatLiteral writes a number so that Go reads it as a float64.
+// floatLiteral formats a number so that Go reads it as a float64.
 func floatLiteral(f float64) string {
 	return "float64(" + strconv.FormatFloat(f, 'f', -1, 64) + ")"
 }

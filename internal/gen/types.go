@@ -18,8 +18,8 @@ func (m *model) familyTypes(f family) []byte {
 	return s.Bytes()
 }
 
-// structureFiles writes the shared structures and the constraints of those
-// that inputs reach.
+// structureFiles writes the shared structures and the constraints of those that
+// inputs refer to.
 func (m *model) structureFiles(files map[string][]byte) {
 	types, table := newSource(), newSource("github.com/musterhq/muster/internal/shape")
 	reached := m.reachable()
@@ -56,7 +56,7 @@ func (s *source) structType(name, what string, ms members) {
 	s.linef("")
 }
 
-// goType gives the Go type of a member: pointers where absent and zero differ.
+// goType returns the Go type of a member: a pointer if absent and zero differ.
 func goType(t *typ) string {
 	switch t.Kind {
 	case "list":
@@ -69,7 +69,7 @@ func goType(t *typ) string {
 	return "*" + elemType(t)
 }
 
-// elemType gives the Go type of a value inside a list or map.
+// elemType returns the Go type of a value inside a list or map.
 func elemType(t *typ) string {
 	switch t.Kind {
 	case "struct":

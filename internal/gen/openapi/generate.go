@@ -17,7 +17,7 @@ type description struct {
 	} `yaml:"components"`
 }
 
-// schema is a JSON Schema as far as it is used.
+// schema is the part of JSON Schema that is used.
 type schema struct {
 	Description string    `yaml:"description"`
 	Type        yaml.Node `yaml:"type"`
@@ -36,7 +36,7 @@ type member struct {
 	schema
 }
 
-// The packages that hold the type of any JSON, and its name there.
+// The packages that define the type of arbitrary JSON, and its name there.
 const (
 	experiment = "github.com/go-json-experiment/json/jsontext"
 	anyJSON    = "jsontext.Value"
@@ -44,8 +44,8 @@ const (
 	anyStdJSON = "json.RawMessage"
 )
 
-// generate gives the Go source of a description's schemas; std has it use the
-// standard library alone.
+// generate returns the Go source of a description's schemas; std restricts it to the
+// standard library.
 func generate(text []byte, name string, std bool) ([]byte, error) {
 	var d description
 	if err := yaml.Unmarshal(text, &d); err != nil {
@@ -74,7 +74,7 @@ func generate(text []byte, name string, std bool) ([]byte, error) {
 	return format.Source(source)
 }
 
-// members reads a mapping of schemas.
+// members decodes a mapping of schemas.
 func members(n *yaml.Node) ([]member, error) {
 	var all []member
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -123,7 +123,7 @@ func writeEnum(b *bytes.Buffer, name string, e member) {
 	b.WriteString(")\n\n")
 }
 
-// goType gives the Go type of a member of an object.
+// goType returns the Go type of a member of an object.
 func goType(of string, f member) (string, error) {
 	if len(f.Enum) > 0 {
 		return of + goName(f.name), nil
@@ -166,10 +166,10 @@ func plainType(s *schema) (string, error) {
 	return "", fmt.Errorf("no Go type for type %q", kind)
 }
 
-// initials are words that Go writes in capitals.
+// initials are words with irregular capitals in Go names.
 var initials = map[string]string{"id": "ID", "ids": "IDs", "url": "URL", "ip": "IP", "dns": "DNS", "rtt": "RTT", "ttl": "TTL", "ms": "Ms", "api": "API", "udp": "UDP", "tcp": "TCP", "https": "HTTPS"}
 
-// goName writes a_name as AName.
+// goName converts a_name to AName.
 func goName(name string) string {
 	var b strings.Builder
 	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '_' || r == '-' }) {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The server's types and the client library's are what the description says.
+// The types of the server and of the client library match the description.
 func TestGenerate_PlayerTypesAreUpToDate(t *testing.T) {
 	t.Parallel()
 	top := filepath.Join("..", "..", "..")

@@ -1,6 +1,6 @@
-// Command openapi writes Go types for the schemas of an OpenAPI description, as
-// far as our own descriptions go: objects with members that are plain, lists,
-// maps or other objects.
+// Command openapi writes Go types for the schemas of an OpenAPI description, as far
+// as this project's descriptions need: objects whose members are scalars, lists, maps
+// or other objects.
 package main
 
 import (
