@@ -8,18 +8,18 @@ import (
 	"os"
 )
 
-// The formats, as Detect names them.
+// The formats that Detect returns.
 const (
 	Zip   = "zip"
 	Tar   = "tar"
 	TarGz = "tar.gz"
 )
 
-// Limits bound what an archive may become. Zero members mean the defaults.
+// Limits limit what an archive may unpack to. Zero members mean the defaults.
 type Limits struct {
 	Files int   // entries; default 1,000,000
-	Bytes int64 // unpacked, all together; default 200 GiB
-	Ratio int64 // unpacked bytes to packed ones, beyond the first MiB; default 200
+	Bytes int64 // total unpacked size; default 200 GiB
+	Ratio int64 // unpacked bytes per packed byte, beyond the first MiB; default 200
 }
 
 func (l Limits) withDefaults() Limits {
@@ -35,35 +35,37 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Contents are what an archive unpacks to.
+// Contents describes what an archive unpacks to.
 type Contents struct {
 	Files int   // files and links
 	Bytes int64 // of the files
 }
 
-// Refused says why an archive is not unpacked; its text is for whoever made it.
+// Refused is the error for an archive that is not unpacked; its text is for the
+// archive's author.
 type Refused struct{ Reason string }
 
 func (r *Refused) Error() string { return "the archive is refused: " + r.Reason }
 
 func refuse(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
 
-// entry is one entry of an archive, its name already cleaned.
+// entry is one entry of an archive, with a cleaned name.
 type entry struct {
 	name string // slash-separated, within the folder
 	mode fs.FileMode
-	size int64 // what the archive claims; -1 where it does not say
+	size int64 // as the archive states; -1 if it does not
 	link string
 	hard bool // link is another entry of the archive
 }
 
-// source is an archive that can be walked through.
+// source is an archive whose entries can be enumerated.
 type source interface {
-	// each calls f with every entry; open gives its content and is valid within the call.
+	// each calls f with every entry; open returns its content and is valid during the
+	// call.
 	each(f func(e entry, open func() (io.Reader, error)) error) error
 }
 
-// Detect tells the format by the file's first bytes.
+// Detect determines the format from the file's first bytes.
 func Detect(r io.ReaderAt) (string, error) {
 	head := make([]byte, 512)
 	n, err := r.ReadAt(head, 0)
@@ -92,9 +94,9 @@ func open(r io.ReaderAt, size int64, format string) (source, error) {
 	return nil, refuse("format %q is unknown", format)
 }
 
-// Check looks through an archive of size bytes. It reads every byte, so that a
-// damaged one, or one that lies about its sizes, is found here.
-// Errors: *Refused, and those of reading r.
+// Check examines an archive of size bytes. It reads every byte, so a damaged archive,
+// or one with false sizes, is detected here. Errors: *Refused, and those of reading
+// r.
 func Check(r io.ReaderAt, size int64, format string, limits Limits) (Contents, error) {
 	src, err := open(r, size, format)
 	if err != nil {
@@ -121,9 +123,9 @@ func Check(r io.ReaderAt, size int64, format string, limits Limits) (Contents, e
 	return Contents{in.files, in.bytes}, err
 }
 
-// Extract unpacks an archive into dir, which must exist and should be empty.
-// What is there after an error is incomplete and should be removed.
-// Errors: *Refused, and those of reading and writing.
+// Extract unpacks an archive into dir, which must exist and should be empty. After an
+// error dir is incomplete and should be removed. Errors: *Refused, and those of
+// reading and writing.
 func Extract(r io.ReaderAt, size int64, format, dir string, limits Limits) (Contents, error) {
 	src, err := open(r, size, format)
 	if err != nil {

@@ -130,7 +130,7 @@ func TestExtract_UnpacksEveryFormat(t *testing.T) {
 }
 
 // Every hostile archive is refused with a reason, by Check and by Extract, and
-// leaves nothing outside the folder.
+// nothing is written outside the folder.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -193,8 +193,8 @@ func TestCheck_Limits(t *testing.T) {
 	}
 }
 
-// A link that is fine by its name may still lead out through another one; Check
-// finds that without a file system.
+// A link with an acceptable target may still lead out through another one; Check
+// detects that without a file system.
 func TestHostile_LinksThroughLinks(t *testing.T) {
 	t.Parallel()
 	for name, items := range map[string][]item{

@@ -1,9 +1,9 @@
-// Package archive reads archives that strangers made: zip, tar and tar.gz. An
-// archive is refused whole, with a reason for people, when an entry would land
-// outside the folder it is unpacked into, when a link leads out of it, when an
-// entry is no file, folder or link, or when it grows past its limits.
+// Package archive reads archives from untrusted sources: zip, tar and tar.gz. An
+// archive is refused as a whole, with a reason for people, if an entry would land
+// outside the folder it is unpacked into, if a link leads out of it, if an entry is
+// not a file, folder or link, or if it exceeds its limits.
 //
-// Check looks through an archive without writing; Extract unpacks it, and
-// besides holds every file operation to the target folder (os.Root), so that
-// not even a link that Check misjudged leads outside.
+// Check examines an archive without writing. Extract unpacks it, and restricts every
+// file operation to the target folder (os.Root), so that even a link that Check
+// misjudged cannot lead outside.
 package archive

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	maxName  = 1024    // bytes of an entry's name, and of a link's target
-	maxDepth = 128     // folders within folders
+	maxName  = 1024    // in an entry's name, and in a link's target
+	maxDepth = 128     // nested folders
 	slack    = 1 << 20 // bytes that any archive may unpack to, whatever its ratio
 )
 
-// inspector holds entries to the rules and sizes to the limits.
+// inspector enforces the rules for entries and the limits on sizes.
 type inspector struct {
 	limits Limits
 	packed int64
 	files  int
 	bytes  int64
-	links  map[string]string // targets of symbolic links, by name: nothing may lie below one
+	links  map[string]string // targets of symbolic links, by name: nothing may be below one
 	seen   map[string]bool   // names of files and links
 }
 
@@ -28,7 +28,7 @@ func newInspector(packed int64, limits Limits) *inspector {
 	return &inspector{limits: limits.withDefaults(), packed: packed, links: map[string]string{}, seen: map[string]bool{}}
 }
 
-// admit tells whether an entry may be unpacked.
+// admit returns an error if an entry must not be unpacked.
 func (in *inspector) admit(e entry) error {
 	if in.files++; in.files > in.limits.Files {
 		return refuse("it has more than %d entries", in.limits.Files)
@@ -70,8 +70,8 @@ func (in *inspector) admit(e entry) error {
 	return nil
 }
 
-// admitLink takes links that stay within the folder: relative ones that do not
-// climb out of it.
+// admitLink accepts links that stay within the folder: relative ones that do not lead
+// out of it.
 func (in *inspector) admitLink(e entry) error {
 	target := e.link
 	if target == "" || len(target) > maxName || strings.ContainsAny(target, "\\\x00") || path.IsAbs(target) {
@@ -85,9 +85,9 @@ func (in *inspector) admitLink(e entry) error {
 
 func (in *inspector) isLink(name string) bool { _, ok := in.links[name]; return ok }
 
-const maxHops = 40 // links on the way to a file, as Linux has it
+const maxHops = 40 // most links followed on the way to a file, as in Linux
 
-// finish follows each link through all others: one that is fine by its name may
+// finish follows each link through all others: a link with an acceptable target may
 // still lead out by way of another.
 func (in *inspector) finish() error {
 	if in.files == 0 {
@@ -101,7 +101,7 @@ func (in *inspector) finish() error {
 	return nil
 }
 
-// stays tells whether a link in a folder ends at a place below the top.
+// stays reports whether a link in a folder ends below the top.
 func (in *inspector) stays(dir, target string) bool {
 	at := dir
 	rest := strings.Split(target, "/")
@@ -123,7 +123,7 @@ func (in *inspector) stays(dir, target string) bool {
 	return true
 }
 
-// meter counts what is read and ends with a refusal past the limits.
+// meter counts what is read and returns a refusal past the limits.
 func (in *inspector) meter(r io.Reader) io.Reader { return &meter{in, r} }
 
 type meter struct {
@@ -144,8 +144,8 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cleanName gives an entry's name as a path within the folder; "" stands for
-// the folder itself.
+// cleanName returns an entry's name as a path within the folder; "" is the folder
+// itself.
 func cleanName(name string) (string, error) {
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
 		return "", refuse("an entry has the name %.80q, which is empty, too long or no text", name)

@@ -45,7 +45,7 @@ func (t *tarball) each(f func(entry, func() (io.Reader, error)) error) error {
 	}
 }
 
-// tarEntry reads a header; skip is true for what is no entry.
+// tarEntry converts a header; skip is true for a header that is not an entry.
 func tarEntry(header *tar.Header) (e entry, skip bool, err error) {
 	switch header.Typeflag {
 	case tar.TypeXGlobalHeader:

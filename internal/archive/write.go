@@ -9,7 +9,7 @@ import (
 	"path"
 )
 
-// writer unpacks entries below a folder. Links come last, so that no entry can
+// writer unpacks entries into a folder. Links are created last, so that no entry can
 // be written through one.
 type writer struct {
 	root  *os.Root
@@ -51,7 +51,7 @@ func (w *writer) folder(name string) error {
 	return nil
 }
 
-// file writes one file. Of the mode only the right to execute is taken.
+// file writes one file. Of the mode only the execute permission is kept.
 func (w *writer) file(e entry, content io.Reader) error {
 	mode := fs.FileMode(0o644)
 	if e.mode&0o111 != 0 {
@@ -74,7 +74,7 @@ func (w *writer) finish() error {
 			return w.explain(e.name, err)
 		}
 	}
-	for _, e := range w.links { // a link may lead through others: what it ends at must be within, too
+	for _, e := range w.links { // a link may lead through others: its final target must be inside as well
 		if _, err := w.root.Stat(e.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return refuse("the link %q leads out of the archive", e.name)
 		}
@@ -82,7 +82,7 @@ func (w *writer) finish() error {
 	return nil
 }
 
-// explain tells an archive at odds with itself from a machine that fails.
+// explain distinguishes an inconsistent archive from a failing machine.
 func (w *writer) explain(name string, err error) error {
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, errNotFolder) {
 		return refuse("%q is in it twice, or is both a file and a folder", name)

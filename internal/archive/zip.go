@@ -18,20 +18,20 @@ func openZip(r io.ReaderAt, size int64) (source, error) {
 		return nil, refuse("its directory has more than %d bytes", directoryBytes)
 	}
 	bounded.off = true
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are judged one by one
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked one by one
 		return nil, refuse("its zip directory cannot be read (%v)", err)
 	}
 	return zipfile{z}, nil
 }
 
-// directoryBytes bounds how much is read of a zip's directory, and so the memory
-// that it takes: the entries of one are all read before the first is judged.
+// directoryBytes limits how much of a zip's directory is read, and so its memory use:
+// all its entries are read before the first is checked.
 const directoryBytes = 256 << 20
 
-// allowance bounds what is read until it is off.
+// allowance limits what is read until it is turned off.
 type allowance struct {
 	r    io.ReaderAt
-	left int64 // below 0: more was wanted
+	left int64 // below 0: more was requested
 	off  bool
 }
 
@@ -87,7 +87,7 @@ func eachZipped(file *zip.File, f func(entry, func() (io.Reader, error)) error) 
 	return err
 }
 
-// zippedLink reads a link's target, which zip keeps as the content.
+// zippedLink reads a link's target, which zip stores as the content.
 func zippedLink(file *zip.File) (string, error) {
 	r, err := file.Open()
 	if err != nil {
@@ -101,7 +101,7 @@ func zippedLink(file *zip.File) (string, error) {
 	return string(target), nil
 }
 
-// zipped turns errors of damaged content into refusals.
+// zipped converts errors of damaged content to refusals.
 type zipped struct {
 	io.Reader
 	name string
