@@ -9,40 +9,41 @@ import (
 	"sync"
 )
 
-// Ref names a content.
+// Ref identifies a content.
 type Ref struct {
 	SHA256 string `json:"sha256"` // lower case hexadecimal
 	Size   int64  `json:"size"`   // bytes
 }
 
-// Store is a directory of contents. It is safe for concurrent use by one process.
+// Store is a directory of contents. It is safe for concurrent use within one process.
 type Store struct {
 	dir string
 
 	mu       sync.Mutex      // guards what follows, and adding against removing
-	pins     map[string]int  // contents that were added and are not referred to yet, or are being read
+	pins     map[string]int  // contents just added and not yet referred to, or being read
 	spared   map[string]bool // contents whose removal a pin prevented
 	onSpared func(sha string)
 }
 
-// New gives the store in a directory, which is made with the first content.
+// New returns the store in a directory, which is created with the first content.
 func New(dir string) *Store {
 	return &Store{dir: dir, pins: map[string]int{}, spared: map[string]bool{}, onSpared: func(string) {}}
 }
 
-// OnSpared has f called when the last pin goes of a content that a pin kept from
-// being removed, so that its removal can be tried again. f runs on the goroutine
-// that released the pin and must not block. Call it before the store is used.
+// OnSpared registers f to be called when the last pin is released on a content whose
+// removal a pin prevented, so that the removal can be tried again. f runs on the
+// goroutine that released the pin and must not block. Call OnSpared before the store
+// is used.
 func (s *Store) OnSpared(f func(sha string)) { s.onSpared = f }
 
-// incoming is where contents grow until they are whole.
+// incoming is the directory of contents that are being written.
 const incoming = "incoming"
 
-// ErrMissing is what opening a content gives whose file is not there: it was
-// lost, or is on another machine.
+// ErrMissing reports that a content's file does not exist: it was lost, or is on
+// another machine.
 var ErrMissing = errors.New("the content is not in this directory")
 
-// Open opens a content for reading.
+// Open opens a content for reading. Errors: ErrMissing.
 func (s *Store) Open(sha string) (*os.File, error) {
 	if !valid(sha) {
 		return nil, fmt.Errorf("open content %q: %w", sha, ErrMissing)
@@ -54,8 +55,8 @@ func (s *Store) Open(sha string) (*os.File, error) {
 	return f, err
 }
 
-// Remove deletes a content unless it is pinned or used says that somebody
-// refers to it. It tells whether it did. Where a pin prevented it, OnSpared tells
+// Remove deletes a content unless it is pinned or used returns true, and reports
+// whether it did. If a pin prevented it, the function given to OnSpared is called
 // when to try again.
 func (s *Store) Remove(sha string, used func() bool) (bool, error) {
 	s.mu.Lock()
@@ -80,7 +81,7 @@ func (s *Store) Remove(sha string, used func() bool) (bool, error) {
 // path spreads contents over 256 directories.
 func (s *Store) path(sha string) string { return filepath.Join(s.dir, sha[:2], sha) }
 
-// valid tells whether a name is a SHA-256, so that no other file is touched.
+// valid reports whether a name is a SHA-256, so that no other file is touched.
 func valid(sha string) bool {
 	if len(sha) != 64 {
 		return false

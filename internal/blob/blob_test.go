@@ -108,7 +108,7 @@ func TestRemove_PinnedAndUsed(t *testing.T) {
 		return gone
 	}
 	release()
-	release() // a second call lets go of nothing
+	release() // a second call has no effect
 	if remove(false) {
 		t.Error("removed what a second writer had pinned")
 	}
@@ -124,7 +124,7 @@ func TestRemove_PinnedAndUsed(t *testing.T) {
 	}
 }
 
-// A removal that a pin prevented is told of once, when the last pin goes.
+// A removal that a pin prevented is reported once, when the last pin is released.
 func TestRemove_SparedIsTold(t *testing.T) {
 	t.Parallel()
 	s := blob.New(t.TempDir())
@@ -209,8 +209,8 @@ func TestSweep_BeforeAnythingWasAdded(t *testing.T) {
 	}
 }
 
-// Writers of one content and removers of it never meet badly: what a writer was
-// told is there, is there until it lets go.
+// Concurrent writers and removers of the same content: content that a writer was told
+// is there stays there until the writer releases it.
 func TestStore_AddAgainstRemove(t *testing.T) {
 	t.Parallel()
 	s := blob.New(t.TempDir())

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Sweep removes what nobody refers to and what interrupted writers left, where
-// it was written before a time: younger files may belong to somebody who is
-// about to refer to them. It gives how many files and bytes it removed.
+// Sweep removes contents that are not used and what interrupted writers left, if
+// written before a time: younger files may be about to be referred to. It returns how
+// many files and bytes it removed.
 func (s *Store) Sweep(before time.Time, used func(sha string) bool) (files int, bytes int64, err error) {
 	err = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -36,8 +36,7 @@ func (s *Store) Sweep(before time.Time, used func(sha string) bool) (files int, 
 	return files, bytes, err
 }
 
-// discard removes a temporary file, or a content that nobody refers to. Files
-// that are neither stay.
+// discard removes a temporary file, or a content that is not used. Other files stay.
 func (s *Store) discard(path string, used func(string) bool) (bool, error) {
 	if filepath.Dir(path) == filepath.Join(s.dir, incoming) {
 		err := os.Remove(path)

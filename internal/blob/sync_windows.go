@@ -1,5 +1,5 @@
 package blob
 
 // syncDir does nothing: Windows has no such call, and its file systems journal
-// renames by themselves.
+// renames.
 func syncDir(string) error { return nil }

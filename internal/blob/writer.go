@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Writer takes the bytes of a content. End it with Finish or Abort.
+// Writer receives the bytes of a content. End it with Finish or Abort.
 type Writer struct {
 	store *Store
 	file  *os.File
@@ -20,7 +20,7 @@ type Writer struct {
 	size  int64
 }
 
-// Create begins a content.
+// Create starts a content.
 func (s *Store) Create() (*Writer, error) {
 	dir := filepath.Join(s.dir, incoming)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -33,7 +33,7 @@ func (s *Store) Create() (*Writer, error) {
 	return &Writer{store: s, file: f, sum: sha256.New()}, nil
 }
 
-// Write adds bytes.
+// Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
 	n, err := w.file.Write(p)
 	w.sum.Write(p[:n])
@@ -41,7 +41,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Abort forgets what was written. After Finish it does nothing.
+// Abort discards what was written. After Finish it does nothing.
 func (w *Writer) Abort() {
 	if w.file == nil {
 		return
@@ -51,8 +51,8 @@ func (w *Writer) Abort() {
 	w.file = nil
 }
 
-// Finish makes the content durable and pins it: release must be called once
-// what refers to it is durable, or nothing is going to.
+// Finish makes the content durable and pins it: release must be called when a
+// reference to it is durable, or when there will be none.
 func (w *Writer) Finish() (ref Ref, release func(), err error) {
 	defer w.Abort()
 	ref = Ref{hex.EncodeToString(w.sum.Sum(nil)), w.size}
@@ -70,7 +70,7 @@ func (w *Writer) Finish() (ref Ref, release func(), err error) {
 	return ref, release, nil
 }
 
-// adopt gives a whole file the name of its content.
+// adopt renames a complete file to the name of its content.
 func (s *Store) adopt(temporary, sha string) error {
 	to := s.path(sha)
 	dir := filepath.Dir(to)
@@ -87,7 +87,7 @@ func (s *Store) adopt(temporary, sha string) error {
 	return syncDir(dir)
 }
 
-// pin keeps a content from being removed until the function it gives is called.
+// pin prevents the removal of a content until release is called.
 func (s *Store) pin(sha string) (release func()) {
 	s.mu.Lock()
 	s.pins[sha]++
@@ -99,8 +99,8 @@ func (s *Store) pin(sha string) (release func()) {
 	})
 }
 
-// unpin takes one pin away and tells whether it was the last of a content whose
-// removal it prevented.
+// unpin removes one pin. It reports whether that was the last pin of a content whose
+// removal was prevented.
 func (s *Store) unpin(sha string) (spared bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,5 +113,5 @@ func (s *Store) unpin(sha string) (spared bool) {
 	return spared
 }
 
-// Pin keeps a content that is there from being removed until release is called.
+// Pin prevents the removal of an existing content until release is called.
 func (s *Store) Pin(sha string) (release func()) { return s.pin(sha) }
