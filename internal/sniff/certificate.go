@@ -18,14 +18,15 @@ import (
 	"time"
 )
 
-// The files of a self-signed certificate in its directory: the pair, and the
-// certificate alone for clients that verify (SSL_CERT_FILE).
+// The files of a self-signed certificate: the pair of certificate and key, and the
+// certificate alone for clients that verify it (SSL_CERT_FILE).
 const (
 	PairFile        = "server-tls.pem"
 	CertificateFile = "server-cert.pem"
 )
 
-// Life of a self-signed certificate, and how long before its end it is renewed.
+// The lifetime of a self-signed certificate, and how long before its end it is
+// renewed.
 const (
 	life  = 2 * 365 * 24 * time.Hour
 	renew = 30 * 24 * time.Hour
@@ -41,8 +42,8 @@ func Config(certificate tls.Certificate) *tls.Config {
 	}
 }
 
-// SelfSigned gives the certificate in dir if it is for all the hosts (names or
-// IP addresses) and does not end soon; else it makes one and writes it there.
+// SelfSigned returns the certificate in dir if it covers all the hosts (names or IP
+// addresses) and does not expire soon; otherwise it creates one and stores it there.
 func SelfSigned(dir string, hosts []string, now time.Time) (tls.Certificate, error) {
 	pair := filepath.Join(dir, PairFile)
 	c, err := tls.LoadX509KeyPair(pair, pair)
@@ -73,7 +74,7 @@ func publish(dir string, c tls.Certificate) error {
 	return nil
 }
 
-// serves tells whether a certificate is for all hosts, now and for a while.
+// serves reports whether a certificate covers all hosts, now and for a while.
 func serves(leaf *x509.Certificate, hosts []string, now time.Time) bool {
 	for _, host := range hosts {
 		if leaf.VerifyHostname(host) != nil {
@@ -83,7 +84,7 @@ func serves(leaf *x509.Certificate, hosts []string, now time.Time) bool {
 	return now.After(leaf.NotBefore) && now.Before(leaf.NotAfter.Add(-renew))
 }
 
-// sign makes a key and a certificate signed with itself, as PEM.
+// sign creates a key and a self-signed certificate, as PEM.
 func sign(hosts []string, now time.Time) (pair []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -121,7 +122,7 @@ func block(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// replace writes a file so that a reader sees the old one or the new one.
+// replace writes a file so that a reader sees either the old or the new content.
 func replace(path string, data []byte, mode fs.FileMode) error {
 	next := path + ".new"
 	if err := os.WriteFile(next, data, mode); err != nil {

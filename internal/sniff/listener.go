@@ -17,15 +17,15 @@ const (
 // handshake is the first byte of a TLS connection (RFC 8446, 5.1).
 const handshake = 0x16
 
-// Options configure a Listener. Zero numbers mean the defaults.
+// Options configures a Listener. Zero numbers mean the defaults.
 type Options struct {
 	Config  *tls.Config   // of TLS connections; required
 	Timeout time.Duration // for a connection's first byte
-	Peeking int           // connections that may be without a first byte at a time; more are closed
+	Peeking int           // concurrent connections without a first byte; more are closed
 }
 
-// Listener gives TLS connections as *tls.Conn, not yet shaken hands with, and
-// plain ones as they are.
+// Listener accepts TLS connections as *tls.Conn, before their handshake, and plain
+// ones as they are.
 type Listener struct {
 	inner   net.Listener
 	opts    Options
@@ -37,7 +37,7 @@ type Listener struct {
 	closing error
 }
 
-// Listen takes over a listener.
+// Listen wraps a listener, which it owns from then on.
 func Listen(inner net.Listener, opts Options) *Listener {
 	if opts.Timeout == 0 {
 		opts.Timeout = DefaultTimeout
@@ -53,7 +53,7 @@ func Listen(inner net.Listener, opts Options) *Listener {
 	return l
 }
 
-// Accept waits for the next connection that has shown its first byte.
+// Accept waits for the next connection whose first byte has arrived.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.ready:
@@ -63,7 +63,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Addr is the inner listener's address.
+// Addr returns the inner listener's address.
 func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
 
 // Close closes the inner listener. Connections that were accepted stay open.
@@ -79,7 +79,8 @@ func (l *Listener) end(why error) {
 	})
 }
 
-// run accepts. An error that passes, such as too many open files, is waited out.
+// run accepts connections. Temporary errors, such as too many open files, are
+// retried.
 func (l *Listener) run() {
 	for {
 		c, err := l.inner.Accept()
@@ -113,7 +114,7 @@ func (l *Listener) wait(d time.Duration) bool {
 	}
 }
 
-// peek reads the first byte and hands the connection on.
+// peek reads the first byte and passes the connection on.
 func (l *Listener) peek(c net.Conn) {
 	defer func() { <-l.slots }()
 	var first [1]byte
@@ -134,17 +135,17 @@ func (l *Listener) peek(c net.Conn) {
 	}
 }
 
-// peeked gives back the byte that was read from a connection.
+// peeked is a connection whose first byte was read and is returned again.
 type peeked struct {
 	net.Conn
 	first byte
 	held  bool
 }
 
-// NetConn returns the connection itself.
+// NetConn returns the underlying connection.
 func (p *peeked) NetConn() net.Conn { return p.Conn }
 
-// CloseWrite closes the writing half, where the connection has one.
+// CloseWrite closes the writing half, if the connection supports that.
 func (p *peeked) CloseWrite() error {
 	if half, ok := p.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -152,7 +153,7 @@ func (p *peeked) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// Read gives the first byte alone, and then what follows.
+// Read returns the first byte alone, and then what follows.
 func (p *peeked) Read(b []byte) (int, error) {
 	if !p.held || len(b) == 0 {
 		return p.Conn.Read(b)

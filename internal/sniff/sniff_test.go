@@ -16,7 +16,7 @@ import (
 	"github.com/musterhq/muster/internal/sniff"
 )
 
-// serve answers on one loopback port, plain and TLS, with who asked how.
+// serve answers on one loopback port, plain and TLS, with the request's scheme.
 func serve(t *testing.T, opts sniff.Options) string {
 	t.Helper()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,7 +78,8 @@ func TestListener_TLSAndPlainOnOnePort(t *testing.T) {
 	}
 }
 
-// TestListener_SilentConnection: who says nothing holds nobody up, and is let go.
+// TestListener_SilentConnection: a silent client delays no other, and is
+// disconnected.
 func TestListener_SilentConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := newPipes()
@@ -107,7 +108,7 @@ func TestListener_SilentConnection(t *testing.T) {
 	})
 }
 
-// TestListener_TooManySilent: past the bound a connection is closed at once.
+// TestListener_TooManySilent: past the limit a connection is closed immediately.
 func TestListener_TooManySilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := newPipes()
@@ -158,7 +159,7 @@ func TestSelfSigned_KeptUntilItDoesNotServe(t *testing.T) {
 	}
 }
 
-// pipes is a listener in memory.
+// pipes is an in-memory listener.
 type pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
