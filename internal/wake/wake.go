@@ -1,8 +1,8 @@
 // Package wake runs work when its earliest deadline comes, or when it is nudged.
 //
-// It is the shape of every loop that ends things in time (reservations,
-// activations, reconnect graces): the truth is in the store, a nudge only says
-// "look", and a crash needs no recovery because the next start looks first.
+// It implements every loop that ends things in time (reservations, activations,
+// reconnect grace periods): the state is in the store, a nudge only means "look", and
+// a crash needs no recovery because the next start looks first.
 package wake
 
 import (
@@ -13,14 +13,15 @@ import (
 // retry is how long a loop waits after its work failed.
 const retry = time.Second
 
-// Loop calls Work at once, then each time Next's deadline passes or Nudge is called.
+// Loop runs work immediately, then each time the deadline from next passes or Nudge
+// is called.
 type Loop struct {
 	next  func() time.Time
 	work  func(context.Context) error
 	nudge chan struct{}
 }
 
-// NewLoop makes a loop. next gives the earliest deadline, or the zero time when
+// NewLoop returns a loop. next returns the earliest deadline, or the zero time if
 // nothing is due; work does what is due now and may leave some for the next call.
 func NewLoop(next func() time.Time, work func(context.Context) error) *Loop {
 	return &Loop{next: next, work: work, nudge: make(chan struct{}, 1)}
@@ -34,11 +35,11 @@ func (l *Loop) Nudge() {
 	}
 }
 
-// Run works until ctx ends. Errors of work are work's to report; the loop waits
-// a second and tries again.
+// Run works until ctx ends. work must report its errors itself; after one, the loop
+// waits a second and tries again.
 func (l *Loop) Run(ctx context.Context) { Run(ctx, l.nudge, l.look) }
 
-// look does what is due and tells what comes next.
+// look does what is due and returns the next deadline.
 func (l *Loop) look(ctx context.Context) time.Time {
 	due := l.next()
 	if due.IsZero() || due.After(time.Now()) {
@@ -50,12 +51,12 @@ func (l *Loop) look(ctx context.Context) time.Time {
 	return l.next()
 }
 
-// Run calls look at once, then each time nudge is sent to or the time that look
-// last gave has come, until ctx ends. A zero time waits for a nudge alone.
+// Run calls look immediately, then each time nudge receives a value or the time that
+// look last returned has come, until ctx ends. A zero time waits for a nudge only.
 //
-// No timer is made for what is due already. That saves the timer, and Go 1.26
-// crashes where several goroutines of one synctest bubble receive from expired
-// timers under the race detector.
+// No timer is used for what is already due. That saves the timer, and Go 1.26 crashes
+// if several goroutines of one synctest bubble receive from expired timers under the
+// race detector.
 func Run(ctx context.Context, nudge <-chan struct{}, look func(context.Context) time.Time) {
 	timer := time.NewTimer(retry)
 	defer timer.Stop()

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// bench is a loop over a list of deadlines that notes when each was served.
+// bench is a loop over a list of deadlines that records when each was served.
 type bench struct {
 	due    []time.Time
 	served []time.Duration
