@@ -1,6 +1,5 @@
-// Package shape describes an API of operations and structures: what the wire
-// layer needs to route, decode, check and answer a call without knowing what
-// the API is about.
+// Package shape describes an API of operations and structures: what the wire layer
+// needs to route, decode, check and answer a call without knowing the API's subject.
 //
 // A description is data. It is generated (gamelift) and compiled once by the
 // server that serves it (internal/awsrpc).
@@ -10,9 +9,9 @@ import "github.com/musterhq/muster/internal/fault"
 
 // API is a whole service.
 type API struct {
-	Service    string // as in the CBOR path, like GameLift
-	Target     string // what stands before the dot in X-Amz-Target
-	Namespace  string // what stands before the # in a modelled error's CBOR type
+	Service    string // as in the CBOR path, such as GameLift
+	Target     string // the part of X-Amz-Target before the dot
+	Namespace  string // the part of a modeled error's CBOR type before the #
 	Operations []Operation
 	Structures map[string][]Member // structures that inputs refer to, by name
 }
@@ -24,12 +23,12 @@ type Operation struct {
 	NewOutput func() any // a pointer to a new, empty output
 	Input     []Member
 	Errors    []fault.Kind // the exceptions it models
-	NoOutput  bool         // the API models no output; we answer an empty object
+	NoOutput  bool         // the API models no output; the answer is an empty object
 	Paginated bool         // takes Limit and NextToken
 	Family    string       // the group of operations it belongs to, for documents
 }
 
-// Models tells whether the operation declares the exception.
+// Models reports whether the operation declares the exception.
 func (o *Operation) Models(kind fault.Kind) bool {
 	for _, k := range o.Errors {
 		if k == kind {
@@ -46,10 +45,10 @@ type Member struct {
 	Type     Type
 }
 
-// Kind is what sort of value a Type is.
+// Kind is the kind of value of a Type.
 type Kind uint8
 
-// The kinds of values the API knows.
+// The kinds of values that the API uses.
 const (
 	Boolean   Kind = iota + 1
 	String         // Go string; lengths count code points
@@ -57,23 +56,23 @@ const (
 	Long           // Go int64
 	Float          // Go float32
 	Double         // Go float64
-	Timestamp      // a moment, exact to the millisecond
+	Timestamp      // a time, in milliseconds
 	Blob           // Go []byte; lengths count bytes
 	List
 	Map
 	Struct
 )
 
-// Type is a value's kind and the rules it must keep.
+// Type is a value's kind and its constraints.
 type Type struct {
 	Kind    Kind
-	Min     *float64 // least length (String, Blob, List, Map) or value (numbers); nil is none
-	Max     *float64 // greatest length or value; nil is none
-	Pattern string   // what the whole string must match; "" is anything
-	Enum    []string // the values a String may have; nil is any
+	Min     *float64 // minimum length (String, Blob, List, Map) or value (numbers); nil is none
+	Max     *float64 // maximum length or value; nil is none
+	Pattern string   // regular expression for the whole string; "" is any
+	Enum    []string // the allowed values of a String; nil is any
 	Key     *Type    // of a Map
 	Elem    *Type    // of a List or a Map's values
 	Ref     string   // name of a Struct in API.Structures
 
-	Sensitive bool // its values are not for messages
+	Sensitive bool // its values must not appear in messages
 }
