@@ -1,8 +1,8 @@
-// Package arn reads and writes the Amazon Resource Names of GameLift resources.
+// Package arn formats and parses the Amazon Resource Names of GameLift resources.
 //
-// The forms follow the API's patterns and what AWS's game server SDKs check:
-// the region must look like us-east-1 and the account has 12 digits or is empty
-// (aliases and game sessions leave it empty).
+// The forms follow the API's patterns and what AWS's game server SDKs check: the
+// region must look like us-east-1, and the account has 12 digits or is empty (as for
+// aliases and game sessions).
 package arn
 
 import (
@@ -12,9 +12,9 @@ import (
 
 const prefix = "arn:aws:gamelift:"
 
-// Home names the deployment that new ARNs belong to.
+// Home is the deployment that new ARNs belong to.
 type Home struct {
-	Region  string // like us-east-1
+	Region  string // such as us-east-1
 	Account string // 12 digits
 }
 
@@ -23,22 +23,22 @@ var (
 	accountForm = regexp.MustCompile(`^\d{12}$`)
 )
 
-// ValidRegion tells whether AWS's game server SDKs accept ARNs of this region.
+// ValidRegion reports whether AWS's game server SDKs accept ARNs of this region.
 func ValidRegion(s string) bool { return regionForm.MatchString(s) }
 
-// ValidAccount tells whether s is an account number of 12 digits.
+// ValidAccount reports whether s is an account number of 12 digits.
 func ValidAccount(s string) bool { return accountForm.MatchString(s) }
 
-// Of makes the ARN of a resource: Of("fleet", "fleet-1") ends in fleet/fleet-1.
+// Of returns the ARN of a resource: Of("fleet", "fleet-1") ends in fleet/fleet-1.
 func (h Home) Of(kind, id string) string {
 	return prefix + h.Region + ":" + h.Account + ":" + kind + "/" + id
 }
 
-// OfAlias makes the ARN of an alias; its account is empty, as in AWS.
+// OfAlias returns the ARN of an alias; its account is empty, as in AWS.
 func (h Home) OfAlias(id string) string { return prefix + h.Region + "::alias/" + id }
 
-// OfSession makes a game session's ARN, which is also its id. A custom location
-// stands in the path; a region name takes the place of the ARN's region.
+// OfSession returns a game session's ARN, which is also its id. A custom location is
+// part of the path; the name of a region replaces the ARN's region.
 func (h Home) OfSession(fleetID, location, id string) string {
 	if strings.HasPrefix(location, "custom-") {
 		return prefix + h.Region + "::gamesession/" + fleetID + "/" + location + "/" + id
@@ -46,9 +46,9 @@ func (h Home) OfSession(fleetID, location, id string) string {
 	return prefix + location + "::gamesession/" + fleetID + "/" + id
 }
 
-// ID returns the id of an "id or ARN" member: what follows the first slash of an
-// ARN of that kind, or s itself where it is no ARN. It is "" for an ARN that is of
-// another kind, Region or account; the account may be left out.
+// ID returns the id of an "id or ARN" member: what follows the first slash of an ARN
+// of that kind, or s itself if it is not an ARN. It is "" for an ARN of another kind,
+// region or account; the account may be missing.
 func (h Home) ID(kind, s string) string {
 	if !strings.HasPrefix(s, "arn:") {
 		return s
@@ -61,7 +61,7 @@ func (h Home) ID(kind, s string) string {
 	return ""
 }
 
-// Kind gives the resource kind of an ARN ("fleet", "alias", …), or "".
+// Kind returns the resource kind of an ARN ("fleet", "alias", …), or "".
 func Kind(s string) string {
 	parts := strings.SplitN(s, ":", 6)
 	if len(parts) != 6 || parts[0] != "arn" || parts[2] != "gamelift" {
@@ -71,7 +71,7 @@ func Kind(s string) string {
 	return kind
 }
 
-// SessionFleet gives the fleet id in a game session's ARN, or "".
+// SessionFleet returns the fleet id in a game session's ARN, or "".
 func SessionFleet(s string) string {
 	_, rest, ok := strings.Cut(s, ":gamesession/")
 	if !ok {
@@ -81,8 +81,8 @@ func SessionFleet(s string) string {
 	return fleetID
 }
 
-// SessionLocation returns the location in a game session's ARN: a custom one stands
-// behind the fleet, else it is the region.
+// SessionLocation returns the location in a game session's ARN: a custom one follows
+// the fleet, otherwise it is the region.
 func SessionLocation(s string) string {
 	head, rest, ok := strings.Cut(s, "::gamesession/")
 	if !ok {
