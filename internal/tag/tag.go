@@ -1,7 +1,7 @@
-// Package tag keeps the tags of resources by their ARN.
+// Package tag stores the tags of resources by their ARN.
 //
-// The packages that own resources say how to find them (Kind), so that tagging
-// an unknown resource is refused in the same transaction that would tag it.
+// The packages that own resources provide functions that find them (Kind), so that
+// tagging an unknown resource is refused in the same transaction.
 package tag
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Limit is how many tags a resource may carry (API reference, TagResource).
+// Limit is how many tags a resource may have (API reference, TagResource).
 const Limit = 50
 
 // Set is all tags of one resource.
@@ -56,8 +56,8 @@ func New(st *store.Store) *Service {
 	return s
 }
 
-// Kind makes resources of an ARN kind taggable: exists tells whether the ARN
-// names one that is there.
+// Kind makes resources of an ARN kind taggable: exists reports whether the ARN names
+// an existing one.
 func (s *Service) Kind(kind string, exists func(r store.Reader, resourceARN string) bool) {
 	s.kinds[kind] = exists
 }
@@ -69,13 +69,14 @@ func (s *Service) Add(ctx context.Context, resourceARN string, tags map[string]s
 	return err
 }
 
-// Remove takes tags off a resource; keys it does not have are no error.
+// Remove removes tags from a resource; keys it does not have are ignored. Errors:
+// NotFound, InvalidRequest.
 func (s *Service) Remove(ctx context.Context, resourceARN string, keys []string) error {
 	_, err := s.cut.Do(ctx, cutArgs{resourceARN, keys})
 	return err
 }
 
-// List gives a resource's tags. Errors: NotFound, InvalidRequest.
+// List returns a resource's tags. Errors: NotFound, InvalidRequest.
 func (s *Service) List(resourceARN string) (map[string]string, error) {
 	view := s.st.View()
 	if err := s.check(view, resourceARN); err != nil {
@@ -87,7 +88,7 @@ func (s *Service) List(resourceARN string) (map[string]string, error) {
 	return nil, nil
 }
 
-// Of returns a resource's tags; nil where it has none or does not exist.
+// Of returns a resource's tags; nil if it has none or does not exist.
 func (s *Service) Of(r store.Reader, resourceARN string) map[string]string {
 	if set := s.sets.Get(r, resourceARN); set != nil {
 		return set.Tags
@@ -118,7 +119,7 @@ func (s *Service) Put(tx *store.Tx, resourceARN string, tags map[string]string) 
 	return nil
 }
 
-// Drop forgets all tags of a resource that is being deleted.
+// Drop removes all tags of a resource that is being deleted.
 func (s *Service) Drop(tx *store.Tx, resourceARN string) { s.sets.Delete(tx, resourceARN) }
 
 func (s *Service) remove(tx *store.Tx, a cutArgs) (struct{}, error) {
