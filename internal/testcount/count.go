@@ -9,7 +9,7 @@ import (
 // counts are numbers of tests.
 type counts struct{ passed, failed, skipped int }
 
-// line is how counts are printed and kept.
+// line is the format in which counts are printed and stored.
 const line = "%d passed, %d failed, %d skipped"
 
 func (c counts) String() string { return fmt.Sprintf(line, c.passed, c.failed, c.skipped) }

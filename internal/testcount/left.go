@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// process is one that a test left.
+// process is a process that a test left running.
 type process struct {
 	pid     int
 	command string
@@ -18,8 +18,8 @@ type process struct {
 // ending is how long processes may take to end after the tests.
 const ending = 5 * time.Second
 
-// addLeft counts what tests left behind whose folder for temporary files was dir;
-// processes may take a while to end.
+// addLeft counts what tests left behind, if dir was their folder for temporary files.
+// Processes get some time to end.
 func (c *counts) addLeft(dir string, within time.Duration, out io.Writer) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -43,8 +43,7 @@ func (c *counts) addLeft(dir string, within time.Duration, out io.Writer) error 
 	return nil
 }
 
-// outlasting returns the processes that have to do with a folder and do not end
-// within a time.
+// outlasting returns the processes that use a folder and do not end within a time.
 func outlasting(dir string, within time.Duration) ([]process, error) {
 	for end := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
 		all, err := processesOf(dir)
@@ -54,8 +53,8 @@ func outlasting(dir string, within time.Duration) ([]process, error) {
 	}
 }
 
-// theirs are beginnings of names of what programs of others leave in the folder for
-// temporary files: the go command, which removes its own when it ends, and Java.
+// theirs are prefixes of names that other programs leave in the folder for temporary
+// files: the go command, which removes its own when it ends, and Java.
 var theirs = []string{"go-build", "go-link", "hsperfdata_"}
 
 func leftFiles(dir string) ([]string, error) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// processesOf returns the processes that have a folder in their environment, or work
-// in it, besides ourselves and who started us.
+// processesOf returns the processes that have a folder in their environment or work
+// in it, other than this process and those that started it.
 func processesOf(dir string) ([]process, error) {
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -31,7 +31,8 @@ func processesOf(dir string) ([]process, error) {
 	return all, nil
 }
 
-// hasToDo reports whether a process's environment or working directory names a folder.
+// hasToDo reports whether a process's environment or working directory names a
+// folder.
 func hasToDo(process, dir string) bool {
 	environment, _ := os.ReadFile(filepath.Join(process, "environ")) // another user's cannot be read
 	for value := range bytes.SplitSeq(environment, []byte{0}) {
@@ -46,7 +47,7 @@ func hasToDo(process, dir string) bool {
 
 func isBelow(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
-// ancestors are this process and those that started it.
+// ancestors returns the ids of this process and of those that started it.
 func ancestors() map[int]bool {
 	all := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !all[pid]; pid = parent(pid) {
@@ -55,7 +56,7 @@ func ancestors() map[int]bool {
 	return all
 }
 
-// parent returns the number of who started a process, or 0.
+// parent returns the id of a process's parent, or 0.
 func parent(pid int) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// processesOf says that it cannot look: only Linux shows what processes have to do with
-// a folder.
+// processesOf reports nothing: only on Linux can processes that use a folder be
+// found.
 func processesOf(string) ([]process, error) {
 	fmt.Fprintln(os.Stderr, "testcount: processes that tests left are looked for on Linux alone")
 	return nil, nil

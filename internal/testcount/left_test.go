@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What a test leaves is found by the folder for temporary files that it had: processes
-// by their environment or where they work, and files.
+// What a test leaves is found by its folder for temporary files: processes by their
+// environment or working directory, and files.
 func TestAddLeft(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("processes are looked for on Linux alone")

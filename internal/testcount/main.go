@@ -1,19 +1,19 @@
-// Command testcount reads what `go test -json` writes, from its files or from
-// standard input, shows each failure with its output and ends with one line:
+// Command testcount reads the output of `go test -json`, from files or from standard
+// input, shows each failure with its output and ends with one line:
 //
 //	12 passed, 0 failed, 1 skipped
 //
-// Tests are counted at the leaves: a test with subtests is its subtests, unless
-// it fails by itself. A package that does not build, or ends without saying
-// which test failed, counts as one failure. The exit code is 1 when anything
-// failed or no test ran.
+// Tests are counted at the leaves: a test with subtests counts as its subtests,
+// unless it fails by itself. A package that does not build, or ends without naming a
+// failed test, counts as one failure. The exit code is 1 if anything failed or no
+// test ran.
 //
-// With -left DIR, the folder for temporary files (TMPDIR) of the run and of nothing
-// else, each process that has to do with the folder and each file in it count as a
-// failure: tests leave nothing behind.
+// With -left DIR, where DIR is the folder for temporary files (TMPDIR) of this run
+// only, each process that uses the folder and each file in it counts as a failure:
+// tests must leave nothing behind.
 //
-// With -sum FILE the counts are also appended to a file; -total FILE prints the
-// sum of such a file and reads nothing else. So several runs make one number.
+// With -sum FILE the counts are also appended to a file; -total FILE prints the sum
+// of such a file and reads nothing else. So several runs make one number.
 package main
 
 import (
@@ -53,7 +53,7 @@ func run(sum, total, left string, files []string) (counts, error) {
 	return c, appendSum(sum, c)
 }
 
-// countAll reads the files, or standard input where there are none.
+// countAll reads the files, or standard input if there are none.
 func countAll(files []string, out io.Writer) (counts, error) {
 	r := newReport(out)
 	if len(files) == 0 {

@@ -28,11 +28,11 @@ type report struct {
 	builds   map[string]*strings.Builder // output of builds, by import path
 }
 
-// results are what is known of one package's tests until it ends.
+// results is what is known about one package's tests until it ends.
 type results struct {
 	order []string
 	tests map[string]*result
-	loose strings.Builder // output that belongs to no test
+	loose strings.Builder // output outside any test
 }
 
 type result struct {
@@ -44,8 +44,8 @@ func newReport(out io.Writer) *report {
 	return &report{out: out, packages: map[string]*results{}, builds: map[string]*strings.Builder{}}
 }
 
-// read takes a whole stream. What is no JSON, such as an error of the go
-// command, is shown as it is.
+// read reads a whole stream. Lines that are not JSON, such as an error of the go
+// command, are shown unchanged.
 func (r *report) read(in io.Reader) error {
 	lines := bufio.NewReader(in)
 	for {
@@ -126,7 +126,7 @@ func (r *report) packageEvent(e event) {
 	}
 }
 
-// finish counts a package whose tests have ended and shows what failed.
+// finish counts a package whose tests have ended and shows the failures.
 func (r *report) finish(e event, p *results) {
 	var c counts
 	for _, name := range p.order {
@@ -142,7 +142,7 @@ func (r *report) finish(e event, p *results) {
 	}
 }
 
-// tally counts one test where it is a leaf, or failed though its subtests did not.
+// tally counts one test if it is a leaf, or if it failed though its subtests did not.
 func (r *report) tally(c *counts, pkg, name string, p *results) {
 	t, leaf := p.tests[name], !p.below(name, func(*result) bool { return true })
 	switch {
@@ -161,7 +161,7 @@ func (r *report) tally(c *counts, pkg, name string, p *results) {
 	}
 }
 
-// reason is what a test said before it was skipped.
+// reason returns what a test logged before it was skipped.
 func reason(output string) string {
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
@@ -172,15 +172,15 @@ func reason(output string) string {
 	return "no reason given"
 }
 
-// below tells whether a test has a subtest of some kind. A name may hold
-// slashes of its own, so that what stands before one need not be a test.
+// below reports whether a test has a subtest of some kind. Names may contain slashes,
+// so the part before a slash need not be a test.
 func (p *results) below(name string, kind func(*result) bool) bool {
 	return slices.ContainsFunc(p.order, func(other string) bool {
 		return strings.HasPrefix(other, name+"/") && kind(p.tests[other])
 	})
 }
 
-// failed tells of a test that failed or did not end, which then is the failure.
+// failed reports whether a test failed or did not end, which counts as a failure.
 func (t *result) failed() bool { return t.outcome == "fail" || t.outcome == "" }
 
 func (r *report) buildOutput(e event) string {
@@ -190,7 +190,7 @@ func (r *report) buildOutput(e event) string {
 	return ""
 }
 
-// unfinished counts packages that the stream left without an end.
+// unfinished counts packages whose end is missing from the stream.
 func (r *report) unfinished() {
 	for name, p := range r.packages {
 		r.finish(event{Action: "fail", Package: name}, p)
