@@ -26,7 +26,7 @@ func serve(t *testing.T, roles ...string) (a *app.App, clients map[string]*clien
 }
 
 // firstKey is a client with the key that the first start left.
-func firstKey(t *testing.T, a *app.App) *client.Client {
+func firstKey(t testing.TB, a *app.App) *client.Client {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(a.DataDir(), "admin-credentials"))
 	if err != nil {

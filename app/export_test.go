@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/musterhq/muster/build"
@@ -13,6 +14,9 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/cell"
 )
+
+// Handler answers requests as the listener does, without the outer door.
+func (a *App) Handler() http.Handler { return a.mux() }
 
 // DataDir gives tests the data directory.
 func (a *App) DataDir() string { return a.opts.DataDir }

@@ -3,12 +3,20 @@ package app_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/console/client"
@@ -241,6 +249,52 @@ func TestLimits_NoneForAnybody(t *testing.T) {
 		if status, _ := askToJoin(t, a, "no such token"); status != http.StatusUnauthorized {
 			t.Errorf("a wrong join token: %d", status)
 		}
+	}
+}
+
+// BenchmarkLimits measures a signed request with the limits and without them.
+func BenchmarkLimits(b *testing.B) {
+	off := map[string]limit.Rate{}
+	for name := range app.DefaultLimits() {
+		off[name] = limit.Off
+	}
+	unlimited := map[string]limit.Rate{"admin": {PerSecond: 1e9, Burst: 1e9}}
+	for name, limits := range map[string]map[string]limit.Rate{"off": off, "on": unlimited} {
+		b.Run(name, func(b *testing.B) {
+			a, err := app.New(app.Options{Listen: "127.0.0.1:0", DataDir: b.TempDir(), Store: "memory", Limits: limits})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := a.Start(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			defer a.Stop(context.Background())
+			key := firstKey(b, a).Credentials
+			const body = `{"Limit":1}`
+			request, err := http.NewRequest("POST", a.URL(), nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			request.ContentLength = int64(len(body))
+			request.Header.Set("X-Amz-Target", "GameLift.ListLocations")
+			request.Header.Set("Content-Type", "application/x-amz-json-1.1")
+			sum := sha256.Sum256([]byte(body))
+			err = v4.NewSigner().SignHTTP(b.Context(), aws.Credentials{AccessKeyID: key.AccessKeyID, SecretAccessKey: key.SecretAccessKey},
+				request, hex.EncodeToString(sum[:]), "gamelift", "us-east-1", time.Now())
+			if err != nil {
+				b.Fatal(err)
+			}
+			request.RemoteAddr = "192.0.2.1:1"
+			h := a.Handler()
+			b.ReportAllocs()
+			for b.Loop() {
+				request.Body = io.NopCloser(strings.NewReader(body))
+				w := httptest.NewRecorder()
+				if h.ServeHTTP(w, request); w.Code != http.StatusOK {
+					b.Fatal(w.Code, w.Body)
+				}
+			}
+		})
 	}
 }
 

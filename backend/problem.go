@@ -86,7 +86,10 @@ func problemOf(err error) (p *problem, ok bool) {
 		return refuse("no-capacity", f.Message), true
 	case fault.Throttling:
 		p := refuse("busy", "too much to do at the moment; try again")
-		p.wait = max(f.Wait, time.Second)
+		if p.wait = time.Second; f.Wait > 0 {
+			p = refuse("rate-limited", f.Message)
+			p.wait = f.Wait
+		}
 		return p, true
 	case fault.AccessDenied, fault.Unauthorized:
 		return refuse("not-allowed", f.Message), true

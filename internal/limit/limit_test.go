@@ -158,8 +158,8 @@ func TestWarnings(t *testing.T) {
 		time.Sleep(warnEvery + time.Second)
 		out.has(t, 3, "alike_in_the_last_minute=99")
 		time.Sleep(2 * warnEvery)
-		if len(w.of) != 0 {
-			t.Errorf("%d subjects are kept", len(w.of))
+		if n := w.kept(); n != 0 {
+			t.Errorf("%d subjects are kept", n)
 		}
 		w.Warn("192.0.2.1", "refused", "name", "c")
 		out.has(t, 4, "name=c")
@@ -175,15 +175,24 @@ func TestWarnings_Bounded(t *testing.T) {
 		for i := range 2 * maxWarning {
 			w.Warn(time.Duration(i).String(), "refused")
 		}
-		if len(w.of) > maxWarning+1 {
-			t.Errorf("%d subjects are kept", len(w.of))
+		if n := w.kept(); n > maxWarning+1 {
+			t.Errorf("%d subjects are kept", n)
 		}
 		time.Sleep(2 * warnEvery)
+		synctest.Wait()
 		if text := out.String(); !strings.Contains(text, "alike_in_the_last_minute=4095") {
 			t.Error("those that are too many are not counted together")
 		}
 		time.Sleep(2 * warnEvery)
 	})
+}
+
+// kept returns how many subjects are remembered.
+func (w *Warnings) kept() int {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.of)
 }
 
 type lines struct {
@@ -205,6 +214,7 @@ func (l *lines) String() string {
 
 func (l *lines) has(t *testing.T, n int, texts ...string) {
 	t.Helper()
+	synctest.Wait()
 	all := l.String()
 	if strings.Count(all, "\n") != n {
 		t.Errorf("%d lines are written, want %d:\n%s", strings.Count(all, "\n"), n, all)
