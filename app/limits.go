@@ -138,7 +138,7 @@ func (l *limits) Failed(r *http.Request, err error) error {
 		return err
 	}
 	return l.refuse(limitCredentials, l.credentials.Rate(), wait, from.String(),
-		"it sends wrong credentials (right ones are taken as ever): correct them")
+		"it sends wrong credentials or none (right ones are taken as ever): correct what sends them")
 }
 
 // Join counts a machine that asks to join.

@@ -95,7 +95,7 @@ func New(d Deps, c Config) (*Backend, error) {
 		hub: newHub(), doors: newSocketDoor(), t: newTables(d.Store), closing: make(chan struct{}), expelled: make(chan struct{}, 1),
 	}
 	if c.Open { // everybody comes from this machine
-		b.rates.address, b.rates.guest, b.rates.login, b.rates.message = meter{}, meter{}, meter{}, meter{}
+		b.rates.address, b.rates.guest, b.rates.login = meter{}, meter{}, meter{}
 	}
 	receipts, err := c.readReceipts()
 	if err != nil {
