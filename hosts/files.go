@@ -12,11 +12,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Times of transfers beside the WebSocket.
-const (
-	sending   = 30 * time.Minute // of a build
-	receiving = 10 * time.Minute // of logs
-)
+// receiving is how long logs may take to arrive.
+const receiving = 10 * time.Minute
 
 // build gives a host the archive of a build that it is to install, and no other.
 func (s *Server) build(w http.ResponseWriter, r *http.Request, hostID string) {
@@ -31,7 +28,6 @@ func (s *Server) build(w http.ResponseWriter, r *http.Request, hostID string) {
 		return
 	}
 	defer file.Close()
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sending))
 	w.Header().Set("Content-Type", "application/octet-stream")
 	http.ServeContent(w, r, "", time.Time{}, file)
 }

@@ -33,7 +33,7 @@ type Options struct {
 	Anyone bool
 	// Limits say how often callers may ask; nil: as often as they like.
 	Limits Limits
-	// Quiet is how long a transfer may stand still. Default 30 s.
+	// Quiet is how long an upload may stand still. Default 30 s.
 	Quiet time.Duration
 	// Logger is where the log goes. Default: nowhere.
 	Logger *slog.Logger
@@ -115,7 +115,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := requestID()
 	w.Header().Set("X-Amz-Request-Id", id)
 	w.Header().Set("Server", "Muster")
-	req := &request{Request: r, w: &patientWriter{w, s.Quiet}, query: r.URL.Query()}
+	req := &request{Request: r, w: w, query: r.URL.Query()}
 	req.bucket, req.key = split(r.URL.Path)
 	r.Body = door.Patient(w, r.Body, s.Quiet)
 	err := s.answer(req)
@@ -156,15 +156,4 @@ func requestID() string {
 	b := make([]byte, 8)
 	rand.Read(b)
 	return strings.ToUpper(hex.EncodeToString(b))
-}
-
-// patientWriter gives up on a receiver that stands still.
-type patientWriter struct {
-	http.ResponseWriter
-	quiet time.Duration
-}
-
-func (w *patientWriter) Write(p []byte) (int, error) {
-	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.quiet))
-	return w.ResponseWriter.Write(p)
 }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // allStrangers is how many times as many strangers all networks may have together
@@ -18,7 +19,9 @@ const allStrangers = 16
 type conns struct {
 	most, strangers int
 	proxies         Proxies
+	patience        time.Duration
 	closed          atomic.Int64 // to make room
+	slow            atomic.Int64 // that did not take what they were sent
 
 	mu   sync.Mutex
 	open int
@@ -27,7 +30,7 @@ type conns struct {
 }
 
 func newConns(o Options) *conns {
-	return &conns{most: o.Connections, strangers: o.Strangers, proxies: o.Proxies, all: list.New(), of: map[netip.Prefix]*list.List{}}
+	return &conns{most: o.Connections, strangers: o.Strangers, proxies: o.Proxies, patience: o.WritePatience, all: list.New(), of: map[netip.Prefix]*list.List{}}
 }
 
 // listener counts the connections that it accepts.
@@ -55,6 +58,7 @@ type conn struct {
 	net.Conn
 	conns   *conns
 	network netip.Prefix
+	pace    pace
 	gone    bool          // guarded by conns.mu, as what follows
 	inAll   *list.Element // nil once it is known
 	inOf    *list.Element
@@ -64,7 +68,7 @@ type conn struct {
 // closed; without one there is no room.
 func (s *conns) enter(raw net.Conn) (*conn, bool) {
 	addr := addressOf(raw.RemoteAddr().String())
-	c := &conn{Conn: raw, conns: s, network: Network(addr)}
+	c := &conn{Conn: raw, conns: s, network: Network(addr), pace: pace{most: s.patience, left: s.patience}}
 	s.mu.Lock()
 	victim := s.victim(c.network)
 	if victim == nil && s.open >= s.most {

@@ -15,6 +15,10 @@ type Options struct {
 	BodyTimeout time.Duration // for a body to arrive, unless a handler sets another read deadline; default 30 s
 	BodyBytes   int64         // of bodies held in memory at a time, a quarter of it for one network; default 128 MiB
 
+	// WritePatience is how long a client may take nothing of what it is sent; one that takes
+	// less than 1 KiB a second is cut off when that is used up. Default 30 s.
+	WritePatience time.Duration
+
 	Connections int // at a time; default 16,384
 	Strangers   int // connections that have not shown who they are, of one network; default 256, all networks together have 16 times as many
 
@@ -39,6 +43,7 @@ type Door struct {
 func New(o Options) *Door {
 	fill(&o.BodyTimeout, 30*time.Second)
 	fill(&o.BodyBytes, 128<<20)
+	fill(&o.WritePatience, 30*time.Second)
 	fill(&o.Connections, 16_384)
 	fill(&o.Strangers, 256)
 	d := &Door{opts: o, conns: newConns(o), budget: newBudget(o.BodyBytes, o.BodyBytes/4)}

@@ -1,6 +1,10 @@
 package door
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // register registers the metrics; a nil Registerer means off.
 func (d *Door) register(reg prometheus.Registerer) {
@@ -21,7 +25,9 @@ func (d *Door) register(reg prometheus.Registerer) {
 	gauge("muster_request_bytes_held", "Bytes of request bodies that are held in memory.", func() float64 {
 		return float64(d.budget.inUse())
 	})
-	reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "muster_connections_closed_total", Help: "Connections that were closed to make room for others, or found none.",
-	}, func() float64 { return float64(d.conns.closed.Load()) }))
+	counter := func(name, help string, value *atomic.Int64) {
+		reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value.Load()) }))
+	}
+	counter("muster_connections_closed_total", "Connections that were closed to make room for others, or found none.", &d.conns.closed)
+	counter("muster_connections_slow_total", "Connections that were closed because the client took too little of what it was sent.", &d.conns.slow)
 }
