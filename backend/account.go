@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // discovery says where the keys are (OpenID Connect Discovery, 3, as far as it

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // changed is a row that a player is told of.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // socket is one WebSocket of a player. Its reader acts on messages, its writer

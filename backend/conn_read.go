@@ -6,8 +6,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // read acts on messages until the connection fails or shall end.

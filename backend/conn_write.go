@@ -6,11 +6,10 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gorilla/websocket"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 var errEnded = errors.New("the connection shall end")
@@ -148,7 +147,7 @@ func message(kind, re string, data any) protocol.Message {
 	if err != nil {
 		panic(err) // plain structs
 	}
-	return protocol.Message{Type: kind, Re: re, Data: jsontext.Value(text)}
+	return protocol.Message{Type: kind, Re: re, Data: protocol.JSON(text)}
 }
 
 func (c *socket) send(m protocol.Message) error {

@@ -5,14 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 func itemOut(d *identity.Datum) protocol.DataItem {
-	return protocol.DataItem{Value: jsontext.Value(d.Value), Version: d.Version, UpdatedAt: d.Updated}
+	return protocol.DataItem{Value: protocol.JSON(d.Value), Version: d.Version, UpdatedAt: d.Updated}
 }
 
 func itemsOut(all []*identity.Datum) map[string]protocol.DataItem {
@@ -74,7 +72,7 @@ func (rq *request) datum(player string, ns identity.Namespace) (answer, error) {
 	if rq.has(etag) {
 		return answer{status: http.StatusNotModified, etag: etag}, nil
 	}
-	return answer{status: http.StatusOK, body: jsontext.Value(d.Value), etag: etag}, nil
+	return answer{status: http.StatusOK, body: protocol.JSON(d.Value), etag: etag}, nil
 }
 
 func (rq *request) putData() (answer, error) {

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/session"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/session"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/session"
 )
 

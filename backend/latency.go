@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // Rules for what clients report.

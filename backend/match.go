@@ -7,10 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 func (rq *request) startMatchmaking() (answer, error) {
@@ -91,7 +89,7 @@ func (b *Backend) whoIsMatched(m *Matchmaker, player string, in *protocol.Ticket
 	return []MatchPlayer{p}, "", err
 }
 
-func (b *Backend) matchPlayer(m *Matchmaker, player string, sent map[string]jsontext.Value, latency map[string]float64) (MatchPlayer, error) {
+func (b *Backend) matchPlayer(m *Matchmaker, player string, sent map[string]protocol.JSON, latency map[string]float64) (MatchPlayer, error) {
 	attributes, err := b.attributes(m, player, sent)
 	if err != nil {
 		return MatchPlayer{}, err

@@ -10,8 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
-
-	"github.com/musterhq/muster/backend/protocol"
 )
 
 // Every operation that is described is served, with the access it says, and the
@@ -21,7 +19,7 @@ func TestRoutes_AreTheDescription(t *testing.T) {
 	var d struct {
 		Paths map[string]map[string]yaml.Node `yaml:"paths"`
 	}
-	if err := yaml.Unmarshal(protocol.Description, &d); err != nil {
+	if err := yaml.Unmarshal(Description, &d); err != nil {
 		t.Fatal(err)
 	}
 	var described, served []string

@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // Party is players who want to be matched together. Each member agrees for
@@ -233,8 +232,8 @@ func order(a, b bool) int {
 }
 
 // sent gives the attributes a member's client sent.
-func (m *PartyMember) sent() map[string]jsontext.Value {
-	var sent map[string]jsontext.Value
+func (m *PartyMember) sent() map[string]protocol.JSON {
+	var sent map[string]protocol.JSON
 	if m.Attributes != "" && json.Unmarshal([]byte(m.Attributes), &sent) != nil {
 		return nil
 	}

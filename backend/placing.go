@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/session"
 )
 

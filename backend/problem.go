@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // problem is an error meant for the client.

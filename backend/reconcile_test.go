@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/auth"
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
@@ -22,6 +21,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/session"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // holding is the matchmaker's archive when it is slow: what ended a while ago is

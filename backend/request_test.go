@@ -11,9 +11,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/musterhq/muster/auth"
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // The operator's own backend is limited by its key, whoever has none by address.

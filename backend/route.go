@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/musterhq/muster/auth"
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/beacon"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // route is one operation of the API.
@@ -101,7 +101,7 @@ func (rq *request) description() (answer, error) {
 	h := rq.w.Header()
 	h.Set("Content-Type", "application/yaml")
 	h.Set("Cache-Control", "public, max-age=300")
-	rq.w.Write(protocol.Description) // a client that has gone
+	rq.w.Write(Description) // a client that has gone
 	return answer{}, nil
 }
 

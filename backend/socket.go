@@ -9,9 +9,9 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // Bounds of a WebSocket.

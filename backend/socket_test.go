@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // A door that closes waits for who is in, and lets nobody else in: not even

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // Matching is what the backend asks of matchmaking.

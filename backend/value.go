@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // Value is an attribute of a player: exactly one member is set (API reference,
@@ -19,10 +20,10 @@ type Value struct {
 }
 
 // readValue reads a number, a text, a list of texts, or numbers by text.
-func readValue(text jsontext.Value) (Value, error) {
+func readValue(text protocol.JSON) (Value, error) {
 	var v Value
 	var err error
-	switch text.Kind() {
+	switch jsontext.Value(text).Kind() {
 	case '"':
 		err = json.Unmarshal(text, &v.S)
 	case '0':
@@ -55,7 +56,7 @@ func (v Value) kind() string {
 // attributes gives a player's attributes: each from where the matchmaker's
 // configuration says. What the client sent beside that is refused, so that nobody
 // believes it to count.
-func (b *Backend) attributes(m *Matchmaker, player string, sent map[string]jsontext.Value) (map[string]Value, error) {
+func (b *Backend) attributes(m *Matchmaker, player string, sent map[string]protocol.JSON) (map[string]Value, error) {
 	out := map[string]Value{}
 	fromClient := map[string]bool{}
 	for i := range m.Attributes {
@@ -86,7 +87,7 @@ func (b *Backend) attributes(m *Matchmaker, player string, sent map[string]jsont
 	return out, nil
 }
 
-func (b *Backend) attribute(a *Attribute, player string, sent jsontext.Value) (v Value, given bool, err error) {
+func (b *Backend) attribute(a *Attribute, player string, sent protocol.JSON) (v Value, given bool, err error) {
 	switch {
 	case a.From == "client" && sent != nil:
 		v, err = readValue(sent)
@@ -97,7 +98,7 @@ func (b *Backend) attribute(a *Attribute, player string, sent jsontext.Value) (v
 	case a.From == "server":
 		d, missing := b.ids.Data(player, identity.Server, a.Key)
 		if missing == nil {
-			v, err = readValue(jsontext.Value(d.Value))
+			v, err = readValue(protocol.JSON(d.Value))
 			return v, true, err
 		}
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // How the watcher works.

@@ -11,7 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/backend"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -156,7 +157,7 @@ func TestRequests_Refused(t *testing.T) {
 	if r := c.send("PATCH", "/players/me", `display_name=x`, "Content-Type: text/plain"); r.status != http.StatusUnsupportedMediaType {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
-	if r := c.send("GET", "/openapi.yaml", nil); r.status != 200 || string(r.body) != string(protocol.Description) {
+	if r := c.send("GET", "/openapi.yaml", nil); r.status != 200 || string(r.body) != string(backend.Description) {
 		t.Error("the description is not served as it is")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
 )

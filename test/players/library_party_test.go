@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/player"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // follow follows a party in the background, until it is left.

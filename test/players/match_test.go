@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // Two players are matched; each is told where to play with a player session of

@@ -10,10 +10,10 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/player"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // withStudio has the operator's own webhook as a provider: a token is the name of

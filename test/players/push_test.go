@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gorilla/websocket"
 
-	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // socket is a client's WebSocket.
@@ -68,7 +67,7 @@ func (s *socket) say(kind, id string, data any) {
 	s.Helper()
 	text, err := json.Marshal(data)
 	s.must(err)
-	text, err = json.Marshal(protocol.Message{Type: kind, ID: id, Data: jsontext.Value(text)})
+	text, err = json.Marshal(protocol.Message{Type: kind, ID: id, Data: protocol.JSON(text)})
 	s.must(err)
 	s.must(s.ws.WriteMessage(websocket.TextMessage, text))
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/backend/protocol"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/test/node"
 )
 

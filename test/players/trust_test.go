@@ -11,12 +11,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/backend"
-	"github.com/musterhq/muster/backend/protocol"
 	"github.com/musterhq/muster/beacon"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // ratedPlaces is a stage with a beacon that signs, and the matchmakers "near", which
@@ -175,6 +174,6 @@ func TestAttributes_AreTheServers(t *testing.T) {
 	anna.refused("POST", "/matchmaking/tickets", text, 422, "attribute-rejected")
 }
 
-func attributes(name, value string) map[string]jsontext.Value {
-	return map[string]jsontext.Value{name: jsontext.Value(value)}
+func attributes(name, value string) map[string]protocol.JSON {
+	return map[string]protocol.JSON{name: protocol.JSON(value)}
 }

@@ -36,17 +36,12 @@ type member struct {
 	schema
 }
 
-// The packages that define the type of arbitrary JSON, and its name there.
-const (
-	experiment = "github.com/go-json-experiment/json/jsontext"
-	anyJSON    = "jsontext.Value"
-	standard   = "encoding/json"
-	anyStdJSON = "json.RawMessage"
-)
+// anyJSON is the type of members that may have any value. The client library, which
+// the types are part of, depends on the standard library alone.
+const anyJSON = "json.RawMessage"
 
-// generate returns the Go source of a description's schemas; std restricts it to the
-// standard library.
-func generate(text []byte, name string, std bool) ([]byte, error) {
+// generate returns the Go source of a description's schemas.
+func generate(text []byte, name string) ([]byte, error) {
 	var d description
 	if err := yaml.Unmarshal(text, &d); err != nil {
 		return nil, err
@@ -56,22 +51,13 @@ func generate(text []byte, name string, std bool) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "// Code generated from openapi.yaml. DO NOT EDIT.\n\npackage %s\n\n", name)
-	if std {
-		fmt.Fprintf(&b, "import (\n\t%q\n\t\"time\"\n)\n\n", standard)
-	} else {
-		fmt.Fprintf(&b, "import (\n\t\"time\"\n\n\t%q\n)\n\n", experiment)
-	}
+	fmt.Fprintf(&b, "// Code generated from openapi.yaml. DO NOT EDIT.\n\npackage %s\n\nimport (\n\t\"encoding/json\"\n\t\"time\"\n)\n\n", name)
 	for _, s := range all {
 		if err := writeType(&b, s); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	source := b.Bytes()
-	if std {
-		source = bytes.ReplaceAll(source, []byte(anyJSON), []byte(anyStdJSON))
-	}
-	return format.Source(source)
+	return format.Source(b.Bytes())
 }
 
 // members decodes a mapping of schemas.

@@ -13,20 +13,19 @@ func main() {
 	in := flag.String("in", "openapi.yaml", "description to read")
 	out := flag.String("out", "types.go", "file to write")
 	name := flag.String("package", "protocol", "name of the package")
-	std := flag.Bool("std", false, "write for encoding/json, for modules that have nothing else")
 	flag.Parse()
-	if err := run(*in, *out, *name, *std); err != nil {
+	if err := run(*in, *out, *name); err != nil {
 		fmt.Fprintln(os.Stderr, "openapi:", err)
 		os.Exit(1)
 	}
 }
 
-func run(in, out, name string, std bool) error {
+func run(in, out, name string) error {
 	text, err := os.ReadFile(in)
 	if err != nil {
 		return err
 	}
-	source, err := generate(text, name, std)
+	source, err := generate(text, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/internal/joining"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // Config says where the player API is and how to reach it.
@@ -52,9 +53,6 @@ var (
 	_ session.Tracker     = (*Client)(nil)
 )
 
-// apiPath is the path of the player API below the server's base URL.
-const apiPath = "/player/v1"
-
 const handshakeTimeout = 10 * time.Second
 
 // New returns a client. It sends nothing. Errors: ErrInvalid for a URL that is
@@ -65,9 +63,9 @@ func New(c Config) (*Client, error) {
 		return nil, fmt.Errorf("%w: Config.URL: %q is no http or https URL", errInvalid, c.URL)
 	}
 	client := &Client{
-		base: strings.TrimRight(c.URL, "/") + apiPath, http: c.HTTP, store: c.Store, noSocket: c.NoSocket,
+		base: strings.TrimRight(c.URL, "/") + protocol.Base, http: c.HTTP, store: c.Store, noSocket: c.NoSocket,
 		seat:   joining.Seat{Connector: c.Connector},
-		dialer: websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: handshakeTimeout, Subprotocols: []string{subprotocol}},
+		dialer: websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: handshakeTimeout, Subprotocols: []string{protocol.Subprotocol}},
 	}
 	if client.http == nil {
 		client.http = &http.Client{}

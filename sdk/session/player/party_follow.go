@@ -85,21 +85,21 @@ func (f *partyFollower) run(ctx context.Context) {
 // take handles a message of the push.
 func (f *partyFollower) take(ctx context.Context, m *protocol.Message) error {
 	switch m.Type {
-	case typeParty:
+	case protocol.MessageParty:
 		var p Party
 		if err := read(m, &p); err != nil {
 			return err
 		}
 		f.see(p)
-	case typeNoParty:
+	case protocol.MessagePartyLeft:
 		f.left()
-	case typeTicket:
+	case protocol.MessageTicket:
 		var t protocol.Ticket
 		if err := read(m, &t); err != nil {
 			return err
 		}
 		f.matched(&t)
-	case typePong: // the push does not report a party that was left before it started
+	case protocol.MessagePong: // the push does not report a party that was left before it started
 		return f.look(ctx)
 	}
 	return nil

@@ -17,18 +17,9 @@ import (
 
 // Constants of the WebSocket, from the API description and docs/players.md.
 const (
-	subprotocol  = "muster.player.v1"
-	silentFor    = 50 * time.Second // the server pings every 20 s
-	writeWithin  = 5 * time.Second
-	typeTicket   = "match.ticket"
-	typeAuth     = "auth"
-	typeExpiring = "token.expiring"
-	typePing     = "ping"
-	typePong     = "pong"
-	typeError    = "error"
-	typeParty    = "party"
-	typeNoParty  = "party.left"
-	firstLook    = "first"
+	silentFor   = 50 * time.Second // the server pings every 20 s
+	writeWithin = 5 * time.Second
+	firstLook   = "first"
 )
 
 // line is a WebSocket that resumes where it was interrupted.
@@ -87,7 +78,7 @@ func (l *line) run(ctx context.Context) error {
 		ws.SetReadDeadline(time.Now().Add(silentFor))
 		return pinged(data)
 	})
-	if err := say(ws, &protocol.Message{Type: typePing, ID: firstLook}); err != nil {
+	if err := say(ws, &protocol.Message{Type: protocol.MessagePing, ID: firstLook}); err != nil {
 		return err
 	}
 	for told := false; !l.over(); told = true {
@@ -112,7 +103,7 @@ func (l *line) hear(ctx context.Context, ws *websocket.Conn, m *protocol.Message
 		l.cursor = m.Cursor
 	}
 	switch m.Type {
-	case typeExpiring:
+	case protocol.MessageExpiring:
 		token, err := l.c.access(ctx, l.c.held().Access)
 		if err != nil {
 			return err
@@ -121,8 +112,8 @@ func (l *line) hear(ctx context.Context, ws *websocket.Conn, m *protocol.Message
 		if err != nil {
 			return err
 		}
-		return say(ws, &protocol.Message{Type: typeAuth, Data: data})
-	case typeError:
+		return say(ws, &protocol.Message{Type: protocol.MessageAuth, Data: data})
+	case protocol.MessageError:
 		var p protocol.Problem
 		if json.Unmarshal(m.Data, &p) == nil {
 			return &Problem{Status: int(p.Status), Code: p.Code, Detail: p.Detail}

@@ -75,13 +75,13 @@ func (f *follower) run(ctx context.Context) {
 // take handles a message of the push.
 func (f *follower) take(ctx context.Context, m *protocol.Message) error {
 	switch m.Type {
-	case typeTicket:
+	case protocol.MessageTicket:
 		var t protocol.Ticket
 		if err := read(m, &t); err != nil {
 			return err
 		}
 		f.see(&t)
-	case typePong:
+	case protocol.MessagePong:
 		return f.unseen(ctx)
 	}
 	return nil

@@ -1,23 +1,11 @@
-// Package protocol is what game clients and the player backend say to each
-// other: the description (openapi.yaml), the types generated from it, and the
-// names of problems and of WebSocket messages.
 package protocol
 
-import _ "embed"
+import "encoding/json"
 
-// The types are written twice: the client library is a module of its own, whose
-// users get neither this one nor what it depends on, so it cannot import them, and
-// it reads JSON by the standard library.
-//
-//go:generate go run github.com/musterhq/muster/internal/gen/openapi -in openapi.yaml -out types.go -package protocol
-//go:generate go run github.com/musterhq/muster/internal/gen/openapi -in openapi.yaml -out ../../sdk/session/player/protocol/types.go -package protocol -std
+// JSON is any JSON value, as it was sent.
+type JSON = json.RawMessage
 
-// Description is the OpenAPI 3.1 description of the API, in YAML.
-//
-//go:embed openapi.yaml
-var Description []byte
-
-// Base is the path that the API lies under.
+// Base is the path of the player API below the base URL of the server.
 const Base = "/player/v1"
 
 // Subprotocol is that of the WebSocket at Base + "/ws".
