@@ -30,7 +30,7 @@ func (a *App) audited(name string, next http.Handler) http.Handler {
 		})
 		answer := &outcomeWriter{ResponseWriter: w}
 		next.ServeHTTP(answer, r.WithContext(ctx))
-		request.End(answer.outcome())
+		request.End(outcomeOf(answer.status))
 	})
 }
 
@@ -75,11 +75,12 @@ func (w *outcomeWriter) ReadFrom(from io.Reader) (int64, error) {
 // Flush implements http.Flusher.
 func (w *outcomeWriter) Flush() { http.NewResponseController(w.ResponseWriter).Flush() }
 
-func (w *outcomeWriter) outcome() string {
-	if w.status < 400 {
+// outcomeOf returns the outcome that a status stands for.
+func outcomeOf(status int) string {
+	if status < 400 {
 		return audit.OK
 	}
-	return "HTTP " + strconv.Itoa(w.status)
+	return "HTTP " + strconv.Itoa(status)
 }
 
 // operation returns the name of the API's operation that a request asks for, as

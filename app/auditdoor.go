@@ -1,78 +1,32 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
+	"github.com/musterhq/muster/admin"
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/fault"
-	"github.com/musterhq/muster/internal/limit"
 )
-
-// auditRecord is a record with its number.
-type auditRecord struct {
-	Seq uint64 `json:"seq"`
-	*audit.Record
-}
 
 // auditPage is the answer of GET /admin/v1/audit.
 type auditPage struct {
-	Records []auditRecord `json:"records"`
-	Next    uint64        `json:"next,omitempty"` // where the next page begins; 0: there is none yet
+	Records []audit.Line `json:"records"`
+	Next    uint64       `json:"next,omitempty"` // where the next page begins; 0: there is none yet
 }
 
-// auditDoor answers those who may read the audit log.
-func (a *App) auditDoor(callers *callers, answer func(r *http.Request) (any, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, err := callers.administer(r, nil, auth.ReadAudit)
-		var out any
-		if err == nil {
-			out, err = answer(r)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Cache-Control", "no-store")
-		if err != nil {
-			limit.Advise(w.Header(), err)
-			w.WriteHeader(auditStatus(err))
-			out = map[string]string{"message": a.auditMessage(err)}
-		}
-		json.NewEncoder(w).Encode(out) // a caller who is gone needs no answer
-	})
-}
-
-func auditStatus(err error) int {
-	f, ok := fault.As(err)
-	if !ok {
-		return http.StatusInternalServerError
-	}
-	switch f.Kind {
-	case fault.MissingAuthentication, fault.InvalidSignature, fault.UnrecognizedClient:
-		return http.StatusUnauthorized
-	case fault.AccessDenied:
-		return http.StatusForbidden
-	case fault.InvalidRequest:
-		return http.StatusBadRequest
-	case fault.Throttling:
-		return http.StatusTooManyRequests
-	}
-	return http.StatusInternalServerError
-}
-
-func (a *App) auditMessage(err error) string {
-	if f, ok := fault.As(err); ok {
-		return f.Message
-	}
-	a.log.Error("the audit log was not read", "error", err)
-	return "internal failure; the log of the server tells why"
+// auditRoutes adds reading the audit log to the door for administrators.
+func (a *App) auditRoutes(d *admin.Door) {
+	d.Handle("GET /admin/v1/audit", auth.ReadAudit, a.readAudit)
+	d.Handle("GET /admin/v1/audit/verify", auth.ReadAudit, a.verifyAudit)
 }
 
 // readAudit answers ?since=&key=&action=&newest=&limit=&next=.
-func (a *App) readAudit(r *http.Request) (any, error) {
+func (a *App) readAudit(r *http.Request, _ []byte) (any, error) {
 	q, err := auditQuery(r.URL.Query(), time.Now())
 	if err != nil {
 		return nil, err
@@ -81,9 +35,9 @@ func (a *App) readAudit(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := auditPage{Records: []auditRecord{}}
+	page := auditPage{Records: []audit.Line{}}
 	for _, e := range entries {
-		page.Records = append(page.Records, auditRecord{e.Seq, e.Value})
+		page.Records = append(page.Records, audit.Line{Seq: e.Seq, Record: *e.Value})
 	}
 	if len(entries) == q.Limit {
 		page.Next = entries[len(entries)-1].Seq
@@ -115,7 +69,7 @@ func auditQuery(v url.Values, now time.Time) (q audit.Query, err error) {
 }
 
 // verifyAudit walks the chain.
-func (a *App) verifyAudit(r *http.Request) (any, error) {
+func (a *App) verifyAudit(r *http.Request, _ []byte) (any, error) {
 	v, err := a.domain.audit.Verify(r.Context())
 	if err != nil {
 		return nil, fmt.Errorf("verify the audit log: %w", err)

@@ -64,7 +64,11 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 		Patience: 2 * o.LeaseTTL,
 	})
 	d := &domain{store: st, master: master, events: event.New(st), tags: tag.New(st)}
-	d.audit = audit.New(st, audit.Options{Level: o.Audit.Level, Retention: o.Audit.Retention, Logger: o.Logger, Registerer: metrics})
+	sink, err := o.auditSink()
+	if err != nil {
+		return nil, err
+	}
+	d.audit = audit.New(st, audit.Options{Level: o.Audit.Level, Retention: o.Audit.Retention, Sink: sink, Logger: o.Logger, Registerer: metrics})
 	d.keys = auth.New(st, d.events, master, d.tags.Of)
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, d.events, d.tags, d.objects, build.Options{Home: o.home(), Logger: o.Logger})
@@ -91,7 +95,6 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	if metrics != nil {
 		metrics.MustRegister(gauges{d})
 	}
-	var err error
 	if d.notices, err = notify.New(st, d.events, notices); err != nil {
 		return nil, err
 	}

@@ -78,6 +78,7 @@ func (a *App) openDoors() error {
 	d.admin = admin.New(admin.Options{
 		Store: a.domain.store, Keys: a.domain.keys, Allow: callers.administer, Logger: a.log,
 	})
+	a.auditRoutes(d.admin)
 	a.doors = d
 	return nil
 }

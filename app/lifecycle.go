@@ -179,6 +179,7 @@ func (a *App) runLoops() {
 	a.running.Go(func() { a.domain.identity.Run(ctx) })
 	a.running.Go(func() { a.domain.players.Run(ctx) })
 	a.running.Go(func() { a.domain.audit.Run(ctx) })
+	a.running.Go(func() { a.domain.audit.Export(ctx) })
 	a.running.Go(func() { a.doors.servers.Run(ctx) })
 	if a.beacon != nil {
 		a.running.Go(func() { _ = a.beacon.Serve(ctx) }) // a socket that fails is measured as loss

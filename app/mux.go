@@ -24,18 +24,16 @@ func (a *App) mux() http.Handler {
 	paths.Handle("/agent/", a.audited("agent", a.doors.hosts))
 	paths.Handle("/player/", yields(a.audited("player", a.domain.players)))
 	paths.Handle("/notify/", yields(a.audited("notify", a.domain.notices)))
-	callers := a.callers()
 	paths.Handle("/admin/", yields(a.audited("admin", a.doors.admin)))
-	paths.Handle("GET /admin/v1/audit", a.audited("admin", a.auditDoor(callers, a.readAudit)))
-	paths.Handle("GET /admin/v1/audit/verify", a.audited("admin", a.auditDoor(callers, a.verifyAudit)))
 	paths.HandleFunc("/", nothingHere)
+	servers := a.audited("gameserver", a.doors.servers)
 	api, files := yields(a.audited("api", a.doors.api)), yields(a.audited("files", a.doors.uploads))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case a.doors.api.Match(r):
 			api.ServeHTTP(w, r)
 		case serversdk.Match(r):
-			a.doors.servers.ServeHTTP(w, r)
+			servers.ServeHTTP(w, r)
 		case a.doors.uploads.Match(r):
 			files.ServeHTTP(w, r)
 		default:

@@ -9,8 +9,11 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/user"
+	"time"
 
 	"github.com/musterhq/muster/admin"
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/backup"
@@ -120,6 +123,7 @@ func inspect(o *Options, driver func() store.Driver) (*domain, error) {
 // Keys changes access keys while no server has the state.
 type Keys struct {
 	domain *domain
+	user   string // of the operating system
 	door   *admin.Door
 }
 
@@ -152,12 +156,19 @@ func OpenKeys(ctx context.Context, o Options, stopped bool) (*Keys, error) {
 	if err := adopt(ctx, d, &key); err != nil {
 		return nil, errors.Join(fmt.Errorf("keys: %w", err), d.store.Close())
 	}
-	return &Keys{d, admin.New(admin.Options{Store: d.store, Keys: d.keys, Allow: fromTerminal, Logger: o.Logger})}, nil
+	who := "another user"
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	return &Keys{d, who, admin.New(admin.Options{Store: d.store, Keys: d.keys, Allow: fromTerminal, Logger: o.Logger})}, nil
 }
 
-// fromTerminal lets everything be done by whoever can open the state.
-func fromTerminal(*http.Request, []byte, auth.Action, ...string) (auth.Caller, error) {
-	return auth.Caller{Name: "terminal", Role: auth.Admin, Local: true}, nil
+// fromTerminal lets everything be done by whoever can open the state, and notes it
+// in the audit.
+func fromTerminal(r *http.Request, _ []byte, action auth.Action, resources ...string) (auth.Caller, error) {
+	caller := auth.Caller{Name: "terminal", Role: auth.Admin, Local: true}
+	audit.From(r.Context()).Acts(caller, action, resources...)
+	return caller, nil
 }
 
 // stateExists refuses offline work on a state that is not there, or that is
@@ -192,8 +203,10 @@ func (k *Keys) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil {
 		r.Body = http.NoBody
 	}
+	ctx, request := k.domain.audit.Begin(r.Context(), audit.Origin{Door: "offline", Source: "user " + k.user})
 	a := &answer{header: http.Header{}, status: http.StatusOK}
-	k.door.ServeHTTP(a, r)
+	k.door.ServeHTTP(a, r.WithContext(ctx))
+	request.End(outcomeOf(a.status))
 	return &http.Response{
 		StatusCode: a.status, Header: a.header, Body: io.NopCloser(&a.body), ContentLength: int64(a.body.Len()),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
@@ -211,5 +224,10 @@ func (a *answer) Header() http.Header         { return a.header }
 func (a *answer) WriteHeader(status int)      { a.status = status }
 func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
-// Close lets the state go.
-func (k *Keys) Close() error { return k.domain.store.Close() }
+// Close lets the state go, once what was asked for is recorded.
+func (k *Keys) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	k.domain.audit.Flush(ctx)
+	return k.domain.store.Close()
+}

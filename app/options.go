@@ -136,6 +136,11 @@ type Options struct {
 	// Audit says which requests are recorded in the audit log, and for how long.
 	// Default: all but game traffic, for 90 days.
 	Audit audit.Options
+	// AuditSink is where records of the audit log are kept besides: an http:// or
+	// https:// URL, or the name of a file. "": nowhere.
+	AuditSink string
+	// AuditSinkSecret signs the requests to the URL. "": they are not signed.
+	AuditSinkSecret string
 
 	// Demo is the demo that Run shows; nil shows none.
 	Demo *demo.Options
@@ -202,6 +207,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("tls-cert and tls-key: give both or none")
 	case o.Audit.Retention < 0:
 		return fmt.Errorf("audit-retention: %v is not above 0", o.Audit.Retention)
+	case o.AuditSink != "" && o.Audit.Level == audit.Off:
+		return fmt.Errorf("audit-sink: nothing is recorded with --audit off; leave one of them out")
 	case o.TLSSelfSigned && o.TLSCert != "":
 		return fmt.Errorf("tls self-signed and tls-cert: give one of them")
 	case o.TLSMinVersion != "1.2" && o.TLSMinVersion != "1.3":

@@ -28,6 +28,7 @@ const (
 type Options struct {
 	Level      Level         // default Operators
 	Retention  time.Duration // how long records are kept; default 90 days
+	Sink       Sink          // where records are kept besides (Export); nil: nowhere
 	Logger     *slog.Logger  // nil discards
 	Registerer prometheus.Registerer
 }
@@ -48,6 +49,7 @@ type Log struct {
 	append *store.Command[[]Record, struct{}]
 	anchor *store.Command[Chain, struct{}]
 	*queue
+	*exports
 }
 
 // Chain is where the records begin and end, in the state.
@@ -86,6 +88,7 @@ func New(st *store.Store, o Options) *Log {
 	l.chain = store.NewTable(st, store.TableSpec[Chain]{Name: "audit_chain", Key: func(c *Chain) string { return c.ID }})
 	l.append = store.NewCommand(st, "audit.append", l.runAppend)
 	l.anchor = store.NewCommand(st, "audit.anchor", l.runAnchor)
+	l.exports = newExports(l)
 	st.OnCause(l.attest)
 	return l
 }
@@ -172,66 +175,6 @@ func (l *Log) Read(ctx context.Context, q Query) ([]Entry, error) {
 		where = append(where, store.Eq{Column: "action", Value: q.Action})
 	}
 	return l.log.Read(ctx, store.LogQuery{Where: where, AfterSeq: q.After, From: q.Since, Desc: q.Newest, Limit: q.Limit})
-}
-
-// Verdict is what Verify found.
-type Verdict struct {
-	Records uint64 `json:"records"`
-	From    uint64 `json:"from"` // the first record that must be there
-	Last    uint64 `json:"last"`
-	Hash    string `json:"hash"`              // of the last record
-	Problem string `json:"problem,omitempty"` // "" where the chain is whole
-}
-
-// Verify walks the chain. The first break is in the verdict; the error says what
-// kept it from reading.
-func (l *Log) Verify(ctx context.Context) (Verdict, error) {
-	v := Verdict{From: 1}
-	c := l.chain.Get(l.store.View(), chainID)
-	if c == nil {
-		if rest, err := l.log.Read(ctx, store.LogQuery{Limit: 1}); err != nil || len(rest) > 0 {
-			v.Problem = "there are records, but the state knows of none"
-			return v, err
-		}
-		return v, nil
-	}
-	v.From, v.Last = c.From, c.Seq
-	at, hash := c.From-1, c.Before
-	for at < c.Seq {
-		page, err := l.log.Read(ctx, store.LogQuery{AfterSeq: at, Limit: 1000})
-		if err != nil {
-			return v, err
-		}
-		if len(page) == 0 {
-			break
-		}
-		for _, e := range page {
-			if e.Seq > c.Seq {
-				break // it came since the state was read
-			}
-			switch {
-			case e.Seq != at+1:
-				v.Problem = fmt.Sprintf("record %d is missing", at+1)
-				return v, nil
-			case e.Value.Previous != hash:
-				v.Problem = fmt.Sprintf("record %d does not follow record %d: one of them was changed", e.Seq, at)
-				return v, nil
-			}
-			at, hash = e.Seq, digest(e.Seq, e.Value)
-			v.Records++
-		}
-		if page[len(page)-1].Seq > c.Seq {
-			break
-		}
-	}
-	switch {
-	case at < c.Seq:
-		v.Problem = fmt.Sprintf("record %d is missing", at+1)
-	case hash != c.Hash:
-		v.Problem = fmt.Sprintf("record %d was changed", at)
-	}
-	v.Hash = hash
-	return v, nil
 }
 
 // resources returns each name once, at most maxResources.

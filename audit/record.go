@@ -23,7 +23,7 @@ import (
 // known are empty.
 type Record struct {
 	Time         time.Time `json:"time"`
-	Door         string    `json:"door"`   // api, files, console, agent, notify, player, admin or offline
+	Door         string    `json:"door"`   // api, files, console, agent, gameserver, notify, player, admin or offline
 	Action       string    `json:"action"` // operation of the API, or an action of package auth
 	Resources    []string  `json:"resources,omitempty"`
 	KeyID        string    `json:"key_id,omitempty"`
@@ -37,6 +37,15 @@ type Record struct {
 	Count        int       `json:"count,omitempty"` // how many requests, where more than one
 	Previous     string    `json:"previous"`        // SHA-256 of the record before, in hex
 }
+
+// Line is a record as it stands on a line of an export.
+type Line struct {
+	Seq uint64 `json:"seq"`
+	Record
+}
+
+// lineBegin is how each Line begins.
+const lineBegin = `{"seq":`
 
 // OK is the outcome of a request that was served.
 const OK = "ok"

@@ -40,10 +40,15 @@ func (w *webhookSender) send(ctx context.Context, n *notice) error {
 		eventHeader:    n.event.ID,
 		sequenceHeader: strconv.FormatUint(n.seq, 10),
 	}
+	return w.post(ctx, headers, n.body)
+}
+
+// post adds the signature to the headers and posts.
+func (w *webhookSender) post(ctx context.Context, headers map[string]string, body []byte) error {
 	if len(w.secrets) > 0 {
-		headers[signatureHeader] = webhookSignature(w.secrets, time.Now(), n.body)
+		headers[signatureHeader] = webhookSignature(w.secrets, time.Now(), body)
 	}
-	return w.poster.post(ctx, headers, n.body)
+	return w.poster.post(ctx, headers, body)
 }
 
 // webhookSignature is t=SECONDS and for each secret v1=HEX: the HMAC-SHA256 of

@@ -14,6 +14,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/musterhq/muster/audit"
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
@@ -185,6 +187,9 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, a arrival, err e
 		s.log.Info("connection not made", "process", a.ref.Key(), "remote", a.host, "error", err)
 		return
 	}
+	request := audit.From(r.Context())
+	request.Names(s.opts.Computes.FleetARN(a.ref.FleetID), a.ref.ComputeName)
+	request.Refused(auth.ConnectGameServer, err)
 	status, message := http.StatusServiceUnavailable, "Service Unavailable"
 	if f, ok := fault.As(err); ok {
 		switch f.Kind {

@@ -47,6 +47,9 @@ type serverFlags struct {
 	HostGrace      time.Duration `default:"210s" help:"How long the agent of a host may be away until the host is given up and its instances are made elsewhere (${default})."`
 	Audit          string        `enum:"operators,all,off" default:"operators" help:"What the audit log records: operators (changes, reads of secrets and refusals, without game traffic), all, or off (${default})."`
 	AuditKeep      time.Duration `name:"audit-retention" default:"2160h" help:"How long the audit log is kept (${default})."`
+	AuditSink      string        `name:"audit-sink" placeholder:"URL|FILE" help:"Where records of the audit log are kept besides, each as a line of JSON: in a file, or wherever the URL takes them."`
+	AuditSecret    string        `name:"audit-sink-secret" placeholder:"TEXT" help:"Secret that signs the requests to the URL of --audit-sink; better given as MUSTER_AUDIT_SINK_SECRET or in a file, where other users cannot see it."`
+	AuditFile      string        `name:"audit-sink-secret-file" placeholder:"FILE" help:"File with the secret of --audit-sink-secret."`
 }
 
 // stateFlags say which state a command works on.
@@ -110,6 +113,10 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 	}
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
 	o.Audit.Level, o.Audit.Retention = audit.Level(f.Audit), f.AuditKeep
+	o.AuditSink = f.AuditSink
+	if o.AuditSinkSecret, err = (secret{"audit-sink-secret", f.AuditSecret, f.AuditFile}).read(o.Logger); err != nil {
+		return o, err
+	}
 	o.Placements.UniqueIDs, o.Computes.HostGrace = f.UniqueIDs, f.HostGrace
 	if f.HostGrace <= 0 {
 		return o, fmt.Errorf("host-grace: %v is not above 0", f.HostGrace)

@@ -1,0 +1,205 @@
+package app_test
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/audit"
+	"github.com/musterhq/muster/console/client"
+)
+
+// receiver is a server that an audit sink posts to. It keeps what is signed rightly.
+type receiver struct {
+	*httptest.Server
+	mu   sync.Mutex
+	kept bytes.Buffer
+	got  chan struct{} // nudged after each batch
+}
+
+func newReceiver(t *testing.T, secret string) *receiver {
+	t.Helper()
+	r := &receiver{got: make(chan struct{}, 1)}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		at, sum, _ := strings.Cut(req.Header.Get("Muster-Signature"), ",v1=")
+		mac := hmac.New(sha256.New, []byte(secret))
+		fmt.Fprintf(mac, "%s.%s", strings.TrimPrefix(at, "t="), body)
+		if err != nil || sum != hex.EncodeToString(mac.Sum(nil)) || req.Header.Get("Content-Type") != "application/x-ndjson" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.kept.Write(body)
+		select {
+		case r.got <- struct{}{}:
+		default:
+		}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kept.String()
+}
+
+// await waits until what was received has all of the words.
+func (r *receiver) await(t *testing.T, words ...string) string {
+	t.Helper()
+	patience := time.After(time.Minute)
+	for {
+		text, missing := r.text(), ""
+		for _, word := range words {
+			if !strings.Contains(text, word) {
+				missing = word
+			}
+		}
+		if missing == "" {
+			return text
+		}
+		select {
+		case <-r.got:
+		case <-patience:
+			t.Fatalf("%q does not come to the sink; it has\n%s", missing, text)
+		}
+	}
+}
+
+// TestAuditSink hands the audit log to a URL over a restart with offline work in
+// between, and checks the chain of what came.
+func TestAuditSink(t *testing.T) {
+	t.Parallel()
+	sink := newReceiver(t, "s3cret")
+	o := options(t, func(o *app.Options) {
+		o.Store, o.AcceptAny, o.AuditSink, o.AuditSinkSecret = "sqlite", false, sink.URL, "s3cret"
+	})
+	a := start(t, func(c *app.Options) { *c = o })
+	admin := firstKey(t, a)
+	if err := admin.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-a"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	sink.await(t, "location/custom-a")
+	stop(t, a)
+
+	keys, err := app.OpenKeys(t.Context(), o, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offline := &client.Client{Endpoint: "http://offline", HTTP: &http.Client{Transport: keys}}
+	made, err := offline.CreateKey(t.Context(), client.KeySpec{Name: "emergency", Role: "operator"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := offline.DisableKey(t.Context(), "MSTRNONE"); err == nil {
+		t.Error("a key was disabled that does not exist")
+	}
+	if err := keys.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	again := start(t, func(c *app.Options) { *c = o })
+	admin.Endpoint = again.URL()
+	if err := admin.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-b"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	text := sink.await(t, "location/custom-b", made.ID, "MSTRNONE")
+	own, _, err := admin.VerifyAudit(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := audit.VerifyExport(strings.NewReader(text))
+	if err != nil || v.Problem != "" || v.From != 1 || v.Last != own.Last || v.Hash != own.Hash {
+		t.Errorf("the sink keeps %+v, %v; the server has %+v", v, err, own)
+	}
+	seen := 0
+	err = admin.Audit(t.Context(), client.AuditQuery{Action: "muster:ManageKeys"}, func(r client.AuditRecord) error {
+		if r.Door != "offline" {
+			return nil
+		}
+		seen++
+		if !strings.HasPrefix(r.Source, "user ") || r.KeyName != "terminal" || (r.Outcome == "ok") == strings.Contains(fmt.Sprint(r.Resources), "MSTRNONE") {
+			t.Errorf("offline work is recorded as %+v", r)
+		}
+		return nil
+	})
+	if err != nil || seen != 2 {
+		t.Errorf("%d records of two offline commands, %v", seen, err)
+	}
+	if strings.Contains(text, made.Secret) {
+		t.Error("the sink was told a secret")
+	}
+}
+
+// TestAuditSink_Options refuses what cannot be a sink, without showing the URL, which
+// may hold a password.
+func TestAuditSink_Options(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ sink, secret, level, want string }{
+		{"ftp://user:s3cret@host/", "", "", "audit-sink: ftp://"},
+		{"http://", "", "", "audit-sink: url"},
+		{"/var/log/audit", "s3cret", "", "audit-sink-secret"},
+		{"", "s3cret", "", "audit-sink-secret"},
+		{"audit.jsonl", "", "off", "audit off"},
+	} {
+		o := options(t, func(o *app.Options) {
+			o.AuditSink, o.AuditSinkSecret, o.Audit.Level = c.sink, c.secret, audit.Level(c.level)
+		})
+		a, err := app.New(o)
+		if err == nil {
+			err = a.Start(t.Context())
+			stop(t, a)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestAudit_GameServers records who is refused as a game server: the first one at
+// once, the others as a count.
+func TestAudit_GameServers(t *testing.T) {
+	t.Parallel()
+	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })
+	a := start(t, func(c *app.Options) { *c = o })
+	admin := firstKey(t, a)
+	url := "ws" + strings.TrimPrefix(a.URL(), "http") + "/?pID=p&ComputeId=host-1&FleetId=fleet-1&sdkVersion=5.2.0&sdkLanguage=Go&Authorization=stolen"
+	for range 30 {
+		_, answer, err := websocket.DefaultDialer.DialContext(t.Context(), url, nil)
+		if err == nil || answer == nil || answer.StatusCode != http.StatusForbidden {
+			t.Fatalf("a game server with a stolen token: %v", err)
+		}
+	}
+	const refusal = "gameserver muster:ConnectGameServer  UnauthorizedException [arn:aws:gamelift:us-east-1:000000000000:fleet/fleet-1 host-1]"
+	lines := audited(t, admin, refusal)
+	lines = slices.DeleteFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "gameserver") })
+	if len(lines) != 1 {
+		t.Errorf("30 refused connections are recorded at once as\n%s", strings.Join(lines, "\n"))
+	}
+	stop(t, a) // what is counted is recorded at the latest now
+	admin.Endpoint = start(t, func(c *app.Options) { *c = o }).URL()
+	var counts []int
+	err := admin.Audit(t.Context(), client.AuditQuery{Action: "muster:ConnectGameServer"}, func(r client.AuditRecord) error {
+		counts = append(counts, r.Count)
+		return nil
+	})
+	if err != nil || !slices.Equal(counts, []int{0, 29}) {
+		t.Errorf("30 refused connections are records with the counts %v, %v; want one, and 29 more", counts, err)
+	}
+}

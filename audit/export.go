@@ -1,0 +1,142 @@
+package audit
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Sink keeps records outside of the state.
+type Sink interface {
+	// Keep keeps lines, each a Line in JSON and its end; last is the number of the
+	// last one. It returns nil once they are kept for good. The same lines can come
+	// again.
+	Keep(ctx context.Context, lines []byte, last uint64) error
+}
+
+const (
+	exportBatch  = 500 // records at a time
+	longestPause = time.Minute
+)
+
+// exports are what a Log does for its sink.
+type exports struct {
+	cursors  *store.Table[Cursor]
+	advance  *store.Command[Cursor, struct{}]
+	failures prometheus.Counter
+}
+
+// Cursor is how far the sink has come, in the state: a server that takes over goes on
+// from there.
+type Cursor struct {
+	ID  string `json:"id"`  // cursorID: there is one
+	Seq uint64 `json:"seq"` // everything up to this number is kept by the sink
+}
+
+const cursorID = "sink"
+
+func newExports(l *Log) *exports {
+	x := &exports{failures: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "muster_audit_sink_failures_total", Help: "Attempts to hand records to the audit sink that failed; they are tried again.",
+	})}
+	x.cursors = store.NewTable(l.store, store.TableSpec[Cursor]{Name: "audit_sink", Key: func(c *Cursor) string { return c.ID }})
+	x.advance = store.NewCommand(l.store, "audit.kept", x.runAdvance)
+	if l.opts.Sink != nil && l.opts.Registerer != nil {
+		l.opts.Registerer.MustRegister(x.failures, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "muster_audit_sink_waiting", Help: "Audit records that the sink does not keep yet.",
+		}, func() float64 { return float64(l.waitingForSink()) }))
+	}
+	return x
+}
+
+func (x *exports) runAdvance(tx *store.Tx, to Cursor) (struct{}, error) {
+	if c := x.cursors.Get(tx, cursorID); c == nil || c.Seq < to.Seq {
+		x.cursors.Put(tx, &Cursor{cursorID, to.Seq})
+	}
+	return struct{}{}, nil
+}
+
+// exported returns the number of the last record that the sink keeps.
+func (l *Log) exported(r store.Reader) uint64 {
+	if c := l.cursors.Get(r, cursorID); c != nil {
+		return c.Seq
+	}
+	return 0
+}
+
+func (l *Log) waitingForSink() uint64 {
+	view := l.store.View()
+	c := l.chain.Get(view, chainID)
+	if c == nil {
+		return 0
+	}
+	return c.Seq - min(c.Seq, max(l.exported(view), c.From-1))
+}
+
+// Export hands the records to the sink, in order, until ctx ends: every record at
+// least once, for as long as the log keeps it. A new sink begins with the oldest.
+func (l *Log) Export(ctx context.Context) {
+	if l.opts.Sink == nil {
+		return
+	}
+	nudge, end := l.log.Watch()
+	defer end()
+	for failures := 0; ctx.Err() == nil; {
+		more, err := l.export(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			if failures == 0 {
+				l.opts.Logger.Error("audit: the sink does not keep records; they wait", "error", err)
+			}
+			l.failures.Inc()
+			sleep(ctx, min(time.Second<<min(failures, 6), longestPause))
+			failures++
+			continue
+		case failures > 0:
+			l.opts.Logger.Info("audit: the sink keeps records again", "failures", failures)
+		}
+		failures = 0
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-nudge:
+			sleep(ctx, flushEvery) // others may come at the same time
+		}
+	}
+}
+
+// export hands over a batch and reports whether there may be more.
+func (l *Log) export(ctx context.Context) (more bool, err error) {
+	batch, err := l.log.Read(ctx, store.LogQuery{AfterSeq: l.exported(l.store.View()), Limit: exportBatch})
+	if err != nil || len(batch) == 0 {
+		return false, err
+	}
+	var lines []byte
+	for _, e := range batch {
+		line, err := json.Marshal(Line{e.Seq, *e.Value}, json.Deterministic(true))
+		if err != nil {
+			return false, err
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	last := batch[len(batch)-1].Seq
+	if err := l.opts.Sink.Keep(ctx, lines, last); err != nil {
+		return false, err
+	}
+	_, err = l.advance.Do(ctx, Cursor{Seq: last})
+	return len(batch) == exportBatch, err
+}
+
+// sleep waits, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

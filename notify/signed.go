@@ -1,0 +1,26 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+)
+
+// Signed posts to one URL, signed as sinks of kind webhook are, for what is no
+// notice.
+type Signed struct{ sender webhookSender }
+
+// NewSigned makes a Signed that signs with secrets; none sends no signature. The
+// error says what is wrong with the URL or the secrets, and shows neither.
+func NewSigned(url string, secrets ...string) (*Signed, error) {
+	c := SinkConfig{Kind: Webhook, URL: url, Secrets: secrets}
+	if err := cmp.Or(c.validateURL(), c.validateForm()); err != nil {
+		return nil, err
+	}
+	c.setDefaults()
+	return &Signed{webhookSender{newPoster(&c, newTransport()), secrets}}, nil
+}
+
+// Post sends one request with a signature beside the headers. 2xx is success.
+func (w *Signed) Post(ctx context.Context, headers map[string]string, body []byte) error {
+	return w.sender.post(ctx, headers, body)
+}
