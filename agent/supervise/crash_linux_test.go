@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestSuccessor_StartsNoDoubles kills supervisors while they launch, each at
-// another point, and checks that their successor comes to one process a slot and
-// that no other puppet lives.
+// TestSuccessor_StartsNoDoubles kills supervisors while they launch, each at another
+// point, and checks that their successor ends up with one process per slot and that
+// no other puppet lives.
 func TestSuccessor_StartsNoDoubles(t *testing.T) {
 	t.Parallel()
 	stage, dir := newStage(t), t.TempDir()
@@ -48,7 +48,7 @@ func awaitRecord(t *testing.T, dir, name string) {
 	}
 }
 
-// spin spends some time, more with more turns, without waiting for anything.
+// spin spends time that grows with turns, without waiting for anything.
 func spin(turns int) {
 	for range turns {
 		runtime.Gosched()
@@ -65,7 +65,7 @@ func puppets(t *testing.T, dir string) []int {
 	var pids []int
 	for _, path := range paths {
 		environ, err := os.ReadFile(path)
-		if err != nil { // it has ended meanwhile
+		if err != nil { // it has ended in the meantime
 			continue
 		}
 		if bytes.Contains(environ, []byte(modeVariable+"=puppet\x00")) && bytes.Contains(environ, []byte("GOCOVERDIR="+dir+"\x00")) {

@@ -9,12 +9,11 @@ import (
 )
 
 // Stop ends the group and its runs: no more are launched, each living one is sent
-// SIGTERM to its process group and, once grace is over or ctx is done, SIGKILL;
-// with a grace of 0 SIGKILL alone.
-// It returns when all ends were reported and nothing of the group works any more.
-// The error names runs that could not be stopped; they are let go, and a
-// successor finds them. Stop may be called at any time after Start, by several
-// callers, and does nothing before it.
+// SIGTERM to its process group and, when grace is over or ctx is done, SIGKILL; with
+// a grace of 0 only SIGKILL. It returns when all ends have been reported and all
+// goroutines of the group have ended. The error names runs that could not be stopped;
+// they are let go, and a successor finds them. Stop may be called at any time after
+// Start, by several callers, and does nothing before it.
 func (g *Group) Stop(ctx context.Context, grace time.Duration) error {
 	if !g.close() {
 		return nil
@@ -40,8 +39,8 @@ func (g *Group) Stop(ctx context.Context, grace time.Duration) error {
 }
 
 // Drain launches no more runs and returns when the living ones have ended by
-// themselves and nothing of the group works any more. If ctx is done first it
-// gives ctx's error; the draining goes on.
+// themselves and all goroutines of the group have ended. If ctx is done first, it
+// returns ctx's error; the draining continues.
 func (g *Group) Drain(ctx context.Context) error {
 	if !g.close() {
 		return nil
@@ -54,8 +53,8 @@ func (g *Group) Drain(ctx context.Context) error {
 	}
 }
 
-// Detach lets go of the runs: they go on, and a successor on the same StateDir
-// takes them over. It returns when nothing of the group works any more.
+// Detach lets go of the runs: they continue, and a successor with the same StateDir
+// takes them over. It returns when all goroutines of the group have ended.
 func (g *Group) Detach() {
 	if !g.close() {
 		return
@@ -64,7 +63,7 @@ func (g *Group) Detach() {
 	<-g.done
 }
 
-// StopRun stops one run as Stop does; its slot is filled again. It gives
+// StopRun stops one run as Stop does; its slot is filled again. It returns
 // ErrNotRunning if no run has the id.
 func (g *Group) StopRun(ctx context.Context, id string, grace time.Duration) error {
 	g.mu.Lock()
@@ -76,7 +75,7 @@ func (g *Group) StopRun(ctx context.Context, id string, grace time.Duration) err
 	return r.stop(ctx, grace)
 }
 
-// close ends the launching; false if the group was never started.
+// close ends the launching. It returns false if the group was never started.
 func (g *Group) close() bool {
 	g.mu.Lock()
 	started := g.started

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Exit tells how a run ended.
+// Exit describes how a run ended.
 type Exit struct {
-	Known  bool          // false: it ended unwatched, code and signal are not to be had
+	Known  bool          // false: it ended unwatched, code and signal are unknown
 	Code   int           // exit code; -1 if a signal ended it or Known is false
 	Signal string        // name of the signal that ended it, or ""
-	Lived  time.Duration // from its start; for a run that ended unwatched, until noticed
+	Lived  time.Duration // from its start; for a run that ended unwatched, until that was noticed
 	Tail   []string      // the last lines it wrote to stderr, at most 20
 }
 
-// Clean tells whether the run ended with code 0.
+// Clean reports whether the run ended with code 0.
 func (e Exit) Clean() bool { return e.Known && e.Code == 0 }
 
-// String says it in a few words.
+// String describes the exit in a few words.
 func (e Exit) String() string {
 	switch {
 	case !e.Known:
@@ -37,7 +37,7 @@ const (
 	tailBytes = 8 << 10
 )
 
-// tail reads the last lines of a file; none if it cannot be read.
+// tail returns the last lines of a file; none if it cannot be read.
 func tail(path string) []string {
 	file, err := os.Open(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func tail(path string) []string {
 	if err != nil {
 		return nil
 	}
-	if offset > 0 { // begin with a whole line
+	if offset > 0 { // start with a whole line
 		_, content, _ = bytes.Cut(content, []byte("\n"))
 	}
 	text := strings.TrimRight(strings.ToValidUTF8(string(content), "�"), "\n")

@@ -12,24 +12,24 @@ import (
 )
 
 var (
-	// ErrNotRunning says that no run has the id.
+	// ErrNotRunning reports that no run has the id.
 	ErrNotRunning = errors.New("no such run")
 	errClosed     = errors.New("the group launches no more")
 )
 
-// Group keeps Count copies of a program running. Use New to make one; Start it
-// once, then end it by Stop, Drain, Detach or the context of Start.
+// Group keeps Count copies of a program running. Create one with New; Start it once,
+// then end it with Stop, Drain, Detach or the context of Start.
 type Group struct {
 	opts    Options
 	records records
 	logs    logs
 
 	cancel context.CancelFunc // lets go of all runs; set by Start
-	done   chan struct{}      // closed when nothing of the group works any more
+	done   chan struct{}      // closed when all goroutines of the group have ended
 	slots  sync.WaitGroup
 
 	// gate is held for reading during a launch, and for writing to close the group,
-	// so that who has closed it sees every run there will ever be.
+	// so that the caller that closes it sees every run there will ever be.
 	gate   sync.RWMutex
 	closed chan struct{}
 
@@ -38,7 +38,7 @@ type Group struct {
 	runs    map[string]*run // by id; nil while being launched
 }
 
-// New checks the options and makes a Group. It touches nothing yet.
+// New checks the options and returns a Group. It has no side effects.
 func New(opts Options) (*Group, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -55,10 +55,10 @@ func New(opts Options) (*Group, error) {
 	}, nil
 }
 
-// Start takes over the living runs of a former supervisor, so that Runs lists
-// them when it returns, and begins to fill the other slots. It may be called once.
-// It fails if another supervisor works on the StateDir or a record cannot be read.
-// When ctx is done the group lets go of its runs, as by Detach.
+// Start takes over the living runs of a former supervisor, so that Runs lists them
+// when Start returns, and begins to fill the other slots. It may be called once. It
+// fails if another supervisor uses the StateDir or a record cannot be read. When ctx
+// is done the group lets go of its runs, as with Detach.
 func (g *Group) Start(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,7 +106,7 @@ func (g *Group) open() (*os.File, []record, error) {
 	return lock, kept, nil
 }
 
-// finish looks after the logs until all slots have ended, then gives up the lock.
+// finish maintains the logs until all slots have ended, then releases the lock.
 func (g *Group) finish(lock *os.File) {
 	ended := make(chan struct{})
 	go func() {
@@ -137,7 +137,7 @@ func (g *Group) rotate() {
 	}
 }
 
-// Runs lists the runs that live, by slot.
+// Runs returns the living runs, by slot.
 func (g *Group) Runs() []Run {
 	var all []Run
 	for _, r := range g.living() {

@@ -115,7 +115,7 @@ func TestStopRun_StopsOneAndRefills(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t)
 	opts := options(t.TempDir(), stage.listener.Addr().String(), "puppet", 1)
-	opts.Restart.Base, opts.Restart.Max = time.Hour, time.Hour // an asked-for end is no crash
+	opts.Restart.Base, opts.Restart.Max = time.Hour, time.Hour // a requested end is not a crash
 	tr := newTroupe(t, opts).start(t)
 	p := stage.next()
 	<-tr.started
@@ -165,11 +165,11 @@ func TestGroup_ProbesACrashLoop(t *testing.T) {
 	}
 }
 
-// Nothing starts while nothing may, and that is no failure.
+// While May returns false nothing starts, and that is not a failure.
 func TestGroup_StartsWhenItMay(t *testing.T) {
 	t.Parallel()
 	opts := options(t.TempDir(), "", "crash", 1)
-	asked := 0 // by the one slot
+	asked := 0 // by the only slot
 	opts.May = func() bool {
 		asked++
 		return asked > 2
@@ -213,7 +213,7 @@ func TestNew_NamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestGroup_StandsRaces lets many callers stop, list and let go while runs start.
+// TestGroup_StandsRaces lets many callers stop, list and detach while runs start.
 func TestGroup_StandsRaces(t *testing.T) {
 	t.Parallel()
 	for range 5 {

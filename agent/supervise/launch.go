@@ -31,7 +31,7 @@ func (g *Group) launch(slot int, id string) (*run, error) {
 	return r, nil
 }
 
-// reserve takes an id into the list of runs, before there is a process.
+// reserve enters an id in the list of runs, before there is a process.
 func (g *Group) reserve(id string) error {
 	if n := len(id); n == 0 || n > 128 || strings.Trim(id, idCharacters) != "" {
 		return fmt.Errorf("run id %q must have 1 to 128 characters of A-Z a-z 0-9 - _", id)
@@ -128,15 +128,15 @@ func (g *Group) execute(rec record) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// takeOver finds what a former supervisor's record speaks of. It gives nil if
-// nothing was launched after all.
+// takeOver finds the run of a former supervisor's record. It returns nil if no
+// process was started.
 func (g *Group) takeOver(rec record) *former {
 	w, pid, ok := attach(rec)
 	if !ok && rec.PID == 0 {
 		if err := g.records.remove(rec.Slot); err != nil {
 			g.opts.Log.Error("forget run", "run_id", rec.ID, "error", err)
 		}
-		_ = os.Remove(rec.Stdout) // empty, if it was made at all
+		_ = os.Remove(rec.Stdout) // empty, if it was created at all
 		_ = os.Remove(rec.Stderr)
 		if cut := g.opts.Events.Cut; cut != nil {
 			cut(rec.ID)
@@ -146,7 +146,7 @@ func (g *Group) takeOver(rec record) *former {
 	r := newRun(rec, pid, w)
 	r.Attached = true
 	if ok {
-		g.runs[r.ID] = r // Start holds the mutex
+		g.runs[r.ID] = r // Start holds mu
 	}
 	return &former{run: r, lives: ok}
 }

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Lock takes a file's lock for this process, or fails because another has it.
-// Close gives it up.
+// Lock locks a file for this process. It fails if another process holds the lock.
+// Close releases it.
 func Lock(path string) (io.Closer, error) {
 	file, err := lockFile(path)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes a lock that ends with the holder; an error if another holds it.
+// lockFile takes a lock that ends with its holder. It fails if another process holds
+// it.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -24,9 +25,9 @@ func lockFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// lockTries, 10 ms apart, outlast the moment between fork and exec in which the
-// child of a killed supervisor still has a copy of its lock. That the lock lasts so
-// long is welcome: who has it finds the child with its own program and environment.
+// lockTries, 10 ms apart, outlast the moment between fork and exec in which the child
+// of a killed supervisor still has a copy of its lock. That delay is useful: the new
+// holder of the lock then finds the child with its own program and environment.
 const lockTries = 100
 
 func tryLock(file *os.File) error {
@@ -39,7 +40,7 @@ func tryLock(file *os.File) error {
 	}
 }
 
-// unlockFile gives the lock up, also if a process just being launched still has a
+// unlockFile releases the lock, even if a process just being launched still has a
 // copy of the file.
 func unlockFile(file *os.File) {
 	_ = unix.Flock(int(file.Fd()), unix.LOCK_UN)

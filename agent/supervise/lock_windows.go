@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile takes a lock that ends with the holder; an error if another holds it.
+// lockFile takes a lock that ends with its holder. It fails if another process holds
+// it.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -21,5 +22,5 @@ func lockFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// unlockFile gives the lock up.
+// unlockFile releases the lock.
 func unlockFile(file *os.File) { file.Close() }

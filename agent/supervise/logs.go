@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// logs are the files that runs write to. Each is opened for appending and given
-// to the run as it is: a pipe would end or block a run whose supervisor is gone.
+// logs are the files that runs write to. Each is opened for appending and passed to
+// the run directly: a pipe would end or block a run whose supervisor is gone.
 type logs struct {
 	dir  string
-	size int64 // at which one is rotated
-	keep int   // ended runs whose files are kept; -1: all
+	size int64 // size at which a file is rotated
+	keep int   // number of ended runs whose files are kept; -1: all
 }
 
 func (l logs) paths(id string) (stdout, stderr string) {
@@ -31,9 +31,9 @@ func (l logs) open(path string) (*os.File, error) {
 	return file, nil
 }
 
-// rotate copies a file that has grown to its size to NAME.1 and empties it. The
-// run goes on writing to the same file; what it writes between the copy and the
-// emptying is lost.
+// rotate copies a file that has reached its size to NAME.1 and truncates it. The run
+// continues to write to the same file; what it writes between the copy and the
+// truncation is lost.
 func (l logs) rotate(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() < l.size {
@@ -65,8 +65,8 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// prune removes the files of the longest ended runs beyond those to keep. live
-// tells which ids still run.
+// prune removes the files of ended runs, oldest end first, beyond those to keep. live
+// reports whether a run is still running.
 func (l logs) prune(live func(id string) bool) error {
 	if l.keep < 0 {
 		return nil
@@ -91,7 +91,7 @@ type endedRun struct {
 	written int64 // when its stderr was last written, Unix nanoseconds
 }
 
-// ended lists the runs that have a log and do not live, the longest ended first.
+// ended lists the runs that have a log and do not live, oldest end first.
 func (l logs) ended(live func(id string) bool) ([]endedRun, error) {
 	entries, err := os.ReadDir(l.dir)
 	if err != nil {
@@ -105,7 +105,7 @@ func (l logs) ended(live func(id string) bool) ([]endedRun, error) {
 		}
 		info, err := entry.Info()
 		if err != nil {
-			continue // removed meanwhile
+			continue // removed in the meantime
 		}
 		ended = append(ended, endedRun{id, info.ModTime().UnixNano()})
 	}

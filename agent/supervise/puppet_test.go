@@ -21,8 +21,8 @@ import (
 	"github.com/musterhq/muster/agent/supervise"
 )
 
-// The test binary is also the program that the tests run. What it is to be is
-// told by the environment.
+// The test binary is also the program that the tests run. The environment says which
+// role it plays.
 const (
 	modeVariable   = "SUPERVISE_TEST_MODE"
 	reportVariable = "SUPERVISE_TEST_REPORT" // address of the stage
@@ -49,8 +49,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// workers gives the stacks of goroutines that still run methods of a group.
-// Those that have done their last step are given the chance to end.
+// workers returns the stacks of goroutines that still run methods of a group. Those
+// that are about to end get a chance to do so.
 func workers() string {
 	buffer := make([]byte, 1<<20)
 	for range 1000 {
@@ -63,7 +63,7 @@ func workers() string {
 	return string(buffer[:runtime.Stack(buffer, true)])
 }
 
-// puppetMain does what the stage tells it, line by line, and answers "ok".
+// puppetMain carries out the stage's commands, one per line, and answers "ok".
 func puppetMain() {
 	conn, err := net.Dial("tcp", os.Getenv(reportVariable))
 	if err != nil {
@@ -106,7 +106,7 @@ type stage struct {
 	arrivals chan *puppet
 }
 
-// puppet is a process of a run, on its string.
+// puppet is a process of a run that the test controls.
 type puppet struct {
 	t     *testing.T
 	id    string
@@ -153,7 +153,7 @@ func (s *stage) next() *puppet {
 	}
 }
 
-// ask gives the puppet's answer to a line.
+// ask returns the puppet's answer to a line.
 func (p *puppet) ask(line string) string {
 	p.t.Helper()
 	fmt.Fprintln(p.conn, line)
@@ -163,7 +163,7 @@ func (p *puppet) ask(line string) string {
 	return p.lines.Text()
 }
 
-// exit makes the puppet end by itself.
+// exit makes the puppet exit.
 func (p *puppet) exit(code int) { fmt.Fprintf(p.conn, "exit %d\n", code) }
 
 // gone returns when the process has ended.
@@ -172,7 +172,7 @@ func (p *puppet) gone() {
 	}
 }
 
-// troupe is a group of puppets and what it told.
+// troupe is a group of puppets and its events.
 type troupe struct {
 	*supervise.Group
 	started  chan supervise.Run
@@ -195,7 +195,7 @@ func options(dir, report, mode string, count int) supervise.Options {
 			LogDir: filepath.Join(dir, "logs"), StateDir: filepath.Join(dir, "state"),
 			Env: func(slot int, id string) []string {
 				return []string{modeVariable + "=" + mode, reportVariable + "=" + report,
-					"GOCOVERDIR=" + dir} // or else it complains on stderr when coverage is measured
+					"GOCOVERDIR=" + dir} // otherwise it complains on stderr when coverage is measured
 			},
 		},
 		Restart: supervise.Restart{Base: 1, Max: 1},

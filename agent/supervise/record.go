@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// record says what runs in a slot. It is written with PID 0 before the launch and
-// again after it, and removed when the end was reported.
+// record identifies the run in a slot. It is written with PID 0 before the launch and
+// again after it, and removed when the end has been reported.
 type record struct {
 	ID      string    `json:"id"`
 	Slot    int       `json:"slot"`
 	PID     int       `json:"pid"`
-	Birth   string    `json:"birth"` // tells the process from a later one with its PID
+	Birth   string    `json:"birth"` // distinguishes the process from a later one with its PID
 	Started time.Time `json:"started"`
 	Stdout  string    `json:"stdout"`
 	Stderr  string    `json:"stderr"`
@@ -30,7 +30,7 @@ func (r records) path(slot int) string {
 	return filepath.Join(r.dir, fmt.Sprintf("slot-%d.json", slot))
 }
 
-// write replaces a slot's record in one step: a reader sees the old or the new.
+// write replaces a slot's record atomically: a reader sees the old or the new one.
 func (r records) write(rec record) error {
 	content, err := json.Marshal(rec)
 	if err != nil {
@@ -53,8 +53,8 @@ func (r records) remove(slot int) error {
 	return nil
 }
 
-// load gives all records by slot. A record that cannot be read is an error: to
-// ignore it might start a double.
+// load returns all records by slot. A record that cannot be read is an error:
+// ignoring it might start a duplicate.
 func (r records) load() ([]record, error) {
 	paths, err := filepath.Glob(filepath.Join(r.dir, "slot-*.json"))
 	if err != nil {

@@ -2,15 +2,16 @@ package supervise
 
 import "time"
 
-// Restart says when the next run of a slot starts. Zero fields take their default.
+// Restart determines when the next run of a slot starts. Zero fields take their
+// default.
 type Restart struct {
-	CrashWithin time.Duration // a failed run this short is a crash; default 60 s
-	CleanWithin time.Duration // so is a run this short that ended cleanly; default 2 s
-	StableAfter time.Duration // a run this long makes earlier crashes forgotten; default 10 min
+	CrashWithin time.Duration // a failed run shorter than this is a crash; default 60 s
+	CleanWithin time.Duration // a run that ended cleanly is a crash if shorter than this; default 2 s
+	StableAfter time.Duration // a run of at least this length resets the count of crashes; default 10 min
 	Base        time.Duration // delay after the first crash, doubling with each; default 2 s
 	Max         time.Duration // the longest such delay; default 300 s
-	Jitter      float64       // share of the delay taken by chance, both ways; default 0.2
-	LoopAfter   int           // crashes in a row that make a crash loop; default 8
+	Jitter      float64       // largest random change of the delay, as a share of it, up or down; default 0.2
+	LoopAfter   int           // consecutive crashes that make a crash loop; default 8
 	ProbeEvery  time.Duration // delay between runs in a crash loop; default 5 min
 }
 
@@ -35,14 +36,14 @@ func setDefault[T comparable](field *T, value T) {
 
 // Next is what follows the end of a run.
 type Next struct {
-	Crashes int           // in a row, this end included
+	Crashes int           // consecutive ones, including this end
 	Wait    time.Duration // until the next run
 	Loop    bool          // the slot is in a crash loop
 }
 
-// Next decides, purely, what follows a run's end: crashes is how many there were
-// in a row before it, lived how long the run was, clean whether it ended with
-// code 0, and chance a number in [0, 1). A run that could not be started has
+// Next returns what follows a run's end, as a pure function: crashes is the number of
+// consecutive crashes before it, lived how long the run was, clean whether it ended
+// with code 0, and chance a number in [0, 1). A run that could not be started has
 // lived 0 and is not clean.
 func (r Restart) Next(crashes int, lived time.Duration, clean bool, chance float64) Next {
 	r = r.withDefaults()

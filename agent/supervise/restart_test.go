@@ -9,7 +9,7 @@ import (
 
 func TestNext(t *testing.T) {
 	t.Parallel()
-	const middle = 0.5 // of chance: the delay as it is
+	const middle = 0.5 // the chance that leaves the delay unchanged
 	cases := []struct {
 		name    string
 		crashes int

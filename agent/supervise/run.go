@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// killedWithin is how long a killed process may take to be gone; one that hangs
-// in the kernel can take longer and is then given up.
+// killedWithin is how long a killed process may take to be gone; one that hangs in
+// the kernel can take longer and is then given up.
 const killedWithin = 5 * time.Second
 
 // run is a Run and what is needed to watch and stop it.
 type run struct {
 	Run
 	watch *watch
-	ended chan struct{} // closed when the end was reported
+	ended chan struct{} // closed when the end has been reported
 	freed chan struct{} // closed when the group has let go of the run
 
 	mu    sync.Mutex
-	over  bool // the process has ended: its number must not be signalled any more
-	asked bool // we asked it to end, so its end is no crash
+	over  bool // the process has ended: its id must not be signaled any more
+	asked bool // we requested the end, so it is not a crash
 }
 
 func newRun(rec record, pid int, w *watch) *run {
@@ -31,7 +31,7 @@ func newRun(rec record, pid int, w *watch) *run {
 	}
 }
 
-// signal sends through the given function unless the process has ended.
+// signal calls send unless the process has ended.
 func (r *run) signal(send func(pid int) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,7 +42,7 @@ func (r *run) signal(send func(pid int) error) error {
 	return send(r.PID)
 }
 
-// last is called when the first process has ended; the rest of its group goes too.
+// last is called when the first process has ended; it kills the rest of its group.
 func (r *run) last() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,9 +56,9 @@ func (r *run) wasAsked() bool {
 	return r.asked
 }
 
-// stop asks the run to end and, once grace is over or ctx is done, kills it. It
-// returns when the end was reported. Without a grace it does not ask: the run
-// would hear it or not.
+// stop requests the run's end and, when grace is over or ctx is done, kills it. It
+// returns when the end has been reported. Without a grace period it kills the run
+// immediately.
 func (r *run) stop(ctx context.Context, grace time.Duration) error {
 	if grace > 0 {
 		if err := r.signal(terminate); err != nil {
@@ -77,8 +77,8 @@ func (r *run) stop(ctx context.Context, grace time.Duration) error {
 	return fmt.Errorf("run %s (process %d) was let go, or is not gone %v after it was killed", r.ID, r.PID, killedWithin)
 }
 
-// endsWithin waits for the end; false if it does not come within the time or ctx,
-// or nobody watches for it any more.
+// endsWithin waits for the end. It returns false if the end does not come within the
+// time or ctx, or if nobody watches the run any more.
 func (r *run) endsWithin(ctx context.Context, within time.Duration) bool {
 	patience := time.NewTimer(within)
 	defer patience.Stop()

@@ -7,20 +7,21 @@ import (
 	"time"
 )
 
-// slotKeeper keeps one slot filled. Its goroutine owns it.
+// slotKeeper keeps one slot filled. Only its goroutine uses it.
 type slotKeeper struct {
 	group   *Group
 	slot    int
-	crashes int // in a row
+	crashes int // consecutive ones
 }
 
-// former is what a former supervisor left in a slot: a run, and whether it lives.
+// former is a run that a former supervisor left in a slot, and whether it still
+// lives.
 type former struct {
 	run   *run
 	lives bool
 }
 
-// keep fills the slot until the group is closed or ctx lets go of the run.
+// keep fills the slot until the group is closed or ctx ends, which detaches the run.
 func (s *slotKeeper) keep(ctx context.Context, before *former) {
 	wait := time.Duration(s.slot) * s.group.opts.Stagger
 	if before != nil {
@@ -39,7 +40,7 @@ func (s *slotKeeper) keep(ctx context.Context, before *former) {
 	}
 }
 
-// pause waits; false if the slot is to be filled no more.
+// pause waits. It returns false if the slot is not to be filled any more.
 func (s *slotKeeper) pause(ctx context.Context, wait time.Duration) bool {
 	if s.slot >= s.group.opts.Count {
 		return false // a former supervisor had more slots
@@ -55,10 +56,11 @@ func (s *slotKeeper) pause(ctx context.Context, wait time.Duration) bool {
 	return false
 }
 
-// askAgain is between looks whether a run may start.
+// askAgain is the time between checks whether a run may start.
 const askAgain = time.Second
 
-// allowed waits until a run may start; false if the slot is to be filled no more.
+// allowed waits until a run may start. It returns false if the slot is not to be
+// filled any more.
 func (s *slotKeeper) allowed(ctx context.Context) bool {
 	for may := s.group.opts.May; may != nil && !may(); {
 		if !s.pause(ctx, askAgain) {
@@ -68,7 +70,7 @@ func (s *slotKeeper) allowed(ctx context.Context) bool {
 	return true
 }
 
-// inherit watches or reports what a former supervisor left.
+// inherit watches a run of a former supervisor, or reports its end.
 func (s *slotKeeper) inherit(ctx context.Context, before *former) (time.Duration, bool) {
 	if !before.lives {
 		return s.ended(before.run, unknown()), true
@@ -77,7 +79,7 @@ func (s *slotKeeper) inherit(ctx context.Context, before *former) (time.Duration
 	return s.watch(ctx, before.run)
 }
 
-// fill runs the program once. It gives the delay until the next time; false if
+// fill runs the program once. It returns the delay until the next run, or false if
 // there is to be none.
 func (s *slotKeeper) fill(ctx context.Context) (time.Duration, bool) {
 	id := s.group.opts.NewID()
@@ -103,7 +105,7 @@ func (s *slotKeeper) started(r *run) {
 	}
 }
 
-// watch waits for a run's end; false if ctx lets go of it first.
+// watch waits for a run's end. It returns false if ctx ends first.
 func (s *slotKeeper) watch(ctx context.Context, r *run) (time.Duration, bool) {
 	defer r.watch.close()
 	end, err := r.watch.wait(ctx, r.last)
@@ -120,8 +122,8 @@ func (s *slotKeeper) watch(ctx context.Context, r *run) (time.Duration, bool) {
 	return s.ended(r, end), true
 }
 
-// ended reports a run's end and gives the delay until the next run. The record
-// goes last: a successor repeats what was not reported.
+// ended reports a run's end and returns the delay until the next run. The record is
+// removed last, so that a successor repeats what was not reported.
 func (s *slotKeeper) ended(r *run, end status) time.Duration {
 	exit := Exit{Known: end.known, Code: end.code, Signal: end.signal,
 		Lived: time.Since(r.Started), Tail: tail(r.Stderr)}
@@ -141,7 +143,8 @@ func (s *slotKeeper) ended(r *run, end status) time.Duration {
 	return s.decide(exit.Lived, exit.Clean())
 }
 
-// decide gives the delay until the next run and tells when a crash loop begins.
+// decide returns the delay until the next run and reports the beginning of a crash
+// loop.
 func (s *slotKeeper) decide(lived time.Duration, clean bool) time.Duration {
 	next := s.group.opts.Restart.Next(s.crashes, lived, clean, rand.Float64())
 	begins := next.Loop && next.Crashes == s.group.opts.Restart.withDefaults().LoopAfter

@@ -15,31 +15,32 @@ type Spec struct {
 	Path string // of the program; absolute
 	Dir  string // working directory, which must exist; default: the program's
 
-	// Args gives a run's arguments after the program's name. It may be nil.
+	// Args returns a run's arguments after the program's name. It may be nil.
 	Args func(slot int, id string) []string
-	// Env gives a run's whole environment, as KEY=value; nothing of the
+	// Env returns a run's whole environment, as KEY=value; nothing of the
 	// supervisor's own is passed on. It may be nil. MUSTER_RUN_ID is added.
 	Env func(slot int, id string) []string
-	// Launch starts a run's command, which it may change first (arguments, user,
-	// cgroup), but for the standard streams and Setsid. Default: the command's Start.
+	// Launch starts a run's command. It may change the command first (arguments,
+	// user, cgroup), except for the standard streams and Setsid. Default: the
+	// command's Start.
 	Launch func(cmd *exec.Cmd, slot int, id string) error
 
-	LogDir   string // where runs write ID.stdout.log and ID.stderr.log; made if missing
-	StateDir string // of this Group alone: its records and its lock; made if missing
+	LogDir   string // where runs write ID.stdout.log and ID.stderr.log; created if missing
+	StateDir string // for this Group only: its records and its lock; created if missing
 
 	LogBytes int64 // size at which a log is rotated to NAME.1; default 64 MiB
-	KeepLogs int   // ended runs whose logs are kept; default 50, -1 keeps all
+	KeepLogs int   // number of ended runs whose logs are kept; default 50, -1 keeps all
 }
 
-// Options are the settings of a Group.
+// Options configures a Group.
 type Options struct {
 	Spec    Spec
 	Count   int           // copies to run, 0 to 10000
-	NewID   func() string // gives each run an id never used before: 1 to 128 of A-Z a-z 0-9 - _
+	NewID   func() string // returns an id never used before: 1 to 128 of A-Z a-z 0-9 - _
 	Restart Restart
 	Stagger time.Duration // between the first launches of slots; default 0
-	May     func() bool   // whether a run may start now, asked each second until it may; default: always
-	Rotate  time.Duration // between looks at the size of logs; default 10 s
+	May     func() bool   // reports whether a run may start now, called each second until it does; default: always
+	Rotate  time.Duration // interval between checks of the logs' size; default 10 s
 	Events  Events
 	Log     *slog.Logger // default: slog.Default()
 }
@@ -74,21 +75,22 @@ func (o Options) validate() error {
 	return errors.Join(errs...)
 }
 
-// Events are told what happens. Each field may be nil. They are called from the
-// slot's goroutine, one at a time for a slot; the slot waits for them, so they
+// Events are callbacks for what happens. Each field may be nil. They are called from
+// the slot's goroutine, one at a time for a slot; the slot waits for them, so they
 // should return soon, and they must not call Stop, Drain or Detach.
 type Events struct {
-	// Started follows the launch of a run, or its taking over from a former supervisor.
+	// Started is called after a run was launched or taken over from a former
+	// supervisor.
 	Started func(Run)
-	// Exited follows the end of a run, also of one that ended while no supervisor
-	// watched. A supervisor killed in between may make a successor repeat it.
+	// Exited is called after a run ended, even while no supervisor watched it. If a
+	// supervisor is killed in between, its successor may call it again.
 	Exited func(Run, Exit)
-	// Failed says that a run could not be started.
+	// Failed is called if a run could not be started.
 	Failed func(slot int, id string, err error)
-	// Cut says that a former supervisor died in a launch, before there was a process.
-	// Start calls it, and waits for it.
+	// Cut is called by Start, which waits for it, if a former supervisor died during
+	// a launch before there was a process.
 	Cut func(id string)
-	// CrashLooping says that a slot has crashed so often in a row that it is now
+	// CrashLooping is called when a slot has crashed so often in a row that it is now
 	// only probed.
 	CrashLooping func(slot int, crashes int)
 }

@@ -1,6 +1,6 @@
 package supervise
 
-// status is a process's end as the system tells it.
+// status is a process's end as reported by the system.
 type status struct {
 	known  bool
 	code   int

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// separate puts a command's process into a session and process group of its own.
+// separate puts a command's process into its own session and process group.
 func separate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
@@ -23,13 +23,14 @@ func statusOf(wait syscall.WaitStatus) status {
 	return status{known: true, code: wait.ExitStatus()}
 }
 
-// terminate asks a run's process group to end.
+// terminate sends SIGTERM to a run's process group.
 func terminate(pid int) error { return signalGroup(pid, syscall.SIGTERM) }
 
-// kill ends a run's process group.
+// kill sends SIGKILL to a run's process group.
 func kill(pid int) error { return signalGroup(pid, syscall.SIGKILL) }
 
-// signalGroup sends a signal to a process group; one that is gone is no error.
+// signalGroup sends a signal to a process group; it is not an error if the group is
+// gone.
 func signalGroup(pid int, signal syscall.Signal) error {
 	if pid <= 1 {
 		return fmt.Errorf("signal process group %d: not a run", pid)

@@ -12,7 +12,7 @@ func statusOfState(state *os.ProcessState) status {
 	return status{known: true, code: state.ExitCode()}
 }
 
-// terminate ends the process at once: there is no signal to ask it with.
+// terminate kills the process: there is no signal that requests its end.
 func terminate(pid int) error { return kill(pid) }
 
 func kill(pid int) error {

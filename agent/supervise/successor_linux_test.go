@@ -30,8 +30,8 @@ func supervisorMain() {
 	select {}
 }
 
-// reaperMain starts a supervisor, tells its process id, and from then on adopts
-// and reaps what the supervisor leaves, as the system's first process does.
+// reaperMain starts a supervisor, prints its process id, and then adopts and reaps
+// what the supervisor leaves, as the system's first process does.
 func reaperMain() {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		os.Exit(93)
@@ -49,7 +49,8 @@ func reaperMain() {
 	}
 }
 
-// startReaper starts a reaper with a supervisor below it and gives the supervisor's id.
+// startReaper starts a reaper with a supervisor below it and returns the supervisor's
+// process id.
 func startReaper(t *testing.T, dir string, stage *stage) int {
 	t.Helper()
 	cmd := exec.Command(must(os.Executable()))
@@ -71,7 +72,7 @@ func startReaper(t *testing.T, dir string, stage *stage) int {
 	}
 	t.Cleanup(func() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
-		for _, left := range puppets(t, dir) { // of a test that has failed
+		for _, left := range puppets(t, dir) { // left by a test that failed
 			_ = syscall.Kill(left, syscall.SIGKILL)
 		}
 		_ = cmd.Wait() // it ends when it has nothing left to reap
@@ -120,7 +121,7 @@ func TestSuccessor_TakesOverFromAKilledSupervisor(t *testing.T) {
 	}
 }
 
-// kill ends a process and returns when it is gone.
+// kill kills a process and returns when it is gone.
 func kill(t *testing.T, pid int) {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -139,7 +140,7 @@ func kill(t *testing.T, pid int) {
 	}
 }
 
-// keepsStatus tells whether the kernel keeps an exit status with the pidfd (6.15).
+// keepsStatus reports whether the kernel keeps an exit status with the pidfd (6.15).
 func keepsStatus(t *testing.T) bool {
 	t.Helper()
 	var name unix.Utsname
@@ -151,7 +152,8 @@ func keepsStatus(t *testing.T) bool {
 	return major > 6 || major == 6 && minor >= 15
 }
 
-// handOver starts a troupe of one, lets go of its puppet and gives both.
+// handOver starts a troupe of one, detaches its puppet and returns what a successor
+// needs.
 func handOver(t *testing.T) (supervise.Options, *stage, *puppet) {
 	t.Helper()
 	stage := newStage(t)
@@ -231,7 +233,7 @@ func rewrite(t *testing.T, opts supervise.Options, change func(map[string]any)) 
 	}
 }
 
-// A supervisor may be killed between the launch and the writing down of it.
+// A supervisor may be killed between a launch and its recording.
 func TestSuccessor_FindsARunWithoutItsProcessID(t *testing.T) {
 	t.Parallel()
 	opts, stage, p := handOver(t)
@@ -256,7 +258,7 @@ func TestSuccessor_ForgetsALaunchThatNeverWas(t *testing.T) {
 	end(t, p)
 }
 
-// A process that has the recorded number but another birth is somebody else's.
+// A process with the recorded id but another birth belongs to somebody else.
 func TestSuccessor_LeavesAlienProcessesAlone(t *testing.T) {
 	t.Parallel()
 	opts, stage, p := handOver(t)

@@ -15,15 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watch waits for the end of one process through a pidfd, which names the process
-// itself and not its number. No thread waits: the pidfd is in the runtime's poller.
+// watch waits for the end of one process through a pidfd, which identifies the
+// process itself rather than its number. No thread waits: the pidfd is in the
+// runtime's poller.
 type watch struct {
 	pidfd *os.File
 	pid   int
-	cmd   *exec.Cmd // nil for a process that another supervisor has started
+	cmd   *exec.Cmd // nil for a process that another supervisor started
 }
 
-// watchChild watches a process just started; nobody else may wait for it.
+// watchChild watches a process just started; nothing else may wait for it.
 func watchChild(cmd *exec.Cmd) (*watch, error) {
 	w, err := openWatch(cmd.Process.Pid)
 	if err != nil {
@@ -41,7 +42,7 @@ func openWatch(pid int) (*watch, error) {
 	return &watch{pidfd: os.NewFile(uintptr(fd), "pidfd"), pid: pid}, nil
 }
 
-// attach finds a recorded process if it lives or is not yet reaped; ok is false if
+// attach finds a recorded process if it lives or has not been reaped; ok is false if
 // it is gone.
 func attach(rec record) (w *watch, pid int, ok bool) {
 	pid = rec.PID
@@ -54,7 +55,7 @@ func attach(rec record) (w *watch, pid int, ok bool) {
 	if err != nil {
 		return nil, 0, false
 	}
-	// With the pidfd open the number cannot pass to another process unnoticed.
+	// While the pidfd is open, the process id cannot be reused unnoticed.
 	if rec.PID != 0 {
 		if now, err := birth(pid); err != nil || now != rec.Birth {
 			w.close()
@@ -64,9 +65,9 @@ func attach(rec record) (w *watch, pid int, ok bool) {
 	return w, pid, true
 }
 
-// wait gives the end of the process. It gives ctx's error if that is first; the
-// process then goes on, and another watch may wait for it. last is called when
-// the process has ended, before we reap it: a child's number is then still its own.
+// wait returns the end of the process. If ctx ends first, it returns ctx's error; the
+// process continues, and another watch may wait for it. last is called when the
+// process has ended, before it is reaped: a child's process id is then still its own.
 func (w *watch) wait(ctx context.Context, last func()) (status, error) {
 	stop := context.AfterFunc(ctx, func() { _ = w.pidfd.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -91,9 +92,9 @@ func ready(fd int, events int16, wait time.Duration) bool {
 	return err == nil && n > 0 && fds[0].Revents&(events|unix.POLLERR) != 0
 }
 
-// reap fetches the end's status. The process is a child if we started it, or if
-// it was left to us as its subreaper or after an exec in place. Otherwise its new
-// parent reaps it, and since Linux 6.15 the pidfd keeps the status from then on.
+// reap fetches the end's status. The process is a child if we started it, or if it
+// became ours because we are its subreaper or after an exec in place. Otherwise its
+// new parent reaps it, and since Linux 6.15 the pidfd then keeps the status.
 func (w *watch) reap() status {
 	if w.cmd != nil {
 		_ = w.cmd.Wait() // the status says more than the error
@@ -107,8 +108,8 @@ func (w *watch) reap() status {
 	return w.reapedByOther()
 }
 
-// otherReaps is how long the new parent of a process may take to reap it. One
-// that never does leaves its end unknown.
+// otherReaps is how long the new parent of a process may take to reap it. After that
+// the end's status is unknown.
 const otherReaps = 200 * time.Millisecond
 
 func (w *watch) reapedByOther() status {
@@ -132,7 +133,8 @@ func (w *watch) reapedByOther() status {
 
 func (w *watch) close() { _ = w.pidfd.Close() }
 
-// birth names a process for good: the machine's boot and the tick of its start.
+// birth returns a lasting identity of a process: the machine's boot and the tick of
+// its start.
 func birth(pid int) (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -142,7 +144,8 @@ func birth(pid int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read process status: %w", err)
 	}
-	// The name, in parentheses, may hold anything; what follows it counts from field 3.
+	// The name, in parentheses, may contain anything; what follows it starts at field
+	// 3.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const startTime = 22 - 3
 	if len(fields) <= startTime {
@@ -151,8 +154,8 @@ func birth(pid int) (string, error) {
 	return strings.TrimSpace(string(boot)) + "/" + fields[startTime], nil
 }
 
-// findRun finds the first process of a run by the id in its environment; 0 if
-// there is none.
+// findRun returns the first process of a run, found by the id in its environment; 0
+// if there is none.
 func findRun(id string) int {
 	paths, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range paths {

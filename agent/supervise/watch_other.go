@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// watch waits for the end of one child. Its goroutine ends with the child, also
-// when the supervisor lets go of it earlier.
+// watch waits for the end of one child. Its goroutine ends with the child, even if
+// the supervisor lets go of it earlier.
 type watch struct {
 	ended  chan struct{} // closed when the child has ended
 	status status
@@ -24,8 +24,8 @@ func watchChild(cmd *exec.Cmd) (*watch, error) {
 	return w, nil
 }
 
-// attach finds nothing: without a lasting name for processes none can be told
-// from a later one with its number.
+// attach finds nothing: without a lasting identity, a process cannot be distinguished
+// from a later one with the same id.
 func attach(record) (*watch, int, bool) { return nil, 0, false }
 
 func (w *watch) wait(ctx context.Context, last func()) (status, error) {
