@@ -1,13 +1,13 @@
-// Package wrap hosts a game server that knows no SDK: it plays the SDK's part
-// towards Muster, and starts the program when a game session comes.
+// Package wrap hosts a game server that uses no SDK: it plays the SDK's part towards
+// Muster, and starts the program when a game session is assigned.
 //
 //	connect ─▶ ProcessReady ─▶ CreateGameSession ─▶ start the program ─▶ it lives for a second ─▶ ActivateGameSession
 //	the program exits, or TerminateProcess and its end ─▶ ProcessEnding ─▶ exit
-//	the program crashes ─▶ exit with its code, which the agent tells
+//	the program crashes ─▶ exit with its code, which the agent reports
 //
-// A wrapper is a game server process like any other: it is launched by an agent
-// with the GAMELIFT_SDK_ variables, hosts one game session, and is healthy while
-// its program lives. Who plays is the program's own business: nobody accepts
-// player sessions, so Muster, which knows the wrapper by its tool name, counts
-// them as ACTIVE from their reservation until the game session ends.
+// A wrapper is a game server process like any other: it is launched by an agent with
+// the GAMELIFT_SDK_ variables, hosts one game session, and is healthy while its
+// program lives. The program decides who plays: nobody accepts player sessions, so
+// Muster, which recognizes the wrapper by its tool name, counts them as ACTIVE from
+// their reservation until the game session ends.
 package wrap

@@ -4,7 +4,7 @@ import "regexp"
 
 var token = regexp.MustCompile(`\{\{\s*\.?([A-Za-z0-9]+)\s*\}\}`)
 
-// expand puts values where names stand; an unknown name stays as it is.
+// expand replaces names with their values; an unknown name stays as it is.
 func expand(args []string, values map[string]string) []string {
 	all := make([]string, len(args))
 	for n, arg := range args {

@@ -15,7 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Times of the link. An answer that does not come within patience will not.
+// Timeouts of the link. A request not answered within patience counts as lost.
 const (
 	patience  = 20 * time.Second
 	writing   = 10 * time.Second
@@ -24,8 +24,8 @@ const (
 	maxFrame  = 1 << 20
 )
 
-// link is a connection to Muster that is made again whenever it breaks, with the
-// URL of the first.
+// link is a connection to Muster that is reopened whenever it breaks, with the same
+// URL.
 type link struct {
 	target string
 	log    *slog.Logger
@@ -69,7 +69,7 @@ func (l *link) keep(ctx context.Context) {
 	}
 }
 
-// read serves one connection to its end.
+// read serves one connection until it ends.
 func (l *link) read(ctx context.Context, ws *websocket.Conn) error {
 	stop := context.AfterFunc(ctx, func() { ws.Close() })
 	defer stop()
@@ -97,7 +97,8 @@ func (l *link) read(ctx context.Context, ws *websocket.Conn) error {
 	}
 }
 
-// take gives an answer to who waits for it, and a push to the wrapper.
+// take delivers an answer to the request that waits for it, and a push to the
+// wrapper.
 func (l *link) take(m message) {
 	if m.RequestID == "" {
 		select {
@@ -110,13 +111,13 @@ func (l *link) take(m message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c := l.answers[m.RequestID]; c != nil {
-		c <- m // has room for one, and there is one
+		c <- m // has room for the only answer
 		delete(l.answers, m.RequestID)
 	}
 }
 
-// tell sends a request whose answer does not matter; without a connection it is
-// not sent.
+// tell sends a request without waiting for an answer. Without a connection it does
+// nothing.
 func (l *link) tell(action string, members map[string]any) {
 	_ = l.write(action, uuid.NewString(), members)
 }
@@ -142,8 +143,8 @@ func (l *link) write(action, id string, members map[string]any) error {
 	return l.ws.WriteMessage(websocket.TextMessage, frame)
 }
 
-// ask sends a request until it is answered: again, with the same id, when the
-// connection broke meanwhile.
+// ask sends a request and waits for its answer. If the connection breaks, it sends it
+// again with the same id.
 func (l *link) ask(ctx context.Context, action string, members map[string]any) error {
 	id := uuid.NewString()
 	answer := make(chan message, 1)
@@ -165,7 +166,7 @@ func (l *link) ask(ctx context.Context, action string, members map[string]any) e
 			return fmt.Errorf("%s: %w", action, ctx.Err())
 		}
 		if l.write(action, id, members) != nil {
-			continue // the connection broke; another is made
+			continue // the connection broke; another is opened
 		}
 		late := time.NewTimer(patience)
 		select {

@@ -15,24 +15,25 @@ import (
 	"github.com/google/uuid"
 )
 
-// Options of a wrapper.
+// Options configures a wrapper.
 type Options struct {
 	URL, Token, FleetID, HostID, ProcessID string   // the GAMELIFT_SDK_ variables
 	Port                                   int      // on which the program will listen
 	LogPaths                               []string // kept with the process's logs
 	Program                                string
-	Args                                   []string      // {{.GameSessionId}} and others stand for values
+	Args                                   []string      // {{.GameSessionId}} and others are replaced with values
 	Heartbeat                              time.Duration // default 60 s
-	// Settle is how long the program has to live for its game session to be
-	// activated: players are not sent to one that ends at once. Default 1 s.
+	// Settle is how long the program must live before its game session is activated:
+	// players are not sent to one that ends immediately. Default 1 s.
 	Settle time.Duration
-	// Watched says that an agent tells Muster how we end. Then a crash of the program
-	// is not called ProcessEnding, which would hide it.
+	// Watched means that an agent reports to Muster how the wrapper ends. Then no
+	// ProcessEnding is sent for a crash of the program, because it would hide the
+	// crash.
 	Watched bool
 	Log     *slog.Logger // default slog.Default()
 }
 
-// FromEnvironment reads what an agent tells its processes.
+// FromEnvironment reads the variables that an agent sets for its processes.
 func FromEnvironment() (Options, error) {
 	o := Options{
 		URL: os.Getenv("GAMELIFT_SDK_WEBSOCKET_URL"), Token: os.Getenv("GAMELIFT_SDK_AUTH_TOKEN"), FleetID: os.Getenv("GAMELIFT_SDK_FLEET_ID"),
@@ -53,7 +54,7 @@ func FromEnvironment() (Options, error) {
 	return o, nil
 }
 
-// message is what Muster says, as far as a wrapper listens.
+// message is a message from Muster, as far as a wrapper needs it.
 type message struct {
 	Action          string
 	RequestID       string `json:"RequestId"`
@@ -76,8 +77,8 @@ type Game struct {
 	GameProperties            map[string]string
 }
 
-// Run is the wrapper's whole life. It gives the program's exit code, 0 where no
-// game session came. When ctx ends the program is told to end.
+// Run is the wrapper's whole life. It returns the program's exit code, or 0 if no
+// game session came. When ctx ends, the program is asked to end.
 func Run(ctx context.Context, o Options) (code int, err error) {
 	if o.Heartbeat == 0 {
 		o.Heartbeat = time.Minute
@@ -110,7 +111,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	return code, err
 }
 
-// sdkVersion is the newest whose messages the wrapper speaks.
+// sdkVersion is the newest SDK version whose messages the wrapper uses.
 const sdkVersion = "5.5.0"
 
 type wrapper struct {
@@ -119,12 +120,12 @@ type wrapper struct {
 	cmd    *exec.Cmd
 	exited chan error
 	game   string           // the id of the game session that the program hosts
-	settle <-chan time.Time // when it has lived for long enough
+	settle <-chan time.Time // fires when the program has lived long enough
 	asked  bool             // the program was asked to end
-	force  <-chan time.Time // when it is killed, once it was asked
+	force  <-chan time.Time // fires when the program is killed, after it was asked to end
 }
 
-// live is the time between ProcessReady and ProcessEnding.
+// live runs from ProcessReady to ProcessEnding.
 func (w *wrapper) live(ctx context.Context) (int, error) {
 	w.exited = make(chan error, 1)
 	beat := time.NewTicker(w.o.Heartbeat)
@@ -152,14 +153,14 @@ func (w *wrapper) live(ctx context.Context) (int, error) {
 			w.cmd.Process.Kill()
 		case err := <-w.exited:
 			if w.asked {
-				return 0, nil // however it ended, it was not by itself
+				return 0, nil // however it ended, that was requested
 			}
 			return exitCode(err)
 		}
 	}
 }
 
-// ready says ProcessReady.
+// ready sends ProcessReady.
 func (w *wrapper) ready(ctx context.Context) error {
 	logs := w.o.LogPaths
 	if logs == nil {
@@ -177,7 +178,7 @@ func (w *wrapper) ready(ctx context.Context) error {
 
 func (w *wrapper) beat() { w.link.tell("HeartbeatServerProcess", map[string]any{"HealthStatus": true}) }
 
-// obey does what Muster says; it tells whether the wrapper's life is over.
+// obey handles a message of Muster. It reports whether the wrapper is to end.
 func (w *wrapper) obey(m message) (over bool, err error) {
 	switch m.Action {
 	case "CreateGameSession":
@@ -191,7 +192,7 @@ func (w *wrapper) obey(m message) (over bool, err error) {
 // start runs the program for a game session.
 func (w *wrapper) start(g Game) error {
 	if w.cmd != nil {
-		return nil // there is one game session to a process
+		return nil // a process has one game session
 	}
 	properties, err := json.Marshal(g.GameProperties)
 	if err != nil {
@@ -215,15 +216,14 @@ func (w *wrapper) start(g Game) error {
 	return nil
 }
 
-// activate says ActivateGameSession.
+// activate sends ActivateGameSession.
 func (w *wrapper) activate(ctx context.Context) {
 	if err := w.link.ask(ctx, "ActivateGameSession", map[string]any{"GameSessionId": w.game}); err != nil {
 		w.o.Log.Error("the game session is not activated", "error", err)
 	}
 }
 
-// end asks the program to end and leaves it so long for it; it tells whether
-// there is none.
+// end asks the program to end within a time. It reports whether there is no program.
 func (w *wrapper) end(within time.Duration) (over bool) {
 	if w.cmd == nil {
 		return true
@@ -236,7 +236,7 @@ func (w *wrapper) end(within time.Duration) (over bool) {
 	return false
 }
 
-// goodbye says ProcessEnding, and waits a little for it to be heard.
+// goodbye sends ProcessEnding, and waits a little for the answer.
 func (w *wrapper) goodbye() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// muster is the other end, played by a test: it answers everything with 200.
+// muster plays the other end for a test: it answers every request with 200.
 type muster struct {
 	t     *testing.T
 	url   string
@@ -26,7 +26,7 @@ type muster struct {
 	heard chan map[string]any
 }
 
-// peer is a connection that answers and pushes may both write to.
+// peer is a connection that both answers and pushes may write to.
 type peer struct {
 	*websocket.Conn
 	mu sync.Mutex
@@ -35,7 +35,7 @@ type peer struct {
 func (p *peer) say(v any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.WriteJSON(v) // a wrapper that has ended hears nothing
+	_ = p.WriteJSON(v) // a wrapper that has ended does not receive it
 }
 
 func play(t *testing.T) *muster {
@@ -91,7 +91,7 @@ func wrap(t *testing.T, m *muster, script string, args ...string) (ended chan in
 	return wrapWith(t, m, script, Options{Args: args, Settle: time.Millisecond})
 }
 
-// wrapWith is wrap with more said.
+// wrapWith is wrap with options.
 func wrapWith(t *testing.T, m *muster, script string, o Options) (ended chan int) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "game")
@@ -144,7 +144,7 @@ func TestWrap_HostsOneGame(t *testing.T) {
 	}
 }
 
-// fifo makes a pipe whose reader waits for a writer.
+// fifo creates a pipe whose reader waits for a writer.
 func fifo(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fifo")
@@ -154,8 +154,8 @@ func fifo(t *testing.T) string {
 	return path
 }
 
-// A program that ends at once has no game session activated, and where an agent
-// tells of its crash no ProcessEnding hides that.
+// A program that ends immediately gets no game session activated. If an agent reports
+// its crash, the wrapper sends no ProcessEnding, which would hide the crash.
 func TestWrap_CrashIsNoEnding(t *testing.T) {
 	t.Parallel()
 	for _, watched := range []bool{true, false} {
@@ -188,7 +188,7 @@ func TestWrap_EndsItsProgram(t *testing.T) {
 	m.next("ActivateServerProcess")
 	ws.say(json.RawMessage(game))
 	m.next("ActivateGameSession")
-	ws.NetConn().Close() // the connection breaks, and is made again
+	ws.NetConn().Close() // the connection breaks, and is opened again
 	ws = <-m.conns
 	ws.say(map[string]any{"Action": "TerminateProcess", "TerminationTime": time.Now().Add(time.Minute).UnixMilli()})
 	m.next("TerminateServerProcess")
