@@ -16,47 +16,48 @@ import (
 	"github.com/musterhq/muster/internal/archive"
 )
 
-// Build names what is to be installed.
+// Build identifies what to install.
 type Build struct {
 	SHA256 string // of the archive, in lower-case hex
 	Size   int64  // of the archive, in bytes
 	Format string // zip, tar or tar.gz
 }
 
-// Source gives the bytes of an archive from an offset on; from tells where they
-// really begin, which is 0 where the source cannot resume.
+// Source returns the bytes of an archive from an offset on; from is where they really
+// begin, which is 0 if the source cannot resume.
 type Source func(ctx context.Context, sha256 string, offset int64) (body io.ReadCloser, from int64, err error)
 
-// Cache is the builds on a machine. Make it with New.
+// Cache is the set of builds on a machine. Create one with New.
 type Cache struct {
 	opts Options
 
 	mu   sync.Mutex
 	busy map[string]chan struct{} // builds being installed; closed when done
-	used map[string]time.Time     // when a build was last asked for
+	used map[string]time.Time     // when a build was last requested
 }
 
-// Options of a Cache. Zero members mean the defaults.
+// Options configures a Cache. Zero members mean the defaults.
 type Options struct {
 	Dir        string // required
 	Source     Source // required
 	Limits     archive.Limits
-	Tries      int                         // of a download; default 5
-	RetryAfter time.Duration               // after the first failed try, doubling; default 1 s
-	ScriptTime time.Duration               // that an install script may take; default 10 min
-	Free       func() (total, free uint64) // of the file system, in bytes; nil never runs full
+	Tries      int                         // attempts at a download; default 5
+	RetryAfter time.Duration               // pause after the first failed attempt, doubling; default 1 s
+	ScriptTime time.Duration               // most time of an install script; default 10 min
+	Free       func() (total, free uint64) // of the file system, in bytes; if nil, it never runs full
 	Log        *slog.Logger                // default slog.Default()
 
-	// Staging is where builds are unpacked and their install scripts work on them, on
-	// the file system of Dir. Default: beside the installed builds.
+	// Staging is the folder in which builds are unpacked and their install scripts
+	// run. It must be on the file system of Dir. Default: beside the installed
+	// builds.
 	Staging string
-	// Guest starts an install script's command as somebody who may write the build's
-	// folder and no more. dismiss is called when the command has ended, and makes the
-	// folder ours alone again. nil runs scripts as ourselves.
+	// Guest starts an install script's command as a user who may only write the
+	// build's folder. dismiss is called when the command has ended, and takes the
+	// folder back. If Guest is nil, scripts run as the agent's user.
 	Guest func(cmd *exec.Cmd, dir string) (dismiss func() error, err error)
 }
 
-// New makes the cache's folders.
+// New returns a cache and creates its folders.
 func New(o Options) (*Cache, error) {
 	fill(&o.Tries, 5)
 	fill(&o.RetryAfter, time.Second)
@@ -83,7 +84,7 @@ func fill[T comparable](to *T, v T) {
 	}
 }
 
-// Stage is what an installation is doing, or where it failed.
+// Stage is the stage of an installation, or where it failed.
 type Stage string
 
 // The stages, in order.
@@ -93,7 +94,7 @@ const (
 	Script   Stage = "script"
 )
 
-// Failure tells at which stage an installation failed, and why, for people.
+// Failure reports at which stage an installation failed, and why, for people.
 type Failure struct {
 	Stage Stage
 	Text  string
@@ -105,9 +106,9 @@ func (f *Failure) Unwrap() error { return f.Err }
 
 var checksum = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// Install gives the folder of an installed build, and installs it first where it
-// is not there. progress, which may be nil, is told of stages and of percents of
-// the download. Errors: *Failure, ctx's.
+// Install returns the folder of an installed build, and installs it first if it is
+// not there. progress, which may be nil, is called with the stage and the percentage
+// of the download. Errors: *Failure, ctx's.
 func (c *Cache) Install(ctx context.Context, b Build, progress func(Stage, int)) (string, error) {
 	if !checksum.MatchString(b.SHA256) {
 		return "", &Failure{Stage: Download, Text: fmt.Sprintf("the build's checksum %q is no SHA-256", b.SHA256)}
@@ -131,7 +132,8 @@ func (c *Cache) Install(ctx context.Context, b Build, progress func(Stage, int))
 	}
 }
 
-// claim makes the caller the one who installs, or tells when another is done.
+// claim makes the caller install the build, or returns a channel that is closed when
+// another caller is done.
 func (c *Cache) claim(sha string) (done chan struct{}, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,13 +186,13 @@ func (c *Cache) install(ctx context.Context, b Build, dir string, progress func(
 	return nil
 }
 
-// unpack fills a fresh folder from an archive.
+// unpack unpacks an archive into a new folder.
 func (c *Cache) unpack(packed, format, dir string) error {
 	fail := func(err error) error { return &Failure{Stage: Unpack, Text: err.Error(), Err: err} }
 	if err := os.RemoveAll(dir); err != nil {
 		return fail(err)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil { // other games of this machine get at STAGING
+	if err := os.Mkdir(dir, 0o700); err != nil { // other games of this machine can access STAGING
 		return fail(err)
 	}
 	file, err := os.Open(packed)

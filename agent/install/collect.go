@@ -11,21 +11,23 @@ import (
 	"time"
 )
 
-// Shares of the disk, in percent used: above collectAt builds that nobody uses
-// go, above fullAt no new one is taken. A share says little of a large disk, so
-// neither holds while there is plenty free.
+// Percentages of the disk that are used: above collectAt, unused builds are removed;
+// above fullAt, no new one is installed. Neither applies while there is plenty of
+// free space, because a percentage means little on a large disk.
 const (
 	collectAt = 80
 	fullAt    = 90
 	plenty    = 2 << 30 // bytes
 )
 
-// short tells whether a disk is used to a share, in percent, and has no plenty left.
+// short reports whether share percent of a disk are used and less than plenty is
+// free.
 func short(total, free, share uint64) bool {
 	return total > 0 && free < plenty && (total-free)*100/total >= share
 }
 
-// room tells whether an archive of size bytes and what it unpacks to may come.
+// room returns an error if there is no room for an archive of size bytes and what it
+// unpacks to.
 func (c *Cache) room(size int64) error {
 	if c.opts.Free == nil {
 		return nil
@@ -37,9 +39,8 @@ func (c *Cache) room(size int64) error {
 	return &Failure{Stage: Download, Text: fmt.Sprintf("the disk is too full for the build: %d MiB of %d MiB are free", free>>20, total>>20)}
 }
 
-// Collect removes what nobody uses, the longest unused first, until the disk is
-// less than 80 % full: builds that inUse does not name, and partial downloads
-// that are a day old.
+// Collect removes what is not used, longest unused first, until the disk is less than
+// 80 % full: builds that are not in inUse, and partial downloads that are a day old.
 func (c *Cache) Collect(inUse map[string]bool) error {
 	var errs []error
 	for _, sha := range c.unused(inUse) {
@@ -65,7 +66,7 @@ func (c *Cache) crowded() bool {
 	return short(total, free, collectAt)
 }
 
-// unused lists the builds that are not in use, the longest unused first.
+// unused lists the builds that are not in use, longest unused first.
 func (c *Cache) unused(inUse map[string]bool) []string {
 	entries, err := os.ReadDir(filepath.Join(c.opts.Dir, "builds"))
 	if err != nil {
@@ -89,7 +90,7 @@ func (c *Cache) unused(inUse map[string]bool) []string {
 	return list
 }
 
-// remove takes a build away, unless somebody has begun to install it meanwhile.
+// remove removes a build, unless somebody is installing it.
 func (c *Cache) remove(sha string) error {
 	done, mine := c.claim(sha)
 	if !mine {

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// idle is how long a download may bring nothing before it counts as cut off.
+// idle is how long a download may make no progress before it counts as cut off.
 const idle = 30 * time.Second
 
-// errChecksum says that what arrived is not what was promised.
+// errChecksum reports that the download does not have the build's checksum.
 var errChecksum = errors.New("what arrived does not have the build's checksum")
 
-// download gives the path of a complete archive.
+// download returns the path of a complete archive.
 func (c *Cache) download(ctx context.Context, b Build, progress func(int)) (string, error) {
 	path := filepath.Join(c.opts.Dir, "archives", b.SHA256)
 	if _, err := os.Stat(path); err == nil {
@@ -50,7 +50,7 @@ func (c *Cache) download(ctx context.Context, b Build, progress func(int)) (stri
 		Text: fmt.Sprintf("the build could not be downloaded in %d tries: %v", c.opts.Tries, err)}
 }
 
-// fetch goes on with a partial download, or begins one.
+// fetch continues a partial download, or begins one.
 func (c *Cache) fetch(ctx context.Context, b Build, part string, progress func(int)) error {
 	file, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Cache) fetch(ctx context.Context, b Build, part string, progress func(i
 	if err != nil {
 		return err
 	}
-	if b.Size > 0 && have >= b.Size { // cut off between the last byte and the comparison
+	if b.Size > 0 && have >= b.Size { // cut off between the last byte and the verification
 		return verify(file, b)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -86,7 +86,7 @@ func (c *Cache) fetch(ctx context.Context, b Build, part string, progress func(i
 	return verify(file, b)
 }
 
-// verify compares what arrived with the promise.
+// verify compares what arrived with the build's size and checksum.
 func verify(file *os.File, b Build) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -105,8 +105,7 @@ func verify(file *os.File, b Build) error {
 	return file.Sync()
 }
 
-// counted watches a download: it must not stand still and must not be longer
-// than promised.
+// counted monitors a download: it must not stall and must not exceed its size.
 type counted struct {
 	r        io.Reader
 	n, size  int64

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Sum gives the checksum of an archive on this machine.
+// Sum returns the checksum of an archive on this machine.
 func Sum(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -22,7 +22,7 @@ func Sum(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// FromFile is a Source of one archive on this machine.
+// FromFile returns a Source of one archive on this machine.
 func FromFile(path string) Source {
 	return func(_ context.Context, _ string, offset int64) (io.ReadCloser, int64, error) {
 		file, err := os.Open(path)

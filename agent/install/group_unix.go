@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// killGroup has the end of a command's context end all that it started.
+// killGroup makes the end of a command's context kill everything the command started.
 func killGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

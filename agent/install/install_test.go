@@ -50,7 +50,7 @@ func cache(t *testing.T, o Options) *Cache {
 	return c
 }
 
-// whole serves an archive, cutting the first responses off at a few bytes.
+// whole serves an archive. The first cut responses end after a few bytes.
 func whole(content []byte, cut int, asked *[]int64) Source {
 	var mu sync.Mutex
 	return func(_ context.Context, _ string, offset int64) (io.ReadCloser, int64, error) {
@@ -225,8 +225,8 @@ func TestCollect_KeepsWhatIsUsed(t *testing.T) {
 	}
 }
 
-// Where builds are unpacked other games of the machine could look in: a build is
-// its owner's alone, before its script runs too.
+// Builds are unpacked where other games of the machine could look: only its owner can
+// access a build, even before its script runs.
 func TestInstall_UnpacksForItsOwnerAlone(t *testing.T) {
 	t.Parallel()
 	content, b := packed(t, map[string]string{"game": "x", "install.sh": "true\n"})
@@ -248,7 +248,7 @@ func TestInstall_UnpacksForItsOwnerAlone(t *testing.T) {
 	}
 }
 
-// An archive with one flipped bit anywhere, or that is cut off or goes on, is not
+// An archive with one flipped bit anywhere, or that is truncated or extended, is not
 // unpacked.
 func TestInstall_AnyFlippedBitIsRefused(t *testing.T) {
 	t.Parallel()
@@ -267,7 +267,7 @@ func TestInstall_AnyFlippedBitIsRefused(t *testing.T) {
 		if _, err := os.Stat(dir); err == nil {
 			t.Fatalf("%s %d: it is unpacked", what, at)
 		}
-		if err := os.RemoveAll(filepath.Join(c.opts.Dir, "archives", b.SHA256+".part")); err != nil { // as after another try
+		if err := os.RemoveAll(filepath.Join(c.opts.Dir, "archives", b.SHA256+".part")); err != nil { // as after another attempt
 			t.Fatal(err)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// scriptName is what a build may bring at its root (API reference, CreateFleet:
-// install.sh or install.bat).
+// scriptName is the name of a build's install script, at its root (API reference,
+// CreateFleet: install.sh or install.bat).
 func scriptName() string {
 	if runtime.GOOS == "windows" {
 		return "install.bat"
@@ -73,8 +73,9 @@ func asOurselves(cmd *exec.Cmd, _ string) (dismiss func() error, err error) {
 
 var errScriptTime = errors.New("the install script took too long")
 
-// scriptCommand runs a script by the interpreter that its first line names. The
-// file need not be executable: archives that are made on Windows lose that.
+// scriptCommand returns a command that runs a script with the interpreter named in
+// its first line. The file need not be executable: archives created on Windows lose
+// that.
 func scriptCommand(ctx context.Context, path string) (*exec.Cmd, error) {
 	if runtime.GOOS == "windows" {
 		return exec.CommandContext(ctx, "cmd.exe", "/c", path), nil
@@ -92,8 +93,8 @@ func scriptCommand(ctx context.Context, path string) (*exec.Cmd, error) {
 	return exec.CommandContext(ctx, words[0], append(words[1:], path)...), nil
 }
 
-// CleanEnvironment is what programs of strangers are given of our environment:
-// nothing that could be a secret.
+// CleanEnvironment returns the part of our environment that other people's programs
+// get: nothing that could be a secret.
 func CleanEnvironment() []string {
 	env := []string{"LANG=C.UTF-8"}
 	for _, name := range []string{"PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "TZ"} {
@@ -104,7 +105,7 @@ func CleanEnvironment() []string {
 	return env
 }
 
-// lastWords quotes the end of what a script said, however much that was.
+// lastWords quotes the end of a script's output, however long that is.
 func lastWords(log string) string {
 	file, err := os.Open(log)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// protect takes the right to write from the files of a build, which several
-// instances share.
+// protect removes write permission from the files of a build, which several instances
+// share.
 func protect(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -23,9 +23,9 @@ func protect(dir string) error {
 	})
 }
 
-// Tree makes dir a tree of an installed build: folders of its own, hard links to
-// its files, and the same symbolic links. Only its owner gets into it. It does
-// nothing where dir exists.
+// Tree creates dir as a tree of an installed build: its own folders, hard links to
+// the build's files, and the same symbolic links. Only its owner can enter it. If dir
+// exists, Tree does nothing.
 func Tree(build, dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
