@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apart is a jail in which a process sees what it starts, and no more.
+// apart returns a jail in which a process sees only what it starts.
 func apart() Jail { return Jail{User: stranger, Apart: true, Filter: true} }
 
 func TestJail_Apart(t *testing.T) {
@@ -40,7 +40,8 @@ func TestJail_Apart(t *testing.T) {
 	}
 }
 
-// How a process ends, and what signals do to it, is the same where it is apart.
+// The exit status of a process, and the effect of signals on it, are the same with
+// Apart.
 func TestJail_ApartEnds(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
@@ -71,8 +72,8 @@ func TestJail_ApartEnds(t *testing.T) {
 	}
 }
 
-// started starts a script in a jail, in a process group of its own, and returns its
-// output by lines.
+// started starts a script in a jail, in its own process group, and returns its output
+// line by line.
 func started(t *testing.T, j Jail, script string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	self, err := os.Executable()
@@ -101,8 +102,8 @@ func started(t *testing.T, j Jail, script string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-// With a process that is apart ends all that it has started, also what has left its
-// session and its parent; and the first process of the namespace.
+// When a process with Apart ends, everything it has started ends too, even what has
+// left its session and parent, and so does the first process of the namespace.
 func TestJail_ApartEndsWhole(t *testing.T) {
 	const user = stranger + 1
 	j := apart()
@@ -123,7 +124,7 @@ func TestJail_ApartEndsWhole(t *testing.T) {
 	}
 }
 
-// until waits until something holds.
+// until waits until a condition holds.
 func until(holds func() bool) error {
 	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -133,7 +134,8 @@ func until(holds func() bool) error {
 	return nil
 }
 
-// A jail hides folders and keeps what is needed of them, whoever else may see that.
+// A jail hides folders and keeps the listed parts of them, whatever permissions the
+// folders above have.
 func TestJail_Hide(t *testing.T) {
 	home := open(t)
 	ours, theirs := filepath.Join(home, "secret", "ours"), filepath.Join(home, "secret", "theirs")
@@ -161,8 +163,9 @@ func TestJail_Hide(t *testing.T) {
 	}
 }
 
-// Programs of the usual kinds run in the whole jail: their threads, their compilers,
-// their sockets. Where they lie is kept, for who has them in a home.
+// Programs of common kinds run with all restrictions of a jail: their threads,
+// compilers and sockets. Their folders are kept, in case they are installed in a home
+// directory.
 func TestPrograms(t *testing.T) {
 	dir := open(t)
 	hello := filepath.Join(dir, "Hello.java")
@@ -172,7 +175,7 @@ func TestPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		name, where string // where is a command that says in which folder the program lies, with what it needs
+		name, where string // a command that prints the folder in which the program and its files are
 		args        []string
 	}{
 		{"python3", `python3 -c 'import sys; print(sys.base_prefix)'`, []string{"-c", `

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine does what an order asks for besides groups, for what runs after it in
-// this process: its own view of the machine first, since that needs our rights,
-// then another user, then fewer system calls.
+// confine carries out an order, except for groups, for what runs after it in this
+// process: first its own view of the machine, since that needs our privileges, then
+// another user, then fewer system calls.
 func (o *order) confine() error {
-	runtime.LockOSThread() // namespaces and filters are the thread's, and go with exec
+	runtime.LockOSThread() // namespaces and filters belong to the thread, and exec keeps them
 	if len(o.Mounts) > 0 || len(o.Hide) > 0 || o.Apart {
 		if err := o.separate(); err != nil {
 			return err
@@ -36,9 +36,9 @@ func (o *order) confine() error {
 	return nil
 }
 
-// changeUser makes this thread another user's; the system call exec makes its user
-// that of the whole process. (Functions of package syscall change all threads, and
-// wait for each of them.)
+// changeUser changes the user of this thread; exec then makes that the user of the
+// whole process. (The functions of package syscall change all threads, and wait for
+// each of them.)
 func (o *order) changeUser() error {
 	if o.User == 0 {
 		return nil
@@ -60,7 +60,7 @@ func (o *order) changeUser() error {
 	return nil
 }
 
-// reach reports whether the process gets at files, as the user that it is.
+// reach returns an error if the process cannot access files as its present user.
 func reach(paths []string) error {
 	for _, path := range paths {
 		if err := unix.Access(path, unix.X_OK); err != nil {

@@ -2,7 +2,7 @@
 
 package isolate
 
-// confine fails where an order asks for what this system has no means for.
+// confine fails if an order requests what this system does not support.
 func (o *order) confine() error {
 	if o.User != 0 || o.Filter || o.Apart || len(o.Mounts) > 0 || len(o.Hide) > 0 {
 		return ErrUnavailable

@@ -1,9 +1,10 @@
-// Package isolate holds a process and all that it starts to a share of the machine,
-// on Linux: memory, processors, how many processes there may be and where they send
-// to, by control groups (Group); the rights of a user; a view of the machine with its
-// own processes and few folders of others; and fewer system calls (Jail).
+// Package isolate limits a process and everything it starts to a share of the
+// machine, on Linux: control groups (Group) limit memory, processors, the number of
+// processes and where they send to; a Jail gives them the rights of a user, a view of
+// the machine with only their own processes and few folders of others, and fewer
+// system calls.
 //
-// A process goes into its jail before its program is there: it is started as our
-// own program (Enter), which goes in and then becomes the game server. Everything
-// it starts later is there as well, and can be ended whole.
+// A process enters its jail before its program runs: it is started as our own program
+// (Enter), which enters the jail and then becomes the game server. Everything it
+// starts later is in the jail as well, and can be killed as a whole.
 package isolate

@@ -2,35 +2,36 @@ package isolate
 
 import "net/netip"
 
-// Egress is where a process may send to, besides the networks that the machine is
-// in: of what is on the machine itself, and of the addresses that hold secrets of
-// machines in clouds, only this.
+// Egress is where a process may send to. The networks that the machine is connected
+// to are allowed anyway; the machine itself, and the addresses at which clouds hand
+// out credentials, are refused except as follows.
 type Egress struct {
-	// Allow are networks to which anything may be sent.
+	// Allow are networks to which everything may be sent.
 	Allow []netip.Prefix
 	// Services may be connected to, by TCP or UDP.
 	Services []netip.AddrPort
-	// Players are the ports of this machine, from the first to the last, to which UDP
-	// may be sent: those from which programs send that named none. {0, 0} for none.
+	// Players is the range of ports of this machine, both ends included, to which UDP
+	// may be sent: the ports of programs that did not bind one explicitly. {0, 0} for
+	// none.
 	Players [2]uint16
 }
 
-// refused are the machine itself and the links it is on, where clouds answer with
-// credentials; and where clouds do so besides.
+// refused are the machine itself and its link-local networks, where clouds serve
+// credentials, and other addresses where clouds do.
 var refused = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),   // Linux takes it for the loopback
+	netip.MustParsePrefix("0.0.0.0/8"),   // Linux treats it as the loopback
 	netip.MustParsePrefix("127.0.0.0/8"), // loopback
 	netip.MustParsePrefix("169.254.0.0/16"),
 	netip.MustParsePrefix("100.100.100.200/32"), // Alibaba Cloud
 	netip.MustParsePrefix("168.63.129.16/32"),   // Azure
 	netip.MustParsePrefix("192.0.0.192/32"),     // Oracle Cloud
-	netip.MustParsePrefix("::/127"),             // unspecified, which Linux takes for the loopback, and loopback
+	netip.MustParsePrefix("::/127"),             // unspecified, which Linux treats as the loopback, and loopback
 	netip.MustParsePrefix("fe80::/10"),
 	netip.MustParsePrefix("fd00:ec2::/32"),    // AWS
 	netip.MustParsePrefix("fd20:ce::254/128"), // Google Cloud
 }
 
-// Refused reports whether an address is one to which a process may send only where
+// Refused reports whether an address is one to which a process may send only if
 // Egress says so.
 func Refused(a netip.Addr) bool {
 	for _, network := range refused {
@@ -41,7 +42,7 @@ func Refused(a netip.Addr) bool {
 	return false
 }
 
-// rule decides of packets to a network. Ports and protocol 0 are all.
+// rule decides about packets to a network. Zero ports and protocol match all.
 type rule struct {
 	to       netip.Prefix
 	from, up uint16 // ports, both included
@@ -49,7 +50,7 @@ type rule struct {
 	allow    bool
 }
 
-// rules decide in their order; what none decides is allowed.
+// rules returns the rules in order of evaluation; what none decides is allowed.
 func (e Egress) rules() []rule {
 	var all []rule
 	for _, network := range e.Allow {

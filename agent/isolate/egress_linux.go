@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Restrict holds the processes of a group to what they may send to. It covers
-// connections and datagrams of TCP and UDP, not what answers to a connection that came
-// in, and lasts as long as the group.
+// Restrict limits where the processes of a group may send to. It covers connections
+// and datagrams of TCP and UDP, but not answers on connections that came in. It lasts
+// as long as the group.
 func (g *Group) Restrict(e Egress) error {
 	dir := g.unified()
 	if dir == "" {
@@ -56,7 +56,8 @@ func restrict(dir string, e Egress) error {
 	return nil
 }
 
-// load has the kernel check a program for a hook, and returns it as a file.
+// load has the kernel verify a program for a hook, and returns it as a file
+// descriptor.
 func load(hook uint32, program []instruction) (int, error) {
 	license, said := []byte("Apache-2.0\x00"), make([]byte, 4096)
 	var pinner runtime.Pinner
@@ -78,7 +79,7 @@ func load(hook uint32, program []instruction) (int, error) {
 		code: address(&program[0]), license: address(&license[0]), name: [16]byte{'m', 'u', 's', 't', 'e', 'r'},
 	}
 	fd, err := bpf(unix.BPF_PROG_LOAD, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
-	if err != nil && !errors.Is(err, unix.EPERM) { // again, for what the check says
+	if err != nil && !errors.Is(err, unix.EPERM) { // again, for the verifier's messages
 		attr.logLevel, attr.logSize, attr.log = 1, uint32(len(said)), address(&said[0])
 		if fd, err = bpf(unix.BPF_PROG_LOAD, unsafe.Pointer(&attr), unsafe.Sizeof(attr)); err != nil {
 			err = fmt.Errorf("%w %s", err, strings.TrimSpace(unix.ByteSliceToString(said)))
@@ -109,13 +110,13 @@ func bpf(command int, attr unsafe.Pointer, size uintptr) (int, error) {
 // instruction is one of extended BPF (struct bpf_insn).
 type instruction struct {
 	code      uint8
-	registers uint8 // the target in the lower half, the source in the upper
+	registers uint8 // the destination in the lower half, the source in the upper
 	jump      int16
 	value     int32
 }
 
-// What the registers hold while rules are gone through: an address in four words of
-// the machine's order, of which version 4 uses the last, the port and the protocol.
+// The use of registers while rules are evaluated: an address in four words in host
+// byte order, of which version 4 uses the last, the port and the protocol.
 const (
 	result   = 0
 	context  = 1
@@ -125,7 +126,7 @@ const (
 	scratch  = 8
 )
 
-// Places in what a program sees of an address (struct bpf_sock_addr).
+// Offsets in a program's view of an address (struct bpf_sock_addr).
 const (
 	atAddress4 = 4
 	atAddress6 = 8
@@ -139,7 +140,7 @@ func egressV4(rules []rule) []instruction {
 	return append(p, decide(rules, true)...)
 }
 
-// egressV6 takes an address of version 4 in the form of version 6 for what it is.
+// egressV6 treats an address of version 4 in the form of version 6 as what it is.
 func egressV6(rules []rule) []instruction {
 	var p []instruction
 	for n := range 4 {
@@ -159,7 +160,7 @@ func readRest() []instruction {
 	return []instruction{read(port, atPort), ordered(port, 16), read(protocol, atProtocol)}
 }
 
-// decide goes through the rules of a version and ends the program.
+// decide evaluates the rules of an IP version and ends the program.
 func decide(rules []rule, v4 bool) []instruction {
 	var p []instruction
 	for _, r := range rules {
@@ -170,10 +171,11 @@ func decide(rules []rule, v4 bool) []instruction {
 	return append(p, end(true)...)
 }
 
-// program ends with the rule's decision, or goes on after itself.
+// program ends with the rule's decision if the rule applies, and otherwise continues
+// after itself.
 func (r rule) program() []instruction {
 	decision := end(r.allow)
-	var tests []instruction // each jumps to the end if it does not hold; how far comes last
+	var tests []instruction // each jumps to the end if it does not hold; the offset is set last
 	add := func(code uint8, register int, value uint32) { tests = append(tests, jump(code, register, value, 0)) }
 	words, bits := [4]uint32{}, r.to.Bits()
 	first := 0
@@ -214,7 +216,7 @@ func read(register, at int) instruction {
 	return instruction{unix.BPF_LDX | unix.BPF_MEM | unix.BPF_W, uint8(register) | context<<4, int16(at), 0}
 }
 
-// ordered turns a register from the order of networks to that of the machine.
+// ordered converts a register from network byte order to host byte order.
 func ordered(register, bits int) instruction {
 	return instruction{unix.BPF_ALU | unix.BPF_END | unix.BPF_TO_BE, uint8(register), 0, int32(bits)}
 }

@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// denied are system calls that game servers have no use for: those of the machine's
-// owner, and those in which kernels have had most of their holes. They fail with
-// EPERM, as they do for want of rights. What is of one architecture is in denied there.
+// denied are system calls that game servers do not need: those for the machine's
+// administrator, and those in which kernels have had most of their vulnerabilities.
+// They fail with EPERM, as they do without privileges. Each architecture adds its
+// own.
 var denied = append([]uint32{
 	unix.SYS_ACCT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_REBOOT, unix.SYS_SYSLOG, unix.SYS_VHANGUP,
 	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE,
@@ -24,37 +25,38 @@ var denied = append([]uint32{
 	unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT,
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
-	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // its calls pass by filters
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // they bypass filters
 }, deniedHere...)
 
-// tracing are system calls by which a process gets at another one of its user.
+// tracing are system calls by which a process can access another one of the same
+// user.
 var tracing = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
 }
 
-// namespaces are the flags that make namespaces, in which a user may do what only
-// root may outside. CLONE_NEWTIME is a flag of unshare alone.
+// namespaces are the flags that create namespaces, in which a user has rights that
+// only root has outside. CLONE_NEWTIME is a flag of unshare only.
 const namespaces = unix.CLONE_NEWCGROUP | unix.CLONE_NEWIPC | unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUSER | unix.CLONE_NEWUTS
 
-// families are the kinds of sockets that there may be, and protocols those of the
-// internet: such as egress rules know (egress_linux.go).
+// families are the allowed kinds of sockets, and protocols the allowed internet
+// protocols: those that egress rules cover (egress_linux.go).
 var (
 	families  = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 	protocols = []uint32{unix.IPPROTO_IP, unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_UDPLITE, unix.IPPROTO_ICMP, unix.IPPROTO_ICMPV6}
 )
 
-// Places in what a filter sees of a system call (struct seccomp_data); of an argument
-// the lower half, which is all that flags and kinds of sockets have.
+// Offsets in a filter's view of a system call (struct seccomp_data); of an argument,
+// the lower half, which is all that flags and kinds of sockets use.
 const (
 	atNumber       = 0
 	atArchitecture = 4
 	atArguments    = 16
 )
 
-// filter refuses this thread, and what it becomes, the denied system calls, and
-// those by which it gets at other processes unless it may trace. There must be no way
-// to new rights any more. A program for another kind of processor, whose system calls
-// have other numbers, is ended by SIGSYS.
+// filter denies this thread, and the program it becomes, the denied system calls and,
+// unless mayTrace is set, those that access other processes. The thread must already
+// be unable to gain privileges. A program for another architecture, whose system
+// calls have other numbers, is killed with SIGSYS.
 func filter(mayTrace bool) error {
 	program := filterProgram(mayTrace)
 	code := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
@@ -82,7 +84,7 @@ func filterProgram(mayTrace bool) []unix.SockFilter {
 			p.when(unix.BPF_JEQ, number, fails(unix.EPERM))
 		}
 	}
-	p.when(unix.BPF_JEQ, unix.SYS_CLONE3, fails(unix.ENOSYS)) // its flags are out of sight; libraries then use clone
+	p.when(unix.BPF_JEQ, unix.SYS_CLONE3, fails(unix.ENOSYS)) // its flags are in memory that filters cannot read; libraries then use clone
 	p.when(unix.BPF_JEQ, unix.SYS_CLONE, onArgument(cloneFlags, func(p *assembler) {
 		p.when(unix.BPF_JSET, namespaces, fails(unix.EPERM))
 	}))
@@ -94,7 +96,7 @@ func filterProgram(mayTrace bool) []unix.SockFilter {
 	return p.code
 }
 
-// socketRules are for the system call socket: family, type, protocol.
+// socketRules returns the rules for the system call socket: family, type, protocol.
 func socketRules() assembler {
 	return onArgument(0, func(p *assembler) {
 		var inet, other assembler
@@ -114,7 +116,7 @@ func socketRules() assembler {
 	})
 }
 
-// assembler makes programs of classic BPF.
+// assembler builds programs of classic BPF.
 type assembler struct{ code []unix.SockFilter }
 
 func (p *assembler) add(more assembler) { p.code = append(p.code, more.code...) }
@@ -123,19 +125,20 @@ func (p *assembler) load(at uint32) {
 	p.code = append(p.code, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at})
 }
 
-// when has what follows a comparison done only where it holds.
+// when runs then only if the comparison holds.
 func (p *assembler) when(comparison uint16, value uint32, then assembler) {
 	p.code = append(p.code, unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, Jf: uint8(len(then.code)), K: value})
 	p.add(then)
 }
 
-// unless has what follows a comparison done only where it does not hold.
+// unless runs then only if the comparison does not hold.
 func (p *assembler) unless(comparison uint16, value uint32, then assembler) {
 	p.code = append(p.code, unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, Jt: uint8(len(then.code)), K: value})
 	p.add(then)
 }
 
-// onArgument looks at an argument; where the rules decide nothing the call is allowed.
+// onArgument applies rules to an argument; if they decide nothing, the call is
+// allowed.
 func onArgument(n uint32, rules func(*assembler)) assembler {
 	var p assembler
 	p.load(atArguments + 8*n)

@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const (
 	architecture = unix.AUDIT_ARCH_X86_64
-	foreign      = 0x40000000 // from here on numbers are of the x32 ABI
+	foreign      = 0x40000000 // from here on numbers belong to the x32 ABI
 	cloneFlags   = 0
 )
 

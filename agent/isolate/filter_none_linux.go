@@ -2,5 +2,5 @@
 
 package isolate
 
-// filter fails: the numbers of system calls are not known here.
+// filter fails: the numbers of system calls are not known for this architecture.
 func filter(bool) error { return ErrUnavailable }

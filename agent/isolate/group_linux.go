@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// folder is where the agent's groups are, in each hierarchy.
+// folder is the folder of the agent's groups, in each hierarchy.
 const folder = "muster"
 
-// Groups makes groups. Make it with Find.
+// Groups creates groups. Get one with Find.
 type Groups struct {
-	v2   string            // folder of our groups in the one hierarchy of version 2; "" for version 1
+	v2   string            // folder of our groups in the single hierarchy of version 2; "" for version 1
 	dirs map[string]string // the same by controller, for version 1
-	// beside is the same in a hierarchy of version 2 that has no controllers, besides
-	// those of version 1; "" where there is none.
+	// beside is the same in a hierarchy of version 2 without controllers that exists
+	// besides those of version 1; "" if there is none.
 	beside string
 }
 
@@ -33,8 +33,8 @@ type Group struct {
 	name   string
 }
 
-// Find looks for hierarchies in which we may make groups, version 2 preferred.
-// Errors: ErrUnavailable.
+// Find finds hierarchies in which we may create groups, preferring version 2. Errors:
+// ErrUnavailable.
 func Find() (*Groups, error) {
 	v2, err := findV2("/sys/fs/cgroup")
 	if err == nil {
@@ -86,7 +86,7 @@ func findV1(controller string) (string, error) {
 	return dir, err
 }
 
-// findMount returns our folder in a hierarchy that is mounted with an option; "" where
+// findMount returns our folder in a hierarchy that is mounted with an option; "" if
 // there is none.
 func findMount(kind, option string) (string, error) {
 	mounts, err := os.Open("/proc/self/mounts")
@@ -105,7 +105,7 @@ func findMount(kind, option string) (string, error) {
 	return "", nil
 }
 
-// Make makes a group, or sets the limits of one that is there.
+// Make creates a group, or sets the limits of an existing one.
 func (g *Groups) Make(name string, l Limits) (*Group, error) {
 	group := &Group{g, name}
 	for controller, dir := range group.folders() {
@@ -121,10 +121,10 @@ func (g *Groups) Make(name string, l Limits) (*Group, error) {
 	return group, nil
 }
 
-// Get gives a group that a former agent made.
+// Get returns a group that a former agent created.
 func (g *Groups) Get(name string) *Group { return &Group{g, name} }
 
-// folders returns the group's folder by controller; "" for all of version 2.
+// folders returns the group's folder by controller; "" stands for all of version 2.
 func (g *Group) folders() map[string]string {
 	if g.groups.v2 != "" {
 		return map[string]string{"": filepath.Join(g.groups.v2, g.name)}
@@ -139,7 +139,7 @@ func (g *Group) folders() map[string]string {
 	return all
 }
 
-// beside stands for a controller where there is none.
+// beside is the key of a hierarchy without a controller.
 const beside = "beside"
 
 // unified returns the group's folder in a hierarchy of version 2, or "".
@@ -148,7 +148,7 @@ func (g *Group) unified() string {
 	return cmp.Or(folders[""], folders[beside])
 }
 
-// period is over which a share of processors is measured.
+// period is the interval in which a share of processors is measured.
 const period = 100 * time.Millisecond
 
 func (g *Groups) settings(controller string, l Limits) map[string]string {
@@ -181,8 +181,8 @@ func (g *Group) joins() []string {
 	return files
 }
 
-// OOMKills counts the processes of the group that were killed because the group
-// was out of memory.
+// OOMKills returns how many processes of the group were killed because the group was
+// out of memory.
 func (g *Group) OOMKills() int {
 	for _, dir := range g.folders() {
 		for _, name := range []string{"memory.events", "memory.oom_control"} {
@@ -201,7 +201,7 @@ func (g *Group) OOMKills() int {
 	return 0
 }
 
-// Kill ends every process of the group, until none is left or the time is over.
+// Kill kills every process of the group, until none is left or the time is over.
 func (g *Group) Kill(within time.Duration) error {
 	if err := killAll(g.processes, within); err != nil {
 		return fmt.Errorf("kill group: %w", err)
@@ -209,7 +209,7 @@ func (g *Group) Kill(within time.Duration) error {
 	return nil
 }
 
-// killAll ends processes until none is listed or the time is over.
+// killAll kills processes until none is listed or the time is over.
 func killAll(list func() []int, within time.Duration) error {
 	for end := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
 		left := list()
@@ -243,7 +243,7 @@ func (g *Group) processes() []int {
 	return all
 }
 
-// Remove ends what is left of the group and takes it away.
+// Remove kills what is left of the group and removes it.
 func (g *Group) Remove() error {
 	errs := []error{g.Kill(2 * time.Second)}
 	for _, dir := range g.folders() {

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Groups makes groups, on Linux.
+// Groups creates groups, on Linux.
 type Groups struct{}
 
 // Group is one control group, on Linux.
 type Group struct{}
 
-// Find gives ErrUnavailable: there are no groups on this system.
+// Find returns ErrUnavailable: there are no groups on this system.
 func Find() (*Groups, error) { return nil, ErrUnavailable }
 
-// Make gives ErrUnavailable.
+// Make returns ErrUnavailable.
 func (*Groups) Make(string, Limits) (*Group, error) { return nil, ErrUnavailable }
 
-// Get gives a group that does nothing.
+// Get returns a group that does nothing.
 func (*Groups) Get(string) *Group { return &Group{} }
 
 func (*Group) joins() []string { return nil }
@@ -27,7 +27,7 @@ func (*Group) joins() []string { return nil }
 // Restrict returns ErrUnavailable.
 func (*Group) Restrict(Egress) error { return ErrUnavailable }
 
-// OOMKills is 0: nobody counts them here.
+// OOMKills returns 0: they are not counted here.
 func (*Group) OOMKills() int { return 0 }
 
 // Kill does nothing.
@@ -36,7 +36,7 @@ func (*Group) Kill(time.Duration) error { return nil }
 // Remove does nothing.
 func (*Group) Remove() error { return nil }
 
-// ProcessesOf gives none: on Linux alone do processes get users of their own.
+// ProcessesOf returns none: only on Linux do processes get their own users.
 func ProcessesOf(int) []int { return nil }
 
 // KillUser does nothing.

@@ -11,58 +11,58 @@ import (
 	"strings"
 )
 
-// Limits are what a group may take; zero members are unlimited.
+// Limits limits the resources of a group; zero members are unlimited.
 type Limits struct {
 	MemoryMiB int
 	CPUMillis int // thousandths of a processor
-	Processes int // and threads
+	Processes int // including threads
 }
 
-// Jail is what a process is held to. Zero members hold it to nothing. All but
-// Filter need the rights of root.
+// Jail restricts a process. Zero members do not restrict it. All members except
+// Filter need root.
 type Jail struct {
 	Group *Group
-	// User is the number of the user, and of the group, that the process runs as,
-	// with no other groups and no way to more rights.
+	// User is the id of both the user and the group that the process runs as, with no
+	// supplementary groups and no way to gain privileges.
 	User int
 	// Mounts are folders that the process sees in place of others.
 	Mounts []Mount
-	// Apart has the process see no other processes than those that it starts, which
-	// all end with it, and share no memory with others.
+	// Apart limits the process to seeing the processes that it starts, which all end
+	// with it, and to its own shared memory.
 	Apart bool
 	// Hide are folders that the process sees empty, as far as they exist.
 	Hide []string
-	// Keep are files and folders that the process sees where they are, though they are
-	// below folders that Hide or Mounts replace. Whoever may see them, the way there
-	// is open to the process.
+	// Keep are files and folders that the process sees at their paths even below
+	// folders that Hide or Mounts replace. The process can reach them whatever
+	// permissions the folders above have.
 	Keep []string
-	// Filter refuses the process the system calls of filter_linux.go.
+	// Filter denies the process the system calls listed in filter_linux.go.
 	Filter bool
 }
 
-// Mount has a process see the folder From at the place At; "" is an empty folder
-// in memory that all may write.
+// Mount makes a process see the folder From at the path At; "" is an empty in-memory
+// folder that all may write.
 type Mount struct{ From, At string }
 
-// Variable carries what Enter has to do.
+// Variable is the environment variable with the order for Enter.
 const Variable = "MUSTER_ISOLATE"
 
 // order is the content of Variable.
 type order struct {
-	Join    []string `json:",omitempty"` // files to which the process writes its number
+	Join    []string `json:",omitempty"` // files to which the process writes its id
 	Mounts  []Mount  `json:",omitempty"`
 	Hide    []string `json:",omitempty"`
 	Keep    []string `json:",omitempty"`
 	User    int      `json:",omitempty"`
 	Apart   bool     `json:",omitempty"`
 	Filter  bool     `json:",omitempty"`
-	First   bool     `json:",omitempty"` // be the first process of a namespace: launcher, once more, is the program
+	First   bool     `json:",omitempty"` // be the first process of a namespace, once Program, which is launcher again, runs
 	Program string   `json:",omitempty"` // to become; "" without First reports whether Reach can be accessed
 	Reach   []string `json:",omitempty"`
 }
 
-// Start starts a command in the jail: as launcher, our own program, which goes into
-// the jail and then becomes the command's program. Its arguments stay.
+// Start starts a command in the jail: it runs launcher, our own program, which enters
+// the jail and then becomes the command's program with its arguments.
 func (j Jail) Start(cmd *exec.Cmd, launcher string) error {
 	o := j.order()
 	if reflect.ValueOf(o).IsZero() {
@@ -80,7 +80,7 @@ func (j Jail) order() order {
 	return o
 }
 
-// give has a command run launcher with the order.
+// give makes a command run launcher with the order.
 func (o order) give(cmd *exec.Cmd, launcher string) error {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -91,8 +91,8 @@ func (o order) give(cmd *exec.Cmd, launcher string) error {
 	return nil
 }
 
-// Try reports whether a process can be put into the jail on this machine and gets
-// at some files and folders from within. Errors: ErrUnavailable, with the cause.
+// Try reports whether a process can be put into the jail on this machine and can
+// access the paths from within: nil if so. Errors: ErrUnavailable, with the cause.
 func (j Jail) Try(launcher string, paths ...string) error {
 	o := j.order()
 	o.Reach = paths
@@ -112,9 +112,9 @@ func (j Jail) Try(launcher string, paths ...string) error {
 	return nil
 }
 
-// Enter does what Start ordered, if anything: it goes into the jail and becomes
-// the program. A main function calls it first. It returns only where nothing was
-// ordered; where it fails the process ends with code 126.
+// Enter does what Start ordered, if anything: it enters the jail and becomes the
+// program. A main function calls it first. It returns only if nothing was ordered; if
+// it fails, the process exits with code 126.
 func Enter() {
 	text := os.Getenv(Variable)
 	if text == "" {
@@ -150,7 +150,7 @@ func enter(text string) error {
 }
 
 // become runs the order's program in this process. Only this thread is confined so
-// far; the program's threads all are.
+// far, but all threads of the program will be.
 func (o *order) become() error {
 	if err := os.Unsetenv(Variable); err != nil {
 		return err
@@ -162,5 +162,5 @@ func (o *order) become() error {
 	return replace(o.Program, os.Args, env)
 }
 
-// ErrUnavailable says that this machine or user cannot do it.
+// ErrUnavailable reports that this machine or user cannot do it.
 var ErrUnavailable = errors.New("not possible on this machine, or not for this user")

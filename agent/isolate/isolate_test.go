@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// group makes a group, where that can be done.
+// group creates a group, if this machine can.
 func group(t *testing.T, l Limits) *Group {
 	t.Helper()
 	groups, err := Find()
@@ -41,7 +41,7 @@ func group(t *testing.T, l Limits) *Group {
 	return g
 }
 
-// run starts a shell script within a group and waits for its end.
+// run runs a shell script in a group and waits for its end.
 func run(t *testing.T, g *Group, script string) (string, error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -53,7 +53,7 @@ func run(t *testing.T, g *Group, script string) (string, error) {
 	return output(t, Jail{Group: g}, cmd, self)
 }
 
-// output runs a command in a jail to its end and returns what it wrote.
+// output runs a command in a jail to its end and returns its output.
 func output(t *testing.T, j Jail, cmd *exec.Cmd, launcher string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -96,7 +96,7 @@ func TestEnter_KeepsArgumentsAndEnvironment(t *testing.T) {
 	}
 }
 
-// What has left its session and its parent ends with its user all the same.
+// Processes that have left their session and parent still end with their user.
 func TestKillUser(t *testing.T) {
 	const user = 1_900_000_124
 	if _, err := jailed(t, Jail{User: user}, `for n in 1 2 3; do setsid sleep 1000 >/dev/null 2>&1 & done`); err != nil {

@@ -13,7 +13,7 @@ import (
 
 const stranger = 1_900_000_123
 
-// open makes a folder that every user gets at.
+// open creates a folder that every user can access.
 func open(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "jail")
@@ -27,7 +27,7 @@ func open(t *testing.T) string {
 	return dir
 }
 
-// jailed runs a script in a jail, where this machine can make it.
+// jailed runs a script in a jail, if this machine can make it.
 func jailed(t *testing.T, j Jail, script string) (string, error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -45,7 +45,8 @@ func jailed(t *testing.T, j Jail, script string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// A process of another user has that user's rights and no others, and no way back.
+// A process of another user has that user's rights and no others, and cannot get
+// back.
 func TestJail_User(t *testing.T) {
 	dir := open(t)
 	secret, build := filepath.Join(dir, "secret"), filepath.Join(dir, "build")
@@ -77,7 +78,7 @@ env | grep -c MUSTER_ISOLATE`)
 	}
 }
 
-// What a process writes to its own /tmp is not in ours, and the other way round.
+// What a process writes to its own /tmp is not in ours, and vice versa.
 func TestJail_PrivateTemp(t *testing.T) {
 	own := open(t)
 	if err := os.Chmod(own, 0o777); err != nil {
@@ -100,7 +101,7 @@ func TestJail_PrivateTemp(t *testing.T) {
 	}
 }
 
-// Try works wherever its caller is, also in a folder that the jail has not.
+// Try works in any working directory, also in one that the jail does not have.
 func TestJail_TryFromAnywhere(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -116,7 +117,7 @@ func TestJail_TryFromAnywhere(t *testing.T) {
 	}
 }
 
-// Try tells of a place that the user does not get at.
+// Try reports a path that the user cannot access.
 func TestJail_TryReaches(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -19,10 +19,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probeVariable names a probe: then the test program makes it, and says what came of it.
+// probeVariable names a probe: if set, the test program runs the probe and prints its
+// result.
 const probeVariable = "MUSTER_TEST_PROBE"
 
-// probe is what runs in jails.
+// probe runs in jails.
 func probe() {
 	name, argument, _ := strings.Cut(os.Getenv(probeVariable), " ")
 	switch name {
@@ -40,12 +41,12 @@ func probe() {
 	os.Exit(0)
 }
 
-// send connects or sends to NETWORK:ADDRESS and says whether that was allowed.
+// send connects or sends to NETWORK:ADDRESS and returns whether that was allowed.
 func send(to string) string {
 	network, address, _ := strings.Cut(to, ":")
 	var conn net.Conn
 	var err error
-	if network == "packet" { // a socket that is connected to nobody
+	if network == "packet" { // an unconnected socket
 		var local *net.UDPConn
 		if local, err = net.ListenUDP("udp", nil); err == nil {
 			where, _ := net.ResolveUDPAddr("udp", address)
@@ -63,7 +64,7 @@ func send(to string) string {
 	return "tried: " + err.Error()
 }
 
-// calls are system calls with arguments that would do no harm.
+// calls are system calls with harmless arguments.
 var calls = map[string]func() syscall.Errno{
 	"unshare-user": func() syscall.Errno { return call(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) },
 	"unshare-fs":   func() syscall.Errno { return call(unix.SYS_UNSHARE, unix.CLONE_FS) },
@@ -93,7 +94,7 @@ func call(number uintptr, arguments ...uintptr) syscall.Errno {
 	return errno
 }
 
-// probed makes a probe in a jail and returns what came of it, by the first word.
+// probed runs a probe in a jail and returns its results, by the first word.
 func probed(t *testing.T, j Jail, what string) map[string]string {
 	t.Helper()
 	self, err := os.Executable()
@@ -120,7 +121,8 @@ func probed(t *testing.T, j Jail, what string) map[string]string {
 	return all
 }
 
-// The filter refuses what only the machine's owner needs, and nothing that games do.
+// The filter denies what only the machine's administrator needs, and nothing that
+// games use.
 func TestJail_Filter(t *testing.T) {
 	got := probed(t, Jail{User: stranger, Filter: true}, "calls")
 	eperm := unix.EPERM.Error()
@@ -148,7 +150,7 @@ func TestJail_Filter(t *testing.T) {
 	}
 }
 
-// A filter that a process got needs no rights and leaves it none.
+// The filter needs no privileges to set and leaves the process none to gain.
 func TestJail_FilterWithoutRoot(t *testing.T) {
 	out, err := jailed(t, Jail{Filter: true}, "grep -E 'NoNewPrivs|Seccomp:' /proc/self/status | tr -d '\\t'")
 	if err != nil || out != "NoNewPrivs:1\nSeccomp:2" {
@@ -156,8 +158,8 @@ func TestJail_FilterWithoutRoot(t *testing.T) {
 	}
 }
 
-// In a group with egress rules a process reaches services that it was given and
-// players of this machine, and neither other services nor links.
+// In a group with egress rules a process reaches the services it was given and
+// players on this machine, but neither other services nor link-local addresses.
 func TestGroup_Restrict(t *testing.T) {
 	g := group(t, Limits{})
 	listen := func(address string) (*net.TCPListener, int) {
@@ -201,7 +203,7 @@ func TestGroup_Restrict(t *testing.T) {
 	var all []string
 	for to := range want {
 		if err != nil && strings.Contains(to, "[") {
-			delete(want, to) // the machine has version 4 alone
+			delete(want, to) // the machine has version 4 only
 			continue
 		}
 		all = append(all, to)

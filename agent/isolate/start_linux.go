@@ -17,11 +17,11 @@ import (
 
 // start starts a command with an order.
 //
-// A command that is to be apart gets a namespace of processes. The first process of
-// one is special: signals without a handler pass it by, and all others end with it.
-// So it is not the command, but another process of our own program, which ends when
-// the command does. The command is our own child all the same, with a number and an
-// end like any other's.
+// A command with Apart gets a PID namespace. The first process of a namespace is
+// special: it ignores signals without a handler, and all others end with it. So the
+// command is not the first process; another process of our own program is, which ends
+// when the command does. The command is still our own child, with a process id and an
+// exit status like any other's.
 func (o order) start(cmd *exec.Cmd, launcher string) error {
 	if !o.Apart {
 		if err := o.give(cmd, launcher); err != nil {
@@ -33,7 +33,7 @@ func (o order) start(cmd *exec.Cmd, launcher string) error {
 	if err != nil {
 		return fmt.Errorf("make a namespace of processes: %w", err)
 	}
-	defer word.Close() // without a word it ends, and all that is in the namespace
+	defer word.Close() // without input it ends, and everything in the namespace with it
 	if err := o.give(cmd, launcher); err != nil {
 		return err
 	}
@@ -50,11 +50,12 @@ func (o order) start(cmd *exec.Cmd, launcher string) error {
 	return nil
 }
 
-// itself is the program that a process runs, also where its folder is closed to the user.
+// itself is the program that a process runs, even if the user cannot access its
+// folder.
 const itself = "/proc/self/exe"
 
-// startFirst starts the first process of a new namespace. It waits for the number,
-// within the namespace, of the process with which it is to end.
+// startFirst starts the first process of a new namespace. That process waits for the
+// id, within the namespace, of the process with which it is to end.
 func (o order) startFirst(of *exec.Cmd, launcher string) (first *exec.Cmd, word *os.File, err error) {
 	first = &exec.Cmd{
 		Args: []string{"muster-first"}, Dir: "/", Env: []string{"LANG=C.UTF-8"},
@@ -100,14 +101,14 @@ func startIn(cmd *exec.Cmd, pid int) error {
 		err, back := startOnThread(cmd, pid)
 		if back == nil {
 			runtime.UnlockOSThread()
-		} // else the thread ends with the goroutine: what it started would be there as well
+		} // else the thread ends with the goroutine: what it started would be in the namespace as well
 		failed <- err
 	}()
 	return <-failed
 }
 
-// startOnThread starts a command in the namespace of a process; back is why later
-// children of this thread would be there too.
+// startOnThread starts a command in the namespace of a process; back is the error, if
+// any, of leaving it: later children of this thread would be in the namespace too.
 func startOnThread(cmd *exec.Cmd, pid int) (err, back error) {
 	ours, err := os.Open("/proc/thread-self/ns/pid")
 	if err != nil {
@@ -126,7 +127,7 @@ func startOnThread(cmd *exec.Cmd, pid int) (err, back error) {
 	return err, unix.Setns(int(ours.Fd()), unix.CLONE_NEWPID)
 }
 
-// innermost returns the number that a process has in its own namespace.
+// innermost returns the id that a process has in its own namespace.
 func innermost(pid int) (int, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -141,12 +142,12 @@ func innermost(pid int) (int, error) {
 	return 0, errors.New("the system does not say which number a process has in its namespace")
 }
 
-// outlive is what the first process of a namespace does: it reaps what nobody else
-// does, until the process has ended whose number it reads. When it is ready for the
-// others it writes to out.
+// outlive is the work of the first process of a namespace: it reaps orphans until the
+// process whose id it reads has ended. It writes to out when the others may start.
 func outlive(in io.Reader, out io.Writer) error {
-	signal.Ignore() // SIGCHLD as well, by which the system reaps
-	// Without this the others, which are the same user's, could read its memory.
+	signal.Ignore() // also SIGCHLD, so that the system reaps
+	// Otherwise the other processes, which belong to the same user, could read its
+	// memory.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("close itself to others: %w", err)
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// KillUser ends every process of a user, wherever it went, until none is left or
-// the time is over. The user must be nobody's but ours.
+// KillUser kills every process of a user, in whatever session, until none is left or
+// the time is over. Only the agent may use this user.
 func KillUser(uid int, within time.Duration) error {
 	if uid <= 0 || uid == os.Getuid() {
 		return fmt.Errorf("kill user %d: %w", uid, errors.ErrUnsupported)
@@ -23,7 +23,7 @@ func KillUser(uid int, within time.Duration) error {
 	return nil
 }
 
-// ProcessesOf lists the processes of a user that have not ended.
+// ProcessesOf returns the processes of a user that have not ended.
 func ProcessesOf(uid int) []int {
 	var all []int
 	paths, _ := filepath.Glob("/proc/[0-9]*/status")
@@ -39,8 +39,9 @@ func ProcessesOf(uid int) []int {
 	return all
 }
 
-// isOf tells of a process's status file whether the process is a user's, and has
-// not ended. The file's own owner may be another: processes can hide that.
+// isOf reports whether a process's status file shows a process of the user that has
+// not ended. The owner of the file itself may be another user: processes can change
+// that.
 func isOf(status []byte, uid int) bool {
 	mine := false
 	for line := range bytes.Lines(status) {

@@ -13,22 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// view is a file system as a process is to see it, while it is made.
+// view is a process's view of the file system while it is being set up.
 type view struct {
 	kept []kept
-	tops []string // folders in place of which there are others now
+	tops []string // folders that have been replaced
 }
 
-// kept is something that is to stay where it is, held while folders above it are
-// replaced.
+// kept is a file or folder that stays visible at its path, held open while folders
+// above it are replaced.
 type kept struct {
 	path string
 	file *os.File
 }
 
-// separate gives the process a view of the machine by itself: folders of its own in
-// place of those that all share, and where it is apart no other processes, queues
-// or shared memory.
+// separate gives the process its own view of the machine: private folders in place of
+// shared ones, and, with Apart, no other processes, queues or shared memory.
 func (o *order) separate() error {
 	namespaces := unix.CLONE_NEWNS
 	if o.Apart {
@@ -40,7 +39,7 @@ func (o *order) separate() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("see folders by itself: %w", err)
 	}
-	defer unix.Umask(unix.Umask(0)) // folders on the way to what is kept are for all to pass
+	defer unix.Umask(unix.Umask(0)) // everyone may pass through folders on the way to what is kept
 	here, err := unix.Getwd()
 	if err != nil {
 		return fmt.Errorf("see folders by itself: %w", err)
@@ -58,13 +57,13 @@ func (o *order) separate() error {
 			return fmt.Errorf("see its own processes alone: %w", err)
 		}
 	}
-	if err := unix.Chdir(here); err != nil { // the same place by its new way
+	if err := unix.Chdir(here); err != nil { // the same folder by its new path
 		return fmt.Errorf("be in %s: %w", here, err)
 	}
 	return nil
 }
 
-// hold opens what is to be kept, as far as it is there.
+// hold opens the paths to be kept, as far as they exist.
 func (v *view) hold(paths []string) error {
 	for _, path := range paths {
 		file, err := openPlace(path)
@@ -85,7 +84,7 @@ func (v *view) release() {
 	}
 }
 
-// openPlace opens a place for use in mounts, not to read.
+// openPlace opens a path for use in mounts, not for reading.
 func openPlace(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -94,10 +93,10 @@ func openPlace(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// place names what a file is open at, for the system call mount.
+// place returns a path for the system call mount that names an open file.
 func place(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
-// replace puts folders in place of others, hides some, and brings back what is kept.
+// replace replaces folders, hides some, and brings back what is kept.
 func (v *view) replace(mounts []Mount, hide []string) error {
 	for _, m := range mounts {
 		if err := v.mount(m); err != nil {
@@ -106,12 +105,12 @@ func (v *view) replace(mounts []Mount, hide []string) error {
 		v.tops = append(v.tops, m.At)
 	}
 	hide = slices.Clone(hide)
-	slices.SortFunc(hide, func(a, b string) int { return len(a) - len(b) }) // what is above first
+	slices.SortFunc(hide, func(a, b string) int { return len(a) - len(b) }) // parent folders first
 	var hidden []string
 	for _, dir := range hide {
 		info, err := os.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() || slices.ContainsFunc(v.tops, within(dir)) {
-			continue // also what is in a folder that is replaced already
+			continue // also what is in a folder that is already replaced
 		}
 		if err == nil {
 			err = unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=755,size=1m")
@@ -144,13 +143,15 @@ func (v *view) mount(m Mount) error {
 	return unix.Mount("", m.At, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, "")
 }
 
-// within returns a predicate of folders: whether a path is in one, or is it.
+// within returns a function that reports whether path is in a folder, or is that
+// folder.
 func within(path string) func(dir string) bool {
 	return func(dir string) bool { return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") }
 }
 
-// bringBack makes what is kept visible at its place, where a folder above it was
-// replaced. The folders on the way are made; no link leads out of the replaced one.
+// bringBack makes a kept path visible again if a folder above it was replaced.
+// Missing folders on the way are created; links cannot lead out of the replaced
+// folder.
 func (v *view) bringBack(k kept) error {
 	at := slices.IndexFunc(v.tops, within(k.path))
 	if at < 0 {
@@ -178,7 +179,8 @@ func (v *view) bringBack(k kept) error {
 	return unix.Mount(place(k.file), place(spot), "", unix.MS_BIND, "")
 }
 
-// makePlace makes an empty folder or file with all that is above it, or finds it.
+// makePlace creates or opens an empty file or folder, and creates the folders above
+// it.
 func makePlace(root *os.Root, rel string, isDir bool) (*os.File, error) {
 	if isDir {
 		if err := root.MkdirAll(rel, 0o755); err != nil {
