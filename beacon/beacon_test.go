@@ -39,7 +39,7 @@ func TestMeasure(t *testing.T) {
 	s := serve(t, Options{UDP: "127.0.0.1:0", TCP: "127.0.0.1:0", Key: key})
 	web := httptest.NewServer(Ping())
 	defer web.Close()
-	silent, err := net.ListenPacket("udp", "127.0.0.1:0") // hears and says nothing
+	silent, err := net.ListenPacket("udp", "127.0.0.1:0") // receives and does not answer
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestMeasure_Ends(t *testing.T) {
 	}
 }
 
-// Whatever comes, no more goes out than came in.
+// Whatever is received, no longer datagram is sent.
 func FuzzAnswer_IsNeverLonger(f *testing.F) {
 	f.Add([]byte("hello"), true)
 	f.Add([]byte{0xff, 0xff, 1, 2}, false)

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// gate bounds how many datagrams are answered. Its memory is fixed: peers whose
-// hashes meet share a bucket. It belongs to one goroutine.
+// gate limits how many datagrams are answered. Its memory is fixed: peers whose
+// hashes collide share a bucket. It must be used by one goroutine only.
 type gate struct {
 	seed              maphash.Seed
 	peers, networks   []bucket
 	total             bucket
-	peer, network, of float64 // rates a second
+	peer, network, of float64 // rates per second
 }
 
-// buckets in each table: 64 Ki of 16 bytes.
+// buckets is the number of buckets in each table: 64 Ki of 16 bytes.
 const buckets = 1 << 16
 
-// bucket is a token bucket that holds one second's worth.
+// bucket is a token bucket that holds one second's tokens.
 type bucket struct {
 	at     int64 // nanoseconds since the epoch
 	tokens float64
@@ -31,7 +31,7 @@ func newGate(o Options) gate {
 	}
 }
 
-// open tells whether a datagram is answered, and counts it if so.
+// open reports whether a datagram may be answered, and counts it if so.
 func (g *gate) open(from netip.AddrPort, now time.Time) bool {
 	at := now.UnixNano()
 	addr := from.Addr().Unmap()
@@ -54,7 +54,7 @@ func (g *gate) open(from netip.AddrPort, now time.Time) bool {
 	return true
 }
 
-// has fills the bucket up to now and tells whether there is a token.
+// has fills the bucket up to the present time and reports whether there is a token.
 func (b *bucket) has(at int64, rate float64) bool {
 	if passed := at - b.at; passed > 0 {
 		b.tokens = min(rate, b.tokens+float64(passed)*rate/float64(time.Second))

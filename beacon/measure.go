@@ -25,32 +25,32 @@ const (
 	HTTPS Method = "https"
 )
 
-// Endpoint is a location's beacons; "" where it has none of a kind.
+// Endpoint is a location's beacons; "" for each kind it does not have.
 type Endpoint struct {
 	Location string
 	UDP, TCP string // HOST:PORT
 	HTTPS    string // URL
 }
 
-// MeasureOptions say how to measure. Zero members mean the defaults.
+// MeasureOptions configures Measure. Zero members mean the defaults.
 type MeasureOptions struct {
-	Samples  int           // datagrams a location; the first does not count; default 6
+	Samples  int           // datagrams per location; the first does not count; default 6
 	Interval time.Duration // between two of them; default 350 ms
 	Timeout  time.Duration // for each answer; default 1 s
-	Parallel int           // locations at a time; default 4
-	Deadline time.Duration // for all of it; default 4 s
-	Receipt  bool          // ask for a receipt as well
-	Client   *http.Client  // for HTTPS; default one of its own
+	Parallel int           // concurrent locations; default 4
+	Deadline time.Duration // for the whole measurement; default 4 s
+	Receipt  bool          // request a receipt as well
+	Client   *http.Client  // for HTTPS; default a new one
 }
 
-// Result is what was found about a location.
+// Result is the measurement of a location.
 type Result struct {
 	Location string
 	Method   Method
-	RTT      time.Duration // median (UDP), least (TCP), mean (HTTPS)
+	RTT      time.Duration // median (UDP), minimum (TCP), mean (HTTPS)
 	Loss     float64       // share of datagrams without an answer, 0 to 1
-	Receipt  string        // signed by the beacon, where it was asked for and gives any
-	Err      error         // why the location was not reached; the rest then says nothing
+	Receipt  string        // signed by the beacon, if requested and issued
+	Err      error         // why the location was not reached; the other members are then meaningless
 }
 
 func (o *MeasureOptions) setDefaults() {
@@ -73,9 +73,9 @@ func (o *MeasureOptions) setDefaults() {
 	}
 }
 
-// Measure gives one result for each endpoint, in their order. Locations that
-// cannot be reached have an Err: leave them out of what is reported, since a
-// made-up figure invites a match there. The error is ctx's alone.
+// Measure returns one result for each endpoint, in the same order. Locations that
+// cannot be reached have an Err: omit them from what is reported, since an invented
+// figure invites a match there. The error is ctx's only.
 func Measure(ctx context.Context, endpoints []Endpoint, o MeasureOptions) ([]Result, error) {
 	o.setDefaults()
 	within, cancel := context.WithTimeout(ctx, o.Deadline)
@@ -94,7 +94,7 @@ func Measure(ctx context.Context, endpoints []Endpoint, o MeasureOptions) ([]Res
 	return results, ctx.Err()
 }
 
-// Report gives what to report: milliseconds by location, rounded up, at least 1,
+// Report returns what to report: milliseconds by location, rounded up, at least 1,
 // without the locations that were not reached.
 func Report(results []Result) map[string]int {
 	report := map[string]int{}
@@ -106,7 +106,7 @@ func Report(results []Result) map[string]int {
 	return report
 }
 
-// one tries the ways to a location, the most truthful first.
+// one tries the ways to reach a location, the most accurate first.
 func (o *MeasureOptions) one(ctx context.Context, e Endpoint) Result {
 	ways := []struct {
 		method Method
@@ -126,8 +126,8 @@ func (o *MeasureOptions) one(ctx context.Context, e Endpoint) Result {
 	return r
 }
 
-// udp sends numbered datagrams at a steady pace and takes the median of the
-// round trips. Half of them lost is no measurement.
+// udp sends numbered datagrams at a steady pace and takes the median of the round
+// trips. If half of them are lost, it fails.
 func (o *MeasureOptions) udp(ctx context.Context, at string, r *Result) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", at)
 	if err != nil {
@@ -138,7 +138,7 @@ func (o *MeasureOptions) udp(ctx context.Context, at string, r *Result) error {
 	defer stop()
 	sent, back := o.volley(ctx, conn)
 	var trips []time.Duration
-	for i := 1; i < len(sent); i++ { // the first one finds the way
+	for i := 1; i < len(sent); i++ { // the first one only establishes the path
 		if !back[i].IsZero() {
 			trips = append(trips, back[i].Sub(sent[i]))
 		}
@@ -156,10 +156,10 @@ func (o *MeasureOptions) udp(ctx context.Context, at string, r *Result) error {
 	return nil
 }
 
-// volley sends the datagrams and notes when each was sent and came back.
+// volley sends the datagrams and records when each was sent and came back.
 func (o *MeasureOptions) volley(ctx context.Context, conn net.Conn) (sent, back []time.Time) {
 	sent, back = make([]time.Time, o.Samples), make([]time.Time, o.Samples)
-	var tag [nonceSize]byte // so that no answer to somebody else counts
+	var tag [nonceSize]byte // so that answers to somebody else do not count
 	rand.Read(tag[:])
 	heard := make(chan struct{})
 	last := time.Now().Add(time.Duration(o.Samples-1)*o.Interval + o.Timeout)
@@ -190,7 +190,7 @@ func (o *MeasureOptions) volley(ctx context.Context, conn net.Conn) (sent, back 
 	return sent, back
 }
 
-// hear notes answers until all have come or the read deadline passes.
+// hear records answers until all have come or the read deadline passes.
 func (o *MeasureOptions) hear(conn net.Conn, tag [nonceSize]byte, back []time.Time) {
 	buffer := make([]byte, MaxDatagram)
 	for left := len(back); left > 0; {
@@ -218,7 +218,7 @@ func isTimeout(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-// receipt asks the beacon to measure for itself; "" where it gives no receipts.
+// receipt has the beacon measure, and returns its receipt; "" if it issues none.
 func receipt(conn net.Conn, timeout time.Duration) string {
 	conn.SetReadDeadline(time.Now().Add(timeout))
 	ask := make([]byte, minAsk)
@@ -238,8 +238,8 @@ func receipt(conn net.Conn, timeout time.Duration) string {
 	return signed[nonceSize:]
 }
 
-// exchange sends a datagram and waits for the answer that begins with want; it
-// gives the answer without its first four bytes.
+// exchange sends a datagram and waits for the answer that begins with want. It
+// returns the answer without its first four bytes.
 func exchange(conn net.Conn, datagram []byte, want string) string {
 	if _, err := conn.Write(datagram); err != nil {
 		return ""
@@ -256,7 +256,7 @@ func exchange(conn net.Conn, datagram []byte, want string) string {
 	}
 }
 
-// tcp takes the least of three connects.
+// tcp takes the minimum of three connects.
 func (o *MeasureOptions) tcp(ctx context.Context, at string, r *Result) error {
 	dialer := &net.Dialer{Timeout: o.Timeout}
 	for i := range 3 {
@@ -274,7 +274,7 @@ func (o *MeasureOptions) tcp(ctx context.Context, at string, r *Result) error {
 	return nil
 }
 
-// https takes the mean of two requests on a connection that a first one made.
+// https takes the mean of two requests on a connection that a first request opened.
 func (o *MeasureOptions) https(ctx context.Context, url string, r *Result) error {
 	for i := range 3 {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

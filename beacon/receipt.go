@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// The exchange that a receipt comes of, in datagrams. The client pads its own so
-// that no answer is longer than what it answers:
+// The exchange that produces a receipt, in datagrams. The client pads its own so that
+// no answer is longer than the datagram it answers:
 //
 //	client → beacon   GLB1 nonce(8) padding             (64 bytes at least)
 //	beacon → client   GLB2 nonce(8) time(8) mac(16)
 //	client → beacon   GLB3 nonce(8) time(8) mac(16) padding (300 bytes)
 //	beacon → client   GLB4 nonce(8) receipt
 //
-// The beacon keeps nothing in between: its own time comes back to it under a MAC
+// The beacon keeps no state in between: its own time comes back to it under a MAC
 // that also covers the nonce and the client's address.
 const (
 	nonceSize   = 8
@@ -32,27 +32,28 @@ const (
 	macSize     = 16
 	minAsk      = 64
 	receiptLife = 15 * time.Minute
-	maxRTT      = 5 * time.Second // more is an exchange that was interrupted
+	maxRTT      = 5 * time.Second // a longer exchange was interrupted
 )
 
-// Receipt is what a beacon found out about a client.
+// Receipt is a beacon's measurement of a client.
 type Receipt struct {
 	Location string
 	RTT      int // milliseconds, rounded up, at least 1
 	Expires  time.Time
 }
 
-// Receipts makes and checks receipts.
+// Receipts issues and checks receipts.
 type Receipts struct{ key []byte }
 
-// NewReceipts takes the key that beacons and those who check share.
+// NewReceipts returns a Receipts with the key that beacons and those who check
+// receipts share.
 func NewReceipts(key []byte) *Receipts { return &Receipts{key} }
 
 // leastKey is the shortest key, in bytes.
 const leastKey = 16
 
-// ReadKey reads a key as files hold it: text of at least 16 bytes, white space
-// around it not counted.
+// ReadKey parses the content of a key file: text of at least 16 bytes, not counting
+// white space around it.
 func ReadKey(text []byte) ([]byte, error) {
 	key := bytes.TrimSpace(text)
 	if len(key) < leastKey {
@@ -61,10 +62,11 @@ func ReadKey(text []byte) ([]byte, error) {
 	return key, nil
 }
 
-// ErrReceipt is what Check gives for a receipt that is not good.
+// ErrReceipt is what Check returns for an invalid receipt.
 var ErrReceipt = errors.New("the receipt is forged, expired, or another client's")
 
-// Check reads a receipt that a client at an address shows.
+// Check parses and verifies the receipt of a client at an address. Errors:
+// ErrReceipt.
 func (r *Receipts) Check(text string, from netip.Addr, now time.Time) (Receipt, error) {
 	at := strings.LastIndexByte(text, '.')
 	if at < 0 || len(text) > MaxDatagram {
@@ -86,7 +88,7 @@ func (r *Receipts) Check(text string, from netip.Addr, now time.Time) (Receipt, 
 	return Receipt{Location: parts[0], RTT: rtt, Expires: time.Unix(expires, 0)}, nil
 }
 
-// issue writes a receipt: LOCATION.MILLISECONDS.CLIENT.EXPIRES.MAC.
+// issue returns a receipt: LOCATION.MILLISECONDS.CLIENT.EXPIRES.MAC.
 func (r *Receipts) issue(location string, rtt time.Duration, from netip.Addr, now time.Time) string {
 	ms := max(1, int(math.Ceil(float64(rtt)/float64(time.Millisecond))))
 	body := strings.Join([]string{location, strconv.Itoa(ms), r.hide(from), strconv.FormatInt(now.Add(receiptLife).Unix(), 10)}, ".")
@@ -119,7 +121,7 @@ func (r *Receipts) answer(out, in []byte, location string, from netip.Addr, now 
 	return nil, false
 }
 
-// stamp is the MAC over nonce, time and the client's address.
+// stamp returns the MAC over the client's address, nonce and time.
 func (r *Receipts) stamp(body []byte, from netip.Addr) []byte {
 	address := from.Unmap().As16()
 	return r.mac("stamp", append(address[:], body...))
@@ -132,8 +134,8 @@ func (r *Receipts) mac(purpose string, body []byte) []byte {
 	return mac.Sum(nil)[:macSize]
 }
 
-// hide names an address without showing it: by network, since a client's address
-// may change within it.
+// hide returns a pseudonym of an address's network, since a client's address may
+// change within it.
 func (r *Receipts) hide(from netip.Addr) string {
 	from = from.Unmap()
 	bits := 32

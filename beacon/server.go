@@ -11,17 +11,18 @@ import (
 	"time"
 )
 
-// Options of a beacon. Zero members mean the defaults.
+// Options configures a beacon. Zero members mean the defaults.
 type Options struct {
-	Location string // that the receipts name
-	UDP      string // HOST:PORT to listen on; "" does not
-	TCP      string // HOST:PORT to listen on; "" does not
-	// Key signs receipts; nil gives none. Who checks receipts has the same key.
+	Location string // named in receipts
+	UDP      string // HOST:PORT to listen on; "" disables UDP
+	TCP      string // HOST:PORT to listen on; "" disables TCP
+	// Key signs receipts; nil issues none. Whoever checks receipts needs the same
+	// key.
 	Key []byte
 
-	PerPeer    int // datagrams a second from one address and port; default 10
+	PerPeer    int // datagrams per second from one address and port; default 10
 	PerNetwork int // from one /24 (IPv6: /56); default 50
-	Total      int // from everybody; default 50,000
+	Total      int // from all clients; default 50,000
 }
 
 // MaxDatagram is the longest datagram that is answered, in bytes.
@@ -33,10 +34,10 @@ const (
 	tcpLife        = 5 * time.Second // of a connection, whatever it does
 )
 
-// Server is a beacon. Listen makes one, Serve answers.
+// Server is a beacon. Listen returns one, Serve runs it.
 type Server struct {
 	opts     Options
-	receipts *Receipts // nil: none
+	receipts *Receipts // or nil
 	udp      *net.UDPConn
 	tcp      net.Listener
 	gate     gate
@@ -82,7 +83,7 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// UDP and TCP are the addresses listened on; "" where it does not.
+// UDP returns the address of the UDP beacon; "" if there is none.
 func (s *Server) UDP() string {
 	if s.udp == nil {
 		return ""
@@ -90,7 +91,7 @@ func (s *Server) UDP() string {
 	return s.udp.LocalAddr().String()
 }
 
-// TCP is the address of the TCP beacon.
+// TCP returns the address of the TCP beacon; "" if there is none.
 func (s *Server) TCP() string {
 	if s.tcp == nil {
 		return ""
@@ -127,7 +128,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(udp, tcp)
 }
 
-// serveUDP answers datagrams; one goroutine, since an answer takes microseconds.
+// serveUDP answers datagrams, in one goroutine, since an answer takes microseconds.
 func (s *Server) serveUDP() error {
 	in, out := make([]byte, MaxDatagram+1), make([]byte, MaxDatagram)
 	for {
@@ -136,19 +137,20 @@ func (s *Server) serveUDP() error {
 			return nil
 		}
 		if err != nil {
-			continue // of one datagram, such as an ICMP answer to an earlier one
+			continue // about one datagram, such as an ICMP answer to an earlier one
 		}
 		now := time.Now()
 		if n == 0 || n > MaxDatagram || from.Port() < firstFreePort || !s.gate.open(from, now) {
 			continue
 		}
 		if answer := s.answer(out, in[:n], from.Addr(), now); len(answer) > 0 {
-			s.udp.WriteToUDPAddrPort(answer, from) // lost or not: the client sends another
+			s.udp.WriteToUDPAddrPort(answer, from) // if it is lost, the client sends another
 		}
 	}
 }
 
-// answer makes the answer to a datagram in out: never longer than the datagram.
+// answer writes the answer to a datagram to out; it is never longer than the
+// datagram.
 func (s *Server) answer(out, in []byte, from netip.Addr, now time.Time) []byte {
 	if s.receipts != nil {
 		if answer, ours := s.receipts.answer(out, in, s.opts.Location, from, now); ours {
@@ -162,7 +164,7 @@ func (s *Server) answer(out, in []byte, from netip.Addr, now time.Time) []byte {
 	return out
 }
 
-// serveTCP accepts, echoes one byte if one comes, and closes.
+// serveTCP accepts connections, echoes one byte if one comes, and closes them.
 func (s *Server) serveTCP() error {
 	slots := make(chan struct{}, maxConnections)
 	for {
@@ -195,8 +197,8 @@ func echoByte(conn net.Conn) {
 	}
 }
 
-// Ping answers 204 to GET: the beacon for clients that have HTTP alone. Browsers
-// of any site may ask and may read the timing.
+// Ping answers 204 to GET: the beacon for clients that only have HTTP. Pages of any
+// origin may send requests and read the timing.
 func Ping() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
