@@ -19,18 +19,18 @@ type bot struct {
 	seed  uint64
 	stage stage
 
-	me       *player.Client // via Players, once it has logged in
+	me       *player.Client // with Players, once it has logged in
 	matching session.Matchmaking
 	tracker  session.Tracker
 }
 
-// Outcome is what became of a bot.
+// Outcome is a bot's result.
 type Outcome struct {
 	PlayerID string
 	Games    int           // played to their end
-	Attempts int           // to be in a game, the successful ones included
-	Lost     int           // games that went away while it played
-	Waited   time.Duration // for the last game: from asking to being let in
+	Attempts int           // to join a game, including the successful ones
+	Lost     int           // games that disappeared during play
+	Waited   time.Duration // for the last game: from the request to being admitted
 	Failure  string        // "" if it played all games
 }
 
@@ -39,7 +39,7 @@ func (b *bot) move(to stage) {
 	b.stage = to
 }
 
-// live plays the games that were asked for.
+// live plays the requested number of games.
 func (b *bot) live(ctx context.Context) Outcome {
 	o := Outcome{}
 	for o.Games < b.opts.Games {
@@ -58,8 +58,8 @@ func (b *bot) live(ctx context.Context) Outcome {
 	return o
 }
 
-// game comes to a game and plays it to its end. It tries again as long as its
-// patience lasts; the error is what was last in the way.
+// game joins a game and plays it to its end. It retries until Patience is over; the
+// error is the last obstacle.
 func (b *bot) game(ctx context.Context, o *Outcome) error {
 	patient, cancel := context.WithTimeout(ctx, b.opts.Patience)
 	defer cancel()
@@ -83,12 +83,12 @@ func (b *bot) game(ctx context.Context, o *Outcome) error {
 	}
 }
 
-// final tells errors that trying again does not mend.
+// final reports whether retrying cannot help.
 func final(err error) bool {
 	return errors.Is(err, session.ErrUnauthorized) || errors.Is(err, session.ErrInvalid)
 }
 
-// seek finds a place in a game.
+// seek finds a slot in a game.
 func (b *bot) seek(ctx context.Context) (session.Connection, error) {
 	if b.opts.Via == Players {
 		if err := b.enter(ctx); err != nil {
@@ -102,8 +102,8 @@ func (b *bot) seek(ctx context.Context) (session.Connection, error) {
 	return b.seekMatch(ctx)
 }
 
-// play connects with the player session and plays. Only a game played to the
-// bot's own end, or to the game's, is a success.
+// play connects with the player session and plays. Only a game played to the bot's
+// own end, or to the game's, is a success.
 func (b *bot) play(ctx context.Context, place session.Connection, o *Outcome, begin time.Time) error {
 	b.move(connecting)
 	result, err := arena.Play(ctx, arena.Options{

@@ -25,7 +25,7 @@ type crew struct {
 	outcomes []Outcome
 }
 
-// newBot makes the bot of a number, from 1.
+// newBot returns the bot with a number, from 1.
 func (c *crew) newBot(n int) *bot {
 	b := &bot{crew: c, id: "bot-" + session.NewPlayerID(), seed: uint64(n), stage: coming, matching: c.client, tracker: c.tracker}
 	if c.opts.Via == Players {
@@ -34,9 +34,9 @@ func (c *crew) newBot(n int) *bot {
 	return b
 }
 
-// Run sets up what the bots need, has all of them play, and tells how it went.
-// The end of ctx ends the games in order. The error is about the setting up; what
-// goes wrong later is in the report.
+// Run sets up what the bots need, runs them all, and returns the results. When ctx
+// ends, the games are ended in order. The error is about the setup; later errors are
+// in the report.
 func Run(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -63,15 +63,15 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return report(c.outcomes, time.Since(begin)), nil
 }
 
-// Transport is an HTTP transport for many bots on one server: they share few
-// connections and do not make new ones all the time.
+// Transport returns an HTTP transport for many bots on one server: they share few
+// connections and reuse them.
 func Transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxConnsPerHost, t.MaxIdleConnsPerHost = 64, 64
 	return t
 }
 
-// play has the bots come one after another and waits for all.
+// play starts the bots one after another and waits for all.
 func (c *crew) play(ctx context.Context) {
 	shown, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -100,7 +100,7 @@ func (c *crew) show(ctx context.Context) {
 	}
 }
 
-// sleep waits; it gives the context's error if that ends first.
+// sleep waits for d. It returns the context's error if that ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -112,8 +112,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pause waits before another attempt: longer each time, at most about 5 seconds,
-// and not all bots alike.
+// pause waits before another attempt: longer each time, at most about 5 seconds, with
+// jitter.
 func pause(ctx context.Context, attempt int) error {
 	d := min(250*time.Millisecond<<min(attempt, 8), 5*time.Second)
 	return sleep(ctx, time.Duration(float64(d)*(0.5+rand.Float64())))

@@ -13,7 +13,7 @@ import (
 // leaveTimeout is how long a bot that has played may take to delete its account.
 const leaveTimeout = 5 * time.Second
 
-// enter logs the bot in as a guest and reports latency, once; it tries until ctx
+// enter logs the bot in as a guest and reports latency, once; it retries until ctx
 // ends.
 func (b *bot) enter(ctx context.Context) error {
 	if b.me != nil {
@@ -35,7 +35,7 @@ func (b *bot) enter(ctx context.Context) error {
 	}
 }
 
-// introduce makes the account, unless an attempt before did, and reports latency.
+// introduce creates the account, unless an earlier attempt did, and reports latency.
 func (b *bot) introduce(ctx context.Context, me *player.Client) error {
 	if me.PlayerID() == "" {
 		if _, err := me.Login(ctx); err != nil {
@@ -52,8 +52,8 @@ func (b *bot) introduce(ctx context.Context, me *player.Client) error {
 	return nil
 }
 
-// leave deletes the account. Where that fails, as it does ten minutes after the
-// login, the account is one of a guest who never comes back.
+// leave deletes the account. If that fails, as it does ten minutes after the login,
+// the account remains as that of a guest who never comes back.
 func (b *bot) leave(ctx context.Context) {
 	if b.me == nil {
 		return
@@ -63,19 +63,19 @@ func (b *bot) leave(ctx context.Context) {
 	_ = b.me.DeleteAccount(late)
 }
 
-// latency is what a client on this machine measures: all bots share it, as the
-// games of one machine would. A thousand measuring at once would measure each
-// other, and beacons answer one machine ten times a second.
+// latency is what a client on this machine measures. All bots share it, as the games
+// of one machine would: a thousand concurrent measurements would disturb each other,
+// and beacons answer one machine ten times a second.
 type latency struct {
 	mu     sync.Mutex
 	found  []player.Sample
 	before time.Time // when to measure again
 }
 
-// latencyLife is how long a server lets a report count.
+// latencyLife is how long a server uses a report.
 const latencyLife = 15 * time.Minute
 
-// measure measures before the bots come, so that they do not wait for it.
+// measure measures before the bots start, so that they need not wait for it.
 func (c *crew) measure(ctx context.Context) error {
 	if c.opts.Via != Players {
 		return nil
@@ -88,7 +88,7 @@ func (c *crew) measure(ctx context.Context) error {
 	return err
 }
 
-// samples gives what was measured, and measures where that is too long ago.
+// samples returns the measurements, and repeats them if they are too old.
 func (l *latency) samples(ctx context.Context, c *player.Client, o *Options) ([]player.Sample, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *latency) samples(ctx context.Context, c *player.Client, o *Options) ([]
 	}
 	l.found = nil
 	for _, r := range results {
-		if r.Err == nil { // a location that was not reached is left out
+		if r.Err == nil { // a location that was not reached is omitted
 			l.found = append(l.found, player.Sample{Location: r.Location, RTT: r.RTT, Method: string(r.Method), Receipt: r.Receipt})
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // giveUpTimeout is how long a bot that gives up may take to cancel its ticket.
 const giveUpTimeout = 5 * time.Second
 
-// seekMatch goes through matchmaking: a ticket, its end, the own player session.
+// seekMatch runs through matchmaking: a ticket, its end, the bot's player session.
 func (b *bot) seekMatch(ctx context.Context) (session.Connection, error) {
 	ticketID, err := b.start(ctx)
 	if err != nil {
@@ -24,12 +24,12 @@ func (b *bot) seekMatch(ctx context.Context) (session.Connection, error) {
 	if ctx.Err() != nil && err != nil {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTimeout)
 		defer cancel()
-		_ = b.matching.StopMatchmaking(late, ticketID) // else it times out by itself
+		_ = b.matching.StopMatchmaking(late, ticketID) // otherwise it times out
 	}
 	return place, err
 }
 
-// start asks for a match until the service has the ticket.
+// start requests a match until the service has the ticket.
 func (b *bot) start(ctx context.Context) (ticketID string, err error) {
 	request := session.MatchRequest{Configuration: b.house.configuration, TicketID: session.NewPlayerID(), Players: []session.Player{{
 		ID:         b.id,
@@ -54,9 +54,9 @@ func (b *bot) start(ctx context.Context) (ticketID string, err error) {
 	}
 }
 
-// asked gives the ticket of a request whose answer was lost. The AWS API refuses
-// the id, which is ours, and knows the ticket; the player API names the ticket
-// that is in the way.
+// asked returns the ticket of a request whose answer was lost. The AWS API refuses
+// the id, which is ours, and knows the ticket; the player API names the existing
+// ticket.
 func (b *bot) asked(ctx context.Context, ours string, refusal error) (ticketID string) {
 	if p, ok := errors.AsType[*player.Problem](refusal); ok {
 		return p.TicketID
@@ -67,7 +67,8 @@ func (b *bot) asked(ctx context.Context, ours string, refusal error) (ticketID s
 	return ""
 }
 
-// worthRepeating tells trouble on the way to the service or in it, which passes.
+// worthRepeating reports whether an error of the service, or of reaching it, is
+// temporary.
 func worthRepeating(err error) bool {
 	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, session.ErrThrottled)
 }

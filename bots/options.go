@@ -9,41 +9,41 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Way is how bots come to a game.
+// Way is how bots join games.
 type Way string
 
 // The ways.
 const (
-	// Players: the player API, as a game's clients: log in, measure latency, ask a
-	// matchmaker, be told by push.
+	// Players: the player API, as a game's clients use it: log in, measure latency,
+	// ask a matchmaker, receive pushes.
 	Players Way = "players"
-	// Matchmaking: the AWS API: StartMatchmaking, and ask for the ticket at intervals.
+	// Matchmaking: the AWS API: StartMatchmaking, then poll the ticket.
 	Matchmaking Way = "matchmaking"
 	// Sessions: search an open game session or create one, and CreatePlayerSession.
 	Sessions Way = "sessions"
 )
 
-// Options of a crew of bots.
+// Options configures a crew of bots.
 type Options struct {
 	URL   string       // of the server
-	HTTP  *http.Client // default: one that makes few connections
+	HTTP  *http.Client // default: one that opens few connections
 	AWS   aws.Config   // region and credentials of the AWS API; its endpoint is URL
 	Via   Way          // default Players
 	Fleet string       // name or id of the fleet that hosts the arena
-	// Matchmaker, for Players alone, names one that is there. Default: one is made
+	// Matchmaker, for Players only, names an existing one. Default: one is created
 	// for the fleet, through the AWS API.
 	Matchmaker string
 
-	Players   int           // how many bots, 1 to 10000
-	MatchSize int           // players a game at most, 1 to 40; default 8
-	Games     int           // that each bot plays; default 1
-	For       time.Duration // how long a bot plays each; default 20 s
-	Over      time.Duration // within which the bots come; default 10 ms a bot
-	Patience  time.Duration // how long a bot tries to be in a game; default 2 minutes
-	Poll      time.Duration // between looks at the tickets; default and least 1 s
+	Players   int           // number of bots, 1 to 10000
+	MatchSize int           // most players of a game, 1 to 40; default 8
+	Games     int           // per bot; default 1
+	For       time.Duration // how long a bot plays each game; default 20 s
+	Over      time.Duration // time over which the bots start; default 10 ms per bot
+	Patience  time.Duration // how long a bot tries to join a game; default 2 minutes
+	Poll      time.Duration // interval of polling tickets; default and least 1 s
 
-	Out   io.Writer     // told the progress; default nothing
-	Every time.Duration // between two lines of progress; default 1 s
+	Out   io.Writer     // receives the progress; default nothing
+	Every time.Duration // interval between lines of progress; default 1 s
 }
 
 const maxPlayers = 10000

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Report is what became of all bots. Its JSON form is a contract for scripts;
-// times are in milliseconds.
+// Report is the result of all bots. Scripts rely on its JSON form; times are in
+// milliseconds.
 type Report struct {
 	Players  int            `json:"players"`
 	Played   int            `json:"played"` // bots that played all their games
 	Failed   int            `json:"failed"`
 	Attempts int            `json:"attempts"`
-	Lost     int            `json:"lost"` // games that went away while a bot played
+	Lost     int            `json:"lost"` // games that disappeared while a bot played
 	Wait     Wait           `json:"wait"` // of the bots that played, for their last game
 	TookMS   int64          `json:"took_ms"`
-	Failures map[string]int `json:"failures"` // bots, by what was last in the way
+	Failures map[string]int `json:"failures"` // bots, by their last obstacle
 }
 
-// Wait is how long bots waited from asking to being let in, in milliseconds.
+// Wait is how long bots waited from the request to being admitted, in milliseconds.
 type Wait struct {
 	P50 int64 `json:"p50_ms"`
 	P95 int64 `json:"p95_ms"`
@@ -54,7 +54,7 @@ func report(outcomes []Outcome, took time.Duration) Report {
 	return r
 }
 
-// Write tells the report to people.
+// Write writes the report for people.
 func (r Report) Write(w io.Writer) {
 	took := time.Duration(r.TookMS) * time.Millisecond
 	fmt.Fprintf(w, "%d of %d bots played, in %v; %d attempts, %d games lost on the way\n",

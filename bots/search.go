@@ -10,14 +10,14 @@ import (
 	"github.com/musterhq/muster/sdk/session/filter"
 )
 
-// mark is the game property by which bots know their game sessions.
+// mark is the game property that identifies the bots' game sessions.
 const mark = "bots"
 
-// tries is how many open sessions a bot tries before it makes one.
+// tries is how many open sessions a bot tries before it creates one.
 const tries = 5
 
-// seekSession looks for an open game session, the fullest first, and makes one if
-// there is none.
+// seekSession joins an open game session, the fullest first, and creates one if there
+// is none.
 func (b *bot) seekSession(ctx context.Context) (session.Connection, error) {
 	for attempt := 0; ; attempt++ {
 		place, err := b.joinOpen(ctx)
@@ -34,14 +34,14 @@ func (b *bot) seekSession(ctx context.Context) (session.Connection, error) {
 	}
 }
 
-// worthWaiting tells trouble that passes by itself.
+// worthWaiting reports whether an error is temporary.
 func worthWaiting(err error) bool {
 	return worthRepeating(err) || errors.Is(err, session.ErrNoCapacity) || errors.Is(err, session.ErrLimit)
 }
 
 var errNoneOpen = errors.New("no open game session")
 
-// joinOpen takes a place in an open game session.
+// joinOpen takes a slot in an open game session.
 func (b *bot) joinOpen(ctx context.Context) (session.Connection, error) {
 	open, err := filter.Write(filter.And(filter.HasRoom(true), filter.Property(mark, filter.Eq, "yes")))
 	if err != nil {
@@ -56,14 +56,14 @@ func (b *bot) joinOpen(ctx context.Context) (session.Connection, error) {
 		}
 		place, err := b.client.Reserve(ctx, session.JoinRequest{SessionID: info.ID, PlayerID: b.id})
 		if errors.Is(err, session.ErrFull) || errors.Is(err, session.ErrNotActive) || errors.Is(err, session.ErrInvalid) {
-			continue // somebody was quicker, or it has ended
+			continue // somebody was quicker, or the session has ended
 		}
 		return place, err
 	}
 	return session.Connection{}, errNoneOpen
 }
 
-// create makes a game session and takes a place in it.
+// create creates a game session and takes a slot in it.
 func (b *bot) create(ctx context.Context) (session.Connection, error) {
 	created, err := b.client.Create(ctx, session.CreateRequest{
 		Target: b.house.target(), Name: "bots", MaxPlayers: b.opts.MatchSize, CreatorID: b.id,

@@ -18,15 +18,15 @@ import (
 type house struct {
 	fleetID, fleetARN string
 	location          string
-	configuration     string // of matchmaking; the matchmaker is called the same
+	configuration     string // of matchmaking; the matchmaker has the same name
 }
 
 func (h house) target() session.Target {
 	return session.Target{FleetID: h.fleetID, Location: h.location}
 }
 
-// setup finds or makes what the bots need: a queue on the fleet, a rule set and a
-// configuration, by names of their own.
+// setup finds or creates what the bots need: a queue for the fleet, a rule set and a
+// configuration, under names of the bots' own.
 type setup struct {
 	api  *awsgamelift.Client
 	opts Options
@@ -54,8 +54,8 @@ func (s *setup) run(ctx context.Context) (house, error) {
 	return s.h, nil
 }
 
-// fleetTimeout is how long a fleet may take to be there: a server that has just
-// started is about to make the demo's.
+// fleetTimeout is how long to wait for a fleet: a server that has just started is
+// about to create the demo's.
 const fleetTimeout = 5 * time.Second
 
 var errNoFleet = errors.New("`muster local` has one called demo")
@@ -101,7 +101,7 @@ func (s *setup) findLocation(ctx context.Context) error {
 	return nil
 }
 
-// queue gives the ARN of a queue with the fleet as its destination.
+// queue returns the ARN of a queue with the fleet as its destination.
 func (s *setup) queue(ctx context.Context) (string, error) {
 	name := "bots-" + s.h.fleetID
 	made, err := s.api.CreateGameSessionQueue(ctx, &awsgamelift.CreateGameSessionQueueInput{
@@ -113,12 +113,12 @@ func (s *setup) queue(ctx context.Context) (string, error) {
 	}
 	old, lookErr := s.api.DescribeGameSessionQueues(ctx, &awsgamelift.DescribeGameSessionQueuesInput{Names: []string{name}})
 	if lookErr != nil || len(old.GameSessionQueues) == 0 {
-		return "", err // it is not there, so this is why
+		return "", err // it does not exist, so this is why
 	}
 	return aws.ToString(old.GameSessionQueues[0].GameSessionQueueArn), nil
 }
 
-// matchmaker makes the rule set and the configuration for the size of games.
+// matchmaker creates the rule set and the configuration for the size of games.
 func (s *setup) matchmaker(ctx context.Context, queue string) error {
 	rules := fmt.Sprintf("bots-%d", s.opts.MatchSize)
 	body, err := ruleSet(s.opts.MatchSize)
@@ -146,8 +146,9 @@ func (s *setup) matchmaker(ctx context.Context, queue string) error {
 	return nil
 }
 
-// ruleSet is one team of up to size players of like skill. It begins with full
-// games of close skill and asks for less with time, so that nobody waits for ever.
+// ruleSet returns a rule set with one team of up to size players of similar skill. It
+// starts with full games of close skill and is relaxed with time, so that nobody
+// waits forever.
 func ruleSet(size int) (string, error) {
 	step := func(seconds, value int) map[string]int {
 		return map[string]int{"waitTimeSeconds": seconds, "value": value}

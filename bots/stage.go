@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// stage is where a bot is.
+// stage is a bot's stage.
 type stage int
 
 const (
-	coming     stage = iota // not there yet
-	entering                // logs in and measures latency
+	coming     stage = iota // not started yet
+	entering                // logging in and measuring latency
 	asking                  // for a game
 	waiting                 // for a match, or a free process
 	connecting              // to the game server
@@ -42,7 +42,7 @@ func (s *stages) move(from, to stage) {
 	s.counts[to]++
 }
 
-// line tells the counts of one moment.
+// line describes the counts at one moment.
 func (s *stages) line() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
