@@ -1,10 +1,10 @@
-// Package provider decides where instances of managed fleets are made and which
-// of them go.
+// Package provider decides where instances of managed fleets are created and which of
+// them are removed.
 //
-// A provider is given the whole world as it is (hosts, instances, wishes) and
-// answers with what to make and what to remove: a pure function, so it can be
-// tested with thousands of worlds and its answer be thrown away. What it decided
-// becomes rows in the store (package compute); who runs the machines makes them
-// so and reports: today the agents of hosts (Process). Another engine, such as
-// Kubernetes, is another Provider and a controller that follows the same rows.
+// A provider receives the whole state of the world (hosts, instances, wishes) and
+// returns what to create and what to remove. It is a pure function, so it can be
+// tested with thousands of worlds and its answer can be discarded. Its decisions
+// become rows in the store (package compute); whoever runs the machines carries them
+// out and reports: today the agents of hosts (Process). Another engine, such as
+// Kubernetes, would be another Provider and a controller that follows the same rows.
 package provider

@@ -11,11 +11,11 @@ import (
 type packer struct {
 	hosts  []*room
 	open   map[string]bool      // hosts that take new instances
-	busy   map[string]int       // by host: thousandths of processors of its instances that stay
+	busy   map[string]int       // by host: CPUMillis of its instances that stay
 	living map[place][]Instance // that count for a wish
 }
 
-// room is what is left of a host.
+// room is what is free on a host.
 type room struct {
 	Host
 	cpu, memory int
@@ -53,7 +53,7 @@ func newPacker(w World) *packer {
 	return p
 }
 
-// alive gives the instances that count for a wish.
+// alive returns the instances that count for a wish.
 func (p *packer) alive(w Wish) []Instance { return p.living[place{w.FleetID, w.Location}] }
 
 // place puts one instance of the wish on the fullest host that has room for it.
@@ -91,8 +91,8 @@ func (r *room) take(cpu, memory int, used ports) {
 	r.taken = slices.Insert(r.taken, at, used)
 }
 
-// gap gives the first free range of n ports of the host; a host that offers
-// fewer gives all it has, to one instance. From is 0 where there is none.
+// gap returns the first free range of n ports of the host; a host with fewer ports
+// gives all of them to one instance. from is 0 if there is none.
 func (r *room) gap(n int) ports {
 	n = min(n, r.PortTo-r.PortFrom+1)
 	from := r.PortFrom
@@ -108,7 +108,7 @@ func (r *room) gap(n int) ports {
 	return ports{from, from + n - 1}
 }
 
-// why says why no host takes the wish.
+// why returns the reason why no host takes the wish.
 func (p *packer) why(w Wish) string {
 	var here, open []*room
 	for _, r := range p.hosts {

@@ -6,8 +6,8 @@ import (
 )
 
 // Process places instances on hosts that an agent runs processes on. It packs
-// tightly, the fullest host first, so that hosts empty and can go, and takes
-// wishes in turns, so that none starves when hosts are scarce.
+// tightly, the fullest host first, so that hosts become empty and can be removed, and
+// serves wishes in turns, so that none starves when hosts are scarce.
 type Process struct{}
 
 // Plan implements Provider.
@@ -57,9 +57,9 @@ func (Process) Room(w World, wish Wish) int {
 	}
 }
 
-// surplus takes instances out so that desired are left: those that carry least
-// first, so that a protected game session is the last to be asked, and of those
-// that carry nothing the ones on the emptiest host, so that it can go.
+// surplus returns the instances to remove so that desired are left: those with the
+// least load first, so that a protected game session comes last, and of those without
+// load the ones on the emptiest host, so that it can be removed.
 func (p *packer) surplus(alive []Instance, desired int) []string {
 	if len(alive) <= desired {
 		return nil
@@ -80,7 +80,7 @@ func (p *packer) surplus(alive []Instance, desired int) []string {
 	return ids
 }
 
-// goesBefore orders instances by who goes first.
+// goesBefore orders instances by which is removed first.
 func (p *packer) goesBefore(a, b Instance) int {
 	return cmp.Or(
 		yesLast(a.Protected, b.Protected),

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/provider"
 )
 
-// randomWorld is some hosts, wishes, and instances that fit them.
+// randomWorld returns random hosts and wishes, and instances that fit them.
 func randomWorld(t *rapid.T) provider.World {
 	var w provider.World
 	locations := []string{"here", "there"}
@@ -30,7 +30,7 @@ func randomWorld(t *rapid.T) provider.World {
 	return w
 }
 
-// apply makes the world that a plan leads to.
+// apply returns the world that a plan leads to.
 func apply(w provider.World, p provider.Plan) provider.World {
 	w.Instances = slices.DeleteFunc(slices.Clone(w.Instances), func(i provider.Instance) bool { return slices.Contains(p.Remove, i.ID) })
 	for n, m := range p.Make {
@@ -42,9 +42,9 @@ func apply(w provider.World, p provider.Plan) provider.World {
 	return w
 }
 
-// However hosts and wishes are: no host gives more than it has, no port is given
-// twice, nobody gets more than was wished for, and a second plan has nothing to do but to
-// use the room that the first one made.
+// Whatever the hosts and wishes are: no host is overcommitted, no port is assigned
+// twice, no fleet gets more than it wishes for, and a second plan does nothing except
+// use the room that the first one freed.
 func TestProcess_Plan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := randomWorld(t)
@@ -98,7 +98,8 @@ func holds(t *rapid.T, w provider.World) {
 	}
 }
 
-// What carries least goes first, and a protected game session is the last to be asked.
+// The instances with the least load are removed first, and those with a protected
+// game session last.
 func TestProcess_RemovesWhatCarriesLeast(t *testing.T) {
 	w := provider.World{Instances: []provider.Instance{
 		{ID: "protected", Sessions: 1, Protected: true, State: provider.Running, HostID: "a"},

@@ -1,36 +1,36 @@
 package provider
 
-// Provider decides which instances to make and to remove.
+// Provider decides which instances to create and to remove.
 type Provider interface {
-	// Plan gives what to do about the difference between what is wished for
-	// and what is there. It must be a function of the world alone.
+	// Plan returns the changes from what is there to what is wished for. It must
+	// depend on the world only.
 	Plan(World) Plan
-	// Room tells how many more instances of the wish's size could be made now.
+	// Room returns how many more instances of the wish's size could be created now.
 	Room(World, Wish) int
 }
 
-// World is what a plan is made from.
+// World is the input of a plan.
 type World struct {
 	Hosts     []Host
 	Instances []Instance
 	Wishes    []Wish
 }
 
-// Host is a machine and what it offers.
+// Host is a machine and its resources.
 type Host struct {
 	ID, Location     string
-	OS               string // as Go names it; "" fits every wish
+	OS               string // as in GOOS; "" fits every wish
 	Open             bool   // takes new instances: connected, and not full
 	CPUMillis        int
 	MemoryMiB        int
 	PortFrom, PortTo int
 }
 
-// State is how far an instance is.
+// State is the state of an instance.
 type State int
 
-// The states of an instance. One that is Failed keeps its fleet off its host
-// until it is forgotten.
+// The states of an instance. A Failed one keeps its fleet off its host until it is
+// forgotten.
 const (
 	Pending State = iota
 	Running
@@ -45,7 +45,8 @@ type Instance struct {
 	PortFrom, PortTo              int
 	State                         State
 
-	// What hangs on it, where its location has more than it wishes for.
+	// Its load, which decides what is removed if its location has more than it wishes
+	// for.
 	Sessions, Players int
 	Protected         bool // one of its game sessions may not be ended
 }
@@ -59,21 +60,21 @@ type Wish struct {
 	Desired              int
 }
 
-// Plan is what to do.
+// Plan is the changes to make.
 type Plan struct {
 	Make   []Make
 	Remove []string // instance ids
 	Short  []Short  // wishes that no host has room for
 }
 
-// Make is an instance to be made.
+// Make is an instance to be created.
 type Make struct {
 	Wish             Wish
 	HostID           string
 	PortFrom, PortTo int
 }
 
-// Short is a wish with how many of its instances find no host, and why, for people.
+// Short is a wish, how many of its instances find no host, and why, for people.
 type Short struct {
 	Wish    Wish
 	Missing int
