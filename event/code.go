@@ -1,9 +1,9 @@
 package event
 
-// Code names what happened.
+// Code identifies a kind of event.
 type Code string
 
-// Fleet event codes, spelled as the API's EventCode.
+// Fleet event codes, spelled as in the API's EventCode.
 const (
 	FleetCreated                 Code = "FLEET_CREATED"
 	FleetDeleted                 Code = "FLEET_DELETED"
@@ -43,7 +43,7 @@ const (
 	LogUploadFailed              Code = "COMPUTE_LOG_UPLOAD_FAILED"
 )
 
-// Codes of Muster's own, for operators; DescribeFleetEvents does not show them.
+// Muster's own codes, for operators; DescribeFleetEvents does not show them.
 const (
 	AliasCreated           Code = "ALIAS_CREATED"
 	AliasUpdated           Code = "ALIAS_UPDATED"
@@ -122,7 +122,7 @@ const (
 	KeyEnabled             Code = "ACCESS_KEY_ENABLED"
 )
 
-// Published tells whether DescribeFleetEvents shows events of this code.
+// Published reports whether DescribeFleetEvents shows events of this code.
 func (c Code) Published() bool {
 	switch c {
 	case FleetCreated, FleetDeleted, FleetStateActive, FleetProtectionPolicyUpdated,

@@ -1,12 +1,11 @@
-// Package event is what happened: the durable, ordered log that everybody
-// appends to and reads from.
+// Package event stores what happened: the durable, ordered log that all packages
+// append to and read from.
 //
-// An event is appended in the transaction that makes it true, so the log never
-// tells of something that was not committed, and never misses something that
-// was. Sequence numbers rise in commit order; readers keep a cursor. Fleet
-// events published by the API (DescribeFleetEvents) are the subset whose code
-// the API enumerates; the log holds many more (sessions, players, processes,
-// who called what), for operators and for the packages above.
+// An event is appended in the transaction that makes it true, so the log has exactly
+// the events that were committed. Sequence numbers increase in commit order; readers
+// keep a cursor. The fleet events of the API (DescribeFleetEvents) are the subset
+// whose codes the API enumerates; the log has many more (sessions, players,
+// processes, who called what), for operators and for the packages above.
 package event
 
 import (
@@ -33,14 +32,14 @@ type Event struct {
 	ProcessID       string    `json:"process_id,omitzero"`
 	GameSessionID   string    `json:"game_session_id,omitzero"`
 	PlayerSessionID string    `json:"player_session_id,omitzero"`
-	Resource        string    `json:"resource,omitzero"` // ARN or name of what has no member of its own
+	Resource        string    `json:"resource,omitzero"` // ARN or name of a resource without its own member
 	Message         string    `json:"message,omitzero"`
-	Notice          *Notice   `json:"notice,omitzero"`    // what subscribers outside are told
-	Principal       string    `json:"principal,omitzero"` // who asked for it; empty for Muster itself
+	Notice          *Notice   `json:"notice,omitzero"`    // what external subscribers receive
+	Principal       string    `json:"principal,omitzero"` // who requested it; empty for Muster itself
 }
 
-// Notice is an event of a queue or a matchmaking configuration as AWS publishes
-// it (developer guide, "Set up event notification for game session placement").
+// Notice is an event of a queue or a matchmaking configuration as AWS publishes it
+// (developer guide, "Set up event notification for game session placement").
 type Notice struct {
 	DetailType string         `json:"detail_type"`     // GameLift Queue Placement Event, …
 	Source     string         `json:"source"`          // ARN of the queue or configuration
@@ -48,7 +47,7 @@ type Notice struct {
 	Detail     jsontext.Value `json:"detail"`          // the published payload
 }
 
-// Entry is an event with its place in the log.
+// Entry is an event with its sequence number.
 type Entry = store.Entry[Event]
 
 // Log is the event log of a cell.
@@ -76,18 +75,18 @@ func (l *Log) Append(tx *store.Tx, e Event) {
 	l.log.Append(tx, &e)
 }
 
-// Query says which events to read.
+// Query selects events.
 type Query struct {
 	FleetID       string    // only published events of this fleet
 	GameSessionID string    // only events of this game session
-	Notices       bool      // only events that subscribers outside are told of
-	After         uint64    // only events behind this sequence number, in reading direction; 0 = from the end
+	Notices       bool      // only events that external subscribers receive
+	After         uint64    // only events after this sequence number, in reading direction; 0 = from the beginning
 	From, To      time.Time // only events with From <= time < To; zero = open
 	NewestFirst   bool
 	Limit         int // 1..1000
 }
 
-// Read gives the events that q asks for.
+// Read returns the events that q selects.
 func (l *Log) Read(ctx context.Context, q Query) ([]Entry, error) {
 	var where []store.Eq
 	if q.FleetID != "" {
@@ -104,15 +103,16 @@ func (l *Log) Read(ctx context.Context, q Query) ([]Entry, error) {
 	})
 }
 
-// Last gives the newest committed sequence number.
+// Last returns the newest committed sequence number.
 func (l *Log) Last(r store.Reader) uint64 { return l.log.Last(r) }
 
-// Watch gives a channel that receives after events were committed, and a
-// function that ends the watch. A slow reader misses nudges, never events: it
-// reads on from its cursor.
+// Watch returns a channel that receives a value after events were committed, and a
+// function that ends the watch. A slow reader may miss values but no events: it
+// continues from its cursor.
 func (l *Log) Watch() (<-chan struct{}, func()) { return l.log.Watch() }
 
-// publishedFleet is the column by which DescribeFleetEvents looks events up.
+// publishedFleet returns the value of the column by which DescribeFleetEvents finds
+// events.
 func publishedFleet(e *Event) string {
 	if !e.Code.Published() {
 		return ""
@@ -120,7 +120,7 @@ func publishedFleet(e *Event) string {
 	return e.FleetID
 }
 
-// noticed is the value of the column by which notices are looked up.
+// noticed is the value of the column by which notices are found.
 const noticed = "y"
 
 func feed(e *Event) string {
