@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Build is a game server's archive and what is known of it.
+// Build is a game server's archive and its metadata.
 type Build struct {
 	ID         string    `json:"id"`
 	Name       string    `json:"name,omitzero"`
@@ -16,13 +16,13 @@ type Build struct {
 	Reason     string    `json:"reason,omitzero"` // why it is FAILED
 	Created    time.Time `json:"created"`
 
-	Due     time.Time `json:"due,omitzero"`     // when an INITIALIZED build fails for want of its archive
-	Arrived time.Time `json:"arrived,omitzero"` // when its archive was here
+	Due     time.Time `json:"due,omitzero"`     // when an INITIALIZED build fails for lack of its archive
+	Arrived time.Time `json:"arrived,omitzero"` // when its archive arrived
 	Copied  bool      `json:"copied,omitzero"`  // from an object of the caller's (StorageLocation)
 	Source  *Location `json:"source,omitzero"`  // what it was copied from
-	Deleted time.Time `json:"deleted,omitzero"` // hidden; its archive goes with the last fleet
+	Deleted time.Time `json:"deleted,omitzero"` // hidden; its archive is removed with the last fleet
 
-	// Of a READY build:
+	// Members of a READY build:
 	Format   string `json:"format,omitzero"` // zip, tar or tar.gz
 	SHA256   string `json:"sha256,omitzero"` // of the archive, lower case hexadecimal
 	Size     int64  `json:"size,omitzero"`   // of the archive in bytes
@@ -38,8 +38,8 @@ type Location struct {
 	Version string `json:"version,omitzero"`
 }
 
-// SizeOnDisk is what the API shows: 0 before READY, and for what was copied from
-// the caller's own bucket (API reference, Build).
+// SizeOnDisk returns the size that the API shows: 0 before READY, and for a build
+// copied from the caller's own bucket (API reference, Build).
 func (b *Build) SizeOnDisk() int64 {
 	if b.Copied {
 		return 0
@@ -49,8 +49,8 @@ func (b *Build) SizeOnDisk() int64 {
 
 func (b *Build) clone() *Build { c := *b; return &c }
 
-// legacy is what an event adds of a build for a server SDK that is not hosted. It
-// may well be one for Server SDK 5 whose upload told no version.
+// legacy returns what an event adds about a build for a server SDK that cannot be
+// hosted. The build may well be for Server SDK 5 if its upload stated no version.
 func (b *Build) legacy() string {
 	if major, _, _ := strings.Cut(b.SDKVersion, "."); major != "3" && major != "4" {
 		return ""
@@ -58,5 +58,6 @@ func (b *Build) legacy() string {
 	return "; it says ServerSdkVersion " + b.SDKVersion + " (" + DefaultSDKVersion + " where none is told): a game server on Server SDK 3 or 4 has to be ported to Server SDK 5"
 }
 
-// DefaultSDKVersion is that of a build that tells none (API reference, CreateBuild).
+// DefaultSDKVersion is the version of a build that states none (API reference,
+// CreateBuild).
 const DefaultSDKVersion = "4.0.2"

@@ -31,7 +31,7 @@ type shop struct {
 	tags    *tag.Service
 	objects *object.Service
 	builds  *build.Service
-	ready   []string        // builds that were told to be READY
+	ready   []string        // builds reported as READY
 	used    map[string]bool // builds that a fleet uses
 	stop    func()
 }
@@ -76,7 +76,7 @@ func open(t *testing.T, driver store.Driver, dir string) *shop {
 	return s
 }
 
-// settle waits until nothing moves any more.
+// settle waits until nothing changes any more.
 func (s *shop) settle() {
 	synctest.Wait()
 	time.Sleep(0)
@@ -104,7 +104,7 @@ func (s *shop) build(id string) *build.Build {
 	return b
 }
 
-// put stores an object as a sender would.
+// put stores an object as a client would.
 func (s *shop) put(bucket, key string, content []byte) error {
 	s.Helper()
 	c, err := s.objects.Stage(bytes.NewReader(content), 8<<20)
@@ -115,7 +115,7 @@ func (s *shop) put(bucket, key string, content []byte) error {
 	return err
 }
 
-// upload brings a build its archive.
+// upload uploads a build's archive.
 func (s *shop) upload(b *build.Build, content []byte) error {
 	s.Helper()
 	at := s.builds.Place(b)
@@ -136,7 +136,7 @@ func (s *shop) refused(what string, err error, kind fault.Kind) {
 	}
 }
 
-// contents counts the files that are kept.
+// contents returns the number of stored files.
 func (s *shop) contents() int {
 	s.Helper()
 	n := 0
@@ -149,7 +149,7 @@ func (s *shop) contents() int {
 	return n
 }
 
-// zipped makes a zip of files, by name and content in turn.
+// zipped returns a zip of files, given by alternating names and contents.
 func zipped(t *testing.T, files ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -11,16 +11,16 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// CreateInput says what build to create.
+// CreateInput describes a build to create.
 type CreateInput struct {
 	Name, Version  string
 	OS, SDKVersion string
-	Source         *Location // an object that is here; nil awaits an upload
+	Source         *Location // an object stored here; nil awaits an upload
 	Tags           map[string]string
 }
 
-// Create makes a build that awaits its archive, or takes an object of the
-// caller's as its archive. Errors: InvalidRequest (no such object), TaggingFailed.
+// Create creates a build that awaits its archive, or takes an object of the caller's
+// as its archive. Errors: InvalidRequest (no such object), TaggingFailed.
 func (s *Service) Create(ctx context.Context, in CreateInput) (*Build, error) {
 	return s.cmd.create.Do(ctx, in)
 }
@@ -29,7 +29,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Build, error) {
 	if in.OS == "" {
 		return nil, fault.Invalid("OperatingSystem: is required; the build's processes run on it")
 	}
-	// LimitExceeded is not modelled for CreateBuild.
+	// LimitExceeded is not modeled for CreateBuild.
 	if q := s.opts.Quotas.Builds; q > 0 && s.t.builds.Len(tx) >= q {
 		return nil, fault.Invalid("there are %d builds; the quota is %d", s.t.builds.Len(tx), q)
 	}
@@ -55,8 +55,8 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Build, error) {
 	return b, nil
 }
 
-// copyFrom gives a build an object of the caller's as its archive: the same
-// bytes, under a name of the build's own.
+// copyFrom copies an object of the caller's as the build's archive: the same bytes,
+// under the build's own key.
 func (s *Service) copyFrom(tx *store.Tx, b *Build) error {
 	from := s.objects.Get(tx, b.Source.Bucket, b.Source.Key)
 	if from == nil || slices.Contains(object.Own(), b.Source.Bucket) {
@@ -70,8 +70,8 @@ func (s *Service) copyFrom(tx *store.Tx, b *Build) error {
 	return nil
 }
 
-// arrive is asked before an object comes into the bucket of builds: it must be
-// the archive that a build awaits.
+// arrive is called before an object is put into the bucket of builds: it must be the
+// archive that a build awaits.
 func (s *Service) arrive(tx *store.Tx, o *object.Object) error {
 	b := s.awaited(tx, o.Key)
 	switch {
@@ -87,7 +87,7 @@ func (s *Service) arrive(tx *store.Tx, o *object.Object) error {
 	return nil
 }
 
-// awaited gives the build whose archive belongs under a key, or nil.
+// awaited returns the build whose archive belongs under a key, or nil.
 func (s *Service) awaited(r store.Reader, key string) *Build {
 	id, ok := strings.CutPrefix(key, s.opts.Home.Account+"/")
 	if !ok {
@@ -100,8 +100,8 @@ func (s *Service) awaited(r store.Reader, key string) *Build {
 	return b
 }
 
-// Awaits gives a build that still awaits its upload. Errors: NotFound,
-// InvalidRequest (it came already, or the build is not INITIALIZED).
+// Awaits returns a build that still awaits its upload. Errors: NotFound,
+// InvalidRequest (already uploaded, or the build is not INITIALIZED).
 func (s *Service) Awaits(r store.Reader, idOrARN string) (*Build, error) {
 	b, err := s.Find(r, idOrARN)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Service) Awaits(r store.Reader, idOrARN string) (*Build, error) {
 	return b, nil
 }
 
-// UpdateInput patches a build: nil members stay as they are.
+// UpdateInput changes a build: nil members stay as they are.
 type UpdateInput struct {
 	BuildID       string
 	Name, Version *string

@@ -7,8 +7,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Delete hides a build. Fleets that run it go on, also to new hosts; when the
-// last is gone its archive goes too. Errors: NotFound.
+// Delete hides a build. Fleets that run it continue to, also on new hosts; when the
+// last of them is gone, the archive is removed. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, idOrARN string) error {
 	_, err := s.cmd.del.Do(ctx, idOrARN)
 	return err

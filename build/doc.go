@@ -1,11 +1,11 @@
-// Package build is what is hosted: builds and scripts.
+// Package build manages what is hosted: builds and scripts.
 //
-// A build is an archive of a game server. It begins INITIALIZED; its archive
-// comes by upload (with credentials that are good for that one object), or is
-// copied from an object that is here already. When it is here it is checked
-// (internal/archive), and the build is READY, or FAILED with the reason; FAILED too
-// when nothing comes in time. A build that has its archive never gets another.
-// Deleting a build hides it at once; its archive stays while a fleet runs it.
+// A build is an archive of a game server. It begins INITIALIZED; its archive is
+// uploaded (with credentials for that one object), or copied from an object that is
+// stored here. Then it is checked (internal/archive), and the build becomes READY, or
+// FAILED with the reason. It also becomes FAILED if nothing arrives in time. A build
+// that has its archive never gets another. Deleting a build hides it immediately; its
+// archive stays while a fleet runs it.
 //
 // A script is a zip file with a version: no status, replaced by UpdateScript.
 //

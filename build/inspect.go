@@ -11,14 +11,14 @@ import (
 	"github.com/musterhq/muster/internal/archive"
 )
 
-// sound is what a sound archive holds.
+// sound describes a sound archive.
 type sound struct {
 	Format string
 	archive.Contents
 }
 
-// inspect reads a whole archive. An error is *archive.Refused where the archive
-// is at fault; any other is one of reading, after which it may be tried again.
+// inspect reads a whole archive. The error is *archive.Refused if the archive is at
+// fault; any other error is one of reading and may be retried.
 func inspect(ctx context.Context, r io.ReaderAt, size int64, limits archive.Limits) (sound, error) {
 	from := &source{ctx: ctx, r: r}
 	if size == 0 {
@@ -35,9 +35,8 @@ func inspect(ctx context.Context, r io.ReaderAt, size int64, limits archive.Limi
 	return sound{format, contents}, err
 }
 
-// source remembers what went wrong beneath an archive, which is not the
-// archive's fault, and ends reading when ctx does, so that a stop need not wait
-// for a large one.
+// source remembers errors of reading, which are not the archive's fault, and stops
+// reading when ctx ends, so that a stop need not wait for a large archive.
 type source struct {
 	ctx context.Context
 	r   io.ReaderAt

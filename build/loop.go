@@ -11,11 +11,11 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Run checks archives as they come, fails builds that waited too long and
-// removes deleted ones, until ctx ends.
+// Run checks archives when they arrive, fails builds that waited too long and removes
+// deleted ones, until ctx ends.
 func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
 
-// next is when there is something to do.
+// next returns when there is something to do.
 func (s *Service) next() time.Time {
 	view := s.st.View()
 	if s.t.unchecked.FirstPrefix(view, "") != nil || s.purgeable(view) {
@@ -36,7 +36,7 @@ func (s *Service) purgeable(r store.Reader) bool {
 	return false
 }
 
-// work does what is due; archives one at a time.
+// work does what is due, checking one archive at a time.
 func (s *Service) work(ctx context.Context) error {
 	if _, err := s.cmd.overdue.Do(ctx, struct{}{}); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *Service) work(ctx context.Context) error {
 	return err
 }
 
-// runOverdue fails builds whose archive did not come in time.
+// runOverdue fails builds whose archive did not arrive in time.
 func (s *Service) runOverdue(tx *store.Tx, _ struct{}) (struct{}, error) {
 	for _, b := range s.t.due.Prefix(tx, "") {
 		if b.Due.After(tx.Now()) {
@@ -68,7 +68,7 @@ func (s *Service) runOverdue(tx *store.Tx, _ struct{}) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// verdict is what examining an archive showed.
+// verdict is the result of examining an archive.
 type verdict struct {
 	BuildID string
 	Refused string // why it is not sound
@@ -106,7 +106,7 @@ func (s *Service) examine(ctx context.Context, b *Build) error {
 	return err
 }
 
-// runSettle makes a build READY or FAILED, if it still waits for that.
+// runSettle makes a build READY or FAILED, if it is still INITIALIZED.
 func (s *Service) runSettle(tx *store.Tx, v verdict) (struct{}, error) {
 	b := s.visible(tx, v.BuildID)
 	if b == nil || b.Status != Initialized {

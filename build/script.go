@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Script is a zip file of JavaScript and what is known of it.
+// Script is a zip file of JavaScript and its metadata.
 type Script struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name,omitzero"`
@@ -23,8 +23,8 @@ type Script struct {
 	Source  *Location `json:"source,omitzero"` // what it was copied from; nil: it came with the request
 }
 
-// SizeOnDisk is what the API shows: 0 for what was copied from the caller's own
-// bucket (API reference, Script).
+// SizeOnDisk returns the size that the API shows: 0 for a script copied from the
+// caller's own bucket (API reference, Script).
 func (c *Script) SizeOnDisk() int64 {
 	if c.Source != nil {
 		return 0
@@ -32,10 +32,11 @@ func (c *Script) SizeOnDisk() int64 {
 	return c.Size
 }
 
-// DefaultNode is the Node.js of a script that tells none (API reference, CreateScript).
+// DefaultNode is the Node.js version of a script that states none (API reference,
+// CreateScript).
 const DefaultNode = "10.x"
 
-// nodes are the versions that the API takes.
+// nodes are the versions that the API accepts.
 var nodes = []string{"10.x", "24.x"}
 
 func checkNode(version string) error {
@@ -45,12 +46,12 @@ func checkNode(version string) error {
 	return nil
 }
 
-// Script gives a script by id or ARN, or nil.
+// Script returns a script by id or ARN, or nil.
 func (s *Service) Script(r store.Reader, idOrARN string) *Script {
 	return s.t.scripts.Get(r, s.opts.Home.ID("script", idOrARN))
 }
 
-// FindScript gives a script by id or ARN. Errors: NotFound.
+// FindScript returns a script by id or ARN. Errors: NotFound.
 func (s *Service) FindScript(r store.Reader, idOrARN string) (*Script, error) {
 	if c := s.Script(r, idOrARN); c != nil {
 		return c, nil
@@ -58,12 +59,12 @@ func (s *Service) FindScript(r store.Reader, idOrARN string) (*Script, error) {
 	return nil, fault.Missing("ScriptId: script %s does not exist", idOrARN)
 }
 
-// Scripts gives every script after an id, oldest first.
+// Scripts returns every script after an id, oldest first.
 func (s *Service) Scripts(r store.Reader, after string) iter.Seq[*Script] {
 	return s.t.scripts.After(r, after)
 }
 
-// ScriptPlace is where a script's zip file is kept.
+// ScriptPlace returns where a script's zip file is stored.
 func (s *Service) ScriptPlace(c *Script) Location {
 	return Location{
 		Bucket: object.ScriptBucket,
@@ -71,8 +72,8 @@ func (s *Service) ScriptPlace(c *Script) Location {
 	}
 }
 
-// ownOnly keeps others from putting objects where scripts are: they come by
-// CreateScript and UpdateScript.
+// ownOnly keeps others from putting objects where scripts are stored: only
+// CreateScript and UpdateScript do.
 func (s *Service) ownOnly(_ *store.Tx, o *object.Object) error {
 	return fault.New(fault.AccessDenied, "Key: %s takes what CreateScript and UpdateScript bring, nothing else", o.Bucket)
 }

@@ -15,25 +15,25 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// ScriptInput says what script to create, or what of one to change: then nil
-// and empty members stay as they are.
+// ScriptInput describes a script to create, or the changes to one: then nil and empty
+// members stay as they are.
 type ScriptInput struct {
-	ScriptID      string // of the one to change
+	ScriptID      string // of the script to change
 	Name, Version *string
 	Node          *string
 	Zip           []byte    // the zip file itself
-	Source        *Location // or an object that is here
+	Source        *Location // or an object stored here
 	Tags          map[string]string
 }
 
-// scriptArgs are what the commands get: the zip file is on disk by then.
+// scriptArgs are the arguments of the commands: the zip file is on disk by then.
 type scriptArgs struct {
 	ScriptInput
-	Zip *object.Object // contents of the new zip file; nil leaves the old one
+	Zip *object.Object // contents of the new zip file; nil keeps the old one
 }
 
-// CreateScript makes a script of a zip file, given or stored here.
-// Errors: InvalidRequest (not exactly one of both, no sound zip), TaggingFailed.
+// CreateScript creates a script from a zip file, passed or stored here. Errors:
+// InvalidRequest (not exactly one of the two, not a sound zip), TaggingFailed.
 func (s *Service) CreateScript(ctx context.Context, in ScriptInput) (*Script, error) {
 	if (in.Zip == nil) == (in.Source == nil) {
 		return nil, fault.Invalid("ZipFile, StorageLocation: exactly one of them is needed")
@@ -41,8 +41,8 @@ func (s *Service) CreateScript(ctx context.Context, in ScriptInput) (*Script, er
 	return s.changeScript(ctx, s.cmd.createScript, in)
 }
 
-// UpdateScript changes a script; a new zip file replaces the old one.
-// Errors: NotFound, InvalidRequest.
+// UpdateScript changes a script; a new zip file replaces the old one. Errors:
+// NotFound, InvalidRequest.
 func (s *Service) UpdateScript(ctx context.Context, in ScriptInput) (*Script, error) {
 	if in.Zip != nil && in.Source != nil {
 		return nil, fault.Invalid("ZipFile, StorageLocation: at most one of them may be given")
@@ -50,7 +50,7 @@ func (s *Service) UpdateScript(ctx context.Context, in ScriptInput) (*Script, er
 	return s.changeScript(ctx, s.cmd.updateScript, in)
 }
 
-// changeScript puts the zip file on disk and runs the command.
+// changeScript stores the zip file on disk and runs the command.
 func (s *Service) changeScript(ctx context.Context, command *store.Command[scriptArgs, *Script], in ScriptInput) (*Script, error) {
 	args := scriptArgs{ScriptInput: in}
 	args.ScriptInput.Zip = nil
@@ -93,8 +93,8 @@ func (s *Service) storedZip(ctx context.Context, at *Location) (*object.Object, 
 	return o, s.checkZip(ctx, "StorageLocation", file, o.Size)
 }
 
-// noObject refuses a storage location. It begins as AWS's refusals do, of a build
-// or a resource, since Terraform tries again for a while after just these.
+// noObject refuses a storage location. Its message begins like AWS's, for a build or
+// a resource, because Terraform retries for a while after exactly these messages.
 func noObject(what string, at *Location) error {
 	return fault.Invalid("Provided "+what+" is not accessible. StorageLocation: there is no object %s in bucket %s of this server; put it there over the S3 endpoint first", at.Key, at.Bucket)
 }
@@ -111,7 +111,7 @@ func (s *Service) checkZip(ctx context.Context, member string, r io.ReaderAt, si
 }
 
 func (s *Service) runCreateScript(tx *store.Tx, a scriptArgs) (*Script, error) {
-	// LimitExceeded is not modelled for CreateScript.
+	// LimitExceeded is not modeled for CreateScript.
 	if q := s.opts.Quotas.Scripts; q > 0 && s.t.scripts.Len(tx) >= q {
 		return nil, fault.Invalid("there are %d scripts; the quota is %d", s.t.scripts.Len(tx), q)
 	}
@@ -145,7 +145,7 @@ func (s *Service) runUpdateScript(tx *store.Tx, a scriptArgs) (*Script, error) {
 	return &c, nil
 }
 
-// applyScript takes over what was given and keeps the script.
+// applyScript applies the given members and stores the script.
 func (s *Service) applyScript(tx *store.Tx, c *Script, a scriptArgs) error {
 	if a.Name != nil {
 		c.Name = *a.Name
@@ -182,7 +182,7 @@ func (s *Service) replaceZip(tx *store.Tx, c *Script, a scriptArgs) error {
 	return nil
 }
 
-// DeleteScript removes a script and its zip file, never an object of the
+// DeleteScript removes a script and its zip file, but never an object of the
 // caller's. Errors: NotFound.
 func (s *Service) DeleteScript(ctx context.Context, idOrARN string) error {
 	_, err := s.cmd.deleteScript.Do(ctx, idOrARN)

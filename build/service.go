@@ -16,20 +16,20 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// Options of the service.
+// Options configures the service.
 type Options struct {
 	Home arn.Home
 	// UploadTime is how long a build waits for its archive. Default 24 hours.
 	UploadTime time.Duration
-	// Limits bound what an archive may unpack to.
+	// Limits limits what an archive may unpack to.
 	Limits archive.Limits
-	// Quotas bound how many builds and scripts there may be; 0 means no bound.
+	// Quotas limits the number of builds and scripts; 0 means no limit.
 	Quotas Quotas
-	// Logger is where the log goes. Default: nowhere.
+	// Logger receives the log. Default: none.
 	Logger *slog.Logger
 }
 
-// Quotas bound how many resources there may be; 0 means no bound.
+// Quotas limits the number of resources; 0 means no limit.
 type Quotas struct{ Builds, Scripts int }
 
 // Service is what doors and the packages above call.
@@ -90,26 +90,26 @@ func New(st *store.Store, events *event.Log, tags *tag.Service, objects *object.
 	return s
 }
 
-// OnReady has f called after the commit that made a build READY, on the
-// committing goroutine: f must not block. Call it before the store opens. A
-// build that is READY already is not told of: look first.
+// OnReady registers f to be called after the commit that made a build READY, on the
+// committing goroutine: f must not block. Call it before the store opens. f is not
+// called for builds that are READY already: check first.
 func (s *Service) OnReady(f func(*Build)) { s.ready = append(s.ready, f) }
 
-// SetInUse says how to tell whether a fleet uses a build, so that a deleted
-// build's archive stays as long. Call it before the store opens, and Nudge when
-// a fleet is gone.
+// SetInUse sets the function that reports whether a fleet uses a build, so that a
+// deleted build's archive stays that long. Call it before the store opens, and Nudge
+// when a fleet is gone.
 func (s *Service) SetInUse(f func(r store.Reader, buildID string) bool) { s.inUse = f }
 
-// Nudge has the service look again whether deleted builds are still in use.
+// Nudge makes the service check again whether deleted builds are still in use.
 func (s *Service) Nudge() { s.loop.Nudge() }
 
-// Get gives a build by id or ARN, or nil. Deleted builds that a fleet still uses
-// are among them; callers of the API see Find.
+// Get returns a build by id or ARN, or nil. That includes deleted builds that a fleet
+// still uses; callers of the API see Find.
 func (s *Service) Get(r store.Reader, idOrARN string) *Build {
 	return s.t.builds.Get(r, s.opts.Home.ID("build", idOrARN))
 }
 
-// visible gives a build that is not deleted, or nil.
+// visible returns a build that is not deleted, or nil.
 func (s *Service) visible(r store.Reader, idOrARN string) *Build {
 	if b := s.Get(r, idOrARN); b != nil && b.Deleted.IsZero() {
 		return b
@@ -117,7 +117,7 @@ func (s *Service) visible(r store.Reader, idOrARN string) *Build {
 	return nil
 }
 
-// Find gives a build that is not deleted, by id or ARN. Errors: NotFound.
+// Find returns a build that is not deleted, by id or ARN. Errors: NotFound.
 func (s *Service) Find(r store.Reader, idOrARN string) (*Build, error) {
 	if b := s.visible(r, idOrARN); b != nil {
 		return b, nil
@@ -125,7 +125,7 @@ func (s *Service) Find(r store.Reader, idOrARN string) (*Build, error) {
 	return nil, fault.Missing("BuildId: build %s does not exist", idOrARN)
 }
 
-// All gives the builds that are not deleted after an id, oldest first.
+// All returns the builds after an id that are not deleted, oldest first.
 func (s *Service) All(r store.Reader, after string) iter.Seq[*Build] {
 	return func(yield func(*Build) bool) {
 		for b := range s.t.builds.After(r, after) {
@@ -136,13 +136,13 @@ func (s *Service) All(r store.Reader, after string) iter.Seq[*Build] {
 	}
 }
 
-// Place is where a build's archive is kept, or awaited.
+// Place returns where a build's archive is stored, or awaited.
 func (s *Service) Place(b *Build) Location {
 	return Location{Bucket: object.BuildBucket, Key: s.opts.Home.Account + "/" + b.ID}
 }
 
-// Open opens the archive of a READY build, for hosts that fetch it.
-// Errors: NotFound, InvalidRequest (not READY).
+// Open opens the archive of a READY build, for hosts that fetch it. Errors: NotFound,
+// InvalidRequest (not READY).
 func (s *Service) Open(_ context.Context, idOrARN string) (*object.File, error) {
 	view := s.st.View()
 	b := s.Get(view, idOrARN)

@@ -2,10 +2,10 @@ package build
 
 import "fmt"
 
-// Status is the state of a build, spelled as the API's BuildStatus.
+// Status is the state of a build, spelled as in the API's BuildStatus.
 type Status string
 
-// The states that a build goes through.
+// The states of a build.
 const (
 	Initialized Status = "INITIALIZED"
 	Ready       Status = "READY"
@@ -19,7 +19,8 @@ var moves = map[[2]Status]string{
 	{Initialized, Failed}: "its archive is unsound, or did not come in time",
 }
 
-// Moves gives the allowed changes of status with their causes, for documents and tests.
+// Moves returns the allowed changes of status with their causes, for documents and
+// tests.
 func Moves() map[[2]Status]string { return moves }
 
 // move changes a build's status. A change that is not in the table is a bug.

@@ -2,14 +2,14 @@ package build
 
 import "github.com/musterhq/muster/internal/store"
 
-// tables are the package's rows and the ways to find them.
+// tables are the package's rows and indexes.
 type tables struct {
 	builds  *store.Table[Build]
 	scripts *store.Table[Script]
 
 	unchecked *store.Index[Build] // whose archive is here and not checked
-	due       *store.Index[Build] // by when they fail for want of an archive
-	deleted   *store.Index[Build] // that somebody may still use
+	due       *store.Index[Build] // by when they fail for lack of an archive
+	deleted   *store.Index[Build] // that fleets may still use
 }
 
 func newTables(st *store.Store) tables {

@@ -11,17 +11,17 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Bucket is a namespace of objects that an operator made.
+// Bucket is a namespace of objects that an operator created.
 type Bucket struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
 }
 
-// bucketForm is that of S3 for general purpose buckets.
+// bucketForm is the form of names of S3's general purpose buckets.
 var bucketForm = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
-// CreateBucket makes a bucket. One that is there already is no error.
-// Errors: InvalidRequest (name), Conflict (reserved), LimitExceeded.
+// CreateBucket creates a bucket; if it exists already, it does nothing. Errors:
+// InvalidRequest (name), Conflict (reserved), LimitExceeded.
 func (s *Service) CreateBucket(ctx context.Context, name string) error {
 	_, err := s.cmd.createBucket.Do(ctx, name)
 	return err
@@ -66,10 +66,10 @@ func (s *Service) runDeleteBucket(tx *store.Tx, name string) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Buckets gives the buckets that operators made, by name.
+// Buckets returns the buckets that operators created, by name.
 func (s *Service) Buckets(r store.Reader) iter.Seq[*Bucket] { return s.buckets.All(r) }
 
-// HasBucket tells whether a bucket is there.
+// HasBucket reports whether a bucket exists.
 func (s *Service) HasBucket(r store.Reader, name string) bool {
 	return slices.Contains(Own(), name) || s.buckets.Get(r, name) != nil
 }

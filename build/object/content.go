@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Content is what was staged: durable, and held until Settle.
+// Content is a staged content: durable, and held until Settle.
 type Content struct {
 	blob.Ref
 	MD5     string // hexadecimal
@@ -23,10 +23,9 @@ type Content struct {
 	release func()
 }
 
-// Settle lets go of the content after the command that was to refer to it. It
-// is removed if the command was refused and nothing else refers to it; where
-// the outcome is not sure it stays, for the sweep to judge. The command must have
-// been waited for.
+// Settle releases the content after the command that was to refer to it. It is
+// removed if the command was refused and nothing else refers to it; if the outcome is
+// uncertain, it stays, and the sweep decides. The command must have returned.
 func (c *Content) Settle(err error) {
 	c.release()
 	f, ok := fault.As(err)
@@ -39,8 +38,8 @@ func (c *Content) Settle(err error) {
 	}
 }
 
-// Stage reads a content to its end and makes it durable; sums see the bytes as
-// well. Errors: InvalidRequest (larger than limit, or than any object may be),
+// Stage reads a content to its end and makes it durable; the bytes are also written
+// to sums. Errors: InvalidRequest (larger than limit, or than any object may be),
 // LimitExceeded (no room on the disk), and those of r.
 func (s *Service) Stage(r io.Reader, limit int64, sums ...hash.Hash) (*Content, error) {
 	w, err := s.blobs.Create()
@@ -68,7 +67,7 @@ func (s *Service) Stage(r io.Reader, limit int64, sums ...hash.Hash) (*Content, 
 	return &Content{Ref: ref, MD5: hex.EncodeToString(sum.Sum(nil)), objects: s, release: release}, nil
 }
 
-// full tells callers that the disk is, where it is.
+// full converts the error of a full disk to a fault for callers.
 func full(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fault.New(fault.LimitExceeded, "there is no room left for it on the server's disk")
@@ -76,8 +75,8 @@ func full(err error) error {
 	return err
 }
 
-// File reads an object, one content at a time, so that an object of many parts
-// needs one descriptor. It is for one goroutine. Close it.
+// File reads an object, one content at a time, so that an object of many parts needs
+// one descriptor. It must be used by one goroutine at a time, and closed.
 type File struct {
 	blobs   *blob.Store
 	parts   []blob.Ref
@@ -88,8 +87,8 @@ type File struct {
 	number  int
 }
 
-// Open opens an object's contents. They stay readable when the object is
-// deleted meanwhile. Errors: NotFound (deleted just now).
+// Open opens an object's contents. They stay readable if the object is deleted in the
+// meantime. Errors: NotFound (deleted just now).
 func (s *Service) Open(o *Object) (*File, error) {
 	f := &File{blobs: s.blobs, parts: o.Parts, size: o.Size}
 	for _, p := range o.Parts {
@@ -102,10 +101,10 @@ func (s *Service) Open(o *Object) (*File, error) {
 	return f, nil
 }
 
-// Size is the object's size in bytes.
+// Size returns the object's size in bytes.
 func (f *File) Size() int64 { return f.size }
 
-// Close ends the reading.
+// Close releases the contents.
 func (f *File) Close() error {
 	for _, release := range f.release {
 		release()
@@ -117,7 +116,7 @@ func (f *File) Close() error {
 	return f.open.Close()
 }
 
-// Read reads on from where the last Read or Seek ended.
+// Read continues where the last Read or Seek ended.
 func (f *File) Read(p []byte) (int, error) {
 	if f.at >= f.size {
 		return 0, io.EOF
@@ -143,7 +142,7 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// ReadAt reads from a place, across parts.
+// ReadAt reads from an offset, across parts.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("read before the beginning")

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	atOnce       = 200            // rows that one command lets expire
-	sweepEvery   = 24 * time.Hour // how often everything is looked through
-	sweepGrace   = 24 * time.Hour // younger files are left alone by the sweep
+	atOnce       = 200            // rows that one command expires
+	sweepEvery   = 24 * time.Hour // interval of full sweeps
+	sweepGrace   = 24 * time.Hour // a sweep ignores younger files
 	maxRemembers = 100000         // contents to look at again; the sweep finds the rest
 )
 
-// waste remembers contents that a row stopped to refer to. One that was still
-// being read or added then is remembered again when that ends (judge).
+// waste remembers contents that a row no longer refers to. A content that is still
+// being read or added is remembered again when that ends (judge).
 type waste struct {
 	mu    sync.Mutex
 	refs  map[string]bool
 	sweep time.Time // when to sweep next
 }
 
-// discard has contents removed after the transaction if nobody refers to them.
+// discard removes contents after the transaction if nothing refers to them.
 func (s *Service) discard(tx *store.Tx, parts []blob.Ref) {
 	tx.OnCommit(func() {
 		for _, p := range parts {
@@ -34,7 +34,7 @@ func (s *Service) discard(tx *store.Tx, parts []blob.Ref) {
 	})
 }
 
-// judge has the loop remove a content if nobody refers to it.
+// judge makes the loop remove a content if nothing refers to it.
 func (s *Service) judge(sha string) {
 	s.waste.mu.Lock()
 	defer s.waste.mu.Unlock()
@@ -47,18 +47,18 @@ func (s *Service) judge(sha string) {
 	s.loop.Nudge()
 }
 
-// nudgeFor has the loop look again where a row has an end.
+// nudgeFor makes the loop look again if a row has an end.
 func (s *Service) nudgeFor(tx *store.Tx, end time.Time) {
 	if !end.IsZero() {
 		tx.OnCommit(s.loop.Nudge)
 	}
 }
 
-// Run lets objects and uploads expire, and removes contents that nobody refers
-// to, until ctx ends.
+// Run expires objects and uploads, and removes contents that nothing refers to, until
+// ctx ends.
 func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
 
-// next is when there is something to do.
+// next returns when there is something to do.
 func (s *Service) next() time.Time {
 	s.waste.mu.Lock()
 	first, waiting := s.waste.sweep, len(s.waste.refs) > 0
@@ -76,7 +76,7 @@ func (s *Service) next() time.Time {
 	return first
 }
 
-// work does what is due and says so where it could not.
+// work does what is due, and logs an error.
 func (s *Service) work(ctx context.Context) error {
 	err := s.tidy(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -119,7 +119,7 @@ func (s *Service) removeWaste() error {
 	refs := s.waste.refs
 	s.waste.refs = nil
 	s.waste.mu.Unlock()
-	var failed error // the others go all the same; the sweep comes back to these
+	var failed error // the others are still removed; the sweep returns to these
 	for sha := range refs {
 		_, err := s.blobs.Remove(sha, func() bool { return s.used(sha) })
 		failed = errors.Join(failed, err)
@@ -127,7 +127,7 @@ func (s *Service) removeWaste() error {
 	return failed
 }
 
-// sweepIfDue looks through all files at the start and once a day.
+// sweepIfDue sweeps all files at the start and once a day.
 func (s *Service) sweepIfDue(now time.Time) error {
 	s.waste.mu.Lock()
 	due := !s.waste.sweep.After(now)
@@ -145,7 +145,7 @@ func (s *Service) sweepIfDue(now time.Time) error {
 	return err
 }
 
-// used tells whether a committed row refers to a content.
+// used reports whether a committed row refers to a content.
 func (s *Service) used(sha string) bool {
 	view := s.st.View()
 	return s.objectsWith.First(view, sha) != nil || s.partsWith.First(view, sha) != nil

@@ -13,29 +13,29 @@ import (
 
 // The product's own buckets.
 const (
-	BuildBucket  = "muster_builds"  // what upload-build sends, by ACCOUNT/BUILD-ID
-	ScriptBucket = "muster_scripts" // by ACCOUNT/SCRIPT-ID/VERSION
-	LogBucket    = "muster_logs"    // logs of game sessions, by FLEET-ID/COMPUTE/NAME.zip
+	BuildBucket  = "muster_builds"  // uploaded by upload-build, as ACCOUNT/BUILD-ID
+	ScriptBucket = "muster_scripts" // as ACCOUNT/SCRIPT-ID/VERSION
+	LogBucket    = "muster_logs"    // logs of game sessions, as FLEET-ID/COMPUTE/NAME.zip
 )
 
-// Own lists the product's own buckets.
+// Own returns the product's own buckets.
 func Own() []string { return []string{BuildBucket, LogBucket, ScriptBucket} }
 
 // Object is a named file.
 type Object struct {
 	Bucket      string            `json:"bucket"`
 	Key         string            `json:"key"`
-	Parts       []blob.Ref        `json:"parts"` // contents, one behind the other
+	Parts       []blob.Ref        `json:"parts"` // contents, in order
 	Size        int64             `json:"size"`  // bytes
-	ETag        string            `json:"etag"`  // without quotes: MD5, or for several parts that of their MD5s and their number
+	ETag        string            `json:"etag"`  // without quotes: MD5, or, for several parts, that of their MD5s, and their number
 	ContentType string            `json:"content_type,omitzero"`
-	Headers     map[string]string `json:"headers,omitempty"` // of answers, besides Content-Type: Content-Disposition and the like, canonical names
+	Headers     map[string]string `json:"headers,omitempty"` // of responses, besides Content-Type: Content-Disposition and the like, canonical names
 	Meta        map[string]string `json:"meta,omitempty"`    // x-amz-meta-*, lower case names
 	Modified    time.Time         `json:"modified"`
 	Expires     time.Time         `json:"expires,omitzero"` // zero: never
 }
 
-// SHA256 is that of the whole object, or "" where it has several parts.
+// SHA256 returns that of the whole object, or "" if it has several parts.
 func (o *Object) SHA256() string {
 	if len(o.Parts) != 1 {
 		return ""
@@ -51,19 +51,19 @@ func (o *Object) clone() *Object {
 	return &c
 }
 
-// Limits of names and counts, as S3 has them.
+// Limits of names and counts, as in S3.
 const (
 	maxKey     = 1024 // bytes
 	maxMeta    = 2048 // bytes of names and values, of Meta and of Headers each
 	MaxParts   = 10000
-	maxUploads = 1000 // multipart uploads at the same time
+	maxUploads = 1000 // concurrent multipart uploads
 	maxBuckets = 1000
 )
 
-// path is the key of an object's row. A bucket has no slash.
+// path returns the key of an object's row. A bucket has no slash.
 func path(bucket, key string) string { return bucket + "/" + key }
 
-// checkKey holds an object's key to what S3 allows and the store can keep.
+// checkKey checks an object's key against what S3 allows and the store can keep.
 func checkKey(key string) error {
 	switch {
 	case key == "" || len(key) > maxKey:
@@ -74,8 +74,8 @@ func checkKey(key string) error {
 	return nil
 }
 
-// checkHeaders holds what is kept of an upload's headers, which are called what for
-// the caller, to what S3 allows and the store can keep.
+// checkHeaders checks headers of an upload against what S3 allows and the store can
+// keep; what is their name for the caller.
 func checkHeaders(what string, headers map[string]string) error {
 	size := 0
 	for k, v := range headers {

@@ -13,17 +13,18 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// Options of the service.
+// Options configures the service.
 type Options struct {
-	// Blobs is where the bytes are.
+	// Blobs stores the bytes.
 	Blobs *blob.Store
-	// Reserved are names that no bucket may have, because the listener uses the path.
+	// Reserved are names that no bucket may have, because the listener uses their
+	// paths.
 	Reserved []string
-	// MaxSize bounds an object in bytes. Default 50 GiB.
+	// MaxSize is the largest size of an object in bytes. Default 50 GiB.
 	MaxSize int64
 	// UploadLife is how long a multipart upload may stay open. Default 24 hours.
 	UploadLife time.Duration
-	// Logger is where the log goes. Default: nowhere.
+	// Logger receives the log. Default: none.
 	Logger *slog.Logger
 }
 
@@ -53,8 +54,8 @@ type commands struct {
 
 type name struct{ Bucket, Key string }
 
-// Guard is asked, in the transaction, before an object comes into the bucket it
-// guards. It may note that it came. An error refuses it.
+// Guard is called, in the transaction, before an object is put into the bucket it
+// guards. It may record the object. An error refuses it.
 type Guard func(tx *store.Tx, o *Object) error
 
 // New registers the package's tables and commands on the store.
@@ -85,15 +86,15 @@ func New(st *store.Store, o Options) *Service {
 	return s
 }
 
-// Guard sets who is asked about a bucket. Call it before the store opens.
+// Guard sets the guard of a bucket. Call it before the store opens.
 func (s *Service) Guard(bucket string, g Guard) { s.guards[bucket] = g }
 
-// MaxSize is the most bytes that an object may have.
+// MaxSize returns the largest size of an object in bytes.
 func (s *Service) MaxSize() int64 { return s.opts.MaxSize }
 
-// Put keeps an object whose content was staged; one of its name is replaced.
-// Put settles the content, and takes its course also when ctx ends.
-// Errors: NotFound (bucket), InvalidRequest (key, size), and those of the guard.
+// Put stores an object with a staged content, replacing one of the same name. Put
+// settles the content, and completes even if ctx ends. Errors: NotFound (bucket),
+// InvalidRequest (key, size), and those of the guard.
 func (s *Service) Put(ctx context.Context, o *Object, content *Content) (*Object, error) {
 	o = o.clone()
 	o.Parts, o.Size, o.ETag = []blob.Ref{content.Ref}, content.Size, content.MD5
@@ -114,7 +115,7 @@ func (s *Service) runPut(tx *store.Tx, o *Object) (*Object, error) {
 	return o, nil
 }
 
-// admit asks the bucket's guard.
+// admit calls the bucket's guard.
 func (s *Service) admit(tx *store.Tx, o *Object) error {
 	if guard := s.guards[o.Bucket]; guard != nil {
 		return guard(tx, o)
@@ -122,9 +123,8 @@ func (s *Service) admit(tx *store.Tx, o *Object) error {
 	return nil
 }
 
-// PutIn keeps an object whose contents are those of another object, or were
-// staged and are still held, in a transaction of its bucket's owner: nobody is
-// asked.
+// PutIn stores an object whose contents are those of another object, or were staged
+// and are still held, in a transaction of its bucket's owner. No guard is called.
 func (s *Service) PutIn(tx *store.Tx, o *Object) {
 	o.Modified = tx.Now()
 	if old := s.Get(tx, o.Bucket, o.Key); old != nil {
@@ -150,7 +150,7 @@ func (s *Service) check(tx *store.Tx, o *Object) error {
 	return checkHeaders("x-amz-meta-*", o.Meta)
 }
 
-// Get gives an object, or nil.
+// Get returns an object, or nil.
 func (s *Service) Get(r store.Reader, bucket, key string) *Object {
 	if bucket == "" {
 		return nil
@@ -158,8 +158,8 @@ func (s *Service) Get(r store.Reader, bucket, key string) *Object {
 	return s.objects.Get(r, path(bucket, key))
 }
 
-// List gives the objects of a bucket whose keys begin with prefix and come
-// after a key, by key.
+// List returns the objects of a bucket whose keys begin with prefix and come after
+// after, by key.
 func (s *Service) List(r store.Reader, bucket, prefix, after string) iter.Seq[*Object] {
 	return func(yield func(*Object) bool) {
 		if o := s.Get(r, bucket, prefix); o != nil && after < prefix && !yield(o) {
@@ -173,8 +173,8 @@ func (s *Service) List(r store.Reader, bucket, prefix, after string) iter.Seq[*O
 	}
 }
 
-// Delete removes an object; one that is not there is no error.
-// Errors: NotFound (bucket), AccessDenied (a bucket whose owner removes by itself).
+// Delete removes an object; if it does not exist, it does nothing. Errors: NotFound
+// (bucket), AccessDenied (a bucket whose owner removes objects itself).
 func (s *Service) Delete(ctx context.Context, bucket, key string) error {
 	_, err := s.cmd.del.Do(ctx, name{bucket, key})
 	return err

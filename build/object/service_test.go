@@ -27,7 +27,7 @@ type shelf struct {
 	dir     string
 }
 
-// in runs f over a shelf with the bucket games.
+// in runs f with a shelf that has the bucket games.
 func in(t *testing.T, f func(*shelf)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ func (s *shelf) read(key string) string {
 	return string(text)
 }
 
-// files counts what is on the disk once nothing moves any more.
+// files returns the number of files on disk once nothing changes any more.
 func (s *shelf) files() int {
 	s.Helper()
 	synctest.Wait()
@@ -99,7 +99,8 @@ func (s *shelf) files() int {
 	return n
 }
 
-// A file goes with the last object that has its content, and not while it is read.
+// A file is removed with the last object that has its content, but not while it is
+// read.
 func TestObject_FilesGoWithTheLastUse(t *testing.T) {
 	in(t, func(s *shelf) {
 		s.must(s.put("a", "same", time.Time{}))
@@ -128,7 +129,7 @@ func TestObject_FilesGoWithTheLastUse(t *testing.T) {
 	})
 }
 
-// What is refused leaves no file.
+// Refused requests leave no file.
 func TestObject_RefusalsLeaveNothing(t *testing.T) {
 	in(t, func(s *shelf) {
 		s.refused("an empty key", s.put("", "x", time.Time{}), fault.InvalidRequest)
@@ -147,7 +148,7 @@ func TestObject_RefusalsLeaveNothing(t *testing.T) {
 	})
 }
 
-// Objects and uploads in parts end in time.
+// Objects and multipart uploads expire.
 func TestObject_Expire(t *testing.T) {
 	in(t, func(s *shelf) {
 		s.must(s.put("log", "text", time.Now().Add(time.Hour)))
@@ -171,7 +172,7 @@ func TestObject_Expire(t *testing.T) {
 	})
 }
 
-// An object of parts is made of those that were chosen; the others go.
+// An object is made of the chosen parts; the others are removed.
 func TestObject_Parts(t *testing.T) {
 	in(t, func(s *shelf) {
 		u, err := s.objects.Begin(s.Context(), object.Upload{Bucket: "games", Key: "large"})

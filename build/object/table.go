@@ -7,7 +7,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// tables are the package's rows and the ways to find them.
+// tables are the package's rows and indexes.
 type tables struct {
 	buckets *store.Table[Bucket]
 	objects *store.Table[Object]

@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Upload is an object that comes in parts and is not complete yet.
+// Upload is a multipart upload that is not complete.
 type Upload struct {
 	ID          string            `json:"id"`
 	Bucket      string            `json:"bucket"`
@@ -31,12 +31,12 @@ type Part struct {
 	Number    int               `json:"number"` // 1 to MaxParts
 	Content   blob.Ref          `json:"content"`
 	MD5       string            `json:"md5"`                 // hexadecimal: its ETag
-	Checksums map[string]string `json:"checksums,omitempty"` // base64, by algorithm: what the sender gave and was found right
+	Checksums map[string]string `json:"checksums,omitempty"` // base64, by algorithm: those that the sender stated and that were verified
 	Modified  time.Time         `json:"modified"`
 }
 
-// Begin starts an upload in parts.
-// Errors: NotFound (bucket), InvalidRequest (key), LimitExceeded.
+// Begin starts a multipart upload. Errors: NotFound (bucket), InvalidRequest (key),
+// LimitExceeded.
 func (s *Service) Begin(ctx context.Context, u Upload) (*Upload, error) {
 	return s.cmd.begin.Do(ctx, u)
 }
@@ -54,7 +54,7 @@ func (s *Service) runBegin(tx *store.Tx, u Upload) (*Upload, error) {
 	return &u, nil
 }
 
-// Upload gives an open upload of that object, or NotFound.
+// Upload returns an open upload of that object. Errors: NotFound.
 func (s *Service) Upload(r store.Reader, id, bucket, key string) (*Upload, error) {
 	if id != "" {
 		if u := s.uploads.Get(r, id); u != nil && u.Bucket == bucket && u.Key == key {
@@ -64,9 +64,9 @@ func (s *Service) Upload(r store.Reader, id, bucket, key string) (*Upload, error
 	return nil, fault.Missing("UploadId: there is no such upload; it was completed or aborted, or ran out of time")
 }
 
-// AddPart keeps a part whose content was staged, replacing one of its number.
-// AddPart settles the content, and takes its course also when ctx ends.
-// Errors: NotFound, InvalidRequest (number, size).
+// AddPart stores a part with a staged content, replacing one of the same number.
+// AddPart settles the content, and completes even if ctx ends. Errors: NotFound,
+// InvalidRequest (number, size).
 func (s *Service) AddPart(ctx context.Context, p Part, content *Content) error {
 	p.Content, p.MD5 = content.Ref, content.MD5
 	_, err := s.cmd.addPart.Do(context.WithoutCancel(ctx), p)
@@ -97,7 +97,7 @@ func (s *Service) runAddPart(tx *store.Tx, p Part) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Parts gives an upload's parts, by number.
+// Parts returns an upload's parts, by number.
 func (s *Service) Parts(r store.Reader, uploadID string) iter.Seq[*Part] {
 	return s.partsOf.Equal(r, uploadID)
 }
@@ -113,9 +113,9 @@ type completion struct {
 	Parts    []Chosen
 }
 
-// Complete makes the object of the chosen parts, which rise in number; others
-// are dropped. Errors: NotFound, InvalidRequest (a part that was not sent, or
-// otherwise; order), and those of the bucket's guard.
+// Complete creates the object from the chosen parts, which must be in ascending
+// order; others are dropped. Errors: NotFound, InvalidRequest (a part that was not
+// sent or differs; order), and those of the bucket's guard.
 func (s *Service) Complete(ctx context.Context, uploadID string, parts []Chosen) (*Object, error) {
 	return s.cmd.complete.Do(ctx, completion{uploadID, parts})
 }
@@ -165,7 +165,7 @@ func (s *Service) assemble(tx *store.Tx, o *Object, c completion) error {
 	return nil
 }
 
-// Abort drops an upload and its parts; one that is not there is no error.
+// Abort drops an upload and its parts; if it does not exist, it does nothing.
 func (s *Service) Abort(ctx context.Context, uploadID string) error {
 	_, err := s.cmd.abort.Do(ctx, uploadID)
 	return err
