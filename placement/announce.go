@@ -13,8 +13,8 @@ import (
 // DetailType is the detail-type of placement events (EventBridge).
 const DetailType = "GameLift Queue Placement Event"
 
-// detail is the published payload of a placement event (developer guide, "Game
-// session placement events"). Port is text there.
+// detail is the published payload of a placement event (developer guide, "Game session
+// placement events"). There the port is a string.
 type detail struct {
 	Type          string       `json:"type"`
 	PlacementID   string       `json:"placementId"`
@@ -34,7 +34,7 @@ type placedInfo struct {
 	PlayerSessionID string `json:"playerSessionId"`
 }
 
-// publishedTypes are the types of events by how a placement ended.
+// publishedTypes maps final statuses to published event types.
 var publishedTypes = map[Status]string{
 	Fulfilled: "PlacementFulfilled", Cancelled: "PlacementCancelled", TimedOut: "PlacementTimedOut", Failed: "PlacementFailed",
 }

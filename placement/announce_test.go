@@ -14,9 +14,9 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// TestAnnounce compares the published payload of each end with the developer
-// guide's: port is text, members of game sessions only where there is one, and
-// customEventData only where the queue has some.
+// TestAnnounce compares the published payload of each result with the developer guide's:
+// the port is a string, members of game sessions are present only if there is one, and
+// customEventData only if the queue has some.
 func TestAnnounce(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
@@ -124,7 +124,7 @@ muster_queue_events_total{metric="PlacementsSucceeded",queue_name="q"} 3
 	})
 }
 
-// TestUniqueIDs: where it is configured, no id is ever used twice.
+// TestUniqueIDs checks that no id can be used twice if so configured.
 func TestUniqueIDs(t *testing.T) {
 	inCell(t, Options{UniqueIDs: true}, func(c *cell) {
 		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
@@ -141,9 +141,9 @@ func TestUniqueIDs(t *testing.T) {
 	})
 }
 
-// TestSessionNames: attempts under one id have names of their own, also where
-// another game session has taken the plain one, and none is longer than an id
-// may be by more than its suffix.
+// TestSessionNames checks that attempts under one id have distinct names, even if another
+// game session has taken the plain one, and that names exceed the length of an id only by
+// their suffix.
 func TestSessionNames(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
@@ -174,8 +174,8 @@ func TestSessionNames(t *testing.T) {
 	})
 }
 
-// TestSessionNames_LongAfter: a second attempt under an id has a name of its own
-// also when the first one's game session has gone to the archive.
+// TestSessionNames_LongAfter checks that a second attempt under an id has its own name
+// even if the first one's game session is archived.
 func TestSessionNames_LongAfter(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})

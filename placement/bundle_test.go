@@ -23,7 +23,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// cell is the real services on one store, and processes that do what a test says.
+// cell is the real services on one store, with processes that behave as a test says.
 type cell struct {
 	rapid.TB
 	ctx      context.Context
@@ -41,7 +41,7 @@ type cell struct {
 	done  []chan struct{}
 }
 
-// newCell makes a cell on a driver and opens it; loops do not run yet.
+// newCell returns an open cell on a driver. Loops do not run yet.
 func newCell(t rapid.TB, driver store.Driver, opts Options) *cell {
 	t.Helper()
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
@@ -69,7 +69,7 @@ func (c *cell) run() {
 	}
 }
 
-// halt ends the loops and closes the store.
+// halt stops the loops and closes the store.
 func (c *cell) halt() {
 	if c.stop != nil {
 		c.stop()
@@ -80,7 +80,7 @@ func (c *cell) halt() {
 	c.must(c.st.Close())
 }
 
-// inCell runs f in virtual time in a cell whose loops run.
+// inCell runs f in virtual time, in a cell with running loops.
 func inCell(t *testing.T, opts Options, f func(*cell)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,13 +100,13 @@ func (c *cell) must(err error) {
 	}
 }
 
-// settle lets time pass, and everything happen that happens by then.
+// settle lets time pass until everything due by then has happened.
 func settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// fleet makes a fleet; its locations are made where they are not there yet.
+// fleet creates a fleet, and its locations if they do not exist.
 func (c *cell) fleet(in fleet.CreateInput) *fleet.Fleet {
 	c.Helper()
 	for _, l := range in.Locations {
@@ -127,7 +127,7 @@ func (c *cell) fleet(in fleet.CreateInput) *fleet.Fleet {
 
 func (c *cell) fleetARN(f *fleet.Fleet) string { return c.fleets.Home().Of("fleet", f.ID) }
 
-// process makes a free process; acts says what it does with a game session.
+// process creates a free process. acts says what it does with a game session.
 func (c *cell) process(fleetID, location string, acts behaviour) *link {
 	c.Helper()
 	c.made++
@@ -154,7 +154,7 @@ func (c *cell) get(id string) *Placement {
 	return p
 }
 
-// eventsOf gives every event of a code, oldest first.
+// eventsOf returns every event of a code, oldest first.
 func (c *cell) eventsOf(code event.Code) (all []event.Event) {
 	for after := uint64(0); ; {
 		entries, err := c.events.Read(c.ctx, event.Query{After: after, Limit: 1000})
@@ -170,7 +170,7 @@ func (c *cell) eventsOf(code event.Code) (all []event.Event) {
 	}
 }
 
-// check holds what must always hold between placements, sessions and processes.
+// check checks the invariants of placements, sessions and processes.
 func (c *cell) check() {
 	c.Helper()
 	view := c.st.View()
@@ -206,22 +206,22 @@ func (c *cell) check() {
 type behaviour string
 
 const (
-	activates behaviour = "activates" // at once
-	silent    behaviour = "silent"    // nothing
-	crashes   behaviour = "crashes"   // it ends
+	activates behaviour = "activates" // activates immediately
+	silent    behaviour = "silent"    // does nothing
+	crashes   behaviour = "crashes"   // ends
 )
 
-// link is a process as Muster speaks to it.
+// link is a process as Muster sees it.
 type link struct {
 	c    *cell
 	ref  compute.Ref
 	acts behaviour
 
-	mu     sync.Mutex // the journal speaks to the process while the test looks at it
+	mu     sync.Mutex // the journal calls the process while the test reads it
 	starts []string
 }
 
-// given is how many game sessions the process was given.
+// given returns how many game sessions the process was given.
 func (l *link) given() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -256,7 +256,7 @@ func (l *link) end() {
 	}
 }
 
-// hostOf gives the process that holds a placement's game session.
+// hostOf returns the process that hosts a placement's game session.
 func (c *cell) hostOf(id string) *link {
 	c.Helper()
 	g := c.sessions.Live(c.st.View(), c.get(id).GameSessionID)

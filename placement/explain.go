@@ -7,24 +7,24 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Explanation says why a placement is where it is.
+// Explanation describes the decisions about a placement.
 type Explanation struct {
 	Placement *Placement `json:"placement"`
 	Request   *Request   `json:"request"`
 	Rounds    []Round    `json:"rounds"`        // decisions so far, oldest first
-	Now       *Round     `json:"now,omitzero"`  // of one that waits: every candidate at this moment
-	Caps      []Cap      `json:"caps,omitzero"` // the latency caps over its time
+	Now       *Round     `json:"now,omitzero"`  // of a waiting placement: every candidate at this moment
+	Caps      []Cap      `json:"caps,omitzero"` // the latency caps over time
 }
 
-// Cap is a latency cap and how long it holds, counted from the placement's start.
+// Cap is a latency cap and when it applies, counted from the placement's start.
 type Cap struct {
-	Max   int   `json:"max"` // ms; 0 = none
+	Max   int   `json:"max"` // ms; 0 means none
 	From  int64 `json:"from_ms"`
-	Until int64 `json:"until_ms,omitzero"` // 0: until the timeout
+	Until int64 `json:"until_ms,omitzero"` // 0 means until the timeout
 }
 
-// Explain says, for every round that decided something and for this moment,
-// each candidate in order and why it was chosen or passed over. Errors: NotFound.
+// Explain returns, for every recorded round and for this moment, the candidates in order
+// and why each was chosen or passed over. Errors: NotFound.
 func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) {
 	p, r, err := s.Get(ctx, id)
 	if err != nil {
@@ -50,15 +50,15 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 	return e, nil
 }
 
-// withoutRounds is a placement without what is told beside it.
+// withoutRounds returns a copy of a placement without its rounds.
 func withoutRounds(p *Placement) *Placement {
 	bare := *p
 	bare.Rounds = nil
 	return &bare
 }
 
-// roundsAt makes rounds of waiting placements at one moment, which share what is
-// known of their queues.
+// roundsAt computes rounds of waiting placements at one time, sharing the candidates of
+// their queues.
 type roundsAt struct {
 	p     *planner
 	lines map[string]*line
@@ -68,8 +68,8 @@ func (s *Service) newRoundsAt(r store.Reader, now time.Time) *roundsAt {
 	return &roundsAt{p: newPlanner(&s.t, r, s, now), lines: map[string]*line{}}
 }
 
-// of gives the round of a placement that waits, and when its latency cap changes
-// next. A candidate that it could have is the CHOSEN one, though nothing is done.
+// of returns the round of a waiting placement, and when its latency cap changes next. A
+// candidate that it could use is CHOSEN, although nothing is placed.
 func (a *roundsAt) of(q *Queue, p *Placement, r *Request) (Round, time.Time) {
 	l := a.lines[q.Name]
 	if l == nil {
@@ -86,11 +86,11 @@ func (a *roundsAt) of(q *Queue, p *Placement, r *Request) (Round, time.Time) {
 	return round, x.nextCap(p)
 }
 
-// roundsAtOnce bounds how many rounds one transaction writes.
+// roundsAtOnce is the most rounds that one transaction writes.
 const roundsAtOnce = 256
 
-// runExplain writes the rounds of those that wait and shall have one: when they
-// could not be placed at once, and when their latency cap has changed.
+// runExplain records the rounds that are due for waiting placements: when they could not
+// be placed immediately, and when their latency cap has changed.
 func (s *Service) runExplain(tx *store.Tx, _ struct{}) (struct{}, error) {
 	rounds, n := s.newRoundsAt(tx, tx.Now()), 0
 	for _, old := range s.t.unexplained.Prefix(tx, "") {
@@ -114,8 +114,8 @@ func (s *Service) runExplain(tx *store.Tx, _ struct{}) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// wakeFor has the first place that a waiting placement may use, and that scales
-// from zero, get an instance.
+// wakeFor wakes the first place that a waiting placement may use and that is scaled to
+// zero.
 func (s *Service) wakeFor(tx *store.Tx, placementID string, round Round) {
 	for _, v := range round.Candidates {
 		if v.Outcome != NoFreeProcess {

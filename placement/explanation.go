@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Outcome says what came of a candidate in a round.
+// Outcome is the result for a candidate in a round.
 type Outcome string
 
-// What can come of a candidate.
+// The outcomes of a candidate.
 const (
 	Chosen         Outcome = "CHOSEN"
 	NotNeeded      Outcome = "NOT_NEEDED" // a better one was chosen
@@ -22,36 +22,36 @@ const (
 	TerminalAlias  Outcome = "TERMINAL_ALIAS"
 )
 
-// Round is one decision about a placement: every candidate in the order in
-// which it was tried, and what came of it.
+// Round is one decision about a placement: every candidate in the order of trying, and
+// its outcome.
 type Round struct {
 	At         time.Time `json:"at"`
-	Cap        int       `json:"cap,omitzero"`         // latency cap in force, ms; 0 = none
-	CapLeft    int64     `json:"cap_left_ms,omitzero"` // for how long it still holds; 0 = to the end
+	Cap        int       `json:"cap,omitzero"`         // latency cap in force, ms; 0 means none
+	CapLeft    int64     `json:"cap_left_ms,omitzero"` // how long it still applies; 0 means until the timeout
 	Candidates []Verdict `json:"candidates,omitzero"`
-	More       int       `json:"more,omitzero"` // candidates behind these that are not kept
+	More       int       `json:"more,omitzero"` // number of further candidates that are not kept
 	Result     string    `json:"result"`
 
-	// Whether the chosen place has the lowest mean latency of all candidates, and
-	// the lowest price of those in its location.
+	// LowestLatency and LowestPrice report whether the chosen place has the lowest mean
+	// latency of all candidates, and the lowest price of those in its location.
 	LowestLatency bool `json:"lowest_latency,omitzero"`
 	LowestPrice   bool `json:"lowest_price,omitzero"`
 }
 
-// Verdict is what came of one candidate.
+// Verdict is the result for one candidate.
 type Verdict struct {
 	Place   Place    `json:"place"`
 	Outcome Outcome  `json:"outcome"`
-	Text    string   `json:"text,omitzero"`    // for people; filled in by Explain
+	Text    string   `json:"text,omitzero"`    // explanation of Outcome; set by Explain
 	Latency *float64 `json:"latency,omitzero"` // mean of the players' latencies, ms
-	Player  string   `json:"player,omitzero"`  // over the cap: who is slowest there
-	Millis  float32  `json:"ms,omitzero"`      // and that player's latency
+	Player  string   `json:"player,omitzero"`  // if over the cap: the player with the highest latency there
+	Millis  float32  `json:"ms,omitzero"`      // that player's latency
 	Failed  int      `json:"failed,omitzero"`  // attempts of this placement that failed there
 }
 
 const (
-	maxRounds   = 12 // kept with a placement: the newest
-	maxVerdicts = 64 // kept of a round: the first, and the chosen one
+	maxRounds   = 12 // rounds kept with a placement: the newest
+	maxVerdicts = 64 // verdicts kept of a round: the first, and the chosen one
 )
 
 // keep adds a round to the placement's history.
@@ -63,7 +63,7 @@ func (p *Placement) keep(r Round) {
 	p.Rounds = rounds
 }
 
-// round describes a decision: the candidates in order, and which was chosen (nil: none).
+// round describes a decision: the candidates in order, and the chosen one or nil.
 func (p *planner) round(x *judge, cs []candidate, chosen *candidate) Round {
 	sorted := slices.Clone(cs)
 	x.rank.sort(sorted)
@@ -90,8 +90,8 @@ func (p *planner) round(x *judge, cs []candidate, chosen *candidate) Round {
 	return round
 }
 
-// verdict describes a candidate that was not chosen; behind tells whether it
-// comes after the chosen one.
+// verdict describes a candidate that was not chosen. behind says whether it comes after
+// the chosen one.
 func (x *judge) verdict(c *candidate, behind bool) Verdict {
 	outcome := x.forbids(c)
 	switch {
@@ -127,12 +127,12 @@ func lowestPrice(cs []candidate, chosen *candidate) bool {
 	return !slices.ContainsFunc(cs, func(c candidate) bool { return c.Location == chosen.Location && c.cost < chosen.cost })
 }
 
-// chose tells whether a candidate was chosen.
+// chose reports whether a candidate was chosen.
 func (r Round) chose() bool {
 	return slices.ContainsFunc(r.Candidates, func(v Verdict) bool { return v.Outcome == Chosen })
 }
 
-// firstChoice is what came of the first candidate that the rules allowed.
+// firstChoice returns the outcome of the first candidate that the rules allowed.
 func (r Round) firstChoice() Outcome {
 	for _, v := range r.Candidates {
 		switch v.Outcome {
@@ -144,7 +144,7 @@ func (r Round) firstChoice() Outcome {
 	return ""
 }
 
-// text says for people what came of a candidate.
+// text explains the outcome of a candidate.
 func (r Round) text(v Verdict) string {
 	switch v.Outcome {
 	case OverLatencyCap:
@@ -171,7 +171,7 @@ func (r Round) text(v Verdict) string {
 	return ""
 }
 
-// told is the round with its texts.
+// told returns a copy of the round with its texts.
 func (r Round) told() Round {
 	r.Candidates = slices.Clone(r.Candidates)
 	for i, v := range r.Candidates {

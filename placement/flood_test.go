@@ -13,8 +13,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// TestFlood has 10,000 placements wait for scarce capacity that comes in bursts,
-// and stops the node in between: all are placed, in the order in which they came.
+// TestFlood has 10,000 placements wait for scarce capacity that arrives in bursts, and
+// restarts the node in between. All are placed, in order of arrival.
 func TestFlood(t *testing.T) {
 	const total = 10_000
 	synctest.Test(t, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestFlood(t *testing.T) {
 		c.run()
 		var came []string
 		for i := range total {
-			came = append(came, fmt.Sprintf("p-%x", i*7919%65536)) // ids say nothing of the order
+			came = append(came, fmt.Sprintf("p-%x", i*7919%65536)) // ids are unrelated to the order
 			_, err := c.start("q", Request{ID: came[i]})
 			c.must(err)
 		}
@@ -56,7 +56,7 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// reopened is a new node on the database of one that stops.
+// reopened stops the node and returns a new one on the same database.
 func (c *cell) reopened(t *testing.T, driver store.Driver) *cell {
 	digest := c.st.View().Digest()
 	c.halt()

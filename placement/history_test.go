@@ -17,8 +17,8 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// TestHistories runs random histories of placements, processes that activate,
-// do nothing or crash, restarts and time, and holds what must always hold.
+// TestHistories runs random histories of placements, processes that activate, do nothing
+// or crash, restarts and time, and checks the invariants.
 func TestHistories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(timeless{t}, history)
@@ -28,7 +28,7 @@ func TestHistories(t *testing.T) {
 // timeless hides the deadline of a test, which has no meaning in virtual time.
 type timeless struct{ rapid.TB }
 
-// saga is a history as it is told.
+// saga is one history.
 type saga struct {
 	*cell
 	t       *rapid.T
@@ -76,7 +76,7 @@ func (s *saga) furnish() {
 	}
 }
 
-// steps are what can happen. Much of it is refused, which is as good.
+// steps returns what can happen. Many steps are refused, which is fine.
 func (s *saga) steps() map[string]func() {
 	return map[string]func(){
 		"start":    s.begin,
@@ -94,7 +94,7 @@ func (s *saga) steps() map[string]func() {
 	}
 }
 
-// begin starts a placement under a new id, or under one that was used.
+// begin starts a placement under a new id, or under a used one.
 func (s *saga) begin() {
 	if s.started == 0 || rapid.IntRange(0, 3).Draw(s.t, "new id") > 0 {
 		s.started++
@@ -129,7 +129,7 @@ func (s *saga) stopOne() {
 	}
 }
 
-// host does something to a process with a game session that is being activated.
+// host calls do with a process whose game session is being activated.
 func (s *saga) host(do func(*link, string)) {
 	for p := range s.places.t.placements.All(s.st.View()) {
 		if p.Trying() {
@@ -139,8 +139,7 @@ func (s *saga) host(do func(*link, string)) {
 	}
 }
 
-// restart stops the node and starts another on the same database; processes
-// come back.
+// restart stops the node and starts another on the same database. Processes reconnect.
 func (s *saga) restart() {
 	digest := s.st.View().Digest()
 	s.halt()
@@ -152,12 +151,12 @@ func (s *saga) restart() {
 	s.made = len(links)
 	for key, l := range links {
 		l.c, s.links[key] = s.cell, l
-		_, _ = s.computes.Connect(s.ctx, compute.ConnectInput{Ref: l.ref}, l) // refused where it has ended
+		_, _ = s.computes.Connect(s.ctx, compute.ConnectInput{Ref: l.ref}, l) // refused if it has ended
 	}
 	s.run()
 }
 
-// checkCaps holds that no game session was made over a cap that was in force.
+// checkCaps checks that no game session was created over a latency cap in force.
 func (s *saga) checkCaps() {
 	view := s.st.View()
 	for p := range s.places.t.placements.All(view) {
@@ -175,8 +174,7 @@ func (s *saga) checkCaps() {
 	}
 }
 
-// checkEnds holds that every placement has ended, and that each has one event of
-// its end.
+// checkEnds checks that every placement has ended, each with one event of its end.
 func (s *saga) checkEnds() {
 	ended := map[string]uint64{}
 	for after := uint64(0); ; {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// judge holds one waiting placement to the rules that hold for it now.
+// judge applies the rules currently in force to one waiting placement.
 type judge struct {
 	request  *Request
 	rank     ranking
 	waited   time.Duration
-	cap      int           // latency cap in force, ms; noCap where there is none
-	capUntil time.Duration // when the cap changes, since the start; 0 = never
+	cap      int           // latency cap in force, ms, or noCap
+	capUntil time.Duration // when the cap changes, since the start; 0 means never
 }
 
 func newJudge(rules *rules, p *Placement, r *Request, now time.Time) judge {
@@ -22,7 +22,7 @@ func newJudge(rules *rules, p *Placement, r *Request, now time.Time) judge {
 	return x
 }
 
-// forbids tells why the placement may not use a candidate, or "".
+// forbids returns why the placement may not use a candidate, or "".
 func (x *judge) forbids(c *candidate) Outcome {
 	switch {
 	case c.usable != "":
@@ -39,8 +39,8 @@ func (x *judge) onlyOverride() bool {
 	return x.request.Override != nil && x.request.Override.Fallback == NoFallback
 }
 
-// overCap: one player above the cap is enough; a player who reported nothing for
-// the location does not count.
+// overCap reports whether any player's latency to a location is above the cap. A player
+// who did not report the location does not count.
 func (x *judge) overCap(location string) bool {
 	if x.cap == noCap {
 		return false
@@ -49,7 +49,7 @@ func (x *judge) overCap(location string) bool {
 	return at != nil && at.Max > float32(x.cap)
 }
 
-// nextCap is when the cap changes, or zero.
+// nextCap returns when the cap changes, or zero.
 func (x *judge) nextCap(p *Placement) time.Time {
 	if x.capUntil == 0 {
 		return time.Time{}

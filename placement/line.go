@@ -18,18 +18,18 @@ type line struct {
 	candidates []candidate
 
 	ahead  []*Placement // read and not yet considered
-	buffer []*Placement // what ahead is read into
+	buffer []*Placement // memory of ahead
 	from   string       // index key of the last one read
 	id     string       // and its id
 	last   *Placement   // the last one considered
-	until  time.Time    // when a cap changes for one that was held back
+	until  time.Time    // when a cap next changes for one that was held back
 }
 
 func newLine(p *planner, q *Queue) *line {
 	return &line{p: p, queue: q, rules: newRules(q)}
 }
 
-// fill reads ahead, from behind the last one read.
+// fill reads ahead, starting after the last one read.
 func (l *line) fill() {
 	l.ahead = l.buffer[:0]
 	for key, waiting := range l.p.t.waiting.PrefixAfter(l.p.r, store.Key(l.queue.Name), l.from, l.id) {
@@ -41,7 +41,7 @@ func (l *line) fill() {
 	}
 }
 
-// next gives the next one to consider, or nil.
+// next returns the next placement to consider, or nil.
 func (l *line) next() *Placement {
 	if len(l.ahead) == 0 {
 		if l.fill(); len(l.ahead) == 0 {
@@ -54,24 +54,24 @@ func (l *line) next() *Placement {
 	return first
 }
 
-// heldBack notes that the rules keep a placement from what is free, until its
-// cap changes.
+// heldBack records that the rules forbid a placement every free place until its cap
+// changes.
 func (l *line) heldBack(capChange time.Time) { l.until = earliest(l.until, capChange) }
 
-// held is what a plan found out for the next one, by queue: it changes how much
-// there is to look at, never the outcome.
+// held is what a plan remembers for the next one, by queue. It reduces the work but never
+// changes the result.
 type held map[string]heldLine
 
-// heldLine says that the placements of a line up to one of them can use none of
-// the places that had room.
+// heldLine says that the placements of a line up to upTo can use none of the places that
+// had room.
 type heldLine struct {
 	queue *Queue
 	room  []Place
-	upTo  *Placement // nil: of none
+	upTo  *Placement // nil means none
 	until time.Time
 }
 
-// hold gives what the line found out.
+// hold returns what the next plan needs to know about the line.
 func (l *line) hold(p *planner) heldLine {
 	h := heldLine{queue: l.queue, upTo: l.last, until: l.until}
 	for i := range l.candidates {
@@ -82,8 +82,8 @@ func (l *line) hold(p *planner) heldLine {
 	return h
 }
 
-// resume passes over those that are known to be held back, unless there is room
-// where there was none, the queue changed, or a cap did.
+// resume skips placements that are known to be held back, unless another place has room
+// now, or the queue or a cap has changed.
 func (l *line) resume(h heldLine, p *planner) {
 	if h.queue != l.queue || h.upTo == nil || (!h.until.IsZero() && !p.now.Before(h.until)) {
 		return
@@ -97,5 +97,5 @@ func (l *line) resume(h heldLine, p *planner) {
 	l.last, l.until = h.upTo, h.until
 }
 
-// waitingKey orders the placements of a queue by when they came.
+// waitingKey returns a key that orders the placements of a queue by arrival.
 func waitingKey(p *Placement) string { return store.Key(p.Queue) + p.Arrival }

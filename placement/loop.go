@@ -9,29 +9,29 @@ import (
 )
 
 const (
-	sweepAtOnce = 500         // how many overdue placements one transaction ends
-	afterError  = time.Second // how long the loop waits when a write failed
-	tick        = time.Second // how often it looks while something waits, for what tells no one: an alias led elsewhere, say
-	misses      = 3           // plans in a row of which nothing came, before the loop waits
+	sweepAtOnce = 500         // most overdue placements that one transaction ends
+	afterError  = time.Second // how long the loop waits after a failed write
+	tick        = time.Second // how often it looks while a placement waits, for changes without a notification, such as an alias routed elsewhere
+	misses      = 3           // consecutive plans without any success before the loop waits
 )
 
-// Run places what waits and ends what is overdue, until ctx ends. It looks when
-// a placement starts or changes, a process becomes free, a latency cap changes,
-// a deadline passes, and each second while something waits.
+// Run places waiting placements and ends overdue ones until ctx is done. It looks when a
+// placement starts or changes, a process becomes free, a latency cap changes or a
+// deadline passes, and every second while a placement waits.
 func (s *Service) Run(ctx context.Context) {
 	w := &worker{s: s}
 	wake.Run(ctx, s.nudge, w.look)
 }
 
-// worker is the loop's memory; all of it may be lost.
+// worker is the loop's state. All of it may be lost.
 type worker struct {
 	s       *Service
-	turn    int // game sessions proposed so far: which queue comes first
+	turn    int // game sessions created so far; selects the queue that comes first
 	held    held
-	retried uint64 // of what the held lines know
+	retried uint64 // the count of retried placements that held reflects
 }
 
-// look works, and tells when to do so again.
+// look calls work and returns when to look again.
 func (w *worker) look(ctx context.Context) time.Time {
 	next, err := w.work(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (w *worker) look(ctx context.Context) time.Time {
 	return next
 }
 
-// work does what can be done now and tells when to look again.
+// work does what can be done now and returns when to look again.
 func (w *worker) work(ctx context.Context) (next time.Time, err error) {
 	for missed := 0; missed < misses; {
 		now := time.Now()
@@ -56,11 +56,11 @@ func (w *worker) work(ctx context.Context) (next time.Time, err error) {
 		switch {
 		case err != nil:
 			return next, err
-		case proposed > 0 && made == 0: // what was free has been taken meanwhile
+		case proposed > 0 && made == 0: // the free processes were taken in between
 			missed++
 		case proposed > 0:
 			missed = 0
-		case !w.s.anyRound(view, now): // of what the plan has seen: what came since may well be placed
+		case !w.s.anyRound(view, now): // of those in the plan's view: later ones may well be placed
 			return w.s.nextLook(now), nil
 		default:
 			if _, err := w.s.cmd.explain.Do(ctx, struct{}{}); err != nil {
@@ -71,9 +71,8 @@ func (w *worker) work(ctx context.Context) (next time.Time, err error) {
 	return w.s.nextLook(time.Now()), nil
 }
 
-// view gives the committed state, and drops what the worker knows of held lines
-// where something came back into one. The counter is read first: whatever it has
-// counted is in the state that is read after it.
+// view returns the committed state, and drops the held lines if a placement has returned
+// to waiting. It reads the counter first, so that the state includes everything counted.
 func (w *worker) view() *store.Snapshot {
 	if retried := w.s.retried.Load(); retried != w.retried {
 		w.retried, w.held = retried, nil
@@ -81,7 +80,7 @@ func (w *worker) view() *store.Snapshot {
 	return w.s.st.View()
 }
 
-// place makes a plan and carries it out.
+// place makes a plan and executes it.
 func (w *worker) place(ctx context.Context, view *store.Snapshot, now time.Time) (proposed, made int, err error) {
 	p := plan(&w.s.t, view, w.s, now, w.turn, w.held)
 	w.held = p.Held
@@ -96,7 +95,7 @@ func (w *worker) place(ctx context.Context, view *store.Snapshot, now time.Time)
 	return len(p.Proposals), made, err
 }
 
-// nextDue is the earliest deadline of any placement, or zero.
+// nextDue returns the earliest deadline of any placement, or zero.
 func (s *Service) nextDue() time.Time {
 	if p := s.t.due.FirstPrefix(s.st.View(), ""); p != nil {
 		return p.due()
@@ -104,13 +103,13 @@ func (s *Service) nextDue() time.Time {
 	return time.Time{}
 }
 
-// anyRound tells whether a round is to be written of something that waits.
+// anyRound reports whether a round is to be recorded for a waiting placement.
 func (s *Service) anyRound(view *store.Snapshot, now time.Time) bool {
 	p := s.t.unexplained.FirstPrefix(view, "")
 	return p != nil && !p.RoundAt.After(now)
 }
 
-// nextLook is when there may be something to do though nobody nudges.
+// nextLook returns when to look again without a nudge.
 func (s *Service) nextLook(now time.Time) time.Time {
 	view := s.st.View()
 	at := s.nextDue()
@@ -140,7 +139,7 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// timeOut ends a placement whose time is over, with a last round of one that waited.
+// timeOut times out a placement. If it waited for a place, a last round is recorded.
 func (s *Service) timeOut(tx *store.Tx, p *Placement, rounds *roundsAt) {
 	if p.Trying() {
 		s.finish(tx, p, TimedOut, "the queue's timeout passed while game session "+p.GameSessionID+" was being activated")
@@ -154,7 +153,7 @@ func (s *Service) timeOut(tx *store.Tx, p *Placement, rounds *roundsAt) {
 	s.finish(tx, &last, TimedOut, "no place was found within the queue's timeout")
 }
 
-// earliest gives the earlier of two moments, either of which may be zero.
+// earliest returns the earlier of two times, either of which may be zero.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b

@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// metrics count under the names that the API publishes for queues.
+// metrics uses the metric names that the API publishes for queues.
 type metrics struct {
 	counts *prometheus.CounterVec
 	wait   *prometheus.HistogramVec
@@ -41,7 +41,8 @@ func (m *metrics) count(metric, queue string) {
 	}
 }
 
-// ended counts how a placement ended, where, and what became of its first choice.
+// ended counts the result of a placement, its location and the outcome of its first
+// choice.
 func (m *metrics) ended(p *Placement) {
 	if m == nil {
 		return
@@ -57,7 +58,7 @@ func (m *metrics) ended(p *Placement) {
 	}
 }
 
-// placed counts how good the place is that a round chose.
+// placed counts the quality of the place that a round chose.
 func (m *metrics) placed(r Round, queue string) {
 	if r.LowestLatency {
 		m.count("LowestLatencyPlacement", queue)
@@ -74,8 +75,7 @@ func (m *metrics) placed(r Round, queue string) {
 	}
 }
 
-// depths tells of each queue how much is pending, and for how long on average,
-// when it is asked.
+// depths collects the number of pending placements and their average wait for each queue.
 type depths struct {
 	s    *Service
 	desc *prometheus.Desc
@@ -97,13 +97,13 @@ func (d depths) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Depth is how much is pending in a queue.
+// Depth is the number of pending placements in a queue and their wait.
 type Depth struct {
 	Pending     int           // QueueDepth
-	AverageWait time.Duration // AverageWaitTime: of those
+	AverageWait time.Duration // AverageWaitTime of those
 }
 
-// Depth counts what is pending in a queue.
+// Depth returns the depth of a queue.
 func (s *Service) Depth(r store.Reader, queue string, now time.Time) Depth {
 	var d Depth
 	for p := range s.t.pending.Equal(r, store.Key(queue)) {

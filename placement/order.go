@@ -10,11 +10,11 @@ import (
 type candidate struct {
 	Place
 	destination int     // index among the queue's destinations
-	cost        float64 // of the fleet, an hour; 0 where it has none
+	cost        float64 // of the fleet, per hour; 0 if it has none
 	usable      Outcome // "" or why it cannot be used at all
 }
 
-// rules are what a queue says about order and caps, made ready for many requests.
+// rules are a queue's rules about order and caps, prepared for many requests.
 type rules struct {
 	policies               []LatencyPolicy // ascending
 	withLatency, noLatency []Criterion
@@ -30,8 +30,8 @@ type ranking struct {
 	request   *Request
 	criteria  []Criterion
 	locations []string  // the queue's LocationOrder
-	override  []string  // locations of the request's override: before all others
-	failures  []Failure // places that failed this placement come last
+	override  []string  // locations of the request's override, which precede all others
+	failures  []Failure // places where this placement failed, which come last
 }
 
 func newRanking(rules *rules, p *Placement, r *Request) ranking {
@@ -45,14 +45,13 @@ func newRanking(rules *rules, p *Placement, r *Request) ranking {
 	return rank
 }
 
-// sort puts candidates in the order in which they shall be tried.
+// sort sorts candidates in the order in which they are tried.
 func (k *ranking) sort(cs []candidate) {
 	slices.SortStableFunc(cs, func(a, b candidate) int { return k.compare(&a, &b) })
 }
 
-// compare is a total order: places that failed fewer times first, then the
-// override's, then by the criteria, and what is equal in all of them by
-// destination and name.
+// compare defines a total order: places with fewer failures first, then those of the
+// override, then by the criteria, and finally by destination and location name.
 func (k *ranking) compare(a, b *candidate) int {
 	if len(k.failures) > 0 {
 		if c := cmp.Compare(k.failed(a.Place), k.failed(b.Place)); c != 0 {
@@ -70,7 +69,7 @@ func (k *ranking) compare(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(a.destination, b.destination), cmp.Compare(a.Location, b.Location))
 }
 
-// failed tells how often the placement failed at a place.
+// failed returns how often the placement failed at a place.
 func (k *ranking) failed(at Place) int {
 	for _, f := range k.failures {
 		if f.Place == at {
@@ -92,7 +91,7 @@ func (k *ranking) by(criterion Criterion, a, b *candidate) int {
 	return cmp.Or(listed(k.locations, a.Location, b.Location), cmp.Compare(a.Location, b.Location))
 }
 
-// byLatency: the lower mean of the players' latencies first, locations that no
+// byLatency orders by mean latency of the players, lowest first, and locations that no
 // player reported last. Without latencies in the request all are equal.
 func (k *ranking) byLatency(a, b *candidate) int {
 	la, lb := k.request.at(a.Location), k.request.at(b.Location)
@@ -102,7 +101,8 @@ func (k *ranking) byLatency(a, b *candidate) int {
 	return cmp.Compare(la.Mean, lb.Mean)
 }
 
-// listed: in the order of a list, and what is not in it after that, all alike.
+// listed orders by position in a list. Values that are not in the list come last and are
+// equal.
 func listed(list []string, a, b string) int {
 	if len(list) == 0 || a == b {
 		return 0
@@ -114,7 +114,7 @@ func listed(list []string, a, b string) int {
 	return cmp.Compare(ia, ib)
 }
 
-// before orders what is so before what is not.
+// before orders true before false.
 func before(a, b bool) int {
 	switch {
 	case a && !b:
@@ -125,7 +125,7 @@ func before(a, b bool) int {
 	return 0
 }
 
-// price reads a fleet's cost; a fleet without one costs nothing.
+// price parses a fleet's cost. A fleet without one costs 0.
 func price(cost string) float64 {
 	v, err := strconv.ParseFloat(cost, 64)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// places are few, so that much is equal.
+// There are few names, so that many places are equal.
 var names = []string{"a", "b", "c", "d"}
 
 // order draws a ranking of any kind.
@@ -48,8 +48,8 @@ func someCandidate(t *rapid.T, label string) *candidate {
 	}
 }
 
-// TestCompare_TotalOrder: no cycles, no pair without an order but what is the
-// same destination and location.
+// TestCompare_TotalOrder checks that there are no cycles, and that only the same
+// destination and location are equal.
 func TestCompare_TotalOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := order(t)
@@ -67,8 +67,8 @@ func TestCompare_TotalOrder(t *testing.T) {
 	})
 }
 
-// TestCapAt holds the cap at a moment against a model that walks through the
-// policies second by second, and the moment of its next change.
+// TestCapAt compares the cap and the time of its next change with a model that steps
+// through the policies second by second.
 func TestCapAt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		policies := ascending(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) LatencyPolicy {
@@ -87,7 +87,7 @@ func TestCapAt(t *testing.T) {
 	})
 }
 
-// modelCaps gives the cap in each of 61 seconds.
+// modelCaps returns the cap in each of 61 seconds.
 func modelCaps(policies []LatencyPolicy) []int {
 	caps := make([]int, 61)
 	at := 0
@@ -128,8 +128,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestRound_Bounded: a round of very many candidates keeps the first and the
-// chosen one, and tells how many it leaves out.
+// TestRound_Bounded checks that a round with very many candidates keeps the first ones
+// and the chosen one, and counts the rest.
 func TestRound_Bounded(t *testing.T) {
 	p := &planner{now: time.Unix(1_700_000_000, 0)}
 	var cs []candidate

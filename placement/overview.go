@@ -2,17 +2,17 @@ package placement
 
 import "time"
 
-// QueueState is a queue and what is pending in it.
+// QueueState is a queue and its pending placements.
 type QueueState struct {
 	Name         string   `json:"name"`
 	ARN          string   `json:"arn"`
 	Pending      int      `json:"pending"`         // QueueDepth
-	AverageWait  int64    `json:"average_wait_ms"` // AverageWaitTime: of those
+	AverageWait  int64    `json:"average_wait_ms"` // AverageWaitTime of those
 	Timeout      int64    `json:"timeout_ms"`
 	Destinations []string `json:"destinations"` // ARNs
 }
 
-// Overview gives every queue, in order of names.
+// Overview returns every queue, in order of names.
 func (s *Service) Overview() []QueueState {
 	view, now := s.st.View(), time.Now()
 	all := []QueueState{}

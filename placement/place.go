@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// runPlace makes the game sessions that a plan proposed, each only if its
-// placement still waits and its place still has a process. It tells how many it made.
+// runPlace creates the game sessions that a plan proposed, each only if its placement
+// still waits and its place still has a free process. It returns how many it created.
 func (s *Service) runPlace(tx *store.Tx, proposals []Proposal) (int, error) {
 	made := 0
 	for _, proposal := range proposals {
@@ -41,7 +41,7 @@ func (s *Service) attempt(tx *store.Tx, old *Placement, proposal Proposal) (bool
 		Properties: r.Properties, LastPart: s.sessionName(tx, old, proposal.Place),
 	})
 	if fault.Is(err, fault.FleetCapacityExceeded) {
-		return false, nil // somebody was faster
+		return false, nil // the process was taken in between
 	}
 	if err != nil {
 		return false, err
@@ -55,10 +55,9 @@ func (s *Service) attempt(tx *store.Tx, old *Placement, proposal Proposal) (bool
 	return true, nil
 }
 
-// sessionName is the last part of the id of an attempt's game session: the
-// placement's id, and for one that comes later under this id, or where another
-// game session has that name, with a part made by chance. A plain number could
-// be what another placement is called.
+// sessionName returns the last part of the id of an attempt's game session: the
+// placement's id, with a random suffix for a later attempt or if another game session has
+// that name. A counter as the suffix could collide with the id of another placement.
 func (s *Service) sessionName(tx *store.Tx, p *Placement, at Place) string {
 	name := p.ID
 	for p.Attempts > 0 || s.sessions.Live(tx, s.fleets.Home().OfSession(at.FleetID, at.Location, name)) != nil {
@@ -70,8 +69,8 @@ func (s *Service) sessionName(tx *store.Tx, p *Placement, at Place) string {
 	return name
 }
 
-// fulfil ends the placement whose game session became ACTIVE: its players get
-// their slots in the same transaction.
+// fulfil ends the placement whose game session became ACTIVE, and reserves its players'
+// slots in the same transaction.
 func (s *Service) fulfil(tx *store.Tx, g *session.GameSession) {
 	old := s.t.bySession.First(tx, g.ID)
 	if old == nil {
@@ -93,10 +92,10 @@ func (s *Service) fulfil(tx *store.Tx, g *session.GameSession) {
 	s.hasEnded(tx, &p)
 }
 
-// tryElsewhere sends a placement back to waiting when its game session ended
-// before it was ACTIVE; the place that failed it comes last from now on. A game
-// session that somebody terminated takes its placement with it (API reference,
-// GameSessionPlacement, FAILED).
+// tryElsewhere returns a placement to waiting when its game session ended before it was
+// ACTIVE. The place that failed comes last from then on. If the game session was
+// terminated by request, the placement fails (API reference, GameSessionPlacement,
+// FAILED).
 func (s *Service) tryElsewhere(tx *store.Tx, g *session.GameSession) {
 	old := s.t.bySession.First(tx, g.ID)
 	if old == nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// MaxIDLength bounds a PlacementId (API reference).
+// MaxIDLength is the greatest length of a PlacementId (API reference).
 const MaxIDLength = 48
 
-// Placement is the moving part of a placement; what was asked for is in Request.
+// Placement is the part of a placement that changes. What was requested is in Request.
 type Placement struct {
 	ID       string    `json:"id"`
 	Queue    string    `json:"queue"`
@@ -18,9 +18,9 @@ type Placement struct {
 	Started  time.Time `json:"started"`
 	Ended    time.Time `json:"ended,omitzero"`
 	Deadline time.Time `json:"deadline"` // when it times out
-	Arrival  string    `json:"arrival"`  // sorts by when it came, also within a millisecond
+	Arrival  string    `json:"arrival"`  // sorts by time of arrival, also within a millisecond
 
-	// The game session that is being, or was, made for it.
+	// The game session that is being, or was, created for it.
 	GameSessionID string `json:"game_session_id,omitzero"`
 	Location      string `json:"location,omitzero"`
 	IPAddress     string `json:"ip_address,omitzero"`
@@ -28,15 +28,15 @@ type Placement struct {
 	Port          int    `json:"port,omitzero"`
 
 	Placed    []Placed  `json:"placed,omitzero"`
-	Attempts  int       `json:"attempts,omitzero"` // game sessions made so far under this id
+	Attempts  int       `json:"attempts,omitzero"` // game sessions created so far under this id
 	Failures  []Failure `json:"failures,omitzero"` // where attempts failed
-	Rounds    []Round   `json:"rounds,omitzero"`   // what was decided, for explanation
-	RoundAt   time.Time `json:"round_at,omitzero"` // when a round is to be written if it still waits; zero: never
+	Rounds    []Round   `json:"rounds,omitzero"`   // decisions, for Explain
+	RoundAt   time.Time `json:"round_at,omitzero"` // when a round is to be recorded if it still waits; zero means never
 	Reason    string    `json:"reason,omitzero"`   // why it ended without a game session
 	ArchiveAt time.Time `json:"archive_at,omitzero"`
 }
 
-// Request is what StartGameSessionPlacement asked for. It is written once.
+// Request is the request of StartGameSessionPlacement. It is written once.
 type Request struct {
 	ID             string             `json:"id"`
 	Name           string             `json:"name,omitzero"`
@@ -50,14 +50,14 @@ type Request struct {
 	Summary        []LocationLatency  `json:"summary,omitzero"` // of Latencies, by location
 }
 
-// Latency is what one player reported for one location, in milliseconds.
+// Latency is a player's reported latency to a location, in milliseconds.
 type Latency struct {
 	PlayerID string  `json:"p"`
 	Location string  `json:"l"`
 	Millis   float32 `json:"ms"`
 }
 
-// LocationLatency is what a request's players reported for one location.
+// LocationLatency summarizes the latencies of a request's players to a location.
 type LocationLatency struct {
 	Location string  `json:"location"`
 	Mean     float64 `json:"mean"`
@@ -65,7 +65,7 @@ type LocationLatency struct {
 	Slowest  string  `json:"slowest"` // the player with Max
 }
 
-// Fallback says what an override does once its locations are full.
+// Fallback says what happens when the locations of an override are full.
 type Fallback string
 
 // The fallback strategies of the API.
@@ -80,7 +80,7 @@ type Override struct {
 	LocationOrder []string `json:"location_order"`
 }
 
-// Placed is a player session made for a desired player.
+// Placed is a player session created for a desired player.
 type Placed struct {
 	PlayerID        string `json:"player_id"`
 	PlayerSessionID string `json:"player_session_id"`
@@ -98,13 +98,13 @@ type Failure struct {
 	Times int `json:"times"`
 }
 
-// Over tells whether the placement has ended.
+// Over reports whether the placement has ended.
 func (p *Placement) Over() bool { return p.Status != Pending }
 
-// Trying tells whether a game session is being made for the placement.
+// Trying reports whether a game session is being created for the placement.
 func (p *Placement) Trying() bool { return p.Status == Pending && p.GameSessionID != "" }
 
-// due is the next time at which the placement needs attention whatever else happens.
+// due returns when the placement must be timed out or, once ended, archived.
 func (p *Placement) due() time.Time {
 	if p.Over() {
 		return p.ArchiveAt
@@ -112,7 +112,7 @@ func (p *Placement) due() time.Time {
 	return p.Deadline
 }
 
-// failed counts one more failure at a place.
+// failed counts a failure at a place.
 func (p *Placement) failed(at Place) {
 	p.Failures = slices.Clone(p.Failures)
 	i := slices.IndexFunc(p.Failures, func(f Failure) bool { return f.Place == at })
@@ -122,7 +122,7 @@ func (p *Placement) failed(at Place) {
 	p.Failures[i].Times++
 }
 
-// forget takes back what is known of the game session of an attempt.
+// forget clears the game session of an attempt.
 func (p *Placement) forget() {
 	p.GameSessionID, p.Location, p.IPAddress, p.DNSName, p.Port = "", "", "", "", 0
 }

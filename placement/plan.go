@@ -9,37 +9,38 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// maxProposals bounds how many game sessions one plan places.
+// maxProposals is the most game sessions that one plan places.
 const maxProposals = 256
 
-// Plan is what to do now.
+// Plan is the result of plan: what to do now.
 type Plan struct {
 	Proposals []Proposal
 	Held      held // for the next plan
 }
 
-// Proposal is a place for one placement.
+// Proposal is a proposed place for a placement.
 type Proposal struct {
 	PlacementID string
 	Place       Place
 	Round       Round
 }
 
-// capacity is what a plan asks about the world besides its own rows.
+// capacity provides what a plan needs besides the package's own rows.
 type capacity interface {
-	// resolve gives the fleet that a destination ARN leads to now, or why none.
+	// resolve returns the fleet that a destination ARN currently leads to, or why there
+	// is none.
 	resolve(r store.Reader, destination string) (*fleet.Fleet, Outcome)
-	// free counts free processes of a fleet's location, as far as most.
+	// free counts the free processes of a fleet's location, up to most.
 	free(r store.Reader, f *fleet.Fleet, location string, most int) int
 }
 
-// planner makes one plan from one snapshot at one moment.
+// planner makes one plan from one snapshot at one time.
 type planner struct {
 	t     *tables
 	r     store.Reader
 	world capacity
 	now   time.Time
-	most  int           // free processes to count at a place: no more can be used
+	most  int           // free processes to count at a place; more cannot be used
 	left  map[Place]int // free processes not yet proposed
 	lines []*line
 	plan  Plan
@@ -49,12 +50,11 @@ func newPlanner(t *tables, r store.Reader, world capacity, now time.Time) *plann
 	return &planner{t: t, r: r, world: world, now: now, most: maxProposals, left: map[Place]int{}}
 }
 
-// plan decides for all waiting placements, taking queues in turns so that a
-// long one does not starve others of the fleets they share; turn says which
-// comes first. Within a queue the oldest comes first, and one that cannot be
-// placed does not hold up those behind it. What an earlier plan found held back
-// is not looked at again before something changes for it; without that
-// knowledge (nil) the proposals are the same.
+// plan decides for all waiting placements. It serves queues in turns, so that a long one
+// does not starve others that share its fleets; turn selects the first. Within a queue
+// the oldest placement comes first, and one that cannot be placed does not hold up later
+// ones. Placements that an earlier plan found held back (known) are skipped until
+// something changes for them. With a nil known the proposals are the same.
 func plan(t *tables, r store.Reader, world capacity, now time.Time, turn int, known held) Plan {
 	p := newPlanner(t, r, world, now)
 	p.plan.Held = held{}
@@ -72,7 +72,7 @@ func plan(t *tables, r store.Reader, world capacity, now time.Time, turn int, kn
 	return p.plan
 }
 
-// open forms a line for each queue that has something waiting and free processes.
+// open forms a line for each queue with waiting placements and free processes.
 func (p *planner) open(turn int) {
 	var lines []*line
 	waiting := 0
@@ -83,7 +83,7 @@ func (p *planner) open(turn int) {
 			waiting += len(l.ahead)
 		}
 	}
-	if waiting < readAhead { // no queue has more than it read
+	if waiting < readAhead { // no queue has more than were read
 		p.most = waiting
 	}
 	for _, l := range lines {
@@ -98,7 +98,7 @@ func (p *planner) open(turn int) {
 	}
 }
 
-// candidates gives every place that a queue's destinations lead to.
+// candidates returns every place that a queue's destinations lead to.
 func (p *planner) candidates(q *Queue) []candidate {
 	var cs []candidate
 	for i, destination := range q.Destinations {
@@ -123,14 +123,14 @@ func (p *planner) candidates(q *Queue) []candidate {
 	return cs
 }
 
-// count notes how many processes are free at a place, once a plan.
+// count records how many processes are free at a place, once per plan.
 func (p *planner) count(at Place, f *fleet.Fleet) {
 	if _, known := p.left[at]; !known {
 		p.left[at] = p.world.free(p.r, f, at.Location, p.most)
 	}
 }
 
-// room tells whether a process is left at a candidate that can be used at all.
+// room reports whether a candidate can be used and has a free process left.
 func (p *planner) room(c *candidate) bool { return c.usable == "" && p.left[c.Place] > 0 }
 
 func (p *planner) roomFor(l *line) bool {
@@ -142,8 +142,8 @@ func (p *planner) roomFor(l *line) bool {
 	return false
 }
 
-// step proposes a place for the next of a line that can be placed, and tells
-// whether the line goes on.
+// step proposes a place for the next placement of a line that can be placed. It returns
+// false if there is none.
 func (p *planner) step(l *line) bool {
 	for len(p.plan.Proposals) < maxProposals && p.roomFor(l) {
 		waiting := l.next()
@@ -166,8 +166,8 @@ func (p *planner) step(l *line) bool {
 	return false
 }
 
-// best gives the candidate with room that comes first, or nil. It looks at each
-// once, without sorting them.
+// best returns the first candidate in the ranking that has room and is not forbidden, or
+// nil. It examines each once, without sorting.
 func (p *planner) best(x *judge, cs []candidate) *candidate {
 	var best *candidate
 	for i := range cs {

@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// world is what a plan is made from, without the services.
+// world is the input of a plan, without the services.
 type world struct {
 	st     *store.Store
 	t      tables
@@ -64,7 +64,7 @@ func (w *world) update(f func(*store.Tx)) {
 	}
 }
 
-// wait adds a placement that waits since some time.
+// wait adds a placement that has been waiting for some time.
 func (w *world) wait(tx *store.Tx, queue string, since time.Duration, r Request) string {
 	w.number++
 	r.ID = fmt.Sprintf("p%06d", w.number)
@@ -80,7 +80,7 @@ func (w *world) plan(turn int, known held) Plan {
 	return plan(&w.t, w.st.View(), w, w.now, turn, known)
 }
 
-// carryOut does what a plan proposes.
+// carryOut executes a plan.
 func (w *world) carryOut(p Plan) {
 	w.update(func(tx *store.Tx) {
 		for _, proposal := range p.Proposals {
@@ -90,8 +90,8 @@ func (w *world) carryOut(p Plan) {
 	})
 }
 
-// TestPlan_Properties makes worlds of fleets, queues and waiting placements, and
-// holds plans to the rules, plan after plan as capacity and time change.
+// TestPlan_Properties generates worlds of fleets, queues and waiting placements, and
+// checks plans against the rules, plan after plan as capacity and time change.
 func TestPlan_Properties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -138,7 +138,7 @@ func (w *world) draw(t *rapid.T) {
 	})
 }
 
-// change lets placements come, processes become free or vanish, and time pass.
+// change adds placements, adds or removes free processes, and lets time pass.
 func (w *world) change(t *rapid.T) {
 	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 30).Draw(t, "seconds")) * time.Second)
 	for _, f := range []string{"f", "g", "h"} {
@@ -160,7 +160,7 @@ func (w *world) change(t *rapid.T) {
 	})
 }
 
-// hold holds a plan to the rules, told here once more and plainly.
+// hold checks a plan against an independent, plain statement of the rules.
 func (w *world) hold(t *rapid.T, p Plan) {
 	view := w.st.View()
 	used, placed := map[Place]int{}, map[string]bool{}
@@ -186,7 +186,7 @@ func (w *world) hold(t *rapid.T, p Plan) {
 	}
 }
 
-// wrong says why a placement may not be at a place now, or "".
+// wrong returns why a placement may not be at a place now, or "".
 func (w *world) wrong(r store.Reader, p *Placement, at Place) string {
 	q, request, f := w.t.queues.Get(r, p.Queue), w.t.requests.Get(r, p.ID), w.fleets[at.FleetID]
 	switch {
@@ -206,8 +206,8 @@ func (w *world) wrong(r store.Reader, p *Placement, at Place) string {
 	return ""
 }
 
-// TestPlan_Fair: queues that share a fleet get its processes in turns, however
-// many become free at a time and however long the queues are.
+// TestPlan_Fair checks that queues that share a fleet get its processes in turns,
+// regardless of how many become free at a time and how long the queues are.
 func TestPlan_Fair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -243,7 +243,7 @@ func TestPlan_Fair(t *testing.T) {
 	})
 }
 
-// BenchmarkPlan_Cycle is one look at 10,000 waiting placements with 20 players'
+// BenchmarkPlan_Cycle measures one plan over 10,000 waiting placements with 20 players'
 // latencies to 5 locations.
 func BenchmarkPlan_Cycle(b *testing.B) {
 	for _, c := range []struct {

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// noCap stands for the absence of a cap.
+// noCap means that there is no cap.
 const noCap = 0
 
-// capAt gives the latency cap in force when a placement has waited for a while,
-// in milliseconds or noCap, and when it changes next, counted from the start
-// (zero: never). The policies, in ascending order, hold each for its own
-// duration; one without a duration holds for good, and after the last there is
-// no cap (API reference, PlayerLatencyPolicy).
+// capAt returns the latency cap in force after a placement has waited for a time, in
+// milliseconds or noCap, and when it changes next, counted from the start (zero means
+// never). The policies, in ascending order, each apply for their duration. One without a
+// duration applies until the timeout. After the last there is no cap (API reference,
+// PlayerLatencyPolicy).
 func capAt(policies []LatencyPolicy, waited time.Duration) (limit int, until time.Duration) {
 	var end time.Duration
 	for _, p := range policies {
@@ -28,15 +28,14 @@ func capAt(policies []LatencyPolicy, waited time.Duration) (limit int, until tim
 	return noCap, 0
 }
 
-// ascending puts policies in the order in which they hold: the strictest first,
-// however the queue lists them.
+// ascending returns policies in the order in which they apply: the strictest first,
+// regardless of their order in the queue.
 func ascending(policies []LatencyPolicy) []LatencyPolicy {
 	return slices.SortedStableFunc(slices.Values(policies), func(a, b LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })
 }
 
-// share lets latencies of the same player or location share one string: what a
-// decoder made of 20 players in 5 locations are 200 of them, and the row stays in
-// memory for minutes.
+// share makes latencies of the same player or location share one string. A decoder makes
+// 200 strings for 20 players and 5 locations, and the row stays in memory for minutes.
 func share(latencies []Latency) {
 	seen := make(map[string]string)
 	one := func(s *string) {
@@ -52,7 +51,7 @@ func share(latencies []Latency) {
 	}
 }
 
-// summarize gathers latencies by location, in order of location names.
+// summarize returns the latencies by location, in order of location names.
 func summarize(latencies []Latency) []LocationLatency {
 	type sum struct {
 		LocationLatency
@@ -81,7 +80,7 @@ func summarize(latencies []Latency) []LocationLatency {
 	return out
 }
 
-// at gives what the request's players reported for a location, or nil.
+// at returns the latencies of the request's players to a location, or nil.
 func (r *Request) at(location string) *LocationLatency {
 	i, found := slices.BinarySearchFunc(r.Summary, location, func(l LocationLatency, name string) int { return cmp.Compare(l.Location, name) })
 	if !found {

@@ -7,16 +7,16 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// DefaultTimeout is how long a queue tries where it does not say (choice: AWS publishes none).
+// DefaultTimeout is the timeout of a queue that sets none (choice: AWS publishes none).
 const DefaultTimeout = 600 * time.Second
 
-// Bounds of a timeout that is given (API reference, GameSessionQueue).
+// Bounds of an explicit timeout (API reference, GameSessionQueue).
 const minTimeout, maxTimeout = 10 * time.Second, 600 * time.Second
 
 // Queue is a GameSessionQueue: where game sessions may be placed, and in what order.
 type Queue struct {
 	Name             string          `json:"name"`
-	Timeout          time.Duration   `json:"timeout"`               // as given; 0: DefaultTimeout
+	Timeout          time.Duration   `json:"timeout"`               // as requested; 0 means DefaultTimeout
 	Destinations     []string        `json:"destinations,omitzero"` // ARNs of fleets and aliases
 	Policies         []LatencyPolicy `json:"policies,omitzero"`
 	AllowedLocations []string        `json:"allowed_locations,omitzero"` // empty = all
@@ -27,13 +27,13 @@ type Queue struct {
 	Created          time.Time       `json:"created"`
 }
 
-// LatencyPolicy caps each player's latency for a while (PlayerLatencyPolicy).
+// LatencyPolicy caps each player's latency for some time (PlayerLatencyPolicy).
 type LatencyPolicy struct {
 	Max      int           `json:"max"`               // milliseconds
-	Duration time.Duration `json:"duration,omitzero"` // zero: until the timeout
+	Duration time.Duration `json:"duration,omitzero"` // zero means until the timeout
 }
 
-// Criterion is one of the things by which candidates are ordered (PriorityType).
+// Criterion is a criterion by which candidates are ordered (PriorityType).
 type Criterion string
 
 // The priority types of the API.
@@ -44,14 +44,14 @@ const (
 	ByLocation    Criterion = "LOCATION"
 )
 
-// Orders where a queue has none of its own, with and without latencies in the
-// request (API reference, PriorityConfiguration and StartGameSessionPlacement).
+// Orders for a queue that sets none, with and without latencies in the request (API
+// reference, PriorityConfiguration and StartGameSessionPlacement).
 var (
 	defaultOrder   = []Criterion{ByLatency, ByCost, ByDestination, ByLocation}
 	noLatencyOrder = []Criterion{ByDestination, ByLocation}
 )
 
-// timeout is how long the queue tries to place a game session.
+// timeout returns how long the queue tries to place a game session.
 func (q *Queue) timeout() time.Duration {
 	if q.Timeout == 0 {
 		return DefaultTimeout
@@ -59,8 +59,8 @@ func (q *Queue) timeout() time.Duration {
 	return q.Timeout
 }
 
-// criteria gives the order that holds for a request: the queue's own, with the
-// types it leaves out after it, or the default.
+// criteria returns the order that applies to a request: the queue's own, followed by the
+// types that it omits, or the default.
 func (q *Queue) criteria(hasLatency bool) []Criterion {
 	if len(q.Priority) == 0 {
 		if hasLatency {
@@ -77,12 +77,12 @@ func (q *Queue) criteria(hasLatency bool) []Criterion {
 	return order
 }
 
-// allows tells whether the queue's filter lets a location be used.
+// allows reports whether the queue's filter allows a location.
 func (q *Queue) allows(location string) bool {
 	return len(q.AllowedLocations) == 0 || slices.Contains(q.AllowedLocations, location)
 }
 
-// validate holds the queue to the rules that span members.
+// validate checks the rules that span several members.
 func (q *Queue) validate() error {
 	if q.Timeout != 0 && (q.Timeout < minTimeout || q.Timeout > maxTimeout) {
 		return fault.Invalid("TimeoutInSeconds: must be from %d to %d, or 0 for the default of %d",
@@ -105,7 +105,7 @@ func (q *Queue) validate() error {
 	return nil
 }
 
-// repeated gives the place of the first value that stands earlier too, or -1.
+// repeated returns the index of the first value that also occurs earlier, or -1.
 func repeated[T comparable](values []T) int {
 	for i, v := range values {
 		if slices.Contains(values[:i], v) {

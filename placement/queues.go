@@ -11,13 +11,13 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// QueueInput says what queue to create.
+// QueueInput describes the queue to create.
 type QueueInput struct {
 	Queue Queue
 	Tags  map[string]string
 }
 
-// CreateQueue makes a queue. Errors: InvalidRequest (name taken, rules), NotFound
+// CreateQueue creates a queue. Errors: InvalidRequest (name taken, rules), NotFound
 // (destination), LimitExceeded, TaggingFailed.
 func (s *Service) CreateQueue(ctx context.Context, in QueueInput) (*Queue, error) {
 	return s.cmd.createQueue.Do(ctx, in)
@@ -67,7 +67,8 @@ func (s *Service) checkDestinations(r store.Reader, destinations []string) error
 	return nil
 }
 
-// QueueUpdate patches a queue: nil members stay; lists are replaced whole.
+// QueueUpdate patches a queue: nil members leave the value unchanged; lists are replaced
+// as a whole.
 type QueueUpdate struct {
 	Name             string // or ARN
 	Timeout          *time.Duration
@@ -80,8 +81,8 @@ type QueueUpdate struct {
 	Target           *string
 }
 
-// UpdateQueue changes a queue; placements that wait are placed by the new rules.
-// Errors: NotFound, InvalidRequest.
+// UpdateQueue changes a queue. Waiting placements are placed by the new rules. Errors:
+// NotFound, InvalidRequest.
 func (s *Service) UpdateQueue(ctx context.Context, in QueueUpdate) (*Queue, error) {
 	return s.cmd.updateQueue.Do(ctx, in)
 }
@@ -100,7 +101,7 @@ func (s *Service) runUpdateQueue(tx *store.Tx, in QueueUpdate) (*Queue, error) {
 	set(&q.LocationOrder, in.LocationOrder)
 	set(&q.EventData, in.EventData)
 	set(&q.Target, in.Target)
-	if in.Destinations != nil { // those that stay may have been deleted meanwhile
+	if in.Destinations != nil { // even a destination that was there before may have been deleted
 		if err := s.checkDestinations(tx, q.Destinations); err != nil {
 			return nil, err
 		}
@@ -114,7 +115,7 @@ func (s *Service) runUpdateQueue(tx *store.Tx, in QueueUpdate) (*Queue, error) {
 	return &q, nil
 }
 
-// DeleteQueue removes a queue; what waits in it fails. Errors: NotFound.
+// DeleteQueue removes a queue. Its pending placements fail. Errors: NotFound.
 func (s *Service) DeleteQueue(ctx context.Context, nameOrARN string) error {
 	_, err := s.cmd.deleteQueue.Do(ctx, nameOrARN)
 	return err
@@ -134,17 +135,17 @@ func (s *Service) runDeleteQueue(tx *store.Tx, nameOrARN string) (struct{}, erro
 	return struct{}{}, nil
 }
 
-// Queue gives a queue by name or ARN, or nil.
+// Queue returns a queue by name or ARN, or nil.
 func (s *Service) Queue(r store.Reader, nameOrARN string) *Queue {
 	return s.t.queues.Get(r, s.fleets.Home().ID("gamesessionqueue", nameOrARN))
 }
 
-// Queues gives every queue after a name, in order of names.
+// Queues returns an iterator over the queues after a name, in order of names.
 func (s *Service) Queues(r store.Reader, after string) iter.Seq[*Queue] {
 	return s.t.queues.After(r, after)
 }
 
-// set takes over a value that was given.
+// set assigns *v to *to unless v is nil.
 func set[T any](to *T, v *T) {
 	if v != nil {
 		*to = *v

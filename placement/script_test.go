@@ -19,8 +19,8 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// TestScripts runs testdata/*.txt; testdata/README.md explains their language.
-// Each story in a file, headed "== name", has a cell of its own.
+// TestScripts runs testdata/*.txt, in the language described in testdata/README.md. Each
+// story in a file, headed "== name", has its own cell.
 func TestScripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(paths) == 0 {
@@ -97,7 +97,7 @@ type script struct {
 	aliases map[string]*fleet.Alias
 }
 
-// fail says which line went wrong.
+// fail reports a failure with the line of the script.
 func (s *script) fail(format string, args ...any) {
 	s.Helper()
 	s.Fatalf("%s: %s", s.at, fmt.Sprintf(format, args...))
@@ -127,7 +127,7 @@ func (s *script) play(at step) {
 	settle(0)
 }
 
-// locations are custom ones, which have a prefix.
+// locations adds the prefix of custom locations to names.
 func locations(names []string) []string {
 	var all []string
 	for _, n := range names {
@@ -199,7 +199,7 @@ func (s *script) remove(words []string, _ [][]string) {
 	s.ok(err)
 }
 
-// destination is the ARN of a fleet or an alias of the script.
+// destination returns the ARN of a fleet or an alias of the script.
 func (s *script) destination(name string) string {
 	if f := s.fleets[name]; f != nil {
 		return s.fleetARN(f)
@@ -251,7 +251,7 @@ func (s *script) changeQueue(words []string, body [][]string) {
 	s.answer(err, refused)
 }
 
-// options reads the members of a queue, and what a refusal shall say.
+// options reads the members of a queue, and the expected text of a refusal.
 func (s *script) options(q *Queue, body [][]string) (refused string) {
 	for _, b := range body {
 		switch b[0] {
@@ -283,8 +283,7 @@ func (s *script) options(q *Queue, body [][]string) (refused string) {
 	return refused
 }
 
-// answer compares how something was answered with what a script says; a refusal
-// leaves no trace.
+// answer compares an error with what a script expects. A refusal must leave no trace.
 func (s *script) answer(err error, refused string) {
 	s.Helper()
 	if refused == "" {
@@ -375,7 +374,7 @@ func (s *script) expect(words []string, _ [][]string) {
 	}
 }
 
-// state says in the words of scripts where a placement is.
+// state describes a placement in the words of scripts.
 func (s *script) state(id string) string {
 	p := s.get(id)
 	switch {
@@ -417,7 +416,7 @@ func (s *script) nameOf(fleetID string) string {
 	return fleetID
 }
 
-// order compares in what order game sessions were made for placements.
+// order compares the order in which game sessions were created for placements.
 func (s *script) order(want []string) {
 	var all []*Placement
 	for _, id := range want {
@@ -443,8 +442,8 @@ func (s *script) order(want []string) {
 	}
 }
 
-// explain compares the candidates of a round: of this moment for one that
-// waits, else of the last decision; "round N" names one that was kept.
+// explain compares the candidates of a round: the current one for a waiting placement,
+// else the last decision. "round N" selects a recorded one.
 func (s *script) explain(words []string, body [][]string) {
 	e, err := s.places.Explain(s.ctx, words[0])
 	s.ok(err)

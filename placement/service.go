@@ -17,18 +17,18 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Options of the service. Zero members mean the defaults.
+// Options are the options of a Service. Zero members mean the defaults.
 type Options struct {
-	// UniqueIDs refuses a PlacementId that was ever used. The default allows one
-	// whose placement ended without a game session to be used again: AWS's
-	// reference and its older text differ (docs/divergences.md).
+	// UniqueIDs refuses a PlacementId that was ever used. By default the id of a
+	// placement that ended without a game session may be reused: AWS's reference and its
+	// older text differ (docs/divergences.md).
 	UniqueIDs  bool
 	Linger     time.Duration         // how long ended placements stay in memory; default 5 min
-	Queues     int                   // quota; 0 means no bound
-	Registerer prometheus.Registerer // nil keeps no metrics
+	Queues     int                   // quota; 0 means unlimited
+	Registerer prometheus.Registerer // nil disables metrics
 }
 
-// Service is what doors and the packages above call.
+// Service provides queues and placements to the doors and the packages above.
 type Service struct {
 	st       *store.Store
 	opts     Options
@@ -41,7 +41,7 @@ type Service struct {
 	t        tables
 	ended    []func(*store.Tx, *Placement)
 	nudge    chan struct{}
-	retried  atomic.Uint64 // placements that came back to waiting since this node started
+	retried  atomic.Uint64 // placements that returned to waiting since this node started
 	cmd      commands
 }
 
@@ -56,7 +56,7 @@ type commands struct {
 	sweep       *store.Command[struct{}, struct{}]
 }
 
-// Deps are the packages below.
+// Deps are the services that a Service uses.
 type Deps struct {
 	Events   *event.Log
 	Tags     *tag.Service
@@ -94,7 +94,7 @@ func New(st *store.Store, deps Deps, opts Options) *Service {
 	return s
 }
 
-// Nudge has the loop look at what waits; it never blocks.
+// Nudge makes the loop look at waiting placements. It never blocks.
 func (s *Service) Nudge() {
 	select {
 	case s.nudge <- struct{}{}:
@@ -102,7 +102,7 @@ func (s *Service) Nudge() {
 	}
 }
 
-// QueueARN names a queue.
+// QueueARN returns the ARN of a queue.
 func (s *Service) QueueARN(name string) string { return s.fleets.Home().Of("gamesessionqueue", name) }
 
 func (s *Service) findQueue(r store.Reader, nameOrARN string) (*Queue, error) {
@@ -112,7 +112,8 @@ func (s *Service) findQueue(r store.Reader, nameOrARN string) (*Queue, error) {
 	return nil, fault.Missing("game session queue %s does not exist", nameOrARN)
 }
 
-// resolve gives the fleet that a destination leads to now.
+// resolve returns the fleet that a destination currently leads to, or the reason why
+// there is none.
 func (s *Service) resolve(r store.Reader, destination string) (*fleet.Fleet, Outcome) {
 	if arn.Kind(destination) == "fleet" {
 		if f := s.fleets.Get(r, destination); f != nil {
@@ -134,7 +135,7 @@ func (s *Service) free(r store.Reader, f *fleet.Fleet, location string, most int
 	return s.computes.Free(r, f, location, most)
 }
 
-// put writes a placement and has the loop look.
+// put writes a placement and nudges the loop on commit.
 func (s *Service) put(tx *store.Tx, p *Placement) {
 	s.t.placements.Put(tx, p)
 	tx.OnCommit(s.Nudge)
@@ -142,7 +143,7 @@ func (s *Service) put(tx *store.Tx, p *Placement) {
 
 var _ capacity = (*Service)(nil)
 
-// Get gives a placement and its request, running or ended within the retention.
+// Get returns a placement that is pending or ended within Retention, and its request.
 // Errors: NotFound.
 func (s *Service) Get(ctx context.Context, id string) (*Placement, *Request, error) {
 	view := s.st.View()
@@ -156,11 +157,11 @@ func (s *Service) Get(ctx context.Context, id string) (*Placement, *Request, err
 	return p, r, err
 }
 
-// Live gives a placement that runs or ended within the last minutes, as r shows
-// it; nil where there is none.
+// Live returns a placement in memory, pending or ended within Options.Linger, as of r, or
+// nil.
 func (s *Service) Live(r store.Reader, id string) *Placement { return s.t.placements.Get(r, id) }
 
-// archived gives a placement that has left memory, or nil.
+// archived returns a placement from the archive, or nil.
 func (s *Service) archived(ctx context.Context, id string) (*Placement, *Request, error) {
 	byID := store.Query{Where: []store.Eq{{Column: "key", Value: id}}, Limit: 1}
 	placements, err := s.t.placements.Archived(ctx, byID)

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// StartInput asks for a game session somewhere in a queue.
+// StartInput requests a game session from a queue.
 type StartInput struct {
 	Queue   string // name or ARN
 	Request Request
@@ -18,11 +18,11 @@ type StartInput struct {
 
 type startArgs struct {
 	Input         StartInput
-	AttemptsSoFar int // under this id, by a placement that is in the archive
+	AttemptsSoFar int // under this id, by an archived placement
 }
 
-// Start puts a placement into a queue, PENDING. Errors: NotFound (queue),
-// InvalidRequest (id in use, rules of the request).
+// Start creates a PENDING placement in a queue. Errors: NotFound (queue), InvalidRequest
+// (id in use, rules of the request).
 func (s *Service) Start(ctx context.Context, in StartInput) (*Placement, error) {
 	in.Request.Latencies = slices.Clone(in.Request.Latencies)
 	share(in.Request.Latencies)
@@ -34,7 +34,7 @@ func (s *Service) Start(ctx context.Context, in StartInput) (*Placement, error) 
 			return nil, err
 		}
 	}
-	if old != nil && old.Over() { // it stays over, though it may leave memory before the command runs
+	if old != nil && old.Over() { // it stays ended, though it may be archived before the command runs
 		if err := s.reusable(old); err != nil {
 			return nil, err
 		}
@@ -71,17 +71,17 @@ func (s *Service) runStart(tx *store.Tx, a startArgs) (*Placement, error) {
 	return p, nil
 }
 
-// StartNow is Start inside a transaction of a package above, with an id that is new.
+// StartNow is like Start inside a transaction of a package above. The id must be new.
 func (s *Service) StartNow(tx *store.Tx, in StartInput) (*Placement, error) {
 	share(in.Request.Latencies)
 	return s.runStart(tx, startArgs{Input: in})
 }
 
-// OnEnded calls f in each transaction that ends a placement, however it ends.
-// Call it before the store is opened.
+// OnEnded registers f to be called in each transaction that ends a placement, with any
+// result. It must be called before the store is opened.
 func (s *Service) OnEnded(f func(*store.Tx, *Placement)) { s.ended = append(s.ended, f) }
 
-// hasEnded writes a placement that is over and tells whoever wants to know.
+// hasEnded writes an ended placement, announces it and calls the functions of OnEnded.
 func (s *Service) hasEnded(tx *store.Tx, p *Placement) {
 	s.put(tx, p)
 	s.announce(tx, p)
@@ -90,7 +90,7 @@ func (s *Service) hasEnded(tx *store.Tx, p *Placement) {
 	}
 }
 
-// reusable tells whether a placement's id may be used anew.
+// reusable returns an error if a placement's id may not be reused.
 func (s *Service) reusable(old *Placement) error {
 	switch {
 	case s.opts.UniqueIDs:
@@ -101,7 +101,7 @@ func (s *Service) reusable(old *Placement) error {
 	return nil
 }
 
-// check holds a request to the rules that span members.
+// check checks the rules that span several members of a request.
 func (r *Request) check(q *Queue) error {
 	if n := len(r.Players); n > r.MaxPlayers {
 		return fault.Invalid("DesiredPlayerSessions: %d players for MaximumPlayerSessionCount %d", n, r.MaxPlayers)
@@ -115,7 +115,7 @@ func (r *Request) check(q *Queue) error {
 			return fault.Invalid("PlayerLatencies.%d.PlayerId: required", i+1)
 		case l.Location == "":
 			return fault.Invalid("PlayerLatencies.%d.RegionIdentifier: required", i+1)
-		case !(l.Millis >= 0): // also not a number
+		case !(l.Millis >= 0): // false also for NaN
 			return fault.Invalid("PlayerLatencies.%d.LatencyInMilliseconds: must be 0 or more", i+1)
 		}
 	}
@@ -146,8 +146,8 @@ func playerIDs(players []session.Joining) []string {
 	return ids
 }
 
-// Stop cancels a placement that waits. Errors: NotFound, InvalidRequest (over, or
-// its game session is being made).
+// Stop cancels a waiting placement. Errors: NotFound, InvalidRequest (ended, or its game
+// session is being created).
 func (s *Service) Stop(ctx context.Context, id string) (*Placement, *Request, error) {
 	_, r, err := s.Get(ctx, id)
 	if err != nil {
@@ -168,8 +168,8 @@ func (s *Service) runStop(tx *store.Tx, id string) (*Placement, error) {
 	return s.finish(tx, p, Cancelled, ""), nil
 }
 
-// finish ends a placement that has no game session, or none yet: what was being
-// made for it is given up.
+// finish ends a placement without a game session. A game session that is being created
+// for it is abandoned.
 func (s *Service) finish(tx *store.Tx, old *Placement, to Status, reason string) *Placement {
 	p := *old
 	p.move(to)
@@ -183,7 +183,7 @@ func (s *Service) finish(tx *store.Tx, old *Placement, to Status, reason string)
 	return &p
 }
 
-// codes of the ends of a placement, and the published names of their metrics.
+// ends maps final statuses to event codes and published metric names.
 var ends = map[Status]struct {
 	code   event.Code
 	metric string

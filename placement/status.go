@@ -5,7 +5,7 @@ import "fmt"
 // Status is the state of a placement, spelled as the API's GameSessionPlacementState.
 type Status string
 
-// The states that a placement goes through.
+// The states of a placement.
 const (
 	Pending   Status = "PENDING"
 	Fulfilled Status = "FULFILLED"
@@ -22,7 +22,7 @@ var moves = map[[2]Status]string{
 	{Pending, Failed}:    "the queue was deleted, its game session was terminated or takes no players",
 }
 
-// Moves gives the allowed changes of a placement's status with their causes.
+// Moves returns the allowed changes of a placement's status with their causes.
 func Moves() map[[2]Status]string { return moves }
 
 // move changes a placement's status. A change that is not in the table is a bug.

@@ -9,17 +9,17 @@ import (
 // Retention is how long ended placements can be described (choice: AWS publishes none).
 const Retention = 30 * 24 * time.Hour
 
-// tables are the package's rows and the ways to find them.
+// tables are the package's tables and indexes.
 type tables struct {
 	queues     *store.Table[Queue]
 	placements *store.Table[Placement]
 	requests   *store.Table[Request]
 	waiting    *store.Index[Placement] // PENDING without a game session, by queue, oldest first
 	pending    *store.Index[Placement] // PENDING, by queue
-	bySession  *store.Index[Placement] // by the game session being made
+	bySession  *store.Index[Placement] // by the game session being created
 	due        *store.Index[Placement]
 
-	unexplained *store.Index[Placement] // waiting ones that shall have a round, by when
+	unexplained *store.Index[Placement] // waiting placements for which a round is to be recorded, by when
 }
 
 func newTables(st *store.Store) tables {
@@ -30,7 +30,7 @@ func newTables(st *store.Store) tables {
 	})
 	t.placements = store.NewTable(st, store.TableSpec[Placement]{
 		Name: "placement", Key: func(p *Placement) string { return p.ID }, Retention: Retention,
-		// The database itself refuses a game session for two placements.
+		// The database enforces that a game session belongs to at most one placement.
 		Columns: []store.Column[Placement]{{Name: "game_session", Unique: true, Value: tryingSession}},
 	})
 	t.waiting = store.NewIndex(t.placements, "waiting", func(p *Placement, emit func(string)) {
@@ -57,7 +57,7 @@ func newTables(st *store.Store) tables {
 	return t
 }
 
-// tryingSession is the game session that is being made for a waiting placement.
+// tryingSession returns the game session that is being created for a placement, or "".
 func tryingSession(p *Placement) string {
 	if !p.Trying() {
 		return ""

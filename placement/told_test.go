@@ -19,7 +19,7 @@ import (
 	"github.com/musterhq/muster/fleet"
 )
 
-// told is a terminal on a cell's console, without sockets.
+// told returns a terminal on a cell's console, without sockets, and its output.
 func (c *cell) told() (*terminal.Terminal, *strings.Builder) {
 	door := console.New(console.Options{
 		Events: c.events, Logger: slog.New(slog.DiscardHandler),
@@ -43,8 +43,8 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// TestExplain_InTheTerminal tells the story of a placement that waits, fails
-// once and is placed, as an operator reads it.
+// TestExplain_InTheTerminal checks the output, as an operator reads it, for a placement
+// that waits, fails once and is placed.
 func TestExplain_InTheTerminal(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		near := c.fleet(fleet.CreateInput{Locations: []string{"custom-near"}})
@@ -100,8 +100,8 @@ Now, after 20s (cap 100 ms): no candidate has a free process that the rules allo
 	})
 }
 
-// TestExplain_JSON holds that -o json gives everything, and that an ended
-// placement is explained from the archive.
+// TestExplain_JSON checks that -o json prints everything, and that an ended placement is
+// explained from the archive.
 func TestExplain_JSON(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
@@ -155,7 +155,8 @@ func TestQueues_InTheTerminal(t *testing.T) {
 	})
 }
 
-// words are lines with single blanks, so that tests do not depend on a table's.
+// words returns lines with single spaces, so that tests do not depend on a table's
+// alignment.
 func words(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
