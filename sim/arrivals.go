@@ -13,16 +13,16 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// epoch is when every simulation begins.
+// epoch is the time at which every simulation begins.
 var epoch = time.Unix(0, 0).UTC()
 
-// arrival is a ticket that comes, and how its players will behave.
+// arrival is an arriving ticket and the behavior of its players.
 type arrival struct {
 	at         time.Duration
 	population string
 	players    []search.Player
 	id         string
-	patience   time.Duration // 0: does not cancel
+	patience   time.Duration // 0 means that it is not cancelled
 	answers    []answer      // by player
 	stays      []time.Duration
 }
@@ -34,7 +34,7 @@ type answer struct {
 	reject bool
 }
 
-// source gives arrivals in order of time; false when there are no more.
+// source yields arrivals in order of time, and false when there are no more.
 type source interface {
 	next() (*arrival, bool, error)
 }
@@ -45,7 +45,7 @@ type crowd struct {
 	count  int
 }
 
-// group draws those of one population.
+// group draws the arrivals of one population.
 type group struct {
 	*Population
 	rand       *rand.Rand
@@ -56,7 +56,7 @@ type group struct {
 	locations  []string
 }
 
-// drawn is an attribute with what is prepared to draw it.
+// drawn is an attribute prepared for drawing.
 type drawn struct {
 	*Attribute
 	name string
@@ -64,8 +64,8 @@ type drawn struct {
 	keys []string
 }
 
-// newCrowd prepares a Spec's arrivals. Each population has its own chance, so that
-// one does not change another.
+// newCrowd prepares a Spec's arrivals. Each population has its own random source, so that
+// one does not affect another.
 func newCrowd(s *Spec, seed uint64) *crowd {
 	c := &crowd{}
 	for i := range s.Populations {
@@ -92,8 +92,8 @@ func newCrowd(s *Spec, seed uint64) *crowd {
 // never is later than any simulation lasts.
 const never = time.Duration(math.MaxInt64)
 
-// advance finds the next arrival. Gaps are exponential; a gap that crosses a full
-// hour is drawn again from there, at the new rate.
+// advance draws the time of the next arrival. Gaps are exponential. A gap that crosses a
+// full hour is drawn again from there, at the new rate.
 func (g *group) advance() {
 	for range 24 * 366 {
 		into := (g.begin + g.due) % time.Hour
@@ -148,7 +148,7 @@ func (g *group) answer() answer {
 	return answer{after: seconds(g.Answer.draw(g.rand)), accept: at < *g.Accept, reject: at >= *g.Accept && at < *g.Accept+g.Reject}
 }
 
-// player draws a player; those before are of the same party.
+// player draws a player. before is the earlier players of the same party.
 func (g *group) player(id string, before []search.Player) search.Player {
 	p := search.Player{ID: id, Attributes: make(map[string]ruleset.Given, len(g.attributes))}
 	for i := range g.attributes {

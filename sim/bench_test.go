@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/sim"
 )
 
-// BenchmarkRun plays ten minutes of the example of the documentation and tells
-// how many player-minutes, waiting and playing, it plays in a second.
+// BenchmarkRun simulates ten minutes of the documentation's example and reports how many
+// player-minutes, waiting and playing, it simulates per second.
 func BenchmarkRun(b *testing.B) {
 	body, err := os.ReadFile("testdata/five-against-five.json")
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"slices"
 )
 
-// Chance is how a number is drawn: one member says how, Min and Max cut it off,
-// Round makes it a multiple. A plain number stands for itself.
+// Chance says how a number is drawn: exactly one member selects the distribution, Round
+// rounds to a multiple, Min and Max limit the result. A plain number is a constant.
 type Chance struct {
 	Constant    *float64    `json:"constant,omitempty"`
 	Uniform     *[2]float64 `json:"uniform,omitempty"` // from, to
 	Normal      *Normal     `json:"normal,omitempty"`
 	LogNormal   *LogNormal  `json:"lognormal,omitempty"`
-	Exponential *float64    `json:"exponential,omitempty"` // its mean
+	Exponential *float64    `json:"exponential,omitempty"` // the mean
 	Choice      []Weighted  `json:"choice,omitempty"`
 
 	Min   *float64 `json:"min,omitempty"`
@@ -32,7 +32,7 @@ type Normal struct {
 	SD   float64 `json:"sd"` // standard deviation
 }
 
-// LogNormal is a distribution whose logarithm is normal: many low, few high values.
+// LogNormal is the log-normal distribution: many low, few high values.
 type LogNormal struct {
 	Median float64 `json:"median"`
 	Sigma  float64 `json:"sigma"` // standard deviation of the logarithm
@@ -57,7 +57,7 @@ func (c *Chance) UnmarshalJSON(data []byte) error {
 	return strict(data, (*members)(c))
 }
 
-// strict decodes JSON and refuses members that are not known.
+// strict decodes JSON and refuses unknown members.
 func strict(data []byte, out any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -109,10 +109,10 @@ func checkChances(all map[string]*Chance) error {
 	return nil
 }
 
-// draw gives a number.
+// draw returns a random number.
 func (c *Chance) draw(r *rand.Rand) float64 { return c.cut(c.raw(r)) }
 
-// cut rounds a number and keeps it within the limits.
+// cut rounds a number and limits it to Min and Max.
 func (c *Chance) cut(v float64) float64 {
 	if c.Round > 0 {
 		v = math.Round(v/c.Round) * c.Round
@@ -152,7 +152,7 @@ func (c *Chance) raw(r *rand.Rand) float64 {
 	return c.Choice[len(c.Choice)-1].Value
 }
 
-// urn draws strings by weight, always in the same order for the same chance.
+// urn draws strings by weight, deterministically for the same random source.
 type urn struct {
 	names  []string
 	upTo   []float64 // sums of weights
@@ -176,7 +176,7 @@ func (u *urn) draw(r *rand.Rand) string {
 	return u.names[at]
 }
 
-// some draws n different strings, in alphabetical order.
+// some draws n distinct strings, in alphabetical order.
 func (u *urn) some(r *rand.Rand, n int) []string {
 	type keyed struct {
 		name string
@@ -184,7 +184,7 @@ func (u *urn) some(r *rand.Rand, n int) []string {
 	}
 	all := make([]keyed, 0, len(u.names))
 	for i, name := range u.names {
-		if u.weight[i] > 0 { // the n smallest of exponential times are a draw without putting back
+		if u.weight[i] > 0 { // the n smallest exponential times are a weighted draw without replacement
 			all = append(all, keyed{name, r.ExpFloat64() / u.weight[i]})
 		}
 	}

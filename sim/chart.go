@@ -11,18 +11,18 @@ import (
 // line is one line of a chart.
 type line struct {
 	name   string
-	class  string // of the style sheet: a, b, c or d
+	class  string // class in the style sheet: a, b, c or d
 	points []Point
 }
 
-// The size of a chart, and the room beside it for numbers.
+// The size of a chart and its margins for numbers, in SVG units.
 const (
 	chartWidth, chartHeight = 640.0, 240.0
 	marginLeft, marginDown  = 52.0, 34.0
 	marginTop, marginRight  = 10.0, 12.0
 )
 
-// lines draws lines over common axes. Names stand below the chart.
+// lines draws lines over common axes, with their names below the chart.
 func lines(xName, yName string, list ...line) template.HTML {
 	x, y := 0.0, 0.0
 	for _, l := range list {
@@ -41,7 +41,7 @@ func lines(xName, yName string, list ...line) template.HTML {
 	return c.close(list)
 }
 
-// bars draws bars beside each other for each of the names.
+// bars draws groups of bars, one group for each of the names.
 func bars(xName, yName string, names []string, list ...line) template.HTML {
 	y := 0.0
 	for _, l := range list {
@@ -104,7 +104,7 @@ func (c *chart) y(v float64) float64 {
 	return chartHeight - marginDown - v/c.maxY*(chartHeight-marginDown-marginTop)
 }
 
-// close ends the drawing and names its lines.
+// close ends the drawing and adds the names of its lines.
 func (c *chart) close(list []line) template.HTML {
 	c.svg.WriteString(`</svg>`)
 	if len(list) > 1 {
@@ -117,7 +117,7 @@ func (c *chart) close(list []line) template.HTML {
 	return template.HTML(c.svg.String()) // every text in it is escaped above
 }
 
-// ticks gives round numbers from 0 up to a highest one.
+// ticks returns round numbers from 0 up to highest.
 func ticks(highest float64) []float64 {
 	if !(highest > 0) || math.IsInf(highest, 0) {
 		return []float64{0}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// clock holds what is going to happen, in order of time; what happens at one
-// time, in the order in which it was asked for.
+// clock holds scheduled events in order of time. Events at the same time run in the order
+// of scheduling.
 type clock struct {
 	events events
 	count  uint64
@@ -33,13 +33,13 @@ func (e *events) Pop() any {
 	return last
 }
 
-// at asks for something to happen at a time.
+// at schedules do for a time.
 func (c *clock) at(when time.Duration, do func()) {
 	c.count++
 	heap.Push(&c.events, happening{when, c.count, do})
 }
 
-// next gives the time of what happens next; never if nothing does.
+// next returns the time of the next event, or never.
 func (c *clock) next() time.Duration {
 	if len(c.events) == 0 {
 		return never
@@ -47,5 +47,5 @@ func (c *clock) next() time.Duration {
 	return c.events[0].at
 }
 
-// happen lets the next thing happen.
+// happen runs the next event.
 func (c *clock) happen() { heap.Pop(&c.events).(happening).do() }

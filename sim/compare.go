@@ -6,26 +6,26 @@ import (
 	"strconv"
 )
 
-// Comparison sets two reports side by side. Both come from the same players and
-// the same seed, and differ in the rule set.
+// Comparison compares two reports, which have the same players and seed but different
+// rule sets.
 type Comparison struct {
 	A    *Report `json:"a"`
 	B    *Report `json:"b"`
 	Rows []Row   `json:"rows"`
 }
 
-// Row is one measure of both.
+// Row compares one measure.
 type Row struct {
 	Name  string  `json:"name"`
 	A     float64 `json:"a"`
 	B     float64 `json:"b"`
 	Delta float64 `json:"delta"` // B minus A
 
-	// Better is what is to be wished: higher, lower, or "" where it depends.
+	// Better is higher, lower, or "" if neither is better in general.
 	Better string `json:"better,omitzero"`
 }
 
-// Compare sets two reports side by side.
+// Compare returns the comparison of two reports.
 func Compare(a, b *Report) *Comparison {
 	c := &Comparison{A: a, B: b}
 	share := func(n, of int) float64 { return round(100 * float64(n) / float64(max(of, 1))) }
@@ -57,7 +57,7 @@ func (c *Comparison) row(name, better string, of func(*Report) float64) {
 	c.Rows = append(c.Rows, Row{Name: name, A: a, B: b, Delta: round(b - a), Better: better})
 }
 
-// Verdict is better, worse, same, or "" where it depends.
+// Verdict returns better, worse or same for B, or "" if neither is better in general.
 func (r Row) Verdict() string {
 	switch {
 	case r.Better == "":
@@ -70,7 +70,7 @@ func (r Row) Verdict() string {
 	return "worse"
 }
 
-// WriteText tells a comparison to people.
+// WriteText writes a comparison as text.
 func (c *Comparison) WriteText(out io.Writer) error {
 	w := &writer{out: out}
 	w.line("A: %s\nB: %s\n%s of play, seed %d, the same %d tickets\n", c.A.RuleSet, c.B.RuleSet, span(c.A.For), c.A.Seed, c.A.Tickets.Arrived)

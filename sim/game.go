@@ -17,9 +17,9 @@ type game struct {
 	location string
 	ends     time.Duration
 	over     bool
-	players  []search.Player // now in it; with automatic backfill all who ever were
-	backfill *ticket         // that asks for more; nil while none does
-	stale    bool            // it asks with players who have left meanwhile
+	players  []search.Player // in it now; with automatic backfill, all who ever were
+	backfill *ticket         // its backfill request; nil if there is none
+	stale    bool            // the request lists players who have left since
 	asked    int
 }
 
@@ -30,13 +30,13 @@ func (r *run) begin(p *proposal, location string) {
 	g.ends = r.now + seconds(r.Spec.Matches.Length.draw(r.rand))
 	g.join(r, p)
 	if r.Spec.Matchmaking.Backfill == BackfillNone {
-		return // nothing that happens to it matters any more
+		return // nothing else happens to it
 	}
 	r.at(g.ends, func() { r.finish(g) })
 	r.refill(g)
 }
 
-// join seats the new players of a match.
+// join adds the new players of a match to the game session.
 func (g *game) join(r *run, p *proposal) {
 	for n, t := range p.tickets {
 		if t.come == nil {
@@ -45,7 +45,7 @@ func (g *game) join(r *run, p *proposal) {
 		for i, player := range t.Players {
 			player.Team = r.RuleSet.Instances[p.Teams[n]].Name
 			if ms, ok := player.Latency[g.location]; ok {
-				player.Latency = map[string]float64{g.location: ms} // only the session's own location counts
+				player.Latency = map[string]float64{g.location: ms} // only the game session's location counts
 			}
 			g.players = append(g.players, player)
 			leaves := g.ends
@@ -60,7 +60,7 @@ func (g *game) join(r *run, p *proposal) {
 	}
 }
 
-// leave takes a player out, and the game server asks for another.
+// leave removes a player, and the game server requests another.
 func (r *run) leave(g *game, id string) {
 	if g.over {
 		return
@@ -73,8 +73,8 @@ func (r *run) leave(g *game, id string) {
 	r.refill(g)
 }
 
-// refill asks for players while slots are open. A newer request takes the place
-// of one that searches; one whose match is being accepted is left alone.
+// refill requests players if slots are open. It replaces a request that is searching, but
+// leaves one whose match is being accepted or placed.
 func (r *run) refill(g *game) {
 	open := r.RuleSet.Level(0).Capacity() - r.opts.AdditionalPlayerCount - len(g.players)
 	if r.Spec.Matchmaking.Backfill == BackfillNone || g.over || open <= 0 {
@@ -93,7 +93,7 @@ func (r *run) refill(g *game) {
 	r.search(t)
 }
 
-// finish ends a game session and its request for players.
+// finish ends a game session and its backfill request.
 func (r *run) finish(g *game) {
 	if g.over {
 		return
@@ -109,9 +109,9 @@ func (r *run) finish(g *game) {
 	r.end(t, cancelled)
 }
 
-// bestLocation gives the location of the lowest mean latency among those that the
-// latency rules allow, as a queue would choose; that of the game session when one
-// is filled; "" without latencies.
+// bestLocation returns the location with the lowest mean latency among those that the
+// latency rules allow, as a queue would choose. For backfill it is that of the game
+// session; without latencies it is "".
 func (r *run) bestLocation(p *proposal, l *ruleset.Lineup) string {
 	if p.game != nil {
 		return p.game.location
@@ -129,7 +129,8 @@ func (r *run) bestLocation(p *proposal, l *ruleset.Lineup) string {
 	return best
 }
 
-// meanLatency is the players' mean latency to a location; false unless all know it.
+// meanLatency returns the players' mean latency to a location, and false unless all
+// report it.
 func meanLatency(l *ruleset.Lineup, location string) (float64, bool) {
 	total, n := 0.0, 0
 	for _, party := range l.Parties {

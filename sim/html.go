@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// WriteHTML writes a report as one page that needs nothing else.
+// WriteHTML writes a report as one self-contained page.
 func (r *Report) WriteHTML(out io.Writer) error {
 	return writePage(out, page{Title: title(r), About: about(r), Sections: sections(r)})
 }
 
-// WriteHTML writes a comparison as one page that needs nothing else.
+// WriteHTML writes a comparison as one self-contained page.
 func (c *Comparison) WriteHTML(out io.Writer) error {
 	p := page{Title: c.A.RuleSet + " and " + c.B.RuleSet, About: "A is " + c.A.RuleSet + ", B is " + c.B.RuleSet + ". " + about(c.A)}
 	rows := [][]string{}
@@ -28,14 +28,14 @@ func (c *Comparison) WriteHTML(out io.Writer) error {
 	return writePage(out, p)
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Title    string
 	About    string
 	Sections []section
 }
 
-// section is a chart or a table with a title and a sentence.
+// section is a chart or a table with a title and text.
 type section struct {
 	Title string
 	Text  string
@@ -58,7 +58,7 @@ func writePage(out io.Writer, p page) error {
 
 func sections(r *Report) []section { return append(charts(r), tables(r)...) }
 
-// charts draws what one or two reports have over time and by value.
+// charts draws the time series and distributions of one or two reports.
 func charts(reports ...*Report) []section {
 	var curve, waiting, wait, arrived []line
 	for i, r := range reports {
@@ -95,7 +95,7 @@ func over(r *Report, of func(Moment) float64) []Point {
 	return out
 }
 
-// countBars draws counts of one or two reports beside each other.
+// countBars draws the counts of one or two reports side by side.
 func countBars(name string, reports []*Report, of func(*Report) []Count) template.HTML {
 	low, high := 1<<30, -1
 	for _, r := range reports {
@@ -118,7 +118,7 @@ func countBars(name string, reports []*Report, of func(*Report) []Count) templat
 	return bars(name, "matches", names, list...)
 }
 
-// tables tells a report's numbers.
+// tables returns a report's numbers as tables.
 func tables(r *Report) []section {
 	m := r.Matches
 	out := []section{

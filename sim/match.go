@@ -7,18 +7,18 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// proposal is a match on its way to a game session.
+// proposal is a match that waits for acceptance or placement.
 type proposal struct {
 	*search.Match
 	tickets  []*ticket
-	game     *game // that it fills; nil for a new one
+	game     *game // the game session to backfill; nil for a new one
 	formed   time.Duration
 	missing  int  // players who have not accepted yet
 	decided  bool // accepted, or dissolved
 	accepted map[*ticket]int
 }
 
-// propose starts the way of a match.
+// propose starts the acceptance or placement of a match.
 func (r *run) propose(m *search.Match) {
 	p := &proposal{Match: m, formed: r.now}
 	for _, t := range m.Tickets {
@@ -36,7 +36,7 @@ func (r *run) propose(m *search.Match) {
 	r.ask(p)
 }
 
-// ask lets every new player answer in time; the rest is settled by the timeout.
+// ask schedules the answers of the new players and the timeout.
 func (r *run) ask(p *proposal) {
 	timeout := seconds(r.Spec.Matchmaking.AcceptanceTimeout)
 	p.accepted = map[*ticket]int{}
@@ -67,8 +67,8 @@ func (r *run) answered(p *proposal, t *ticket, accept bool) {
 	}
 }
 
-// refuse drops a match that was rejected or not answered in time: tickets whose
-// players all accepted search again, and so does a backfill; the others end.
+// refuse drops a match that was rejected or not answered in time. Tickets whose players
+// all accepted search again, as does a backfill. The others end.
 func (r *run) refuse(p *proposal) {
 	if p.decided {
 		return
@@ -83,7 +83,7 @@ func (r *run) refuse(p *proposal) {
 	}
 }
 
-// dissolve ends a match that did not come about; some of its tickets search again.
+// dissolve drops a match. Those of its tickets for which again returns true search again.
 func (r *run) dissolve(p *proposal, again func(*ticket) bool) {
 	p.decided = true
 	for _, t := range p.tickets {
@@ -93,8 +93,7 @@ func (r *run) dissolve(p *proposal, again func(*ticket) bool) {
 	}
 }
 
-// place brings an accepted match to its game session. One that fills a game
-// session needs no placement.
+// place starts the placement of an accepted match. A backfill needs no placement.
 func (r *run) place(p *proposal) {
 	p.decided = true
 	if p.game != nil {
@@ -119,7 +118,7 @@ func (r *run) place(p *proposal) {
 	r.at(r.now+delay, func() { r.complete(p) })
 }
 
-// complete ends the tickets of a match and lets their players play.
+// complete ends the tickets of a match and moves their players into its game session.
 func (r *run) complete(p *proposal) {
 	l := p.Lineup(r.RuleSet)
 	location := r.bestLocation(p, l)
@@ -135,7 +134,7 @@ func (r *run) complete(p *proposal) {
 	r.refill(p.game)
 }
 
-// newcomers gives the match's new tickets.
+// newcomers returns the match's tickets without backfill.
 func (p *proposal) newcomers() []*ticket {
 	return slices.DeleteFunc(slices.Clone(p.tickets), func(t *ticket) bool { return t.come == nil })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// completed measures a match that came about.
+// completed measures a completed match.
 func (t *tally) completed(r *run, p *proposal, l *ruleset.Lineup, location string) {
 	t.formed++
 	if p.game != nil {
@@ -33,7 +33,7 @@ func (t *tally) completed(r *run, p *proposal, l *ruleset.Lineup, location strin
 	}
 }
 
-// waited measures the waits of the new tickets.
+// waited measures and returns the waits of the new tickets, in seconds.
 func (t *tally) waited(r *run, p *proposal, location string) []float64 {
 	var waits []float64
 	step := strconv.Itoa(p.Level)
@@ -79,7 +79,7 @@ func (t *tally) latencies(p *proposal, location string) {
 	}
 }
 
-// judge measures what the rules limit, and which of them an expansion had to
+// judge measures the numbers that the rules limit, and which rules an expansion had to
 // relax for the match.
 func (t *tally) judge(r *run, p *proposal, l *ruleset.Lineup, waits []float64) {
 	base, level := r.RuleSet.Levels()[0], r.RuleSet.Levels()[p.Level]
@@ -105,14 +105,14 @@ func (t *tally) judge(r *run, p *proposal, l *ruleset.Lineup, waits []float64) {
 	}
 }
 
-// same tells whether a rule is at a level what it is before any expansion. A
-// compound changes with the rules that it names.
+// same reports whether a rule at a level is the same as before any expansion. A compound
+// counts as changed, because the rules that it names may be.
 func same(rs *ruleset.RuleSet, rule, level int) bool {
 	r := rs.Levels()[level].Rules[rule]
 	return level == 0 || r.Type != ruleset.Compound && r == rs.Levels()[0].Rules[rule]
 }
 
-// spread is the distance of the highest from the lowest player.
+// spread returns the difference between the players' highest and lowest value.
 func spread(l *ruleset.Lineup, attribute int) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, party := range l.Parties {

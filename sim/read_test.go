@@ -30,7 +30,7 @@ func TestReadSpec_Refuses(t *testing.T) {
 	}
 }
 
-// FuzzReadSpec reads foreign bytes as players.
+// FuzzReadSpec reads arbitrary bytes as a specification.
 func FuzzReadSpec(f *testing.F) {
 	f.Add([]byte("populations: [{tickets_per_minute: 1}]"))
 	f.Fuzz(func(_ *testing.T, data []byte) { sim.ReadSpec(data) })

@@ -1,7 +1,7 @@
 package sim
 
-// Report is what a simulation found. Times are in seconds; waits run from the
-// ticket's creation to the forming of the match that it ended in.
+// Report is the result of a simulation. Times are in seconds. Waits are from a ticket's
+// creation to the forming of its final match.
 type Report struct {
 	Name    string  `json:"name,omitzero"` // of the players
 	RuleSet string  `json:"rule_set"`
@@ -24,13 +24,13 @@ type Report struct {
 	Attributes []Spread    `json:"attributes"` // of numbers
 	Latency    Quantiles   `json:"latency_ms"` // of players to the location of their match
 	Unmatched  []Why       `json:"unmatched"`
-	Looked     int         `json:"unmatched_looked_at"` // timed out or cancelled tickets, evenly chosen, that Unmatched tells of
+	Looked     int         `json:"unmatched_looked_at"` // number of timed out or cancelled tickets, evenly chosen, in Unmatched
 	Timeline   []Moment    `json:"timeline"`
 	Effort     Effort      `json:"effort"`
 	Played     PlayedTimes `json:"player_minutes"`
 }
 
-// Fates says what became of tickets or players; Arrived is the sum of the others.
+// Fates counts tickets or players by result. Arrived is the sum of the others.
 type Fates struct {
 	Arrived   int `json:"arrived"`
 	Matched   int `json:"matched"`
@@ -38,10 +38,10 @@ type Fates struct {
 	Cancelled int `json:"cancelled"`
 	Declined  int `json:"declined"` // rejected a match or did not answer
 	Waiting   int `json:"waiting"`  // searching at the end
-	Pending   int `json:"pending"`  // in a match that was not there yet at the end
+	Pending   int `json:"pending"`  // in a match that was not completed at the end
 }
 
-// Part is what became of a part of the tickets.
+// Part is the results of a part of the tickets.
 type Part struct {
 	Name    string    `json:"name"`
 	Tickets Fates     `json:"tickets"`
@@ -56,30 +56,30 @@ type Point struct {
 	Y float64 `json:"y"`
 }
 
-// Matched sums up the matches.
+// Matched summarizes the matches.
 type Matched struct {
 	Formed    int     `json:"formed"`  // and accepted
 	Refused   int     `json:"refused"` // not accepted by all
-	New       int     `json:"new"`     // of those formed, that began a game session
-	Filled    int     `json:"filled"`  // that filled one
-	Full      int     `json:"full"`    // with no slot left
+	New       int     `json:"new"`     // of Formed, those with a new game session
+	Filled    int     `json:"filled"`  // of Formed, those that filled up a game session
+	Full      int     `json:"full"`    // of Formed, those without an open slot
 	Backfills int     `json:"backfill_requests"`
-	Sizes     []Count `json:"sizes"` // by players after the match
+	Sizes     []Count `json:"sizes"` // by number of players after the match
 	Steps     []Count `json:"steps"` // by expansion step
 }
 
-// Count is how often a number was seen.
+// Count is how often a number occurred.
 type Count struct {
 	Value int `json:"value"`
 	Times int `json:"times"`
 }
 
-// RuleUse is what a rule meant for the matches.
+// RuleUse is the effect of a rule on the matches.
 type RuleUse struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 
-	// Relaxed matches break the rule as it stands before any expansion.
+	// Relaxed matches break the rule as it is before any expansion.
 	Relaxed     int       `json:"relaxed"`
 	Strict      int       `json:"strict"`
 	WaitRelaxed Quantiles `json:"wait_relaxed"` // of tickets in relaxed matches
@@ -89,39 +89,39 @@ type RuleUse struct {
 	Limit *float64   `json:"limit,omitzero"` // before any expansion
 }
 
-// Spread is how far apart the players of a match are in a number attribute.
+// Spread is the spread of a number attribute over the matches.
 type Spread struct {
 	Name   string    `json:"name"`
 	Spread Quantiles `json:"spread"` // highest minus lowest player
 	Teams  Quantiles `json:"teams"`  // highest minus lowest team average
 }
 
-// Why is why tickets timed out or were cancelled.
+// Why is a reason why tickets timed out or were cancelled.
 type Why struct {
 	Text    string `json:"text"`
 	Tickets int    `json:"tickets"`
 }
 
-// Moment sums up a stretch of the simulated time.
+// Moment summarizes a stretch of simulated time.
 type Moment struct {
-	At      float64 `json:"at"` // its end
+	At      float64 `json:"at"` // end of the stretch
 	Arrived int     `json:"arrived"`
 	Matched int     `json:"matched"`
 	Ended   int     `json:"ended"` // unmatched
 	Waiting int     `json:"waiting"`
-	P50     float64 `json:"p50"` // wait of those matched
+	P50     float64 `json:"p50"` // wait of matched tickets
 	P90     float64 `json:"p90"`
 }
 
-// Effort is what the search did.
+// Effort is the effort of the search.
 type Effort struct {
 	Passes   int `json:"passes"`
 	Searches int `json:"searches"`
-	Cut      int `json:"cut"`      // ended by a bound
+	Cut      int `json:"cut"`      // searches cut short by a limit
 	Rejected int `json:"rejected"` // matches that the reference evaluator refused
 }
 
-// PlayedTimes is how long players were simulated, in minutes.
+// PlayedTimes is the simulated time of players, in minutes.
 type PlayedTimes struct {
 	Waiting float64 `json:"waiting"`
 	Playing float64 `json:"playing"`

@@ -11,20 +11,20 @@ import (
 	"github.com/musterhq/muster/flexmatch/trace"
 )
 
-// Options of a simulation.
+// Options are the options of a simulation.
 type Options struct {
 	RuleSet *ruleset.RuleSet
-	Label   string       // of the rule set, for the report
-	Spec    *Spec        // players, and how they and their game sessions behave
-	Trace   *trace.Trace // tickets to play instead of drawn ones; nil: draw
+	Label   string       // name of the rule set in the report
+	Spec    *Spec        // players, and the behavior of players and game sessions
+	Trace   *trace.Trace // tickets to replay; nil draws them from Spec
 	For     time.Duration
 	Seed    uint64
 }
 
-// MaxFor bounds the time that a simulation plays.
+// MaxFor is the longest time that a simulation may play.
 const MaxFor = 366 * 24 * time.Hour
 
-// Run plays a simulation and reports it. The report follows from the options alone.
+// Run plays a simulation and returns its report, which depends on the options alone.
 func Run(o Options) (*Report, error) {
 	if o.For <= 0 || o.For > MaxFor {
 		return nil, fmt.Errorf("simulate: the time to play must be above 0 and at most %s", MaxFor)
@@ -54,12 +54,12 @@ type run struct {
 	opts   search.Options
 	pool   *search.Pool
 	source source
-	rand   *rand.Rand // of what belongs to no player: lengths of game sessions, placements
+	rand   *rand.Rand // for lengths of game sessions and placements
 
 	now      time.Duration
 	arrivals uint64
 	sessions int
-	tickets  map[*search.Ticket]*ticket // all that are in play
+	tickets  map[*search.Ticket]*ticket // all tickets in play
 	tally    tally
 }
 
@@ -71,8 +71,8 @@ func newRun(o Options) *run {
 	return r
 }
 
-// play lets everything happen in order of time: arrivals, what is due, then at
-// each interval a pass.
+// play processes everything in order of time: arrivals, then due events, and a pass at
+// each interval.
 func (r *run) play() error {
 	pass := seconds(r.Spec.Matchmaking.PassInterval)
 	coming, more, err := r.source.next()
@@ -103,7 +103,7 @@ func (r *run) play() error {
 	return nil
 }
 
-// time is the time of the simulation, as the search sees it.
+// time returns the current time of the simulation, as the search sees it.
 func (r *run) time() time.Time { return epoch.Add(r.now) }
 
 func (r *run) pass() {

@@ -68,8 +68,8 @@ const duel = `"teams":[{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blu
 "rules":[{"name":"Window","type":"batchDistance","batchAttribute":"skill","maxDistance":50}],
 "expansions":[{"target":"rules[Window].maxDistance","steps":[{"waitTimeSeconds":10,"value":100}]}]}`
 
-// Four tickets whose fates follow by hand: a and b match at the first pass after
-// b; c waits until the expansion lets it play with d; e times out.
+// Four tickets match as computed by hand: a and b at the first pass after b; c and d when
+// the expansion lets them play together. e times out.
 func TestRun_ByHand(t *testing.T) {
 	s := spec(t, "matchmaking: {request_timeout_seconds: 30, pass_interval_seconds: 1}\nmatches: {length_seconds: 60}")
 	r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, For: 2 * time.Minute,
@@ -112,8 +112,8 @@ func TestRun_Acceptance(t *testing.T) {
 	}
 }
 
-// With automatic backfill a late player joins the running game session; without
-// it nobody does.
+// With automatic backfill a late player joins the running game session; without it the
+// player does not.
 func TestRun_Backfill(t *testing.T) {
 	rs := rules(t, `"teams":[{"name":"t","minPlayers":2,"maxPlayers":3}]}`)
 	for mode, matched := range map[string]int{"AUTOMATIC": 3, "MANUAL": 3, "NONE": 2} {
@@ -128,7 +128,7 @@ func TestRun_Backfill(t *testing.T) {
 	}
 }
 
-// When players leave, a game server that asks itself gets others in their place.
+// When players leave, a game server that requests backfill itself gets replacements.
 func TestRun_ManualBackfillReplacesLeavers(t *testing.T) {
 	rs := rules(t, `"teams":[{"name":"t","minPlayers":2,"maxPlayers":2}]}`)
 	s := spec(t, "matchmaking: {backfill: MANUAL, pass_interval_seconds: 1}\nmatches: {length_seconds: 600}\npopulations:\n- tickets_per_minute: 0\n  stay_seconds: {choice: [{value: 30, weight: 1}]}")
@@ -177,8 +177,8 @@ const teams = `"teams":[{"name":"t","minPlayers":2,"maxPlayers":4,"quantity":2}]
 {"name":"Fair","type":"distance","measurements":["avg(teams[*].players.attributes[skill])"],"referenceValue":"avg(flatten(teams[*].players.attributes[skill]))","maxDistance":60}],
 "expansions":[{"target":"rules[Window].maxDistance","steps":[{"waitTimeSeconds":10,"value":400},{"waitTimeSeconds":30,"value":800}]},{"target":"rules[Near].maxLatency","steps":[{"waitTimeSeconds":20,"value":150}]}]}`
 
-// Whatever is simulated, each ticket that came ends in exactly one way or is still
-// in play, and the same seed gives the same bytes.
+// In every simulation each ticket ends in exactly one way or is still in play, and the
+// same seed yields the same bytes.
 func TestRun_ConservesAndRepeats(t *testing.T) {
 	rs := rules(t, teams)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -233,7 +233,7 @@ func encode(t testing.TB, v any) []byte {
 	return data
 }
 
-// Two rule sets see the same players: the second differs only in what it allows.
+// Two rule sets see the same arrivals; they differ only in what they allow.
 func TestRun_SameArrivals(t *testing.T) {
 	text := fmt.Sprintf(evening, true, "MANUAL")
 	a := run(t, sim.Options{RuleSet: rules(t, teams), Spec: spec(t, text), Seed: 7, For: 5 * time.Minute})
@@ -246,7 +246,7 @@ func TestRun_SameArrivals(t *testing.T) {
 	}
 }
 
-// Rates of hours are kept: at hour 3 ten times as many come as at hour 2.
+// Hourly rates are followed: ten times as many tickets arrive at hour 3 as at hour 2.
 func TestRun_RatesByHour(t *testing.T) {
 	rates := make([]string, 24)
 	for i := range rates {
@@ -265,7 +265,7 @@ func TestRun_RatesByHour(t *testing.T) {
 	}
 }
 
-// What rate there is arrives, and unmatched tickets are told why.
+// Tickets arrive at the given rate, and the report says why some stayed unmatched.
 func TestRun_TellsWhy(t *testing.T) {
 	s := spec(t, "matchmaking: {request_timeout_seconds: 10}\npopulations:\n- tickets_per_minute: 600\n  attributes: {skill: {number: 1, share: 0.5}}")
 	r := run(t, sim.Options{RuleSet: rules(t, duel), Spec: s, Seed: 1, For: 2 * time.Minute})
@@ -289,8 +289,8 @@ func wellFormed(t *testing.T, text string) {
 	}
 }
 
-// The examples of the documentation play, in every format, and the page needs
-// nothing from elsewhere.
+// The documentation's examples run, in every format, and the HTML page needs no external
+// resources.
 func TestExamples(t *testing.T) {
 	read := func(name string) string {
 		data, err := os.ReadFile("testdata/" + name)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// sketch keeps many numbers of at least 0 in little memory: how many fall into
-// each step of 2 %, so that every quantile is right within 1 %.
+// sketch summarizes many numbers of at least 0 in little memory: it counts the numbers in
+// logarithmic steps of 2 %, so that every quantile is accurate to 1 %.
 type sketch struct {
 	n, zeros  int
 	sum       float64
@@ -15,7 +15,7 @@ type sketch struct {
 	steps     map[int]int
 }
 
-// growth is the ratio of one step of a sketch to the one below.
+// growth is the logarithm of the ratio between two steps of a sketch.
 var growth = math.Log(1.02)
 
 func (s *sketch) add(v float64) { s.addTimes(v, 1) }
@@ -34,7 +34,7 @@ func (s *sketch) addTimes(v float64, times int) {
 	s.steps[int(math.Floor(math.Log(v)/growth))] += times
 }
 
-// Quantiles sums up many numbers. All are 0 when there were none.
+// Quantiles summarizes many numbers. All members are 0 if there are none.
 type Quantiles struct {
 	Count int     `json:"count"`
 	Mean  float64 `json:"mean"`
@@ -54,7 +54,7 @@ func (s *sketch) quantiles() Quantiles {
 	return Quantiles{Count: s.n, Mean: round(s.sum / float64(s.n)), P10: at[0], P50: at[1], P90: at[2], P95: at[3], P99: at[4], Max: round(s.high)}
 }
 
-// at gives the numbers below which the shares, ascending, of all lie.
+// at returns the quantiles for shares, which must be ascending.
 func (s *sketch) at(shares ...float64) []float64 {
 	out := make([]float64, len(shares))
 	steps := slices.Sorted(maps.Keys(s.steps))
@@ -70,5 +70,5 @@ func (s *sketch) at(shares ...float64) []float64 {
 	return out
 }
 
-// round keeps three decimals: reports are for people.
+// round rounds to three decimals, enough for people.
 func round(v float64) float64 { return math.Round(v*1000) / 1000 }

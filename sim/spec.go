@@ -21,13 +21,13 @@ type Spec struct {
 	Populations []Population `json:"populations"`
 }
 
-// Matchmaking is what a matchmaking configuration says beside its rule set.
+// Matchmaking is the settings of a matchmaking configuration other than its rule set.
 type Matchmaking struct {
 	RequestTimeout        float64 `json:"request_timeout_seconds"` // default 120
 	AcceptanceRequired    bool    `json:"acceptance_required"`
 	AcceptanceTimeout     float64 `json:"acceptance_timeout_seconds"` // default 60
 	AdditionalPlayerCount int     `json:"additional_player_count"`
-	Backfill              string  `json:"backfill"`              // AUTOMATIC, MANUAL (game servers ask whenever slots are open) or NONE, the default
+	Backfill              string  `json:"backfill"`              // AUTOMATIC, MANUAL (game servers request players whenever slots are open) or NONE, the default
 	PassInterval          float64 `json:"pass_interval_seconds"` // default 0.5
 	Placement             *Chance `json:"placement_seconds"`     // from a match to its game session; default 0
 }
@@ -44,21 +44,21 @@ type Matches struct {
 	Length *Chance `json:"length_seconds"` // default 1200
 }
 
-// Population is a group of players who are alike.
+// Population is a group of similar players.
 type Population struct {
 	Name       string               `json:"name"`
 	PerMinute  Rates                `json:"tickets_per_minute"`
 	Parties    map[string]float64   `json:"parties"` // weight by party size; default solo players
 	Attributes map[string]Attribute `json:"attributes"`
-	Latency    map[string]Chance    `json:"latency_ms"` // by location; a player has each
+	Latency    map[string]Chance    `json:"latency_ms"` // by location; every player has all of them
 	Accept     *float64             `json:"accept"`     // share of players who accept a proposed match; default 1
-	Reject     float64              `json:"reject"`     // share of those who reject it; the rest does not answer
+	Reject     float64              `json:"reject"`     // share of players who reject it; the rest do not answer
 	Answer     *Chance              `json:"answer_seconds"`
-	Patience   *Chance              `json:"patience_seconds"` // after which a ticket is cancelled; default never
-	Stay       *Chance              `json:"stay_seconds"`     // after which a player leaves a match; default not before its end
+	Patience   *Chance              `json:"patience_seconds"` // time after which a ticket is cancelled; default never
+	Stay       *Chance              `json:"stay_seconds"`     // time after which a player leaves a match; default at its end
 }
 
-// Rates is a rate for all hours, or for each of the 24 hours of a day.
+// Rates is a rate for all hours, or one for each of the 24 hours of a day.
 type Rates []float64
 
 // UnmarshalJSON reads a number or a list of 24.
@@ -76,29 +76,29 @@ func (r *Rates) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// at gives the rate of an hour counted from midnight.
+// at returns the rate of an hour, counted from midnight.
 func (r Rates) at(hour int) float64 { return r[hour%len(r)] }
 
-// Attribute says how a player attribute is drawn; one of its first four members
-// gives the type.
+// Attribute says how a player attribute is drawn. Exactly one of its first four members
+// is set and determines the type.
 type Attribute struct {
 	Number *Chance            `json:"number"`
 	String map[string]float64 `json:"string"` // weight by value
 	List   *Picks             `json:"string_list"`
 	Map    map[string]Chance  `json:"string_number_map"`
 
-	Share       *float64 `json:"share"`        // of players who bring it; default 1
-	Party       string   `json:"party"`        // same or each: whether a party's members share the first one's value; default same for strings and lists
+	Share       *float64 `json:"share"`        // share of players who have it; default 1
+	Party       string   `json:"party"`        // same or each: whether a party's members have the first one's value; default same for strings and lists, each for others
 	PartySpread float64  `json:"party_spread"` // of numbers: members are normally distributed around the first one
 }
 
 // Picks draws some of a set of strings.
 type Picks struct {
 	From  map[string]float64 `json:"from"`  // weight by value
-	Count *Chance            `json:"count"` // how many different ones; default 1
+	Count *Chance            `json:"count"` // number of distinct strings; default 1
 }
 
-// ReadSpec reads a specification in YAML or JSON and checks it.
+// ReadSpec reads and validates a specification in YAML or JSON.
 func ReadSpec(data []byte) (*Spec, error) {
 	var tree any
 	if err := yaml.Unmarshal(data, &tree); err != nil {
@@ -119,7 +119,7 @@ func ReadSpec(data []byte) (*Spec, error) {
 	return s, nil
 }
 
-// stringKeys turns the keys of YAML maps into strings, as JSON has them.
+// stringKeys converts the keys of YAML maps to strings, as in JSON.
 func stringKeys(v any) any {
 	switch v := v.(type) {
 	case map[any]any:
@@ -174,7 +174,7 @@ func (s *Spec) defaults() {
 	}
 }
 
-// check tells the first thing that is wrong.
+// check returns an error for the first problem.
 func (s *Spec) check() error {
 	m := s.Matchmaking
 	switch {
@@ -288,7 +288,7 @@ func checkWeights(where string, weights map[string]float64) error {
 	return nil
 }
 
-// typ is the attribute's type.
+// typ returns the attribute's type.
 func (a *Attribute) typ() ruleset.AttributeType {
 	switch {
 	case a.Number != nil:
@@ -301,8 +301,8 @@ func (a *Attribute) typ() ruleset.AttributeType {
 	return ruleset.NumberMap
 }
 
-// Fit tells the first way in which players and rule set do not fit together: an
-// attribute of another type than declared, which a server would refuse.
+// Fit returns an error if the players have an attribute of another type than the rule set
+// declares, which a server would refuse.
 func (s *Spec) Fit(rs *ruleset.RuleSet) error {
 	for _, p := range s.Populations {
 		for _, declared := range rs.Attributes {

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// tally keeps what is measured.
+// tally holds the measurements.
 type tally struct {
 	tickets, players Fates
 	wait, off        sketch
@@ -25,7 +25,7 @@ type tally struct {
 	refused        int
 	backfills      int
 	passes         int
-	waiting        int // tickets that search
+	waiting        int // tickets neither matched nor ended
 
 	rules      []ruleTally
 	attributes []spreadTally
@@ -35,7 +35,7 @@ type tally struct {
 	stretch  time.Duration
 	moments  []Moment
 	moment   Moment
-	waits    sketch // of the moment
+	waits    sketch // of the current moment
 	waitTime time.Duration
 	playTime time.Duration
 }
@@ -53,7 +53,7 @@ type spreadTally struct {
 	spread, teams sketch
 }
 
-// moments is how many stretches a timeline has.
+// moments is the number of stretches in a timeline.
 const moments = 120
 
 func newTally(r *run) tally {
@@ -68,7 +68,7 @@ func newTally(r *run) tally {
 	return t
 }
 
-// part is what is measured of a part of the tickets.
+// part holds the measurements of a part of the tickets.
 type part struct {
 	tickets       Fates
 	players       int
@@ -110,7 +110,8 @@ func (t *tally) arrived(a *arrival) {
 	t.waiting++
 }
 
-// ended counts a ticket of players that is over, or at the end of the simulation not.
+// ended counts a player ticket that has ended or, at the end of the simulation, is still
+// in play.
 func (t *tally) ended(r *run, in *ticket, s state) {
 	t.tickets.count(s, 1)
 	t.players.count(s, len(in.Players))
@@ -132,7 +133,7 @@ func (t *tally) ended(r *run, in *ticket, s state) {
 
 func (t *tally) played(d time.Duration) { t.playTime += max(d, 0) }
 
-// tick ends a stretch of the timeline when its time has come.
+// tick ends a stretch of the timeline if it is due.
 func (t *tally) tick(r *run) {
 	if due := t.stretch * time.Duration(len(t.moments)+1); r.now >= due {
 		t.endMoment(r)
@@ -156,7 +157,7 @@ func (t *tally) end(r *run) {
 	}
 }
 
-// list gives the parts by name, numbers as numbers.
+// list returns the parts sorted by name, numbers numerically.
 func (p parts) list() []Part {
 	names := slices.SortedFunc(maps.Keys(p), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	if !slices.ContainsFunc(names, func(n string) bool { _, err := strconv.Atoi(n); return err == nil }) {
@@ -178,7 +179,7 @@ func counts(of map[int]int) []Count {
 	return out
 }
 
-// report sums up.
+// report returns the report of the run.
 func (r *run) report() *Report {
 	t := &r.tally
 	out := &Report{
@@ -206,7 +207,7 @@ func (r *run) report() *Report {
 	return out
 }
 
-// curve gives, of all tickets that ended, the share that was matched within a time.
+// curve returns the share of all ended tickets that were matched within a time.
 func (t *tally) curve() []Point {
 	out := []Point{}
 	all := t.wait.n + t.off.n

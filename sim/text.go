@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/internal/plain"
 )
 
-// WriteText tells a report to people.
+// WriteText writes a report as text.
 func (r *Report) WriteText(out io.Writer) error {
 	w := &writer{out: out}
 	w.line("%s, %s of play, seed %d", title(r), span(r.For), r.Seed)
@@ -44,7 +44,7 @@ func title(r *Report) string {
 	return r.RuleSet + " with " + r.Name
 }
 
-// writer keeps the first error.
+// writer writes lines and tables, and keeps the first error.
 type writer struct {
 	out io.Writer
 	err error
@@ -53,7 +53,7 @@ type writer struct {
 func (w *writer) line(format string, args ...any) {
 	if w.err == nil {
 		for i, arg := range args {
-			if text, ok := arg.(string); ok { // of a rule set, of players, of a trace
+			if text, ok := arg.(string); ok { // from a rule set, a specification or a trace
 				args[i] = plain.Line(text)
 			}
 		}
@@ -88,7 +88,7 @@ func fates(name string, f Fates) []string {
 	return row
 }
 
-// short writes a number with as many digits as matter.
+// short formats a number with the digits that matter.
 func short(v float64) string {
 	if v >= 100 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

@@ -6,30 +6,30 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// state is where a ticket stands.
+// state is the state of a ticket.
 type state int
 
 const (
 	searching state = iota
-	asking          // its match waits to be accepted
+	asking          // its match waits for acceptance
 	placing         // its match waits for a game session
 	matched
 	timedOut
 	cancelled
-	declined // rejected a match, or did not answer
+	declined // a player rejected a match or did not answer
 )
 
-// ticket is a ticket in play, or one that asks to fill a game session.
+// ticket is a player ticket or a backfill ticket in play.
 type ticket struct {
 	*search.Ticket
 	come  *arrival // nil for backfill
 	game  *game    // for backfill
 	state state
-	match *proposal // while it takes part in one
+	match *proposal // while it is in one
 	until time.Duration
 }
 
-// size is the number of its new players.
+// size returns the number of the ticket's new players.
 func (t *ticket) size() int {
 	if t.Backfill {
 		return 0
@@ -56,8 +56,8 @@ func (r *run) newTicket(id string, players []search.Player) *ticket {
 	return t
 }
 
-// search puts a ticket into the pool; one whose time is over ends instead, and a
-// request of a game session that has changed meanwhile is made anew.
+// search puts a ticket into the pool. A ticket past its timeout ends instead, and the
+// backfill request of a game session that has changed since is replaced.
 func (r *run) search(t *ticket) {
 	t.state, t.match = searching, nil
 	switch {
@@ -69,7 +69,7 @@ func (r *run) search(t *ticket) {
 	}
 }
 
-// expire ends a ticket that searches when its time is over.
+// expire times out a searching ticket if its time is over, and reports whether it did.
 func (r *run) expire(t *ticket) bool {
 	if t.state != searching || t.until > r.now {
 		return false
@@ -84,7 +84,7 @@ func (r *run) expire(t *ticket) bool {
 	return true
 }
 
-// giveUp cancels a ticket whose players have waited long enough.
+// giveUp cancels a ticket whose players have lost patience.
 func (r *run) giveUp(t *ticket) {
 	switch t.state {
 	case searching:
@@ -98,7 +98,7 @@ func (r *run) giveUp(t *ticket) {
 	r.end(t, cancelled)
 }
 
-// end takes a ticket out of play.
+// end removes a ticket from play.
 func (r *run) end(t *ticket, s state) {
 	t.state, t.match = s, nil
 	r.pool.Remove(t.ID)

@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/trace"
 )
 
-// replay gives a trace's tickets as arrivals. What a trace does not say of its
-// players is drawn as the population of the same name says, else the first.
+// replay yields a trace's tickets as arrivals. Players' behavior, which a trace lacks, is
+// drawn from the population of the same name, else from the first one.
 type replay struct {
 	tickets []trace.Ticket
 	behave  map[string]*group

@@ -8,19 +8,20 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// whys explains some of the tickets that end unmatched, chosen evenly: every one
-// at first; whenever there are too many, every second of the explanations is
-// dropped, and from then on half as many are made.
+// whys explains an even sample of the tickets that end unmatched: at first every one;
+// whenever there are too many, every second explanation is dropped, and from then on half
+// as many are made.
 type whys struct {
 	seen  int
 	every int
 	kept  []string
 }
 
-// maxWhys bounds the explanations that are kept.
+// maxWhys is the most explanations kept.
 const maxWhys = 512
 
-// unmatched notes why a ticket ends without a match, before it is taken out.
+// unmatched records why a ticket ends without a match. It is called before the ticket is
+// removed.
 func (t *tally) unmatched(r *run, in *ticket) {
 	if in.come == nil {
 		return
@@ -43,7 +44,7 @@ func (t *tally) unmatched(r *run, in *ticket) {
 	}
 }
 
-// why says in a few words why a ticket is not matched now.
+// why returns a short reason why a ticket is not matched now.
 func (r *run) why(in *ticket) string {
 	waiting := make([]*search.Ticket, 0, len(r.tickets))
 	for _, o := range r.tickets {
@@ -76,7 +77,7 @@ func reason(c explain.Cause) string {
 	return c.Text
 }
 
-// nearly says what the nearest group lacks.
+// nearly returns what the nearest group lacks.
 func nearly(e *explain.Explanation) string {
 	g := e.Nearest
 	switch {
