@@ -24,11 +24,11 @@ import (
 const (
 	region      = "us-east-1"
 	perInstance = 4                // processes
-	boot        = 20 * time.Second // from an assignment to processes that are ready
+	boot        = 20 * time.Second // from an assignment to ready processes
 )
 
-// cell is the real services on one store in virtual time, and machines whose
-// agents and game servers are played by the test: they do what they are told.
+// cell is the real services on one store in virtual time, with machines whose agents and
+// game servers the test simulates.
 type cell struct {
 	*testing.T
 	ctx      context.Context
@@ -43,9 +43,9 @@ type cell struct {
 	wg       sync.WaitGroup
 
 	mu    sync.Mutex
-	known map[string]bool // instances that machines have heard of
+	known map[string]bool // instances known to machines
 	runs  int             // processes so far
-	asked atomic.Int64    // how often somebody wanted to know what is queued
+	asked atomic.Int64    // number of calls of Options.Queued
 }
 
 // in runs f in a cell with a number of machines, each with room for 4 instances.
@@ -116,7 +116,7 @@ func (c *cell) join() {
 	c.must(c.computes.HostConnected(c.ctx, j.HostID, info))
 }
 
-// make makes a fleet of instances with 4 processes each and waits until it is ACTIVE.
+// make creates a fleet of instances with 4 processes each and waits until it is ACTIVE.
 func (c *cell) make() {
 	var err error
 	c.fleet, err = c.fleets.Create(c.ctx, fleet.CreateInput{
@@ -147,8 +147,8 @@ func (c *cell) limit(in fleet.CapacityInput) {
 	c.must(err)
 }
 
-// obey does what a host shall do: new instances boot, draining ones that have no
-// process left are gone.
+// obey executes a host's assignments: new instances boot, draining ones without processes
+// end.
 func (c *cell) obey(host string) {
 	for _, a := range c.computes.Assignments(c.st.View(), host) {
 		c.mu.Lock()
@@ -174,8 +174,8 @@ func (c *cell) start(host string, a compute.Assignment) {
 	}
 }
 
-// launch starts a game server, which is another one once it ends, unless its
-// instance leaves.
+// launch starts a game server. When it ends, another one starts, unless its instance is
+// draining.
 func (c *cell) launch(host, fleetID, instance string) {
 	c.mu.Lock()
 	c.runs++
@@ -183,7 +183,7 @@ func (c *cell) launch(host, fleetID, instance string) {
 	c.mu.Unlock()
 	g := &game{cell: c, ref: ref, host: host}
 	if _, err := c.computes.Connect(c.ctx, compute.ConnectInput{Ref: ref}, g); err != nil {
-		return // the instance is on its way out
+		return // the instance is draining
 	}
 	c.must(c.computes.Ready(c.ctx, compute.ReadyInput{Ref: ref, Port: 20000}))
 	c.must(c.computes.Hearing(c.ctx, ref))
@@ -223,7 +223,7 @@ func (g *game) UpdateGameSession(compute.Update) {}
 func (g *game) Drop()                            {}
 func (g *game) Terminate(time.Time)              { g.wg.Go(g.end) }
 
-// end is ProcessEnding; the agent starts the next process, or says that the
+// end calls ProcessEnding. The agent then starts the next process, or reports that the
 // instance is gone.
 func (g *game) end() {
 	if g.computes.End(g.ctx, g.ref) != nil {
@@ -236,7 +236,7 @@ func (g *game) end() {
 	g.launch(g.host, g.ref.FleetID, g.ref.ComputeName)
 }
 
-// play creates a game session, and tells whether there was a process for it.
+// play creates a game session, and returns whether there was a process for it.
 func (c *cell) play() (id string, ok bool) {
 	s, err := c.sessions.Create(c.ctx, session.CreateInput{FleetID: c.fleet.ID, MaxPlayers: 2})
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// period is how often metrics are looked at, as AWS publishes them.
+// period is how often metrics are sampled, as often as AWS publishes them.
 const period = time.Minute
 
-// Run scales fleets once a minute until ctx ends.
+// Run scales fleets once a minute until ctx is done.
 func (s *Service) Run(ctx context.Context) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
@@ -28,7 +28,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// action is what a plan came to for one location.
+// action is the decision for one location.
 type action struct {
 	FleetID, Location string
 	From, To          int
@@ -36,7 +36,7 @@ type action struct {
 	By                []string // policies
 }
 
-// pass looks at each location of each fleet that has policies.
+// pass scales each location of each fleet with policies, and those that scale to zero.
 func (s *Service) pass(ctx context.Context) error {
 	view := s.st.View()
 	byFleet := map[string][]*Policy{}
@@ -63,14 +63,14 @@ func (s *Service) pass(ctx context.Context) error {
 			}
 		}
 	}
-	s.memories = seen // of what is gone nothing is remembered
+	s.memories = seen // forgets locations that are gone
 	return s.restAll(ctx, view, waiting)
 }
 
 // scale plans one location and acts on it.
 func (s *Service) scale(ctx context.Context, view store.Reader, waiting *queues, f *fleet.Fleet, l fleet.LocationState, policies []*Policy, seen map[string]Memory) error {
 	if l.Status != fleet.Active || l.ScalingStopped {
-		return nil // what it measured before is forgotten
+		return nil // earlier samples are dropped
 	}
 	at := f.ID + "|" + l.Location
 	memory := s.remember(at, l.Location, policies)
@@ -84,8 +84,9 @@ func (s *Service) scale(ctx context.Context, view store.Reader, waiting *queues,
 	return err
 }
 
-// remember gives what is known of the minutes before: streaks from memory, but
-// not of a policy that was put anew; when it acted last from its row.
+// remember returns the Memory of a location. Streaks come from the previous pass, except
+// for policies that were put since; the times when policies last acted come from their
+// rows.
 func (s *Service) remember(at, location string, policies []*Policy) Memory {
 	m := s.memories[at]
 	m.Acted = map[string]time.Time{}
@@ -102,7 +103,7 @@ func (s *Service) remember(at, location string, policies []*Policy) Memory {
 	return m
 }
 
-// runAct changes a location's capacity, unless somebody else did meanwhile.
+// runAct changes a location's capacity, unless it has changed since the decision.
 func (s *Service) runAct(tx *store.Tx, a action) (struct{}, error) {
 	f := s.Fleets.Get(tx, a.FleetID)
 	if f == nil {
@@ -127,7 +128,7 @@ func (s *Service) runAct(tx *store.Tx, a action) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// runForget removes the policies of fleets that are gone.
+// runForget removes the policies of deleted fleets.
 func (s *Service) runForget(tx *store.Tx, _ struct{}) (struct{}, error) {
 	for p := range s.policies.All(tx) {
 		if s.Fleets.Get(tx, p.FleetID) == nil {

@@ -9,49 +9,49 @@ import (
 )
 
 const (
-	// cooldown is how long a rule waits after it acted, while its period goes on
-	// being measured (developer guide, "Auto-scale with rule-based policies").
+	// cooldown is how long a rule waits after it acted. Its condition is still measured
+	// in that time (developer guide, "Auto-scale with rule-based policies").
 	cooldown = 10 * time.Minute
-	// window is how many samples a target looks back before it lets instances go:
-	// as many as were needed in any of them stay, so noise moves nothing.
+	// window is how many samples a target considers before it removes instances: it keeps
+	// the most that any of them needed, so noise has no effect.
 	window = 10
-	// margin is how many game sessions more, as a share of those that run, a target
-	// leaves room for when it lets instances go: what comes back next minute would
-	// have to be made again.
+	// margin is how many additional game sessions, as a share of the running ones, a
+	// target leaves room for when it removes instances: if demand came back in the next
+	// minute, they would have to be created again.
 	margin = 0.1
 )
 
-// Sample is what was measured in a location in one minute.
+// Sample is the measurements of a location in one minute.
 type Sample struct {
-	Metrics     map[string]float64 // by name; absent where it cannot be told
-	Sessions    int                // game sessions, starting ones included
-	Useless     int                // processes that are ready but cannot be given a game session
+	Metrics     map[string]float64 // by name; absent if unknown
+	Sessions    int                // game sessions, including starting ones
+	Useless     int                // processes that are ready but cannot host a game session
 	PerInstance int                // processes that an instance runs
 }
 
-// Place is how many instances a location has to have.
+// Place is the desired number of instances of a location, and its limits.
 type Place struct{ Desired, Min, Max int }
 
 func (p Place) hold(n int) int { return max(p.Min, min(p.Max, n)) }
 
-// Memory is what Plan has to know of the minutes before. The zero value knows
-// nothing. It is changed by no call: each gives a new one.
+// Memory is what Plan needs to know of previous minutes. The zero value is ready to use.
+// Plan does not modify it but returns a new one.
 type Memory struct {
-	Streaks map[string]int       // by policy: for how many samples in a row its condition holds
-	Acted   map[string]time.Time // by policy: when it acted last
-	Needed  []int                // instances that the target needed, with the margin: the last window samples
+	Streaks map[string]int       // by policy: for how many samples in a row its condition has held
+	Acted   map[string]time.Time // by policy: when it last acted
+	Needed  []int                // instances that the target needed, including the margin, in the last window samples
 }
 
-// Decision is what a plan came to.
+// Decision is the result of Plan.
 type Decision struct {
 	Desired int
-	Why     string   // for people; "" where nothing changes
+	Why     string   // explanation; "" if nothing changes
 	By      []string // names of the policies that acted
 }
 
-// Plan says how many instances a location shall have, by its policies, in order
-// of their names. It is pure. No policy brings a location up from zero
-// instances: nothing can be measured there.
+// Plan returns how many instances a location should have, applying its policies in order
+// of their names. It is pure. No policy scales a location up from zero instances, because
+// nothing can be measured there.
 func Plan(now time.Time, place Place, s Sample, policies []*Policy, m Memory) (Decision, Memory) {
 	next := Memory{Streaks: map[string]int{}, Acted: map[string]time.Time{}}
 	d := Decision{Desired: place.Desired}
@@ -80,14 +80,14 @@ func Plan(now time.Time, place Place, s Sample, policies []*Policy, m Memory) (D
 	return d, next
 }
 
-// steer moves towards a target: up at once, down to what was needed at most in
-// the whole window, and a margin.
+// steer moves capacity towards a target: up immediately, and down to the most that was
+// needed in the window, including the margin.
 func steer(p *Policy, place Place, s Sample, desired int, before []int) (to int, why string, needed []int) {
 	if s.PerInstance <= 0 {
-		return desired, "", nil // nothing is known of what an instance can host
+		return desired, "", nil // unknown how many processes an instance runs
 	}
-	// The limits are applied first, so that what they cut off is no demand that
-	// the window remembers.
+	// The limits are applied first, so that the window does not record demand beyond
+	// them.
 	need := func(sessions int) int {
 		return place.hold(max(1, instancesFor(sessions, s.Useless, p.Target, s.PerInstance)))
 	}
@@ -105,14 +105,16 @@ func steer(p *Policy, place Place, s Sample, desired int, before []int) (to int,
 	return desired, "", needed
 }
 
-// instancesFor is how many instances leave a percentage of all game sessions
-// available beside those that run; useless processes take room and host nothing.
+// instancesFor returns how many instances keep the target percentage of all game sessions
+// available in addition to the running ones. Useless processes take room but host
+// nothing.
 func instancesFor(sessions, useless int, target float64, perInstance int) int {
 	slots := math.Ceil(float64(sessions)/(1-target/100)-1e-9) + float64(useless)
 	return int(math.Ceil(slots / float64(perInstance)))
 }
 
-// judge evaluates a rule, and says for how many samples its condition holds now.
+// judge evaluates a rule. It also returns for how many samples in a row its condition has
+// held.
 func (p *Policy) judge(now time.Time, s Sample, desired int, m Memory) (to int, why string, streak int) {
 	value, known := s.Metrics[p.Metric]
 	if !known || !p.holds(value) {
@@ -137,8 +139,8 @@ func (p *Policy) holds(value float64) bool {
 	return value <= p.Threshold
 }
 
-// apply gives the capacity that the rule makes of another. A percentage is
-// rounded away from zero, so that it always does something.
+// apply returns the capacity after applying the rule. A percentage is rounded away from
+// zero, so that it always has an effect.
 func (p *Policy) apply(desired int) int {
 	switch p.Type {
 	case Exact:

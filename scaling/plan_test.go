@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a location whose instances come two minutes after they are wished for.
+// world is a location whose instances become active two minutes after they are desired.
 type world struct {
 	now      time.Time
 	place    Place
@@ -28,7 +28,7 @@ func newWorld(place Place) *world {
 	return &world{now: time.Unix(0, 0), place: place, capacity: math.MaxInt, active: place.Desired, coming: []int{place.Desired, place.Desired}}
 }
 
-// minute lets a minute pass in which so many game sessions are wanted.
+// minute lets a minute pass with a demand of that many game sessions.
 func (w *world) minute(sessions int, policies ...*Policy) Decision {
 	w.now = w.now.Add(time.Minute)
 	w.coming = append(w.coming, w.place.Desired)
@@ -67,17 +67,17 @@ func TestTarget_Step(t *testing.T) {
 	for range 29 {
 		w.minute(85, target(15))
 	}
-	if w.place.Desired != 10 { // 85 are 85 % of 100
+	if w.place.Desired != 10 { // 85 is 85 % of 100
 		t.Errorf("desired %d for 85 game sessions, want 10 instances of 10", w.place.Desired)
 	}
 	for range 9 {
-		w.minute(15, target(15)) // 17 with the margin, which are 85 % of 20
+		w.minute(15, target(15)) // 17 with the margin, which is 85 % of 20
 	}
 	if w.place.Desired != 10 {
 		t.Errorf("desired %d within 10 minutes of surplus, want all kept", w.place.Desired)
 	}
 	for range 3 {
-		w.minute(15, target(15)) // 17 with the margin, which are 85 % of 20
+		w.minute(15, target(15)) // 17 with the margin, which is 85 % of 20
 	}
 	if w.place.Desired != 2 {
 		t.Errorf("desired %d after it, want 2", w.place.Desired)
@@ -87,7 +87,7 @@ func TestTarget_Step(t *testing.T) {
 func TestTarget_Ramp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(Place{Desired: 25, Max: 1000})
-	for n := range 240 { // 8 game sessions more each minute, then fewer
+	for n := range 240 { // 8 more game sessions each minute, then fewer
 		w.minute(200+8*min(n, 240-n), target(20))
 	}
 	if w.short > 0 {
@@ -104,7 +104,7 @@ func TestTarget_Ramp(t *testing.T) {
 	}
 }
 
-// Noise around a load moves capacity up to what its peaks need, and no more.
+// Noise around a load raises capacity to what its peaks need, and no further.
 func TestTarget_NoiseDoesNotFlap(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -145,7 +145,7 @@ func TestTarget_PoolExhausted(t *testing.T) {
 	for range 60 {
 		w.minute(400, target(50))
 	}
-	if w.place.Desired != 10 { // for the 50 game sessions that run
+	if w.place.Desired != 10 { // for the 50 running game sessions
 		t.Errorf("desired %d where 5 instances fit, want 10: no more than what runs asks for", w.place.Desired)
 	}
 	for range 20 {
@@ -184,7 +184,7 @@ func TestRule(t *testing.T) {
 	at(5, 95, 10)
 	at(6, 95, 12)
 	for minute := 7; minute < 16; minute++ {
-		at(minute, 200, 12) // waits 10 minutes, and goes on measuring
+		at(minute, 200, 12) // waits 10 minutes and continues measuring
 	}
 	at(16, 200, 14)
 }
@@ -228,8 +228,8 @@ func TestRule_UnknownMetricHolds(t *testing.T) {
 	}
 }
 
-// Whatever the policies and the load: capacity stays within its limits, says why
-// it moves, and a steady load comes to rest.
+// With any policies and load, capacity stays within its limits, every change has a
+// reason, and with a steady load capacity settles.
 func TestPlan_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -259,7 +259,7 @@ func TestPlan_Properties(t *testing.T) {
 			step(sessions)
 		}
 		if fought {
-			return // a rule may fight a target for ever; that is its owner's wish
+			return // a rule may counteract a target forever, as configured
 		}
 		steady := rapid.IntRange(0, 300).Draw(t, "steady")
 		for range 400 { // a small target climbs one instance at a time

@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Kind is what a policy steers by, spelled as the API's PolicyType.
+// Kind is the kind of a policy, spelled as the API's PolicyType.
 type Kind string
 
 // The kinds of policies.
@@ -28,21 +28,21 @@ const (
 	Percent Adjustment = "PercentChangeInCapacity"
 )
 
-// targetMetric is the one that a target can be set for.
+// targetMetric is the only metric that a TargetBased policy can use.
 const targetMetric = "PercentAvailableGameSessions"
 
-// Policy is a scaling policy of a fleet. It works on each of its locations.
+// Policy is a scaling policy of a fleet. It applies to each of the fleet's locations.
 type Policy struct {
 	FleetID string    `json:"fleet_id"`
 	Name    string    `json:"name"`
 	Kind    Kind      `json:"kind"`
 	Metric  string    `json:"metric"`
-	Set     time.Time `json:"set"` // last put
+	Set     time.Time `json:"set"` // when it was last put
 
-	// Of a TargetBased one:
-	Target float64 `json:"target,omitzero"` // percent of game sessions that shall be available
+	// For a TargetBased policy:
+	Target float64 `json:"target,omitzero"` // percentage of game sessions to keep available
 
-	// Of a RuleBased one: where Metric Comparison Threshold for Periods minutes,
+	// For a RuleBased policy: if Metric Comparison Threshold holds for Periods minutes,
 	// capacity changes by By.
 	Comparison string     `json:"comparison,omitzero"`
 	Threshold  float64    `json:"threshold,omitzero"`
@@ -50,7 +50,7 @@ type Policy struct {
 	Type       Adjustment `json:"type,omitzero"`
 	By         int        `json:"by,omitzero"`
 
-	Acted map[string]time.Time `json:"acted,omitempty"` // by location: when it changed capacity last
+	Acted map[string]time.Time `json:"acted,omitempty"` // by location: when the policy last changed capacity
 }
 
 func (p *Policy) clone() *Policy {
@@ -59,12 +59,12 @@ func (p *Policy) clone() *Policy {
 	return &c
 }
 
-// Comparisons are the API's ComparisonOperatorType.
+// comparisons are the values of the API's ComparisonOperatorType.
 var comparisons = []string{
 	"GreaterThanOrEqualToThreshold", "GreaterThanThreshold", "LessThanThreshold", "LessThanOrEqualToThreshold",
 }
 
-// Input says what policy to put. Members that were not given are nil or "".
+// Input describes the policy to put. Members that are not set are nil or "".
 type Input struct {
 	FleetID, Name, Metric string
 	Kind                  Kind // "" is RuleBased
@@ -76,7 +76,7 @@ type Input struct {
 	By                    *int
 }
 
-// policy checks an input and makes its policy (API reference, PutScalingPolicy).
+// policy validates an input and returns its policy (API reference, PutScalingPolicy).
 func (in Input) policy() (*Policy, error) {
 	switch in.Kind {
 	case TargetBased:

@@ -6,14 +6,15 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// queued is what waits in the queues that lead to a fleet.
+// queued is the placements waiting in the queues that lead to a fleet.
 type queued struct {
 	pending int
 	wait    time.Duration
 }
 
-// queues tells at one moment what is queued for fleets. It asks once for each
-// fleet, however many locations it has: an answer walks what waits.
+// queues caches what is queued for fleets at one time. It calls Options.Queued once for
+// each fleet, regardless of its number of locations, because that iterates over all
+// waiting placements.
 type queues struct {
 	s     *Service
 	r     store.Reader

@@ -7,9 +7,9 @@ import (
 	"github.com/musterhq/muster/fleet"
 )
 
-// recorded are the most players at once of a shooter on Steam (Insurgency), day by
-// day from 23 November 2014, as Steam publishes them: weeks with their weekends,
-// sales that double them within a day, and a slow decline.
+// recorded is the daily peak of concurrent players of a shooter on Steam (Insurgency)
+// from 23 November 2014, as Steam publishes it: weekly cycles, sales that double it
+// within a day, and a slow decline.
 var recorded = []int{
 	7193, 5720, 5732, 5592, 5061, 5521, 5145, 5506, 4064, 4011, 3603, 3500, 4074, 4397, 4311, 3462, 3627, 3171, 3072, 3533,
 	4872, 5220, 4384, 4245, 4092, 3979, 4434, 6245, 6581, 6119, 5597, 4644, 4548, 4978, 5082, 4965, 4655, 4669, 4014, 4622,
@@ -21,11 +21,11 @@ var recorded = []int{
 }
 
 const (
-	aDay    = 30 * time.Minute // of the record, as the test plays it
-	players = 130              // for whom there is one game session
+	aDay    = 30 * time.Minute // duration of a recorded day in the test
+	players = 130              // players per game session
 )
 
-// sessionsAt is how many game sessions the record asks for.
+// sessionsAt returns how many game sessions the record needs.
 func sessionsAt(at time.Duration) int {
 	day, part := int(at/aDay), float64(at%aDay)/float64(aDay)
 	if day+1 >= len(recorded) {
@@ -34,8 +34,8 @@ func sessionsAt(at time.Duration) int {
 	return int(float64(recorded[day])*(1-part)+float64(recorded[day+1])*part) / players
 }
 
-// swings counts how often the record turns by more than a tenth, which scaling in
-// leaves alone.
+// swings returns how often the record changes direction by more than a tenth, the margin
+// of scaling in.
 func swings() int {
 	turns, dir, high, low := 0, 0, recorded[0], recorded[0]
 	for _, n := range recorded {
@@ -50,8 +50,9 @@ func swings() int {
 	return turns
 }
 
-// A real game's months, each day in half an hour: nearly nobody is refused, the
-// fleet turns no more often than its players do, and it ends at the size it needs.
+// Months of a real game are played with each day in half an hour. Almost no request is
+// refused, the fleet changes direction no more often than the load, and ends at the size
+// it needs.
 func TestScaling_FollowsARecord(t *testing.T) {
 	in(t, 20, func(c *cell) {
 		c.limit(fleet.CapacityInput{Min: number(1), Max: number(60), Desired: number(needed(sessionsAt(0), 25))})

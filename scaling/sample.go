@@ -29,13 +29,13 @@ func (s *Service) sample(r store.Reader, q *queues, f *fleet.Fleet, location str
 	if instances.Active > 0 {
 		m["PercentIdleInstances"] = 100 * float64(instances.Idle) / float64(instances.Active)
 	}
-	if processes.Active > 0 { // those that host, those that are free, and those that cannot be reached
+	if processes.Active > 0 { // hosting, free and unreachable processes
 		m[targetMetric] = 100 * float64(processes.Free) / float64(processes.Active)
 	}
 	return Sample{Metrics: m, Sessions: processes.Hosting, Useless: processes.Unavailable, PerInstance: perInstance(f)}
 }
 
-// perInstance is how many processes an instance runs.
+// perInstance returns how many processes an instance runs.
 func perInstance(f *fleet.Fleet) int {
 	n := 0
 	for _, p := range f.Runtime.Processes {

@@ -14,16 +14,16 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Options of the service.
+// Options are the options of a Service.
 type Options struct {
-	// Queued tells how many placements wait at a time in the queues that lead to a
-	// fleet, and how long they have waited. nil knows of none.
+	// Queued returns how many placements are waiting in the queues that lead to a fleet,
+	// and how long they have waited. nil means none.
 	Queued func(r store.Reader, fleetID string, now time.Time) (pending int, wait time.Duration)
-	// Logger is where the log goes. Default: nowhere.
+	// Logger receives log records. The default discards them.
 	Logger *slog.Logger
 }
 
-// Deps are the services that scaling works with.
+// Deps are the services that a Service uses.
 type Deps struct {
 	Events   *event.Log
 	Fleets   *fleet.Service
@@ -31,10 +31,10 @@ type Deps struct {
 	Sessions *session.Service
 }
 
-// maxPolicies bounds the policies of a fleet.
+// maxPolicies is the most policies of a fleet.
 const maxPolicies = 50
 
-// Service is what doors call.
+// Service provides scaling policies to the doors, and applies them.
 type Service struct {
 	Deps
 	st       *store.Store
@@ -45,8 +45,8 @@ type Service struct {
 	act      *store.Command[action, struct{}]
 	forget   *store.Command[struct{}, struct{}]
 	rest     *store.Command[place, struct{}]
-	memories map[string]Memory   // by fleet and location; of the loop alone
-	idle     map[place]time.Time // since when locations are idle; of the loop alone
+	memories map[string]Memory   // by fleet and location; used by the loop only
+	idle     map[place]time.Time // since when locations are idle; used by the loop only
 }
 
 type name struct{ FleetID, Name string }
@@ -71,11 +71,12 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	return s
 }
 
-// key sorts a fleet's policies by name; fleet ids have no slash.
+// key returns a policy's key, which sorts a fleet's policies by name. Fleet ids contain
+// no slash.
 func key(fleetID, name string) string { return fleetID + "/" + name }
 
-// Put makes a policy of a fleet or replaces the one of its name.
-// Errors: NotFound, InvalidRequest.
+// Put creates a policy of a fleet, or replaces the one with its name. Errors: NotFound,
+// InvalidRequest.
 func (s *Service) Put(ctx context.Context, in Input) (*Policy, error) { return s.put.Do(ctx, in) }
 
 func (s *Service) runPut(tx *store.Tx, in Input) (*Policy, error) {
@@ -131,12 +132,12 @@ func (s *Service) runDelete(tx *store.Tx, n name) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Of gives a fleet's policies, by name.
+// Of returns an iterator over a fleet's policies, by name.
 func (s *Service) Of(r store.Reader, fleetID string) iter.Seq[*Policy] {
 	return s.After(r, fleetID, "")
 }
 
-// After gives a fleet's policies that come after a name, by name.
+// After returns an iterator over a fleet's policies after a name, by name.
 func (s *Service) After(r store.Reader, fleetID, name string) iter.Seq[*Policy] {
 	return func(yield func(*Policy) bool) {
 		for p := range s.policies.After(r, key(fleetID, name)) {

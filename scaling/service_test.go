@@ -12,9 +12,9 @@ import (
 	"github.com/musterhq/muster/scaling"
 )
 
-// load plays a curve: at each moment as many game sessions as it asks for, whose
-// oldest end first when there are too many. It holds at every step what must
-// always hold, and counts how often the direction of scaling turned.
+// load plays a curve: it keeps as many game sessions as the curve requires, and ends the
+// oldest first. It checks the invariants at every step, and counts changes of the
+// direction of scaling.
 type load struct {
 	*cell
 	live    []string
@@ -71,7 +71,7 @@ func (l *load) look() {
 	l.last = c.Desired
 }
 
-// target puts a target for the share of available game sessions.
+// target puts a TargetBased policy with a percentage of available game sessions.
 func (c *cell) target(percent float64) {
 	c.Helper()
 	_, err := c.scaling.Put(c.ctx, scaling.Input{
@@ -82,17 +82,18 @@ func (c *cell) target(percent float64) {
 
 func number(n int) *int { return &n }
 
-// needed is the least number of instances that leaves a share available.
+// needed returns the least number of instances that leaves a percentage available.
 func needed(sessions int, percent float64) int {
 	return int(math.Ceil(math.Ceil(float64(sessions)/(1-percent/100)-1e-9) / perInstance))
 }
 
-// kept is as many as are kept of more: a tenth more game sessions find room.
+// kept returns how many instances stay when scaling in: room for a tenth more game
+// sessions.
 func kept(sessions int, percent float64) int {
 	return needed(sessions+int(math.Ceil(float64(sessions)/10)), percent)
 }
 
-// A day that rises, stays and falls: the fleet follows, refuses nobody for long,
+// A day's load rises, stays and falls. The fleet follows, refuses requests only briefly,
 // and ends as small as it may.
 func TestScaling_FollowsADay(t *testing.T) {
 	in(t, 10, func(c *cell) {
@@ -118,7 +119,7 @@ func TestScaling_FollowsADay(t *testing.T) {
 	})
 }
 
-// A jump is met as far as the limit allows, at once; and noise moves nothing.
+// A jump is met immediately, as far as the limit allows. Noise has no effect.
 func TestScaling_JumpAndNoise(t *testing.T) {
 	in(t, 10, func(c *cell) {
 		c.limit(fleet.CapacityInput{Min: number(2), Max: number(12), Desired: number(2)})
@@ -141,8 +142,8 @@ func TestScaling_JumpAndNoise(t *testing.T) {
 	})
 }
 
-// Whatever the load does: limits hold, no protected game session ends, and once
-// it stands still the fleet comes to the size that it needs and stays there.
+// With any load, limits hold and no protected game session is ended. Once the load is
+// constant, the fleet reaches the size that it needs and stays there.
 func TestScaling_Property(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestScaling_Property(t *testing.T) {
 	}
 }
 
-// A location that scales to and from zero rests when nobody plays, and wakes for
+// A location that scales to and from zero scales to zero when nobody plays, and wakes for
 // a request.
 func TestScaling_ToAndFromZero(t *testing.T) {
 	in(t, 1, func(c *cell) {
@@ -215,7 +216,7 @@ func TestScaling_ToAndFromZero(t *testing.T) {
 	})
 }
 
-// A placement wakes the location too, and waits in its queue meanwhile.
+// A placement wakes the location too, and waits in its queue until then.
 func TestScaling_PlacementWakes(t *testing.T) {
 	in(t, 1, func(c *cell) {
 		yes := true
@@ -236,8 +237,8 @@ func TestScaling_PlacementWakes(t *testing.T) {
 	})
 }
 
-// However many ask in a pass for what is queued, it is counted once: counting
-// walks all that waits.
+// In a pass the queued placements are counted only once, because counting iterates over
+// all of them.
 func TestScaling_QueuesAreCountedOnce(t *testing.T) {
 	in(t, 1, func(c *cell) {
 		yes, after := true, time.Hour

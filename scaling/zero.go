@@ -12,9 +12,9 @@ import (
 // place is a location of a fleet.
 type place struct{ FleetID, Location string }
 
-// restAll takes locations that scale to zero there once they have been idle for
-// their time: no game session, and nothing that waits for one. What is known of
-// the minutes before is in memory, so after a restart the time begins anew.
+// restAll scales locations to zero, if they are configured so, once they have been idle
+// for Capacity.IdleAfter: no game session, and no placement waiting for one. Idle times
+// are in memory only, so they begin anew after a restart.
 func (s *Service) restAll(ctx context.Context, view store.Reader, waiting *queues) error {
 	idle := map[place]time.Time{}
 	for f := range s.Fleets.Managed(view) {
@@ -40,7 +40,8 @@ func (s *Service) restAll(ctx context.Context, view store.Reader, waiting *queue
 	return nil
 }
 
-// busy tells whether a location has game sessions, or may be asked for one.
+// busy reports whether a location has game sessions, or placements that may need it are
+// waiting.
 func (s *Service) busy(r store.Reader, waiting *queues, f *fleet.Fleet, location string) bool {
 	if waiting.of(f.ID).pending > 0 {
 		return true
