@@ -15,19 +15,19 @@ const (
 	Terminal Routing = "TERMINAL"
 )
 
-// Alias names a fleet, or tells callers a message in its place.
+// Alias names a fleet, or returns a message to callers instead.
 type Alias struct {
 	ID          string    `json:"id"`
 	Name        string    `json:"name"`
 	Description string    `json:"description,omitzero"`
 	Routing     Routing   `json:"routing"`
 	FleetID     string    `json:"fleet_id,omitzero"`
-	Message     string    `json:"message,omitzero"` // for callers while Routing is Terminal; AWS's tools send one with Simple as well
+	Message     string    `json:"message,omitzero"` // for callers if Routing is Terminal; AWS's tools send one with Simple too
 	Created     time.Time `json:"created"`
 	Updated     time.Time `json:"updated"`
 }
 
-// checkRouting holds the rules of RoutingStrategy that span members.
+// checkRouting checks the rules of RoutingStrategy that span several members.
 func checkRouting(routing Routing, fleetID, message string) error {
 	switch {
 	case routing == Simple && fleetID == "":

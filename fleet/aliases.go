@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// AliasInput says what alias to create.
+// AliasInput describes the alias to create.
 type AliasInput struct {
 	Name, Description string
 	Routing           Routing
@@ -17,7 +17,7 @@ type AliasInput struct {
 	Tags              map[string]string
 }
 
-// CreateAlias makes an alias. Errors: InvalidRequest, LimitExceeded, TaggingFailed.
+// CreateAlias creates an alias. Errors: InvalidRequest, LimitExceeded, TaggingFailed.
 func (s *Service) CreateAlias(ctx context.Context, in AliasInput) (*Alias, error) {
 	return s.createAlias.Do(ctx, in)
 }
@@ -41,16 +41,17 @@ func (s *Service) runCreateAlias(tx *store.Tx, in AliasInput) (*Alias, error) {
 	return a, nil
 }
 
-// AliasUpdate patches an alias: nil members stay; a routing is replaced whole.
+// AliasUpdate patches an alias: nil members leave the value unchanged; a routing is
+// replaced as a whole.
 type AliasUpdate struct {
 	AliasID           string
 	Name, Description *string
-	Routing           Routing // "" = leave the route
+	Routing           Routing // "" leaves it unchanged
 	FleetID, Message  string
 }
 
-// UpdateAlias changes an alias; a new route holds at once.
-// Errors: NotFound, InvalidRequest.
+// UpdateAlias changes an alias. A new route takes effect immediately. Errors: NotFound,
+// InvalidRequest.
 func (s *Service) UpdateAlias(ctx context.Context, in AliasUpdate) (*Alias, error) {
 	return s.updateAlias.Do(ctx, in)
 }
@@ -92,7 +93,7 @@ func (s *Service) runDeleteAlias(tx *store.Tx, idOrARN string) (struct{}, error)
 	return struct{}{}, nil
 }
 
-// FindAlias gives an alias by id or ARN. Errors: NotFound.
+// FindAlias returns an alias by id or ARN. Errors: NotFound.
 func (s *Service) FindAlias(r store.Reader, idOrARN string) (*Alias, error) {
 	if a := s.t.aliases.Get(r, s.opts.Home.ID("alias", idOrARN)); a != nil {
 		return a, nil
@@ -100,13 +101,13 @@ func (s *Service) FindAlias(r store.Reader, idOrARN string) (*Alias, error) {
 	return nil, fault.Missing("AliasId: alias %s does not exist", idOrARN)
 }
 
-// Aliases gives every alias after an id, oldest first.
+// Aliases returns an iterator over the aliases after an id, oldest first.
 func (s *Service) Aliases(r store.Reader, after string) iter.Seq[*Alias] {
 	return s.t.aliases.After(r, after)
 }
 
-// Resolve gives the fleet that an alias leads to.
-// Errors: NotFound (alias, or the fleet it leads to), TerminalRoutingStrategy with the alias's message.
+// Resolve returns the fleet that an alias leads to. Errors: NotFound (alias, or the fleet
+// it leads to), TerminalRoutingStrategy with the alias's message.
 func (s *Service) Resolve(r store.Reader, aliasIDOrARN string) (*Fleet, error) {
 	a, err := s.FindAlias(r, aliasIDOrARN)
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *Service) Resolve(r store.Reader, aliasIDOrARN string) (*Fleet, error) {
 	return nil, fault.Missing("AliasId: alias %s leads to fleet %s, which does not exist", a.ID, a.FleetID)
 }
 
-// Target gives the fleet that a request addresses by exactly one of fleet and alias.
+// Target returns the fleet that a request names by exactly one of fleet and alias.
 // Errors: InvalidRequest, and those of Find and Resolve.
 func (s *Service) Target(r store.Reader, fleetIDOrARN, aliasIDOrARN string) (*Fleet, error) {
 	switch {

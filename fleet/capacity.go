@@ -11,37 +11,37 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Capacity is how many instances a location of a managed fleet shall have.
+// Capacity is how many instances a location of a managed fleet should have.
 type Capacity struct {
 	Desired int `json:"desired"`
 	Min     int `json:"min"`
 	Max     int `json:"max"`
 
-	// FromZero has Muster take the location to no instances when it was idle for
-	// the time, and back to one when a game session is asked for there
-	// (SCALE_TO_AND_FROM_ZERO); Min is then Muster's own.
+	// FromZero makes Muster scale the location to zero instances after it was idle for
+	// IdleAfter, and back to one when a game session is requested there
+	// (SCALE_TO_AND_FROM_ZERO). Muster then sets Min itself.
 	FromZero  bool          `json:"from_zero,omitzero"`
 	IdleAfter time.Duration `json:"idle_after,omitzero"`
 }
 
-// newCapacity is what each location starts with (developer guide, "Create a
+// newCapacity is the initial capacity of each location (developer guide, "Create a
 // managed fleet": one instance in each location).
 var newCapacity = Capacity{Desired: 1, Min: 0, Max: 1}
 
-// DefaultIdleAfter is ScaleInAfterInactivityMinutes where it is not given.
+// DefaultIdleAfter is the default of ScaleInAfterInactivityMinutes.
 const DefaultIdleAfter = 30 * time.Minute
 
-// CapacityInput patches the capacity of one location: nil members stay.
+// CapacityInput patches the capacity of one location: nil members leave the value
+// unchanged.
 type CapacityInput struct {
-	FleetID, Location string // location "" is the home region
+	FleetID, Location string // Location "" is the home region
 	Desired, Min, Max *int
 	FromZero          *bool
 	IdleAfter         *time.Duration
 }
 
-// UpdateCapacity changes how many instances a location shall have; making and
-// removing them takes its time.
-// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
+// UpdateCapacity changes how many instances a location should have. They are created and
+// removed asynchronously. Errors: NotFound, InvalidRequest, InvalidFleetStatus.
 func (s *Service) UpdateCapacity(ctx context.Context, in CapacityInput) (*Fleet, error) {
 	return s.updateCapacity.Do(ctx, in)
 }
@@ -63,7 +63,7 @@ func (s *Service) runUpdateCapacity(tx *store.Tx, in CapacityInput) (*Fleet, err
 	return f, nil
 }
 
-// on gives the capacity that a change makes of another.
+// on returns the capacity c after the change.
 func (in CapacityInput) on(c Capacity) (Capacity, error) {
 	set(&c.FromZero, in.FromZero)
 	if c.FromZero && in.Min != nil {
@@ -96,8 +96,9 @@ func (in CapacityInput) on(c Capacity) (Capacity, error) {
 	return c, nil
 }
 
-// SetDesired changes how many instances an ACTIVE location shall have, held to
-// its limits, for a reason that its event tells. Others it leaves alone.
+// SetDesired changes how many instances an ACTIVE location should have, within its
+// limits. The event contains the reason why. Locations that are not ACTIVE are
+// unaffected.
 func (s *Service) SetDesired(tx *store.Tx, fleetID, location string, n int, why string) {
 	old := s.t.fleets.Get(tx, fleetID)
 	if old == nil || old.Managed == nil || old.Status != Active {
@@ -113,7 +114,7 @@ func (s *Service) SetDesired(tx *store.Tx, fleetID, location string, n int, why 
 	s.setCapacity(tx, f, l, c, why)
 }
 
-// setCapacity puts a copy of a fleet with another capacity of its location l.
+// setCapacity puts the copy f of a fleet with another capacity of its location l.
 func (s *Service) setCapacity(tx *store.Tx, f *Fleet, l *LocationState, c Capacity, why string) {
 	was := l.Capacity
 	if c == was {
@@ -127,10 +128,10 @@ func (s *Service) setCapacity(tx *store.Tx, f *Fleet, l *LocationState, c Capaci
 	tx.OnCommit(s.wished)
 }
 
-// scalableLocation gives a location of the fleet, "" being home, whose capacity may
-// be changed: an ACTIVE one, and of an ACTIVE fleet the home region on its way there
-// (API reference, UpdateFleetCapacity). So a home region that no host ever joins can
-// be scaled to zero.
+// scalableLocation returns a location of the fleet whose capacity may be changed, ""
+// being the home region: an ACTIVE one, or the home region of an ACTIVE fleet before it
+// is ACTIVE (API reference, UpdateFleetCapacity). So a home region that no host ever
+// joins can be scaled to zero.
 func (f *Fleet) scalableLocation(name string) (*LocationState, error) {
 	if l := f.Place(name); l != nil && l.Location == f.Home && f.Status == Active && l.Status.Walking() {
 		return l, nil
@@ -138,7 +139,8 @@ func (f *Fleet) scalableLocation(name string) (*LocationState, error) {
 	return f.activeLocation(name)
 }
 
-// activeLocation gives a location of the fleet, "" being home, to be changed.
+// activeLocation returns an ACTIVE location of the fleet to modify, "" being the home
+// region.
 func (f *Fleet) activeLocation(name string) (*LocationState, error) {
 	l := f.Place(name)
 	switch {
@@ -150,8 +152,8 @@ func (f *Fleet) activeLocation(name string) (*LocationState, error) {
 	return l, nil
 }
 
-// Place gives the state of a location of the fleet, "" being its home region,
-// or nil. It points into the fleet.
+// Place returns a pointer into the fleet to the state of a location, "" being the home
+// region, or nil.
 func (f *Fleet) Place(location string) *LocationState {
 	if location == "" {
 		location = f.Home
@@ -168,13 +170,13 @@ type actionsArgs struct {
 	Stopped           bool
 }
 
-// StopScaling has automatic scaling leave a location alone, "" being the home
-// region; its policies stay. Errors: NotFound, InvalidRequest, InvalidFleetStatus.
+// StopScaling stops automatic scaling of a location, "" being the home region. Its
+// policies remain. Errors: NotFound, InvalidRequest, InvalidFleetStatus.
 func (s *Service) StopScaling(ctx context.Context, fleetID, location string) (*Fleet, error) {
 	return s.setScaling.Do(ctx, actionsArgs{fleetID, location, true})
 }
 
-// StartScaling takes StopScaling back.
+// StartScaling reverts StopScaling.
 func (s *Service) StartScaling(ctx context.Context, fleetID, location string) (*Fleet, error) {
 	return s.setScaling.Do(ctx, actionsArgs{fleetID, location, false})
 }

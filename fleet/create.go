@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// CreateInput says what fleet to create.
+// CreateInput describes the fleet to create.
 type CreateInput struct {
 	Name, Description string
 	ComputeType       ComputeType
@@ -21,13 +21,13 @@ type CreateInput struct {
 	Runtime           Runtime
 	Managed           *Managed // with ComputeType EC2
 	Gateway           Gateway
-	AsOnDemand        bool // FleetType ON_DEMAND, of an Anywhere fleet
+	AsOnDemand        bool // FleetType ON_DEMAND, explicit for an Anywhere fleet
 	Tags              map[string]string
 }
 
-// Create makes a fleet. An ANYWHERE fleet is ACTIVE at once; a managed one is
-// NEW and goes its way (walk.go).
-// Errors: InvalidRequest, NotFound (build), LimitExceeded, TaggingFailed.
+// Create creates a fleet. An ANYWHERE fleet is ACTIVE immediately; a managed one is NEW
+// and becomes ACTIVE step by step (walk.go). Errors: InvalidRequest, NotFound (build),
+// LimitExceeded, TaggingFailed.
 func (s *Service) Create(ctx context.Context, in CreateInput) (*Fleet, error) {
 	return s.create.Do(ctx, in)
 }

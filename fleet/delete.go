@@ -8,9 +8,9 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Delete starts the end of a fleet: its processes are told to stop, and when the
-// last is gone the fleet vanishes. Errors: NotFound, InvalidRequest (DELETING already:
-// Terraform waits where it reads just that).
+// Delete starts the deletion of a fleet: its processes are told to stop, and the fleet is
+// removed when the last one has ended. Errors: NotFound, InvalidRequest (DELETING
+// already; Terraform depends on the exact message to keep waiting).
 func (s *Service) Delete(ctx context.Context, fleetID string) error {
 	_, err := s.del.Do(ctx, fleetID)
 	return err
@@ -32,7 +32,7 @@ func (s *Service) runDelete(tx *store.Tx, fleetID string) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Finish lets a DELETING fleet go when nothing runs there any more.
+// Finish removes a DELETING fleet. Nothing may be running in it.
 func (s *Service) Finish(tx *store.Tx, fleetID string) {
 	f := s.t.fleets.Get(tx, fleetID).clone()
 	f.move(Terminated)

@@ -43,63 +43,63 @@ type Fleet struct {
 	Protection    Protection      `json:"protection"`
 	CreationLimit *CreationLimit  `json:"creation_limit,omitzero"`
 	MetricGroups  []string        `json:"metric_groups,omitzero"`
-	Cost          string          `json:"cost,omitzero"` // Anywhere: price an hour, for placement by cost
+	Cost          string          `json:"cost,omitzero"` // Anywhere: price per hour, for placement by cost
 	LogPaths      []string        `json:"log_paths,omitzero"`
-	Home          string          `json:"home"`               // the region, which is a location of every fleet
-	Locations     []LocationState `json:"locations,omitzero"` // that can host: of a managed fleet the home region is the first
-	Managed       *Managed        `json:"managed,omitzero"`   // of a fleet whose instances Muster makes
+	Home          string          `json:"home"`               // the home region, a location of every fleet
+	Locations     []LocationState `json:"locations,omitzero"` // those that can host; in a managed fleet the home region is the first
+	Managed       *Managed        `json:"managed,omitzero"`   // for a fleet whose instances Muster creates
 	Runtime       Runtime         `json:"runtime,omitzero"`
 	Gateway       Gateway         `json:"gateway,omitzero"`
-	AsOnDemand    bool            `json:"as_on_demand,omitzero"` // an Anywhere fleet whose FleetType was given, which means nothing there
+	AsOnDemand    bool            `json:"as_on_demand,omitzero"` // an Anywhere fleet with an explicit FleetType, which has no effect
 }
 
-// Gateway is what was asked for of a player gateway, which no location has: it is
-// kept and shown. Players reach game servers directly.
+// Gateway is the requested configuration of a player gateway. It is stored and returned,
+// but no location has a gateway: players reach game servers directly.
 type Gateway struct {
 	Mode       string `json:"mode,omitzero"`        // PlayerGatewayMode; "" is DISABLED
 	IPProtocol string `json:"ip_protocol,omitzero"` // GameServerIpProtocolSupported
 }
 
-// gatewayRequired is the mode that a location without a player gateway cannot keep
+// gatewayRequired is the mode that a location without a player gateway cannot provide
 // (API reference, CreateFleet).
 const gatewayRequired = "REQUIRED"
 
-// LocationState is the state of one location. Of an Anywhere fleet the home
-// region, which hosts nothing, is not among them.
+// LocationState is the state of one location of a fleet. The home region of an Anywhere
+// fleet, which hosts nothing, has none.
 type LocationState struct {
 	Location string `json:"location"`
 	Status   Status `json:"status"`
 
-	// Of a managed fleet:
+	// For a managed fleet:
 	Capacity       Capacity `json:"capacity,omitzero"`
 	ScalingStopped bool     `json:"scaling_stopped,omitzero"` // StopFleetActions
-	WaitsForHost   bool     `json:"waits_for_host,omitzero"`  // no host has room for all that is wished for
+	WaitsForHost   bool     `json:"waits_for_host,omitzero"`  // no host has room for all desired instances
 }
 
-// CreationLimit bounds how many game sessions one creator may make in a sliding
-// period (ResourceCreationLimitPolicy). Zero members do not bind.
+// CreationLimit limits how many game sessions one creator may create in a sliding period
+// (ResourceCreationLimitPolicy). If a member is zero, there is no limit.
 type CreationLimit struct {
 	Sessions int           `json:"sessions"` // NewGameSessionsPerCreator
 	Period   time.Duration `json:"period"`   // PolicyPeriodInMinutes
 }
 
-// Runtime says what runs on each instance or agent-run compute, and bounds
-// activations. Zero members mean the API's defaults.
+// Runtime says what runs on each instance or agent-run compute, and limits activations.
+// Zero members mean the API's defaults.
 type Runtime struct {
 	Processes         []ProcessSpec `json:"processes,omitzero"`
 	MaxActivations    int           `json:"max_activations,omitzero"`
 	ActivationTimeout time.Duration `json:"activation_timeout,omitzero"`
 }
 
-// ProcessSpec is one line of a runtime configuration.
+// ProcessSpec is one entry of a runtime configuration.
 type ProcessSpec struct {
 	LaunchPath string `json:"launch_path"`
 	Parameters string `json:"parameters,omitzero"`
 	Concurrent int    `json:"concurrent"`
 }
 
-// ActivationTimeoutOrDefault is how long a game session may take from its
-// start to ActivateGameSession.
+// ActivationTimeoutOrDefault returns how long a game session may take from its start to
+// ActivateGameSession.
 func (r Runtime) ActivationTimeoutOrDefault() time.Duration {
 	if r.ActivationTimeout == 0 {
 		return DefaultActivationTimeout
@@ -107,7 +107,8 @@ func (r Runtime) ActivationTimeoutOrDefault() time.Duration {
 	return r.ActivationTimeout
 }
 
-// MaxActivationsOrDefault is how many game sessions one compute may be activating at a time.
+// MaxActivationsOrDefault returns how many game sessions one compute may be activating at
+// a time.
 func (r Runtime) MaxActivationsOrDefault() int {
 	if r.MaxActivations == 0 {
 		return UnlimitedActivations
@@ -115,30 +116,30 @@ func (r Runtime) MaxActivationsOrDefault() int {
 	return r.MaxActivations
 }
 
-// Has tells whether the fleet has the location in a state that can host.
+// Has reports whether the fleet has the location and it is ACTIVE.
 func (f *Fleet) Has(location string) bool {
 	return slices.ContainsFunc(f.Locations, func(l LocationState) bool {
 		return l.Location == location && l.Status == Active
 	})
 }
 
-// leaving tells whether the fleet is being deleted, or a location of it.
+// leaving reports whether the fleet or one of its locations is being deleted.
 func (f *Fleet) leaving() bool {
 	return f.Status == Deleting || slices.ContainsFunc(f.Locations, func(l LocationState) bool { return l.Status == Deleting })
 }
 
-// clone copies the fleet so that it can be changed and put back.
+// clone returns a copy of the fleet to modify and put.
 func (f *Fleet) clone() *Fleet {
 	c := *f
 	c.Locations = slices.Clone(f.Locations)
 	return &c
 }
 
-// limits of a runtime configuration that no member's own constraint states
-// (API reference, RuntimeConfiguration).
+// maxProcessesPerInstance is the limit on the sum over a runtime configuration (API
+// reference, RuntimeConfiguration).
 const maxProcessesPerInstance = 50
 
-// Validate checks the rules that span members.
+// Validate checks the rules that span several members.
 func (r Runtime) Validate() error {
 	total := 0
 	for _, p := range r.Processes {

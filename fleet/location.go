@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// CustomPrefix begins the name of every location that an operator makes.
+// CustomPrefix is the prefix of every location that an operator creates.
 const CustomPrefix = "custom-"
 
-// Location is a place of the operator's own. Region names are locations too
-// (Regions), but not rows.
+// Location is a custom location. Region names are locations too (Regions), but not rows.
 type Location struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
 }
 
-// IsCustom tells whether a location name is an operator's own.
+// IsCustom reports whether a location name is that of a custom location.
 func IsCustom(name string) bool { return strings.HasPrefix(name, CustomPrefix) }

@@ -15,8 +15,8 @@ type locationArgs struct {
 	Tags map[string]string
 }
 
-// CreateLocation makes a custom location.
-// Errors: Conflict (name taken), LimitExceeded, TaggingFailed.
+// CreateLocation creates a custom location. Errors: Conflict (name taken), LimitExceeded,
+// TaggingFailed.
 func (s *Service) CreateLocation(ctx context.Context, name string, tags map[string]string) (*Location, error) {
 	return s.createLocation.Do(ctx, locationArgs{name, tags})
 }
@@ -60,7 +60,8 @@ func (s *Service) runDeleteLocation(tx *store.Tx, nameOrARN string) (struct{}, e
 	return struct{}{}, nil
 }
 
-// Locations gives every custom location after a name, in order of names.
+// Locations returns an iterator over the custom locations after a name, in order of
+// names.
 func (s *Service) Locations(r store.Reader, after string) iter.Seq[*Location] {
 	return s.t.locations.After(r, after)
 }
@@ -70,9 +71,9 @@ type locationsArgs struct {
 	Locations []string
 }
 
-// AddLocations adds locations to a fleet; those of an Anywhere fleet are ACTIVE
-// at once, those of a managed one are NEW.
-// Errors: NotFound, InvalidRequest, InvalidFleetStatus, LimitExceeded.
+// AddLocations adds locations to a fleet. Those of an Anywhere fleet are ACTIVE
+// immediately, those of a managed one are NEW. Errors: NotFound, InvalidRequest,
+// InvalidFleetStatus, LimitExceeded.
 func (s *Service) AddLocations(ctx context.Context, fleetID string, locations []string) (*Fleet, error) {
 	return s.addLocations.Do(ctx, locationsArgs{fleetID, locations})
 }
@@ -100,9 +101,9 @@ func (s *Service) runAddLocations(tx *store.Tx, a locationsArgs) (*Fleet, error)
 	return f, nil
 }
 
-// RemoveLocations starts the end of locations of a fleet: what runs there is
-// told to stop, and then they leave the fleet.
-// Errors: NotFound, InvalidRequest (home region, not in the fleet), InvalidFleetStatus.
+// RemoveLocations starts the removal of locations from a fleet: processes there are told
+// to stop, and the locations are removed when these have ended. Errors: NotFound,
+// InvalidRequest (home region, not in the fleet), InvalidFleetStatus.
 func (s *Service) RemoveLocations(ctx context.Context, fleetID string, locations []string) (*Fleet, error) {
 	return s.removeLocations.Do(ctx, locationsArgs{fleetID, locations})
 }
@@ -131,7 +132,7 @@ func (s *Service) runRemoveLocations(tx *store.Tx, a locationsArgs) (*Fleet, err
 	return f, nil
 }
 
-// FinishLocation lets a DELETING location of a fleet go.
+// FinishLocation removes a DELETING location from a fleet.
 func (s *Service) FinishLocation(tx *store.Tx, fleetID, location string) {
 	f := s.t.fleets.Get(tx, fleetID).clone()
 	f.Locations = slices.DeleteFunc(f.Locations, func(l LocationState) bool { return l.Location == location })
@@ -139,8 +140,8 @@ func (s *Service) FinishLocation(tx *store.Tx, fleetID, location string) {
 	s.record(tx, event.LocationStateDeleted, f, location, "Location "+location+" was removed")
 }
 
-// addLocations adds locations as they start: NEW with one instance wished for,
-// or ACTIVE in an Anywhere fleet. The home region of a managed fleet is the first.
+// addLocations adds locations in their initial state: NEW with one desired instance, or
+// ACTIVE in an Anywhere fleet. The first location of a managed fleet is its home region.
 func (f *Fleet) addLocations(names []string) {
 	if f.Managed != nil && len(f.Locations) == 0 {
 		names = append([]string{f.Home}, slices.DeleteFunc(slices.Clone(names), func(l string) bool { return l == f.Home })...)
@@ -157,7 +158,7 @@ func (f *Fleet) addLocations(names []string) {
 	}
 }
 
-// checkLocations holds each location to what a fleet may list that has some already.
+// checkLocations checks whether a fleet that has some locations already may add others.
 func (s *Service) checkLocations(r store.Reader, managed bool, has int, names []string) error {
 	if q := s.opts.Quotas.LocationsPerFleet; q > 0 && has+len(names) > q {
 		return fault.New(fault.LimitExceeded, "Locations: %d locations; the quota a fleet is %d", has+len(names), q)
@@ -176,7 +177,7 @@ func (s *Service) checkLocations(r store.Reader, managed bool, has int, names []
 	return nil
 }
 
-// Known tells whether a location of the name exists: a region or a custom one.
+// Known reports whether a location exists: a region or a custom one.
 func (s *Service) Known(r store.Reader, location string) bool {
 	return slices.Contains(s.Regions(), location) || s.t.locations.Get(r, location) != nil
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Managed is what a fleet has besides when Muster makes its instances on hosts
-// (ComputeType EC2). Members that have no meaning on machines of one's own are
-// kept and shown as they were given.
+// Managed is the additional configuration of a fleet whose instances Muster creates on
+// hosts (ComputeType EC2). Members without meaning on such hosts are stored and returned
+// unchanged.
 type Managed struct {
 	BuildID          string       `json:"build_id"`
-	OS               string       `json:"os,omitzero"`     // of the build, as the API names it
-	SHA256           string       `json:"sha256,omitzero"` // of the build's archive, and so the next two
+	OS               string       `json:"os,omitzero"`     // of the build, as named in the API
+	SHA256           string       `json:"sha256,omitzero"` // of the build's archive, as the next two members
 	Format           string       `json:"format,omitzero"`
 	Bytes            int64        `json:"bytes,omitzero"`
 	InstanceType     string       `json:"instance_type"`
@@ -25,18 +25,18 @@ type Managed struct {
 	RoleCredentials  string       `json:"role_credentials,omitzero"`
 	PeerAccount      string       `json:"peer_account,omitzero"`
 	PeerVPC          string       `json:"peer_vpc,omitzero"`
-	LaunchPath       string       `json:"launch_path,omitzero"` // ServerLaunchPath, where it was given
+	LaunchPath       string       `json:"launch_path,omitzero"` // ServerLaunchPath, if it was set
 	LaunchParameters string       `json:"launch_parameters,omitzero"`
 	CertificateType  string       `json:"certificate_type,omitzero"`
 }
 
-// Size is what one instance of the fleet takes of a host.
+// Size returns the resources that one instance of the fleet uses on a host.
 func (m *Managed) Size() Size {
 	s, _ := SizeOf(m.InstanceType)
 	return s
 }
 
-// System is what the fleet's hosts have to run, as Go names it.
+// System returns the operating system that the fleet's hosts must run, as named in Go.
 func (m *Managed) System() string {
 	if windows(m.OS) {
 		return "windows"
@@ -44,24 +44,25 @@ func (m *Managed) System() string {
 	return "linux"
 }
 
-// Build is what a fleet has to know of a build.
+// Build is what a fleet needs to know about a build.
 type Build struct {
 	ID     string
 	Status string
-	OS     string // as the API names it
+	OS     string // as named in the API
 	Ready  bool
 	SHA256 string // of its archive, in hex
 	Format string // of its archive: zip, tar or tar.gz
 	Bytes  int64  // of its archive
 }
 
-// Builds finds what fleets host. Errors: NotFound.
+// Builds looks up a build by id or ARN. Errors: NotFound.
 type Builds func(r store.Reader, idOrARN string) (Build, error)
 
-// onDemand is the fleet type where none is given (API reference, CreateFleet).
+// onDemand is the default fleet type (API reference, CreateFleet).
 const onDemand = "ON_DEMAND"
 
-// checkManaged holds a managed fleet to its rules and completes it.
+// checkManaged validates the request for a managed fleet and fills in its defaults and
+// build.
 func (s *Service) checkManaged(r store.Reader, in *CreateInput) error {
 	m := in.Managed
 	if m.BuildID == "" {
@@ -85,8 +86,8 @@ func (s *Service) checkManaged(r store.Reader, in *CreateInput) error {
 	return s.checkBuild(r, m)
 }
 
-// completeRuntime makes a process of the launch path of older requests, and
-// holds that something is to be launched.
+// completeRuntime converts the launch path of older requests to a process, and checks
+// that there is a process to launch.
 func (in *CreateInput) completeRuntime() error {
 	m := in.Managed
 	if m.LaunchPath != "" && len(in.Runtime.Processes) > 0 {
@@ -116,7 +117,7 @@ func (s *Service) checkBuild(r store.Reader, m *Managed) error {
 	return nil
 }
 
-// Permission lets players reach a range of ports (IpPermission).
+// Permission allows players to reach a range of ports (IpPermission).
 type Permission struct {
 	FromPort int    `json:"from_port"`
 	ToPort   int    `json:"to_port"`
@@ -124,7 +125,8 @@ type Permission struct {
 	Protocol string `json:"protocol"`
 }
 
-// MostPermissions is how many a fleet may have (API reference, UpdateFleetPortSettings).
+// MostPermissions is the most permissions of a fleet (API reference,
+// UpdateFleetPortSettings).
 const MostPermissions = 50
 
 // remoteAdmin is the only port below lowestPort that may be opened.

@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// PortsInput opens and closes ports of a managed fleet.
+// PortsInput lists inbound permissions of a managed fleet to add and to remove.
 type PortsInput struct {
 	FleetID           string
 	Authorize, Revoke []Permission
@@ -50,7 +50,7 @@ func (s *Service) runUpdatePorts(tx *store.Tx, in PortsInput) (*Fleet, error) {
 	return f, nil
 }
 
-// managed gives a copy of an ACTIVE fleet whose instances Muster makes.
+// managed returns a copy of an ACTIVE managed fleet.
 func (s *Service) managed(tx *store.Tx, idOrARN string) (*Fleet, error) {
 	f, err := s.Find(tx, idOrARN)
 	if err != nil {

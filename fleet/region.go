@@ -2,9 +2,9 @@ package fleet
 
 import "slices"
 
-// regions are the AWS Regions that Amazon GameLift hosts in (Amazon GameLift
-// endpoints and quotas). Programs name places by them, and so may an operator:
-// hosts join them, and managed fleets list them, as they do custom locations.
+// regions are the AWS Regions of Amazon GameLift (Amazon GameLift endpoints and quotas).
+// Programs and operators can use them as names of places: hosts join them and managed
+// fleets list them, like custom locations.
 var regions = []string{
 	"af-south-1", "ap-east-1", "ap-northeast-1", "ap-northeast-2", "ap-northeast-3", "ap-south-1", "ap-south-2",
 	"ap-southeast-1", "ap-southeast-2", "ap-southeast-3", "ap-southeast-5", "ap-southeast-7",
@@ -13,8 +13,8 @@ var regions = []string{
 	"us-east-1", "us-east-2", "us-west-1", "us-west-2",
 }
 
-// Regions returns the names of the locations that nobody has to create: AWS's
-// Regions, and the home region should it be none of them.
+// Regions returns the names of the locations that exist without being created: AWS's
+// Regions, and the home region if it is not one of them.
 func (s *Service) Regions() []string {
 	if slices.Contains(regions, s.opts.Home.Region) {
 		return slices.Clone(regions)

@@ -10,20 +10,20 @@ import (
 	"github.com/musterhq/muster/internal/tag"
 )
 
-// Options of the service.
+// Options are the options of a Service.
 type Options struct {
 	Home   arn.Home
 	Quotas Quotas
-	Builds Builds // nil: managed fleets cannot be created
+	Builds Builds // if nil, managed fleets cannot be created
 }
 
-// Quotas bound how many resources there may be; 0 means no bound.
-// AWS's defaults are in docs/divergences.md.
+// Quotas limits how many resources there may be; 0 means unlimited. AWS's defaults are in
+// docs/divergences.md.
 type Quotas struct {
 	Fleets, Aliases, Locations, LocationsPerFleet int
 }
 
-// Service is what doors and the packages above call.
+// Service provides fleets, locations and aliases to the doors and the packages above.
 type Service struct {
 	st     *store.Store
 	opts   Options
@@ -81,12 +81,12 @@ func (s *Service) registerTaggable() {
 	})
 }
 
-// OnDeleting says what to call, after commit, when fleets or their locations
-// start to be deleted; compute ends what runs there.
+// OnDeleting sets the function to call, after commit, when the deletion of fleets or
+// their locations starts. Package compute then ends what runs there.
 func (s *Service) OnDeleting(f func()) { s.onDeleting = f }
 
-// OnWish says what to call, after commit, when what managed fleets wish of
-// hosts may have changed.
+// OnWish adds a function to call, after commit, when the instances that managed fleets
+// need may have changed.
 func (s *Service) OnWish(f func()) { s.onWish = append(s.onWish, f) }
 
 func (s *Service) wished() {
@@ -95,15 +95,15 @@ func (s *Service) wished() {
 	}
 }
 
-// Home names the deployment that the fleets belong to.
+// Home returns the deployment that the fleets belong to.
 func (s *Service) Home() arn.Home { return s.opts.Home }
 
-// Get gives a fleet by id or ARN, or nil.
+// Get returns a fleet by id or ARN, or nil.
 func (s *Service) Get(r store.Reader, idOrARN string) *Fleet {
 	return s.t.fleets.Get(r, s.opts.Home.ID("fleet", idOrARN))
 }
 
-// Find gives a fleet by id or ARN. Errors: NotFound.
+// Find returns a fleet by id or ARN. Errors: NotFound.
 func (s *Service) Find(r store.Reader, idOrARN string) (*Fleet, error) {
 	if f := s.Get(r, idOrARN); f != nil {
 		return f, nil
@@ -111,15 +111,15 @@ func (s *Service) Find(r store.Reader, idOrARN string) (*Fleet, error) {
 	return nil, fault.Missing("FleetId: fleet %s does not exist", idOrARN)
 }
 
-// All gives every fleet after an id, oldest first.
+// All returns an iterator over the fleets after an id, oldest first.
 func (s *Service) All(r store.Reader, after string) iter.Seq[*Fleet] {
 	return s.t.fleets.After(r, after)
 }
 
-// Leaving gives the fleets that are being deleted, or lose a location.
+// Leaving returns an iterator over the fleets that are being deleted or lose a location.
 func (s *Service) Leaving(r store.Reader) iter.Seq[*Fleet] { return s.t.leaving.Equal(r, "") }
 
-// changeable gives a copy of a fleet that may still be changed.
+// changeable returns a copy of an ACTIVE fleet.
 func (s *Service) changeable(tx *store.Tx, idOrARN string) (*Fleet, error) {
 	f, err := s.Find(tx, idOrARN)
 	if err != nil {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Size is what one instance takes of a host.
+// Size is the resources that one instance uses on a host.
 type Size struct {
 	CPUMillis int `json:"cpu_millis"` // processors, in thousandths
 	MemoryMiB int `json:"memory_mib"`
 }
 
-// SizeOf gives the meaning of an EC2 instance type on hosts of one's own: the
-// processors and the memory that AWS publishes for it ("Amazon EC2 instance
-// types"). The name says nothing else here. It is false for what is no type.
+// SizeOf returns the processors and memory that AWS publishes for an EC2 instance type
+// ("Amazon EC2 instance types"), which an instance of that type uses on a host. It
+// returns false for an unknown type.
 func SizeOf(instanceType string) (Size, bool) {
 	family, size, _ := strings.Cut(instanceType, ".")
 	if family == "t2" {
@@ -28,7 +28,7 @@ func SizeOf(instanceType string) (Size, bool) {
 	return Size{cpus * 1000, cpus * ratio}, true
 }
 
-// burstable sizes follow no rule.
+// burstable lists the sizes of the family t2, which follow no rule.
 var burstable = map[string]Size{
 	"micro":  {1000, 1 << 10},
 	"small":  {1000, 2 << 10},
@@ -36,8 +36,8 @@ var burstable = map[string]Size{
 	"large":  {2000, 8 << 10},
 }
 
-// processors gives the virtual processors of a size: large has 2, and each
-// step from xlarge on as many fours as its number says.
+// processors returns the number of virtual processors of a size: large has 2, xlarge 4
+// and Nxlarge 4N.
 func processors(size string) (int, bool) {
 	switch size {
 	case "medium":
@@ -52,7 +52,8 @@ func processors(size string) (int, bool) {
 	return 4 * n, isXL && err == nil && n > 0
 }
 
-// memoryRatio gives the MiB a processor of a family.
+// memoryRatio returns the memory per processor of a family, in MiB, or 0 if it is
+// unknown.
 func memoryRatio(family string) int {
 	switch family {
 	case "c3", "c4":

@@ -5,18 +5,18 @@ import "fmt"
 // Status is the state of a fleet or of one of its locations, spelled as the API's FleetStatus.
 type Status string
 
-// The states that a fleet goes through.
+// The states of a fleet.
 const (
 	Made        Status = "NEW"
-	Downloading Status = "DOWNLOADING" // a host fetches the build, or is waited for
-	Validating  Status = "VALIDATING"  // the build is unpacked and its launch paths are looked for
+	Downloading Status = "DOWNLOADING" // a host fetches the build, or none is available yet
+	Validating  Status = "VALIDATING"  // the build is unpacked and its launch paths are checked
 	Building    Status = "BUILDING"    // the build is installed
 	Activating  Status = "ACTIVATING"  // the first processes start
 	Active      Status = "ACTIVE"
 	Error       Status = "ERROR"
 	Deleting    Status = "DELETING"
 	Terminated  Status = "TERMINATED"
-	NotFound    Status = "NOT_FOUND" // of a location whose custom location was deleted
+	NotFound    Status = "NOT_FOUND" // for a location whose custom location was deleted
 )
 
 // moves lists each allowed change of a fleet's status and what causes it.
@@ -43,7 +43,8 @@ var moves = map[[2]Status]string{
 	{Deleting, Terminated}:    "last process ended",
 }
 
-// Moves gives the allowed changes of status with their causes, for documents and tests.
+// Moves returns the allowed changes of status with their causes, for documentation and
+// tests.
 func Moves() map[[2]Status]string { return moves }
 
 // move changes a fleet's status. A change that is not in the table is a bug.

@@ -2,15 +2,15 @@ package fleet
 
 import "github.com/musterhq/muster/internal/store"
 
-// tables are the package's rows and the ways to find them.
+// tables are the package's tables and indexes.
 type tables struct {
 	fleets    *store.Table[Fleet]
 	locations *store.Table[Location]
 	aliases   *store.Table[Alias]
-	using     *store.Index[Fleet] // by custom location that the fleet lists
-	leaving   *store.Index[Fleet] // fleets that are being deleted, or a location of theirs
-	managed   *store.Index[Fleet] // fleets whose instances Muster makes
-	ofBuild   *store.Index[Fleet] // the same, by build
+	using     *store.Index[Fleet] // by location that the fleet lists
+	leaving   *store.Index[Fleet] // fleets that are being deleted or lose a location
+	managed   *store.Index[Fleet] // managed fleets
+	ofBuild   *store.Index[Fleet] // managed fleets by build
 }
 
 func newTables(st *store.Store) tables {

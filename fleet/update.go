@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// UpdateInput patches a fleet: nil members stay as they are.
+// UpdateInput patches a fleet: nil members leave the value unchanged.
 type UpdateInput struct {
 	FleetID           string
 	Name, Description *string
@@ -18,8 +18,8 @@ type UpdateInput struct {
 	Cost              *string
 }
 
-// Update changes attributes of a fleet; a new protection policy binds new sessions only.
-// Errors: NotFound, InvalidFleetStatus.
+// Update changes attributes of a fleet. A new protection policy applies to new game
+// sessions only. Errors: NotFound, InvalidFleetStatus.
 func (s *Service) Update(ctx context.Context, in UpdateInput) (*Fleet, error) {
 	return s.update.Do(ctx, in)
 }
@@ -49,8 +49,8 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*Fleet, error) {
 	return f, nil
 }
 
-// OnRuntime says what to call, after commit, when a fleet's runtime
-// configuration was replaced.
+// OnRuntime sets the function to call, after commit, when a fleet's runtime configuration
+// is replaced.
 func (s *Service) OnRuntime(f func(fleetID string)) { s.onRuntime = f }
 
 func (s *Service) rerun(fleetID string) func() { return func() { s.onRuntime(fleetID) } }
@@ -60,9 +60,9 @@ type runtimeArgs struct {
 	Runtime Runtime
 }
 
-// UpdateRuntime replaces a fleet's runtime configuration, which is possible before
-// the fleet is ACTIVE too (API reference, UpdateRuntimeConfiguration).
-// Errors: NotFound, InvalidFleetStatus (DELETING), InvalidRequest.
+// UpdateRuntime replaces a fleet's runtime configuration, even before the fleet is ACTIVE
+// (API reference, UpdateRuntimeConfiguration). Errors: NotFound, InvalidFleetStatus
+// (DELETING), InvalidRequest.
 func (s *Service) UpdateRuntime(ctx context.Context, fleetID string, r Runtime) (*Fleet, error) {
 	return s.updateRuntime.Do(ctx, runtimeArgs{fleetID, r})
 }
@@ -89,7 +89,7 @@ func (s *Service) runUpdateRuntime(tx *store.Tx, a runtimeArgs) (*Fleet, error) 
 	return f, nil
 }
 
-// set takes over a value that was given.
+// set assigns *v to *to unless v is nil.
 func set[T any](to *T, v *T) {
 	if v != nil {
 		*to = *v

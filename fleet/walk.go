@@ -9,14 +9,14 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// walk is the way of a managed fleet, and of each of its locations, from
-// CreateFleet to its first game server process that is ready.
+// walk lists the statuses of a managed fleet, and of each of its locations, from
+// CreateFleet to the first ready game server process.
 var walk = []Status{Made, Downloading, Validating, Building, Activating, Active}
 
-// Walking tells whether a status lies before ACTIVE, on the way there.
+// Walking reports whether a status precedes ACTIVE in walk.
 func (s Status) Walking() bool { return s != Active && slices.Contains(walk, s) }
 
-// steps are the events of a fleet as it comes to a status.
+// steps lists the events of a fleet that reaches a status.
 var steps = map[Status][]struct {
 	code event.Code
 	text string
@@ -38,9 +38,9 @@ var steps = map[Status][]struct {
 	Active: {{event.FleetStateActive, ""}},
 }
 
-// Advance takes a location of a managed fleet on its way as far as a status,
-// with each step in between, and the fleet with the first of its locations. It
-// never goes back.
+// Advance moves a location of a managed fleet forward to a status, through each step in
+// between. The fleet moves along with the location that is furthest. Advance never moves
+// back.
 func (s *Service) Advance(tx *store.Tx, fleetID, location string, to Status) {
 	old := s.t.fleets.Get(tx, fleetID)
 	if old == nil || !slices.Contains(walk, to) {
@@ -83,9 +83,8 @@ func (s *Service) recordLocation(tx *store.Tx, f *Fleet, l *LocationState) {
 	}
 }
 
-// Fail tells what went wrong in a location of a managed fleet. One that has
-// never been ACTIVE goes to ERROR with it, and the fleet with the last of its
-// locations.
+// Fail records a failure in a location of a managed fleet. A location that has not been
+// ACTIVE moves to ERROR, and so does the fleet when all its locations are in ERROR.
 func (s *Service) Fail(tx *store.Tx, fleetID, location string, code event.Code, cause string) {
 	old := s.t.fleets.Get(tx, fleetID)
 	if old == nil {
@@ -109,8 +108,8 @@ func (s *Service) Fail(tx *store.Tx, fleetID, location string, code event.Code, 
 	tx.OnCommit(s.wished)
 }
 
-// Waits says that no host has room for what a location wishes for, or that one
-// has again (text ""). The event is written once each time.
+// Waits records that no host has room for the desired instances of a location or, with an
+// empty text, that one has again. It records an event only when a wait begins.
 func (s *Service) Waits(tx *store.Tx, fleetID, location, text string) {
 	old := s.t.fleets.Get(tx, fleetID)
 	if old == nil {
@@ -128,20 +127,20 @@ func (s *Service) Waits(tx *store.Tx, fleetID, location, text string) {
 	}
 }
 
-// Managed gives every fleet whose instances Muster makes, oldest first.
+// Managed returns an iterator over the managed fleets, oldest first.
 func (s *Service) Managed(r store.Reader) iter.Seq[*Fleet] { return s.t.managed.Equal(r, "") }
 
-// OfBuild gives the fleets of a build, oldest first.
+// OfBuild returns an iterator over the fleets of a build, oldest first.
 func (s *Service) OfBuild(r store.Reader, buildID string) iter.Seq[*Fleet] {
 	return s.t.ofBuild.Equal(r, buildID)
 }
 
-// Wishes tells whether Muster shall make instances in the location.
+// Wishes reports whether Muster should run instances in the location.
 func (f *Fleet) Wishes(l LocationState) bool {
 	return f.Managed != nil && f.Status != Deleting && (l.Status == Active || l.Status.Walking())
 }
 
-// TakesProcesses tells whether a new game server process may connect.
+// TakesProcesses reports whether a new game server process may connect.
 func (f *Fleet) TakesProcesses(location string) bool {
 	if f.Managed == nil {
 		return f.Status == Active

@@ -6,14 +6,14 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Asleep tells whether the location has no instances and is to have one as soon
-// as a game session is asked for there (SCALE_TO_AND_FROM_ZERO).
+// Asleep reports whether the location has no instances and gets one as soon as a game
+// session is requested there (SCALE_TO_AND_FROM_ZERO).
 func (l *LocationState) Asleep() bool {
 	return l.zeroes() && l.Capacity.Desired == 0 && l.Capacity.Max > 0
 }
 
-// Rests tells whether the location goes to no instances once it has been idle
-// for its Capacity.IdleAfter.
+// Rests reports whether the location is scaled to zero once it has been idle for its
+// Capacity.IdleAfter.
 func (l *LocationState) Rests() bool { return l.zeroes() && l.Capacity.Desired > 0 }
 
 func (l *LocationState) zeroes() bool {
@@ -22,8 +22,8 @@ func (l *LocationState) zeroes() bool {
 
 type wakeArgs struct{ FleetID, Location, Why string }
 
-// Wake has a location that is asleep get an instance, because of a request that
-// why names. Others it leaves alone.
+// Wake gives a location that is asleep an instance, because of a request described by
+// why. Other locations are unaffected.
 func (s *Service) Wake(ctx context.Context, fleetID, location, why string) error {
 	_, err := s.wake.Do(ctx, wakeArgs{fleetID, location, why})
 	return err
@@ -34,17 +34,17 @@ func (s *Service) runWake(tx *store.Tx, a wakeArgs) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// WakeIn is Wake in a transaction of the caller.
+// WakeIn is like Wake, in a transaction of the caller.
 func (s *Service) WakeIn(tx *store.Tx, fleetID, location, why string) {
 	s.turn(tx, fleetID, location, (*LocationState).Asleep, 1, "scaled from zero: "+why)
 }
 
-// Rest takes a location that rests to no instances.
+// Rest scales a location to zero if it Rests.
 func (s *Service) Rest(tx *store.Tx, fleetID, location, why string) {
 	s.turn(tx, fleetID, location, (*LocationState).Rests, 0, "scaled to zero: "+why)
 }
 
-// turn sets the minimum and the wish of a location that is as it must be for it.
+// turn sets the minimum and desired instances of a location for which may returns true.
 func (s *Service) turn(tx *store.Tx, fleetID, location string, may func(*LocationState) bool, n int, why string) {
 	old := s.t.fleets.Get(tx, fleetID)
 	if old == nil || old.Managed == nil || old.Status != Active {
