@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// While a game server's connection is seen to be gone nobody is sent there.
+// While a game server is known to be disconnected, no player is sent there.
 func TestAway_NotOffered(t *testing.T) {
 	in(t, func(a *arena) {
 		id := a.active("p")
@@ -34,7 +34,7 @@ func TestAway_NotOffered(t *testing.T) {
 		if n := offered(); n != 1 {
 			a.Errorf("%d game sessions are offered after the server came back", n)
 		}
-		_, err = a.computes.Restart(a.ctx) // nobody saw its socket end
+		_, err = a.computes.Restart(a.ctx) // the end of its socket was not observed
 		a.must(err)
 		if n := offered(); n != 1 {
 			a.Errorf("%d game sessions are offered after a restart", n)
@@ -43,7 +43,8 @@ func TestAway_NotOffered(t *testing.T) {
 	})
 }
 
-// The players of a program without an SDK are ACTIVE at once, and stay to the end.
+// The players of a program without an SDK are ACTIVE immediately, until the game session
+// ends.
 func TestWrapped_KeepsItsPlayers(t *testing.T) {
 	in(t, func(a *arena) {
 		a.links["p"] = &link{}

@@ -6,9 +6,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// SetMatchmakerData replaces the matchmaker data of a game session that a
-// backfill has filled up, and has its process told: the reason is an
-// UpdateReason of the server SDKs.
+// SetMatchmakerData replaces the matchmaker data of a game session that a backfill has
+// filled up, and notifies its process. The reason is an UpdateReason of the server SDKs.
 func (s *Service) SetMatchmakerData(tx *store.Tx, gameSessionID, data, reason, backfillTicketID string) {
 	old := s.t.games.Get(tx, gameSessionID)
 	if old == nil || old.Status.Ended() {
@@ -21,8 +20,8 @@ func (s *Service) SetMatchmakerData(tx *store.Tx, gameSessionID, data, reason, b
 	s.TellBackfill(tx, g.ID, reason, backfillTicketID)
 }
 
-// TellBackfill has the process of a game session told how a backfill ended,
-// once the transaction is durable.
+// TellBackfill notifies the process of a game session of the result of a backfill, once
+// the transaction is durable.
 func (s *Service) TellBackfill(tx *store.Tx, gameSessionID, reason, backfillTicketID string) {
 	g := s.t.games.Get(tx, gameSessionID)
 	if g == nil || g.Status.Ended() {
@@ -34,6 +33,6 @@ func (s *Service) TellBackfill(tx *store.Tx, gameSessionID, reason, backfillTick
 	})
 }
 
-// OnUpdated calls f in each transaction that changes a game session by
-// UpdateGameSession or by its process. Call it before the store is opened.
+// OnUpdated registers f to be called in each transaction in which UpdateGameSession or
+// the process changes a game session. It must be called before the store is opened.
 func (s *Service) OnUpdated(f func(*store.Tx, *GameSession)) { s.updated = append(s.updated, f) }

@@ -44,7 +44,7 @@ type arena struct {
 	host     *host
 	fleet    *fleet.Fleet
 	links    map[string]*link
-	freed    atomic.Int64 // how often computes told that a process may be free
+	freed    atomic.Int64 // number of notifications that a process may be free
 	stop     func()
 }
 
@@ -105,7 +105,7 @@ func (a *arena) ref(id string) compute.Ref {
 	return compute.Ref{FleetID: a.fleet.ID, ComputeName: machine, ProcessID: id}
 }
 
-// free makes a process that can take a game session.
+// free creates processes that can host a game session.
 func (a *arena) free(ids ...string) {
 	a.Helper()
 	for _, id := range ids {
@@ -117,7 +117,7 @@ func (a *arena) free(ids ...string) {
 	}
 }
 
-// input is a good request for a game session.
+// input returns a valid request for a game session.
 func (a *arena) input() session.CreateInput {
 	return session.CreateInput{
 		FleetID: a.fleet.ID, Location: home, Name: "n", Data: "d", MaxPlayers: 3,
@@ -132,7 +132,7 @@ func (a *arena) create() string {
 	return g.ID
 }
 
-// active makes an ACTIVE game session on a new process.
+// active creates an ACTIVE game session on a new process.
 func (a *arena) active(process string) string {
 	a.Helper()
 	a.free(process)
@@ -148,7 +148,7 @@ func (a *arena) game(id string) *session.GameSession {
 	return g
 }
 
-// reserve takes slots and gives the player sessions' ids.
+// reserve reserves slots and returns the player sessions' ids.
 func (a *arena) reserve(id string, players ...string) []string {
 	a.Helper()
 	in := session.ReserveInput{GameSessionID: id}
@@ -174,7 +174,7 @@ func (a *arena) player(id string) *session.PlayerSession {
 	return page[0]
 }
 
-// want holds a game session to a status.
+// want checks the status of a game session.
 func (a *arena) want(id string, status session.Status) {
 	a.Helper()
 	if got := a.game(id).Status; got != status {
@@ -189,7 +189,7 @@ func (a *arena) wantPlayer(id string, status session.PlayerStatus) {
 	}
 }
 
-// refused holds that something fails with a kind of fault and changes nothing.
+// refused checks that do fails with a kind of fault and changes nothing.
 func (a *arena) refused(name string, kind fault.Kind, do func() error) {
 	a.Helper()
 	before := a.st.View().Digest()
@@ -208,13 +208,13 @@ func pass(d time.Duration) {
 
 func pointer[T any](v T) *T { return &v }
 
-// host runs the processes whose ids it holds.
+// host runs the processes whose ids are in owns.
 type host struct{ owns map[string]bool }
 
 func (h *host) Owns(r compute.Ref) bool       { return h.owns[r.ProcessID] }
 func (h *host) Ended(compute.Ref, event.Code) {}
 
-// link writes down what a process is told.
+// link records what a process is told.
 type link struct {
 	starts     []compute.Start
 	terminates int

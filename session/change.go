@@ -10,7 +10,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// UpdateInput patches a game session: nil members stay; properties are merged by key.
+// UpdateInput patches a game session: nil members leave the value unchanged; properties
+// are merged by key.
 type UpdateInput struct {
 	GameSessionID string
 	Name          *string
@@ -20,10 +21,10 @@ type UpdateInput struct {
 	Properties    []Property
 }
 
-// MaxProperties is how many game properties a session may have (API reference).
+// MaxProperties is the most game properties of a game session (API reference).
 const MaxProperties = 16
 
-// Update changes a game session. Errors: NotFound, InvalidGameSessionStatus (over),
+// Update changes a game session. Errors: NotFound, InvalidGameSessionStatus (ended),
 // InvalidRequest (fewer slots than players, too many properties).
 func (s *Service) Update(ctx context.Context, in UpdateInput) (*GameSession, error) {
 	g, err := s.cmd.update.Do(ctx, in)
@@ -73,9 +74,8 @@ type terminateArgs struct {
 	CanKill       bool
 }
 
-// Terminate ends a game session: by asking its process to end, or by force.
-// Errors: NotFound, InvalidGameSessionStatus, InvalidRequest (no host here can
-// kill the process).
+// Terminate ends a game session by telling its process to end, or by force. Errors:
+// NotFound, InvalidGameSessionStatus, InvalidRequest (no host here can kill the process).
 func (s *Service) Terminate(ctx context.Context, gameSessionID string, mode Mode) (*GameSession, error) {
 	args := terminateArgs{GameSessionID: gameSessionID, Mode: mode}
 	if g := s.t.games.Get(s.st.View(), gameSessionID); g != nil {
@@ -101,8 +101,8 @@ func (s *Service) runTerminate(tx *store.Tx, a terminateArgs) (*GameSession, err
 	return s.t.games.Get(tx, g.ID), nil
 }
 
-// force kills the process; the answer shows the session as the API documents
-// it, TERMINATING, though it is over.
+// force kills the process. It returns the session as TERMINATING, as the API documents,
+// although it has ended.
 func (s *Service) force(tx *store.Tx, g *GameSession, canKill bool) (*GameSession, error) {
 	if !canKill {
 		return nil, fault.Invalid("TerminationMode: FORCE_TERMINATE needs a host that runs the process; %s runs on a compute of your own, so use TRIGGER_ON_PROCESS_TERMINATE", g.ID)
@@ -120,7 +120,7 @@ func (s *Service) setReason(tx *store.Tx, old *GameSession, reason string) {
 	s.put(tx, &g)
 }
 
-// changeable gives a game session that is not over.
+// changeable returns a game session that has not ended.
 func (s *Service) changeable(r store.Reader, id string) (*GameSession, error) {
 	g, err := s.living(r, id)
 	if err != nil {
@@ -132,7 +132,8 @@ func (s *Service) changeable(r store.Reader, id string) (*GameSession, error) {
 	return g, nil
 }
 
-// endedRather turns "not found" into "over" where the archive knows the session.
+// endedRather replaces a NotFound error by that of an ended session, if the session is
+// archived.
 func (s *Service) endedRather(ctx context.Context, id string, err error) error {
 	if !fault.Is(err, fault.NotFound) {
 		return err
@@ -147,7 +148,7 @@ func over(id string) error {
 	return fault.New(fault.InvalidGameSessionStatus, "game session %s is over", id)
 }
 
-// set takes over a value that was given.
+// set assigns *v to *to unless v is nil.
 func set[T any](to *T, v *T) {
 	if v != nil {
 		*to = *v

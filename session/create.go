@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// CreateInput says what game session to create, by fleet or alias.
+// CreateInput describes the game session to create, by fleet or alias.
 type CreateInput struct {
 	FleetID, AliasID string // one of them, id or ARN
 	Location         string
@@ -24,9 +24,9 @@ type CreateInput struct {
 	Token            string // idempotency token; becomes the last part of the id
 }
 
-// Create makes a game session on a free process and returns it ACTIVATING.
-// With a token that was used before it returns that game session, as it is now.
-// Errors: InvalidRequest, NotFound, TerminalRoutingStrategy, InvalidFleetStatus,
+// Create creates a game session on a free process and returns it ACTIVATING. With a token
+// that was used before, it returns that game session in its current state. Errors:
+// InvalidRequest, NotFound, TerminalRoutingStrategy, InvalidFleetStatus,
 // FleetCapacityExceeded, LimitExceeded (creator), IdempotentParameterMismatch.
 func (s *Service) Create(ctx context.Context, in CreateInput) (*GameSession, error) {
 	if in.Token != "" {
@@ -44,8 +44,8 @@ func (s *Service) Create(ctx context.Context, in CreateInput) (*GameSession, err
 	return g, err
 }
 
-// wake has a location that scales from zero get an instance, since a game
-// session was asked for there: a later request finds a process.
+// wake wakes a location that is scaled to zero because a game session was requested
+// there, so that a later request finds a process.
 func (s *Service) wake(ctx context.Context, in CreateInput) error {
 	f, err := s.fleets.Target(s.st.View(), in.FleetID, in.AliasID)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *Service) wake(ctx context.Context, in CreateInput) error {
 	return s.fleets.Wake(context.WithoutCancel(ctx), f.ID, location, "CreateGameSession asked for a game session")
 }
 
-// archivedTwin finds the session that an earlier request with the same token
-// made, where it is over and no longer in memory.
+// archivedTwin returns the archived session that an earlier request with the same token
+// created, or nil.
 func (s *Service) archivedTwin(ctx context.Context, in CreateInput) (*GameSession, error) {
 	view := s.st.View()
 	f, err := s.fleets.Target(view, in.FleetID, in.AliasID)
@@ -101,7 +101,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) 
 	return s.place(tx, f, in)
 }
 
-// place makes the game session that a request asked for.
+// place creates the game session of a request.
 func (s *Service) place(tx *store.Tx, f *fleet.Fleet, in CreateInput) (*GameSession, error) {
 	spec := Spec{
 		Name: in.Name, Data: in.Data, MaxPlayers: in.MaxPlayers, Properties: in.Properties, CreatorID: in.CreatorID, LastPart: in.Token,
@@ -112,8 +112,8 @@ func (s *Service) place(tx *store.Tx, f *fleet.Fleet, in CreateInput) (*GameSess
 	return s.Place(tx, f, in.Location, spec)
 }
 
-// placeIn gives the location that a request means: a managed fleet is asked in
-// its home region where none is named.
+// placeIn returns the location of a request. For a managed fleet the default is its home
+// region.
 func placeIn(f *fleet.Fleet, location string) string {
 	if location == "" && f.Managed != nil {
 		return f.Home
@@ -121,8 +121,8 @@ func placeIn(f *fleet.Fleet, location string) string {
 	return location
 }
 
-// checkPlace holds the location to what the fleet has. An Anywhere fleet has no
-// processes in its home region, so it must be named.
+// checkPlace checks that the fleet has the location. An Anywhere fleet has no processes
+// in its home region, so the location is required.
 func checkPlace(f *fleet.Fleet, location string) error {
 	if location == "" {
 		return fault.Invalid("Location: required for an ANYWHERE fleet")
@@ -137,7 +137,7 @@ func checkPlace(f *fleet.Fleet, location string) error {
 	return nil
 }
 
-// checkCreator holds the creator to the fleet's ResourceCreationLimitPolicy.
+// checkCreator enforces the fleet's ResourceCreationLimitPolicy.
 func (s *Service) checkCreator(r *store.Tx, f *fleet.Fleet, creator string) error {
 	limit := f.CreationLimit
 	if limit == nil || limit.Sessions == 0 || limit.Period == 0 {
@@ -157,7 +157,7 @@ func (s *Service) checkCreator(r *store.Tx, f *fleet.Fleet, creator string) erro
 	return nil
 }
 
-// sameRequest gives the earlier session if the request is the one that made it.
+// sameRequest returns the earlier session if the request equals the one that created it.
 func sameRequest(old *GameSession, in CreateInput, fleetID string) (*GameSession, error) {
 	if old.Fingerprint != fingerprint(in, fleetID) {
 		return nil, fault.New(fault.IdempotentParameterMismatch, "IdempotencyToken: %s was used in fleet %s with other parameters", in.Token, fleetID)
@@ -165,7 +165,7 @@ func sameRequest(old *GameSession, in CreateInput, fleetID string) (*GameSession
 	return old, nil
 }
 
-// fingerprint stands for the members that a repeated request must repeat.
+// fingerprint returns a hash of the members that a repeated request must repeat.
 func fingerprint(in CreateInput, fleetID string) string {
 	h := sha256.New()
 	part := func(s string) { fmt.Fprintf(h, "%d:", len(s)); io.WriteString(h, s) }
@@ -182,8 +182,8 @@ func fingerprint(in CreateInput, fleetID string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// archiveAt is when an ended session leaves memory: after the linger, and not
-// before its creator's limit has forgotten it.
+// archiveAt returns when an ended session is archived: after Options.Linger, and not
+// before it stops counting against its creator's limit.
 func (s *Service) archiveAt(r store.Reader, g *GameSession, now time.Time) time.Time {
 	at := now.Add(s.opts.Linger)
 	if f := s.fleets.Get(r, g.FleetID); f != nil && f.CreationLimit != nil && g.CreatorID != "" {

@@ -6,7 +6,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// processStopping moves the game session of a process that was told to end.
+// processStopping moves the game session of a process that was told to end to
+// TERMINATING.
 func (s *Service) processStopping(tx *store.Tx, p *compute.Process) {
 	old := s.t.games.Get(tx, p.GameSessionID)
 	if old == nil || (old.Status != Active && old.Status != Activating) {
@@ -19,14 +20,14 @@ func (s *Service) processStopping(tx *store.Tx, p *compute.Process) {
 	s.record(tx, event.GameSessionTerminating, &g, "")
 }
 
-// processEnded ends the game session of a process that is gone.
+// processEnded ends the game session of a process that has ended.
 func (s *Service) processEnded(tx *store.Tx, p *compute.Process) {
 	if g := s.t.games.Get(tx, p.GameSessionID); g != nil && !g.Status.Ended() {
 		s.end(tx, g, "")
 	}
 }
 
-// end closes a game session and every slot of it.
+// end ends a game session and its player sessions.
 func (s *Service) end(tx *store.Tx, old *GameSession, text string) {
 	g := *old
 	g.move(Terminated)
@@ -47,7 +48,7 @@ func (s *Service) end(tx *store.Tx, old *GameSession, text string) {
 	}
 }
 
-// settle tells the computes of a game session that leaves ACTIVATING.
+// settle notifies compute when a game session leaves ACTIVATING.
 func (s *Service) settle(tx *store.Tx, old *GameSession) {
 	if old.Status == Activating {
 		s.computes.Activated(tx)

@@ -8,7 +8,8 @@ import (
 	"github.com/musterhq/muster/fleet"
 )
 
-// JoinPolicy says whether a game session takes new players (PlayerSessionCreationPolicy).
+// JoinPolicy says whether a game session accepts new players
+// (PlayerSessionCreationPolicy).
 type JoinPolicy string
 
 // The join policies of the API.
@@ -17,7 +18,7 @@ const (
 	DenyAll   JoinPolicy = "DENY_ALL"
 )
 
-// Why a game session ended, where somebody ended it (GameSessionStatusReason).
+// Reasons of a game session that was ended by request (GameSessionStatusReason).
 const (
 	ReasonTriggered = "TRIGGERED_ON_PROCESS_TERMINATE"
 	ReasonForced    = "FORCE_TERMINATED"
@@ -29,7 +30,7 @@ type Property struct {
 	Value string `json:"value"`
 }
 
-// GameSession is one game, running or over.
+// GameSession is one game session, running or ended.
 type GameSession struct {
 	ID          string           `json:"id"` // its ARN
 	FleetID     string           `json:"fleet_id"`
@@ -50,13 +51,13 @@ type GameSession struct {
 	DNSName     string           `json:"dns_name,omitzero"`
 	Port        int              `json:"port"`
 	ProcessKey  string           `json:"process"`
-	Fingerprint string           `json:"fingerprint,omitzero"` // of the request, where it carried an idempotency token
+	Fingerprint string           `json:"fingerprint,omitzero"` // of the request, if it had an idempotency token
 
 	ActivateBy time.Time `json:"activate_by,omitzero"` // while ACTIVATING
-	ArchiveAt  time.Time `json:"archive_at,omitzero"`  // once over
+	ArchiveAt  time.Time `json:"archive_at,omitzero"`  // once ended
 }
 
-// Property gives the value of a game property.
+// Property returns the value of a game property, and whether it exists.
 func (g *GameSession) Property(key string) (string, bool) {
 	at := slices.IndexFunc(g.Properties, func(p Property) bool { return p.Key == key })
 	if at < 0 {
@@ -65,7 +66,7 @@ func (g *GameSession) Property(key string) (string, bool) {
 	return g.Properties[at].Value, true
 }
 
-// due is the next time at which the session needs attention, or zero.
+// due returns when the session must be activated or, once ended, archived, or zero.
 func (g *GameSession) due() time.Time {
 	switch g.Status {
 	case Activating:
@@ -76,7 +77,7 @@ func (g *GameSession) due() time.Time {
 	return time.Time{}
 }
 
-// start is what the process is told of the session.
+// start returns what the process is told about the session.
 func (g *GameSession) start() compute.Start {
 	properties := make(map[string]string, len(g.Properties))
 	for _, p := range g.Properties {
@@ -88,7 +89,7 @@ func (g *GameSession) start() compute.Start {
 	}
 }
 
-// merge adds and changes game properties by key; it never takes one away.
+// merge returns game properties with changes added or replaced by key. None is removed.
 func merge(old, changes []Property) []Property {
 	merged := slices.Clone(old)
 	for _, c := range changes {

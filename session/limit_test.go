@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// A compute activates no more game sessions at a time than its fleet allows,
-// and whoever waits is told when it may activate another one.
+// A compute activates no more game sessions at a time than its fleet allows, and waiting
+// callers are notified when it may activate another one.
 func TestCreate_ActivationLimit(t *testing.T) {
 	in(t, func(a *arena) {
 		_, err := a.fleets.UpdateRuntime(a.ctx, a.fleet.ID, fleet.Runtime{MaxActivations: 1})

@@ -8,10 +8,10 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// sweepAtOnce bounds how many overdue rows of a kind one transaction handles.
+// sweepAtOnce is the most overdue rows of a kind that one transaction handles.
 const sweepAtOnce = 500
 
-// next is the earliest deadline of any session, or zero.
+// next returns the earliest deadline of any session, or zero.
 func (s *Service) next() time.Time {
 	view := s.st.View()
 	var first time.Time
@@ -53,8 +53,8 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// overdueGame ends a session that was not activated in time, or archives one
-// that is over.
+// overdueGame ends a session that was not activated in time, or archives one that has
+// ended.
 func (s *Service) overdueGame(tx *store.Tx, g *GameSession) {
 	if g.Status.Ended() {
 		s.t.games.Archive(tx, g.ID)
@@ -65,8 +65,8 @@ func (s *Service) overdueGame(tx *store.Tx, g *GameSession) {
 	s.computes.Terminate(tx, g.ProcessKey, event.GameSessionActivationTimeout, text)
 }
 
-// overduePlayer opens the slot of a player who did not come, or archives a
-// player session that is over.
+// overduePlayer times out an unused reservation, or archives a player session that has
+// ended.
 func (s *Service) overduePlayer(tx *store.Tx, p *PlayerSession) {
 	if p.Status != Reserved {
 		s.t.players.Archive(tx, p.ID)

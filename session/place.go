@@ -6,18 +6,18 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Spec is a game session to be made on some process.
+// Spec describes a game session to create on some process.
 type Spec struct {
 	Name, Data, MatchmakerData string
 	MaxPlayers                 int
 	Properties                 []Property
 	CreatorID                  string
-	LastPart                   string // of its id; "" makes a new one
+	LastPart                   string // of its id; "" generates one
 	fingerprint                string
 }
 
-// Place takes a process of the fleet's location and puts a game session on it.
-// Errors: FleetCapacityExceeded.
+// Place creates a game session on a free process in a location of the fleet. Errors:
+// FleetCapacityExceeded.
 func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location string, spec Spec) (*GameSession, error) {
 	last := spec.LastPart
 	if last == "" {
@@ -43,8 +43,7 @@ func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location string, spec Spec
 	return g, nil
 }
 
-// Abandon ends a game session that nobody waits for any more, and tells its
-// process to end.
+// Abandon ends a game session that is no longer needed, and tells its process to end.
 func (s *Service) Abandon(tx *store.Tx, gameSessionID, text string) {
 	g := s.t.games.Get(tx, gameSessionID)
 	if g == nil || g.Status.Ended() {
@@ -54,19 +53,18 @@ func (s *Service) Abandon(tx *store.Tx, gameSessionID, text string) {
 	s.computes.Terminate(tx, g.ProcessKey, event.GameSessionTerminating, text)
 }
 
-// ReserveNow makes RESERVED player sessions inside a transaction of a package
-// above, by the rules of Reserve.
+// ReserveNow is like Reserve inside a transaction of a package above.
 func (s *Service) ReserveNow(tx *store.Tx, gameSessionID string, players []Joining) ([]*PlayerSession, error) {
 	return s.runReserve(tx, ReserveInput{GameSessionID: gameSessionID, Players: players})
 }
 
-// Live gives a game session that is in memory: one that runs, or ended lately. Else nil.
+// Live returns a game session in memory, running or recently ended, or nil.
 func (s *Service) Live(r store.Reader, id string) *GameSession { return s.t.games.Get(r, id) }
 
-// OnActivated calls f in each transaction that makes a game session ACTIVE. Call
-// it before the store is opened.
+// OnActivated registers f to be called in each transaction that makes a game session
+// ACTIVE. It must be called before the store is opened.
 func (s *Service) OnActivated(f func(*store.Tx, *GameSession)) { s.activated = append(s.activated, f) }
 
-// OnEnded calls f in each transaction that ends a game session. Call it before
-// the store is opened.
+// OnEnded registers f to be called in each transaction that ends a game session. It must
+// be called before the store is opened.
 func (s *Service) OnEnded(f func(*store.Tx, *GameSession)) { s.ended = append(s.ended, f) }

@@ -2,7 +2,7 @@ package session
 
 import "time"
 
-// PlayerSession is one slot of a game session, reserved or taken by a player.
+// PlayerSession is one slot of a game session, reserved or used by a player.
 type PlayerSession struct {
 	ID            string       `json:"id"`
 	GameSessionID string       `json:"game_session_id"`
@@ -19,7 +19,8 @@ type PlayerSession struct {
 	ArchiveAt     time.Time    `json:"archive_at,omitzero"`
 }
 
-// due is the next time at which the player session needs attention, or zero.
+// due returns when the reservation times out or, once ended, the player session is
+// archived, or zero.
 func (p *PlayerSession) due() time.Time {
 	switch p.Status {
 	case Reserved:

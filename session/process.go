@@ -9,15 +9,15 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// What a game server process says about the game session that it hosts. Each
-// call names the process, and a process can speak only of its own session.
+// Requests of a game server process about the game session that it hosts. Each names the
+// process, which can affect only its own game session.
 
 type processArgs struct {
 	ProcessKey, GameSessionID string
 }
 
-// Activate makes the process's game session ACTIVE (ActivateGameSession). Saying
-// it again is no error. Errors: NotFound, Conflict (not ACTIVATING).
+// Activate makes the process's game session ACTIVE (ActivateGameSession). A repeated call
+// is not an error. Errors: NotFound, Conflict (not ACTIVATING).
 func (s *Service) Activate(ctx context.Context, ref compute.Ref, gameSessionID string) error {
 	_, err := s.cmd.activate.Do(ctx, processArgs{ref.Key(), gameSessionID})
 	return err
@@ -47,8 +47,8 @@ type policyArgs struct {
 	Policy                    JoinPolicy
 }
 
-// SetJoinPolicy changes whether the process's game session takes new players.
-// Errors: NotFound, InvalidRequest.
+// SetJoinPolicy changes whether the process's game session accepts new players. Errors:
+// NotFound, InvalidRequest.
 func (s *Service) SetJoinPolicy(ctx context.Context, ref compute.Ref, gameSessionID string, policy JoinPolicy) error {
 	if policy != AcceptAll && policy != DenyAll {
 		return fault.Invalid("PlayerSessionPolicy: must be one of %s, %s", AcceptAll, DenyAll)
@@ -100,8 +100,8 @@ func (s *Service) runAccept(tx *store.Tx, a playerArgs) (*PlayerSession, error) 
 	return &p, nil
 }
 
-// RemovePlayer says that a player left; the slot opens. Errors: NotFound,
-// InvalidRequest (over already, or of another session).
+// RemovePlayer ends the player session of a player who left, which frees the slot.
+// Errors: NotFound, InvalidRequest (ended already, or of another session).
 func (s *Service) RemovePlayer(ctx context.Context, ref compute.Ref, gameSessionID, playerSessionID string) error {
 	_, err := s.cmd.remove.Do(ctx, playerArgs{ref.Key(), gameSessionID, playerSessionID})
 	return err
@@ -120,7 +120,7 @@ func (s *Service) runRemove(tx *store.Tx, a playerArgs) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// hostedBy gives the game session if the process hosts it.
+// hostedBy returns the game session if the process hosts it.
 func (s *Service) hostedBy(r store.Reader, processKey, gameSessionID string) (*GameSession, error) {
 	g := s.t.games.Get(r, gameSessionID)
 	if g == nil || g.ProcessKey != processKey || g.Status.Ended() {
@@ -129,7 +129,7 @@ func (s *Service) hostedBy(r store.Reader, processKey, gameSessionID string) (*G
 	return g, nil
 }
 
-// playerOf gives the player session if it belongs to the process's game session.
+// playerOf returns the player session if it belongs to the process's game session.
 func (s *Service) playerOf(r store.Reader, a playerArgs) (*PlayerSession, error) {
 	if _, err := s.hostedBy(r, a.ProcessKey, a.GameSessionID); err != nil {
 		return nil, err

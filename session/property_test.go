@@ -16,8 +16,8 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// TestHistories runs random histories of processes, sessions, players, lost
-// sockets, restarts and time, and holds what must always hold after each step.
+// TestHistories runs random histories of processes, sessions, players, lost sockets,
+// restarts and time, and checks the invariants after each step.
 func TestHistories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(timeless{t}, history)
@@ -27,7 +27,7 @@ func TestHistories(t *testing.T) {
 // timeless hides the deadline of a test, which has no meaning in virtual time.
 type timeless struct{ rapid.TB }
 
-// saga is a history as it is told.
+// saga is one history.
 type saga struct {
 	*arena
 	t         *rapid.T
@@ -53,7 +53,7 @@ func history(t *rapid.T) {
 	}
 }
 
-// steps are what can happen. Much of it is refused, which is as good.
+// steps returns what can happen. Many steps are refused, which is fine.
 func (s *saga) steps() map[string]func() {
 	return map[string]func(){
 		"new process":    s.newProcess,
@@ -159,7 +159,7 @@ func (s *saga) resize(id string) {
 	s.sessions.Update(s.ctx, session.UpdateInput{GameSessionID: id, MaxPlayers: &n})
 }
 
-// restart has another node take over what is stored.
+// restart starts another node on the stored state.
 func (s *saga) restart() {
 	before := s.st.View().Digest()
 	s.arena.close()
@@ -173,7 +173,7 @@ func (s *saga) restart() {
 	s.must(err)
 }
 
-// check holds what must always hold.
+// check checks the invariants.
 func (s *saga) check(t *rapid.T) {
 	synctest.Wait()
 	view := s.st.View()
@@ -234,7 +234,7 @@ func (s *saga) checkProcesses(t *rapid.T, view *store.Snapshot, hosted map[strin
 	}
 }
 
-// checkUse compares what is counted as it changes with what a walk counts.
+// checkUse compares the maintained counts with those of an iteration.
 func (s *saga) checkUse(t *rapid.T, view *store.Snapshot) {
 	var want session.Use
 	for _, id := range s.games {

@@ -14,21 +14,20 @@ import (
 // Query says which game sessions of a fleet to list.
 type Query struct {
 	FleetID  string
-	Location string                     // "" = all
-	Places   func(location string) bool // the locations besides; nil = all
-	Status   Status                     // "" = all
-	After    Cursor                     // where the page before ended; zero = from the start
+	Location string                     // "" means all
+	Places   func(location string) bool // additional condition on the location; nil means all
+	Status   Status                     // "" means all
+	After    Cursor                     // where the previous page ended; zero means from the start
 	Limit    int
 }
 
-// Cursor is a place in a list that is ordered by creation, then id.
+// Cursor is a position in a list ordered by creation, then id.
 type Cursor struct {
 	Created time.Time
 	ID      string
 }
 
-// Get gives a game session that runs, or that ended within the retention.
-// Errors: NotFound.
+// Get returns a game session that is running or ended within Retention. Errors: NotFound.
 func (s *Service) Get(ctx context.Context, id string) (*GameSession, error) {
 	if g := s.t.games.Get(s.st.View(), id); g != nil {
 		return g, nil
@@ -40,7 +39,7 @@ func (s *Service) Get(ctx context.Context, id string) (*GameSession, error) {
 	return g, err
 }
 
-// archived gives a game session that has left memory, or nil.
+// archived returns a game session from the archive, or nil.
 func (s *Service) archived(ctx context.Context, id string) (*GameSession, error) {
 	rows, err := s.t.games.Archived(ctx, store.Query{Where: []store.Eq{{Column: "key", Value: id}}, Limit: 1})
 	if err != nil || len(rows) == 0 {
@@ -49,8 +48,8 @@ func (s *Service) archived(ctx context.Context, id string) (*GameSession, error)
 	return rows[0], nil
 }
 
-// List gives game sessions in order of creation, running and ended ones alike,
-// and whether more follow.
+// List returns running and ended game sessions in order of creation, and whether more
+// follow.
 func (s *Service) List(ctx context.Context, q Query) (page []*GameSession, more bool, err error) {
 	live := s.liveAfter(q)
 	if q.Status != "" && !q.Status.Ended() {
@@ -75,7 +74,7 @@ func inPlace(g *GameSession, location string, places func(string) bool) bool {
 	return (location == "" || g.Location == location) && (places == nil || places(g.Location))
 }
 
-// liveAfter gives the sessions in memory behind the cursor.
+// liveAfter returns an iterator over the sessions in memory after the cursor.
 func (s *Service) liveAfter(q Query) iter.Seq[*GameSession] {
 	view := s.st.View()
 	prefix := fleetPrefix(q.FleetID)
@@ -92,8 +91,8 @@ func (s *Service) liveAfter(q Query) iter.Seq[*GameSession] {
 	}
 }
 
-// archivedAfter gives at most one page of sessions in the archive behind the
-// cursor. It reads on while filters leave pages short.
+// archivedAfter returns the archived sessions after the cursor, enough for one page and
+// to know whether more follow. It keeps reading until filters have left enough.
 func (s *Service) archivedAfter(ctx context.Context, q Query) ([]*GameSession, error) {
 	prefix := fleetPrefix(q.FleetID)
 	read := store.Query{OrderBy: "fleet_created", From: prefix, To: prefix + "~", Limit: q.Limit + 1}
@@ -119,8 +118,8 @@ func (s *Service) archivedAfter(ctx context.Context, q Query) ([]*GameSession, e
 	}
 }
 
-// merged joins what is in memory with what is archived, in order of creation. A
-// session that was archived between the two reads appears once.
+// merged returns an iterator over sessions in memory and in the archive, in order of
+// creation. A session that was archived between the two reads appears once.
 func merged(live iter.Seq[*GameSession], ended []*GameSession) iter.Seq[*GameSession] {
 	return func(yield func(*GameSession) bool) {
 		rest := ended
@@ -153,7 +152,7 @@ func inOrder(a, b *GameSession) int {
 	return strings.Compare(a.ID, b.ID)
 }
 
-// cut takes a page from a sequence and tells whether more follow.
+// cut returns a page of a sequence and whether more follow.
 func cut[T any](all iter.Seq[T], limit int) (page []T, more bool) {
 	for v := range all {
 		if len(page) == limit {
@@ -164,18 +163,18 @@ func cut[T any](all iter.Seq[T], limit int) (page []T, more bool) {
 	return page, false
 }
 
-// PlayerQuery says which player sessions to list: by exactly one of its first
-// three members.
+// PlayerQuery says which player sessions to list. Exactly one of its first three members
+// is set.
 type PlayerQuery struct {
 	PlayerSessionID, GameSessionID, PlayerID string
-	Games                                    func(gameSessionID string) bool // only those of these game sessions; nil = of all
-	Status                                   PlayerStatus                    // "" = all
-	After                                    string                          // id that the page before ended with
+	Games                                    func(gameSessionID string) bool // condition on the game session; nil means all
+	Status                                   PlayerStatus                    // "" means all
+	After                                    string                          // last id of the previous page
 	Limit                                    int
 }
 
-// ListPlayers gives player sessions in order of creation, and whether more follow.
-// A single player session that does not exist is an empty page.
+// ListPlayers returns player sessions in order of creation, and whether more follow. For
+// a single player session that does not exist it returns an empty page.
 func (s *Service) ListPlayers(ctx context.Context, q PlayerQuery) (page []*PlayerSession, more bool, err error) {
 	live := s.livePlayers(q)
 	where := store.Eq{Column: "game_session", Value: q.GameSessionID}
@@ -226,7 +225,7 @@ func (s *Service) livePlayers(q PlayerQuery) []*PlayerSession {
 
 func (s *Service) archivedPlayers(ctx context.Context, q PlayerQuery, where store.Eq) ([]*PlayerSession, error) {
 	if q.Status.HoldsSlot() {
-		return nil, nil // what holds a slot is in memory
+		return nil, nil // those that hold a slot are in memory
 	}
 	read := store.Query{Where: []store.Eq{where}, Limit: q.Limit + 1, AfterKey: q.After}
 	var found []*PlayerSession
@@ -247,7 +246,8 @@ func (s *Service) archivedPlayers(ctx context.Context, q PlayerQuery, where stor
 	}
 }
 
-// PlayersOf gives the player sessions of a game session that are in memory.
+// PlayersOf returns an iterator over the player sessions of a game session that are in
+// memory.
 func (s *Service) PlayersOf(r store.Reader, gameSessionID string) iter.Seq[*PlayerSession] {
 	return s.t.ofGame.Equal(r, gameSessionID)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// TestList_PagesOverMemoryAndArchive: pages of any size give each session once,
-// in order of creation, wherever it is kept, also when sessions are archived or
-// made between two pages.
+// TestList_PagesOverMemoryAndArchive checks that pages of any size contain each session
+// once, in order of creation, in memory or archived, even if sessions are archived or
+// created between two pages.
 func TestList_PagesOverMemoryAndArchive(t *testing.T) {
 	for _, limit := range []int{1, 2, 3, 7, 100} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestList_PagesOverMemoryAndArchive(t *testing.T) {
 						a.must(a.computes.End(a.ctx, a.ref(p)))
 					}
 					if i%4 == 3 {
-						pass(6 * time.Minute) // archives those that ended
+						pass(6 * time.Minute) // archives ended sessions
 					}
 				}
 				var got []string
@@ -140,7 +140,7 @@ func TestListPlayers(t *testing.T) {
 	}
 }
 
-// Active gives the sessions that can be played now, oldest first.
+// TestActive checks that the sessions that can be played now are listed, oldest first.
 func TestActive(t *testing.T) {
 	in(t, func(a *arena) {
 		made := []string{a.active("p"), a.active("q"), a.active("r")}

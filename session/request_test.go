@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// TestCreate tells the process of the session as it was made.
+// TestCreate checks that the process is told about the session as created.
 func TestCreate(t *testing.T) {
 	in(t, func(a *arena) {
 		a.free("p")
@@ -50,7 +50,7 @@ func TestCreate_Refusals(t *testing.T) {
 	})
 }
 
-// A token makes one game session, also after it ended and left memory.
+// A token creates only one game session, even after that has ended and is archived.
 func TestCreate_Idempotency(t *testing.T) {
 	in(t, func(a *arena) {
 		a.free("p", "q")
@@ -85,8 +85,7 @@ func TestCreate_Idempotency(t *testing.T) {
 	})
 }
 
-// A creator's sessions count for the policy's period from their creation,
-// whether they run or not.
+// A creator's sessions count for the policy's period from their creation, running or not.
 func TestCreate_CreatorLimit(t *testing.T) {
 	in(t, func(a *arena) {
 		_, err := a.fleets.Update(a.ctx, fleet.UpdateInput{FleetID: a.fleet.ID, CreationLimit: &fleet.CreationLimit{Sessions: 2, Period: time.Hour}})
@@ -128,7 +127,7 @@ func TestReserve_Refusals(t *testing.T) {
 		a.refused("unknown session", fault.NotFound, reserve("arn:none", "x"))
 		a.refused("session that is not ACTIVE", fault.InvalidGameSessionStatus, reserve(activating, "x"))
 		a.refused("too many players: none gets in", fault.GameSessionFull, reserve(id, "x", "y"))
-		ann := a.reserve(id, "ann")[0] // her reservation, asked for again
+		ann := a.reserve(id, "ann")[0] // her reservation, requested again
 		a.refused("a reservation with other data", fault.InvalidRequest, func() error {
 			_, err := a.sessions.Reserve(a.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ann", Data: "red"}}})
 			return err
@@ -154,7 +153,7 @@ func TestReserve_Refusals(t *testing.T) {
 	})
 }
 
-// A process can speak of its own game session and its players alone.
+// A process can affect only its own game session and its players.
 func TestProcessRequests_Refusals(t *testing.T) {
 	in(t, func(a *arena) {
 		mine, other := a.active("p"), a.active("q")

@@ -9,24 +9,23 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// ReserveInput says for whom to reserve slots in a game session.
+// ReserveInput lists the players for whom to reserve slots in a game session.
 type ReserveInput struct {
 	GameSessionID string
 	Players       []Joining
 }
 
-// Joining is one player to be.
+// Joining is a player who is about to join.
 type Joining struct {
 	PlayerID, Data string
 }
 
-// Reserve makes a RESERVED player session for each player, or for none. A player
-// who holds a reservation with the same data gets that one, so that a request can
-// be repeated whose answer was lost.
-// Nobody accepts the players of a program without an SDK, so theirs are ACTIVE at
-// once, until the game session ends.
-// Errors: NotFound, InvalidGameSessionStatus (not ACTIVE, DENY_ALL, or away),
-// GameSessionFull, InvalidRequest (a player is in the session already).
+// Reserve creates a RESERVED player session for each player, or for none. For a player
+// who holds a reservation with the same data it returns that one, so that a request whose
+// response was lost can be repeated. A program without an SDK does not accept players, so
+// its player sessions are ACTIVE immediately, until the game session ends. Errors:
+// NotFound, InvalidGameSessionStatus (not ACTIVE, DENY_ALL, or away), GameSessionFull,
+// InvalidRequest (a player is in the session already).
 func (s *Service) Reserve(ctx context.Context, in ReserveInput) ([]*PlayerSession, error) {
 	players, err := s.cmd.reserve.Do(ctx, in)
 	return players, s.endedRather(ctx, in.GameSessionID, err)
@@ -64,8 +63,8 @@ func (s *Service) runReserve(tx *store.Tx, in ReserveInput) ([]*PlayerSession, e
 	return players, nil
 }
 
-// checkReserve holds a request to the rules, and returns the reservations that its
-// players hold already.
+// checkReserve validates a request, and returns the reservations that its players hold
+// already.
 func (s *Service) checkReserve(tx *store.Tx, g *GameSession, players []Joining) (held map[string]*PlayerSession, err error) {
 	if g.Status != Active {
 		return nil, fault.New(fault.InvalidGameSessionStatus, "game session %s is %s; it must be ACTIVE", g.ID, g.Status)
@@ -88,10 +87,9 @@ func (s *Service) checkReserve(tx *store.Tx, g *GameSession, players []Joining) 
 	return held, nil
 }
 
-// heldBy returns the reservations of players that a repeated request asks for: by
-// the same player with the same data, and still RESERVED. Any other player session
-// that a player holds in the game session, and a player who is listed twice, is
-// refused.
+// heldBy returns the reservations that players of a repeated request hold: for the same
+// player with the same data, and still RESERVED. It refuses players who hold any other
+// player session in the game session, and players who are listed twice.
 func (s *Service) heldBy(tx *store.Tx, g *GameSession, players []Joining) (map[string]*PlayerSession, error) {
 	asking := make(map[string]string, len(players))
 	for _, j := range players {

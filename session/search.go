@@ -12,12 +12,12 @@ import (
 // Search says which ACTIVE game sessions of a fleet to find.
 type Search struct {
 	FleetID  string
-	Location string                     // "" = all
-	Places   func(location string) bool // the locations besides; nil = all
-	Filter   *filter.Filter             // nil = all
-	Sort     *filter.Sort               // nil = by creation
-	After    string                     // id of the last session of the page before
-	Skip     int                        // how many sessions were shown before; used where After has ended meanwhile
+	Location string                     // "" means all
+	Places   func(location string) bool // additional condition on the location; nil means all
+	Filter   *filter.Filter             // nil means all
+	Sort     *filter.Sort               // nil means by creation
+	After    string                     // id of the last session of the previous page
+	Skip     int                        // number of sessions on previous pages; used if After has ended since
 	Limit    int
 }
 
@@ -36,7 +36,7 @@ func (s *Service) Offered(r store.Reader, fleetID string) iter.Seq[*GameSession]
 	}
 }
 
-// Search finds ACTIVE game sessions, and tells whether more follow.
+// Search returns ACTIVE game sessions, and whether more follow.
 func (s *Service) Search(q Search) (page []*GameSession, more bool) {
 	view := s.st.View()
 	var found []*subject
@@ -56,7 +56,7 @@ func (s *Service) Search(q Search) (page []*GameSession, more bool) {
 	return page, len(rest) > q.Limit
 }
 
-// resume gives where the next page starts.
+// resume returns the index at which the next page starts.
 func resume(found []*subject, q Search) int {
 	if q.After == "" {
 		return 0
@@ -68,7 +68,7 @@ func resume(found []*subject, q Search) int {
 	return min(q.Skip, len(found))
 }
 
-// subject shows a game session to search expressions; players are counted once.
+// subject is a game session for search expressions. Players are counted once.
 type subject struct {
 	g       *GameSession
 	s       *Service

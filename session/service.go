@@ -12,13 +12,13 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// Options of the service. Zero members mean the defaults.
+// Options are the options of a Service. Zero members mean the defaults.
 type Options struct {
-	ReservationTimeout time.Duration // RESERVED to TIMEDOUT; default 60 s, as AWS
+	ReservationTimeout time.Duration // from RESERVED to TIMEDOUT; default 60 s, as at AWS
 	Linger             time.Duration // how long ended sessions stay in memory; default 5 min
 }
 
-// Service is what doors and the packages above call.
+// Service provides game sessions and player sessions to the doors and the packages above.
 type Service struct {
 	st       *store.Store
 	opts     Options
@@ -73,16 +73,16 @@ func New(st *store.Store, events *event.Log, fleets *fleet.Service, computes *co
 	return s
 }
 
-// Run ends what is overdue and archives what is over, until ctx ends.
+// Run ends overdue sessions and archives ended ones until ctx is done.
 func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
 
-// Players counts the slots in use: reserved and active player sessions.
+// Players returns the number of slots in use: reserved and active player sessions.
 func (s *Service) Players(r store.Reader, gameSessionID string) int {
 	return s.t.slots.Count(r, gameSessionID)
 }
 
-// shields tells of a game session its players, and whether a smaller capacity
-// may not end it.
+// shields returns the number of players of a game session, and whether it is protected
+// from being ended by a scale-down.
 func (s *Service) shields(r store.Reader, gameSessionID string) (players int, protected bool) {
 	g := s.t.games.Get(r, gameSessionID)
 	if g == nil || g.Status.Ended() {
@@ -91,12 +91,12 @@ func (s *Service) shields(r store.Reader, gameSessionID string) (players int, pr
 	return s.Players(r, g.ID), g.Protection == fleet.FullProtection
 }
 
-// activating counts the ACTIVATING game sessions of a compute.
+// activating returns the number of ACTIVATING game sessions of a compute.
 func (s *Service) activating(r store.Reader, fleetID, computeName string) int {
 	return s.t.activating.Count(r, store.Key(fleetID, computeName))
 }
 
-// living gives a game session that is known in memory. Errors: NotFound.
+// living returns a game session that is in memory. Errors: NotFound.
 func (s *Service) living(r store.Reader, id string) (*GameSession, error) {
 	if g := s.t.games.Get(r, id); g != nil {
 		return g, nil

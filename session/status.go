@@ -5,7 +5,7 @@ import "fmt"
 // Status is the state of a game session, spelled as the API's GameSessionStatus.
 type Status string
 
-// The states that a game session goes through.
+// The states of a game session.
 const (
 	Activating  Status = "ACTIVATING"
 	Active      Status = "ACTIVE"
@@ -13,7 +13,7 @@ const (
 	Terminated  Status = "TERMINATED"
 )
 
-// Ended tells whether the session is over.
+// Ended reports whether the session has ended.
 func (s Status) Ended() bool { return s == Terminated }
 
 var moves = map[[2]Status]string{
@@ -26,7 +26,7 @@ var moves = map[[2]Status]string{
 	{Terminating, Terminated}: "process ended",
 }
 
-// Moves gives the allowed changes of a game session's status with their causes.
+// Moves returns the allowed changes of a game session's status with their causes.
 func Moves() map[[2]Status]string { return moves }
 
 // move changes a game session's status. A change that is not in the table is a bug.
@@ -40,7 +40,7 @@ func (g *GameSession) move(to Status) {
 // PlayerStatus is the state of a player session, spelled as the API's PlayerSessionStatus.
 type PlayerStatus string
 
-// The states that a player session goes through.
+// The states of a player session.
 const (
 	Reserved  PlayerStatus = "RESERVED"
 	Playing   PlayerStatus = "ACTIVE"
@@ -48,7 +48,7 @@ const (
 	TimedOut  PlayerStatus = "TIMEDOUT"
 )
 
-// HoldsSlot tells whether a player session in this state uses up a slot.
+// HoldsSlot reports whether a player session in this state uses a slot.
 func (s PlayerStatus) HoldsSlot() bool { return s == Reserved || s == Playing }
 
 var playerMoves = map[[2]PlayerStatus]string{
@@ -59,7 +59,7 @@ var playerMoves = map[[2]PlayerStatus]string{
 	{Playing, Completed}:  "RemovePlayerSession, game session ended",
 }
 
-// PlayerMoves gives the allowed changes of a player session's status with their causes.
+// PlayerMoves returns the allowed changes of a player session's status with their causes.
 func PlayerMoves() map[[2]PlayerStatus]string { return playerMoves }
 
 // move changes a player session's status. A change that is not in the table is a bug.

@@ -46,7 +46,7 @@ func ways() map[[2]session.Status][]way {
 	}
 }
 
-// TestMoves goes each move of the table in each way that causes it.
+// TestMoves makes each move of the table in each way that causes it.
 func TestMoves(t *testing.T) {
 	all := ways()
 	for move := range session.Moves() {
@@ -70,7 +70,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// lead brings a game session on process p to a status.
+// lead moves a game session on process p to a status.
 func (a *arena) lead(to session.Status) string {
 	a.Helper()
 	a.free("p")
@@ -85,7 +85,7 @@ func (a *arena) lead(to session.Status) string {
 	return id
 }
 
-// TestPlayerMoves goes each move of a player session.
+// TestPlayerMoves makes each move of a player session.
 func TestPlayerMoves(t *testing.T) {
 	accept := func(a *arena, game, player string) {
 		_, err := a.sessions.AcceptPlayer(a.ctx, a.ref("p"), game, player)
@@ -128,7 +128,7 @@ func TestPlayerMoves(t *testing.T) {
 	}
 }
 
-// A session that is not activated in time is over, and its process is told to end.
+// A session that is not activated in time ends, and its process is told to end.
 func TestActivationTimeout(t *testing.T) {
 	in(t, func(a *arena) {
 		_, err := a.fleets.UpdateRuntime(a.ctx, a.fleet.ID, fleet.Runtime{ActivationTimeout: 10 * time.Second})
@@ -145,7 +145,7 @@ func TestActivationTimeout(t *testing.T) {
 	})
 }
 
-// A reservation lasts a minute; then the slot opens for another.
+// A reservation lasts a minute; then the slot is free again.
 func TestReservationTimeout(t *testing.T) {
 	in(t, func(a *arena) {
 		id := a.active("p")

@@ -11,22 +11,22 @@ import (
 // Retention is how long ended sessions can be read (API reference, DescribeGameSessions).
 const Retention = 30 * 24 * time.Hour
 
-// tables are the package's rows and the ways to find them.
+// tables are the package's tables and indexes.
 type tables struct {
 	games      *store.Table[GameSession]
 	byFleet    *store.Index[GameSession] // by fleet, then creation
-	active     *store.Index[GameSession] // ACTIVE ones by fleet, then creation
-	activating *store.Index[GameSession] // ACTIVATING ones by fleet and compute
+	active     *store.Index[GameSession] // only ACTIVE, by fleet, then creation
+	activating *store.Index[GameSession] // only ACTIVATING, by fleet and compute
 	byCreator  *store.Index[GameSession] // by fleet and creator, then creation
 	gameDue    *store.Index[GameSession]
-	gameTally  *store.Sum[GameSession] // by what is counted, fleet and location ("" is all)
+	gameTally  *store.Sum[GameSession] // by kind of count, fleet and location ("" is all)
 
 	players   *store.Table[PlayerSession]
 	ofGame    *store.Index[PlayerSession] // by game session
-	slots     *store.Index[PlayerSession] // that hold a slot, by game session
+	slots     *store.Index[PlayerSession] // only those that hold a slot, by game session
 	ofPlayer  *store.Index[PlayerSession] // by player id
 	playerDue *store.Index[PlayerSession]
-	playing   *store.Sum[PlayerSession] // that hold a slot, by fleet and location ("" is all)
+	playing   *store.Sum[PlayerSession] // number that hold a slot, by fleet and location ("" is all)
 }
 
 func newTables(st *store.Store) tables {
@@ -40,7 +40,7 @@ func newGameTables(st *store.Store, t *tables) {
 	t.games = store.NewTable(st, store.TableSpec[GameSession]{
 		Name: "game_session", Key: func(g *GameSession) string { return g.ID }, Retention: Retention,
 		Columns: []store.Column[GameSession]{
-			// The database itself refuses two game sessions on one process.
+			// The database enforces that a process has at most one game session.
 			{Name: "process", Unique: true, Value: playedOn},
 			{Name: "fleet_created", Value: fleetCreated},
 		},
@@ -99,7 +99,7 @@ func newPlayerTables(st *store.Store, t *tables) {
 	t.playerDue = store.NewIndex(t.players, "due", func(p *PlayerSession, emit func(string)) { emitDue(p.due(), emit) })
 }
 
-// playedOn is the process of a game session that is not over.
+// playedOn returns the process of a game session that has not ended, or "".
 func playedOn(g *GameSession) string {
 	if g.Status.Ended() {
 		return ""
@@ -107,7 +107,8 @@ func playedOn(g *GameSession) string {
 	return g.ProcessKey
 }
 
-// fleetCreated orders a fleet's sessions by creation, in memory and in the archive.
+// fleetCreated returns a key that orders a fleet's sessions by creation, in memory and in
+// the archive.
 func fleetCreated(g *GameSession) string { return fleetPrefix(g.FleetID) + store.TimeKey(g.Created) }
 
 func fleetPrefix(fleetID string) string { return fleetID + "|" }

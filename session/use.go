@@ -2,7 +2,7 @@ package session
 
 import "github.com/musterhq/muster/internal/store"
 
-// Use is how much of a fleet is in use.
+// Use is the current use of a fleet.
 type Use struct {
 	Processes    int // ACTIVE game server processes
 	GameSessions int // ACTIVE game sessions
@@ -11,14 +11,14 @@ type Use struct {
 	MaxPlayers   int // slots of the ACTIVE game sessions
 }
 
-// What the sum of game sessions counts.
+// Kinds of counts in the sum of game sessions.
 const (
 	countActive     = "active"
 	countActivating = "activating"
 	countSlots      = "slots"
 )
 
-// Use returns what runs in a fleet, location "" meaning all of it, without walking
+// Use returns the current use of a fleet's location, "" meaning all, without iterating
 // over its sessions.
 func (s *Service) Use(r store.Reader, fleetID, location string) Use {
 	games := func(what string) int { return s.t.gameTally.Of(r, store.Key(what, fleetID, location)) }

@@ -32,7 +32,7 @@ type attribute struct {
 	kind kind
 }
 
-// lookupAttribute finds the attribute that a word names.
+// lookupAttribute returns the attribute named by a word.
 func lookupAttribute(word string) (attribute, bool) {
 	if key, ok := strings.CutPrefix(word, propertyPrefix); ok {
 		return attribute{name: word, key: key, kind: text}, key != ""
@@ -48,12 +48,12 @@ func lookupAttribute(word string) (attribute, bool) {
 	return attribute{}, false
 }
 
-// allows tells whether the attribute's type has the comparator.
+// allows reports whether the attribute's type has the comparator.
 func (a attribute) allows(op string) bool {
 	return a.kind == number || op == "=" || op == "<>"
 }
 
-// text gives the subject's value of a string attribute; false if it has none.
+// text returns the subject's value of a string attribute, and false if it has none.
 func (a attribute) text(s Subject) (string, bool) {
 	switch a.name {
 	case gameSessionID:
@@ -67,8 +67,8 @@ func (a attribute) text(s Subject) (string, bool) {
 	return s.Property(a.key)
 }
 
-// number gives the subject's value of a number attribute. Epoch milliseconds
-// stay below 2^53, so a float64 holds each exactly.
+// number returns the subject's value of a number attribute. Epoch milliseconds stay below
+// 2^53, so a float64 represents them exactly.
 func (a attribute) number(s Subject) float64 {
 	switch a.name {
 	case maximumSessions:
@@ -80,8 +80,8 @@ func (a attribute) number(s Subject) float64 {
 	}
 }
 
-// flag gives the subject's value of the one boolean attribute. The session's
-// PlayerSessionCreationPolicy is not looked at.
+// flag returns the subject's value of the only boolean attribute. It ignores the
+// session's PlayerSessionCreationPolicy.
 func (a attribute) flag(s Subject) bool {
 	return s.PlayerSessionCount() < s.MaximumSessions()
 }

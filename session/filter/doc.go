@@ -1,5 +1,5 @@
-// Package filter reads the search expressions of SearchGameSessions: which game
-// sessions are found (FilterExpression) and in what order (SortExpression).
+// Package filter parses the search expressions of SearchGameSessions: which game sessions
+// are found (FilterExpression) and in what order (SortExpression).
 //
 //	expr    := and { OR and }
 //	and     := not { AND not }
@@ -13,14 +13,14 @@
 // SearchGameSessions; attribute.go lists them. Where the reference is silent:
 //
 //   - Keywords, true and false may be written in either case; attribute names may not.
-//   - A string stands between single or double quotes. A backslash makes the
+//   - A string is in single or double quotes. A backslash makes the
 //     character after it an ordinary one.
-//   - A property key reaches to the next space or comparator.
-//   - A session that lacks the property answers false to "=" and to "<>" alike,
-//     and is sorted last in both directions. A key that holds a period is never
+//   - A property key ends at the next space or comparator.
+//   - For a session without the property both "=" and "<>" are false,
+//     and it is sorted last in both directions. A key with a period is never
 //     found, as the reference warns.
 //
-// An expression is read once and may then be matched by many goroutines; Match
-// and Compare allocate nothing. The package knows neither the store nor the
-// session table: it sees a game session as a Subject.
+// A parsed expression is safe for concurrent use; Match and Compare do not allocate. The
+// package knows neither the store nor the session table: a game session appears here as a
+// Subject.
 package filter

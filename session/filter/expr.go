@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// expr is a compiled part of a filter. print writes it so that reading it again
-// gives the same expression.
+// expr is a compiled part of a filter. Parsing the output of print yields the same
+// expression.
 type expr interface {
 	match(Subject) bool
 	print(*strings.Builder)
 }
 
-// or holds two or more expressions, none of them an or.
+// or is two or more expressions, none of them an or.
 type or []expr
 
 func (e or) match(s Subject) bool {
@@ -33,7 +33,7 @@ func (e or) print(b *strings.Builder) {
 	}
 }
 
-// and holds two or more expressions, none of them an and.
+// and is two or more expressions, none of them an and.
 type and []expr
 
 func (e and) match(s Subject) bool {

@@ -2,15 +2,15 @@ package filter
 
 import "strings"
 
-// Filter is a FilterExpression, ready to match. A nil Filter matches every game session.
+// Filter is a parsed FilterExpression. A nil Filter matches every game session.
 type Filter struct {
 	root expr
 }
 
-// Parse reads a FilterExpression. Its error is an InvalidRequestException that
-// lists the mistakes, each with its column counted in characters from 1. The
-// length limit of the API (1 to 1024 characters) is the caller's to check; Parse
-// refuses more than 512 words, values and signs, and nesting deeper than 64.
+// Parse parses a FilterExpression. Its error is an InvalidRequestException that lists the
+// mistakes, each with its column counted in characters from 1. The caller must check the
+// length limit of the API (1 to 1024 characters). Parse refuses more than 512 words,
+// values and signs, and nesting deeper than 64.
 func Parse(expression string) (*Filter, error) {
 	errs := &problems{member: "FilterExpression", src: expression}
 	root := parseFilter(expression, errs)
@@ -33,13 +33,13 @@ func parseFilter(expression string, errs *problems) expr {
 	return root
 }
 
-// Match tells whether the game session is found.
+// Match reports whether the filter matches a game session.
 func (f *Filter) Match(s Subject) bool {
 	return f == nil || f.root.match(s)
 }
 
-// String gives the expression in its plain form: keywords in upper case, single
-// quotes, and only the parentheses it needs.
+// String returns the expression in canonical form: keywords in upper case, single quotes,
+// and only the necessary parentheses.
 func (f *Filter) String() string {
 	if f == nil {
 		return ""

@@ -42,7 +42,7 @@ func TestParse_ListsAtMostEightMistakes(t *testing.T) {
 	}
 }
 
-// counting is a subject whose player sessions are found by counting.
+// counting is a subject that counts calls for its player sessions.
 type counting struct {
 	subject
 	counts int
@@ -86,7 +86,8 @@ func TestNil_MatchesAllAndLeavesOrder(t *testing.T) {
 	}
 }
 
-// typical is a search as a lobby sends it, and a session it must look at in full.
+// typical returns a search as a lobby sends it, and a session for which all of it is
+// evaluated.
 func typical(t testing.TB) (*filter.Filter, *filter.Sort, *subject) {
 	f, err := filter.Parse(`gameSessionProperties.map = 'winter' AND maximumSessions >= 4 AND ` +
 		`creationTimeMillis > 1462233600000 AND (hasAvailablePlayerSessions = true OR NOT gameSessionName = 'x')`)

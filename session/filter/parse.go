@@ -1,10 +1,10 @@
 package filter
 
-// maxDepth bounds how deep parentheses and NOT may nest.
+// maxDepth is how deep parentheses and NOT may nest.
 const maxDepth = 64
 
-// parser reads tokens by recursive descent. Each method that reads a part gives
-// false after a mistake in the grammar; the reading then ends.
+// parser parses tokens by recursive descent. Methods that parse a part return false after
+// a syntax error, which ends parsing.
 type parser struct {
 	tokens []token
 	next   int
@@ -14,7 +14,7 @@ type parser struct {
 
 func (p *parser) peek() token { return p.tokens[p.next] }
 
-// advance gives the next token and steps over it; the end is never stepped over.
+// advance returns the next token and moves past it, but never past the end.
 func (p *parser) advance() token {
 	t := p.tokens[p.next]
 	if t.kind != tokenEnd {
@@ -121,8 +121,8 @@ func (p *parser) enter() bool {
 
 func (p *parser) leave() { p.depth-- }
 
-// comparison reads attribute, comparator and value. A wrong name or type is
-// noted and the reading goes on; the expression is then never used.
+// comparison parses attribute, comparator and value. A wrong name or type is recorded and
+// parsing continues; the result is then not used.
 func (p *parser) comparison() (expr, bool) {
 	named, ok := p.attribute()
 	if !ok {
@@ -151,7 +151,8 @@ func (p *parser) comparison() (expr, bool) {
 	return compare(named, op.text, value), true
 }
 
-// attribute reads an attribute's name; an unknown one is noted and given with no kind.
+// attribute parses an attribute's name. An unknown one is recorded and returned without a
+// kind.
 func (p *parser) attribute() (attribute, bool) {
 	t := p.peek()
 	if t.kind != tokenWord || t.is("AND") || t.is("OR") || t.is("NOT") || t.valueKind() != "" {
@@ -167,7 +168,7 @@ func (p *parser) attribute() (attribute, bool) {
 	return named, true
 }
 
-// valueKind gives the type of a value, or "" if the token is none.
+// valueKind returns the type of a value, or "" if the token is not a value.
 func (t token) valueKind() kind {
 	switch {
 	case t.kind == tokenString:

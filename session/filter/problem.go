@@ -8,19 +8,18 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// maxProblems bounds how many mistakes one answer lists.
+// maxProblems is the most mistakes listed in one error.
 const maxProblems = 8
 
-// problems collects the mistakes of one expression, so that its author can mend
-// them in one go. A mistake in the grammar ends the reading; mistakes in names
-// and types do not.
+// problems collects the mistakes of one expression, so that all can be fixed together. A
+// syntax error ends parsing; mistakes in names and types do not.
 type problems struct {
 	member string // FilterExpression or SortExpression
 	src    string
 	list   []string
 }
 
-// add notes a mistake at a byte offset; it is reported as a column counted in
+// add records a mistake at a byte offset, which is reported as a column counted in
 // characters from 1.
 func (p *problems) add(at int, format string, args ...any) {
 	if len(p.list) == maxProblems {
@@ -30,7 +29,7 @@ func (p *problems) add(at int, format string, args ...any) {
 	p.list = append(p.list, fmt.Sprintf("column %d: %s", column, fmt.Sprintf(format, args...)))
 }
 
-// err gives all mistakes as one fault, or nil.
+// err returns all mistakes as one fault, or nil.
 func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil

@@ -12,15 +12,15 @@ import (
 	"github.com/musterhq/muster/session/filter"
 )
 
-// tree is an expression of the test's own: how it is written and what it means.
+// tree is the test's representation of an expression: its text and its meaning.
 type tree struct {
 	written string
 	level   int // how tightly it binds: 0 OR, 1 AND, 2 NOT, 3 comparison or parentheses
 	means   func(*subject) bool
 }
 
-// within writes the tree where at least the given level is needed. Parentheses
-// that are not needed are added now and then.
+// within returns the text of the tree where at least the given level is needed. Sometimes
+// it adds unnecessary parentheses.
 func (e tree) within(t *rapid.T, level int) string {
 	if e.level < level || rapid.IntRange(0, 4).Draw(t, "parentheses") == 0 {
 		return "(" + space(t) + e.written + space(t) + ")"
@@ -132,8 +132,8 @@ func drawSubject(t *rapid.T) *subject {
 	return s
 }
 
-// TestParse_MeansWhatIsWritten compares random expressions with a plain
-// evaluator, and again after they were printed and read back.
+// TestParse_MeansWhatIsWritten compares random expressions with a plain evaluator, and
+// again after printing and parsing them.
 func TestParse_MeansWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,8 +159,8 @@ func TestParse_MeansWhatIsWritten(t *testing.T) {
 	})
 }
 
-// TestCompare_IsAnOrder checks that Compare is antisymmetric and transitive, and
-// that a missing property is last whichever the direction.
+// TestCompare_IsAnOrder checks that Compare is antisymmetric and transitive, and that a
+// missing property is last in both directions.
 func TestCompare_IsAnOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

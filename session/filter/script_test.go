@@ -17,7 +17,7 @@ import (
 	"github.com/musterhq/muster/session/filter"
 )
 
-// subject is a game session with its facts spelled out.
+// subject is a game session with explicit facts.
 type subject struct {
 	label, id, name  string
 	maximum, players int
@@ -35,7 +35,7 @@ func (s *subject) MaximumSessions() int    { return s.maximum }
 func (s *subject) CreationTime() time.Time { return s.created }
 func (s *subject) PlayerSessionCount() int { return s.players }
 
-// TestScripts runs testdata/*.txt; the head of reference.txt explains their form.
+// TestScripts runs testdata/*.txt, in the format described at the top of reference.txt.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txt")

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Sort is a SortExpression, ready to compare. A nil Sort leaves the order open.
+// Sort is a parsed SortExpression. Under a nil Sort all game sessions are equal.
 type Sort struct {
 	by         attribute
 	descending bool
 }
 
-// ParseSort reads a SortExpression: an attribute, then optionally ASC (the
-// default) or DESC. Its error is an InvalidRequestException like Parse's.
+// ParseSort parses a SortExpression: an attribute, then optionally ASC (the default) or
+// DESC. Its error is an InvalidRequestException like Parse's.
 func ParseSort(expression string) (*Sort, error) {
 	errs := &problems{member: "SortExpression", src: expression}
 	sort := parseSort(expression, errs)
@@ -42,10 +42,10 @@ func parseSort(expression string, errs *problems) *Sort {
 	return &Sort{by: by, descending: descending}
 }
 
-// Compare gives a number below zero if a comes first, above zero if b does, and
-// zero if the expression does not tell them apart. Use it with a stable sort. A
-// game session without the property comes last in both directions; false comes
-// before true when ascending; property values compare as text.
+// Compare returns a negative number if a comes first, a positive one if b does, and zero
+// if they are equal. Use it with a stable sort. A game session without the property comes
+// last in both directions. Ascending, false comes before true. Property values compare as
+// strings.
 func (o *Sort) Compare(a, b Subject) int {
 	if o == nil {
 		return 0
@@ -78,7 +78,7 @@ func rank(b bool) int {
 	return 0
 }
 
-// String gives the expression with its direction spelled out.
+// String returns the expression with an explicit direction.
 func (o *Sort) String() string {
 	switch {
 	case o == nil:

@@ -2,19 +2,19 @@ package filter
 
 import "time"
 
-// Subject is what an expression can ask of a game session. Only the facts that
-// the expression names are asked for, and only until its outcome is known.
+// Subject provides the facts about a game session that an expression can use. Only
+// methods for facts in the expression are called, and only until its result is known.
 type Subject interface {
-	// GameSessionID gives the full ARN.
+	// GameSessionID returns the full ARN.
 	GameSessionID() string
-	// GameSessionName gives the Name the session was created with, or "".
+	// GameSessionName returns the session's Name, or "".
 	GameSessionName() string
-	// Property gives the value of a game property and whether the session has it.
+	// Property returns the value of a game property, and whether the session has it.
 	Property(key string) (string, bool)
-	// MaximumSessions gives MaximumPlayerSessionCount.
+	// MaximumSessions returns MaximumPlayerSessionCount.
 	MaximumSessions() int
-	// CreationTime gives the time the session was created.
+	// CreationTime returns when the session was created.
 	CreationTime() time.Time
-	// PlayerSessionCount gives CurrentPlayerSessionCount; it may be found by counting.
+	// PlayerSessionCount returns CurrentPlayerSessionCount. It may be expensive.
 	PlayerSessionCount() int
 }

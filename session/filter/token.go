@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// maxTokens bounds an expression's length in words, comparators, values and parentheses.
+// maxTokens is the most words, comparators, values and parentheses in an expression.
 const maxTokens = 512
 
 type tokenKind int
@@ -21,8 +21,8 @@ const (
 	tokenWord
 )
 
-// token is one piece of an expression. text is a string's content without its
-// quotes and escapes, and the piece as written otherwise.
+// token is one token of an expression. text is a string's content without quotes and
+// escapes, else the token as written.
 type token struct {
 	kind   tokenKind
 	text   string
@@ -30,12 +30,12 @@ type token struct {
 	at     int // byte offset
 }
 
-// is tells whether the token is the keyword, in either case.
+// is reports whether the token is the keyword, in either case.
 func (t token) is(keyword string) bool {
 	return t.kind == tokenWord && strings.EqualFold(t.text, keyword)
 }
 
-// describe names the token in an error.
+// describe returns a description of the token for an error.
 func (t token) describe() string {
 	switch t.kind {
 	case tokenEnd:
@@ -46,14 +46,14 @@ func (t token) describe() string {
 	return strconv.Quote(t.text)
 }
 
-// scanner cuts an expression into tokens.
+// scanner splits an expression into tokens.
 type scanner struct {
 	src  string
 	pos  int
 	errs *problems
 }
 
-// scan gives all tokens, the last being tokenEnd; false after an error.
+// scan returns all tokens, the last being tokenEnd, and false after an error.
 func scan(src string, errs *problems) ([]token, bool) {
 	s := scanner{src: src, errs: errs}
 	var tokens []token
@@ -139,8 +139,8 @@ func (s *scanner) quoted(quote byte) (token, bool) {
 	return token{}, false
 }
 
-// word reads an attribute, a keyword or a number. A property's key may hold
-// quotes and parentheses: it ends only at a space or a comparator.
+// word reads an attribute, a keyword or a number. A property's key may contain quotes and
+// parentheses: it ends only at a space or a comparator.
 func (s *scanner) word() (token, bool) {
 	ends := "=<>!()'\""
 	if strings.HasPrefix(s.src[s.pos:], propertyPrefix) {
