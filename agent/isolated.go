@@ -35,15 +35,9 @@ func (a *Agent) findIsolation() error {
 	if a.opts.Launcher == "" || a.opts.Unconfined {
 		return nil
 	}
-	finds := []func() error{a.findGroups}
-	if a.opts.Users.From > 0 {
-		finds = append(finds, a.findUsers, a.findFilter, a.findEgress)
-	}
 	var missing []string
-	for _, find := range finds {
-		if err := find(); err != nil {
-			missing = append(missing, err.Error())
-		}
+	for _, lack := range a.tryIsolation() {
+		missing = append(missing, lack.Cause)
 	}
 	if len(missing) > 0 && a.opts.Required {
 		return fmt.Errorf("%w: %s", ErrIsolation, strings.Join(missing, "; "))
@@ -57,6 +51,44 @@ func (a *Agent) findIsolation() error {
 		a.log.Warn("this machine does not allow all isolation: host only builds that you trust", "missing", strings.Join(missing, "; "))
 	}
 	return nil
+}
+
+// Lack is a part of isolation that cannot be had.
+type Lack struct {
+	Cause  string // what game servers are not held to, and why
+	Remedy string // what would help
+}
+
+// Isolation tries what an agent with these options, run by this user on this machine,
+// could hold game servers to: what it could, by the names of protocol.Facts, and what
+// not. Options need Root, Launcher, Users and UserClaims.
+func Isolation(o Options) (held []string, lacks []Lack) {
+	a := &Agent{opts: o.withDefaults(), guests: map[int]bool{}}
+	lacks = a.tryIsolation()
+	return a.held(), lacks
+}
+
+// tryIsolation finds out what game servers can be held to on this machine, and
+// returns what not.
+func (a *Agent) tryIsolation() (lacks []Lack) {
+	try := func(find func() error, remedy string) {
+		if err := find(); err != nil {
+			lacks = append(lacks, Lack{err.Error(), remedy})
+		}
+	}
+	root := func(remedy string) string {
+		if os.Geteuid() > 0 { // -1 where there is no such thing as root
+			return "run the agent as root"
+		}
+		return remedy
+	}
+	try(a.findGroups, root("let the agent write to /sys/fs/cgroup: in a container, mount it writable and run it privileged"))
+	if a.opts.Users.From > 0 {
+		try(a.findUsers, root("let the agent make namespaces and mounts (CAP_SYS_ADMIN): run a container privileged, and take RestrictNamespaces and the like out of its systemd unit"))
+		try(a.findFilter, "use Linux on amd64 or arm64, with a kernel that takes seccomp filters")
+		try(a.findEgress, root("mount control groups of version 2, beside version 1 if need be, on a kernel of 5.1 or later, and let the agent load BPF programs (CAP_BPF)"))
+	}
+	return lacks
 }
 
 // held names what processes are held to, for people and Muster.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,6 +53,32 @@ func whole(t *testing.T, m *muster, from int) (home string, a agentUnderTest, ag
 		t.Skipf("this machine allows isolation of %v alone; run this as root on Linux with control groups of version 2", held)
 	}
 	return home, a, func() agentUnderTest { return m.start(home, change) }
+}
+
+// What can be tried without an agent is what an agent finds, and nothing is left of it.
+func TestIsolation_IsWhatAgentsFind(t *testing.T) {
+	t.Parallel()
+	m := play(t)
+	home, launcher := reachable(t)
+	users := Users{1_900_000_180, 1_900_000_184}
+	a := m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
+	m.until("it has joined", func() bool { return m.joins > 0 })
+	other, _ := reachable(t)
+	held, lacks := Isolation(Options{Root: other, Launcher: launcher, Users: users, UserClaims: filepath.Join(other, "claims")})
+	if want := a.held(); !slices.Equal(held, want) {
+		t.Errorf("held to %v, an agent says %v", held, want)
+	}
+	if all := 5; (len(held) == all) != (len(lacks) == 0) {
+		t.Errorf("held to %v, and lacks %v", held, lacks)
+	}
+	for _, lack := range lacks {
+		if lack.Cause == "" || lack.Remedy == "" {
+			t.Errorf("%+v says too little", lack)
+		}
+	}
+	if _, lacks := Isolation(Options{Root: other, Launcher: "/nowhere/muster", Users: users, UserClaims: filepath.Join(other, "claims")}); len(lacks) == 0 {
+		t.Error("isolation works without the program that makes it")
+	}
 }
 
 // A game server sees its own processes and few folders, gets no other rights, and

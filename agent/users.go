@@ -18,6 +18,9 @@ type Users struct{ From, To int }
 
 func (u Users) has(uid int) bool { return uid >= u.From && uid <= u.To }
 
+// DefaultUsers are numbers that no machine's own users have.
+var DefaultUsers = Users{1900000000, 1900009999}
+
 // findUsers finds out whether instances can have users of their own, and these see
 // the machine by themselves.
 func (a *Agent) findUsers() error {

@@ -6,12 +6,16 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -164,7 +168,7 @@ func TestPlay(t *testing.T) {
 	var steps strings.Builder
 	view := &terminal.Terminal{Client: &client.Client{Endpoint: base}, Out: &steps}
 	o := terminal.PlayOptions{Fleet: "demo", Players: 2, For: time.Millisecond, Bots: program}
-	if err := playWhenFree(t, view, o); err != nil {
+	if err := view.Play(t.Context(), o); err != nil {
 		t.Fatalf("%v after:\n%s", err, steps.String())
 	}
 	rest := steps.String()
@@ -178,14 +182,37 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// playWhenFree plays once a process takes game sessions, which is a moment after
-// it became ACTIVE.
-func playWhenFree(t *testing.T, view *terminal.Terminal, o terminal.PlayOptions) error {
-	for {
-		err := view.Play(t.Context(), o)
-		if code(err) != "FleetCapacityExceededException" {
-			return err
-		}
+// restarted is the way to a server that has just been restarted: nobody listens yet,
+// then the state is read, then no process has come back.
+type restarted struct{ requests, sessions atomic.Int64 }
+
+func (w *restarted) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := func(status int, body string) (*http.Response, error) {
+		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}, Request: r}, nil
+	}
+	switch n := w.requests.Add(1); {
+	case n <= 3:
+		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	case n <= 6:
+		return answer(503, `{"__type":"InternalServiceException","message":"No node serves at the moment. Try again."}`)
+	case r.Header.Get("X-Amz-Target") == "GameLift.CreateGameSession" && w.sessions.Add(1) <= 3:
+		return answer(400, `{"__type":"FleetCapacityExceededException","message":"no free process"}`)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// A game can be played right after a restart of the server: what is not there yet is
+// waited for, with words.
+func TestPlay_AfterRestart(t *testing.T) {
+	t.Parallel()
+	program := arena(t)
+	base, _, _, _ := local(t, demo.Options{Server: program, Processes: 1, Players: -1})
+	var steps strings.Builder
+	view := &terminal.Terminal{Client: &client.Client{Endpoint: base, HTTP: &http.Client{Transport: &restarted{}}}, Out: &steps}
+	err := view.Play(t.Context(), terminal.PlayOptions{Fleet: "demo", Players: 1, For: time.Millisecond, Bots: program})
+	said := steps.String()
+	if err != nil || strings.Count(said, "waiting for the server at "+base) != 1 || strings.Count(said, "waiting for a free game server process") != 1 {
+		t.Errorf("%v after:\n%s", err, said)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -61,6 +62,9 @@ func Preflight(ctx context.Context, o PreflightOptions) error {
 	}
 	defer os.RemoveAll(dir)
 	p := &preflight{o: o, dir: dir, started: make(chan protocol.Process, 1), ended: make(chan supervise.Exit, 1)}
+	if err := p.isolation(); err != nil {
+		return fmt.Errorf("preflight: %w", err)
+	}
 	if !p.unpack(ctx) || !p.look() {
 		return ErrPreflight
 	}
@@ -104,6 +108,32 @@ func (p *preflight) warn(format string, args ...any) {
 func (p *preflight) fail(code, format string, args ...any) bool {
 	fmt.Fprintf(p.o.Out, "FAIL  "+format+"\n      (on a fleet: %s)\n", append(args, code)...)
 	return false
+}
+
+// isolation says what an agent could hold game servers to on this machine, which
+// this try is not held to.
+func (p *preflight) isolation() error {
+	if p.o.Launcher == "" {
+		return nil
+	}
+	if runtime.GOOS != "linux" {
+		p.warn("an agent on this machine holds game servers to nothing: that takes Linux")
+		return nil
+	}
+	root := filepath.Join(p.dir, "isolation")
+	if err := errors.Join(os.Chmod(p.dir, 0o711), os.Mkdir(root, 0o755)); err != nil { // users of their own pass
+		return err
+	}
+	held, lacks := agent.Isolation(agent.Options{
+		Root: root, Launcher: p.o.Launcher, Users: agent.DefaultUsers, UserClaims: filepath.Join(p.dir, "users"), Log: p.o.Logger,
+	})
+	if len(held) > 0 {
+		p.pass("an agent of this user on this machine holds game servers to: %s (this try is held to nothing)", strings.Join(held, ", "))
+	}
+	for _, lack := range lacks {
+		p.warn("on this machine %s\n      (what helps: %s)", lack.Cause, lack.Remedy)
+	}
+	return nil
 }
 
 // unpack brings the build into a folder, its install script run.

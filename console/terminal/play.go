@@ -5,11 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/musterhq/muster/console/client"
@@ -64,19 +68,49 @@ func (p *play) step(format string, args ...any) {
 	fmt.Fprintf(p.Out, "%7.2f s  %s\n", time.Since(p.began).Seconds(), plain.Line(fmt.Sprintf(format, args...)))
 }
 
+// findFleet waits for a server that is about to answer, and for the fleet to have a
+// process.
 func (p *play) findFleet(ctx context.Context) error {
-	fleets, err := p.Client.Fleets(ctx)
-	if err != nil {
-		return err
-	}
-	for _, f := range fleets {
-		if (f.Name == p.opts.Fleet || f.ID == p.opts.Fleet) && f.Status == "ACTIVE" {
-			p.fleet = f
-			p.step("fleet %s (%s) has %d game server processes", f.Name, f.ID, f.Processes)
-			return nil
+	say := p.once("waiting for the server at " + p.Client.Endpoint + " to be ready")
+	wait := p.once("waiting for fleet " + p.opts.Fleet + " to have a game server process")
+	var starting error
+	err := p.await(ctx, "the server and its fleet", func() (bool, error) {
+		fleets, err := p.Client.Fleets(ctx)
+		if starting = err; isStarting(err) {
+			say()
+			return false, nil
 		}
+		if err != nil {
+			return false, err
+		}
+		for _, f := range fleets {
+			if (f.Name == p.opts.Fleet || f.ID == p.opts.Fleet) && (f.Status == "ACTIVE" || f.Status == "ACTIVATING") {
+				if p.fleet = f; f.Status == "ACTIVE" && f.Processes > 0 {
+					return true, nil
+				}
+				wait()
+				return false, nil
+			}
+		}
+		return false, fmt.Errorf("there is no ACTIVE fleet %q; muster local makes one that is named demo", p.opts.Fleet)
+	})
+	if err != nil {
+		return errors.Join(err, starting)
 	}
-	return fmt.Errorf("there is no ACTIVE fleet %q; muster local makes one that is named demo", p.opts.Fleet)
+	p.step("fleet %s (%s) has %d game server processes", p.fleet.Name, p.fleet.ID, p.fleet.Processes)
+	return nil
+}
+
+// isStarting reports whether an error is that of a server that does not serve yet.
+func isStarting(err error) bool {
+	var refused *client.Error
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) ||
+		errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable
+}
+
+// once returns a function that prints a progress line the first time it is called.
+func (p *play) once(text string) func() {
+	return sync.OnceFunc(func() { p.step("%s", text) })
 }
 
 func (p *play) findLocation(ctx context.Context) error {
@@ -104,10 +138,19 @@ func (p *play) findLocation(ctx context.Context) error {
 
 func (p *play) createSession(ctx context.Context) error {
 	var out struct{ GameSession sessionRow }
-	err := p.Client.Call(ctx, "CreateGameSession", map[string]any{
-		"FleetId": p.fleet.ID, "Location": p.opts.Location, "Name": "demo play",
-		"MaximumPlayerSessionCount": p.opts.Players,
-	}, &out)
+	wait := p.once("waiting for a free game server process: those there are play, or have not come back to the server yet")
+	err := p.await(ctx, "a free game server process", func() (bool, error) {
+		err := p.Client.Call(ctx, "CreateGameSession", map[string]any{
+			"FleetId": p.fleet.ID, "Location": p.opts.Location, "Name": "demo play",
+			"MaximumPlayerSessionCount": p.opts.Players,
+		}, &out)
+		var refused *client.Error
+		if errors.As(err, &refused) && refused.Code == "FleetCapacityExceededException" {
+			wait()
+			return false, nil
+		}
+		return err == nil, err
+	})
 	if err != nil {
 		return err
 	}

@@ -162,8 +162,10 @@ func TestHandler_SlowReader(t *testing.T) {
 	d := New(Options{WritePatience: 50 * time.Millisecond})
 	ended := make(chan error, 1)
 	s := httptest.NewUnstartedServer(d.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for {
-			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+		flusher := http.NewResponseController(w)
+		for { // little at a time, since each write has the time that its length allows
+			w.Write(make([]byte, 64))
+			if err := flusher.Flush(); err != nil {
 				ended <- err
 				return
 			}
@@ -179,6 +181,9 @@ func TestHandler_SlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	if err := c.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: muster\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
