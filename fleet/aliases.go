@@ -17,7 +17,8 @@ type AliasInput struct {
 	Tags              map[string]string
 }
 
-// CreateAlias creates an alias. Errors: InvalidRequest, LimitExceeded, TaggingFailed.
+// CreateAlias creates an alias.
+// Errors: InvalidRequest, LimitExceeded, TaggingFailed.
 func (s *Service) CreateAlias(ctx context.Context, in AliasInput) (*Alias, error) {
 	return s.createAlias.Do(ctx, in)
 }
@@ -50,8 +51,8 @@ type AliasUpdate struct {
 	FleetID, Message  string
 }
 
-// UpdateAlias changes an alias. A new route takes effect immediately. Errors: NotFound,
-// InvalidRequest.
+// UpdateAlias changes an alias. A new route takes effect immediately.
+// Errors: NotFound, InvalidRequest.
 func (s *Service) UpdateAlias(ctx context.Context, in AliasUpdate) (*Alias, error) {
 	return s.updateAlias.Do(ctx, in)
 }
@@ -106,8 +107,9 @@ func (s *Service) Aliases(r store.Reader, after string) iter.Seq[*Alias] {
 	return s.t.aliases.After(r, after)
 }
 
-// Resolve returns the fleet that an alias leads to. Errors: NotFound (alias, or the fleet
-// it leads to), TerminalRoutingStrategy with the alias's message.
+// Resolve returns the fleet that an alias leads to.
+// Errors: NotFound (alias, or the fleet it leads to), TerminalRoutingStrategy with the
+// alias's message.
 func (s *Service) Resolve(r store.Reader, aliasIDOrARN string) (*Fleet, error) {
 	a, err := s.FindAlias(r, aliasIDOrARN)
 	if err != nil {

@@ -41,7 +41,8 @@ type CapacityInput struct {
 }
 
 // UpdateCapacity changes how many instances a location should have. They are created and
-// removed asynchronously. Errors: NotFound, InvalidRequest, InvalidFleetStatus.
+// removed asynchronously.
+// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
 func (s *Service) UpdateCapacity(ctx context.Context, in CapacityInput) (*Fleet, error) {
 	return s.updateCapacity.Do(ctx, in)
 }
@@ -171,7 +172,8 @@ type actionsArgs struct {
 }
 
 // StopScaling stops automatic scaling of a location, "" being the home region. Its
-// policies remain. Errors: NotFound, InvalidRequest, InvalidFleetStatus.
+// policies remain.
+// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
 func (s *Service) StopScaling(ctx context.Context, fleetID, location string) (*Fleet, error) {
 	return s.setScaling.Do(ctx, actionsArgs{fleetID, location, true})
 }

@@ -26,8 +26,8 @@ type CreateInput struct {
 }
 
 // Create creates a fleet. An ANYWHERE fleet is ACTIVE immediately; a managed one is NEW
-// and becomes ACTIVE step by step (walk.go). Errors: InvalidRequest, NotFound (build),
-// LimitExceeded, TaggingFailed.
+// and becomes ACTIVE step by step (walk.go).
+// Errors: InvalidRequest, NotFound (build), LimitExceeded, TaggingFailed.
 func (s *Service) Create(ctx context.Context, in CreateInput) (*Fleet, error) {
 	return s.create.Do(ctx, in)
 }

@@ -15,8 +15,8 @@ type locationArgs struct {
 	Tags map[string]string
 }
 
-// CreateLocation creates a custom location. Errors: Conflict (name taken), LimitExceeded,
-// TaggingFailed.
+// CreateLocation creates a custom location.
+// Errors: Conflict (name taken), LimitExceeded, TaggingFailed.
 func (s *Service) CreateLocation(ctx context.Context, name string, tags map[string]string) (*Location, error) {
 	return s.createLocation.Do(ctx, locationArgs{name, tags})
 }
@@ -72,8 +72,8 @@ type locationsArgs struct {
 }
 
 // AddLocations adds locations to a fleet. Those of an Anywhere fleet are ACTIVE
-// immediately, those of a managed one are NEW. Errors: NotFound, InvalidRequest,
-// InvalidFleetStatus, LimitExceeded.
+// immediately, those of a managed one are NEW.
+// Errors: NotFound, InvalidRequest, InvalidFleetStatus, LimitExceeded.
 func (s *Service) AddLocations(ctx context.Context, fleetID string, locations []string) (*Fleet, error) {
 	return s.addLocations.Do(ctx, locationsArgs{fleetID, locations})
 }
@@ -102,8 +102,8 @@ func (s *Service) runAddLocations(tx *store.Tx, a locationsArgs) (*Fleet, error)
 }
 
 // RemoveLocations starts the removal of locations from a fleet: processes there are told
-// to stop, and the locations are removed when these have ended. Errors: NotFound,
-// InvalidRequest (home region, not in the fleet), InvalidFleetStatus.
+// to stop, and the locations are removed when these have ended.
+// Errors: NotFound, InvalidRequest (home region, not in the fleet), InvalidFleetStatus.
 func (s *Service) RemoveLocations(ctx context.Context, fleetID string, locations []string) (*Fleet, error) {
 	return s.removeLocations.Do(ctx, locationsArgs{fleetID, locations})
 }

@@ -19,7 +19,8 @@ type UpdateInput struct {
 }
 
 // Update changes attributes of a fleet. A new protection policy applies to new game
-// sessions only. Errors: NotFound, InvalidFleetStatus.
+// sessions only.
+// Errors: NotFound, InvalidFleetStatus.
 func (s *Service) Update(ctx context.Context, in UpdateInput) (*Fleet, error) {
 	return s.update.Do(ctx, in)
 }
@@ -61,8 +62,8 @@ type runtimeArgs struct {
 }
 
 // UpdateRuntime replaces a fleet's runtime configuration, even before the fleet is ACTIVE
-// (API reference, UpdateRuntimeConfiguration). Errors: NotFound, InvalidFleetStatus
-// (DELETING), InvalidRequest.
+// (API reference, UpdateRuntimeConfiguration).
+// Errors: NotFound, InvalidFleetStatus (DELETING), InvalidRequest.
 func (s *Service) UpdateRuntime(ctx context.Context, fleetID string, r Runtime) (*Fleet, error) {
 	return s.updateRuntime.Do(ctx, runtimeArgs{fleetID, r})
 }

@@ -97,7 +97,8 @@ type ConfigurationUpdate struct {
 }
 
 // UpdateConfiguration changes a configuration. It applies to all later matches, including
-// those of waiting tickets. Errors: NotFound, InvalidRequest.
+// those of waiting tickets.
+// Errors: NotFound, InvalidRequest.
 func (s *Service) UpdateConfiguration(ctx context.Context, in ConfigurationUpdate) (*Configuration, error) {
 	return s.cmd.updateConfiguration.Do(ctx, in)
 }

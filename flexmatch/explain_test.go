@@ -93,7 +93,7 @@ func TestTrace_MemoryAndArchive(t *testing.T) {
 	})
 }
 
-// crowd needs more players than come.
+// crowd needs more players than the test enters.
 const crowd = `{"ruleLanguageVersion": "1.0", "teams": [{"name": "all", "minPlayers": 9, "maxPlayers": 9}]}`
 
 // Of too many tickets a trace contains the oldest, in memory or in the archive, with no

@@ -19,10 +19,10 @@ type tables struct {
 	hosted         *store.Table[Hosted]
 
 	byRuleSet *store.Index[Configuration]
-	active    *store.Index[Ticket] // not over, by configuration
+	active    *store.Index[Ticket] // not ended, by configuration
 	waiting   *store.Index[Ticket] // by configuration, oldest first
-	byPlayer  *store.Index[Ticket] // not over, by player; not automatic backfill
-	bySession *store.Index[Ticket] // backfill, not over, by game session
+	byPlayer  *store.Index[Ticket] // not ended, by player; without automatic backfill
+	bySession *store.Index[Ticket] // backfill, not ended, by game session
 	due       *store.Index[Ticket]
 	matchDue  *store.Index[Match]
 	autoID    *store.Index[Hosted] // by id of its automatic tickets

@@ -34,7 +34,7 @@ type Ticket struct {
 	Members       []Member  `json:"members"`
 	MatchID       string    `json:"match_id,omitzero"` // the latest match it was in
 
-	// Of a backfill ticket.
+	// Set for a backfill ticket.
 	Backfill      bool   `json:"backfill,omitzero"`
 	Automatic     bool   `json:"automatic,omitzero"`
 	GameSessionID string `json:"game_session_id,omitzero"` // also of a COMPLETED ticket

@@ -81,8 +81,8 @@ type QueueUpdate struct {
 	Target           *string
 }
 
-// UpdateQueue changes a queue. Waiting placements are placed by the new rules. Errors:
-// NotFound, InvalidRequest.
+// UpdateQueue changes a queue. Waiting placements are placed by the new rules.
+// Errors: NotFound, InvalidRequest.
 func (s *Service) UpdateQueue(ctx context.Context, in QueueUpdate) (*Queue, error) {
 	return s.cmd.updateQueue.Do(ctx, in)
 }

@@ -75,8 +75,8 @@ func New(st *store.Store, d Deps, o Options) *Service {
 // no slash.
 func key(fleetID, name string) string { return fleetID + "/" + name }
 
-// Put creates a policy of a fleet, or replaces the one with its name. Errors: NotFound,
-// InvalidRequest.
+// Put creates a policy of a fleet, or replaces the one with its name.
+// Errors: NotFound, InvalidRequest.
 func (s *Service) Put(ctx context.Context, in Input) (*Policy, error) { return s.put.Do(ctx, in) }
 
 func (s *Service) runPut(tx *store.Tx, in Input) (*Policy, error) {

@@ -24,8 +24,9 @@ type UpdateInput struct {
 // MaxProperties is the most game properties of a game session (API reference).
 const MaxProperties = 16
 
-// Update changes a game session. Errors: NotFound, InvalidGameSessionStatus (ended),
-// InvalidRequest (fewer slots than players, too many properties).
+// Update changes a game session.
+// Errors: NotFound, InvalidGameSessionStatus (ended), InvalidRequest (fewer slots than
+// players, too many properties).
 func (s *Service) Update(ctx context.Context, in UpdateInput) (*GameSession, error) {
 	g, err := s.cmd.update.Do(ctx, in)
 	return g, s.endedRather(ctx, in.GameSessionID, err)
@@ -74,8 +75,9 @@ type terminateArgs struct {
 	CanKill       bool
 }
 
-// Terminate ends a game session by telling its process to end, or by force. Errors:
-// NotFound, InvalidGameSessionStatus, InvalidRequest (no host here can kill the process).
+// Terminate ends a game session by telling its process to end, or by force.
+// Errors: NotFound, InvalidGameSessionStatus, InvalidRequest (no host here can kill the
+// process).
 func (s *Service) Terminate(ctx context.Context, gameSessionID string, mode Mode) (*GameSession, error) {
 	args := terminateArgs{GameSessionID: gameSessionID, Mode: mode}
 	if g := s.t.games.Get(s.st.View(), gameSessionID); g != nil {

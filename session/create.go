@@ -25,8 +25,8 @@ type CreateInput struct {
 }
 
 // Create creates a game session on a free process and returns it ACTIVATING. With a token
-// that was used before, it returns that game session in its current state. Errors:
-// InvalidRequest, NotFound, TerminalRoutingStrategy, InvalidFleetStatus,
+// that was used before, it returns that game session in its current state.
+// Errors: InvalidRequest, NotFound, TerminalRoutingStrategy, InvalidFleetStatus,
 // FleetCapacityExceeded, LimitExceeded (creator), IdempotentParameterMismatch.
 func (s *Service) Create(ctx context.Context, in CreateInput) (*GameSession, error) {
 	if in.Token != "" {

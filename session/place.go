@@ -16,8 +16,8 @@ type Spec struct {
 	fingerprint                string
 }
 
-// Place creates a game session on a free process in a location of the fleet. Errors:
-// FleetCapacityExceeded.
+// Place creates a game session on a free process in a location of the fleet.
+// Errors: FleetCapacityExceeded.
 func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location string, spec Spec) (*GameSession, error) {
 	last := spec.LastPart
 	if last == "" {

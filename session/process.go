@@ -47,8 +47,8 @@ type policyArgs struct {
 	Policy                    JoinPolicy
 }
 
-// SetJoinPolicy changes whether the process's game session accepts new players. Errors:
-// NotFound, InvalidRequest.
+// SetJoinPolicy changes whether the process's game session accepts new players.
+// Errors: NotFound, InvalidRequest.
 func (s *Service) SetJoinPolicy(ctx context.Context, ref compute.Ref, gameSessionID string, policy JoinPolicy) error {
 	if policy != AcceptAll && policy != DenyAll {
 		return fault.Invalid("PlayerSessionPolicy: must be one of %s, %s", AcceptAll, DenyAll)
@@ -76,8 +76,9 @@ type playerArgs struct {
 	ProcessKey, GameSessionID, PlayerSessionID string
 }
 
-// AcceptPlayer validates a player who connected: the RESERVED player session
-// becomes ACTIVE. Errors: NotFound, InvalidRequest (not RESERVED, or of another session).
+// AcceptPlayer validates a player who connected: the RESERVED player session becomes
+// ACTIVE.
+// Errors: NotFound, InvalidRequest (not RESERVED, or of another session).
 func (s *Service) AcceptPlayer(ctx context.Context, ref compute.Ref, gameSessionID, playerSessionID string) (*PlayerSession, error) {
 	return s.cmd.accept.Do(ctx, playerArgs{ref.Key(), gameSessionID, playerSessionID})
 }

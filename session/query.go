@@ -27,7 +27,8 @@ type Cursor struct {
 	ID      string
 }
 
-// Get returns a game session that is running or ended within Retention. Errors: NotFound.
+// Get returns a game session that is running or ended within Retention.
+// Errors: NotFound.
 func (s *Service) Get(ctx context.Context, id string) (*GameSession, error) {
 	if g := s.t.games.Get(s.st.View(), id); g != nil {
 		return g, nil

@@ -23,9 +23,9 @@ type Joining struct {
 // Reserve creates a RESERVED player session for each player, or for none. For a player
 // who holds a reservation with the same data it returns that one, so that a request whose
 // response was lost can be repeated. A program without an SDK does not accept players, so
-// its player sessions are ACTIVE immediately, until the game session ends. Errors:
-// NotFound, InvalidGameSessionStatus (not ACTIVE, DENY_ALL, or away), GameSessionFull,
-// InvalidRequest (a player is in the session already).
+// its player sessions are ACTIVE immediately, until the game session ends.
+// Errors: NotFound, InvalidGameSessionStatus (not ACTIVE, DENY_ALL, or away),
+// GameSessionFull, InvalidRequest (a player is in the session already).
 func (s *Service) Reserve(ctx context.Context, in ReserveInput) ([]*PlayerSession, error) {
 	players, err := s.cmd.reserve.Do(ctx, in)
 	return players, s.endedRather(ctx, in.GameSessionID, err)

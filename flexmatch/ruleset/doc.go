@@ -2,10 +2,10 @@
 //
 // A body is processed in four stages, each in its own files:
 //
-//	node.go, comment.go     the JSON text becomes a tree whose parts know their positions
-//	teams.go … expansion.go the tree is checked; every error is kept, none ends the check
-//	level.go                the rules are resolved once for each wait time that changes them
-//	evaluate.go, value.go   a level judges a lineup: who would play in which team
+//	node.go, comment.go     parse the JSON text into a tree with positions
+//	teams.go … expansion.go check the tree and collect all errors
+//	level.go                resolves the rules once for each wait time that changes them
+//	evaluate.go, value.go   judge a lineup: which players are in which team
 //
 // The language is that of the FlexMatch developer guide (rule set schema, rule types,
 // property expressions). Where the guide is silent or contradicts itself,

@@ -85,7 +85,7 @@ func distinct(list []string) []string {
 	return list
 }
 
-// aggregate is the min, max or avg of values that come one by one.
+// aggregate is the min, max or avg of values added one by one.
 type aggregate struct {
 	n     int
 	total float64

@@ -144,7 +144,7 @@ func randomPlayer(r *rand.Rand, rs *ruleset.RuleSet, id string) search.Player {
 	return p
 }
 
-// world is a random rule set with random tickets.
+// world returns a random rule set with random tickets.
 func world(t testing.TB, seed uint64) (*ruleset.RuleSet, search.Options, []*search.Ticket, *rand.Rand) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	body := randomBody(r)

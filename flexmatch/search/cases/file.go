@@ -92,7 +92,7 @@ type Ticket struct {
 	} `json:"backfill"`
 }
 
-// Action is a call about a ticket.
+// Action is a call for a ticket.
 type Action struct {
 	At             float64  `json:"at"`
 	Op             string   `json:"op"`
