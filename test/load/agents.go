@@ -18,15 +18,15 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// The shape of the hosts: agents, each with room for two instances.
+// The dimensions of the hosts: agents, each with room for two instances.
 const (
 	agents      = 20
-	anInstance  = 50 // processes, which is the API's bound
+	anInstance  = 50 // processes, which is the API's limit
 	portsOfHost = 400
 )
 
-// silent is a game server's process that does nothing but be there: it leaves
-// what it was told, and this program speaks for it.
+// silent is a game server process that does nothing: it stores its environment, and
+// this program speaks for it.
 const silent = "#!/bin/sh\nenv > \"$GAME_LOG_DIR/told.new\" && mv \"$GAME_LOG_DIR/told.new\" \"$GAME_LOG_DIR/told\"\nexec sleep 100000\n"
 
 // fleetOf is a server with its hosts.
@@ -39,8 +39,8 @@ type fleetOf struct {
 	id      string
 }
 
-// throughAgents runs n game server processes on 20 agents, behind their relays,
-// and measures the time until all are ready, and the memory of server and agents.
+// throughAgents runs n game server processes on 20 agents, behind their relays, and
+// measures the time until all are ready, and the memory of server and agents.
 func throughAgents(s settings) error {
 	if err := raiseFileLimit(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func throughAgents(s settings) error {
 	return f.tell(s.n, ready)
 }
 
-// serve starts a server, which has a key of its own making.
+// serve starts a server, which generates its first key.
 func (f *fleetOf) serve(bin string) (err error) {
 	data := filepath.Join(f.dir, "server")
 	if f.server, err = node.Run(bin, "serve", "--listen", "127.0.0.1:0", "--data", data, "--log-level", "error"); err != nil {
@@ -120,12 +120,12 @@ func (f *fleetOf) stop() {
 		}
 	}
 	for _, h := range f.hosts {
-		h.Wait() // how it ends is not what is measured
+		h.Wait() // the exit status is not part of the measurement
 	}
 	f.server.Kill()
 }
 
-// fill makes a relayed fleet of one instance.
+// fill creates a relayed fleet of one instance.
 func (f *fleetOf) fill(ctx context.Context, n int) error {
 	build, err := node.Upload(ctx, f.server.URL, f.client, map[string][]byte{"server": []byte(silent)})
 	if err != nil {
@@ -152,7 +152,7 @@ func (f *fleetOf) fill(ctx context.Context, n int) error {
 	return nil
 }
 
-// grow gives the fleet the instances for n processes.
+// grow scales the fleet to the instances for n processes.
 func (f *fleetOf) grow(ctx context.Context, n int) error {
 	instances := (n + anInstance - 1) / anInstance
 	_, err := f.client.UpdateFleetCapacity(ctx, &gamelift.UpdateFleetCapacityInput{
@@ -189,12 +189,12 @@ func (f *fleetOf) speak(ctx context.Context, n int) ([]*gameserver.Process, erro
 		if time.Now().After(end) {
 			return nil, fmt.Errorf("%d of %d processes have started after ten minutes", len(all), n)
 		}
-		time.Sleep(20 * time.Millisecond) // a look at the files of all hosts costs something as well
+		time.Sleep(20 * time.Millisecond) // reading the files of all hosts costs something too
 	}
 	return all, nil
 }
 
-// speakFor connects for the process that left what it was told.
+// speakFor connects for the process that stored its environment in file.
 func speakFor(ctx context.Context, file string) (*gameserver.Process, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -217,7 +217,7 @@ func speakFor(ctx context.Context, file string) (*gameserver.Process, error) {
 	}
 }
 
-// tell prints what it took.
+// tell prints the results.
 func (f *fleetOf) tell(n int, ready time.Duration) error {
 	server, err := resident(f.server.PID())
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// rates are calls a second.
+// rates are calls per second.
 type rates struct{ create, reserve float64 }
 
-// create measures each way in at each number of callers and prints the table.
+// create measures each way at each number of callers and prints the table.
 func create(s settings) error {
 	fmt.Println("| callers | way | CreateGameSession a second | ÷ store | CreatePlayerSession a second | ÷ store |")
 	fmt.Println("|---|---|---|---|---|---|")
@@ -38,7 +38,8 @@ func row(callers int, way string, got, limit rates) {
 		callers, way, got.create, got.create/limit.create, got.reserve, got.reserve/limit.reserve)
 }
 
-// way makes n game sessions and then a player session in each, and gives the rates.
+// way creates n game sessions and then a player session in each, and returns the
+// rates.
 type way func(ctx context.Context, h *house, n, callers int) (rates, error)
 
 func measure(n, callers int, w way) (rates, error) {
@@ -54,7 +55,7 @@ func measure(n, callers int, w way) (rates, error) {
 	return w(ctx, h, n, callers)
 }
 
-// gameData is of a size that games use.
+// gameData has a typical size.
 var gameData = strings.Repeat("x", 200)
 
 // direct calls the transactions without a wire: the store's own limit for them.
@@ -123,13 +124,13 @@ func (c codec) overHTTP(ctx context.Context, h *house, n, callers int) (r rates,
 	return r, err
 }
 
-// call is an operation, how often and from how many callers.
+// call is an operation, how many times to call it, and the number of callers.
 type call struct {
 	operation  string
 	n, callers int
 }
 
-// timed signs the requests, then sends them with the clock running.
+// timed signs the requests, then starts the clock and sends them.
 func (c codec) timed(ctx context.Context, h *house, do call, in func(int) any, took func(int, []byte) error) (float64, error) {
 	requests := make([][]byte, do.n)
 	for i := range requests {

@@ -1,5 +1,5 @@
-// Command load measures what Muster promises about speed and size, each number
-// beside a limit measured in the same run:
+// Command load measures Muster's speed and size, each figure next to a limit measured
+// in the same run:
 //
 //	go run ./test/load create   CreateGameSession and CreatePlayerSession over
 //	                            HTTP with SigV4 in both protocols, beside the
@@ -13,6 +13,6 @@
 //	go run ./test/load agents   game server processes behind the relays of 20
 //	                            agents: time until ready, memory (needs -bin)
 //
-// Load and server share the machine. Each command is bounded and prints a table
-// in Markdown, as docs/benchmarks.md keeps it.
+// Load and server share the machine. Each command is bounded and prints a table in
+// Markdown, as in docs/benchmarks.md.
 package main

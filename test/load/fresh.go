@@ -7,14 +7,14 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// fresh is a server without a demo, on data of its own that go with it.
+// fresh is a server without a demo, with its own data that is removed with it.
 type fresh struct {
 	*node.Process
 	bin, dir string
 	args     []string
 }
 
-// runFresh starts one that listens at an address.
+// runFresh starts a fresh server that listens at an address.
 func runFresh(bin, listen, logLevel string) (*fresh, error) {
 	dir, err := os.MkdirTemp("", "muster-load-")
 	if err != nil {
@@ -28,7 +28,7 @@ func runFresh(bin, listen, logLevel string) (*fresh, error) {
 	return f, nil
 }
 
-// again starts the server once more on the same data.
+// again restarts the server with the same data.
 func (f *fresh) again() error {
 	p, err := node.Run(f.bin, f.args...)
 	if err == nil {
@@ -43,7 +43,7 @@ func (f *fresh) drop() {
 	os.RemoveAll(f.dir)
 }
 
-// place makes the fleet that the load goes to.
+// place creates the fleet that receives the load.
 func (f *fresh) place(ctx context.Context) (*node.Place, error) {
 	return node.MakePlace(ctx, node.Client(f.URL))
 }

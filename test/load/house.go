@@ -26,11 +26,11 @@ import (
 
 const (
 	location = "custom-load"
-	computes = 100 // machines that the processes are spread over
+	computes = 100 // number of computes that the processes are spread over
 )
 
-// house is the server with everything between the socket and the disk, put
-// together as app does it, so that the transactions can also be called directly.
+// house is the server with everything between the socket and the disk, assembled as
+// in app, so that the transactions can also be called directly.
 type house struct {
 	dir      string
 	store    *store.Store
@@ -44,7 +44,7 @@ type house struct {
 	address  string
 }
 
-// open makes a house on a new SQLite database, with n free processes.
+// open returns a house on a new SQLite database, with n free processes.
 func open(ctx context.Context, n int) (*house, error) {
 	dir, err := os.MkdirTemp("", "muster-load-")
 	if err != nil {
@@ -93,7 +93,7 @@ func (h *house) listen(srv http.Handler) error {
 	return nil
 }
 
-// furnish makes a key, a fleet, its computes and free processes on them.
+// furnish creates a key, a fleet, its computes and free processes on them.
 func (h *house) furnish(ctx context.Context, fleets *fleet.Service, n int) (err error) {
 	if h.key, err = h.keys.Create(ctx, auth.Spec{Name: "load", Role: auth.Admin}); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (h *house) furnish(ctx context.Context, fleets *fleet.Service, n int) (err 
 	return err
 }
 
-// process makes one process that is ready for a game session.
+// process creates one process that is ready for a game session.
 func (h *house) process(ctx context.Context, i int) error {
 	ref := compute.Ref{FleetID: h.fleet.ID, ComputeName: fmt.Sprint("host-", i%computes), ProcessID: fmt.Sprint("process-", i)}
 	if _, err := h.computes.Connect(ctx, compute.ConnectInput{Ref: ref}, deaf{}); err != nil {
@@ -127,7 +127,7 @@ func (h *house) process(ctx context.Context, i int) error {
 	return h.computes.Hearing(ctx, ref)
 }
 
-// deaf is the link of a process that is not there.
+// deaf is the link of a process that does not exist.
 type deaf struct{}
 
 // StartGameSession implements compute.Link.
@@ -142,7 +142,7 @@ func (deaf) Terminate(time.Time) {}
 // Drop implements compute.Link.
 func (deaf) Drop() {}
 
-// Authenticate implements awsrpc.Authenticator as app does it.
+// Authenticate implements awsrpc.Authenticator as app does.
 func (h *house) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
 	claim, err := h.verifier.Claim(r, time.Now())
 	if err != nil {
@@ -152,7 +152,7 @@ func (h *house) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, e
 	return awsrpc.Principal{AccessKeyID: caller.KeyID, Name: caller.KeyID, Role: string(caller.Role), Identity: caller}, claim.Body, err
 }
 
-// close ends the house and removes its database.
+// close closes the house and removes its database.
 func (h *house) close() error {
 	h.http.Close()
 	err := h.store.Close()
@@ -160,7 +160,8 @@ func (h *house) close() error {
 	return err
 }
 
-// together calls f for 0..n-1 from a number of callers and gives the calls a second.
+// together calls f for 0..n-1 from a number of callers and returns the calls per
+// second.
 func together(callers, n int, f func(i int) error) (rate float64, err error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

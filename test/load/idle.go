@@ -17,8 +17,8 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// idle measures the server's memory before and with n ready game servers that
-// say nothing.
+// idle measures the server's memory without and with n ready game servers that send
+// nothing.
 func idle(s settings) error {
 	if err := raiseFileLimit(); err != nil {
 		return err
@@ -50,8 +50,8 @@ func idle(s settings) error {
 	return report(s, server.Process, before)
 }
 
-// report prints what the connections cost at once, and after they were idle for
-// a while where that was asked for.
+// report prints what the connections cost immediately and, if requested, after some
+// idle time.
 func report(s settings, server *node.Process, before usage) error {
 	fmt.Println("| idle game server connections | after | resident KiB each | heap and stacks in use, KiB each |")
 	fmt.Println("|---|---|---|---|")
@@ -74,7 +74,7 @@ func report(s settings, server *node.Process, before usage) error {
 // aCompute is how many game servers run on one compute.
 const aCompute = 200
 
-// spread gives computes for n game servers.
+// spread returns computes for n game servers.
 func spread(ctx context.Context, first *node.Place, n int) ([]*node.Place, error) {
 	places := []*node.Place{first}
 	for len(places)*aCompute < n {
@@ -110,7 +110,7 @@ func memory(server *node.Process) (u usage, err error) {
 	return u, err
 }
 
-// resident reads the resident set of a process.
+// resident returns the resident set size of a process.
 func resident(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// workload is a rule set and a maker of tickets for it.
+// workload is a rule set and a generator of tickets for it.
 type workload struct {
 	name, about string
 	rules       string
@@ -19,8 +19,8 @@ type workload struct {
 	ticket      func(r *rand.Rand) search.Player
 }
 
-// The rule sets of the workloads: what other matchmakers are measured with, said
-// in the rule language.
+// The rule sets of the workloads: those with which other matchmakers are measured,
+// written in the rule language.
 const (
 	pairs = `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":1,"quantity":2}]}`
 
@@ -83,8 +83,8 @@ func player(skill float64, region, mode string) search.Player {
 	}}
 }
 
-// match runs the matchmaking workloads in process: tickets into an empty pool,
-// then passes until nothing is left to do.
+// match runs the matchmaking workloads in process: it puts tickets into an empty
+// pool, then makes passes until nothing is left to do.
 func match(s settings) error {
 	fmt.Println("| workload | tickets | put in | passes | searched | processor, both | matches | players placed | most possible | mean spread of skill |\n|---|---|---|---|---|---|---|---|---|---|")
 	for _, w := range workloads() {
@@ -129,8 +129,9 @@ func (w workload) run(rs *ruleset.RuleSet) {
 		ms(time.Since(start)), ms(processor()-used), len(matches), placed, w.possible(rs, tickets), meanSpread(matches))
 }
 
-// possible counts the players of the most matches there can be: in each region and
-// mode, in order of skill, a match of all that are near enough, else one is left out.
+// possible returns the number of players in the largest possible set of matches: in
+// each region and mode, in order of skill, adjacent players match if they are close
+// enough; otherwise one is left out.
 func (w workload) possible(rs *ruleset.RuleSet, tickets []*search.Ticket) int {
 	size, reach := rs.Level(0).Capacity(), math.Inf(1)
 	for _, r := range rs.Level(0).Rules {
@@ -158,7 +159,8 @@ func (w workload) possible(rs *ruleset.RuleSet, tickets []*search.Ticket) int {
 	return placed
 }
 
-// meanSpread is the mean distance of the best from the worst player of a match.
+// meanSpread returns the mean distance between the best and the worst player of a
+// match.
 func meanSpread(matches []*search.Match) float64 {
 	total := 0.0
 	for _, m := range matches {
@@ -172,10 +174,10 @@ func meanSpread(matches []*search.Match) float64 {
 	return total / float64(max(1, len(matches)))
 }
 
-// cycle is how often the steady workload's matchmaker makes a pass.
+// cycle is the time between two passes of the steady workload's matchmaker.
 const cycle = 500 * time.Millisecond
 
-// steadily runs W7: 1,000 tickets a second, by a clock of its own, as fast as it goes.
+// steadily runs W7: 1,000 tickets a second of simulated time, as fast as possible.
 func steadily(s settings) error {
 	rs, err := ruleset.Parse(steady)
 	if err != nil {
@@ -216,7 +218,8 @@ func steadily(s settings) error {
 	return nil
 }
 
-// arrival makes a party of 1 to 3 of like skill, near one or two of five locations.
+// arrival returns a party of 1 to 3 players of similar skill, near one or two of five
+// locations.
 func arrival(r *rand.Rand, n int, created time.Time) *search.Ticket {
 	t := &search.Ticket{ID: fmt.Sprint("t", n), Created: created, Arrival: uint64(n)}
 	near, skill := r.IntN(5), 1500+300*r.NormFloat64()

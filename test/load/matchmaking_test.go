@@ -13,7 +13,7 @@ import (
 
 var tickets = flag.Int("tickets", 0, "how many tickets the load of matchmaking starts; 0 skips it")
 
-// lonely has room for more players than ever come, so its tickets only wait.
+// lonely needs more players than ever come, so its tickets only wait.
 const lonely = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}],
 	"teams": [{"name": "all", "minPlayers": 40, "maxPlayers": 40}],
 	"rules": [{"name": "never", "type": "comparison", "operation": "<", "referenceValue": 0, "measurements": ["flatten(teams[*].players.attributes[skill])"]}]}`
@@ -22,7 +22,7 @@ const lonely = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "sk
 const duels = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}],
 	"teams": [{"name": "red", "minPlayers": 1, "maxPlayers": 1}, {"name": "blue", "minPlayers": 1, "maxPlayers": 1}]}`
 
-// lobby makes a market with a standalone configuration of a rule set.
+// lobby returns a market with a standalone configuration of a rule set.
 func lobby(t *testing.T, body string) *market {
 	t.Helper()
 	m := openMarket(t)
@@ -55,8 +55,8 @@ func (m *market) signedTickets(t *testing.T, n int) [][]byte {
 	return requests
 }
 
-// TestMatchmaking measures durable StartMatchmaking over HTTP and SigV4 beside
-// the same command called directly, which is the store's own rate for its rows.
+// TestMatchmaking measures durable StartMatchmaking over HTTP and SigV4 next to the
+// same command called directly, which is the store's rate for the same rows.
 func TestMatchmaking(t *testing.T) {
 	if *tickets == 0 {
 		t.Skip("a measurement: run it with -tickets 20000 -v")
@@ -92,8 +92,8 @@ func TestMatchmaking(t *testing.T) {
 	}
 }
 
-// TestMatchmaking_Flow measures tickets from StartMatchmaking over HTTP to
-// COMPLETED, in matches of two, with 128 callers.
+// TestMatchmaking_Flow measures tickets from StartMatchmaking over HTTP to COMPLETED,
+// in matches of two, with 128 callers.
 func TestMatchmaking_Flow(t *testing.T) {
 	if *tickets == 0 {
 		t.Skip("a measurement: run it with -tickets 20000 -v")
@@ -119,15 +119,15 @@ func TestMatchmaking_Flow(t *testing.T) {
 		n, started, float64(n)/time.Since(begin).Seconds())
 }
 
-// hopeless wants teams farther apart than any two players are: no split of any
-// tickets can satisfy it, and only a whole match shows that.
+// hopeless requires teams farther apart than any two players are: no split of any
+// tickets can satisfy it, and only a complete match shows that.
 const hopeless = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "skill", "type": "number"}],
 	"teams": [{"name": "red", "minPlayers": 5, "maxPlayers": 5}, {"name": "blue", "minPlayers": 5, "maxPlayers": 5}],
 	"rules": [{"name": "far", "type": "distance", "minDistance": 100000, "measurements": ["avg(teams[red].players.attributes[skill])"],
 		"referenceValue": "avg(teams[blue].players.attributes[skill])"}]}`
 
-// TestMatchmaking_Adversary measures matches of two beside a configuration in
-// which ten times -tickets tickets wait under a rule set that nobody can satisfy.
+// TestMatchmaking_Adversary measures matches of two next to a configuration in which
+// ten times -tickets tickets wait under a rule set that cannot be satisfied.
 func TestMatchmaking_Adversary(t *testing.T) {
 	if *tickets == 0 {
 		t.Skip("a measurement: run it with -tickets 10000 -v")
@@ -150,7 +150,7 @@ func TestMatchmaking_Adversary(t *testing.T) {
 				check(t, err)
 				slowest = max(slowest, time.Since(asked))
 				if done = d.Ticket.Status.Over(); !done {
-					time.Sleep(time.Millisecond) // between looks
+					time.Sleep(time.Millisecond) // between polls
 				}
 			}
 			took = append(took, time.Since(begin))
@@ -168,7 +168,7 @@ func (m *market) enter(configuration, id string, skill float64) error {
 	return err
 }
 
-// enterHopeless fills a configuration of its own with tickets that wait for ever.
+// enterHopeless fills a separate configuration with tickets that wait forever.
 func (m *market) enterHopeless(t *testing.T, n int) {
 	t.Helper()
 	_, err := m.matches.CreateRuleSet(context.Background(), flexmatch.RuleSetInput{Name: "hopeless", Body: hopeless})

@@ -37,7 +37,7 @@ var (
 	sustained  = flag.Duration("sustained", 60*time.Second, "how long 1,000 placements a second are started")
 )
 
-// market is a house with a queue, and knows when each placement is fulfilled.
+// market is a house with a queue that records when each placement is fulfilled.
 type market struct {
 	*house
 	places  *placement.Service
@@ -48,10 +48,10 @@ type market struct {
 
 	mu   sync.Mutex
 	when map[string]time.Time // by placement: when it was durably FULFILLED
-	met  chan struct{}        // a nudge for each
+	met  chan struct{}        // one value for each
 }
 
-// openMarket makes a house with placement, a queue to its fleet, and the loops.
+// openMarket returns a house with placement, a queue to its fleet, and the loops.
 func openMarket(t *testing.T) *market {
 	t.Helper()
 	ctx := context.Background()
@@ -107,8 +107,8 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// fulfilled notes when the placement of a game session is durably FULFILLED; it
-// is called behind placement's own.
+// fulfilled records when the placement of a game session is durably FULFILLED; it is
+// called after placement's own hook.
 func (m *market) fulfilled(tx *store.Tx, g *session.GameSession) {
 	id := g.ID[strings.LastIndex(g.ID, "/")+1:]
 	tx.OnCommit(func() {
@@ -138,7 +138,7 @@ func (m *market) connect(t *testing.T, n int) {
 	check(t, err)
 }
 
-// host makes n processes without sockets that activate at once.
+// host creates n processes without sockets that activate immediately.
 func (m *market) host(t *testing.T, n int) {
 	t.Helper()
 	starts := make(chan func(), n)
@@ -164,12 +164,12 @@ func (m *market) host(t *testing.T, n int) {
 	check(t, err)
 }
 
-// keen is the link of a process that activates its game session at once.
+// keen is the link of a process that activates its game session immediately.
 type keen struct {
 	deaf
 	sessions *session.Service
 	ref      compute.Ref
-	starts   chan<- func() // to goroutines that last, as those of connections do
+	starts   chan<- func() // to long-lived goroutines, like those of connections
 }
 
 // StartGameSession implements compute.Link.
@@ -177,11 +177,11 @@ func (k keen) StartGameSession(s compute.Start) {
 	k.starts <- func() { k.sessions.Activate(context.Background(), k.ref, s.GameSessionID) }
 }
 
-// crowd says who asks for a placement: players, and to how many locations each
+// crowd describes the players of a placement request, and for how many locations each
 // measured its latency.
 type crowd struct{ players, locations int }
 
-// asking is the input of the i-th StartGameSessionPlacement.
+// asking returns the input of the i-th StartGameSessionPlacement.
 func (c crowd) asking(i int) any {
 	var desired, latencies []any
 	for p := range c.players {
@@ -215,8 +215,8 @@ func (m *market) signedStarts(t *testing.T, n int, c crowd) [][]byte {
 	return requests
 }
 
-// flat starts n placements as fast as callers can, and gives how many a second
-// are FULFILLED, from the first start to the last.
+// flat starts n placements as fast as the callers can, and returns how many per
+// second are FULFILLED, from the first start to the last.
 func (m *market) flat(t *testing.T, callers int, requests [][]byte) float64 {
 	t.Helper()
 	conns, err := dial(m.address, callers)
@@ -244,8 +244,8 @@ func (m *market) await(t *testing.T, n int) {
 	}
 }
 
-// steady starts placements at a rate and gives the times from each planned start
-// to FULFILLED, sorted.
+// steady starts placements at a rate and returns the times from each planned start to
+// FULFILLED, sorted.
 func (m *market) steady(t *testing.T, rate float64, requests [][]byte) []time.Duration {
 	t.Helper()
 	conns, err := dial(m.address, 128)
@@ -278,7 +278,7 @@ func percentile(sorted []time.Duration, p float64) time.Duration {
 }
 
 // TestPlacement measures placements end to end over HTTP, SigV4 and real sockets,
-// beside the store's limit for the same writes in the same run, and the times at
+// next to the store's limit for the same writes in the same run, and the times at
 // half load.
 func TestPlacement(t *testing.T) {
 	if *placements == 0 {
@@ -298,8 +298,8 @@ func TestPlacement(t *testing.T) {
 		rate/2, percentile(took, .5), percentile(took, .99), took[len(took)-1].Round(100*time.Microsecond))
 }
 
-// TestPlacement_Sustained is workload W8: 1,000 starts a second with latencies of
-// 20 players to 5 locations, for a minute.
+// TestPlacement_Sustained is workload W8: 1,000 starts a second with latencies of 20
+// players to 5 locations, for a minute.
 func TestPlacement_Sustained(t *testing.T) {
 	if *placements == 0 {
 		t.Skip("a measurement: run it with -placements 4000 -v")
@@ -314,8 +314,8 @@ func TestPlacement_Sustained(t *testing.T) {
 		*sustained, float64(n)/time.Since(begin).Seconds(), percentile(took, .5), percentile(took, .99), took[len(took)-1].Round(100*time.Microsecond))
 }
 
-// TestPlacement_Sessions are workloads W1 and W2: game sessions on 4,000 idle
-// processes that activate at once, by 40 callers and by one, 100 each.
+// TestPlacement_Sessions runs workloads W1 and W2: game sessions on 4,000 idle
+// processes that activate immediately, by 40 callers and by one, 100 each.
 func TestPlacement_Sessions(t *testing.T) {
 	if *placements == 0 {
 		t.Skip("a measurement: run it with -placements 4000 -v")
@@ -363,7 +363,7 @@ func (m *market) sessionsBy(t *testing.T, way string, callers, n int) (float64, 
 	return rate, took
 }
 
-// sizes are bytes of the documents that a placement writes.
+// sizes are the sizes in bytes of the documents that a placement writes.
 type sizes struct{ placement, request, session, process int }
 
 func (m *market) sizes(t *testing.T, id string) sizes {
@@ -385,10 +385,10 @@ type document struct {
 	Body string `json:"body"`
 }
 
-// limitOf gives how many times a second the bare store, with no rules, loop, wire
-// or index, takes the three transactions of a placement, in order for each: the
-// request and the placement; the process, the game session and the placement;
-// all of them again with two player sessions; and their events.
+// limitOf returns how many times per second the bare store, without rules, loop, wire
+// or index, executes the three transactions of a placement, in order for each: the
+// request and the placement; the process, the game session and the placement; all of
+// them again with two player sessions; and their events.
 func limitOf(t *testing.T, callers, n int, s sizes) float64 {
 	t.Helper()
 	dir := t.TempDir()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// processor is the processor time that this process has used; on a machine with
-// other work it says more than the time that passed.
+// processor returns the processor time that this process has used; on a machine with
+// other work it is more meaningful than elapsed time.
 func processor() time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

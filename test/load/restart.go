@@ -16,21 +16,21 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// hosted is how many of the game servers of a restart host a game session.
+// hosted returns how many of the game servers of a restart host a game session.
 func hosted(n int) int { return n / 10 }
 
-// firstRetry is how long a game server waits after an attempt to come back, as
-// AWS's SDKs do at first.
+// firstRetry is how long a game server waits after an attempt to reconnect, as AWS's
+// SDKs do at first.
 const firstRetry = 4 * time.Second
 
-// restart runs W9: n game servers are connected and a tenth of them hosts a game
-// session; the server is killed and started again, and the clock runs until each
-// of them is usable as before. On the way it measures a round of heartbeats.
+// restart runs W9: n game servers are connected and a tenth of them host a game
+// session; the server is killed and restarted, and the time is measured until each of
+// them is usable as before. It also measures a round of heartbeats.
 func restart(s settings) error {
 	if err := raiseFileLimit(); err != nil {
 		return err
 	}
-	listen, err := freeAddress() // the game servers come back to the same
+	listen, err := freeAddress() // the game servers reconnect to the same address
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func restart(s settings) error {
 	return compare(ctx, place, len(all), ready, back)
 }
 
-// outage kills the server and starts it again; it gives the times from then on
-// until the server is ready and until all game servers are usable.
+// outage kills the server and restarts it. It returns the times from then until the
+// server is ready and until all game servers are usable.
 func outage(ctx context.Context, server *fresh, all []*gameserver.Process) (ready, back time.Duration, err error) {
 	server.Kill()
 	began := time.Now()
@@ -86,7 +86,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// connect makes n game servers that are ready.
+// connect starts n game servers that are ready.
 func connect(ctx context.Context, place *node.Place, n int) ([]*gameserver.Process, error) {
 	places, err := spread(ctx, place, n)
 	if err != nil {
@@ -103,8 +103,8 @@ func connect(ctx context.Context, place *node.Place, n int) ([]*gameserver.Proce
 	return all, err
 }
 
-// heartbeats has each game server report its health once, and prints what that
-// takes of the server; in life it is spread over a minute.
+// heartbeats makes each game server report its health once, and prints the server's
+// processor time for that; normally it is spread over a minute.
 func heartbeats(ctx context.Context, server *node.Process, all []*gameserver.Process) error {
 	before, err := processorOf(server.PID())
 	if err != nil {
@@ -123,7 +123,8 @@ func heartbeats(ctx context.Context, server *node.Process, all []*gameserver.Pro
 	return err
 }
 
-// processorOf reads the processor time of a process; Linux counts it in hundredths.
+// processorOf returns the processor time of a process; Linux counts it in hundredths
+// of a second.
 func processorOf(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -142,7 +143,7 @@ func processorOf(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * 10 * time.Millisecond, err
 }
 
-// usable waits until each game server has come back and reported its health.
+// usable waits until each game server has reconnected and reported its health.
 func usable(ctx context.Context, all []*gameserver.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
@@ -161,7 +162,7 @@ func usable(ctx context.Context, all []*gameserver.Process) error {
 	return err
 }
 
-// compare prints the outcome, and fails where something was lost.
+// compare prints the results, and fails if something was lost.
 func compare(ctx context.Context, place *node.Place, n int, ready, back time.Duration) error {
 	out, err := place.Client.DescribeFleetUtilization(ctx, &gamelift.DescribeFleetUtilizationInput{FleetIds: []string{place.FleetID}})
 	if err != nil {

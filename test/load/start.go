@@ -12,8 +12,8 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// start measures how long `muster local` takes to its ready line and to the
-// demo's first ACTIVE game session, on new data each time.
+// start measures how long `muster local` takes to its ready line and to the demo's
+// first ACTIVE game session, with new data each time.
 func start(s settings) error {
 	var ready, active []time.Duration
 	for range s.rounds {

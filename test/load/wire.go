@@ -18,7 +18,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// codec is one of the two wire protocols, as a client speaks it.
+// codec is one of the two wire protocols, as a client uses it.
 type codec struct {
 	name   string
 	encode func(any) ([]byte, error)
@@ -44,8 +44,8 @@ var (
 	}
 )
 
-// signed gives the bytes of a signed request. Requests are made before the
-// clock runs, so that the load costs little of the machine that it shares.
+// signed returns the bytes of a signed request. Requests are prepared before the
+// clock starts, so that the load uses little of the machine it shares.
 func (c codec) signed(ctx context.Context, h *house, operation string, in any) ([]byte, error) {
 	body, err := c.encode(in)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c codec) signed(ctx context.Context, h *house, operation string, in any) (
 	return wire.Bytes(), err
 }
 
-// connections are kept-alive connections to a house, one for each caller.
+// connections are kept-alive connections to a house, one per caller.
 type connections struct {
 	address string
 	free    chan *connection
@@ -95,7 +95,7 @@ func (c *connections) close() {
 	}
 }
 
-// send sends a request and gives the body of its answer, which must be 200.
+// send sends a request and returns the body of its answer, whose status must be 200.
 func (c *connections) send(request []byte) ([]byte, error) {
 	conn := <-c.free
 	defer func() { c.free <- conn }()

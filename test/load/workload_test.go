@@ -53,8 +53,8 @@ func (m *market) startOf(ticket *search.Ticket) ([]byte, error) {
 		map[string]any{"ConfigurationName": "load", "TicketId": ticket.ID, "Players": players})
 }
 
-// TestMatchmaking_Workloads runs W3 to W6 over HTTP and SigV4 with a durable
-// store: 128 callers start the tickets of a workload at once.
+// TestMatchmaking_Workloads runs W3 to W6 over HTTP and SigV4 with a durable store:
+// 128 callers start the tickets of a workload concurrently.
 func TestMatchmaking_Workloads(t *testing.T) {
 	if *tickets == 0 {
 		t.Skip("a measurement: run it with -tickets 20000 -v")
@@ -90,8 +90,8 @@ func (m *market) settle() {
 	}
 }
 
-// outcome reads the tickets: how many are COMPLETED, when the last of them was,
-// and the mean spread of skill in a match.
+// outcome reads the tickets and returns how many are COMPLETED, when the last of them
+// was, and the mean spread of skill in a match.
 func (m *market) outcome(t *testing.T, tickets []*search.Ticket) (matched int, last time.Time, spread float64) {
 	t.Helper()
 	type reach struct{ low, high float64 }
@@ -119,8 +119,8 @@ func (m *market) outcome(t *testing.T, tickets []*search.Ticket) (matched int, l
 	return matched, last, spread / float64(max(1, len(matches)))
 }
 
-// TestMatchmaking_Steady is W7 over the wire: 1,000 tickets a second, for
-// -sustained, of parties of 1 to 3, two teams of five and three expansions.
+// TestMatchmaking_Steady is W7 over the wire: 1,000 tickets a second, for -sustained,
+// with parties of 1 to 3, two teams of five and three expansions.
 func TestMatchmaking_Steady(t *testing.T) {
 	if *tickets == 0 {
 		t.Skip("a measurement: run it with -tickets 1 -sustained 10m -v")
