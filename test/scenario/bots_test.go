@@ -20,7 +20,7 @@ import (
 // arenaVariable names the environment variable with the path of the demo game.
 const arenaVariable = "ARENA_BIN"
 
-// anybody calls a server that takes any keys.
+// anybody has the credentials for a server that accepts any keys.
 var anybody = aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("any", "any", "")}
 
 // demoHouse is `muster local` with the demo's fleet of arena processes.
@@ -42,7 +42,7 @@ func newDemoHouse(t *testing.T) *demoHouse {
 	return h
 }
 
-// start runs the server; the next start is at the same address.
+// start runs the server; later starts use the same address.
 func (h *demoHouse) start(t *testing.T) *node.Process {
 	t.Helper()
 	p, err := node.Run(h.path, "local", "--listen", h.listen, "--data", h.data,
@@ -58,7 +58,7 @@ func (h *demoHouse) start(t *testing.T) *node.Process {
 	return p
 }
 
-// watcher is told the bots' progress and says when some play while others wait.
+// watcher receives the bots' progress and signals when some play while others wait.
 type watcher struct {
 	mu      sync.Mutex
 	last    string
@@ -77,9 +77,9 @@ func (w *watcher) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Bots come to a game while the server is killed under them: as a game's clients
-// do, with push, and through the AWS API. Logins, tickets and games survive, so
-// that all of them play; a bot that did not would have to say what was in its way.
+// Bots reach a game while the server is killed: through the player API with push,
+// like a game's clients, and through the AWS API. Logins, tickets and games survive,
+// so all bots play; a bot that did not would have to report its obstacle.
 func TestBots_PlayThroughAKill(t *testing.T) {
 	t.Parallel()
 	for _, via := range []bots.Way{bots.Players, bots.Matchmaking} {
@@ -131,7 +131,7 @@ func playThroughAKill(t *testing.T, via bots.Way) {
 	t.Logf("%+v", o.report)
 }
 
-// Bots that cannot play say why.
+// Bots that cannot play report why.
 func TestBots_FailTruthfully(t *testing.T) {
 	t.Parallel()
 	house := newDemoHouse(t)
@@ -141,7 +141,7 @@ func TestBots_FailTruthfully(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Stop()
-	// One process, four games of two: the last do not come to a game in time.
+	// One process, four games of two: the last bots get no game in time.
 	r, err := bots.Run(t.Context(), bots.Options{
 		URL: server.URL, AWS: anybody, Fleet: "demo", Players: 8, MatchSize: 2, For: 12 * time.Second, Over: time.Second, Patience: 4 * time.Second,
 	})

@@ -19,10 +19,10 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// clusterRounds is how often the owner is ended; each time costs a lease.
+// clusterRounds is how often the owner is ended; each round takes a lease's time.
 const clusterRounds = 4
 
-// lease is short, so that a round is.
+// lease is short, so that rounds are.
 const lease = 2 * time.Second
 
 // cluster is several servers on one PostgreSQL behind a load balancer.
@@ -33,9 +33,9 @@ type cluster struct {
 	balancer *balancer
 }
 
-// TestCluster ends the owner of three servers again and again under load, by
-// SIGKILL and by SIGTERM in turns, and holds those that are left to everything
-// that was acknowledged by any: game sessions, placements and tickets.
+// TestCluster repeatedly ends the owner of three servers under load, alternating
+// SIGKILL and SIGTERM, and checks that the remaining servers have everything that any
+// of them acknowledged: game sessions, placements and tickets.
 func TestCluster(t *testing.T) {
 	node.Path(t)
 	url := pgtest.URL(t)
@@ -98,7 +98,7 @@ func openCluster(t *testing.T, n int, url, cell string, ttl time.Duration, more 
 	return c
 }
 
-// role asks a server whether it is the owner or a standby; "" is neither.
+// role returns whether a server is the owner or a standby; "" is neither.
 func (c *cluster) role(i int) string {
 	client := &http.Client{Timeout: time.Second}
 	response, err := client.Get("http://" + c.args[i][1] + "/readyz")
@@ -120,7 +120,7 @@ func (c *cluster) owner() int {
 	return c.await(-1)
 }
 
-// await waits for a server other than one to be the owner.
+// await waits for a server other than other to be the owner, and returns it.
 func (c *cluster) await(other int) int {
 	c.t.Helper()
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
@@ -138,8 +138,8 @@ func (c *cluster) await(other int) int {
 	return -1
 }
 
-// supervise starts a server again that ended, as who was overtaken does: on a busy
-// machine an owner may not be heard for as long as a lease.
+// supervise restarts a server that has ended, as one that lost its lease does: on a
+// busy machine an owner may be unable to renew for the length of a lease.
 func (c *cluster) supervise(i int) {
 	select {
 	case <-c.servers[i].Exited():
@@ -149,8 +149,8 @@ func (c *cluster) supervise(i int) {
 	}
 }
 
-// watch has a client ask one thing after the other until the returned function is
-// called, which gives the longest time between two answers.
+// watch starts a client that sends one request after the other until the returned
+// function is called, which returns the longest time between two answers.
 func (c *cluster) watch() func() time.Duration {
 	client := node.Client("http://"+c.balancer.address, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
 	ctx, cancel := context.WithCancel(c.t.Context())
@@ -171,8 +171,8 @@ func (c *cluster) watch() func() time.Duration {
 	}
 }
 
-// balancer hands each connection to a server that takes connections, as a load
-// balancer does that knows nothing else.
+// balancer passes each connection to a server that accepts connections, like a load
+// balancer without further knowledge.
 type balancer struct {
 	address string
 	servers []string
@@ -199,7 +199,7 @@ func balance(t *testing.T, servers []string) *balancer {
 	return b
 }
 
-// carry copies both ways until either side ends.
+// carry copies in both directions until either side ends.
 func (b *balancer) carry(client net.Conn) {
 	defer client.Close()
 	server := b.dial()
@@ -230,7 +230,7 @@ func (b *balancer) dial() net.Conn {
 	return nil
 }
 
-// one says of what there may be one only.
+// one checks that what belongs to one owner only.
 func one(kind string, seen map[string]string, what, of string) error {
 	if other, twice := seen[what]; twice && other != of {
 		return fmt.Errorf("%s %s belongs to %s and %s", kind, what, other, of)

@@ -12,15 +12,15 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// TestGuide_Players types what docs/players.md says to try for two players: a match
-// brings them together, as it says there.
+// TestGuide_Players types the commands that docs/players.md shows for two players:
+// they are matched, as the document says.
 func TestGuide_Players(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("install curl to run the commands of the guide")
 	}
 	server, _ := startWithDemo(t)
-	node.Follow(t, server).Code(t, "SERVER_PROCESS_ACTIVE") // the demo has made what players need
+	node.Follow(t, server).Code(t, "SERVER_PROCESS_ACTIVE") // the demo has created what players need
 	text, err := os.ReadFile("../../docs/players.md")
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestGuide_Players(t *testing.T) {
 			player.types(line)
 		}
 	}
-	for _, player := range []*typist{first, second} { // the last command waits for what is new
+	for _, player := range []*typist{first, second} { // the last command waits for changes
 		for patience := time.Now().Add(time.Minute); player.answer["state"] != "completed"; player.types(player.last) {
 			if time.Now().After(patience) {
 				t.Fatalf("a minute after both have asked, a ticket is %v", player.answer)
@@ -50,15 +50,16 @@ func TestGuide_Players(t *testing.T) {
 	}
 }
 
-// typist types the commands of a guide, one line after the other, into one shell.
+// typist types the commands of a guide, line by line, into one shell.
 type typist struct {
 	*testing.T
-	known  string // what was typed that is no command
+	known  string // assignments typed so far
 	last   string // the last command
 	answer map[string]any
 }
 
-// types types a line. NAME=… takes what its comment names from the answer before.
+// types types a line. NAME=… takes the member that its comment names from the
+// previous answer.
 func (p *typist) types(line string) {
 	p.Helper()
 	name, rest, taken := strings.Cut(line, "=…")

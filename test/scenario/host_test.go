@@ -11,19 +11,19 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// host runs a number of game server processes for as long as its context: one
-// that ends is replaced by a new one, whatever happens to Muster.
+// host runs a number of game server processes until its context ends. A process that
+// ends is replaced by a new one, whatever happens to Muster.
 type host struct {
 	place *node.Place
 	ctx   context.Context
 
 	mu        sync.Mutex
 	nextPort  int
-	processes []*process // all that there ever were
+	processes []*process // all that ever existed
 	running   sync.WaitGroup
 }
 
-// process is one game server and what it has been told was acknowledged.
+// process is one game server and what was acknowledged to it.
 type process struct {
 	*gameserver.Process
 	port int32
@@ -33,14 +33,14 @@ type process struct {
 	ended     bool // TerminateServerProcess was acknowledged
 }
 
-// note remembers what was acknowledged to the process.
+// note records what was acknowledged to the process.
 func (p *process) note(what *bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	*what = true
 }
 
-// acknowledged tells what was acknowledged to the process.
+// acknowledged returns what was acknowledged to the process.
 func (p *process) acknowledged() (activated, ended bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +64,7 @@ func (h *host) slot() {
 	}
 }
 
-// launch starts a process; nil means that Muster is away.
+// launch starts a process; it returns nil if Muster is unavailable.
 func (h *host) launch() *process {
 	o := h.place.Options()
 	o.Manual = true
@@ -86,8 +86,8 @@ func (h *host) launch() *process {
 	return p
 }
 
-// serve lives a process's life: ready, a game session or more than one if Muster
-// errs, the end.
+// serve runs a process to its end: it becomes ready and serves a game session, or
+// more than one if Muster is wrong.
 func (h *host) serve(p *process) {
 	if err := repeat(h.ctx, func() error { return p.Ready(h.ctx) }); err != nil {
 		p.Kill()
@@ -110,14 +110,14 @@ func (h *host) serve(p *process) {
 	}
 }
 
-// end says ProcessEnding and exits, whether there is an answer or not.
+// end sends ProcessEnding and exits, whether there is an answer or not.
 func (h *host) end(p *process) {
 	if p.End(h.ctx) == nil {
 		p.note(&p.ended)
 	}
 }
 
-// repeat calls f until it has an answer, over breaks of the connection.
+// repeat calls f until it has an answer, even if the connection breaks.
 func repeat(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -131,21 +131,21 @@ func repeat(ctx context.Context, f func() error) error {
 	}
 }
 
-// pause is the time between two attempts to reach a Muster that may be away.
+// pause waits between two attempts to reach a Muster that may be unavailable.
 func pause(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
 	<-ctx.Done()
 }
 
-// all gives the processes so far.
+// all returns the processes so far.
 func (h *host) all() []*process {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]*process(nil), h.processes...)
 }
 
-// on gives the process at a port.
+// on returns the process at a port.
 func (h *host) on(port int32) *process {
 	for _, p := range h.all() {
 		if p.port == port {
@@ -155,7 +155,7 @@ func (h *host) on(port int32) *process {
 	return nil
 }
 
-// back waits until every process that lives has been heard again.
+// back waits until every living process has been heard again.
 func (h *host) back(ctx context.Context) error {
 	for _, p := range h.all() {
 		for {
@@ -181,8 +181,8 @@ func gone(p *process) bool {
 	}
 }
 
-// checkHosted holds that no process was ever given two game sessions and no game
-// session to two processes.
+// checkHosted checks that no process was ever assigned two game sessions and no game
+// session two processes.
 func (h *host) checkHosted() error {
 	at := map[string]string{}
 	for _, p := range h.all() {

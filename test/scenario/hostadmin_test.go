@@ -25,7 +25,8 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// here is a lab that is this machine alone, for what needs no network of machines.
+// here returns a lab of this machine only, for tests that need no network of
+// machines.
 func here(t *testing.T) *lab { return &lab{t: t, address: netip.MustParseAddr("127.0.0.1")} }
 
 // muster runs a command of the binary against the server.
@@ -58,7 +59,7 @@ type guest struct {
 	err    error         // how it ended; read after exited
 }
 
-// guest starts an agent; the name is how it is told from others.
+// guest starts an agent with a unique name.
 func (s *site) guest(name, token string, firstPort int, flags ...string) *guest {
 	s.t.Helper()
 	g := &guest{root: filepath.Join(s.t.TempDir(), name), log: &bytes.Buffer{}, exited: make(chan struct{})}
@@ -88,7 +89,7 @@ func (g *guest) start(t *testing.T) {
 	})
 }
 
-// credential is what the agent shows.
+// credential returns the agent's credential.
 func (g *guest) credential(t *testing.T) (c struct{ HostID, Secret string }) {
 	t.Helper()
 	until(t, "the agent has joined", func() bool {
@@ -98,7 +99,7 @@ func (g *guest) credential(t *testing.T) (c struct{ HostID, Secret string }) {
 	return c
 }
 
-// shows is the answer to a credential.
+// shows returns the status with which the server answers a credential.
 func (s *site) shows(c struct{ HostID, Secret string }) int {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.server.URL+"/agent/v1/builds/none", nil)
@@ -114,9 +115,8 @@ func (s *site) shows(c struct{ HostID, Secret string }) int {
 	return answer.StatusCode
 }
 
-// A group of machines joins with one token. One is drained while a game is played
-// on it; another one is given a new credential, which somebody copies, and is
-// removed.
+// A group of machines joins with one token. One is drained while a game is played on
+// it; another one gets a new credential, which somebody copies, and is removed.
 func TestHosts_Administered(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, here(t))
@@ -201,7 +201,8 @@ func TestHosts_Administered(t *testing.T) {
 	}
 }
 
-// copied runs a second agent with the credential of another one until that is told.
+// copied runs a second agent with the credential of another one until that is
+// reported.
 func (s *site) copied(g *guest) {
 	s.t.Helper()
 	root := filepath.Join(s.t.TempDir(), "copy")
@@ -222,7 +223,7 @@ func (s *site) copied(g *guest) {
 	<-thief.exited
 }
 
-// An agent that replaces itself keeps its game servers, though --stop was given.
+// An agent that replaces itself keeps its game servers, even with --stop.
 func TestHosts_ReplacedWithStop(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, here(t))
@@ -259,7 +260,7 @@ func TestHosts_ReplacedWithStop(t *testing.T) {
 	s.noneCrashed()
 }
 
-// Game servers without agent and Muster end on SIGTERM, and by the command that
+// Game servers without an agent and Muster end on SIGTERM, and with the command that
 // ends what an agent left.
 func TestHosts_Orphans(t *testing.T) {
 	t.Parallel()
@@ -295,7 +296,7 @@ func TestHosts_Orphans(t *testing.T) {
 	until(t, "the other orphan has ended", func() bool { return !lives(second) })
 }
 
-// lives reports whether a process is there and is no zombie.
+// lives reports whether a process exists and is not a zombie.
 func lives(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -304,7 +305,7 @@ func lives(pid int) bool {
 	return !strings.Contains(string(stat[bytes.LastIndexByte(stat, ')'):]), ") Z")
 }
 
-// SIGHUP has a server read its certificate again, and ends nothing.
+// On SIGHUP a server reloads its certificate, and nothing ends.
 func TestServer_Hangup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 )
 
-// What a machine offers: room for one instance of c5.large, or for two.
+// The resources of a machine: room for one instance of c5.large, or for two.
 var (
 	small = []string{"--cpu", "2", "--memory", "4096"}
 	large = []string{"--cpu", "4", "--memory", "8192"}
@@ -22,8 +22,8 @@ var (
 // server are the parameters of the demo game's server.
 const server = "server -port {{.GamePort}} -wait 30m"
 
-// pair makes two machines with one instance of a fleet each; the second has room
-// for one more.
+// pair starts two machines with one instance of a fleet each; the second has room for
+// one more.
 func (s *site) pair(copies int32, change ...func(*gamelift.CreateFleetInput)) (fleet string, first, second *machine, instances [2]string) {
 	s.t.Helper()
 	first, second = s.lab.machine(), s.lab.machine()
@@ -39,7 +39,8 @@ func (s *site) pair(copies int32, change ...func(*gamelift.CreateFleetInput)) (f
 	return fleet, first, second, instances
 }
 
-// sessions makes game sessions until there is one on each instance, and gives them.
+// sessions creates game sessions until there is one on each instance, and returns
+// them.
 func (s *site) sessions(fleet string, instances [2]string) (both [2]*types.GameSession) {
 	s.t.Helper()
 	for both[0] == nil || both[1] == nil {
@@ -54,8 +55,8 @@ func (s *site) sessions(fleet string, instances [2]string) (both [2]*types.GameS
 	return both
 }
 
-// A host dies with everything on it: its game sessions and player sessions end,
-// its capacity is made on the other host, and who plays there notices nothing.
+// A host dies with everything on it: its game sessions and player sessions end, its
+// capacity is replaced on the other host, and players there notice nothing.
 func TestHosts_Killed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t), "--host-grace", "2s")
@@ -86,8 +87,8 @@ func TestHosts_Killed(t *testing.T) {
 	lucky.end()
 }
 
-// A host that is cut off runs on, with the players that still reach it. Back
-// within the grace, it finds everything as it was.
+// A host that is cut off keeps running, with the players that still reach it. If it
+// is back within the grace period, everything is as before.
 func TestHosts_CutOffAndBack(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t))
@@ -109,7 +110,7 @@ func TestHosts_CutOffAndBack(t *testing.T) {
 	s.noneCrashed()
 }
 
-// noneCrashed holds that no process's end was counted as a crash.
+// noneCrashed checks that no process's end was counted as a crash.
 func (s *site) noneCrashed() {
 	s.t.Helper()
 	for _, e := range s.seen.all(code("SERVER_PROCESS_CRASHED", 0)) {
@@ -117,7 +118,7 @@ func (s *site) noneCrashed() {
 	}
 }
 
-// A host that is cut off for longer than the grace is given up and replaced.
+// A host that is cut off for longer than the grace period is given up and replaced.
 // When it comes back, what was replaced is stopped there.
 func TestHosts_CutOffForLong(t *testing.T) {
 	t.Parallel()
@@ -139,8 +140,8 @@ func TestHosts_CutOffForLong(t *testing.T) {
 	}
 }
 
-// An agent is killed when it has been told that an instance shall go and has not
-// ended it yet. The next agent does that, though nobody names the instance any more.
+// An agent is killed after it was told to remove an instance and before it did. The
+// next agent removes it, although nobody names the instance any more.
 func TestHosts_AgentKilledBeforeItEnded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t), "--host-grace", "1s")
@@ -151,24 +152,24 @@ func TestHosts_AgentKilledBeforeItEnded(t *testing.T) {
 	until(t, "both processes run", func() bool { return len(m.pids()) == 3 })
 	m.killAgent()
 	s.seen.want(1, "the loss of the host", s.host(m, code("HOST_LOST", 0)))
-	if err := os.WriteFile(filepath.Join(m.root, "wish.json"), []byte("{}"), 0o600); err != nil { // which it had kept
+	if err := os.WriteFile(filepath.Join(m.root, "wish.json"), []byte("{}"), 0o600); err != nil { // the file that it had stored
 		t.Fatal(err)
 	}
 	if n := len(m.pids()); n != 2 {
 		t.Errorf("%d processes run without their agent, want 2", n)
 	}
-	s.run(m, "--cpu", "1", "--memory", "1024") // too little for the instance to be made again
+	s.run(m, "--cpu", "1", "--memory", "1024") // too little for the instance to be created again
 	until(t, "only the agent is left", func() bool { return len(m.pids()) == 1 })
 }
 
-// joined is the event with which a machine was connected first.
+// joined returns the event of a machine's first connection.
 func (m *machine) joined(s *site) uint64 {
 	s.t.Helper()
 	return s.seen.want(1, "the first connection", s.host(m, code("HOST_CONNECTED", 0))).Seq
 }
 
-// An agent is killed under players, and so is the server, one after the other and
-// both at once. Players play on; afterwards everything is managed as before.
+// An agent is killed while players play, and so is the server, one after the other
+// and both together. The games continue; afterwards everything is managed as before.
 func TestHosts_AgentAndServerKilled(t *testing.T) {
 	t.Parallel()
 	t.Run("direct", func(t *testing.T) {
@@ -181,8 +182,8 @@ func TestHosts_AgentAndServerKilled(t *testing.T) {
 	})
 }
 
-// killBoth kills the agent and the server of a fleet with two processes, of which
-// some are connected through the agent.
+// killBoth kills the agent and the server of a fleet with two processes, throughAgent
+// of which are connected through the agent.
 func killBoth(t *testing.T, throughAgent int, change ...func(*gamelift.CreateFleetInput)) {
 	s := newSite(t, newLab(t))
 	m := s.lab.machine()
@@ -231,8 +232,8 @@ func killBoth(t *testing.T, throughAgent int, change ...func(*gamelift.CreateFle
 	s.noneCrashed()
 }
 
-// Behind the relay an outage of Muster does not reach games: the game ends within
-// it, as if nothing were, and that is no crash when Muster is back.
+// Behind the relay an outage of Muster does not affect games: a game that ends during
+// the outage ends normally, and does not count as a crash when Muster is back.
 func TestHosts_OutageBehindTheRelay(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t))
@@ -257,8 +258,8 @@ func TestHosts_OutageBehindTheRelay(t *testing.T) {
 	s.noneCrashed()
 }
 
-// games are the processes on the machine but its agent and the first ones of the
-// namespaces that it makes for them.
+// games returns the processes on the machine except its agent and the first processes
+// of the namespaces that it creates for them.
 func (m *machine) games() []int {
 	return slices.DeleteFunc(m.pids(), func(pid int) bool {
 		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -266,8 +267,9 @@ func (m *machine) games() []int {
 	})
 }
 
-// A new fleet takes the place of an old one behind an alias. Who plays on the old
-// one plays on; who comes later plays on the new one; the old one empties and goes.
+// A new fleet replaces an old one behind an alias. Players on the old one keep
+// playing; later players play on the new one; the old one becomes empty and is
+// removed.
 func TestHosts_RollingReplacement(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t))
@@ -310,7 +312,7 @@ func TestHosts_RollingReplacement(t *testing.T) {
 	s.noneCrashed()
 }
 
-// alias makes an alias of a fleet.
+// alias creates an alias of a fleet.
 func (s *site) alias(fleet string) string {
 	s.t.Helper()
 	made, err := s.client.CreateAlias(s.t.Context(), &gamelift.CreateAliasInput{Name: aws.String("live"), RoutingStrategy: routeTo(fleet)})

@@ -11,9 +11,9 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// TestClusterKeys creates, uses, rotates, disables and deletes keys through the
-// three servers of a cell, each step at another one: what one server has answered
-// holds at all of them with the next request, and none is restarted.
+// TestClusterKeys creates, uses, rotates, disables and deletes keys through the three
+// servers of a cell, each step at another one: what one server has answered is in
+// effect at all of them for the next request, without restarts.
 func TestClusterKeys(t *testing.T) {
 	node.Path(t)
 	url := pgtest.URL(t)
@@ -28,7 +28,7 @@ func TestClusterKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(p.Kill)
-		if len(servers) == 0 { // the first one owns the cell, and left the first key
+		if len(servers) == 0 { // the first one owns the cell, and stored the first key
 			id, secret := firstKey(t, filepath.Join(data, "admin-credentials"))
 			credentials = client.Credentials{AccessKeyID: id, SecretAccessKey: secret}
 		}

@@ -38,11 +38,11 @@ func TestKill_PostgreSQL(t *testing.T) {
 	kill(t, "--store", url, "--cell", pgtest.Cell(t, url))
 }
 
-// timeline is one server that dies and comes back, and what is known of it.
+// timeline is one server that is killed and restarted, and what is known about it.
 type timeline struct {
 	t       *testing.T
 	args    []string // of the server
-	state   []string // those of args that say where the state is
+	state   []string // those of args that locate the state
 	rand    *rand.Rand
 	server  *node.Process
 	place   *node.Place
@@ -70,7 +70,7 @@ func kill(t *testing.T, args ...string) {
 	tl.report()
 }
 
-// verify has `muster admin verify` look at what the last kill left.
+// verify runs `muster admin verify` on what the last kill left.
 func (tl *timeline) verify() {
 	tl.server.Kill()
 	out, err := exec.Command(node.Path(tl.t), append([]string{"admin", "verify"}, tl.state...)...).CombinedOutput()
@@ -88,7 +88,7 @@ func newTimeline(t *testing.T, args []string) *timeline {
 	return tl
 }
 
-// people brings game servers and workers to a Muster.
+// people starts game servers and workers for a Muster.
 func (tl *timeline) people(url string) {
 	t := tl.t
 	client := node.Client(url, func(o *gamelift.Options) { o.RetryMaxAttempts = 1 })
@@ -105,8 +105,8 @@ func (tl *timeline) people(url string) {
 	}
 }
 
-// quick has a fleet give a game session up soon whose start was lost: a start is
-// never sent twice.
+// quick makes a fleet give up soon a game session whose start was lost, because a
+// start is never sent twice.
 func quick(t *testing.T, place *node.Place) {
 	if _, err := place.Client.UpdateRuntimeConfiguration(t.Context(), &gamelift.UpdateRuntimeConfigurationInput{
 		FleetId: &place.FleetID, RuntimeConfiguration: &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: aws.Int32(5)},
@@ -115,7 +115,7 @@ func quick(t *testing.T, place *node.Place) {
 	}
 }
 
-// freeAddress finds a port that the server keeps over its restarts.
+// freeAddress returns an address with a port that the server keeps across restarts.
 func freeAddress(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -125,11 +125,11 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// work lets the workers run until the server is killed under them.
+// work runs the workers until the server is killed.
 func (tl *timeline) work() { tl.workUntil(func() { tl.server.Kill() }) }
 
-// workUntil lets the workers run, and whoever else works beside them, a random
-// time until something is done to Muster and as long as that takes.
+// workUntil runs the workers, and others concurrently, for a random time until Muster
+// is disturbed and for as long as that takes.
 func (tl *timeline) workUntil(disturb func(), others ...func(context.Context)) {
 	ctx, cancel := context.WithCancel(tl.t.Context())
 	var running sync.WaitGroup
@@ -150,7 +150,7 @@ func (tl *timeline) restart() {
 	tl.slowest = max(tl.slowest, tl.server.Ready)
 }
 
-// check holds the server to all that it acknowledged, ever.
+// check compares the server with everything it ever acknowledged.
 func (tl *timeline) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
@@ -180,7 +180,7 @@ func (tl *timeline) check(ctx context.Context) error {
 	return nil
 }
 
-// read gives every game session of the fleet by id.
+// read returns every game session of the fleet by id.
 func (tl *timeline) read(ctx context.Context) (map[string]types.GameSession, error) {
 	now := map[string]types.GameSession{}
 	pages := gamelift.NewDescribeGameSessionsPaginator(tl.place.Client, &gamelift.DescribeGameSessionsInput{FleetId: &tl.place.FleetID, Limit: aws.Int32(100)})
@@ -196,7 +196,7 @@ func (tl *timeline) read(ctx context.Context) (map[string]types.GameSession, err
 	return now, nil
 }
 
-// onePort holds that no process, told by its port, has two game sessions.
+// onePort checks that no process, identified by its port, has two game sessions.
 func onePort(now map[string]types.GameSession) error {
 	at := map[int32]string{}
 	for id, g := range now {
@@ -245,7 +245,7 @@ func (w *worker) settle(now map[string]types.GameSession) {
 	w.doubts = nil
 }
 
-// learn takes over what was acknowledged to the game's server.
+// learn adopts what was acknowledged to the game's server.
 func (w *worker) learn(g *game) {
 	if p := w.host.on(g.port); p != nil && len(p.Hosted()) == 1 && p.Hosted()[0] == g.id {
 		activated, ended := p.acknowledged()
@@ -254,7 +254,7 @@ func (w *worker) learn(g *game) {
 	}
 }
 
-// checkPlayers holds the player sessions of a game to what was acknowledged.
+// checkPlayers compares the player sessions of a game with what was acknowledged.
 func (tl *timeline) checkPlayers(ctx context.Context, g *game) error {
 	found := map[string]bool{}
 	pages := gamelift.NewDescribePlayerSessionsPaginator(tl.place.Client, &gamelift.DescribePlayerSessionsInput{GameSessionId: &g.id, Limit: aws.Int32(100)})
@@ -278,7 +278,7 @@ func (tl *timeline) checkPlayers(ctx context.Context, g *game) error {
 	return nil
 }
 
-// report tells how much was put to the test.
+// report logs how much was tested.
 func (tl *timeline) report() {
 	games, players, calls, connections := 0, 0, 0, 0
 	for _, w := range tl.workers {
@@ -298,8 +298,8 @@ func (tl *timeline) report() {
 	}
 }
 
-// retried is for reading: now and then AWS's SDK closes the connection under a
-// large answer itself, and leaves it to its retries.
+// retried is for reads: sometimes AWS's SDK itself closes the connection during a
+// large answer, and relies on its retries.
 func retried(o *gamelift.Options) { o.RetryMaxAttempts = 5 }
 
 func asError[E any](err error, target *E) bool { return errors.As(err, target) }

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// lab is a network of machines: network namespaces on one bridge, whose own
-// address is this machine's. It goes with the test.
+// lab is a network of machines: network namespaces on one bridge, whose own address
+// is this machine's. It is removed with the test.
 type lab struct {
 	t       *testing.T
 	name    string     // of the bridge; machines add a number
 	address netip.Addr // of the bridge
-	count   int        // machines so far
+	count   int        // number of machines so far
 }
 
 var labs atomic.Int32
 
-// newLab skips the test where namespaces cannot be made.
+// newLab returns a lab. It skips the test if namespaces cannot be created.
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -47,8 +47,8 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// unusedNetwork gives the first address of a private network that this machine
-// does not know.
+// unusedNetwork returns the first address of a private network that this machine does
+// not use.
 func unusedNetwork(t *testing.T) netip.Addr {
 	t.Helper()
 	known, err := net.InterfaceAddrs()
@@ -69,7 +69,7 @@ func unusedNetwork(t *testing.T) netip.Addr {
 	return netip.Addr{}
 }
 
-// ip runs iproute2's program.
+// ip runs the ip command of iproute2.
 func (l *lab) ip(args ...string) {
 	l.t.Helper()
 	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
@@ -102,17 +102,18 @@ func (l *lab) machine() *machine {
 	return m
 }
 
-// command is a program on the machine. Only the network is the machine's own:
-// files and control groups are this system's.
+// command returns a program on the machine. Only the network is separate: files and
+// control groups are this system's.
 func (m *machine) command(path string, args ...string) *exec.Cmd {
 	return exec.Command("nsenter", append([]string{"--net=/run/netns/" + m.name, path}, args...)...)
 }
 
-// cut takes the machine off the network, as a pulled cable does; plug ends that.
+// cut disconnects the machine from the network, like a pulled cable; plug reconnects
+// it.
 func (m *machine) cut()  { m.lab.ip("link", "set", m.name, "down") }
 func (m *machine) plug() { m.lab.ip("link", "set", m.name, "up") }
 
-// die ends every process on the machine at once.
+// die kills every process on the machine.
 func (m *machine) die() {
 	for until := time.Now().Add(20 * time.Second); ; {
 		left := m.pids()
@@ -124,14 +125,14 @@ func (m *machine) die() {
 			break
 		}
 		for _, pid := range left {
-			syscall.Kill(pid, syscall.SIGKILL) // who is gone already is gone
+			syscall.Kill(pid, syscall.SIGKILL) // a process that is gone already is fine
 		}
-		time.Sleep(5 * time.Millisecond) // a fork may have overtaken us
+		time.Sleep(5 * time.Millisecond) // a fork may have happened in between
 	}
 	m.reap()
 }
 
-// pids are the processes on the machine.
+// pids returns the processes on the machine.
 func (m *machine) pids() []int {
 	out, err := exec.Command("ip", "netns", "pids", m.name).Output()
 	if err != nil {
@@ -147,7 +148,7 @@ func (m *machine) pids() []int {
 	return all
 }
 
-// killAgent ends the agent alone, as a crash of it does.
+// killAgent kills only the agent, like a crash.
 func (m *machine) killAgent() {
 	m.agent.Process.Kill()
 	m.reap()
@@ -160,7 +161,7 @@ func (m *machine) reap() {
 	}
 }
 
-// remove takes the machine away, with what its agent had no time to.
+// remove removes the machine, including what its agent had no time to remove.
 func (m *machine) remove() {
 	m.die()
 	m.lab.ip("netns", "del", m.name)

@@ -11,8 +11,8 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// worker makes game sessions and works with those that it made, one call at a
-// time, so that it knows in which order what it asked for was acknowledged.
+// worker creates game sessions and works with them, one call at a time, so that it
+// knows in which order its requests were acknowledged.
 type worker struct {
 	number int
 	place  *node.Place
@@ -20,7 +20,7 @@ type worker struct {
 	rand   *rand.Rand
 	games  []*game
 	doubts []string // tokens of creations without an answer
-	count  int      // names given so far
+	count  int      // names used so far
 	calls  int      // acknowledged calls
 }
 
@@ -48,7 +48,7 @@ func (w *worker) step(ctx context.Context) error {
 	return w.terminate(ctx, g)
 }
 
-// pick gives a living game, and learns on the way which have become active.
+// pick returns a living game, and updates which have become active.
 func (w *worker) pick() *game {
 	var live []*game
 	for _, g := range w.games {
@@ -80,17 +80,17 @@ func (w *worker) create(ctx context.Context) error {
 	if !answered(err) {
 		w.doubts = append(w.doubts, token)
 	}
-	pause(ctx) // no process may be free
+	pause(ctx) // there may be no free process
 	return err
 }
 
-// adopted is the model of a game session that is there.
+// adopted returns the model of an existing game session.
 func adopted(g *types.GameSession) *game {
 	return &game{id: *g.GameSessionId, port: *g.Port, players: map[string]*player{}, touched: true}
 }
 
-// answered tells whether an error is a refusal of Muster's: then nothing happened.
-// An internal error leaves open what did.
+// answered reports whether an error is a refusal by Muster, which means that nothing
+// happened. After an internal error that is unknown.
 func answered(err error) bool {
 	var code interface{ ErrorCode() string }
 	return asError(err, &code) && code.ErrorCode() != "InternalServiceException"

@@ -22,11 +22,11 @@ import (
 // deaths is how often the server of the matchmaking test is killed.
 const deaths = 10
 
-// trio is three against nobody: tickets of one player wait for two others.
+// trio is a match of three: tickets of one player wait for two others.
 const trio = `{"ruleLanguageVersion": "1.0", "teams": [{"name": "trio", "minPlayers": 3, "maxPlayers": 3}]}`
 
-// TestKill_Matchmaking: every ticket that was acknowledged is matched, and none
-// twice, though the server is killed again and again under the players.
+// TestKill_Matchmaking: every acknowledged ticket is matched, and none twice,
+// although the server is repeatedly killed while players wait.
 func TestKill_Matchmaking(t *testing.T) {
 	node.Path(t)
 	args := []string{"--listen", freeAddress(t), "--data", t.TempDir(), "--log-level", "warn"}
@@ -45,17 +45,17 @@ func TestKill_Matchmaking(t *testing.T) {
 	}
 }
 
-// queue is players who ask for a match, and what they know of it.
+// queue is a set of players who request matches, and what they know about them.
 type queue struct {
 	client *gamelift.Client
 
 	mu      sync.Mutex
 	count   int
 	tickets []string // acknowledged
-	doubts  []string // asked for without an answer
+	doubts  []string // requested without an answer
 }
 
-// newQueue makes the configuration in which three players match.
+// newQueue creates the configuration in which three players match.
 func newQueue(t *testing.T, client *gamelift.Client) *queue {
 	t.Helper()
 	if _, err := client.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{
@@ -72,14 +72,14 @@ func newQueue(t *testing.T, client *gamelift.Client) *queue {
 	return &queue{client: client}
 }
 
-// run is a player after the other who asks, until ctx ends.
+// run enters one player after the other until ctx ends.
 func (q *queue) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = q.enter(ctx) // an error leaves a doubt
 	}
 }
 
-// work has players ask until the server is killed under them.
+// work lets players request matches until the server is killed.
 func (q *queue) work(ctx context.Context, server *node.Process) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -92,8 +92,8 @@ func (q *queue) work(ctx context.Context, server *node.Process) {
 	running.Wait()
 }
 
-// complete settles what is in doubt and gives whoever may or may not be waiting
-// the company that is missing. It tells how many tickets were acknowledged before.
+// complete settles what is in doubt and enters the players that are missing for
+// complete matches. It returns how many tickets were acknowledged before.
 func (q *queue) complete(t *testing.T) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -127,7 +127,7 @@ func (q *queue) enter(ctx context.Context) error {
 	return nil
 }
 
-// settle finds out which tickets without an answer are there.
+// settle finds out which tickets without an answer exist.
 func (q *queue) settle(ctx context.Context, t *testing.T) {
 	for ids := range slices.Chunk(q.doubts, 10) {
 		out, err := q.client.DescribeMatchmaking(ctx, &gamelift.DescribeMatchmakingInput{TicketIds: ids}, retried)
@@ -141,8 +141,8 @@ func (q *queue) settle(ctx context.Context, t *testing.T) {
 	q.doubts = nil
 }
 
-// await reads the events until every ticket has been matched, and then all of them
-// again: each once.
+// await reads the events until every ticket has been matched, and then reads all
+// events again to check that each was matched once.
 func (q *queue) await(t *testing.T, url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -160,8 +160,8 @@ func (q *queue) await(t *testing.T, url string) {
 	}
 }
 
-// missing follows the events from the first on and gives the tickets that had not
-// been matched when the stream ended; it ends by itself when there are none.
+// missing follows the events from the first one and returns the tickets that had not
+// been matched when the stream ended; if there are none, it ends the stream itself.
 func (q *queue) missing(ctx context.Context, url string) ([]string, error) {
 	waiting := map[string]bool{}
 	for _, id := range q.tickets {
@@ -174,8 +174,8 @@ func (q *queue) missing(ctx context.Context, url string) ([]string, error) {
 	return slices.Collect(maps.Keys(waiting)), err
 }
 
-// once reads all events there are, also those after the last ticket's first match:
-// a second match of a ticket comes after its first.
+// once reads all events, including those after the last ticket's first match: a
+// second match of a ticket would come after its first.
 func (q *queue) once(ctx context.Context, t *testing.T, url string) {
 	t.Helper()
 	times := map[string]int{}
@@ -193,7 +193,8 @@ func (q *queue) once(ctx context.Context, t *testing.T, url string) {
 	}
 }
 
-// matches visits the tickets of matches in the order of events, until visit is false.
+// matches visits the tickets of matches in the order of events, until visit returns
+// false.
 func matches(ctx context.Context, url string, visit func(ticket string) bool) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -219,7 +220,7 @@ func matches(ctx context.Context, url string, visit func(ticket string) bool) er
 	return lines.Err()
 }
 
-// inMatch gives the tickets of the match that an event tells of, if it tells of one.
+// inMatch returns the tickets of the match that an event reports, if any.
 func inMatch(line []byte) (ids []string) {
 	var e struct {
 		Code   string `json:"code"`

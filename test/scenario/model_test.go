@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 )
 
-// game is what the test knows of one game session: what was acknowledged must
-// hold, what was not may or may not.
+// game is what the test knows about one game session: what was acknowledged must be
+// true; what was not may be.
 type game struct {
 	id         string
 	port       int32
@@ -28,11 +28,11 @@ type player struct {
 	accepted bool   // AcceptPlayerSession was acknowledged
 }
 
-// live tells whether the game may be worked with.
+// live reports whether the game can be used.
 func (g *game) live() bool { return g.activated && !g.terminated && !g.doubtfully }
 
-// check holds a game session that was read to what was acknowledged, and takes
-// over what was in doubt.
+// check compares a game session that was read with what was acknowledged, and adopts
+// what was in doubt.
 func (g *game) check(now types.GameSession) error {
 	if *now.Port != g.port {
 		return fmt.Errorf("game session %s is on port %d, before on %d", g.id, *now.Port, g.port)
@@ -73,7 +73,7 @@ func (g *game) checkStatus(now types.GameSessionStatus) error {
 	return nil
 }
 
-// checkPlayer holds a player session to what was acknowledged.
+// checkPlayer compares a player session with what was acknowledged.
 func (g *game) checkPlayer(now types.PlayerSession) error {
 	p := g.players[*now.PlayerSessionId]
 	if p == nil {

@@ -27,24 +27,24 @@ var (
 	crashed = flag.Duration("crashed", 3*time.Second, "how long a database that crashed stays away before it is started again")
 )
 
-// defaultLease is that of a server to which nothing else is said.
+// defaultLease is the lease of a server that is not configured otherwise.
 const defaultLease = 5 * time.Second
 
-// TestOutage_Restart restarts PostgreSQL, which takes it a second, under load: not
-// one call of AWS's clients fails, with the retries that they make by themselves.
+// TestOutage_Restart restarts PostgreSQL under load, which takes a second: not one
+// call of AWS's clients fails, with their own retries.
 func TestOutage_Restart(t *testing.T) {
 	outage(t, time.Second, (*pgtest.Server).Halt)
 }
 
-// TestOutage_Crash kills PostgreSQL's first process under load and starts it again
-// after a few seconds. How long it takes then to recover is its own affair, and no
-// call fails while that is less than requests wait, which is two leases.
+// TestOutage_Crash kills PostgreSQL's first process under load and restarts it after
+// a few seconds. How long its recovery takes is not part of the test; no call fails
+// if that is shorter than requests wait, which is two leases.
 func TestOutage_Crash(t *testing.T) {
 	outage(t, *crashed, (*pgtest.Server).Crash)
 }
 
-// outage takes the database away from two servers under load, and holds them to
-// what they acknowledged, and to answering all of it.
+// outage makes the database unavailable to two servers under load, and checks that
+// they keep everything they acknowledged and answer every call.
 func outage(t *testing.T, away time.Duration, end func(*pgtest.Server) error) {
 	node.Path(t)
 	database := pgtest.Own(t)
@@ -59,7 +59,7 @@ func outage(t *testing.T, away time.Duration, end func(*pgtest.Server) error) {
 		if err := end(database); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(away - time.Since(begun)) // as long as the outage is to be
+		time.Sleep(away - time.Since(begun)) // the intended length of the outage
 		if err := database.Resume(); err != nil {
 			t.Fatal(err)
 		}
@@ -82,8 +82,8 @@ func outage(t *testing.T, away time.Duration, end func(*pgtest.Server) error) {
 	}
 }
 
-// TestOutage_FarDatabase kills the owner while each round trip to the database
-// takes half a second: another takes over, and serves.
+// TestOutage_FarDatabase kills the owner while each round trip to the database takes
+// half a second: another server takes over and serves.
 func TestOutage_FarDatabase(t *testing.T) {
 	node.Path(t)
 	database := pgtest.Own(t)
@@ -130,8 +130,8 @@ func report(t *testing.T, what string, took []time.Duration) {
 	t.Logf("%s: median %s of %v", what, took[len(took)/2], took)
 }
 
-// aliases is a load of calls by AWS's clients: each makes an alias, reads it, and
-// reads the fleet's events, which are in the database alone.
+// aliases is a load of calls by AWS's clients: each creates an alias, reads it, and
+// reads the fleet's events, which are only in the database.
 type aliases struct {
 	fleet string
 	stop  context.CancelFunc
@@ -140,8 +140,8 @@ type aliases struct {
 	mu     sync.Mutex
 	made   map[string]bool // ids of acknowledged aliases
 	failed []error
-	last   time.Time     // when an alias was acknowledged last
-	gap    time.Duration // the longest time without
+	last   time.Time     // when an alias was last acknowledged
+	gap    time.Duration // the longest time without one
 	client *gamelift.Client
 }
 
@@ -177,7 +177,7 @@ func newAliases(t *testing.T, url string) *aliases {
 	return l
 }
 
-// one makes an alias and reads it. Its calls are given the time that they take.
+// one creates an alias and reads it. Its calls have no timeout.
 func (l *aliases) one(client *gamelift.Client, name string) (id string, err error) {
 	ctx := context.Background()
 	routing := &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: aws.String(l.fleet)}
@@ -207,8 +207,7 @@ func (l *aliases) note(id string, err error) {
 	l.last = time.Now()
 }
 
-// longest returns the longest time without an acknowledged alias since it was
-// called last.
+// longest returns the longest time without an acknowledged alias since the last call.
 func (l *aliases) longest() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,8 +232,8 @@ func (l *aliases) await(t *testing.T, n int) {
 	}
 }
 
-// end stops the load, checks that nothing that was acknowledged is lost, and
-// returns the calls that failed.
+// end stops the load, checks that nothing acknowledged is lost, and returns the calls
+// that failed.
 func (l *aliases) end(t *testing.T) []error {
 	t.Helper()
 	l.stop()
@@ -259,8 +258,8 @@ func (l *aliases) end(t *testing.T) []error {
 	return l.failed
 }
 
-// delay gives the URL of a PostgreSQL behind a wire on which everything takes a
-// while, each way.
+// delay returns the URL of a PostgreSQL behind a wire that delays everything by
+// oneWay in each direction.
 func delay(t *testing.T, database string, oneWay time.Duration) string {
 	t.Helper()
 	config, err := pgx.ParseConfig(database)
@@ -292,7 +291,8 @@ func delay(t *testing.T, database string, oneWay time.Duration) string {
 	return slow.String()
 }
 
-// carryLate copies one way until either end is closed, each piece as late.
+// carryLate copies one direction until either end is closed, delaying each piece by
+// late.
 func carryLate(to, from net.Conn, late time.Duration) {
 	type piece struct {
 		bytes []byte

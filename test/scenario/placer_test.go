@@ -13,11 +13,11 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// placerQueue is what the placer's queue is called.
+// placerQueue is the name of the placer's queue.
 const placerQueue = "queue"
 
-// placer starts placements, one at a time, and follows each to its game session
-// on servers of its own.
+// placer starts placements, one at a time, and follows each to its game session on
+// its own servers.
 type placer struct {
 	place   *node.Place
 	host    *host
@@ -69,8 +69,8 @@ func (p *placer) run(ctx context.Context) {
 	}
 }
 
-// settle looks whether a placement is FULFILLED, and has its game session end
-// then, so that others find a process.
+// settle checks whether a placement is FULFILLED, and if so ends its game session, so
+// that others find a process.
 func (p *placer) settle(ctx context.Context, id string) error {
 	out, err := p.place.Client.DescribeGameSessionPlacement(ctx, &gamelift.DescribeGameSessionPlacementInput{PlacementId: &id}, retried)
 	if err != nil {
@@ -101,8 +101,8 @@ func (p *placer) settle(ctx context.Context, id string) error {
 	return nil
 }
 
-// end has the process of a game session end. A repeated request finds the game
-// session ending or over.
+// end ends the process of a game session. A repeated request finds the game session
+// ending or ended.
 func (p *placer) end(ctx context.Context, game string) error {
 	_, err := p.place.Client.TerminateGameSession(ctx, &gamelift.TerminateGameSessionInput{
 		GameSessionId: &game, TerminationMode: types.TerminationModeTriggerOnProcessTerminate,
@@ -114,8 +114,8 @@ func (p *placer) end(ctx context.Context, game string) error {
 	return err
 }
 
-// check holds that everything acknowledged is there and comes to its end, and
-// that what was in doubt is there once or not at all.
+// check checks that everything acknowledged is there and ends, and that what was in
+// doubt is there once or not at all.
 func (p *placer) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()

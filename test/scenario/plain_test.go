@@ -17,7 +17,7 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// compiled builds one of the game servers beside this file.
+// compiled builds one of the game servers in the subfolders.
 func compiled(t *testing.T, name string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
@@ -29,14 +29,14 @@ func compiled(t *testing.T, name string) (path string) {
 	return path
 }
 
-// A server without an SDK under `muster local --exec --no-sdk`: a game session
-// starts it and tells it what it is about, and ends when it does. Its crash is
-// named with its code and last words.
+// A server without an SDK under `muster local --exec --no-sdk`: a game session starts
+// it and passes its data, and ends when it does. Its crash is reported with its exit
+// code and last output.
 func TestPlain_Local(t *testing.T) {
 	t.Parallel()
 	s := node.Start(t, "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--no-sdk", "--exec", compiled(t, "plain"), "--log-level", "warn",
 		"--", "-port", "{{.GamePort}}", "-map", "{{.GameSessionData}}")
-	t.Cleanup(func() { // its game servers would outlive its death
+	t.Cleanup(func() { // its game servers would outlive a kill
 		if err := s.Stop(); err != nil {
 			t.Error(err)
 		}
@@ -68,7 +68,7 @@ func TestPlain_Local(t *testing.T) {
 	seen.Code(t, "GAME_SESSION_TERMINATED")
 }
 
-// say sends a datagram to a game session's server, and gives the answer to "hello".
+// say sends a datagram to a game session's server, and returns the answer to "hello".
 func say(t *testing.T, g *types.GameSession, word string) (answer string) {
 	t.Helper()
 	conn, err := net.Dial("udp", net.JoinHostPort(*g.IpAddress, fmt.Sprint(*g.Port)))
@@ -90,8 +90,8 @@ func say(t *testing.T, g *types.GameSession, word string) (answer string) {
 	return string(buf[:n])
 }
 
-// A server without an SDK on a fleet: as on this machine, and of its crash the
-// fleet's event tells the last words. Another one waits in its place.
+// A server without an SDK on a fleet: as on this machine, and the fleet's event about
+// its crash has its last output. Another one waits in its place.
 func TestPlain_Fleet(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(compiled(t, "plain"))
@@ -116,7 +116,7 @@ func TestPlain_Fleet(t *testing.T) {
 	s.seen.want(1, "another process", on(instance, code("SERVER_PROCESS_ACTIVE", ended.Seq)))
 }
 
-// What cannot be started is refused before anything is hosted.
+// A program that cannot be started is refused before anything is hosted.
 func TestPlain_NoProgram(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command(node.Path(t), "local", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--no-sdk", "--exec", "./missing").CombinedOutput()
@@ -125,8 +125,8 @@ func TestPlain_NoProgram(t *testing.T) {
 	}
 }
 
-// A build without an SDK passes a preflight that plays a game session with it, and
-// one that ends at once does not.
+// A build without an SDK passes a preflight that plays a game session with it; a
+// build that ends immediately does not.
 func TestPlain_Preflight(t *testing.T) {
 	t.Parallel()
 	build := filepath.Dir(compiled(t, "plain"))

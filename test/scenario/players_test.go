@@ -18,7 +18,8 @@ import (
 	"github.com/musterhq/muster/examples/arena/wire"
 )
 
-// create makes a game session on a fleet, or where an alias leads, and waits until its server has activated it.
+// create creates a game session on a fleet or an alias, and waits until its server
+// has activated it.
 func (s *site) create(where string) *types.GameSession {
 	s.t.Helper()
 	in := &gamelift.CreateGameSessionInput{FleetId: &where, MaximumPlayerSessionCount: aws.Int32(8)}
@@ -30,8 +31,8 @@ func (s *site) create(where string) *types.GameSession {
 	return made
 }
 
-// createWhenFree makes a game session as soon as a process is free for it, which
-// none is at once when it is ready.
+// createWhenFree creates a game session as soon as a process is free for it, which
+// may be a moment after it is ready.
 func createWhenFree(t *testing.T, c *gamelift.Client, in *gamelift.CreateGameSessionInput) *types.GameSession {
 	t.Helper()
 	var made *gamelift.CreateGameSessionOutput
@@ -46,7 +47,7 @@ func createWhenFree(t *testing.T, c *gamelift.Client, in *gamelift.CreateGameSes
 	return made.GameSession
 }
 
-// session reads a game session.
+// session returns a game session.
 func (s *site) session(id *string) types.GameSession {
 	s.t.Helper()
 	out, err := s.client.DescribeGameSessions(s.t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: id})
@@ -59,7 +60,7 @@ func (s *site) session(id *string) types.GameSession {
 	return out.GameSessions[0]
 }
 
-// players reads the status of the player sessions of a game session, by player.
+// players returns the status of the player sessions of a game session, by player.
 func (s *site) players(id *string) map[string]types.PlayerSessionStatus {
 	s.t.Helper()
 	out, err := s.client.DescribePlayerSessions(s.t.Context(), &gamelift.DescribePlayerSessionsInput{GameSessionId: id})
@@ -73,7 +74,7 @@ func (s *site) players(id *string) map[string]types.PlayerSessionStatus {
 	return now
 }
 
-// reserve makes a player session.
+// reserve creates a player session.
 func (s *site) reserve(id *string, player string) *types.PlayerSession {
 	s.t.Helper()
 	out, err := s.client.CreatePlayerSession(s.t.Context(), &gamelift.CreatePlayerSessionInput{GameSessionId: id, PlayerId: &player})
@@ -83,7 +84,7 @@ func (s *site) reserve(id *string, player string) *types.PlayerSession {
 	return out.PlayerSession
 }
 
-// party is bots that play until they are told to stop.
+// party is a group of bots that play until they are told to stop.
 type party struct {
 	t       *testing.T
 	stop    context.CancelFunc
@@ -91,7 +92,7 @@ type party struct {
 	seen    []atomic.Int64 // snapshots, by bot
 }
 
-// play has bots join a game session, and play on over UDP until stopped.
+// play makes bots join a game session and play over UDP until stopped.
 func (s *site) play(id *string, bots int) *party {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -121,7 +122,7 @@ func (s *site) play(id *string, bots int) *party {
 	return g
 }
 
-// goesOn waits until each bot has seen the game move on from here.
+// goesOn waits until each bot has seen the game progress.
 func (p *party) goesOn() {
 	p.t.Helper()
 	for n := range p.seen {
@@ -130,7 +131,7 @@ func (p *party) goesOn() {
 	}
 }
 
-// end stops the bots. Each must have been served up to then, as it is still.
+// end stops the bots. Each must have been served up to then.
 func (p *party) end() {
 	p.t.Helper()
 	p.stop()
@@ -141,9 +142,9 @@ func (p *party) end() {
 	}
 }
 
-// playOn has a bot play on the machine of the game server itself, where no cut
-// wire parts them. The returned function has it leave; it must have been served
-// to the end.
+// playOn makes a bot play on the machine of the game server itself, so that no cut
+// network separates them. The returned function makes it leave; it must have been
+// served to the end.
 func (s *site) playOn(m *machine, id *string) (leave func()) {
 	s.t.Helper()
 	p := s.reserve(id, "neighbour")

@@ -19,7 +19,7 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// site is a Muster on the network of a lab, and those who use it.
+// site is a Muster on the network of a lab, and its clients.
 type site struct {
 	t       *testing.T
 	lab     *lab
@@ -30,7 +30,7 @@ type site struct {
 	seen    *journal
 }
 
-// newSite starts `muster serve` on a lab's network; flags are more of its flags.
+// newSite starts `muster serve` on a lab's network; flags are additional flags.
 func newSite(t *testing.T, l *lab, flags ...string) *site {
 	t.Helper()
 	free, err := net.Listen("tcp", l.address.String()+":0")
@@ -62,7 +62,7 @@ func (s *site) start() {
 	}
 }
 
-// restart kills the server as a power cut would, and starts it again.
+// restart kills the server as a power failure would, and starts it again.
 func (s *site) restart() {
 	s.t.Helper()
 	s.server.Kill()
@@ -71,7 +71,7 @@ func (s *site) restart() {
 
 var keyPattern = regexp.MustCompile(`(?s)aws_access_key_id = (\S+).*aws_secret_access_key = (\S+)`)
 
-// firstKey reads the key that a server makes at its first start.
+// firstKey reads the key that a server generates at its first start.
 func firstKey(t *testing.T, file string) (id, secret string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -85,8 +85,8 @@ func firstKey(t *testing.T, file string) (id, secret string) {
 	return string(found[1]), string(found[2])
 }
 
-// run starts the agent of a machine, which joins if it has not yet; more are
-// flags of `muster agent`.
+// run starts the agent of a machine, which joins if it has not yet; more are flags of
+// `muster agent`.
 func (s *site) run(m *machine, more ...string) {
 	s.t.Helper()
 	token, err := s.console.CreateJoinToken(s.t.Context(), client.JoinTokenInput{})
@@ -112,7 +112,7 @@ func (s *site) run(m *machine, more ...string) {
 	})
 }
 
-// journal is every event so far, over restarts of the server.
+// journal is every event so far, across restarts of the server.
 type journal struct {
 	t      *testing.T
 	mu     sync.Mutex
@@ -143,7 +143,7 @@ func (j *journal) take(e client.Event) error {
 	return nil
 }
 
-// all gives the events that match, so far.
+// all returns the matching events so far.
 func (j *journal) all(match func(client.Event) bool) []client.Event {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -156,11 +156,11 @@ func (j *journal) all(match func(client.Event) bool) []client.Event {
 	return found
 }
 
-// late is how long any single thing may take that a scenario waits for; it says
-// nothing about how long it should.
+// late is the longest that any single thing may take that a scenario waits for; it
+// does not say how long it should take.
 const late = 2 * time.Minute
 
-// want waits until as many events match, and gives the last of them.
+// want waits until n events match, and returns the last of them.
 func (j *journal) want(n int, what string, match func(client.Event) bool) client.Event {
 	j.t.Helper()
 	patience := time.After(late)
@@ -185,17 +185,17 @@ func code(code string, after uint64) func(client.Event) bool {
 	return func(e client.Event) bool { return e.Code == code && e.Seq > after }
 }
 
-// on narrows a match to a compute.
+// on restricts a match to a compute.
 func on(compute string, match func(client.Event) bool) func(client.Event) bool {
 	return func(e client.Event) bool { return e.ComputeName == compute && match(e) }
 }
 
-// of narrows a match to a game session.
+// of restricts a match to a game session.
 func of(gameSessionID string, match func(client.Event) bool) func(client.Event) bool {
 	return func(e client.Event) bool { return e.GameSessionID == gameSessionID && match(e) }
 }
 
-// host narrows a match to what is told of a machine.
+// host restricts a match to events of a machine.
 func (s *site) host(m *machine, match func(client.Event) bool) func(client.Event) bool {
 	s.t.Helper()
 	id := ""
@@ -214,8 +214,8 @@ func (s *site) host(m *machine, match func(client.Event) bool) func(client.Event
 	return func(e client.Event) bool { return e.Resource == id && match(e) }
 }
 
-// instance waits for the nth instance that is made on a machine after an event,
-// and for a process on it that is ready.
+// instance waits for the nth instance created on a machine after an event, and for a
+// ready process on it.
 func (s *site) instance(m *machine, n int, after uint64) string {
 	s.t.Helper()
 	made := s.seen.want(n, "an instance on "+m.name, func(e client.Event) bool {
@@ -225,7 +225,7 @@ func (s *site) instance(m *machine, n int, after uint64) string {
 	return made.ComputeName
 }
 
-// build uploads files as a build, as AWS's CLI does, and waits until it is READY.
+// build uploads files as a build, as the AWS CLI does, and waits until it is READY.
 func (s *site) build(files map[string][]byte) string {
 	s.t.Helper()
 	id, err := node.Upload(s.t.Context(), s.server.URL, s.client, files)
@@ -238,8 +238,8 @@ func (s *site) build(files map[string][]byte) string {
 	return id
 }
 
-// fleet makes a managed fleet of one instance, of which each runs the program
-// with the parameters in a number of copies. c5.large takes 2 processors and 4 GiB.
+// fleet creates a managed fleet of one instance, on which copies processes run the
+// program with the parameters. c5.large has 2 processors and 4 GiB.
 func (s *site) fleet(buildID, parameters string, copies int32, change ...func(*gamelift.CreateFleetInput)) string {
 	s.t.Helper()
 	in := &gamelift.CreateFleetInput{
@@ -256,12 +256,12 @@ func (s *site) fleet(buildID, parameters string, copies int32, change ...func(*g
 	return *made.FleetAttributes.FleetId
 }
 
-// relayed has a fleet's processes connect through their agent.
+// relayed makes a fleet's processes connect through their agent.
 func relayed(in *gamelift.CreateFleetInput) {
 	in.Tags = append(in.Tags, types.Tag{Key: aws.String("muster:relay"), Value: aws.String("true")})
 }
 
-// scale sets how many instances a fleet has.
+// scale sets the number of instances of a fleet.
 func (s *site) scale(fleetID string, desired int32) {
 	s.t.Helper()
 	if _, err := s.client.UpdateFleetCapacity(s.t.Context(), &gamelift.UpdateFleetCapacityInput{
@@ -271,7 +271,7 @@ func (s *site) scale(fleetID string, desired int32) {
 	}
 }
 
-// arena is the demo game's program, which speaks AWS's own Server SDK.
+// arena returns the demo game's program, which uses AWS's own Server SDK.
 func arena(t *testing.T) []byte {
 	t.Helper()
 	path := os.Getenv("ARENA_BIN")
@@ -285,7 +285,7 @@ func arena(t *testing.T) []byte {
 	return content
 }
 
-// until waits until something holds that no event tells.
+// until waits for a condition that no event reports.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(late); !holds(); time.Sleep(20 * time.Millisecond) {

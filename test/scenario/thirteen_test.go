@@ -24,8 +24,8 @@ import (
 )
 
 // The thirteen steps of the session-based hosting architecture (Amazon GameLift
-// developer guide, "Design your backend service"), against the built binary and
-// the demo game, in both variants: the client polls, or is pushed to.
+// developer guide, "Design your backend service"), with the built binary and the demo
+// game, in both variants: the client polls, or receives pushes.
 func TestThirteenSteps_Polling(t *testing.T) { thirteenSteps(t, (*gamer).poll, false) }
 
 func TestThirteenSteps_Push(t *testing.T) { thirteenSteps(t, (*gamer).listen, true) }
@@ -42,11 +42,11 @@ func thirteenSteps(t *testing.T, learn func(*gamer, *protocol.Ticket) *protocol.
 	t.Parallel()
 	server, arena := startWithDemo(t)
 	events := node.Follow(t, server)
-	events.Code(t, "SERVER_PROCESS_ACTIVE") // the demo has made what players need
+	events.Code(t, "SERVER_PROCESS_ACTIVE") // the demo has created what players need
 	anna, bert := &gamer{T: t, server: server, arena: arena}, &gamer{T: t, server: server, arena: arena}
 	var tickets []*protocol.Ticket
 	for i, g := range []*gamer{anna, bert} {
-		g.call("POST", "/auth/guest", nil, 201, &g.login) // 1, 2: identity, and what proves it
+		g.call("POST", "/auth/guest", nil, 201, &g.login) // 1, 2: identity, and its proof
 		g.call("PUT", "/server/players/"+g.login.PlayerID+"/data/server/skill", 10+i, 201, nil)
 		var skill int
 		g.call("GET", "/players/me/data/server/skill", nil, 200, &skill) // 3, 4: a handler, and data by identity
@@ -60,7 +60,7 @@ func thirteenSteps(t *testing.T, learn func(*gamer, *protocol.Ticket) *protocol.
 	}
 	events.Code(t, "PLACEMENT_FULFILLED")   // 6: the queue places
 	events.Code(t, "MATCHMAKING_SUCCEEDED") // 7: the event
-	// 8 to 12: what came of it is written, and the client learns it.
+	// 8 to 12: the result is stored, and the client learns it.
 	ta, tb := learn(anna, tickets[0]), learn(bert, tickets[1])
 	if ta.Connection == nil || tb.Connection == nil || ta.Connection.PlayerSessionID == tb.Connection.PlayerSessionID {
 		t.Fatalf("the players were told %+v and %+v", ta.Connection, tb.Connection)
@@ -156,7 +156,7 @@ func (g *gamer) try(method, path string, body any, known string, into any) (stat
 	return response.StatusCode
 }
 
-// poll asks for the ticket until it is completed.
+// poll polls the ticket until it is completed.
 func (g *gamer) poll(t *protocol.Ticket) *protocol.Ticket {
 	g.Helper()
 	for range 20 {
@@ -172,7 +172,7 @@ func (g *gamer) poll(t *protocol.Ticket) *protocol.Ticket {
 	return nil
 }
 
-// listen is told over a WebSocket; the ticket may have ended before.
+// listen waits for the ticket over a WebSocket; it may have ended before.
 func (g *gamer) listen(t *protocol.Ticket) *protocol.Ticket {
 	g.Helper()
 	at, err := url.Parse(g.server)
@@ -208,15 +208,15 @@ func (g *gamer) listen(t *protocol.Ticket) *protocol.Ticket {
 	}
 }
 
-// bot is the game's client.
+// bot returns a command that runs the game's client.
 func (g *gamer) bot(c *protocol.Connection, playerSession string, play time.Duration) *exec.Cmd {
 	return exec.Command(g.arena, "bot", "--addr", fmt.Sprintf("%s:%d", c.Host, c.Port), "--player-session", playerSession, "--for", play.String(), "--json")
 }
 
-// refusedByServer is the exit code of a bot that was not let in.
+// refusedByServer is the exit code of a bot that was not admitted.
 const refusedByServer = 3
 
-// turnedAway holds that the game server does not let a player session in.
+// turnedAway checks that the game server does not admit a player session.
 func (g *gamer) turnedAway(c *protocol.Connection, playerSession string) {
 	g.Helper()
 	out, err := g.bot(c, playerSession, time.Second).Output()
@@ -226,7 +226,7 @@ func (g *gamer) turnedAway(c *protocol.Connection, playerSession string) {
 	}
 }
 
-// expired gives a player session that was reserved and not claimed in time.
+// expired returns a player session that was reserved and not claimed in time.
 func (g *gamer) expired(events *node.Events, c *protocol.Connection) string {
 	g.Helper()
 	arn, player := gameSessionARN(g.T, c), "late"
@@ -240,7 +240,7 @@ func (g *gamer) expired(events *node.Events, c *protocol.Connection) string {
 	return *made.PlayerSession.PlayerSessionId
 }
 
-// gameSessionARN reads the game session's id out of its name in the player API.
+// gameSessionARN returns the ARN in a game session's id of the player API.
 func gameSessionARN(t *testing.T, c *protocol.Connection) string {
 	t.Helper()
 	text, err := base64.RawURLEncoding.DecodeString(c.SessionID)

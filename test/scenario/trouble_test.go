@@ -21,7 +21,7 @@ import (
 	"github.com/musterhq/muster/console/client"
 )
 
-// troubled builds the game server that behaves badly.
+// troubled builds the game server that misbehaves.
 func troubled(t *testing.T) map[string][]byte {
 	t.Helper()
 	content, err := os.ReadFile(compiled(t, "troubled"))
@@ -31,7 +31,7 @@ func troubled(t *testing.T) map[string][]byte {
 	return map[string][]byte{"server": content}
 }
 
-// told gives the message of the first event of a fleet with a code, as
+// told returns the message of the first event of a fleet with a code, as
 // DescribeFleetEvents shows it.
 func (s *site) told(fleet string, what types.EventCode) string {
 	s.t.Helper()
@@ -49,8 +49,8 @@ func (s *site) told(fleet string, what types.EventCode) string {
 	return ""
 }
 
-// A process that reports ill health and does not end when it is told to is ended
-// by force; its game session ends, and another process takes its place.
+// A process that reports that it is unhealthy and does not end when told to is
+// killed; its game session ends, and another process replaces it.
 func TestTrouble_Hung(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t))
@@ -63,7 +63,7 @@ func TestTrouble_Hung(t *testing.T) {
 	if status := s.players(g.GameSessionId)["late"]; status != types.PlayerSessionStatusReserved {
 		t.Errorf("the awaited player's session is %s, want RESERVED", status)
 	}
-	s.knock(seat) // which the program waits for before it hangs
+	s.knock(seat) // the program waits for this before it hangs
 	told := s.seen.want(1, "the order to end", on(instance, code("SERVER_PROCESS_TERMINATING", 0)))
 	if text := s.told(fleet, types.EventCodeServerProcessTerminatedUnhealthy); !strings.Contains(text, "ill health") {
 		t.Errorf("the fleet's event says %q", text)
@@ -81,11 +81,11 @@ func TestTrouble_Hung(t *testing.T) {
 	}
 }
 
-// withOneGame is how many processes a machine with one game server has: the agent, the
-// game server and the first process of its namespace.
+// withOneGame is how many processes a machine with one game server has: the agent,
+// the game server and the first process of its namespace.
 const withOneGame = 3
 
-// knock connects to the game server that a player's seat is on, and hangs up.
+// knock connects to the game server of a player session, and disconnects.
 func (s *site) knock(p *types.PlayerSession) {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", net.JoinHostPort(*p.IpAddress, fmt.Sprint(*p.Port)))
@@ -95,8 +95,8 @@ func (s *site) knock(p *types.PlayerSession) {
 	conn.Close()
 }
 
-// A program that crashes at once is started again ever later, each end is told
-// with its cause, and a configuration that works is taken at once.
+// A program that crashes immediately is restarted after ever longer delays, each end
+// is reported with its cause, and a configuration that works is applied immediately.
 func TestTrouble_CrashLoop(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t))
@@ -118,7 +118,7 @@ func TestTrouble_CrashLoop(t *testing.T) {
 	s.seen.want(2, "a second process that works", on(instance, code("SERVER_PROCESS_ACTIVE", 0)))
 }
 
-// beside makes a fleet of one instance that runs the demo game, and beside it the
+// beside creates a fleet of one instance that runs the demo game and, beside it, the
 // program "bad" of the files.
 func (s *site) beside(files map[string][]byte) string {
 	s.t.Helper()
@@ -128,7 +128,7 @@ func (s *site) beside(files map[string][]byte) string {
 	})
 }
 
-// entry is one of a runtime configuration.
+// entry returns an entry of a runtime configuration.
 func entry(name, parameters string, copies int32) types.ServerProcess {
 	p := types.ServerProcess{LaunchPath: aws.String("/local/game/" + name), ConcurrentExecutions: &copies}
 	if parameters != "" {
@@ -147,7 +147,7 @@ func (s *site) runtime(fleet string, entries ...types.ServerProcess) {
 	}
 }
 
-// gaps reads the times between a program's ends, in order.
+// gaps returns the times between a program's ends, in order.
 func gaps(t *testing.T, file string) (all []time.Duration) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -168,7 +168,7 @@ func gaps(t *testing.T, file string) (all []time.Duration) {
 	return all
 }
 
-// limited skips the test where processes cannot be held to limits.
+// limited skips the test if processes cannot be limited.
 func limited(t *testing.T) {
 	t.Helper()
 	if _, err := isolate.Find(); err != nil {
@@ -176,8 +176,8 @@ func limited(t *testing.T) {
 	}
 }
 
-// A program that starts processes without end is held to its limit, and all of
-// them end with it; the game beside it in the same instance goes on.
+// A program that starts processes endlessly is stopped at its limit, and all of them
+// end with it; the game beside it in the same instance continues.
 func TestTrouble_ForkBomb(t *testing.T) {
 	t.Parallel()
 	limited(t)
@@ -198,8 +198,8 @@ func TestTrouble_ForkBomb(t *testing.T) {
 	players.end()
 }
 
-// A program that needs more memory than its instance has is ended, and the
-// fleet's event says so.
+// A program that needs more memory than its instance has is killed, and the fleet's
+// event says so.
 func TestTrouble_OutOfMemory(t *testing.T) {
 	t.Parallel()
 	limited(t)
@@ -213,7 +213,8 @@ func TestTrouble_OutOfMemory(t *testing.T) {
 	}
 }
 
-// Two programs want one port. The second one ends, and the fleet's event says why.
+// Two programs need the same port. The second one ends, and the fleet's event says
+// why.
 func TestTrouble_PortClash(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t))
@@ -226,8 +227,8 @@ func TestTrouble_PortClash(t *testing.T) {
 	}
 }
 
-// A host whose disk is full launches nothing, and the game on it goes on; with
-// room again it is as before.
+// A host with a full disk launches nothing, and the game on it continues; once there
+// is space, everything works as before.
 func TestTrouble_DiskFull(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, newLab(t))
@@ -262,7 +263,7 @@ func TestTrouble_DiskFull(t *testing.T) {
 	}
 }
 
-// smallDisk puts a file system of its own at a folder.
+// smallDisk mounts a small file system at a folder.
 func smallDisk(t *testing.T, at string) {
 	t.Helper()
 	if err := os.MkdirAll(at, 0o755); err != nil {
@@ -278,7 +279,7 @@ func smallDisk(t *testing.T, at string) {
 	})
 }
 
-// fill writes until the disk takes no more.
+// fill writes until the disk is full.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)

@@ -1,6 +1,6 @@
-// Command plain is a game server that knows no SDK: it listens on the UDP port
-// that follows -port and answers every datagram with its arguments and the name of
-// its game session. The datagram "end" ends it, and "crash" with exit code 5.
+// Command plain is a game server without an SDK: it listens on the UDP port that
+// follows -port and answers every datagram with its arguments and the name of its
+// game session. The datagram "end" ends it, and "crash" does so with exit code 5.
 package main
 
 import (

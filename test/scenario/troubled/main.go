@@ -1,8 +1,8 @@
-// Command troubled is a game server that behaves badly, in the way that its
-// argument names:
+// Command troubled is a game server that misbehaves in the way that its argument
+// names:
 //
-//	hung    is fine until a player connects to its game session, then reports
-//	        ill health and does nothing that it is told to
+//	hung    works until a player connects to its game session, then reports that it
+//	        is unhealthy and ignores everything it is told
 //	hungry  takes memory until it is stopped
 package main
 
@@ -36,8 +36,8 @@ func run(ctx context.Context, args []string) error {
 	return fmt.Errorf("no trouble is called %q", args[0])
 }
 
-// hang hosts a game session and, from its first player on, only says that it is
-// not well.
+// hang hosts a game session and, from its first player on, only reports that it is
+// unhealthy.
 func hang(ctx context.Context) error {
 	port, err := strconv.Atoi(os.Getenv("GAME_PORT"))
 	if err != nil {
@@ -73,7 +73,7 @@ func hang(ctx context.Context) error {
 
 var eaten [][]byte
 
-// eat takes memory, and touches it so that it is really taken.
+// eat allocates memory, and touches it so that it is really used.
 func eat() {
 	for {
 		piece := make([]byte, 16<<20)
