@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
-// RefusedError is an answer that is not 200.
+// RefusedError is an answer whose status is not 200.
 type RefusedError struct {
 	Action  protocol.Action
 	Status  int
@@ -29,7 +29,7 @@ func isBroken(err error) bool {
 	return err != nil && !refused
 }
 
-// Ready is ProcessReady, with the first heartbeat that AWS's SDKs send after it.
+// Ready sends ProcessReady, and the first heartbeat that AWS's SDKs send after it.
 func (p *Process) Ready(ctx context.Context) error {
 	_, err := p.Call(ctx, protocol.ActivateServerProcess, map[string]any{
 		"SdkVersion": "5.4.0", "SdkLanguage": "Go", "Port": p.opts.Port, "LogPaths": []string{},
@@ -40,10 +40,10 @@ func (p *Process) Ready(ctx context.Context) error {
 	return p.Heartbeat(ctx, Healthy)
 }
 
-// Health is what a process reports of itself.
+// Health is the health that a process reports.
 type Health bool
 
-// The two healths.
+// The two values of Health.
 const (
 	Healthy   Health = true
 	Unhealthy Health = false
@@ -55,39 +55,39 @@ func (p *Process) Heartbeat(ctx context.Context, h Health) error {
 	return err
 }
 
-// Activate is ActivateGameSession.
+// Activate sends ActivateGameSession.
 func (p *Process) Activate(ctx context.Context, gameSessionID string) error {
 	_, err := p.Call(ctx, protocol.ActivateGameSession, map[string]any{"GameSessionId": gameSessionID})
 	return err
 }
 
-// Accept is AcceptPlayerSession: it lets a player in who holds a reservation.
+// Accept sends AcceptPlayerSession, which admits a player with a reservation.
 func (p *Process) Accept(ctx context.Context, gameSessionID, playerSessionID string) error {
 	_, err := p.Call(ctx, protocol.AcceptPlayerSession, map[string]any{"GameSessionId": gameSessionID, "PlayerSessionId": playerSessionID})
 	return err
 }
 
-// Remove is RemovePlayerSession: the player has left.
+// Remove sends RemovePlayerSession: the player has left.
 func (p *Process) Remove(ctx context.Context, gameSessionID, playerSessionID string) error {
 	_, err := p.Call(ctx, protocol.RemovePlayerSession, map[string]any{"GameSessionId": gameSessionID, "PlayerSessionId": playerSessionID})
 	return err
 }
 
-// SetPolicy is UpdatePlayerSessionCreationPolicy.
+// SetPolicy sends UpdatePlayerSessionCreationPolicy.
 func (p *Process) SetPolicy(ctx context.Context, gameSessionID, policy string) error {
 	_, err := p.Call(ctx, protocol.UpdatePlayerSessionCreationPolicy, map[string]any{"GameSessionId": gameSessionID, "PlayerSessionPolicy": policy})
 	return err
 }
 
-// End is ProcessEnding: the process says so, and is gone.
+// End sends ProcessEnding, and ends the process.
 func (p *Process) End(ctx context.Context) error {
 	_, err := p.Call(ctx, protocol.TerminateServerProcess, nil)
 	p.Kill()
 	return err
 }
 
-// Call sends a request and waits for its answer, which it gives as the frame
-// that came. Errors: *RefusedError, ErrDisconnected, those of ctx.
+// Call sends a request, waits for its answer and returns the frame received. Errors:
+// *RefusedError, ErrDisconnected, those of ctx.
 func (p *Process) Call(ctx context.Context, action protocol.Action, members map[string]any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.opts.Timeout)
 	defer cancel()

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Options say who the process is and how it behaves.
+// Options says who the process is and how it behaves.
 type Options struct {
-	// Endpoint is the ws:// or wss:// URL that RegisterCompute told.
+	// Endpoint is the ws:// or wss:// URL that RegisterCompute returned.
 	Endpoint string
 	// Token is the AuthToken of the compute.
 	Token string
@@ -20,15 +20,15 @@ type Options struct {
 	ProcessID string
 	// Port is where players would connect; default 7777.
 	Port int
-	// Manual leaves it to the test to activate game sessions and to end the
-	// process when it is told to terminate.
+	// Manual leaves activating game sessions, and ending the process when it is told
+	// to terminate, to the test.
 	Manual bool
-	// Retry is the pause between attempts to reconnect; default 50 ms (AWS's
-	// SDKs begin with 4 to 8 s).
+	// Retry is the pause between attempts to reconnect; default 50 ms (AWS's SDKs
+	// start with 4 to 8 s).
 	Retry time.Duration
-	// Timeout bounds each call and each connection attempt; default 10 s.
+	// Timeout limits each call and each connection attempt; default 10 s.
 	Timeout time.Duration
-	// Logger tells what the process does; default nothing.
+	// Logger receives the process's log; default none.
 	Logger *slog.Logger
 }
 
@@ -51,7 +51,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// url is what the process connects to, each time the same (Go SDK, observed).
+// url returns the URL to connect to, which is always the same (Go SDK, observed).
 func (o Options) url() string {
 	q := url.Values{}
 	q.Set("pID", o.ProcessID)

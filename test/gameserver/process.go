@@ -14,10 +14,10 @@ import (
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
-// ErrDisconnected is what calls in flight get when the socket breaks.
+// ErrDisconnected is returned by calls in flight when the socket breaks.
 var ErrDisconnected = errors.New("the connection broke before the answer came")
 
-// Process is one game server process. Its methods may be called from anywhere.
+// Process is one game server process. It is safe for concurrent use.
 type Process struct {
 	opts Options
 	url  string
@@ -37,12 +37,12 @@ type Process struct {
 	conn     *websocket.Conn
 	connects int
 	waiting  map[string]chan answer // by RequestId
-	hosted   []string               // game sessions, in the order given
-	sending  sync.Mutex             // one writer a socket
+	hosted   []string               // game sessions, in the order assigned
+	sending  sync.Mutex             // one writer per socket
 }
 
-// Launch connects (InitSDK) and starts to keep the connection. The process is
-// not ready yet. It lives until End, Kill or the end of ctx.
+// Launch connects (InitSDK) and starts to maintain the connection. The process is not
+// ready yet. It lives until End, Kill or the end of ctx.
 func Launch(ctx context.Context, o Options) (*Process, error) {
 	o = o.withDefaults()
 	p := &Process{
@@ -96,7 +96,7 @@ func status(r *http.Response) string {
 	return " (" + r.Status + ")"
 }
 
-// live reads until the process ends, over as many connections as that takes.
+// live reads until the process ends, over as many connections as needed.
 func (p *Process) live(conn *websocket.Conn) {
 	defer close(p.done)
 	stop := context.AfterFunc(p.ctx, p.Drop)
@@ -115,7 +115,7 @@ func (p *Process) live(conn *websocket.Conn) {
 	}
 }
 
-// reconnect tries until it succeeds; nil when the process has ended.
+// reconnect retries until it succeeds; it returns nil when the process has ended.
 func (p *Process) reconnect() *websocket.Conn {
 	for p.ctx.Err() == nil {
 		conn, err := p.connect()
@@ -141,8 +141,8 @@ func (p *Process) attach(conn *websocket.Conn) {
 	}
 }
 
-// detach closes the socket as the Go SDK does, without a close frame, and fails
-// the calls in flight.
+// detach closes the socket as the Go SDK does, without a close frame, and fails the
+// calls in flight.
 func (p *Process) detach(conn *websocket.Conn) {
 	conn.NetConn().Close()
 	p.mu.Lock()
@@ -154,7 +154,7 @@ func (p *Process) detach(conn *websocket.Conn) {
 	}
 }
 
-// Drop breaks the connection; the process connects again by itself.
+// Drop breaks the connection; the process reconnects.
 func (p *Process) Drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,44 +163,45 @@ func (p *Process) Drop() {
 	}
 }
 
-// Kill ends the process without a word, as a crash does.
+// Kill ends the process without notice, like a crash.
 func (p *Process) Kill() {
 	p.quit()
 	p.Drop()
 }
 
-// Returned gives a nudge each time that the process has connected again.
+// Returned returns a channel that receives a value each time the process has
+// reconnected.
 func (p *Process) Returned() <-chan struct{} { return p.returned }
 
-// Done is closed when the process is gone.
+// Done returns a channel that is closed when the process is gone.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// ID is the process's id.
+// ID returns the process's id.
 func (p *Process) ID() string { return p.opts.ProcessID }
 
-// Started gives each game session that the process is given.
+// Started returns a channel of the game sessions assigned to the process.
 func (p *Process) Started() <-chan protocol.CreateGameSessionPush { return p.started }
 
-// Updated gives each change that the process is told of.
+// Updated returns a channel of the game session updates sent to the process.
 func (p *Process) Updated() <-chan protocol.UpdateGameSessionPush { return p.updated }
 
-// Terminated gives each request to terminate.
+// Terminated returns a channel of the requests to terminate.
 func (p *Process) Terminated() <-chan protocol.TerminateProcessPush { return p.terminate }
 
-// Hosted gives the game sessions that the process was given so far.
+// Hosted returns the game sessions assigned to the process so far.
 func (p *Process) Hosted() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.hosted)
 }
 
-// Connections is how often the process has connected.
+// Connections returns how many times the process has connected.
 func (p *Process) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.connects
 }
 
-// Activated gives each game session whose activation Muster has acknowledged;
-// for a Manual process it gives none.
+// Activated returns a channel of the game sessions whose activation Muster has
+// acknowledged; for a Manual process it receives none.
 func (p *Process) Activated() <-chan string { return p.activated }

@@ -35,7 +35,7 @@ func (p *Process) readAll(conn *websocket.Conn) error {
 	}
 }
 
-// take gives a frame to whoever waits for it.
+// take delivers a frame to the call that waits for it.
 func (p *Process) take(frame []byte) error {
 	var a answer
 	if err := json.Unmarshal(frame, &a); err != nil {
@@ -55,7 +55,7 @@ func (p *Process) take(frame []byte) error {
 	return nil
 }
 
-// push acts on what Muster sends by itself.
+// push handles a message that Muster sends unprompted.
 func (p *Process) push(action protocol.Action, frame []byte) error {
 	switch action {
 	case protocol.CreateGameSession:
@@ -94,8 +94,8 @@ func (p *Process) host(start protocol.CreateGameSessionPush) {
 	}
 }
 
-// activate repeats ActivateGameSession until it has an answer: the connection
-// may break under it.
+// activate repeats ActivateGameSession until it has an answer, because the connection
+// may break.
 func (p *Process) activate(gameSessionID string) {
 	for p.ctx.Err() == nil {
 		err := p.Activate(p.ctx, gameSessionID)
@@ -111,7 +111,7 @@ func (p *Process) activate(gameSessionID string) {
 	}
 }
 
-// pause waits one retry.
+// pause waits for Retry.
 func (p *Process) pause() {
 	ctx, cancel := context.WithTimeout(p.ctx, p.opts.Retry)
 	defer cancel()

@@ -1,7 +1,6 @@
-// Command program is a game server for stories in other languages. It takes who
-// it is from the environment variables that AWS's Server SDK reads, and then
-// speaks lines: it reads what to do from standard input and tells what happened
-// on standard output.
+// Command program is a game server for stories in other languages. It reads its
+// identity from the environment variables of AWS's Server SDK, and then uses lines of
+// text: it reads commands from standard input and reports events on standard output.
 //
 //	in: accept GAME-SESSION PLAYER-SESSION   remove GAME-SESSION PLAYER-SESSION   end
 //	out: ready   activated GAME-SESSION   accepted PLAYER-SESSION   removed PLAYER-SESSION
@@ -51,7 +50,7 @@ func run(ctx context.Context) error {
 	}
 }
 
-// speaker writes lines, one at a time.
+// speaker returns a function that writes one line at a time.
 func speaker() func(words ...string) {
 	var mu sync.Mutex
 	return func(words ...string) {
@@ -61,7 +60,7 @@ func speaker() func(words ...string) {
 	}
 }
 
-// obey does what standard input says; at its end the process dies.
+// obey carries out the commands on standard input; at its end the process ends.
 func obey(ctx context.Context, p *gameserver.Process, say func(...string)) {
 	defer p.Kill()
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
