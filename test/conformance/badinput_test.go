@@ -16,10 +16,10 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// unaudited keeps what is refused out of the audit log, which is part of the state.
+// unaudited keeps refused requests out of the audit log, which is part of the state.
 func unaudited(o *app.Options) { o.Audit.Level = audit.Off }
 
-// state is everything that a refused request might have changed: the rows, and
+// state returns everything that a refused request might have changed: the rows, and
 // the event log.
 func state(t *testing.T, a *app.App) string {
 	t.Helper()
@@ -35,7 +35,7 @@ func state(t *testing.T, a *app.App) string {
 	return a.Digest() + "\n" + string(events)
 }
 
-// Each rule of the API's description, broken alone, is refused by naming the
+// Each rule of the API's description, broken alone, causes a refusal that names the
 // member and the rule, and changes nothing.
 func TestBadInput_Rules(t *testing.T) {
 	t.Parallel()
@@ -70,14 +70,14 @@ func TestBadInput_Rules(t *testing.T) {
 	t.Logf("%d violations", tried)
 }
 
-// available tells whether Muster answers an operation.
+// available reports whether Muster implements an operation.
 func available(t testing.TB, url string, op shape.Operation) bool {
 	t.Helper()
 	a := protocols[0].call(t, url, op.Name, map[string]any{})
 	return !strings.Contains(string(a.body), "is not available in this version of Muster")
 }
 
-// A member of the wrong type is refused before anything looks at it.
+// A member of the wrong type is refused before anything reads it.
 func TestBadInput_Types(t *testing.T) {
 	t.Parallel()
 	a := node.InProcess(t, unaudited)
@@ -119,7 +119,7 @@ type refusal struct {
 	code      string
 }
 
-// Each refusal of the domain changes nothing either.
+// Refusals of the domain change nothing either.
 func TestBadInput_Domain(t *testing.T) {
 	t.Parallel()
 	a := node.InProcess(t, unaudited)
@@ -138,7 +138,7 @@ func TestBadInput_Domain(t *testing.T) {
 	}
 }
 
-// hosted gives the id of a game session that is ACTIVE and full.
+// hosted returns the id of a game session that is ACTIVE and full.
 func hosted(t *testing.T, p *node.Place) string {
 	t.Helper()
 	s := p.Server(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// protocol makes requests of one of the two wire protocols.
+// protocol creates requests of one of the two wire protocols.
 type protocol struct {
 	name    string
 	request func(url, operation string, body []byte) (*http.Request, error)
@@ -45,7 +45,7 @@ func cborRequest(url, operation string, body []byte) (*http.Request, error) {
 	return r, err
 }
 
-// call sends an input and gives what came back.
+// call sends an input and returns the answer.
 func (p protocol) call(t testing.TB, url, operation string, in any) answer {
 	t.Helper()
 	body, ok := in.([]byte)
@@ -62,9 +62,9 @@ func (p protocol) call(t testing.TB, url, operation string, in any) answer {
 	return do(t, r)
 }
 
-// Every refusal has the same envelope: a type, and the text under both the
-// names that clients look for; its type is qualified only where the operation
-// models it (Go's SDK compares others literally).
+// Every refusal has the same envelope: a type, and the text under both names that
+// clients look for. The type is qualified only if the operation models it (Go's SDK
+// compares others literally).
 func TestEnvelope(t *testing.T) {
 	t.Parallel()
 	url := node.InProcess(t, nil).URL()
@@ -114,8 +114,8 @@ func (p protocol) checkEnvelope(t *testing.T, a answer, code, text string, model
 	}
 }
 
-// Times are numbers of seconds with at most three decimals in JSON, and tag 1
-// around an integer or a float64 in CBOR; both take either form.
+// Timestamps are numbers of seconds with at most three decimals in JSON, and tag 1
+// around an integer or a float64 in CBOR; inputs may use either form.
 func TestTimestamps(t *testing.T) {
 	t.Parallel()
 	url := node.InProcess(t, nil).URL()

@@ -20,16 +20,16 @@ import (
 	"github.com/musterhq/muster/internal/shape"
 )
 
-// raw is a value that encoders would refuse to write.
+// raw is a value that encoders would refuse.
 type raw struct{ json, cbor string }
 
-// MarshalJSON writes it for JSON.
+// MarshalJSON returns the JSON form.
 func (r raw) MarshalJSON() ([]byte, error) { return []byte(r.json), nil }
 
-// MarshalCBOR writes it for CBOR.
+// MarshalCBOR returns the CBOR form.
 func (r raw) MarshalCBOR() ([]byte, error) { return []byte(r.cbor), nil }
 
-// hostile makes values that nobody would send who means well.
+// hostile generates values that no well-meaning client would send.
 type hostile struct {
 	generator
 	world *world
@@ -147,7 +147,7 @@ func deep(n int) any {
 	return v
 }
 
-// one is a value of the right form.
+// one returns a value of the right form.
 func (h hostile) one(t shape.Type) any {
 	if t.Kind == shape.Struct {
 		return h.world.plausible(h.generator, h.api.Structures[t.Ref], 2)
@@ -155,16 +155,16 @@ func (h hostile) one(t shape.Type) any {
 	return h.sample(t)
 }
 
-// attempt is a request that ought to be refused, or to do no harm.
+// attempt is a request that should be refused, or do no harm.
 type attempt struct {
 	operation string
 	in        map[string]any
 	protocol  protocol
 }
 
-// attempts returns each hostile value for each member of an operation, alone and
-// by chance with others. Those of a member's own have both protocols, the ones
-// further inside take turns.
+// attempts returns each hostile value for each member of an operation, alone and in
+// random combinations. The values of a member itself are sent in both protocols;
+// those nested in it alternate between them.
 func (h hostile) attempts(op shape.Operation, rng *rand.Rand) []attempt {
 	var all []attempt
 	base := func() map[string]any { return h.world.plausible(h.generator, op.Input, 2) }
@@ -189,7 +189,7 @@ func (h hostile) attempts(op shape.Operation, rng *rand.Rand) []attempt {
 	return all
 }
 
-// thinned keeps most of a long list by chance.
+// thinned returns at most most values of a list, chosen at random.
 func thinned(values []any, most int, rng *rand.Rand) []any {
 	if len(values) <= most {
 		return values
@@ -198,7 +198,7 @@ func thinned(values []any, most int, rng *rand.Rand) []any {
 	return values[:most]
 }
 
-// complaints is a log that keeps what is said of errors.
+// complaints is a log handler that keeps error records.
 type complaints struct {
 	mu   sync.Mutex
 	said []string
@@ -210,7 +210,7 @@ func (c *complaints) Enabled(_ context.Context, level slog.Level) bool {
 func (c *complaints) WithAttrs([]slog.Attr) slog.Handler { return c }
 func (c *complaints) WithGroup(string) slog.Handler      { return c }
 
-// Handle keeps a record.
+// Handle implements slog.Handler.
 func (c *complaints) Handle(_ context.Context, r slog.Record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,8 +220,8 @@ func (c *complaints) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// No input to any operation is the server's own failure, leaves an error in its
-// log, or a state that does not read back as it was.
+// No input to any operation causes an internal error, an error in the server's log,
+// or a state that does not read back the same.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	log := &complaints{}
@@ -229,7 +229,7 @@ func TestHostile(t *testing.T) {
 	w := newWorld(t, func(o *app.Options) { *o = options })
 	h := hostile{generator{gamelift.API()}, w}
 	tried := 0
-	for _, harm := range []bool{false, true} { // what removes the world's resources comes last
+	for _, harm := range []bool{false, true} { // operations that remove the world's resources come last
 		work := make(chan attempt)
 		var workers sync.WaitGroup
 		for range 8 {
@@ -277,7 +277,7 @@ func removes(operation string) bool {
 // try sends the request; it may succeed or be refused.
 func (a attempt) try(t *testing.T, w *world) {
 	body, err := a.protocol.encode(a.in)
-	if err != nil { // JSON knows fewer values than CBOR
+	if err != nil { // JSON has fewer values than CBOR
 		if body, err = protocols[1].encode(a.in); err != nil {
 			t.Errorf("%s: %v", a.operation, err)
 			return
@@ -291,7 +291,7 @@ func (a attempt) try(t *testing.T, w *world) {
 	}
 }
 
-// FuzzOperation sends bodies of any kind to any operation.
+// FuzzOperation sends arbitrary bodies to any operation.
 func FuzzOperation(f *testing.F) {
 	log := &complaints{}
 	w := newWorld(f, func(o *app.Options) { o.Logger = slog.New(log) })

@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/console/client"
 )
 
-// What runs is counted over all locations, what is pending has a reason with its
-// remedy, and both are metrics under CloudWatch's names.
+// Running sessions are counted over all locations, pending ones have a reason with
+// its remedy, and both are metrics under CloudWatch's names.
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -19,7 +19,7 @@ func TestOverview(t *testing.T) {
 	fleets, err := c.Fleets(t.Context())
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
-	for err == nil && fleets[0].Sessions < 2 { // the placement's becomes ACTIVE by itself
+	for err == nil && fleets[0].Sessions < 2 { // the placement's becomes ACTIVE without a request
 		select {
 		case <-again.C:
 			fleets, err = c.Fleets(t.Context())

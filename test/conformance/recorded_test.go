@@ -21,14 +21,15 @@ import (
 
 var update = flag.Bool("update", false, "write the answers of testdata anew")
 
-// separator stands between the recorded request and the answer to it.
+// separator separates the recorded request from its answer.
 const separator = "\n--- answer ---\n"
 
-// clients are those whose requests were recorded: boto3 1.43.11, AWS SDK for
+// clients are the clients whose requests were recorded: boto3 1.43.11, AWS SDK for
 // JavaScript 3.1133.0, AWS SDK for Go v2 with gamelift 1.55.0.
 var clients = []string{"boto3-json", "boto3-cbor", "js-json", "js-cbor", "go-cbor"}
 
-// Each client's requests, sent in order to a new Muster, get these bytes back.
+// Each client's requests, sent in order to a new Muster, get exactly the recorded
+// bytes back.
 func TestRecorded(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client, func(t *testing.T) {
@@ -64,8 +65,8 @@ func replay(t *testing.T, url, file string) {
 	}
 }
 
-// send sends a recorded request and writes the answer down: its status, the
-// headers that clients look at, and the body, in hex where it is CBOR.
+// send sends a recorded request and returns the answer as text: its status, the
+// headers that clients look at, and the body, in hex if it is CBOR.
 func send(t *testing.T, url, recorded string) string {
 	t.Helper()
 	head, body, ok := strings.Cut(recorded, "\n\n")
@@ -91,7 +92,7 @@ func send(t *testing.T, url, recorded string) string {
 	return written(t, do(t, request))
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header

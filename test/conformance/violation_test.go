@@ -10,15 +10,15 @@ import (
 
 // violation is an input that breaks one rule of the API's description.
 type violation struct {
-	path, rule string // the member, and what the refusal must say of it
+	path, rule string // the member, and what the refusal must say about it
 	in         map[string]any
 }
 
-// generator makes violations of an API's rules.
+// generator creates violations of an API's rules.
 type generator struct{ api shape.API }
 
-// violations gives an input for each rule of each member of an operation that
-// can be broken; other members are left out, or sampled.
+// violations returns an input for each rule of each member of an operation that can
+// be broken; other members are left out, or sampled.
 func (g generator) violations(op shape.Operation) []violation {
 	var all []violation
 	for _, m := range op.Input {
@@ -35,7 +35,7 @@ func (g generator) violations(op shape.Operation) []violation {
 	return all
 }
 
-// others samples the required members besides one.
+// others samples the required members except one.
 func (g generator) others(members []shape.Member, but string) map[string]any {
 	in := map[string]any{}
 	for _, m := range members {
@@ -46,8 +46,8 @@ func (g generator) others(members []shape.Member, but string) map[string]any {
 	return in
 }
 
-// sample gives a value of the right form; a pattern may refuse it, which is one
-// more violation and does not hide the one that is meant.
+// sample returns a value of the right form; if it does not match a pattern, that is
+// an additional violation and does not hide the intended one.
 func (g generator) sample(t shape.Type) any {
 	switch t.Kind {
 	case shape.Boolean:
@@ -79,7 +79,7 @@ type broken struct {
 	value      any
 }
 
-// broken gives values of a type that break its rules, down to a depth.
+// broken returns values of a type that break its rules, down to a depth.
 func (g generator) broken(t shape.Type, depth int) []broken {
 	if depth == 0 {
 		return nil
@@ -114,7 +114,7 @@ func brokenText(t shape.Type) []broken {
 	return all
 }
 
-// mismatch finds a text that the whole of a pattern does not take.
+// mismatch returns a string that does not match a pattern as a whole.
 func mismatch(pattern string) (string, bool) {
 	if pattern == "" {
 		return "", false
@@ -142,7 +142,8 @@ func brokenNumber(t shape.Type) []broken {
 	return all
 }
 
-// number gives a number the form of its type: CBOR tells integers from floats.
+// number returns a number in the form of its type: CBOR distinguishes integers from
+// floats.
 func number(t shape.Type, n float64) any {
 	if t.Kind == shape.Integer || t.Kind == shape.Long {
 		return int64(n)
@@ -193,7 +194,7 @@ func (g generator) brokenStructure(t shape.Type, depth int) []broken {
 	return all
 }
 
-// The words of AWS's services for a rule that is broken.
+// The wording of AWS's services for a broken rule.
 const notNull = "Member must not be null"
 
 func atLeast(what string, n float64) string {
@@ -204,7 +205,7 @@ func atMost(what string, n float64) string {
 	return fmt.Sprintf("Member must have %s less than or equal to %v", what, n)
 }
 
-// lower spells a member as refusals do.
+// lower returns a member's name as refusals spell it.
 func lower(name string) string { return strings.ToLower(name[:1]) + name[1:] }
 
 func (v violation) String() string { return fmt.Sprintf("%s %s", v.path, v.rule) }

@@ -13,11 +13,11 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// world is a Muster with a resource of each kind, so that requests reach the
-// rules of the domain and not only those of the wire.
+// world is a Muster with a resource of each kind, so that requests reach the rules of
+// the domain and not only those of the wire.
 type world struct {
 	app   *app.App
-	value map[string]any // a value that fits, by member name
+	value map[string]any // a valid value, by member name
 	arns  []any          // of resources of several kinds
 }
 
@@ -74,7 +74,8 @@ func newWorld(t testing.TB, change func(*app.Options)) *world {
 	return w
 }
 
-// must makes a request that has to succeed, and returns what path leads to in the answer.
+// must makes a request that has to succeed, and returns the value at path in the
+// answer.
 func (w *world) must(t testing.TB, operation string, in map[string]any, path ...string) any {
 	t.Helper()
 	answer := protocols[0].call(t, w.app.URL(), operation, in)
@@ -88,8 +89,8 @@ func (w *world) must(t testing.TB, operation string, in map[string]any, path ...
 	return out
 }
 
-// readyBuild uploads an archive as a build; the fleets of a build may be made
-// before it was read to the end, so that nothing waits here.
+// readyBuild uploads an archive as a build. Fleets of the build can be created before
+// the archive has been read completely, so it does not wait.
 func (w *world) readyBuild(t testing.TB) any {
 	t.Helper()
 	type in = map[string]any
@@ -108,7 +109,7 @@ func (w *world) readyBuild(t testing.TB) any {
 	return id
 }
 
-// put sends an object as S3 clients do; nobody checks the signature here.
+// put sends an object as S3 clients do; the signature is not checked here.
 func put(t testing.TB, url string, body []byte) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, bytes.NewReader(body))
@@ -138,8 +139,8 @@ func archive(t testing.TB) []byte {
 	return out.Bytes()
 }
 
-// plausible is an input that the rules of the wire let pass and that names
-// resources of the world.
+// plausible returns an input that passes the rules of the wire and names resources of
+// the world.
 func (w *world) plausible(g generator, members []shape.Member, depth int) map[string]any {
 	in := map[string]any{}
 	for _, m := range members {
