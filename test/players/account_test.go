@@ -30,7 +30,8 @@ func bare(t *testing.T, change func(*app.Options)) *stage {
 	return &stage{T: t, url: a.URL()}
 }
 
-// Another service finds the keys by the token's issuer, and checks it without us.
+// Another service finds the keys by the token's issuer, and verifies the token
+// without us.
 func TestToken_IsCheckedByItsIssuer(t *testing.T) {
 	t.Parallel()
 	s := bare(t, nil)
@@ -122,7 +123,7 @@ func TestData(t *testing.T) {
 	}
 	c.refused("GET", path, nil, 404, "not-found")
 	c.call("PUT", path, `"private"`, 201, nil)
-	for header, want := range map[string]int{`If-Match: "1"`: 412, `If-Match: "2"`: 412} { // of what was deleted
+	for header, want := range map[string]int{`If-Match: "1"`: 412, `If-Match: "2"`: 412} { // of the deleted value
 		if r := c.send("PUT", path, `5`, header); r.status != want {
 			t.Errorf("%s: got %d %s, want %d", header, r.status, r.body, want)
 		}
@@ -135,7 +136,7 @@ func TestData(t *testing.T) {
 	if len(seen.Data) != 1 || string(seen.Data["badge"].Value) != `"gold"` {
 		t.Errorf("got %+v", seen)
 	}
-	// The operator's own backend writes what matchmaking goes by.
+	// The operator's own backend writes the data that matchmaking uses.
 	c.call("PUT", "/server/players/"+c.login.PlayerID+"/data/server/skill", `12`, 201, nil)
 	if r := c.send("GET", "/players/me/data/server/skill", nil); strings.TrimSpace(string(r.body)) != "12" {
 		t.Errorf("got %s", r.body)
@@ -162,7 +163,7 @@ func TestRequests_Refused(t *testing.T) {
 	}
 }
 
-// Where callers need keys, limits hold and nobody acts for players without one.
+// If callers need keys, limits apply and nobody without a key acts for players.
 func TestServe_LimitsHold(t *testing.T) {
 	t.Parallel()
 	s := bare(t, func(o *app.Options) { o.AcceptAny = false; o.Players.Limits.GuestsPerHour = 3 })

@@ -21,14 +21,14 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// duel matches two players, whoever they are.
+// duel matches any two players.
 const duel = `{"name":"duel","ruleLanguageVersion":"1.0","teams":[{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blue","minPlayers":1,"maxPlayers":1}]}`
 
-// pair matches two players who are on one side.
+// pair matches two players on the same team.
 const pair = `{"name":"pair","ruleLanguageVersion":"1.0","teams":[{"name":"both","minPlayers":2,"maxPlayers":2}]}`
 
-// stage is a Muster with a fleet, a queue and the matchmaking configurations
-// "duel", "pair", and "asked", whose matches have to be accepted.
+// stage is a Muster with a fleet, a queue and the matchmaking configurations "duel",
+// "pair", and "asked", whose matches have to be accepted.
 type stage struct {
 	*testing.T
 	app    *app.App
@@ -69,8 +69,8 @@ func (s *stage) stop() {
 	s.must(s.app.Stop(s.Context()))
 }
 
-// restart stops the server and starts it again at the same address. What it had is
-// there if the stage's options keep it.
+// restart stops the server and starts it again at the same address. Its state
+// survives if the stage's options store it.
 func (s *stage) restart() {
 	s.Helper()
 	s.stop()
@@ -81,7 +81,7 @@ func (s *stage) restart() {
 	})
 }
 
-// onDisk has a server keep its state in a directory.
+// onDisk makes a server store its state in a directory.
 func onDisk(dir string) func(*app.Options) {
 	return func(o *app.Options) { o.Store, o.DataDir = "sqlite", dir }
 }
@@ -111,7 +111,7 @@ type client struct {
 	login protocol.Session
 }
 
-// guest is a client with a new guest account.
+// guest returns a client with a new guest account.
 func (s *stage) guest() *client {
 	s.Helper()
 	c := &client{stage: s}
@@ -119,14 +119,15 @@ func (s *stage) guest() *client {
 	return c
 }
 
-// response is what came back.
+// response is an HTTP response.
 type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// send makes a request with the client's token; header is NAME: VALUE lines.
+// send makes a request with the client's token; header has lines of the form NAME:
+// VALUE.
 func (c *client) send(method, path string, body any, header ...string) response {
 	c.Helper()
 	r, err := c.try(c.Context(), method, path, body, header...)
@@ -169,7 +170,7 @@ func (c *client) try(ctx context.Context, method, path string, body any, header 
 	return response{got.StatusCode, got.Header, answer}, err
 }
 
-// call makes a request, holds the status and reads the answer.
+// call makes a request, checks the status and decodes the answer.
 func (c *client) call(method, path string, body any, status int, into any) response {
 	c.Helper()
 	r := c.send(method, path, body)
@@ -182,7 +183,7 @@ func (c *client) call(method, path string, body any, status int, into any) respo
 	return r
 }
 
-// refused holds that a request is refused with a problem of the code.
+// refused checks that a request is refused with a problem of the code.
 func (c *client) refused(method, path string, body any, status int, code string) response {
 	c.Helper()
 	r := c.send(method, path, body)
@@ -204,7 +205,7 @@ func (c *client) ask(matchmaker string) *protocol.Ticket {
 	return &t
 }
 
-// until polls a ticket, waiting for changes, until it has a state.
+// until long-polls a ticket until it has a state.
 func (c *client) until(t *protocol.Ticket, state protocol.TicketState) *protocol.Ticket {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), 60*time.Second)
@@ -224,7 +225,7 @@ func (c *client) until(t *protocol.Ticket, state protocol.TicketState) *protocol
 	return t
 }
 
-// playerOf asks the AWS API whose player session it is.
+// playerOf returns the player of a player session, from the AWS API.
 func (s *stage) playerOf(playerSessionID string) string {
 	s.Helper()
 	out, err := s.aws.DescribePlayerSessions(s.Context(), &gamelift.DescribePlayerSessionsInput{PlayerSessionId: &playerSessionID})

@@ -1,4 +1,3 @@
-// Package players is the tests of the API for game clients, over HTTP and
-// WebSocket, against a Muster in the same process, with real game server
-// processes; nothing is faked but the game.
+// Package players tests the API for game clients, over HTTP and WebSocket, with a
+// Muster in the same process and real game server processes; only the game is fake.
 package players

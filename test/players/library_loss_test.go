@@ -16,8 +16,8 @@ type wire func(r *http.Request) (*http.Response, error)
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
 
-// Where the answer to the start of a ticket is lost and the player gives up, the
-// ticket that was made is stopped: the player can start another.
+// If the answer to the start of a ticket is lost and the player gives up, the ticket
+// that was created is stopped: the player can start another.
 func TestLibrary_GivesUpUnanswered(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -42,7 +42,7 @@ func TestLibrary_GivesUpUnanswered(t *testing.T) {
 	}
 }
 
-// While logins cannot be renewed, an access token is used as long as it is good.
+// While logins cannot be renewed, an access token is used for as long as it is valid.
 func TestLibrary_RenewalFails(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)

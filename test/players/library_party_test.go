@@ -31,7 +31,7 @@ func (s *stage) follow(c *player.Client, partyID string) <-chan player.PartyEven
 	return events
 }
 
-// until reads on to the event that is wanted.
+// until reads up to the wanted event.
 func until(t *testing.T, events <-chan player.PartyEvent, is func(player.PartyEvent) bool) player.PartyEvent {
 	t.Helper()
 	for e := range events {
@@ -46,8 +46,8 @@ func until(t *testing.T, events <-chan player.PartyEvent, is func(player.PartyEv
 	return player.PartyEvent{}
 }
 
-// A party is made, joined, followed by push and by asking, matched by its leader,
-// and left: put out, or by one's own wish.
+// A party is created, joined, followed by push and by polling, matched by its leader,
+// and left: by being removed, or voluntarily.
 func TestLibrary_Party(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -100,7 +100,7 @@ func TestLibrary_Party(t *testing.T) {
 		if _, err := joins.Party(t.Context(), party.PartyID); !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("who was put out sees the party: %v", err)
 		}
-		// Whose party was left before it is followed is told so.
+		// Following a party that was left before reports that.
 		until(t, s.follow(joins, party.PartyID), func(e player.PartyEvent) bool { return e.Kind == player.PartyLeft })
 		s.must(leads.LeaveParty(t.Context(), party.PartyID))
 		if _, err := leads.Party(t.Context(), party.PartyID); !errors.Is(err, session.ErrNotFound) {
@@ -110,8 +110,8 @@ func TestLibrary_Party(t *testing.T) {
 	}
 }
 
-// Who follows a party by push, loses the connection and asks, is told of no match that
-// was over before: it would send them into a game of an hour ago.
+// A player who follows a party by push, loses the connection and polls, receives no
+// match that had ended before: it would send them into a game of an hour ago.
 func TestLibrary_PartyOldMatchesAreNoNews(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -131,7 +131,7 @@ func TestLibrary_PartyOldMatchesAreNoNews(t *testing.T) {
 	events := s.follow(joins, party.PartyID)
 	until(t, events, func(e player.PartyEvent) bool { return e.Kind == player.PartyChanged })
 	others := &client{stage: s, login: protocol.Session{AccessToken: member.Access}}
-	for range 3 { // more than a player may have: the follower's gives way
+	for range 3 { // more than a player may have: the follower's is closed
 		var ready protocol.SocketReady
 		others.connect("").of(protocol.MessageReady, &ready)
 	}
@@ -150,7 +150,8 @@ func TestLibrary_PartyOldMatchesAreNoNews(t *testing.T) {
 	until(t, events, noNews(player.PartyLeft))
 }
 
-// Who leaves a party before the push knows that they were in it, is told so.
+// A player who leaves a party before the push knows about the membership still
+// receives the news.
 func TestLibrary_PartyLeftBeforeThePush(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/sdk/session/player"
 )
 
-// search collects what a search gives.
+// search collects the results of a search.
 func search(ctx context.Context, c *player.Client, r session.SearchRequest) (found []session.Info, err error) {
 	for info, failed := range c.Search(ctx, r) {
 		if failed != nil {
@@ -24,8 +24,9 @@ func search(ctx context.Context, c *player.Client, r session.SearchRequest) (fou
 	return found, nil
 }
 
-// The library goes the whole way without matchmaking: one player makes a game
-// session in a pool, another finds it and joins; who has no place learns nothing.
+// The library goes the whole way without matchmaking: one player creates a game
+// session in a pool, another finds it and joins; players without a slot learn
+// nothing.
 func TestLibrary_Sessions(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -93,8 +94,8 @@ func TestLibrary_Sessions(t *testing.T) {
 	}
 }
 
-// A placement is waited for though a request is lost, told of when it is cancelled,
-// and nobody else's.
+// A placement is awaited even if a request is lost, its cancellation is reported, and
+// other players cannot see it.
 func TestLibrary_Placements(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil) // without a game server, so that placements stay under way
@@ -149,7 +150,7 @@ func TestLibrary_Placements(t *testing.T) {
 	}
 }
 
-// What the player API has nothing for is refused, by its name, and not left out.
+// Members that the player API does not support are refused by name, not ignored.
 func TestLibrary_SessionsRefuse(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)

@@ -17,13 +17,13 @@ import (
 	"github.com/musterhq/muster/sdk/session/player"
 )
 
-// pocket is a TokenStore in memory.
+// pocket is an in-memory TokenStore.
 type pocket struct{ tokens player.Tokens }
 
 func (p *pocket) Load(context.Context) (player.Tokens, error)   { return p.tokens, nil }
 func (p *pocket) Save(_ context.Context, t player.Tokens) error { p.tokens = t; return nil }
 
-// login makes a client of the library that is logged in.
+// login returns a client of the library that is logged in.
 func (s *stage) login(change func(*player.Config)) (*player.Client, player.Tokens) {
 	s.Helper()
 	o := player.Config{URL: s.url}
@@ -37,14 +37,14 @@ func (s *stage) login(change func(*player.Config)) (*player.Client, player.Token
 	return c, t
 }
 
-// netcode notes where a player was sent.
+// netcode records where a player was sent.
 type netcode struct{ place session.Connection }
 
 func (n *netcode) Connect(_ context.Context, c session.Connection) error { n.place = c; return nil }
 func (n *netcode) Disconnect(context.Context) error                      { return nil }
 
-// The library goes the whole way, by push and by long polls, with a match that has
-// to be accepted; each player is sent to a place of their own.
+// The library goes the whole way, by push and by long polls, with a match that has to
+// be accepted; each player is sent to a separate slot.
 func TestLibrary_FindMatch(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -95,7 +95,7 @@ func TestLibrary_Tickets(t *testing.T) {
 	if found, err := other.DescribeTickets(t.Context(), ticket.ID, "none"); err != nil || len(found) != 0 {
 		t.Errorf("somebody else's ticket is seen: %+v, %v", found, err)
 	}
-	// Cancelled while it is followed, it ends there; cancelled again, it has ended.
+	// Cancelled while it is followed, it ends there; cancelling it again is no error.
 	var last session.TicketEvent
 	for e := range c.Track(t.Context(), ticket.ID) {
 		if last = e; e.Kind == session.Progress {
@@ -106,7 +106,7 @@ func TestLibrary_Tickets(t *testing.T) {
 		t.Errorf("it ended with %+v", last)
 	}
 	s.must(c.StopMatchmaking(t.Context(), ticket.ID))
-	// Somebody else's is as one that never was.
+	// Another player's ticket looks like one that never existed.
 	for e := range other.Track(t.Context(), ticket.ID) {
 		last = e
 	}
@@ -115,8 +115,8 @@ func TestLibrary_Tickets(t *testing.T) {
 	}
 }
 
-// The login is found again by the refresh token; where that was used by somebody
-// else, by the guest's secret, as the same player.
+// The login is restored with the refresh token or, if somebody else used that, with
+// the guest's secret, as the same player.
 func TestLibrary_ComesBack(t *testing.T) {
 	t.Parallel()
 	s := bare(t, nil)
@@ -129,7 +129,7 @@ func TestLibrary_ComesBack(t *testing.T) {
 	if second.PlayerID != first.PlayerID || second.Refresh == first.Refresh || second.GuestSecret != first.GuestSecret {
 		t.Errorf("came back as %+v, was %+v", second, first)
 	}
-	// The new refresh token is used once more, so that the first is stolen goods.
+	// The new refresh token is used once more, which makes the first a stolen one.
 	_, third := s.login(func(o *player.Config) { o.Store = &pocket{second} })
 	if third.PlayerID != first.PlayerID {
 		t.Errorf("came back as %+v", third)
@@ -138,11 +138,11 @@ func TestLibrary_ComesBack(t *testing.T) {
 	if fourth.PlayerID != first.PlayerID || fourth.Access == third.Access {
 		t.Errorf("came back as %+v", fourth)
 	}
-	// Of that login all tokens have ended: a client that has one logs in anew by itself.
+	// All tokens of that login have ended: a client that has one logs in again.
 	if _, err := c.PutData(t.Context(), "private", "k", 1, player.NoVersion); err != nil {
 		t.Errorf("a client whose login was ended: %v", err)
 	}
-	// Without the secret there is no way back.
+	// Without the secret the account is lost.
 	lost, err := player.New(player.Config{URL: s.url, Store: &pocket{player.Tokens{PlayerID: first.PlayerID, Access: "old", Refresh: first.Refresh}}})
 	s.must(err)
 	if now, err := lost.Login(t.Context()); err != nil || now.PlayerID == first.PlayerID {

@@ -7,8 +7,8 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Two players are matched; each is told where to play with a player session of
-// their own, which the game server accepts once.
+// Two players are matched; each learns where to play, with a separate player session
+// that the game server accepts once.
 func TestMatch_ByLongPoll(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -52,8 +52,8 @@ func TestMatch_ByLongPoll(t *testing.T) {
 	}
 }
 
-// What belongs to somebody else is not found, and who knows a ticket's id can do
-// nothing with it.
+// What belongs to another player is not found, and knowing a ticket's id is of no
+// use.
 func TestTickets_BelongToTheirPlayers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -70,7 +70,7 @@ func TestTickets_BelongToTheirPlayers(t *testing.T) {
 			t.Error("the answer does not say how to log in")
 		}
 	}
-	ticket = anna.until(ticket, protocol.TicketStateSearching) // which it stays
+	ticket = anna.until(ticket, protocol.TicketStateSearching) // and it stays in this state
 	for known, want := range map[int64]int{ticket.Seq: 304, ticket.Seq + 1: 200} {
 		for _, weak := range []string{"", "W/"} {
 			etag := weak + `"` + itoa(known) + `"`
@@ -111,7 +111,7 @@ func TestMatch_Accepted(t *testing.T) {
 	bert.refused("POST", "/matchmaking/tickets/"+tb.TicketID+"/acceptance", protocol.AcceptRequest{Accept: true}, 409, "not-awaiting-acceptance")
 }
 
-// Who accepted searches on; who refused is out.
+// The player who accepted keeps searching; the one who refused is out.
 func TestMatch_Rejected(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -156,7 +156,7 @@ func TestParty(t *testing.T) {
 			t.Error("a member was given another member's player session")
 		}
 	}
-	anna.refused("POST", "/matchmaking/tickets", ask, 409, "party-not-ready") // each match needs its own consent
+	anna.refused("POST", "/matchmaking/tickets", ask, 409, "party-not-ready") // each match needs a new consent
 
 	bert.refused("DELETE", path+"/members/"+anna.login.PlayerID, nil, 403, "not-leader")
 	anna.call("DELETE", path+"/members/me", nil, 204, nil)

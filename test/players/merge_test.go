@@ -16,8 +16,8 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// withStudio has the operator's own webhook as a provider: a token is the name of
-// its account.
+// withStudio configures the operator's own webhook as a provider: a token is the name
+// of its account.
 func withStudio(t *testing.T) func(*app.Options) {
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		in := map[string]string{}
@@ -36,7 +36,7 @@ const linkStudio = "/players/me/identities/studio"
 
 func studio(name string) protocol.ProviderLogin { return protocol.ProviderLogin{Token: name} }
 
-// owner is a client that logged in with an account of the studio.
+// owner returns a client that logged in with an account of the studio.
 func (s *stage) owner(account string) *client {
 	s.Helper()
 	c := &client{stage: s}
@@ -44,7 +44,7 @@ func (s *stage) owner(account string) *client {
 	return c
 }
 
-// conflict tries to link an account and gives the token of the refusal.
+// conflict tries to link an account and returns the token of the refusal.
 func (c *client) conflict(account string) string {
 	c.Helper()
 	var p protocol.Problem
@@ -59,8 +59,8 @@ func (c *client) merge(token string, keep protocol.MergeRequestKeep) (now *clien
 	return now
 }
 
-// Who is given up in the middle of things leaves them: the ticket is cancelled, the
-// party goes on, the push ends; and who is kept can play.
+// A player given up in the middle of things leaves them: the ticket is cancelled, the
+// party continues, the push ends; and the player kept can play.
 func TestMerge_LeavesWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, withStudio(t))
@@ -96,7 +96,7 @@ func TestMerge_LeavesWhatIsUnderWay(t *testing.T) {
 	if r := now.send("GET", "/players/me/data/private/save", nil); string(r.body) != "{\"level\":9}\n" {
 		t.Errorf("the data is %s", r.body)
 	}
-	// The operator's backend still reads what was given up.
+	// The operator's backend still reads the data of the player given up.
 	if r := now.send("GET", "/server/players/"+mine.login.PlayerID+"/data/private/save", nil); string(r.body) != "{\"level\":1}\n" {
 		t.Errorf("the data that was given up is %s", r.body)
 	}
@@ -104,8 +104,8 @@ func TestMerge_LeavesWhatIsUnderWay(t *testing.T) {
 	now.ask("duel")
 }
 
-// The token of a conflict serves who got it, once; neither a thief nor a ban is
-// helped by it.
+// The token of a conflict works for the player who got it, once; it helps neither a
+// thief nor a banned player.
 func TestMerge_Refused(t *testing.T) {
 	t.Parallel()
 	s := bare(t, withStudio(t))
@@ -128,13 +128,13 @@ func TestMerge_Refused(t *testing.T) {
 	now := mine.merge(token, protocol.MergeRequestKeepMine)
 	now.refused("POST", path, ask, 409, "conflict-token-invalid")
 
-	// Whoever cheated as the player who was given up is banned as who was kept.
+	// A ban of the player given up also bans the player kept.
 	mine.call("PUT", "/server/players/"+theirs.login.PlayerID+"/ban", ban, 204, nil)
 	mine.refused("GET", "/players/me", nil, 401, "token-invalid")
 	(&client{stage: s}).refused("POST", "/auth/studio", studio("anna"), 403, "banned")
 }
 
-// The library's refusal carries the token, and its client is whom it kept.
+// The library's refusal carries the token, and its client becomes the player kept.
 func TestLibrary_Merge(t *testing.T) {
 	t.Parallel()
 	s := bare(t, withStudio(t))

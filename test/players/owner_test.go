@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// What is under way of somebody else is not found, whatever is tried with it, and
-// goes on as if nobody had tried.
+// What another player has under way is not found, whatever is tried with it, and
+// continues as if nobody had tried.
 func TestOthers_AreNotFound(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -59,8 +59,8 @@ func TestOthers_AreNotFound(t *testing.T) {
 	}
 }
 
-// A game that was matched is its players' alone, also for who knows its id; the
-// way back into it is told to nobody else.
+// A matched game belongs to its players, even if somebody else knows its id; the way
+// back into it is shown to nobody else.
 func TestOthers_DoNotJoinMatchedGames(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -88,8 +88,8 @@ func TestOthers_DoNotJoinMatchedGames(t *testing.T) {
 	}
 }
 
-// Of somebody else's account the public data is seen, and no more; what the
-// operator keeps secret, its player does not see either.
+// Of another player's account only the public data is visible; what the operator
+// keeps secret is hidden from its player too.
 func TestOthers_DataIsNotSeen(t *testing.T) {
 	t.Parallel()
 	s := bare(t, withStudio(t))
@@ -126,7 +126,7 @@ func TestOthers_DataIsNotSeen(t *testing.T) {
 	eve.refused("GET", "/players/"+id+"/data/private/k", nil, 404, "not-found")
 }
 
-// Several players are looked up at once, with what anybody may know of each.
+// Several players are looked up together, with what anybody may know about each.
 func TestLookUp(t *testing.T) {
 	t.Parallel()
 	s := bare(t, nil)

@@ -50,7 +50,7 @@ func (s *socket) next() protocol.Message {
 	return m
 }
 
-// of reads on to the next message of a type and reads its data.
+// of reads up to the next message of a type and decodes its data.
 func (s *socket) of(kind string, into any) protocol.Message {
 	s.Helper()
 	for {
@@ -72,7 +72,7 @@ func (s *socket) say(kind, id string, data any) {
 	s.must(s.ws.WriteMessage(websocket.TextMessage, text))
 }
 
-// state reads on to the ticket's state.
+// state reads up to the ticket's state.
 func (s *socket) state(want protocol.TicketState) (t protocol.Ticket, cursor string) {
 	s.Helper()
 	for t.State != want {
@@ -82,7 +82,7 @@ func (s *socket) state(want protocol.TicketState) (t protocol.Ticket, cursor str
 	return t, cursor
 }
 
-// closed reads on to the end and gives its code.
+// closed reads to the end and returns the close code.
 func (s *socket) closed() int {
 	s.Helper()
 	for {
@@ -96,8 +96,8 @@ func (s *socket) closed() int {
 	}
 }
 
-// The whole way over the WebSocket, with an interruption in the middle: who
-// comes back is told what happened meanwhile.
+// The whole way over the WebSocket, with an interruption in the middle: a client that
+// reconnects receives what happened in the meantime.
 func TestPush_ResumesAfterAnInterruption(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -139,8 +139,8 @@ func TestPush_ResumesAfterAnInterruption(t *testing.T) {
 	}
 }
 
-// The server is started anew while a client is away: who comes back with its
-// cursor is told what happened before that, each thing once, and goes on.
+// The server is restarted while a client is away: a client that returns with its
+// cursor receives what happened before that, each thing once, and continues.
 func TestPush_ResumesAfterARestart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, onDisk(t.TempDir()))
@@ -188,8 +188,8 @@ func TestPush_ResumesAfterARestart(t *testing.T) {
 	}
 }
 
-// What a client asks for right away is answered after what is under way, so that
-// the answer tells a client that it has been told all.
+// What a client requests right away is answered after what is under way, so the
+// answer shows the client that it has received everything.
 func TestPush_BeginsWithWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -230,7 +230,7 @@ func TestPush_TellsOnlyItsPlayer(t *testing.T) {
 	anna.call("DELETE", "/matchmaking/tickets/"+ticket.TicketID, nil, 202, nil)
 	anna.call("POST", "/parties", protocol.PartyRequest{Matchmaker: "pair"}, 201, nil)
 	anna.call("POST", "/sessions", protocol.SessionRequest{Pool: "duel"}, 202, nil)
-	// Nor may one be told who comes with a cursor from before all of it.
+	// Nor does a client that comes with a cursor from before all of it.
 	for _, eavesdrops := range []*socket{spy, eve.connect("?resume=0"), eve.connect("")} {
 		if eavesdrops != spy {
 			eavesdrops.of(protocol.MessageReady, &ready)
@@ -312,7 +312,7 @@ func TestPush_ConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// Who says more than ten things a second for long loses the connection.
+// A client that keeps sending more than ten messages a second is disconnected.
 func TestPush_MessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := bare(t, nil)

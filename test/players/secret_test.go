@@ -15,7 +15,8 @@ import (
 )
 
 // Nothing that the server writes, be it the database, the recording of commands or
-// the log, lets in who reads it. A party's code is no secret: its members hand it on.
+// the log, gives access to its readers. A party's code is not secret: its members
+// pass it on.
 func TestSecrets_AreNotWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -77,7 +78,7 @@ func TestSecrets_AreNotWritten(t *testing.T) {
 		if len(secret) < 16 {
 			t.Errorf("the %s is %q", name, secret)
 		}
-		parts := strings.Split(secret, ".") // of a token the last part is what cannot be guessed
+		parts := strings.Split(secret, ".") // the last part of a token is what cannot be guessed
 		for file, text := range written {
 			if bytes.Contains(text, []byte(parts[len(parts)-1])) {
 				t.Errorf("the %s is in %s", name, file)

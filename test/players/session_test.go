@@ -11,9 +11,9 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// A game session is told of to who has a place in it, or had one until it ended; to
-// others it is as one that never was. What the operator gave to the game server is
-// told to nobody.
+// A game session is shown to players who have a slot in it, or had one until it
+// ended; for others it does not exist. The operator's data for the game server is
+// shown to nobody.
 func TestSession_ToldToItsPlayersAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)

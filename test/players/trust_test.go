@@ -18,9 +18,9 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// ratedPlaces is a stage with a beacon that signs, and the matchmakers "near", which
-// counts only what a beacon signed, and "rated", which takes skill from the server's
-// data and mode from clients.
+// ratedPlaces returns a stage with a beacon that signs, and the matchmakers "near",
+// which uses only figures that a beacon signed, and "rated", which takes skill from
+// the server's data and mode from clients.
 func ratedPlaces(t *testing.T) (*stage, *beacon.Server) {
 	t.Helper()
 	key := []byte(strings.Repeat("k", 32))
@@ -46,7 +46,7 @@ func ratedPlaces(t *testing.T) (*stage, *beacon.Server) {
 	return s, b
 }
 
-// counts gives what the matchmaker was told of a ticket's player.
+// counts returns what the matchmaker received about a ticket's player.
 func (s *stage) counts(ticket *protocol.Ticket) types.Player {
 	s.Helper()
 	out, err := s.aws.DescribeMatchmaking(s.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: []string{ticket.TicketID}})
@@ -54,7 +54,7 @@ func (s *stage) counts(ticket *protocol.Ticket) types.Player {
 	return out.TicketList[0].Players[0]
 }
 
-// asks starts matchmaking, and cancels it once it is known what counted.
+// asks starts matchmaking, and cancels it once the figures used are known.
 func (c *client) asks(ask protocol.TicketRequest) types.Player {
 	c.Helper()
 	var t protocol.Ticket
@@ -65,7 +65,7 @@ func (c *client) asks(ask protocol.TicketRequest) types.Player {
 	return told
 }
 
-// Of what clients say of their latency, what cannot be is left out.
+// Impossible latencies that clients report are left out.
 func TestLatency_IsFiltered(t *testing.T) {
 	t.Parallel()
 	s, _ := ratedPlaces(t)
@@ -103,8 +103,8 @@ func TestLatency_IsFiltered(t *testing.T) {
 	}
 }
 
-// Where receipts are required, only what a beacon of the location measured by itself
-// counts, and it is never less than that.
+// If receipts are required, only what a beacon of the location measured itself is
+// used, and never a smaller figure.
 func TestLatency_NeedsReceipts(t *testing.T) {
 	t.Parallel()
 	s, b := ratedPlaces(t)
@@ -147,7 +147,7 @@ func TestLatency_NeedsReceipts(t *testing.T) {
 	}
 }
 
-// Attributes come from where the matchmaker says, whatever clients send or keep.
+// Attributes come from where the matchmaker says, whatever clients send or store.
 func TestAttributes_AreTheServers(t *testing.T) {
 	t.Parallel()
 	s, _ := ratedPlaces(t)
