@@ -1,12 +1,22 @@
 package app_test
 
 import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/backend"
+	"github.com/musterhq/muster/console/client"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/notify"
 )
 
 // TestPostgres_RestartAndTakeOver has a second node stand by on PostgreSQL, take
@@ -68,5 +78,153 @@ func TestPostgres_PasswordBesideTheURL(t *testing.T) {
 	call(t, a, "CreateLocation", map[string]any{"LocationName": "custom-a"})
 	if err := app.Backup(t.Context(), o, filepath.Join(t.TempDir(), "backup.db")); err != nil {
 		t.Error(err)
+	}
+}
+
+// ask sends a request on a connection and returns the status of the answer.
+func ask(t *testing.T, c net.Conn, head, body string) (status int, err error) {
+	t.Helper()
+	if _, err := io.WriteString(c, strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n"+body); err != nil {
+		return 0, err
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return 0, err
+	}
+	if answer.StatusCode != http.StatusSwitchingProtocols {
+		_, err = io.Copy(io.Discard, answer.Body)
+	}
+	return answer.StatusCode, err
+}
+
+// A standby learns from the owner's answers which of its connections are known. The
+// others are few: the oldest are closed. A WebSocket in which nobody has said who he
+// is belongs to them; one that lasts is known.
+func TestPostgres_StandbyKnows(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t)
+	o := options(t, func(o *app.Options) { o.Store, o.MaxStrangers = url, 4 })
+	start(t, func(c *app.Options) { *c = o })
+	standby := start(t, func(c *app.Options) { *c = o })
+	dial := func() net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", standby.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	const (
+		good    = "POST / HTTP/1.1\nHost: localhost\nX-Amz-Target: GameLift.ListFleets\nContent-Type: application/x-amz-json-1.1\nContent-Length: 2"
+		refused = "GET /player/v1/players/me HTTP/1.1\nHost: localhost"
+		socket  = "GET /player/v1/ws HTTP/1.1\nHost: localhost\nConnection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="
+	)
+	askFor := func(c net.Conn, head string, want int) {
+		t.Helper()
+		body := ""
+		if head == good {
+			body = "{}"
+		}
+		if status, err := ask(t, c, head, body); err != nil || status != want {
+			t.Fatalf("%.30q is answered %d, %v; want %d", head, status, err, want)
+		}
+	}
+	known, stranger, silent := dial(), dial(), dial()
+	askFor(known, good, http.StatusOK)
+	askFor(stranger, refused, http.StatusUnauthorized)
+	askFor(silent, socket, http.StatusSwitchingProtocols)
+	for range 4 {
+		askFor(dial(), refused, http.StatusUnauthorized)
+	}
+	for name, c := range map[string]net.Conn{"that was refused": stranger, "of a WebSocket that says nothing": silent} {
+		c.SetReadDeadline(time.Now().Add(time.Minute)) // to fail, where it is not closed
+		if _, err := io.Copy(io.Discard, c); err != nil && !strings.Contains(err.Error(), "reset") {
+			t.Errorf("the connection %s: %v", name, err)
+		}
+	}
+	askFor(known, good, http.StatusOK)
+}
+
+// A standby reads its files again too: its certificate is shown, and what players and
+// sinks were given is in use when it takes over.
+func TestPostgres_ReloadStandby(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Database(t)
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	pair(t, cert, key)
+	told := make(chan struct{}, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		select {
+		case told <- struct{}{}:
+		default:
+		}
+	}))
+	defer receiver.Close()
+	var files app.Files
+	o := options(t, func(o *app.Options) { o.Store, o.TLSCert, o.TLSKey = url, cert, key })
+	owner := start(t, func(c *app.Options) { *c = o })
+	standby := start(t, func(c *app.Options) {
+		*c = o
+		c.Reread = func() (app.Files, error) { return files, nil }
+	})
+	renewed := pair(t, cert, key)
+	files = app.Files{
+		Players: backend.Config{Matchmakers: []backend.Matchmaker{{Name: "ranked"}}},
+		Sinks:   []notify.SinkConfig{{Name: "hook", Kind: notify.Webhook, URL: receiver.URL, Topics: []string{notify.Everything}}},
+	}
+	if err := standby.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if now := shown(t, standby.Addr().String(), "127.0.0.1"); string(now) != string(renewed) {
+		t.Error("the standby shows its old certificate")
+	}
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	get := func(path string) string {
+		t.Helper()
+		answer, err := c.Get(standby.URL() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if got := get("/player/v1/config"); strings.Contains(got, "ranked") {
+		t.Errorf("the owner, whose files did not change, offers %s", got)
+	}
+	if err := owner.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := get("/player/v1/config"); !strings.Contains(got, "ranked") {
+		t.Errorf("after the takeover players are offered %s", got)
+	}
+	if got := get("/notify/sinks"); !strings.Contains(got, "hook") {
+		t.Errorf("after the takeover the sinks are %s", got)
+	}
+	api := &client.Client{Endpoint: standby.URL(), HTTP: c}
+	type in = map[string]any
+	for _, call := range []struct {
+		operation string
+		in        in
+	}{
+		{"CreateMatchmakingRuleSet", in{"Name": "rules", "RuleSetBody": `{"name":"r","ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":2,"maxPlayers":2}]}`}},
+		{"CreateMatchmakingConfiguration", in{
+			"Name": "ranked", "RuleSetName": "rules", "AcceptanceRequired": false, "RequestTimeoutSeconds": 60, "FlexMatchMode": "STANDALONE",
+		}},
+		{"StartMatchmaking", in{"ConfigurationName": "ranked", "Players": []in{{"PlayerId": "ana"}}}},
+	} {
+		if err := api.Call(t.Context(), call.operation, call.in, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-told:
+	case <-time.After(time.Minute):
+		t.Error("the sink is told of nothing")
 	}
 }

@@ -163,6 +163,7 @@ func (rq *request) socket() (answer, error) {
 		if _, err := b.ids.Check(token); err != nil {
 			return answer{}, err
 		}
+		door.Known(r)
 	}
 	if !b.doors.enter(b.Limits.AllSockets) {
 		return answer{}, limited("busy", time.Second)
@@ -174,7 +175,7 @@ func (rq *request) socket() (answer, error) {
 			refuse("invalid-parameter", "this is a WebSocket: "+reason.Error()).write(w, rq.id)
 		},
 	}
-	ws, err := upgrader.Upgrade(rq.w, r, nil)
+	ws, err := upgrader.Upgrade(rq.w, r, door.UpgradeHeader(r))
 	if err != nil {
 		b.doors.leave()
 		return answer{}, nil // it has been answered

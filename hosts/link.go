@@ -12,6 +12,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -55,7 +56,7 @@ type ending struct {
 
 // connect takes an agent's connection; a newer one takes the place of an older.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request, hostID string) {
-	ws, err := s.upgrader.Upgrade(w, r, nil)
+	ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
 	if err != nil {
 		return // the upgrader has answered
 	}

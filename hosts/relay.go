@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -57,7 +58,7 @@ type stream struct {
 
 // relays takes the WebSocket of an agent's relay.
 func (s *Server) relays(w http.ResponseWriter, r *http.Request, hostID string) {
-	ws, err := s.upgrader.Upgrade(w, r, nil)
+	ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
 	if err != nil {
 		return // the upgrader has answered
 	}

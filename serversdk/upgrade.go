@@ -60,7 +60,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	door.Known(r)
 	err = s.connect(context.WithoutCancel(r.Context()), a, func() (Socket, error) {
-		ws, err := s.upgrader.Upgrade(w, r, nil)
+		ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
 		if err != nil {
 			return nil, fmt.Errorf("upgrade: %w", errors.Join(errAnswered, err))
 		}

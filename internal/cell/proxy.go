@@ -20,6 +20,10 @@ import (
 	"github.com/musterhq/muster/internal/door"
 )
 
+// lasting is how long a WebSocket stays whose sender said in it who it is: what says
+// nothing is ended by the owner after half of it.
+const lasting = 10 * time.Second
+
 // reachIn is how long an owner may take to accept a connection.
 const reachIn = 2 * time.Second
 
@@ -87,8 +91,11 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, to Route, taken 
 			}
 			begun = true
 			taken()
-			if response.Header.Get(door.KnownHeader) != "" || response.StatusCode == http.StatusSwitchingProtocols {
+			switch {
+			case response.Header.Get(door.KnownHeader) != "":
 				door.Known(r)
+			case response.StatusCode == http.StatusSwitchingProtocols:
+				time.AfterFunc(lasting, func() { door.Known(r) })
 			}
 			response.Header.Del(door.KnownHeader)
 			return nil

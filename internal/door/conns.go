@@ -201,3 +201,14 @@ func Known(r *http.Request) {
 	defer c.conns.mu.Unlock()
 	c.conns.dropStranger(c)
 }
+
+// UpgradeHeader returns what the answer that upgrades a request's connection has to
+// carry, since upgraders do not look at the header of the ResponseWriter: whether the
+// sender is known, for the node that forwarded it. nil is nothing.
+func UpgradeHeader(r *http.Request) http.Header {
+	answer, ok := r.Context().Value(answerKey{}).(http.Header)
+	if !ok || answer.Get(KnownHeader) == "" {
+		return nil
+	}
+	return http.Header{KnownHeader: {"true"}}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -98,6 +99,9 @@ func (d *Door) Handler(next http.Handler) http.Handler {
 
 // refusal returns why no handler shall see a request, or 0.
 func (d *Door) refusal(r *http.Request) (status int, message string) {
+	if r.ContentLength != 0 && strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Upgrade"), ",")), "websocket") {
+		return http.StatusBadRequest, "Upgrade: a request for a WebSocket has no body" // which would be read from the WebSocket
+	}
 	if d.opts.Pages == nil {
 		return 0, ""
 	}

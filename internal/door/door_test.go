@@ -364,3 +364,21 @@ func TestKnown_WithoutADoor(t *testing.T) {
 		t.Error("three bytes are at most two")
 	}
 }
+
+// A request for a WebSocket that announces a body reaches no handler: what comes is
+// the WebSocket's.
+func TestHandler_WebSocketWithBody(t *testing.T) {
+	t.Parallel()
+	h := func(http.ResponseWriter, *http.Request) { t.Error("a handler sees it") }
+	served(t, Options{}, h, func(_ *Door, p *pipes) {
+		for _, length := range []string{"Content-Length: 5", "Transfer-Encoding: chunked"} {
+			conn := p.dial("192.0.2.1:1")
+			go io.WriteString(conn, "GET / HTTP/1.1\r\nHost: muster.test\r\nConnection: upgrade\r\nUpgrade: h2c, WebSocket\r\n"+length+"\r\n\r\n")
+			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil || answer.StatusCode != http.StatusBadRequest {
+				t.Errorf("%s: %v, %v", length, answer, err)
+			}
+			conn.Close()
+		}
+	})
+}
