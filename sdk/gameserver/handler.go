@@ -81,10 +81,10 @@ type EndReason string
 
 // The reasons of an end.
 const (
-	EndRequested      EndReason = "requested"  // End was called, or Run's context ended
-	EndEmpty          EndReason = "empty"      // the last player has left
-	EndTerminated     EndReason = "terminated" // the service requested it
-	EndSignal         EndReason = "signal"
+	EndRequested      EndReason = "requested"       // End was called, or Run's context ended
+	EndEmpty          EndReason = "empty"           // the last player has left
+	EndTerminated     EndReason = "terminated"      // the service requested it
+	EndSignal         EndReason = "signal"          // SIGTERM or SIGINT, with Options.Signals
 	EndCreateFailed   EndReason = "create_failed"   // OnCreateSession returned an error
 	EndActivateFailed EndReason = "activate_failed" // the service refused the activation
 	EndReadyFailed    EndReason = "ready_failed"    // the service refused the process

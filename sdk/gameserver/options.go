@@ -12,10 +12,10 @@ import (
 // Options configures a game server process.
 type Options struct {
 	// Params say where to connect and as which process. Environment variables
-	// (GAMELIFT_SDK_…), which a managed host or an agent sets, override them; then
-	// they stay zero.
+	// (GAMELIFT_SDK_…), which a managed host or an agent sets, override them; leave
+	// Params zero there.
 	Params server.ServerParameters
-	// Port is where players connect: 1 to 60000, the SDK's bound.
+	// Port is where players connect: 1 to 60000 (the SDK's limit).
 	Port int
 	// LogPaths are the files to collect when the game session has ended; relative
 	// paths start at the working directory.

@@ -9,7 +9,7 @@ import (
 )
 
 // Attribute is a typed value that matchmaking rules can read (API reference,
-// AttributeValue). Make one with String, Number, StringList or StringNumberMap;
+// AttributeValue). Create one with String, Number, StringList or StringNumberMap;
 // the zero Attribute is not valid.
 type Attribute struct {
 	kind kind
@@ -28,16 +28,18 @@ const (
 	kindNumberMap kind = "SDM"
 )
 
-// String returns a string attribute; s has at most 1024 bytes.
+// String returns a string attribute. The service accepts 1 to 100 characters.
 func String(s string) Attribute { return Attribute{kind: kindString, s: s} }
 
 // Number returns a number attribute; NaN and infinities are not valid.
 func Number(n float64) Attribute { return Attribute{kind: kindNumber, n: n} }
 
-// StringList returns a list of strings. Rules ignore its order.
+// StringList returns a list of strings, whose order rules ignore. The service accepts
+// strings of 1 to 100 characters.
 func StringList(s ...string) Attribute { return Attribute{kind: kindList, sl: slices.Clone(s)} }
 
-// StringNumberMap returns a map from names to numbers, such as a score by game mode.
+// StringNumberMap returns a map from strings to numbers, such as a score by game mode.
+// The service accepts keys of 1 to 100 characters; NaN and infinities are not valid.
 func StringNumberMap(m map[string]float64) Attribute {
 	return Attribute{kind: kindNumberMap, sdm: maps.Clone(m)}
 }

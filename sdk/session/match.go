@@ -126,12 +126,13 @@ type Matchmaking interface {
 	// ticket id is taken).
 	StartMatchmaking(ctx context.Context, r MatchRequest) (Ticket, error)
 	// StopMatchmaking cancels a ticket. It returns nil for a ticket that has ended.
+	// Errors: ErrNotFound.
 	StopMatchmaking(ctx context.Context, ticketID string) error
 	// AcceptMatch answers a proposed match for players of the ticket; a rejection ends
-	// the proposal for everyone.
+	// the proposal for everyone. Errors: ErrInvalid (also if no proposal awaits an
+	// answer), ErrNotFound.
 	AcceptMatch(ctx context.Context, ticketID string, accept bool, playerIDs ...string) error
-	// DescribeTickets returns tickets in no particular order, at ten per request. Unknown
-	// ids are left out.
+	// DescribeTickets returns tickets in no particular order. Unknown ids are left out.
 	DescribeTickets(ctx context.Context, ticketIDs ...string) ([]Ticket, error)
 }
 

@@ -18,7 +18,7 @@ import (
 // events; a self-hosted service may take more.
 type Poller struct {
 	Matchmaking Matchmaking
-	Every       time.Duration // default 10 s, at least 1 s
+	Every       time.Duration // interval of requests; default 10 s, at least 1 s
 	// Backoff is the longest pause between requests while they fail; default 2 minutes.
 	// Each failure doubles the pause.
 	Backoff time.Duration

@@ -43,7 +43,7 @@ type Page struct {
 
 // JoinRequest requests a slot in a game session (API reference, CreatePlayerSession).
 type JoinRequest struct {
-	SessionID  string // game session ARN
+	SessionID  string // game session ARN, at most 256 bytes, or an id of the player API
 	PlayerID   string // 1 to 1024 bytes
 	PlayerData string // for the game server; at most 2048 bytes
 	// WaitActive is how long to wait for a session that is still ACTIVATING; 0 does not
@@ -73,16 +73,18 @@ type Sessions interface {
 	Create(ctx context.Context, r CreateRequest) (Created, error)
 	// WaitPlacement waits until a placement has a game session. If the placement ends
 	// without one, the error is a *PlacementError (ErrPlacementEnded). When ctx ends, the
-	// waiting stops, but not the placement.
+	// waiting stops, but not the placement. Other errors: ErrNotFound.
 	WaitPlacement(ctx context.Context, placementID string) (Placement, error)
-	// CancelPlacement ends a placement. It returns nil for one that has ended.
+	// CancelPlacement ends a placement. It returns nil for one that has ended. Errors:
+	// ErrNotFound.
 	CancelPlacement(ctx context.Context, placementID string) error
 	// Search yields the matching ACTIVE game sessions, page by page as they are read;
 	// each page shows the moment it was read. On a queue it searches the queue's
 	// destinations in order and yields no session twice. It ends after Max sessions or
-	// after yielding an error.
+	// after yielding an error: ErrInvalid, ErrNotFound.
 	Search(ctx context.Context, r SearchRequest) iter.Seq2[Info, error]
-	// SearchPage returns one page. A queue has no pages: ErrInvalid.
+	// SearchPage returns one page. Errors: ErrInvalid (also for a queue, which has no
+	// pages), ErrNotFound.
 	SearchPage(ctx context.Context, r SearchRequest) (Page, error)
 	// Describe returns a game session in any status. Errors: ErrNotFound.
 	Describe(ctx context.Context, sessionID string) (Info, error)

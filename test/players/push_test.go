@@ -230,7 +230,7 @@ func TestPush_TellsOnlyItsPlayer(t *testing.T) {
 	anna.call("DELETE", "/matchmaking/tickets/"+ticket.TicketID, nil, 202, nil)
 	anna.call("POST", "/parties", protocol.PartyRequest{Matchmaker: "pair"}, 201, nil)
 	anna.call("POST", "/sessions", protocol.SessionRequest{Pool: "duel"}, 202, nil)
-	// Nor does a client that comes with a cursor from before all of it.
+	// A cursor from before all of this shows another player nothing either.
 	for _, eavesdrops := range []*socket{spy, eve.connect("?resume=0"), eve.connect("")} {
 		if eavesdrops != spy {
 			eavesdrops.of(protocol.MessageReady, &ready)

@@ -56,8 +56,8 @@ func (c *Client) AcceptMatch(ctx context.Context, ticketID string, accept bool, 
 	return wrap("accept match", err)
 }
 
-// DescribeTickets implements session.Matchmaking. If a request for up to ten tickets
-// is refused because one is unknown, each is requested separately.
+// DescribeTickets implements session.Matchmaking with one request per ten tickets. If
+// a request is refused because one ticket is unknown, each is requested separately.
 func (c *Client) DescribeTickets(ctx context.Context, ticketIDs ...string) ([]session.Ticket, error) {
 	var tickets []session.Ticket
 	for ids := range slices.Chunk(ticketIDs, perRequest) {

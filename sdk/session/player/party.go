@@ -17,10 +17,10 @@ type Party = protocol.Party
 // PartyMember is a member of a party. Ready is as of the moment it was read.
 type PartyMember = protocol.PartyMember
 
-// CreateParty creates a party for a matchmaker, of at most most players; 0 leaves the
-// limit to the matchmaker. The player leads it; others join with its Code. It expires
-// half an hour after its last change. Errors: ErrNotFound (the matchmaker),
-// ErrConflict if the player is already in a party.
+// CreateParty creates a party for a matchmaker. most is the largest number of
+// players; 0 leaves it to the matchmaker. The player leads the party; others join
+// with its Code. It expires half an hour after its last change. Errors: ErrNotFound
+// (the matchmaker), ErrConflict if the player is already in a party.
 func (c *Client) CreateParty(ctx context.Context, matchmaker string, most int) (Party, error) {
 	return c.party(ctx, http.MethodPost, "/parties", &protocol.PartyRequest{Matchmaker: matchmaker, Max: int64(most)})
 }

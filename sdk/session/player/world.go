@@ -80,8 +80,8 @@ func (c *Client) Reservations(ctx context.Context) ([]session.Connection, error)
 	return all, nil
 }
 
-// GetData reads a value of the player's data into v. namespace is private, public or
-// server. version is for PutData. Errors: ErrNotFound.
+// GetData decodes a JSON value of the player's data into v. namespace is private,
+// public or server. version is for PutData. Errors: ErrNotFound.
 func (c *Client) GetData(ctx context.Context, namespace, key string, v any) (version int64, err error) {
 	r := call{method: http.MethodGet, path: dataPath(namespace, key), answered: func(r *http.Response) { version = versionOf(r) }}
 	var raw json.RawMessage
@@ -97,8 +97,11 @@ const (
 	NoVersion  int64 = 0  // no value: the key is new
 )
 
-// PutData writes a value if the current version is the expected one, and returns the
-// new version. Errors: ErrConflict if the version is another one.
+// PutData writes a value as JSON, if the current version is the expected one, and
+// returns the new version. namespace is private or public. key has 1 to 64 of a-z A-Z
+// 0-9 . _ and -; a value has at most 32 KiB, a namespace at most 100 keys and 256 KiB.
+// Errors: ErrConflict if the version is another one, ErrInvalid, ErrUnauthorized (the
+// namespace server is read-only).
 func (c *Client) PutData(ctx context.Context, namespace, key string, v any, expected int64) (version int64, err error) {
 	r := call{method: http.MethodPut, path: dataPath(namespace, key), in: v, header: http.Header{}}
 	switch {
