@@ -54,7 +54,7 @@ func (c *conn) handle(buf *bytes.Buffer) {
 	head, err := protocol.DecodeHead(buf.Bytes())
 	if err != nil {
 		c.s.metrics.message(otherAction, 0)
-		c.s.log.Warn("frame cannot be answered", "process", c.peer.key, "error", err)
+		c.s.warnings.Warn(c.peer.key, "frame cannot be answered", "process", c.peer.key, "error", err)
 		return
 	}
 	r := &call{peer: c.peer, conn: c, head: head, frame: buf.Bytes()}

@@ -1,6 +1,7 @@
 package serversdk
 
 import (
+	"hash/maphash"
 	"net/netip"
 	"time"
 
@@ -12,18 +13,21 @@ import (
 // not hide what is wrong with the others behind its address, and by where they come
 // from alone, ten times as often. Who shows good credentials is never counted.
 type refusals struct {
-	computes  *limit.Buckets[refusal]
+	seed      maphash.Seed
+	computes  *limit.Buckets[uint64] // by the hash of a refusal: names can be long, and those who meet share a bucket
 	addresses *limit.Buckets[netip.Prefix]
 }
 
+// refusal is what is told apart.
 type refusal struct {
-	site        netip.Prefix
-	fleet, name string
+	site           netip.Prefix
+	fleet, compute string
 }
 
 func newRefusals(r limit.Rate) refusals {
 	return refusals{
-		computes:  limit.NewBuckets[refusal](r),
+		seed:      maphash.MakeSeed(),
+		computes:  limit.NewBuckets[uint64](r),
 		addresses: limit.NewBuckets[netip.Prefix](limit.Rate{PerSecond: 10 * r.PerSecond, Burst: 10 * r.Burst}),
 	}
 }
@@ -33,5 +37,5 @@ func (r *refusals) count(site netip.Prefix, a *arrival, now time.Time) time.Dura
 	if wait := r.addresses.Take(site, now); wait > 0 {
 		return wait
 	}
-	return r.computes.Take(refusal{site, a.ref.FleetID, a.ref.ComputeName}, now)
+	return r.computes.Take(maphash.Comparable(r.seed, refusal{site, a.ref.FleetID, a.ref.ComputeName}), now)
 }

@@ -2,15 +2,18 @@ package aws
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -42,6 +45,44 @@ func TestAccess(t *testing.T) {
 	if after := a.Digest(); after != before {
 		t.Error("a refused caller changed the state")
 	}
+}
+
+// A client with the retries that it makes by itself gets all of its work done past its
+// key's limit, only later.
+func TestAccess_LimitsAreRetried(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a := node.InProcess(t, func(o *app.Options) {
+		o.AcceptAny, o.DataDir, o.Limits = false, dir, map[string]limit.Rate{"admin": {PerSecond: 10, Burst: 3}}
+	})
+	id, secret := firstKey(t, dir)
+	var throttled atomic.Int64
+	c := node.ClientAs(a.URL(), id, secret, func(o *gamelift.Options) {
+		o.HTTPClient = answers(func(r *http.Response) {
+			if r.StatusCode == http.StatusBadRequest && r.Header.Get("Retry-After") != "" {
+				throttled.Add(1)
+			}
+		})
+	})
+	for i := range 8 {
+		if _, err := c.ListFleets(t.Context(), &gamelift.ListFleetsInput{}); err != nil {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	if throttled.Load() == 0 {
+		t.Error("no call was refused at first")
+	}
+}
+
+// answers is an HTTP client that shows its answers.
+type answers func(*http.Response)
+
+func (f answers) Do(r *http.Request) (*http.Response, error) {
+	answer, err := http.DefaultClient.Do(r)
+	if err == nil {
+		f(answer)
+	}
+	return answer, err
 }
 
 // firstKey reads the key that the first start leaves for the operator.
