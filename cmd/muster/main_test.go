@@ -273,7 +273,7 @@ func TestCompletion(t *testing.T) {
 		{"", "local serve agent wrap hosts preflight demo bots beacon fleets sessions queues events placements tickets ruleset simulate admin replay version completion"},
 		{"ad", "admin"},
 		{"admin keys ", "create list disable enable rotate delete"},
-		{"serve --li", "--listen"},
+		{"serve --lis", "--listen"},
 		{"completion ", "bash zsh fish"},
 		{"nonsense x", ""},
 	} {
