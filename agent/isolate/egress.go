@@ -2,17 +2,17 @@ package isolate
 
 import "net/netip"
 
-// Egress is where a process may send to. The networks that the machine is connected
-// to are allowed anyway; the machine itself, and the addresses at which clouds hand
-// out credentials, are refused except as follows.
+// Egress is where a process may send to, in addition to what is never refused (see
+// Refused): of the machine itself, its link-local networks and the addresses at which
+// clouds hand out credentials, only the following is allowed.
 type Egress struct {
 	// Allow are networks to which everything may be sent.
 	Allow []netip.Prefix
 	// Services may be connected to, by TCP or UDP.
 	Services []netip.AddrPort
 	// Players is the range of ports of this machine, both ends included, to which UDP
-	// may be sent: the ports of programs that did not bind one explicitly. {0, 0} for
-	// none.
+	// may be sent: the ephemeral ports, from which programs that bind no port send.
+	// {0, 0} for none.
 	Players [2]uint16
 }
 

@@ -27,8 +27,8 @@ type Jail struct {
 	User int
 	// Mounts are folders that the process sees in place of others.
 	Mounts []Mount
-	// Apart limits the process to seeing the processes that it starts, which all end
-	// with it, and to its own shared memory.
+	// Apart makes the process see only the processes that it starts, which all end with
+	// it, and share no memory with others.
 	Apart bool
 	// Hide are folders that the process sees empty, as far as they exist.
 	Hide []string

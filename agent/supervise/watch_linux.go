@@ -144,8 +144,7 @@ func birth(pid int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read process status: %w", err)
 	}
-	// The name, in parentheses, may contain anything; what follows it starts at field
-	// 3.
+	// The name, in parentheses, may contain anything; field 3 follows it.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const startTime = 22 - 3
 	if len(fields) <= startTime {

@@ -129,7 +129,7 @@ func (g *Gate) serving() http.Handler {
 const maxKept = 64 << 10
 
 // keepBody reads a short body, so that it can be read repeatedly. Longer ones are
-// passed on as they arrive; their timeouts are the owner's.
+// passed on as they arrive; the owner limits how long one may take.
 func (g *Gate) keepBody(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil

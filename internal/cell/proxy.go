@@ -20,8 +20,8 @@ import (
 	"github.com/musterhq/muster/internal/door"
 )
 
-// lasting is how long a WebSocket stays whose sender said in it who it is: what says
-// nothing is ended by the owner after half of it.
+// lasting is the age at which the sender of a forwarded WebSocket counts as known. By
+// then it has authenticated, because the owner ends a silent one after half that time.
 const lasting = 10 * time.Second
 
 // reachIn is how long an owner may take to accept a connection.
