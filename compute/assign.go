@@ -7,7 +7,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Assignment is one instance that shall be on a host.
+// Assignment is one instance that a host is to run.
 type Assignment struct {
 	InstanceID, FleetID, FleetARN, ComputeName, Location string
 	Compute                                              *Compute
@@ -21,8 +21,10 @@ type Assignment struct {
 	StopBy                                               time.Time // of a drain; zero: no deadline yet
 }
 
-// Assignments gives all that shall be on a host. What is not among them is to be
-// stopped there.
+// Assignments returns everything a host is to run. The host stops whatever is not
+// in the list.
+// RelayTag is the tag that, with the value "true", makes the game servers of a
+// fleet's instances connect through their host's agent.
 func (s *Service) Assignments(r store.Reader, hostID string) []Assignment {
 	var all []Assignment
 	for i := range s.t.onHost.Equal(r, hostID) {
@@ -49,8 +51,8 @@ func (s *Service) relayed(f *fleet.Fleet) bool {
 	return err == nil && tags[RelayTag] == "true"
 }
 
-// OnAssign says what to call, after commit, when what shall be on a host has
-// changed. Call it before traffic.
+// OnAssign registers f to be called, after commit, when the assignments of a host
+// have changed. It must be called before traffic.
 func (s *Service) OnAssign(f func(hostID string)) { s.onAssign = append(s.onAssign, f) }
 
 func (s *Service) assign(tx *store.Tx, hostID string) {
@@ -63,7 +65,7 @@ func (s *Service) tellHost(hostID string) {
 	}
 }
 
-// tellFleet has every host of a fleet look at its assignments again.
+// tellFleet makes every host of a fleet read its assignments again.
 func (s *Service) tellFleet(fleetID string) {
 	told := map[string]bool{}
 	for i := range s.Instances(s.st.View(), fleetID, "") {

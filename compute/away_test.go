@@ -11,8 +11,8 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// An agent that is away while its game servers are connected costs no game
-// session; new ones go elsewhere after a minute, and come back with it.
+// An agent that is away while its game servers are connected costs no game session.
+// After a minute its host gets no new ones, until the agent is back.
 func TestManaged_AgentAwayGamesLive(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		h := y.host()
@@ -52,8 +52,8 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 	})
 }
 
-// An agent that stays away has its instances replaced; what is played there is
-// played to its end, though nothing protects it.
+// The instances of an agent that stays away are replaced; game sessions there are
+// played to their end, although nothing protects them.
 func TestManaged_AgentStaysAway(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		h := y.host()
@@ -95,7 +95,7 @@ func TestManaged_AgentStaysAway(t *testing.T) {
 	})
 }
 
-// A host whose disk is full keeps its game sessions and is given no more.
+// A host whose disk is full keeps its game sessions and gets no more.
 func TestManaged_DiskFull(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		h := y.host()
@@ -113,15 +113,15 @@ func TestManaged_DiskFull(t *testing.T) {
 	})
 }
 
-// Game sessions fill one host before the next, whatever was ready first; and the
-// instances that go are those of the host that is emptier.
+// Game sessions fill one host before the next, whichever process was ready first;
+// scaling down removes the instances of the emptier host.
 func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		hosts := []string{y.host(), y.host(), y.host()}
 		slices.Sort(hosts)
 		f := y.managed("")
 		six := 6
-		for _, h := range hosts { // one instance is wished for: with it the fleet is ACTIVE
+		for _, h := range hosts { // one instance is desired: once it is ready the fleet is ACTIVE
 			for _, a := range y.assigned(h) {
 				y.run(h, a.InstanceID, "p-"+a.InstanceID)
 			}
@@ -129,7 +129,7 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 		_, err := y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &six, Max: &six})
 		y.must(err)
 		pass(0)
-		for _, h := range slices.Backward(hosts) { // the last is ready first
+		for _, h := range slices.Backward(hosts) { // the last becomes ready first
 			for _, a := range y.assigned(h) {
 				if y.computes.Instance(y.st.View(), a.InstanceID).Status == compute.InstancePending {
 					y.run(h, a.InstanceID, "p-"+a.InstanceID)

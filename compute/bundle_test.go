@@ -33,12 +33,12 @@ type yard struct {
 	computes *compute.Service
 	fleet    *fleet.Fleet
 	links    map[string]*link
-	ended    []string // processes that OnEnded told of
+	ended    []string // processes that OnEnded reported
 	stopping []string
 	freed    int
 }
 
-// in runs f in a yard of virtual time whose loop runs.
+// in runs f in a yard with virtual time whose loop runs.
 func in(t *testing.T, opts compute.Options, f func(*yard)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +106,7 @@ func (y *yard) must(err error) {
 	}
 }
 
-// ref names a process on the first compute, or on another: "compute-2/p".
+// ref returns the Ref of a process on the first compute, or on the second: "compute-2/p".
 func (y *yard) ref(id string) compute.Ref {
 	r := compute.Ref{FleetID: y.fleet.ID, ComputeName: first, ProcessID: id}
 	if n, err := fmt.Sscanf(id, "compute-2/%s", &r.ProcessID); n == 1 && err == nil {
@@ -145,7 +145,7 @@ func (y *yard) process(id string) compute.Process {
 	return *p
 }
 
-// want holds a process to a status and a cause.
+// want fails the test unless a process has a status and a cause.
 func (y *yard) want(id string, status compute.Status, why event.Code) {
 	y.Helper()
 	if p := y.process(id); p.Status != status || p.Why != why {
@@ -171,7 +171,7 @@ func (y *yard) update(f func(tx *store.Tx)) {
 	y.must(y.st.Update(y.ctx, func(tx *store.Tx) error { f(tx); return nil }))
 }
 
-// refused holds that something fails with a kind of fault and changes nothing.
+// refused fails the test unless do returns a kind of fault and changes nothing.
 func (y *yard) refused(name string, kind fault.Kind, do func() error) {
 	y.Helper()
 	before := y.st.View().Digest()
@@ -183,7 +183,7 @@ func (y *yard) refused(name string, kind fault.Kind, do func() error) {
 	}
 }
 
-// count tells how often a code was recorded for a process.
+// count returns how often a code was recorded for a process.
 func (y *yard) count(code event.Code, id string) int {
 	y.Helper()
 	entries, err := y.events.Read(y.ctx, event.Query{Limit: 1000})
@@ -202,7 +202,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// link writes down what a process is told.
+// link records what a process is sent.
 type link struct {
 	starts     []compute.Start
 	updates    []compute.Update

@@ -12,10 +12,10 @@ import (
 )
 
 // PortsAnInstance is how many ports of its host an instance takes: two for each
-// of the processes that one may run.
+// process that it may run.
 const PortsAnInstance = 100
 
-// world gives the provider all that there is and all that is wished for.
+// world returns what the provider plans with: all that exists and all that is desired.
 func (s *Service) world(r store.Reader) provider.World {
 	var w provider.World
 	for h := range s.t.hosts.All(r) {
@@ -37,7 +37,7 @@ func (s *Service) world(r store.Reader) provider.World {
 	return w
 }
 
-// wishOf gives what an instance of a fleet takes.
+// wishOf returns what an instance of a fleet requires of a host.
 func wishOf(f *fleet.Fleet, location string, desired int) provider.Wish {
 	size := f.Managed.Size()
 	return provider.Wish{
@@ -46,8 +46,8 @@ func wishOf(f *fleet.Fleet, location string, desired int) provider.Wish {
 	}
 }
 
-// placed gives the instances of a location; what hangs on them only where there
-// are more than desired.
+// placed returns the instances of a location. Their load is filled in only where
+// there are more than desired.
 func (s *Service) placed(r store.Reader, fleetID, location string, desired int) []provider.Instance {
 	var all []provider.Instance
 	alive := 0
@@ -81,7 +81,7 @@ func (i *Instance) state() provider.State {
 	return provider.Pending
 }
 
-// Room tells how many more instances of a type hosts of a location could run.
+// Room returns how many more instances of a type the hosts of a location could run.
 func (s *Service) Room(r store.Reader, instanceType, location string) int {
 	size, ok := fleet.SizeOf(instanceType)
 	if !ok {
@@ -92,11 +92,11 @@ func (s *Service) Room(r store.Reader, instanceType, location string) int {
 	})
 }
 
-// RunCapacity makes and removes instances, and ends what is overdue on hosts,
+// RunCapacity creates and removes instances, and ends what is overdue on hosts,
 // until ctx ends.
 func (s *Service) RunCapacity(ctx context.Context) { s.capacity.Run(ctx) }
 
-// nextCapacity is when RunCapacity has something to do.
+// nextCapacity returns when RunCapacity has something to do.
 func (s *Service) nextCapacity() time.Time {
 	view := s.st.View()
 	if s.t.hosts.Len(view) == 0 && s.t.instances.Len(view) == 0 && !s.anyManaged(view) {
@@ -115,7 +115,7 @@ func (s *Service) anyManaged(r store.Reader) bool {
 	return false
 }
 
-// begins tells whether a location has not set out yet.
+// begins reports whether a location is still to begin its activation.
 func (s *Service) begins(r store.Reader) bool {
 	for f := range s.fleets.Managed(r) {
 		for _, l := range f.Locations {
@@ -127,7 +127,7 @@ func (s *Service) begins(r store.Reader) bool {
 	return false
 }
 
-// differs tells whether a plan changes anything.
+// differs reports whether a plan changes anything.
 func (s *Service) differs(r store.Reader, plan provider.Plan) bool {
 	if len(plan.Make) > 0 || len(plan.Remove) > 0 {
 		return true
@@ -169,7 +169,7 @@ func (s *Service) runCapacity(tx *store.Tx, _ struct{}) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// tellShort says where hosts are missing, once, and takes it back when they are not.
+// tellShort records where hosts are missing, once, and clears that when they no longer are.
 func (s *Service) tellShort(tx *store.Tx, short []provider.Short) {
 	texts := map[string]string{}
 	for _, sh := range short {
@@ -183,7 +183,7 @@ func (s *Service) tellShort(tx *store.Tx, short []provider.Short) {
 	}
 }
 
-// makeInstance makes an instance and the compute that its processes connect as.
+// makeInstance creates an instance and the compute that its processes connect as.
 func (s *Service) makeInstance(tx *store.Tx, m provider.Make) {
 	h := s.t.hosts.Get(tx, m.HostID)
 	i := &Instance{

@@ -19,11 +19,11 @@ type Compute struct {
 	Registered      time.Time `json:"registered"`
 }
 
-// computeKey joins what identifies a compute. Neither part can hold a "|".
+// computeKey joins what identifies a compute. Neither part can contain a "|".
 func computeKey(fleetID, name string) string { return fleetID + "|" + name }
 
-// Address returns the IP address and the DNS name that callers are given. AWS's
-// samples and plugins read both, so one stands for the other where it has none.
+// Address returns the IP address and the DNS name that callers receive. AWS's
+// samples and plugins read both, so if one is missing the other replaces it.
 func (c *Compute) Address() (ip, dns string) {
 	return cmp.Or(c.IPAddress, c.DNSName), cmp.Or(c.DNSName, c.IPAddress)
 }

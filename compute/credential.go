@@ -13,12 +13,12 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// ErrHostRemoved is what AuthenticateHost returns for the credential of a host
-// that was removed.
+// ErrHostRemoved is the error of AuthenticateHost for the credential of a host that
+// was removed.
 var ErrHostRemoved = fault.New(fault.Unauthorized, "this host was removed; its machine may join anew with another token")
 
-// AuthenticateHost checks the credential of a host's agent. next reports that it
-// is the one that the agent was sent to replace the other (SecretKept).
+// AuthenticateHost checks the credential of a host's agent. next reports whether the
+// secret is the offered one that is to replace the current one (see SecretKept).
 // Errors: Unauthorized, ErrHostRemoved.
 func (s *Service) AuthenticateHost(hostID, secret string) (next bool, err error) {
 	view, shown := s.st.View(), []byte(hash(secret))
@@ -38,7 +38,7 @@ func (s *Service) AuthenticateHost(hostID, secret string) (next bool, err error)
 	return false, fault.New(fault.Unauthorized, "the host is not known, or its secret is wrong")
 }
 
-// RotateHost has the agent of a host sent a new secret, as soon as it is
+// RotateHost makes Muster send the agent of a host a new secret as soon as it is
 // connected. The old one is refused once the agent has kept the new one.
 // Errors: NotFound.
 func (s *Service) RotateHost(ctx context.Context, hostID string) error {
@@ -58,7 +58,7 @@ func (s *Service) runRotateHost(tx *store.Tx, hostID string) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// SecretSince returns since when the host's secret is the one it is.
+// SecretSince returns when the host's current secret was set.
 func (h *Host) SecretSince() time.Time {
 	if h.SecretSet.IsZero() {
 		return h.Joined
@@ -66,13 +66,13 @@ func (h *Host) SecretSince() time.Time {
 	return h.SecretSet
 }
 
-// SecretDue reports whether the agent of a host is to be sent a new secret:
-// an operator wants that, or the one it has is old.
+// SecretDue reports whether the agent of a host is to be sent a new secret, because
+// an operator requested it or the current one is too old.
 func (s *Service) SecretDue(h *Host, now time.Time) bool {
 	return h.Rotating || now.Sub(h.SecretSince()) >= s.opts.SecretLife
 }
 
-// OfferSecret makes a new secret for a host. Both it and the old one are good
+// OfferSecret creates a new secret for a host. Both it and the old one are valid
 // until SecretKept. Errors: NotFound.
 func (s *Service) OfferSecret(ctx context.Context, hostID string) (secret string, err error) {
 	secret = newSecret()
@@ -93,8 +93,8 @@ func (s *Service) runOfferSecret(tx *store.Tx, a secretArgs) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// SecretKept says that a host's agent has kept a secret that it was offered: the
-// old one is refused from now on. A secret that was not offered last changes
+// SecretKept records that a host's agent has kept a secret that it was offered: the
+// old one is refused from now on. A secret other than the last one offered changes
 // nothing. Errors: NotFound.
 func (s *Service) SecretKept(ctx context.Context, hostID, secret string) error {
 	_, err := s.cmd.secretKept.Do(ctx, secretArgs{hostID, hash(secret)})

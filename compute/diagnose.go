@@ -16,14 +16,14 @@ const tailLines = 5
 // longestDiagnosis bounds a diagnosis in bytes.
 const longestDiagnosis = 2000
 
-// diagnosis is the fleet event that tells of a process's end.
+// diagnosis is the fleet event that reports a process's end.
 type diagnosis struct {
 	Code event.Code
 	Text string
 }
 
-// diagnose names what ended a process: its host's words, and what only Muster
-// knows, which is how far it had come ("" for one that never connected).
+// diagnose says what ended a process: in its host's words, and with what only Muster
+// knows, the status it had reached ("" for one that never connected).
 func diagnose(e ExitReport, status Status, initTimeout time.Duration) diagnosis {
 	d := diagnosis{Code: exitCode(e, status)}
 	parts := []string{cmp.Or(plain.Text(e.Cause), exitText(e))}
@@ -37,18 +37,18 @@ func diagnose(e ExitReport, status Status, initTimeout time.Duration) diagnosis 
 	return d
 }
 
-// exitCode gives the fleet event's code.
+// exitCode returns the fleet event's code.
 func exitCode(e ExitReport, status Status) event.Code {
 	switch {
 	case status == Terminating:
-		return event.ProcessEnded // it was told to go, and went
+		return event.ProcessEnded // it was told to end, and did
 	case e.Reason != "":
 		return event.Code(plain.Line(string(e.Reason)))
 	}
 	return event.ServerProcessCrashed
 }
 
-// exitText says how the process ended where its host does not.
+// exitText says how the process ended, for a host that does not.
 func exitText(e ExitReport) string {
 	switch {
 	case !e.Known:
@@ -61,7 +61,7 @@ func exitText(e ExitReport) string {
 	return fmt.Sprintf("the process exited with code %d", e.Code)
 }
 
-// howFar says how far the process had come when it ended unasked.
+// howFar says how far the process had come when it ended without being told to.
 func howFar(e ExitReport, status Status, code event.Code, initTimeout time.Duration) string {
 	switch {
 	case code == event.ServerProcessSDKInitTimeout:
@@ -80,7 +80,7 @@ func howFar(e ExitReport, status Status, code event.Code, initTimeout time.Durat
 	return ""
 }
 
-// quoted gives the process's last lines, where its host's words do not hold them.
+// quoted returns the process's last lines, unless its host's words contain them.
 func quoted(e ExitReport) string {
 	lines := e.Tail[max(0, len(e.Tail)-tailLines):]
 	if len(lines) == 0 || strings.Contains(e.Cause, lines[len(lines)-1]) {
@@ -89,7 +89,7 @@ func quoted(e ExitReport) string {
 	return "last lines on standard error: " + plain.Line(strings.Join(lines, " | "))
 }
 
-// bounded cuts a text at a character.
+// bounded truncates a text to longestDiagnosis bytes, between characters.
 func bounded(s string) string {
 	if len(s) <= longestDiagnosis {
 		return s

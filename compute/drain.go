@@ -7,7 +7,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// drains tells whether drainAll would do something.
+// drains reports whether drainAll would change anything.
 func (s *Service) drains(r store.Reader) bool {
 	for i := range s.t.draining.Equal(r, "") {
 		if i.StopBy.IsZero() && !s.spares(r, i) {
@@ -27,8 +27,9 @@ func (s *Service) drains(r store.Reader) bool {
 	return false
 }
 
-// drainAll tells the processes of draining instances to end, but those whose
-// game session is protected, and has those killed that have not connected yet; when none of these is left the host has a deadline.
+// drainAll tells the processes of draining instances to end, except those whose game
+// session is protected, and has those killed that have not connected yet. An instance
+// that no protected game session keeps any more gets a deadline.
 func (s *Service) drainAll(tx *store.Tx) {
 	for i := range s.t.draining.Equal(tx, "") {
 		for p := range s.t.onCompute.Equal(tx, i.computeKey()) {
@@ -37,7 +38,7 @@ func (s *Service) drainAll(tx *store.Tx) {
 			}
 		}
 		for l := range s.t.launchesOn.Equal(tx, i.computeKey()) {
-			if l.Why == "" { // it would be refused when it connects, and try for minutes
+			if l.Why == "" { // its connection would be refused, and it would retry for minutes
 				s.killLaunch(tx, l, event.InstanceDraining)
 			}
 		}
@@ -54,7 +55,7 @@ func (s *Service) mayStop(r store.Reader, i *Instance, p *Process) bool {
 	return p.Status != Terminating && (i.Forced || !s.protects(r, i, p))
 }
 
-// spares tells whether a game session keeps the instance.
+// spares reports whether a game session keeps the instance.
 func (s *Service) spares(r store.Reader, i *Instance) bool {
 	if i.Forced {
 		return false
@@ -67,7 +68,7 @@ func (s *Service) spares(r store.Reader, i *Instance) bool {
 	return false
 }
 
-// protects tells whether the process's game session may not be ended with its
+// protects reports whether the process's game session must not be ended with its
 // instance.
 func (s *Service) protects(r store.Reader, i *Instance, p *Process) bool {
 	switch {
@@ -82,8 +83,8 @@ func (s *Service) protects(r store.Reader, i *Instance, p *Process) bool {
 	return protected
 }
 
-// forceOut drains the instances of a fleet that is being deleted, or of one of
-// its locations ("" is all): no game session is spared. It tells whether any is left.
+// forceOut drains the instances of a fleet, or of one of its locations ("" means all),
+// that is being deleted; no game session is spared. It reports whether any is left.
 func (s *Service) forceOut(tx *store.Tx, fleetID, location string) (left bool) {
 	for old := range s.Instances(tx, fleetID, location) {
 		left = true
@@ -98,7 +99,7 @@ func (s *Service) forceOut(tx *store.Tx, fleetID, location string) (left bool) {
 	return left
 }
 
-// nextHostDue is the earliest deadline of hosts, instances and launches.
+// nextHostDue returns the earliest deadline of hosts, instances and launches.
 func (s *Service) nextHostDue(r store.Reader) time.Time {
 	var first time.Time
 	sooner := func(at time.Time) {
@@ -121,7 +122,7 @@ func (s *Service) nextHostDue(r store.Reader) time.Time {
 	return first
 }
 
-// sweepHosts does what is due on hosts.
+// sweepHosts handles the passed deadlines of hosts, instances and launches.
 func (s *Service) sweepHosts(tx *store.Tx) {
 	for _, h := range s.t.hostDue.Prefix(tx, "") {
 		if h.due().After(tx.Now()) {

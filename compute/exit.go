@@ -9,20 +9,20 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// ExitReport tells how a process on an instance ended.
+// ExitReport says how a process on an instance ended.
 type ExitReport struct {
 	HostID, InstanceID, ProcessID string
-	Known                         bool // false: it ended while nobody watched
-	Code                          int  // exit code; -1 where a signal ended it
+	Known                         bool // false: no agent was watching when it ended
+	Code                          int  // exit code; -1 if a signal ended it
 	Signal                        string
-	OOM                           bool       // its memory limit ended it
-	Reason                        event.Code // why it was made to end; "" where nobody did
-	Cause                         string     // a sentence: how and, where it can be seen, why
-	Tail                          []string   // the last lines on its standard error
+	OOM                           bool       // it exceeded its memory limit
+	Reason                        event.Code // why it was ended; "" if it ended by itself
+	Cause                         string     // a sentence: how and, if known, why
+	Tail                          []string   // its last lines on standard error
 	Lived                         time.Duration
 }
 
-// Evidence is what is known of an ended process, to file its logs by.
+// Evidence is what is known of an ended process, for filing its logs.
 type Evidence struct {
 	Ref           Ref
 	LogPaths      []string
@@ -30,9 +30,9 @@ type Evidence struct {
 	Known         bool // the process had connected
 }
 
-// ProcessExited takes the report of an end. A process that had not called
-// ProcessEnding, nor was told to end, has crashed. Saying it again changes
-// nothing. Errors: NotFound (host).
+// ProcessExited records the end of a process. One that had not called ProcessEnding,
+// and was not told to end, has crashed. A repeated report changes nothing.
+// Errors: NotFound (host).
 func (s *Service) ProcessExited(ctx context.Context, in ExitReport) (Evidence, error) {
 	return s.cmd.exited.Do(ctx, in)
 }
@@ -63,7 +63,7 @@ func (s *Service) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
 	return seen, nil
 }
 
-// refOn names the process of a report. The instance may be gone already.
+// refOn returns the Ref of a reported process. ok is false if the instance is gone.
 func (s *Service) refOn(r store.Reader, in ExitReport) (Ref, bool) {
 	i := s.t.instances.Get(r, in.InstanceID)
 	if i == nil || i.HostID != in.HostID {

@@ -7,8 +7,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Host is a machine that joined a location: its agent runs the instances that
-// are placed on it.
+// Host is a machine that joined a location. Its agent runs the instances that are
+// placed on it.
 type Host struct {
 	ID         string    `json:"id"`
 	Name       string    `json:"name"`
@@ -19,8 +19,8 @@ type Host struct {
 	OS         string    `json:"os,omitzero"`
 	Arch       string    `json:"arch,omitzero"`
 	Version    string    `json:"version,omitzero"`   // of its agent
-	Isolation  string    `json:"isolation,omitzero"` // what game servers are held to there, for people
-	CPUMillis  int       `json:"cpu_millis"`         // what it offers, and so the next three
+	Isolation  string    `json:"isolation,omitzero"` // how game servers are isolated there, for people
+	CPUMillis  int       `json:"cpu_millis"`         // what it offers, like the next three
 	MemoryMiB  int       `json:"memory_mib"`
 	PortFrom   int       `json:"port_from"`
 	PortTo     int       `json:"port_to"`
@@ -29,28 +29,28 @@ type Host struct {
 	DiskFull   bool      `json:"disk_full,omitzero"`
 	JoinToken  string    `json:"join_token,omitzero"` // id of the token with which it joined
 	Draining   bool      `json:"draining,omitzero"`   // takes no new instances
-	Removing   bool      `json:"removing,omitzero"`   // goes with its last instance
+	Removing   bool      `json:"removing,omitzero"`   // removed together with its last instance
 
 	// Of the credential:
-	SecretSet time.Time `json:"secret_set,omitzero"` // since when it is the one it is; zero: since Joined
+	SecretSet time.Time `json:"secret_set,omitzero"` // when the current one was set; zero: at Joined
 	NextHash  string    `json:"next_hash,omitzero"`  // of the secret that the agent was sent and has not used yet
-	Rotating  bool      `json:"rotating,omitzero"`   // an operator wants another one
+	Rotating  bool      `json:"rotating,omitzero"`   // an operator requested another one
 
-	// Of one whose agent is away:
-	Left     time.Time `json:"left,omitzero"`      // since when
-	ImpairAt time.Time `json:"impair_at,omitzero"` // given no game session from then on
+	// While its agent is away:
+	Left     time.Time `json:"left,omitzero"`      // when it left
+	ImpairAt time.Time `json:"impair_at,omitzero"` // no new game sessions from then on
 	Away     bool      `json:"away,omitzero"`      // that moment has passed
-	LostBy   time.Time `json:"lost_by,omitzero"`   // given up from then on
+	LostBy   time.Time `json:"lost_by,omitzero"`   // given up at that time
 }
 
 // Open reports whether the host takes new instances.
 func (h *Host) Open() bool { return h.Connected && !h.DiskFull && !h.Draining }
 
-// Impaired tells whether its processes are given no new game sessions, because
-// nobody watches them or the disk is full. Those that run are left alone.
+// Impaired reports whether its processes get no new game sessions, because no agent
+// watches them or the disk is full. Running ones are left alone.
 func (h *Host) Impaired() bool { return h.Away || h.DiskFull }
 
-// due is when the host needs attention, or zero.
+// due returns when the host needs attention, or zero.
 func (h *Host) due() time.Time {
 	if !h.ImpairAt.IsZero() && (h.LostBy.IsZero() || h.ImpairAt.Before(h.LostBy)) {
 		return h.ImpairAt
@@ -64,27 +64,26 @@ type HostInfo struct {
 	CPUMillis, MemoryMiB, PortFrom, PortTo                 int
 }
 
-// describe takes over what the machine says of itself.
+// describe copies what the machine says of itself.
 func (h *Host) describe(i HostInfo) {
 	h.Name, h.IPAddress, h.DNSName = i.Name, i.IPAddress, i.DNSName
 	h.OS, h.Arch, h.Version, h.Isolation = i.OS, i.Arch, i.Version, i.Isolation
 	h.CPUMillis, h.MemoryMiB, h.PortFrom, h.PortTo = i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo
 }
 
-// launch is a process that a host started and that is not known by its
-// connection yet; once it is over it is kept for a while, so that a repeated
-// report of its end is known as one.
+// launch is a process that a host started and that has not connected yet. Once it has
+// ended it is kept for a while, so that a repeated report of its end is recognized.
 type launch struct {
-	Key     string     `json:"key"` // fleet | compute | process, as of the process it becomes
+	Key     string     `json:"key"` // fleet | compute | process, as of the process once it connects
 	Started time.Time  `json:"started"`
 	PID     int        `json:"pid,omitzero"`
-	HintAt  time.Time  `json:"hint_at,omitzero"` // its developer is told then that it has not connected
-	InitBy  time.Time  `json:"init_by,omitzero"` // must have connected
-	Why     event.Code `json:"why,omitzero"`     // its host was told to end it, before it had
+	HintAt  time.Time  `json:"hint_at,omitzero"` // when its developer is told that it has not connected
+	InitBy  time.Time  `json:"init_by,omitzero"` // must have connected by then
+	Why     event.Code `json:"why,omitzero"`     // its host was told to end it before it had connected
 	Ended   time.Time  `json:"ended,omitzero"`
 }
 
-// due is when the launch needs attention.
+// due returns when the launch needs attention.
 func (l *launch) due() time.Time {
 	if !l.Ended.IsZero() {
 		return l.Ended.Add(remembered)
@@ -95,5 +94,5 @@ func (l *launch) due() time.Time {
 	return l.InitBy
 }
 
-// Hosts gives every host, by id.
+// Hosts returns every host, ordered by id.
 func (s *Service) Hosts(r store.Reader) func(yield func(*Host) bool) { return s.t.hosts.All(r) }

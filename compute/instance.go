@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Instance is a slice of a host that runs one copy of a managed fleet's runtime
-// configuration. Its compute has its id as name.
+// Instance is a share of a host that runs one copy of a managed fleet's runtime
+// configuration. The name of its compute is its id.
 type Instance struct {
 	ID        string         `json:"id"`
 	FleetID   string         `json:"fleet_id"`
@@ -24,10 +24,10 @@ type Instance struct {
 	PortTo    int            `json:"port_to"`
 	Created   time.Time      `json:"created"`
 
-	// As its host tells it.
+	// As its host reports it.
 	Phase Phase      `json:"phase,omitzero"`
 	Code  event.Code `json:"code,omitzero"`  // what is wrong
-	Cause string     `json:"cause,omitzero"` // the same as a sentence
+	Cause string     `json:"cause,omitzero"` // the same, as a sentence
 	Gone  bool       `json:"gone,omitzero"`  // nothing is left of it
 
 	Stop   Stop      `json:"stop,omitzero"`
@@ -35,10 +35,10 @@ type Instance struct {
 	Spare  bool      `json:"spare,omitzero"`  // no game session is ended, protected or not
 	Failed bool      `json:"failed,omitzero"`
 	Hinted bool      `json:"hinted,omitzero"`  // a process on it did not connect, and its developer was told
-	StopBy time.Time `json:"stop_by,omitzero"` // counted as gone from then on
+	StopBy time.Time `json:"stop_by,omitzero"` // counted as gone from then on, zero: no deadline yet
 
-	ReadyBy time.Time `json:"ready_by,omitzero"` // must have a process that is ready
-	KeepBy  time.Time `json:"keep_by,omitzero"`  // failed: its fleet avoids the host until then
+	ReadyBy time.Time `json:"ready_by,omitzero"` // must have a ready process by then
+	KeepBy  time.Time `json:"keep_by,omitzero"`  // if failed: its fleet avoids the host until then
 }
 
 // Phase is how far an instance has come on its host.
@@ -55,23 +55,23 @@ const (
 	PhaseGone   Phase = "GONE"
 )
 
-// Stop says how an instance shall end.
+// Stop says how an instance is to end.
 type Stop string
 
 // The ways to end an instance.
 const (
 	Keep  Stop = ""
-	Drain Stop = "DRAIN" // its processes are told to end; by force at StopBy, where there is one
-	End   Stop = "STOP"  // at once
+	Drain Stop = "DRAIN" // its processes are told to end; by force at StopBy, if that is set
+	End   Stop = "STOP"  // immediately
 )
 
-// InstanceStatus is the state of an instance, spelled as the API's.
+// InstanceStatus is the state of an instance, with the API's spelling.
 type InstanceStatus string
 
-// The states that an instance goes through.
+// The states of an instance.
 const (
 	InstancePending     InstanceStatus = "PENDING"
-	InstanceActive      InstanceStatus = "ACTIVE" // a process on it was ready
+	InstanceActive      InstanceStatus = "ACTIVE" // a process on it has been ready
 	InstanceTerminating InstanceStatus = "TERMINATING"
 	InstanceTerminated  InstanceStatus = "TERMINATED" // and forgotten
 )
@@ -86,10 +86,10 @@ var instanceMoves = map[[2]InstanceStatus]string{
 	{InstanceTerminating, InstanceTerminated}: "nothing is left of it, or the grace passed",
 }
 
-// InstanceMoves gives the allowed changes of status with their causes, for documents and tests.
+// InstanceMoves returns the allowed changes of status with their causes, for documents and tests.
 func InstanceMoves() map[[2]InstanceStatus]string { return instanceMoves }
 
-// move changes an instance's status. A change that is not in the table is a bug.
+// move changes an instance's status. It panics if the change is not in the table.
 func (i *Instance) move(to InstanceStatus) {
 	if _, ok := instanceMoves[[2]InstanceStatus{i.Status, to}]; !ok {
 		panic(fmt.Sprintf("instance %s: no move from %q to %q", i.ID, i.Status, to))
@@ -99,7 +99,7 @@ func (i *Instance) move(to InstanceStatus) {
 
 func (i *Instance) computeKey() string { return computeKey(i.FleetID, i.ID) }
 
-// due is the earliest of the instance's deadlines, or zero.
+// due returns the earliest of the instance's deadlines, or zero.
 func (i *Instance) due() time.Time {
 	var first time.Time
 	for _, t := range []time.Time{i.StopBy, i.ReadyBy, i.KeepBy} {
@@ -110,7 +110,7 @@ func (i *Instance) due() time.Time {
 	return first
 }
 
-// Instance gives an instance by id, or nil.
+// Instance returns an instance by id, or nil.
 func (s *Service) Instance(r store.Reader, id string) *Instance {
 	if i := s.t.instances.Get(r, id); i != nil && !i.Gone {
 		return i
@@ -118,7 +118,7 @@ func (s *Service) Instance(r store.Reader, id string) *Instance {
 	return nil
 }
 
-// Instances gives the instances of a fleet by id; location "" means all.
+// Instances returns the instances of a fleet, ordered by id; location "" means all.
 func (s *Service) Instances(r store.Reader, fleetID, location string) iter.Seq[*Instance] {
 	prefix := store.Key(fleetID)
 	if location != "" {
@@ -133,14 +133,14 @@ func (s *Service) Instances(r store.Reader, fleetID, location string) iter.Seq[*
 	}
 }
 
-// Impaired tells whether the instance's host is, so that it is given no new game
-// sessions.
+// Impaired reports whether the instance's host is impaired, so that the instance gets
+// no new game sessions.
 func (s *Service) Impaired(r store.Reader, i *Instance) bool {
 	h := s.t.hosts.Get(r, i.HostID)
 	return h == nil || h.Impaired()
 }
 
-// HostOf gives the host of the instance that a process's compute is.
+// HostOf returns the host of the instance whose compute a process is on.
 func (s *Service) HostOf(r store.Reader, ref Ref) (hostID string, ok bool) {
 	i := s.t.instances.Get(r, ref.ComputeName)
 	if i == nil || i.FleetID != ref.FleetID {
@@ -149,7 +149,7 @@ func (s *Service) HostOf(r store.Reader, ref Ref) (hostID string, ok bool) {
 	return i.HostID, true
 }
 
-// Counts are the instances of a fleet's location.
+// Counts holds the number of instances of a fleet's location, by state.
 type Counts struct{ Pending, Active, Idle, Terminating int }
 
 // Counts counts the instances of a fleet's location; "" means all. Idle ones are
@@ -183,7 +183,7 @@ func (s *Service) Counts(r store.Reader, f *fleet.Fleet, location string) Counts
 	return c
 }
 
-// load tells what hangs on an instance.
+// load returns what an instance hosts.
 func (s *Service) load(r store.Reader, i *Instance) (sessions, players int, protected bool) {
 	for p := range s.t.onCompute.Equal(r, i.computeKey()) {
 		if p.GameSessionID == "" {
@@ -199,11 +199,11 @@ func (s *Service) load(r store.Reader, i *Instance) (sessions, players int, prot
 	return sessions, players, protected
 }
 
-// Look has capacity looked at again: what protects a game session has changed.
+// Look makes capacity be planned again: what protects a game session has changed.
 func (s *Service) Look() { s.capacity.Nudge() }
 
-// Shield names what tells, of a game session, its players and whether capacity
-// may not be taken from it. Call it before traffic.
+// Shield registers f, which returns the players of a game session and whether its
+// capacity must not be taken away. It must be called before traffic.
 func (s *Service) Shield(f func(r store.Reader, gameSessionID string) (players int, protected bool)) {
 	s.shield = f
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// JoinInput is what a machine that wants to join shows.
+// JoinInput is what a machine that wants to join presents.
 type JoinInput struct {
 	Token string
-	From  netip.Addr // that its request came from; only tokens bound to networks look at it
+	From  netip.Addr // source of its request; used only by tokens bound to networks
 	HostInfo
 }
 
-// Joined is the credential of a host; the secret is in this answer and nowhere else.
+// Joined is the credential of a host. The secret is in this answer and nowhere else.
 type Joined struct{ HostID, Secret, Location string }
 
 // Join makes a machine a host of the token's location.
-// Errors: Unauthorized (token unknown, used up, past, or of other networks), InvalidRequest.
+// Errors: Unauthorized (token unknown, used up, expired, or for other networks), InvalidRequest.
 func (s *Service) Join(ctx context.Context, in JoinInput) (Joined, error) {
 	secret := newSecret()
 	h, err := s.cmd.join.Do(ctx, joinArgs{TokenHash: hash(in.Token), SecretHash: hash(secret), From: in.From, Info: in.HostInfo})
@@ -64,7 +64,7 @@ func (s *Service) runJoin(tx *store.Tx, a joinArgs) (*Host, error) {
 	return h, nil
 }
 
-// check holds what a machine says of itself to what can be.
+// check returns an error if what a machine says of itself is not possible.
 func (i HostInfo) check() error {
 	switch {
 	case i.CPUMillis <= 0 || i.MemoryMiB <= 0:
@@ -81,7 +81,7 @@ func (s *Service) recordHost(tx *store.Tx, code event.Code, h *Host, text string
 	s.events.Append(tx, event.Event{Code: code, Location: h.Location, Resource: h.ID, Message: text})
 }
 
-// newSecret makes 256 bits of chance as 52 letters and digits.
+// newSecret returns 256 random bits as 52 letters and digits.
 func newSecret() string {
 	b := make([]byte, 32)
 	rand.Read(b)

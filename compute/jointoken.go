@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Bounds of join tokens.
+// Limits of join tokens.
 const (
 	DefaultJoinTokenLife = time.Hour
 	LongestJoinTokenLife = 366 * 24 * time.Hour
@@ -23,23 +23,23 @@ const (
 	maxJoinTokenNetworks = 32
 )
 
-// JoinToken lets machines join a location. The token itself is stored nowhere.
+// JoinToken lets machines join a location. The token's secret is not stored.
 type JoinToken struct {
 	Hash     string    `json:"hash"`
 	Name     string    `json:"name,omitzero"`
 	Location string    `json:"location"`
-	Networks []string  `json:"networks,omitzero"` // CIDR; machines of these alone may use it; none: of all
-	MaxUses  int       `json:"max_uses,omitzero"` // 0 is 1
+	Networks []string  `json:"networks,omitzero"` // CIDR; only machines in these may use it; none: any machine
+	MaxUses  int       `json:"max_uses,omitzero"` // 0 means 1
 	Uses     int       `json:"uses,omitzero"`
 	Created  time.Time `json:"created,omitzero"`
 	Expires  time.Time `json:"expires"`
 	LastUsed time.Time `json:"last_used,omitzero"`
 }
 
-// ID names a token without revealing it.
+// ID returns a name of the token that does not reveal it.
 func (t *JoinToken) ID() string { return "jt-" + t.Hash[:16] }
 
-// title names a token for people.
+// title returns a name of the token for people.
 func (t *JoinToken) title() string {
 	if t.Name == "" {
 		return t.ID()
@@ -49,7 +49,7 @@ func (t *JoinToken) title() string {
 
 func (t *JoinToken) maxUses() int { return max(t.MaxUses, 1) }
 
-// Left returns how many more machines may join with the token until it expires.
+// Left returns how many more machines may join with the token before it expires.
 func (t *JoinToken) Left() int { return t.maxUses() - t.Uses }
 
 // valid reports whether a machine may join with the token now.
@@ -63,18 +63,18 @@ func (t *JoinToken) admits(from netip.Addr) bool {
 	})
 }
 
-// JoinTokenInput says what a join token is good for.
+// JoinTokenInput says what a join token allows.
 type JoinTokenInput struct {
 	Name     string        // for people; may be empty
 	Location string        // that machines join; required
-	Life     time.Duration // until it expires; 0 is an hour
-	MaxUses  int           // machines that may join with it; 0 is 1
-	Networks []string      // addresses or CIDR networks of the machines; none is all
+	Life     time.Duration // until it expires; 0 means an hour
+	MaxUses  int           // machines that may join with it; 0 means 1
+	Networks []string      // addresses or CIDR networks of the machines; none means any
 }
 
-// CreateJoinToken makes a token with which machines may join a location. The
+// CreateJoinToken creates a token with which machines may join a location. The
 // secret is in this answer and nowhere else.
-// Errors: InvalidRequest (unknown location, or a bound passed), LimitExceeded.
+// Errors: InvalidRequest (unknown location, or a limit exceeded), LimitExceeded.
 func (s *Service) CreateJoinToken(ctx context.Context, in JoinTokenInput) (secret string, t *JoinToken, err error) {
 	if in.Life == 0 {
 		in.Life = DefaultJoinTokenLife
@@ -90,7 +90,7 @@ func (s *Service) CreateJoinToken(ctx context.Context, in JoinTokenInput) (secre
 	return secret, t, err
 }
 
-// check holds the input to the bounds of tokens, and brings its networks to CIDR form.
+// check enforces the limits of tokens, and converts the networks to CIDR form.
 func (in *JoinTokenInput) check() error {
 	switch {
 	case in.Life < 0 || in.Life > LongestJoinTokenLife:
@@ -133,7 +133,7 @@ func (s *Service) runJoinToken(tx *store.Tx, a tokenArgs) (*JoinToken, error) {
 	if valid >= maxJoinTokens {
 		return nil, fault.New(fault.LimitExceeded, "there are %d join tokens, which is the limit; revoke some", valid)
 	}
-	for t := range s.t.tokens.All(tx) { // few, and none is left behind
+	for t := range s.t.tokens.All(tx) { // at most maxJoinTokens, plus expired ones
 		if !tx.Now().Before(t.Expires) {
 			s.t.tokens.Delete(tx, t.Hash)
 		}
@@ -150,8 +150,8 @@ func (s *Service) runJoinToken(tx *store.Tx, a tokenArgs) (*JoinToken, error) {
 	return t, nil
 }
 
-// JoinTokens returns the tokens that have not expired, used up ones included, in
-// no particular order.
+// JoinTokens returns the tokens that have not expired, including used-up ones, in no
+// particular order.
 func (s *Service) JoinTokens(r store.Reader, now time.Time) iter.Seq[*JoinToken] {
 	return func(yield func(*JoinToken) bool) {
 		for t := range s.t.tokens.All(r) {
@@ -162,7 +162,7 @@ func (s *Service) JoinTokens(r store.Reader, now time.Time) iter.Seq[*JoinToken]
 	}
 }
 
-// RevokeJoinToken ends a token; hosts that joined with it stay. Errors: NotFound.
+// RevokeJoinToken revokes a token; hosts that joined with it stay. Errors: NotFound.
 func (s *Service) RevokeJoinToken(ctx context.Context, id string) error {
 	_, err := s.cmd.revokeToken.Do(ctx, id)
 	return err

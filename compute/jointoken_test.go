@@ -72,7 +72,7 @@ func TestJoinToken_BadInput(t *testing.T) {
 	})
 }
 
-// A token for a group of machines counts its uses, and ends by being revoked.
+// A token for a group of machines counts its uses, and is useless once revoked.
 func TestJoinToken_ManyMachines(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		token := y.token(compute.JoinTokenInput{Name: "autoscaling", MaxUses: 3, Life: 24 * time.Hour})
@@ -109,7 +109,7 @@ func TestJoinToken_Networks(t *testing.T) {
 	})
 }
 
-// recorded returns how many events of a code there are.
+// recorded returns the number of events with a code.
 func (y *yard) recorded(code event.Code) int {
 	y.Helper()
 	entries, err := y.events.Read(y.ctx, event.Query{Limit: 1000})

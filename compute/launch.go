@@ -8,8 +8,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// reportProcesses keeps a row for each process that runs and has not connected
-// yet. Complete says that whatever is not listed is not there.
+// reportProcesses keeps a row for each process that runs and has not connected yet.
+// If complete is set, what is not listed has ended.
 func (s *Service) reportProcesses(tx *store.Tx, i *Instance, listed []ProcessReport, complete bool) {
 	runs := map[string]bool{}
 	for _, r := range listed {
@@ -21,7 +21,7 @@ func (s *Service) reportProcesses(tx *store.Tx, i *Instance, listed []ProcessRep
 				started = tx.Now()
 			}
 			l := &launch{Key: key, Started: started, PID: r.PID, InitBy: started.Add(s.opts.InitTimeout)}
-			if i.Status == InstancePending && !i.Hinted { // no program of this kind has ever connected there
+			if i.Status == InstancePending && !i.Hinted { // no program has ever connected there
 				l.HintAt = started.Add(min(InitHint, s.opts.InitTimeout))
 			}
 			s.putLaunch(tx, l)
@@ -47,8 +47,8 @@ func (s *Service) putLaunch(tx *store.Tx, l *launch) {
 	tx.OnCommit(s.capacity.Nudge)
 }
 
-// endLaunch remembers that a process ended, so that a repeated report of it is
-// known as one; old is its row, or nil.
+// endLaunch records the end of a process that had not connected, so that a repeated
+// report is recognized. old is its row, or nil.
 func (s *Service) endLaunch(tx *store.Tx, key string, old *launch) {
 	l := launch{Key: key, Started: tx.Now()}
 	if old != nil {
@@ -64,9 +64,9 @@ func (s *Service) dropLaunches(tx *store.Tx, i *Instance) {
 	}
 }
 
-// overdueLaunch ends a process that never connected; its host's report of the
-// exit tells how it went. A host that reports none within the grace leaves it at
-// the bare fact.
+// overdueLaunch ends a process that never connected; its host's report of the exit
+// then says how it ended. If the host sends none within the grace, only the bare fact
+// is recorded.
 func (s *Service) overdueLaunch(tx *store.Tx, old *launch) {
 	ref := ParseRef(old.Key)
 	switch {
@@ -88,7 +88,7 @@ func (s *Service) overdueLaunch(tx *store.Tx, old *launch) {
 	s.killLaunch(tx, old, event.ServerProcessSDKInitTimeout)
 }
 
-// killLaunch has the host of a process that has not connected end it.
+// killLaunch makes the host of a process that has not connected end it.
 func (s *Service) killLaunch(tx *store.Tx, old *launch, why event.Code) {
 	l := *old
 	l.Why, l.InitBy = why, tx.Now().Add(s.opts.UnhealthyGrace)
@@ -100,7 +100,7 @@ func (s *Service) killLaunch(tx *store.Tx, old *launch, why event.Code) {
 	})
 }
 
-// hint tells of a program that does not connect, once for each instance.
+// hint tells the developer of a program that does not connect, once per instance.
 func (s *Service) hint(tx *store.Tx, old *launch) {
 	l := *old
 	l.HintAt = time.Time{}

@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// DrainHost has a host take no new instances. Those that are there end when their
-// last game session has, and are made on other hosts meanwhile. Errors: NotFound.
+// DrainHost makes a host take no new instances. Those there end when their last game
+// session has ended, and are replaced on other hosts. Errors: NotFound.
 func (s *Service) DrainHost(ctx context.Context, hostID string) error {
 	_, err := s.cmd.drainHost.Do(ctx, hostID)
 	return err
@@ -30,8 +30,8 @@ func (s *Service) runDrainHost(tx *store.Tx, hostID string) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// ResumeHost has a host that was drained take instances again. Those that are
-// ending go on ending. Errors: NotFound, Conflict (it is being removed).
+// ResumeHost makes a drained host take instances again. Those that are ending go on
+// ending. Errors: NotFound, Conflict (it is being removed).
 func (s *Service) ResumeHost(ctx context.Context, hostID string) error {
 	_, err := s.cmd.resumeHost.Do(ctx, hostID)
 	return err
@@ -52,21 +52,21 @@ func (s *Service) runResumeHost(tx *store.Tx, hostID string) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// removedHost is what is remembered of a host that was removed, so that its agent,
-// which shows the credential once more, learns that it was.
+// removedHost is what is kept of a removed host, so that its agent, which presents
+// the credential once more, learns of the removal.
 type removedHost struct {
 	ID         string    `json:"id"`
 	SecretHash string    `json:"secret_hash"`
 	Removed    time.Time `json:"removed"`
 }
 
-// removedFor is how long a removed host is remembered.
+// removedFor is how long a removed host is kept.
 const removedFor = 90 * 24 * time.Hour
 
-// RemoveHost removes a host: the game servers of its instances are told to end,
-// game sessions included, and with the last of them, or after StopGrace, the host
-// goes and its credential is refused. Now does not wait for them. It reports
-// whether the host is gone already. Errors: NotFound.
+// RemoveHost removes a host. The game servers of its instances are told to end, game
+// sessions included; once the last has ended, or after StopGrace, the host is deleted
+// and its credential refused. With now it does not wait for them. gone reports
+// whether the host is deleted already. Errors: NotFound.
 func (s *Service) RemoveHost(ctx context.Context, hostID string, now bool) (gone bool, err error) {
 	return s.cmd.removeHost.Do(ctx, removeHostArgs{hostID, now})
 }
@@ -108,8 +108,8 @@ func (s *Service) evict(tx *store.Tx, h *Host) {
 	}
 }
 
-// whenEmpty does what a host that leaves waits for until its last instance has
-// gone: one that is removed goes, one that is drained says so.
+// whenEmpty completes the drain or removal of a host once its last instance is gone:
+// a removed host is deleted, of a drained one an event is recorded.
 func (s *Service) whenEmpty(tx *store.Tx, hostID string) {
 	h := s.t.hosts.Get(tx, hostID)
 	if h == nil || !h.Draining {
@@ -124,10 +124,10 @@ func (s *Service) whenEmpty(tx *store.Tx, hostID string) {
 		s.recordHost(tx, event.HostDrained, h, "nothing runs there any more; it can be removed")
 		return
 	}
-	for i := range s.t.onHost.Equal(tx, hostID) { // failed ones, by which their fleets avoided the host
+	for i := range s.t.onHost.Equal(tx, hostID) { // failed ones, kept so that their fleets avoid the host
 		s.t.instances.Delete(tx, i.ID)
 	}
-	for r := range s.t.removed.All(tx) { // few, and none is left behind
+	for r := range s.t.removed.All(tx) { // few: expired ones are deleted here
 		if tx.Now().Sub(r.Removed) >= removedFor {
 			s.t.removed.Delete(tx, r.ID)
 		}

@@ -39,7 +39,7 @@ func TestHost_Drain(t *testing.T) {
 		if y.computes.Instance(y.st.View(), i) != nil || y.recorded(event.HostDrained) != 1 {
 			y.Errorf("after the last game: instance %+v, %d events", y.computes.Instance(y.st.View(), i), y.recorded(event.HostDrained))
 		}
-		y.must(y.computes.DrainHost(y.ctx, h)) // again is no error
+		y.must(y.computes.DrainHost(y.ctx, h)) // a second call is no error
 		y.must(y.computes.ResumeHost(y.ctx, h))
 		if host := y.computes.Host(y.st.View(), h); !host.Open() {
 			y.Errorf("after it was resumed the host is %+v", host)
@@ -48,7 +48,7 @@ func TestHost_Drain(t *testing.T) {
 	})
 }
 
-// A host that is removed goes with its last instance, which has its grace.
+// A removed host is deleted with its last instance, which has its grace.
 func TestHost_Remove(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		secret, h := y.joined()
@@ -94,7 +94,7 @@ func TestHost_RemoveNow(t *testing.T) {
 	})
 }
 
-// A host whose agent never comes back goes as well.
+// A removed host whose agent never comes back is deleted as well.
 func TestHost_RemoveAway(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		secret, h := y.joined()
@@ -108,7 +108,7 @@ func TestHost_RemoveAway(t *testing.T) {
 	})
 }
 
-// joined is host, with the secret.
+// joined is like host, and returns the secret too.
 func (y *yard) joined() (secret, host string) {
 	y.Helper()
 	j, err := y.computes.Join(y.ctx, compute.JoinInput{Token: y.token(compute.JoinTokenInput{}), HostInfo: machine})
@@ -131,7 +131,7 @@ func (y *yard) isRemoved(host, secret string) {
 	}
 }
 
-// A new secret is good as soon as it is offered, and the old one until the agent
+// A new secret is valid as soon as it is offered, and the old one until the agent
 // has kept the new one.
 func TestHost_Rotate(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
@@ -149,7 +149,7 @@ func TestHost_Rotate(t *testing.T) {
 		y.must(err)
 		next, err := y.computes.OfferSecret(y.ctx, h)
 		y.must(err)
-		y.must(y.computes.SecretKept(y.ctx, h, lost)) // too late
+		y.must(y.computes.SecretKept(y.ctx, h, lost)) // superseded by the next offer
 		if !good(old) || !good(next) || good(lost) {
 			y.Errorf("before it is kept: old %v, next %v, lost %v", good(old), good(next), good(lost))
 		}

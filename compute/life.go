@@ -9,15 +9,15 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// ConnectInput is what a process says of itself as it connects.
+// ConnectInput is what a process says of itself when it connects.
 type ConnectInput struct {
 	Ref Ref
 	SDK SDK
 }
 
-// Connect takes a connection of an authenticated process: its first, or one
-// that replaces a lost one. Its pushes go to link from now on.
-// Errors: Unauthorized where the process has ended or may not start here.
+// Connect accepts a connection of an authenticated process: its first, or one that
+// replaces a lost one. Pushes to it are sent to link from now on.
+// Errors: Unauthorized if the process has ended or may not start here.
 func (s *Service) Connect(ctx context.Context, in ConnectInput, link Link) (*Process, error) {
 	key := in.Ref.Key()
 	s.links.set(key, link)
@@ -69,8 +69,8 @@ func (s *Service) initialize(tx *store.Tx, in ConnectInput) (*Process, error) {
 	return p, nil
 }
 
-// runs tells whether the compute takes new processes: an instance that is on its
-// way out does not.
+// runs reports whether the compute accepts new processes: an instance that is to end
+// does not.
 func (s *Service) runs(r store.Reader, c *Compute) bool {
 	if c.InstanceID == "" {
 		return true
@@ -79,7 +79,7 @@ func (s *Service) runs(r store.Reader, c *Compute) bool {
 	return i != nil && i.Stop == Keep
 }
 
-// Disconnect says that the last socket of a process is gone. The process keeps
+// Disconnect records that the last socket of a process is closed. The process keeps
 // its game session and has a grace to come back.
 func (s *Service) Disconnect(ctx context.Context, ref Ref) error {
 	_, err := s.cmd.disconnect.Do(ctx, ref.Key())
@@ -102,7 +102,7 @@ func (s *Service) markLost(tx *store.Tx, old *Process, grace time.Duration) {
 	s.put(tx, &p)
 }
 
-// ReadyInput is what ProcessReady tells.
+// ReadyInput is what a process says in ProcessReady.
 type ReadyInput struct {
 	Ref      Ref
 	SDK      SDK
@@ -110,8 +110,8 @@ type ReadyInput struct {
 	LogPaths []string
 }
 
-// Ready makes the process ACTIVE (ActivateServerProcess). Saying the same again
-// is no error, since a client repeats what it got no answer to.
+// Ready makes the process ACTIVE (ActivateServerProcess). Repeating it is no error,
+// since a client repeats a request that was not answered.
 // Errors: NotFound, Conflict (ready with another port).
 func (s *Service) Ready(ctx context.Context, in ReadyInput) error {
 	_, err := s.cmd.ready.Do(ctx, in)
@@ -139,9 +139,9 @@ func (s *Service) runReady(tx *store.Tx, in ReadyInput) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Hearing says that an ACTIVE process takes pushes from now on. AWS's SDKs drop
-// a push that overtakes the answer to ProcessReady, so a process is given no
-// game session before.
+// Hearing records that an ACTIVE process accepts pushes from now on. AWS's SDKs drop
+// a push that overtakes the answer to ProcessReady, so a process gets no game session
+// before this.
 func (s *Service) Hearing(ctx context.Context, ref Ref) error {
 	_, err := s.cmd.hear.Do(ctx, ref.Key())
 	return err
@@ -162,14 +162,14 @@ type endArgs struct {
 	Text string
 }
 
-// End says that the process called ProcessEnding. Errors: NotFound.
+// End records that the process called ProcessEnding. Errors: NotFound.
 func (s *Service) End(ctx context.Context, ref Ref) error {
 	_, err := s.cmd.end.Do(ctx, endArgs{ref.Key(), event.ProcessEnded, "the process called ProcessEnding"})
 	return err
 }
 
-// Exited says that a host saw the process exit. A process that had not called
-// ProcessEnding has crashed; text tells how.
+// Exited records that a host saw the process exit. A process that had not called
+// ProcessEnding has crashed; text says how.
 func (s *Service) Exited(ctx context.Context, ref Ref, text string) error {
 	_, err := s.cmd.end.Do(ctx, endArgs{ref.Key(), event.ServerProcessCrashed, text})
 	if fault.Is(err, fault.NotFound) {
@@ -184,13 +184,13 @@ func (s *Service) runEnd(tx *store.Tx, a endArgs) (struct{}, error) {
 		return struct{}{}, err
 	}
 	if p.Status == Terminating && a.Why == event.ServerProcessCrashed {
-		a.Why = event.ProcessEnded // it was told to go, and went
+		a.Why = event.ProcessEnded // it was told to end, and did
 	}
 	s.finish(tx, p, a.Why, a.Text)
 	return struct{}{}, nil
 }
 
-// Unhealthy starts the end of a process that reports ill health, or nothing.
+// Unhealthy begins the end of a process that reports bad health, or none.
 func (s *Service) Unhealthy(ctx context.Context, ref Ref, text string) error {
 	_, err := s.cmd.unhealthy.Do(ctx, endArgs{ref.Key(), event.ServerProcessUnhealthy, text})
 	return err
@@ -205,21 +205,21 @@ func (s *Service) runUnhealthy(tx *store.Tx, a endArgs) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Terminate tells a process to end within the stop grace; why and text say the cause.
+// Terminate tells a process to end within the stop grace; why and text are the cause.
 func (s *Service) Terminate(tx *store.Tx, key string, why event.Code, text string) {
 	if p := s.t.processes.Get(tx, key); p != nil && (p.Status == Active || p.Status == Initialized) {
 		s.stop(tx, p, stopArgs{why: why, text: text, grace: s.opts.StopGrace})
 	}
 }
 
-// Kill counts a process as ended now and has its host kill it.
+// Kill counts a process as ended now and makes its host kill it.
 func (s *Service) Kill(tx *store.Tx, key string, why event.Code, text string) {
 	if p := s.t.processes.Get(tx, key); p != nil && p.Status != Terminated {
 		s.finish(tx, p, why, text)
 	}
 }
 
-// CanKill tells whether a host of this Muster runs the process.
+// CanKill reports whether a host of this Muster runs the process.
 func (s *Service) CanKill(ref Ref) bool { return s.host != nil && s.host.Owns(ref) }
 
 type stopArgs struct {
@@ -244,13 +244,13 @@ func (s *Service) stop(tx *store.Tx, old *Process, a stopArgs) {
 	tx.OnCommit(func() { s.links.send(p.Key, func(l Link) { l.Terminate(by) }) })
 }
 
-// finish ends a process for good: the packages above end what it hosted in the
-// same transaction.
+// finish ends a process: in the same transaction, the packages above end what it
+// hosted.
 func (s *Service) finish(tx *store.Tx, old *Process, why event.Code, text string) {
 	p := *old
 	p.move(Terminated)
 	if !old.Why.Published() {
-		p.Why = why // else the first cause stands: an unhealthy process stays one, though it was ended by force
+		p.Why = why // otherwise the first cause stays: an unhealthy process stays one, though it was ended by force
 	}
 	p.Connected, p.Away = false, time.Time{}
 	p.Ended, p.ReadyBy, p.ReconnectBy, p.StopBy = tx.Now(), time.Time{}, time.Time{}, time.Time{}
@@ -262,9 +262,9 @@ func (s *Service) finish(tx *store.Tx, old *Process, why event.Code, text string
 	tx.OnCommit(func() { s.after(p.Ref(), why, p.Ended) })
 }
 
-// after does what follows the durable end of a process. The sockets of one that
-// ends itself or is killed go with it: it must not see them end before. One whose
-// compute was deregistered lives on, so it is told to end before its sockets go.
+// after completes the end of a process once it is durable. The sockets of one that ends
+// itself or is killed close with it: it must not see them close before. One whose
+// compute was deregistered is still alive, so it is told to end before its sockets close.
 func (s *Service) after(ref Ref, why event.Code, ended time.Time) {
 	key := ref.Key()
 	switch {
@@ -282,7 +282,7 @@ func (s *Service) after(ref Ref, why event.Code, ended time.Time) {
 	s.capacity.Nudge()
 }
 
-// put writes a process and wakes the loop when its deadline may be the next.
+// put writes a process and wakes the loop if its deadline may be the next.
 func (s *Service) put(tx *store.Tx, p *Process) {
 	s.t.processes.Put(tx, p)
 	if !p.due().IsZero() && p.Status != Terminated {

@@ -19,8 +19,8 @@ const (
 	moment = time.Millisecond
 )
 
-// moves are what takes a process from one status to the next, for each row of
-// the table of allowed moves.
+// moves holds the ways to take a process from one status to the next, for each row
+// of the table of allowed moves.
 var moves = map[[2]compute.Status][]struct {
 	name string
 	do   func(*yard)
@@ -68,7 +68,7 @@ var moves = map[[2]compute.Status][]struct {
 	},
 }
 
-// TestMoves goes each move of the table in each way that causes it.
+// TestMoves makes each move of the table in each way that causes it.
 func TestMoves(t *testing.T) {
 	for move := range compute.Moves() {
 		if len(moves[move]) == 0 {
@@ -146,7 +146,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// What a client repeats because it got no answer changes nothing the second time.
+// A request that a client repeats because it was not answered changes nothing the second time.
 func TestRepeats(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
@@ -173,8 +173,8 @@ func TestRepeats(t *testing.T) {
 	})
 }
 
-// A process ends once: one event of each kind, one call of the packages above,
-// and its sockets dropped unless it closes them itself.
+// A process ends once: one event of each kind, one call of the packages above, and
+// its sockets are dropped unless it closes them itself.
 func TestEnd_HappensOnce(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
@@ -195,7 +195,7 @@ func TestEnd_HappensOnce(t *testing.T) {
 	})
 }
 
-// keeper runs the processes whose ids it holds, and writes down whom it is to end.
+// keeper owns the processes whose ids it holds, and records which it is to end.
 type keeper struct {
 	runs  map[string]bool
 	ended map[string]event.Code
@@ -204,9 +204,9 @@ type keeper struct {
 func (k *keeper) Owns(ref compute.Ref) bool             { return k.runs[ref.ProcessID] }
 func (k *keeper) Ended(ref compute.Ref, why event.Code) { k.ended[ref.ProcessID] = why }
 
-// A process that a host kills keeps its socket until then, or it could see that
-// end first and exit by itself. One that no host of ours runs, or whose host is
-// away, has nothing but its socket to tell it.
+// A process that its host kills keeps its socket until then; otherwise it could see
+// the socket close first and exit by itself. One that no host of ours runs, or whose
+// host is away, learns of its end only by its socket.
 func TestEnd_KilledBeforeItsSocketEnds(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		k := &keeper{runs: map[string]bool{"ours": true}, ended: map[string]event.Code{}}

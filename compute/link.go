@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Link is how Muster speaks to a living process. Calls come after commit, in
-// order, and must not block: an implementation holds what it cannot send now
-// and sends it on the process's next connection.
+// Link is how Muster sends to a living process. Calls come after commit, in order,
+// and must not block: an implementation keeps what it cannot send now and sends it
+// on the process's next connection.
 type Link interface {
 	// StartGameSession tells the process to host a game session. It is called
 	// at most once for a session: an ambiguous send is never repeated.
 	StartGameSession(Start)
-	// UpdateGameSession tells of new matchmaker data or of a backfill's end.
+	// UpdateGameSession reports new matchmaker data or the end of a backfill.
 	UpdateGameSession(Update)
 	// Terminate tells the process to end by a time. It may be repeated.
 	Terminate(by time.Time)
-	// Drop closes the process's sockets at once, because it is not known any more
-	// and nobody ends it. Without it an implementation leaves an ended process
-	// the time to exit or be killed, and closes then what is still open.
+	// Drop closes the process's sockets immediately, because the process is not known
+	// any more and nothing else ends it. Without Drop, an implementation allows an
+	// ended process time to exit or be killed, and then closes what is still open.
 	Drop()
 }
 
-// Start is the game session that a process shall host.
+// Start is the game session that a process is to host.
 type Start struct {
 	GameSessionID, Name, Data, MatchmakerData string
 	MaxPlayers                                int
@@ -31,7 +31,7 @@ type Start struct {
 	Properties                                map[string]string
 }
 
-// Update is a changed game session, as the process is told of it.
+// Update is a change of a game session, as sent to the process.
 type Update struct {
 	Session          Start
 	FleetID          string
@@ -41,7 +41,7 @@ type Update struct {
 	BackfillTicketID string
 }
 
-// links are the ways to the processes that have connected since this node started.
+// links holds the links of the processes that have connected since this node started.
 type links struct {
 	mu sync.RWMutex
 	m  map[string]Link // by process key
@@ -65,7 +65,7 @@ func (l *links) remove(key string) {
 	delete(l.m, key)
 }
 
-// send calls f with the process's link, where it has one.
+// send calls f with the process's link, if it has one.
 func (l *links) send(key string, f func(Link)) {
 	if link := l.get(key); link != nil {
 		f(link)

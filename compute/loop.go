@@ -9,13 +9,13 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// sweepAtOnce bounds how many overdue processes one transaction ends.
+// sweepAtOnce limits how many overdue processes one transaction ends.
 const sweepAtOnce = 500
 
-// Restart must be called when a node takes over the store, before traffic: the
-// sockets of the node before are gone, and their processes have a grace to come
-// back. So do those that were away already, because nobody could come back
-// while there was no node. It tells how many processes it waits for.
+// Restart must be called when a node takes over the store, before traffic: the sockets
+// of the previous node are gone, and their processes have a grace to come back. So
+// have those that were away already, because they could not come back while there was
+// no node. It returns how many processes it waits for.
 func (s *Service) Restart(ctx context.Context) (processes int, err error) {
 	return s.cmd.restart.Do(ctx, struct{}{})
 }
@@ -32,8 +32,8 @@ func (s *Service) runRestart(tx *store.Tx, _ struct{}) (int, error) {
 	return n, nil
 }
 
-// Resync marks as lost every process that the store counts as connected but
-// that has no link here; it serves after a reload of the store.
+// Resync marks as lost every process that the store counts as connected but that has
+// no link here. It is for use after a reload of the store.
 func (s *Service) Resync(ctx context.Context) error {
 	for p := range s.t.connected.Equal(s.st.View(), "") {
 		if s.links.get(p.Key) == nil {
@@ -48,8 +48,8 @@ func (s *Service) Resync(ctx context.Context) error {
 // Run ends what is overdue until ctx ends.
 func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
 
-// next is when the loop has something to do: the earliest deadline, or now
-// when a fleet or location that is being deleted can make a step.
+// next returns when the loop has something to do: the earliest deadline, or now when
+// the deletion of a fleet or location can make a step.
 func (s *Service) next() time.Time {
 	view := s.st.View()
 	for f := range s.fleets.Leaving(view) {
@@ -83,7 +83,7 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// overdue does what follows a deadline that has passed.
+// overdue handles the passed deadline of a process.
 func (s *Service) overdue(tx *store.Tx, p *Process) {
 	passed := func(t time.Time) bool { return !t.IsZero() && !t.After(tx.Now()) }
 	switch {
@@ -99,7 +99,7 @@ func (s *Service) overdue(tx *store.Tx, p *Process) {
 	}
 }
 
-// canLeave tells whether leave would change something.
+// canLeave reports whether leave would change something.
 func (s *Service) canLeave(r store.Reader, f *fleet.Fleet) bool {
 	for _, location := range leaving(f) {
 		waiting := false
@@ -122,8 +122,8 @@ func (s *Service) canLeave(r store.Reader, f *fleet.Fleet) bool {
 	return false
 }
 
-// leave moves a fleet, or locations of it, that is being deleted one step on:
-// processes are told to stop, and when none is left the computes go and then
+// leave takes the deletion of a fleet, or of locations of it, one step further:
+// processes are told to stop; when none is left the computes are deleted, and then
 // the fleet or the location.
 func (s *Service) leave(tx *store.Tx, f *fleet.Fleet) {
 	for _, location := range leaving(f) {
@@ -150,7 +150,7 @@ func (s *Service) leave(tx *store.Tx, f *fleet.Fleet) {
 	}
 }
 
-// leaving gives the locations of a fleet that are being deleted; "" is the whole fleet.
+// leaving returns the locations of a fleet that are being deleted; "" is the whole fleet.
 func leaving(f *fleet.Fleet) []string {
 	if f.Status == fleet.Deleting {
 		return []string{""}

@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Each deadline strikes at its time, and not a millisecond before.
+// Each deadline takes effect at its time, and not a millisecond before.
 func TestDeadlines(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -43,7 +43,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// A deadline that was met strikes nobody.
+// A deadline that was met has no effect.
 func TestDeadlines_Met(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.connect("p")
@@ -58,8 +58,8 @@ func TestDeadlines_Met(t *testing.T) {
 	})
 }
 
-// An ended process is remembered for an hour, so that its id is not taken for a
-// new process, and then forgotten.
+// An ended process is kept for an hour, so that its id is not taken for a new process,
+// and then deleted.
 func TestForgetting(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
@@ -74,8 +74,8 @@ func TestForgetting(t *testing.T) {
 	})
 }
 
-// After a restart every process has the grace to come back, also one that was
-// away before: while there was no node nobody could come back.
+// After a restart every process has the grace to come back, including one that was
+// away before: it could not come back while there was no node.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		driver := store.NewMemory()
@@ -88,7 +88,7 @@ func TestRestart(t *testing.T) {
 		y.must(y.computes.End(y.ctx, y.ref("over")))
 		before := y.st.View().Digest()
 		y.close()
-		time.Sleep(time.Minute) // nobody is there
+		time.Sleep(time.Minute) // no node is running
 
 		z := open(t, driver, compute.Options{})
 		z.fleet = y.fleet
@@ -116,7 +116,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// Resync gives up the sockets that the store believes in and nobody holds.
+// Resync marks as lost the sockets that the store counts as open but no link holds.
 func TestResync(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
@@ -127,8 +127,8 @@ func TestResync(t *testing.T) {
 	})
 }
 
-// A fleet goes once its processes have: they are told to end, then the computes
-// go, and then the fleet.
+// A deleted fleet goes once its processes have: they are told to end, then the computes
+// are deleted, and then the fleet.
 func TestFleetDeletion(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
@@ -153,7 +153,7 @@ func TestFleetDeletion(t *testing.T) {
 	})
 }
 
-// A location goes alone: what runs elsewhere in the fleet goes on.
+// A location is deleted alone: processes elsewhere in the fleet go on.
 func TestLocationRemoval(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")

@@ -22,7 +22,7 @@ var machine = compute.HostInfo{
 	Name: "machine", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 4000, MemoryMiB: 8192, PortFrom: 20000, PortTo: 29999,
 }
 
-// managed makes a managed fleet of one process an instance.
+// managed creates a managed fleet with one process per instance.
 func (y *yard) managed(p fleet.Protection) *fleet.Fleet {
 	y.Helper()
 	f, err := y.fleets.Create(y.ctx, fleet.CreateInput{
@@ -65,7 +65,7 @@ func (y *yard) report(host string, r ...compute.InstanceReport) {
 	pass(0)
 }
 
-// run brings one instance as far as a process that is ready, as a host does.
+// run brings one instance to the point where a process is ready, as a host does.
 func (y *yard) run(host, instance, process string) compute.Ref {
 	y.Helper()
 	for _, phase := range []compute.Phase{compute.Downloading, compute.Validating, compute.Building, compute.Activating} {
@@ -85,7 +85,7 @@ func (y *yard) status(f *fleet.Fleet) fleet.Status {
 	return y.fleets.Get(y.st.View(), f.ID).Status
 }
 
-// told gives the published events of a fleet, oldest first.
+// told returns the published events of a fleet, oldest first.
 func (y *yard) told(f *fleet.Fleet) (codes []event.Code, texts string) {
 	y.Helper()
 	found, err := y.events.Read(y.ctx, event.Query{FleetID: f.ID, Limit: 1000})
@@ -244,8 +244,8 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 	})
 }
 
-// Capacity is for ACTIVE fleets. Of those the home region may still wait for its
-// first host, and be scaled to zero and back; other locations may not.
+// Capacity can be set for ACTIVE fleets only. In those, the home region may still wait
+// for its first host, and be scaled to zero and back; other locations may not.
 func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		f, err := y.fleets.Create(y.ctx, fleet.CreateInput{
@@ -316,8 +316,8 @@ func TestManaged_NeverConnected(t *testing.T) {
 	})
 }
 
-// A process that had not connected when its instance was to go is ended by its
-// host, whenever the host reports it: connecting would be refused.
+// A process that had not connected when its instance was to end is ended by its host,
+// whenever the host reports it: its connection would be refused.
 func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		k := &keeper{ended: map[string]event.Code{}}
@@ -345,8 +345,8 @@ func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 	})
 }
 
-// The runtime configuration of a managed fleet can be put right while the fleet
-// is on its way, and its host is told; not once it is being deleted.
+// The runtime configuration of a managed fleet can be corrected while the fleet is
+// activating, and its host is told; not once the fleet is being deleted.
 func TestManaged_RuntimeBeforeActive(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		h := y.host()

@@ -9,31 +9,31 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// InitHint is how long a program may run without calling InitSDK until its
-// developer is told so.
+// InitHint is how long a program may run without calling InitSDK before its developer
+// is told.
 const InitHint = 10 * time.Second
 
-// noticeArgs is something that the developer of a game server should know though
-// no process of the store's is concerned.
+// noticeArgs is something that the developer of a game server should know although no
+// process in the store is affected.
 type noticeArgs struct {
 	Ref  Ref
 	Text string
 }
 
-// Refused makes it known that connections of a fleet's game servers were refused:
-// their SDKs say nothing of the reason. The caller bounds how often.
+// Refused reports to the developer that connections of a fleet's game servers were
+// refused, since their SDKs do not show the reason. The caller limits how often.
 func (s *Service) Refused(ctx context.Context, ref Ref, text string) error {
 	_, err := s.cmd.notice.Do(ctx, noticeArgs{ref, text})
 	return err
 }
 
-// Uninitialized makes it known that a program runs and has not called InitSDK.
+// Uninitialized reports to the developer that a program runs and has not called InitSDK.
 func (s *Service) Uninitialized(ctx context.Context, ref Ref) error {
 	_, err := s.cmd.notice.Do(ctx, noticeArgs{ref, uninitialized(ref)})
 	return err
 }
 
-// uninitialized is what the developer is told, with the remedy.
+// uninitialized returns the developer's message, with the remedy.
 func uninitialized(ref Ref) string {
 	return fmt.Sprintf("Process %s on %s has run for %s and has not called InitSDK: it is given no game session. "+
 		"Where it knows no SDK, use --no-sdk of muster local --exec, or begin a fleet's parameters with {{.NoSDK}}", ref.ProcessID, ref.ComputeName, InitHint)
@@ -41,7 +41,7 @@ func uninitialized(ref Ref) string {
 
 func (s *Service) runNotice(tx *store.Tx, a noticeArgs) (struct{}, error) {
 	if s.fleets.Get(tx, a.Ref.FleetID) == nil {
-		return struct{}{}, nil // nobody's
+		return struct{}{}, nil // its fleet does not exist
 	}
 	e := event.Event{Code: event.GenericEvent, FleetID: a.Ref.FleetID, ComputeName: a.Ref.ComputeName, ProcessID: a.Ref.ProcessID, Message: a.Text}
 	if c := s.t.computes.Get(tx, computeKey(a.Ref.FleetID, a.Ref.ComputeName)); c != nil {

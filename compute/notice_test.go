@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/event"
 )
 
-// A process whose compute is deregistered counts as ended at once, and is told to
-// end before its sockets go.
+// A process whose compute is deregistered counts as ended immediately, and is told to
+// end before its sockets are closed.
 func TestDeregister_TellsToEnd(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
@@ -23,8 +23,8 @@ func TestDeregister_TellsToEnd(t *testing.T) {
 	})
 }
 
-// Only an end of the last socket that was seen makes a process unreachable: after
-// a restart of Muster nobody knows what became of them.
+// A process is unreachable only if its last socket was seen to close: after a restart
+// of Muster nobody knows what became of the sockets.
 func TestUnreachable(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("lost")
@@ -45,7 +45,7 @@ func TestUnreachable(t *testing.T) {
 	})
 }
 
-// A program that runs on an instance and does not connect is named after 10 s,
+// A program that runs on an instance and does not connect is reported after 10 s,
 // once for each instance that never had a process.
 func TestHint_NeverConnected(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {

@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// liveRetry is how long after a host was due to be given up it is looked at
-// again, where its game servers are still connected.
+// liveRetry is the interval at which a host that was due to be given up is checked
+// again while its game servers are still connected.
 const liveRetry = 30 * time.Second
 
 type presenceArgs struct {
@@ -18,7 +18,7 @@ type presenceArgs struct {
 	Info   HostInfo
 }
 
-// HostConnected says that a host's agent is here, with what it offers now.
+// HostConnected records that a host's agent is connected, with what it offers now.
 // Errors: NotFound, InvalidRequest.
 func (s *Service) HostConnected(ctx context.Context, hostID string, info HostInfo) error {
 	_, err := s.cmd.hostConnected.Do(ctx, presenceArgs{hostID, info})
@@ -49,8 +49,8 @@ func (s *Service) runHostConnected(tx *store.Tx, a presenceArgs) (struct{}, erro
 	return struct{}{}, nil
 }
 
-// HostLost says that the last connection of a host's agent is gone. It has a
-// grace to come back; its game servers go on.
+// HostLost records that the last connection of a host's agent is closed. The agent has
+// a grace to come back; its game servers go on.
 func (s *Service) HostLost(ctx context.Context, hostID string) error {
 	_, err := s.cmd.hostLost.Do(ctx, hostID)
 	return err
@@ -73,8 +73,8 @@ func (s *Service) away(tx *store.Tx, old *Host, grace time.Duration) {
 	s.putHost(tx, &h)
 }
 
-// shade has the processes of a host taken for game sessions, or not, as the host
-// is impaired or not.
+// shade marks the processes of a host as impaired or not, as the host is. Impaired ones
+// are not taken for game sessions.
 func (s *Service) shade(tx *store.Tx, h *Host) {
 	for i := range s.t.onHost.Equal(tx, h.ID) {
 		for old := range s.t.onCompute.Equal(tx, i.computeKey()) {
@@ -87,7 +87,7 @@ func (s *Service) shade(tx *store.Tx, h *Host) {
 	}
 }
 
-// hostOf gives the host of a compute that is an instance, or nil.
+// hostOf returns the host of a compute that is an instance, or nil.
 func (s *Service) hostOf(r store.Reader, c *Compute) *Host {
 	if c.InstanceID == "" {
 		return nil
@@ -104,7 +104,7 @@ func (s *Service) putHost(tx *store.Tx, h *Host) {
 	tx.OnCommit(s.capacity.Nudge)
 }
 
-// restartHosts gives every host a grace to come back after a restart of ours.
+// restartHosts gives every host a grace to come back after a restart of Muster.
 func (s *Service) restartHosts(tx *store.Tx) {
 	for h := range s.t.hosts.All(tx) {
 		if h.Connected || !h.LostBy.IsZero() {
@@ -113,8 +113,8 @@ func (s *Service) restartHosts(tx *store.Tx) {
 	}
 }
 
-// overdueHost takes a host whose agent is away out of placement, and then gives
-// it up, unless game servers there are connected: then only its agent is gone.
+// overdueHost excludes a host whose agent is away from placement, and later gives it
+// up, unless game servers there are connected: then only its agent is gone.
 func (s *Service) overdueHost(tx *store.Tx, old *Host) {
 	h := *old
 	if !h.ImpairAt.IsZero() && !h.ImpairAt.After(tx.Now()) {
@@ -140,8 +140,8 @@ func (s *Service) overdueHost(tx *store.Tx, old *Host) {
 	s.loseInstances(tx, &h, "host "+h.ID+" ("+h.Name+") was lost")
 }
 
-// spareAll has the instances of a host replaced; what is played there is played
-// to its end.
+// spareAll has the instances of a host replaced; game sessions there are played to
+// their end.
 func (s *Service) spareAll(tx *store.Tx, h *Host, cause string) {
 	for old := range s.t.onHost.Equal(tx, h.ID) {
 		if old.Gone || old.Stop != Keep {
@@ -164,8 +164,8 @@ func (s *Service) anyConnected(r store.Reader, hostID string) bool {
 	return false
 }
 
-// loseInstances ends all instances of a host at once; the next plan replaces
-// those that are still wished for.
+// loseInstances ends all instances of a host immediately; the next plan replaces those
+// that are still desired.
 func (s *Service) loseInstances(tx *store.Tx, h *Host, text string) {
 	for i := range s.t.onHost.Equal(tx, h.ID) {
 		if !i.Gone {

@@ -13,9 +13,9 @@ type Process struct {
 	Key         string `json:"key"` // fleet id | compute name | process id
 	FleetID     string `json:"fleet_id"`
 	ComputeName string `json:"compute_name"`
-	ID          string `json:"id"` // chosen by whoever launched it
+	ID          string `json:"id"` // chosen by what launched it
 	Location    string `json:"location"`
-	HostID      string `json:"host_id,omitzero"` // of a managed fleet's
+	HostID      string `json:"host_id,omitzero"` // of a process of a managed fleet
 	Status      Status `json:"status"`
 
 	SDK      SDK      `json:"sdk,omitzero"`
@@ -23,25 +23,25 @@ type Process struct {
 	LogPaths []string `json:"log_paths,omitzero"`
 
 	Connected bool      `json:"connected"`         // a socket is open
-	Away      time.Time `json:"away,omitzero"`     // since when its last socket has been seen to be gone
-	Impaired  bool      `json:"impaired,omitzero"` // its host is
-	Hearing   bool      `json:"hearing"`           // the SDK has taken the answer to ProcessReady: pushes are heard from now on
+	Away      time.Time `json:"away,omitzero"`     // when its last socket was seen to close
+	Impaired  bool      `json:"impaired,omitzero"` // its host is impaired
+	Hearing   bool      `json:"hearing"`           // the SDK has received the answer to ProcessReady, and pushes from now on
 
-	GameSessionID string `json:"game_session_id,omitzero"` // what it hosts
+	GameSessionID string `json:"game_session_id,omitzero"` // that it hosts
 
 	Initialized time.Time `json:"initialized"`
 	Ready       time.Time `json:"ready,omitzero"`
 	Ended       time.Time `json:"ended,omitzero"`
 
 	// Deadlines; zero means none.
-	ReadyBy     time.Time `json:"ready_by,omitzero"`     // must call ProcessReady
-	ReconnectBy time.Time `json:"reconnect_by,omitzero"` // must have a socket again
-	StopBy      time.Time `json:"stop_by,omitzero"`      // must be gone
+	ReadyBy     time.Time `json:"ready_by,omitzero"`     // must call ProcessReady by then
+	ReconnectBy time.Time `json:"reconnect_by,omitzero"` // must have a socket again by then
+	StopBy      time.Time `json:"stop_by,omitzero"`      // must be gone by then
 
 	Why event.Code `json:"why,omitzero"` // what ends or ended it
 }
 
-// SDK is what a process said of the library it speaks with.
+// SDK is what a process says of the library it uses.
 type SDK struct {
 	Version     string `json:"version,omitzero"`
 	Language    string `json:"language,omitzero"`
@@ -54,10 +54,10 @@ type Ref struct {
 	FleetID, ComputeName, ProcessID string
 }
 
-// Key is the process's key in the store.
+// Key returns the process's key in the store.
 func (r Ref) Key() string { return r.FleetID + "|" + r.ComputeName + "|" + r.ProcessID }
 
-// ParseRef gives the parts of a process key.
+// ParseRef returns the parts of a process key.
 func ParseRef(key string) Ref {
 	parts := strings.SplitN(key, "|", 3)
 	for len(parts) < 3 {
@@ -66,33 +66,33 @@ func ParseRef(key string) Ref {
 	return Ref{parts[0], parts[1], parts[2]}
 }
 
-// Ref identifies the process.
+// Ref returns what identifies the process.
 func (p *Process) Ref() Ref { return Ref{p.FleetID, p.ComputeName, p.ID} }
 
-// Free tells whether the process can be given a game session now.
+// Free reports whether the process can take a game session now.
 func (p *Process) Free() bool {
 	return p.Status == Active && p.Connected && p.Hearing && !p.Impaired && p.GameSessionID == ""
 }
 
-// Unreachable reports whether the process's last socket was seen to end, and none
-// has come since. After a restart of Muster nobody saw what became of the sockets
-// of the node before: those processes are waited for and count as reachable.
+// Unreachable reports whether the process's last socket was seen to close, and it has
+// not connected since. After a restart of Muster nobody saw what became of the sockets
+// of the previous node: their processes are waited for and count as reachable.
 func (p *Process) Unreachable() bool {
 	return p.Status != Terminated && !p.Connected && !p.Away.IsZero()
 }
 
-// WrapTool is what a process says it is (SDK.ToolName) that hosts a program
-// without an SDK.
+// WrapTool is the tool name (SDK.ToolName) of a process that hosts a program without
+// an SDK.
 const WrapTool = "MusterWrap"
 
-// Wrapped reports whether the process hosts a program that knows no SDK, so that
-// nobody accepts its players.
+// Wrapped reports whether the process hosts a program that has no SDK, so that nothing
+// accepts its players.
 func (p *Process) Wrapped() bool { return p.SDK.ToolName == WrapTool }
 
-// rank orders the free processes of a location. Those of a managed fleet come
-// host by host and instance by instance, in an order that never changes and is
-// the same for all fleets: so game sessions fill the first hosts, and the last
-// ones empty and can go. Others come by how long they have been ready.
+// rank orders the free processes of a location. Those of a managed fleet are ordered
+// by host and instance, in an order that never changes and is the same for all fleets:
+// game sessions fill the first hosts, and the last ones become empty and can go.
+// Others are ordered by how long they have been ready.
 func (p *Process) rank() string {
 	if p.HostID == "" {
 		return ""
@@ -100,7 +100,7 @@ func (p *Process) rank() string {
 	return store.Key(p.HostID, p.ComputeName)
 }
 
-// due is the earliest of the process's deadlines, or zero.
+// due returns the earliest of the process's deadlines, or zero.
 func (p *Process) due() time.Time {
 	var first time.Time
 	for _, t := range []time.Time{p.ReadyBy, p.ReconnectBy, p.StopBy, p.forgetAt()} {
@@ -111,8 +111,8 @@ func (p *Process) due() time.Time {
 	return first
 }
 
-// remembered is how long an ended process stays known, so that a late
-// reconnect of it is refused rather than taken for a new process.
+// remembered is how long an ended process is kept, so that a late reconnect of it is
+// refused rather than taken for a new process.
 const remembered = time.Hour
 
 func (p *Process) forgetAt() time.Time {

@@ -11,8 +11,8 @@ import (
 // Place is a location of a fleet.
 type Place struct{ FleetID, Location string }
 
-// Shortages says of each location of a managed fleet that waits for a host why none
-// takes its instances, with the remedy.
+// Shortages returns, for each location of a managed fleet that waits for a host, why
+// none takes its instances, with the remedy.
 func (s *Service) Shortages(r store.Reader) map[Place]string {
 	short := map[Place]string{}
 	for _, sh := range s.opts.Provider.Plan(s.world(r)).Short {
@@ -21,8 +21,8 @@ func (s *Service) Shortages(r store.Reader) map[Place]string {
 	return short
 }
 
-// Reason says why something of a fleet's location is pending or ending, "" where
-// nothing is. Shortages are what the method of that name returned.
+// Reason says why something in a fleet's location is pending or ending, or "" if
+// nothing is. shortages is the result of Shortages.
 func (s *Service) Reason(r store.Reader, f *fleet.Fleet, location string, shortages map[Place]string) string {
 	if f.Managed == nil {
 		return s.reasonAnywhere(r, f, location)
@@ -74,7 +74,7 @@ func instances(n int) string {
 	return fmt.Sprintf("%d instances", n)
 }
 
-// reasonAnywhere says what keeps a location of an Anywhere fleet from hosting.
+// reasonAnywhere says why a location of an Anywhere fleet can host nothing.
 func (s *Service) reasonAnywhere(r store.Reader, f *fleet.Fleet, location string) string {
 	if f.Status != fleet.Active || s.Tally(r, f.ID, location).Active > 0 {
 		return ""

@@ -13,32 +13,32 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// HostReport is what is on a host now. It is given when something has changed.
+// HostReport is what is on a host now. It is sent when something has changed.
 type HostReport struct {
 	HostID    string
-	First     bool // since its agent connected: processes that it does not list are gone
+	First     bool // since its agent connected: processes that it does not list have ended
 	DiskFull  bool
 	Instances []InstanceReport
 }
 
-// InstanceReport is how one instance is on its host.
+// InstanceReport is the state of one instance on its host.
 type InstanceReport struct {
 	InstanceID string
 	Phase      Phase
 	Code       event.Code // what is wrong, or ""
 	Cause      string
-	Processes  []ProcessReport // that run
+	Processes  []ProcessReport // those that run
 }
 
 // ProcessReport is a process that runs on an instance.
 type ProcessReport struct {
 	ID        string
-	Entry     int // of the runtime configuration's processes
+	Entry     int // index in the runtime configuration's processes
 	PID, Port int
 	Started   time.Time
 }
 
-// ReportHost takes what a host says of its instances. Errors: NotFound.
+// ReportHost records what a host reports of its instances. Errors: NotFound.
 func (s *Service) ReportHost(ctx context.Context, in HostReport) error {
 	_, err := s.cmd.report.Do(ctx, in)
 	return err
@@ -58,7 +58,7 @@ func (s *Service) runReport(tx *store.Tx, in HostReport) (struct{}, error) {
 	for _, report := range in.Instances {
 		i := s.t.instances.Get(tx, report.InstanceID)
 		if i == nil || i.HostID != h.ID || i.Gone {
-			continue // the next Assign tells the host that it is not wished for
+			continue // the next Assign tells the host to stop it
 		}
 		report.Code, report.Cause = event.Code(plain.Line(string(report.Code))), bounded(plain.Text(report.Cause))
 		s.reportProcesses(tx, i, report.Processes, in.First)
@@ -70,7 +70,7 @@ func (s *Service) runReport(tx *store.Tx, in HostReport) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// missing ends what ran on instances that a host which came back does not have.
+// missing ends what ran on instances that a host no longer has after coming back.
 func (s *Service) missing(tx *store.Tx, h *Host, reported []InstanceReport) {
 	for i := range s.t.onHost.Equal(tx, h.ID) {
 		at := slices.IndexFunc(reported, func(r InstanceReport) bool { return r.InstanceID == i.ID })
@@ -113,8 +113,8 @@ func (s *Service) reportInstance(tx *store.Tx, old *Instance, report InstanceRep
 	}
 }
 
-// trouble is told by a host that runs an instance whose processes do not live:
-// a location that has never been ACTIVE will not become so.
+// trouble records that the processes of an instance do not stay alive, as its host
+// reports. A location that has never been ACTIVE does not become so.
 func (s *Service) trouble(tx *store.Tx, i *Instance) {
 	code := i.Code
 	if f := s.fleets.Get(tx, i.FleetID); f != nil {
@@ -125,9 +125,9 @@ func (s *Service) trouble(tx *store.Tx, i *Instance) {
 	s.fleets.Fail(tx, i.FleetID, i.Location, code, fmt.Sprintf("Instance %s: %s", i.ID, i.Cause))
 }
 
-// fail ends an instance that its host cannot run. The first one takes a location
-// that has never been ACTIVE to ERROR; later ones are made again elsewhere, or
-// on the same host after a while.
+// fail ends an instance that its host cannot run. The first failure takes a location
+// that has never been ACTIVE to ERROR; later instances are created elsewhere, or on
+// the same host after a while.
 func (s *Service) fail(tx *store.Tx, old *Instance, code event.Code, cause string) {
 	if code == "" {
 		code = event.FleetActivationFailed
@@ -138,7 +138,7 @@ func (s *Service) fail(tx *store.Tx, old *Instance, code event.Code, cause strin
 	s.stopInstance(tx, &i, End, true)
 	text := fmt.Sprintf("Instance %s: %s", i.ID, cause)
 	for other := range s.Instances(tx, i.FleetID, i.Location) {
-		if other.ID != i.ID && other.Stop == Keep { // it may do better
+		if other.ID != i.ID && other.Stop == Keep { // this one may succeed
 			s.events.Append(tx, event.Event{Code: code, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID, Message: text})
 			return
 		}
@@ -146,7 +146,7 @@ func (s *Service) fail(tx *store.Tx, old *Instance, code event.Code, cause strin
 	s.fleets.Fail(tx, i.FleetID, i.Location, code, text)
 }
 
-// stopInstance begins the end of an instance; forced, of protected game sessions too.
+// stopInstance begins the end of an instance; with forced, also of protected game sessions.
 func (s *Service) stopInstance(tx *store.Tx, i *Instance, how Stop, forced bool) {
 	if i.Status != InstanceTerminating {
 		i.move(InstanceTerminating)
@@ -167,9 +167,9 @@ func (s *Service) putInstance(tx *store.Tx, i *Instance) {
 	tx.OnCommit(s.capacity.Nudge)
 }
 
-// gone takes an instance away of which nothing is left: what is still counted as
-// running there has ended. One that failed is remembered, without its room, for
-// as long as its fleet avoids the host.
+// gone removes an instance of which nothing is left: what still counts as running there
+// has ended. One that failed is kept, without its capacity, for as long as its fleet
+// avoids the host.
 func (s *Service) gone(tx *store.Tx, old *Instance, why event.Code, text string) {
 	i := *old
 	for p := range s.t.onCompute.Equal(tx, i.computeKey()) {
@@ -199,7 +199,7 @@ func (s *Service) gone(tx *store.Tx, old *Instance, why event.Code, text string)
 	tx.OnCommit(s.loop.Nudge) // a fleet that is being deleted may have waited for it
 }
 
-// ready takes an instance to ACTIVE, with its location, as a process on it is ready.
+// readyOn makes an instance ACTIVE, and its location, when a process on it is ready.
 func (s *Service) readyOn(tx *store.Tx, p *Process) {
 	old := s.t.instances.Get(tx, p.ComputeName)
 	if old == nil || old.FleetID != p.FleetID || old.Status != InstancePending {

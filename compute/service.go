@@ -17,27 +17,27 @@ import (
 	"github.com/musterhq/muster/provider"
 )
 
-// Options of the service. Zero durations mean the defaults, which are AWS's
-// published limits or, where AWS publishes none, what keeps its SDKs alive.
+// Options configure the service. Zero durations mean the defaults, which are AWS's
+// published limits or, where AWS publishes none, values that AWS's SDKs tolerate.
 type Options struct {
-	ReadyTimeout   time.Duration // InitSDK to ProcessReady; default 5 min
-	StopGrace      time.Duration // told to stop until given up; default 5 min
+	ReadyTimeout   time.Duration // from InitSDK to ProcessReady; default 5 min
+	StopGrace      time.Duration // from being told to stop to being given up; default 5 min
 	UnhealthyGrace time.Duration // the same for an unhealthy process; default 30 s
-	ReconnectGrace time.Duration // socket lost until given up; default 240 s
+	ReconnectGrace time.Duration // from losing its socket to being given up; default 240 s
 	RestartGrace   time.Duration // the same after a restart of Muster; default 300 s
 	TokenLife      time.Duration // of a compute's auth token; default 3 h
 
 	// Of managed fleets:
-	InitTimeout     time.Duration     // start of a process to InitSDK; default 5 min
-	InstanceTimeout time.Duration     // build installed to the first ProcessReady; default 15 min
-	FailurePause    time.Duration     // a fleet avoids a host that failed it; default 1 min
-	ImpairGrace     time.Duration     // agent away until its host is given no more game sessions; default 60 s
-	HostGrace       time.Duration     // agent away until its host is given up; default 210 s
-	LeaveGrace      time.Duration     // the same until its instances are replaced though games live there; default 15 min
-	SecretLife      time.Duration     // of a host's credential until its agent is sent another one; default 30 days
-	Provider        provider.Provider // default: agents of hosts
+	InitTimeout     time.Duration     // from a process's start to InitSDK; default 5 min
+	InstanceTimeout time.Duration     // from the installed build to the first ProcessReady; default 15 min
+	FailurePause    time.Duration     // how long a fleet avoids a host that failed it; default 1 min
+	ImpairGrace     time.Duration     // from losing its agent until a host gets no more game sessions; default 60 s
+	HostGrace       time.Duration     // from losing its agent until a host is given up; default 210 s
+	LeaveGrace      time.Duration     // the same until its instances are replaced although games run there; default 15 min
+	SecretLife      time.Duration     // age of a host's credential at which its agent is sent another; default 30 days
+	Provider        provider.Provider // default: the agents of hosts
 
-	ComputesAFleet int          // quota; 0 means no bound
+	ComputesAFleet int          // quota; 0 means no limit
 	Tokens         *auth.Master // required
 }
 
@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Service is what doors and the packages above call.
+// Service is the interface for doors and the packages above.
 type Service struct {
 	st         *store.Store
 	opts       Options
@@ -87,13 +87,12 @@ type Service struct {
 	cmd        commands
 }
 
-// Launcher starts and kills processes on computes of its own.
+// Launcher starts and kills processes on its own computes.
 type Launcher interface {
-	// Owns tells whether it runs the process and can kill it.
+	// Owns reports whether it runs the process and can kill it.
 	Owns(Ref) bool
-	// Ended says, after commit, that Muster counts the process as ended, or
-	// wants it to end (it never connected); the launcher makes sure that it is
-	// gone.
+	// Ended is called after commit when Muster counts the process as ended, or wants
+	// it to end (it never connected). The launcher makes sure that it is gone.
 	Ended(ref Ref, why event.Code)
 }
 
@@ -178,17 +177,17 @@ func (s *Service) newHostCommands(st *store.Store) {
 	})
 }
 
-// OnEnded calls f in each transaction that ends a process, with the process as
-// it was while it lived. Call it before the store is opened.
+// OnEnded registers f to be called in each transaction that ends a process, with the
+// process as it last was. It must be called before the store is opened.
 func (s *Service) OnEnded(f func(*store.Tx, *Process)) { s.ended = append(s.ended, f) }
 
-// OnStopping calls f in each transaction that tells a process to end. Call it
-// before the store is opened.
+// OnStopping registers f to be called in each transaction that tells a process to end.
+// It must be called before the store is opened.
 func (s *Service) OnStopping(f func(*store.Tx, *Process)) { s.stopping = append(s.stopping, f) }
 
-// OnFree calls f after each commit that may let a game session be placed that
-// could not before: a process became free, or a compute may activate one more.
-// Call it before the store is opened.
+// OnFree registers f to be called after each commit that may make a placement possible:
+// a process became free, or a compute may activate one more game session. It must be
+// called before the store is opened.
 func (s *Service) OnFree(f func()) { s.free = append(s.free, f) }
 
 func (s *Service) nowFree(tx *store.Tx) {
@@ -197,11 +196,11 @@ func (s *Service) nowFree(tx *store.Tx) {
 	}
 }
 
-// HostedBy names what starts processes for this Muster, if there is something.
-// Call it before traffic.
+// HostedBy sets what starts processes for this Muster, if anything does. It must be
+// called before traffic.
 func (s *Service) HostedBy(h Launcher) { s.host = h }
 
-// RegisterInput says what compute to register.
+// RegisterInput describes a compute to register.
 type RegisterInput struct {
 	FleetID, Name, Location             string
 	IPAddress, DNSName, CertificatePath string
@@ -209,7 +208,7 @@ type RegisterInput struct {
 
 type computeArgs struct{ FleetID, Name string }
 
-// Register takes a machine into an Anywhere fleet.
+// Register adds a machine to an Anywhere fleet.
 // Errors: InvalidRequest, Conflict (name taken in the fleet), LimitExceeded, NotReady (fleet not ACTIVE).
 func (s *Service) Register(ctx context.Context, in RegisterInput) (*Compute, error) {
 	return s.cmd.register.Do(ctx, in)
@@ -260,7 +259,7 @@ func isAddress(s string) bool {
 	return err == nil && a.Zone() == ""
 }
 
-// Deregister removes a compute. What runs on it counts as ended at once and is told
+// Deregister removes a compute. What runs on it counts as ended immediately and is told
 // to end; its sockets are dropped after a moment. Errors: NotFound.
 func (s *Service) Deregister(ctx context.Context, fleetID, name string) error {
 	_, err := s.cmd.deregister.Do(ctx, computeArgs{fleetID, name})
@@ -279,7 +278,7 @@ func (s *Service) runDeregister(tx *store.Tx, a computeArgs) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// remove takes a compute away together with its processes.
+// remove deletes a compute together with its processes.
 func (s *Service) remove(tx *store.Tx, c *Compute) {
 	for p := range s.t.onCompute.Equal(tx, c.Key) {
 		s.finish(tx, p, event.ComputeDeregistered, "compute "+c.Name+" was deregistered")
@@ -289,7 +288,7 @@ func (s *Service) remove(tx *store.Tx, c *Compute) {
 	s.events.Append(tx, event.Event{Code: event.ComputeDeregistered, FleetID: c.FleetID, Location: c.Location, ComputeName: c.Name})
 }
 
-// Find gives a compute of a fleet. Errors: NotFound.
+// Find returns a compute of a fleet. Errors: NotFound.
 func (s *Service) Find(r store.Reader, fleetID, name string) (*Compute, error) {
 	f, err := s.fleets.Find(r, fleetID)
 	if err != nil {
@@ -301,12 +300,12 @@ func (s *Service) Find(r store.Reader, fleetID, name string) (*Compute, error) {
 	return nil, fault.Missing("ComputeName: compute %s does not exist in fleet %s", name, f.ID)
 }
 
-// InFleet gives the computes of a fleet in order of names.
+// InFleet returns the computes of a fleet, ordered by name.
 func (s *Service) InFleet(r store.Reader, fleetID string) iter.Seq[*Compute] {
 	return s.t.inFleet.Equal(r, store.Key(fleetID))
 }
 
-// ARN names a compute: compute/FLEET-ID/NAME (AWS does not say which form it uses).
+// ARN returns a compute's ARN: compute/FLEET-ID/NAME (AWS does not document its form).
 func (s *Service) ARN(c *Compute) string {
 	return s.fleets.Home().Of("compute", c.FleetID+"/"+c.Name)
 }
@@ -316,14 +315,14 @@ func (s *Service) HasFleet(r store.Reader, fleetID string) bool {
 	return s.fleets.Get(r, fleetID) != nil
 }
 
-// IssueToken makes a token with which processes on the compute may connect.
+// IssueToken returns a token with which processes on the compute may connect.
 func (s *Service) IssueToken(c *Compute, now time.Time) (token string, expires time.Time) {
 	expires = now.Add(s.opts.TokenLife).Truncate(time.Second)
 	return s.opts.Tokens.Issue(grant(c), expires), expires
 }
 
-// CheckToken tells whether a token lets the process connect now. A token past
-// its end still serves a process that is known and has not ended.
+// CheckToken returns an error unless a token lets the process connect now. An expired
+// token remains valid for a process that is known and has not ended.
 func (s *Service) CheckToken(ref Ref, token string, now time.Time) error {
 	view := s.st.View()
 	c := s.t.computes.Get(view, computeKey(ref.FleetID, ref.ComputeName))
@@ -340,7 +339,7 @@ func (s *Service) CheckToken(ref Ref, token string, now time.Time) error {
 	return nil
 }
 
-// Lives tells whether the process is known and has not ended.
+// Lives reports whether the process is known and has not ended.
 func (s *Service) Lives(r store.Reader, ref Ref) bool {
 	p := s.t.processes.Get(r, ref.Key())
 	return p != nil && p.Status != Terminated

@@ -5,10 +5,10 @@ import "fmt"
 // Status is the state of a game server process.
 type Status string
 
-// The states that a process goes through.
+// The states of a process.
 const (
 	Initialized Status = "INITIALIZED" // connected: InitSDK was called
-	Active      Status = "ACTIVE"      // ProcessReady: may be given a game session
+	Active      Status = "ACTIVE"      // ProcessReady was called: can take a game session
 	Terminating Status = "TERMINATING" // told to stop
 	Terminated  Status = "TERMINATED"
 )
@@ -24,10 +24,10 @@ var moves = map[[2]Status]string{
 	{Terminating, Terminated}:  "ProcessEnding, exit, grace passed",
 }
 
-// Moves gives the allowed changes of status with their causes, for documents and tests.
+// Moves returns the allowed changes of status with their causes, for documents and tests.
 func Moves() map[[2]Status]string { return moves }
 
-// move changes a process's status. A change that is not in the table is a bug.
+// move changes a process's status. It panics if the change is not in the table.
 func (p *Process) move(to Status) {
 	if _, ok := moves[[2]Status{p.Status, to}]; !ok {
 		panic(fmt.Sprintf("process %s: no move from %q to %q", p.Key, p.Status, to))

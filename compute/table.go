@@ -6,12 +6,12 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// tables are the package's rows and the ways to find them.
+// tables holds the package's tables and indexes.
 type tables struct {
 	computes  *store.Table[Compute]
 	inFleet   *store.Index[Compute] // by fleet
 	processes *store.Table[Process]
-	free      *store.Index[Process] // free ones by fleet, location, then who comes first (rank)
+	free      *store.Index[Process] // free ones by fleet, location, then rank and time
 	alive     *store.Index[Process] // not ended, by fleet, location
 	onCompute *store.Index[Process] // not ended, by compute
 	connected *store.Index[Process] // with an open socket
@@ -32,7 +32,7 @@ type hostTables struct {
 	draining    *store.Index[Instance]
 	instanceDue *store.Index[Instance]
 	launches    *store.Table[launch]
-	launchesOn  *store.Index[launch] // not over, by compute
+	launchesOn  *store.Index[launch] // not ended, by compute
 	launchDue   *store.Index[launch]
 }
 
@@ -119,7 +119,7 @@ func newTables(st *store.Store) tables {
 	return t
 }
 
-// hosting is the game session of a process that has not ended.
+// hosting returns the game session of a process that has not ended.
 func hosting(p *Process) string {
 	if p.Status == Terminated {
 		return ""

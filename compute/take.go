@@ -8,9 +8,9 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Take gives a free process of the fleet's location to a game session: the first
-// by rank, or else the one that has been ready longest, on a compute that may
-// activate one more.
+// Take assigns a free process of the fleet's location to a game session: the first by
+// rank, or else the one that has been ready longest, on a compute that may activate one
+// more.
 // Errors: FleetCapacityExceeded.
 func (s *Service) Take(tx *store.Tx, f *fleet.Fleet, location, gameSessionID string) (*Process, *Compute, error) {
 	free := s.firstFree(tx, f, store.Key(f.ID, location))
@@ -26,7 +26,7 @@ func (s *Service) Take(tx *store.Tx, f *fleet.Fleet, location, gameSessionID str
 func (s *Service) firstFree(r store.Reader, f *fleet.Fleet, place string) *Process {
 	limit := f.Runtime.MaxActivationsOrDefault()
 	if limit >= fleet.UnlimitedActivations {
-		return s.t.free.FirstPrefix(r, place) // nothing to weigh: no loop, no copy
+		return s.t.free.FirstPrefix(r, place) // no limit to check, so no loop and no copy
 	}
 	for from := ""; ; {
 		p, next := s.nextFree(r, place, from, limit)
@@ -37,8 +37,8 @@ func (s *Service) firstFree(r store.Reader, f *fleet.Fleet, place string) *Proce
 	}
 }
 
-// nextFree gives the first free process behind an index key whose compute may
-// activate one more, or where to go on: past an instance that may not.
+// nextFree returns the first free process after an index key whose compute may activate
+// one more, or else the key at which to continue, past an instance that may not.
 func (s *Service) nextFree(r store.Reader, place, from string, limit int) (p *Process, next string) {
 	for _, p := range s.t.free.PrefixAfter(r, place, from, "") {
 		if s.activating(r, p.FleetID, p.ComputeName) < limit {
@@ -51,8 +51,8 @@ func (s *Service) nextFree(r store.Reader, place, from string, limit int) (p *Pr
 	return nil, ""
 }
 
-// Free counts the processes of a fleet's location that can be given a game
-// session now, as far as most.
+// Free returns how many processes of a fleet's location can take a game session now,
+// counting up to most.
 func (s *Service) Free(r store.Reader, f *fleet.Fleet, location string, most int) int {
 	limit := f.Runtime.MaxActivationsOrDefault()
 	room := map[string]int{} // by compute: how many more it may activate
@@ -77,32 +77,31 @@ func (s *Service) Free(r store.Reader, f *fleet.Fleet, location string, most int
 	return n
 }
 
-// Start has the process told of its game session once the transaction is durable.
+// Start sends the process its game session once the transaction is durable.
 func (s *Service) Start(tx *store.Tx, key string, start Start) {
 	tx.OnCommit(func() { s.links.send(key, func(l Link) { l.StartGameSession(start) }) })
 }
 
-// Tell has the process told of a change to its game session once the
-// transaction is durable.
+// Tell sends the process a change of its game session once the transaction is durable.
 func (s *Service) Tell(tx *store.Tx, key string, update Update) {
 	tx.OnCommit(func() { s.links.send(key, func(l Link) { l.UpdateGameSession(update) }) })
 }
 
-// CountActivating names what counts the game sessions of a compute that are
-// ACTIVATING; without it there are none. Call it before traffic.
+// CountActivating registers f, which counts the ACTIVATING game sessions of a compute;
+// without it there are none. It must be called before traffic.
 func (s *Service) CountActivating(f func(r store.Reader, fleetID, computeName string) int) {
 	s.activating = f
 }
 
-// Activated says that a game session is ACTIVATING no more: its compute may
+// Activated records that a game session is no longer ACTIVATING: its compute may
 // activate another one.
 func (s *Service) Activated(tx *store.Tx) { s.nowFree(tx) }
 
-// Process gives a process by key, or nil.
+// Process returns a process by key, or nil.
 func (s *Service) Process(r store.Reader, key string) *Process { return s.t.processes.Get(r, key) }
 
-// Processes gives the processes of a fleet that have not ended; location "" means
-// all of it, and fleetID "" all fleets.
+// Processes returns the processes of a fleet that have not ended; location "" means
+// all its locations, and fleetID "" all fleets.
 func (s *Service) Processes(r store.Reader, fleetID, location string) iter.Seq[*Process] {
 	prefix := ""
 	switch {

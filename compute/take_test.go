@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Take gives the process that has been ready longest, in its location only.
+// Take returns the process that has been ready longest, in its location only.
 func TestTake_LongestReadyFirst(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		for _, id := range []string{"c", "a", "b"} {
@@ -53,7 +53,7 @@ func TestTake_FreeOnly(t *testing.T) {
 	})
 }
 
-// Tokens are of one registration of one compute.
+// A token is valid for one registration of one compute.
 func TestTokens(t *testing.T) {
 	in(t, compute.Options{TokenLife: time.Hour}, func(y *yard) {
 		at, err := y.computes.Find(y.st.View(), y.fleet.ID, first)

@@ -6,8 +6,8 @@ import "github.com/musterhq/muster/internal/store"
 type Tally struct {
 	Active      int // all of them
 	Hosting     int // with a game session
-	Free        int // can be given one now
-	Unavailable int // without one, and cannot be given one: lost, or on an impaired host
+	Free        int // can take one now
+	Unavailable int // without one, and cannot take one: lost, or on an impaired host
 }
 
 // What the sum of processes counts.
@@ -18,7 +18,7 @@ const (
 	countUnavailable = "unavailable"
 )
 
-// counted returns what the process counts as.
+// counted returns the names under which the process is counted.
 func (p *Process) counted() []string {
 	switch {
 	case p.Status != Active:
@@ -33,7 +33,7 @@ func (p *Process) counted() []string {
 	return []string{countActive}
 }
 
-// Tally returns the counts of a fleet's location, "" for all, without walking over
+// Tally returns the counts of a fleet's location, "" for all, without iterating over
 // the processes.
 func (s *Service) Tally(r store.Reader, fleetID, location string) Tally {
 	n := func(what string) int { return s.t.tally.Of(r, store.Key(what, fleetID, location)) }
