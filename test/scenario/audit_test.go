@@ -1,0 +1,124 @@
+package scenario
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/test/node"
+)
+
+// TestClusterAuditSink kills the server that owns the cell while records go to a sink
+// that has just taken a batch: the next owner goes on, and what the sink keeps in the
+// end is the whole log, by the word of `muster admin audit verify --file`.
+func TestClusterAuditSink(t *testing.T) {
+	muster := node.Path(t)
+	url := pgtest.URL(t)
+	cell, master := pgtest.Cell(t, url), filepath.Join(t.TempDir(), "master.key")
+	export := filepath.Join(t.TempDir(), "audit.jsonl")
+	file, err := os.OpenFile(export, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var mu sync.Mutex
+	var owner *node.Process // to be killed with the next batch
+	came := make(chan string, 1000)
+	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if _, err := file.Write(body); err != nil {
+			t.Error(err)
+		}
+		if owner != nil && bytes.Contains(body, []byte("custom-last-words")) {
+			owner.Kill() // it never hears that the batch is kept
+			owner = nil
+		}
+		came <- string(body)
+	}))
+	defer sink.Close()
+
+	var servers []*node.Process
+	var credentials client.Credentials
+	for range 2 {
+		data := t.TempDir()
+		p, err := node.Run(muster, "serve", "--listen", "127.0.0.1:0", "--data", data, "--master-key-file", master,
+			"--store", url, "--cell", cell, "--lease", "2s", "--log-level", "warn", "--audit-sink", sink.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Kill)
+		if len(servers) == 0 {
+			id, secret := firstKey(t, filepath.Join(data, "admin-credentials"))
+			credentials = client.Credentials{AccessKeyID: id, SecretAccessKey: secret}
+		}
+		servers = append(servers, p)
+	}
+	at := func(i int) *client.Client { return &client.Client{Endpoint: servers[i].URL, Credentials: credentials} }
+	locate := func(i int, name string) error {
+		return at(i).Call(t.Context(), "CreateLocation", map[string]any{"LocationName": name}, nil)
+	}
+	await := func(word string) {
+		t.Helper()
+		for patience := time.After(time.Minute); ; {
+			select {
+			case body := <-came:
+				if strings.Contains(body, word) {
+					return
+				}
+			case <-patience:
+				t.Fatalf("%q does not come to the sink", word)
+			}
+		}
+	}
+	if err := locate(1, "custom-first"); err != nil {
+		t.Fatal(err)
+	}
+	await("custom-first")
+	mu.Lock()
+	owner = servers[0]
+	mu.Unlock()
+	if err := locate(0, "custom-last-words"); err != nil {
+		t.Fatal(err)
+	}
+	await("custom-last-words") // of the one that is killed for it
+	await("custom-last-words") // again, of the one that took over
+	if err := locate(1, "custom-new"); err != nil {
+		t.Fatal(err)
+	}
+	await("custom-new")
+	own, _, err := at(1).VerifyAudit(t.Context())
+	if err != nil || own.Problem != "" {
+		t.Fatalf("the log of the next owner is %+v, %v", own, err)
+	}
+	out, err := exec.CommandContext(t.Context(), muster, "admin", "audit", "verify", "--file", export).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), " from 1 to ") || !strings.Contains(string(out), "are as they were written") {
+		t.Errorf("muster admin audit verify --file: %v\n%s", err, out)
+	}
+	text, err := os.ReadFile(export)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := bytes.Replace(text, []byte("CreateLocation"), []byte("DeleteLocation"), 1)
+	if err := os.WriteFile(export, forged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err = exec.CommandContext(t.Context(), muster, "admin", "audit", "verify", "--file", export).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "not as it was written") {
+		t.Errorf("an edited export: %v\n%s", err, out)
+	}
+}
