@@ -133,6 +133,7 @@ func decode(t *testing.T, text string) map[string]any {
 type createdSession struct {
 	GameSessionID string `json:"GameSessionId"`
 	IPAddress     string `json:"IpAddress"`
+	DNSName       string `json:"DnsName"`
 }
 
 // createWhenFree creates a game session once a process takes one, which is a

@@ -99,8 +99,26 @@ func TestHosting(t *testing.T) {
 	c := &client.Client{Endpoint: base}
 	made := createWhenFree(t, base, map[string]any{"FleetId": f.ID, "MaximumPlayerSessionCount": 2})
 	active := events(t, base, "GAME_SESSION_ACTIVATED", 1, 0)
-	if made.IPAddress != "127.0.0.1" {
-		t.Errorf("players are sent to %s", made.IPAddress)
+	if made.IPAddress != "127.0.0.1" || made.DNSName != "127.0.0.1" {
+		t.Errorf("players are sent to %s, by the name %q", made.IPAddress, made.DNSName)
+	}
+	var found struct {
+		Instances []struct {
+			InstanceID string `json:"InstanceId"`
+			IPAddress  string `json:"IpAddress"`
+			DNSName    string `json:"DnsName"`
+		}
+	}
+	if err := c.Call(t.Context(), "DescribeInstances", map[string]any{"FleetId": f.ID}, &found); err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Instances) == 0 {
+		t.Error("the fleet has no instances")
+	}
+	for _, i := range found.Instances { // of a host without a name
+		if i.IPAddress != "127.0.0.1" || i.DNSName != "127.0.0.1" {
+			t.Errorf("an instance is %+v", i)
+		}
 	}
 	in := map[string]any{"GameSessionId": made.GameSessionID, "TerminationMode": "FORCE_TERMINATE"}
 	if err := c.Call(t.Context(), "TerminateGameSession", in, nil); err != nil {

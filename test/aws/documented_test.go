@@ -2,12 +2,20 @@ package aws
 
 import (
 	"fmt"
+	"net"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/beacon"
+	"github.com/musterhq/muster/test/node"
 )
 
 // What the API's documentation demands beyond its model is refused with
@@ -205,4 +213,103 @@ func TestDocumented_Inventory(t *testing.T) {
 		Name: aws.String("n"), OperatingSystem: types.ContainerOperatingSystemAmazonLinux2023, TotalMemoryLimitMebibytes: aws.Int32(4), TotalVcpuLimit: aws.Float64(1),
 	})
 	refused[*types.UnsupportedRegionException](t, err, "not available in this version")
+}
+
+// What an answer holds of locations and gateways is there in every answer that has it.
+func TestDocumented_Gateways(t *testing.T) {
+	b := setup(t)
+	ctx, c := t.Context(), b.Client
+	for _, l := range must(c.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: &b.FleetID}))(t).LocationAttributes {
+		if l.LocationState.PlayerGatewayStatus != types.PlayerGatewayStatusDisabled {
+			t.Errorf("location %s has a gateway that is %q", *l.LocationState.Location, l.LocationState.PlayerGatewayStatus)
+		}
+	}
+	b.queue(t)
+	b.Server(t)
+	placed := must(c.StartGameSessionPlacement(ctx, &gamelift.StartGameSessionPlacementInput{
+		PlacementId: aws.String("p"), GameSessionQueueName: aws.String("q"), MaximumPlayerSessionCount: aws.Int32(2),
+		DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: aws.String("ana")}},
+	}))(t).GameSessionPlacement
+	if placed.PlayerGatewayStatus != types.PlayerGatewayStatusDisabled {
+		t.Errorf("a new placement has a gateway that is %q", placed.PlayerGatewayStatus)
+	}
+	b.events.Until(t, "the placement being fulfilled", func(node.Event) bool {
+		placed = must(c.DescribeGameSessionPlacement(ctx, &gamelift.DescribeGameSessionPlacementInput{PlacementId: aws.String("p")}))(t).GameSessionPlacement
+		return placed.Status == types.GameSessionPlacementStateFulfilled
+	})
+	if placed.PlayerGatewayStatus != types.PlayerGatewayStatusDisabled || aws.ToString(placed.DnsName) != "127.0.0.1" {
+		t.Errorf("a placement has the gateway %q and the DnsName %q", placed.PlayerGatewayStatus, aws.ToString(placed.DnsName))
+	}
+}
+
+// A build or script whose object is not there is refused with the words for which
+// Terraform's provider waits, since the object may be on its way.
+func TestDocumented_ObjectMissing(t *testing.T) {
+	b := setup(t)
+	at := &types.S3Location{Bucket: aws.String("games"), Key: aws.String("later.zip"), RoleArn: aws.String("arn:aws:iam::000000000000:role/r")}
+	refuse[*types.InvalidRequestException](t, b, []refusal{
+		{"build", func() error {
+			_, err := b.Client.CreateBuild(t.Context(), &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023, StorageLocation: at})
+			return err
+		}, "Provided build is not accessible."},
+		{"script", func() error {
+			_, err := b.Client.CreateScript(t.Context(), &gamelift.CreateScriptInput{StorageLocation: at})
+			return err
+		}, "Provided resource is not accessible."},
+	})
+}
+
+// A managed fleet whose capacity nobody configured shows the documented default; one
+// that is deleted has empty answers where an unknown one is not found.
+func TestDocumented_Managed(t *testing.T) {
+	b := setup(t)
+	ctx, c, url := t.Context(), b.Client, b.app.URL()
+	build := must(c.CreateBuild(ctx, &gamelift.CreateBuildInput{OperatingSystem: types.OperatingSystemAmazonLinux2023}))(t)
+	send(t, http.MethodPut, url+"/"+*build.StorageLocation.Bucket+"/"+*build.StorageLocation.Key, zipped(t, "server", "1"), http.StatusOK)
+	b.events.Code(t, "BUILD_READY")
+	fleet := must(c.CreateFleet(ctx, &gamelift.CreateFleetInput{
+		Name: aws.String("managed"), BuildId: build.Build.BuildId, EC2InstanceType: types.EC2InstanceTypeC5Large,
+		RuntimeConfiguration: &types.RuntimeConfiguration{ServerProcesses: []types.ServerProcess{{LaunchPath: aws.String("/local/game/server"), ConcurrentExecutions: aws.Int32(1)}}},
+	}))(t).FleetAttributes.FleetId
+	all := must(c.DescribeFleetCapacity(ctx, &gamelift.DescribeFleetCapacityInput{FleetIds: []string{*fleet}}))(t).FleetCapacity
+	home := must(c.DescribeFleetLocationCapacity(ctx, &gamelift.DescribeFleetLocationCapacityInput{FleetId: fleet, Location: aws.String("us-east-1")}))(t).FleetCapacity
+	for _, shown := range append(all, *home) {
+		if m := shown.ManagedCapacityConfiguration; m == nil || m.ZeroCapacityStrategy != types.ZeroCapacityStrategyManual || m.ScaleInAfterInactivityMinutes != nil {
+			t.Errorf("capacity that nobody configured is %+v", m)
+		}
+	}
+	must(c.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: fleet}))(t)
+	b.events.Code(t, "FLEET_DELETED")
+	ports := must(c.DescribeFleetPortSettings(ctx, &gamelift.DescribeFleetPortSettingsInput{FleetId: fleet}))(t)
+	if len(ports.InboundPermissions) != 0 || ports.FleetId != nil {
+		t.Errorf("a deleted fleet has the ports %+v", ports)
+	}
+	if r := must(c.DescribeRuntimeConfiguration(ctx, &gamelift.DescribeRuntimeConfigurationInput{FleetId: fleet}))(t); r.RuntimeConfiguration != nil {
+		t.Errorf("a deleted fleet runs %+v", r.RuntimeConfiguration)
+	}
+	_, err := c.DescribeFleetPortSettings(ctx, &gamelift.DescribeFleetPortSettingsInput{FleetId: aws.String("fleet-unknown")})
+	refused[*types.NotFoundException](t, err, "fleet-unknown")
+}
+
+// Where Muster listens for pings, ListLocations says so; elsewhere it says nothing.
+func TestDocumented_PingBeacons(t *testing.T) {
+	t.Parallel()
+	b := setupWith(t, func(o *app.Options) { o.Beacon = true })
+	found := map[string]*types.PingBeacon{}
+	for _, l := range must(b.Client.ListLocations(t.Context(), &gamelift.ListLocationsInput{}))(t).Locations {
+		found[*l.LocationName] = l.PingBeacon
+	}
+	at := found["us-east-1"]
+	if at == nil || at.UDPEndpoint == nil {
+		t.Fatalf("the home Region has the beacon %+v", at)
+	}
+	endpoint := net.JoinHostPort(*at.UDPEndpoint.Domain, strconv.Itoa(int(*at.UDPEndpoint.Port)))
+	measured, err := beacon.Measure(t.Context(), []beacon.Endpoint{{Location: "us-east-1", UDP: endpoint}},
+		beacon.MeasureOptions{Interval: 100 * time.Millisecond, Timeout: 10 * time.Second, Deadline: time.Minute})
+	if err != nil || measured[0].Err != nil || measured[0].RTT <= 0 {
+		t.Errorf("pings to %s: %+v, %v", endpoint, measured, err)
+	}
+	if elsewhere, known := found["eu-west-1"]; !known || elsewhere != nil {
+		t.Errorf("a Region where Muster is not: %t, with the beacon %+v", known, elsewhere)
+	}
 }

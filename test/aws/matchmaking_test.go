@@ -204,3 +204,30 @@ func TestMatchmaking_BadInput(t *testing.T) {
 	_, err := b.Client.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{ConfigurationName: aws.String("none"), Players: player(func(*types.Player) {})})
 	refused[*types.NotFoundException](t, err, "does not exist")
 }
+
+// A backfill as AWS's C# SDK was recorded to send it, byte for byte through the
+// WebSocket, starts a ticket with all that it says of the players.
+func TestBackfill_CSharp(t *testing.T) {
+	b := setup(t)
+	arn := b.matchmaker(t, func(*gamelift.CreateMatchmakingConfigurationInput) {})
+	s := b.Server(t)
+	b.enter(t, "a", 1)
+	b.enter(t, "b", 2)
+	matched := b.become(t, types.MatchmakingConfigurationStatusCompleted, "a", "b")
+	frame := `{"GameSessionArn":"` + *matched[0].GameSessionConnectionInfo.GameSessionArn + `","MatchmakingConfigurationArn":"` + arn + `","TicketId":"from-csharp",` +
+		`"Players":[{"PlayerId":"p","PlayerAttributes":{"skill":{"attrType":"DOUBLE","S":null,"N":10.0,"SL":null,"SDM":null}},"Team":"red","LatencyInMS":{"us-east-1":20}}],` +
+		`"Action":"StartMatchBackfill","RequestId":"r-1"}`
+	answer := must(s.Frame(t.Context(), "r-1", []byte(frame)))(t)
+	if !strings.Contains(string(answer), `"TicketId":"from-csharp"`) {
+		t.Errorf("the answer is %s", answer)
+	}
+	tickets := must(b.Client.DescribeMatchmaking(t.Context(), &gamelift.DescribeMatchmakingInput{TicketIds: []string{"from-csharp"}}))(t).TicketList
+	if len(tickets) != 1 || len(tickets[0].Players) != 1 {
+		t.Fatalf("the ticket is %+v", tickets)
+	}
+	p := tickets[0].Players[0]
+	skill := p.PlayerAttributes["skill"]
+	if *p.PlayerId != "p" || aws.ToString(p.Team) != "red" || skill.N == nil || *skill.N != 10 || skill.S != nil || p.LatencyInMs["us-east-1"] != 20 {
+		t.Errorf("the player is %+v with the skill %+v", p, skill)
+	}
+}

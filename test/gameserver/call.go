@@ -89,11 +89,28 @@ func (p *Process) End(ctx context.Context) error {
 // Call sends a request, waits for its answer and returns the frame received. Errors:
 // *RefusedError, ErrDisconnected, those of ctx.
 func (p *Process) Call(ctx context.Context, action protocol.Action, members map[string]any) ([]byte, error) {
+	id := uuid.NewString()
+	request := map[string]any{"Action": action, "RequestId": id}
+	for name, value := range members {
+		request[name] = value
+	}
+	frame, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := p.Frame(ctx, id, frame)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("%s: %w", action, err)
+	}
+	return answer, err
+}
+
+// Frame is Call for a request that is sent byte for byte; id is its RequestId.
+func (p *Process) Frame(ctx context.Context, id string, frame []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.opts.Timeout)
 	defer cancel()
-	id := uuid.NewString()
 	wait := make(chan answer, 1)
-	if err := p.send(id, action, members, wait); err != nil {
+	if err := p.send(id, frame, wait); err != nil {
 		return nil, err
 	}
 	defer p.forget(id)
@@ -101,7 +118,7 @@ func (p *Process) Call(ctx context.Context, action protocol.Action, members map[
 	case a, ok := <-wait:
 		return result(a, ok)
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: %w", action, ctx.Err())
+		return nil, ctx.Err()
 	}
 }
 
@@ -115,15 +132,7 @@ func result(a answer, ok bool) ([]byte, error) {
 	return a.frame, nil
 }
 
-func (p *Process) send(id string, action protocol.Action, members map[string]any, wait chan answer) error {
-	request := map[string]any{"Action": action, "RequestId": id}
-	for name, value := range members {
-		request[name] = value
-	}
-	frame, err := json.Marshal(request)
-	if err != nil {
-		return err
-	}
+func (p *Process) send(id string, frame []byte, wait chan answer) error {
 	p.mu.Lock()
 	conn := p.conn
 	if conn != nil {
