@@ -89,8 +89,8 @@ func newLimits(o *Options, metrics prometheus.Registerer) *limits {
 	return l
 }
 
-// refuse returns the fault for somebody who has to wait; who and remedy are for the
-// reader of its message.
+// refuse counts a refusal and returns its fault. Its message names who is refused, the
+// limit, and the remedy.
 func (l *limits) refuse(name string, rate limit.Rate, wait time.Duration, who, remedy string) error {
 	l.refused.WithLabelValues(name).Inc()
 	return limit.Refuse(wait, "Rate exceeded: %s has reached the limit %q, which is %s; %s, or raise it with --limits %s=RATE", who, name, rate, remedy, name)

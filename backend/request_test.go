@@ -59,6 +59,27 @@ func (d *deaf) send(from, token, method, path, body string) *httptest.ResponseRe
 	return w
 }
 
+// New guests are counted by what one customer has of IPv6, a /56: its networks are
+// not counted apart.
+func TestServe_GuestsCountBySite(t *testing.T) {
+	t.Parallel()
+	inDeaf(t, func(d *deaf) {
+		d.must(d.b.ids.Open(d.ctx))
+		d.b.rates.guest = newMeter("guest", 1, time.Hour, 2)
+		for _, c := range []struct {
+			from string
+			want int
+		}{
+			{"[2001:db8::1]", 201}, {"[2001:db8:0:1::1]", 201}, {"[2001:db8:0:ff::1]", 429}, {"[2001:db8:0:100::1]", 201},
+			{"192.0.2.1", 201}, {"192.0.2.2", 201},
+		} {
+			if code := d.send(c.from, "", "POST", protocol.Base+"/auth/guest", "").Code; code != c.want {
+				t.Errorf("a guest from %s: %d, want %d", c.from, code, c.want)
+			}
+		}
+	})
+}
+
 // parameters are for the paths of routes.
 var parameters = strings.NewReplacer("{provider}", "studio", "{namespace}", "private", "{key}", "k",
 	"{ticket}", "t", "{party}", "p", "{player}", "me", "{placement}", "p", "{session}", "s")

@@ -10,7 +10,7 @@ import (
 )
 
 // One key has a quarter of the streams, and the last quarter is for administrators
-// and operators; whoever is refused learns why, and streams that end make room.
+// and operators. Refusals say why, and streams that end make room.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	s := newStreams(8)

@@ -6,8 +6,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// idleStep is by how much a login must put off the next check to be noted, so that
-// who logs in often does not write as often.
+// idleStep is by how much a login must put off the next check for that to be written,
+// so that frequent logins do not write as often.
 const idleStep = 24 * time.Hour
 
 // seen puts off the check of a guest who logs in.

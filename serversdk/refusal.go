@@ -11,10 +11,10 @@ import (
 // refusals bound how often connections are refused at full length: by where they
 // come from and the compute they name, so that one compute with a wrong token does
 // not hide what is wrong with the others behind its address, and by where they come
-// from alone, ten times as often. Who shows good credentials is never counted.
+// from alone, ten times as often. Good credentials are accepted whatever was counted.
 type refusals struct {
 	seed      maphash.Seed
-	computes  *limit.Buckets[uint64] // by the hash of a refusal: names can be long, and those who meet share a bucket
+	computes  *limit.Buckets[uint64] // by the hash of a refusal, since names can be long; equal hashes share a bucket
 	addresses *limit.Buckets[netip.Prefix]
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Refuse returns a fault of kind fault.Throttling for somebody who has to wait.
+// Refuse returns a fault of kind fault.Throttling that says how long to wait.
 func Refuse(wait time.Duration, format string, args ...any) error {
 	f, _ := fault.As(fault.New(fault.Throttling, format, args...))
 	f.Wait = wait

@@ -12,11 +12,11 @@ const maxBuckets = 1 << 17
 
 // Buckets holds a token bucket for each key. A nil *Buckets limits nobody.
 //
-// Buckets are kept in two generations. A key that is used moves to the younger
-// one. When that has lasted for as long as an empty bucket takes to fill up, or
-// holds half of what may be kept, it becomes the older one, and the older one is
-// forgotten. So what time alone forgets is full, nothing ever has to be swept, and
-// somebody who comes with ever new keys pushes out those that are used least.
+// Buckets are kept in two generations. A key that is used moves to the younger one.
+// When the younger one is as old as an empty bucket takes to fill up, or holds half
+// of the buckets that may be kept, it becomes the older one, and the buckets of the
+// older one are dropped. A bucket that is dropped for its age is full, so nothing is
+// lost; a flood of new keys drops the buckets that were used least recently.
 type Buckets[K comparable] struct {
 	rate   Rate
 	refill time.Duration

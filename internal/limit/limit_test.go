@@ -40,8 +40,8 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// Whoever asks whenever, in no period are more let through than may be, and
-// who waits as told is let through.
+// No period has more tokens than the rate allows, at whatever times they are taken,
+// and after the wait that was returned there is one.
 func TestBuckets_Model(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,7 +71,7 @@ func TestBuckets_Model(t *testing.T) {
 	})
 }
 
-// Memory is bounded whatever keys come, and who goes on asking is not forgotten.
+// Memory is bounded whatever keys come, and a key in use keeps its bucket.
 func TestBuckets_Bounded(t *testing.T) {
 	t.Parallel()
 	b, now := NewBuckets[int](Rate{PerSecond: 1e-6, Burst: 1}), time.Unix(1000, 0)
@@ -87,7 +87,7 @@ func TestBuckets_Bounded(t *testing.T) {
 	}
 }
 
-// What is not used any more goes, without anybody who sweeps.
+// Buckets that are not used any more are dropped.
 func TestBuckets_Forget(t *testing.T) {
 	t.Parallel()
 	b, now := NewBuckets[int](Rate{PerSecond: 1, Burst: 10}), time.Unix(1000, 0)

@@ -34,7 +34,8 @@ func NewWarnings(log *slog.Logger) *Warnings {
 	return &Warnings{log: log, of: map[subject]*warning{}}
 }
 
-// Warn writes a warning, or counts it; from tells apart who causes them.
+// Warn writes a warning, or counts it. Warnings with the same message and the same
+// from, such as an address, are alike.
 func (w *Warnings) Warn(from, message string, args ...any) {
 	if w.first(from, message, args) {
 		w.log.Warn(message, args...)
