@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// AuditRecord is a record of the audit log (audit.Record), with its number.
+// AuditRecord is a record of the audit log (audit.Record) with its sequence number.
 type AuditRecord struct {
 	Seq          uint64    `json:"seq"`
 	Time         time.Time `json:"time"`
@@ -27,10 +27,10 @@ type AuditRecord struct {
 	Previous     string    `json:"previous"`
 }
 
-// AuditQuery says which records to read.
+// AuditQuery selects the records to read.
 type AuditQuery struct {
-	Since, KeyID, Action string        // as the server takes them; "" does not bind
-	Follow               time.Duration // ask again after so long; 0 ends with the last record
+	Since, KeyID, Action string        // in the server's format; "" matches everything
+	Follow               time.Duration // how long to wait before polling for more; 0 stops at the last record
 }
 
 // Audit calls f with each record, oldest first.
@@ -58,7 +58,7 @@ func (c *Client) Audit(ctx context.Context, q AuditQuery, f func(AuditRecord) er
 	}
 }
 
-// AuditVerdict is what walking the chain found (audit.Verdict).
+// AuditVerdict is the result of verifying the chain of records (audit.Verdict).
 type AuditVerdict struct {
 	Records uint64 `json:"records"`
 	From    uint64 `json:"from"`
@@ -67,7 +67,7 @@ type AuditVerdict struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// VerifyAudit has the server walk the chain; raw is the whole answer.
+// VerifyAudit has the server verify the chain; raw is the whole response.
 func (c *Client) VerifyAudit(ctx context.Context) (v AuditVerdict, raw json.RawMessage, err error) {
 	raw, err = c.read(ctx, "/admin/v1/audit/verify", &v)
 	return v, raw, err

@@ -1,6 +1,6 @@
-// Package client calls a Muster, or anything else that speaks the Amazon
-// GameLift API, from the terminal: AWS JSON 1.1 with or without a signature, and
-// the console's event stream. It is for our own commands; programs use AWS's SDKs.
+// Package client calls a Muster server, or any other that speaks the Amazon GameLift
+// API, for our own commands: AWS JSON 1.1 with or without a signature, and the
+// console's event stream. Other programs use AWS's SDKs.
 package client
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/musterhq/muster/internal/plain"
 )
 
-// Client calls one endpoint. The zero values of all fields but Endpoint work.
+// Client calls one endpoint. Only Endpoint is required.
 type Client struct {
 	Endpoint    string // base URL
 	Region      string // of signatures; default us-east-1
@@ -32,14 +32,14 @@ type Credentials struct {
 	AccessKeyID, SecretAccessKey, SessionToken string
 }
 
-// Error is an answer that refuses.
+// Error is a response with an error status.
 type Error struct {
 	Status  int
 	Code    string // exception name, may be ""
 	Message string
 }
 
-// Error gives code and message.
+// Error returns the code, or else the HTTP status, and the message.
 func (e *Error) Error() string {
 	if e.Code == "" {
 		return fmt.Sprintf("HTTP status %d: %s", e.Status, e.Message)
@@ -47,11 +47,11 @@ func (e *Error) Error() string {
 	return e.Code + ": " + e.Message
 }
 
-// maxAnswer bounds what an answer may hold.
+// maxAnswer bounds the size of a response, in bytes.
 const maxAnswer = 64 << 20
 
-// Call runs an operation: in is encoded as its input, the answer is decoded into
-// out unless that is nil. A refusal is an *Error.
+// Call runs an operation: in is encoded as its input, the response is decoded into out
+// unless out is nil. If the server refuses, the error is an *Error.
 func (c *Client) Call(ctx context.Context, operation string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *Client) Call(ctx context.Context, operation string, in, out any) error 
 	return nil
 }
 
-// get asks for a path of the console.
+// get requests a path of the console.
 func (c *Client) get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	target := strings.TrimRight(c.Endpoint, "/") + path + "?" + query.Encode()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
@@ -87,12 +87,12 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) (*http.
 	return c.do(r, nil)
 }
 
-// read asks the console for a document.
+// read requests a document from the console and decodes it into out.
 func (c *Client) read(ctx context.Context, path string, out any) (json.RawMessage, error) {
 	return c.query(ctx, path, url.Values{}, out)
 }
 
-// query asks the console for a document that parameters choose.
+// query is like read, with query parameters.
 func (c *Client) query(ctx context.Context, path string, query url.Values, out any) (json.RawMessage, error) {
 	answer, err := c.get(ctx, path, query)
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *Client) query(ctx context.Context, path string, query url.Values, out a
 	return raw, nil
 }
 
-// do signs and sends a request; a status besides 200 is an *Error.
+// do signs and sends a request; any status but 200 yields an *Error.
 func (c *Client) do(r *http.Request, body []byte) (*http.Response, error) {
 	if c.Credentials.AccessKeyID != "" {
 		c.sign(r, body, time.Now())

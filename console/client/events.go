@@ -29,20 +29,20 @@ type Event struct {
 	Principal       string    `json:"principal,omitzero"`
 }
 
-// EventQuery says which events to read.
+// EventQuery selects the events to read.
 type EventQuery struct {
-	After         uint64 // only events behind this number; 0 = the Last ones
-	Last          int    // how many old events to begin with, where After is 0
-	Follow        bool   // go on with new ones until ctx ends
+	After         uint64 // only events with higher sequence numbers; 0 = the Last ones
+	Last          int    // how many past events to begin with, if After is 0
+	Follow        bool   // continue with new events until ctx ends
 	FleetID       string
 	GameSessionID string
-	Reconnected   func(error)   // told before each new attempt, with what ended the one before; may be nil
-	Pause         time.Duration // before the first attempt to reconnect; default 200 ms, it doubles up to 5 s
+	Reconnected   func(error)   // called before each new attempt with the error that ended the last one; may be nil
+	Pause         time.Duration // before the first attempt to reconnect; default 200 ms, doubles up to 5 s
 }
 
-// Events calls f with each event, in order. With Follow it reconnects by itself
-// and goes on where it was. It ends with ctx (nil), with f's error, or when the
-// server refuses.
+// Events calls f with each event, in order. With Follow it reconnects when the
+// connection is lost and continues after the last event. It returns nil when ctx ends,
+// f's error if f fails, and an *Error if the server refuses.
 func (c *Client) Events(ctx context.Context, q EventQuery, f func(Event) error) error {
 	pause := q.pause()
 	for {
@@ -83,10 +83,10 @@ func (q *EventQuery) pause() time.Duration {
 	return 200 * time.Millisecond
 }
 
-// handled marks an error of the caller's function.
+// handled marks an error as returned by the caller's function.
 type handled struct{ error }
 
-// events reads one answer and moves the cursor of q.
+// events reads one response and advances q.After.
 func (c *Client) events(ctx context.Context, q *EventQuery, f func(Event) error) error {
 	answer, err := c.get(ctx, "/console/api/events", q.values())
 	if err != nil {
@@ -132,7 +132,7 @@ func (q *EventQuery) values() url.Values {
 	return v
 }
 
-// wait waits unless ctx ends first.
+// wait waits for d and reports whether it did so before ctx ended.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

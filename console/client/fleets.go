@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Fleet is a fleet with what runs in all its locations.
+// Fleet is a fleet with the load of all its locations.
 type Fleet struct {
 	ID          string          `json:"id"`
 	Name        string          `json:"name"`
@@ -25,7 +25,8 @@ type FleetLocation struct {
 	FleetLoad
 }
 
-// FleetLoad counts what there is in a fleet or in one of its locations.
+// FleetLoad counts the instances, processes, sessions and players of a fleet or of one
+// of its locations.
 type FleetLoad struct {
 	Desired     int `json:"desired_instances"`
 	Active      int `json:"active_instances"`
@@ -52,13 +53,14 @@ type Process struct {
 	GameSessionID string `json:"game_session_id,omitempty"`
 }
 
-// Fleets asks for every fleet.
+// Fleets returns all fleets.
 func (c *Client) Fleets(ctx context.Context) (all []Fleet, err error) {
 	_, err = c.read(ctx, "/console/api/fleets", &all)
 	return all, err
 }
 
-// Processes asks for the game server processes of a fleet, or of all for "".
+// Processes returns the game server processes of a fleet, or of all fleets if fleetID
+// is "".
 func (c *Client) Processes(ctx context.Context, fleetID string) (all []Process, err error) {
 	_, err = c.query(ctx, "/console/api/processes", url.Values{"fleet": {fleetID}}, &all)
 	return all, err

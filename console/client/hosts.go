@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// JoinToken lets machines join a location. The token itself is in the answer of
-// CreateJoinToken alone.
+// JoinToken lets machines join a location. Only CreateJoinToken returns the token
+// itself.
 type JoinToken struct {
 	TokenID  string
 	Token    string `json:",omitempty"`
@@ -27,7 +27,7 @@ type JoinToken struct {
 	LastUsed time.Time `json:",omitzero"`
 }
 
-// Host is a machine that has joined, and what its agent said last.
+// Host is a machine that has joined, with its agent's last report.
 type Host struct {
 	HostID, Name, Location, IPAddress          string
 	DNSName                                    string `json:",omitempty"`
@@ -46,7 +46,7 @@ type Host struct {
 	Instance []HostInstance `json:",omitempty"`
 }
 
-// HostInstance is an instance as its host's agent said last.
+// HostInstance is an instance as its host's agent last reported it.
 type HostInstance struct {
 	InstanceID, Phase string
 	Code, Cause       string `json:",omitempty"`
@@ -60,8 +60,7 @@ type HostProcess struct {
 	Started   time.Time
 }
 
-// JoinTokenInput says what a join token is good for; zero members mean the
-// server's defaults.
+// JoinTokenInput describes a new join token; zero fields mean the server's defaults.
 type JoinTokenInput struct {
 	Name, Location string
 	Life           time.Duration
@@ -69,13 +68,13 @@ type JoinTokenInput struct {
 	Networks       []string
 }
 
-// The paths of the hosts' door that are for operators.
+// The operators' paths of the hosts' door.
 const (
 	pathTokens = "/agent/v1/tokens"
 	pathHosts  = "/agent/v1/hosts"
 )
 
-// CreateJoinToken makes a token with which machines may join.
+// CreateJoinToken creates a token with which machines can join.
 func (c *Client) CreateJoinToken(ctx context.Context, in JoinTokenInput) (t JoinToken, err error) {
 	q := url.Values{}
 	for name, value := range map[string]string{"location": in.Location, "name": in.Name, "cidr": strings.Join(in.Networks, ",")} {
@@ -92,30 +91,30 @@ func (c *Client) CreateJoinToken(ctx context.Context, in JoinTokenInput) (t Join
 	return t, c.change(ctx, http.MethodPost, pathTokens, q, &t)
 }
 
-// JoinTokens asks for every join token that has not expired.
+// JoinTokens returns all join tokens that have not expired.
 func (c *Client) JoinTokens(ctx context.Context) (all []JoinToken, err error) {
 	_, err = c.read(ctx, pathTokens, &all)
 	return all, err
 }
 
-// RevokeJoinToken ends a join token.
+// RevokeJoinToken revokes a join token.
 func (c *Client) RevokeJoinToken(ctx context.Context, id string) error {
 	return c.change(ctx, http.MethodDelete, pathTokens+"/"+url.PathEscape(id), nil, &struct{}{})
 }
 
-// Hosts asks for every host.
+// Hosts returns all hosts.
 func (c *Client) Hosts(ctx context.Context) (all []Host, err error) {
 	_, err = c.read(ctx, pathHosts, &all)
 	return all, err
 }
 
-// Host asks for one host.
+// Host returns one host.
 func (c *Client) Host(ctx context.Context, id string) (h Host, err error) {
 	_, err = c.read(ctx, pathHosts+"/"+url.PathEscape(id), &h)
 	return h, err
 }
 
-// DrainHost has a host take no new instances and empty.
+// DrainHost drains a host: it gets no new instances and those it has end.
 func (c *Client) DrainHost(ctx context.Context, id string) (Host, error) {
 	return c.changeHost(ctx, id, "drain")
 }
@@ -125,7 +124,7 @@ func (c *Client) ResumeHost(ctx context.Context, id string) (Host, error) {
 	return c.changeHost(ctx, id, "resume")
 }
 
-// RotateHost has the agent of a host given a new credential.
+// RotateHost issues a new credential to a host's agent.
 func (c *Client) RotateHost(ctx context.Context, id string) (Host, error) {
 	return c.changeHost(ctx, id, "rotate")
 }
@@ -134,8 +133,8 @@ func (c *Client) changeHost(ctx context.Context, id, change string) (h Host, err
 	return h, c.change(ctx, http.MethodPost, pathHosts+"/"+url.PathEscape(id)+"/"+change, nil, &h)
 }
 
-// RemoveHost removes a host; now does not wait for its game servers to end. It
-// reports whether the host is gone already.
+// RemoveHost removes a host; with now it does not wait for game servers to end. It
+// reports whether the host is already gone.
 func (c *Client) RemoveHost(ctx context.Context, id string, now bool) (gone bool, err error) {
 	q := url.Values{}
 	if now {
@@ -146,7 +145,7 @@ func (c *Client) RemoveHost(ctx context.Context, id string, now bool) (gone bool
 	return answer.Gone, err
 }
 
-// change sends a request without a body, whose answer is a document.
+// change sends a request without a body and decodes the response into out.
 func (c *Client) change(ctx context.Context, method, path string, q url.Values, out any) error {
 	target := strings.TrimRight(c.Endpoint, "/") + path
 	if len(q) > 0 {

@@ -24,10 +24,10 @@ type Key struct {
 	Expires  time.Time `json:"expires,omitzero"`
 	Status   string    `json:"status"` // ENABLED, DISABLED or EXPIRED
 	LastUsed time.Time `json:"last_used,omitzero"`
-	Secret   string    `json:"secret,omitempty"` // of a key that was made just now
+	Secret   string    `json:"secret,omitempty"` // only of a key that was just created
 }
 
-// KeyScope is what a key is held to; see auth.Scope.
+// KeyScope is what a key may be used for; see auth.Scope.
 type KeyScope struct {
 	Resources []string          `json:"resources,omitempty"`
 	Tags      map[string]string `json:"tags,omitempty"`
@@ -43,7 +43,7 @@ func (s KeyScope) String() string {
 	return strings.Join(parts, " ")
 }
 
-// KeySpec says what a new key shall be.
+// KeySpec describes a new key.
 type KeySpec struct {
 	Name    string    `json:"name"`
 	Role    string    `json:"role"`
@@ -51,7 +51,7 @@ type KeySpec struct {
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// KeyRotation says when a new key and the one that it replaces end.
+// KeyRotation says when a new key and the key that it replaces expire.
 type KeyRotation struct {
 	Expires  time.Time `json:"expires,omitzero"`
 	OldUntil time.Time `json:"old_until,omitzero"`
@@ -59,29 +59,29 @@ type KeyRotation struct {
 
 const keysPath = "/admin/v1/keys"
 
-// Keys asks for every access key.
+// Keys returns all access keys.
 func (c *Client) Keys(ctx context.Context) ([]Key, error) {
 	var out struct{ Keys []Key }
 	_, err := c.read(ctx, keysPath, &out)
 	return out.Keys, err
 }
 
-// CreateKey makes an access key.
+// CreateKey creates an access key.
 func (c *Client) CreateKey(ctx context.Context, spec KeySpec) (k Key, err error) {
 	return k, c.administer(ctx, http.MethodPost, keysPath, spec, &k)
 }
 
-// RotateKey makes a key in the place of another.
+// RotateKey creates a key that replaces another.
 func (c *Client) RotateKey(ctx context.Context, id string, r KeyRotation) (k Key, err error) {
 	return k, c.administer(ctx, http.MethodPost, keysPath+"/"+url.PathEscape(id)+"/rotate", r, &k)
 }
 
-// DisableKey has the server refuse a key, EnableKey take it again.
+// DisableKey disables a key: the server refuses it until EnableKey.
 func (c *Client) DisableKey(ctx context.Context, id string) (k Key, err error) {
 	return k, c.administer(ctx, http.MethodPost, keysPath+"/"+url.PathEscape(id)+"/disable", nil, &k)
 }
 
-// EnableKey undoes DisableKey.
+// EnableKey enables a disabled key.
 func (c *Client) EnableKey(ctx context.Context, id string) (k Key, err error) {
 	return k, c.administer(ctx, http.MethodPost, keysPath+"/"+url.PathEscape(id)+"/enable", nil, &k)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Explanation says why a placement is where it is (placement.Explanation).
+// Explanation explains how a placement was decided so far (placement.Explanation).
 type Explanation struct {
 	Placement struct {
 		ID            string    `json:"id"`
@@ -38,7 +38,7 @@ type Round struct {
 	Candidates []Candidate `json:"candidates,omitzero"`
 }
 
-// Candidate is a place and what came of it in a round.
+// Candidate is a place and its outcome in a round.
 type Candidate struct {
 	Place struct {
 		FleetID  string `json:"fleet_id"`
@@ -46,11 +46,11 @@ type Candidate struct {
 	} `json:"place"`
 	Outcome string   `json:"outcome"`
 	Text    string   `json:"text,omitzero"`
-	Latency *float64 `json:"latency,omitzero"` // mean of the players', ms
+	Latency *float64 `json:"latency,omitzero"` // mean of the players' latencies, in ms
 	Failed  int      `json:"failed,omitzero"`
 }
 
-// Queue is a queue and what is pending in it (placement.QueueState).
+// Queue is a queue and its pending placements (placement.QueueState).
 type Queue struct {
 	Name         string   `json:"name"`
 	ARN          string   `json:"arn"`
@@ -60,13 +60,13 @@ type Queue struct {
 	Destinations []string `json:"destinations"`
 }
 
-// Explain asks why a placement is where it is; raw is the whole answer.
+// Explain returns the explanation of a placement; raw is the whole response.
 func (c *Client) Explain(ctx context.Context, placementID string) (e *Explanation, raw json.RawMessage, err error) {
 	raw, err = c.read(ctx, "/console/api/placements/"+url.PathEscape(placementID)+"/explain", &e)
 	return e, raw, err
 }
 
-// Queues asks for every queue.
+// Queues returns all queues.
 func (c *Client) Queues(ctx context.Context) (all []Queue, err error) {
 	_, err = c.read(ctx, "/console/api/queues", &all)
 	return all, err

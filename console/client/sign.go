@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// sign adds an AWS Signature Version 4 for the service gamelift: the headers
-// host, content-type and x-amz-* are signed, and the whole body.
+// sign adds an AWS Signature Version 4 for the service gamelift: the headers host,
+// content-type and x-amz-* are signed, and the whole body is.
 func (c *Client) sign(r *http.Request, body []byte, now time.Time) {
 	stamp := now.UTC().Format("20060102T150405Z")
 	r.Header.Set("X-Amz-Date", stamp)
@@ -37,7 +37,7 @@ func (c *Client) sign(r *http.Request, body []byte, now time.Time) {
 		", SignedHeaders="+names+", Signature="+hex.EncodeToString(mac(key, toSign)))
 }
 
-// signedHeaders gives the names of the headers to sign, and their lines.
+// signedHeaders returns the names of the headers to sign, and their canonical lines.
 func signedHeaders(r *http.Request) (names, lines string) {
 	host := r.Host
 	if host == "" {
@@ -67,7 +67,7 @@ func canonicalPath(u *url.URL) string {
 	return "/"
 }
 
-// canonicalQuery differs from url.Values.Encode in the blank alone.
+// canonicalQuery differs from url.Values.Encode only in how it escapes a space.
 func canonicalQuery(v url.Values) string { return strings.ReplaceAll(v.Encode(), "+", "%20") }
 
 func hash(b []byte) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/awsrpc/sigv4"
 )
 
-// TestSign has our signatures checked by the verifier, which is tested against AWS's SDKs.
+// TestSign checks our signatures with the verifier, which is tested against AWS's SDKs.
 func TestSign(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/explain"
 )
 
-// TicketExplanation says where a ticket is, and why it waits
+// TicketExplanation is a ticket's status and, while it waits, why
 // (flexmatch.Explanation).
 type TicketExplanation struct {
 	Ticket struct {
@@ -33,24 +33,24 @@ type TicketExplanation struct {
 	Waiting *explain.Explanation `json:"waiting,omitzero"`
 }
 
-// ExplainTicket asks why a ticket waits; raw is the whole answer.
+// ExplainTicket returns why a ticket waits; raw is the whole response.
 func (c *Client) ExplainTicket(ctx context.Context, id string) (e *TicketExplanation, raw json.RawMessage, err error) {
 	raw, err = c.read(ctx, "/console/api/tickets/"+url.PathEscape(id)+"/explain", &e)
 	return e, raw, err
 }
 
-// ExplainMatchmaking asks why the tickets of a configuration wait; raw is the
-// whole answer.
+// ExplainMatchmaking returns why the tickets of a configuration wait; raw is the whole
+// response.
 func (c *Client) ExplainMatchmaking(ctx context.Context, configuration string) (v *explain.Overview, raw json.RawMessage, err error) {
 	raw, err = c.read(ctx, "/console/api/matchmaking/"+url.PathEscape(configuration)+"/explain", &v)
 	return v, raw, err
 }
 
-// maxTrace bounds what a trace may hold.
+// maxTrace bounds the size of a trace, in bytes.
 const maxTrace = 4 << 30
 
-// TraceMatchmaking writes the tickets of a configuration that came since a time
-// as JSON lines; the zero time stands for all that are kept.
+// TraceMatchmaking writes a configuration's tickets that were started since a time as
+// JSON lines; the zero time means all that are kept.
 func (c *Client) TraceMatchmaking(ctx context.Context, configuration string, since time.Time, out io.Writer) error {
 	query := url.Values{}
 	if !since.IsZero() {
