@@ -12,8 +12,8 @@ import (
 // managedType is the ComputeType of fleets that have instances.
 const managedType = "EC2"
 
-// Fleets shows every fleet with its use, and why something is pending; byLocation
-// shows each of its locations.
+// Fleets shows all fleets with their load, and why something is pending; with
+// byLocation, each location of each fleet.
 func (t *Terminal) Fleets(ctx context.Context, byLocation bool) error {
 	return t.show(ctx, func(ctx context.Context) (table, error) {
 		fleets, err := t.Client.Fleets(ctx)
@@ -44,8 +44,8 @@ func fleetRow(f client.Fleet, status, what string, l client.FleetLoad, reason st
 	}
 }
 
-// instanceCounts says how many instances are ACTIVE of those wished for, and what
-// else there is.
+// instanceCounts returns ACTIVE/desired instances, and the counts of those in other
+// states.
 func instanceCounts(f client.Fleet, l client.FleetLoad) string {
 	if f.ComputeType != managedType {
 		return "-"
@@ -62,7 +62,7 @@ func instanceCounts(f client.Fleet, l client.FleetLoad) string {
 	return text
 }
 
-// reasons joins what the locations of a fleet wait for.
+// reasons joins the reasons why something is pending in the locations of a fleet.
 func reasons(f client.Fleet) string {
 	var all []string
 	for _, l := range f.Locations {

@@ -12,8 +12,8 @@ import (
 	"github.com/musterhq/muster/internal/plain"
 )
 
-// Explain shows why a placement is where it is: every round, each candidate in
-// its order, and what came of it.
+// Explain shows how a placement was decided so far: every round with its candidates, in
+// order, and their outcomes.
 func (t *Terminal) Explain(ctx context.Context, placementID string) error {
 	e, raw, err := t.Client.Explain(ctx, placementID)
 	if err != nil {
@@ -26,7 +26,7 @@ func (t *Terminal) Explain(ctx context.Context, placementID string) error {
 		return err
 	}
 	if caps := capLine(e); caps != "" {
-		fmt.Fprintln(t.Out, caps) // numbers alone
+		fmt.Fprintln(t.Out, caps) // only numbers: nothing to escape
 	}
 	for i, r := range e.Rounds {
 		title := fmt.Sprintf("Round %d, after %s", i+1, r.At.Sub(e.Placement.Started))
@@ -40,7 +40,7 @@ func (t *Terminal) Explain(ctx context.Context, placementID string) error {
 	return showRound(t.Out, fmt.Sprintf("Now, after %s", e.Now.At.Sub(e.Placement.Started).Round(time.Millisecond)), *e.Now)
 }
 
-// head tells on one line where the placement is.
+// head returns the placement's status as one line.
 func head(e *client.Explanation) string {
 	p := e.Placement
 	text := fmt.Sprintf("Placement %s in queue %s is %s", p.ID, p.Queue, p.Status)
@@ -58,7 +58,7 @@ func head(e *client.Explanation) string {
 	return text + fmt.Sprintf("; it took %s", p.Ended.Sub(p.Started))
 }
 
-// capLine tells the latency caps over the placement's time, or "".
+// capLine returns the latency caps over the placement's lifetime, or "".
 func capLine(e *client.Explanation) string {
 	var parts []string
 	for _, c := range e.Caps {
@@ -128,7 +128,7 @@ func dash(s string) string {
 	return s
 }
 
-// Queues shows every queue with what is pending in it.
+// Queues shows all queues with their pending placements.
 func (t *Terminal) Queues(ctx context.Context) error {
 	return t.show(ctx, func(ctx context.Context) (table, error) {
 		all, err := t.Client.Queues(ctx)

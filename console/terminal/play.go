@@ -20,16 +20,16 @@ import (
 	"github.com/musterhq/muster/internal/plain"
 )
 
-// PlayOptions say what game Play plays.
+// PlayOptions describes the game that Play plays.
 type PlayOptions struct {
 	Fleet    string        // name or id
 	Location string        // "" = the fleet's first custom location
 	Players  int           // bots, 1 to 25
 	For      time.Duration // how long they play
-	Bots     string        // path of the arena program, which has the bots
+	Bots     string        // path of the arena program, which contains the bots
 }
 
-// play is one game on its way.
+// play is the state of one game being played.
 type play struct {
 	*Terminal
 	opts    PlayOptions
@@ -37,10 +37,10 @@ type play struct {
 	fleet   client.Fleet
 	session sessionRow
 	players []playerRow
-	over    chan error // what came of the bots
+	over    chan error // receives how the bots ended
 }
 
-// playerRow is what is read of a player session.
+// playerRow holds the members of a player session that Play reads.
 type playerRow struct {
 	PlayerSessionID string `json:"PlayerSessionId"`
 	Status          string
@@ -48,8 +48,8 @@ type playerRow struct {
 	Port            int
 }
 
-// Play goes through the whole life of a game session, as a game's backend, its
-// players and its server do, and prints a line for each step.
+// Play runs a game session from creation to end, acting as the game's backend and
+// players, and prints a line for each step.
 func (t *Terminal) Play(ctx context.Context, o PlayOptions) error {
 	p := &play{Terminal: t, opts: o, began: time.Now(), over: make(chan error, 1)}
 	for _, step := range []func(context.Context) error{
@@ -68,8 +68,7 @@ func (p *play) step(format string, args ...any) {
 	fmt.Fprintf(p.Out, "%7.2f s  %s\n", time.Since(p.began).Seconds(), plain.Line(fmt.Sprintf(format, args...)))
 }
 
-// findFleet waits for a server that is about to answer, and for the fleet to have a
-// process.
+// findFleet waits until the server has started and the fleet has a process.
 func (p *play) findFleet(ctx context.Context) error {
 	say := p.once("waiting for the server at " + p.Client.Endpoint + " to be ready")
 	wait := p.once("waiting for fleet " + p.opts.Fleet + " to have a game server process")
@@ -101,7 +100,7 @@ func (p *play) findFleet(ctx context.Context) error {
 	return nil
 }
 
-// isStarting reports whether an error is that of a server that does not serve yet.
+// isStarting reports whether an error means that the server is not serving yet.
 func isStarting(err error) bool {
 	var refused *client.Error
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) ||
@@ -204,7 +203,7 @@ func (p *play) createPlayers(ctx context.Context) error {
 	return nil
 }
 
-// startBots has the bots join, each with its player session.
+// startBots starts the bots; each joins with its player session.
 func (p *play) startBots(ctx context.Context) error {
 	args := []string{"bot", "--json", "--for", p.opts.For.String(), "--addr", p.address()}
 	for _, s := range p.players {
@@ -229,7 +228,7 @@ func (p *play) startBots(ctx context.Context) error {
 
 func (p *play) waitValidated(ctx context.Context) error {
 	err := p.await(ctx, "the players to be validated", func() (bool, error) {
-		n, err := p.count(ctx, "ACTIVE", "COMPLETED") // who has left already was let in before
+		n, err := p.count(ctx, "ACTIVE", "COMPLETED") // COMPLETED: joined, and has already left
 		return n == len(p.players), err
 	})
 	if err == nil {
@@ -238,7 +237,7 @@ func (p *play) waitValidated(ctx context.Context) error {
 	return err
 }
 
-// count tells how many player sessions are in one of some statuses.
+// count returns how many player sessions have one of the given statuses.
 func (p *play) count(ctx context.Context, statuses ...string) (n int, err error) {
 	in := map[string]any{"GameSessionId": p.session.GameSessionID, "Limit": 100}
 	err = all(ctx, p.Client, "DescribePlayerSessions", in, func(out *struct {
@@ -294,10 +293,10 @@ func (p *play) waitReplaced(ctx context.Context) error {
 	return err
 }
 
-// patience is how long a step may take that needs no human time.
+// patience bounds the steps that do not wait for the game to be played.
 const patience = 30 * time.Second
 
-// await asks again and again until the condition holds or an error comes.
+// await polls until holds returns true or an error, for at most patience.
 func (p *play) await(ctx context.Context, what string, holds func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("waited "+patience.String()))
 	defer cancel()

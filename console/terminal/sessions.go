@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// sessionRow is what is shown of a game session.
+// sessionRow holds the members of a game session that are shown.
 type sessionRow struct {
 	GameSessionID string  `json:"GameSessionId"`
 	Name          string  `json:"Name,omitempty"`
 	FleetID       string  `json:"FleetId"`
 	FleetName     string  `json:"FleetName,omitempty"`
-	Host          string  `json:"Host,omitempty"` // name of the machine, of a game session that is not over
+	Host          string  `json:"Host,omitempty"` // name of the machine; only while a process hosts the game session
 	Location      string  `json:"Location,omitempty"`
 	Status        string  `json:"Status"`
 	StatusReason  string  `json:"StatusReason,omitempty"`
@@ -24,13 +24,13 @@ type sessionRow struct {
 	Port          int     `json:"Port"`
 }
 
-// SessionFilter says which game sessions to show; "" members do not bind.
+// SessionFilter selects the game sessions to show; empty fields match all.
 type SessionFilter struct {
 	FleetID string // id or ARN; "" = every fleet
 	Status  string // ACTIVATING, ACTIVE, TERMINATING or TERMINATED
 }
 
-// Sessions shows game sessions, those of the last 30 days included.
+// Sessions shows game sessions, including those that ended in the last 30 days.
 func (t *Terminal) Sessions(ctx context.Context, f SessionFilter) error {
 	return t.show(ctx, func(ctx context.Context) (table, error) { return t.readSessions(ctx, f) })
 }
@@ -97,7 +97,7 @@ func (t *Terminal) places(ctx context.Context, fleetID string) (fleetNames, host
 	return fleetNames, hosts, nil
 }
 
-// fleetIDs gives the fleet asked for, or all.
+// fleetIDs returns id, or the ids of all fleets if id is "".
 func (t *Terminal) fleetIDs(ctx context.Context, id string) (ids []string, err error) {
 	if id != "" {
 		return []string{id}, nil
@@ -112,5 +112,5 @@ func (t *Terminal) fleetIDs(ctx context.Context, id string) (ids []string, err e
 	return ids, err
 }
 
-// shortID is the last part of an ARN.
+// shortID returns the last part of an ARN.
 func shortID(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }

@@ -1,6 +1,6 @@
-// Package terminal is how operators look and act from a command line: tables of
-// fleets and game sessions, the event log as it grows, and a whole game played
-// step by step. It calls a server through console/client like anyone else.
+// Package terminal implements what operators see on a command line: tables of fleets
+// and game sessions, the event log as it grows, and a whole game played step by step.
+// It calls the server through console/client.
 package terminal
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/musterhq/muster/internal/plain"
 )
 
-// Terminal is where to read from and how to show it.
+// Terminal says where to read from, and where and how to show it.
 type Terminal struct {
 	Client *client.Client
 	Out    io.Writer
 	JSON   bool          // print JSON instead of a table
-	Watch  time.Duration // print again after each such period until ctx ends; 0 prints once
-	Screen io.Writer     // where Watch erases what it printed before; nil erases nothing
+	Watch  time.Duration // interval at which to print again until ctx ends; 0 prints once
+	Screen io.Writer     // where the output before is erased with Watch; nil erases nothing
 }
 
-// table is what a command shows.
+// table is the output of a command.
 type table struct {
 	Table
-	data any // the same for JSON
+	data any // the same as a document for JSON
 }
 
-// Table is a table of text, some of which may come from others.
+// Table is a table of text, some of which may be untrusted.
 type Table struct {
 	Head []string
 	Rows [][]string
 }
 
-// Write prints the table in columns. Each row stays one line and each cell one
-// column, whatever is in it.
+// Write prints the table in columns. Each row stays one line and each cell one column,
+// whatever the text.
 func (t Table) Write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{t.Head}, t.Rows...) {
@@ -57,13 +57,13 @@ func WriteJSON(out io.Writer, document any) error {
 	return json.NewEncoder(plain.NewWriter(out)).Encode(document)
 }
 
-// line prints text on one line, whatever is in it.
+// line prints text on one line, with the escapes of package plain.
 func (t *Terminal) line(text string) error {
 	_, err := fmt.Fprintln(t.Out, plain.Line(text))
 	return err
 }
 
-// show prints what read gives: once, or again and again.
+// show prints what read returns: once, or every t.Watch until ctx ends.
 func (t *Terminal) show(ctx context.Context, read func(context.Context) (table, error)) error {
 	for {
 		data, err := read(ctx)
@@ -84,7 +84,7 @@ func (t *Terminal) show(ctx context.Context, read func(context.Context) (table, 
 	}
 }
 
-// clear moves a terminal's cursor home and erases what is below it (ECMA-48).
+// clear moves a terminal's cursor home and erases everything below it (ECMA-48).
 const clear = "\x1b[H\x1b[J"
 
 func (t *Terminal) print(data table) error {
@@ -97,8 +97,8 @@ func (t *Terminal) print(data table) error {
 	return data.Write(t.Out)
 }
 
-// all calls a paginated operation until the last page; page takes each answer
-// and gives its NextToken.
+// all calls a paginated operation until the last page; page takes each response and
+// returns its NextToken.
 func all[Out any](ctx context.Context, c *client.Client, operation string, in map[string]any, page func(*Out) string) error {
 	for {
 		var out Out
@@ -113,7 +113,7 @@ func all[Out any](ctx context.Context, c *client.Client, operation string, in ma
 	}
 }
 
-// since says how long ago a time was, roughly.
+// since returns roughly how long ago a time was.
 func since(at time.Time) string {
 	if at.IsZero() {
 		return "-"
@@ -121,7 +121,7 @@ func since(at time.Time) string {
 	return ago(float64(at.UnixMilli()) / 1000)
 }
 
-// ago tells how long ago a wire timestamp was, roughly.
+// ago returns roughly how long ago a wire timestamp (seconds since 1970) was.
 func ago(seconds float64) string {
 	if seconds == 0 {
 		return "-"

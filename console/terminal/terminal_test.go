@@ -64,7 +64,8 @@ var answers = canned{
 	},
 }
 
-// fields are a table's words, so that tests do not depend on its blanks.
+// fields returns the words of each line of a table, so that tests do not depend on its
+// padding.
 func fields(text string) [][]string {
 	var rows [][]string
 	for line := range strings.Lines(text) {
@@ -133,7 +134,8 @@ func TestSessions_JSON(t *testing.T) {
 	}
 }
 
-// TestWatch shows again until it is told to stop, and stops without an error.
+// TestWatch checks that a watch prints repeatedly until its context ends, and then
+// returns no error.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	v, _ := view(t, answers)
@@ -148,7 +150,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// counter counts writes.
+// counter counts writes and calls reached at the one numbered until.
 type counter struct {
 	n, until int
 	reached  func()

@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/console/client"
 )
 
-// ExplainTicket shows why a ticket waits, or what became of it.
+// ExplainTicket shows why a ticket waits, or its outcome.
 func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
 	e, raw, err := t.Client.ExplainTicket(ctx, id)
 	if err != nil {
@@ -27,7 +27,7 @@ func (t *Terminal) ExplainTicket(ctx context.Context, id string) error {
 	return e.Waiting.WriteText(t.Out)
 }
 
-// ticketLine tells where a ticket is that does not wait.
+// ticketLine returns the status of a ticket that is not waiting as one line.
 func ticketLine(e *client.TicketExplanation) string {
 	k := e.Ticket
 	text := fmt.Sprintf("Ticket %s in %s is %s", k.ID, k.Configuration, k.Status)
