@@ -6,20 +6,20 @@ import (
 	"testing"
 )
 
-// row says what a package may import of ours, and why no more. A name that ends
-// in /... stands for a package and all below it.
+// row lists the packages of this module that a package may import, and the reason for
+// the limit. A name that ends in /... stands for all packages below it.
 type row struct{ path, may, why string }
 
-// ground is what any package of the domain or a door may build on.
+// ground lists the packages that every package of the domain and every door may import.
 const ground = "internal/store internal/fault internal/arn"
 
-// domain is every package that holds rules of game hosting.
+// domain lists the packages that hold the rules of game hosting.
 const domain = "event auth audit build build/object fleet compute session session/filter scaling placement flexmatch flexmatch/ruleset"
 
-// rows are read from the top; the first that fits a package counts. Doors import
-// the domain, the domain never a door; the domain imports downward only; upward
-// goes by event or by a function given to the lower package; nobody imports app
-// but cmd and the black-box suites.
+// rows are matched in order; the first that fits a package applies. Doors import the
+// domain, the domain never imports a door. Within the domain, imports go downward only:
+// a lower package reaches a higher one by an event or by a function that it is given.
+// Only cmd and the black-box suites import app.
 var rows = []row{
 	{"internal/fault", "", "everybody speaks it, so it knows nobody"},
 	{"internal/arn", "", "names are text"},
@@ -119,7 +119,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// Every row must be about a package, or it says nothing.
+// Every row must fit a package and give a reason.
 func TestImports_NoIdleRows(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range packages(t) {
@@ -149,7 +149,7 @@ func allowed(may, imported string) bool {
 	return slices.ContainsFunc(strings.Fields(may), func(name string) bool { return fits(name, imported) })
 }
 
-// fits tells whether a name of the table stands for a package.
+// fits reports whether a name of the table stands for the package at path.
 func fits(name, path string) bool {
 	if name == "..." {
 		return true

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write the diagrams of docs/state-machines.md from the tables in code")
 
-// diagrams gives each heading of docs/state-machines.md its diagram.
+// diagrams returns the diagrams of docs/state-machines.md by heading.
 func diagrams() map[string]string {
 	return map[string]string{
 		"Fleet and fleet location": diagram(fleet.Moves()),
@@ -40,7 +40,7 @@ func diagrams() map[string]string {
 func diagram[S ~string](moves map[[2]S]string) string {
 	type move struct{ from, to, cause string }
 	var all []move
-	left := map[string]bool{} // states that something leaves
+	left := map[string]bool{} // states with a move out of them
 	for m, cause := range moves {
 		all = append(all, move{string(m[0]), string(m[1]), cause})
 		left[string(m[0])] = true
@@ -87,7 +87,7 @@ func TestStateMachines(t *testing.T) {
 	}
 }
 
-// cutDiagram cuts a document around the diagram that follows a heading.
+// cutDiagram splits a document around the diagram that follows a heading.
 func cutDiagram(text, heading string) (before, diagram, after string, ok bool) {
 	const fence = "```mermaid\n"
 	at := strings.Index(text, "\n## "+heading+"\n")

@@ -15,15 +15,15 @@ import (
 
 const module = "github.com/musterhq/muster"
 
-// pkg is what the sources of one folder say, whatever system they are built for.
+// pkg describes the sources of one folder, those of all operating systems included.
 type pkg struct {
-	path     string // within the module, with slashes
+	path     string // relative to the module, with slashes
 	name     string
 	comments []string // files that hold a package comment
-	imports  []string // packages of the module, but for those of tests
+	imports  []string // packages of the module that the code imports, not its tests
 }
 
-// root is the folder of the module.
+// root returns the folder of the module.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../..")
@@ -33,8 +33,8 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// folders gives every folder of the repository that is written by people,
-// relative to the root, but for hidden ones and what .gitignore names.
+// folders returns every folder of the repository, relative to the root, except hidden
+// ones and those that .gitignore names.
 func folders(t *testing.T) []string {
 	t.Helper()
 	ignored := ignoredFolders(t)
@@ -62,7 +62,7 @@ func folders(t *testing.T) []string {
 	return all
 }
 
-// ignoredFolders gives the plain folder names of .gitignore.
+// ignoredFolders returns the plain folder names in .gitignore.
 func ignoredFolders(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root(t), ".gitignore"))
@@ -78,8 +78,8 @@ func ignoredFolders(t *testing.T) []string {
 	return names
 }
 
-// packages gives the packages of the root module; folders with a go.mod of
-// their own are other modules.
+// packages returns the packages of the root module; folders with their own go.mod are
+// other modules.
 func packages(t *testing.T) []pkg {
 	t.Helper()
 	var all []pkg
@@ -102,7 +102,7 @@ func packages(t *testing.T) []pkg {
 	return all
 }
 
-// read reads one folder; ok is false where it holds no Go but tests.
+// read reads one folder; ok is false if it has no Go files other than tests.
 func read(t *testing.T, dir string) (p pkg, ok bool) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root(t), dir, "*.go"))
@@ -130,7 +130,7 @@ func read(t *testing.T, dir string) (p pkg, ok bool) {
 	return p, ok
 }
 
-// ours gives the imports of a file that are packages of the module.
+// ours returns the imports of a file that are packages of the module.
 func ours(t *testing.T, tree *ast.File) []string {
 	t.Helper()
 	var paths []string

@@ -29,8 +29,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// words are those that mark unfinished work, or that only one machine
-// understands. They are spelled so that this file does not hold them.
+// words are those that mark unfinished work, or that mean something on only one
+// machine. They are split so that this file does not contain them.
 var words = []struct {
 	pattern *regexp.Regexp
 	why     string
@@ -63,7 +63,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// writtenFiles gives the files of the repository that people write. The API
+// writtenFiles returns the files of the repository that people write. The API
 // description is AWS's text, and recordings are what clients sent.
 func writtenFiles(t *testing.T) []string {
 	t.Helper()
@@ -85,7 +85,7 @@ func writtenFiles(t *testing.T) []string {
 	return all
 }
 
-// isBinary tells of an executable that a build left.
+// isBinary reports whether a file is large enough to be an executable left by a build.
 func isBinary(e fs.DirEntry) bool {
 	info, err := e.Info()
 	return err != nil || info.Size() > 4<<20
