@@ -1,6 +1,6 @@
-// Package plain makes the text of others harmless to a terminal and to a reader:
-// what would move the cursor, change the screen, reverse the reading direction or
-// pass for another line is shown as an escape instead.
+// Package plain makes untrusted text safe to show: characters that would move a
+// terminal's cursor, change the screen, reverse the reading direction or look like
+// another line are shown as escapes.
 package plain
 
 import (
@@ -14,11 +14,11 @@ import (
 )
 
 // Line returns s as one line: control and format characters, line ends and tabs
-// included, become escapes such as \u001b. The escapes are those of JSON, so that
-// escaped JSON still means the same.
+// included, become escapes such as \u001b. The escapes are those of JSON, so escaped
+// JSON keeps its meaning.
 func Line(s string) string { return escape(s, harmful) }
 
-// Text returns s with the escapes of Line, but keeps its line ends and tabs.
+// Text is like Line but keeps line ends and tabs.
 func Text(s string) string { return escape(s, harmfulInText) }
 
 func harmful(r rune) bool { return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) }
@@ -31,7 +31,7 @@ func escape(s string, harmful func(rune) bool) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s) + 16)
-	for _, r := range s { // an invalid byte arrives as U+FFFD
+	for _, r := range s { // an invalid byte yields U+FFFD
 		switch {
 		case !harmful(r):
 			b.WriteRune(r)
@@ -45,17 +45,18 @@ func escape(s string, harmful func(rune) bool) string {
 	return b.String()
 }
 
-// Writer writes text on with the escapes of Text. Goroutines may share it.
+// Writer writes to another writer with the escapes of Text. It is safe for concurrent
+// use.
 type Writer struct {
 	mu   sync.Mutex
 	out  io.Writer
-	rest []byte // the beginning of a character whose end was not written yet
+	rest []byte // an incomplete character at the end of the last Write
 }
 
 // NewWriter returns a Writer to out.
 func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 
-// Write writes p, but for an incomplete character at its end, which waits for the
+// Write writes p, except for an incomplete character at its end, which it keeps for the
 // next Write.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
@@ -69,8 +70,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// incomplete returns how many bytes at the end of text begin a character that
-// does not end there.
+// incomplete returns the length of the incomplete character at the end of text.
 func incomplete(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {

@@ -39,9 +39,9 @@ func TestText_KeepsLines(t *testing.T) {
 	}
 }
 
-// FuzzPlain checks that nothing harmful passes, that harmless text stays, that
-// JSON keeps its meaning, and that a Writer does the same however its input is
-// divided.
+// FuzzPlain checks that no harmful character passes, that harmless text is unchanged,
+// that JSON keeps its meaning, and that a Writer yields the same wherever its input is
+// cut.
 func FuzzPlain(f *testing.F) {
 	f.Add("\x1b[2J\u009b\u202e\r\n\U000e0041\xff🎮", uint8(3))
 	f.Fuzz(func(t *testing.T, s string, at uint8) {
@@ -73,7 +73,7 @@ func FuzzPlain(f *testing.F) {
 		var out strings.Builder
 		w := plain.NewWriter(&out)
 		cut := min(int(at), len(s))
-		for _, part := range []string{s[:cut], s[cut:] + "."} { // the point ends a character that is incomplete
+		for _, part := range []string{s[:cut], s[cut:] + "."} { // the dot completes an incomplete character
 			if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
 				t.Fatalf("Write returned %d, %v", n, err)
 			}
