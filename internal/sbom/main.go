@@ -1,6 +1,6 @@
 // Command sbom writes the bill of materials of a Go program as CycloneDX 1.6 JSON:
-// every module that was linked into it, as the program itself says, with version and
-// checksum.
+// every module linked into it, according to the program's build information, with
+// version and checksum.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// document is what is needed of the format (ECMA-424).
+// document is the part of the format (ECMA-424) that is needed.
 type document struct {
 	Format      string       `json:"bomFormat"`
 	SpecVersion string       `json:"specVersion"`
@@ -71,13 +71,14 @@ func write(out io.Writer, program string) error {
 	return e.Encode(billOf(info))
 }
 
-// billOf lists the modules of a program, with Go's standard library as one of them.
-// What depends on what among them the program does not say.
+// billOf lists the modules of a program, with Go's standard library as one of them. All
+// are listed as dependencies of the program: its build information does not say which
+// module depends on which.
 func billOf(info *debug.BuildInfo) document {
 	d := document{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Metadata: metadata{of("application", &info.Main)}}
 	modules := []*debug.Module{{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")}}
 	for _, m := range info.Deps {
-		if r := m.Replace; r != nil && !strings.HasPrefix(r.Path, ".") { // a folder is no module of another name
+		if r := m.Replace; r != nil && !strings.HasPrefix(r.Path, ".") { // a local folder has no module path
 			m = r
 		}
 		modules = append(modules, m)
@@ -99,7 +100,7 @@ func of(kind string, m *debug.Module) component {
 	}
 	c := component{Type: kind, Ref: purl, Name: m.Path, Version: m.Version, PURL: purl}
 	if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:")); err == nil && len(sum) > 0 {
-		c.Hashes = []hash{{"SHA-256", hex.EncodeToString(sum)}} // of the module's files, as go.sum has it
+		c.Hashes = []hash{{"SHA-256", hex.EncodeToString(sum)}} // of the module's files, as in go.sum
 	}
 	return c
 }

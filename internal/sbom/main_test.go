@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestWrite holds the bill of the server's program against what Go says is linked
-// into it.
+// TestWrite compares the bill of the server's program with what the go command reports
+// as linked into it.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "muster")
