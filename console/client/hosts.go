@@ -114,7 +114,8 @@ func (c *Client) Host(ctx context.Context, id string) (h Host, err error) {
 	return h, err
 }
 
-// DrainHost drains a host: it gets no new instances and those it has end.
+// DrainHost drains a host: it gets no new instances, and each that it has ends after
+// its last game session.
 func (c *Client) DrainHost(ctx context.Context, id string) (Host, error) {
 	return c.changeHost(ctx, id, "drain")
 }
