@@ -1,9 +1,9 @@
-// Package story runs stories that are told in other languages, through other
-// people's clients: it starts the built Muster, builds the game server that the
-// story talks to, and reports each check of the story as a test of its own.
+// Package story runs test scripts written in other languages that use other people's
+// clients: it starts the built Muster, builds the game server that the story talks to,
+// and reports each check of the story as a subtest.
 //
-// A story prints one line a check, `ok - WHAT` or `not ok - WHAT`, and whatever
-// else helps to understand a failure; it ends with exit code 0 where all is well.
+// A story prints one line per check, `ok - WHAT` or `not ok - WHAT`, and anything else
+// that helps to understand a failure; it exits with code 0 if all checks passed.
 package story
 
 import (
@@ -17,15 +17,16 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// Stage is what a story plays on.
+// Stage is what a story runs against.
 type Stage struct {
-	// Endpoint is the base URL of a Muster that takes any credentials.
+	// Endpoint is the base URL of a Muster that accepts any credentials.
 	Endpoint string
 	// GameServer is the path of the game server program (test/gameserver/program).
 	GameServer string
 }
 
-// New sets the stage, or skips the test where there is no built Muster.
+// New starts Muster and builds the game server; it skips the test if no built Muster is
+// given.
 func New(t *testing.T) Stage {
 	t.Helper()
 	node.Path(t)
@@ -38,8 +39,8 @@ func New(t *testing.T) Stage {
 	return s
 }
 
-// Play runs a command as a story. It finds ENDPOINT, GAMESERVER and the usual
-// variables of AWS's tools in its environment, where more may change them.
+// Play runs a command as a story. Its environment has ENDPOINT, GAMESERVER and the
+// usual variables of AWS's tools; more adds to them or overrides them.
 func (s Stage) Play(t *testing.T, more []string, command string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(command, args...)
@@ -59,7 +60,7 @@ func (s Stage) Play(t *testing.T, more []string, command string, args ...string)
 	}
 }
 
-// report makes each check a test; failed tells whether one failed.
+// report runs each check of a story as a subtest and reports whether one failed.
 func report(t *testing.T, out []byte) (failed bool) {
 	t.Helper()
 	checks := 0
@@ -84,7 +85,7 @@ func report(t *testing.T, out []byte) (failed bool) {
 	return failed
 }
 
-// Needs skips the test with a sentence where a program is missing.
+// Needs skips the test with a sentence if a program is missing.
 func Needs(t *testing.T, program, sentence string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
