@@ -18,7 +18,7 @@ import (
 // Variable names the environment variable with the path of the built binary.
 const Variable = "MUSTER_BIN"
 
-// Path gives the built binary, or skips the test.
+// Path returns the path of the built binary, or skips the test if none is given.
 func Path(t testing.TB) string {
 	t.Helper()
 	path := os.Getenv(Variable)
@@ -37,9 +37,9 @@ func Path(t testing.TB) string {
 
 // Process is a running `muster local` without the demo.
 type Process struct {
-	// URL is what the ready line told.
+	// URL is the base URL from the ready line.
 	URL string
-	// Ready is how long it took from the start of the process to that line.
+	// Ready is the time from the start of the process to that line.
 	Ready time.Duration
 
 	cmd    *exec.Cmd
@@ -48,8 +48,8 @@ type Process struct {
 	err    error         // how it ended; read it after exited
 }
 
-// Start runs `muster local` with more arguments and waits for its ready line. The
-// process ends with the test at the latest.
+// Start runs `muster local --demo=false` with more arguments and waits for its ready
+// line. The process ends with the test at the latest.
 func Start(t testing.TB, args ...string) *Process {
 	t.Helper()
 	p, err := Run(Path(t), append([]string{"local", "--demo=false"}, args...)...)
@@ -110,13 +110,13 @@ func (p *Process) watch(out io.Reader, ready chan<- string) {
 // Exited is closed when the process is gone.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Kill ends the process as a power cut would, and waits for its end.
+// Kill kills the process without warning, and waits for its end.
 func (p *Process) Kill() {
-	p.cmd.Process.Kill() // an error means that it is gone
+	p.cmd.Process.Kill() // fails only if it is already gone
 	<-p.exited
 }
 
-// Stop asks the process to end and gives how it ended.
+// Stop sends the process SIGTERM and returns how it ended.
 func (p *Process) Stop() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (p *Process) Stop() error {
 // PID is the number of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Log is the end of what the process wrote.
+// Log returns the end of the process's output.
 func (p *Process) Log() string { return p.log.String() }
 
 // tail keeps the last bytes written to it.

@@ -17,8 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 )
 
-// Upload makes a build of programs on the Muster at a base URL, as AWS's CLI
-// does, and gives its id. It is READY a moment later.
+// Upload creates a build from programs on the Muster at a base URL, as AWS's CLI does,
+// and returns its id. The build becomes READY a moment later.
 func Upload(ctx context.Context, url string, c *gamelift.Client, programs map[string][]byte) (buildID string, err error) {
 	archive, err := archived(programs)
 	if err != nil {
@@ -52,7 +52,7 @@ func Upload(ctx context.Context, url string, c *gamelift.Client, programs map[st
 	return *made.Build.BuildId, nil
 }
 
-// archived packs programs without compressing them: they are used once.
+// archived returns a zip archive of programs, uncompressed since it is read only once.
 func archived(programs map[string][]byte) ([]byte, error) {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)

@@ -21,8 +21,8 @@ type Event struct {
 	Message         string `json:"message"`
 }
 
-// Events follows the event log of a Muster, so that tests wait for what happens
-// and not for time.
+// Events follows the event log of a Muster, so that tests wait for events instead of
+// sleeping.
 type Events struct{ lines chan Event }
 
 // Follow opens the event stream from its beginning; it ends with the test.
@@ -62,7 +62,7 @@ func (e *Events) read(ctx context.Context, response *http.Response) {
 	}
 }
 
-// Until reads on to the next event that match takes.
+// Until reads events until match returns true for one, and returns it.
 func (e *Events) Until(t testing.TB, what string, match func(Event) bool) Event {
 	t.Helper()
 	patience := time.After(2 * time.Minute)
@@ -81,7 +81,7 @@ func (e *Events) Until(t testing.TB, what string, match func(Event) bool) Event 
 	}
 }
 
-// Code reads on to the next event of a code.
+// Code reads events until one has the given code, and returns it.
 func (e *Events) Code(t testing.TB, code string) Event {
 	t.Helper()
 	return e.Until(t, code, func(event Event) bool { return event.Code == code })

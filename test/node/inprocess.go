@@ -8,8 +8,8 @@ import (
 	"github.com/musterhq/muster/app"
 )
 
-// InProcess starts an app that keeps its state in memory, listens on a free port
-// and lets anybody in, unless change says otherwise. It ends with the test.
+// InProcess starts an app that keeps its state in memory, listens on a free port and
+// accepts any credentials, unless change sets other options. It stops with the test.
 func InProcess(t testing.TB, change func(*app.Options)) *app.App {
 	t.Helper()
 	o := app.Options{Listen: "127.0.0.1:0", DataDir: t.TempDir(), Store: "memory", AcceptAny: true}

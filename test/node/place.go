@@ -23,7 +23,7 @@ type Place struct {
 	Endpoint, Token             string // for game servers
 }
 
-// NewPlace makes a location, a fleet and a compute with names of its own.
+// NewPlace creates a location with a unique name, a fleet in it and a compute.
 func NewPlace(t testing.TB, c *gamelift.Client) *Place {
 	t.Helper()
 	p, err := MakePlace(t.Context(), c)
@@ -33,7 +33,8 @@ func NewPlace(t testing.TB, c *gamelift.Client) *Place {
 	return p
 }
 
-// MakePlace is NewPlace outside of a test's own goroutine.
+// MakePlace is like NewPlace but returns an error, for goroutines that must not end the
+// test.
 func MakePlace(ctx context.Context, c *gamelift.Client) (*Place, error) {
 	p := &Place{Client: c, Location: "custom-" + uuid.NewString(), ComputeName: "host-1"}
 	if _, err := c.CreateLocation(ctx, &gamelift.CreateLocationInput{LocationName: &p.Location}); err != nil {
@@ -51,7 +52,7 @@ func MakePlace(ctx context.Context, c *gamelift.Client) (*Place, error) {
 	return p, p.join(ctx)
 }
 
-// Beside gives a place on one more compute of the same fleet.
+// Beside returns a place on another compute of the same fleet, which it registers.
 func (p *Place) Beside(ctx context.Context, computeName string) (*Place, error) {
 	other := *p
 	other.ComputeName = computeName
@@ -75,12 +76,13 @@ func (p *Place) join(ctx context.Context) error {
 	return nil
 }
 
-// Options are those of a game server at this place.
+// Options returns the options of a game server at this place.
 func (p *Place) Options() gameserver.Options {
 	return gameserver.Options{Endpoint: p.Endpoint, Token: p.Token, FleetID: p.FleetID, ComputeName: p.ComputeName}
 }
 
-// Server starts a game server that is ready for a game session; it dies with the test.
+// Server starts a game server that is ready for a game session; it is killed at the end
+// of the test.
 func (p *Place) Server(t testing.TB, change ...func(*gameserver.Options)) *gameserver.Process {
 	t.Helper()
 	o := p.Options()
@@ -95,9 +97,9 @@ func (p *Place) Server(t testing.TB, change ...func(*gameserver.Options)) *games
 	return s
 }
 
-// Create makes a game session here. A process that has just become ready is free
-// a moment after its first heartbeat was answered, so that for a second a place
-// without a free process is asked again.
+// Create creates a game session here. A process that has just become ready counts as
+// free only a moment after its first heartbeat, so Create retries for a second while no
+// process is free.
 func (p *Place) Create(ctx context.Context, players int32, change ...func(*gamelift.CreateGameSessionInput)) (*types.GameSession, error) {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
@@ -111,7 +113,7 @@ func (p *Place) Create(ctx context.Context, players int32, change ...func(*gamel
 	return p.TryCreate(ctx, players, change...)
 }
 
-// TryCreate makes a game session here, if a process is free now.
+// TryCreate creates a game session here, if a process is free now.
 func (p *Place) TryCreate(ctx context.Context, players int32, change ...func(*gamelift.CreateGameSessionInput)) (*types.GameSession, error) {
 	in := &gamelift.CreateGameSessionInput{FleetId: &p.FleetID, Location: &p.Location, MaximumPlayerSessionCount: &players}
 	for _, f := range change {
