@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/test/story"
 )
 
-// A story runs in a copy of this folder, so that no packages are left here.
+// The story runs in a copy of this folder, so that npm installs no packages here.
 func TestStory(t *testing.T) {
 	story.Needs(t, "node", "Node.js is missing; install nodejs to run this")
 	story.Needs(t, "npm", "npm is missing; install npm to run this")
