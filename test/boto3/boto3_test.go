@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/test/story"
 )
 
-// python skips the test where an expression fails in the interpreter.
+// python skips the test if Python fails to run the given code.
 func python(t *testing.T, expression, sentence string) {
 	t.Helper()
 	story.Needs(t, "python3", "python3 is missing")
