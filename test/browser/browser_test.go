@@ -17,19 +17,19 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// evil is a page that tries every door of the server that its parameter target names.
+// evil is a page that requests every door of the server named in its parameter target.
 //
 //go:embed evil.html
 var evil []byte
 
-// doors are the paths that the page tries.
+// doors are the paths that the page requests.
 var doors = []string{
 	"/", "/service/GameLift/operation/ListFleets", "/agent/v1/tokens", "/player/v1/auth/guest", "/notify/replay", "/bucket/key",
 	"/gameserver/v5", "/agent/v1/host", "/player/v1/ws",
 }
 
-// between stands between a browser and Muster. It gives the evil page, passes on all
-// else as it came, and notes how Muster answered.
+// between is a proxy between a browser and Muster. It serves the evil page itself,
+// forwards every other request unchanged, and records the status of each response.
 type between struct {
 	proxy *httputil.ReverseProxy
 	done  chan struct{}
@@ -71,7 +71,7 @@ func (b *between) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// visit has a browser load a page, and waits until the page is done.
+// visit loads a page in a browser, and waits until the page is done.
 func (b *between) visit(t *testing.T, page string) {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
@@ -88,8 +88,8 @@ func (b *between) visit(t *testing.T, page string) {
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 		"--host-resolver-rules=MAP rebind.example 127.0.0.1", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", page)
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Env = append(os.Environ(), "TMPDIR="+sockets)     // it leaves its sockets there
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has many processes
+	cmd.Env = append(os.Environ(), "TMPDIR="+sockets)     // where it creates its sockets
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to kill all its processes
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +106,9 @@ func (b *between) visit(t *testing.T, page string) {
 	}
 }
 
-// A page of another origin, and one whose name was made to lead to this machine, get
-// nothing from any door of `muster local`; a program gets everything.
+// A page of another origin, and one whose host name was rebound to this machine, get
+// nothing from any door of `muster local`; a program that is not a browser gets
+// everything.
 func TestLocal_PagesGetNothing(t *testing.T) {
 	muster := node.Start(t)
 	for _, c := range []struct {

@@ -1,3 +1,3 @@
-// Package browser shows a real browser to `muster local`: no page that it did not
-// give itself may get anything from it.
+// Package browser tests `muster local` with a real browser: only pages that it serves
+// itself may read anything from it.
 package browser
