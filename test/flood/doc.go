@@ -1,3 +1,3 @@
-// Package flood has strangers ask more of a server than it should give them, over
-// real connections to the built binary.
+// Package flood has clients without credentials try to exhaust a server, over real
+// connections to the built binary.
 package flood

@@ -16,7 +16,7 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// serve runs `muster serve`, which asks for keys.
+// serve runs `muster serve`, which requires access keys.
 func serve(t *testing.T) (p *node.Process, address string) {
 	t.Helper()
 	p, err := node.Run(node.Path(t), "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--log-level", "error")
@@ -31,8 +31,8 @@ func serve(t *testing.T) (p *node.Process, address string) {
 	return p, u.Host
 }
 
-// resident returns the resident memory of a process in bytes: VmRSS: now, VmHWM: at
-// its peak.
+// resident returns the resident memory of a process in bytes: now for "VmRSS:", at its
+// peak for "VmHWM:".
 func resident(t *testing.T, p *node.Process, which string) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
@@ -48,7 +48,8 @@ func resident(t *testing.T, p *node.Process, which string) int64 {
 	return kib << 10
 }
 
-// Who shows no credentials cannot make the server hold the bodies that it sends.
+// A client without credentials cannot make the server hold in memory the bodies that it
+// sends.
 func TestBodies_OfStrangersAreNotHeld(t *testing.T) {
 	const connections, body, most = 60, 8 << 20, 50 << 20
 	p, address := serve(t)
@@ -63,7 +64,7 @@ func TestBodies_OfStrangersAreNotHeld(t *testing.T) {
 			}
 			defer c.Close()
 			fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: %s\r\nX-Amz-Target: GameLift.ListFleets\r\nContent-Length: %d\r\n\r\n", address, body)
-			io.CopyN(c, zeros{}, body-1) // all but one byte; the server may close before it has come
+			io.CopyN(c, zeros{}, body-1) // all but one byte; the server may close before all is sent
 			io.Copy(io.Discard, c)       // until the server closes
 		})
 	}
@@ -79,8 +80,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Slow connections from one address keep nobody else waiting, and only so many of
-// them are kept.
+// Slow connections from one address do not delay other addresses, and only a limited
+// number of them is kept.
 func TestConnections_SlowOnesAreFew(t *testing.T) {
 	const slow, kept = 1500, 256
 	_, address := serve(t)
@@ -97,7 +98,7 @@ func TestConnections_SlowOnesAreFew(t *testing.T) {
 			ended <- struct{}{}
 		}()
 	}
-	for range slow - kept { // the others have 10 s for their headers
+	for range slow - kept { // those kept have 10 s for their headers
 		<-ended
 	}
 	client := &http.Client{Transport: &http.Transport{
