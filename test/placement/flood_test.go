@@ -24,10 +24,11 @@ import (
 
 var total = flag.Int("placements", 10_000, "how many placements wait in TestFlood")
 
-// kills is how often the server is killed while placements wait and are made.
+// kills is how often the server is killed while placements are pending.
 const kills = 4
 
-// flood is a binary that is killed and started again, and what plays with it.
+// flood is the state of TestFlood: a server that is killed and restarted, and its
+// clients.
 type flood struct {
 	*testing.T
 	path   string
@@ -35,15 +36,15 @@ type flood struct {
 	server *node.Process
 	client *gamelift.Client
 	place  *node.Place
-	kill   chan struct{} // asks for a kill
+	kill   chan struct{} // requests a kill
 
 	mu     sync.Mutex
 	hosted map[string]string // game session → process
 }
 
-// TestFlood has 10,000 placements wait for processes that come in bursts, and
-// kills the server again and again: every placement is fulfilled, in the order in
-// which they came, no process hosts two game sessions and no game session two processes.
+// TestFlood starts 10,000 placements, then processes for them in bursts, and kills the
+// server several times: every placement is fulfilled, in the order in which they were
+// started, no process hosts two game sessions, and no game session is on two processes.
 func TestFlood(t *testing.T) {
 	f := &flood{T: t, path: node.Path(t), hosted: map[string]string{}, kill: make(chan struct{}, 2*kills)}
 	f.open()
@@ -54,12 +55,12 @@ func TestFlood(t *testing.T) {
 	f.checkOrder()
 }
 
-// open starts the server and makes a place whose game sessions have five
-// seconds to become active, and a queue.
+// open starts the server and creates a queue and a place whose game sessions must
+// become active within five seconds.
 func (f *flood) open() {
 	f.args = []string{"local", "--demo=false", "--data", f.TempDir(), "--listen", "127.0.0.1:0"}
 	f.run()
-	f.args[len(f.args)-1] = strings.TrimPrefix(f.server.URL, "http://") // the same port again, so that processes come back
+	f.args[len(f.args)-1] = strings.TrimPrefix(f.server.URL, "http://") // the same port from now on, so that processes reconnect
 	f.place = node.NewPlace(f, f.client)
 	_, err := f.client.UpdateRuntimeConfiguration(f.Context(), &gamelift.UpdateRuntimeConfigurationInput{
 		FleetId: &f.place.FleetID, RuntimeConfiguration: &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: aws.Int32(5)},
@@ -86,8 +87,8 @@ func (f *flood) must(err error) {
 	}
 }
 
-// startAll starts the placements from several callers, and kills the server
-// half-way: a start whose answer was lost may or may not have happened.
+// startAll starts n placements from concurrent callers, and kills the server once half
+// of them are started.
 func (f *flood) startAll(n int) {
 	for half := range 2 {
 		ids := make(chan string)
@@ -121,8 +122,8 @@ func (f *flood) start(id string) error {
 	return err
 }
 
-// bursts starts processes, some hundred at a time, until all placements are
-// fulfilled, and kills the server in between.
+// bursts starts processes, a few hundred at a time, until all placements are fulfilled,
+// and kills the server when asked to.
 func (f *flood) bursts(done <-chan map[string]bool) {
 	ctx, end := context.WithCancel(f.Context())
 	var servers sync.WaitGroup
@@ -145,7 +146,7 @@ func (f *flood) bursts(done <-chan map[string]bool) {
 	}
 }
 
-// serve is one process: it takes a game session, activates it and ends a moment later.
+// serve runs one process: it waits for a game session to become active and ends.
 func (f *flood) serve(ctx context.Context) {
 	o := f.place.Options()
 	p, err := gameserver.Start(ctx, o)
@@ -170,7 +171,7 @@ func (f *flood) serve(ctx context.Context) {
 	if hosted := p.Hosted(); len(hosted) != 1 {
 		f.Errorf("process %s was given %v", p.ID(), hosted)
 	}
-	_ = p.End(ctx) // the server may be away; then it takes the process for lost
+	_ = p.End(ctx) // the server may be down; it then counts the process as lost
 }
 
 func (f *flood) note(gameSession, process string) {
@@ -181,7 +182,7 @@ func (f *flood) note(gameSession, process string) {
 	}
 	f.hosted[gameSession] = process
 	if every := *total / kills; len(f.hosted)%every == every/2 {
-		f.kill <- struct{}{} // has room for all kills
+		f.kill <- struct{}{} // never blocks: the channel has room for all kills
 	}
 }
 
@@ -199,12 +200,12 @@ type happening struct {
 	GameSession string `json:"game_session_id"`
 }
 
-// untilFulfilled follows the log, over kills, until so many placements are
-// fulfilled, and gives their ids.
+// untilFulfilled follows the event log, across kills, until n placements are fulfilled,
+// and returns their ids.
 func (f *flood) untilFulfilled(n int) map[string]bool {
 	fulfilled := map[string]bool{}
 	for after := uint64(0); len(fulfilled) < n && f.Context().Err() == nil; {
-		_ = f.read(true, after, func(e happening) error { // a broken stream goes on where it was
+		_ = f.read(true, after, func(e happening) error { // a broken stream is continued after its last event
 			after = e.Seq
 			switch e.Code {
 			case "PLACEMENT_FULFILLED":
@@ -223,7 +224,7 @@ func (f *flood) untilFulfilled(n int) map[string]bool {
 	return fulfilled
 }
 
-// read calls take with the events behind a number, in order.
+// read calls take with the events after a sequence number, in order.
 func (f *flood) read(follow bool, after uint64, take func(happening) error) error {
 	url := fmt.Sprintf("http://%s/console/api/events?follow=%t&after=%d", f.args[len(f.args)-1], follow, after)
 	request, err := http.NewRequestWithContext(f.Context(), http.MethodGet, url, nil)
@@ -249,8 +250,8 @@ func (f *flood) read(follow bool, after uint64, take func(happening) error) erro
 	return lines.Err()
 }
 
-// checkOrder holds that the first game session of each placement was made in the
-// order in which the placements came.
+// checkOrder checks that the first game sessions of the placements were created in the
+// order in which the placements were started.
 func (f *flood) checkOrder() {
 	var came, made []string
 	seen := map[string]bool{}
