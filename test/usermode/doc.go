@@ -1,5 +1,4 @@
-// Package usermode runs the tests of isolation in a system of their own: a Linux
-// kernel as a program (User Mode Linux), with this machine's files read-only and the
-// one hierarchy of control groups of version 2, which many a machine that builds
-// does not have.
+// Package usermode runs the tests of isolation in a separate system: a Linux kernel as
+// a program (User Mode Linux), with this machine's files read-only and the unified
+// hierarchy of control groups version 2, which many build machines lack.
 package usermode

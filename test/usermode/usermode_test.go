@@ -14,14 +14,14 @@ import (
 // kernel is the program of Debian's package user-mode-linux.
 const kernel = "linux.uml"
 
-// tests are which tests run, by package; all of them must pass, and none be skipped.
+// tests are the tests to run, by package; all must pass, and none may be skipped.
 var tests = map[string]string{
 	"isolate": "TestGroup|TestJail|TestKillUser",
 	"agent":   "TestAgent_IsolationRequired|TestAgents_ShareUsers|TestAgent_IsolatesWhole|TestAgent_TakesOverWhatIsApart",
 }
 
-// With control groups of version 2 memory, processes and users are held to their
-// limits as the documents say.
+// With control groups version 2, the limits on memory, processes and users are enforced
+// as documented.
 func TestIsolation_ControlGroups2(t *testing.T) {
 	if _, err := exec.LookPath(kernel); err != nil {
 		t.Skipf("%s is missing (Debian package user-mode-linux), so there is no system with control groups of version 2: %v", kernel, err)
@@ -63,7 +63,7 @@ func TestIsolation_ControlGroups2(t *testing.T) {
 	}
 }
 
-// boot runs a system to its end and gives what its first console showed.
+// boot runs a system to its end and returns the output of its first console.
 func boot(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
