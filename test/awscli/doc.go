@@ -1,3 +1,3 @@
-// Package awscli tells the central story with the AWS CLI, as a shell script,
-// against the built binary; it speaks AWS JSON 1.1.
+// Package awscli runs the central story with the AWS CLI, as a shell script, against
+// the built binary, in AWS JSON 1.1.
 package awscli
