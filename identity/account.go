@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Bounds of a display name, in characters.
+// Limits of a display name, in characters.
 const (
 	minName = 3
 	maxName = 32
@@ -47,9 +47,9 @@ type banArgs struct {
 	Until          time.Time
 }
 
-// Ban keeps a player out until a time and ends all their logins; a time that has
-// passed lifts the ban. Of a player who was merged into another one, it is the
-// other who is meant: what was done before the merge is not forgotten by it.
+// Ban keeps a player out until a time and ends all their logins; a time in the past
+// lifts the ban. For a player who was merged into another, it bans the other: a merge
+// does not undo what was done before it.
 // Refusals: NotFound.
 func (s *Service) Ban(ctx context.Context, playerID, reason string, until time.Time) error {
 	_, err := s.cmd.ban.Do(ctx, banArgs{playerID, reason, until.UTC().Truncate(time.Millisecond)})
@@ -103,7 +103,7 @@ func (s *Service) runDelete(tx *store.Tx, id string) (struct{}, error) {
 }
 
 // erase removes a player's row and data; why is for the event. It returns how many
-// rows that were.
+// rows it removed.
 func (s *Service) erase(tx *store.Tx, id, why string) (rows int) {
 	s.t.players.Delete(tx, id)
 	rows++

@@ -29,7 +29,7 @@ func TestGuest(t *testing.T) {
 	h.must(err)
 }
 
-// What is kept holds no secret in the clear.
+// What is stored contains no secret in plain text.
 func TestSecrets_AreNotStored(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
@@ -76,7 +76,7 @@ func TestLink(t *testing.T) {
 	if linked.PlayerID != guest.PlayerID || linked.Scope != ScopeAuthenticated {
 		t.Errorf("got %+v", linked)
 	}
-	_, err = h.ids.Link(h.ctx, who, "id", credential("anna")) // again: unchanged
+	_, err = h.ids.Link(h.ctx, who, "id", credential("anna")) // repeated: unchanged
 	h.must(err)
 	_, err = h.ids.Link(h.ctx, who, "id", credential("second"))
 	h.refused(err, IdentityInUse)
@@ -95,7 +95,7 @@ func TestLink(t *testing.T) {
 	h.refused(err, ProviderDisabled)
 
 	h.must(h.ids.Unlink(h.ctx, who, "id"))
-	_, err = h.ids.Check(in.AccessToken) // came in by what is not linked any more
+	_, err = h.ids.Check(in.AccessToken) // its login was by an account that is not linked any more
 	h.refused(err, TokenInvalid)
 	only, err := h.ids.Login(h.ctx, "id", credential("carl"), true)
 	h.must(err)
@@ -105,9 +105,9 @@ func TestLink(t *testing.T) {
 	h.reopen()
 }
 
-// An ID token that linked an account is used up: who gets hold of it can neither log
-// in with it nor link the account elsewhere. The answer may have been lost, so that
-// who linked may ask again.
+// An ID token that linked an account is used up: someone who obtains it can neither log
+// in with it nor link the account elsewhere. The player who linked may repeat the
+// request, since the answer may have been lost.
 func TestLink_TokenOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
@@ -129,7 +129,7 @@ func TestLink_TokenOnce(t *testing.T) {
 	h.reopen()
 }
 
-// A login that a theft has ended links nothing.
+// A login that was ended as stolen links nothing.
 func TestLink_NotByALoginThatEnded(t *testing.T) {
 	t.Parallel()
 	inHouse(t, withOIDC(), func(h *house) {
@@ -145,7 +145,7 @@ func TestLink_NotByALoginThatEnded(t *testing.T) {
 	})
 }
 
-// Of two players who link one account at the same time, one gets it.
+// Of two players who link one account at the same time, one succeeds.
 func TestLink_AtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
@@ -181,7 +181,7 @@ func TestCredentials_NeedAFreshLogin(t *testing.T) {
 		_, err = h.ids.Link(h.ctx, who, "id", Credential{Token: h.world.op.token(h.world.op.claims("anna")), Nonce: "n-1"})
 		h.refused(err, ReauthRequired)
 		h.refused(h.ids.Delete(h.ctx, who), ReauthRequired)
-		refreshed, err := h.ids.Refresh(h.ctx, s.RefreshToken) // is no login
+		refreshed, err := h.ids.Refresh(h.ctx, s.RefreshToken) // is not a login
 		h.must(err)
 		who, err = h.ids.Check(refreshed.AccessToken)
 		h.must(err)
@@ -277,7 +277,7 @@ func TestData(t *testing.T) {
 	h.refused(h.ids.DeleteData(h.ctx, s.PlayerID, Private, "save", Expect{}), NotFound)
 }
 
-// Who knows a value that was deleted does not take one that was made anew for it.
+// A version of a deleted value never matches a value created later for the same key.
 func TestData_VersionsComeOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, Options{})

@@ -25,8 +25,8 @@ import (
 
 const issuer = "https://play.example/player"
 
-// house is the real service on a store in memory, and a world of providers that
-// it reaches without a network.
+// house is the real service on a store in memory, with providers that it reaches
+// without a network.
 type house struct {
 	*testing.T
 	ctx    context.Context
@@ -71,7 +71,7 @@ func (h *house) run(ids *Service) {
 	h.stop = func() { cancel(); <-done }
 }
 
-// reopen stops the node, starts it again and compares what it had with what it has.
+// reopen stops the node, starts it again and compares the state with the one before.
 func (h *house) reopen() {
 	h.Helper()
 	h.stop()
@@ -90,7 +90,7 @@ func (h *house) must(err error) {
 	}
 }
 
-// refused holds that err is a refusal with the code.
+// refused fails the test unless err is a refusal with the code.
 func (h *house) refused(err error, code Code) {
 	h.Helper()
 	if !Is(err, code) {
@@ -165,7 +165,7 @@ func newOpenIDProvider(t *testing.T) *openIDProvider {
 	return op
 }
 
-// rotate publishes a key and signs with it from then on; older ones are gone.
+// rotate publishes a key and signs with it from then on; older ones are removed.
 func (op *openIDProvider) rotate(kid string) {
 	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -187,7 +187,7 @@ func (op *openIDProvider) keys(w http.ResponseWriter, _ *http.Request) {
 	json.MarshalWrite(w, set)
 }
 
-// claims are those of a good token, to be changed.
+// claims returns those of a valid token, to be changed.
 func (op *openIDProvider) claims(subject string) map[string]any {
 	now := time.Now()
 	return map[string]any{
@@ -207,7 +207,7 @@ func (op *openIDProvider) signed(key jose.SigningKey, kid string, claims map[str
 	return op.signedWith(key, kid, claims, &jose.SignerOptions{})
 }
 
-// signedWith is signed with more in the header.
+// signedWith is like signed, with additional header options.
 func (op *openIDProvider) signedWith(key jose.SigningKey, kid string, claims map[string]any, more *jose.SignerOptions) string {
 	op.Helper()
 	signer, err := jose.NewSigner(key, more.WithType("JWT").WithHeader("kid", kid))

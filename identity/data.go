@@ -18,15 +18,15 @@ type Namespace string
 // The namespaces.
 const (
 	Private Namespace = "private" // the player reads and writes
-	Public  Namespace = "public"  // the player writes, everybody reads
-	Server  Namespace = "server"  // game servers and operators write, the player reads; matchmaking attributes live here
+	Public  Namespace = "public"  // the player writes, everyone reads
+	Server  Namespace = "server"  // game servers and operators write, the player reads; holds matchmaking attributes
 	Secret  Namespace = "secret"  // game servers and operators only
 )
 
-// Valid tells whether n is a namespace.
+// Valid reports whether n is a namespace.
 func (n Namespace) Valid() bool { return n == Private || n == Public || n == Server || n == Secret }
 
-// PlayerReads and PlayerWrites say what the owner may do.
+// PlayerReads and PlayerWrites report what the owner may do.
 func (n Namespace) PlayerReads() bool  { return n == Private || n == Public || n == Server }
 func (n Namespace) PlayerWrites() bool { return n == Private || n == Public }
 
@@ -44,9 +44,9 @@ type Datum struct {
 	PlayerID  string    `json:"player_id"`
 	Namespace Namespace `json:"namespace"`
 	Key       string    `json:"key"`
-	Value     string    `json:"value"`   // JSON text; kept as text, so that it comes back as it was stored
+	Value     string    `json:"value"`   // JSON text; kept as text, so that it is returned as it was stored
 	Version   int64     `json:"version"` // rises by one with each write
-	First     int64     `json:"first"`   // the version it was made with
+	First     int64     `json:"first"`   // the version with which it was created
 	Updated   time.Time `json:"updated"`
 }
 
@@ -116,8 +116,8 @@ func (s *Service) runPutData(tx *store.Tx, a putArgs) (*Datum, error) {
 	case size > MaxNamespace:
 		return nil, refuse(Invalid, "value: namespace %s would hold %d bytes; at most %d", a.Namespace, size, MaxNamespace)
 	}
-	// No version of a key comes twice, also not after it was deleted: who expects the
-	// old one must not overwrite the new, nor take it for the old.
+	// No version of a key is used twice, not even after a deletion: a request that
+	// expects the old value must not overwrite the new one, nor take it for the old.
 	d := &Datum{PlayerID: a.Player, Namespace: a.Namespace, Key: a.Key, Value: a.Value, Version: p.DataDeleted + 1, Updated: tx.Now()}
 	d.First = d.Version
 	if old != nil {
@@ -170,7 +170,7 @@ func (s *Service) runDeleteData(tx *store.Tx, a deleteArgs) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Data gives a value. Refusals: NotFound, Invalid.
+// Data returns a value. Refusals: NotFound, Invalid.
 func (s *Service) Data(playerID string, ns Namespace, key string) (*Datum, error) {
 	if err := checkKey(ns, key); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (s *Service) Data(playerID string, ns Namespace, key string) (*Datum, error
 	return nil, refuse(NotFound, "the key does not exist")
 }
 
-// AllData gives all values of a namespace, by key. Refusals: NotFound (namespace).
+// AllData returns all values of a namespace, by key. Refusals: NotFound (namespace).
 func (s *Service) AllData(playerID string, ns Namespace) ([]*Datum, error) {
 	if !ns.Valid() {
 		return nil, checkKey(ns, "")

@@ -6,11 +6,11 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// idleStep is by how much a login must put off the next check for that to be written,
-// so that frequent logins do not write as often.
+// idleStep is by how much a login must postpone the next check for the change to be
+// written, so that frequent logins do not cause frequent writes.
 const idleStep = 24 * time.Hour
 
-// seen puts off the check of a guest who logs in.
+// seen postpones the check of a guest who logs in.
 func (s *Service) seen(tx *store.Tx, p *Player) {
 	next := tx.Now().Add(s.opts.GuestKeep)
 	if s.opts.GuestKeep < 0 || len(p.GuestSecret) == 0 || next.Sub(p.IdleCheck) < idleStep {
@@ -21,13 +21,13 @@ func (s *Service) seen(tx *store.Tx, p *Player) {
 	s.t.players.Put(tx, &later)
 }
 
-// retire removes a guest whose account nobody used for GuestKeep and who has nothing
-// to lose, or says when to look again. It returns how many rows it changed.
+// retire removes a guest whose account has not been used for GuestKeep and who has
+// nothing to lose, or sets the next check. It returns how many rows it changed.
 func (s *Service) retire(tx *store.Tx, p *Player) (rows int) {
 	now := tx.Now()
 	used := s.lastUse(tx, p.ID)
 	next := used.Add(s.opts.GuestKeep)
-	if p.IdleCheck.IsZero() || s.holds(tx, p) { // made before guests were checked, or has something to lose
+	if p.IdleCheck.IsZero() || s.holds(tx, p) { // created before guests were checked, or has something to lose
 		next = now.Add(s.opts.GuestKeep)
 	}
 	if next.After(now) {
@@ -45,13 +45,13 @@ func (s *Service) retire(tx *store.Tx, p *Player) (rows int) {
 	return rows
 }
 
-// holds reports whether a player has what must not go with a guest who stays away:
-// data, another login, a ban, or accounts that were merged into it.
+// holds reports whether a player has something that must not be removed with an idle
+// guest: data, another login, a ban, or accounts that were merged into it.
 func (s *Service) holds(r *store.Tx, p *Player) bool {
 	return some(s.dataOf(r, p.ID, "")) || some(s.t.linksOf.Equal(r, p.ID)) || p.Banned(r.Now()) || some(s.t.mergedInto.Equal(r, p.ID))
 }
 
-// lastUse returns when a login of a player was last used, as far as there are logins.
+// lastUse returns when a login of a player was last used, or zero if there is none.
 func (s *Service) lastUse(r store.Reader, playerID string) (last time.Time) {
 	for f := range s.t.familiesOf.Equal(r, playerID) {
 		for _, at := range []time.Time{f.Login, f.Rotated} {

@@ -11,10 +11,10 @@ import (
 
 const day = 24 * time.Hour
 
-// there reports whether an account is there.
+// there reports whether an account exists.
 func (h *house) there(id string) bool { return h.ids.t.players.Get(h.st.View(), id) != nil }
 
-// is holds which accounts are there, by name.
+// is fails the test unless exactly the wanted accounts exist, by name.
 func (h *house) is(at string, accounts map[string]string, want ...string) {
 	h.Helper()
 	wanted := map[string]bool{}
@@ -28,8 +28,8 @@ func (h *house) is(at string, accounts map[string]string, want ...string) {
 	}
 }
 
-// Guests who stay away go with their logins, unless they have something to lose; who
-// comes back begins anew.
+// Guests who stay away are removed with their logins, unless they have something to
+// lose; one who comes back later starts anew.
 func TestGuests_Purge(t *testing.T) {
 	t.Parallel()
 	opts := withOIDC()
@@ -82,7 +82,8 @@ func TestGuests_Purge(t *testing.T) {
 	})
 }
 
-// Many guests go in many transactions, and a restart between goes on with the rest.
+// Many guests are removed in many transactions, and a restart in between continues
+// with the rest.
 func TestGuests_PurgeInSteps(t *testing.T) {
 	t.Parallel()
 	inHouse(t, Options{GuestKeep: 90 * day, KeyLife: 400 * day}, func(h *house) {
@@ -111,8 +112,8 @@ func TestGuests_PurgeInSteps(t *testing.T) {
 	})
 }
 
-// Guests made before there were checks get a whole period, and with a period below 0
-// everybody stays.
+// Guests created before there were checks get a whole period, and with a period below
+// 0 all guests stay.
 func TestGuests_PurgeBegins(t *testing.T) {
 	t.Parallel()
 	for keep, stays := range map[time.Duration]time.Duration{90 * day: 290 * day, -1: 0} {

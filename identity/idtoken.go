@@ -30,19 +30,19 @@ func newIDTokens(c ProviderConfig, client *http.Client) *idTokens {
 	return v
 }
 
-// idClaims are the members of an ID token that count.
+// idClaims are the members of an ID token that are checked.
 type idClaims struct {
 	jwt.Claims
 	Nonce           string `json:"nonce"`
 	AuthorizedParty string `json:"azp"`
 
-	// signed is what the issuer signed. It names the token: the text around it can be
-	// written in many ways that are as good, the signature even be made anew
+	// signed is what the issuer signed. It identifies the token: the text around it can
+	// be written in many equally valid ways, and even the signature can be changed
 	// (ECDSA: s and n-s).
 	signed string
 }
 
-// payload takes a token's claims as they are written.
+// payload keeps a token's claims as they are written.
 type payload []byte
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -62,7 +62,7 @@ func (v *idTokens) verify(ctx context.Context, c Credential) (proof, error) {
 	return proof{Subject: claims.Subject, Once: v.config.Name + " " + claims.signed, Expires: claims.Expiry.Time()}, nil
 }
 
-// claims gives what a token says, once its signature is known to be good.
+// claims returns what a token says, after verifying its signature.
 func (v *idTokens) claims(ctx context.Context, token string) (*idClaims, error) {
 	invalid := func(why string) (*idClaims, error) {
 		return nil, refuse(ProviderInvalid, "the ID token of %s %s", v.config.Name, why)
@@ -88,7 +88,7 @@ func (v *idTokens) claims(ctx context.Context, token string) (*idClaims, error) 
 	return &c, nil
 }
 
-// check holds the claims to who the token is from, for whom and when.
+// check returns an error unless the token is from the issuer, for us, and valid now.
 func (v *idTokens) check(c *idClaims, nonce string, now time.Time) error {
 	bad := func(why string) error { return refuse(ProviderInvalid, "the ID token of %s %s", v.config.Name, why) }
 	expected := jwt.Expected{AnyAudience: v.config.ClientIDs, Time: now}
@@ -107,8 +107,8 @@ func (v *idTokens) check(c *idClaims, nonce string, now time.Time) error {
 	return v.checkNonce(c.Nonce, nonce)
 }
 
-// checkNonce compares the nonce in the token with the client's. Some SDKs put
-// the SHA-256 of the nonce there (Sign in with Apple, "nonce").
+// checkNonce compares the nonce in the token with the client's. Some SDKs put the
+// SHA-256 of the nonce there (Sign in with Apple, "nonce").
 func (v *idTokens) checkNonce(got, raw string) error {
 	if got == "" && raw == "" && !v.config.RequireNonce {
 		return nil

@@ -36,10 +36,10 @@ func TestLogin_GoodTokens(t *testing.T) {
 	}
 }
 
-// Each of these differs from a good token in one thing.
+// Each of these differs from a valid token in one thing.
 func TestLogin_RefusedTokens(t *testing.T) {
 	t.Parallel()
-	type tamper func(h *house, c map[string]any) string // gives the token
+	type tamper func(h *house, c map[string]any) string // returns the token
 	claim := func(name string, value any) tamper {
 		return func(h *house, c map[string]any) string {
 			c[name] = value
@@ -140,8 +140,8 @@ func TestLogin_TokenOnce(t *testing.T) {
 	})
 }
 
-// What expired is forgotten at once, however much it is: else a busy server would
-// remember ever more.
+// All that has expired is removed in one sweep, however much it is; otherwise a busy
+// server would keep more and more.
 func TestSweep_ForgetsAll(t *testing.T) {
 	t.Parallel()
 	inHouse(t, withOIDC(), func(h *house) {
@@ -160,7 +160,7 @@ func TestSweep_ForgetsAll(t *testing.T) {
 	})
 }
 
-// A token that was used, written in another way, is still the same token.
+// A used token that is encoded differently is still the same token.
 func TestLogin_TokenOnceHoweverWritten(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
@@ -191,7 +191,7 @@ func TestLogin_TokenOnceHoweverWritten(t *testing.T) {
 	}
 }
 
-// An issuer's new key is found; its old one is refused once the keys were read again.
+// An issuer's new key is found; its old one is refused once the keys have been read again.
 func TestLogin_RotatedKey(t *testing.T) {
 	t.Parallel()
 	inHouse(t, withOIDC(), func(h *house) {
@@ -211,7 +211,7 @@ func TestLogin_RotatedKey(t *testing.T) {
 			h.Errorf("the keys were read %d times, want 2", n)
 		}
 		op.hidden = true
-		h.must(login(op.token(op.claims("anna")))) // the keys are still believed
+		h.must(login(op.token(op.claims("anna")))) // the keys are still trusted
 		settle(keysLast)
 		h.refused(login(op.token(op.claims("anna"))), ProviderUnavailable)
 		op.hidden = false
@@ -220,7 +220,7 @@ func TestLogin_RotatedKey(t *testing.T) {
 	})
 }
 
-// Another document's issuer must not be able to bring its keys in.
+// The discovery document of another issuer must not introduce its keys.
 func TestLogin_DiscoveryOfAnotherIssuer(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())

@@ -19,7 +19,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// SigningKey is a key of access tokens. It is published from Created on, signs
+// SigningKey is a key for access tokens. It is published from Created on, signs
 // from Activate to Retire, and is published until Remove.
 type SigningKey struct {
 	ID        string    `json:"id"` // kid
@@ -38,7 +38,7 @@ func signs(algorithm string) bool {
 	return algorithm == "ES256" || algorithm == "EdDSA" || algorithm == "RS256"
 }
 
-// newPair makes a key pair for an algorithm that signs.
+// newPair creates a key pair for a signing algorithm.
 func newPair(algorithm string) (crypto.Signer, error) {
 	switch algorithm {
 	case "RS256":
@@ -50,7 +50,7 @@ func newPair(algorithm string) (crypto.Signer, error) {
 	return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 }
 
-// newKey makes a key that is not stored yet.
+// newKey creates a key that is not stored yet.
 func (s *Service) newKey() (SigningKey, error) {
 	pair, err := newPair(s.opts.Algorithm)
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Service) newKey() (SigningKey, error) {
 	return SigningKey{ID: id, Algorithm: s.opts.Algorithm, Public: public, Sealed: s.secrets.Seal(string(private), "player key "+id)}, nil
 }
 
-// keepKeys makes the next signing key where one is needed, so that each is
-// published for Options.KeyLead before it signs; the very first signs at once.
+// keepKeys creates the next signing key when it is needed, so that each is published
+// for Options.KeyLead before it signs; the very first signs immediately.
 func (s *Service) keepKeys(ctx context.Context) error {
 	newest := s.newestKey(s.st.View())
 	if newest != nil && time.Now().Before(newest.Retire.Add(-s.opts.KeyLead)) {
@@ -83,8 +83,8 @@ func (s *Service) keepKeys(ctx context.Context) error {
 	return err
 }
 
-// RotateKeys replaces all signing keys at once: access tokens signed so far are
-// refused from then on, and their owners have to refresh. For a key that leaked.
+// RotateKeys replaces all signing keys immediately: access tokens signed so far are
+// refused from then on, and clients have to refresh. It is for a leaked key.
 func (s *Service) RotateKeys(ctx context.Context) error {
 	key, err := s.newKey()
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Service) runAddKey(tx *store.Tx, a keyArgs) (struct{}, error) {
 			s.t.keys.Delete(tx, old.ID)
 		}
 	case newest != nil && now.Before(newest.Retire.Add(-s.opts.KeyLead)):
-		return struct{}{}, nil // another call was first
+		return struct{}{}, nil // another call has added the key
 	case newest != nil && newest.Retire.After(now):
 		k.Activate = newest.Retire
 	}
@@ -130,7 +130,7 @@ func (s *Service) newestKey(r store.Reader) *SigningKey {
 	return newest
 }
 
-// activeKey gives the key that signs at a time, or nil.
+// activeKey returns the key that signs at a time, or nil.
 func (s *Service) activeKey(r store.Reader, now time.Time) *SigningKey {
 	var active *SigningKey
 	for k := range s.t.keys.All(r) {
@@ -141,7 +141,7 @@ func (s *Service) activeKey(r store.Reader, now time.Time) *SigningKey {
 	return active
 }
 
-// signer gives what signs with a key; opened keys are remembered.
+// signer returns the signer for a key; opened keys are cached.
 func (s *Service) signer(k *SigningKey) (jose.Signer, error) {
 	if signer, ok := s.signers.Load(k.ID); ok {
 		return signer.(jose.Signer), nil
@@ -163,10 +163,10 @@ func (s *Service) signer(k *SigningKey) (jose.Signer, error) {
 	return signer, nil
 }
 
-// public gives the key that verifies.
+// public returns the key that verifies.
 func (k *SigningKey) public() (any, error) { return x509.ParsePKIXPublicKey(k.Public) }
 
-// KeySet gives the published keys (RFC 7517).
+// KeySet returns the published keys (RFC 7517).
 func (s *Service) KeySet() (jose.JSONWebKeySet, error) {
 	var set jose.JSONWebKeySet
 	for k := range s.t.keys.All(s.st.View()) {
@@ -179,12 +179,12 @@ func (s *Service) KeySet() (jose.JSONWebKeySet, error) {
 	return set, nil
 }
 
-// randomText gives n random bytes as text that URLs and headers can hold.
+// randomText returns n random bytes as text for URLs and headers.
 func randomText(n int) string {
 	b := make([]byte, n)
 	rand.Read(b)
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// NewSecret makes 24 random bytes as text, for secrets that live shortly.
+// NewSecret returns 24 random bytes as text, for short-lived secrets.
 func NewSecret() string { return randomText(24) }

@@ -15,22 +15,22 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// keySet is the published keys of an issuer, read when needed.
+// keySet holds the published keys of an issuer, read when needed.
 type keySet struct {
 	config ProviderConfig
 	client *http.Client
 
-	mu    sync.Mutex // held while the keys are being read: all who need them wait for one reading
+	mu    sync.Mutex // held while the keys are being read: all that need them wait for one read
 	url   string     // of the key set, once known
 	keys  []jose.JSONWebKey
-	until time.Time // how long the keys may be believed
-	read  time.Time // when reading was last tried
+	until time.Time // how long the keys may be trusted
+	read  time.Time // when a read was last tried
 }
 
 const (
 	keysLast     = 5 * time.Minute  // at least, whatever the issuer says
 	keysLastMost = 24 * time.Hour   // at most
-	rereadEvery  = 30 * time.Second // at most, for keys that are not known
+	rereadEvery  = 30 * time.Second // at most, for unknown keys
 	retryEvery   = time.Second      // at most, while the issuer does not answer
 )
 
@@ -40,7 +40,7 @@ func newKeySet(c ProviderConfig, client *http.Client) *keySet {
 	return &keySet{config: c, client: client, url: c.KeySetURL}
 }
 
-// find gives the key for a kid and algorithm. An unknown kid has the keys read
+// find returns the key for a kid and algorithm. An unknown kid makes it read the keys
 // again, since the issuer may have rotated them.
 func (s *keySet) find(ctx context.Context, kid, algorithm string) (any, error) {
 	s.mu.Lock()
@@ -68,7 +68,7 @@ func (s *keySet) find(ctx context.Context, kid, algorithm string) (any, error) {
 	return key, nil
 }
 
-// verdict is the answer without reading.
+// verdict returns the error of find when it does not read the keys again.
 func (s *keySet) verdict(known, fresh bool) error {
 	switch {
 	case !fresh:
@@ -79,8 +79,8 @@ func (s *keySet) verdict(known, fresh bool) error {
 	return nil
 }
 
-// lookup finds a key that may verify the algorithm. A token without a kid fits
-// where there is one key alone.
+// lookup returns a key that may verify the algorithm. A token without a kid matches
+// if there is only one key.
 func (s *keySet) lookup(kid, algorithm string) (any, bool) {
 	for _, k := range s.keys {
 		if k.KeyID != kid && (kid != "" || len(s.keys) != 1) {
@@ -135,7 +135,7 @@ func (s *keySet) get(ctx context.Context, url string, into any) (http.Header, er
 	return call(s.client, request, into)
 }
 
-// call sends a request and reads a JSON answer of bounded size.
+// call sends a request and reads a JSON answer of limited size.
 func call(client *http.Client, request *http.Request, into any) (http.Header, error) {
 	request.Header.Set("Accept", "application/json")
 	response, err := client.Do(request)
@@ -160,13 +160,13 @@ type statusError struct{ status int }
 
 func (e *statusError) Error() string { return "answered with status " + strconv.Itoa(e.status) }
 
-// rejected tells whether err is the provider's no, not its failure.
+// rejected reports whether err is the provider's refusal, not its failure.
 func rejected(err error) bool {
 	e, ok := errors.AsType[*statusError](err)
 	return ok && e.status >= 400 && e.status < 500 && e.status != http.StatusTooManyRequests
 }
 
-// lasts reads max-age (RFC 9111, 5.2.2.1) within our bounds.
+// lasts returns the max-age (RFC 9111, 5.2.2.1) within our limits.
 func lasts(h http.Header) time.Duration {
 	for directive := range strings.SplitSeq(h.Get("Cache-Control"), ",") {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(directive), "max-age="); ok {

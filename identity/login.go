@@ -9,17 +9,17 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Credential is what a player's client got from a provider. Which members count
+// Credential is what a player's client got from a provider. Which members are used
 // depends on the provider's kind (ProviderConfig).
 type Credential struct {
 	Token    string // an ID token, an access token, a Steam ticket (hex), or what the operator's webhook understands
-	Nonce    string // the raw nonce that was given to the provider when the token was asked for
+	Nonce    string // the raw nonce that was passed to the provider when the token was requested
 	Identity string // Steam: the identity the ticket was made for
 }
 
-// Login logs a player in by an account elsewhere. Where that leads to no player
-// yet, one is made if create says so. Refusals: ProviderDisabled,
-// ProviderInvalid, ProviderUnavailable, NotFound, Banned.
+// Login logs a player in by an external account. If that is linked to no player yet, and
+// create is set, a player is created. Refusals: ProviderDisabled, ProviderInvalid,
+// ProviderUnavailable, NotFound, Banned.
 func (s *Service) Login(ctx context.Context, provider string, c Credential, create bool) (*Session, error) {
 	proof, err := s.prove(ctx, provider, c)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Service) prove(ctx context.Context, name string, c Credential) (proof, 
 	return p.prove(ctx, c)
 }
 
-// once gives the row that keeps a proof from being used again, where it shall.
+// once returns the row that keeps a proof from being used again, if that is required.
 func (s *Service) once(p proof) usedProof {
 	if s.opts.ReuseIDTokens || p.Once == "" {
 		return usedProof{}
@@ -108,10 +108,10 @@ func (s *Service) newLink(tx *store.Tx, playerID, provider, subject string) *Lin
 	return l
 }
 
-// Link ties an account elsewhere to the player who asks; the answer's tokens
-// have the scope authenticated. Linked to the player already: nothing changes. An
+// Link links an external account to the player who requests it; the new tokens have
+// the scope authenticated. If it is linked to the player already, nothing changes. An
 // ID token is used up as by Login. Refusals: as Login, and IdentityInUse (linked to
-// somebody else, with a token to merge the two, or the player has another account
+// another player, with a token for merging the two, or the player has another account
 // of this provider), ReauthRequired.
 func (s *Service) Link(ctx context.Context, who Claims, provider string, c Credential) (*Session, error) {
 	if err := s.fresh(who); err != nil {
@@ -134,7 +134,7 @@ func (s *Service) Link(ctx context.Context, who Claims, provider string, c Crede
 	return s.session(done.Family, false)
 }
 
-// inUse refuses an account that leads to another player.
+// inUse refuses an account that is linked to another player.
 func inUse(provider, token string, mergeable bool) error {
 	const text = "this account of %s leads to another player; log in with it to be that player"
 	r := &Refusal{Code: IdentityInUse, Message: fmt.Sprintf(text, provider)}
@@ -146,11 +146,11 @@ func inUse(provider, token string, mergeable bool) error {
 
 type linkArgs struct {
 	Player, Family, Provider, Subject string
-	Proof                             usedProof // is used up, also where the account leads to another player
-	Conflict                          string    // Digest of the token that this gives
+	Proof                             usedProof // is used up, even if the account is linked to another player
+	Conflict                          string    // Digest of the token that the refusal contains
 }
 
-// linked is what became of a link; without a family it leads to another player.
+// linked is the result of a link; without a family the account is another player's.
 type linked struct {
 	Family    *Family
 	Mergeable bool
@@ -166,7 +166,7 @@ func (s *Service) runLink(tx *store.Tx, a linkArgs) (linked, error) {
 	case l != nil && l.PlayerID != a.Player:
 		mergeable, err := s.noteConflict(tx, a, l.PlayerID)
 		return linked{Mergeable: mergeable}, err
-	case l != nil: // linked by this very proof, perhaps, and the answer was lost
+	case l != nil: // perhaps linked by this very proof, and the answer was lost
 		s.use(tx, a.Proof)
 		return linked{Family: f}, nil
 	case s.linkTo(tx, a.Player, a.Provider) != nil:
@@ -180,7 +180,7 @@ func (s *Service) runLink(tx *store.Tx, a linkArgs) (linked, error) {
 	return linked{Family: f}, nil
 }
 
-// linkTo gives the player's link to a provider, or nil.
+// linkTo returns the player's link to a provider, or nil.
 func (s *Service) linkTo(r store.Reader, playerID, provider string) *Link {
 	for l := range s.t.linksOf.Equal(r, playerID) {
 		if l.Provider == provider {
@@ -190,8 +190,8 @@ func (s *Service) linkTo(r store.Reader, playerID, provider string) *Link {
 	return nil
 }
 
-// Unlink unties the player from a provider. Refusals: NotFound, LastCredential
-// (there would be no way left to log in), ReauthRequired.
+// Unlink unlinks the player's account of a provider. Refusals: NotFound,
+// LastCredential (no way to log in would be left), ReauthRequired.
 func (s *Service) Unlink(ctx context.Context, who Claims, provider string) error {
 	if err := s.fresh(who); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (s *Service) runUnlink(tx *store.Tx, a unlinkArgs) (struct{}, error) {
 	}
 	s.t.links.Delete(tx, l.key())
 	for f := range s.t.familiesOf.Equal(tx, a.Player) {
-		if f.Method == a.Provider { // who came in that way must come in another way
+		if f.Method == a.Provider { // this login was by the unlinked account
 			s.t.families.Delete(tx, f.ID)
 		}
 	}

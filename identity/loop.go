@@ -9,10 +9,10 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// sweepAtOnce bounds how many rows of a kind one transaction removes.
+// sweepAtOnce limits how many rows of a kind one transaction removes.
 const sweepAtOnce = 500
 
-// sweepEvery is how often what has expired is removed, and keys are looked after.
+// sweepEvery is how often expired rows are removed and keys are checked.
 const sweepEvery = time.Minute
 
 // loop is the package's time-driven work.
@@ -37,10 +37,10 @@ func newLoop(s *Service) loop {
 	)}
 }
 
-// Run removes what has expired and keeps signing keys coming, until ctx ends.
+// Run removes what has expired and creates signing keys in time, until ctx ends.
 func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
 
-// Open makes the first signing key where there is none. Call it once the store
+// Open creates the first signing key if there is none. It must be called once the store
 // is open and before the first login.
 func (s *Service) Open(ctx context.Context) error { return s.keepKeys(ctx) }
 
@@ -55,7 +55,7 @@ func (s *Service) tend(ctx context.Context) error {
 	return err
 }
 
-// runSweep removes what has expired, up to a bound, and tells whether there is more.
+// runSweep removes what has expired, up to a limit, and reports whether there is more.
 func (s *Service) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
 	now := tx.Now()
 	sweep(s.t.familyExpires.Due(tx, now), func(f *Family) int { s.t.families.Delete(tx, f.ID); return 1 })
@@ -73,8 +73,8 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
 	return s.anyExpired(tx, now), nil
 }
 
-// sweep removes what is due until sweepAtOnce rows are gone; remove tells how many
-// one takes with it.
+// sweep removes what is due until sweepAtOnce rows are removed; remove returns how many
+// rows it removed.
 func sweep[V any](due iter.Seq[*V], remove func(*V) int) {
 	n := 0
 	for row := range due {
@@ -85,7 +85,7 @@ func sweep[V any](due iter.Seq[*V], remove func(*V) int) {
 	}
 }
 
-// anyExpired keeps the sweep from running for nothing.
+// anyExpired reports whether a sweep would remove anything.
 func (s *Service) anyExpired(r store.Reader, now time.Time) bool {
 	if some(s.t.familyExpires.Due(r, now)) || some(s.t.usedExpires.Due(r, now)) || some(s.t.conflictEnds.Due(r, now)) || some(s.t.playerPurge.Due(r, now)) ||
 		s.opts.GuestKeep > 0 && some(s.t.playerIdle.Due(r, now)) {

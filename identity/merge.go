@@ -9,34 +9,34 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// How long a merge may be asked for, how long what it gave up is kept, and of how many
-// players for one: each merge and the deletion go through all of them.
+// How long a merge may be requested, how long the lost player is kept, and how many
+// such players one may have: each merge and the deletion iterate over all of them.
 const (
 	conflictLife = 5 * time.Minute
 	mergedKept   = 30 * 24 * time.Hour
 	mergedMost   = 20
 )
 
-// conflict is a player's attempt to link an account that leads to somebody else.
-// It shows that both players are one person's, who may merge them. A player has
-// one at a time, the newest.
+// conflict is a player's attempt to link an account that is linked to another player.
+// It shows that both players belong to one person, who may merge them. A player has
+// at most one, the newest.
 type conflict struct {
-	PlayerID string    `json:"player_id"` // who asked
-	HolderID string    `json:"holder_id"` // whom the account leads to
+	PlayerID string    `json:"player_id"` // who requested the link
+	HolderID string    `json:"holder_id"` // to whom the account is linked
 	Provider string    `json:"provider"`
 	Subject  string    `json:"subject"`
-	Token    string    `json:"token"` // Digest of the token that was given
+	Token    string    `json:"token"` // Digest of the issued token
 	Proven   time.Time `json:"proven"`
 }
 
 func (c *conflict) expires() time.Time { return c.Proven.Add(conflictLife) }
 
-// newConflictToken makes the token that a refused link gives.
+// newConflictToken returns a token for the refusal of a link.
 func newConflictToken() string { return "ct_" + randomText(24) }
 
-// noteConflict keeps an attempt to link what leads to the holder; false where the
-// holder is banned: a ban does not end by merging. As much as a login it needs a
-// proof that was not used before: who merges may take the account away.
+// noteConflict records an attempt to link an account of the holder. It returns false if
+// the holder is banned, since a merge must not end a ban. Like a login it requires an
+// unused proof, because a merge may take the account away.
 func (s *Service) noteConflict(tx *store.Tx, a linkArgs, holder string) (bool, error) {
 	if p := s.account(tx, holder); p == nil || p.Banned(tx.Now()) {
 		return false, nil
@@ -57,14 +57,13 @@ type mergeArgs struct {
 	KeepHolder     bool
 }
 
-// Merge makes one player of two, with the token that Link gave in its refusal:
-// either who asks is kept, or the one whom the account leads to. The other must
-// have no further account elsewhere. The kept player gets the account; nothing
-// else of the other goes over to it. The other is logged out, counts as deleted,
-// and its data can be read by the operator for 30 days. The answer is a login of
-// the kept player. Refusals: ConflictInvalid, NotGuest, IdentityInUse (the kept
-// player has another account of the provider), Banned (either is), MergedTooOften,
-// ReauthRequired, TokenInvalid.
+// Merge makes one player of two, with the token from Link's refusal: it keeps either
+// the requesting player or the one to whom the account is linked. The other must have
+// no further external account. The kept player gets the account, but nothing else of
+// the other, who is logged out and counts as deleted; the operator can read the other's
+// data for 30 days. The result is a login of the kept player. Refusals:
+// ConflictInvalid, NotGuest, IdentityInUse (the kept player has another account of
+// the provider), Banned (either is), MergedTooOften, ReauthRequired, TokenInvalid.
 func (s *Service) Merge(ctx context.Context, who Claims, conflictToken string, keepHolder bool) (*Session, error) {
 	if err := s.fresh(who); err != nil {
 		return nil, err
@@ -111,8 +110,8 @@ func (s *Service) runMerge(tx *store.Tx, a mergeArgs) (*Family, error) {
 	return f, nil
 }
 
-// mergeable refuses where an account elsewhere would be left without a player, and
-// where too much would be kept of who was given up.
+// mergeable returns a refusal if an external account would be left without a player, or
+// if too many lost players would be kept.
 func (s *Service) mergeable(tx *store.Tx, kept, lost *Player, by *Link) error {
 	for l := range s.t.linksOf.Equal(tx, lost.ID) {
 		if l.key() != by.key() {
@@ -128,7 +127,7 @@ func (s *Service) mergeable(tx *store.Tx, kept, lost *Player, by *Link) error {
 	return nil
 }
 
-// giveAccount has an account elsewhere lead to the player.
+// giveAccount links an external account to the player.
 func (s *Service) giveAccount(tx *store.Tx, p *Player, l *Link) {
 	if l.PlayerID == p.ID {
 		return
@@ -139,8 +138,8 @@ func (s *Service) giveAccount(tx *store.Tx, p *Player, l *Link) {
 	s.events.Append(tx, event.Event{Code: event.PlayerLinked, Resource: p.ID, Message: l.Provider})
 }
 
-// giveUp ends a player who was merged into another one. The row and the data stay
-// for a while; who was merged into it before is the kept player's now.
+// giveUp ends a player who was merged into another. The row and the data stay for a
+// while; players merged into the lost one before are now merged into the kept one.
 func (s *Service) giveUp(tx *store.Tx, lost, kept *Player) {
 	p := *lost
 	p.MergedInto, p.Purge = kept.ID, tx.Now().Add(mergedKept)
@@ -156,7 +155,7 @@ func (s *Service) giveUp(tx *store.Tx, lost, kept *Player) {
 	s.isOut(tx, lost.ID)
 }
 
-// account gives a player; nil also where it was merged into another one.
+// account returns a player, or nil if there is none or it was merged into another.
 func (s *Service) account(r store.Reader, id string) *Player {
 	p := s.t.players.Get(r, id)
 	if p == nil || p.MergedInto != "" {
@@ -165,8 +164,8 @@ func (s *Service) account(r store.Reader, id string) *Player {
 	return p
 }
 
-// missing is the refusal where account gives nil; the operator's backend, which
-// may hold the id of a player who was merged, is told of whom to speak.
+// missing is the refusal for an id for which account returns nil. The operator's
+// backend, which may hold the id of a merged player, learns which player was kept.
 func (s *Service) missing(r store.Reader, id string) error {
 	if p := s.t.players.Get(r, id); p != nil {
 		return refuse(NotFound, "player %s was merged into %s", id, p.MergedInto)

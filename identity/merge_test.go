@@ -13,8 +13,8 @@ import (
 	"github.com/musterhq/muster/event"
 )
 
-// two is a guest, mine, who wants the account "anna" of the provider "id", which
-// leads to theirs.
+// two is a guest, mine, who wants the account "anna" of the provider "id", which is
+// linked to theirs.
 type two struct {
 	*house
 	mine, theirs *Session
@@ -47,7 +47,7 @@ func (h *house) who(s *Session) Claims {
 	return who
 }
 
-// conflict tries to link and gives the token of the refusal.
+// conflict tries to link and returns the token of the refusal.
 func (h *house) conflict(who Claims, subject string) string {
 	h.Helper()
 	_, err := h.ids.Link(h.ctx, who, "id", h.credential(subject))
@@ -56,7 +56,7 @@ func (h *house) conflict(who Claims, subject string) string {
 	return r.ConflictToken
 }
 
-// Whoever is kept has the account and the own data; the other is gone.
+// The kept player has the account and its own data; the other is gone.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	for _, keepTheirs := range []bool{false, true} {
@@ -80,7 +80,7 @@ func TestMerge(t *testing.T) {
 			t.Errorf("the login is %+v, want one of %s", in, kept.PlayerID)
 		}
 		h.who(in)
-		h.who(kept) // what there was goes on
+		h.who(kept) // its old login remains
 		_, err = h.ids.Check(lost.AccessToken)
 		h.refused(err, TokenInvalid)
 		_, err = h.ids.Refresh(h.ctx, lost.RefreshToken)
@@ -108,7 +108,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// tellsMerge holds that the log tells once who was merged into whom.
+// tellsMerge fails the test unless the log has the merge exactly once.
 func (h *house) tellsMerge(kept, lost string) {
 	h.Helper()
 	page, err := h.ids.events.Read(h.ctx, event.Query{After: 1, Limit: 100})
@@ -124,8 +124,8 @@ func (h *house) tellsMerge(kept, lost string) {
 	}
 }
 
-// A token is good once, for five minutes, for who got it, as long as the account
-// leads where it led; only the newest counts.
+// A token can be used once, for five minutes, by the player who got it, as long as the
+// account is still linked as it was; only the newest token is valid.
 func TestMerge_Token(t *testing.T) {
 	t.Parallel()
 	inHouse(t, withTwoProviders(), func(h *house) {
@@ -138,16 +138,16 @@ func TestMerge_Token(t *testing.T) {
 		old := h.conflict(mine, "anna")
 		h.refused(merge(thief, old), ConflictInvalid)
 		h.refused(merge(h.who(w.theirs), old), ConflictInvalid)
-		own := h.conflict(thief, "anna") // a conflict of the thief's own
+		own := h.conflict(thief, "anna") // the thief's own conflict
 		h.refused(merge(thief, old), ConflictInvalid)
 		h.refused(merge(mine, own), ConflictInvalid)
 		newest := h.conflict(mine, "anna")
 		h.refused(merge(mine, old), ConflictInvalid)
 		settle(conflictLife - time.Millisecond)
-		mine.Login, thief.Login = time.Now(), time.Now() // but for this the login would be too old first
+		mine.Login, thief.Login = time.Now(), time.Now() // otherwise the login would be too old first
 		h.must(merge(mine, newest))
 		h.refused(merge(mine, newest), ConflictInvalid)
-		h.refused(merge(thief, own), ConflictInvalid) // the account leads to mine now
+		h.refused(merge(thief, own), ConflictInvalid) // the account is now linked to mine
 
 		fresh := h.who(h.guest())
 		late := h.conflict(fresh, "anna")
@@ -161,7 +161,7 @@ func TestMerge_Token(t *testing.T) {
 	})
 }
 
-// The token itself is nowhere.
+// The token itself is not stored.
 func TestMerge_TokenIsNotStored(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
@@ -176,8 +176,8 @@ func TestMerge_TokenIsNotStored(t *testing.T) {
 	}
 }
 
-// What was proven with before proves no conflict: who got hold of a used ID token
-// cannot take the account with it.
+// A used proof creates no conflict: someone who obtained a used ID token cannot take
+// the account with it.
 func TestMerge_NeedsAnUnusedProof(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
@@ -193,7 +193,7 @@ func TestMerge_NeedsAnUnusedProof(t *testing.T) {
 	h.refused(err, ProviderInvalid)
 }
 
-// The login has to be fresh, and still there.
+// The login must be recent, and must not have ended.
 func TestMerge_NeedsAFreshLogin(t *testing.T) {
 	t.Parallel()
 	inHouse(t, withOIDC(), func(h *house) {
@@ -210,7 +210,7 @@ func TestMerge_NeedsAFreshLogin(t *testing.T) {
 		h.must(h.ids.LogoutAccess(h.ctx, gone, false))
 		_, err = h.ids.Merge(h.ctx, gone, token, false)
 		h.refused(err, TokenInvalid)
-		// The login of who is kept is as old as its proof.
+		// The login of the kept player is as old as its proof.
 		in, err = h.ids.LoginGuest(h.ctx, w.mine.PlayerID, w.mine.GuestSecret)
 		h.must(err)
 		proven := time.Now().Add(-3 * time.Minute)
@@ -222,8 +222,8 @@ func TestMerge_NeedsAFreshLogin(t *testing.T) {
 	})
 }
 
-// Who is given up must have no further account elsewhere, and who is kept no other
-// of the provider; a refusal leaves the token good for the other choice.
+// The lost player must have no further external account, and the kept one no other of
+// the provider; after a refusal the token can be used for the other choice.
 func TestMerge_OnlyGuestsAreGivenUp(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withTwoProviders())
@@ -252,8 +252,8 @@ func TestMerge_OnlyGuestsAreGivenUp(t *testing.T) {
 	h.reopen()
 }
 
-// No ban ends by merging: neither may be banned, and who is banned for what a
-// player did before the merge is the one who was kept.
+// No ban ends by a merge: neither player may be banned, and a ban for what a player did
+// before the merge bans the kept player.
 func TestMerge_Bans(t *testing.T) {
 	t.Parallel()
 	inHouse(t, withOIDC(), func(h *house) {
@@ -286,7 +286,7 @@ func TestMerge_Bans(t *testing.T) {
 	})
 }
 
-// Of merges with one token at the same time one happens, whichever way they go.
+// Of simultaneous merges with one token one succeeds, whichever player they keep.
 func TestMerge_OneTokenAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
@@ -314,8 +314,8 @@ func TestMerge_OneTokenAtOnce(t *testing.T) {
 	h.reopen()
 }
 
-// Merges of several players with the one that the account leads to come one after
-// the other, and none undoes half of another.
+// Simultaneous merges of several players with the holder of an account are done one
+// after the other, and none undoes half of another.
 func TestMerge_SeveralAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
@@ -333,7 +333,7 @@ func TestMerge_SeveralAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	for i, err := range got {
-		// Who kept the holder may find it merged into another before the answer is made.
+		// A kept holder may have been merged into another before the answer is built.
 		late := i%2 == 0 && Is(err, TokenInvalid)
 		if err != nil && !Is(err, ConflictInvalid) && !late {
 			t.Error(err)
@@ -343,8 +343,8 @@ func TestMerge_SeveralAtOnce(t *testing.T) {
 	h.reopen()
 }
 
-// consistent holds that the account leads to a player who is there, that who was
-// merged leads to such a one, and has no login and no link.
+// consistent fails the test unless the account is linked to an existing player, and each
+// merged player was merged into an existing one and has no login and no link.
 func (h *house) consistent(subject string) {
 	h.Helper()
 	view := h.st.View()
@@ -369,8 +369,8 @@ func (h *house) consistent(subject string) {
 	}
 }
 
-// Who merges again and again is stopped, whichever way they go: each merge goes
-// through all that were merged before. Once those are forgotten it goes on.
+// The number of merges is limited, whichever player they keep: each merge iterates over
+// all that were merged before. Once those are removed, merging is possible again.
 func TestMerge_IsBounded(t *testing.T) {
 	t.Parallel()
 	inHouse(t, withOIDC(), func(h *house) {
@@ -391,8 +391,8 @@ func TestMerge_IsBounded(t *testing.T) {
 	})
 }
 
-// What is given up is kept for thirty days, and goes with the player it was merged
-// into, also where that one was merged again.
+// The lost player is kept for thirty days, and is removed with the player it was merged
+// into, even if that one was merged again.
 func TestMerge_IsKeptForAWhile(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(h *house, last *Session){

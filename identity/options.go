@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// Options of the service. Zero members mean the defaults.
+// Options configure the service. Zero members mean the defaults.
 type Options struct {
-	// Issuer gives the iss of access tokens: the URL below which the key set is
-	// published, without a slash at its end. Required. It is asked for each
-	// token, since it may not be known before the server listens.
+	// Issuer returns the iss of access tokens: the URL below which the key set is
+	// published, without a trailing slash. Required. It is called for each token, since
+	// the URL may not be known before the server listens.
 	Issuer func() string
 	// Audience is the aud of access tokens; default gamebackend.
 	Audience string
 	// Algorithm signs access tokens: ES256 (default), EdDSA or RS256. A change
-	// takes hold with the next key.
+	// takes effect with the next key.
 	Algorithm string
 
 	AccessLife    time.Duration // of access tokens; default 15 min
-	RefreshIdle   time.Duration // of refresh tokens that are not used; default 30 days
-	GuestIdle     time.Duration // the same where the login was a guest's; default 180 days
-	GuestKeep     time.Duration // of guests without data and other logins who do not come back; default 180 days, below 0 for ever
+	RefreshIdle   time.Duration // of unused refresh tokens; default 30 days
+	GuestIdle     time.Duration // the same for logins of guests; default 180 days
+	GuestKeep     time.Duration // of guests without data or other logins who do not come back; default 180 days, below 0 forever
 	RefreshLife   time.Duration // of a family, however often it is used; default 365 days
 	Grace         time.Duration // in which a refresh whose answer was lost may be repeated; default 30 s
-	Fresh         time.Duration // how long ago a login may be to change credentials; default 10 min
+	Fresh         time.Duration // how recent a login must be to change credentials; default 10 min
 	KeyLife       time.Duration // how long a key signs; default 30 days
 	KeyLead       time.Duration // how long a key is published before it signs; default 24 h
-	Families      int           // logins a player can have at a time, the oldest ends; default 10
+	Families      int           // logins a player can have at a time; one more ends the oldest; default 10
 	ReuseIDTokens bool          // lets a provider's ID token log in more than once
 	Providers     []ProviderConfig
 }

@@ -96,7 +96,7 @@ func (f *facebook) verify(ctx context.Context, c Credential) (proof, error) {
 //	X-Muster-Signature: hex(HMAC-SHA256(secret, timestamp "." body))
 //	{"token": "…"}
 //
-// which answers 200 {"subject": "…"}, or 4xx for a token that is not good.
+// which answers 200 {"subject": "…"}, or 4xx for a token that is not valid.
 type custom struct {
 	config ProviderConfig
 	client *http.Client
@@ -136,8 +136,8 @@ func get(ctx context.Context, client *http.Client, url string, into any) error {
 	return err
 }
 
-// unreachable keeps a provider's no apart from a provider that does not answer.
-// The error itself is not shown: it may hold the URL, and that the secret.
+// unreachable distinguishes a provider's refusal from a provider that does not answer.
+// The error itself is not shown: it may contain the URL, and that the secret.
 func unreachable(name string, err error) error {
 	if rejected(err) {
 		return refuse(ProviderInvalid, "%s did not accept the token", name)

@@ -55,7 +55,7 @@ func TestLogin_SteamTicketIsHex(t *testing.T) {
 	h.refused(err, ProviderInvalid)
 }
 
-// The application is asked for, since a token of another one proves nothing here.
+// The token's application is checked, since a token of another one proves nothing here.
 func TestLogin_Facebook(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, Options{Providers: []ProviderConfig{{Name: "facebook", AppID: "1"}}})
@@ -99,7 +99,7 @@ func TestLogin_Custom(t *testing.T) {
 	h.refused(err, ProviderInvalid)
 }
 
-// The kinds with a published issuer are checked against exactly that one.
+// The kinds with a published issuer accept exactly that one.
 func TestLogin_KnownIssuers(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[Kind]struct {

@@ -60,17 +60,17 @@ var presets = map[Kind]func(*ProviderConfig) error{
 	},
 }
 
-// otherIssuers are second spellings that providers' documentation names.
+// otherIssuers are alternative spellings from the providers' documentation.
 var otherIssuers = map[string]string{
 	"https://accounts.google.com": "accounts.google.com",
 	"https://www.facebook.com":    "https://facebook.com",
 }
 
-// publicKeyAlgorithms are those an ID token may be signed with. HMAC is none of
+// publicKeyAlgorithms are those with which an ID token may be signed. HMAC is not among
 // them: its key would be the public one.
 var publicKeyAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
-// idTokens completes a provider that gives ID tokens.
+// idTokens completes a provider that issues ID tokens.
 func (c *ProviderConfig) idTokens(issuer, keySet string) error {
 	c.Issuer, c.KeySetURL = or(c.Issuer, issuer), or(c.KeySetURL, keySet)
 	if len(c.Algorithms) == 0 {
@@ -97,7 +97,7 @@ func or(value, otherwise string) string {
 	return otherwise
 }
 
-// checkURL asks for https, and takes http on this machine alone.
+// checkURL requires https, and accepts http only for this machine.
 func checkURL(member, text string) error {
 	u, err := url.Parse(text)
 	switch {

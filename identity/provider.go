@@ -28,41 +28,41 @@ const (
 
 // ProviderConfig says how accounts of one provider are proven.
 type ProviderConfig struct {
-	// Name stands in paths and tokens: lower case letters, digits, _ and -.
+	// Name is used in paths and tokens: lower case letters, digits, _ and -.
 	Name string `yaml:"name"`
 	// Kind says how tokens are checked; default: the same as Name.
 	Kind Kind `yaml:"kind"`
-	// ClientIDs are the audiences an ID token may have: ours alone. Required for
+	// ClientIDs are the audiences an ID token may have: only our own. Required for
 	// the kinds with ID tokens.
 	ClientIDs []string `yaml:"client_ids"`
 	// AppID is the application at Steam or Facebook.
 	AppID string `yaml:"app_id"`
-	// Secret is Steam's publisher key or the key that signs calls of the custom
-	// webhook; SecretFile holds it instead.
+	// Secret is Steam's publisher key or the key that signs requests to the custom
+	// webhook; SecretFile names a file that contains it instead.
 	Secret     string `yaml:"secret"`
 	SecretFile string `yaml:"secret_file"`
-	// Issuer is the iss of ID tokens; known for all kinds but oidc.
+	// Issuer is the iss of ID tokens; known for all kinds except oidc.
 	Issuer string `yaml:"issuer"`
 	// KeySetURL is where the issuer publishes its keys; default: the kind's, or
-	// what the issuer's discovery document says.
+	// the one in the issuer's discovery document.
 	KeySetURL string `yaml:"key_set_url"`
 	// Algorithms that ID tokens may be signed with; default RS256, and ES256 for oidc.
 	Algorithms []string `yaml:"algorithms"`
-	// RequireNonce refuses ID tokens without a nonce; always so for apple.
+	// RequireNonce refuses ID tokens without a nonce; always set for apple.
 	RequireNonce bool `yaml:"require_nonce"`
-	// URL is the base URL of Steam's or Facebook's API, where it is not the
-	// usual one, or the custom webhook.
+	// URL is the base URL of Steam's or Facebook's API, if it is not the usual
+	// one, or the custom webhook.
 	URL string `yaml:"url"`
-	// AllowBanned lets in Steam accounts that VAC or the publisher has banned.
+	// AllowBanned accepts Steam accounts that VAC or the publisher has banned.
 	AllowBanned bool `yaml:"allow_banned"`
-	// AllowBorrowed lets in Steam accounts that play by family sharing.
+	// AllowBorrowed accepts Steam accounts that play by family sharing.
 	AllowBorrowed bool `yaml:"allow_borrowed"`
 }
 
-// proof is what a provider says.
+// proof is what a provider confirms.
 type proof struct {
 	Subject string
-	Once    string    // text that must not be proven with twice; "" = may be
+	Once    string    // text that must not be used as proof twice; "" = may be
 	Expires time.Time // of Once
 }
 
@@ -75,13 +75,13 @@ type verifier interface {
 type provider struct {
 	name string
 	verifier
-	calls chan struct{} // holds a token for each check under way
+	calls chan struct{} // holds a token for each check in progress
 }
 
 const (
 	maxCalls       = 64               // checks of one provider at a time
 	callTimeout    = 5 * time.Second  // of one check
-	providerLeeway = 60 * time.Second // what a provider's clock may differ by
+	providerLeeway = 60 * time.Second // by how much a provider's clock may differ
 	maxAnswer      = 256 << 10        // bytes of a provider's answer
 	maxSubject     = 255
 )
@@ -108,7 +108,7 @@ func newProviders(configs []ProviderConfig, client *http.Client) (map[string]*pr
 	return providers, nil
 }
 
-// prove checks a credential within bounds and holds the subject to its form.
+// prove checks a credential, with limits on number and time, and the subject's form.
 func (p *provider) prove(ctx context.Context, c Credential) (proof, error) {
 	select {
 	case p.calls <- struct{}{}:
@@ -132,7 +132,7 @@ func (p *provider) prove(ctx context.Context, c Credential) (proof, error) {
 	return found, nil
 }
 
-// complete fills in what the kind knows and refuses what cannot work.
+// complete fills in what the kind implies and refuses what cannot work.
 func (c *ProviderConfig) complete() error {
 	if c.Kind == "" {
 		c.Kind = Kind(c.Name)
@@ -154,7 +154,7 @@ func (c *ProviderConfig) complete() error {
 	return preset(c)
 }
 
-// verifier makes what checks the provider's credentials.
+// verifier returns the verifier of the provider's credentials.
 func (c *ProviderConfig) verifier(client *http.Client) verifier {
 	switch c.Kind {
 	case Steam:

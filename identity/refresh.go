@@ -13,10 +13,10 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// A refresh token is rt_FAMILY.GENERATION.MAC. Nothing of it is stored but the
-// family's generation: who has an older one than that has a used one.
+// A refresh token is rt_FAMILY.GENERATION.MAC. Only the family's generation is stored:
+// a token with an older one has been used.
 
-// refreshToken makes the token of a family's present generation.
+// refreshToken returns the token of a family's current generation.
 func (s *Service) refreshToken(f *Family) string {
 	body := f.ID + "." + strconv.Itoa(f.Generation)
 	return "rt_" + body + "." + base64.RawURLEncoding.EncodeToString(s.refreshMAC(body))
@@ -28,7 +28,7 @@ func (s *Service) refreshMAC(body string) []byte {
 	return mac.Sum(nil)
 }
 
-// readRefresh gives the family and generation of a token of ours.
+// readRefresh returns the family and generation of a token that we issued.
 func (s *Service) readRefresh(token string) (family string, generation int, ok bool) {
 	rest, ours := strings.CutPrefix(token, "rt_")
 	dot := strings.LastIndexByte(rest, '.')
@@ -55,10 +55,10 @@ type refreshed struct {
 	Reused bool // the token was used before: the family has ended
 }
 
-// Refresh gives new tokens for a refresh token, which is used up by that. The
-// same token again within Options.Grace gives the same successor, since an
-// answer may get lost; later, or after the successor was used, it shows a theft
-// and ends the family. Refusals: RefreshInvalid, RefreshReused, Banned.
+// Refresh returns new tokens for a refresh token, which is used up by it. If the same
+// token is used again within Options.Grace, the result is the same successor, since an
+// answer may be lost; later, or once the successor was used, it has been stolen and the
+// family ends. Refusals: RefreshInvalid, RefreshReused, Banned.
 func (s *Service) Refresh(ctx context.Context, token string) (*Session, error) {
 	family, generation, ok := s.readRefresh(token)
 	if !ok {
@@ -99,7 +99,7 @@ func (s *Service) runRefresh(tx *store.Tx, a refreshArgs) (refreshed, error) {
 	return refreshed{Family: &next}, nil
 }
 
-// revokeStolen ends a family and keeps its row until it would have expired.
+// revokeStolen ends a family, and keeps its row until it would have expired.
 func (s *Service) revokeStolen(tx *store.Tx, f *Family) refreshed {
 	dead := *f
 	dead.Revoked = tx.Now()
@@ -108,7 +108,7 @@ func (s *Service) revokeStolen(tx *store.Tx, f *Family) refreshed {
 	return refreshed{Family: &dead, Reused: true}
 }
 
-// idleEnd is when a family ends unless it is used before.
+// idleEnd returns when a family ends unless it is used before.
 func (s *Service) idleEnd(f *Family, now time.Time) time.Time {
 	idle := s.opts.RefreshIdle
 	if f.Method == Guest {
@@ -125,8 +125,8 @@ func (s *Service) newFamily(tx *store.Tx, playerID, method string) *Family {
 	return s.newFamilySince(tx, playerID, method, tx.Now())
 }
 
-// newFamilySince begins a family in tx for a login at a time; where the player has
-// too many, the oldest ends.
+// newFamilySince begins a family in tx for a login at a time; if the player has too
+// many, the oldest ends.
 func (s *Service) newFamilySince(tx *store.Tx, playerID, method string, login time.Time) *Family {
 	f := &Family{ID: tx.ID(""), PlayerID: playerID, Method: method, Login: login, Ends: tx.Now().Add(s.opts.RefreshLife)}
 	f.Expires = s.idleEnd(f, tx.Now())
@@ -145,8 +145,8 @@ func (s *Service) newFamilySince(tx *store.Tx, playerID, method string, login ti
 	return f
 }
 
-// Logout ends the login that a refresh token belongs to. A token that is none
-// of ours, or has ended, changes nothing.
+// Logout ends the login of a refresh token. A token that we did not issue, or that has
+// ended, changes nothing.
 func (s *Service) Logout(ctx context.Context, token string) error {
 	family, _, ok := s.readRefresh(token)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 // Code says what is wrong with a request, for programs.
 type Code string
 
-// The codes of refusals. The exceptions of internal/fault are the GameLift
-// API's; players meet these instead.
+// The codes of refusals. Players receive these, where callers of the GameLift API
+// receive the exceptions of internal/fault.
 const (
 	TokenMissing        Code = "token-missing"
 	TokenInvalid        Code = "token-invalid"
@@ -38,19 +38,19 @@ type Refusal struct {
 	Code    Code
 	Message string
 	Until   time.Time // of Banned: when it ends
-	// ConflictToken, of IdentityInUse, lets the player who asked merge the two
-	// players for five minutes, once; "" where that cannot be.
+	// ConflictToken, of IdentityInUse, lets the requesting player merge the two
+	// players within five minutes, once; "" if they cannot be merged.
 	ConflictToken string
 }
 
-// Error gives the code and the message.
+// Error returns the code and the message.
 func (r *Refusal) Error() string { return string(r.Code) + ": " + r.Message }
 
 func refuse(code Code, format string, args ...any) error {
 	return &Refusal{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Is tells whether err is a refusal with the code.
+// Is reports whether err is a refusal with the code.
 func Is(err error, code Code) bool {
 	r, ok := errors.AsType[*Refusal](err)
 	return ok && r.Code == code

@@ -15,14 +15,14 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Secrets seals what is stored and derives keys (auth.Master).
+// Secrets seals what is stored, and derives keys (auth.Master).
 type Secrets interface {
 	Seal(secret, label string) []byte
 	Open(sealed []byte, label string) (string, error)
 	Derive(purpose string) []byte
 }
 
-// Deps are what the service stands on.
+// Deps are the service's dependencies.
 type Deps struct {
 	Events  *event.Log
 	Secrets Secrets
@@ -44,7 +44,7 @@ type Service struct {
 	t          tables
 	loop       loop
 	cmd        commands
-	out        []func(*store.Tx, string) // told of players who are out
+	out        []func(*store.Tx, string) // called for players who are out
 }
 
 type commands struct {
@@ -65,8 +65,8 @@ type commands struct {
 	sweep       *store.Command[struct{}, bool]
 }
 
-// New registers the package's tables and commands on the store; the error names
-// an option or a provider that is configured wrongly.
+// New registers the package's tables and commands on the store. The error names an
+// option or a provider that is not configured correctly.
 func New(st *store.Store, deps Deps, opts Options) (*Service, error) {
 	opts.setDefaults()
 	if err := opts.validate(); err != nil {
@@ -105,8 +105,8 @@ func New(st *store.Store, deps Deps, opts Options) (*Service, error) {
 	return s, nil
 }
 
-// Reload replaces the ways to log in besides guest. The error names what is wrong,
-// and nothing has changed then.
+// Reload replaces the ways to log in other than as a guest. If there is an error, it
+// names what is wrong, and nothing has changed.
 func (s *Service) Reload(configs []ProviderConfig) error {
 	providers, err := newProviders(configs, s.client)
 	if err != nil {
@@ -116,18 +116,18 @@ func (s *Service) Reload(configs []ProviderConfig) error {
 	return nil
 }
 
-// OnOut calls f in each transaction that bans, deletes or merges away a player.
-// Call it before the store is opened.
+// OnOut registers f to be called in each transaction that bans, deletes or merges away
+// a player. It must be called before the store is opened.
 func (s *Service) OnOut(f func(tx *store.Tx, playerID string)) { s.out = append(s.out, f) }
 
-// isOut tells whoever wants to know that a player is out.
+// isOut calls the functions of OnOut for a player.
 func (s *Service) isOut(tx *store.Tx, playerID string) {
 	for _, f := range s.out {
 		f(tx, playerID)
 	}
 }
 
-// Session is what a login gives.
+// Session is the result of a login.
 type Session struct {
 	PlayerID       string
 	Scope          string
@@ -135,12 +135,12 @@ type Session struct {
 	AccessExpires  time.Time
 	RefreshToken   string
 	RefreshExpires time.Time
-	Created        bool // the account was made by this login
+	Created        bool // the account was created by this login
 	Links          []*Link
-	GuestSecret    string // only where a guest account was made; shown once
+	GuestSecret    string // only if a guest account was created; shown once
 }
 
-// session makes the tokens of a family that is durable.
+// session creates the tokens of a durable family.
 func (s *Service) session(f *Family, created bool) (*Session, error) {
 	view, now := s.st.View(), time.Now()
 	p := s.account(view, f.PlayerID)
@@ -157,7 +157,7 @@ func (s *Service) session(f *Family, created bool) (*Session, error) {
 	}, nil
 }
 
-// CreateGuest makes an account for a device and gives the secret that the device
+// CreateGuest creates an account for a device and returns the secret that the device
 // has to keep.
 func (s *Service) CreateGuest(ctx context.Context) (*Session, error) {
 	secret := randomText(32)
@@ -191,11 +191,11 @@ func (s *Service) newPlayer(tx *store.Tx) *Player {
 	return p
 }
 
-// LoginGuest logs a device in. Refusals: GuestSecretInvalid, also where the
-// account does not exist or has no guest login; Banned.
+// LoginGuest logs a device in. Refusals: GuestSecretInvalid, also if the account
+// does not exist or has no guest login; Banned.
 func (s *Service) LoginGuest(ctx context.Context, playerID, secret string) (*Session, error) {
 	p := s.t.players.Get(s.st.View(), playerID)
-	want := make([]byte, sha256.Size) // what no secret hashes to is compared all the same
+	want := make([]byte, sha256.Size) // compared even without an account, so that it takes as long; no secret has this hash
 	if p != nil && len(p.GuestSecret) == sha256.Size {
 		want = p.GuestSecret
 	}
@@ -229,10 +229,10 @@ func hash(text string) []byte {
 	return sum[:]
 }
 
-// Digest is the SHA-256 of a secret in hex, to keep in its place.
+// Digest returns the SHA-256 of a secret in hex, for storing in its place.
 func Digest(secret string) string { return hex.EncodeToString(hash(secret)) }
 
-// Player gives an account. Refusals: NotFound.
+// Player returns an account. Refusals: NotFound.
 func (s *Service) Player(id string) (*Player, error) {
 	if p := s.account(s.st.View(), id); p != nil {
 		return p, nil
@@ -240,10 +240,10 @@ func (s *Service) Player(id string) (*Player, error) {
 	return nil, refuse(NotFound, "player %s does not exist", id)
 }
 
-// Scope gives the scope that a new token of a player would have.
+// Scope returns the scope that a new token of a player would have.
 func (s *Service) Scope(playerID string) string { return s.scope(s.st.View(), playerID) }
 
-// Links gives the accounts elsewhere that lead to a player.
+// Links returns the external accounts that are linked to a player.
 func (s *Service) Links(playerID string) []*Link {
 	var links []*Link
 	for l := range s.t.linksOf.Equal(s.st.View(), playerID) {

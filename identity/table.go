@@ -6,12 +6,12 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// tables are the package's rows and the ways to find them.
+// tables holds the package's tables and indexes.
 type tables struct {
 	players       *store.Table[Player]
-	mergedInto    *store.Index[Player] // who was merged, by who was kept
-	playerPurge   *store.Index[Player] // who was merged
-	playerIdle    *store.Index[Player] // who has a guest login, by IdleCheck
+	mergedInto    *store.Index[Player] // lost players, by kept player
+	playerPurge   *store.Index[Player] // merged players, by when they are removed
+	playerIdle    *store.Index[Player] // players with a guest login, by IdleCheck
 	links         *store.Table[Link]
 	linksOf       *store.Index[Link] // by player
 	families      *store.Table[Family]
@@ -21,11 +21,11 @@ type tables struct {
 	usedExpires   *store.Index[usedProof]
 	keys          *store.Table[SigningKey]
 	data          *store.Table[Datum]
-	conflicts     *store.Table[conflict] // by who asked
+	conflicts     *store.Table[conflict] // by requesting player
 	conflictEnds  *store.Index[conflict]
 }
 
-// usedProof remembers a provider's token until it would be refused anyway.
+// usedProof records a provider's token until it would be refused anyway.
 type usedProof struct {
 	Hash    string    `json:"hash"`
 	Expires time.Time `json:"expires"`

@@ -30,10 +30,10 @@ type accessClaims struct {
 	TokenVersion int      `json:"tv"`
 }
 
-// leeway is what clocks may differ by.
+// leeway is by how much clocks may differ.
 const leeway = 5 * time.Second
 
-// maxToken bounds the length of a token that is looked into.
+// maxToken limits the length of a token that is parsed.
 const maxToken = 8 << 10
 
 // accessToken signs an access token for a family.
@@ -56,7 +56,7 @@ func (s *Service) accessToken(r store.Reader, p *Player, f *Family, now time.Tim
 	}).Serialize()
 }
 
-// scope is derived: who has linked an account elsewhere is authenticated.
+// scope derives the scope: a player with a linked external account is authenticated.
 func (s *Service) scope(r store.Reader, playerID string) string {
 	if s.t.linksOf.First(r, playerID) != nil {
 		return ScopeAuthenticated
@@ -64,8 +64,8 @@ func (s *Service) scope(r store.Reader, playerID string) string {
 	return ScopeGuest
 }
 
-// Check tells who carries an access token. A token ends with its family too:
-// logging out, a ban or a deleted account take hold at once. Refusals:
+// Check returns the claims of an access token. A token ends with its family too: a
+// logout, a ban or a deleted account takes effect immediately. Refusals:
 // TokenMissing, TokenInvalid, TokenExpired, Banned.
 func (s *Service) Check(token string) (Claims, error) {
 	if token == "" {
@@ -90,7 +90,7 @@ func (s *Service) parse(token string) (*accessClaims, error) {
 	}
 	h := parsed.Headers[0]
 	k := s.t.keys.Get(s.st.View(), h.KeyID)
-	// The algorithm is the key's, whatever the token says (RFC 8725, 3.1).
+	// The algorithm is the key's, regardless of the token's (RFC 8725, 3.1).
 	if k == nil || h.Algorithm != k.Algorithm || h.ExtraHeaders[jose.HeaderType] != "at+jwt" {
 		return invalid()
 	}
@@ -112,7 +112,7 @@ func (s *Service) parse(token string) (*accessClaims, error) {
 	return &c, nil
 }
 
-// current holds a token's claims to what is true now.
+// current checks a token's claims against the current state.
 func (s *Service) current(c *accessClaims, now time.Time) (Claims, error) {
 	view := s.st.View()
 	p, f := s.account(view, c.Subject), s.t.families.Get(view, c.FamilyID)
@@ -132,7 +132,7 @@ func (p *Player) banned() error {
 	return &Refusal{Code: Banned, Message: "this account is banned until " + p.BannedUntil.UTC().Format(time.RFC3339), Until: p.BannedUntil}
 }
 
-// fresh refuses tokens whose login is too long ago to change credentials with.
+// fresh refuses tokens whose login is too old for changing credentials.
 func (s *Service) fresh(c Claims) error {
 	if age := time.Since(c.Login); age > s.opts.Fresh {
 		return refuse(ReauthRequired, "the login is %s old; changing credentials needs one of the last %s", age.Truncate(time.Second), s.opts.Fresh)

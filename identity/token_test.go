@@ -13,7 +13,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// Anybody who has the published keys can check a token without us.
+// Anyone who has the published keys can verify a token without us.
 func TestAccessToken_ChecksAgainstKeySet(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"ES256", "EdDSA", "RS256"} {
@@ -45,7 +45,7 @@ func TestAccessToken_ChecksAgainstKeySet(t *testing.T) {
 	}
 }
 
-// RFC 8725's list, on our own tokens.
+// The list of RFC 8725, applied to our own tokens.
 func TestCheck_Refuses(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, Options{})
@@ -118,7 +118,7 @@ func TestCheck_Refuses(t *testing.T) {
 	}
 }
 
-// publiclyGood checks a token's signature as others do, by the published keys.
+// publiclyGood verifies a token's signature as others do, with the published keys.
 func (h *house) publiclyGood(token string) error {
 	h.Helper()
 	set, err := h.ids.KeySet()
@@ -128,8 +128,8 @@ func (h *house) publiclyGood(token string) error {
 	return parsed.Claims(set, &jwt.Claims{})
 }
 
-// Keys are published before they sign and until all they signed has expired; what
-// leaked is dropped at once.
+// Keys are published before they sign and until everything they signed has expired; a
+// leaked one is dropped immediately.
 func TestKeys_Rotate(t *testing.T) {
 	t.Parallel()
 	opts := Options{KeyLife: 10 * time.Hour, KeyLead: time.Hour, AccessLife: 15 * time.Minute}
@@ -200,8 +200,8 @@ func TestRefresh_RotatesAndFindsTheft(t *testing.T) {
 	})
 }
 
-// Within the grace, the token before the present one is a theft once the present
-// one was used.
+// Within the grace, using the previous token counts as a theft once the current one
+// was used.
 func TestRefresh_GraceEndsWithSuccessor(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, Options{})
