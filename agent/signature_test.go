@@ -42,7 +42,7 @@ func TestAgent_RefusesBuildsOfOthers(t *testing.T) {
 	swapped.Signature = good.Signature
 	process := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
 	m.assign(wish(t, "i-unsigned", unsigned, process), wish(t, "i-forged", forged, process), wish(t, "i-swapped", swapped, process))
-	m.refused(home, "i-unsigned", "signature is missing")
+	m.refused(home, "i-unsigned", "signature of Muster is missing")
 	m.refused(home, "i-forged", "not Muster's")
 	m.refused(home, "i-swapped", "not Muster's")
 	m.assign(wish(t, "i-unsigned", good, process)) // the wish mends it

@@ -120,7 +120,7 @@ func TestHosting_ManInTheMiddle(t *testing.T) {
 	}{
 		"archive":  {nil, "does not have the build's checksum", 26000},
 		"checksum": {each(swap), "not Muster's", 26300},
-		"unsigned": {each(func(b protocol.Build) protocol.Build { b = swap(b); b.Signature = ""; return b }), "signature is missing", 26600},
+		"unsigned": {each(func(b protocol.Build) protocol.Build { b = swap(b); b.Signature = ""; return b }), "signature of Muster is missing", 26600},
 		"key": {func(wish *protocol.Assign) {
 			each(func(b protocol.Build) protocol.Build { return swap(b).Sign(own) })(wish)
 			wish.BuildKey = own.Public().(ed25519.PublicKey)
