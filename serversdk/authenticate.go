@@ -9,15 +9,15 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// signedWindow is how far the date of a first connection's signature may be
-// off: the C# SDK stamps local time as if it were UTC.
+// signedWindow is how far the date of a first connection's signature may be from
+// now: the C# SDK stamps local time as if it were UTC.
 const signedWindow = 24 * time.Hour
 
-// anyDate takes every date: the SDKs reconnect with the URL that they signed
-// when the process started.
+// anyDate accepts every date: the SDKs reconnect with the URL that they signed when
+// the process started.
 const anyDate = time.Duration(math.MaxInt64)
 
-// authenticate checks what the process shows. Errors: Unauthorized.
+// authenticate checks the credentials that the process presents. Errors: Unauthorized.
 func (s *Server) authenticate(a arrival, now time.Time) error {
 	if s.opts.AcceptAnyCredentials {
 		return nil
@@ -47,15 +47,15 @@ func (s *Server) authenticateSigned(a arrival, now time.Time) error {
 	return s.permit(caller, a.ref)
 }
 
-// permit holds who signed to its role and scope: the fleet, and the location of the
-// compute where the scope has locations. Errors: AccessDenied.
+// permit checks that the caller's role and scope allow the fleet and, if the scope has
+// locations, the location of the compute. Errors: AccessDenied.
 func (s *Server) permit(caller auth.Caller, ref compute.Ref) error {
 	if err := caller.May(auth.ConnectGameServer, s.opts.Computes.FleetARN(ref.FleetID)); err != nil {
 		return err
 	}
 	c, err := s.opts.Computes.Find(s.opts.Store.View(), ref.FleetID, ref.ComputeName)
 	if err != nil {
-		return nil // it is refused because there is none
+		return nil // refused later, because it does not exist
 	}
 	if location := s.opts.Computes.LocationARN(c.Location); !caller.ReachesBeside(location) {
 		return caller.May(auth.ConnectGameServer, location)
@@ -63,9 +63,9 @@ func (s *Server) permit(caller auth.Caller, ref compute.Ref) error {
 	return nil
 }
 
-// authenticateBare takes a reconnect without credentials, which the C++ SDK
-// 5.4.0 makes after two unanswered requests if it signed with SigV4: only of a
-// process that lives, and only from the host whose signature was good before.
+// authenticateBare accepts a reconnect without credentials, which the C++ SDK 5.4.0
+// makes after two unanswered requests if it signed with SigV4: only for a living
+// process, and only from the host of its last valid signature.
 func (s *Server) authenticateBare(a arrival) error {
 	if s.opts.Computes.Lives(s.opts.Store.View(), a.ref) && s.signedFrom(a.ref) == a.host {
 		return nil
@@ -73,7 +73,7 @@ func (s *Server) authenticateBare(a arrival) error {
 	return fault.New(fault.Unauthorized, "Authorization: required")
 }
 
-// signedFrom gives the host from which the process last came with a good
+// signedFrom returns the host from which the process last connected with a valid
 // signature, or "".
 func (s *Server) signedFrom(ref compute.Ref) string {
 	s.mu.Lock()

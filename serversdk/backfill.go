@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
-// startMatchBackfill asks for players for the process's game session.
+// startMatchBackfill requests players for the process's game session.
 func startMatchBackfill(ctx context.Context, c *call) (any, error) {
 	in, err := backfill(c)
 	if err != nil {
@@ -74,8 +74,8 @@ func backfillPlayer(p *protocol.Player) flexmatch.Player {
 	return out
 }
 
-// backfillAttribute takes the member that AttrType names; for a type that is
-// none of them no member is set, which the request's check refuses by name.
+// backfillAttribute sets the member that AttrType names. For an unknown type it sets
+// none, which the request's check refuses, naming the attribute.
 func backfillAttribute(v protocol.AttributeValue) (out flexmatch.Attribute) {
 	switch v.AttrType {
 	case "STRING":

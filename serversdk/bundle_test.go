@@ -44,16 +44,16 @@ type house struct {
 	token    string
 }
 
-// config changes what a house is made of.
+// config changes how a house is built.
 type config struct {
 	server   serversdk.Options
 	computes compute.Options
 	driver   store.Driver
 	pending  int  // commands that may wait for durability; 0 is the store's default
-	rejoin   bool // the driver holds a house already
+	rejoin   bool // the driver already contains a house
 }
 
-// in runs f in a house of virtual time.
+// in runs f in a house with virtual time.
 func in(t *testing.T, c config, f func(*testing.T, *house)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,13 +120,13 @@ func (h *house) furnish(t testing.TB) {
 	h.settle(t)
 }
 
-// furnishAgain moves on to a second fleet.
+// furnishAgain switches to a second fleet.
 func (h *house) furnishAgain(t testing.TB) {
 	h.settle(t)
 	h.issue(t)
 }
 
-// settle makes a fleet with one compute.
+// settle creates a fleet with one compute.
 func (h *house) settle(t testing.TB) {
 	var err error
 	h.fleet, err = h.fleets.Create(h.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{location}})
@@ -159,7 +159,7 @@ func (h *house) ref(id string) compute.Ref {
 	return compute.Ref{FleetID: h.fleet.ID, ComputeName: computeName, ProcessID: id}
 }
 
-// process gives the row of a process.
+// process returns the row of a process.
 func (h *house) process(id string) *compute.Process {
 	h.t.Helper()
 	p := h.computes.Process(h.st.View(), h.ref(id).Key())
@@ -169,7 +169,7 @@ func (h *house) process(id string) *compute.Process {
 	return p
 }
 
-// create makes a game session for three players.
+// create creates a game session for three players.
 func (h *house) create() *session.GameSession {
 	h.t.Helper()
 	g, err := h.sessions.Create(h.ctx, session.CreateInput{
@@ -187,7 +187,8 @@ func (h *house) game(id string) *session.GameSession {
 	return g
 }
 
-// reserve takes a slot for each player and gives the player sessions' ids.
+// reserve takes a slot for each player and returns the player sessions' ids.
+// entries returns all events, oldest first.
 func (h *house) reserve(gameSessionID string, players ...string) []string {
 	h.t.Helper()
 	in := session.ReserveInput{GameSessionID: gameSessionID}
@@ -215,7 +216,7 @@ func (h *house) entries() []*event.Event {
 	return all
 }
 
-// update has the process told of new matchmaker data, as a match would.
+// update sends the process new matchmaker data, as a match would.
 func (h *house) update(gameSessionID string) error { return h.updateTo(gameSessionID, "{}") }
 
 func (h *house) updateTo(gameSessionID, matchmakerData string) error {
@@ -239,7 +240,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// wire carries HTTP over pipes, so that a house can live in virtual time.
+// wire carries HTTP over pipes, so that a house can use virtual time.
 type wire struct {
 	conns   chan net.Conn
 	done    chan struct{}
@@ -281,7 +282,7 @@ func (w *wire) close() {
 	w.running.Wait()
 }
 
-// dial opens a connection that seems to come from a host.
+// dial opens a connection that appears to come from a host.
 func (w *wire) dial(ctx context.Context, from string) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {

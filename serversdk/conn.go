@@ -11,7 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Bounds of one connection.
+// Limits of one connection.
 const (
 	maxFrame       = 1 << 20 // bytes; backfills carry up to 390,000 characters
 	maxQueued      = 512     // frames that wait to be written
@@ -38,8 +38,8 @@ type conn struct {
 	writer  sync.WaitGroup
 }
 
-// outgoing is a frame to be written. Answers belong to their connection; a push
-// whose writing was never tried may move to another.
+// outgoing is a frame to be written. An answer belongs to its connection; a push that
+// has not been tried may move to another.
 type outgoing struct {
 	frame []byte
 	push  *push           // nil for answers
@@ -52,8 +52,8 @@ func newConn(s *Server, p *peer, ws Socket) *conn {
 	return c
 }
 
-// run reads until the connection ends, and then takes leave of the peer. What
-// was asked before the end is done first: a process that said it ends was not lost.
+// run reads frames until the connection ends. Requests already received are finished
+// before the peer is told, so a process that announced its end is not counted as lost.
 func (c *conn) run() {
 	defer c.s.release(c.peer.ref)
 	for {
@@ -62,7 +62,7 @@ func (c *conn) run() {
 			break
 		}
 		if !c.s.begin() {
-			c.recycle(frame) // who is to answer it is the node that serves next
+			c.recycle(frame) // the node that serves next will answer it
 			continue
 		}
 		c.slots <- struct{}{}
@@ -73,12 +73,12 @@ func (c *conn) run() {
 	c.s.metrics.closed()
 	c.peer.close(c)
 	for range maxAtOnce {
-		c.slots <- struct{}{} // until no request runs
+		c.slots <- struct{}{} // until no request is running
 	}
 	c.peer.depart(c.s.ctx)
 }
 
-// next reads one frame. A frame that began must arrive within the timeout.
+// next reads one frame. A frame that has begun must arrive within WriteTimeout.
 func (c *conn) next() (*bytes.Buffer, error) {
 	_, r, err := c.ws.NextReader()
 	if err != nil {
@@ -101,21 +101,21 @@ func (c *conn) next() (*bytes.Buffer, error) {
 	return buf, err
 }
 
-// recycle gives a frame's buffer back.
+// recycle returns a frame's buffer to the pool.
 func (c *conn) recycle(buf *bytes.Buffer) {
 	if buf.Cap() <= keepBuffer {
 		c.s.buffers.Put(buf)
 	}
 }
 
-// answer writes an answer, in the caller's goroutine where nobody is writing.
+// answer queues an answer, and writes it in the caller's goroutine if no other writes.
 func (c *conn) answer(o outgoing) {
 	if c.enqueue(o) == mustWrite {
 		c.write()
 	}
 }
 
-// offer queues a push without blocking, and tells whether the connection took it.
+// offer queues a push without blocking, and reports whether the connection accepted it.
 func (c *conn) offer(p push) bool {
 	switch c.enqueue(outgoing{frame: p.frame, push: &p}) {
 	case refused:
@@ -130,12 +130,12 @@ type taken int
 
 const (
 	refused   taken = iota
-	queued          // somebody is writing and comes to it
-	mustWrite       // the caller has to see to it that write is called
+	queued          // another goroutine is writing, and will write it
+	mustWrite       // the caller must have write called
 )
 
-// enqueue adds a frame. A process that does not read what it is sent loses its
-// connection rather than our memory.
+// enqueue adds a frame. A process that does not read loses its connection rather than
+// using up our memory.
 func (c *conn) enqueue(o outgoing) taken {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +157,7 @@ func (c *conn) enqueue(o outgoing) taken {
 	return mustWrite
 }
 
-// write writes what is queued, and what comes meanwhile.
+// write writes what is queued, including what is added in the meantime.
 func (c *conn) write() {
 	defer c.writer.Done()
 	for {
@@ -223,7 +223,7 @@ func (c *conn) shut() {
 	c.ws.Drop()
 }
 
-// untried gives the pushes of an ended connection that nobody began to write.
+// untried returns the pushes of an ended connection whose write did not begin.
 func (c *conn) untried() []push {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,5 +237,5 @@ func (c *conn) untried() []push {
 	return left
 }
 
-// silentSince tells when a frame was last read.
+// silentSince returns when a frame was last read.
 func (c *conn) silentSince() time.Time { return time.UnixMilli(c.read.Load()) }

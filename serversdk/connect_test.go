@@ -16,7 +16,7 @@ import (
 	"github.com/musterhq/muster/serversdk"
 )
 
-// refused holds that a visit gets an HTTP status, and that the refusal changes nothing.
+// refused fails the test unless a visit gets an HTTP status and changes nothing.
 func (h *house) refused(t *testing.T, name string, v visit, status int) {
 	t.Helper()
 	before := h.st.View().Digest()
@@ -63,8 +63,8 @@ func TestConnect_Refusals(t *testing.T) {
 	})
 }
 
-// A process that ended is refused for good; one that lives may come back with a
-// token that has ended meanwhile.
+// A process that has ended is refused for good; a living one may come back with a token
+// that has expired in the meantime.
 func TestConnect_EndedProcessAndEndedToken(t *testing.T) {
 	in(t, config{computes: compute.Options{TokenLife: time.Minute}}, func(t *testing.T, h *house) {
 		over, lives := h.ready("over"), h.ready("lives")
@@ -137,8 +137,8 @@ func TestConnect_SigV4(t *testing.T) {
 	})
 }
 
-// Without credentials only a process that had signed comes back, not one that
-// came with a token.
+// Only a process that had signed may come back without credentials, not one that had
+// connected with a token.
 func TestConnect_NoCredentialsAfterToken(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		h.ready("p").lose()
@@ -176,7 +176,7 @@ func TestConnect_Limits(t *testing.T) {
 	})
 }
 
-// Whoever makes computes up is held to ten times as many refusals of them all.
+// Refusals for invented computes count against a limit per address, ten times as high.
 func TestConnect_RefusalsOfOneAddress(t *testing.T) {
 	in(t, config{server: serversdk.Options{RefusalBurst: 2, RefusalRate: 1}}, func(t *testing.T, h *house) {
 		for i := range 20 {
@@ -187,8 +187,8 @@ func TestConnect_RefusalsOfOneAddress(t *testing.T) {
 	})
 }
 
-// From a host that is refused too often processes with good credentials still come,
-// those that live and new ones.
+// Processes with valid credentials are accepted from a host with too many refusals,
+// living ones and new ones.
 func TestConnect_GoodCredentialsPassTheRefusalLimit(t *testing.T) {
 	in(t, config{server: serversdk.Options{RefusalBurst: 1}}, func(t *testing.T, h *house) {
 		h.ready("p").lose()
@@ -200,7 +200,7 @@ func TestConnect_GoodCredentialsPassTheRefusalLimit(t *testing.T) {
 }
 
 // While so many changes wait that those of the API are refused, game servers still
-// come, and are answered as soon as the store goes on.
+// connect, and are answered as soon as the store continues.
 func TestConnect_BeforeTheAPI(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver, pending: 8}, func(t *testing.T, h *house) {
@@ -229,7 +229,7 @@ func TestConnect_BeforeTheAPI(t *testing.T) {
 	})
 }
 
-// Trouble with the store is 503: the SDKs come again.
+// A failing store is 503: the SDKs try again.
 func TestConnect_StoreTrouble(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver}, func(t *testing.T, h *house) {
@@ -244,7 +244,7 @@ func TestConnect_StoreTrouble(t *testing.T) {
 	})
 }
 
-// A client that gives up before its connection is made leaves no trace of being
+// A client that gives up before its connection is complete is not left counted as
 // connected.
 func TestConnect_ClientGivesUp(t *testing.T) {
 	driver := openGate()

@@ -16,8 +16,8 @@ func getComputeCertificate(_ context.Context, c *call) (any, error) {
 	}, nil
 }
 
-// getFleetRoleCredentials says that the fleet has no role, which is so for every
-// Anywhere fleet: all members empty, which the SDKs then remember.
+// getFleetRoleCredentials answers that the fleet has no role, which is true of every
+// Anywhere fleet: all members are empty, and the SDKs remember that.
 func getFleetRoleCredentials(_ context.Context, c *call) (any, error) {
 	if _, err := protocol.Decode[protocol.GetFleetRoleCredentialsRequest](c.frame); err != nil {
 		return nil, err

@@ -21,13 +21,13 @@ type call struct {
 	frame []byte
 }
 
-// ok begins the answer to a request that was done.
+// ok returns the start of the answer to a request that succeeded.
 func (c *call) ok() protocol.Response {
 	return protocol.Response{Action: c.head.Action, RequestID: c.head.RequestID, StatusCode: protocol.StatusOK}
 }
 
-// handler does what a request asks and gives its answer. Errors that are no
-// faults are logged and answered with a fixed text.
+// handler executes a request and returns its answer. Errors that are not faults are
+// logged and answered with a fixed text.
 type handler func(context.Context, *call) (any, error)
 
 func handlers() map[protocol.Action]handler {
@@ -72,7 +72,7 @@ func (c *conn) handle(buf *bytes.Buffer) {
 	c.answer(outgoing{frame: r.answer(ctx), sent: r.sent})
 }
 
-// answer runs the request, or repeats what was answered to it before.
+// answer runs the request, or repeats its earlier answer.
 func (c *call) answer(ctx context.Context) []byte {
 	if c.head.RequestID == "" {
 		frame, _ := c.run(ctx)
@@ -86,7 +86,7 @@ func (c *call) answer(ctx context.Context) []byte {
 	return frame
 }
 
-// run does the request and tells whether its answer is final.
+// run executes the request and reports whether its answer is final.
 func (c *call) run(ctx context.Context) (frame []byte, final bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -105,7 +105,7 @@ func (c *call) run(ctx context.Context) (frame []byte, final bool) {
 	return protocol.Encode(response), true
 }
 
-// label is the action as metrics name it.
+// label returns the action's name in metrics.
 func (c *call) label() protocol.Action {
 	if c.s.handlers[c.head.Action] == nil && c.head.Action != protocol.HeartbeatServerProcess {
 		return otherAction
@@ -113,8 +113,8 @@ func (c *call) label() protocol.Action {
 	return c.head.Action
 }
 
-// fail makes the answer to a request that was refused or went wrong. "Try
-// again" and "went wrong" are not final.
+// fail returns the answer to a request that was refused or failed. Failures and
+// "try again" are not final.
 func (c *call) fail(err error) (frame []byte, final bool) {
 	status, message := c.status(err)
 	c.s.metrics.message(c.label(), status)
@@ -124,8 +124,8 @@ func (c *call) fail(err error) (frame []byte, final bool) {
 	}), status < 500 && status != http.StatusTooManyRequests
 }
 
-// status gives an error its wire form. The SDKs tell 400, 401, 403, 404, 409
-// and 429 apart; AWS does not publish which it uses when.
+// status returns the wire form of an error. The SDKs distinguish 400, 401, 403, 404,
+// 409 and 429; AWS does not publish when it uses which.
 func (c *call) status(err error) (int, string) {
 	f, ok := fault.As(err)
 	if !ok || f.Kind == fault.InternalService {
@@ -148,7 +148,7 @@ func (c *call) status(err error) (int, string) {
 	return http.StatusBadRequest, f.Message
 }
 
-// sent does what has to wait until an answer was written.
+// sent does what must wait until an answer has been written.
 func (c *call) sent(err error) {
 	if err == nil && c.head.Action == protocol.ActivateServerProcess {
 		c.hearSoon()

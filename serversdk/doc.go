@@ -2,22 +2,23 @@
 // AWS's Server SDK 5 speaks, answered by compute and session.
 //
 // A process is a peer, and a peer has connections: usually one, two while it
-// moves to a new one, none while it is away. Answers go where their request
-// came from; pushes go to the newest connection and wait while there is none.
-// A peer is what compute knows as the process's Link.
+// moves to a new one, none while it is away. Answers are sent on the connection of
+// their request; pushes on the newest connection, and wait while there is none.
+// A peer is the process's compute.Link.
 //
-// What the SDKs do decides what this package does (Server SDK 5 protocol, observed):
+// The behavior of the SDKs determines that of this package (Server SDK 5 protocol,
+// observed):
 //   - They announce a process once in its life. What a reconnect does not say
 //     is in the store, and a lost socket ends nothing by itself.
 //   - They take a close frame with 1000 or 1001 for the end. None is sent: a
-//     process that should live sees at most its TCP connection drop.
-//   - They repeat a request they got no answer to, with the same RequestId.
-//     The answer is kept for a while and given again (replay.go).
+//     process that is to live sees at most its TCP connection drop.
+//   - They repeat a request that was not answered, with the same RequestId.
+//     The answer is kept for a while and sent again (replay.go).
 //   - They drop a push that overtakes the answer to ActivateServerProcess. A
-//     process is given no game session before it is known to hear (health.go).
+//     process gets no game session before it is known to hear (health.go).
 //   - The C++ SDK hangs in Destroy until the server closes TCP, and reconnects
-//     without credentials where it had signed with SigV4. The latter is
+//     without credentials if it had signed with SigV4. Such a reconnect is
 //     accepted from the host that signed before, while the process lives.
 //
-// Heartbeats are answered without the store. See protocol for the messages.
+// Heartbeats are answered without the store. The messages are in package protocol.
 package serversdk

@@ -19,10 +19,10 @@ import (
 
 type waiter struct{ sync.WaitGroup }
 
-// object is a JSON object as it came over the wire.
+// object is a JSON object as received.
 type object = map[string]any
 
-// game is a game server process that speaks the protocol by hand.
+// game is a game server process that implements the protocol by hand.
 type game struct {
 	h       *house
 	id      string
@@ -30,7 +30,7 @@ type game struct {
 	raw     *stalling
 	pushes  chan object
 	closed  chan struct{} // closed when reading has ended
-	why     error         // of the end; read after closed
+	why     error         // why it ended; read after closed
 	mu      sync.Mutex
 	answers map[string]chan object
 	asked   int
@@ -66,7 +66,7 @@ func (h *house) url(v visit) string {
 	return "ws://muster.test" + v.path + "?" + q.Encode()
 }
 
-// dial connects and gives the HTTP answer where that was refused.
+// dial connects, and returns the HTTP answer if that was refused.
 func (h *house) dial(v visit) (*game, *http.Response, error) {
 	if v.from == "" {
 		v.from = "198.51.100.1"
@@ -86,7 +86,7 @@ func (h *house) dial(v visit) (*game, *http.Response, error) {
 	return g, response, nil
 }
 
-// connect is dial where success is taken for granted.
+// connect is like dial, and fails the test on an error.
 func (h *house) connect(id string) *game {
 	h.t.Helper()
 	g, _, err := h.dial(visit{id: id})
@@ -104,7 +104,7 @@ func (h *house) ready(id string) *game {
 	return g
 }
 
-// hosting gives a process with an ACTIVE game session.
+// hosting returns a process with an ACTIVE game session.
 func (h *house) hosting(id string) (*game, string) {
 	h.t.Helper()
 	g := h.ready(id)
@@ -150,7 +150,7 @@ func (g *game) answerTo(id string) chan object {
 	return g.answers[id]
 }
 
-// send writes a request and gives its RequestId.
+// send writes a request and returns its RequestId.
 func (g *game) send(action string, members object) string {
 	g.h.t.Helper()
 	o := object{"Action": action}
@@ -169,7 +169,7 @@ func (g *game) send(action string, members object) string {
 	return o["RequestId"].(string)
 }
 
-// ask sends a request and waits for its answer.
+// ask sends a request and returns its answer.
 func (g *game) ask(action string, members object) object {
 	g.h.t.Helper()
 	return g.answer(g.send(action, members))
@@ -184,8 +184,8 @@ func (g *game) answer(id string) object {
 	return o
 }
 
-// take waits for a message. What came before the connection ended counts, also
-// where both are found at once.
+// take waits for a message. A message received before the connection ended counts, even
+// if both are found at once.
 func (g *game) take(from chan object) (o object, ok bool) {
 	select {
 	case o = <-from:
@@ -205,7 +205,7 @@ func (g *game) activate(port int) {
 	g.want(200, g.ask("ActivateServerProcess", object{"SdkVersion": "5.5.0", "SdkLanguage": "Go", "Port": port, "LogPaths": nil}))
 }
 
-// want holds an answer to a status, and every answer to its form.
+// want checks an answer's status, and the form that every answer has.
 func (g *game) want(status int, o object) object {
 	g.h.t.Helper()
 	if got, ok := o["StatusCode"].(float64); !ok || int(got) != status {
@@ -233,7 +233,7 @@ func (g *game) push(action string) object {
 	return o
 }
 
-// quiet holds that no push has come.
+// quiet fails the test if a push has come.
 func (g *game) quiet() {
 	g.h.t.Helper()
 	synctest.Wait()
@@ -251,15 +251,15 @@ func (g *game) lose() {
 	synctest.Wait()
 }
 
-// ended waits for the end of the connection and tells whether the server sent
-// a close frame.
+// ended waits for the end of the connection and reports whether the server sent a close
+// frame.
 func (g *game) ended() (frame bool) {
 	<-g.closed
 	var c *websocket.CloseError
 	return errors.As(g.why, &c) && c.Code != websocket.CloseAbnormalClosure
 }
 
-// alive tells whether the connection stands.
+// alive reports whether the connection is open.
 func (g *game) alive() bool {
 	synctest.Wait()
 	select {
@@ -284,10 +284,10 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// deaf makes the process read no more, though its socket stands.
+// deaf makes the process stop reading, while its socket stays open.
 func (g *game) deaf() {
 	g.raw.stalled.Store(true)
-	must(g.h.t, g.ws.SetReadDeadline(time.Now())) // ends the reading that waits
+	must(g.h.t, g.ws.SetReadDeadline(time.Now())) // ends the read in progress
 	<-g.closed
 }
 
@@ -297,7 +297,7 @@ type stalling struct {
 	stalled atomic.Bool
 }
 
-// Close leaves the pipe open where the process is deaf.
+// Close leaves the pipe open if the process is deaf.
 func (s *stalling) Close() error {
 	if s.stalled.Load() {
 		return nil

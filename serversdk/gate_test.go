@@ -9,15 +9,15 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// gate is a memory driver whose commits can be held up, or made to fail.
+// gate is a memory driver whose commits can be held back, or made to fail.
 type gate struct {
 	*store.Memory
 	failing atomic.Bool
 	mu      sync.Mutex
-	held    chan struct{} // nil while commits pass; closed to let them go
+	held    chan struct{} // nil while commits pass; closed to release them
 }
 
-// openGate makes a gate that lets everything pass.
+// openGate returns a gate that lets every commit pass.
 func openGate() *gate { return &gate{Memory: store.NewMemory()} }
 
 func (g *gate) shut() {

@@ -33,7 +33,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// handshake upgrades a bare connection.
+// handshake upgrades a raw connection.
 func handshake(t *testing.T, raw io.ReadWriter, target string) {
 	t.Helper()
 	u, err := url.Parse(target)

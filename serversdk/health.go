@@ -11,21 +11,21 @@ import (
 
 const (
 	sweepEvery = 5 * time.Second
-	maxIll     = 3 // reports of ill health in a row that make a process unhealthy
+	maxIll     = 3 // consecutive reports of ill health that make a process unhealthy
 )
 
-// health is what a process reported lately. It never reaches the store; only
-// what follows from it does.
+// health is what a process reported lately. It is never stored; only its consequences
+// are.
 type health struct {
 	heard   time.Time // last report, or connection
-	ill     int       // reports of ill health in a row
-	hearing bool      // the store knows that pushes are heard
-	given   bool      // the process was called unhealthy
+	ill     int       // consecutive reports of ill health
+	hearing bool      // the store knows that the process receives pushes
+	given   bool      // the process has been reported as unhealthy
 }
 
 func (h *health) connected(now time.Time) { h.heard = now }
 
-// report takes a heartbeat, and tells whether it makes the process unhealthy.
+// report records a heartbeat, and reports whether it makes the process unhealthy.
 func (h *health) report(now time.Time, healthy bool) bool {
 	h.heard = now
 	if healthy {
@@ -40,7 +40,7 @@ func (h *health) report(now time.Time, healthy bool) bool {
 	return true
 }
 
-// silent tells whether a process that should report has not for too long.
+// silent reports whether a process that must send heartbeats has not for too long.
 func (h *health) silent(now time.Time, timeout time.Duration) bool {
 	if h.given || now.Sub(h.heard) < timeout {
 		return false
@@ -49,9 +49,9 @@ func (h *health) silent(now time.Time, timeout time.Duration) bool {
 	return true
 }
 
-// hear tells the store that the process takes pushes from now on: its first
-// heartbeat after the answer to ActivateServerProcess proves that it read that
-// answer, and so does, nearly, a connection that is still up a moment later.
+// hear records in the store that the process receives pushes from now on. Its first
+// heartbeat after the answer to ActivateServerProcess proves that it has read that
+// answer; a connection that is still open a moment later makes it very likely.
 func (p *peer) hear(ctx context.Context) {
 	p.mu.Lock()
 	known := p.health.hearing
@@ -71,20 +71,20 @@ func (p *peer) hear(ctx context.Context) {
 	p.health.hearing = true
 }
 
-// settled is how many times HearAfter a new connection of a process that was ready
-// before has to stand: an SDK that missed the answer to ActivateServerProcess asks
-// for it again at once.
+// settled is for how many times HearAfter the new connection of a process that was
+// ready before must stay open: an SDK that missed the answer to ActivateServerProcess
+// repeats the request immediately.
 const settled = 10
 
-// hearAgain counts a process as hearing that became ready before its connection
-// was lost, and so does not wait for its next heartbeat.
+// hearAgain makes a process that became ready before its connection was lost count as
+// hearing without waiting for its next heartbeat.
 func (p *peer) hearAgain(c *conn) {
 	if row := p.row(); row != nil && row.Status == compute.Active && !row.Hearing {
 		c.hearAfter(settled * p.s.opts.HearAfter)
 	}
 }
 
-// giveUp has an unhealthy process end.
+// giveUp begins the end of an unhealthy process.
 func (p *peer) giveUp(ctx context.Context, text string) {
 	if err := p.s.opts.Computes.Unhealthy(ctx, p.ref, text); err != nil {
 		p.s.log.Error("unhealthy process not ended, trying again", "process", p.key, "error", err)
@@ -94,7 +94,7 @@ func (p *peer) giveUp(ctx context.Context, text string) {
 	}
 }
 
-// Run watches over the connected processes until ctx ends.
+// Run monitors the connected processes until ctx ends.
 func (s *Server) Run(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -108,7 +108,7 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
-// sweep looks at each process for what no message will bring up.
+// sweep checks each process for what no message triggers.
 func (s *Server) sweep(ctx context.Context, now time.Time) {
 	for _, w := range s.notices.due(now) {
 		s.tell(ctx, w)
@@ -123,8 +123,8 @@ func (s *Server) sweep(ctx context.Context, now time.Time) {
 	}
 }
 
-// tidy lets old answers go, drops connections that another replaced and that
-// have fallen silent, and those of a process that is over.
+// tidy drops expired answers, older connections that have fallen silent, and the
+// connections of a process that has ended.
 func (p *peer) tidy(view *store.Snapshot, now time.Time) {
 	over := !p.s.opts.Computes.Lives(view, p.ref)
 	p.mu.Lock()
@@ -147,7 +147,7 @@ func (p *peer) tidy(view *store.Snapshot, now time.Time) {
 	}
 }
 
-// tooSilent tells whether a connected ACTIVE process has sent no heartbeat for too long.
+// tooSilent reports whether a connected ACTIVE process has sent no heartbeat for too long.
 func (p *peer) tooSilent(view *store.Snapshot, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,10 +158,10 @@ func (p *peer) tooSilent(view *store.Snapshot, now time.Time) bool {
 	return row != nil && row.Status == compute.Active && p.health.silent(now, p.s.opts.HeartbeatTimeout)
 }
 
-// reconcile does again what the end of the last connection should have done.
+// reconcile repeats what the end of the last connection should have done.
 func (p *peer) reconcile(ctx context.Context) {
 	if !p.presence.TryLock() {
-		return // a connection comes or goes at this moment
+		return // a connection is being opened or closed
 	}
 	defer p.presence.Unlock()
 	if !p.gone {

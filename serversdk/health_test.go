@@ -11,8 +11,8 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// A process is given no game session before it hears pushes: after its first
-// heartbeat, or 200 ms after the answer to ActivateServerProcess.
+// A process gets no game session before it receives pushes: after its first heartbeat,
+// or 200 ms after the answer to ActivateServerProcess.
 func TestHearing(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		beats, waits := h.connect("beats"), h.connect("waits")
@@ -38,7 +38,7 @@ func TestHearing(t *testing.T) {
 	})
 }
 
-// A connection that is lost right after the answer may not have brought it.
+// A connection lost right after the answer may not have delivered it.
 func TestHearing_NotWhereTheSocketWasLost(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.connect("p")
@@ -93,7 +93,7 @@ func TestHealth_ThreeBadReports(t *testing.T) {
 func TestHealth_NoHeartbeat(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.ready("p")
-		h.connect("initializing") // has not called ProcessReady: owes no heartbeat
+		h.connect("initializing") // has not called ProcessReady, so need not send heartbeats
 		pass(170 * time.Second)
 		g.want(200, g.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
 		pass(40 * time.Second)
@@ -111,7 +111,7 @@ func TestHealth_NoHeartbeat(t *testing.T) {
 	})
 }
 
-// Time without a socket does not count as silence: the grace to come back does.
+// Time without a socket does not count as silence: the reconnect grace covers it.
 func TestHealth_ReconnectStartsAnew(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		h.ready("p").lose()
@@ -141,7 +141,7 @@ func TestReadyTimeout(t *testing.T) {
 	})
 }
 
-// A process that was told to end has the stop grace, and may come back within it.
+// A process that is told to end has the stop grace, and may reconnect within it.
 func TestStopGrace(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p")
@@ -169,7 +169,7 @@ func TestStopGrace(t *testing.T) {
 	})
 }
 
-// After a process said that it ends, its socket is left to it for half a minute.
+// After a process has announced its end, it keeps its socket for half a minute.
 func TestEndLinger(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.ready("p")
@@ -178,7 +178,7 @@ func TestEndLinger(t *testing.T) {
 		if !g.alive() {
 			t.Fatal("the socket was closed within 30 s")
 		}
-		g.want(200, g.ask("TerminateServerProcess", nil)) // says so twice
+		g.want(200, g.ask("TerminateServerProcess", nil)) // announces it twice
 		pass(10 * time.Second)
 		if g.alive() {
 			t.Fatal("the socket still stands after 40 s")
@@ -192,7 +192,7 @@ type asleep struct{}
 func (asleep) Owns(compute.Ref) bool         { return true }
 func (asleep) Ended(compute.Ref, event.Code) {}
 
-// The socket of a process that its host is to kill is left to that, but not for ever.
+// A process that its host is to kill keeps its socket until then, but not forever.
 func TestEndLinger_NotKilled(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		h.computes.HostedBy(asleep{})

@@ -7,7 +7,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// TestLife goes through the whole life of a process and its game session.
+// TestLife covers the whole life of a process and its game session.
 func TestLife(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.ready("p1")

@@ -8,16 +8,16 @@ import (
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
-// maxHeld bounds the pushes that wait for a process to come back.
+// maxHeld limits the pushes that wait for a process to come back.
 const maxHeld = 32
 
-// push is a message that no request asked for.
+// push is a message that answers no request.
 type push struct {
 	action protocol.Action
 	frame  []byte
 }
 
-// StartGameSession implements compute.Link. The push is written at most once.
+// StartGameSession implements compute.Link. The write is tried at most once.
 func (p *peer) StartGameSession(start compute.Start) {
 	p.push(protocol.CreateGameSession, protocol.CreateGameSessionPush{
 		Action: protocol.CreateGameSession, MaxPlayers: start.MaxPlayers, Port: start.Port,
@@ -49,7 +49,7 @@ func (p *peer) Terminate(by time.Time) {
 // Drop implements compute.Link.
 func (p *peer) Drop() { p.each((*conn).drop) }
 
-// push sends a message on the newest connection, or holds it for the next one.
+// push sends a message on the newest connection, or keeps it for the next one.
 func (p *peer) push(action protocol.Action, message any) {
 	m := push{action, protocol.Encode(message)}
 	p.mu.Lock()
@@ -58,8 +58,8 @@ func (p *peer) push(action protocol.Action, message any) {
 	p.flush()
 }
 
-// hold adds a push to those that wait. A process that is to end needs to hear
-// nothing else, and of many updates the latest count.
+// hold adds a push to those that wait. A process that is to end needs no other, and
+// of many updates only the latest are kept.
 func (p *peer) hold(m push) {
 	if m.action == protocol.TerminateProcess {
 		p.held = nil
@@ -73,7 +73,7 @@ func (p *peer) hold(m push) {
 	p.s.log.Warn("too many pushes wait for a process, dropping the oldest", "process", p.key)
 }
 
-// flush hands what waits to the newest connection that takes it. The caller holds mu.
+// flush passes waiting pushes to the newest connection that accepts them. mu must be held.
 func (p *peer) flush() {
 	for len(p.held) > 0 && p.offer(p.held[0]) {
 		p.held = p.held[1:]
@@ -92,8 +92,8 @@ func (p *peer) offer(m push) bool {
 	return false
 }
 
-// refresh asks the process to connect anew. It is not held: who is away comes
-// back by itself. It tells whether the process has a connection.
+// refresh tells the process to connect anew, and reports whether it has a connection.
+// The push is not kept: a process that is away comes back by itself.
 func (p *peer) refresh(endpoint, token string) bool {
 	frame := protocol.Encode(protocol.RefreshConnectionPush{
 		Action: protocol.RefreshConnection, Endpoint: endpoint, AuthToken: token,

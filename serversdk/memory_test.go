@@ -25,8 +25,8 @@ import (
 	"github.com/musterhq/muster/serversdk"
 )
 
-// idleServer names the environment variable that makes the test binary a server
-// for BenchmarkIdleConnection: a number of processes.
+// idleServer names the environment variable that makes the test binary a server for
+// BenchmarkIdleConnection: the number of processes.
 const idleServer = "MUSTER_TEST_IDLE_SERVER"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // memory is what a process uses, in bytes.
 type memory struct{ InUse, Stack, RSS int }
 
-// idleHello is what the server tells first.
+// idleHello is the server's first message.
 type idleHello struct {
 	URL    string
 	Before memory
@@ -48,8 +48,8 @@ type idleHello struct {
 
 type nobody struct{ compute.Link }
 
-// serveIdle serves on loopback, plain and TLS, with n processes in its store
-// already, and tells its memory whenever a line comes.
+// serveIdle serves on loopback, plain and TLS, with n processes in its store already,
+// and prints its memory use for each line that it reads.
 func serveIdle(n int) {
 	h := newHouse(nil, config{server: serversdk.Options{MaxConnections: n}})
 	for i := range n {
@@ -78,7 +78,7 @@ func serveIdle(n int) {
 }
 
 func measure() memory {
-	for range 3 { // stacks shrink by half in a collection
+	for range 3 { // stacks shrink by half in each collection
 		runtime.GC()
 	}
 	debug.FreeOSMemory()
@@ -87,7 +87,7 @@ func measure() memory {
 	return memory{int(s.HeapInuse), int(s.StackInuse), resident()}
 }
 
-// resident is the resident set, where the system tells.
+// resident returns the resident set, if the system reports it.
 func resident() int {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -97,8 +97,8 @@ func resident() int {
 	return pages * os.Getpagesize()
 }
 
-// BenchmarkIdleConnection measures what a connected process that sends a
-// heartbeat now and then costs the server, its row in the store left out.
+// BenchmarkIdleConnection measures what a connected process that sends occasional
+// heartbeats costs the server, not counting its row in the store.
 func BenchmarkIdleConnection(b *testing.B) {
 	for _, scheme := range []string{"ws", "wss"} {
 		b.Run(scheme, func(b *testing.B) { benchmarkIdle(b, scheme) })
@@ -143,7 +143,7 @@ func startIdle(b *testing.B, processes int) *idle {
 	return s
 }
 
-// connectAll connects every process, and has each send a heartbeat.
+// connectAll connects every process, and makes each send a heartbeat.
 func (s *idle) connectAll(b *testing.B, scheme string, processes int) {
 	u, err := url.Parse(s.hello.URL)
 	must(b, err)

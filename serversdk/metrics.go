@@ -49,16 +49,16 @@ func (m *metrics) closed() {
 	}
 }
 
-// message counts a request; status 0 stands for a frame that could not be
-// answered. What clients send makes no label values of its own: the caller
-// passes otherAction for what is no request.
+// message counts a request; status 0 stands for a frame that could not be answered.
+// Clients must not be able to create label values: for an unknown action, the caller
+// passes otherAction.
 func (m *metrics) message(action protocol.Action, status int) {
 	if m != nil {
 		m.messages.WithLabelValues(string(action), strconv.Itoa(status)).Inc()
 	}
 }
 
-// otherAction stands for every action that is no request.
+// otherAction stands for every action that is not a request.
 const otherAction protocol.Action = "other"
 
 func (m *metrics) pushed(action protocol.Action) {

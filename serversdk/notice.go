@@ -10,30 +10,30 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// noticeEvery is how often a fleet's event log tells of refused connections.
+// noticeEvery is how often refused connections are reported in a fleet's event log.
 const noticeEvery = time.Minute
 
-// maxNoticed bounds of how many fleets refusals are counted; fleets that do not
-// exist are not among them.
+// maxNoticed limits the number of fleets for which refusals are counted; fleets that do
+// not exist are not among them.
 const maxNoticed = 10_000
 
-// notices tell the developers of game servers why connections are refused: the
-// SDKs only say, after minutes, that they could not connect. The first refusal of
-// a fleet is told at once, those of the next minute together.
+// notices report to the developers of game servers why connections are refused: the
+// SDKs only say, after minutes, that they could not connect. The first refusal of a
+// fleet is reported immediately, those of the next minute together.
 type notices struct {
 	mu      sync.Mutex
 	byFleet map[string]*notice
 }
 
-// notice is what a fleet is not told yet.
+// notice is what has not been reported to a fleet yet.
 type notice struct {
-	next  time.Time // not told again before
-	count int       // since the last was told
+	next  time.Time // not reported again before
+	count int       // since the last report
 	ref   compute.Ref
 	text  string // of the latest
 }
 
-// add counts a refusal. It returns a notice that is to be told now.
+// add counts a refusal. It returns a notice if one is to be reported now.
 func (n *notices) add(ref compute.Ref, text string, now time.Time) (tell notice, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -49,7 +49,7 @@ func (n *notices) add(ref compute.Ref, text string, now time.Time) (tell notice,
 	return n.take(w, now)
 }
 
-// due returns the notices whose time has come, and forgets fleets that are quiet.
+// due returns the notices that are to be reported now, and deletes fleets without any.
 func (n *notices) due(now time.Time) (tell []notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -63,7 +63,7 @@ func (n *notices) due(now time.Time) (tell []notice) {
 	return tell
 }
 
-// take returns what a fleet is to be told now. The caller must hold mu.
+// take returns the notice that is to be reported now. mu must be held.
 func (n *notices) take(w *notice, now time.Time) (notice, bool) {
 	if w.count == 0 || now.Before(w.next) {
 		return notice{}, false
@@ -73,7 +73,7 @@ func (n *notices) take(w *notice, now time.Time) (notice, bool) {
 	return told, true
 }
 
-// String is the event's message.
+// String returns the event's message.
 func (w notice) String() string {
 	text := fmt.Sprintf("Game server process %s on compute %s was refused: %s", w.ref.ProcessID, w.ref.ComputeName, w.text)
 	if w.count > 1 {
@@ -82,7 +82,7 @@ func (w notice) String() string {
 	return text
 }
 
-// noteRefusal has the fleet's developer told of a refusal, if there is such a fleet.
+// noteRefusal reports a refusal to the fleet's developer, if the fleet exists.
 func (s *Server) noteRefusal(a arrival, err error) {
 	f, ok := fault.As(err)
 	if !ok || f.Kind == fault.Throttling || f.Kind == fault.InternalService || f.Kind == fault.InvalidRequest || !s.opts.Computes.HasFleet(s.opts.Store.View(), a.ref.FleetID) {

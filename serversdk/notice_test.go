@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/event"
 )
 
-// Why connections are refused is told in the fleet's events: the first at once,
+// The reasons of refused connections are in the fleet's events: the first immediately,
 // those of the next minute as one.
 func TestRefusal_IsTold(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
@@ -47,8 +47,8 @@ func TestRefusal_IsTold(t *testing.T) {
 	})
 }
 
-// A process that was ready before its connection was lost is free a moment after
-// it came back, not only with its next heartbeat.
+// A process that was ready before its connection was lost is free a moment after it
+// comes back, not only after its next heartbeat.
 func TestReconnect_CountsAsHeard(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.connect("p")

@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Options of a Server. Zero numbers and durations mean the defaults.
+// Options configure a Server. Zero numbers and durations mean the defaults.
 type Options struct {
 	Store      *store.Store          // required
 	Computes   *compute.Service      // required
@@ -26,29 +26,29 @@ type Options struct {
 	Registerer prometheus.Registerer // nil keeps no metrics
 
 	// AcceptAnyCredentials lets every process on a registered compute connect,
-	// whatever it shows: for a Muster that only the machine itself can reach.
+	// whatever it presents: for a Muster that only its own machine can reach.
 	AcceptAnyCredentials bool
 
 	MaxConnections int     // of one compute at a time; default 1000
-	MessageRate    float64 // requests of one process a second, past the burst; default 100
+	MessageRate    float64 // requests of one process per second, beyond the burst; default 100
 	MessageBurst   int     // default 500
-	RefusalRate    float64 // refused upgrades that name one compute, of one address a second, past the burst; default 20
-	RefusalBurst   int     // default 200; of all computes together an address has ten times as many of both
+	RefusalRate    float64 // refused upgrades per compute named, address and second, beyond the burst; default 20
+	RefusalBurst   int     // default 200; for all computes together an address has ten times both
 
 	WriteTimeout     time.Duration // of one frame, and of the rest of a frame that began to arrive; default 10 s
-	RequestTimeout   time.Duration // until a request is answered with an error; default 15 s, below the SDKs' 20 s
-	HearAfter        time.Duration // after the answer to ActivateServerProcess until pushes are sure to be heard; default 200 ms
-	HeartbeatTimeout time.Duration // without a heartbeat until a process counts as unhealthy; default 180 s
-	EndLinger        time.Duration // until the sockets of an ended or killed process are dropped; default 30 s, not less
+	RequestTimeout   time.Duration // from a request to its answer with an error; default 15 s, below the SDKs' 20 s
+	HearAfter        time.Duration // from the answer to ActivateServerProcess until pushes are sure to be received; default 200 ms
+	HeartbeatTimeout time.Duration // from the last heartbeat until a process counts as unhealthy; default 180 s
+	EndLinger        time.Duration // until the sockets of an ended or killed process are dropped; default and minimum 30 s
 	SupersededIdle   time.Duration // until a silent older connection of a process is dropped; default 3 min
-	ReplayWindow     time.Duration // that an answer can be repeated; default 4 min
+	ReplayWindow     time.Duration // for how long an answer can be repeated; default 4 min
 }
 
-// Signatures checks the SigV4 parameters in the URL of a game server, which
-// sign ComputeId, FleetId and pID alone.
+// Signatures verifies the SigV4 parameters in the URL of a game server, which sign only
+// ComputeId, FleetId and pID.
 type Signatures interface {
-	// VerifyServer returns who signed. The signature's date may lie off now by
-	// window. Its errors are faults, except where the keys cannot be read.
+	// VerifyServer returns who signed. The signature's date may differ from now by at
+	// most window. Its errors are faults, except if the keys cannot be read.
 	VerifyServer(query url.Values, now time.Time, window time.Duration) (auth.Caller, error)
 }
 
@@ -71,8 +71,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// refusals is how often a refusal is explained; where everybody comes from this
-// machine, always.
+// refusals returns how often refusals are explained; without limit if only this
+// machine can connect.
 func (o *Options) refusals() limit.Rate {
 	if o.AcceptAnyCredentials {
 		return limit.Off

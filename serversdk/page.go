@@ -9,13 +9,13 @@ import (
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
-// nextToken says where the next page of a DescribePlayerSessions begins. It
-// fits the same question only.
+// nextToken returns the token for the next page of a DescribePlayerSessions. It is
+// valid for the same query only.
 func nextToken(in protocol.DescribePlayerSessionsRequest, last string) string {
 	return base64.RawURLEncoding.EncodeToString(append(question(in), last...))
 }
 
-// tokenPlace gives the id after which a page begins. Errors: InvalidRequest.
+// tokenPlace returns the id after which a page begins. Errors: InvalidRequest.
 func tokenPlace(in protocol.DescribePlayerSessionsRequest) (after string, err error) {
 	if in.NextToken == "" {
 		return "", nil
@@ -28,7 +28,7 @@ func tokenPlace(in protocol.DescribePlayerSessionsRequest) (after string, err er
 	return string(raw[len(mark):]), nil
 }
 
-// question is a mark of what was asked, the page size left out.
+// question returns a hash of the query, without the page size.
 func question(in protocol.DescribePlayerSessionsRequest) []byte {
 	sum := sha256.Sum256([]byte(strings.Join([]string{in.GameSessionID, in.PlayerSessionID, in.PlayerID, in.StatusFilter}, "\x00")))
 	return sum[:8]

@@ -18,11 +18,11 @@ type peer struct {
 	ref compute.Ref
 	key string
 
-	// presence puts the coming and going of connections into one order, so that
-	// the store learns of them in that order. It is held while the store writes.
+	// presence orders the opening and closing of connections, so that the store
+	// learns of them in that order. It is held while the store writes.
 	presence sync.Mutex
-	attached int  // connections that are being made or open
-	gone     bool // another peer stands for the process
+	attached int  // connections that are open or being opened
+	gone     bool // replaced by another peer for the process
 
 	mu         sync.Mutex
 	conns      []*conn // open, newest last
@@ -38,10 +38,10 @@ func newPeer(s *Server, ref compute.Ref) *peer {
 	return &peer{s: s, ref: ref, key: ref.Key(), messages: rate.NewLimiter(rate.Limit(s.opts.MessageRate), s.opts.MessageBurst)}
 }
 
-// errGone says that the peer was forgotten while a connection was on its way to it.
+// errGone says that the peer was forgotten while a connection to it was being opened.
 var errGone = errors.New("the peer is gone")
 
-// arrive makes a connection known to the store before it is made.
+// arrive records a connection in the store before it is opened.
 func (p *peer) arrive(ctx context.Context, a arrival) error {
 	p.presence.Lock()
 	defer p.presence.Unlock()
@@ -63,7 +63,7 @@ func (p *peer) arrive(ctx context.Context, a arrival) error {
 	return nil
 }
 
-// depart makes it known that a connection is gone.
+// depart records that a connection has closed.
 func (p *peer) depart(ctx context.Context) {
 	p.presence.Lock()
 	defer p.presence.Unlock()
@@ -71,7 +71,7 @@ func (p *peer) depart(ctx context.Context) {
 	p.settle(ctx)
 }
 
-// settle does what follows from having no connection. The caller holds presence.
+// settle records the loss of the last connection, if it is. presence must be held.
 func (p *peer) settle(ctx context.Context) {
 	if p.attached > 0 || ctx.Err() != nil {
 		return
@@ -88,7 +88,7 @@ func (p *peer) settle(ctx context.Context) {
 	}
 }
 
-// open makes a connection the newest one and sends what was held for it.
+// open makes a connection the newest one and sends what waited for it.
 func (p *peer) open(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +97,7 @@ func (p *peer) open(c *conn) {
 	p.flush()
 }
 
-// close forgets a connection; pushes it did not try to write go elsewhere.
+// close removes a connection; pushes that it did not try to write move elsewhere.
 func (p *peer) close(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *peer) close(c *conn) {
 	p.flush()
 }
 
-// each does something with every open connection.
+// each calls do for every open connection.
 func (p *peer) each(do func(*conn)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func (p *peer) each(do func(*conn)) {
 
 func (p *peer) lives() bool { return p.s.opts.Computes.Lives(p.s.opts.Store.View(), p.ref) }
 
-// row is the process as the store has it, or nil.
+// row returns the process as stored, or nil.
 func (p *peer) row() *compute.Process {
 	return p.s.opts.Computes.Process(p.s.opts.Store.View(), p.key)
 }

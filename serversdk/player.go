@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Page sizes of DescribePlayerSessions; the Go SDK holds at most 1024 in a result.
+// Page sizes of DescribePlayerSessions; the Go SDK accepts at most 1024 in a result.
 const (
 	defaultPage = 50
 	maxPage     = 1024
@@ -68,7 +68,7 @@ func describePlayerSessions(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	for _, p := range page {
-		if p.FleetID == c.ref.FleetID { // a player's sessions elsewhere are not this server's business
+		if p.FleetID == c.ref.FleetID { // a player's sessions on other fleets are not shown
 			out.PlayerSessions = append(out.PlayerSessions, shown(p))
 		}
 	}
@@ -78,7 +78,7 @@ func describePlayerSessions(ctx context.Context, c *call) (any, error) {
 	return out, nil
 }
 
-// playerQuery reads what is asked for. Errors: InvalidRequest.
+// playerQuery returns the query of a request. Errors: InvalidRequest.
 func playerQuery(in protocol.DescribePlayerSessionsRequest) (session.PlayerQuery, error) {
 	q := session.PlayerQuery{
 		GameSessionID: in.GameSessionID, PlayerSessionID: in.PlayerSessionID, PlayerID: in.PlayerID,
@@ -119,7 +119,7 @@ func shown(p *session.PlayerSession) protocol.PlayerSession {
 	}
 }
 
-// millis is a moment on this protocol; 0 where there is none.
+// millis returns the protocol's form of a time; 0 for the zero time.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

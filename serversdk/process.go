@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
-// Bounds of what ProcessReady tells.
+// Limits of what ProcessReady contains.
 const (
 	maxPort     = 65535
 	maxLogPaths = 100
@@ -43,8 +43,8 @@ func activateServerProcess(ctx context.Context, c *call) (any, error) {
 	return c.ok(), nil
 }
 
-// checkReady holds ProcessReady to its bounds. A process without players' port
-// (0) is left alone: the C++ SDK allows it.
+// checkReady enforces the limits of ProcessReady. Port 0, no port for players, is
+// allowed, since the C++ SDK allows it.
 func checkReady(in protocol.ActivateServerProcessRequest) error {
 	if in.Port < 0 || in.Port > maxPort {
 		return fault.Invalid("Port: must be 0 to %d", maxPort)
@@ -60,12 +60,12 @@ func checkReady(in protocol.ActivateServerProcessRequest) error {
 	return nil
 }
 
-// hearSoon counts the process as hearing when its connection still stands a
-// moment after the answer to ActivateServerProcess was written.
+// hearSoon makes the process count as hearing if its connection is still open a moment
+// after the answer to ActivateServerProcess was written.
 func (c *call) hearSoon() { c.conn.hearAfter(c.s.opts.HearAfter) }
 
-// hearAfter counts the process as hearing when the connection still stands after
-// a while.
+// hearAfter makes the process count as hearing if the connection is still open after a
+// while.
 func (c *conn) hearAfter(wait time.Duration) {
 	time.AfterFunc(wait, func() {
 		if !c.isOpen() || !c.s.begin() {
@@ -82,7 +82,7 @@ func (c *conn) isOpen() bool {
 	return !c.closed
 }
 
-// heartbeat answers without the store, and then does what follows.
+// heartbeat answers without the store, and then acts on the report.
 func heartbeat(ctx context.Context, c *call) {
 	in, err := protocol.Decode[protocol.HeartbeatServerProcessRequest](c.frame)
 	if err != nil {
@@ -102,11 +102,11 @@ func heartbeat(ctx context.Context, c *call) {
 	}
 }
 
-// terminateServerProcess is ProcessEnding. The socket stays until the process
-// closes it, because it still waits for the answer.
+// terminateServerProcess is ProcessEnding. The socket stays open until the process
+// closes it, because the process still waits for the answer.
 func terminateServerProcess(ctx context.Context, c *call) (any, error) {
 	err := c.s.opts.Computes.End(ctx, c.ref)
-	if err != nil && !fault.Is(err, fault.NotFound) { // an ended process may say so twice
+	if err != nil && !fault.Is(err, fault.NotFound) { // an ended process may repeat it
 		return nil, err
 	}
 	return c.ok(), nil

@@ -17,8 +17,8 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// A game session that was given to a process just as its socket broke is told
-// on the next connection, once.
+// A game session that a process was taken for just as its socket broke is sent on the
+// next connection, once.
 func TestPush_HeldUntilReconnect(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver}, func(t *testing.T, h *house) {
@@ -29,7 +29,7 @@ func TestPush_HeldUntilReconnect(t *testing.T) {
 			_, err := h.sessions.Create(h.ctx, session.CreateInput{FleetID: h.fleet.ID, Location: location, MaxPlayers: 1})
 			created <- err
 		}()
-		synctest.Wait() // the process is taken, which is not durable yet
+		synctest.Wait() // the process is taken, but that is not durable yet
 		g.raw.Close()
 		<-g.closed
 		synctest.Wait()
@@ -44,11 +44,11 @@ func TestPush_HeldUntilReconnect(t *testing.T) {
 	})
 }
 
-// A start whose writing was tried is never sent again: it may have arrived.
+// A start that was tried is never sent again: it may have arrived.
 func TestPush_StartIsNeverRepeated(t *testing.T) {
 	in(t, config{server: serversdk.Options{WriteTimeout: 5 * time.Second}}, func(t *testing.T, h *house) {
 		g := h.ready("p")
-		g.deaf() // reads no more: the write stalls, and then fails
+		g.deaf() // stops reading: the write stalls, and then fails
 		s := h.create()
 		pass(6 * time.Second)
 		if p := h.process("p"); p.Connected {
@@ -67,8 +67,8 @@ func TestPush_StartIsNeverRepeated(t *testing.T) {
 	})
 }
 
-// What is queued behind a stalled write was never tried, so it moves on; what
-// was tried does not.
+// A push queued behind a stalled write was never tried, so it moves to the next
+// connection; the stalled one does not.
 func TestPush_UntriedMovesToTheNextConnection(t *testing.T) {
 	in(t, config{server: serversdk.Options{WriteTimeout: 5 * time.Second}}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p")
@@ -87,12 +87,12 @@ func TestPush_UntriedMovesToTheNextConnection(t *testing.T) {
 	})
 }
 
-// A process that is to end is told nothing else when it comes back.
+// A process that is to end is sent nothing else when it comes back.
 func TestPush_TerminateReplacesWhatIsHeld(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p")
 		g.lose()
-		for range 100 { // far more than are held
+		for range 100 { // far more than are kept
 			must(t, h.update(id))
 		}
 		_, err := h.sessions.Terminate(h.ctx, id, session.Trigger)
@@ -118,7 +118,8 @@ func TestPush_HeldIsBounded(t *testing.T) {
 	})
 }
 
-// Who does not read loses its connection, not our memory; others do not notice.
+// A process that does not read loses its connection, rather than using our memory;
+// others are not affected.
 func TestSlowReader(t *testing.T) {
 	in(t, config{server: serversdk.Options{WriteTimeout: time.Hour}}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p")
@@ -135,7 +136,7 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// The last connection's end is told to the store, and told again where that failed.
+// The end of the last connection is recorded in the store, and retried if that failed.
 func TestDisconnect(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver}, func(t *testing.T, h *house) {
@@ -175,8 +176,8 @@ func TestReconnectGrace(t *testing.T) {
 	})
 }
 
-// After a restart of Muster processes come back with their first token and go
-// on; those that do not are given up after 300 s.
+// After a restart of Muster processes come back with their first token and go on; those
+// that do not are given up after 300 s.
 func TestRestart(t *testing.T) {
 	driver := store.NewMemory()
 	in(t, config{driver: driver}, func(t *testing.T, before *house) {
@@ -213,7 +214,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// Stop lets the requests that run finish and be answered.
+// Stop lets running requests finish and be answered.
 func TestStop_FinishesRequests(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver}, func(t *testing.T, h *house) {
@@ -238,8 +239,8 @@ func TestStop_FinishesRequests(t *testing.T) {
 	})
 }
 
-// A request that comes while the server stops does not take the answer from
-// those that came before it.
+// A request that comes while the server stops does not prevent the answers to earlier
+// ones.
 func TestStop_LateRequest(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver}, func(t *testing.T, h *house) {
@@ -271,7 +272,7 @@ func TestStop_WritesWhatIsQueued(t *testing.T) {
 		synctest.Wait()
 		_, err = h.server.Refresh("wss://new.test/", func(compute.Ref) (string, error) { return "token", nil })
 		must(t, err)
-		synctest.Wait() // the push is being written, which takes the process to read
+		synctest.Wait() // the push is being written, which needs the process to read
 		must(t, ws.WriteMessage(websocket.TextMessage, []byte(`{"Action":"GetComputeCertificate","RequestId":"r"}`)))
 		synctest.Wait()
 		stopped := make(chan error, 1)

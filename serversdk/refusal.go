@@ -8,17 +8,17 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// refusals bound how often connections are refused at full length: by where they
-// come from and the compute they name, so that one compute with a wrong token does
-// not hide what is wrong with the others behind its address, and by where they come
-// from alone, ten times as often. Good credentials are accepted whatever was counted.
+// refusals limit how often connections are refused with an explanation: per address and
+// named compute, so that one compute with a wrong token does not hide what is wrong with
+// the others behind its address, and per address alone, ten times as often. Valid
+// credentials are accepted whatever was counted.
 type refusals struct {
 	seed      maphash.Seed
 	computes  *limit.Buckets[uint64] // by the hash of a refusal, since names can be long; equal hashes share a bucket
 	addresses *limit.Buckets[netip.Prefix]
 }
 
-// refusal is what is told apart.
+// refusal is the key of a bucket.
 type refusal struct {
 	site           netip.Prefix
 	fleet, compute string
@@ -32,7 +32,7 @@ func newRefusals(r limit.Rate) refusals {
 	}
 }
 
-// count counts a refusal, and returns how long to wait where there were too many.
+// count counts a refusal, and returns how long to wait if there were too many.
 func (r *refusals) count(site netip.Prefix, a *arrival, now time.Time) time.Duration {
 	if wait := r.addresses.Take(site, now); wait > 0 {
 		return wait

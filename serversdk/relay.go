@@ -23,19 +23,19 @@ type Socket interface {
 // direct is a process's own WebSocket.
 type direct struct{ *websocket.Conn }
 
-// Drop closes the wire without a close frame, which the SDKs of a living process
+// Drop closes the socket without a close frame, which the SDKs of a living process
 // take for the end.
 func (d direct) Drop() {
 	socket := d.NetConn()
 	if secured, ok := socket.(interface{ NetConn() net.Conn }); ok {
-		socket = secured.NetConn() // closing TLS politely could block
+		socket = secured.NetConn() // a TLS close alert could block
 	}
 	socket.Close()
 }
 
-// Relay takes a connection that a host's agent relays: query is what the process
-// would have sent with its upgrade, from the host that relays. It returns when the
-// connection is durable, or refused; then the socket is the caller's.
+// Relay accepts a connection that a host's agent relays. query is what the process would
+// have sent with its upgrade, from the relaying host. It returns when the connection is
+// durable, or an error if it is refused; the socket then remains the caller's.
 // Errors are faults, as for an upgrade.
 func (s *Server) Relay(query url.Values, from string, socket Socket) error {
 	a, err := arrive(query, from)

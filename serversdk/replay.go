@@ -5,29 +5,28 @@ import (
 	"time"
 )
 
-// Bounds of the answers that are kept for one process.
+// Limits of the answers that are kept for one process.
 const (
 	maxReplies      = 1024
 	maxRepliesBytes = 1 << 20
 )
 
-// reply is the answer to a request, or the wait for it.
+// reply is the answer to a request, or a request in progress.
 type reply struct {
-	done  chan struct{} // closed when frame is there
+	done  chan struct{} // closed when frame is set
 	frame []byte
 	at    time.Time
 }
 
-// replies are a process's answers by request, oldest first in order.
+// replies holds a process's answers by request.
 type replies struct {
 	byID  map[string]*reply
-	order []string // of finished ones
+	order []string // of finished ones, oldest first
 	bytes int
 }
 
-// once runs a request unless it runs or ran already, in which case the same
-// bytes are given again. An answer that says "try again" (kept is false) is
-// forgotten at once.
+// once runs a request, unless it runs or ran already: then it returns the same bytes
+// again. An answer that says "try again" (kept is false) is not kept.
 func (p *peer) once(ctx context.Context, id string, run func() (frame []byte, kept bool)) []byte {
 	p.mu.Lock()
 	if r := p.replies.byID[id]; r != nil {
@@ -64,7 +63,7 @@ func (a *replies) add(id string, r *reply) {
 	a.byID[id] = r
 }
 
-// keep counts a finished answer and makes room for it.
+// keep adds a finished answer and makes room for it.
 func (a *replies) keep(id string, r *reply, window time.Duration) {
 	a.order = append(a.order, id)
 	a.bytes += len(r.frame)
@@ -74,8 +73,8 @@ func (a *replies) keep(id string, r *reply, window time.Duration) {
 	}
 }
 
-// expire forgets the answers given up to a time, and gives memory back when
-// none is left.
+// expire deletes the answers sent up to a time, and releases the memory when none is
+// left.
 func (a *replies) expire(until time.Time) {
 	for len(a.order) > 0 && !a.byID[a.order[0]].at.After(until) {
 		a.dropOldest()

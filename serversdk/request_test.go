@@ -16,11 +16,10 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// TestRefusedRequests: each refusal has its status and says why, and leaves the
-// configuration names a matchmaking configuration that is not there.
+// configuration names a matchmaking configuration that does not exist.
 const configuration = "arn:aws:gamelift:us-east-1:000000000000:matchmakingconfiguration/none"
 
-// state as it was.
+// Each refusal has its status and says why, and leaves the state as it was.
 func TestRefusedRequests(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p")
@@ -117,7 +116,7 @@ func TestDescribePlayerSessions(t *testing.T) {
 	})
 }
 
-// A process hears nothing of a player's sessions on other fleets.
+// A process sees nothing of a player's sessions on other fleets.
 func TestDescribePlayerSessions_OwnFleetOnly(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		_, id := h.hosting("p")
@@ -134,7 +133,7 @@ func TestDescribePlayerSessions_OwnFleetOnly(t *testing.T) {
 	})
 }
 
-// A process that sends too much is told so, and is heard again later.
+// A process that sends too much is told so, and can continue later.
 func TestMessageRate(t *testing.T) {
 	in(t, config{server: serversdk.Options{MessageRate: 1, MessageBurst: 5}}, func(t *testing.T, h *house) {
 		g := h.connect("p")
@@ -148,7 +147,7 @@ func TestMessageRate(t *testing.T) {
 	})
 }
 
-// Requests of one connection run side by side up to a bound, and are all answered.
+// Requests of one connection run concurrently up to a limit, and are all answered.
 func TestManyRequestsAtOnce(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver}, func(t *testing.T, h *house) {
@@ -164,7 +163,7 @@ func TestManyRequestsAtOnce(t *testing.T) {
 		driver.shut()
 		var asked []string
 		sent := make(chan struct{})
-		go func() { // the server stops reading at its bound
+		go func() { // the server stops reading at its limit
 			defer close(sent)
 			for _, p := range players {
 				asked = append(asked, g.send("AcceptPlayerSession", object{"GameSessionId": s.ID, "PlayerSessionId": p}))
@@ -179,8 +178,8 @@ func TestManyRequestsAtOnce(t *testing.T) {
 	})
 }
 
-// A request that fails for a reason of ours is answered in fixed words, and may
-// be sent again.
+// A request that fails because of Muster is answered with a fixed text, and may be sent
+// again.
 func TestStoreFailure(t *testing.T) {
 	driver := openGate()
 	in(t, config{driver: driver}, func(t *testing.T, h *house) {
@@ -205,14 +204,14 @@ func TestSlowStore(t *testing.T) {
 		driver.shut()
 		start := time.Now()
 		g.want(500, g.ask("ActivateServerProcess", object{"Port": 1}))
-		if d := time.Since(start); d < 10*time.Second || d > 15*time.Second { // the store's patience, and ours
+		if d := time.Since(start); d < 10*time.Second || d > 15*time.Second { // the store's timeout, and ours
 			t.Errorf("answered after %s", d)
 		}
 		driver.open()
 	})
 }
 
-// Answers are kept within bounds: for their time, and by number.
+// Answers are kept within limits: of age, and of number.
 func TestReplay_Bounds(t *testing.T) {
 	opts := serversdk.Options{MessageBurst: 10_000, ReplayWindow: 4 * time.Minute}
 	in(t, config{server: opts}, func(t *testing.T, h *house) {
@@ -224,7 +223,7 @@ func TestReplay_Bounds(t *testing.T) {
 		for i := range 1024 {
 			g.ask("GetFleetRoleCredentials", object{"RequestId": fmt.Sprint(i)})
 		}
-		g.want(404, g.ask("ActivateServerProcess", first)) // the answer was pushed out
+		g.want(404, g.ask("ActivateServerProcess", first)) // the answer has been displaced
 	})
 	in(t, config{server: opts}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p")
@@ -276,7 +275,7 @@ muster_game_server_refused_connections_total{status="403"} 1
 	})
 }
 
-// gauge reads muster_game_server_connections back as a collector.
+// gauge returns muster_game_server_connections as a collector.
 func gauge(t *testing.T, r *prometheus.Registry) prometheus.Gauge {
 	t.Helper()
 	families, err := r.Gather()
@@ -290,7 +289,7 @@ func gauge(t *testing.T, r *prometheus.Registry) prometheus.Gauge {
 	return g
 }
 
-// TestRefresh asks connected processes, and only them.
+// TestRefresh checks that connected processes, and only they, are told to reconnect.
 func TestRefresh(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		near, away := h.ready("near"), h.ready("away")

@@ -13,15 +13,15 @@ import (
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
-// readBuffer and writeBuffer are bytes; every idle connection holds one of the
-// former, and the latter are pooled.
+// readBuffer and writeBuffer are in bytes. Every idle connection holds one read buffer;
+// write buffers are pooled.
 const (
 	readBuffer  = 512
 	writeBuffer = 4096
 )
 
-// Server answers game server processes. Its ServeHTTP takes the upgrades that
-// Match tells apart.
+// Server answers game server processes. Its ServeHTTP accepts the upgrades that Match
+// recognizes.
 type Server struct {
 	opts     Options
 	log      *slog.Logger
@@ -33,18 +33,18 @@ type Server struct {
 	notices  notices
 	handlers map[protocol.Action]handler
 
-	ctx    context.Context // of requests; ends with Stop
+	ctx    context.Context // of requests; canceled by Stop
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
 	peers    map[string]*peer // by process key
 	sockets  map[string]int   // open connections by compute
 	stopping bool
-	requests sync.WaitGroup // requests that run; Add only through begin
+	requests sync.WaitGroup // running requests; Add only through begin
 	readers  sync.WaitGroup // read loops; Add only through admit
 }
 
-// New makes a server. Call Run for as long as it serves, and Stop at the end.
+// New returns a server. Run must be called while it serves, and Stop at the end.
 func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	s := &Server{
@@ -69,7 +69,7 @@ func New(opts Options) *Server {
 	return s
 }
 
-// begin counts a request in, unless the server stops.
+// begin counts a request as running, and reports false if the server is stopping.
 func (s *Server) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,10 +86,10 @@ func (s *Server) isStopping() bool {
 	return s.stopping
 }
 
-// Stop lets the requests that run finish and their answers be written, as long
-// as ctx allows, and then drops every connection. Requests that come meanwhile
-// are not begun, and do not end the connection others are answered on. The processes are not marked as lost: the node that serves
-// next gives them the grace that follows a restart.
+// Stop lets running requests finish and their answers be written, as long as ctx allows,
+// and then drops every connection. Requests that come in the meantime are not begun, and
+// do not end the connection on which others are answered. The processes are not marked
+// as lost: the node that serves next gives them the grace that follows a restart.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
@@ -117,16 +117,16 @@ func within(ctx context.Context, group *sync.WaitGroup) error {
 	}
 }
 
-// each does something with every open connection.
+// each calls do for every open connection.
 func (s *Server) each(do func(*conn)) {
 	for _, p := range s.all() {
 		p.each(do)
 	}
 }
 
-// Refresh asks every connected process to connect anew to an endpoint, before a
-// planned move; token makes the auth token it shall show there. It tells how
-// many were asked. Processes that do not come are to be asked again.
+// Refresh tells every connected process to connect anew to an endpoint, before a planned
+// move; token returns the auth token for it to use there. asked is how many processes
+// were told. Those that do not come are to be told again.
 func (s *Server) Refresh(endpoint string, token func(compute.Ref) (string, error)) (asked int, err error) {
 	for _, p := range s.all() {
 		t, err := token(p.ref)
@@ -140,7 +140,7 @@ func (s *Server) Refresh(endpoint string, token func(compute.Ref) (string, error
 	return asked, nil
 }
 
-// Connections tells how many sockets are open.
+// Connections returns how many sockets are open.
 func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ func (s *Server) Connections() int {
 	return n
 }
 
-// all gives the peers that are known now.
+// all returns the current peers.
 func (s *Server) all() []*peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,8 +162,8 @@ func (s *Server) all() []*peer {
 	return list
 }
 
-// peer gives the peer of a process; there is one from its first connection
-// until the process is over.
+// peer returns the peer of a process. It exists from the process's first connection
+// until the process has ended.
 func (s *Server) peer(ref compute.Ref) *peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +175,7 @@ func (s *Server) peer(ref compute.Ref) *peer {
 	return p
 }
 
-// forget lets go of a peer. The caller holds its presence and it has no connections.
+// forget deletes a peer. It must have no connections, and its presence must be held.
 func (s *Server) forget(p *peer) {
 	p.gone = true
 	s.mu.Lock()

@@ -14,8 +14,8 @@ import (
 	"github.com/musterhq/muster/internal/sniff"
 )
 
-// One port serves SDKs that speak TLS whatever they were told (C++), and those
-// that speak what the URL says.
+// One port serves SDKs that use TLS whatever they were told (C++), and those that follow
+// the URL.
 func TestTrap07_TLSAndPlainOnOnePort(t *testing.T) {
 	h := newHouse(t, config{})
 	defer h.close()
@@ -43,5 +43,5 @@ func TestTrap07_TLSAndPlainOnOnePort(t *testing.T) {
 	}
 }
 
-// trusting is how the C++ SDK speaks TLS: it does not verify.
+// trusting returns the TLS configuration of the C++ SDK, which does not verify.
 func trusting() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }

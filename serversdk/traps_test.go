@@ -17,10 +17,10 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// The traps are what breaks AWS's own SDKs when a server gets it wrong, in the
-// order of the list that was drawn up while observing them.
+// The traps are server behaviors that break AWS's own SDKs, in the order of the list
+// that was made while observing them.
 
-// Text frames of one object each; no subprotocol and no extension is agreed to.
+// Text frames of one object each; no subprotocol and no extension is accepted.
 func TestTrap01_TextFrames(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		dialer := websocket.Dialer{NetDialContext: h.wire.dialer("198.51.100.1"), EnableCompression: true, Subprotocols: []string{"gamelift"}}
@@ -41,7 +41,7 @@ func TestTrap01_TextFrames(t *testing.T) {
 	})
 }
 
-// Every answer has Action, RequestId and StatusCode, whatever was asked.
+// Every answer has Action, RequestId and StatusCode, whatever the request.
 func TestTrap02_EveryAnswerIsComplete(t *testing.T) {
 	actions := []string{
 		"ActivateServerProcess", "HeartbeatServerProcess", "ActivateGameSession", "UpdatePlayerSessionCreationPolicy",
@@ -78,8 +78,8 @@ func TestTrap02_EveryAnswerIsComplete(t *testing.T) {
 	}
 }
 
-// A push has neither RequestId nor StatusCode. (A frame with a RequestId would
-// not arrive at the pushes of the test's client at all.)
+// A push has neither RequestId nor StatusCode. (The test's client would not take a frame
+// with a RequestId for a push at all.)
 func TestTrap03_PushesCarryNoRequestID(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p1")
@@ -102,7 +102,7 @@ func TestTrap03_PushesCarryNoRequestID(t *testing.T) {
 	})
 }
 
-// Game properties are an object, also where there are none.
+// Game properties are an object, even if there are none.
 func TestTrap04_GamePropertiesAreAnObject(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.ready("p1")
@@ -138,7 +138,7 @@ func TestTrap05_TimesAreWholeMilliseconds(t *testing.T) {
 	})
 }
 
-// The C++ SDK adds a slash to the path. No path is redirected.
+// The C++ SDK appends a slash to the path. No path is redirected.
 func TestTrap06_AnyPath(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		for i, path := range []string{"/", "/stage", "/stage/", "//stage//../x"} {
@@ -150,8 +150,8 @@ func TestTrap06_AnyPath(t *testing.T) {
 	})
 }
 
-// Reading starts with the connection: a ping is answered before anything was
-// said, which the C# SDK insists on.
+// Reading starts with the connection: a ping is answered before any message, which the
+// C# SDK requires.
 func TestTrap08_PingIsAnsweredAtOnce(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		dialer := websocket.Dialer{NetDialContext: h.wire.dialer("198.51.100.1")}
@@ -168,8 +168,8 @@ func TestTrap08_PingIsAnsweredAtOnce(t *testing.T) {
 	})
 }
 
-// After a peer's close frame the server answers with one and closes TCP itself;
-// the C++ SDK hangs in Destroy otherwise.
+// The server answers a peer's close frame with one and closes TCP itself; otherwise the
+// C++ SDK hangs in Destroy.
 func TestTrap09_CloseHandshakeIsCompleted(t *testing.T) {
 	for _, code := range []int{websocket.CloseNormalClosure, websocket.CloseGoingAway, 1012} {
 		in(t, config{}, func(t *testing.T, h *house) {
@@ -231,8 +231,8 @@ func TestTrap10_NoCloseFrames(t *testing.T) {
 	})
 }
 
-// A process that comes back says nothing of itself; what it was is still known,
-// and pushes go to its newest connection.
+// A process that comes back says nothing of itself; its state is still known, and pushes
+// are sent on its newest connection.
 func TestTrap11_ReconnectKeepsEverything(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		first, id := h.hosting("p1")
@@ -260,8 +260,8 @@ func TestTrap11_ReconnectKeepsEverything(t *testing.T) {
 	})
 }
 
-// Whether an end was clean is told by TerminateServerProcess, not by how the
-// socket ended: the Go SDK never sends a close frame.
+// Whether an end was clean is decided by TerminateServerProcess, not by how the socket
+// closed: the Go SDK never sends a close frame.
 func TestTrap12_CleanEndByRequest(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		clean, lost := h.ready("clean"), h.ready("lost")
@@ -287,7 +287,8 @@ func TestTrap12_CleanEndByRequest(t *testing.T) {
 	})
 }
 
-// A process that says it ends and closes TCP without waiting for the answer ends cleanly too.
+// A process that announces its end and closes TCP without waiting for the answer ends
+// cleanly too.
 func TestTrap12_CleanEndWithoutWaiting(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.ready("p")
@@ -304,7 +305,7 @@ func TestTrap12_CleanEndWithoutWaiting(t *testing.T) {
 	})
 }
 
-// A request that comes again with its RequestId gets the same bytes.
+// A request repeated with its RequestId gets the same bytes.
 func TestTrap13_SameRequestSameAnswer(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g, id := h.hosting("p1")
@@ -368,7 +369,7 @@ func TestTrap14_IDsPassTheSDKsChecks(t *testing.T) {
 	})
 }
 
-// Frames may be large both ways.
+// Frames may be large in both directions.
 func TestTrap15_LargeFrames(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
 		g := h.ready("p1")

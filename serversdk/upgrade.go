@@ -22,8 +22,8 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// maxName bounds the parts of a process's identity in bytes; the Go SDK sends
-// at most 256 of compute and fleet.
+// maxName limits the parts of a process's identity, in bytes; the Go SDK sends at most
+// 256 for compute and fleet.
 const maxName = 256
 
 // arrival is what an upgrade request says of the process.
@@ -34,9 +34,9 @@ type arrival struct {
 	host  string // that it comes from
 }
 
-// Match tells whether a request is a game server's: an upgrade, on whatever
-// path, whose query names a process. The C++ SDK adds a slash to the path that
-// it was given, so no path is redirected.
+// Match reports whether a request is a game server's: an upgrade, on any path, whose
+// query names a process. The C++ SDK appends a slash to the path that it was given, so
+// no path is redirected.
 func Match(r *http.Request) bool {
 	if !websocket.IsWebSocketUpgrade(r) {
 		return false
@@ -45,7 +45,7 @@ func Match(r *http.Request) bool {
 	return q.Has("pID") && q.Has("ComputeId") && q.Has("FleetId")
 }
 
-// ServeHTTP takes a process's connection, or refuses it.
+// ServeHTTP accepts a process's connection, or refuses it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, err := arrive(r.URL.Query(), hostOf(r.RemoteAddr))
 	if err == nil && !door.SameOrigin(r) {
@@ -72,7 +72,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// arrive reads who comes. Errors: InvalidRequest.
+// arrive reads what an upgrade's query says of the process. Errors: InvalidRequest.
 func arrive(q url.Values, host string) (arrival, error) {
 	a := arrival{
 		ref:   compute.Ref{FleetID: q.Get("FleetId"), ComputeName: q.Get("ComputeId"), ProcessID: q.Get("pID")},
@@ -94,7 +94,7 @@ func validName(s string) bool {
 	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// cut bounds what is only kept to be shown.
+// cut limits a text that is only kept for display.
 func cut(s string) string {
 	s = strings.ToValidUTF8(s[:min(len(s), 64)], "")
 	return strings.Map(func(r rune) rune {
@@ -113,7 +113,7 @@ func hostOf(address string) string {
 	return host
 }
 
-// admit lets a process in that shows good credentials, and counts its connection.
+// admit authenticates a process, and counts its connection.
 func (s *Server) admit(a arrival) error {
 	if err := s.authenticate(a, time.Now()); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *Server) admit(a arrival) error {
 	return nil
 }
 
-// release undoes admit when the connection is gone.
+// release undoes admit once the connection has closed.
 func (s *Server) release(ref compute.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *Server) release(ref compute.Ref) {
 	s.readers.Done()
 }
 
-// connect makes the connection durable, and then true. Reading starts at once,
+// connect makes the connection durable, and then opens it. Reading starts immediately,
 // because the C# SDK gives a new connection two seconds to answer a ping.
 func (s *Server) connect(ctx context.Context, a arrival, open func() (Socket, error)) error {
 	p, err := s.enter(ctx, a)
@@ -158,7 +158,7 @@ func (s *Server) connect(ctx context.Context, a arrival, open func() (Socket, er
 	c := newConn(s, p, ws)
 	s.metrics.opened()
 	p.open(c)
-	if s.isStopping() { // Stop may have been round before the connection was open
+	if s.isStopping() { // Stop may have dropped all connections before this one was open
 		c.drop()
 	}
 	p.hearAgain(c)
@@ -166,10 +166,10 @@ func (s *Server) connect(ctx context.Context, a arrival, open func() (Socket, er
 	return nil
 }
 
-// errAnswered marks an error of which the upgrader has told the client.
+// errAnswered marks an error for which the upgrader has already answered the client.
 var errAnswered = errors.New("answered")
 
-// enter brings the process into the store, or back.
+// enter adds the process to the store, or marks it as connected again.
 func (s *Server) enter(ctx context.Context, a arrival) (*peer, error) {
 	for {
 		p := s.peer(a.ref)
@@ -180,8 +180,8 @@ func (s *Server) enter(ctx context.Context, a arrival) (*peer, error) {
 	}
 }
 
-// refuse answers an upgrade that is not granted. AWS's SDKs try again whatever
-// the status; the reason is for the log, not for who has no credentials.
+// refuse answers an upgrade that is not accepted. AWS's SDKs try again whatever the
+// status. The reason goes to the log, not to a client without credentials.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, a arrival, err error) {
 	if errors.Is(err, errAnswered) {
 		s.log.Info("connection not made", "process", a.ref.Key(), "remote", a.host, "error", err)

@@ -3,7 +3,7 @@ package protocol
 // Action names a request or a push.
 type Action string
 
-// What processes ask for. There are no other requests in Server SDK 5.
+// The requests of processes. There are no others in Server SDK 5.
 const (
 	ActivateServerProcess             Action = "ActivateServerProcess"
 	HeartbeatServerProcess            Action = "HeartbeatServerProcess"
@@ -19,7 +19,7 @@ const (
 	GetFleetRoleCredentials           Action = "GetFleetRoleCredentials"
 )
 
-// What Muster pushes.
+// The pushes of Muster.
 const (
 	CreateGameSession Action = "CreateGameSession"
 	UpdateGameSession Action = "UpdateGameSession"

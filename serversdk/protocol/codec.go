@@ -12,11 +12,11 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// MaxRequestID bounds a RequestId in bytes; AWS's SDKs send 32 and 36.
+// MaxRequestID limits a RequestId, in bytes; AWS's SDKs send 32 and 36.
 const MaxRequestID = 256
 
-// DecodeHead reads what a frame asks for. Its error means that the frame cannot
-// be answered, because it does not say to which request the answer would belong.
+// DecodeHead returns what a frame requests. If it fails, the frame cannot be answered,
+// because it does not say to which request the answer would belong.
 func DecodeHead(frame []byte) (Head, error) {
 	var head Head
 	if err := json.Unmarshal(frame, &head, lenient()); err != nil {
@@ -28,7 +28,7 @@ func DecodeHead(frame []byte) (Head, error) {
 	return head, nil
 }
 
-// Decode reads the members of a request. Errors: InvalidRequest, naming the member.
+// Decode returns the members of a request. Errors: InvalidRequest, naming the member.
 func Decode[T any](frame []byte) (T, error) {
 	var request T
 	if bytes.Contains(frame, []byte(`\u0000`)) {
@@ -40,15 +40,15 @@ func Decode[T any](frame []byte) (T, error) {
 	return request, nil
 }
 
-// lenient skips unknown members and takes null for absent, which is how the
-// JSON package reads anyway; of two members with one name the last counts. Names
-// match in any case: AWS's C# SDK writes attrType and LatencyInMS where its
-// other SDKs write AttrType and LatencyInMs.
+// lenient skips unknown members and treats null as absent, as the JSON package does
+// anyway; of two members with one name the last counts. Names match in any case: AWS's
+// C# SDK writes attrType and LatencyInMS where its other SDKs write AttrType and
+// LatencyInMs.
 func lenient() json.Options {
 	return json.JoinOptions(jsontext.AllowDuplicateNames(true), json.MatchCaseInsensitiveNames(true))
 }
 
-// refusal says in the caller's words which member has the wrong form.
+// refusal says, in the caller's terms, which member has the wrong form.
 func refusal(err error) error {
 	var wrong *json.SemanticError
 	if !errors.As(err, &wrong) {
@@ -64,7 +64,7 @@ func refusal(err error) error {
 	return fault.Invalid("%s: must be %s", member, form(wrong.GoType.Kind().String()))
 }
 
-// form names a Go kind as JSON speaks of it.
+// form returns the JSON name of a Go kind.
 func form(kind string) string {
 	switch kind {
 	case "string":
@@ -81,8 +81,8 @@ func form(kind string) string {
 	return "an object"
 }
 
-// Encode writes a response or a push. What it is given always has a JSON form;
-// bytes that are no UTF-8 become U+FFFD.
+// Encode returns a response or a push as a frame. Every message has a JSON form; bytes
+// that are not UTF-8 become U+FFFD.
 func Encode(message any) []byte {
 	frame, err := json.Marshal(message, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 const gs = "arn:aws:gamelift:us-west-2::gamesession/fleet-2222bbbb-33cc-44dd-55ee-6666ffff77aa/custom-dev/gsess-1111"
 
-// TestEncode compares frames with those that AWS's SDKs were seen to take
-// (Server SDK 5 protocol, recorded run).
+// TestEncode compares frames with those that AWS's SDKs were observed to accept (Server
+// SDK 5 protocol, recorded run).
 func TestEncode(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -58,7 +58,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestDecode reads requests as AWS's SDKs were seen to write them.
+// TestDecode reads requests as AWS's SDKs were observed to write them.
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	ready, err := protocol.Decode[protocol.ActivateServerProcessRequest]([]byte(
@@ -85,9 +85,9 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecode_Spellings reads a backfill as AWS's C# SDK was recorded to write it,
-// which spells two members its own way and sends null or zero for the values that
-// an attribute does not have.
+// TestDecode_Spellings reads a backfill as recorded from AWS's C# SDK, which spells two
+// members differently and sends null or zero for the values that an attribute does not
+// have.
 func TestDecode_Spellings(t *testing.T) {
 	t.Parallel()
 	csharp, err := protocol.Decode[protocol.MatchBackfillRequest]([]byte(csharpBackfill))
@@ -110,7 +110,7 @@ const csharpBackfill = `{"Action":"StartMatchBackfill","RequestId":"r","GameSess
 	`"Players":[{"PlayerId":"p","PlayerAttributes":{"skill":{"attrType":"DOUBLE","S":null,"N":10.0,"SL":null,"SDM":null},` +
 	`"mode":{"attrType":"STRING","S":"ctf","N":0.0,"SL":null,"SDM":null}},"Team":"red","LatencyInMS":{"us-east-1":20}}]}`
 
-// TestDecode_Refusals: each names the member.
+// TestDecode_Refusals checks that each refusal names the member.
 func TestDecode_Refusals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ frame, want string }{

@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/serversdk/protocol"
 )
 
-// FuzzDecode: no frame makes the reader panic, each refusal is meant for the
-// caller, and what was read is read the same after it was written.
+// FuzzDecode checks that no frame makes the reader panic, that each refusal is meant for
+// the caller, and that what was read is the same after writing and reading it again.
 func FuzzDecode(f *testing.F) {
 	for _, frame := range []string{
 		`{"Action":"ActivateServerProcess","RequestId":"r","SdkVersion":"5.5.0","Port":7777,"LogPaths":["/a"]}`,

@@ -1,7 +1,7 @@
 package protocol
 
-// CreateGameSessionPush tells a process to host a game session. Its name stands
-// in GameSessionName; the nested GameSession of an update has Name.
+// CreateGameSessionPush tells a process to host a game session. Its name is in
+// GameSessionName; the nested GameSession of an update has Name.
 type CreateGameSessionPush struct {
 	Action         Action            `json:"Action"`
 	MaxPlayers     int               `json:"MaximumPlayerSessionCount"`
@@ -15,7 +15,7 @@ type CreateGameSessionPush struct {
 	Properties     map[string]string `json:"GameProperties"`
 }
 
-// UpdateGameSessionPush tells of a changed game session.
+// UpdateGameSessionPush reports a change of a game session.
 type UpdateGameSessionPush struct {
 	Action           Action      `json:"Action"`
 	GameSession      GameSession `json:"GameSession"`
@@ -23,7 +23,7 @@ type UpdateGameSessionPush struct {
 	BackfillTicketID string      `json:"BackfillTicketId"`
 }
 
-// GameSession is a game session as an update shows it.
+// GameSession is a game session as contained in an update.
 type GameSession struct {
 	GameSessionID  string            `json:"GameSessionId"`
 	Name           string            `json:"Name"`
@@ -46,7 +46,7 @@ type TerminateProcessPush struct {
 	TerminationTime int64  `json:"TerminationTime"` // ms since 1970
 }
 
-// RefreshConnectionPush asks a process to connect anew, perhaps elsewhere.
+// RefreshConnectionPush tells a process to connect anew, perhaps elsewhere.
 type RefreshConnectionPush struct {
 	Action    Action `json:"Action"`
 	Endpoint  string `json:"RefreshConnectionEndpoint"`

@@ -1,6 +1,6 @@
 package protocol
 
-// Head is what every request has.
+// Head holds the members that every request has.
 type Head struct {
 	Action    Action `json:"Action"`
 	RequestID string `json:"RequestId"`
@@ -21,7 +21,7 @@ type HeartbeatServerProcessRequest struct {
 	HealthStatus bool `json:"HealthStatus"`
 }
 
-// ActivateGameSessionRequest says that the game session takes players now.
+// ActivateGameSessionRequest says that the game session accepts players now.
 type ActivateGameSessionRequest struct {
 	GameSessionID string `json:"GameSessionId"`
 }
@@ -38,8 +38,8 @@ type PlayerSessionRequest struct {
 	PlayerSessionID string `json:"PlayerSessionId"`
 }
 
-// DescribePlayerSessionsRequest asks for player sessions by exactly one of its
-// first three members.
+// DescribePlayerSessionsRequest requests player sessions by exactly one of its first
+// three members.
 type DescribePlayerSessionsRequest struct {
 	GameSessionID   string `json:"GameSessionId"`
 	PlayerSessionID string `json:"PlayerSessionId"`
@@ -65,7 +65,7 @@ type Player struct {
 	LatencyMS  map[string]int            `json:"LatencyInMs"` // by region
 }
 
-// AttributeValue is a player attribute; AttrType says which other member counts.
+// AttributeValue is a player attribute; AttrType says which other member is used.
 type AttributeValue struct {
 	AttrType string             `json:"AttrType"` // STRING, DOUBLE, STRING_LIST, STRING_DOUBLE_MAP or NONE
 	S        string             `json:"S"`
@@ -74,7 +74,7 @@ type AttributeValue struct {
 	SDM      map[string]float64 `json:"SDM"`
 }
 
-// GetFleetRoleCredentialsRequest asks for the credentials of a fleet's role.
+// GetFleetRoleCredentialsRequest requests the credentials of a fleet's role.
 type GetFleetRoleCredentialsRequest struct {
 	RoleARN         string `json:"RoleArn"`
 	RoleSessionName string `json:"RoleSessionName"`

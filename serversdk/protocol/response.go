@@ -1,9 +1,9 @@
 package protocol
 
-// StatusOK is the StatusCode of success; every other one is an error to the SDKs.
+// StatusOK is the StatusCode of success; the SDKs take every other for an error.
 const StatusOK = 200
 
-// Response begins every answer, and is the whole of most.
+// Response is the start of every answer, and most answers have nothing else.
 type Response struct {
 	Action     Action `json:"Action"`
 	RequestID  string `json:"RequestId"`
@@ -38,21 +38,21 @@ type PlayerSession struct {
 	Status          string `json:"Status"`
 }
 
-// StartMatchBackfillResponse names the ticket that was made.
+// StartMatchBackfillResponse names the ticket that was created.
 type StartMatchBackfillResponse struct {
 	Response
 	TicketID string `json:"TicketId"`
 }
 
-// GetComputeCertificateResponse tells where the compute's TLS certificate lies.
+// GetComputeCertificateResponse says where the compute's TLS certificate is.
 type GetComputeCertificateResponse struct {
 	Response
 	CertificatePath string `json:"CertificatePath"`
 	ComputeName     string `json:"ComputeName"`
 }
 
-// GetFleetRoleCredentialsResponse holds credentials; all empty means that the
-// fleet has no role, which the SDKs then remember.
+// GetFleetRoleCredentialsResponse contains credentials. If all members are empty the
+// fleet has no role, and the SDKs remember that.
 type GetFleetRoleCredentialsResponse struct {
 	Response
 	AssumedRoleUserARN string `json:"AssumedRoleUserArn"`
