@@ -78,23 +78,18 @@ func (l *lease) commands(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
+// migrate makes the table, in one transaction and one round trip.
 func (l *lease) migrate(ctx context.Context) error {
 	conn, err := l.commands(ctx)
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(tableLock)); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS "muster"`); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS "muster"."lease" (
+	_, err = conn.PgConn().Exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(tableLock))+`;
+		CREATE SCHEMA IF NOT EXISTS "muster";
+		CREATE TABLE IF NOT EXISTS "muster"."lease" (
 			"cell" text PRIMARY KEY, "epoch" bigint NOT NULL, "until" timestamptz NOT NULL,
-			"node" text NOT NULL, "address" text NOT NULL, "certificate" text NOT NULL, "secret_check" text NOT NULL)`)
-		return err
-	})
+			"node" text NOT NULL, "address" text NOT NULL, "certificate" text NOT NULL, "secret_check" text NOT NULL)`).ReadAll()
+	return err
 }
 
 // take takes the lease if it is free, has ended, or belongs to this node from before

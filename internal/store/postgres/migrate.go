@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
@@ -60,49 +62,56 @@ func (db *db) layout() string {
 	return fmt.Sprintf("muster layout %d %x", version, h.Sum(nil)[:8])
 }
 
+// makeTables makes what is missing, in two round trips. A cell whose tables are new
+// has no rows that could lack columns.
 func (db *db) makeTables(ctx context.Context) error {
-	return db.write(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrateLock)); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+db.space); err != nil {
-			return err
-		}
-		if err := execAll(ctx, tx, dialect().System()); err != nil {
-			return err
-		}
-		if err := setVersion(ctx, tx); err != nil {
-			return err
-		}
-		var texts []string
-		for _, table := range dialect().Tables(db.schema) {
-			texts = append(texts, grow(table)...)
-		}
-		if err := execAll(ctx, tx, texts); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, "COMMENT ON SCHEMA "+db.space+" IS '"+db.layout()+"'")
+	conn, err := db.writer.Acquire(ctx)
+	if err != nil {
 		return err
-	})
-}
-
-// execAll runs statements without arguments, in one round trip.
-func execAll(ctx context.Context, tx pgx.Tx, texts []string) error {
-	_, err := tx.Conn().PgConn().Exec(ctx, strings.Join(texts, ";\n")).ReadAll()
+	}
+	defer conn.Release()
+	wire := conn.Conn().PgConn()
+	err = db.grow(ctx, wire)
+	if err != nil && wire.TxStatus() != 'I' {
+		err = errors.Join(err, execAll(context.WithoutCancel(ctx), wire, []string{"ROLLBACK"}))
+	}
 	return err
 }
 
-func setVersion(ctx context.Context, tx pgx.Tx) error {
-	var found int
-	err := tx.QueryRow(ctx, `SELECT "version" FROM "muster_schema"`).Scan(&found)
-	if errors.Is(err, pgx.ErrNoRows) {
-		_, err := tx.Exec(ctx, `INSERT INTO "muster_schema" VALUES ($1, '')`, version)
+// grow is a transaction. It has looked at the layout that there is before it changes
+// any table.
+func (db *db) grow(ctx context.Context, wire *pgconn.PgConn) error {
+	begin := append([]string{
+		"BEGIN", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(migrateLock)), "CREATE SCHEMA IF NOT EXISTS " + db.space,
+	}, dialect().System()...)
+	begin = append(begin,
+		fmt.Sprintf(`INSERT INTO "muster_schema" SELECT %d, %s WHERE NOT EXISTS (SELECT FROM "muster_schema")`, version, quoted(db.schema.Signature())),
+		`SELECT "version" FROM "muster_schema"`)
+	results, err := wire.Exec(ctx, strings.Join(begin, ";\n")).ReadAll()
+	if err != nil {
 		return err
+	}
+	found, err := strconv.Atoi(string(results[len(results)-1].Rows[0][0]))
+	if err == nil {
+		err = checkVersion(found)
 	}
 	if err != nil {
 		return err
 	}
-	return checkVersion(found)
+	var texts []string
+	for _, table := range dialect().Tables(db.schema) {
+		texts = append(texts, grow(table)...)
+	}
+	return execAll(ctx, wire, append(texts, "COMMENT ON SCHEMA "+db.space+" IS "+quoted(db.layout()), "COMMIT"))
+}
+
+// quoted returns a text as a constant of SQL.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// execAll runs statements without arguments, in one round trip.
+func execAll(ctx context.Context, wire *pgconn.PgConn, texts []string) error {
+	_, err := wire.Exec(ctx, strings.Join(texts, ";\n")).ReadAll()
+	return err
 }
 
 // checkVersion refuses the layout of a newer release.

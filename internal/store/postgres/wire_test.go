@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 )
 
@@ -118,5 +121,33 @@ func TestCommit_RoundTrips(t *testing.T) {
 	}
 	if n := second.words.Len(second.View()); n != 3 {
 		t.Errorf("%d words, want 3", n)
+	}
+}
+
+// TestOpen_RoundTrips: the first start on an empty database takes as many round trips
+// for a state of many tables as for one of few.
+func TestOpen_RoundTrips(t *testing.T) {
+	t.Parallel()
+	direct := pgtest.URL(t)
+	wire := count(t, direct)
+	open := func(tables int) int {
+		t.Helper()
+		s := store.New(store.Options{Driver: postgres.New(wire.URL), Cell: pgtest.Cell(t, direct)})
+		for n := range tables {
+			store.NewTable(s, store.TableSpec[word]{Name: fmt.Sprintf("word_%d", n), Key: func(w *word) string { return w.Text }})
+		}
+		wire.since()
+		if err := s.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		trips := wire.since()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return trips
+	}
+	few, many := open(1), open(40)
+	if most := few + 5; many > most { // connections are made besides
+		t.Errorf("a state of 40 tables is made and read in %d round trips, one of a single table in %d", many, few)
 	}
 }

@@ -44,11 +44,13 @@ func (db *db) migrate(ctx context.Context) error {
 	})
 }
 
+// checkVersion refuses the layout of a newer release, and sets that of a new file,
+// which has no rows that could lack columns.
 func (db *db) checkVersion(ctx context.Context) error {
 	var found int
 	err := db.conn.QueryRowContext(ctx, `SELECT "version" FROM "muster_schema"`).Scan(&found)
 	if err == sql.ErrNoRows {
-		_, err := db.conn.ExecContext(ctx, `INSERT INTO "muster_schema" VALUES (?1, '')`, version)
+		_, err := db.conn.ExecContext(ctx, `INSERT INTO "muster_schema" VALUES (?1, ?2)`, version, db.schema.Signature())
 		return err
 	}
 	if err != nil {
