@@ -18,7 +18,7 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// call is one request on its way.
+// call is the state of one request.
 type call struct {
 	server    *Server
 	writer    http.ResponseWriter
@@ -26,7 +26,7 @@ type call struct {
 	id        string
 	start     time.Time
 	codec     codec
-	op        *operation // nil until found
+	op        *operation // nil until routed
 	principal Principal
 	input     any // nil until decoded
 	in, out   *bytes.Buffer
@@ -58,7 +58,7 @@ func (s *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
 	return c
 }
 
-// buffer gives an empty buffer; release takes it back.
+// buffer returns an empty buffer, which release puts back.
 func (s *Server) buffer() *bytes.Buffer {
 	if b, ok := s.buffers.Get().(*bytes.Buffer); ok {
 		return b
@@ -66,8 +66,8 @@ func (s *Server) buffer() *bytes.Buffer {
 	return new(bytes.Buffer)
 }
 
-// release gives the buffers back, but for big ones: a few uploads must not
-// leave every later request with megabytes.
+// release returns the call's buffers to the pool, except large ones: a few uploads must
+// not leave the pool with buffers of megabytes.
 func (c *call) release() {
 	const biggest = 64 << 10
 	for _, b := range []*bytes.Buffer{c.in, c.out} {
@@ -78,8 +78,8 @@ func (c *call) release() {
 	}
 }
 
-// guarded calls f and turns its panic into an error: one request must not end
-// the server.
+// guarded calls f and returns a panic as an error, so that one request cannot crash the
+// server.
 func (c *call) guarded(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -106,10 +106,10 @@ func (c *call) readBody() error {
 	return fault.New(fault.Serialization, "body: could not be read")
 }
 
-// answer sends what run left, or the error's envelope.
+// answer sends the response that run encoded, or the error's envelope.
 //
-// AWS's x-amz-crc32 header is left out: clients check it only where it is
-// present, and only DynamoDB sends it.
+// It does not set AWS's x-amz-crc32 header: clients check it only if it is present, and
+// only DynamoDB sends it.
 func (c *call) answer(err error) {
 	c.status = http.StatusOK
 	if err != nil {
@@ -126,16 +126,16 @@ func (c *call) answer(err error) {
 		h["Allow"] = []string{http.MethodPost}
 	}
 	c.writer.WriteHeader(c.status)
-	_, _ = c.writer.Write(c.out.Bytes()) // a caller who is gone needs no answer
+	_, _ = c.writer.Write(c.out.Bytes()) // fails only if the caller is gone
 }
 
-// fail puts the error's envelope in the place of the answer.
+// fail replaces the response with the error's envelope.
 func (c *call) fail(err error) {
 	w := toWire(err, c.op, c.id)
 	c.failure, c.status = &w, w.status
 	c.out.Reset()
 	body := errorBody{Type: c.codec.errorType(string(w.code), w.modelled), Lower: w.message, Message: w.message}
 	if err := c.codec.encode(c.out, body); err != nil {
-		c.out.Reset() // three valid strings always encode; the status still tells
+		c.out.Reset() // cannot happen with three valid strings; the status still says so
 	}
 }

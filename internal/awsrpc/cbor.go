@@ -42,8 +42,8 @@ func (*cborCodec) accepts(contentType string) error {
 	return acceptsType(contentType, "application/cbor")
 }
 
-// errorType puts the namespace before modelled errors only: Go's SDK compares
-// the codes of others, like ThrottlingException, as they come.
+// errorType adds the namespace to modelled errors only: the Go SDK compares other
+// codes, such as ThrottlingException, verbatim.
 func (c *cborCodec) errorType(code string, modelled bool) string {
 	if !modelled {
 		return code
@@ -69,7 +69,8 @@ func (c *cborCodec) decode(body []byte, in any) error {
 	return fault.New(fault.Serialization, "malformed CBOR: %s", strings.TrimPrefix(err.Error(), "cbor: "))
 }
 
-// cborMember gives the member's name at the end of gamelift.Player.PlayerId.
+// cborMember returns the member's name in a path: PlayerId for
+// gamelift.Player.PlayerId.
 func cborMember(field string) string {
 	if field == "" {
 		return "body"
@@ -77,7 +78,7 @@ func cborMember(field string) string {
 	return field[strings.LastIndexByte(field, '.')+1:]
 }
 
-// timestamp is what the Go type of a shape.Timestamp can do.
+// timestamp is implemented by the Go type of a shape.Timestamp.
 type timestamp interface {
 	cbor.Marshaler
 	UnixMilli() int64

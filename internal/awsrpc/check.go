@@ -13,13 +13,13 @@ import (
 	"github.com/musterhq/muster/internal/shape"
 )
 
-// maxViolations is how many broken rules a refusal names; the rest is counted.
+// maxViolations is how many violations an error lists; the rest are counted.
 const maxViolations = 10
 
-// checker collects the rules that one input breaks. A call holds its own, so
-// that a valid input costs no memory.
+// checker collects the violations of one input. Each call embeds one, so that checking
+// a valid input allocates nothing.
 type checker struct {
-	path       []segment // where in the input
+	path       []segment // current position in the input
 	steps      [6]segment
 	violations []string
 	more       int // violations beyond those
@@ -32,16 +32,15 @@ type segment struct {
 	kind  shape.Kind // Struct, List or Map: what the step goes into
 }
 
-// check tells which rules an input breaks, all of them in one fault of kind
-// fault.InvalidRequest; in points to the operation's input.
+// check returns all violations of an input as one fault of kind fault.InvalidRequest,
+// or nil; in points to the operation's input.
 func (c *checker) check(r *rule, in any) error {
-	c.path = c.steps[:0] // deeper paths grow it
+	c.path = c.steps[:0] // append grows it for deeper paths
 	c.structure(r, reflect.ValueOf(in).Elem())
 	return c.fault()
 }
 
-// fault puts the violations in the form that AWS's services give them, which
-// programs look for.
+// fault returns the violations in the format of AWS's services, which programs parse.
 func (c *checker) fault() error {
 	n := len(c.violations) + c.more
 	if n == 0 {
@@ -164,8 +163,8 @@ func broken(r *rule, s string) iter.Seq[string] {
 	}
 }
 
-// codePoints counts the code points of s where the bytes alone do not tell that
-// the bounds are kept.
+// codePoints returns the number of code points in s, or of its bytes if that suffices
+// to see that the bounds are met.
 func codePoints(r *rule, s string) int {
 	n := len(s)
 	if r.Max != nil && float64(n) > *r.Max || r.Min != nil && *r.Min > 1 {
@@ -174,7 +173,7 @@ func codePoints(r *rule, s string) int {
 	return n
 }
 
-// size holds a list or a map to its bounds.
+// size checks the length of a list or a map.
 func (c *checker) size(r *rule, n int, unit string) {
 	if rule := lengthRule(r, n); rule != "" {
 		c.report(r, fmt.Sprintf(" '[%d %s]'", n, unit), rule)
@@ -196,8 +195,8 @@ func (c *checker) number(r *rule, n float64) {
 	c.report(r, " '"+decimal(n)+"'", broken)
 }
 
-// report notes that a value at the current path breaks a rule. The value is not
-// shown where the member is sensitive.
+// report records that the value at the current path breaks a rule. The value of a
+// sensitive member is not shown.
 func (c *checker) report(r *rule, value, rule string) {
 	if len(c.violations) == maxViolations {
 		c.more++
@@ -209,8 +208,9 @@ func (c *checker) report(r *rule, value, rule string) {
 	c.violations = append(c.violations, "Value"+value+" at '"+c.where()+"' failed to satisfy constraint: "+rule)
 }
 
-// where spells the current path as AWS's services do: members begin in lower case
-// and elements count from 1, as in players.1.member.playerAttributes.skill.member.n.
+// where returns the current path as AWS's services write it: members begin in lower
+// case and elements are counted from 1, as in
+// players.1.member.playerAttributes.skill.member.n.
 func (c *checker) where() string {
 	var b strings.Builder
 	for i, s := range c.path {
@@ -240,8 +240,7 @@ func lengthRule(r *rule, n int) string {
 	return ""
 }
 
-// enumRule spells the values that are allowed, the first of them where there are
-// hundreds.
+// enumRule lists the allowed values, at most the first 30.
 func enumRule(values []string) string {
 	const most = 30
 	rest := ""
@@ -254,13 +253,13 @@ func enumRule(values []string) string {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// null stands for a value that is not there, quoted gives one that is.
+// null is shown for a missing value; quoted formats one that is present.
 const null = " null"
 
 func quoted(s string) string { return " '" + printable(s) + "'" }
 
-// printable makes text of a caller's safe to show: short, and with its control
-// characters escaped.
+// printable makes a caller's text safe to show: shortened, and with control characters
+// escaped.
 func printable(s string) string {
 	text := strconv.Quote(strings.ToValidUTF8(clip(s), ""))
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(text[1 : len(text)-1])

@@ -28,7 +28,7 @@ func TestCheck(t *testing.T) {
 		name      string
 		operation string
 		in        any
-		want      string // "" is valid
+		want      string // "" if valid
 	}{
 		{"valid", "DescribeAlias", &gamelift.DescribeAliasInput{AliasId: new("alias-1")}, ""},
 		{"required", "DescribeAlias", &gamelift.DescribeAliasInput{}, "1 validation error detected: Value null at 'aliasId' failed to satisfy constraint: Member must not be null"},
@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A refusal stays readable however much is wrong.
+// An error stays short however many violations there are.
 func TestCheck_ManyViolations(t *testing.T) {
 	s := newTestServer(t)
 	in := &gamelift.AcceptMatchInput{TicketId: new("t"), AcceptanceType: new("ACCEPT"), PlayerIds: make([]string, 500)}
@@ -149,7 +149,8 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// The quick form never accepts what the regular expression does not.
+// The quick form of a pattern never accepts a string that the regular expression does
+// not.
 func FuzzPattern(f *testing.F) {
 	s := newTestServer(f)
 	patterns := map[string]*pattern{}

@@ -18,7 +18,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// sampleStart is a usual request of a hot operation.
+// sampleStart returns a typical request of a frequent operation.
 func sampleStart() *gamelift.StartGameSessionPlacementInput {
 	in := &gamelift.StartGameSessionPlacementInput{
 		PlacementId:               new("placement-6f1c2a34-0001"),
@@ -37,7 +37,7 @@ func sampleStart() *gamelift.StartGameSessionPlacementInput {
 	return in
 }
 
-// sampleOutput is what answers it.
+// sampleOutput returns the matching response.
 func sampleOutput() *gamelift.DescribeGameSessionPlacementOutput {
 	in := sampleStart()
 	p := &gamelift.GameSessionPlacement{
@@ -59,7 +59,7 @@ func codecs(t testing.TB) []codec {
 	return []codec{s.json, s.cbor}
 }
 
-// Both protocols carry every member of every operation there and back.
+// Both protocols encode and decode every member of every operation.
 func TestCodecs_EveryOperation(t *testing.T) {
 	for _, c := range codecs(t) {
 		for _, op := range gamelift.API().Operations {
@@ -81,7 +81,7 @@ func TestCodecs_EveryOperation(t *testing.T) {
 	}
 }
 
-// fillAll sets every member to a value that is not zero.
+// fillAll sets every member to a non-zero value.
 func fillAll(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -161,7 +161,7 @@ func TestDecode_Refusals(t *testing.T) {
 		{s.json, `{} {}`, "malformed JSON"},
 		{s.json, "{\"AliasId\":\"\xff\"}", "malformed JSON"},
 		{s.json, `{"PlayerIds":["a",{"b":1}]}`, "PlayerIds[1]: must be a string"},
-		{s.json, `{"PlayerIds":["` + many + `"]}`, "malformed JSON"}, // quotes end the list early: still no harm
+		{s.json, `{"PlayerIds":["` + many + `"]}`, "malformed JSON"}, // the quotes end the list early, which is harmless
 		{s.json, `{"PlayerIds":[` + many + `""]}`, "more than 131072 values"},
 		{s.json, strings.Repeat(`{"a":`, 33), "deeper than 32"},
 		{s.cbor, "\xa1", "malformed CBOR"},
@@ -180,7 +180,8 @@ func TestDecode_Refusals(t *testing.T) {
 	}
 }
 
-// Whatever is read can be written and read again, and gives the same.
+// Every input that can be decoded can be encoded and decoded again, with the same
+// result.
 func fuzzCodec(f *testing.F, c codec) {
 	for _, in := range []any{sampleStart(), sampleOutput(), &gamelift.StartMatchmakingInput{Players: []gamelift.Player{{
 		PlayerAttributes: map[string]gamelift.AttributeValue{"skill": {N: new(2.5)}}, LatencyInMs: map[string]int32{"a": 1}}}},
@@ -282,14 +283,14 @@ func BenchmarkCodec(b *testing.B) {
 	})
 }
 
-// discard is a ResponseWriter that keeps nothing.
+// discard is a ResponseWriter that discards the body.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
 
-// BenchmarkServe is the whole of a request but the socket and the signature.
+// BenchmarkServe measures a whole request except for the socket and the signature.
 func BenchmarkServe(b *testing.B) {
 	s := newTestServer(b)
 	Handle(s, "StartGameSessionPlacement", func(context.Context, *gamelift.StartGameSessionPlacementInput) (*gamelift.StartGameSessionPlacementOutput, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// statusFault is a fault whose HTTP status is not its kind's.
+// statusFault is a fault with an HTTP status other than that of its kind.
 type statusFault struct {
 	fault.Fault
 	status int
@@ -19,7 +19,7 @@ type statusFault struct {
 // Unwrap lets fault.As find the fault.
 func (f *statusFault) Unwrap() error { return &f.Fault }
 
-// panicError is what a handler left when it panicked.
+// panicError is the panic of a handler as an error.
 type panicError struct {
 	value any
 	stack []byte
@@ -27,27 +27,27 @@ type panicError struct {
 
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// wireError is an error as the caller sees it, and its cause where the log
-// needs to know more than the caller.
+// wireError is an error as the caller sees it, and its cause if the log must say more
+// than the caller may see.
 type wireError struct {
 	code     fault.Kind
 	message  string
 	modelled bool
 	status   int
-	cause    error // nil when the caller sees everything
+	cause    error // nil if the caller sees everything
 }
 
-// toWire decides what a caller sees of an error:
+// toWire returns an error as the caller sees it:
 //
-//   - a fault whose kind the operation models, as it is;
-//   - a front-door fault (serialization, signature, throttling, …), under its
-//     bare code, for no operation models those;
-//   - Unauthorized where the operation does not model it: AccessDenied, bare;
+//   - a fault whose kind the operation models: unchanged;
+//   - a front-door fault (serialization, signature, throttling, …): its
+//     bare code, since no operation models those;
+//   - Unauthorized, if the operation does not model it: AccessDenied, bare;
 //   - any other fault that the operation does not model: InvalidRequest with
-//     the same text, so that clients still get a type they know;
+//     the same text, so that clients still get a type that they know;
 //   - everything else: InternalService with a fixed text and the request's id.
 //
-// op is nil when no operation was found.
+// op is nil if no operation was found.
 func toWire(err error, op *operation, requestID string) wireError {
 	f, ok := fault.As(err)
 	if !ok {
@@ -86,7 +86,7 @@ func internal(err error, requestID string) wireError {
 	return w
 }
 
-// isFrontDoor tells whether a kind is answered before an operation is reached.
+// isFrontDoor reports whether faults of a kind occur before an operation is reached.
 func isFrontDoor(k fault.Kind) bool {
 	switch k {
 	case fault.AccessDenied, fault.InvalidSignature, fault.MissingAuthentication, fault.RequestTooLarge,
@@ -96,9 +96,9 @@ func isFrontDoor(k fault.Kind) bool {
 	return false
 }
 
-// statusOf gives the HTTP status of a code: the API reference has 400 for every
-// error of the caller's. A fault of the server's is something to try again, as
-// its message says; what is wrong with the server itself is a 500 (see internal).
+// statusOf returns the HTTP status of a code: 400 for every error of the caller, as in
+// the API reference. An InternalService fault is temporary and its message says to try
+// again, hence 503; unexpected errors are a 500 (see internal).
 func statusOf(k fault.Kind) int {
 	switch k {
 	case fault.InternalService:

@@ -6,13 +6,13 @@ import (
 )
 
 // Handle registers the handler of an operation. In and Out are the operation's
-// generated input and output. The handler gets an input that keeps the
-// description's constraints, and answers an output or an error: a fault reaches
-// the caller, any other error is logged and becomes InternalServiceException.
-// A nil output with a nil error is an empty answer.
+// generated input and output. The handler gets an input that meets the description's
+// constraints, and returns an output or an error: a fault is sent to the caller, any
+// other error is logged and becomes InternalServiceException. A nil output with a nil
+// error is an empty response.
 //
-// Handle must not be called once the server serves. It panics when the
-// operation is not in the API, has a handler already, or has other types.
+// Handle must not be called after the server started to serve. It panics if the
+// operation is not in the API, already has a handler, or has other types.
 func Handle[In, Out any](s *Server, operation string, h func(context.Context, *In) (*Out, error)) {
 	op := s.operations[operation]
 	switch {
@@ -42,9 +42,9 @@ func Handle[In, Out any](s *Server, operation string, h func(context.Context, *I
 	}
 }
 
-// Empty registers what an operation answers that the server does not serve, where
-// that is the truth of a server without such resources: an empty output, or that
-// the one which is asked for does not exist. It is registered as with Handle.
+// Empty registers, as Handle does, the handler of an operation whose resources the
+// server never has. The handler truthfully returns an empty output, or that the
+// requested resource does not exist; the operation does not count as served.
 func Empty[In, Out any](s *Server, operation string, h func(context.Context, *In) (*Out, error)) {
 	Handle(s, operation, h)
 	s.operations[operation].unserved = true
@@ -54,10 +54,10 @@ func Empty[In, Out any](s *Server, operation string, h func(context.Context, *In
 // pointers to the generated types.
 type Handler = func(ctx context.Context, in any) (any, error)
 
-// Wrap puts w around the handlers that are registered from now on.
+// Wrap wraps the handlers that are registered from now on with w.
 func (s *Server) Wrap(w func(operation string, next Handler) Handler) { s.wrap = w }
 
-// Handled gives the names of the operations that are served, in the API's order.
+// Handled returns the names of the operations that are served, in the API's order.
 func (s *Server) Handled() []string {
 	var names []string
 	for i := range s.api.Operations {

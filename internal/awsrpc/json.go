@@ -48,9 +48,9 @@ func (jsonCodec) decode(body []byte, in any) error {
 	return fault.New(fault.Serialization, "malformed JSON: %v", err)
 }
 
-// bounded refuses bodies that nest too deep or hold too many values, before
-// anything is allocated for them. It only follows strings and brackets; whether
-// the text is JSON at all is the decoder's business.
+// bounded returns an error for bodies that nest too deep or have too many values,
+// before anything is allocated for them. It only follows strings and brackets; the
+// decoder checks whether the text is valid JSON.
 func bounded(body []byte) error {
 	depth, values := 0, 0
 	for i := 0; i < len(body); i++ {
@@ -72,8 +72,8 @@ func bounded(body []byte) error {
 	return nil
 }
 
-// stringEnd gives the index of the quote that ends the string whose text begins
-// at i, or the last index.
+// stringEnd returns the index of the quote that ends the string whose text begins at i,
+// or len(body) if there is none.
 func stringEnd(body []byte, i int) int {
 	for i < len(body) {
 		n := bytes.IndexByte(body[i:], '"')
@@ -92,7 +92,7 @@ func stringEnd(body []byte, i int) int {
 	return len(body)
 }
 
-// pointerPath turns a JSON pointer into the path that callers know:
+// pointerPath returns a JSON pointer as a path in the notation of error messages:
 // /Players/0/PlayerId → Players[0].PlayerId.
 func pointerPath(p jsontext.Pointer) string {
 	var b strings.Builder
@@ -112,7 +112,7 @@ func pointerPath(p jsontext.Pointer) string {
 	return clip(b.String())
 }
 
-// semanticRule says what a value should have been.
+// semanticRule says what type a value should have been.
 func semanticRule(s *json.SemanticError) string {
 	if s.GoType == nil {
 		return "has the wrong type"

@@ -21,14 +21,14 @@ func Annotate(ctx context.Context, attrs ...slog.Attr) {
 	}
 }
 
-// record counts the request and writes its one log record: at level error when
-// the server is to blame, at level debug where somebody asks too often, else info.
+// record counts the request and writes its one log record: at level error if the server
+// is at fault, at level debug if the request was throttled, else at level info.
 func (c *call) record() {
 	took := time.Since(c.start)
 	c.server.metrics.observe(c.operationLabel(), c.codec.name(), c.codeLabel(), took)
 	log, ctx := c.server.options.Logger, c.request.Context()
 	level := slog.LevelInfo
-	if c.failure != nil && c.failure.cause != nil && ctx.Err() == nil { // a caller who left is no error of ours
+	if c.failure != nil && c.failure.cause != nil && ctx.Err() == nil { // a caller that disconnected is not the server's error
 		level = slog.LevelError
 	} else if c.failure != nil && c.failure.code == fault.Throttling {
 		level = slog.LevelDebug
@@ -45,12 +45,12 @@ func (c *call) record() {
 	}
 }
 
-// Ending is a request that was answered.
+// Ending describes a request after its response.
 type Ending struct {
 	Request   *http.Request
-	Operation string     // "unknown" where the API has no such operation
-	Input     any        // as the handler got it; nil where it did not get that far
-	Code      fault.Kind // of the error that was answered; "" is none
+	Operation string     // "unknown" if the API has no such operation
+	Input     any        // as passed to the handler; nil if the request failed earlier
+	Code      fault.Kind // of the error in the response; "" if none
 	Message   string     // of the error
 }
 
@@ -66,7 +66,7 @@ func remote(r *http.Request) string {
 // maxUserAgent bounds what the log keeps of a User-Agent, in bytes.
 const maxUserAgent = 128
 
-// cut bounds what a stranger sent.
+// cut shortens untrusted text to longest bytes.
 func cut(s string, longest int) string {
 	if len(s) > longest {
 		return strings.ToValidUTF8(s[:longest], "") + "…"
@@ -117,7 +117,7 @@ func (c *call) logAttrs(took time.Duration) []slog.Attr {
 	return append(attrs, c.attrs...)
 }
 
-// operationLabel is the operation's name, or "unknown": what callers make up
+// operationLabel returns the operation's name, or "unknown": names made up by callers
 // must not become labels.
 func (c *call) operationLabel() string {
 	if c.op == nil {
@@ -133,7 +133,7 @@ func (c *call) codeLabel() string {
 	return string(c.failure.code)
 }
 
-// label names a principal in logs.
+// label returns the name of a principal for logs.
 func (p Principal) label() string {
 	switch {
 	case p.Name != "":

@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// pattern tells whether a whole string matches a member's pattern. Most of the
-// API's patterns are a fixed beginning and a class of characters; those strings
-// are recognised without the regular expression, which stays the judge of all
-// others.
+// pattern matches whole strings against a member's pattern. Most of the API's patterns
+// are a fixed prefix and a class of characters: such strings are recognized without the
+// regular expression, which decides about all others.
 type pattern struct {
 	source string
 	re     *regexp.Regexp
@@ -23,11 +22,11 @@ type part struct {
 	text  string
 	class [2]uint64 // of ASCII
 	least int       // 0 or 1
-	many  bool      // as many as there are, else exactly one
+	many  bool      // takes as many characters as possible, else exactly one
 }
 
-// newPattern compiles a pattern as published. It is taken as anchored at both
-// ends, as the service's own refusals suggest.
+// newPattern compiles a pattern as published. It counts as anchored at both ends, as
+// the service's error messages suggest.
 func newPattern(source string) (*pattern, error) {
 	text := goSyntax(source)
 	re, err := regexp.Compile("^(?:" + text + ")$")
@@ -50,15 +49,15 @@ func (p *pattern) match(s string) bool {
 	return p.re.MatchString(s)
 }
 
-// goSyntax rewrites what Java's patterns spell differently: \uXXXX escapes, and
-// the surrogate range that means every character beyond U+FFFF.
+// goSyntax rewrites Java's syntax as Go's: \uXXXX escapes, and the surrogate range that
+// means every character beyond U+FFFF.
 func goSyntax(source string) string {
 	source = strings.ReplaceAll(source, `\uD800\uDC00-\uDBFF\uDFFF`, `\x{10000}-\x{10FFFF}`)
 	return regexp.MustCompile(`\\u([0-9A-Fa-f]{4})`).ReplaceAllString(source, `\x{$1}`)
 }
 
-// alternatives gives the quick forms of an expression: each matches a part of
-// what the expression matches, never more. It may give none.
+// alternatives returns the quick forms of an expression, if any: each matches a subset
+// of what the expression matches.
 func alternatives(tree *syntax.Regexp) [][]part {
 	if tree.Op != syntax.OpAlternate {
 		if parts, ok := sequence(tree); ok {
@@ -73,9 +72,9 @@ func alternatives(tree *syntax.Regexp) [][]part {
 	return all
 }
 
-// sequence gives the parts of a concatenation, if all are simple. Classes that
-// may be empty are left out at the beginning, where being greedy would eat what
-// the next part needs.
+// sequence returns the parts of a concatenation, if all are simple. It omits leading
+// classes that may be empty: being greedy, they could take characters that the next
+// part needs.
 func sequence(tree *syntax.Regexp) ([]part, bool) {
 	subs := []*syntax.Regexp{tree}
 	if tree.Op == syntax.OpConcat {
@@ -107,7 +106,7 @@ func sequence(tree *syntax.Regexp) ([]part, bool) {
 	return parts, true
 }
 
-// simple reads fixed text, a class, or a class repeated with + or *.
+// simple returns the part for fixed text, a class, or a class repeated with + or *.
 func simple(re *syntax.Regexp) (part, bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -128,7 +127,7 @@ func simple(re *syntax.Regexp) (part, bool) {
 	return part{}, false
 }
 
-// asciiOf gives the ASCII characters of a class.
+// asciiOf returns the ASCII characters of a class.
 func asciiOf(re *syntax.Regexp) [2]uint64 {
 	var set [2]uint64
 	for c := range rune(utf8.RuneSelf) {
@@ -143,7 +142,7 @@ func asciiOf(re *syntax.Regexp) [2]uint64 {
 	return set
 }
 
-// fits tells whether parts, each taking as much as it can, take the whole of s.
+// fits reports whether parts, each taking as much as it can, match the whole of s.
 func fits(parts []part, s string) bool {
 	for i := range parts {
 		p := &parts[i]
@@ -164,7 +163,7 @@ func fits(parts []part, s string) bool {
 	return s == ""
 }
 
-// take counts the characters of the class that s begins with.
+// take returns how many characters at the beginning of s the part takes.
 func (p *part) take(s string) int {
 	n := 0
 	for n < len(s) && (p.many || n == 0) {

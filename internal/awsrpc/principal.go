@@ -5,40 +5,40 @@ import (
 	"net/http"
 )
 
-// Principal is who calls.
+// Principal is the caller of a request.
 type Principal struct {
 	AccessKeyID string // "" for Anonymous
 	Name        string // for logs and the audit; may be ""
-	Role        string // meaning is the authenticator's
+	Role        string // defined by the authenticator
 	Region      string // of the signature's scope; "" for Anonymous
-	Anonymous   bool   // no credentials were asked for
-	Identity    any    // what else the authenticator knows of the caller, for Authorize and handlers
+	Anonymous   bool   // no credentials were required
+	Identity    any    // what else the authenticator knows about the caller, for Authorize and handlers
 }
 
-// Authenticator finds out who sends a request, before its body is read.
+// Authenticator authenticates the caller of a request before its body is read.
 type Authenticator interface {
-	// Authenticate reads the headers of a request, and returns who claims to send it
-	// and how to prove that. It refuses with a fault of kind
-	// fault.MissingAuthentication, fault.UnrecognizedClient, fault.InvalidSignature
-	// or fault.AccessDenied, and so does the proof.
+	// Authenticate reads the headers of a request, and returns its claimed principal
+	// and the function that checks the claim against the body. Both fail with a fault
+	// of kind fault.MissingAuthentication, fault.UnrecognizedClient,
+	// fault.InvalidSignature or fault.AccessDenied.
 	Authenticate(r *http.Request) (Principal, Proof, error)
 }
 
 // Proof checks a claim against the body of its request.
 type Proof func(body []byte) error
 
-// NoProof takes every body.
+// NoProof is a Proof that accepts every body.
 func NoProof([]byte) error { return nil }
 
-// Anyone is the Authenticator that lets everybody in, as an Anonymous principal.
+// Anyone is the Authenticator that accepts every request, as an Anonymous principal.
 type Anyone struct{}
 
-// Authenticate never refuses.
+// Authenticate never fails.
 func (Anyone) Authenticate(*http.Request) (Principal, Proof, error) {
 	return Principal{Anonymous: true}, NoProof, nil
 }
 
-// Caller gives the principal of the request that ctx belongs to; the zero
+// Caller returns the principal of the request that ctx belongs to, or the zero
 // Principal outside of one.
 func Caller(ctx context.Context) Principal {
 	if c := callFrom(ctx); c != nil {
@@ -47,8 +47,8 @@ func Caller(ctx context.Context) Principal {
 	return Principal{}
 }
 
-// RequestID gives the id of the request that ctx belongs to, as the caller sees
-// it in x-amzn-RequestId; "" outside of one.
+// RequestID returns the id of the request that ctx belongs to, as sent to the caller in
+// x-amzn-RequestId, or "" outside of one.
 func RequestID(ctx context.Context) string {
 	if c := callFrom(ctx); c != nil {
 		return c.id

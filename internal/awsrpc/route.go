@@ -8,22 +8,22 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// The header that names the CBOR protocol, in requests and in every answer:
-// AWS's Go SDK refuses an answer without it, errors included.
+// The headers that select the protocol. Smithy-Protocol names CBOR in requests and in
+// every response: AWS's Go SDK refuses a response without it, errors included.
 const (
 	smithyProtocol = "Smithy-Protocol"
 	rpcV2CBOR      = "rpc-v2-cbor"
 	targetHeader   = "X-Amz-Target"
 )
 
-// Match tells whether a request is for the API, so that others can share its
+// Match reports whether a request is for the API, so that other handlers can share its
 // listener: it has an X-Amz-Target or a smithy-protocol header, or a CBOR path.
 func (s *Server) Match(r *http.Request) bool {
 	return r.Header.Get(targetHeader) != "" || r.Header.Get(smithyProtocol) != "" ||
 		strings.Contains(r.URL.Path, s.cborPath)
 }
 
-// protocolOf chooses the codec of a request and of whatever answer it gets.
+// protocolOf returns the codec of a request and of its response.
 func (s *Server) protocolOf(r *http.Request) codec {
 	if r.Header.Get(smithyProtocol) != "" {
 		return s.cbor
@@ -34,8 +34,8 @@ func (s *Server) protocolOf(r *http.Request) codec {
 	return s.json
 }
 
-// operationOf finds the operation that a request asks for. Any path may stand
-// before what the protocol prescribes, for endpoints behind a prefix.
+// operationOf returns the operation that a request calls. Any path may precede the one
+// that the protocol prescribes, for endpoints behind a prefix.
 func (s *Server) operationOf(r *http.Request, c codec) (*operation, error) {
 	if r.Method != http.MethodPost {
 		return nil, &statusFault{status: http.StatusMethodNotAllowed, Fault: fault.Fault{
@@ -78,8 +78,8 @@ func (s *Server) cborName(r *http.Request) (string, error) {
 	return r.URL.Path[i+len(s.cborPath):], nil
 }
 
-// acceptsType checks a request's content type: parameters are tolerated, and so
-// is its absence.
+// acceptsType checks a request's content type: it may have parameters, and may be
+// absent.
 func acceptsType(header string, types ...string) error {
 	if header == "" || header == types[0] {
 		return nil
@@ -98,7 +98,7 @@ func acceptsType(header string, types ...string) error {
 	}}
 }
 
-// clip keeps what a caller sent short enough to quote it back.
+// clip shortens a caller's text so that it can be quoted in an error.
 func clip(s string) string {
 	const most = 100
 	if len(s) <= most {

@@ -7,8 +7,8 @@ import (
 	"github.com/musterhq/muster/internal/shape"
 )
 
-// rule is a shape.Type made ready to check Go values: patterns are compiled and
-// members have their place in the Go structure.
+// rule is a shape.Type compiled to check Go values: patterns are compiled and members
+// have their index in the Go struct.
 type rule struct {
 	shape.Type
 	pattern *pattern
@@ -16,7 +16,7 @@ type rule struct {
 	key     *rule
 	elem    *rule
 	members []memberRule
-	free    bool // nothing inside can be wrong
+	free    bool // no value can break it
 }
 
 type memberRule struct {
@@ -26,8 +26,8 @@ type memberRule struct {
 	*rule
 }
 
-// compiler makes rules from a description and the Go types it was generated
-// with; what does not fit together is an error.
+// compiler makes rules from a description and the Go types generated with it; it is an
+// error if they do not match.
 type compiler struct {
 	structures map[string][]shape.Member
 	structs    map[string]*rule
@@ -109,7 +109,7 @@ func (c *compiler) compile(ty shape.Type, t reflect.Type) (*rule, error) {
 	return r, nil
 }
 
-// structure makes the rule of a structure once, however often it is referred to.
+// structure makes the rule of a structure once, however many members refer to it.
 func (c *compiler) structure(ty shape.Type, t reflect.Type) (*rule, error) {
 	if r := c.structs[ty.Ref]; r != nil {
 		return r, nil
@@ -135,7 +135,7 @@ func (c *compiler) pattern(source string) (*pattern, error) {
 	return p, err
 }
 
-// isFree tells whether no value of the Go type can break the rule. Floats
+// isFree reports whether no value of the Go type can break the rule. For floats some
 // always can: NaN and infinities are refused.
 func (r *rule) isFree() bool {
 	if r.Kind == shape.Float || r.Kind == shape.Double {
@@ -150,7 +150,7 @@ func isNumber(k shape.Kind) bool {
 	return k == shape.Integer || k == shape.Long || k == shape.Float || k == shape.Double
 }
 
-// goKind tells whether values of a shape's kind are kept in the Go type.
+// goKind reports whether the Go type represents values of a shape's kind.
 func goKind(k shape.Kind, t reflect.Type) bool {
 	switch k {
 	case shape.Boolean:

@@ -21,7 +21,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// newSDK gives AWS's Go client (which speaks CBOR) of a server.
+// newSDK returns AWS's Go client (which speaks CBOR) for a server.
 func newSDK(t *testing.T, srv *awsrpc.Server) *sdk.Client {
 	t.Helper()
 	web := httptest.NewServer(srv)
@@ -34,7 +34,7 @@ func newSDK(t *testing.T, srv *awsrpc.Server) *sdk.Client {
 	})
 }
 
-// callSDK calls the operation's method with an input.
+// callSDK calls the client's method for an operation.
 func callSDK(client *sdk.Client, operation string, in reflect.Value) (reflect.Value, error) {
 	method := reflect.ValueOf(client).MethodByName(operation)
 	out := method.Call([]reflect.Value{reflect.ValueOf(context.Background()), in})
@@ -42,7 +42,7 @@ func callSDK(client *sdk.Client, operation string, in reflect.Value) (reflect.Va
 	return out[0], err
 }
 
-// sdkInput makes the operation's input with every member set.
+// sdkInput returns the operation's input with every member set.
 func sdkInput(client *sdk.Client, operation string) reflect.Value {
 	t := reflect.ValueOf(client).MethodByName(operation).Type().In(1)
 	in := reflect.New(t.Elem())
@@ -50,8 +50,8 @@ func sdkInput(client *sdk.Client, operation string) reflect.Value {
 	return in
 }
 
-// fill sets every member, lists and maps with one element, to values that tell
-// where they stand.
+// fill sets every member to a value derived from its path; lists and maps get one
+// element.
 func fill(v reflect.Value, path string) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -156,8 +156,7 @@ func differences(ours, theirs reflect.Value, path string) []string {
 	return found
 }
 
-// Every member of every operation arrives in both directions through AWS's Go
-// client.
+// Every member of every operation arrives in both directions with AWS's Go client.
 func TestSDK_EveryMemberOfEveryOperation(t *testing.T) {
 	srv := newServer(t, awsrpc.Options{})
 	client := newSDK(t, srv)
@@ -188,7 +187,7 @@ func TestSDK_EveryMemberOfEveryOperation(t *testing.T) {
 	}
 }
 
-// An operation without a handler answers an exception that it models.
+// An operation without a handler returns an exception that it models.
 func TestSDK_UnavailableOperations(t *testing.T) {
 	client := newSDK(t, newServer(t, awsrpc.Options{}))
 	for _, op := range gamelift.API().Operations {

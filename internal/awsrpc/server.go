@@ -16,31 +16,31 @@ import (
 	"github.com/musterhq/muster/internal/shape"
 )
 
-// Options configure a Server; the zero value of each field but API works.
+// Options configure a Server. Only API is required.
 type Options struct {
 	API shape.API
 
-	// Authenticate finds out who calls; nil lets everybody in (Anyone).
+	// Authenticate authenticates callers; nil accepts everyone (Anyone).
 	Authenticate Authenticator
-	// Authorize refuses what a principal may not do, with a fault of kind
-	// fault.Unauthorized or fault.AccessDenied; nil allows everything.
+	// Authorize returns a fault of kind fault.Unauthorized or fault.AccessDenied if a
+	// principal may not call an operation; nil allows everything.
 	Authorize func(p Principal, operation string) error
-	// Limit refuses a principal who has shown who they are and asks too often, with
-	// a fault of kind fault.Throttling; nil limits nobody.
+	// Limit returns a fault of kind fault.Throttling if an authenticated principal
+	// calls too often; nil means no limit.
 	Limit func(p Principal, operation string) error
 
-	MaxBody   int64            // bytes; 0 is 256 KiB
-	MaxBodies map[string]int64 // the same of operations by name, where it is another
-	Timeout   time.Duration    // of one request, from its body's arrival to the answer; 0 is 30 s
+	MaxBody   int64            // in bytes; 0 means 256 KiB
+	MaxBodies map[string]int64 // per operation, by name; others have MaxBody
+	Timeout   time.Duration    // of one request, from its body's arrival to the response; 0 means 30 s
 
-	// Source returns the address that a request came from, for the log; nil takes the
+	// Source returns the address that a request came from, for the log; nil means the
 	// connection's.
 	Source func(r *http.Request) string
-	// Ended is told of each request after its answer; nil tells nobody.
+	// Ended is called after the response of each request; may be nil.
 	Ended func(Ending)
 
-	Logger     *slog.Logger          // nil discards
-	Registerer prometheus.Registerer // nil is no metrics
+	Logger     *slog.Logger          // nil discards logs
+	Registerer prometheus.Registerer // nil means no metrics
 }
 
 const (
@@ -48,31 +48,31 @@ const (
 	defaultTimeout = 30 * time.Second
 )
 
-// Server is the http.Handler of an API. Make it with New, register handlers
-// with Handle, then serve.
+// Server is the http.Handler of an API. Create it with New, register handlers with
+// Handle, then serve.
 type Server struct {
 	options    Options
 	api        shape.API
 	operations map[string]*operation
-	cborPath   string // what stands before the operation's name in a CBOR path
+	cborPath   string // precedes the operation's name in a CBOR path
 	json       jsonCodec
 	cbor       *cborCodec
 	metrics    *metrics
 	buffers    sync.Pool
-	wrap       func(operation string, next Handler) Handler // around each handler; nil: nothing
+	wrap       func(operation string, next Handler) Handler // wraps each handler; may be nil
 }
 
-// operation is an operation of the API, made ready to serve.
+// operation is an operation of the API with its compiled rule and handler.
 type operation struct {
 	*shape.Operation
 	input    *rule
 	maxBody  int64
 	handler  func(ctx context.Context, in any) (any, error)
-	unserved bool // handler only says that there is nothing
+	unserved bool // registered with Empty
 }
 
-// New makes a server without handlers. It fails when the description and the
-// Go types do not fit, or when MaxBodies names an operation that is not there.
+// New returns a server without handlers. It fails if the description and the Go types
+// do not match, or if MaxBodies names an operation that does not exist.
 func New(o Options) (*Server, error) {
 	if o.API.Service == "" {
 		return nil, errors.New("awsrpc: Options.API is required")
@@ -120,7 +120,7 @@ func (o *Options) defaults() {
 	}
 }
 
-// compile makes every operation ready.
+// compile compiles the rule of every operation's input.
 func (s *Server) compile() error {
 	c := newCompiler(&s.api)
 	for i := range s.api.Operations {
@@ -141,7 +141,7 @@ func (s *Server) compile() error {
 	return nil
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := s.newCall(w, r)
 	defer c.release()
@@ -150,7 +150,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.record()
 }
 
-// run takes a request through its stages and leaves the encoded answer in c.out.
+// run performs all stages of a request up to the encoded response in c.out.
 func (c *call) run() error {
 	op, err := c.server.operationOf(c.request, c.codec)
 	if err != nil {
@@ -167,8 +167,8 @@ func (c *call) run() error {
 	return c.codec.encode(c.out, out)
 }
 
-// admit decides whether the caller may use the operation now, and reads the body
-// of one who claims to be somebody who may.
+// admit checks that the caller may call the operation now. It reads the body only once
+// the claimed principal is authorized.
 func (c *call) admit() error {
 	s := c.server
 	p, proof, err := s.options.Authenticate.Authenticate(c.request)
@@ -207,8 +207,8 @@ func (c *call) perform() (any, error) {
 	return c.op.handler(context.WithValue(ctx, callKey{}, c), in)
 }
 
-// unavailable is the answer of operations that the API has and this server has
-// not: a modelled exception, so that typed clients understand it.
+// unavailable returns the error of an operation that this server does not have: a
+// modelled exception, so that typed clients understand it.
 func unavailable(op *operation) error {
 	kind := fault.InvalidRequest
 	if op.Models(fault.UnsupportedRegion) {

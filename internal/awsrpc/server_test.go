@@ -19,7 +19,7 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// newServer makes a server of the GameLift API.
+// newServer returns a server of the GameLift API.
 func newServer(t testing.TB, o awsrpc.Options) *awsrpc.Server {
 	t.Helper()
 	o.API = gamelift.API()
@@ -30,7 +30,7 @@ func newServer(t testing.TB, o awsrpc.Options) *awsrpc.Server {
 	return srv
 }
 
-// newJSON makes a request as the AWS CLI does.
+// newJSON returns a request like the AWS CLI's.
 func newJSON(operation, body string) *http.Request {
 	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
@@ -38,7 +38,7 @@ func newJSON(operation, body string) *http.Request {
 	return r
 }
 
-// newCBOR makes a request as AWS's Go SDK does.
+// newCBOR returns a request like that of AWS's Go SDK.
 func newCBOR(operation, body string) *http.Request {
 	r := httptest.NewRequest("POST", "/service/GameLift/operation/"+operation, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/cbor")
@@ -52,7 +52,7 @@ func serve(srv http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// envelope is a JSON error as clients read it.
+// envelope is the JSON of an error as clients decode it.
 type envelope struct {
 	Type    string `json:"__type"`
 	Message string `json:"message"`
@@ -67,7 +67,7 @@ func errorOf(t *testing.T, w *httptest.ResponseRecorder) envelope {
 	return e
 }
 
-// wantError checks an answer's status, code and a part of its text.
+// wantError checks a response's status, its error code and a part of its message.
 func wantError(t *testing.T, w *httptest.ResponseRecorder, status int, code fault.Kind, text string) {
 	t.Helper()
 	e := errorOf(t, w)
@@ -224,8 +224,8 @@ func TestServeHTTP_Refusals(t *testing.T) {
 	}
 }
 
-// Who calls and what they may do is known before a byte of the body is read; the
-// claim is proved with it.
+// The caller and its permissions are determined before a byte of the body is read; the
+// claim is then checked against the body.
 func TestServeHTTP_Admission(t *testing.T) {
 	var steps []string
 	step := func(text string) { steps = append(steps, text) }
@@ -256,7 +256,7 @@ func TestServeHTTP_Admission(t *testing.T) {
 	echoAlias(srv)
 	for _, c := range []struct {
 		operation, signed, body string
-		code                    fault.Kind // "" where all is well
+		code                    fault.Kind // "" if it succeeds
 		steps                   string
 	}{
 		{"DescribeAlias", "", "{}", fault.MissingAuthentication, "authenticate"},
@@ -281,7 +281,7 @@ func TestServeHTTP_Admission(t *testing.T) {
 	}
 }
 
-// noted is a body whose reading is noted.
+// noted is a body that calls note when it is read.
 type noted struct {
 	io.Reader
 	note func()
@@ -298,7 +298,7 @@ type authFunc func(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error)
 
 func (f authFunc) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) { return f(r) }
 
-// Each operation has its own limit, where one is given.
+// An operation in MaxBodies has its own limit.
 func TestServeHTTP_MaxBodies(t *testing.T) {
 	srv := newServer(t, awsrpc.Options{MaxBody: 100, MaxBodies: map[string]int64{"DescribeAlias": 200}})
 	echoAlias(srv)
@@ -312,8 +312,8 @@ func TestServeHTTP_MaxBodies(t *testing.T) {
 	}
 }
 
-// Who asks too often learns that, and when to try again, once they have shown who
-// they are; who has not is not counted.
+// An authenticated caller that calls too often is throttled and told when to try again;
+// unauthenticated requests are not counted.
 func TestServeHTTP_Limit(t *testing.T) {
 	t.Parallel()
 	var counted []string

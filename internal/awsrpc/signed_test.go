@@ -22,7 +22,7 @@ import (
 	"github.com/musterhq/muster/internal/door"
 )
 
-// keyring authenticates by signature, as a server does that asks for keys.
+// keyring authenticates by signature, like a server that requires access keys.
 type keyring struct{ *sigv4.Verifier }
 
 func (k keyring) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
@@ -39,7 +39,8 @@ func newKeyring() keyring {
 	}})}
 }
 
-// AWS's Go client is known by its signature, and refused in terms it reads.
+// AWS's Go client is authenticated by its signature, and gets typed errors when it is
+// refused.
 func TestSDK_Signed(t *testing.T) {
 	srv := newServer(t, awsrpc.Options{Authenticate: newKeyring()})
 	var caller awsrpc.Principal
@@ -76,7 +77,8 @@ func TestSDK_Signed(t *testing.T) {
 	}
 }
 
-// A body beyond the limit is answered, not cut off, over a real connection.
+// A body beyond the limit gets a response over a real connection, rather than a
+// connection reset.
 func TestServeHTTP_TooLargeOverTheWire(t *testing.T) {
 	srv := newServer(t, awsrpc.Options{MaxBody: 1 << 20})
 	web := httptest.NewServer(door.New(door.Options{}).Handler(srv))
@@ -99,7 +101,7 @@ func TestServeHTTP_TooLargeOverTheWire(t *testing.T) {
 	}
 }
 
-// BenchmarkHTTP is a request of a usual size over loopback, client included.
+// BenchmarkHTTP measures a request of typical size over loopback, client included.
 func BenchmarkHTTP(b *testing.B) {
 	body := []byte(`{"GameSessionQueueName":"main-queue","PlacementId":"placement-1","MaximumPlayerSessionCount":10,` +
 		`"GameProperties":[{"Key":"map","Value":"harbour"}],"DesiredPlayerSessions":[{"PlayerId":"a"},{"PlayerId":"b"}]}`)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// canonicalRequest writes the text that a request's signature covers.
+// canonicalRequest returns the text that a request's signature covers.
 func canonicalRequest(r *http.Request, s *signature, payloadHash string, isS3 bool) []byte {
 	b := make([]byte, 0, 1024)
 	b = append(b, r.Method...)
@@ -34,8 +34,8 @@ func canonicalRequest(r *http.Request, s *signature, payloadHash string, isS3 bo
 	return append(b, payloadHash...)
 }
 
-// appendPath writes the path: for S3 escaped once, for all others the path as
-// it came, escaped once more.
+// appendPath appends the path: escaped once for S3; for all other services, the path as
+// received, escaped once more.
 func appendPath(b []byte, u *url.URL, isS3 bool) []byte {
 	path := u.EscapedPath()
 	if isS3 {
@@ -47,8 +47,8 @@ func appendPath(b []byte, u *url.URL, isS3 bool) []byte {
 	return appendEscaped(b, path, "/")
 }
 
-// appendQuery writes the parameters sorted by name, then value, without the
-// signature itself where that is one of them.
+// appendQuery appends the parameters sorted by name, then value, except for the
+// signature itself if it is one of them.
 func appendQuery(b []byte, raw string, signed bool) []byte {
 	if raw == "" {
 		return b
@@ -67,7 +67,7 @@ func appendQuery(b []byte, raw string, signed bool) []byte {
 	return append(b, strings.ReplaceAll(strings.Join(pairs, "&"), "\x00", "=")...)
 }
 
-// unescape gives a parameter as it was meant; what is no escape stays.
+// unescape unescapes a parameter, or returns it unchanged if it has invalid escapes.
 func unescape(s string) string {
 	if plain, err := url.QueryUnescape(s); err == nil {
 		return plain
@@ -75,8 +75,8 @@ func unescape(s string) string {
 	return s
 }
 
-// appendHeader writes a header's values, joined with commas, inner blanks
-// collapsed. Go's server keeps three headers apart from the rest.
+// appendHeader appends a header's values, joined with commas, with runs of spaces
+// collapsed. Go's server keeps three headers outside of Request.Header.
 func appendHeader(b []byte, r *http.Request, name string) []byte {
 	switch name {
 	case "host":
@@ -95,7 +95,7 @@ func appendHeader(b []byte, r *http.Request, name string) []byte {
 	return b
 }
 
-// appendCollapsed writes s with every run of blanks as one.
+// appendCollapsed appends s with every run of spaces as one space.
 func appendCollapsed(b []byte, s string) []byte {
 	if !strings.Contains(s, "  ") {
 		return append(b, s...)
@@ -108,8 +108,8 @@ func appendCollapsed(b []byte, s string) []byte {
 	return b
 }
 
-// appendEscaped writes s with every byte but the unreserved ones (RFC 3986) and
-// those in keep as %XX.
+// appendEscaped appends s with every byte escaped as %XX, except the unreserved ones
+// (RFC 3986) and those in keep.
 func appendEscaped(b []byte, s, keep string) []byte {
 	const digits = "0123456789ABCDEF"
 	for i := range len(s) {

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// The x-amz-content-sha256 values of payloads that come in signed or unsigned
-// chunks (Amazon S3 API reference, "Transferring Payload in Multiple Chunks").
+// The x-amz-content-sha256 values of payloads sent in signed or unsigned chunks (Amazon
+// S3 API reference, "Transferring Payload in Multiple Chunks").
 const (
 	StreamingSigned          = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
 	StreamingSignedTrailer   = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"
 	StreamingUnsignedTrailer = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
 )
 
-// Chunks checks the signatures of a payload's chunks, each of which covers the
-// one before it, the first the request's own. It is for one goroutine.
+// Chunks checks the signatures of a payload's chunks. Each covers the signature before
+// it, the first covers that of the request. It is not safe for concurrent use.
 type Chunks struct {
 	key      []byte
-	scope    string // stamp and scope as they stand in each text
+	scope    string // stamp and scope as in each text to sign
 	previous string
 }
 
-// Stream is Header for a request whose payload comes in signed chunks. What it
-// gives checks them.
+// Stream is like Header for a request whose payload comes in signed chunks. The Chunks
+// that it returns check them.
 func (v *Verifier) Stream(r *http.Request, payloadHash string, now time.Time) (Identity, *Chunks, error) {
 	id, err := v.Header(r, payloadHash, now)
 	if err != nil {
@@ -45,17 +45,17 @@ func newChunks(s *signature, key []byte) *Chunks {
 	return &Chunks{key: key, scope: s.stamp + "\n" + scope + "\n", previous: s.hex}
 }
 
-// emptyHash is the SHA-256 of nothing.
+// emptyHash is the SHA-256 hash of an empty payload.
 var emptyHash = HashPayload(nil)
 
-// Chunk tells whether a signature is that of the next chunk, whose data has the
-// SHA-256 sum.
+// Chunk reports whether a signature is that of the next chunk, whose data has the
+// SHA-256 hash sum.
 func (c *Chunks) Chunk(sum []byte, signature string) bool {
 	return c.next("AWS4-HMAC-SHA256-PAYLOAD", emptyHash+"\n"+hex.EncodeToString(sum), signature)
 }
 
-// Trailer tells whether a signature is that of the trailing headers, each
-// written as name:value and a line feed.
+// Trailer reports whether a signature is that of the trailing headers, each written as
+// name:value and a line feed.
 func (c *Chunks) Trailer(headers, signature string) bool {
 	sum := sha256.Sum256([]byte(headers))
 	return c.next("AWS4-HMAC-SHA256-TRAILER", hex.EncodeToString(sum[:]), signature)

@@ -13,7 +13,8 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// exampleVerifier knows the key of the examples in the Amazon S3 API reference.
+// exampleVerifier returns a verifier with the key of the examples in the Amazon S3 API
+// reference.
 func exampleVerifier() *sigv4.Verifier {
 	return sigv4.New(sigv4.Options{Service: "s3", Lookup: func(id string) (sigv4.Secret, bool) {
 		return sigv4.Secret{Key: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}, id == "AKIAIOSFODNN7EXAMPLE"

@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Claim is what a request's headers say of who signed it, as far as that can be
-// checked before the body has been read.
+// Claim is the signer of a request according to its headers, checked as far as possible
+// before the body is read.
 type Claim struct {
 	Identity Identity // not to be trusted before Body has returned nil
 
@@ -18,12 +18,12 @@ type Claim struct {
 	request  *http.Request
 	sig      *signature
 	secret   Secret
-	payload  string // hash of the body by a signature that was good, "" where it is yet to be checked
+	payload  string // the body's hash if the signature was valid for it, "" if it is not yet checked
 }
 
-// Claim reads the Authorization header of a request, whose key must be known and
-// whose scope and time must be good. Where the signed header x-amz-content-sha256
-// has the body's hash, the signature is checked as well.
+// Claim reads the Authorization header of a request. The key must be known, and scope
+// and time must be valid. If the signed header x-amz-content-sha256 has the body's
+// hash, the signature is checked too.
 //
 // Its errors are those of Header.
 func (v *Verifier) Claim(r *http.Request, now time.Time) (*Claim, error) {
@@ -56,7 +56,8 @@ func (c *Claim) verify(hash string) error {
 	return err
 }
 
-// claim reads who claims to have signed a request, and finds the key's secret.
+// claim parses the Authorization header, checks scope and time, and looks up the key's
+// secret.
 func (v *Verifier) claim(r *http.Request, now time.Time) (*signature, Secret, error) {
 	s, err := parseHeader(r)
 	if err != nil {
@@ -78,8 +79,8 @@ func (v *Verifier) claim(r *http.Request, now time.Time) (*signature, Secret, er
 	return s, secret, nil
 }
 
-// isHash reports whether text is a SHA-256 as clients write it, and none of the
-// words that may stand in its place.
+// isHash reports whether text is a SHA-256 hash in lower-case hexadecimal, not one of
+// the keywords allowed in its place.
 func isHash(text string) bool {
 	_, err := hex.DecodeString(text)
 	return err == nil && len(text) == 64 && text == strings.ToLower(text)

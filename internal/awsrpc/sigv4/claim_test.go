@@ -12,7 +12,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// What can be known of a request is known before its body has come.
+// Everything that the headers allow to check is checked before the body arrives.
 func TestClaim(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	v := New(Options{Service: "gamelift", Lookup: func(id string) (Secret, bool) { return Secret{Key: "secret"}, id == "AKID" }})
@@ -20,7 +20,7 @@ func TestClaim(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		id, secret  string
-		announce    bool // the hash, in a signed header
+		announce    bool // send the body's hash in a signed header
 		late        time.Duration
 		came        string // the body that arrives
 		early, body fault.Kind
@@ -45,7 +45,7 @@ func TestClaim(t *testing.T) {
 		if err := v4.NewSigner().SignHTTP(t.Context(), creds, r, HashPayload([]byte(body)), "gamelift", "us-east-1", now); err != nil {
 			t.Fatal(err)
 		}
-		r.Host, r.Body = r.URL.Host, nil // nothing has come
+		r.Host, r.Body = r.URL.Host, nil // no body yet
 		claim, err := v.Claim(r, now.Add(c.late))
 		if !same(err, c.early) {
 			t.Errorf("%s: the headers give %v, want %q", c.name, err, c.early)

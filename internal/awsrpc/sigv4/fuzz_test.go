@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// No header is accepted that does not hold the one signature that is good for
-// the request, and every refusal is a fault.
+// A header is accepted only if it has the valid signature of the request, and every
+// error is a fault.
 func FuzzHeader(f *testing.F) {
 	good := signed(f, plainKey(), testNow, "POST", "/", "{}")
 	f.Add(good.Header.Get("Authorization"), "20261121T013911Z", "a=1&b=2", "/x")

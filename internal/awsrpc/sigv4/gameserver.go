@@ -7,13 +7,13 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// GameServer verifies the signature in the WebSocket URL of a game server SDK.
-// It is no canonical request: it covers ComputeId, FleetId and pID alone, so it
-// can be replayed within the window for the same process.
+// GameServer verifies the signature in the WebSocket URL of a game server SDK. That
+// signature is not of a canonical request: it covers only ComputeId, FleetId and pID,
+// so it can be replayed within the window for the same process.
 //
-// window is how far the time of signing may be from now. It must be wide: SDKs
-// reconnect with the URL that they first signed, hours later, and the C# SDK
-// stamps local time as if it were UTC.
+// The time of signing may differ from now by at most window. It must be wide: SDKs
+// reconnect hours later with the URL that they first signed, and the C# SDK stamps
+// local time as if it were UTC.
 func (v *Verifier) GameServer(q url.Values, now time.Time, window time.Duration) (Identity, error) {
 	if q.Get("X-Amz-Signature") == "" {
 		return Identity{}, fault.New(fault.MissingAuthentication, "parameter X-Amz-Signature: is required")
@@ -34,8 +34,8 @@ func (v *Verifier) GameServer(q url.Values, now time.Time, window time.Duration)
 	return v.find(s, processText(q, rfcEscape), processText(q, url.QueryEscape))
 }
 
-// processText writes what the signature covers. The SDKs differ in how they
-// escape blanks, so both ways are tried.
+// processText returns the text that the signature covers. The SDKs differ in how they
+// escape spaces, so callers try both ways.
 func processText(q url.Values, escape func(string) string) []byte {
 	return []byte("ComputeId=" + escape(q.Get("ComputeId")) +
 		"&FleetId=" + escape(q.Get("FleetId")) +

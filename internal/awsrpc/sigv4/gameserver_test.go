@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// gameServerURL is the query that AWS's Go server SDK 5.6.0 was observed to send.
+// gameServerURL returns a query that AWS's Go server SDK 5.6.0 was observed to send.
 func gameServerURL() url.Values {
 	return url.Values{
 		"pID": {"proc-1"}, "sdkVersion": {"5.6.0"}, "sdkLanguage": {"Go"}, "IdempotencyToken": {"x"},
@@ -29,7 +29,7 @@ func TestGameServer(t *testing.T) {
 		name   string
 		change func(q url.Values)
 		after  time.Duration
-		kind   fault.Kind // "" is accepted
+		kind   fault.Kind // "" if accepted
 	}{
 		{"as observed", func(url.Values) {}, 0, ""},
 		{"other host, token and version", func(q url.Values) { q.Set("sdkVersion", "9"); q.Set("IdempotencyToken", "y") }, 0, ""},

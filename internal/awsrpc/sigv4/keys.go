@@ -2,15 +2,15 @@ package sigv4
 
 import "sync"
 
-// maxKeys bounds the cache; when it is full it begins anew, which costs four
-// hashes a key.
+// maxKeys bounds the cache; a full cache is emptied, which costs four hashes per key to
+// refill.
 const maxKeys = 4096
 
-// noSecret stands for the secret of access keys that are not known.
+// noSecret is used as the secret of unknown access keys.
 const noSecret = "no key has this secret"
 
-// keyCache remembers the keys derived for a day, region and service. Only keys
-// whose signature was good get in, so that strangers cannot fill it.
+// keyCache caches the keys derived for a day, region and service. A key is added only
+// after a valid signature, so that unauthenticated callers cannot fill it.
 type keyCache struct {
 	mu   sync.RWMutex
 	keys map[keyID]derivedKey
@@ -19,13 +19,13 @@ type keyCache struct {
 type keyID struct{ accessKeyID, date, region, service string }
 
 type derivedKey struct {
-	secret string // it was derived from: a key's secret may be replaced
+	secret string // that it was derived from; an access key's secret may be replaced
 	key    []byte
 }
 
-// derive gives the key that signs for a signature's scope, and the function
-// that remembers it once the signature has proved good. Unknown access keys
-// share one entry, so that they are as quick or slow as known ones.
+// derive returns the key that signs for a signature's scope, and a function that caches
+// it, to be called once the signature proved valid. Unknown access keys share one
+// entry, so that they take as long as known ones.
 func (c *keyCache) derive(s *signature, secret string, known bool) (key []byte, store func()) {
 	id := keyID{s.accessKeyID, s.date, s.region, s.service}
 	if !known {
@@ -54,7 +54,7 @@ func (c *keyCache) put(id keyID, k derivedKey) {
 	c.keys[id] = k
 }
 
-// deriveKey is the chain of hashes from a secret to a scope's key.
+// deriveKey computes the chain of hashes from a secret to a scope's key.
 func deriveKey(s *signature, secret string) []byte {
 	k := mac([]byte("AWS4"+secret), []byte(s.date))
 	k = mac(k, []byte(s.region))

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Grant is what a signed URL of our own allows.
+// Grant describes what a signed URL created by Presign allows.
 type Grant struct {
 	Method      string // GET, PUT, …
-	Base        string // scheme and host, without a slash at the end
+	Base        string // scheme and host, without a trailing slash
 	Path        string // not escaped
 	AccessKeyID string
 	Secret      string
@@ -19,7 +19,7 @@ type Grant struct {
 	Life        time.Duration // whole seconds, at most MaxExpiry
 }
 
-// Presign makes a URL that carries its signature; Verifier.Query accepts it.
+// Presign returns a signed URL, which Verifier.Query accepts.
 func Presign(g Grant, now time.Time) (string, error) {
 	base, err := url.Parse(g.Base)
 	if err != nil {

@@ -11,22 +11,22 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// signature is a signature as it came, taken apart.
+// signature is a parsed signature.
 type signature struct {
 	accessKeyID string
 	date        string // of the scope: 20061231
 	region      string
 	service     string
-	stamp       string // X-Amz-Date as it came
+	stamp       string // X-Amz-Date as received
 	signed      time.Time
 	headers     []string // names of the signed headers, lower case
 	hex         string
-	token       string        // session token, "" when none came
+	token       string        // session token, "" if none
 	expiry      time.Duration // of a signed URL
 	inQuery     bool
 }
 
-// parseHeader takes apart: AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…
+// parseHeader parses: AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=……
 func parseHeader(r *http.Request) (*signature, error) {
 	value := r.Header.Get("Authorization")
 	if value == "" {
@@ -53,7 +53,7 @@ func parseHeader(r *http.Request) (*signature, error) {
 	return s, s.parse(credential, r.Header.Get("X-Amz-Date"), headers)
 }
 
-// parseQuery takes apart the parameters of a signed URL.
+// parseQuery parses the parameters of a signed URL.
 func parseQuery(q url.Values) (*signature, error) {
 	if q.Get("X-Amz-Signature") == "" {
 		return nil, fault.New(fault.MissingAuthentication, "parameter X-Amz-Signature: is required")
@@ -74,8 +74,8 @@ func parseQuery(q url.Values) (*signature, error) {
 	return s, s.parse(q.Get("X-Amz-Credential"), q.Get("X-Amz-Date"), q.Get("X-Amz-SignedHeaders"))
 }
 
-// parse reads what all forms have in common but the headers, which the form of
-// game servers has not.
+// parse parses the credential, the time and the list of signed headers, which the form
+// of game servers lacks.
 func (s *signature) parse(credential, stamp, headers string) error {
 	if err := s.parseCredential(credential, stamp); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *signature) parse(credential, stamp, headers string) error {
 	return nil
 }
 
-// parseCredential reads KEY/DATE/REGION/SERVICE/aws4_request and the time.
+// parseCredential parses KEY/DATE/REGION/SERVICE/aws4_request and the time.
 func (s *signature) parseCredential(credential, stamp string) error {
 	parts := strings.Split(credential, "/")
 	if len(parts) != 5 || parts[4] != terminator || parts[0] == "" {
@@ -118,7 +118,8 @@ func (s *signature) checkScope(service string) error {
 	return nil
 }
 
-// checkExpiry refuses URLs whose life is over or, by more than the skew, yet to begin.
+// checkExpiry returns a fault for a URL that has expired, or whose life begins more
+// than skew from now.
 func (s *signature) checkExpiry(now time.Time, skew time.Duration) error {
 	switch {
 	case s.signed.Sub(now) > skew:
@@ -129,9 +130,9 @@ func (s *signature) checkExpiry(now time.Time, skew time.Duration) error {
 	return nil
 }
 
-// checkSignedHeaders refuses X-Amz- headers that the signature does not cover:
-// one of them names the operation. Those that a content network adds on the way
-// and the client's name mean nothing to us.
+// checkSignedHeaders returns a fault for X-Amz- headers that the signature does not
+// cover, since one of them names the operation. Headers added by a content delivery
+// network and the client's user agent have no effect and are exempt.
 func (s *signature) checkSignedHeaders(h http.Header) error {
 	for name := range h {
 		if !strings.HasPrefix(name, "X-Amz-") || strings.HasPrefix(name, "X-Amz-Cf-") || name == "X-Amz-User-Agent" {

@@ -1,11 +1,11 @@
-// Package sigv4 verifies AWS Signature Version 4 in the three forms that reach
-// Muster: the Authorization header of API calls, the signed URL of uploads and
+// Package sigv4 verifies AWS Signature Version 4 in the three forms that Muster
+// receives: the Authorization header of API calls, the signed URL of uploads and
 // downloads, and the WebSocket URL of game server SDKs.
 //
-// It is pure: keys come from the caller's Lookup and the time is a parameter.
-// Sources: AWS General Reference, "Create a signed AWS API request"; Amazon S3
-// API reference, "Authenticating Requests: Using Query Parameters"; Server SDK
-// 5 for Go, C++ and C#, as published and observed.
+// It has no state but a cache: keys come from the caller's Lookup and the time is a
+// parameter. Sources: AWS General Reference, "Create a signed AWS API request"; Amazon
+// S3 API reference, "Authenticating Requests: Using Query Parameters"; Server SDK 5 for
+// Go, C++ and C#, as published and observed.
 package sigv4
 
 import (
@@ -25,15 +25,16 @@ const (
 	timeForm   = "20060102T150405Z"
 	dateForm   = "20060102"
 
-	// DefaultSkew is how far a signer's clock may be off.
+	// DefaultSkew is how much a signer's clock may differ by default.
 	DefaultSkew = 5 * time.Minute
 	// MaxExpiry is the longest life of a signed URL.
 	MaxExpiry = 7 * 24 * time.Hour
-	// UnsignedPayload stands for a payload that the signature does not cover.
+	// UnsignedPayload is used in place of the hash of a payload that the signature does
+	// not cover.
 	UnsignedPayload = "UNSIGNED-PAYLOAD"
 )
 
-// Secret is what an access key id stands for.
+// Secret is the secret part of an access key.
 type Secret struct {
 	Key          string // the secret access key
 	SessionToken string // "" for long-lived keys
@@ -41,13 +42,13 @@ type Secret struct {
 
 // Options configure a Verifier.
 type Options struct {
-	// Service is the scope's service: "gamelift" or "s3". S3 escapes paths once,
-	// all others twice.
+	// Service is the scope's service: "gamelift" or "s3". S3 escapes paths once, all
+	// other services twice.
 	Service string
-	// Lookup gives the secret of an access key id. It must be safe for concurrent
+	// Lookup returns the secret of an access key id. It must be safe for concurrent
 	// use, and take the same time whether it finds one or not.
 	Lookup func(accessKeyID string) (Secret, bool)
-	// Skew is how far a signer's clock may be off; 0 is DefaultSkew.
+	// Skew is how much a signer's clock may differ; 0 means DefaultSkew.
 	Skew time.Duration
 }
 
@@ -59,14 +60,14 @@ type Verifier struct {
 	keys    keyCache
 }
 
-// Identity is who signed, and for where.
+// Identity is the signer of a request, and the region that it signed for.
 type Identity struct {
 	AccessKeyID string
 	Region      string
-	Signed      time.Time // as the signer's clock has it
+	Signed      time.Time // by the signer's clock
 }
 
-// New makes a Verifier.
+// New returns a Verifier.
 func New(o Options) *Verifier {
 	if o.Skew <= 0 {
 		o.Skew = DefaultSkew
@@ -74,19 +75,20 @@ func New(o Options) *Verifier {
 	return &Verifier{service: o.Service, lookup: o.Lookup, skew: o.Skew}
 }
 
-// HashPayload gives the hash that a signature covers of a body.
+// HashPayload returns the hash of a body as signatures cover it: SHA-256 in lower-case
+// hexadecimal.
 func HashPayload(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
 }
 
 // Header verifies a request signed in its Authorization header. payloadHash is
-// HashPayload of the body, or what the service allows in its place (S3's
-// x-amz-content-sha256 value, when the caller checks the content by itself).
+// HashPayload of the body, or the value that the service allows in its place (S3's
+// x-amz-content-sha256, if the caller checks the content itself).
 //
-// Its errors are faults: MissingAuthentication where there is no signature,
-// UnrecognizedClient for unknown keys and session tokens, InvalidSignature for
-// all else.
+// Its errors are faults: MissingAuthentication if there is no signature,
+// UnrecognizedClient for unknown keys and session tokens, InvalidSignature for anything
+// else.
 func (v *Verifier) Header(r *http.Request, payloadHash string, now time.Time) (Identity, error) {
 	s, secret, err := v.claim(r, now)
 	if err != nil {
@@ -95,8 +97,8 @@ func (v *Verifier) Header(r *http.Request, payloadHash string, now time.Time) (I
 	return v.judge(s, secret, true, canonicalRequest(r, s, payloadHash, v.service == "s3"))
 }
 
-// Query verifies a signed URL: the request's query holds the signature, and
-// how long it lives. payloadHash is UnsignedPayload for S3.
+// Query verifies a signed URL: the request's query has the signature and its lifetime.
+// payloadHash is UnsignedPayload for S3.
 func (v *Verifier) Query(r *http.Request, payloadHash string, now time.Time) (Identity, error) {
 	s, err := parseQuery(r.URL.Query())
 	if err != nil {
@@ -114,8 +116,8 @@ func (v *Verifier) Query(r *http.Request, payloadHash string, now time.Time) (Id
 	return v.find(s, canonicalRequest(r, s, payloadHash, v.service == "s3"))
 }
 
-// find looks the key up and compares signatures. An unknown key costs the same
-// work as a wrong signature.
+// find looks up the key and compares signatures. An unknown key takes as long as a
+// wrong signature.
 func (v *Verifier) find(s *signature, canonical ...[]byte) (Identity, error) {
 	secret, known := v.lookup(s.accessKeyID)
 	if !known {
@@ -124,8 +126,7 @@ func (v *Verifier) find(s *signature, canonical ...[]byte) (Identity, error) {
 	return v.judge(s, secret, known, canonical...)
 }
 
-// judge compares a signature with those of the canonical texts, one of which must
-// have been signed.
+// judge checks that the signature is that of one of the canonical texts.
 func (v *Verifier) judge(s *signature, secret Secret, known bool, canonical ...[]byte) (Identity, error) {
 	key, store := v.keys.derive(s, secret.Key, known)
 	good := 0
@@ -172,7 +173,7 @@ func mac(key, text []byte) []byte {
 	return h.Sum(nil)
 }
 
-// checkSkew refuses times that are further than skew from now.
+// checkSkew returns a fault for times that differ from now by more than skew.
 func checkSkew(signed, now time.Time, skew time.Duration) error {
 	if d := now.Sub(signed); d > skew || d < -skew {
 		return fault.New(fault.InvalidSignature, "signed at %s, but it is %s here: clocks may differ by %s",

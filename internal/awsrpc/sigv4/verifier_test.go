@@ -24,7 +24,8 @@ const (
 
 var testNow = time.Date(2026, 11, 21, 1, 39, 11, 0, time.UTC)
 
-// newVerifier knows testKey, and "AKIDTOKEN" with a session token.
+// newVerifier returns a verifier that knows testKey, and "AKIDTOKEN" with a session
+// token.
 func newVerifier(service string) *sigv4.Verifier {
 	return sigv4.New(sigv4.Options{Service: service, Lookup: func(id string) (sigv4.Secret, bool) {
 		switch id {
@@ -37,7 +38,7 @@ func newVerifier(service string) *sigv4.Verifier {
 	}})
 }
 
-// signed makes a request as the AWS CLI sends it, signed by AWS's own signer.
+// signed returns a request like the AWS CLI's, signed by AWS's own signer.
 func signed(t testing.TB, creds aws.Credentials, at time.Time, method, target, body string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequest(method, "http://127.0.0.1:9080"+target, strings.NewReader(body))
@@ -54,7 +55,7 @@ func signed(t testing.TB, creds aws.Credentials, at time.Time, method, target, b
 	return received(t, r, body)
 }
 
-// received gives the request as a server reads it from the wire.
+// received returns the request as a server reads it from the connection.
 func received(t testing.TB, r *http.Request, body string) *http.Request {
 	t.Helper()
 	got := httptest.NewRequest(r.Method, r.URL.RequestURI(), bytes.NewReader([]byte(body)))
@@ -158,7 +159,7 @@ func TestHeader_Skew(t *testing.T) {
 	}
 }
 
-// A wrong session token is told apart from a wrong signature.
+// A wrong session token and a wrong signature yield different errors.
 func TestHeader_WrongToken(t *testing.T) {
 	creds := aws.Credentials{AccessKeyID: "AKIDTOKEN", SecretAccessKey: testSecret, SessionToken: "another"}
 	_, err := newVerifier("gamelift").Header(signed(t, creds, testNow, "POST", "/", ""), sigv4.HashPayload(nil), testNow)
@@ -167,7 +168,7 @@ func TestHeader_WrongToken(t *testing.T) {
 	}
 }
 
-// What a content network adds needs no signature.
+// Headers that a content delivery network adds need not be signed.
 func TestHeader_AddedOnTheWay(t *testing.T) {
 	r := signed(t, plainKey(), testNow, "POST", "/", "")
 	r.Header.Set("X-Amz-Cf-Id", "x")
@@ -178,8 +179,8 @@ func TestHeader_AddedOnTheWay(t *testing.T) {
 	}
 }
 
-// The derived key is remembered by secret: one replaced under the same id
-// stops working at once.
+// Derived keys are cached by secret: a secret that is replaced under the same id stops
+// working immediately.
 func TestHeader_ReplacedSecret(t *testing.T) {
 	secret := testSecret
 	v := sigv4.New(sigv4.Options{Service: "gamelift", Lookup: func(string) (sigv4.Secret, bool) {
