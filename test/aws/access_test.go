@@ -17,8 +17,8 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// Where keys are required, the first key works, and everything else is refused
-// with the code of AWS's front door and changes nothing.
+// If keys are required, the first key works; every other request is refused with the
+// error code that AWS uses and changes nothing.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -85,7 +85,8 @@ func (f answers) Do(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// firstKey reads the key that the first start leaves for the operator.
+// firstKey reads the access key that the server writes for the operator at its first
+// start.
 func firstKey(t *testing.T, dir string) (id, secret string) {
 	t.Helper()
 	text := must(os.ReadFile(filepath.Join(dir, "admin-credentials")))(t)

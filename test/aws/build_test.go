@@ -36,7 +36,7 @@ func tryBuilds(t *testing.T, url string, c *gamelift.Client) {
 	tryLog(t, url, c)
 }
 
-// tryLog stores the log of a game session as a host does, and fetches it.
+// tryLog stores the log of a game session as a host does, and downloads it.
 func tryLog(t *testing.T, url string, c *gamelift.Client) {
 	t.Helper()
 	p := node.NewPlace(t, c)
@@ -54,7 +54,7 @@ func tryLog(t *testing.T, url string, c *gamelift.Client) {
 	send(t, http.MethodDelete, *out.PreSignedUrl, nil, http.StatusForbidden)
 }
 
-// send makes a request without a signature of its own and gives the answer's body.
+// send sends a request without signing it and returns the response's body.
 func send(t *testing.T, method, url string, body []byte, want int) []byte {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))

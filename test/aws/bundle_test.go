@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// bundle is a Muster with a place to host games.
+// bundle is a Muster with a place that can host games.
 type bundle struct {
 	*node.Place
 	app    *app.App
@@ -34,7 +34,7 @@ func setupWith(t *testing.T, change func(*app.Options)) bundle {
 	return bundle{Place: node.NewPlace(t, node.Client(a.URL())), app: a, events: node.Follow(t, a.URL())}
 }
 
-// active makes a game session and waits until its server has activated it.
+// active creates a game session and waits until its server has activated it.
 func (b bundle) active(t *testing.T, s *gameserver.Process, players int32, change ...func(*gamelift.CreateGameSessionInput)) *types.GameSession {
 	t.Helper()
 	g, err := b.Create(t.Context(), players, change...)
@@ -47,7 +47,7 @@ func (b bundle) active(t *testing.T, s *gameserver.Process, players int32, chang
 	return g
 }
 
-// game gives a game session as it is now.
+// game returns the current state of a game session.
 func (b bundle) game(t *testing.T, id *string) types.GameSession {
 	t.Helper()
 	out := must(b.Client.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: id}))(t)
@@ -57,7 +57,7 @@ func (b bundle) game(t *testing.T, id *string) types.GameSession {
 	return out.GameSessions[0]
 }
 
-// player gives a player session as it is now.
+// player returns the current state of a player session.
 func (b bundle) player(t *testing.T, id *string) types.PlayerSession {
 	t.Helper()
 	out := must(b.Client.DescribePlayerSessions(t.Context(), &gamelift.DescribePlayerSessionsInput{PlayerSessionId: id}))(t)
@@ -67,7 +67,7 @@ func (b bundle) player(t *testing.T, id *string) types.PlayerSession {
 	return out.PlayerSessions[0]
 }
 
-// reserve makes a player session.
+// reserve creates a player session.
 func (b bundle) reserve(t *testing.T, g *types.GameSession, player string) *types.PlayerSession {
 	t.Helper()
 	return must(b.Client.CreatePlayerSession(t.Context(), &gamelift.CreatePlayerSessionInput{
@@ -75,8 +75,8 @@ func (b bundle) reserve(t *testing.T, g *types.GameSession, player string) *type
 	}))(t).PlayerSession
 }
 
-// must is for calls that have to succeed: must(c.Operation(…))(t) ends the test
-// at an error and gives the result.
+// must is for calls that have to succeed: must(c.Operation(…))(t) returns the result,
+// or ends the test if there is an error.
 func must[T any](out T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -87,9 +87,9 @@ func must[T any](out T, err error) func(*testing.T) T {
 	}
 }
 
-// refused ends the test unless err is the typed exception E whose text holds what.
-// Members begin in lower case where a constraint of their own refuses them, as in
-// AWS, else in upper case.
+// refused fails the test unless err is the typed exception E with what in its message.
+// As in AWS, members begin in lower case in a message about their own constraints,
+// otherwise in upper case.
 func refused[E error](t *testing.T, err error, what string) {
 	t.Helper()
 	var want E
@@ -103,7 +103,8 @@ func refused[E error](t *testing.T, err error, what string) {
 	}
 }
 
-// receive takes what a channel gives, and ends the test when that takes a minute.
+// receive returns the next value of a channel, and ends the test if that takes more
+// than a minute.
 func receive[T any](t *testing.T, from <-chan T) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -16,7 +16,7 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// recorder is an HTTP client that remembers which operations succeeded.
+// recorder is an HTTP client that records which operations succeeded.
 type recorder struct{ succeeded map[string]bool }
 
 // Do implements the SDK's HTTP client.
@@ -28,18 +28,18 @@ func (r *recorder) Do(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// needsHost are operations that only ACTIVE managed fleets take, which needs a machine
-// that starts game servers: test/awscli/fleet.sh calls them.
+// needsHost are operations that require an ACTIVE managed fleet, and so a machine that
+// starts game servers: test/awscli/fleet.sh calls them.
 var needsHost = []string{"StartFleetActions", "StopFleetActions", "UpdateFleetCapacity", "UpdateFleetPortSettings"}
 
-// refusedByDesign are operations that Muster answers, always with a refusal.
+// refusedByDesign are operations that Muster implements but always refuses.
 var refusedByDesign = []string{
 	"CreateVpcPeeringAuthorization", "CreateVpcPeeringConnection", "DeleteVpcPeeringAuthorization", "DeleteVpcPeeringConnection",
 	"GetComputeAccess", "GetInstanceAccess",
 }
 
-// Every operation that Muster says it answers succeeds here once, decoded by
-// AWS's SDK; and Muster answers all 120 of the API with something.
+// Every operation that Muster claims to implement succeeds here once, decoded by AWS's
+// SDK; and Muster has a response to all 120 operations of the API.
 func TestEveryOperation(t *testing.T) {
 	t.Parallel()
 	a := node.InProcess(t, nil)
@@ -63,11 +63,11 @@ func TestEveryOperation(t *testing.T) {
 	}
 }
 
-// unserved are the families of operations of which Muster serves none, though it
-// answers some of them that there is nothing (TestDocumented_Inventory).
+// unserved are the families of operations that Muster does not serve, although some of
+// them return empty results (TestDocumented_Inventory).
 var unserved = []string{"Containers", "Game server groups, FleetIQ"}
 
-// answered gives the operations that Muster does not call unavailable.
+// answered returns the operations that Muster does not report as unavailable.
 func answered(t *testing.T, url string) []string {
 	t.Helper()
 	var all []string
@@ -163,7 +163,7 @@ func tryPlacement(t *testing.T, c *gamelift.Client) {
 	must(c.DeleteGameSessionQueue(ctx, &gamelift.DeleteGameSessionQueueInput{Name: queue}))(t)
 }
 
-// Operations that are refused by design say why, with a modelled exception.
+// Operations that are refused by design return a modelled exception that says why.
 func TestRefusedByDesign(t *testing.T) {
 	b := setup(t)
 	ctx, c := t.Context(), b.Client

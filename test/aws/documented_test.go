@@ -18,8 +18,8 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// What the API's documentation demands beyond its model is refused with
-// InvalidRequestException, and changes nothing.
+// A request that breaks a rule of the API's documentation which its model does not have
+// is refused with InvalidRequestException, and changes nothing.
 func TestDocumented_Refusals(t *testing.T) {
 	b := setup(t)
 	ctx, c := t.Context(), b.Client
@@ -80,8 +80,8 @@ func TestDocumented_Refusals(t *testing.T) {
 	}
 }
 
-// What Terraform sends for a member that is not set is taken as none, and read
-// back as such, so that its next plan is empty.
+// The values that Terraform sends for members that are not set count as not set, and
+// are read back as sent, so that its next plan is empty.
 func TestDocumented_NotSet(t *testing.T) {
 	b := setup(t)
 	ctx, c := t.Context(), b.Client
@@ -112,8 +112,8 @@ func TestDocumented_NotSet(t *testing.T) {
 	}
 }
 
-// Answers hold what AWS's samples and plugins read: an address and a name, and
-// that there is no player gateway.
+// Responses have the members that AWS's samples and plugins read: an address, a DNS
+// name, and that there is no player gateway.
 func TestDocumented_Answers(t *testing.T) {
 	b := setup(t)
 	ctx, c := t.Context(), b.Client
@@ -166,7 +166,7 @@ func TestDocumented_Answers(t *testing.T) {
 	}
 }
 
-// An ARN names a resource of its own Region and account only.
+// An ARN with another Region or account names no resource of this server.
 func TestDocumented_ForeignARNs(t *testing.T) {
 	b := setup(t)
 	ctx, c := t.Context(), b.Client
@@ -185,7 +185,8 @@ func TestDocumented_ForeignARNs(t *testing.T) {
 	}
 }
 
-// Inventories find AWS's Regions, and nothing of what this version does not have.
+// Tools that list all resources get AWS's Regions, and empty lists of the resources
+// that this version does not have.
 func TestDocumented_Inventory(t *testing.T) {
 	b := setup(t)
 	ctx, c := t.Context(), b.Client

@@ -19,14 +19,14 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// windowed lets two play whose skills are at most 50 apart; after an hour, 100.
+// windowed matches two players whose skills are at most 50 apart; after an hour, 100.
 const windowed = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
 "teams":[{"name":"t","minPlayers":2,"maxPlayers":2}],
 "rules":[{"name":"Window","type":"batchDistance","batchAttribute":"skill","maxDistance":50}],
 "expansions":[{"target":"rules[Window].maxDistance","steps":[{"waitTimeSeconds":3600,"value":100}]}]}`
 
-// waiting is a Muster in which three tickets wait that cannot be matched yet:
-// me of skill 100, near of 190, far of 400.
+// waiting starts a Muster with three tickets that cannot be matched yet: me with skill
+// 100, near with 190, far with 400.
 func waiting(t *testing.T) (*gamelift.Client, *client.Client) {
 	t.Helper()
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestTickets_Overview(t *testing.T) {
 	}
 }
 
-// What a server saw can be played again by a simulation.
+// The simulation can replay a trace of the tickets of a server.
 func TestTickets_TraceIsPlayed(t *testing.T) {
 	c, look := waiting(t)
 	must(c.StopMatchmaking(t.Context(), &gamelift.StopMatchmakingInput{TicketId: aws.String("far")}))(t)

@@ -150,7 +150,8 @@ func TestAlias(t *testing.T) {
 		t.Errorf("described %+v", *shown)
 	}
 
-	// AWS's own deployment script sends a message with SIMPLE: it is kept, and no caller gets it.
+	// AWS's own deployment script sends a message with SIMPLE: it is stored, but
+	// resolving the alias does not return it.
 	updated = must(c.UpdateAlias(ctx, &gamelift.UpdateAliasInput{AliasId: a.AliasId, RoutingStrategy: &types.RoutingStrategy{
 		Type: types.RoutingStrategyTypeSimple, FleetId: &b.FleetID, Message: aws.String("Updated via production deployment sample script."),
 	}}))(t).Alias
@@ -197,7 +198,7 @@ func TestTags(t *testing.T) {
 	b := setup(t)
 	ctx, c := t.Context(), b.Client
 	tag := func(k, v string) types.Tag { return types.Tag{Key: &k, Value: &v} }
-	for range 2 { // saying it again changes nothing
+	for range 2 { // the second time changes nothing
 		must(c.TagResource(ctx, &gamelift.TagResourceInput{ResourceARN: &b.FleetARN, Tags: []types.Tag{tag("team", "red"), tag("cost", "")}}))(t)
 	}
 	must(c.TagResource(ctx, &gamelift.TagResourceInput{ResourceARN: &b.FleetARN, Tags: []types.Tag{tag("team", "blue")}}))(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// duel is one against one, at most ten points of skill apart until a wait of a second.
+// duel matches one against one, at most ten points of skill apart until a second has
+// passed.
 const duel = `{
 	"ruleLanguageVersion": "1.0",
 	"playerAttributes": [{"name": "skill", "type": "number", "default": 10}],
@@ -25,7 +26,8 @@ const duel = `{
 	"expansions": [{"target": "rules[fair].maxDistance", "steps": [{"waitTimeSeconds": 1, "value": 1000}]}]
 }`
 
-// matchmaker makes a queue to the bundle's fleet, a rule set and a configuration.
+// matchmaker creates a queue to the bundle's fleet, a rule set and a configuration,
+// whose ARN it returns.
 func (b bundle) matchmaker(t *testing.T, change func(*gamelift.CreateMatchmakingConfigurationInput)) string {
 	t.Helper()
 	ctx := t.Context()
@@ -43,7 +45,7 @@ func (b bundle) matchmaker(t *testing.T, change func(*gamelift.CreateMatchmaking
 	return *made.Configuration.ConfigurationArn
 }
 
-// enter starts a ticket for a player of a skill.
+// enter starts a ticket for a player with the given skill.
 func (b bundle) enter(t *testing.T, id string, skill float64) {
 	t.Helper()
 	out := must(b.Client.StartMatchmaking(t.Context(), &gamelift.StartMatchmakingInput{
@@ -57,7 +59,7 @@ func (b bundle) enter(t *testing.T, id string, skill float64) {
 	}
 }
 
-// become waits until tickets have a status, and gives them.
+// become waits until all tickets have a status, and returns them.
 func (b bundle) become(t *testing.T, status types.MatchmakingConfigurationStatus, ids ...string) (tickets []types.MatchmakingTicket) {
 	t.Helper()
 	b.events.Until(t, fmt.Sprintf("%v being %s", ids, status), func(node.Event) bool {
@@ -67,8 +69,8 @@ func (b bundle) become(t *testing.T, status types.MatchmakingConfigurationStatus
 	return tickets
 }
 
-// Two players are matched, accept, and play in a game session whose server is
-// told who plays where.
+// Two players are matched, accept, and play in a game session whose server is told the
+// players of each team.
 func TestMatchmaking(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
@@ -109,7 +111,7 @@ func TestMatchmaking(t *testing.T) {
 	refused[*types.InvalidRequestException](t, err, "cannot be canceled")
 }
 
-// A player who rejects is cancelled; the other searches on.
+// The ticket of a player who rejects is cancelled; the other is searched for again.
 func TestMatchmaking_Rejected(t *testing.T) {
 	b := setup(t)
 	b.matchmaker(t, func(in *gamelift.CreateMatchmakingConfigurationInput) {
@@ -128,7 +130,7 @@ func TestMatchmaking_Rejected(t *testing.T) {
 	b.become(t, types.MatchmakingConfigurationStatusCancelled, "a")
 }
 
-// An expansion lets in who was too far apart before.
+// An expansion matches players who were too far apart before.
 func TestMatchmaking_Expansion(t *testing.T) {
 	b := setup(t)
 	s := b.Server(t)
@@ -176,7 +178,7 @@ func TestMatchmaking_Resources(t *testing.T) {
 	refused[*types.InvalidRequestException](t, err, "E_NO_TEAMS")
 }
 
-// What is wrong with a request is refused before anything is stored.
+// An invalid request is refused before anything is stored.
 func TestMatchmaking_BadInput(t *testing.T) {
 	b := setup(t)
 	b.matchmaker(t, func(*gamelift.CreateMatchmakingConfigurationInput) {})

@@ -61,14 +61,14 @@ func tryManaged(t *testing.T, url string, b bundle) {
 	must(c.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: fleet}))(t)
 }
 
-// recorded gives the bundle of a Muster whose answers are recorded.
+// recorded returns a bundle for a client that records responses.
 func recorded(t *testing.T, url string, c *gamelift.Client) bundle {
 	t.Helper()
 	return bundle{Place: node.NewPlace(t, c), events: node.Follow(t, url)}
 }
 
-// tryScaling calls the operations of scaling policies: what was put is described as
-// it was put, and gone once deleted.
+// tryScaling calls the operations of scaling policies: a policy is described as it was
+// put, and no longer once it is deleted.
 func tryScaling(t *testing.T, c *gamelift.Client, f *types.FleetAttributes) {
 	t.Helper()
 	ctx := t.Context()

@@ -19,7 +19,7 @@ type pager[O any] interface {
 	NextPage(context.Context, ...func(*gamelift.Options)) (O, error)
 }
 
-// pages reads a paginator to its end: the sizes of its pages and the items.
+// pages reads a paginator to its end and returns the sizes of its pages and all items.
 func pages[O any](t *testing.T, p pager[O], items func(O) []string) (sizes []int, all []string) {
 	t.Helper()
 	for p.HasMorePages() {
@@ -33,7 +33,7 @@ func pages[O any](t *testing.T, p pager[O], items func(O) []string) (sizes []int
 	return sizes, all
 }
 
-// names maps items to what names them.
+// names returns the name of each item.
 func names[T any](items []T, name func(T) *string) []string {
 	var all []string
 	for _, item := range items {
@@ -42,7 +42,7 @@ func names[T any](items []T, name func(T) *string) []string {
 	return all
 }
 
-// world is five of everything that is listed in pages.
+// world has five of every resource that is listed in pages.
 type world struct {
 	bundle
 	fleets, locations, computes, games, players []string
@@ -149,7 +149,8 @@ func TestPages(t *testing.T) {
 		})
 	check("DescribePlayerSessions", slices.Clone(w.players), sizes, got)
 
-	// created, active, and a location's activation for each of the four added
+	// fleet created, fleet active, and an activation for each of the four added
+	// locations
 	sizes, got = pages(t, gamelift.NewDescribeFleetEventsPaginator(w.Client, &gamelift.DescribeFleetEventsInput{FleetId: fleet, Limit: two}),
 		func(o *gamelift.DescribeFleetEventsOutput) []string {
 			return names(o.Events, func(e types.Event) *string { return e.EventId })
@@ -160,7 +161,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A token is good for the request that gave it, and survives what is added.
+// A NextToken is valid only for the request that returned it, and stays valid when
+// items are added.
 func TestPages_Tokens(t *testing.T) {
 	w := five(t)
 	ctx, c := t.Context(), w.Client

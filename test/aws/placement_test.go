@@ -13,15 +13,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 )
 
-// refusal is a call that has to be refused, and what the refusal says.
+// refusal is a call that must be refused, and a part of the error's message.
 type refusal struct {
 	name string
 	call func() error
 	says string
 }
 
-// refuse holds that each call gets the exception E, whose text says why, and
-// leaves the state as it was.
+// refuse checks that each call returns the exception E with the expected message, and
+// leaves the state unchanged.
 func refuse[E error](t *testing.T, b bundle, calls []refusal) {
 	t.Helper()
 	for _, c := range calls {
@@ -35,10 +35,10 @@ func refuse[E error](t *testing.T, b bundle, calls []refusal) {
 	}
 }
 
-// none names what does not exist.
+// none is the name of a resource that does not exist.
 const none = "none"
 
-// to makes destinations.
+// to returns destinations with the given ARNs.
 func to(arns ...string) (all []types.GameSessionQueueDestination) {
 	for _, a := range arns {
 		all = append(all, types.GameSessionQueueDestination{DestinationArn: &a})
@@ -46,8 +46,8 @@ func to(arns ...string) (all []types.GameSessionQueueDestination) {
 	return all
 }
 
-// queue makes the queue that the calls here are about. It leads nowhere that has a
-// process, so nothing changes but by the calls.
+// queue creates the queue of the calls in these tests. None of its destinations has a
+// process, so only the calls change the state.
 func (b bundle) queue(t *testing.T) {
 	t.Helper()
 	must(b.Client.CreateGameSessionQueue(t.Context(), &gamelift.CreateGameSessionQueueInput{
@@ -55,8 +55,8 @@ func (b bundle) queue(t *testing.T) {
 	}))(t)
 }
 
-// explained waits for the first round of a placement that nothing can host. It is
-// the last where latency caps do not change, so the state rests from then on.
+// explained waits for the first round of a placement that nothing can host. It is the
+// last one if latency caps do not change, so from then on the state does not change.
 func (b bundle) explained(t *testing.T, id string) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
@@ -76,7 +76,7 @@ func (b bundle) explained(t *testing.T, id string) {
 	t.Fatalf("no round of placement %s was written within a minute", id)
 }
 
-// What is wrong with a queue is refused before anything is stored.
+// An invalid queue is refused before anything is stored.
 func TestQueue_BadInput(t *testing.T) {
 	b := setup(t)
 	b.queue(t)
@@ -167,7 +167,7 @@ func TestQueue_BadInput(t *testing.T) {
 	})
 }
 
-// What is wrong with a placement is refused before anything is stored.
+// An invalid placement is refused before anything is stored.
 func TestPlacement_BadInput(t *testing.T) {
 	b := setup(t)
 	b.queue(t)

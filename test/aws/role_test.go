@@ -19,15 +19,15 @@ import (
 	"github.com/musterhq/muster/console/client"
 )
 
-// What an access key gets for a request.
+// Outcomes of a request with an access key.
 const (
 	allowed = "allowed"
-	denied  = "denied"  // known, but not allowed to
-	unknown = "unknown" // taken for nobody's key
-	hidden  = "hidden"  // answered, with the ids of player sessions hidden
+	denied  = "denied"  // the key is valid but lacks the permission
+	unknown = "unknown" // the key counts as unknown
+	hidden  = "hidden"  // allowed, with the ids of player sessions hidden
 )
 
-// verdict says what an error means to the holder of a key.
+// verdict returns the outcome that an error stands for.
 func verdict(err error) string {
 	code := errorCode(err)
 	if refusal, ok := errors.AsType[*client.Error](err); ok {
@@ -50,7 +50,8 @@ func verdict(err error) string {
 	return err.Error()
 }
 
-// signed sends a request with a signature for a service; a refusal is a *client.Error.
+// signed sends a request with a signature for a service; if the server refuses, the
+// error is a *client.Error.
 func signed(ctx context.Context, c client.Credentials, service, method, url, body string) error {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -76,14 +77,14 @@ func signed(ctx context.Context, c client.Credentials, service, method, url, bod
 		return nil
 	}
 	refusal := &client.Error{Status: answer.StatusCode, Message: text.String()}
-	if strings.Contains(refusal.Message, "InvalidAccessKeyId") { // what S3 calls a key that nobody has
+	if strings.Contains(refusal.Message, "InvalidAccessKeyId") { // S3's code for an unknown key
 		refusal.Status = http.StatusUnauthorized
 	}
 	return refusal
 }
 
 // TestRoles calls one operation of each class with a key of each role, with keys that
-// are over, and with keys that a scope holds to something else.
+// are no longer valid, and with keys whose scope does not include the resource.
 func TestRoles(t *testing.T) {
 	k := setupKeyed(t)
 	ctx := t.Context()
@@ -122,8 +123,8 @@ func TestRoles(t *testing.T) {
 	everybody := "admin, operator, game-backend, read-only"
 	for _, call := range []struct {
 		class   string
-		allowed string // who it is allowed to
-		hidden  string // whom ids are hidden from
+		allowed string // the keys for which it is allowed
+		hidden  string // the keys from which ids are hidden
 		do      func(c *gamelift.Client, at *client.Client) error
 	}{
 		{"lists", everybody + ", operator elsewhere, read-only elsewhere, read-only of the fleet", "", func(c *gamelift.Client, _ *client.Client) error {
@@ -235,7 +236,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// guest makes a player's account and returns its id.
+// guest creates a player's account and returns its id.
 func guest(t *testing.T, url string) string {
 	t.Helper()
 	answer := must(http.Post(url+"/player/v1/auth/guest", "application/json", strings.NewReader(`{}`)))(t)

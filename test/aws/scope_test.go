@@ -17,7 +17,7 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// keyed is a Muster that asks for keys.
+// keyed is a Muster that requires access keys.
 type keyed struct {
 	bundle
 	admin *client.Client
@@ -35,7 +35,7 @@ func setupKeyed(t *testing.T) keyed {
 	}
 }
 
-// key makes an access key.
+// key creates an access key.
 func (k keyed) key(t *testing.T, spec client.KeySpec) client.Credentials {
 	t.Helper()
 	spec.Name = t.Name()
@@ -43,12 +43,12 @@ func (k keyed) key(t *testing.T, spec client.KeySpec) client.Credentials {
 	return client.Credentials{AccessKeyID: made.ID, SecretAccessKey: made.Secret}
 }
 
-// as returns AWS's client with a key.
+// as returns AWS's client with an access key.
 func (k keyed) as(c client.Credentials) *gamelift.Client {
 	return node.ClientAs(k.app.URL(), c.AccessKeyID, c.SecretAccessKey)
 }
 
-// errorCode returns the code of the exception that an operation was refused with, or "".
+// errorCode returns the code of the exception that an operation returned, or "".
 func errorCode(err error) string {
 	if exception, ok := errors.AsType[smithy.APIError](err); ok {
 		return exception.ErrorCode()
@@ -56,11 +56,11 @@ func errorCode(err error) string {
 	return ""
 }
 
-// listing is what a list operation answers with, page by page.
+// listing calls a list operation and returns the sizes of its pages and all items.
 type listing func(t *testing.T, c *gamelift.Client) (sizes []int, all []string)
 
-// teams makes three of everything that is listed for each of two teams, in turns, and
-// returns the ids of the team red by operation, and how to list.
+// teams creates three of every resource that can be listed for each of two teams,
+// alternately, and returns the ids of team red and the listings, both by operation.
 func (k keyed) teams(t *testing.T) (want map[string][]string, lists map[string]listing) {
 	t.Helper()
 	ctx, c := t.Context(), k.Client
@@ -159,8 +159,8 @@ func (k keyed) teams(t *testing.T) (want map[string][]string, lists map[string]l
 	}
 }
 
-// A key with a scope lists what is in it: in full pages, of which neither the number
-// nor the last NextToken says that there is more.
+// A key with a scope lists only the resources in it, in full pages. Neither the number
+// of pages nor the last NextToken reveals that there are others.
 func TestScope_Lists(t *testing.T) {
 	k := setupKeyed(t)
 	want, lists := k.teams(t)
@@ -191,7 +191,7 @@ func TestScope_Lists(t *testing.T) {
 	}
 }
 
-// Whatever operation a key calls whose scope holds nothing, it learns of nothing.
+// A key whose scope includes no resource learns of none, whichever operation it calls.
 func TestScope_OfNothing(t *testing.T) {
 	k := setupKeyed(t)
 	k.teams(t)
@@ -220,8 +220,8 @@ func TestScope_OfNothing(t *testing.T) {
 	}
 }
 
-// A key that is held to one fleet in one location reaches what is there of it:
-// not the game sessions, computes and players in the other one.
+// A key whose scope is one fleet in one location can use the game sessions, computes
+// and players in that location, and not those of the fleet's other location.
 func TestScope_LocationOfFleet(t *testing.T) {
 	k := setupKeyed(t)
 	ctx, here, c := t.Context(), *k.Place, k.Client

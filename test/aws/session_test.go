@@ -133,7 +133,7 @@ func TestPlayerSessions(t *testing.T) {
 	_, err := c.CreatePlayerSessions(ctx, &gamelift.CreatePlayerSessionsInput{GameSessionId: g.GameSessionId, PlayerIds: []string{"eve", "joe"}})
 	refused[*types.GameSessionFullException](t, err, "1 free slot")
 	_, err = c.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: g.GameSessionId, PlayerId: aws.String("ben")})
-	refused[*types.InvalidRequestException](t, err, "ben") // with other data than he gave
+	refused[*types.InvalidRequestException](t, err, "ben") // with other player data than before
 	if again := b.reserve(t, g, "ana"); *again.PlayerSessionId != *made[0].PlayerSessionId {
 		t.Errorf("asked again, ana has %s", *again.PlayerSessionId)
 	}

@@ -14,8 +14,8 @@ import (
 
 func manual(o *gameserver.Options) { o.Manual = true }
 
-// A session that its server does not activate in time ends, and the fleet's
-// events say why.
+// A game session that its server does not activate in time ends, and the fleet's events
+// say why.
 func TestStatus_ActivationTimeout(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
@@ -55,7 +55,8 @@ func TestStatus_ReservationTimeout(t *testing.T) {
 	b.reserve(t, g, "ben") // the slot is open again
 }
 
-// TERMINATING lasts until the server has ended; nothing can be changed to it meanwhile.
+// TERMINATING lasts until the server has ended; until then the game session cannot be
+// changed.
 func TestStatus_Terminating(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
@@ -99,7 +100,8 @@ func TestStatus_ForceNeedsAHost(t *testing.T) {
 	}
 }
 
-// A process that was not heard of in time is given up, and its session with it.
+// A process that does not reconnect in time counts as ended, and its game session ends
+// with it.
 func TestStatus_ConnectionLostForGood(t *testing.T) {
 	t.Parallel()
 	b := setupWith(t, func(o *app.Options) { o.Computes.ReconnectGrace = 100 * time.Millisecond })
@@ -138,7 +140,7 @@ func TestStatus_Unhealthy(t *testing.T) {
 	}
 }
 
-// Deleting a fleet ends what runs on it, and then the fleet is gone.
+// Deleting a fleet ends its game sessions and processes, and then the fleet is gone.
 func TestStatus_DeleteFleet(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()

@@ -12,8 +12,8 @@ import (
 	"github.com/musterhq/muster/test/gameserver"
 )
 
-// The seed of everything: a game server is launched, a game session is put on
-// it, a player reserves, is validated and leaves, the session is stopped, the
+// The central story: a game server starts, a game session is placed on it, a player
+// reserves a slot, is validated and leaves, the game session is terminated, and the
 // server shuts down.
 func TestStory(t *testing.T) {
 	b := setup(t)
@@ -85,7 +85,7 @@ func TestStory(t *testing.T) {
 	refused[*types.FleetCapacityExceededException](t, err, "no free process")
 }
 
-// A crash ends the session with its process, and its players with it.
+// When a process crashes, its game session and player sessions end with it.
 func TestStory_ServerEndsFirst(t *testing.T) {
 	b := setup(t)
 	s := b.Server(t)
@@ -108,7 +108,7 @@ func TestStory_ServerEndsFirst(t *testing.T) {
 	}
 }
 
-// A server that loses its connection keeps its session, and is told nothing twice.
+// A server that loses its connection keeps its game session, and gets no message twice.
 func TestStory_Reconnect(t *testing.T) {
 	b := setup(t)
 	s := b.Server(t)
