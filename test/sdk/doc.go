@@ -1,4 +1,4 @@
-// Package sdk runs the libraries of sdk/ against a Muster, and holds each request
-// that they make against the description of the API: what they send is
-// documented, so that they work against Amazon GameLift as well.
+// Package sdk runs the libraries of sdk/ against a Muster, and checks each request that
+// they send against the description of the API: they send only documented members, so
+// that they also work with Amazon GameLift.
 package sdk

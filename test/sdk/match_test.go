@@ -21,7 +21,7 @@ const duelRules = `{"name":"duel","ruleLanguageVersion":"1.0",
 	"teams":[{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blue","minPlayers":1,"maxPlayers":1}],
 	"rules":[{"name":"Close","type":"batchDistance","batchAttribute":"skill","maxDistance":5}]}`
 
-// matchmaker makes a configuration of duels that players must accept.
+// matchmaker creates a configuration for duels that players must accept.
 func (b *bench) matchmaker(t *testing.T) string {
 	t.Helper()
 	name := "duel-" + uuid.NewString()
@@ -45,7 +45,7 @@ func (b *bench) matchmaker(t *testing.T) string {
 	return name
 }
 
-// netcode notes where it was told to connect.
+// netcode records where it was told to connect.
 type netcode struct{ at []session.Connection }
 
 func (n *netcode) Connect(_ context.Context, c session.Connection) error {
@@ -98,8 +98,8 @@ func TestFindMatch_AgainstTheServer(t *testing.T) {
 	b.reject(t, configuration, tracker)
 }
 
-// reject has one of two matched players refuse after the other has accepted: who
-// accepted is searched for again, and stops it.
+// reject has one of two matched players reject after the other has accepted: the ticket
+// of the one who accepted is searched for again, and is then stopped.
 func (b *bench) reject(t *testing.T, configuration string, tracker session.Tracker) {
 	t.Helper()
 	willing := duelist(configuration, "cleo")

@@ -19,13 +19,13 @@ import (
 	"github.com/musterhq/muster/internal/shape"
 )
 
-// recorder is an HTTP client that keeps what it sends.
+// recorder is an HTTP client that records its requests.
 type recorder struct {
 	mu       sync.Mutex
 	requests []recorded
 }
 
-// recorded is a request: the operation and its members, in CBOR.
+// recorded is a request: its operation and the members decoded from CBOR.
 type recorded struct {
 	operation string
 	members   map[string]any
@@ -48,10 +48,10 @@ func (r *recorder) Do(request *http.Request) (*http.Response, error) {
 	return http.DefaultClient.Do(request)
 }
 
-// use has an SDK client send through the recorder.
+// use makes an SDK client send its requests with the recorder.
 func (r *recorder) use(o *awsgamelift.Options) { o.HTTPClient = r }
 
-// check holds every request against the description of the API.
+// check checks every request against the description of the API.
 func (r *recorder) check(t *testing.T) {
 	t.Helper()
 	api := musterapi.API()
@@ -104,7 +104,7 @@ func checkValue(t *testing.T, api *shape.API, where string, typ shape.Type, valu
 	}
 }
 
-// sent gives, by operation, the members that were ever sent.
+// sent returns, by operation, the members sent in any request.
 func (r *recorder) sent() map[string][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// bench is a Muster with a fleet, and the library on it.
+// bench is a Muster with a fleet, and the library's client for it.
 type bench struct {
 	*node.Place
 	client *gamelift.Client
@@ -46,7 +46,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// create makes a session through the library, as soon as a process is free.
+// create creates a session with the library, as soon as a process is free.
 func (b *bench) create(t *testing.T, r session.CreateRequest) session.Info {
 	t.Helper()
 	again := time.NewTicker(10 * time.Millisecond)
@@ -98,7 +98,7 @@ func TestSession_CreateSearchJoin(t *testing.T) {
 	}
 }
 
-// join takes a place in a session that may still be ACTIVATING.
+// join reserves a place in a session that may still be ACTIVATING.
 func (b *bench) join(t *testing.T, g session.Info) {
 	t.Helper()
 	place, err := b.client.Reserve(t.Context(), session.JoinRequest{SessionID: g.ID, PlayerID: "anna", PlayerData: "hat", WaitActive: time.Minute})
@@ -111,8 +111,8 @@ func (b *bench) join(t *testing.T, g session.Info) {
 	}
 }
 
-// search finds sessions by each kind of attribute; a value that looks like an
-// expression finds what is named so and nothing else.
+// search checks that sessions are found by each kind of attribute; a value that looks
+// like an expression matches only that text.
 func (b *bench) search(t *testing.T, at session.Target, g, other session.Info, nasty string) {
 	t.Helper()
 	cases := []struct {
@@ -194,7 +194,7 @@ func TestSession_PlaceOnQueue(t *testing.T) {
 	b.cancel(t, queue)
 }
 
-// cancel ends a placement that finds no process.
+// cancel cancels a placement that finds no process.
 func (b *bench) cancel(t *testing.T, queue string) {
 	t.Helper()
 	created, err := b.client.Create(t.Context(), session.CreateRequest{Target: session.Target{QueueName: queue}, MaxPlayers: 1})
@@ -249,7 +249,7 @@ func TestSession_AliasAndItsEnd(t *testing.T) {
 	}
 }
 
-// What the library sends is listed here, so that a change of it is seen.
+// The members that the library sends are listed here, so that a change is noticed.
 func TestSession_SendsWhatIsDocumented(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
