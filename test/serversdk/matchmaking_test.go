@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// matchmakerData is what the SDK's users read of a game session.
+// matchmakerData is the part of a game session's matchmaker data that users of the SDK
+// read.
 type matchmakerData struct {
 	MatchID       string `json:"matchId"`
 	Configuration string `json:"matchmakingConfigurationArn"`
@@ -20,13 +21,13 @@ type matchmakerData struct {
 	AutoTicket string `json:"autoBackfillTicketId"`
 }
 
-// squad is one team of two to four, with attributes of every type.
+// squad has one team of two to four, and player attributes of every type.
 const squad = `{"ruleLanguageVersion": "1.0", "teams": [{"name": "squad", "minPlayers": 2, "maxPlayers": 4}],
 	"playerAttributes": [{"name": "skill", "type": "number", "default": 1}, {"name": "mode", "type": "string", "default": "ctf"},
 		{"name": "maps", "type": "string_list", "default": ["a"]}, {"name": "prefs", "type": "string_number_map", "default": {"a": 1}}]}`
 
-// matchmaker makes a queue to a fleet and configurations that fill game sessions
-// up when they are asked to, and by themselves; it gives their ARNs.
+// matchmaker creates a queue to a fleet and two configurations, with manual and with
+// automatic backfill, and returns their ARNs.
 func (m *muster) matchmaker(fleetID string) (manual, automatic string) {
 	m.t.Helper()
 	var fleets struct{ FleetAttributes []struct{ FleetArn string } }
@@ -59,7 +60,7 @@ func (m *muster) enter(configuration, ticket string, players ...string) {
 	m.call("StartMatchmaking", in, nil)
 }
 
-// becomes polls a ticket's status.
+// becomes polls a ticket until it has the given status.
 func (m *muster) becomes(ticket, status string) {
 	m.t.Helper()
 	var last string
@@ -73,7 +74,7 @@ func (m *muster) becomes(ticket, status string) {
 	m.t.Fatalf("ticket %s is %s, want %s", ticket, last, status)
 }
 
-// matchedSession is the SDK's model of a game session that a match made.
+// matchedSession is the SDK's model of a game session created for a match.
 type matchedSession struct{ GameSessionId, MatchmakerData string }
 
 func (g matchedSession) data(t *testing.T) (d matchmakerData) {
@@ -91,8 +92,8 @@ type update struct {
 	BackfillTicketID string `json:"BackfillTicketId"`
 }
 
-// TestMatchmaking: a game server is told who plays, asks for more players, gets
-// them, and stops asking.
+// TestMatchmaking: a game server is told its players, requests a backfill, gets more
+// players, and stops the next backfill.
 func TestMatchmaking(t *testing.T) {
 	m := startMuster(t)
 	fleetID, env := m.fleet()
@@ -129,7 +130,7 @@ func TestMatchmaking(t *testing.T) {
 	p.do(nil, "end")
 }
 
-// TestMatchmaking_Automatic: a game session is filled up without asking.
+// TestMatchmaking_Automatic: a game session is backfilled without a request.
 func TestMatchmaking_Automatic(t *testing.T) {
 	m := startMuster(t)
 	fleetID, env := m.fleet()
@@ -152,7 +153,7 @@ func TestMatchmaking_Automatic(t *testing.T) {
 	if next := now.GameSession.data(t).AutoTicket; next == "" || next == first {
 		t.Errorf("after the backfill: %s", now.GameSession.MatchmakerData)
 	}
-	p.do(nil, "stopbackfill", told.GameSessionId, configuration, first) // any of the game session's does
+	p.do(nil, "stopbackfill", told.GameSessionId, configuration, first) // any ticket of the game session's is accepted
 	p.event("update", &now)
 	if !strings.Contains(string(now.UpdateReason), "BACKFILL_CANCELLED") {
 		t.Errorf("after the stop: %+v", now)

@@ -45,7 +45,7 @@ func startMuster(t *testing.T) *muster {
 	return m
 }
 
-// start launches the binary and waits until it is ready.
+// start starts the binary and waits until it is ready.
 func (m *muster) start(listen string) {
 	m.t.Helper()
 	args := []string{m.mode, "--listen", listen, "--data", m.data}
@@ -72,13 +72,13 @@ func (m *muster) start(listen string) {
 	m.t.Fatalf("muster did not become ready:\n%s", m.log)
 }
 
-// stop ends the binary and waits for it.
+// stop signals the binary and waits for its end.
 func (m *muster) stop(how syscall.Signal) {
 	m.cmd.Process.Signal(how)
 	m.cmd.Wait()
 }
 
-// try calls an operation and gives the answer's status.
+// try calls an operation and returns the response's status.
 func (m *muster) try(operation string, in, out any) (int, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -122,8 +122,8 @@ const (
 	computeName = "compute-1"
 )
 
-// fleet makes an Anywhere fleet with one compute, and gives its id and what a
-// process on that compute has in its environment.
+// fleet creates an Anywhere fleet with one compute, and returns its id and the
+// environment of a process on that compute.
 func (m *muster) fleet() (id string, env map[string]string) {
 	m.t.Helper()
 	m.call("CreateLocation", object{"LocationName": location}, nil)
@@ -146,10 +146,10 @@ func (m *muster) fleet() (id string, env map[string]string) {
 	}
 }
 
-// session is what the API shows of a game session.
+// session holds the members of a game session that the tests read.
 type session struct{ GameSessionId, Status string }
 
-// create makes a game session as soon as a process is free for it.
+// create creates a game session as soon as a process is free for it.
 func (m *muster) create(fleetID string) session {
 	m.t.Helper()
 	var out struct{ GameSession session }
@@ -164,11 +164,11 @@ func (m *muster) create(fleetID string) session {
 		if !strings.Contains(err.Error(), "FleetCapacityExceeded") || time.Now().After(deadline) {
 			m.t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond) // no call waits for a free process
+		time.Sleep(20 * time.Millisecond) // the API has no call that waits for a free process
 	}
 }
 
-// until polls the status of a game session.
+// until polls a game session until it has the given status.
 func (m *muster) until(id, status string) {
 	m.t.Helper()
 	var last string
@@ -182,7 +182,7 @@ func (m *muster) until(id, status string) {
 	m.t.Fatalf("game session is %s, want %s", last, status)
 }
 
-// reserve takes a slot for each player.
+// reserve reserves a slot for each player.
 func (m *muster) reserve(id string, players ...string) []string {
 	m.t.Helper()
 	var out struct {
@@ -199,7 +199,7 @@ func (m *muster) reserve(id string, players ...string) []string {
 // key is an access key.
 type key struct{ id, secret string }
 
-// firstKey reads the key that serve makes at its first start.
+// firstKey reads the access key that `muster serve` creates at its first start.
 func (m *muster) firstKey() key {
 	m.t.Helper()
 	text, err := os.ReadFile(filepath.Join(m.data, "admin-credentials"))

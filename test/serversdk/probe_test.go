@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what should come: the Go SDK waits 8 s
-// before it tries a lost connection for the first time, and 16 s more for the second.
+// patience bounds how long a test waits for an event: the Go SDK waits 8 s before it
+// first tries to restore a lost connection, and another 16 s before the second attempt.
 const patience = 60 * time.Second
 
-// programs is the folder of what the tests build.
+// programs is the folder of the programs that the tests build.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -50,11 +50,11 @@ type probe struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    chan string
-	events []line // that were read while waiting for an answer
+	events []line // read while waiting for a response
 	log    *output
 }
 
-// line is what the probe said.
+// line is a line of the probe's output.
 type line struct {
 	kind, name string
 	value      json.RawMessage
@@ -68,7 +68,7 @@ func startProbe(t *testing.T, env map[string]string) *probe {
 		t.Fatal(err)
 	}
 	p := &probe{t: t, cmd: exec.Command(path), out: make(chan string, 1000), log: &output{}}
-	p.cmd.Dir = t.TempDir() // the SDK makes a log directory
+	p.cmd.Dir = t.TempDir() // the SDK creates a log directory
 	p.cmd.Env = os.Environ()
 	for k, v := range env {
 		p.cmd.Env = append(p.cmd.Env, k+"="+v)
@@ -103,7 +103,7 @@ func startProbe(t *testing.T, env map[string]string) *probe {
 	return p
 }
 
-// next reads a line.
+// next returns the next line of the probe.
 func (p *probe) next() line {
 	p.t.Helper()
 	select {
@@ -122,7 +122,7 @@ func (p *probe) next() line {
 	return line{}
 }
 
-// tell gives a command without waiting for its answer.
+// tell sends a command without waiting for its response.
 func (p *probe) tell(words ...string) {
 	p.t.Helper()
 	if _, err := fmt.Fprintln(p.in, strings.Join(words, " ")); err != nil {
@@ -130,7 +130,7 @@ func (p *probe) tell(words ...string) {
 	}
 }
 
-// try gives a command and its answer.
+// try sends a command and returns its response.
 func (p *probe) try(words ...string) line {
 	p.t.Helper()
 	p.tell(words...)
@@ -143,7 +143,7 @@ func (p *probe) try(words ...string) line {
 	}
 }
 
-// do gives a command that must succeed and decodes its result.
+// do sends a command that must succeed and decodes its result.
 func (p *probe) do(result any, words ...string) {
 	p.t.Helper()
 	l := p.try(words...)
@@ -157,7 +157,7 @@ func (p *probe) do(result any, words ...string) {
 	}
 }
 
-// refused gives a command that must fail, with a text in its error.
+// refused sends a command that must fail with an error that contains text.
 func (p *probe) refused(text string, words ...string) {
 	p.t.Helper()
 	if l := p.try(words...); l.kind != "error" || !strings.Contains(string(l.value), text) {
@@ -165,7 +165,7 @@ func (p *probe) refused(text string, words ...string) {
 	}
 }
 
-// event waits for a callback and decodes what it brought.
+// event waits for a callback of the SDK and decodes its argument.
 func (p *probe) event(name string, v any) {
 	p.t.Helper()
 	for {
@@ -187,7 +187,7 @@ func (p *probe) event(name string, v any) {
 	}
 }
 
-// output collects what a process writes.
+// output collects the output of a process.
 type output struct {
 	mu   sync.Mutex
 	b    bytes.Buffer
@@ -210,7 +210,7 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// await waits until a text was written.
+// await waits until text is written and reports whether it was, for at most patience.
 func (o *output) await(text string) bool {
 	deadline := time.After(patience)
 	for {

@@ -19,9 +19,9 @@ import (
 	gaming "github.com/musterhq/muster/session"
 )
 
-// TestRefresh: asked to connect anew elsewhere, the SDK does so with the new
-// token, gives up its old connection, and its game goes on. No command of the
-// binary asks for this yet, so the door is run in process.
+// TestRefresh: told to connect to another endpoint, the SDK does so with the new token,
+// closes its old connection, and its game session continues. No command of the binary
+// causes this yet, so the door runs in process.
 func TestRefresh(t *testing.T) {
 	ctx := t.Context()
 	ok := func(err error) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// gameSession is the SDK's model, as the probe prints it.
+// gameSession is the SDK's model of a game session, as the probe prints it.
 type gameSession struct {
 	GameSessionId, Name, FleetId, IpAddress, GameSessionData string
 	MaximumPlayerSessionCount, Port                          int
@@ -60,7 +60,7 @@ func TestLife(t *testing.T) {
 	if certificate.CertificatePath != "/certs/c.pem" || certificate.ComputeName != computeName {
 		t.Errorf("certificate %+v", certificate)
 	}
-	p.refused("", "credentials") // the SDK itself refuses on a host that is not managed
+	p.refused("", "credentials") // the SDK itself returns an error on a host that is not managed
 	const configuration = "arn:aws:gamelift:us-east-1:000000000000:matchmakingconfiguration/mm"
 	p.refused("does not exist", "backfill", made.GameSessionId, configuration, "ann:red")
 	p.refused("has no backfill ticket", "stopbackfill", made.GameSessionId, configuration, "ticket-1")
@@ -68,7 +68,7 @@ func TestLife(t *testing.T) {
 	m.until(made.GameSessionId, "TERMINATED")
 }
 
-// TestTerminate: TerminateGameSession reaches OnProcessTerminate.
+// TestTerminate: TerminateGameSession calls OnProcessTerminate in the game server.
 func TestTerminate(t *testing.T) {
 	m := startMuster(t)
 	fleetID, env := m.fleet()
@@ -85,7 +85,7 @@ func TestTerminate(t *testing.T) {
 	m.until(made.GameSessionId, "TERMINATED")
 }
 
-// TestUnhealthy: three bad reports end a process.
+// TestUnhealthy: three unhealthy reports end a process.
 func TestUnhealthy(t *testing.T) {
 	m := startMuster(t)
 	_, env := m.fleet()
@@ -97,8 +97,8 @@ func TestUnhealthy(t *testing.T) {
 	p.event("terminate", nil)
 }
 
-// TestKill: the server is killed and started again; the game goes on, and what
-// was acknowledged before is known after.
+// TestKill: the server is killed or stopped, and started again; the game continues, and
+// everything acknowledged before is kept.
 func TestKill(t *testing.T) {
 	for name, how := range map[string]syscall.Signal{"SIGKILL": syscall.SIGKILL, "SIGTERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestTLS: the same port speaks TLS, with a certificate that can be trusted.
+// TestTLS: the same port speaks TLS, with a certificate in the data directory that
+// clients can trust.
 func TestTLS(t *testing.T) {
 	m := startMuster(t)
 	fleetID, env := m.fleet()
@@ -141,7 +142,7 @@ func TestTLS(t *testing.T) {
 	p.do(nil, "end")
 }
 
-// TestManyProcesses: a game session each for processes that start side by side.
+// TestManyProcesses: processes that start concurrently get one game session each.
 func TestManyProcesses(t *testing.T) {
 	m := startMuster(t)
 	fleetID, env := m.fleet()
@@ -169,8 +170,8 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// TestEndedProcessID: an id cannot be used by a second process. (The SDK tries
-// for three minutes; its first refusal is enough here.)
+// TestEndedProcessID: the id of an ended process cannot be used by another. (The SDK
+// retries for three minutes; its first refusal is enough here.)
 func TestEndedProcessID(t *testing.T) {
 	m := startMuster(t)
 	_, env := m.fleet()
@@ -185,8 +186,8 @@ func TestEndedProcessID(t *testing.T) {
 	}
 }
 
-// TestSigV4: a process that signs with an access key needs no token. The wrong
-// secret does not do.
+// TestSigV4: a process that signs with an access key needs no token. A wrong secret is
+// refused.
 func TestSigV4(t *testing.T) {
 	m := startMuster(t)
 	fleetID, env := m.fleet()

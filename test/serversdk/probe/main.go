@@ -1,9 +1,9 @@
-// Command probe is a game server on AWS's Go Server SDK that does what it is
-// told on standard input, and tells on standard output what came of it.
+// Command probe is a game server with AWS's Go Server SDK that reads commands from
+// standard input and writes their results to standard output.
 //
-// A command is a line of words; its answer is a line "ok …" or "error …".
-// Callbacks of the SDK are lines "event …". The connection is configured by the
-// environment (GAMELIFT_SDK_…, GAMELIFT_REGION, …), as on a managed host.
+// A command is a line of words; its response is a line "ok …" or "error …". Callbacks
+// of the SDK are lines "event …". The connection is configured by the environment
+// (GAMELIFT_SDK_…, GAMELIFT_REGION, …), as on a managed host.
 package main
 
 import (
@@ -59,7 +59,7 @@ func (p *probe) say(kind, name string, v any) {
 	fmt.Println(kind, name, string(text))
 }
 
-// do carries out a command.
+// do executes a command.
 func (p *probe) do(name string, args []string) (any, error) {
 	arg := func(i int) string {
 		if i < len(args) {
@@ -107,7 +107,8 @@ func (p *probe) do(name string, args []string) (any, error) {
 	return nil, fmt.Errorf("unknown command")
 }
 
-// playing gives players from PLAYER:TEAM, each with an attribute of every type.
+// playing returns players from arguments PLAYER:TEAM, each with an attribute of every
+// type.
 func playing(args []string) (players []model.Player) {
 	for _, arg := range args {
 		id, team, _ := strings.Cut(arg, ":")
@@ -137,7 +138,7 @@ func (p *probe) ready(port string) error {
 	})
 }
 
-// describe pages through the player sessions of a game session.
+// describe returns the player sessions of a game session, reading all pages.
 func describe(gameSessionID, status, limit string) (any, error) {
 	r := request.NewDescribePlayerSessions()
 	r.GameSessionID, r.PlayerSessionStatusFilter = gameSessionID, status
@@ -156,7 +157,7 @@ func describe(gameSessionID, status, limit string) (any, error) {
 	}
 }
 
-// quiet sends what the SDK logs to standard error.
+// quiet writes the SDK's logs to standard error.
 type quiet struct{}
 
 func (quiet) Debugf(format string, args ...any) { log("debug", format, args) }
