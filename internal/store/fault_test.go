@@ -18,91 +18,9 @@ import (
 	"github.com/musterhq/muster/internal/store/storetest"
 )
 
-// flaky is a memory driver whose commits fail as a test decides.
-type flaky struct {
-	*store.Memory
-	mu     sync.Mutex
-	commit func(do func() error) error // nil is do()
-	rest   error                       // of everything else, while it is not nil
-}
-
-func (f *flaky) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
-	db, err := f.Memory.Open(ctx, cell, schema)
-	return &flakyDB{DB: db, flaky: f}, err
-}
-
-// set chooses what the next commits do; nil lets them be.
-func (f *flaky) set(commit func(do func() error) error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.commit = commit
-}
-
-type flakyDB struct {
-	store.DB
-	*flaky
-}
-
-func (db *flakyDB) Commit(ctx context.Context, b *store.Batch) error {
-	db.mu.Lock()
-	commit := db.commit
-	db.mu.Unlock()
-	sent := *b // what becomes of b later does not change it
-	do := func() error { return db.DB.Commit(ctx, &sent) }
-	if commit == nil {
-		return do()
-	}
-	return commit(do)
-}
-
-// fail has everything but commits fail, until it is called with nil.
-func (f *flaky) fail(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.rest = err
-}
-
-func (f *flaky) failing() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.rest
-}
-
-func (db *flakyDB) Renew(ctx context.Context, owner string) (store.Fence, error) {
-	if err := db.failing(); err != nil {
-		return store.Fence{}, err
-	}
-	return db.DB.Renew(ctx, owner)
-}
-
-func (db *flakyDB) Load(ctx context.Context, row func(int, string, []byte) error) (store.State, error) {
-	if err := db.failing(); err != nil {
-		return store.State{}, err
-	}
-	return db.DB.Load(ctx, row)
-}
-
-func (db *flakyDB) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {
-	if err := db.failing(); err != nil {
-		return nil, err
-	}
-	return db.DB.Entries(ctx, log, q)
-}
-
-var errDisk = errors.New("disk on fire")
-
-// nextCommit makes the next commit, and that one only, behave as given.
-func (f *flaky) nextCommit(behave func(do func() error) error) {
-	f.set(func(do func() error) error {
-		f.set(nil)
-		return behave(do)
-	})
-}
-
 func TestCommit_FailureReloads(t *testing.T) {
 	t.Parallel()
-	driver := &flaky{Memory: store.NewMemory()}
-	h := openHarbour(t, store.Options{Driver: driver})
+	driver, h := openFlaky(t, store.Options{})
 	must[string](t)(h.put.Do(t.Context(), ship{ID: "a"}))
 	before := h.View().Digest()
 	reloaded := make(chan uint64, 1)
@@ -143,8 +61,7 @@ func retry(t *testing.T, f func() error) {
 func TestCommit_FailureVoidsWhatFollowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
-		h := openHarbour(t, store.Options{Driver: driver, MaxBatch: 2})
+		driver, h := openFlaky(t, store.Options{MaxBatch: 2})
 		release := make(chan struct{})
 		driver.nextCommit(func(func() error) error { <-release; return errDisk })
 		errs := make(chan error, 8)
@@ -174,8 +91,7 @@ func TestCommit_FailureVoidsWhatFollowed(t *testing.T) {
 func TestCommit_TransientIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
-		h := openHarbour(t, store.Options{Driver: driver})
+		driver, h := openFlaky(t, store.Options{})
 		h.OnReload(func() { t.Error("reloaded") })
 		tries := 0
 		driver.set(func(do func() error) error {
@@ -196,8 +112,7 @@ func TestCommit_TransientIsTriedAgain(t *testing.T) {
 // is told to try again, and the reload shows what had happened.
 func TestCommit_UnknownOutcome(t *testing.T) {
 	t.Parallel()
-	driver := &flaky{Memory: store.NewMemory()}
-	h := openHarbour(t, store.Options{Driver: driver})
+	driver, h := openFlaky(t, store.Options{})
 	watch, end := h.sightings.Watch()
 	defer end()
 	driver.nextCommit(func(do func() error) error { return errors.Join(do(), errDisk) })
@@ -235,8 +150,7 @@ func TestCommit_UniqueRuleBroken(t *testing.T) {
 func TestDo_Throttles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
-		h := openHarbour(t, store.Options{Driver: driver, MaxPending: 3})
+		driver, h := openFlaky(t, store.Options{MaxPending: 3})
 		release := make(chan struct{})
 		driver.nextCommit(func(do func() error) error { <-release; return do() })
 		for i := range 3 {
@@ -259,9 +173,8 @@ func TestDo_Throttles(t *testing.T) {
 func TestDo_Yields(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
 		registry := prometheus.NewRegistry()
-		h := openHarbour(t, store.Options{Driver: driver, MaxPending: 8, Registerer: registry})
+		driver, h := openFlaky(t, store.Options{MaxPending: 8, Registerer: registry})
 		yielding := store.WithYield(context.Background())
 		write := func(ctx context.Context, from, to int) {
 			for i := range to - from {
@@ -311,8 +224,7 @@ muster_store_refused_total{yields="true"} 2
 func TestDo_FailureWaitsForWhatItRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
-		h := openHarbour(t, store.Options{Driver: driver})
+		driver, h := openFlaky(t, store.Options{})
 		release := make(chan struct{})
 		driver.nextCommit(func(do func() error) error { <-release; return do() })
 		go h.put.Do(context.Background(), ship{ID: "a"})
@@ -343,8 +255,7 @@ func TestDo_FailureWaitsForWhatItRead(t *testing.T) {
 func TestDo_ContextEndsTheWaitingOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
-		h := openHarbour(t, store.Options{Driver: driver})
+		driver, h := openFlaky(t, store.Options{})
 		release := make(chan struct{})
 		driver.nextCommit(func(do func() error) error { <-release; return do() })
 		ctx, cancel := context.WithCancel(t.Context())

@@ -15,23 +15,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-var (
-	errRefused = fmt.Errorf("connection refused: %w", store.ErrTransient)
-	errCut     = fmt.Errorf("connection reset: %w", store.ErrInDoubt)
-)
-
-// unreachable has the driver behave as a database that nobody can connect to.
-func (f *flaky) unreachable() {
-	f.fail(errRefused)
-	f.set(func(func() error) error { return errRefused })
-}
-
-// back ends what unreachable began.
-func (f *flaky) back() {
-	f.fail(nil)
-	f.set(nil)
-}
-
 // TestOutage_PointsOfFailure loses the database before a batch was sent, before
 // it was committed, and before the answer came: the command is acknowledged when
 // the database is back, its change is there once, and the state is not read again.
@@ -45,8 +28,7 @@ func TestOutage_PointsOfFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				driver := &flaky{Memory: store.NewMemory()}
-				h := openHarbour(t, store.Options{Driver: driver})
+				driver, h := openFlaky(t, store.Options{})
 				h.OnReload(func() { t.Error("the state was read again") })
 				must[string](t)(h.put.Do(t.Context(), ship{ID: "a"}))
 				driver.set(func(do func() error) error {
@@ -79,8 +61,7 @@ func TestOutage_PointsOfFailure(t *testing.T) {
 func TestOutage_LateCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
-		h := openHarbour(t, store.Options{Driver: driver})
+		driver, h := openFlaky(t, store.Options{})
 		var late func() error
 		driver.set(func(do func() error) error {
 			if late == nil {
@@ -106,8 +87,7 @@ func TestOutage_LateCommit(t *testing.T) {
 func TestOutage_Poison(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
-		h := openHarbour(t, store.Options{Driver: driver})
+		driver, h := openFlaky(t, store.Options{})
 		driver.set(func(func() error) error { return errCut })
 		if _, err := h.put.Do(t.Context(), ship{ID: "a"}); !fault.Is(err, fault.InternalService) {
 			t.Errorf("a batch that cuts every connection: %v", err)
@@ -130,8 +110,7 @@ func TestOutage_Model(t *testing.T) {
 		clients, writes := rapid.IntRange(1, 5).Draw(r, "clients"), rapid.IntRange(1, 6).Draw(r, "writes")
 		batch := rapid.IntRange(1, 4).Draw(r, "max batch")
 		synctest.Test(t, func(t *testing.T) {
-			driver := &flaky{Memory: store.NewMemory()}
-			h := openHarbour(t, store.Options{Driver: driver, MaxBatch: batch, Patience: time.Hour})
+			driver, h := openFlaky(t, store.Options{MaxBatch: batch, Patience: time.Hour})
 			h.OnReload(func() { t.Error("the state was read again") })
 			driver.set(playFaults(driver, faults))
 			var clientsDone sync.WaitGroup
@@ -196,8 +175,7 @@ func playFaults(driver *flaky, faults []string) func(do func() error) error {
 func TestOutage_Patience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
-		h := openHarbour(t, store.Options{Driver: driver, Patience: 10 * time.Second})
+		driver, h := openFlaky(t, store.Options{Patience: 10 * time.Second})
 		driver.unreachable()
 		begun := time.Now()
 		if _, err := h.put.Do(t.Context(), ship{ID: "a"}); !fault.Is(err, fault.InternalService) || time.Since(begun) != 10*time.Second {
@@ -220,8 +198,7 @@ func TestOutage_Patience(t *testing.T) {
 func TestOutage_QueueIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
-		h := openHarbour(t, store.Options{Driver: driver, MaxPending: 3})
+		driver, h := openFlaky(t, store.Options{MaxPending: 3})
 		driver.unreachable()
 		for i := range 3 {
 			go h.put.Do(context.Background(), ship{ID: fmt.Sprint("s", i)})
@@ -247,8 +224,7 @@ func TestOutage_QueueIsBounded(t *testing.T) {
 func TestOutage_WhileReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
-		h := openHarbour(t, store.Options{Driver: driver})
+		driver, h := openFlaky(t, store.Options{})
 		driver.nextCommit(func(func() error) error { driver.fail(errRefused); return errDisk })
 		if _, err := h.put.Do(t.Context(), ship{ID: "a"}); !fault.Is(err, fault.InternalService) {
 			t.Errorf("a command that was not made durable: %v", err)
@@ -279,8 +255,7 @@ func TestOutage_WhileReading(t *testing.T) {
 func TestOutage_Reads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &flaky{Memory: store.NewMemory()}
-		h := openHarbour(t, store.Options{Driver: driver})
+		driver, h := openFlaky(t, store.Options{})
 		must[string](t)(h.put.Do(t.Context(), ship{ID: "a"}))
 		driver.fail(errRefused)
 		time.AfterFunc(4*time.Second, driver.back)
@@ -304,8 +279,7 @@ func TestOutage_Overtaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				driver := &flaky{Memory: store.NewMemory()}
-				h := openHarbour(t, store.Options{Driver: driver})
+				driver, h := openFlaky(t, store.Options{})
 				driver.unreachable()
 				driver.nextCommit(func(func() error) error { driver.unreachable(); return lost })
 				go func() {
@@ -335,8 +309,7 @@ func TestOutage_Close(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				driver := &flaky{Memory: store.NewMemory()}
-				h := openHarbour(t, store.Options{Driver: driver})
+				driver, h := openFlaky(t, store.Options{})
 				driver.unreachable()
 				driver.set(func(func() error) error { return commit })
 				answers := make(chan error, 2)

@@ -1,0 +1,117 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// flaky is a memory driver whose commits fail as a test decides.
+type flaky struct {
+	*store.Memory
+	mu     sync.Mutex
+	commit func(do func() error) error // nil is do()
+	rest   error                       // of everything else, while it is not nil
+}
+
+func (f *flaky) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
+	db, err := f.Memory.Open(ctx, cell, schema)
+	return &flakyDB{DB: db, flaky: f}, err
+}
+
+// set chooses what the next commits do; nil lets them be.
+func (f *flaky) set(commit func(do func() error) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.commit = commit
+}
+
+type flakyDB struct {
+	store.DB
+	*flaky
+}
+
+func (db *flakyDB) Commit(ctx context.Context, b *store.Batch) error {
+	db.mu.Lock()
+	commit := db.commit
+	db.mu.Unlock()
+	sent := *b // what becomes of b later does not change it
+	do := func() error { return db.DB.Commit(ctx, &sent) }
+	if commit == nil {
+		return do()
+	}
+	return commit(do)
+}
+
+// fail has everything but commits fail, until it is called with nil.
+func (f *flaky) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rest = err
+}
+
+func (f *flaky) failing() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rest
+}
+
+func (db *flakyDB) Renew(ctx context.Context, owner string) (store.Fence, error) {
+	if err := db.failing(); err != nil {
+		return store.Fence{}, err
+	}
+	return db.DB.Renew(ctx, owner)
+}
+
+func (db *flakyDB) Load(ctx context.Context, row func(int, string, []byte) error) (store.State, error) {
+	if err := db.failing(); err != nil {
+		return store.State{}, err
+	}
+	return db.DB.Load(ctx, row)
+}
+
+func (db *flakyDB) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.StoredEntry, error) {
+	if err := db.failing(); err != nil {
+		return nil, err
+	}
+	return db.DB.Entries(ctx, log, q)
+}
+
+// nextCommit makes the next commit, and that one only, behave as given.
+func (f *flaky) nextCommit(behave func(do func() error) error) {
+	f.set(func(do func() error) error {
+		f.set(nil)
+		return behave(do)
+	})
+}
+
+// unreachable has the driver behave as a database that nobody can connect to.
+func (f *flaky) unreachable() {
+	f.fail(errRefused)
+	f.set(func(func() error) error { return errRefused })
+}
+
+// back ends what unreachable began.
+func (f *flaky) back() {
+	f.fail(nil)
+	f.set(nil)
+}
+
+// What a database and its connection fail with.
+var (
+	errDisk    = errors.New("disk on fire")
+	errRefused = fmt.Errorf("connection refused: %w", store.ErrTransient)
+	errCut     = fmt.Errorf("connection reset: %w", store.ErrInDoubt)
+)
+
+// openFlaky opens a harbour on a database that fails as a test decides.
+func openFlaky(t *testing.T, o store.Options) (*flaky, *harbour) {
+	t.Helper()
+	driver := &flaky{Memory: store.NewMemory()}
+	o.Driver = driver
+	return driver, openHarbour(t, o)
+}
