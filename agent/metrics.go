@@ -54,7 +54,7 @@ func (i *instance) lastMetrics(r supervise.Run) {
 	if c == nil {
 		return
 	}
-	defer c.Forget(r.ID, r.PID)
+	defer c.Forget(r.ID)
 	last := c.Metrics(r.ID)
 	if len(last) == 0 {
 		return

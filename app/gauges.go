@@ -3,6 +3,7 @@ package app
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/musterhq/muster/console/client"
 	"github.com/musterhq/muster/fleet"
 )
 
@@ -17,31 +18,31 @@ var fleetLabels = []string{"fleet_id", "fleet_name", "location"}
 // fleetGauge is one metric of a fleet's location.
 type fleetGauge struct {
 	desc  *prometheus.Desc
-	value func(load, fleet.Capacity) int
+	value func(client.FleetLoad, fleet.Capacity) int
 }
 
-func newFleetGauge(name, help string, value func(load, fleet.Capacity) int) fleetGauge {
+func newFleetGauge(name, help string, value func(client.FleetLoad, fleet.Capacity) int) fleetGauge {
 	return fleetGauge{prometheus.NewDesc("muster_fleet_"+name, help, fleetLabels, nil), value}
 }
 
 // anyGauges are of every fleet, managedGauges of those with instances.
 var (
 	anyGauges = []fleetGauge{
-		newFleetGauge("active_server_processes", "ActiveServerProcesses: processes that called ProcessReady.", func(l load, _ fleet.Capacity) int { return l.Processes }),
-		newFleetGauge("active_game_sessions", "ActiveGameSessions.", func(l load, _ fleet.Capacity) int { return l.Sessions }),
-		newFleetGauge("activating_game_sessions", "ActivatingGameSessions.", func(l load, _ fleet.Capacity) int { return l.Activating }),
-		newFleetGauge("available_game_sessions", "AvailableGameSessions: processes that can be given a game session now.", func(l load, _ fleet.Capacity) int { return l.Free }),
-		newFleetGauge("current_player_sessions", "CurrentPlayerSessions: ACTIVE and RESERVED ones.", func(l load, _ fleet.Capacity) int { return l.Players }),
-		newFleetGauge("available_player_sessions", "AvailablePlayerSessions: slots of ACTIVE game sessions that nobody holds.", func(l load, _ fleet.Capacity) int { return max(0, l.MaxPlayers-l.Players) }),
+		newFleetGauge("active_server_processes", "ActiveServerProcesses: processes that called ProcessReady.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Processes }),
+		newFleetGauge("active_game_sessions", "ActiveGameSessions.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Sessions }),
+		newFleetGauge("activating_game_sessions", "ActivatingGameSessions.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Activating }),
+		newFleetGauge("available_game_sessions", "AvailableGameSessions: processes that can be given a game session now.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Free }),
+		newFleetGauge("current_player_sessions", "CurrentPlayerSessions: ACTIVE and RESERVED ones.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Players }),
+		newFleetGauge("available_player_sessions", "AvailablePlayerSessions: slots of ACTIVE game sessions that nobody holds.", func(l client.FleetLoad, _ fleet.Capacity) int { return max(0, l.MaxPlayers-l.Players) }),
 	}
 	managedGauges = []fleetGauge{
-		newFleetGauge("active_instances", "ActiveInstances.", func(l load, _ fleet.Capacity) int { return l.Active }),
-		newFleetGauge("idle_instances", "IdleInstances: ACTIVE ones without a game session.", func(l load, _ fleet.Capacity) int { return l.Idle }),
-		newFleetGauge("desired_instances", "DesiredInstances.", func(l load, _ fleet.Capacity) int { return l.Desired }),
-		newFleetGauge("min_instances", "MinInstances.", func(_ load, c fleet.Capacity) int { return c.Min }),
-		newFleetGauge("max_instances", "MaxInstances.", func(_ load, c fleet.Capacity) int { return c.Max }),
-		newFleetGauge("pending_instances", "Instances that are wished for and not ACTIVE yet.", func(l load, _ fleet.Capacity) int { return l.Pending }),
-		newFleetGauge("terminating_instances", "Instances that are ending.", func(l load, _ fleet.Capacity) int { return l.Terminating }),
+		newFleetGauge("active_instances", "ActiveInstances.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Active }),
+		newFleetGauge("idle_instances", "IdleInstances: ACTIVE ones without a game session.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Idle }),
+		newFleetGauge("desired_instances", "DesiredInstances.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Desired }),
+		newFleetGauge("min_instances", "MinInstances.", func(_ client.FleetLoad, c fleet.Capacity) int { return c.Min }),
+		newFleetGauge("max_instances", "MaxInstances.", func(_ client.FleetLoad, c fleet.Capacity) int { return c.Max }),
+		newFleetGauge("pending_instances", "Instances that are wished for and not ACTIVE yet.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Pending }),
+		newFleetGauge("terminating_instances", "Instances that are ending.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Terminating }),
 	}
 	hostsDesc = prometheus.NewDesc("muster_hosts", "Machines that have joined, by whether their agent is connected.", []string{"location", "connected"}, nil)
 	cpuDesc   = prometheus.NewDesc("muster_host_cpus_offered", "Processors that the connected machines of a location offer.", []string{"location"}, nil)

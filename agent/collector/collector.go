@@ -41,8 +41,6 @@ type Collector struct {
 
 	mu     sync.Mutex
 	gauges map[string]map[string]float64 // by process id, then name
-	known  map[int]string                // processes that said they run, with their game session
-	lost   uint64                        // samples that there was no room for
 	series int
 }
 
@@ -57,11 +55,11 @@ func Listen(statsd, crash int, log *slog.Logger) (*Collector, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("report crashes: %w", err), udp.Close())
 	}
-	c := &Collector{log: log, statsd: udp, crash: tcp, gauges: map[string]map[string]float64{}, known: map[int]string{}}
+	c := &Collector{log: log, statsd: udp, crash: tcp, gauges: map[string]map[string]float64{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /register", c.register)
-	mux.HandleFunc("GET /update", c.update)
-	mux.HandleFunc("GET /deregister", c.deregister)
+	for _, path := range []string{"register", "update", "deregister"} {
+		mux.HandleFunc("GET /"+path, hear)
+	}
 	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
 	c.done.Go(c.receive)
 	c.done.Go(func() { c.server.Serve(tcp) })
@@ -92,21 +90,11 @@ func (c *Collector) Metrics(processID string) map[string]float64 {
 }
 
 // Forget lets go of a process that has ended.
-func (c *Collector) Forget(processID string, pid int) {
+func (c *Collector) Forget(processID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.series -= len(c.gauges[processID])
 	delete(c.gauges, processID)
-	delete(c.known, pid)
-}
-
-// Crashed tells whether a process that has ended had said that it runs, and not
-// that it ends.
-func (c *Collector) Crashed(pid int) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, known := c.known[pid]
-	return known
 }
 
 func (c *Collector) receive() {
@@ -173,7 +161,6 @@ func (c *Collector) keep(s sample) {
 	of := c.gauges[s.process]
 	if _, there := of[s.name]; !there {
 		if c.series >= maxSeries {
-			c.lost++
 			return
 		}
 		c.series++
@@ -188,23 +175,10 @@ func (c *Collector) keep(s sample) {
 	of[s.name] = s.value
 }
 
-func (c *Collector) register(w http.ResponseWriter, r *http.Request) { c.note(w, r, true) }
-func (c *Collector) update(w http.ResponseWriter, r *http.Request)   { c.note(w, r, true) }
-
-func (c *Collector) deregister(w http.ResponseWriter, r *http.Request) { c.note(w, r, false) }
-
-func (c *Collector) note(w http.ResponseWriter, r *http.Request, runs bool) {
-	pid, err := strconv.Atoi(r.URL.Query().Get("process_pid"))
-	if err != nil || pid <= 0 {
+// hear answers a process that says that it runs, what it hosts, or that it ends.
+// Nothing is kept: the agent sees its processes end by itself.
+func hear(w http.ResponseWriter, r *http.Request) {
+	if pid, err := strconv.Atoi(r.URL.Query().Get("process_pid")); err != nil || pid <= 0 {
 		http.Error(w, "process_pid: must be a process number", http.StatusBadRequest)
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case !runs:
-		delete(c.known, pid)
-	case len(c.known) < maxSeries:
-		c.known[pid] = r.URL.Query().Get("session_id")
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Fleet is a fleet with the load of all its locations.
+// Fleet is a fleet with the load of all its locations. The server answers with this
+// type, as with the others here.
 type Fleet struct {
 	ID          string          `json:"id"`
 	Name        string          `json:"name"`
@@ -41,13 +42,28 @@ type FleetLoad struct {
 	MaxPlayers  int `json:"maximum_player_sessions"`
 }
 
+// Add adds what another location has.
+func (l *FleetLoad) Add(other FleetLoad) {
+	l.Desired += other.Desired
+	l.Active += other.Active
+	l.Idle += other.Idle
+	l.Pending += other.Pending
+	l.Terminating += other.Terminating
+	l.Processes += other.Processes
+	l.Free += other.Free
+	l.Sessions += other.Sessions
+	l.Activating += other.Activating
+	l.Players += other.Players
+	l.MaxPlayers += other.MaxPlayers
+}
+
 // Process is a game server process and where it runs.
 type Process struct {
 	ID            string `json:"id"`
 	FleetID       string `json:"fleet_id"`
 	Location      string `json:"location"`
 	Compute       string `json:"compute"`
-	Host          string `json:"host"`
+	Host          string `json:"host"` // name of the machine; of an Anywhere fleet its compute
 	Status        string `json:"status"`
 	Connected     bool   `json:"connected"`
 	GameSessionID string `json:"game_session_id,omitempty"`
