@@ -12,7 +12,7 @@ import (
 )
 
 // discovery says where the keys are (OpenID Connect Discovery, 3, as far as it
-// fits a server whose tokens are access tokens).
+// applies to a server whose tokens are access tokens).
 func (rq *request) discovery() (answer, error) {
 	rq.public("3600")
 	issuer := rq.b.issuer()
@@ -57,9 +57,9 @@ func (rq *request) loginGuest() (answer, error) {
 	return rq.loggedIn(s, err, identity.Guest)
 }
 
-// accountKey is the key that failed logins with an account count under; "" of
-// what can be none of ours, which clients could make us remember without end. It
-// is of one network, so that nobody locks an account out for others.
+// accountKey returns the key under which failed logins with an account are counted. It
+// is "" for what cannot be one of our accounts, since clients could invent any number
+// of those, and contains the client's network, so that nobody locks others out.
 func (rq *request) accountKey(player string) string {
 	if len(player) != len(uuid.Nil.String()) || uuid.Validate(player) != nil {
 		return ""
@@ -69,7 +69,7 @@ func (rq *request) accountKey(player string) string {
 
 func (rq *request) addressKey() string { return "address " + networkOf(rq.from) }
 
-// checkLock refuses logins that follow on too many failures.
+// checkLock refuses logins after too many failures.
 func (rq *request) checkLock(account string) error {
 	now := time.Now()
 	wait := max(rq.b.lockout.locked(account, failuresOfAccount, now), rq.b.lockout.locked(rq.addressKey(), failuresOfAddress, now))
@@ -80,8 +80,8 @@ func (rq *request) checkLock(account string) error {
 	return nil
 }
 
-// countLogin counts a failed login against the account, unless it is "", and the
-// address. Of an open server all addresses are one.
+// countLogin counts a failed login against the account, unless it is "", and against the
+// address, unless the server is open: there all clients have the same address.
 func (rq *request) countLogin(account string, err error) {
 	now := time.Now()
 	switch {
@@ -251,7 +251,7 @@ func (rq *request) publicPlayer() (answer, error) {
 	return ok(p)
 }
 
-// publicOut gives what anybody may know of a player.
+// publicOut returns what anyone may know of a player.
 func (b *Backend) publicOut(id string) (*protocol.PublicPlayer, error) {
 	p, err := b.ids.Player(id)
 	if err != nil {
@@ -264,10 +264,10 @@ func (b *Backend) publicOut(id string) (*protocol.PublicPlayer, error) {
 	return &protocol.PublicPlayer{PlayerID: p.ID, DisplayName: p.DisplayName, Data: itemsOut(data)}, nil
 }
 
-// Bounds of looking players up at once.
+// Limits of looking up several players in one request.
 const (
 	mostLookedUp = 50
-	mostToldOf   = 1 << 20 // bytes of data in all: one player may have a quarter of that
+	mostToldOf   = 1 << 20 // bytes of data in total: one player may have a quarter of that
 )
 
 func (rq *request) lookUpPlayers() (answer, error) {

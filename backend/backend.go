@@ -22,7 +22,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Deps are the packages that the backend stands on.
+// Deps are the packages that the backend uses.
 type Deps struct {
 	Store      *store.Store
 	Events     *event.Log
@@ -32,13 +32,13 @@ type Deps struct {
 	Sessions   *session.Service
 	Placements *placement.Service
 
-	// Base gives the server's base URL, for the configuration that clients read.
+	// Base returns the server's base URL, for the configuration that clients read.
 	Base func() string
-	// Beacon gives where the server's own UDP beacon answers, HOST:PORT or "", for
-	// an open server's locations; nil: it has none.
+	// Beacon returns where the server's own UDP beacon answers, HOST:PORT or "", for
+	// an open server's locations; nil means that it has none.
 	Beacon func() string
-	// Operator returns who claims to have signed a request (SigV4), and how to prove
-	// that with its body. It refuses callers who may not do what action says.
+	// Operator returns who claims to have signed a request (SigV4), and a function that
+	// proves it with the request's body. It refuses callers who are not allowed the action.
 	Operator   func(r *http.Request, action auth.Action) (caller auth.Caller, proof func(body []byte) error, err error)
 	Logger     *slog.Logger          // nil means none
 	Registerer prometheus.Registerer // nil keeps no metrics
@@ -46,7 +46,7 @@ type Deps struct {
 
 // Backend serves everything under /player/.
 type Backend struct {
-	Config   // as it was at the start; what a reload changes is in now
+	Config   // as at the start; now returns what a reload changes
 	current  atomic.Pointer[Config]
 	opts     Deps
 	log      *slog.Logger
@@ -57,14 +57,14 @@ type Backend struct {
 	mux      *http.ServeMux
 	rates    meters
 	lockout  *lockout
-	receipts atomic.Pointer[beacon.Receipts] // nil: none can be checked
+	receipts atomic.Pointer[beacon.Receipts] // nil: receipts cannot be checked
 	latency  *latencies
 	hub      *hub
 	doors    *socketDoor
 	t        tables
 	cmd      commands
 	closing  chan struct{}
-	expelled chan struct{} // has the reconciler stop what expel marked
+	expelled chan struct{} // makes the reconciler stop what expel marked
 }
 
 type commands struct {
@@ -76,8 +76,8 @@ type commands struct {
 	seePlacing *store.Command[[]placingSeen, struct{}]
 }
 
-// New registers the package's tables and commands on the store; the error names
-// what is configured wrongly.
+// New registers the package's tables and commands on the store. Its error names
+// what is not configured correctly.
 func New(d Deps, c Config) (*Backend, error) {
 	c.setDefaults()
 	if err := c.validate(); err != nil {
@@ -94,7 +94,7 @@ func New(d Deps, c Config) (*Backend, error) {
 		rates: c.Limits.meters(), lockout: newLockout(), latency: newLatencies(),
 		hub: newHub(), doors: newSocketDoor(), t: newTables(d.Store), closing: make(chan struct{}), expelled: make(chan struct{}, 1),
 	}
-	if c.Open { // everybody comes from this machine
+	if c.Open { // everyone connects from this machine
 		b.rates.address, b.rates.guest, b.rates.login = meter{}, meter{}, meter{}
 	}
 	receipts, err := c.readReceipts()
@@ -117,7 +117,7 @@ func New(d Deps, c Config) (*Backend, error) {
 	return b, nil
 }
 
-// readReceipts reads the key of beacons; nil where there is none.
+// readReceipts reads the key of beacons; nil if there is none.
 func (c *Config) readReceipts() (*beacon.Receipts, error) {
 	if c.BeaconKeyFile == "" {
 		return nil, nil
@@ -133,12 +133,12 @@ func (c *Config) readReceipts() (*beacon.Receipts, error) {
 	return beacon.NewReceipts(key), nil
 }
 
-// now is the configuration as it was read last.
+// now returns the configuration as last read.
 func (b *Backend) now() *Config { return b.current.Load() }
 
-// Reload replaces providers, matchmakers, pools, locations with their beacon key,
-// and origins; the rest of the configuration holds from start to stop. The error
-// names what is wrong, and nothing has changed then.
+// Reload replaces providers, matchmakers, pools, locations with their beacon key, and
+// origins; the rest of the configuration cannot change while the server runs. If there
+// is an error, it names what is wrong, and nothing has changed.
 func (b *Backend) Reload(c Config) error {
 	c.setDefaults()
 	if err := c.validate(); err != nil {
@@ -159,7 +159,7 @@ func (b *Backend) Reload(c Config) error {
 // ServeHTTP answers one request.
 func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.mux.ServeHTTP(w, r) }
 
-// Close ends long polls and WebSockets: their clients come back. Call it once.
+// Close ends long polls and WebSockets; their clients reconnect. It must be called once.
 func (b *Backend) Close(ctx context.Context) {
 	close(b.closing)
 	b.doors.close(ctx)

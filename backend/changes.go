@@ -8,14 +8,14 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// changed is a row that a player is told of.
+// changed is a changed row that a player is to be sent.
 type changed struct {
 	at   string // its Change
 	kind string
 	data any
 }
 
-// changes sends the player what is new since the cursor.
+// changes sends the player what has changed since the cursor.
 func (c *socket) changes(player string, cursor *string) error {
 	for _, m := range c.news(player, cursor) {
 		if err := c.send(m); err != nil {
@@ -25,8 +25,8 @@ func (c *socket) changes(player string, cursor *string) error {
 	return nil
 }
 
-// news are the rows of the player that changed since the cursor, in the order they
-// changed; without a cursor, those that are not over. It moves the cursor.
+// news returns the rows of the player that changed since the cursor, in the order of
+// their changes; without a cursor, those that have not ended. It moves the cursor.
 func (c *socket) news(player string, cursor *string) (all []protocol.Message) {
 	rows, newest, inParty := c.b.changedSince(player, *cursor)
 	for _, row := range rows {
@@ -35,15 +35,15 @@ func (c *socket) news(player string, cursor *string) (all []protocol.Message) {
 		m.Cursor = c.cursorAt(row.at)
 		all = append(all, m)
 	}
-	*cursor = max(*cursor, newest, "0") // what ended before is no news later either
+	*cursor = max(*cursor, newest, "0") // so that rows that ended before are not sent later
 	if c.inParty && !inParty {
-		c.inParty = false // no row is left that could tell
+		c.inParty = false // the row that would report it no longer exists
 		all = append(all, protocol.Message{Type: protocol.MessagePartyLeft, Cursor: c.cursorAt(*cursor)})
 	}
 	return all
 }
 
-// partyMark ends the cursors of clients who know of a party that they are in.
+// partyMark ends the cursors of clients that know that they are in a party.
 const partyMark = ".party"
 
 func (c *socket) cursorAt(change string) string {
@@ -53,8 +53,8 @@ func (c *socket) cursorAt(change string) string {
 	return change
 }
 
-// changedSince gives the rows of a player that a connection has to be told of,
-// the newest change of all of them, and whether the player is in a party.
+// changedSince returns the rows of a player that are to be sent on a connection, the
+// newest change of all rows, and whether the player is in a party.
 func (b *Backend) changedSince(player, cursor string) (rows []changed, newest string, inParty bool) {
 	view, now := b.st.View(), time.Now()
 	add := func(at, kind string, over bool, data func() any) {

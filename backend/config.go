@@ -8,8 +8,8 @@ import (
 	"github.com/musterhq/muster/identity"
 )
 
-// Config is what an operator writes for players (docs/players.md). The zero
-// value has guest accounts and nothing to play.
+// Config is the operator's configuration for players (docs/players.md). The zero value
+// has guest accounts and nothing to play.
 type Config struct {
 	// Issuer is the iss of access tokens and the base of their key set; default:
 	// the server's base URL and /player.
@@ -21,31 +21,31 @@ type Config struct {
 	// AccessLife is how long an access token lasts; default 15m.
 	AccessLife time.Duration `yaml:"access_life"`
 	// GuestKeep is how long a guest without data and without another login is kept
-	// after the last login or refresh; default 4320h (180 days), below 0 for ever.
+	// after the last login or refresh; default 4320h (180 days), below 0 forever.
 	GuestKeep time.Duration `yaml:"guest_keep"`
-	// Providers are ways to log in besides guest.
+	// Providers are the ways to log in other than as a guest.
 	Providers []identity.ProviderConfig `yaml:"providers"`
-	// Matchmakers are what players can be matched by.
+	// Matchmakers are those that players can use.
 	Matchmakers []Matchmaker `yaml:"matchmakers"`
-	// Pools are where game sessions without matchmaking come from.
+	// Pools provide game sessions without matchmaking.
 	Pools []Pool `yaml:"pools"`
 	// Locations name the beacons of locations.
 	Locations []Location `yaml:"locations"`
-	// BeaconKeyFile holds the key by which beacons sign receipts.
+	// BeaconKeyFile contains the key with which beacons sign receipts.
 	BeaconKeyFile string `yaml:"beacon_key_file"`
-	// TrustedProxies may say in X-Forwarded-For who calls: addresses or networks.
+	// TrustedProxies are addresses or networks whose X-Forwarded-For is believed.
 	TrustedProxies []string `yaml:"trusted_proxies"`
 	// Origins are web sites whose pages may open a WebSocket, such as
-	// https://game.example. Programs that are no browsers send none.
+	// https://game.example. Programs other than browsers send no Origin.
 	Origins []string `yaml:"origins"`
-	// Limits change how often players may do what.
+	// Limits change how often players may do things.
 	Limits Limits `yaml:"limits"`
 	// Open offers every matchmaking configuration and every queue by its own name
-	// and takes all attributes from clients: for one's own machine.
+	// and accepts all attributes from clients. It is for one's own machine.
 	Open bool `yaml:"-"`
 }
 
-// Matchmaker leads to a matchmaking configuration.
+// Matchmaker is the players' name for a matchmaking configuration.
 type Matchmaker struct {
 	Name           string      `yaml:"name"`
 	Configuration  string      `yaml:"configuration"` // default: Name
@@ -54,36 +54,36 @@ type Matchmaker struct {
 	Scopes         []string    `yaml:"scopes"`        // default guest and authenticated
 	Attributes     []Attribute `yaml:"attributes"`
 	RequireLatency bool        `yaml:"require_latency"` // refuse tickets without any
-	RequireReceipt bool        `yaml:"require_receipt"` // only latency with a beacon's receipt counts
+	RequireReceipt bool        `yaml:"require_receipt"` // use only latency with a beacon's receipt
 }
 
 // Attribute says where a player's attribute comes from.
 type Attribute struct {
 	Name string `yaml:"name"`
-	// From is server (default: the key of the player's server data), client or const.
+	// From is server (default: from the player's server data), client or const.
 	From string `yaml:"from"`
 	Key  string `yaml:"key"` // of the player's server data; default: Name
-	// Type of what clients send: number, string, string_list or string_number_map.
+	// Type is that of a client's value: number, string, string_list or string_number_map.
 	Type string `yaml:"type"`
-	// Min and Max bound numbers from clients.
+	// Min and Max limit numbers from clients.
 	Min *float64 `yaml:"min"`
 	Max *float64 `yaml:"max"`
-	// Default is used where there is no value; the value of a const.
+	// Default is the value if there is none, or the value of a const.
 	Default any `yaml:"default"`
 }
 
-// Pool leads to a queue.
+// Pool is the players' name for a queue.
 type Pool struct {
 	Name       string   `yaml:"name"`
 	Queue      string   `yaml:"queue"`       // default: Name
-	CanCreate  bool     `yaml:"can_create"`  // players may make game sessions
+	CanCreate  bool     `yaml:"can_create"`  // players may create game sessions
 	CanList    bool     `yaml:"can_list"`    // players may list and join game sessions
 	MaxPlayers int      `yaml:"max_players"` // of a game session; default 16
 	Properties []string `yaml:"properties"`  // keys that players may set
 	Scopes     []string `yaml:"scopes"`      // default guest and authenticated
 }
 
-// Location names the beacons of a location.
+// Location configures the beacons of a location.
 type Location struct {
 	Name  string `yaml:"name"`
 	UDP   string `yaml:"udp"`   // HOST:PORT

@@ -11,30 +11,30 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// socket is one WebSocket of a player. Its reader acts on messages, its writer
-// sends answers and what changed; the writer alone writes.
+// socket is one WebSocket of a player. Its reader executes messages; its writer sends
+// answers and changes, and nothing else writes.
 type socket struct {
 	b    *Backend
 	ws   *websocket.Conn
 	from netip.Addr
 	out  chan protocol.Message // answers
 
-	known   func()        // says that the connection's player is known
+	known   func()        // records that the connection's player is known
 	entered chan struct{} // closed once the player is known
 	mu      sync.Mutex    // guards what follows
 	token   string
 	player  identity.Claims
 	resume  string
 
-	inParty bool // as the client knows; the writer's
+	inParty bool // as the client knows; used only by the writer
 
-	ended  chan struct{} // closed when the connection shall end
+	ended  chan struct{} // closed when the connection is to end
 	once   sync.Once
 	code   int
 	reason string
 }
 
-// end has the connection ended; the first reason counts. It never blocks.
+// end makes the connection end; the first reason is used. It never blocks.
 func (c *socket) end(code int, reason string) {
 	c.once.Do(func() {
 		c.code, c.reason = code, reason
@@ -42,7 +42,7 @@ func (c *socket) end(code int, reason string) {
 	})
 }
 
-// run lives the connection's life.
+// run serves the connection until it ends.
 func (c *socket) run(token, resume string) {
 	defer c.b.doors.leave()
 	c.b.metrics.socket(1)
@@ -76,7 +76,7 @@ func (c *socket) held() string {
 	return c.token
 }
 
-// key names the connection's player, or its network before one is known.
+// key returns the connection's player, or its network before the player is known.
 func (c *socket) key() string {
 	if who := c.who(); who.PlayerID != "" {
 		return who.PlayerID
@@ -84,8 +84,8 @@ func (c *socket) key() string {
 	return networkOf(c.from)
 }
 
-// enter takes an access token: the first says who the player is, later ones must
-// be the same player's.
+// enter uses an access token: the first determines the player, later ones must be the
+// same player's.
 func (c *socket) enter(token, resume string) bool {
 	claims, err := c.b.ids.Check(token)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// read acts on messages until the connection fails or shall end.
+// read executes messages until the connection fails or is to end.
 func (c *socket) read() {
 	strikes := 0
 	for {
@@ -37,7 +37,7 @@ func (c *socket) read() {
 	}
 }
 
-// answer queues a message; who does not read is let go and comes back.
+// answer queues a message. A client that does not read is disconnected, to come back.
 func (c *socket) answer(m protocol.Message) {
 	select {
 	case c.out <- m:
@@ -55,7 +55,7 @@ func (c *socket) problem(re string, err error) protocol.Message {
 	return message(protocol.MessageError, re, p.body(id))
 }
 
-// handle carries out a message and gives its answer.
+// handle executes a message and returns its answer.
 func (c *socket) handle(m *protocol.Message) protocol.Message {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -80,7 +80,7 @@ func (c *socket) handle(m *protocol.Message) protocol.Message {
 	return message(protocol.MessageTicket, m.ID, t.out(who.PlayerID))
 }
 
-// act carries out a message about matchmaking.
+// act executes a message about matchmaking.
 func (c *socket) act(ctx context.Context, who identity.Claims, m *protocol.Message) (*Ticket, error) {
 	b := c.b
 	if m.Type == protocol.MessageStart {
@@ -122,5 +122,5 @@ func (c *socket) auth(m *protocol.Message) protocol.Message {
 	if again {
 		return c.readyMessage(m.ID, true)
 	}
-	return protocol.Message{} // the writer says auth.ok before all else
+	return protocol.Message{} // the writer sends auth.ok before anything else
 }

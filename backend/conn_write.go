@@ -14,7 +14,7 @@ import (
 
 var errEnded = errors.New("the connection shall end")
 
-// write says who the player is, what is under way, and then what changes.
+// write sends who the player is, then what has not ended, and then what changes.
 func (c *socket) write() {
 	early, err := c.open()
 	if err == nil {
@@ -24,11 +24,11 @@ func (c *socket) write() {
 		text := websocket.FormatCloseMessage(c.code, c.reason)
 		c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeWithin))
 	}
-	c.ws.Close() // has the reader return
+	c.ws.Close() // makes the reader return
 }
 
-// open waits for the player to be known. An answer that was ready at the same
-// time is to come after what is under way: it is given back.
+// open waits until the player is known. An answer that is ready by then must be sent
+// after the rows that have not ended, so open returns it.
 func (c *socket) open() (early protocol.Message, err error) {
 	timer := time.NewTimer(authWithin)
 	defer timer.Stop()
@@ -111,7 +111,8 @@ func (c *socket) flush() {
 	}
 }
 
-// stillIn tells whether the player's login goes on, and else ends the connection.
+// stillIn reports whether the player's login is still valid, and otherwise ends the
+// connection.
 func (c *socket) stillIn() (identity.Claims, bool) {
 	claims, err := c.b.ids.Check(c.held())
 	if err != nil {
@@ -120,7 +121,7 @@ func (c *socket) stillIn() (identity.Claims, bool) {
 	return claims, err == nil
 }
 
-// tick keeps the connection alive, ends it with the player's login, and warns
+// tick keeps the connection alive, ends it when the player's login has ended, and warns
 // once before the access token expires.
 func (c *socket) tick(warned *string) error {
 	token := c.held()

@@ -21,8 +21,8 @@ func itemsOut(all []*identity.Datum) map[string]protocol.DataItem {
 	return out
 }
 
-// readable gives the namespace of the path if the player may read it. What is
-// secret is not there for the player.
+// readable returns the namespace in the path if the player may read it. To the player,
+// a namespace that is not readable does not exist.
 func (rq *request) readable() (identity.Namespace, error) {
 	ns := identity.Namespace(rq.param("namespace"))
 	if !ns.PlayerReads() {
@@ -129,8 +129,8 @@ func (rq *request) expectation() (identity.Expect, error) {
 	return identity.Expect{Version: version}, nil
 }
 
-// has tells whether the client says that it has what an ETag is of. Proxies that
-// compress make our ETags weak, which does not count here (RFC 9110, 13.1.2).
+// has reports whether the client says that it has the version of an ETag. Compressing
+// proxies make our ETags weak, which makes no difference here (RFC 9110, 13.1.2).
 func (rq *request) has(etag string) bool {
 	for tag := range strings.SplitSeq(strings.Join(rq.http.Header.Values("If-None-Match"), ","), ",") {
 		if strings.TrimPrefix(strings.TrimSpace(tag), "W/") == etag {
@@ -140,8 +140,8 @@ func (rq *request) has(etag string) bool {
 	return false
 }
 
-// serverGetData and serverPutData are for game backends and game servers of the
-// operator; they reach every namespace.
+// serverGetData and serverPutData are for the operator's game backends and game
+// servers; they have access to every namespace.
 func (rq *request) serverGetData() (answer, error) {
 	return rq.datum(rq.param("player"), identity.Namespace(rq.param("namespace")))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// expel takes a player who was banned or deleted out of what is under way. What
-// others have to be asked to stop is marked, which outlasts a crash.
+// expel removes a player who was banned or deleted from everything in progress. What
+// other services must stop is marked, so that a crash does not lose it.
 func (b *Backend) expel(tx *store.Tx, player string) {
 	for old := range b.t.ticketsOf.Equal(tx, player) {
 		if !over(old.Found.State) {
@@ -30,7 +30,7 @@ func (b *Backend) expel(tx *store.Tx, player string) {
 		}
 	}
 	tx.OnCommit(func() {
-		b.hub.wake([]string{player}) // whose connections then see that the login has ended
+		b.hub.wake([]string{player}) // whose connections then find that the login has ended
 		select {
 		case b.expelled <- struct{}{}:
 		default:
@@ -38,8 +38,8 @@ func (b *Backend) expel(tx *store.Tx, player string) {
 	})
 }
 
-// stopExpelled stops what expel has marked. What has come too far to be stopped
-// goes on without the player, who is not told where.
+// stopExpelled stops what expel has marked. What can no longer be stopped goes on
+// without the player, who is not told where.
 func (b *Backend) stopExpelled(ctx context.Context) {
 	view := b.st.View()
 	for t := range b.t.expelledTickets.Equal(view, "") {

@@ -19,8 +19,8 @@ func (d *deaf) guest() (player, token string) {
 	return s.PlayerID, s.AccessToken
 }
 
-// Who is banned, deleted or merged into somebody else is matched no more, in no
-// party, and waits for no game session; who waits for them is woken.
+// A player who is banned, deleted or merged into another is no longer matched, is in no
+// party, and waits for no game session; clients waiting for changes are woken.
 func TestExpel(t *testing.T) {
 	t.Parallel()
 	for name, expel := range map[string]func(*deaf, string, string){
@@ -70,7 +70,7 @@ func TestExpel(t *testing.T) {
 	}
 }
 
-// A ban that is lifted puts nobody out.
+// A ban that is lifted expels nobody.
 func TestExpel_LiftedBan(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {

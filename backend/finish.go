@@ -7,17 +7,17 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// finishWithin bounds what goes on though its client has gone.
+// finishWithin is the time limit for work that goes on after its client has gone.
 const finishWithin = 10 * time.Second
 
-// finishing is for what takes two writes: a client that hangs up between them
-// must not leave one without the other.
+// finishing returns a context for two writes that must not be separated by a client that
+// hangs up between them.
 func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
 }
 
-// decided tells whether an error says that nothing was begun. After others, such
-// as the end of our patience, it may have been: the watcher finds out.
+// decided reports whether an error means that nothing was begun. After another error,
+// such as a timeout, it may have been, and the watcher finds out.
 func decided(err error) bool {
 	f, is := fault.As(err)
 	return is && f.Kind != fault.InternalService

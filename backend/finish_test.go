@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// telling is a database that tells of a commit before it makes it.
+// telling is a database that calls a function before each commit.
 type telling struct {
 	store.Driver
 	d *deaf
@@ -24,13 +24,13 @@ type tellingDB struct {
 	d *deaf
 }
 
-// Open gives the database that tells.
+// Open returns the database that makes these calls.
 func (t telling) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
 	db, err := t.Driver.Open(ctx, cell, schema)
 	return tellingDB{db, t.d}, err
 }
 
-// Commit tells before it commits.
+// Commit calls the function, if it is set, before it commits.
 func (t tellingDB) Commit(ctx context.Context, b *store.Batch) error {
 	if t.d.committing != nil {
 		t.d.committing()
@@ -38,8 +38,8 @@ func (t tellingDB) Commit(ctx context.Context, b *store.Batch) error {
 	return t.DB.Commit(ctx, b)
 }
 
-// hangsUpAt gives the context of a client that goes away in the nth commit from
-// now on; each commit takes a while.
+// hangsUpAt returns the context of a client that hangs up during the nth commit from now
+// on; each commit takes a while.
 func (d *deaf) hangsUpAt(n int, commit time.Duration) context.Context {
 	ctx, hangUp := context.WithCancel(d.ctx)
 	synctest.Wait()
@@ -54,7 +54,7 @@ func (d *deaf) hangsUpAt(n int, commit time.Duration) context.Context {
 	return ctx
 }
 
-// onlyTicket gives the one ticket that a player has.
+// onlyTicket returns the one ticket that a player has.
 func (d *deaf) onlyTicket(player string) string {
 	d.Helper()
 	all := slices.Collect(d.b.t.ticketsOf.Equal(d.b.st.View(), player))
@@ -64,7 +64,7 @@ func (d *deaf) onlyTicket(player string) string {
 	return all[0].ID
 }
 
-// A client that hangs up while its wish is written is matched as if it had not.
+// A client that hangs up while its request is written is matched as if it had not.
 func TestStart_ClientHangsUp(t *testing.T) {
 	t.Parallel()
 	for n := range 2 {
@@ -80,7 +80,7 @@ func TestStart_ClientHangsUp(t *testing.T) {
 	}
 }
 
-// A matchmaker that answers too late may have taken the ticket: it is not failed.
+// If a matchmaker answers too late, the ticket may have been accepted and is not failed.
 func TestStart_AnswerTooLate(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
@@ -93,7 +93,7 @@ func TestStart_AnswerTooLate(t *testing.T) {
 	})
 }
 
-// The same of a game session: it is waited for until its queue gives up.
+// The same for a game session: it is waited for until its queue gives up.
 func TestPlace_ClientHangsUp(t *testing.T) {
 	t.Parallel()
 	for n := range 2 {

@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// NewMatching has the backend matched by the matchmaker of the same process.
+// NewMatching returns the matchmaker of the same process.
 func NewMatching(st *store.Store, s *flexmatch.Service) Matching { return matching{st, s} }
 
 type matching struct {
@@ -59,7 +59,7 @@ func (m matching) found(r store.Reader, t *flexmatch.Ticket) *Found {
 		IP: t.IPAddress, DNSName: t.DNSName, Port: t.Port, SessionID: t.GameSessionID,
 	}
 	if t.Status.Waits() {
-		f.Reason, f.MatchID = "", "" // of a match that came to nothing
+		f.Reason, f.MatchID = "", "" // of a match that was not completed
 	}
 	if t.Status == flexmatch.RequiresAcceptance {
 		f.AcceptBy = m.s.AcceptBy(r, t.MatchID)

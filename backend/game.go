@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// sessionName is a game session's id as it fits a path: its ARN in base64url.
+// sessionName returns a game session's id in a form for paths: its ARN in base64url.
 func sessionName(arn string) string { return base64.RawURLEncoding.EncodeToString([]byte(arn)) }
 
 func sessionARN(name string) (string, bool) {
@@ -21,7 +21,7 @@ func sessionARN(name string) (string, bool) {
 	return string(text), err == nil && len(text) > 0
 }
 
-// mostListed bounds a list of game sessions.
+// mostListed limits a list of game sessions.
 const mostListed = 20
 
 func (rq *request) listSessions() (answer, error) {
@@ -50,7 +50,7 @@ func (rq *request) listSessions() (answer, error) {
 	return ok(out)
 }
 
-// fleetsOf gives the fleets that a pool's queue leads to.
+// fleetsOf returns the fleets of a pool's queue.
 func (b *Backend) fleetsOf(view *store.Snapshot, pool *Pool) []string {
 	q := b.opts.Placements.Queue(view, pool.Queue)
 	if q == nil {
@@ -72,7 +72,7 @@ func (b *Backend) fleetsOf(view *store.Snapshot, pool *Pool) []string {
 	return ids
 }
 
-// joinable gives game sessions of a pool in a fleet that have room, oldest first.
+// joinable returns game sessions of a pool in a fleet that have room, oldest first.
 func (b *Backend) joinable(view *store.Snapshot, pool *Pool, fleetID, location string, limit int) []*session.GameSession {
 	var found []*session.GameSession
 	for g := range b.opts.Sessions.Offered(view, fleetID) {
@@ -87,15 +87,15 @@ func (b *Backend) joinable(view *store.Snapshot, pool *Pool, fleetID, location s
 	return found
 }
 
-// inPool tells whether a game session belongs to a pool. On an open server those
-// that nobody matched belong to every pool.
+// inPool reports whether a game session belongs to a pool. On an open server, those that
+// were not matched belong to every pool.
 func (b *Backend) inPool(g *session.GameSession, pool *Pool) bool {
 	name, marked := g.Property(poolProperty)
 	return name == pool.Name || b.Open && !marked && g.Matchmaker == ""
 }
 
-// gameOut is a game session as players see it. What it has for properties is told
-// of those that players made: of others they are between operator and game server.
+// gameOut returns a game session as players see it. Properties are included only if a
+// player created it: others are between operator and game server.
 func (b *Backend) gameOut(view *store.Snapshot, pool string, g *session.GameSession) protocol.GameSession {
 	out := protocol.GameSession{
 		SessionID: sessionName(g.ID), Status: protocol.GameSessionStatus(g.Status), StatusReason: g.Reason, Name: g.Name, Pool: pool,
@@ -110,9 +110,9 @@ func (b *Backend) gameOut(view *store.Snapshot, pool string, g *session.GameSess
 	return out
 }
 
-// getSession tells who has a place in a game session, or had one, how it goes. To
-// others it is as one that never was. What ended leaves memory after a while, and
-// is not found from then on.
+// getSession shows a game session to the players who have a place in it, or had one; for
+// others it does not exist. An ended one leaves memory after a while, and is not found
+// from then on.
 func (rq *request) getSession() (answer, error) {
 	if err := rq.limit(rq.b.rates.message, "session "+rq.player.PlayerID); err != nil {
 		return answer{}, err
@@ -126,7 +126,7 @@ func (rq *request) getSession() (answer, error) {
 	return ok(rq.b.gameOut(view, pool, g))
 }
 
-// sessionOfPath gives the game session that the path names, or nil.
+// sessionOfPath returns the game session that the path names, or nil.
 func (rq *request) sessionOfPath(view *store.Snapshot) *session.GameSession {
 	id, good := sessionARN(rq.param("session"))
 	if !good || !strings.HasPrefix(id, "arn:") {
@@ -135,7 +135,7 @@ func (rq *request) sessionOfPath(view *store.Snapshot) *session.GameSession {
 	return rq.b.opts.Sessions.Live(view, id)
 }
 
-// knows tells whether a player has a place in a game session, or had one.
+// knows reports whether a player has a place in a game session, or had one.
 func (b *Backend) knows(view *store.Snapshot, player, gameSessionID string) bool {
 	for p := range b.opts.Sessions.PlayersOf(view, gameSessionID) {
 		if p.PlayerID == player {
@@ -145,7 +145,7 @@ func (b *Backend) knows(view *store.Snapshot, player, gameSessionID string) bool
 	return false
 }
 
-// maxPlayerData is the API's bound (API reference, CreatePlayerSession).
+// maxPlayerData is the API's limit (API reference, CreatePlayerSession).
 const maxPlayerData = 2048
 
 func (rq *request) joinSession() (answer, error) {
@@ -166,12 +166,12 @@ func (rq *request) joinSession() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if held := rq.heldIn(g.ID); held != nil { // in it already: the same place again
+	if held := rq.heldIn(g.ID); held != nil { // in it already: returns the same place
 		return answer{status: http.StatusOK, body: reservationOut(held)}, nil
 	}
 	joining := session.Joining{PlayerID: rq.player.PlayerID, Data: in.PlayerData}
 	made, err := rq.b.opts.Sessions.Reserve(rq.http.Context(), session.ReserveInput{GameSessionID: g.ID, Players: []session.Joining{joining}})
-	if fault.Is(err, fault.InvalidRequest) { // another request of the player was first
+	if fault.Is(err, fault.InvalidRequest) { // another request of the player came first
 		if held := rq.heldIn(g.ID); held != nil {
 			return answer{status: http.StatusOK, body: reservationOut(held)}, nil
 		}
@@ -182,7 +182,7 @@ func (rq *request) joinSession() (answer, error) {
 	return answer{status: http.StatusCreated, body: reservationOut(made[0])}, nil
 }
 
-// joinableSession gives the game session of the path, if it is in a pool that the
+// joinableSession returns the game session in the path, if it is in a pool that the
 // player may list.
 func (rq *request) joinableSession() (*session.GameSession, error) {
 	missing := refuse("not-found", "there is no such game session to join")
@@ -218,7 +218,7 @@ func reservationOut(p *session.PlayerSession) *protocol.Reservation {
 	return out
 }
 
-// mostReservations is more than any player holds.
+// mostReservations is more than any player has.
 const mostReservations = 20
 
 func (rq *request) reservations() (answer, error) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// hub wakes who waits for something of a player to change. A nudge only says
-// "look": the truth is in the rows.
+// hub wakes what waits for changes of a player. A nudge only says that something
+// changed: the state is in the rows.
 type hub struct {
 	mu      sync.Mutex
 	of      map[string]map[*watcher]struct{} // by player
@@ -17,15 +17,15 @@ type hub struct {
 	waiting atomic.Int64                     // long polls
 }
 
-// watcher is woken after the rows of its player changed.
+// watcher is woken after the rows of its player have changed.
 type watcher struct{ nudge chan struct{} }
 
 func newHub() *hub {
 	return &hub{of: map[string]map[*watcher]struct{}{}, polls: map[string][]chan struct{}{}}
 }
 
-// poll begins a long poll of a player; where that is one more than there may be, the
-// oldest is told to end. The function ends it.
+// poll begins a long poll of a player, and ends the oldest if there would be more than
+// most. over is closed to end this one; end must be called when it has ended.
 func (h *hub) poll(player string, most int) (over <-chan struct{}, end func()) {
 	own := make(chan struct{})
 	h.mu.Lock()
@@ -46,7 +46,7 @@ func (h *hub) poll(player string, most int) (over <-chan struct{}, end func()) {
 	}
 }
 
-// watch begins to watch a player; the function ends it.
+// watch begins to watch a player; the returned function ends that.
 func (h *hub) watch(player string) (*watcher, func()) {
 	w := &watcher{nudge: make(chan struct{}, 1)}
 	h.mu.Lock()
@@ -65,7 +65,7 @@ func (h *hub) watch(player string) (*watcher, func()) {
 	}
 }
 
-// wake never blocks: it is called where commits are published.
+// wake never blocks: it is called while commits are published.
 func (h *hub) wake(players []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,11 +79,11 @@ func (h *hub) wake(players []string) {
 	}
 }
 
-// maxWait is the longest a long poll may ask for.
+// maxWait is the longest wait that a long poll may request.
 const maxWait = 25 * time.Second
 
-// await looks again and again until changed says yes, the time is over, the
-// client has gone, the player waits too often or the server stops.
+// await waits until changed returns true, the time has passed, the client has gone, the
+// player has too many long polls or the server stops.
 func (b *Backend) await(ctx context.Context, player string, wait time.Duration, changed func() bool) error {
 	if changed() || wait <= 0 {
 		return nil

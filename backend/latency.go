@@ -12,7 +12,7 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Rules for what clients report.
+// Rules for the latencies that clients report.
 const (
 	latencyLife  = 15 * time.Minute
 	mostSamples  = 64
@@ -20,15 +20,15 @@ const (
 	maxLatencies = 200_000
 )
 
-// report is what a player's client measured, as far as it counts.
+// report holds the accepted measurements of a player's client.
 type report struct {
 	ms       map[string]int // by location
-	attested map[string]int // of them, those with a beacon's receipt
+	attested map[string]int // those of them with a beacon's receipt
 	until    time.Time
 }
 
-// latencies are the last reports. They are samples, so they are not written to
-// the store: after a restart clients report again.
+// latencies holds the last reports. They are samples, so they are not written to the
+// store: after a restart clients report again.
 type latencies struct {
 	mu sync.Mutex
 	of map[string]report // by player
@@ -51,7 +51,7 @@ func (l *latencies) put(player string, r report, now time.Time) {
 	l.of[player] = r
 }
 
-// get gives a player's report that still counts.
+// get returns a player's report if it has not expired.
 func (l *latencies) get(player string, now time.Time) (report, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +79,7 @@ func (rq *request) reportLatency() (answer, error) {
 	return ok(out)
 }
 
-// filter keeps what counts of samples. A location that no fleet has would spoil
+// filter returns the acceptable samples. A location that no fleet has would distort
 // placements (developer guide, "Create a player latency policy"), so it is left out.
 func (b *Backend) filter(rq *request, samples []protocol.LatencySample) (report, []protocol.RejectedSample) {
 	now := time.Now()
@@ -122,7 +122,7 @@ func judge(ms float64, known, twice bool) protocol.RejectedSampleReason {
 	return ""
 }
 
-// wholeMs rounds up to what the API takes: whole milliseconds from 1.
+// wholeMs rounds up to what the API accepts: whole milliseconds from 1.
 func wholeMs(ms float64) int { return int(min(max(math.Ceil(ms), 1), tooFar)) }
 
 func (b *Backend) checkReceipt(s protocol.LatencySample, rq *request, now time.Time) (int, error) {
@@ -137,8 +137,8 @@ func (b *Backend) checkReceipt(s protocol.LatencySample, rq *request, now time.T
 	return found.RTT, nil
 }
 
-// latencyOf gives what counts for a ticket of a player: what came with the
-// request, or else what was reported.
+// latencyOf returns the latencies for a ticket of a player: those in the request, or
+// else the reported ones.
 func (b *Backend) latencyOf(player string, given map[string]float64, m *Matchmaker) (map[string]int, error) {
 	reported, _ := b.latency.get(player, time.Now())
 	ms := reported.ms
@@ -163,7 +163,7 @@ func (b *Backend) latencyOf(player string, given map[string]float64, m *Matchmak
 	return maps.Clone(ms), nil
 }
 
-// knownLocations are those that an active fleet has.
+// knownLocations returns the locations that active fleets have.
 func (b *Backend) knownLocations() map[string]bool {
 	known := map[string]bool{}
 	for f := range b.opts.Fleets.All(b.st.View(), "") {
@@ -193,7 +193,7 @@ func (rq *request) locations() (answer, error) {
 	out := &protocol.Locations{TTLSeconds: 3600, Locations: []protocol.Location{}}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		l := byName[name]
-		if rq.b.Open && l.UDP == "" && l.TCP == "" && l.HTTPS == "" { // all is on this machine
+		if rq.b.Open && l.UDP == "" && l.TCP == "" && l.HTTPS == "" { // everything is on this machine
 			l.UDP, l.HTTPS = rq.b.opts.Beacon(), rq.b.opts.Base()+protocol.Base+"/ping"
 		}
 		out.Locations = append(out.Locations, l)
@@ -201,14 +201,14 @@ func (rq *request) locations() (answer, error) {
 	return ok(out)
 }
 
-// BeaconOf gives where the UDP beacon of a location answers: HOST:PORT, or "".
+// BeaconOf returns where the UDP beacon of a location answers: HOST:PORT, or "".
 func (b *Backend) BeaconOf(location string) string {
 	for _, l := range b.now().Locations {
 		if l.Name == location {
 			return l.UDP
 		}
 	}
-	if b.Open && (fleet.IsCustom(location) || location == b.opts.Fleets.Home().Region) { // all is on this machine
+	if b.Open && (fleet.IsCustom(location) || location == b.opts.Fleets.Home().Region) { // everything is on this machine
 		return b.opts.Beacon()
 	}
 	return ""
@@ -238,7 +238,7 @@ func (rq *request) config() (answer, error) {
 	return ok(out)
 }
 
-// matchmakers are those of the configuration, and of an open server one for each
+// matchmakers returns those of the configuration, and on an open server one for each
 // matchmaking configuration.
 func (b *Backend) matchmakers() []Matchmaker {
 	all := slices.Clone(b.now().Matchmakers)
@@ -252,7 +252,7 @@ func (b *Backend) matchmakers() []Matchmaker {
 	return all
 }
 
-// pools are those of the configuration, and of an open server one for each queue.
+// pools returns those of the configuration, and on an open server one for each queue.
 func (b *Backend) pools(view *store.Snapshot) []Pool {
 	all := slices.Clone(b.now().Pools)
 	if b.Open {

@@ -9,20 +9,20 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// Limits say how often players may do what. Zero members mean the defaults, which on
-// an open server are no rates at all; a negative one means no limit.
+// Limits say how often players may do things. Zero members mean the defaults, which on
+// an open server mean no rate limits; a negative member means no limit.
 type Limits struct {
-	PerAddress     float64 `yaml:"per_address"`      // requests a second from one address, three times as many at once; default 20
-	PerKey         float64 `yaml:"per_key"`          // requests a second with one access key, three times as many at once; default 1,000
-	GuestsPerHour  float64 `yaml:"guests_per_hour"`  // new guest accounts from one address, of IPv6 from one /56; default 10
+	PerAddress     float64 `yaml:"per_address"`      // requests per second from one address, with bursts of three times as many; default 20
+	PerKey         float64 `yaml:"per_key"`          // requests per second with one access key, with bursts of three times as many; default 1,000
+	GuestsPerHour  float64 `yaml:"guests_per_hour"`  // new guest accounts from one address, for IPv6 from one /56; default 10
 	LoginsPerMin   float64 `yaml:"logins_per_min"`   // logins with providers from one address; default 30
 	TicketsPerMin  float64 `yaml:"tickets_per_min"`  // new tickets of one player; default 20
 	SessionsPerMin float64 `yaml:"sessions_per_min"` // new game sessions of one player; default 2
-	WritesPerSec   float64 `yaml:"writes_per_sec"`   // other changes by one player, ten times as many at once; default 2
+	WritesPerSec   float64 `yaml:"writes_per_sec"`   // other changes by one player, with bursts of ten times as many; default 2
 	Sockets        int     `yaml:"sockets"`          // WebSockets of one player; default 3
 	AllSockets     int     `yaml:"all_sockets"`      // WebSockets at a time; default 20,000
 	Waits          int     `yaml:"waits"`            // long polls at a time; default 20,000
-	WaitsPerPlayer int     `yaml:"waits_per_player"` // long polls of one player, past which the oldest is answered; default 4
+	WaitsPerPlayer int     `yaml:"waits_per_player"` // long polls of one player; one more ends the oldest; default 4
 }
 
 func (l *Limits) setDefaults(open bool) {
@@ -56,18 +56,18 @@ func (l *Limits) setDefaults(open bool) {
 	count(&l.WaitsPerPlayer, 4)
 }
 
-// meter counts what a limit is about, by key. The zero meter counts nothing.
+// meter counts requests by key. The zero meter counts nothing.
 type meter struct {
 	name    string // in metrics
 	buckets *limit.Buckets[string]
 }
 
-// newMeter returns a meter for n in a period, that many of them at once.
+// newMeter returns a meter for n in a period, with bursts of atOnce.
 func newMeter(name string, n float64, period time.Duration, atOnce int) meter {
 	return meter{name, limit.NewBuckets[string](limit.Rate{PerSecond: n / period.Seconds(), Burst: atOnce})}
 }
 
-// meters are the limits in the form they are counted.
+// meters are the meters of Limits.
 type meters struct{ address, key, guest, login, ticket, session, write, message meter }
 
 func (l *Limits) meters() meters {
@@ -83,12 +83,12 @@ func (l *Limits) meters() meters {
 	}
 }
 
-// maxLockouts bounds the memory of a lockout; keys are short.
+// maxLockouts limits the memory of a lockout; keys are short.
 const maxLockouts = 200_000
 
-// makeRoom forgets what is past, and else any until there is room for a while: who
-// floods us with keys must neither make us grow nor have us look at all of them
-// each time.
+// makeRoom deletes past entries, and if necessary others until there is room for a
+// while: a flood of keys must neither use up memory nor make every call iterate over
+// all of them.
 func makeRoom[V any](of map[string]V, past func(V) bool) {
 	if len(of) < maxLockouts {
 		return
@@ -102,7 +102,7 @@ func makeRoom[V any](of map[string]V, past func(V) bool) {
 	}
 }
 
-// Failed logins lock an account and an address out for a while.
+// Failed logins lock out an account and an address for a while.
 const (
 	failuresOfAccount = 5
 	failuresOfAddress = 10
@@ -123,7 +123,7 @@ type failures struct {
 
 func newLockout() *lockout { return &lockout{of: map[string]failures{}} }
 
-// locked tells how long a key is still locked out.
+// locked returns for how long a key is still locked out.
 func (l *lockout) locked(key string, most int, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +147,7 @@ func (l *lockout) failed(key string, lock time.Duration, now time.Time) {
 	l.of[key] = failures{f.n + 1, now.Add(lock)}
 }
 
-// passed forgets the failures of a key.
+// passed deletes the failures of a key.
 func (l *lockout) passed(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A negative limit is none, of counts too.
+// A negative limit means no limit, for counts too.
 func TestLimits_NegativeIsNone(t *testing.T) {
 	t.Parallel()
 	l := Limits{Sockets: -1, AllSockets: -1, Waits: -1}
@@ -24,7 +24,7 @@ func TestLimits_NegativeIsNone(t *testing.T) {
 	}
 }
 
-// On an open server there are no rates but those that are asked for.
+// On an open server there are no rate limits except configured ones.
 func TestLimits_Open(t *testing.T) {
 	t.Parallel()
 	l := Limits{TicketsPerMin: 1}
@@ -46,8 +46,8 @@ func TestLimits_Open(t *testing.T) {
 	}
 }
 
-// One player has so many long polls; one more has the oldest answered, and nobody
-// else's.
+// A player can have a number of long polls; one more ends the player's oldest, and no
+// other player's.
 func TestAwait_OfOnePlayer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestLockout_IsBounded(t *testing.T) {
 	}
 }
 
-// Failed logins count for accounts that can be ours, and for nobody on another
+// Failed logins are counted only for what can be an account, and separately for each
 // network.
 func TestAccountKey(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func (rq *request) startMatchmaking() (answer, error) {
 	return answer{status: http.StatusCreated, body: t.out(rq.player.PlayerID), etag: quoted(t.Seq)}, nil
 }
 
-// start asks for a match: the row first, then the matchmaker.
+// start requests a match: it writes the row first, then calls the matchmaker.
 func (b *Backend) start(ctx context.Context, player, scope string, in *protocol.TicketRequest) (*Ticket, error) {
 	m, err := find(b.matchmakers(), func(m *Matchmaker) bool { return m.Name == in.Matchmaker }, "matchmaker", in.Matchmaker)
 	if err != nil {
@@ -64,7 +64,7 @@ func (b *Backend) start(ctx context.Context, player, scope string, in *protocol.
 	return b.look(ctx, t), nil
 }
 
-// refused ends the ticket that the matchmaker did not take.
+// refused ends a ticket that the matchmaker refused.
 func (b *Backend) refused(ctx context.Context, t *Ticket) {
 	f := t.Found
 	f.State, f.Reason = protocol.TicketStateFailed, "Rejected"
@@ -73,8 +73,8 @@ func (b *Backend) refused(ctx context.Context, t *Ticket) {
 	}
 }
 
-// whoIsMatched gives the players of a ticket: the one who asks, or the party and
-// the change of it that they agreed at.
+// whoIsMatched returns the players of a ticket: the requesting one, or the party, with
+// the party's change at which its members agreed.
 func (b *Backend) whoIsMatched(m *Matchmaker, player string, in *protocol.TicketRequest) (all []MatchPlayer, agreed string, err error) {
 	if in.Team != "" {
 		return nil, "", refuse("invalid-parameter", "team: "+m.Name+" does not let players choose")
@@ -98,7 +98,7 @@ func (b *Backend) matchPlayer(m *Matchmaker, player string, sent map[string]prot
 	return MatchPlayer{ID: player, Attributes: attributes, Latency: ms}, err
 }
 
-// ticket gives a ticket of the player who asks; somebody else's is not found.
+// ticket returns a ticket of the requesting player; another player's is not found.
 func (rq *request) ticket() (*Ticket, error) {
 	return rq.b.ticketOf(rq.player.PlayerID, rq.param("ticket"))
 }
@@ -119,7 +119,7 @@ func (rq *request) tickets() (answer, error) {
 			out.Items = append(out.Items, *t.out(rq.player.PlayerID))
 		}
 	}
-	slices.Reverse(out.Items) // ids rise with time
+	slices.Reverse(out.Items) // ids increase with time
 	return ok(out)
 }
 
@@ -134,11 +134,11 @@ func (rq *request) getTicket() (answer, error) {
 	})
 }
 
-// advisedPoll is how often to ask without a long poll.
+// advisedPoll is how often to send requests without a long poll.
 const advisedPoll = 2 * time.Second
 
-// poll answers at once where the client's ETag is not the present one, and else
-// waits for a change as long as the client asked.
+// poll answers immediately if the client's ETag is not the current one, and otherwise
+// waits for a change as long as the client requested.
 func (rq *request) poll(look func() (body any, seq int64, ended bool, err error)) (answer, error) {
 	if err := rq.limit(rq.b.rates.message, "poll "+rq.player.PlayerID); err != nil {
 		return answer{}, err
@@ -150,13 +150,13 @@ func (rq *request) poll(look func() (body any, seq int64, ended bool, err error)
 	body, seq, ended, err := look()
 	changed := func() bool {
 		if err == nil && rq.has(quoted(seq)) && !ended {
-			if _, err = rq.b.ids.Check(bearer(rq.http)); err == nil { // it may have ended meanwhile
+			if _, err = rq.b.ids.Check(bearer(rq.http)); err == nil { // the login may have ended in the meantime
 				body, seq, ended, err = look()
 			}
 		}
 		return err != nil || !rq.has(quoted(seq)) || ended
 	}
-	if rq.http.Header.Get("If-None-Match") == "" { // who knows nothing is told at once
+	if rq.http.Header.Get("If-None-Match") == "" { // a client without a version is answered immediately
 		wait = 0
 	}
 	if waiting := rq.b.await(rq.http.Context(), rq.player.PlayerID, wait, changed); waiting != nil {
@@ -202,7 +202,7 @@ func (rq *request) stopMatchmaking() (answer, error) {
 	return answer{status: http.StatusAccepted, body: t.out(rq.player.PlayerID), etag: quoted(t.Seq)}, nil
 }
 
-// cancel asks the matchmaker to cancel; what it cannot cancel stays as it is.
+// cancel tells the matchmaker to cancel; a ticket that it cannot cancel stays as it is.
 func (b *Backend) cancel(ctx context.Context, t *Ticket) (*Ticket, error) {
 	if over(t.Found.State) {
 		return t, nil

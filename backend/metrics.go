@@ -59,7 +59,7 @@ func (m *metrics) limit(name string) {
 }
 
 func (m *metrics) login(method string, err error) {
-	if m == nil || identity.Is(err, identity.ProviderDisabled) { // the name is the client's
+	if m == nil || identity.Is(err, identity.ProviderDisabled) { // the name is chosen by the client
 		return
 	}
 	result := "ok"

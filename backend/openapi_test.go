@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Every operation that is described is served, with the access it says, and the
-// other way round.
+// Every operation in the description is served with the access it states, and every
+// route is described.
 func TestRoutes_AreTheDescription(t *testing.T) {
 	t.Parallel()
 	var d struct {
@@ -57,8 +57,8 @@ func TestRoutes_AreTheDescription(t *testing.T) {
 	}
 }
 
-// Each code that is written in the sources of this package or of identity's
-// refusals has a status.
+// Each code that occurs in the sources of this package or in identity's refusals has a
+// status.
 func TestProblems_HaveAStatus(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")

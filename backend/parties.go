@@ -26,7 +26,7 @@ func (rq *request) createParty() (answer, error) {
 	return rq.party(http.StatusCreated, partyArgs{Do: partyCreate, New: Party{Matchmaker: m.Name, Max: most}})
 }
 
-// party carries out what the player does and answers with the party.
+// party executes the player's action and answers with the party.
 func (rq *request) party(status int, a partyArgs) (answer, error) {
 	if err := rq.change(); err != nil {
 		return answer{}, err
@@ -65,7 +65,7 @@ func (rq *request) changeMember() (answer, error) {
 		return answer{}, refuse("latency-rejected", "latency_ms: at most 64 locations")
 	}
 	if in.Ready {
-		m.Ready = time.Now() // the command sets its own moment
+		m.Ready = time.Now() // the command sets the actual time
 	}
 	if len(in.Attributes) > 0 {
 		text, err := json.Marshal(in.Attributes, json.Deterministic(true))

@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Party is players who want to be matched together. Each member agrees for
-// themselves: nobody is put on a ticket by somebody else.
+// Party is a group of players who want to be matched together. Each member agrees for
+// themselves: no one else can put a player on a ticket.
 type Party struct {
 	ID         string        `json:"id"`
 	Code       string        `json:"code"`
@@ -23,7 +23,7 @@ type Party struct {
 	Expires    time.Time     `json:"expires"`
 }
 
-// PartyMember is a player of a party and what they bring.
+// PartyMember is a player of a party and what they contribute.
 type PartyMember struct {
 	PlayerID   string             `json:"player_id"`
 	Ready      time.Time          `json:"ready,omitzero"`
@@ -35,7 +35,7 @@ const (
 	partyKept  = 30 * time.Minute // since the last change
 	readyFor   = time.Minute
 	codeLength = 6
-	codeLetter = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // none that look alike
+	codeLetter = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // without letters that look alike
 )
 
 // partyAction is what a member does.
@@ -75,7 +75,7 @@ func (b *Backend) runParty(tx *store.Tx, a partyArgs) (*Party, error) {
 	if err := b.actInParty(tx, &p, a); err != nil {
 		return nil, err
 	}
-	tx.OnCommit(func() { b.hub.wake(told) }) // also who has left
+	tx.OnCommit(func() { b.hub.wake(told) }) // includes a member who has left
 	if len(p.Members) == 0 {
 		b.t.parties.Delete(tx, p.ID)
 		return &p, nil
@@ -84,7 +84,7 @@ func (b *Backend) runParty(tx *store.Tx, a partyArgs) (*Party, error) {
 	return &p, nil
 }
 
-// putParty writes a party that has changed, and wakes who waits for its members.
+// putParty writes a changed party, and wakes what waits for its members.
 func (b *Backend) putParty(tx *store.Tx, p *Party) {
 	p.Change, p.Expires = tx.ID(""), tx.Now().Add(partyKept)
 	b.t.parties.Put(tx, p)
@@ -109,7 +109,7 @@ func (b *Backend) createdParty(tx *store.Tx, a partyArgs) (*Party, error) {
 	return &p, nil
 }
 
-// alone refuses players who are in a party.
+// alone refuses a player who is in a party.
 func (b *Backend) alone(tx *store.Tx, player string) error {
 	if old := b.t.partiesOf.First(tx, player); old != nil {
 		return refuse("already-joined", "you are in party "+old.ID+"; leave it first")
@@ -181,8 +181,8 @@ func (m *PartyMember) ready(now time.Time) bool {
 	return !m.Ready.IsZero() && now.Sub(m.Ready) <= readyFor
 }
 
-// partyPlayers gives the players of a party's ticket, the leader first, and the
-// change of the party that they agreed at.
+// partyPlayers returns the players of a party's ticket, the leader first, and the
+// party's change at which they agreed.
 func (b *Backend) partyPlayers(m *Matchmaker, leader string, in *protocol.TicketRequest) (all []MatchPlayer, agreed string, err error) {
 	p := b.t.parties.Get(b.st.View(), in.PartyID)
 	switch {
@@ -220,7 +220,7 @@ func (b *Backend) partyPlayers(m *Matchmaker, leader string, in *protocol.Ticket
 	return all, p.Change, nil
 }
 
-// order puts what is first before what is not.
+// order compares two flags, true first.
 func order(a, b bool) int {
 	switch {
 	case a == b:
@@ -231,7 +231,7 @@ func order(a, b bool) int {
 	return 1
 }
 
-// sent gives the attributes a member's client sent.
+// sent returns the attributes that a member's client sent.
 func (m *PartyMember) sent() map[string]protocol.JSON {
 	var sent map[string]protocol.JSON
 	if m.Attributes != "" && json.Unmarshal([]byte(m.Attributes), &sent) != nil {
@@ -240,8 +240,8 @@ func (m *PartyMember) sent() map[string]protocol.JSON {
 	return sent
 }
 
-// useConsent takes the consent that a ticket uses up: each match needs its own. It
-// refuses where the party is not as it was when its members agreed.
+// useConsent clears the consent that a ticket uses up: each match needs a new one. It
+// refuses if the party has changed since its members agreed.
 func (b *Backend) useConsent(tx *store.Tx, party, agreed string) error {
 	old := b.t.parties.Get(tx, party)
 	if old == nil || old.Change != agreed {

@@ -17,7 +17,7 @@ func (d *deaf) party(a partyArgs) *Party {
 	return p
 }
 
-// readyParty is a party of anna, who leads it, and bert, who is ready.
+// readyParty returns a party of anna, who leads it, and bert, who is ready.
 func (d *deaf) readyParty() *Party {
 	d.Helper()
 	p := d.party(partyArgs{Do: partyCreate, By: "anna", New: Party{Matchmaker: "alone", Max: 2}})
@@ -25,8 +25,8 @@ func (d *deaf) readyParty() *Party {
 	return d.party(partyArgs{Do: partyChange, Party: p.ID, By: "bert", Member: PartyMember{Ready: time.Now()}})
 }
 
-// A member who leaves, or is not ready any more, is on no ticket, though the
-// leader asks before that is durable.
+// A member who leaves, or is no longer ready, is on no ticket, even if the leader
+// requests one before that is durable.
 func TestParty_ConsentTakenBackMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, meanwhile := range []partyArgs{{Do: partyLeave, By: "bert", Target: "bert"}, {Do: partyChange, By: "bert"}} {
@@ -49,7 +49,7 @@ func TestParty_ConsentTakenBackMeanwhile(t *testing.T) {
 	}
 }
 
-// A ticket uses up the members' consent, whatever becomes of it.
+// A ticket uses up the members' consent, whatever its outcome.
 func TestParty_ConsentIsUsedUp(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
@@ -64,8 +64,8 @@ func TestParty_ConsentIsUsedUp(t *testing.T) {
 	})
 }
 
-// Who is put out of a party, or whose party expires, is woken and told, once; who
-// comes back is too, where the cursor says that they knew of the party.
+// A player who is removed from a party, or whose party expires, is woken and told, once;
+// so is one who reconnects with a cursor that says that they knew of the party.
 func TestParty_LeftIsTold(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*deaf, *Party){

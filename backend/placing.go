@@ -14,7 +14,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Placing is a player's wish for a game session of their own.
+// Placing is a player's request for a game session of their own.
 type Placing struct {
 	ID       string    `json:"id"` // of the placement too
 	Pool     string    `json:"pool"`
@@ -23,11 +23,11 @@ type Placing struct {
 	Seq      int64     `json:"seq"`
 	Change   string    `json:"change"`
 	Created  time.Time `json:"created"`
-	Expires  time.Time `json:"expires"`           // if it is over
+	Expires  time.Time `json:"expires"`           // set if it has ended
 	Expelled bool      `json:"expelled,omitzero"` // the player was banned or deleted: to be stopped
 }
 
-// Placed is what placement says of it.
+// Placed is what placement reports of it.
 type Placed struct {
 	State           protocol.PlacementState `json:"state"`
 	Reason          string                  `json:"reason,omitzero"`
@@ -45,7 +45,7 @@ const (
 
 func (p *Placing) over() bool { return p.Seen.State != protocol.PlacementStatePending }
 
-// runPlace writes the wish before placement hears of it.
+// runPlace writes the row before placement is called.
 func (b *Backend) runPlace(tx *store.Tx, p Placing) (*Placing, error) {
 	pending := 0
 	for old := range b.t.placingsOf.Equal(tx, p.PlayerID) {
@@ -74,7 +74,7 @@ type placingSeen struct {
 	Seen Placed
 }
 
-// runSeePlacing is runObserve of wishes.
+// runSeePlacing is runObserve for placings.
 func (b *Backend) runSeePlacing(tx *store.Tx, all []placingSeen) (struct{}, error) {
 	for _, o := range all {
 		old := b.t.placings.Get(tx, o.ID)
@@ -94,7 +94,7 @@ func (b *Backend) runSeePlacing(tx *store.Tx, all []placingSeen) (struct{}, erro
 	return struct{}{}, nil
 }
 
-// seePlacement asks placement what became of a wish.
+// seePlacement returns what placement reports of a placing.
 func (b *Backend) seePlacement(ctx context.Context, p *Placing) (o placingSeen, differs bool) {
 	if p.over() {
 		return o, false
@@ -141,8 +141,8 @@ func (p *Placing) out() *protocol.Placement {
 	return out
 }
 
-// poolProperty marks game sessions that players made, so that lists show those of
-// a pool and no matched game.
+// poolProperty marks game sessions that players created, so that lists show those of a
+// pool and no matched game.
 const poolProperty = "muster_pool"
 
 func (rq *request) createSession() (answer, error) {
@@ -168,7 +168,7 @@ func (rq *request) createSession() (answer, error) {
 	return answer{status: http.StatusAccepted, body: p.out(), etag: quoted(p.Seq)}, nil
 }
 
-// place asks for a game session: the row first, then placement.
+// place requests a game session: it writes the row first, then calls placement.
 func (b *Backend) place(ctx context.Context, pool *Pool, player string, request placement.Request) (*Placing, error) {
 	ctx, stop := finishing(ctx)
 	defer stop()
@@ -187,7 +187,7 @@ func (b *Backend) place(ctx context.Context, pool *Pool, player string, request 
 	return b.lookPlacing(ctx, p), nil
 }
 
-// sessionRequest holds a wish to what the pool allows.
+// sessionRequest returns the placement request, within what the pool allows.
 func (b *Backend) sessionRequest(player string, pool *Pool, in *protocol.SessionRequest) (placement.Request, error) {
 	r := placement.Request{
 		Name: in.Name, MaxPlayers: pool.MaxPlayers, Players: []session.Joining{{PlayerID: player}},
@@ -223,7 +223,7 @@ func (b *Backend) sessionRequest(player string, pool *Pool, in *protocol.Session
 	return r, err
 }
 
-// pool gives a pool that the player may use in a way.
+// pool returns a pool that the player may use in a given way.
 func (rq *request) pool(name string, may func(*Pool) bool) (*Pool, error) {
 	p, err := find(rq.b.pools(rq.b.st.View()), func(p *Pool) bool { return p.Name == name }, "pool", name)
 	switch {
@@ -237,7 +237,7 @@ func (rq *request) pool(name string, may func(*Pool) bool) (*Pool, error) {
 	return p, nil
 }
 
-// lookPlacing brings a wish to what is true now and gives it.
+// lookPlacing updates a placing to the current state and returns it.
 func (b *Backend) lookPlacing(ctx context.Context, p *Placing) *Placing {
 	b.observe(ctx, nil, []*Placing{p})
 	if now := b.t.placings.Get(b.st.View(), p.ID); now != nil {
@@ -246,7 +246,7 @@ func (b *Backend) lookPlacing(ctx context.Context, p *Placing) *Placing {
 	return p
 }
 
-// placing gives a wish of the player who asks; somebody else's is not found.
+// placing returns one of the requesting player's; another player's is not found.
 func (rq *request) placing() (*Placing, error) {
 	p := rq.b.t.placings.Get(rq.b.st.View(), rq.param("placement"))
 	if p == nil || p.PlayerID != rq.player.PlayerID {

@@ -22,14 +22,14 @@ type problem struct {
 	detail   string
 	wait     time.Duration // for Retry-After
 	until    time.Time     // when a ban ends
-	ticket   string        // that is in the way
-	conflict string        // token to merge two players with
+	ticket   string        // the ticket that prevents it
+	conflict string        // token for merging two players
 }
 
-// Error gives the code and the detail.
+// Error returns the code and the detail.
 func (p *problem) Error() string { return p.code + ": " + p.detail }
 
-// statuses of the codes; those of identity's refusals are among them.
+// statuses of the codes, including those of identity's refusals.
 var statuses = map[string]int{
 	"malformed-json": 400, "unknown-field": 400, "invalid-parameter": 400,
 	"token-missing": 401, "token-invalid": 401, "token-expired": 401, "guest-secret-invalid": 401,
@@ -43,7 +43,7 @@ var statuses = map[string]int{
 	"rate-limited": 429, "locked-out": 429, "internal": 500, "no-capacity": 503, "provider-unavailable": 503, "busy": 503,
 }
 
-// refuse makes a problem; detail may repeat what the client sent.
+// refuse returns a problem; detail may repeat what the client sent.
 func refuse(code, detail string) *problem {
 	status := statuses[code]
 	if status == 0 {
@@ -58,8 +58,8 @@ func limited(code string, wait time.Duration) *problem {
 	return p
 }
 
-// problemOf turns any error into what the client sees; ok is false for errors
-// that are not meant for it.
+// problemOf returns the client's view of an error; ok is false for errors that are not
+// meant for the client.
 func problemOf(err error) (p *problem, ok bool) {
 	if errors.As(err, &p) {
 		return p, true
@@ -119,10 +119,10 @@ func (p *problem) write(w http.ResponseWriter, requestID string) {
 		h.Set("WWW-Authenticate", challenge(p.code))
 	}
 	w.WriteHeader(p.status)
-	json.MarshalWrite(w, p.body(requestID)) // a client that has gone
+	json.MarshalWrite(w, p.body(requestID)) // fails if the client has gone
 }
 
-// challenge names the error as RFC 6750, 3.1 does.
+// challenge returns the WWW-Authenticate header for a code (RFC 6750, 3.1).
 func challenge(code string) string {
 	switch code {
 	case "token-missing":
@@ -133,5 +133,5 @@ func challenge(code string) string {
 	return `Bearer error="invalid_request", error_description="` + code + `"`
 }
 
-// seconds rounds up: who waits that long has waited long enough.
+// seconds rounds up, so that a client that waits that long has waited long enough.
 func seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }

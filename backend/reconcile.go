@@ -8,15 +8,15 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// How the reconciler works.
+// Parameters of the reconciler.
 const (
 	reconcileEvery = 15 * time.Second // since events may be lost
-	lookAtOnce     = 200              // rows that one transaction brings up to date
+	lookAtOnce     = 200              // rows that one transaction updates
 )
 
-// runReconciler looks at everything that is open, at once, for what happened while
-// nobody watched, and then again and again; and it stops what expel marked. Rounds
-// never overlap: one that takes long puts off the next.
+// runReconciler looks at all open rows immediately, for what happened while no watcher
+// ran, and then at intervals; it also stops what expel marked. Rounds never overlap: a
+// long one delays the next.
 func (b *Backend) runReconciler(ctx context.Context) {
 	every := time.NewTicker(reconcileEvery)
 	defer every.Stop()
@@ -33,7 +33,7 @@ func (b *Backend) runReconciler(ctx context.Context) {
 	}
 }
 
-// reconcile looks at everything that is open, and forgets what has expired.
+// reconcile looks at all open rows, and deletes what has expired.
 func (b *Backend) reconcile(ctx context.Context) {
 	inBatches(ctx, b, b.t.tickets, b.t.openTickets, func(t *Ticket) string { return t.ID },
 		func(open []*Ticket) int { return b.observe(ctx, open, nil) })
@@ -43,7 +43,7 @@ func (b *Backend) reconcile(ctx context.Context) {
 	b.forgetExpired(ctx)
 }
 
-// inBatches has the open rows of a table observed, a few at a time.
+// inBatches calls observe for the open rows of a table, a few at a time.
 func inBatches[V any](ctx context.Context, b *Backend, rows *store.Table[V], open *store.Index[V], id func(*V) string, observe func([]*V) (changed int)) {
 	var ids []string
 	for row := range open.Equal(b.st.View(), "") {
@@ -57,8 +57,8 @@ func inBatches[V any](ctx context.Context, b *Backend, rows *store.Table[V], ope
 	}
 }
 
-// interrupted sees, between batches, to what cannot wait for the round's end; it
-// tells whether that is now.
+// interrupted does, between batches, what cannot wait for the end of the round. It
+// reports whether the round must end now.
 func (b *Backend) interrupted(ctx context.Context) bool {
 	select {
 	case <-b.expelled:
@@ -68,8 +68,8 @@ func (b *Backend) interrupted(ctx context.Context) bool {
 	return ctx.Err() != nil
 }
 
-// present gives rows as they are now: events may have told of them since the round
-// began.
+// present returns rows in their current state: events may have changed them since the
+// round began.
 func present[V any](view *store.Snapshot, from *store.Table[V], keys []string) []*V {
 	rows := make([]*V, 0, len(keys))
 	for _, key := range keys {
@@ -80,7 +80,7 @@ func present[V any](view *store.Snapshot, from *store.Table[V], keys []string) [
 	return rows
 }
 
-// forgetExpired removes what has expired, in transactions that are bounded.
+// forgetExpired deletes what has expired, in transactions of limited size.
 func (b *Backend) forgetExpired(ctx context.Context) {
 	for more := b.anyExpired(time.Now()); more; {
 		var err error

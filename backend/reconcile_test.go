@@ -25,8 +25,8 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// deaf is the real services, and a backend that hears of no event: it reads a log
-// that nobody writes to.
+// deaf is the real services, and a backend that receives no events: it reads a log that
+// nothing is written to.
 type deaf struct {
 	*testing.T
 	ctx     context.Context
@@ -35,7 +35,7 @@ type deaf struct {
 	matches *flexmatch.Service
 	places  *placement.Service
 	b       *Backend
-	loops   []func(context.Context) // all but the backend's
+	loops   []func(context.Context) // all except the backend's
 	stops   []func()
 
 	committing func() // called before each commit, if set
@@ -93,9 +93,9 @@ func newDeaf(t *testing.T) *deaf {
 	return d
 }
 
-// configure makes a queue that no game server is behind, and the matchmakers
-// "placed", which waits for one, "slow", which searches longer than a ticket is
-// kept after its end, and "alone", which does not.
+// configure creates a queue without game servers, and the matchmakers "placed", whose
+// matches wait for one, "slow", which searches longer than a ticket is kept after its
+// end, and "alone", whose matches have no game session.
 func (d *deaf) configure(fleets *fleet.Service) {
 	d.Helper()
 	_, err := fleets.CreateLocation(d.ctx, "custom-home", nil)
@@ -126,7 +126,7 @@ func (d *deaf) must(err error) {
 	}
 }
 
-// run starts a loop; the function ends it.
+// run starts a loop; the returned function ends it.
 func (d *deaf) run(loop func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(d.ctx)
 	var running sync.WaitGroup
@@ -134,7 +134,7 @@ func (d *deaf) run(loop func(context.Context)) (stop func()) {
 	return func() { cancel(); running.Wait() }
 }
 
-// inDeaf runs f in virtual time; the matchmaker runs, the backend's watcher too.
+// inDeaf runs f in virtual time, with the matchmaker and the backend's watcher running.
 func inDeaf(t *testing.T, f func(*deaf)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func (d *deaf) ask(player, matchmaker string) *Ticket {
 	return t
 }
 
-// state is what a player would be told.
+// state returns what a player would see.
 func (d *deaf) state(id string) State {
 	d.Helper()
 	synctest.Wait()
@@ -177,13 +177,13 @@ func (d *deaf) wants(id string, want State) {
 	}
 }
 
-// With every event lost, each end of a ticket is told within one round of the
-// reconciler, and an hour later the ticket is forgotten.
+// With every event lost, each end of a ticket is seen within one round of the
+// reconciler, and an hour later the ticket is deleted.
 func TestReconcile_TicketsEndWithoutEvents(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
 		timesOut, cancelled := d.ask("anna", "placed"), d.ask("bert", "alone")
-		d.must(d.matches.Stop(d.ctx, cancelled.ID)) // by an operator, behind the backend's back
+		d.must(d.matches.Stop(d.ctx, cancelled.ID)) // by an operator, without the backend
 		time.Sleep(whole)
 		d.wants(timesOut.ID, protocol.TicketStateSearching)
 		d.wants(cancelled.ID, protocol.TicketStateCancelled)
@@ -200,12 +200,12 @@ func TestReconcile_TicketsEndWithoutEvents(t *testing.T) {
 	})
 }
 
-// What was seen before something newer was written does not come back.
+// An observation does not overwrite a newer state.
 func TestObserve_OldNews(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
 		ticket := d.ask("anna", "placed")
-		time.Sleep(time.Second) // the matchmaker has searched; the row says so at the next look
+		time.Sleep(time.Second) // the matchmaker has searched; the row shows that after the next look
 		old, differs := d.b.see(d.ctx, ticket)
 		if !differs || old.Found.State != protocol.TicketStateSearching {
 			t.Fatalf("seen: %+v", old.Found)
@@ -219,7 +219,7 @@ func TestObserve_OldNews(t *testing.T) {
 	})
 }
 
-// A match that never finds a game server ends too.
+// A match that never gets a game server ends too.
 func TestReconcile_MatchWithoutAGameServer(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
@@ -239,7 +239,7 @@ func TestReconcile_MatchWithoutAGameServer(t *testing.T) {
 func TestReconcile_OpenTicketsAreKept(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
-		one := d.ask("anna", "slow") // and nobody else does
+		one := d.ask("anna", "slow") // and nobody else requests one
 		time.Sleep(2*ticketKept - patient)
 		d.wants(one.ID, protocol.TicketStateSearching)
 		time.Sleep(2*patient + whole)
@@ -249,8 +249,8 @@ func TestReconcile_OpenTicketsAreKept(t *testing.T) {
 	})
 }
 
-// A ticket that the matchmaker never got, because the server ended between the two
-// writes, is not waited for; and the player can ask again.
+// A ticket that the matchmaker never received, because the server ended between the two
+// writes, is not waited for; the player can request another.
 func TestReconcile_LostTicket(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
@@ -266,7 +266,7 @@ func TestReconcile_LostTicket(t *testing.T) {
 	})
 }
 
-// What ended while the backend was away is told when it is back.
+// What ended while the backend was away is seen when it is back.
 func TestReconcile_AtStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

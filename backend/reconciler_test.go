@@ -12,8 +12,8 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// holding is the matchmaker's archive when it is slow: what ended a while ago is
-// told once hold is closed. It notes how much each transaction looks at.
+// holding is a matchmaker with a slow archive: it returns tickets that ended a while ago
+// once hold is closed. It counts how many tickets each transaction looks at.
 type holding struct {
 	Matching
 	hold   chan struct{}
@@ -38,8 +38,8 @@ func (m *holding) Look(r store.Reader, ticketID string) *Found {
 	return m.Matching.Look(r, ticketID)
 }
 
-// held runs f in virtual time with n tickets that the matchmaker never got, and a
-// slow archive; run starts the backend, which hears of events, and stop ends it.
+// held runs f in virtual time with n tickets that the matchmaker never received, and a
+// slow archive; run starts the backend, which receives events, and stop ends it.
 func held(t *testing.T, n int, f func(d *deaf, m *holding, lost []string, run func() (stop func()))) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,8 +64,8 @@ func held(t *testing.T, n int, f func(d *deaf, m *holding, lost []string, run fu
 	})
 }
 
-// What events tell does not wait for the reconciler, which does not begin a round
-// before the last has ended.
+// Events are handled without waiting for the reconciler, which does not begin a round
+// before the previous one has ended.
 func TestReconciler_KeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	held(t, 1, func(d *deaf, m *holding, lost []string, run func() func()) {
@@ -86,8 +86,8 @@ func TestReconciler_KeepsNobodyWaiting(t *testing.T) {
 	})
 }
 
-// However much is open, a transaction is bounded, and all of it is looked at in one
-// round.
+// However many rows are open, a transaction has a limited size, and all are looked at in
+// one round.
 func TestReconciler_WorksInBatches(t *testing.T) {
 	t.Parallel()
 	held(t, 2*lookAtOnce+1, func(d *deaf, m *holding, lost []string, run func() func()) {
@@ -109,13 +109,13 @@ func TestReconciler_WorksInBatches(t *testing.T) {
 	})
 }
 
-// The end does not wait for what is left of a round.
+// Ending does not wait for the rest of a round.
 func TestReconciler_EndsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	held(t, 3*lookAtOnce, func(d *deaf, m *holding, lost []string, run func() func()) {
 		stop := run()
 		synctest.Wait()
-		stop() // a round that goes on would never end here
+		stop() // would never return if the round went on
 		if n := m.asked.Load(); n > lookAtOnce {
 			t.Errorf("the archive is asked %d times though all is over", n)
 		}
@@ -123,7 +123,7 @@ func TestReconciler_EndsInTheMiddle(t *testing.T) {
 	})
 }
 
-// What has expired is forgotten in one round, however much it is.
+// All that has expired is deleted in one round, however much it is.
 func TestReconciler_ForgetsAll(t *testing.T) {
 	t.Parallel()
 	held(t, sweepAtOnce+1, func(d *deaf, m *holding, lost []string, run func() func()) {

@@ -17,7 +17,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// request is one request on its way through a handler.
+// request is an HTTP request that is being handled.
 type request struct {
 	b      *Backend
 	http   *http.Request
@@ -28,7 +28,7 @@ type request struct {
 	body   []byte
 }
 
-// answer is what a handler gives: a status, and a body unless it is nil.
+// answer is a handler's result: a status, and a body unless it is nil.
 type answer struct {
 	status int
 	body   any
@@ -46,8 +46,8 @@ type who int
 
 const (
 	anybody  who = iota
-	player       // who has an access token
-	operator     // who signs with an access key
+	player       // with an access token
+	operator     // signs with an access key
 )
 
 var (
@@ -55,7 +55,7 @@ var (
 	players = access{who: player}
 )
 
-// Bounds of request bodies, in bytes.
+// Limits of request bodies.
 const (
 	maxBody  = 64 << 10
 	bodyTime = 10 * time.Second
@@ -78,13 +78,13 @@ func (b *Backend) serve(rt route, w http.ResponseWriter, r *http.Request) {
 		}
 		status = p.status
 		p.write(w, rq.id)
-	} else if status != 0 { // 0: the handler wrote by itself
+	} else if status != 0 { // 0: the handler has written the answer
 		rq.write(a)
 	}
 	b.metrics.request(rt, status, time.Since(begun))
 }
 
-// run takes a request through limits, identity and body to its handler.
+// run checks a request's limits, identity and body, and calls its handler.
 func (rq *request) run(rt route) (answer, error) {
 	if rt.access.who == operator {
 		return rq.runOperator(rt)
@@ -105,9 +105,9 @@ func (rq *request) run(rt route) (answer, error) {
 	return rt.handle(rq)
 }
 
-// runOperator takes a request of the operator's own backend, which speaks for many
-// players from one address: it counts by its key, and by its address only where it
-// has none that is good.
+// runOperator runs a request of the operator's own backend, which acts for many players
+// from one address. It is limited by its key, and by its address only if its signature
+// is not valid.
 func (rq *request) runOperator(rt route) (answer, error) {
 	caller, err := rq.operator(rt.access.action)
 	if err != nil {
@@ -123,7 +123,8 @@ func (rq *request) runOperator(rt route) (answer, error) {
 	return rt.handle(rq)
 }
 
-// operator returns who may do what action says, and reads the body that proves it.
+// operator returns the caller if it is allowed the action, and reads the body that proves
+// its signature.
 func (rq *request) operator(action auth.Action) (auth.Caller, error) {
 	caller, proof, err := rq.b.opts.Operator(rq.http, action)
 	if err != nil {
@@ -139,10 +140,10 @@ func (rq *request) operator(action auth.Action) (auth.Caller, error) {
 	return caller, nil
 }
 
-// limit counts the request; most take the player, some the address.
+// limit counts the request; the key is usually the player or the address.
 func (rq *request) limit(m meter, key string) error { return rq.b.limit(m, key) }
 
-// limit counts by a key, and refuses where the limit is reached.
+// limit counts by a key, and refuses if the limit is reached.
 func (b *Backend) limit(m meter, key string) error {
 	if wait := m.buckets.Take(key, time.Now()); wait > 0 {
 		b.metrics.limit(m.name)
@@ -179,7 +180,7 @@ func (rq *request) readBody() error {
 	return nil
 }
 
-// decode reads the body strictly: members that are not known are refused.
+// decode reads the body strictly: unknown members are refused.
 func decode[T any](rq *request) (T, error) {
 	var v T
 	if len(rq.body) == 0 {
@@ -228,10 +229,10 @@ func (rq *request) write(a answer) {
 	}
 	h.Set("Content-Type", "application/json")
 	rq.w.WriteHeader(a.status)
-	rq.w.Write(append(text, '\n')) // a client that has gone
+	rq.w.Write(append(text, '\n')) // fails if the client has gone
 }
 
-// bearer gives the token of an Authorization header, or "".
+// bearer returns the token of an Authorization header, or "".
 func bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -240,8 +241,8 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// networkOf names what one client has of addresses.
+// networkOf returns the network that one client is taken to have.
 func networkOf(addr netip.Addr) string { return door.Network(addr).String() }
 
-// siteOf names what one household or office has of addresses.
+// siteOf returns the network that one household or office is taken to have.
 func siteOf(addr netip.Addr) string { return door.Site(addr).String() }

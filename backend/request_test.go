@@ -16,7 +16,7 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// The operator's own backend is limited by its key, whoever has none by address.
+// The operator's own backend is limited by its key, a caller without one by its address.
 func TestServe_OperatorsCountByKey(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
@@ -47,7 +47,7 @@ func TestServe_OperatorsCountByKey(t *testing.T) {
 	})
 }
 
-// send makes a request from an address; who has no token is nobody.
+// send makes a request from an address; without a token it is anonymous.
 func (d *deaf) send(from, token, method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.RemoteAddr = from + ":1234"
@@ -59,8 +59,8 @@ func (d *deaf) send(from, token, method, path, body string) *httptest.ResponseRe
 	return w
 }
 
-// New guests are counted by what one customer has of IPv6, a /56: its networks are
-// not counted apart.
+// New guests are counted by the IPv6 /56 that one customer has: its networks are not
+// counted separately.
 func TestServe_GuestsCountBySite(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
@@ -80,12 +80,12 @@ func TestServe_GuestsCountBySite(t *testing.T) {
 	})
 }
 
-// parameters are for the paths of routes.
+// parameters fills in the path parameters of routes.
 var parameters = strings.NewReplacer("{provider}", "studio", "{namespace}", "private", "{key}", "k",
 	"{ticket}", "t", "{party}", "p", "{player}", "me", "{placement}", "p", "{session}", "s")
 
-// Whatever a player changes is counted: where nothing is left of a limit, every
-// route that changes something says so, and who looks up many at once.
+// Every change by a player is counted: with a limit used up, every route that changes
+// something refuses, and so does looking up many players.
 func TestServe_EveryChangeIsCounted(t *testing.T) {
 	t.Parallel()
 	bodies := map[string]string{
@@ -96,7 +96,7 @@ func TestServe_EveryChangeIsCounted(t *testing.T) {
 		"POST /parties": `{"matchmaker":"alone"}`, "POST /parties/join": `{"code":"AAAAAA"}`, "PUT /parties/{party}/members/me": `{"ready":true}`,
 		"POST /sessions": `{"pool":"empty"}`, "POST /players/lookup": `{"ids":["x"]}`,
 	}
-	apart := map[string]bool{ // not of a player who is known; a failed login locks out
+	apart := map[string]bool{ // not by a known player; a failed login locks out
 		"POST /auth/guest/login": true, "POST /auth/refresh": true, "POST /auth/logout": true,
 	}
 	inDeaf(t, func(d *deaf) {
@@ -123,8 +123,8 @@ func TestServe_EveryChangeIsCounted(t *testing.T) {
 	})
 }
 
-// Who looks up players that have much data is told to ask for fewer: else one request
-// made the server answer with 12 MiB.
+// A lookup of players who have much data is refused, and asks for fewer; otherwise one
+// request could make the server answer with 12 MiB.
 func TestServe_LookUpIsBounded(t *testing.T) {
 	t.Parallel()
 	inDeaf(t, func(d *deaf) {
@@ -155,13 +155,13 @@ func TestServe_LookUpIsBounded(t *testing.T) {
 	})
 }
 
-// Who guesses is locked out: of the account on that network, and with many
+// A client that guesses is locked out: of the account on that network, and with many
 // accounts as the network; nobody else is.
 func TestServe_GuessersAreLockedOut(t *testing.T) {
 	t.Parallel()
 	const login, here, there = protocol.Base + "/auth/guest/login", "192.0.2.1", "192.0.2.2"
 	inDeaf(t, func(d *deaf) {
-		d.b.Open = false // where all addresses are one
+		d.b.Open = false // on an open server all addresses are one
 		d.must(d.b.ids.Open(d.ctx))
 		s, err := d.b.ids.CreateGuest(d.ctx)
 		d.must(err)

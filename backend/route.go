@@ -18,10 +18,10 @@ type route struct {
 
 func (rt *route) pattern() string { return rt.method + " " + rt.path }
 
-// name is the route as metrics and the log know it.
+// name returns the route's name in metrics and the log.
 func (rt *route) name() string { return rt.method + " " + strings.TrimPrefix(rt.path, protocol.Base) }
 
-// newMux serves every route, and refuses all else below /player/.
+// newMux serves every route, and refuses everything else below /player/.
 func (b *Backend) newMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, rt := range b.routes() {
@@ -35,7 +35,7 @@ func (b *Backend) newMux() *http.ServeMux {
 	return mux
 }
 
-// routes lists every operation; a test holds the list equal to the description.
+// routes lists every operation; a test compares the list with the description.
 func (b *Backend) routes() []route {
 	const v1 = protocol.Base
 	const ticket, party = v1 + "/matchmaking/tickets", v1 + "/parties"
@@ -101,7 +101,7 @@ func (rq *request) description() (answer, error) {
 	h := rq.w.Header()
 	h.Set("Content-Type", "application/yaml")
 	h.Set("Cache-Control", "public, max-age=300")
-	rq.w.Write(Description) // a client that has gone
+	rq.w.Write(Description) // fails if the client has gone
 	return answer{}, nil
 }
 
@@ -110,16 +110,16 @@ func (rq *request) ping() (answer, error) {
 	return answer{}, nil
 }
 
-// public lets caches keep an answer.
+// public allows caches to keep the answer.
 func (rq *request) public(maxAge string) {
 	rq.w.Header().Set("Cache-Control", "public, max-age="+maxAge)
 }
 
-// param gives a part of the path.
+// param returns a part of the path.
 func (rq *request) param(name string) string { return rq.http.PathValue(name) }
 
 // ok is the usual answer.
 func ok(body any) (answer, error) { return answer{status: http.StatusOK, body: body}, nil }
 
-// done is the answer where there is nothing to say.
+// done is the answer without a body.
 func done(err error) (answer, error) { return answer{status: http.StatusNoContent}, err }

@@ -14,7 +14,7 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Bounds of a WebSocket.
+// Limits of a WebSocket.
 const (
 	socketTicketLife = 30 * time.Second
 	mostTickets      = 100_000
@@ -28,17 +28,17 @@ const (
 	mostStrikes      = 3
 )
 
-// socketDoor knows who is connected, and who may be.
+// socketDoor tracks the connections, and admits new ones.
 type socketDoor struct {
 	mu      sync.Mutex
 	tickets map[string]socketGrant // by hash
 	of      map[string][]*socket   // by player, in order of arrival
 	all     int
-	closed  bool // nobody is let in any more
+	closed  bool // no more connections are admitted
 	running sync.WaitGroup
 }
 
-// socketGrant lets one WebSocket in.
+// socketGrant admits one WebSocket.
 type socketGrant struct {
 	token   string // the access token it stands for
 	from    string // the network it must come from
@@ -49,8 +49,7 @@ func newSocketDoor() *socketDoor {
 	return &socketDoor{tickets: map[string]socketGrant{}, of: map[string][]*socket{}}
 }
 
-// close lets nobody in any more and waits until all connections have ended, or
-// ctx has.
+// close admits no more connections and waits until all have ended, or ctx has.
 func (d *socketDoor) close(ctx context.Context) {
 	d.mu.Lock()
 	d.closed = true
@@ -86,7 +85,7 @@ func (rq *request) socketTicket() (answer, error) {
 	return answer{status: http.StatusCreated, body: &protocol.SocketTicket{Ticket: ticket, ExpiresIn: int64(socketTicketLife / time.Second)}}, nil
 }
 
-// redeem gives the access token that a ticket stands for, once.
+// redeem returns the access token that a ticket stands for, once.
 func (d *socketDoor) redeem(ticket, from string, now time.Time) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,7 +98,7 @@ func (d *socketDoor) redeem(ticket, from string, now time.Time) string {
 	return g.token
 }
 
-// enter counts a connection; it tells whether there is room.
+// enter counts a connection, and reports whether there is room for it.
 func (d *socketDoor) enter(most int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,7 +117,7 @@ func (d *socketDoor) leave() {
 	d.running.Done()
 }
 
-// take puts a connection to its player; one more than allowed replaces the oldest.
+// take assigns a connection to its player; one more than allowed replaces the oldest.
 func (d *socketDoor) take(c *socket, player string, most int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,8 +140,8 @@ func (d *socketDoor) drop(c *socket, player string) {
 	d.of[player] = of
 }
 
-// allowedOrigin lets programs in, which send no Origin, and pages of the sites
-// that the configuration names, and of the server's own.
+// allowedOrigin accepts programs, which send no Origin, and pages of the sites that the
+// configuration names and of the server itself.
 func (b *Backend) allowedOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	return origin == "" || origin == b.opts.Base() || slices.Contains(b.now().Origins, origin)
@@ -159,7 +158,7 @@ func (rq *request) socket() (answer, error) {
 			return answer{}, refuse("token-invalid", "ticket: used, expired or another client's")
 		}
 	}
-	if token != "" { // a wrong one is refused before the upgrade, where clients see why
+	if token != "" { // a wrong one is refused before the upgrade, so that clients see why
 		if _, err := b.ids.Check(token); err != nil {
 			return answer{}, err
 		}
@@ -178,7 +177,7 @@ func (rq *request) socket() (answer, error) {
 	ws, err := upgrader.Upgrade(rq.w, r, door.UpgradeHeader(r))
 	if err != nil {
 		b.doors.leave()
-		return answer{}, nil // it has been answered
+		return answer{}, nil // already answered
 	}
 	c := &socket{b: b, ws: ws, from: rq.from, out: make(chan protocol.Message, outQueue), ended: make(chan struct{}), entered: make(chan struct{})}
 	c.known = func() { door.Known(r) }

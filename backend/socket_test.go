@@ -12,8 +12,8 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// A door that closes waits for who is in, and lets nobody else in: not even
-// those who come back at once because they were sent away.
+// Closing the door waits for the open connections and admits no others, not even clients
+// that come back immediately because they were disconnected.
 func TestSocketDoor_Close(t *testing.T) {
 	t.Parallel()
 	d := newSocketDoor()
@@ -22,7 +22,7 @@ func TestSocketDoor_Close(t *testing.T) {
 	}
 	patience, over := context.WithCancel(t.Context())
 	over()
-	d.close(patience) // somebody is still in
+	d.close(patience) // one connection is still open
 	if d.enter(2) {
 		t.Error("a closed door let somebody in")
 	}
@@ -30,8 +30,8 @@ func TestSocketDoor_Close(t *testing.T) {
 	d.close(t.Context())
 }
 
-// A ticket for a WebSocket lets in once, within 30 seconds, from the network that
-// asked for it; and the door keeps only its hash.
+// A ticket for a WebSocket is accepted once, within 30 seconds, from the network that
+// requested it; and only its hash is kept.
 func TestSocketTicket(t *testing.T) {
 	t.Parallel()
 	const here, there = "192.0.2.1", "192.0.2.2"

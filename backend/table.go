@@ -7,14 +7,14 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// tables are the package's rows and the ways to find them. They live for hours
-// at most, so none is archived.
+// tables holds the package's tables and indexes. Rows live for hours at most, so none is
+// archived.
 type tables struct {
 	tickets          *store.Table[Ticket]
-	openTickets      *store.Index[Ticket] // not over
-	expelledTickets  *store.Index[Ticket] // not over
+	openTickets      *store.Index[Ticket] // not ended
+	expelledTickets  *store.Index[Ticket] // not ended
 	ticketsOf        *store.Index[Ticket] // by player
-	ticketExpires    *store.Index[Ticket] // over
+	ticketExpires    *store.Index[Ticket] // ended
 	parties          *store.Table[Party]
 	partyByCode      *store.Index[Party]
 	partiesOf        *store.Index[Party] // by member
@@ -23,7 +23,7 @@ type tables struct {
 	openPlacings     *store.Index[Placing]
 	expelledPlacings *store.Index[Placing]
 	placingsOf       *store.Index[Placing] // by player
-	placingExpires   *store.Index[Placing] // over
+	placingExpires   *store.Index[Placing] // ended
 }
 
 func newTables(st *store.Store) tables {
@@ -89,12 +89,11 @@ func newPlacingTable(st *store.Store, t *tables) {
 	})
 }
 
-// sweepAtOnce bounds how many rows of a kind one transaction forgets.
+// sweepAtOnce limits how many rows of a kind one transaction deletes.
 const sweepAtOnce = 500
 
-// runSweep forgets what nobody will ask for any more, and tells whether there is
-// more of it. What is open stays, however long its matchmaker takes: what is lost,
-// the reconciler ends.
+// runSweep deletes expired rows, and reports whether there are more. An open row stays,
+// however long its matchmaker takes; the reconciler ends those that were lost.
 func (b *Backend) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
 	now := tx.Now()
 	tickets := forget(b.t.ticketExpires.Due(tx, now), func(t *Ticket) { b.t.tickets.Delete(tx, t.ID) })
@@ -106,7 +105,7 @@ func (b *Backend) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
 	return tickets || parties || placings, nil
 }
 
-// forget removes what is due, up to the bound.
+// forget removes what is due, up to sweepAtOnce.
 func forget[V any](due iter.Seq[*V], remove func(*V)) (more bool) {
 	n := 0
 	for row := range due {
@@ -119,7 +118,7 @@ func forget[V any](due iter.Seq[*V], remove func(*V)) (more bool) {
 	return false
 }
 
-// anyExpired keeps the sweep from running for nothing.
+// anyExpired reports whether a sweep would delete anything.
 func (b *Backend) anyExpired(now time.Time) bool {
 	view := b.st.View()
 	return some(b.t.ticketExpires.Due(view, now)) || some(b.t.partyExpires.Due(view, now)) || some(b.t.placingExpires.Due(view, now))

@@ -9,33 +9,33 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Matching is what the backend asks of matchmaking.
+// Matching is the backend's interface to matchmaking.
 type Matching interface {
-	// Start asks for a match. Errors are faults.
+	// Start requests a match. Errors are faults.
 	Start(ctx context.Context, r MatchRequest) error
-	// Look gives the state of a ticket as r shows it, without the estimate; nil once
-	// it ended a while ago, and where there is none.
+	// Look returns the state of a ticket as of r, without the estimate; nil if it ended
+	// a while ago, or does not exist.
 	Look(r store.Reader, ticketID string) *Found
-	// Ended gives a ticket that ended a while ago; nil where there is none.
+	// Ended returns a ticket that ended a while ago; nil if there is none.
 	Ended(ctx context.Context, ticketID string) (*Found, error)
-	// Estimate guesses how long a ticket waits.
+	// Estimate returns how long a ticket is expected to wait.
 	Estimate(configuration string) time.Duration
-	// Stop asks for a ticket to be cancelled.
+	// Stop requests that a ticket be canceled.
 	Stop(ctx context.Context, ticketID string) error
 	// Answer accepts or rejects a proposed match for a player.
 	Answer(ctx context.Context, ticketID, playerID string, accept bool) error
-	// Configuration tells what players have to know of one.
+	// Configuration returns what players have to know of one.
 	Configuration(name string) (Configured, bool)
-	// Configurations lists all names.
+	// Configurations returns all names.
 	Configurations() []string
 }
 
 // Configured is what players have to know of a matchmaking configuration.
 type Configured struct {
-	Acceptance bool // matches have to be accepted
+	Acceptance bool // matches must be accepted
 }
 
-// MatchRequest asks for a match.
+// MatchRequest is a request for a match.
 type MatchRequest struct {
 	TicketID      string
 	Configuration string
@@ -49,7 +49,7 @@ type MatchPlayer struct {
 	Latency    map[string]int // milliseconds by location
 }
 
-// Found is what the matchmaker says of a ticket.
+// Found is what the matchmaker reports of a ticket.
 type Found struct {
 	State     State         `json:"state"`
 	Reason    string        `json:"reason,omitzero"`
@@ -71,7 +71,7 @@ type Member struct {
 	PlayerSessionID string `json:"player_session_id,omitzero"`
 }
 
-// State is where a ticket is, spelled as players see it.
+// State is the state of a ticket, spelled as players see it.
 type State = protocol.TicketState
 
 func over(s State) bool {
@@ -82,7 +82,7 @@ func over(s State) bool {
 	return false
 }
 
-// Ticket is a wish to be matched, as its players may see it.
+// Ticket is a request to be matched, as its players may see it.
 type Ticket struct {
 	ID            string    `json:"id"`
 	Matchmaker    string    `json:"matchmaker"`
@@ -94,7 +94,7 @@ type Ticket struct {
 	Change        string    `json:"change"` // orders the changes of all rows
 	Created       time.Time `json:"created"`
 	Updated       time.Time `json:"updated"`
-	Expires       time.Time `json:"expires"`           // if it is over
+	Expires       time.Time `json:"expires"`           // set if it has ended
 	Expelled      bool      `json:"expelled,omitzero"` // a player of it was banned or deleted: to be stopped
 }
 
@@ -111,10 +111,9 @@ type openArgs struct {
 	Agreed string // the party's change at which its members agreed
 }
 
-// runOpen writes a ticket before the matchmaker hears of it, so that no event can
-// come for one that is not known. A player is on one open ticket at a time:
-// FlexMatch cancels the older one (developer guide, "Request matchmaking for
-// players"), which nobody would be told.
+// runOpen writes a ticket before the matchmaker is called, so that no event can come for
+// an unknown one. A player is on at most one open ticket: FlexMatch cancels the older
+// one (developer guide, "Request matchmaking for players"), and nobody would be told.
 func (b *Backend) runOpen(tx *store.Tx, a openArgs) (*Ticket, error) {
 	for _, player := range a.Ticket.Players {
 		for old := range b.t.ticketsOf.Equal(tx, player) {
@@ -142,7 +141,7 @@ func (b *Backend) runOpen(tx *store.Tx, a openArgs) (*Ticket, error) {
 	return &t, nil
 }
 
-// putTicket writes a ticket that has changed, and wakes who waits for its players.
+// putTicket writes a changed ticket, and wakes what waits for its players.
 func (b *Backend) putTicket(tx *store.Tx, t *Ticket) {
 	t.Seq++
 	t.Updated, t.Change = tx.Now(), tx.ID("")
@@ -155,15 +154,15 @@ func (b *Backend) putTicket(tx *store.Tx, t *Ticket) {
 	})
 }
 
-// observation is what the matchmaker said of a ticket.
+// observation is what the matchmaker reported of a ticket.
 type observation struct {
 	ID    string
 	Found Found
 }
 
-// runObserve brings tickets to what the matchmaker says now: what was seen before
-// the transaction may have passed, and counts where the matchmaker does not know
-// the ticket any more. An end is final.
+// runObserve updates tickets to the matchmaker's current state. What was seen before the
+// transaction may be out of date; it is used only if the matchmaker no longer has the
+// ticket in memory. An end is final.
 func (b *Backend) runObserve(tx *store.Tx, seen []observation) (struct{}, error) {
 	for _, o := range seen {
 		old := b.t.tickets.Get(tx, o.ID)
@@ -196,8 +195,8 @@ func (f *Found) equal(g *Found) bool {
 		f.SessionID == g.SessionID && f.IP == g.IP && f.DNSName == g.DNSName && slices.EqualFunc(f.Members, g.Members, same)
 }
 
-// out is a ticket as one of its players sees it: where to play is told to each
-// for themselves.
+// out returns a ticket as one of its players sees it: each player learns only their own
+// player session.
 func (t *Ticket) out(player string) *protocol.Ticket {
 	f := &t.Found
 	out := &protocol.Ticket{

@@ -53,9 +53,9 @@ func (v Value) kind() string {
 	return "string_list"
 }
 
-// attributes gives a player's attributes: each from where the matchmaker's
-// configuration says. What the client sent beside that is refused, so that nobody
-// believes it to count.
+// attributes returns a player's attributes, each from the source that the matchmaker's
+// configuration names. Other attributes from the client are refused, so that nobody
+// believes that they are used.
 func (b *Backend) attributes(m *Matchmaker, player string, sent map[string]protocol.JSON) (map[string]Value, error) {
 	out := map[string]Value{}
 	fromClient := map[string]bool{}
@@ -113,7 +113,7 @@ func (b *Backend) attribute(a *Attribute, player string, sent protocol.JSON) (v 
 	return v, true, err
 }
 
-// check holds what a client sent to its type and range.
+// check returns an error unless a client's value has the right type and range.
 func (a *Attribute) check(v Value) error {
 	if v.kind() != a.Type {
 		return fmt.Errorf("must be a %s", a.Type)

@@ -12,18 +12,18 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// How the watcher works.
+// Parameters of the watcher.
 const (
 	readAtOnce = 1000 // events
 	breath     = 20 * time.Millisecond
 )
 
-// Run follows what becomes of tickets and placements until ctx ends: by events,
-// and by the reconciler, which has much to ask and must not keep events waiting.
+// Run follows the progress of tickets and placements until ctx ends: by events, and by
+// the reconciler, which has much to read and must not delay events.
 func (b *Backend) Run(ctx context.Context) {
 	changed, stop := b.opts.Events.Watch()
 	defer stop()
-	cursor := b.opts.Events.Last(b.st.View()) // what was before, the reconciler's first round sees
+	cursor := b.opts.Events.Last(b.st.View()) // earlier events are covered by the reconciler's first round
 	var reconciler sync.WaitGroup
 	reconciler.Go(func() { b.runReconciler(ctx) })
 	defer reconciler.Wait()
@@ -40,7 +40,7 @@ func (b *Backend) Run(ctx context.Context) {
 	}
 }
 
-// pause lets events gather, so that one read takes up many.
+// pause lets events accumulate, so that one read returns many.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -50,7 +50,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// follow reads events and looks at what they are about.
+// follow reads events and looks at the rows they are about.
 func (b *Backend) follow(ctx context.Context, cursor *uint64) error {
 	for {
 		last := b.opts.Events.Last(b.st.View())
@@ -73,7 +73,7 @@ func (b *Backend) follow(ctx context.Context, cursor *uint64) error {
 	}
 }
 
-// about is what an event's payload says it is about.
+// about is what an event's payload refers to.
 type about struct {
 	PlacementID string `json:"placementId"`
 	Tickets     []struct {
@@ -81,7 +81,7 @@ type about struct {
 	} `json:"tickets"`
 }
 
-// lookAt looks at each open ticket and placement that events are about, once.
+// lookAt looks at each open ticket and placement that the events are about, once.
 func (b *Backend) lookAt(ctx context.Context, page []event.Entry) {
 	view := b.st.View()
 	tickets, placings := map[string]*Ticket{}, map[string]*Placing{}
@@ -112,7 +112,7 @@ func values[V any](m map[string]*V) []*V {
 	return all
 }
 
-// observe brings rows to what is true now; it tells how many were not.
+// observe updates rows to the current state, and returns how many had changed.
 func (b *Backend) observe(ctx context.Context, tickets []*Ticket, placings []*Placing) (changed int) {
 	var seen []observation
 	for _, t := range tickets {
@@ -141,8 +141,8 @@ func (b *Backend) written(ctx context.Context, write func() error) {
 	}
 }
 
-// see asks the matchmaker about a ticket. One that it does not know, a while
-// after it was asked for, was lost between our row and its own.
+// see returns what the matchmaker reports of a ticket. One that it does not know, a while
+// after it was requested, was lost between our row and its own.
 func (b *Backend) see(ctx context.Context, t *Ticket) (o observation, differs bool) {
 	if over(t.Found.State) {
 		return o, false
@@ -166,7 +166,7 @@ func (b *Backend) see(ctx context.Context, t *Ticket) (o observation, differs bo
 	return observation{t.ID, *found}, !found.equal(&t.Found)
 }
 
-// ask gives what the matchmaker says of a ticket; nil where it does not know it.
+// ask returns what the matchmaker reports of a ticket; nil if it does not know it.
 func (b *Backend) ask(ctx context.Context, ticketID string) (*Found, error) {
 	if found := b.matching.Look(b.st.View(), ticketID); found != nil {
 		return found, nil
@@ -174,7 +174,7 @@ func (b *Backend) ask(ctx context.Context, ticketID string) (*Found, error) {
 	return b.matching.Ended(ctx, ticketID)
 }
 
-// look brings one ticket to what is true now and gives it.
+// look updates one ticket to the current state and returns it.
 func (b *Backend) look(ctx context.Context, t *Ticket) *Ticket {
 	b.observe(ctx, []*Ticket{t}, nil)
 	if now := b.t.tickets.Get(b.st.View(), t.ID); now != nil {
