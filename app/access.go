@@ -20,7 +20,8 @@ type callers struct {
 	limits *limits
 }
 
-func (a *App) callers() *callers {
+// newCallers makes what all doors know their callers by.
+func (a *App) newCallers() *callers {
 	return &callers{anyone: a.opts.AcceptAny, signed: newSignatures(a.domain.keys), limits: a.limits}
 }
 

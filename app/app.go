@@ -35,6 +35,7 @@ type App struct {
 	gate     *cell.Gate
 	secret   []byte // what the nodes of a cell share
 	limits   *limits
+	callers  *callers
 	show     show
 	reloads  *reloads
 
@@ -94,6 +95,7 @@ func New(o Options) (*App, error) {
 		return nil, err
 	}
 	a.limits = newLimits(&a.opts, registry)
+	a.callers = a.newCallers()
 	a.domain.outside = outside{base: func() string { return a.base }, beacon: a.ownBeacon, operator: a.claimForPlayers}
 	return a, nil
 }

@@ -31,9 +31,8 @@ type doors struct {
 // openDoors makes the doors; requests come once serve runs.
 func (a *App) openDoors() error {
 	d := &doors{}
-	callers := a.callers()
 	srv, err := awsrpc.New(awsrpc.Options{
-		API: gamelift.API(), Authenticate: apiCallers{callers}, Authorize: mayCall, Limit: a.limits.call, MaxBodies: api.MaxBodies(),
+		API: gamelift.API(), Authenticate: apiCallers{a.callers}, Authorize: mayCall, Limit: a.limits.call, MaxBodies: api.MaxBodies(),
 		Source: source, Ended: ended,
 		Logger: a.log, Registerer: a.registry,
 	})
@@ -57,7 +56,7 @@ func (a *App) openDoors() error {
 	d.console = console.New(console.Options{
 		Home: a.opts.home(), Events: a.domain.events, Logger: a.log, Streams: a.opts.MaxStreams,
 		Last:  func() uint64 { return a.domain.events.Last(a.domain.store.View()) },
-		Allow: callers.allow, AllowOf: callers.allowOf,
+		Allow: a.callers.allow, AllowOf: a.callers.allowOf,
 	})
 	d.console.Placements(console.Placements{
 		Explain: func(ctx context.Context, id string) (any, error) { return a.domain.placements.Explain(ctx, id) },
@@ -74,9 +73,9 @@ func (a *App) openDoors() error {
 		Trace:    a.trace, ConfigurationOf: a.domain.configurationOf,
 	})
 	d.servers = a.gameServers()
-	d.hosts = a.hostDoor(d.servers, callers)
+	d.hosts = a.hostDoor(d.servers)
 	d.admin = admin.New(admin.Options{
-		Store: a.domain.store, Keys: a.domain.keys, Allow: callers.administer, Logger: a.log,
+		Store: a.domain.store, Keys: a.domain.keys, Allow: a.callers.administer, Logger: a.log,
 	})
 	a.auditRoutes(d.admin)
 	a.doors = d
@@ -107,7 +106,7 @@ func (a *App) gameServers() *serversdk.Server {
 }
 
 // hostDoor is where the agents of machines come.
-func (a *App) hostDoor(servers *serversdk.Server, callers *callers) *hosts.Server {
+func (a *App) hostDoor(servers *serversdk.Server) *hosts.Server {
 	return hosts.New(hosts.Options{
 		Store: a.domain.store, Computes: a.domain.computes, Builds: a.domain.builds, Objects: a.domain.objects,
 		GameServerURL: func() string { return gameServerURL(a.base) }, Home: a.opts.home(),
@@ -115,7 +114,7 @@ func (a *App) hostDoor(servers *serversdk.Server, callers *callers) *hosts.Serve
 		Relay: func(query url.Values, from string, socket hosts.Socket) error {
 			return servers.Relay(query, from, socket)
 		},
-		Allow: callers.allow, Limits: a.limits, Logger: a.log, Registerer: a.registry,
+		Allow: a.callers.allow, Limits: a.limits, Logger: a.log, Registerer: a.registry,
 	})
 }
 

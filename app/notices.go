@@ -14,7 +14,7 @@ func (a *App) notices() notify.Options {
 		Sinks: a.opts.Sinks, Home: a.opts.home(), KeyFile: a.opts.file("notify.pem"),
 		BaseURL: func() string { return a.base },
 		Allow: func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error) {
-			return a.callers().allow(r, action, resources...)
+			return a.callers.allow(r, action, resources...)
 		},
 		Logger:     a.log,
 		Registerer: a.registry,

@@ -50,8 +50,7 @@ func (d *domain) addPlayers(o *Options, metrics prometheus.Registerer) error {
 // claimForPlayers returns who claims to send a request and may do what action says
 // to players.
 func (a *App) claimForPlayers(r *http.Request, action auth.Action) (auth.Caller, func(body []byte) error, error) {
-	callers := a.callers()
-	caller, proof, err := callers.claim(r, action)
+	caller, proof, err := a.callers.claim(r, action)
 	if err != nil {
 		return caller, nil, err
 	}
@@ -59,6 +58,6 @@ func (a *App) claimForPlayers(r *http.Request, action auth.Action) (auth.Caller,
 		if err := proof(body); err != nil {
 			return err
 		}
-		return callers.limits.Key(caller)
+		return a.limits.Key(caller)
 	}, nil
 }
