@@ -8,9 +8,9 @@ const (
 	longPause  = time.Minute
 )
 
-// backoff is the pause before the next attempt after so many failures in a row:
-// it doubles from a second to a minute, and chance (0 ≤ chance < 1) takes up to
-// half of it away, so that sinks that failed together do not come back together.
+// backoff returns the pause before the next attempt after a number of consecutive
+// failures. It doubles from a second to a minute; chance (0 ≤ chance < 1) takes away up
+// to half of it, so that sinks that failed together do not retry together.
 func backoff(failures int, chance float64) time.Duration {
 	if failures <= 0 {
 		return 0

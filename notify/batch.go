@@ -9,14 +9,14 @@ import (
 	"github.com/musterhq/muster/event"
 )
 
-// fate is what became of the notice at a place of the batch.
+// fate is the outcome of the notice at a position in the batch.
 type fate struct {
 	at   int
 	dead *DeadLetter // nil: delivered
 }
 
-// batch delivers entries and moves the cursor behind them. Where it is cut off
-// it moves the cursor as far as everything is done.
+// batch delivers entries and moves the cursor past them. If it is cut off, it moves the
+// cursor past the entries up to which all are done.
 func (k *sink) batch(ctx context.Context, cursor *Cursor, entries []event.Entry) error {
 	sending, cut := context.WithCancel(ctx)
 	defer cut()
@@ -43,14 +43,14 @@ func (k *sink) batch(ctx context.Context, cursor *Cursor, entries []event.Entry)
 	return err
 }
 
-// place is a notice and where in the batch it stands.
+// place is a notice and its position in the batch.
 type place struct {
 	at int
 	notice
 }
 
-// lanes parts what the sink wants into sequences that go on side by side; the
-// rest of the batch is done.
+// lanes divides the notices that the sink wants into sequences that are delivered
+// concurrently; it marks the rest of the batch as done.
 func (k *sink) lanes(entries []event.Entry, p *progress) ([][]place, error) {
 	lanes := make([][]place, k.cfg.InFlight)
 	for i, e := range entries {
@@ -73,20 +73,20 @@ func (k *sink) lanes(entries []event.Entry, p *progress) ([][]place, error) {
 	return lanes, nil
 }
 
-// deliver brings a lane's notices to the receiver, one after the other, until
-// all are delivered or dead, or ctx ends.
+// deliver sends a lane's notices to the receiver, one after the other, until all are
+// delivered or dead, or ctx ends.
 func (k *sink) deliver(ctx context.Context, lane []place, fates chan<- fate) {
 	for i := range lane {
 		dead := k.insist(ctx, &lane[i].notice)
 		if ctx.Err() != nil {
-			return // its outcome is not known
+			return // the outcome is not known
 		}
 		fates <- fate{lane[i].at, dead}
 	}
 }
 
-// insist tries until the notice is delivered, or gives it up. A delivery that
-// ended just when ctx did counts as not delivered.
+// insist tries until the notice is delivered or given up. A delivery that ended just
+// when ctx did counts as not delivered.
 func (k *sink) insist(ctx context.Context, n *notice) *DeadLetter {
 	var err error
 	for try := 1; ; try++ {
@@ -107,7 +107,7 @@ func (k *sink) insist(ctx context.Context, n *notice) *DeadLetter {
 	}
 }
 
-// maxRefusals is how often a receiver may refuse a notice before it is dead.
+// maxRefusals is how many refusals by the receiver make a notice dead.
 const maxRefusals = 3
 
 func (k *sink) giveUp(n *notice, tries int, err error) *DeadLetter {
@@ -120,16 +120,16 @@ func (k *sink) giveUp(n *notice, tries int, err error) *DeadLetter {
 	}
 }
 
-// How often the cursor is moved while a batch takes its time, and what the last
-// move may take when the sink stops.
+// How often the cursor is moved during a long batch, and how long the last move may take
+// when the sink stops.
 const (
 	moveEvery    = time.Second
 	stopMoveTime = 5 * time.Second
 )
 
-// collect moves the cursor as fates come in: when a notice is dead, when the
-// last move is a while ago, and at the end. With fast receivers that is once a
-// batch, with slow ones once a notice.
+// collect moves the cursor as fates arrive: when a notice is dead, when the last move was
+// moveEvery ago, and at the end. With fast receivers that is once per batch, with slow
+// ones once per notice.
 func (k *sink) collect(ctx context.Context, cursor *Cursor, p *progress, fates <-chan fate) error {
 	moved := time.Now()
 	for f := range fates {
@@ -146,7 +146,7 @@ func (k *sink) collect(ctx context.Context, cursor *Cursor, p *progress, fates <
 		}
 		moved = time.Now()
 	}
-	// What is delivered is delivered, also when the sink stops.
+	// What has been delivered must be recorded, even if the sink stops.
 	keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopMoveTime)
 	defer cancel()
 	return k.move(keep, cursor, p)
@@ -165,12 +165,12 @@ func (k *sink) move(ctx context.Context, cursor *Cursor, p *progress) error {
 	return nil
 }
 
-// progress is which entries of a batch are done.
+// progress records which entries of a batch are done.
 type progress struct {
 	entries []event.Entry
 	done    []bool
 	next    int    // everything before it is done
-	moved   uint64 // where the cursor is known to be
+	moved   uint64 // the cursor's last stored position
 	dead    []DeadLetter
 }
 
@@ -185,7 +185,7 @@ func (p *progress) finish(at int) {
 	}
 }
 
-// seq is where the cursor may stand: 0 when nothing is done from the begin on.
+// seq returns how far the cursor may move: 0 if the first entry is not done.
 func (p *progress) seq() uint64 {
 	if p.next == 0 {
 		return 0
@@ -193,7 +193,7 @@ func (p *progress) seq() uint64 {
 	return p.entries[p.next-1].Seq
 }
 
-// oldest is the time of the first entry that is not done, 0 when all are.
+// oldest returns the time of the first entry that is not done, 0 if all are.
 func (p *progress) oldest() int64 {
 	if p.next == len(p.entries) {
 		return 0

@@ -12,8 +12,8 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// One operation is one notice, from the log in SQLite to a receiver on loopback
-// that answers at once, with the moves of the cursor.
+// One operation is one notice, from the log in SQLite to a receiver on loopback that
+// answers immediately, including the moves of the cursor.
 func BenchmarkDeliver(b *testing.B) {
 	for _, inFlight := range []int{1, 8} {
 		b.Run(fmt.Sprintf("in_flight=%d", inFlight), func(b *testing.B) {
@@ -37,7 +37,7 @@ func BenchmarkDeliver(b *testing.B) {
 	}
 }
 
-// sayAll commits b.N notices, 100 a transaction.
+// sayAll commits b.N notices, 100 per transaction.
 func sayAll(b *testing.B, h *house) error {
 	for said := 0; said < b.N; said += 100 {
 		err := h.st.Update(b.Context(), func(tx *store.Tx) error {

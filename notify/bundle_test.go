@@ -34,7 +34,7 @@ type house struct {
 	st     *store.Store
 	events *event.Log
 	svc    *notify.Service
-	stop   func() // the service, as a node that drains
+	stop   func() // stops the service, as on a node that drains
 }
 
 func newHouse(t testing.TB, driver store.Driver, o notify.Options) *house {
@@ -65,7 +65,7 @@ func (h *house) close() {
 	must(h.t, h.st.Close())
 }
 
-// in runs f in a house of virtual time, whose requests go to receiver.
+// in runs f in a house with virtual time, whose requests go to receiver.
 func in(t *testing.T, receiver http.Handler, o notify.Options, f func(*testing.T, *house)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +87,7 @@ func (h *house) say(notices ...event.Notice) {
 	}))
 }
 
-// placed is the notice of a placement, for a topic.
+// placed returns the notice of a placement, for a topic.
 func placed(id, target string) event.Notice {
 	return event.Notice{
 		DetailType: "GameLift Queue Placement Event", Source: queueARN, Target: target,
@@ -95,7 +95,7 @@ func placed(id, target string) event.Notice {
 	}
 }
 
-// placements are the notices p-0, p-1, …
+// placements returns the notices p-0, p-1, …
 func placements(n int) []event.Notice {
 	var all []event.Notice
 	for i := range n {
@@ -108,7 +108,7 @@ func webhook(name string) notify.SinkConfig {
 	return notify.SinkConfig{Name: name, Kind: notify.Webhook, URL: "http://receiver.example/hook", Topics: []string{notify.Everything}}
 }
 
-// inProcess hands requests to a handler, on the goroutine that sends them.
+// inProcess passes requests to a handler, without a network.
 type inProcess struct{ handler http.Handler }
 
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -126,7 +126,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// inbox is a receiver that remembers. answer says what to answer (0: 200).
+// inbox is a receiver that records requests. answer returns the status to answer (0: 200).
 type inbox struct {
 	answer func(r received) int
 
@@ -155,7 +155,7 @@ func (i *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(got.status)
 }
 
-// taken are the requests that were answered with 200, in order.
+// taken returns the requests that were answered with 200, in order.
 func (i *inbox) taken() []received {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -174,7 +174,7 @@ func (i *inbox) seen() []received {
 	return append([]received(nil), i.all...)
 }
 
-// placementOf is the placement that an EventBridge body is about.
+// placementOf returns the placement that an EventBridge body is about.
 func placementOf(t testing.TB, body []byte) string {
 	t.Helper()
 	var e struct {

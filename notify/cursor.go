@@ -7,10 +7,10 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// advance is a step of a sink: how far it has come and what it gave up on the way.
+// advance is a step of a sink: its new position, and what it gave up on the way.
 type advance struct {
 	Sink       string       `json:"sink"`
-	Generation uint64       `json:"generation"` // of the cursor it began from
+	Generation uint64       `json:"generation"` // of the cursor that it started from
 	Seq        uint64       `json:"seq"`
 	Dead       []DeadLetter `json:"dead,omitzero"`
 }
@@ -20,7 +20,7 @@ type replay struct {
 	From uint64 `json:"from"`
 }
 
-// runBegin gives a sink its cursor: a new one begins behind what has happened so far.
+// runBegin gives a new sink a cursor, after everything that has happened so far.
 func (s *Service) runBegin(tx *store.Tx, sink string) (struct{}, error) {
 	if s.t.cursors.Get(tx, sink) == nil {
 		s.t.cursors.Put(tx, &Cursor{Sink: sink, Seq: s.events.Last(tx), Changed: tx.Now()})
@@ -28,8 +28,8 @@ func (s *Service) runBegin(tx *store.Tx, sink string) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// runAdvance moves a cursor forward, unless somebody has set it meanwhile. What
-// was given up is dead in either case.
+// runAdvance moves a cursor forward, unless it has been set in the meantime. What was
+// given up is dead in either case.
 func (s *Service) runAdvance(tx *store.Tx, a advance) (struct{}, error) {
 	for _, d := range a.Dead {
 		d.Time = tx.Now()
@@ -61,10 +61,10 @@ func (s *Service) runReplay(tx *store.Tx, r replay) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// ReplayFrom has a sink deliver again everything from a sequence number of the
-// event log on, in order, and then go on; 0 begins with the oldest event kept. A
-// number ahead of the log's end is the end. What is being delivered is cut off
-// and comes again if it lies behind the number. Errors: NotFound.
+// ReplayFrom makes a sink deliver everything from a sequence number of the event log on
+// again, in order, and then continue; 0 begins with the oldest event kept. A number past
+// the log's end means the end. What is being delivered is cut off, and delivered again
+// if it comes after the number. Errors: NotFound.
 func (s *Service) ReplayFrom(ctx context.Context, sink string, seq uint64) error {
 	k, err := s.sink(sink)
 	if err != nil {

@@ -8,21 +8,21 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// again asks for dead letters of a sink to be delivered again; no numbers mean all.
+// again requests redelivery of dead letters of a sink; no numbers mean all.
 type again struct {
 	Sink string   `json:"sink"`
 	Seqs []uint64 `json:"seqs,omitzero"`
 }
 
-// settled is the outcome of delivering a dead letter again.
+// settled is the outcome of the redelivery of a dead letter.
 type settled struct {
 	Sink  string `json:"sink"`
 	Seq   uint64 `json:"seq"`
 	Error string `json:"error,omitzero"` // empty: delivered
 }
 
-// DeadLetters gives a sink's dead letters behind a sequence number, oldest
-// first. limit is at least 1. Errors: NotFound.
+// DeadLetters returns a sink's dead letters after a sequence number, oldest first.
+// limit must be at least 1. Errors: NotFound.
 func (s *Service) DeadLetters(sink string, after uint64, limit int) ([]*DeadLetter, error) {
 	if _, err := s.sink(sink); err != nil {
 		return nil, err
@@ -41,9 +41,9 @@ func (s *Service) DeadLetters(sink string, after uint64, limit int) ([]*DeadLett
 	return page, nil
 }
 
-// Redeliver has dead letters of a sink delivered again, once each, beside what
-// is new; without numbers, all. Those that succeed are gone, the others stay
-// with their new error. It gives how many there are. Errors: NotFound.
+// Redeliver makes a sink try dead letters again, once each, in addition to new notices;
+// without numbers, all of them. Those that succeed are deleted, the others stay with
+// their new error. It returns how many there are. Errors: NotFound.
 func (s *Service) Redeliver(ctx context.Context, sink string, seqs ...uint64) (int, error) {
 	k, err := s.sink(sink)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Service) runSettled(tx *store.Tx, o settled) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// trim keeps a sink's dead letters within their bound.
+// trim keeps a sink's dead letters within MaxDeadLetters.
 func (s *Service) trim(tx *store.Tx, sink string) {
 	over := s.t.deadOf.Count(tx, sink) - MaxDeadLetters
 	if over <= 0 {
@@ -105,10 +105,10 @@ func (s *Service) trim(tx *store.Tx, sink string) {
 	}
 }
 
-// expireAtOnce bounds how many dead letters one transaction removes.
+// expireAtOnce limits how many dead letters one transaction deletes.
 const expireAtOnce = 1000
 
-// runExpire removes dead letters past their retention; it tells how many.
+// runExpire deletes dead letters past their retention, and returns how many.
 func (s *Service) runExpire(tx *store.Tx, _ struct{}) (int, error) {
 	n := 0
 	end := tx.Now().Add(-DeadLetterRetention)

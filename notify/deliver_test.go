@@ -77,8 +77,8 @@ func TestDeliver_NewSinkBeginsNow(t *testing.T) {
 	})
 }
 
-// A receiver that hangs must cost those who commit nothing: virtual time stands
-// still while they do.
+// A receiver that hangs must cost commits nothing: virtual time does not advance during
+// them.
 func TestDeliver_SlowSinkSlowsNobody(t *testing.T) {
 	free := make(chan struct{})
 	slow, quick := &inbox{answer: func(received) int { <-free; return 0 }}, &inbox{}
@@ -128,7 +128,7 @@ func TestDeliver_SideBySideKeepsEachSubjectInOrder(t *testing.T) {
 	sink := webhook("a")
 	sink.InFlight = 8
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{sink}}, func(t *testing.T, h *house) {
-		for range 20 { // each placement tells twenty times
+		for range 20 { // each placement has twenty notices
 			h.say(placements(10)...)
 		}
 		time.Sleep(time.Minute)

@@ -26,7 +26,7 @@ type Envelope struct {
 	Detail     jsontext.Value `json:"detail"`
 }
 
-// notice is an event of the log on its way to a sink.
+// notice is an event of the log that is to be sent to a sink.
 type notice struct {
 	seq   uint64
 	event *event.Event
@@ -38,11 +38,10 @@ func newNotice(home arn.Home, e event.Entry) (notice, error) {
 	return notice{seq: e.Seq, event: e.Value, body: body}, err
 }
 
-// target is the topic the notice goes to; "" where the queue or configuration
-// names none.
+// target returns the topic of the notice; "" if the queue or configuration names none.
 func (n *notice) target() string { return n.event.Notice.Target }
 
-// envelope writes the EventBridge JSON of an event that has a notice.
+// envelope returns the EventBridge JSON of an event that has a notice.
 func envelope(home arn.Home, e *event.Event) ([]byte, error) {
 	body, err := json.Marshal(Envelope{
 		Version: "0", ID: e.ID, DetailType: e.Notice.DetailType, Source: "aws.gamelift",
@@ -58,8 +57,8 @@ func envelope(home arn.Home, e *event.Event) ([]byte, error) {
 // millisLayout is ISO 8601 in UTC with milliseconds.
 const millisLayout = "2006-01-02T15:04:05.000Z"
 
-// published is the envelope's time. The samples of the developer guide have
-// whole seconds in placement events and milliseconds in matchmaking events.
+// published returns the envelope's time. The samples in the developer guide have whole
+// seconds in placement events and milliseconds in matchmaking events.
 func published(e *event.Event) string {
 	if e.Notice.DetailType == matchmakingType {
 		return e.Time.UTC().Format(millisLayout)
@@ -69,8 +68,8 @@ func published(e *event.Event) string {
 
 const matchmakingType = "GameLift Matchmaking Event"
 
-// subject is what notices are kept in order by where a sink takes several at a
-// time: their placement, or else their matchmaking configuration.
+// subject returns what identifies notices that must stay in order when a sink sends
+// several at a time: their placement, or else their matchmaking configuration.
 func (n *notice) subject() string {
 	var detail struct {
 		PlacementID string `json:"placementId"`

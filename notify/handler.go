@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// ServeHTTP answers everything under /notify/: what subscribers visit, and what
-// operators ask.
+// ServeHTTP serves everything under /notify/: the links for subscribers, and the requests
+// of operators.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 func (s *Service) routes() {
@@ -25,8 +25,8 @@ func (s *Service) routes() {
 	})
 }
 
-// serveCertificate gives the certificate of the signing key under its own name,
-// and under cert.pem.
+// serveCertificate serves the certificate of the signing key, under its own name and as
+// cert.pem.
 func (s *Service) serveCertificate(w http.ResponseWriter, r *http.Request) {
 	signer := s.signs()
 	known := signer != nil &&
@@ -88,14 +88,14 @@ func (s *Service) serveUnsubscribe(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, k := range s.current() {
-		k.askSubscribers() // it is told
+		k.askSubscribers() // sends the notification of the end
 	}
 	s.log.Info("endpoint unsubscribed")
 	writeXML(w, http.StatusOK, answerXML{XMLName: xml.Name{Local: "UnsubscribeResponse"}})
 }
 
-// isGet keeps HEAD, by which some programs look at links before people do, from
-// confirming anything.
+// isGet refuses HEAD, which some programs use to look at links before people do, so that
+// it confirms nothing.
 func isGet(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method == http.MethodGet {
 		return true
@@ -105,7 +105,7 @@ func isGet(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// Bounds of the parameters in URLs that others send us.
+// Limits of the parameters in URLs that others send.
 const (
 	maxQuery = 4096
 	maxARN   = 400
@@ -142,7 +142,7 @@ func parseUnsubscribe(raw string) (subscriptionARN string, err error) {
 	return subscriptionARN, nil
 }
 
-// cutLast cuts at the last colon.
+// cutLast splits s at the last colon.
 func cutLast(s string) (before, after string, ok bool) {
 	at := strings.LastIndexByte(s, ':')
 	if at < 0 {
@@ -171,7 +171,7 @@ func parseAction(raw, action string) (url.Values, error) {
 	return v, nil
 }
 
-// failXML answers with an error as SNS does.
+// failXML answers with an error in SNS's form.
 func (s *Service) failXML(w http.ResponseWriter, err error) {
 	status, e := http.StatusBadRequest, errorXML{Type: "Sender"}
 	f, ok := fault.As(err)
@@ -191,7 +191,7 @@ func writeXML(w http.ResponseWriter, status int, answer answerXML) {
 	answer.XMLNS = snsNamespace
 	text, err := xml.Marshal(answer)
 	if err != nil {
-		panic(fmt.Sprintf("notify: an answer does not encode: %v", err)) // plain text always does
+		panic(fmt.Sprintf("notify: an answer does not encode: %v", err)) // plain text always encodes
 	}
 	w.Header().Set("Content-Type", "text/xml; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// shake sends one message about a subscription and says when to come back.
+// shake sends one message about a subscription and sets when to send the next.
 func (k *sink) shake(ctx context.Context, sub *Subscription, a *asked) {
 	kind := snsSubscribe
 	if sub.Status == Leaving {

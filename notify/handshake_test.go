@@ -14,7 +14,7 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// subscriber makes the options of one sns sink, in virtual time.
+// subscriber returns the options for one sns sink, in virtual time.
 func subscriber(t *testing.T) notify.Options {
 	return notify.Options{
 		Sinks:   []notify.SinkConfig{{Name: "sub", Kind: notify.SNS, URL: "http://x/sns", Topics: []string{topic}}},
@@ -22,7 +22,7 @@ func subscriber(t *testing.T) notify.Options {
 	}
 }
 
-// visit calls a URL that stood in a message.
+// visit requests a URL from a message.
 func (h *house) visit(method, link string) *httptest.ResponseRecorder {
 	h.t.Helper()
 	u, err := url.Parse(link)
@@ -55,12 +55,12 @@ func TestHandshake_AsksUntilConfirmed(t *testing.T) {
 		for i := range seen[1:] {
 			pauses = append(pauses, seen[i+1].time.Sub(seen[i].time).Round(time.Second))
 		}
-		for i, want := range []time.Duration{1, 2, 4} { // it does not answer
+		for i, want := range []time.Duration{1, 2, 4} { // the endpoint does not answer
 			if pauses[i] > want*time.Second || pauses[i] < want*time.Second/2 {
 				t.Errorf("pause %d after a failure is %s, want up to %d s", i, pauses[i], want)
 			}
 		}
-		for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} { // it answers and does not confirm
+		for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} { // it answers but does not confirm
 			if pauses[3+i] != want*time.Minute {
 				t.Errorf("pause %d after a message that was taken is %s, want %d min", i, pauses[3+i], want)
 			}
@@ -109,8 +109,8 @@ func TestHandshake_GoodbyeIsGivenUp(t *testing.T) {
 	})
 }
 
-// A program that looks at links before people follow them confirms nothing, and
-// what is not right is refused with the member's name.
+// A program that looks at links before people follow them confirms nothing, and an
+// invalid request is refused with the member's name.
 func TestHandshake_Refusals(t *testing.T) {
 	box := &inbox{}
 	in(t, box, subscriber(t), func(t *testing.T, h *house) {

@@ -25,10 +25,10 @@ type poster struct {
 	client  *http.Client
 }
 
-// Bounds of what a receiver may answer.
+// Limits of a receiver's answer.
 const (
-	maxAnswer      = 64 << 10 // read, so that the connection serves again
-	maxAnswerShown = 200      // of it in an error
+	maxAnswer      = 64 << 10 // read, so that the connection can be reused
+	maxAnswerShown = 200      // shown in an error
 	maxAnswerHead  = 64 << 10
 )
 
@@ -41,7 +41,7 @@ func newPoster(c *SinkConfig, transport http.RoundTripper) *poster {
 	}}
 }
 
-// newTransport makes the transport that all sinks share.
+// newTransport returns the transport that all sinks share.
 func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: refuseLinkLocal}
 	return &http.Transport{
@@ -53,9 +53,8 @@ func newTransport() *http.Transport {
 	}
 }
 
-// refuseLinkLocal keeps requests from the addresses under which clouds hand
-// credentials to machines. Sinks are named by operators alone, but a name may
-// resolve to anything.
+// refuseLinkLocal blocks requests to the addresses at which clouds hand out credentials
+// to machines. Only operators configure sinks, but a name may resolve to any address.
 func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -73,7 +72,7 @@ func (p *poster) post(ctx context.Context, headers map[string]string, body []byt
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("the URL makes no request") // without the URL, which may hold a password
+		return errors.New("the URL makes no request") // without the URL, which may contain a password
 	}
 	req.Header.Set("User-Agent", userAgent)
 	for _, set := range []map[string]string{headers, p.headers} {
@@ -93,7 +92,7 @@ func (p *poster) post(ctx context.Context, headers map[string]string, body []byt
 	return answered(resp, answer)
 }
 
-// withoutURL takes the URL out of a client's error: it may hold secrets.
+// withoutURL removes the URL from a client's error: it may contain secrets.
 func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -111,18 +110,18 @@ func isRefusal(err error) bool {
 	return ok
 }
 
-// busyError is the answer of a receiver that cannot take the notice now.
+// busyError is the answer of a receiver that cannot accept the notice now.
 type busyError struct {
 	text  string
-	after time.Duration // how long it asks to be left alone
+	after time.Duration // for how long it must not be sent anything
 }
 
 func (b *busyError) Error() string { return b.text }
 
-// maxRetryAfter bounds how long a receiver may ask to be left alone.
+// maxRetryAfter limits how long a receiver may request a pause.
 const maxRetryAfter = 5 * time.Minute
 
-// retryAfter is how long the receiver asked to be left alone.
+// retryAfter returns how long a pause the receiver requested.
 func retryAfter(err error) time.Duration {
 	if b, ok := errors.AsType[*busyError](err); ok {
 		return b.after
@@ -130,8 +129,8 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// answered makes the error of an answer that is no success. Redirects and 4xx
-// refuse, but for those that are about the moment.
+// answered returns the error for an answer that is not a success. Redirects and 4xx
+// are refusals, except for those about a temporary condition.
 func answered(resp *http.Response, answer []byte) error {
 	text := fmt.Sprintf("HTTP %d", resp.StatusCode)
 	if shown := printable(answer); shown != "" {
@@ -150,7 +149,7 @@ func answered(resp *http.Response, answer []byte) error {
 	return &refusal{text}
 }
 
-// printable is the begin of an answer as one line of text.
+// printable returns the beginning of an answer as one line of text.
 func printable(answer []byte) string {
 	answer = answer[:min(len(answer), maxAnswerShown)]
 	return strings.TrimSpace(strings.Map(func(r rune) rune {

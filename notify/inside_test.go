@@ -105,7 +105,7 @@ func TestSigner_File(t *testing.T) {
 	}
 }
 
-// Whatever a query holds, it is refused with a fault, or taken and within bounds.
+// Every query is either refused with a fault or accepted within the limits.
 func FuzzQueries(f *testing.F) {
 	sub := &Subscription{Topic: "arn:aws:sns:us-east-1:000000000000:games.fifo", Token: newToken()}
 	sub.ARN = sub.Topic + ":00000000-0000-4000-8000-000000000000"
@@ -135,7 +135,7 @@ func FuzzQueries(f *testing.F) {
 	})
 }
 
-// What links make, the parsers read.
+// The parsers read the URLs that links builds.
 func TestLinks_RoundTrip(t *testing.T) {
 	sub := &Subscription{Topic: "arn:aws:sns:us-east-1:000000000000:games.fifo", Token: newToken()}
 	sub.ARN = sub.Topic + ":00000000-0000-4000-8000-000000000000"

@@ -18,7 +18,7 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// What the process that is killed gets to know.
+// Environment variables of the process that is killed.
 const (
 	killDir = "MUSTER_TEST_NOTIFY_DIR"
 	killURL = "MUSTER_TEST_NOTIFY_URL"
@@ -34,8 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// deliverUntilKilled is the process that is killed: its first run says what
-// there is to say.
+// deliverUntilKilled is the process that is killed; its first run creates the notices.
 func deliverUntilKilled(dir, url string) error {
 	st := store.New(store.Options{Driver: sqlite.New(dir)})
 	events := event.New(st)
@@ -67,8 +66,8 @@ func deliverUntilKilled(dir, url string) error {
 	return nil
 }
 
-// Kill the process again and again in the middle of its deliveries: everything
-// arrives, in order, and what comes twice is at most one batch a kill.
+// The process is killed repeatedly in the middle of its deliveries: everything arrives, in
+// order, and at most one batch per kill arrives twice.
 func TestKill(t *testing.T) {
 	arrived := make(chan arrival, 10*killNotices)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -109,14 +108,14 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// arrival is a notice of a run; a late one of a run before does not count.
+// arrival is a notice that arrived in a run; a late one of an earlier run is ignored.
 type arrival struct {
 	path string
 	seq  int
 }
 
-// runAndKill runs the process until number kill has arrived, kills it, and gives
-// what arrived.
+// runAndKill runs the process until number kill has arrived, kills it, and returns what
+// arrived.
 func runAndKill(t *testing.T, dir, url, path string, arrived <-chan arrival, kill int) []int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -138,7 +137,7 @@ func runAndKill(t *testing.T, dir, url, path string, arrived <-chan arrival, kil
 	}
 	must(t, cmd.Process.Kill())
 	<-ended
-	for { // what it was answered for
+	for { // whatever else was answered
 		select {
 		case a := <-arrived:
 			if a.path == path {

@@ -4,7 +4,7 @@ import (
 	"net/url"
 )
 
-// links makes the URLs that stand in messages; it is the base URL of the handler.
+// links builds the URLs in messages. It is the base URL of the handler.
 type links string
 
 func (l links) certificate(s *signer) string {
@@ -23,10 +23,10 @@ func (l links) unsubscribe(s *Subscription) string {
 	}.Encode()
 }
 
-// The paths of the handler that subscribers meet.
+// The paths of the handler that subscribers use.
 const (
 	confirmPath       = "/notify/confirm"
 	unsubscribePath   = "/notify/unsubscribe"
-	certificatePrefix = "/notify/cert-" // and the fingerprint, so that a cached one is never the wrong one
+	certificatePrefix = "/notify/cert-" // followed by the fingerprint, so that a cached one is never wrong
 	certificateSuffix = ".pem"
 )

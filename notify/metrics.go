@@ -15,9 +15,9 @@ type metrics struct {
 // Results of attempts.
 const (
 	resultDelivered = "delivered"
-	resultFailed    = "failed"  // no answer, or one that says later
-	resultRefused   = "refused" // an answer that says no
-	resultDead      = "dead"    // given up, after attempts that are counted themselves
+	resultFailed    = "failed"  // no answer, or one that asks for a retry
+	resultRefused   = "refused" // an answer that refuses the notice
+	resultDead      = "dead"    // given up, after attempts that are counted separately
 )
 
 func resultOf(err error) string {
@@ -58,7 +58,7 @@ func (m *metrics) handshake(sink, result string) {
 	}
 }
 
-// lags are how far behind the sinks are, measured when they are asked for.
+// lags collects how far behind the sinks are, measured at each collection.
 type lags struct{ s *Service }
 
 func (lags) desc() (lag, dead *prometheus.Desc) {
@@ -87,7 +87,7 @@ func (l lags) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// lag is the age of the oldest notice that waits.
+// lag returns the age of the oldest notice that waits.
 func (k *sink) lag(now time.Time) time.Duration {
 	oldest := k.oldest.Load()
 	if oldest == 0 {

@@ -18,11 +18,11 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// What operators may do is what they may do to queues.
+// Operators need the actions on queues.
 const (
 	mayRead   = "DescribeGameSessionQueues"
 	mayChange = "UpdateGameSessionQueue"
-	mayTell   = auth.ReadPlayerSessionIDs // notices tell these
+	mayTell   = auth.ReadPlayerSessionIDs // notices contain these
 )
 
 func (s *Service) operatorRoutes() {
@@ -34,8 +34,7 @@ func (s *Service) operatorRoutes() {
 	s.mux.HandleFunc("POST /notify/subscribe", s.guard(mayChange, s.serveSubscribe))
 }
 
-// guard lets a request through whose sender may do what action says. What it
-// does is done in the sender's name.
+// guard serves requests whose sender is allowed the action, in the sender's name.
 func (s *Service) guard(action auth.Action, serve func(http.ResponseWriter, *http.Request, url.Values) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.opts.Allow == nil {
@@ -76,7 +75,7 @@ func refuse(w http.ResponseWriter, status int, message string) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
-		panic("notify: an answer does not encode: " + err.Error()) // they are plain structs
+		panic("notify: an answer does not encode: " + err.Error()) // it is a plain struct
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -84,8 +83,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Write(append(text, '\n'))
 }
 
-// Recent gives the last n notices, oldest first, as EventBridge JSON, whatever
-// sinks there are; n is 1 to 1000.
+// Recent returns the last n notices, oldest first, as EventBridge JSON, regardless of
+// the sinks; n is 1 to 1000.
 func (s *Service) Recent(ctx context.Context, n int) ([]jsontext.Value, error) {
 	entries, err := s.events.Read(ctx, event.Query{Notices: true, NewestFirst: true, Limit: n})
 	if err != nil {
@@ -103,7 +102,7 @@ func (s *Service) Recent(ctx context.Context, n int) ([]jsontext.Value, error) {
 	return notices, nil
 }
 
-// serveRecent answers JSON lines.
+// serveRecent answers with JSON lines.
 func (s *Service) serveRecent(w http.ResponseWriter, r *http.Request, v url.Values) error {
 	n, err := number(v, "n", 20, 1, 1000)
 	if err != nil {
@@ -121,12 +120,12 @@ func (s *Service) serveRecent(w http.ResponseWriter, r *http.Request, v url.Valu
 	return nil
 }
 
-// SinkStatus is how a sink is doing.
+// SinkStatus is the state of a sink.
 type SinkStatus struct {
 	SinkConfig
 	Seq           uint64               `json:"seq"`         // of the event log; everything up to it is delivered or dead
 	LagSeconds    float64              `json:"lag_seconds"` // age of the oldest notice that waits
-	Failures      int                  `json:"failures"`    // in a row
+	Failures      int                  `json:"failures"`    // consecutive
 	DeadLetters   int                  `json:"dead_letters"`
 	Subscriptions []SubscriptionStatus `json:"subscriptions,omitzero"` // of kind sns
 }
@@ -138,8 +137,8 @@ type SubscriptionStatus struct {
 	Changed time.Time `json:"changed"`
 }
 
-// Status tells how the sinks are doing, as the configuration orders them. URLs
-// come without passwords and queries.
+// Status returns the state of the sinks, in the order of the configuration. URLs are
+// without passwords and queries.
 func (s *Service) Status() []SinkStatus {
 	view := s.st.View()
 	all := []SinkStatus{}
@@ -160,7 +159,7 @@ func (s *Service) Status() []SinkStatus {
 	return all
 }
 
-// bareURL is a URL without what may be secret in it.
+// bareURL returns a URL without the parts that may be secret.
 func bareURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || raw == "" {
@@ -209,7 +208,7 @@ func (s *Service) serveReplay(w http.ResponseWriter, r *http.Request, v url.Valu
 	return nil
 }
 
-// maxRedeliver bounds the numbers in one request.
+// maxRedeliver limits the numbers in one request.
 const maxRedeliver = 1000
 
 func (s *Service) serveRedeliver(w http.ResponseWriter, r *http.Request, v url.Values) error {
@@ -242,7 +241,7 @@ func (s *Service) serveSubscribe(w http.ResponseWriter, r *http.Request, v url.V
 
 const maxSeq = 1<<63 - 1
 
-// number reads a parameter; the error names it.
+// number parses a parameter; its error names the parameter.
 func number(v url.Values, name string, absent, least, most uint64) (uint64, error) {
 	text := v.Get(name)
 	if text == "" {

@@ -23,7 +23,7 @@ func (h *house) ask(method, target string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// gone refuses what is about p-1.
+// gone refuses the notices about p-1.
 func gone(r received) int {
 	if strings.Contains(string(r.body), `"p-1"`) {
 		return http.StatusGone
@@ -79,7 +79,7 @@ func TestOperator(t *testing.T) {
 		if !cmp.Equal(got, names(3)) {
 			t.Errorf("recent notices %v, want all three, oldest first", got)
 		}
-		time.Sleep(time.Minute) // until what is redelivered has been refused again
+		time.Sleep(time.Minute) // until the redelivered ones have been refused again
 		synctest.Wait()
 		before := len(box.taken())
 		h.ask("POST", "/notify/replay?sink=a&from=3")
@@ -122,7 +122,7 @@ func TestMetrics(t *testing.T) {
 	box := &inbox{answer: gone}
 	in(t, box, notify.Options{Sinks: []notify.SinkConfig{webhook("a")}, Registerer: registry}, func(t *testing.T, h *house) {
 		h.say(placements(3)...)
-		time.Sleep(time.Second) // p-1 is not refused for the third time before one and a half
+		time.Sleep(time.Second) // p-1 is refused for the third time after 1.5 s at the earliest
 		synctest.Wait()
 		waiting := h.svc.Status()[0].LagSeconds
 		if waiting != 1 {

@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// A node that drains keeps its cursor: the next goes on exactly there.
+// A node that drains keeps its cursor, and the next one continues exactly there.
 func TestResume_AfterStop(t *testing.T) {
 	box := &inbox{answer: func(received) int { time.Sleep(100 * time.Millisecond); return 0 }}
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestResume_AfterStop(t *testing.T) {
 		if before == 0 || before >= 50 {
 			t.Fatalf("%d deliveries before the stop: the test stops too late or too early", before)
 		}
-		// The delivery that was cut off may have arrived: it comes twice.
+		// The delivery that was cut off may have arrived, so it is repeated.
 		want := append(names(before), names(50)[before-1:]...)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("delivered over the stop (-want +got):\n%s", diff)
@@ -44,8 +44,8 @@ func TestResume_AfterStop(t *testing.T) {
 	})
 }
 
-// A node that loses the cell between a delivery and the move of its cursor has
-// told the receiver; the next node tells it again, and nothing is left out.
+// A node that loses the cell between a delivery and the move of its cursor has notified
+// the receiver. The next node notifies it again, and nothing is left out.
 func TestResume_CrashBeforeCursor(t *testing.T) {
 	box := &inbox{}
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestResume_CrashBeforeCursor(t *testing.T) {
 		crash.answer = func(received) int {
 			if len(crash.seen()) == 29 && taken.CompareAndSwap(false, true) {
 				o.Transport = inProcess{box}
-				second = newHouse(t, driver, o) // takes the fence: what the first writes is refused
+				second = newHouse(t, driver, o) // takes the fence: the first's writes are refused
 			}
 			return 0
 		}
@@ -77,7 +77,7 @@ func TestResume_CrashBeforeCursor(t *testing.T) {
 			t.Errorf("the second node delivered (-want +got):\n%s", diff)
 		}
 		first.stop()
-		first.st.Close() // it lost the cell: the error says so
+		first.st.Close() // returns an error, since it lost the cell
 	})
 }
 
@@ -88,7 +88,7 @@ func TestReplayFrom(t *testing.T) {
 		time.Sleep(time.Second)
 		must(t, h.svc.ReplayFrom(t.Context(), "a", 8))
 		time.Sleep(time.Second)
-		must(t, h.svc.ReplayFrom(t.Context(), "a", 1000)) // ahead of the end: nothing
+		must(t, h.svc.ReplayFrom(t.Context(), "a", 1000)) // past the end: delivers nothing
 		time.Sleep(time.Second)
 		h.say(placed("p-10", topic))
 		time.Sleep(time.Second)
@@ -105,7 +105,7 @@ func TestReplayFrom(t *testing.T) {
 	})
 }
 
-// A replay does not wait for a receiver that hangs on what it has.
+// A replay does not wait for a receiver that hangs on an earlier delivery.
 func TestReplayFrom_CutsOffABatch(t *testing.T) {
 	var fixed atomic.Bool
 	box := &inbox{answer: func(r received) int {

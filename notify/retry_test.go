@@ -44,8 +44,8 @@ func TestRetry_PausesGrow(t *testing.T) {
 	})
 }
 
-// A receiver that takes everything but one notice loses that one, quickly where
-// it refuses and after all attempts where it fails.
+// A receiver that accepts everything but one notice loses that one, quickly if it refuses
+// and after all attempts if it fails.
 func TestRetry_Poison(t *testing.T) {
 	for status, attempts := range map[int]int{http.StatusBadRequest: 3, http.StatusFound: 3, http.StatusInternalServerError: 12} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestRetry_Poison(t *testing.T) {
 	}
 }
 
-// While a receiver is gone it is asked about once a minute, however much waits.
+// A receiver that is gone is tried about once a minute, however many notices wait.
 func TestRetry_Outage(t *testing.T) {
 	var up atomic.Bool
 	box := &inbox{answer: func(received) int {
@@ -127,7 +127,7 @@ func TestRetry_Timeout(t *testing.T) {
 		if after := taken[0].time.Sub(begin); after < 15*time.Second || after > 17*time.Second {
 			t.Errorf("the second attempt came after %s, want 15 s and a pause", after)
 		}
-		time.Sleep(time.Hour) // the hanging handler ends
+		time.Sleep(time.Hour) // the hanging handler returns
 	})
 }
 

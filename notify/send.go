@@ -20,8 +20,8 @@ func (b *bareSender) send(ctx context.Context, n *notice) error {
 	return b.poster.post(ctx, map[string]string{"Content-Type": "application/json"}, n.body)
 }
 
-// webhookSender posts the EventBridge JSON with a signature, by which the
-// receiver knows that it comes from us and when it was sent.
+// webhookSender posts the EventBridge JSON with a signature, from which the receiver
+// knows that it comes from us and when it was sent.
 type webhookSender struct {
 	poster  *poster
 	secrets []string
@@ -51,7 +51,7 @@ func (w *webhookSender) post(ctx context.Context, headers map[string]string, bod
 	return w.poster.post(ctx, headers, body)
 }
 
-// webhookSignature is t=SECONDS and for each secret v1=HEX: the HMAC-SHA256 of
+// webhookSignature returns t=SECONDS and, for each secret, v1=HEX: the HMAC-SHA256 of
 // "SECONDS.BODY".
 func webhookSignature(secrets []string, now time.Time, body []byte) string {
 	at := strconv.FormatInt(now.Unix(), 10)
@@ -65,7 +65,7 @@ func webhookSignature(secrets []string, now time.Time, body []byte) string {
 	return text
 }
 
-// logSender writes notices into Muster's own log.
+// logSender writes notices to Muster's own log.
 type logSender struct {
 	log  *slog.Logger
 	sink string
@@ -85,7 +85,7 @@ type snsSender struct{ sink *sink }
 func (s *snsSender) send(ctx context.Context, n *notice) error {
 	sub := s.sink.subscription(n.target())
 	if sub == nil {
-		return nil // it unsubscribed while the notice waited: it wants nothing any more
+		return nil // it unsubscribed while the notice waited
 	}
 	if s.sink.cfg.Raw {
 		headers := snsHeaders(snsNotification, n.event.ID, sub.Topic)
@@ -106,7 +106,7 @@ func (k *sink) postSNS(ctx context.Context, m *snsMessage, sub *Subscription) er
 		return fmt.Errorf("write message %s: %w", m.MessageID, err)
 	}
 	headers := snsHeaders(m.Type, m.MessageID, m.TopicARN)
-	if m.Type != snsSubscribe { // until it is confirmed the endpoint is not told
+	if m.Type != snsSubscribe { // an unconfirmed endpoint does not learn the ARN
 		headers["x-amz-sns-subscription-arn"] = sub.ARN
 	}
 	return k.poster.post(ctx, headers, body)

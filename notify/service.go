@@ -29,10 +29,10 @@ type Service struct {
 
 	transport http.RoundTripper
 
-	reloading sync.Mutex // one Open or Reload at a time
+	reloading sync.Mutex // held by one Open or Reload at a time
 	mu        sync.Mutex // guards what follows
 	sinks     []*sink
-	signer    *signer       // nil until there was a sink of kind sns
+	signer    *signer       // nil until there is a sink of kind sns
 	opened    bool          // the store is open, and sinks have cursors
 	changed   chan struct{} // closed and replaced with sinks
 }
@@ -50,8 +50,8 @@ type commands struct {
 	left        *store.Command[string, struct{}]
 }
 
-// New registers the tables and commands on a store that is not open yet. The
-// error names the sink and the field that is wrong.
+// New registers the tables and commands on a store that is not open yet. Its error names
+// the invalid sink and field.
 func New(st *store.Store, events *event.Log, o Options) (*Service, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -78,7 +78,8 @@ func New(st *store.Store, events *event.Log, o Options) (*Service, error) {
 	return s, nil
 }
 
-// makeSinks makes what delivers to sinks; one that is configured as it was goes on.
+// makeSinks returns sinks for the configurations; one whose configuration has not changed
+// is kept.
 func (s *Service) makeSinks(configs []SinkConfig) []*sink {
 	known := s.current()
 	all := make([]*sink, 0, len(configs))
@@ -94,16 +95,16 @@ func (s *Service) makeSinks(configs []SinkConfig) []*sink {
 	return all
 }
 
-// current returns the sinks that there are now.
+// current returns the current sinks.
 func (s *Service) current() []*sink {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sinks
 }
 
-// Reload replaces the sinks. The error names the sink and the field that is
-// wrong; the sinks stay as they were then. Deliveries that go on are cut off, and
-// done again where the sink stays.
+// Reload replaces the sinks. If there is an error, it names the invalid sink and field,
+// and the sinks have not changed. Deliveries in progress are cut off, and repeated if
+// the sink stays.
 func (s *Service) Reload(ctx context.Context, sinks []SinkConfig) error {
 	o := s.opts
 	o.Sinks = sinks
@@ -129,8 +130,8 @@ func (s *Service) Reload(ctx context.Context, sinks []SinkConfig) error {
 	return nil
 }
 
-// Open gives new sinks their cursors and topics their subscriptions. Call it
-// when the store is open, before anything can happen that sinks are told of.
+// Open creates cursors for new sinks and subscriptions for their topics. It must be called
+// once the store is open, before anything can happen that sinks are to be notified of.
 func (s *Service) Open(ctx context.Context) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -143,8 +144,7 @@ func (s *Service) Open(ctx context.Context) error {
 	return nil
 }
 
-// begin gives sinks their cursors and topics their subscriptions where they have
-// none.
+// begin creates the missing cursors of sinks and subscriptions of topics.
 func (s *Service) begin(ctx context.Context, sinks []*sink) error {
 	for _, k := range sinks {
 		if _, err := s.cmd.begin.Do(ctx, k.cfg.Name); err != nil {
@@ -178,8 +178,8 @@ func (s *Service) openSNS(ctx context.Context, k *sink) error {
 	return nil
 }
 
-// Run delivers until ctx ends, and returns when nothing is being delivered any
-// more and the cursors are kept. Call it once, after Open.
+// Run delivers until ctx ends, and returns once no delivery is in progress and the cursors
+// are stored. It must be called once, after Open.
 func (s *Service) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.mu.Lock()
@@ -189,7 +189,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// run delivers to sinks until ctx ends, or others take their place.
+// run delivers to sinks until ctx ends, or the sinks are replaced.
 func (s *Service) run(ctx context.Context, sinks []*sink, changed <-chan struct{}) {
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -211,14 +211,14 @@ func (s *Service) run(ctx context.Context, sinks []*sink, changed <-chan struct{
 	running.Wait()
 }
 
-// signs returns what signs messages of kind sns, or nil.
+// signs returns the signer for messages of kind sns, or nil.
 func (s *Service) signs() *signer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.signer
 }
 
-// sink gives the sink of a name.
+// sink returns the sink with a name.
 func (s *Service) sink(name string) (*sink, error) {
 	for _, k := range s.current() {
 		if k.cfg.Name == name {
@@ -228,7 +228,7 @@ func (s *Service) sink(name string) (*sink, error) {
 	return nil, fault.Missing("the configuration has no sink %q", name)
 }
 
-// expireEvery is how often dead letters past their retention are removed.
+// expireEvery is how often dead letters past their retention are deleted.
 const expireEvery = time.Hour
 
 func (s *Service) expire(ctx context.Context) {
@@ -250,7 +250,7 @@ func (s *Service) expire(ctx context.Context) {
 	}
 }
 
-// links gives the URLs for messages that are sent now.
+// links returns the URLs for messages that are sent now.
 func (s *Service) links() links {
 	if s.opts.BaseURL == nil {
 		return ""

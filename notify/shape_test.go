@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "write the files of testdata from what is delivered")
 
-// fulfilled is a placement event with everything the developer guide lists.
+// fulfilled returns a placement event with everything that the developer guide lists.
 func fulfilled(target string) event.Notice {
 	return event.Notice{
 		DetailType: "GameLift Queue Placement Event", Source: queueARN, Target: target,
@@ -47,7 +47,7 @@ func searching(target string) event.Notice {
 
 var uuidForm = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// golden compares text with a file of testdata, where every UUID is ID.
+// golden compares text with a file in testdata, in which every UUID is ID.
 func golden(t *testing.T, name string, text []byte) {
 	t.Helper()
 	text = uuidForm.ReplaceAll(text, []byte("ID"))
@@ -88,7 +88,7 @@ func TestShape_EventBridge(t *testing.T) {
 	})
 }
 
-// What is signed is checked here as docs/notifications.md tells receivers to.
+// Signatures are checked here as docs/notifications.md tells receivers to.
 func TestShape_WebhookSignature(t *testing.T) {
 	box := &inbox{}
 	sink := webhook("a")
@@ -112,7 +112,7 @@ func TestShape_WebhookSignature(t *testing.T) {
 	})
 }
 
-// checkSignature is a receiver's check, made from the document alone.
+// checkSignature is a receiver's check, written from the document alone.
 func checkSignature(header, secret string, body []byte, now time.Time) error {
 	var at string
 	var signatures []string
@@ -142,8 +142,8 @@ func checkSignature(header, secret string, body []byte, now time.Time) error {
 	return fmt.Errorf("none of %d signatures fits", len(signatures))
 }
 
-// AWS consumers behind a Lambda subscription read Records[0].Sns.Message, and
-// those behind HTTP read Message: both then parse one and the same envelope.
+// AWS consumers behind a Lambda subscription read Records[0].Sns.Message, and those behind
+// HTTP read Message: both then parse the same envelope.
 func TestShape_WhatConsumersOfSNSRead(t *testing.T) {
 	e := newEndpoint(t)
 	h := e.house(notify.SinkConfig{})
@@ -180,7 +180,7 @@ func TestShape_WhatConsumersOfSNSRead(t *testing.T) {
 	}
 }
 
-// scrub takes out of a message what differs from run to run.
+// scrub replaces the parts of a message that differ from run to run.
 func scrub(body []byte) []byte {
 	for _, r := range []struct{ pattern, with string }{
 		{`"Signature":"[^"]*"`, `"Signature":"BASE64"`},

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// signer signs messages as Amazon SNS does, with a key of our own and a
-// certificate that subscribers fetch from us.
+// signer signs messages as Amazon SNS does, with our own key and a certificate that
+// subscribers fetch from us.
 type signer struct {
 	key         *rsa.PrivateKey
 	certificate []byte // PEM
@@ -29,12 +29,12 @@ type signer struct {
 
 const (
 	signerLife  = 10 * 365 * 24 * time.Hour
-	signerRenew = 30 * 24 * time.Hour // before its end a new one is made
+	signerRenew = 30 * 24 * time.Hour // a new one is created this long before its end
 	keyBits     = 2048
 )
 
-// loadSigner reads the key and certificate in a PEM file; where there is none,
-// or the certificate ends soon, it makes new ones and writes them there.
+// loadSigner reads the key and certificate from a PEM file. If there is none, or the
+// certificate ends soon, it creates new ones and writes them there.
 func loadSigner(file string, now time.Time) (*signer, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +92,7 @@ func makeSigner(file string, now time.Time) (*signer, error) {
 	return s, err
 }
 
-// newPair makes a certificate that signs itself, and its key, as PEM.
+// newPair returns a self-signed certificate and its key, as PEM.
 func newPair(now time.Time) ([]byte, error) {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
@@ -119,8 +119,8 @@ func newPair(now time.Time) ([]byte, error) {
 	return append(text, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...), nil
 }
 
-// replaceFile writes a file that only its owner can read, so that a reader sees
-// the old one or the new one.
+// replaceFile writes a file that only its owner can read, so that a reader sees either
+// the old or the new content.
 func replaceFile(path string, data []byte) error {
 	next := path + ".new"
 	if err := os.WriteFile(next, data, 0o600); err != nil {
@@ -129,10 +129,10 @@ func replaceFile(path string, data []byte) error {
 	return os.Rename(next, path)
 }
 
-// sign fills in the signature of a message and where its certificate is.
+// sign sets the signature of a message and the URL of its certificate.
 func (s *signer) sign(m *snsMessage, version string, urls links) error {
 	var digest []byte
-	hash := crypto.SHA1 // version 1 of SNS's signatures is fixed to it
+	hash := crypto.SHA1 // the hash of signatures of version 1
 	if version == "2" {
 		hash = crypto.SHA256
 		sum := sha256.Sum256([]byte(m.canonical()))

@@ -12,13 +12,13 @@ import (
 	"github.com/musterhq/muster/event"
 )
 
-// sender brings a notice to where a sink is. An error is a *refusal where the
-// receiver answered that it does not want the notice, else a failure.
+// sender sends a notice to a sink's destination. The error is a *refusal if the receiver
+// answered that it does not want the notice, and otherwise a failure.
 type sender interface {
 	send(ctx context.Context, n *notice) error
 }
 
-// sink delivers to one receiver; its goroutine alone moves the cursor.
+// sink delivers to one receiver; only its goroutine moves the cursor.
 type sink struct {
 	cfg    SinkConfig
 	svc    *Service
@@ -30,7 +30,7 @@ type sink struct {
 	oldest atomic.Int64 // Unix nanoseconds of the oldest notice not delivered; 0 for none
 
 	mu       sync.Mutex
-	failures int                // in a row, of whatever notice
+	failures int                // consecutive, over all notices
 	cut      context.CancelFunc // ends the batch that is being delivered
 }
 
@@ -52,10 +52,10 @@ func newSink(s *Service, c SinkConfig, transport http.RoundTripper) *sink {
 	return k
 }
 
-// batchSize bounds what a sink holds in memory: so many notices.
+// batchSize limits how many notices a sink holds in memory.
 const batchSize = 100
 
-// run delivers what is there, and again when it is nudged.
+// run delivers what there is, and again whenever it is nudged.
 func (k *sink) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		busy, err := k.turn(ctx)
@@ -74,8 +74,8 @@ func (k *sink) run(ctx context.Context) {
 	}
 }
 
-// turn delivers a dead letter that somebody wants delivered again, if there is
-// one, and the next batch. It tells whether there may be more.
+// turn delivers one dead letter that is to be redelivered, if there is one, and the next
+// batch. It reports whether there may be more.
 func (k *sink) turn(ctx context.Context) (busy bool, err error) {
 	d := k.svc.t.again.First(k.svc.st.View(), k.cfg.Name)
 	if d != nil {
@@ -98,7 +98,7 @@ func (k *sink) turn(ctx context.Context) (busy bool, err error) {
 	return true, k.batch(ctx, cursor, entries)
 }
 
-// redeliver gives a dead letter one more attempt.
+// redeliver tries a dead letter once more.
 func (k *sink) redeliver(ctx context.Context, d *DeadLetter) error {
 	entries, err := k.svc.events.Read(ctx, event.Query{Notices: true, After: d.Seq - 1, Limit: 1})
 	if err != nil {
@@ -133,7 +133,7 @@ func (k *sink) sendOnce(ctx context.Context, e event.Entry) error {
 	return err
 }
 
-// wants tells whether a notice is for this sink now.
+// wants reports whether a notice is for this sink now.
 func (k *sink) wants(n *notice) bool {
 	if !k.cfg.wants(n.target()) {
 		return false
@@ -141,8 +141,8 @@ func (k *sink) wants(n *notice) bool {
 	return k.cfg.Kind != SNS || k.subscription(n.target()) != nil
 }
 
-// note counts an attempt and keeps account of failures in a row. A refusal is
-// an answer: whoever refuses is there.
+// note counts an attempt and the consecutive failures. A refusal is an answer, which
+// shows that the receiver is reachable.
 func (k *sink) note(err error) {
 	k.svc.metrics.attempt(k.cfg.Name, resultOf(err))
 	k.mu.Lock()
@@ -160,12 +160,12 @@ func (k *sink) note(err error) {
 	}
 }
 
-// troubled is after how many failures in a row the log tells of it.
+// troubled is the number of consecutive failures after which one is logged.
 const troubled = 3
 
-// rest is the pause before attempt number try of a notice: by the failures of
-// the sink, whatever notice they were about, so that a receiver that is gone is
-// asked once a minute and not once a notice; or by the tries of this notice.
+// rest returns the pause before attempt number try of a notice: by the failures of the
+// sink, whatever their notice, so that an unreachable receiver is tried once a minute and
+// not once per notice; or by the attempts of this notice.
 func (k *sink) rest(try int, err error) time.Duration {
 	k.mu.Lock()
 	failures := k.failures

@@ -31,8 +31,8 @@ const (
 	snsUnsubscribe  snsType = "UnsubscribeConfirmation"
 )
 
-// canonical is the text that is signed: the names and values of some members,
-// by name, each on a line of its own (SNS developer guide, "Verifying the
+// canonical returns the text that is signed: the names and values of some members, in
+// order of names, each on a separate line (SNS developer guide, "Verifying the
 // signatures of Amazon SNS messages").
 func (m *snsMessage) canonical() string {
 	var b strings.Builder
@@ -51,7 +51,7 @@ func (m *snsMessage) canonical() string {
 	return b.String()
 }
 
-// notification is the message that carries a notice to a confirmed subscription.
+// notification returns the message that carries a notice to a confirmed subscription.
 func (n *notice) notification(sub *Subscription, urls links) *snsMessage {
 	m := &snsMessage{
 		Type: snsNotification, MessageID: n.event.ID, TopicARN: sub.Topic, Message: string(n.body),
@@ -63,11 +63,11 @@ func (n *notice) notification(sub *Subscription, urls links) *snsMessage {
 	return m
 }
 
-// isFIFO tells whether a topic promises order. AWS's FIFO topics do not deliver
-// to HTTP endpoints; ours do, in the order of the log where InFlight is 1.
+// isFIFO reports whether a topic promises order. AWS's FIFO topics do not deliver to HTTP
+// endpoints; ours do, in the order of the log if InFlight is 1.
 func isFIFO(topic string) bool { return strings.HasSuffix(topic, ".fifo") }
 
-// handshake is the message that asks for, or tells of the end of, a subscription.
+// handshake returns the message that requests a subscription, or reports its end.
 func (s *Subscription) handshake(kind snsType, id string, now time.Time, urls links) *snsMessage {
 	text := "Muster has subscribed this endpoint to " + s.Topic + ". It sends nothing until SubscribeURL is visited."
 	if kind == snsUnsubscribe {

@@ -26,8 +26,8 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// endpoint is a subscriber as the SNS developer guide describes one: it verifies
-// each message, on its own, from what the message says.
+// endpoint is a subscriber as described in the SNS developer guide: it verifies each
+// message independently, from what the message says.
 type endpoint struct {
 	t        testing.TB
 	server   *httptest.Server // the subscriber
@@ -204,8 +204,8 @@ func TestSNS_Handshake(t *testing.T) {
 	}
 }
 
-// until waits for a change that shows in the state alone: it looks after each of
-// the commits that it makes itself. The deadline of the run ends it.
+// until waits for a change that is visible only in the state: it checks after each of the
+// commits that it makes itself. The deadline of the test run ends it.
 func until(t testing.TB, done func() bool, h *house) {
 	t.Helper()
 	for !done() {
@@ -226,7 +226,7 @@ func TestSNS_ConfirmedSurvivesRestart(t *testing.T) {
 	}
 	h.close()
 
-	// Another URL is another endpoint: it has to confirm.
+	// Another URL is another endpoint, which has to confirm.
 	other := newEndpoint(t)
 	other.driver, other.keyFile = e.driver, e.keyFile
 	h = other.house(notify.SinkConfig{})
@@ -254,13 +254,13 @@ func TestSNS_Unsubscribe(t *testing.T) {
 	h.say(placed("p-1", topic)) // not sent
 	until(t, func() bool { return h.svc.Status()[0].Seq == 2 }, h)
 
-	e.confirm(gone) // restores it
+	e.confirm(gone) // restores the subscription
 	h.say(placed("p-2", topic))
 	if m := e.next(); placementOf(t, []byte(m.fields["Message"])) != "p-2" {
 		t.Errorf("after it came back the endpoint got %v, want p-2", m.fields)
 	}
 
-	must(t, h.svc.Subscribe(t.Context(), "sub")) // an operator asks anew: the old token is worth nothing
+	must(t, h.svc.Subscribe(t.Context(), "sub")) // an operator subscribes anew: the old token is no longer valid
 	ask := e.next()
 	if ask.fields["Type"] != "SubscriptionConfirmation" || ask.fields["Token"] == gone.fields["Token"] {
 		t.Fatalf("subscribed anew, the endpoint got %v", ask.fields)

@@ -6,14 +6,14 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Status is where a subscription is in its life.
+// Status is the state of a subscription.
 type Status string
 
 // The statuses of a subscription.
 const (
-	Pending      Status = "PENDING"      // the endpoint is asked, again and again, to visit SubscribeURL
-	Confirmed    Status = "CONFIRMED"    // it did; it gets notifications
-	Leaving      Status = "LEAVING"      // it unsubscribed and has not been told so yet
+	Pending      Status = "PENDING"      // the endpoint is told repeatedly to visit SubscribeURL
+	Confirmed    Status = "CONFIRMED"    // the endpoint visited it, and gets notifications
+	Leaving      Status = "LEAVING"      // it unsubscribed and has not been notified of that yet
 	Unsubscribed Status = "UNSUBSCRIBED" // it gets nothing until SubscribeURL is visited, or an operator subscribes it anew
 )
 
@@ -32,11 +32,11 @@ var moves = map[[2]Status]string{
 	{Leaving, Unsubscribed}:   "the endpoint took the message that says so, or refused it too often",
 }
 
-// Moves gives the allowed changes of a subscription's status and what causes
-// each, for the diagram in docs/state-machines.md.
+// Moves returns the allowed changes of a subscription's status and the cause of each,
+// for the diagram in docs/state-machines.md.
 func Moves() map[[2]Status]string { return moves }
 
-// move gives a subscription its next status.
+// move changes a subscription's status. It panics if the change is not in the table.
 func (t *tables) move(tx *store.Tx, s Subscription, to Status) {
 	if _, ok := moves[[2]Status{s.Status, to}]; !ok {
 		panic(fmt.Sprintf("notify: subscription %s cannot move from %q to %q", s.ARN, s.Status, to))

@@ -13,8 +13,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// subscribe asks for a subscription; the secrets in it are made outside the
-// transaction, which is not where chance comes from.
+// subscribe requests a subscription. Its secrets are created outside the transaction,
+// which must not depend on randomness.
 type subscribe struct {
 	Sink     string `json:"sink"`
 	Topic    string `json:"topic"`
@@ -46,7 +46,7 @@ func (s *Service) subscribe(ctx context.Context, k *sink, topic string, why occa
 	return err
 }
 
-// newToken makes a token as long as those of SNS look: 256 bits of chance.
+// newToken returns a token of the length of SNS's: 256 random bits.
 func newToken() string {
 	b := make([]byte, 32)
 	rand.Read(b)
@@ -66,7 +66,7 @@ func (s *Service) runSubscribe(tx *store.Tx, a subscribe) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// runConfirm confirms the subscription that has the token and gives its ARN.
+// runConfirm confirms the subscription with the token and returns its ARN.
 func (s *Service) runConfirm(tx *store.Tx, c confirmation) (string, error) {
 	sub := s.t.byToken.First(tx, c.Token)
 	if sub == nil || sub.Topic != c.Topic {
@@ -97,8 +97,8 @@ func (s *Service) runLeft(tx *store.Tx, subscriptionARN string) (struct{}, error
 	return struct{}{}, nil
 }
 
-// Subscribe asks the endpoint of a sink of kind sns to confirm its topics anew,
-// with new tokens; it is for endpoints that unsubscribed or lost the message.
+// Subscribe requests the endpoint of a sink of kind sns to confirm its topics anew, with new
+// tokens. It is for endpoints that unsubscribed or lost the message.
 // Errors: NotFound, InvalidRequest (a sink of another kind).
 func (s *Service) Subscribe(ctx context.Context, sink string) error {
 	k, err := s.sink(sink)
@@ -117,7 +117,7 @@ func (s *Service) Subscribe(ctx context.Context, sink string) error {
 	return nil
 }
 
-// subscription gives the sink's confirmed subscription to a topic, or nil.
+// subscription returns the sink's confirmed subscription to a topic, or nil.
 func (k *sink) subscription(topic string) *Subscription {
 	sub := k.svc.t.subscriptions.Get(k.svc.st.View(), subscriptionKey(k.cfg.Name, topic))
 	if sub == nil || sub.Status != Confirmed {
@@ -133,21 +133,21 @@ func (k *sink) askSubscribers() {
 	}
 }
 
-// Pauses between requests to confirm that were taken but not followed.
+// Pauses between requests to confirm that were received but not followed.
 const (
 	firstAsk = time.Minute
 	lastAsk  = time.Hour
-	goodbyes = 5 // attempts to tell an endpoint that it is unsubscribed
+	goodbyes = 5 // attempts to notify an endpoint that it is unsubscribed
 )
 
-// asked is how often one token was sent, and when it is sent again. It is not
-// kept: after a restart the endpoint is asked at once.
+// asked records how often one token was sent, and when it is sent again. It is not
+// stored: after a restart the endpoint is asked immediately.
 type asked struct {
 	failed, taken int
 	next          time.Time
 }
 
-// keepSubscribing sends what subscriptions wait for until ctx ends.
+// keepSubscribing sends the messages that subscriptions wait for, until ctx ends.
 func (k *sink) keepSubscribing(ctx context.Context) {
 	tried := map[string]*asked{} // by status and ARN
 	for {
@@ -165,7 +165,7 @@ func (k *sink) keepSubscribing(ctx context.Context) {
 	}
 }
 
-// sendHandshakes sends what is due and tells when the next is.
+// sendHandshakes sends the messages that are due and returns the wait until the next.
 func (k *sink) sendHandshakes(ctx context.Context, tried map[string]*asked) time.Duration {
 	wait := lastAsk
 	waiting := map[string]bool{}

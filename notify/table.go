@@ -7,21 +7,21 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Cursor is how far a sink has come.
+// Cursor is a sink's position in the log.
 type Cursor struct {
 	Sink       string    `json:"sink"`
 	Seq        uint64    `json:"seq"`        // everything up to this number of the log is delivered or dead
-	Generation uint64    `json:"generation"` // rises when somebody sets the cursor back
+	Generation uint64    `json:"generation"` // incremented when the cursor is set back
 	Changed    time.Time `json:"changed"`
 }
 
-// Subscription is the right of an SNS endpoint to the notices of one topic.
+// Subscription entitles an SNS endpoint to the notices of one topic.
 type Subscription struct {
 	Sink     string    `json:"sink"`
 	Topic    string    `json:"topic"`
-	ARN      string    `json:"arn"`      // the topic's and a random UUID; who knows it can unsubscribe
+	ARN      string    `json:"arn"`      // the topic's and a random UUID; knowing it suffices to unsubscribe
 	Endpoint string    `json:"endpoint"` // fingerprint of the URL; another URL has to confirm anew
-	Token    string    `json:"token"`    // who knows it can confirm
+	Token    string    `json:"token"`    // knowing it suffices to confirm
 	Status   Status    `json:"status"`
 	Changed  time.Time `json:"changed"`
 }
@@ -29,23 +29,23 @@ type Subscription struct {
 // DeadLetter is a delivery that was given up.
 type DeadLetter struct {
 	Sink       string    `json:"sink"`
-	Seq        uint64    `json:"seq"` // in the event log, which holds the notice itself
+	Seq        uint64    `json:"seq"` // in the event log, which contains the notice itself
 	EventID    string    `json:"event_id"`
 	DetailType string    `json:"detail_type"`
 	Topic      string    `json:"topic,omitzero"`
 	Error      string    `json:"error"` // of the last attempt
 	Attempts   int       `json:"attempts"`
 	Time       time.Time `json:"time"`           // of the last attempt
-	Again      bool      `json:"again,omitzero"` // waits to be delivered again
+	Again      bool      `json:"again,omitzero"` // to be delivered again
 }
 
-// What is kept of dead letters.
+// Retention of dead letters.
 const (
 	DeadLetterRetention = 14 * 24 * time.Hour
-	MaxDeadLetters      = 10_000 // a sink; past it the oldest go
+	MaxDeadLetters      = 10_000 // per sink; beyond it the oldest are deleted
 )
 
-// tables are the package's rows and the ways to find them.
+// tables holds the package's tables and indexes.
 type tables struct {
 	cursors       *store.Table[Cursor]
 	subscriptions *store.Table[Subscription]
@@ -53,7 +53,7 @@ type tables struct {
 	byToken       *store.Index[Subscription]
 	byARN         *store.Index[Subscription]
 	deadOf        *store.Index[DeadLetter] // by sink, oldest first
-	again         *store.Index[DeadLetter] // by sink, those that wait to be delivered again
+	again         *store.Index[DeadLetter] // by sink, those to be delivered again
 }
 
 func newTables(st *store.Store) tables {

@@ -14,7 +14,7 @@ var (
 	topicForm = regexp.MustCompile(`^[a-zA-Z0-9:_/-]{1,295}(\.fifo)?$`) // the API's pattern of NotificationTarget
 )
 
-// Validate tells what is wrong with sinks, naming the field.
+// Validate returns an error if sinks are invalid, naming the field.
 func Validate(sinks []SinkConfig) error {
 	if len(sinks) > maxSinks {
 		return fmt.Errorf("sinks: %d, at most %d", len(sinks), maxSinks)
@@ -34,7 +34,7 @@ func Validate(sinks []SinkConfig) error {
 	return nil
 }
 
-// validate tells what is wrong with options.
+// validate returns an error if the options are invalid.
 func (o *Options) validate() error {
 	if err := Validate(o.Sinks); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (c *SinkConfig) validate() error {
 	return nil
 }
 
-// validateURL shows no URL: it may hold a password.
+// validateURL checks the URL. Its error does not show it, since it may contain a password.
 func (c *SinkConfig) validateURL() error {
 	if c.Kind == Log {
 		if c.URL != "" {
@@ -100,7 +100,7 @@ func (c *SinkConfig) validateTopics() error {
 	return nil
 }
 
-// validateForm checks what only some kinds have.
+// validateForm checks the members that only some kinds have.
 func (c *SinkConfig) validateForm() error {
 	switch {
 	case len(c.Secrets) > 0 && c.Kind != Webhook:
@@ -117,7 +117,7 @@ func (c *SinkConfig) validateForm() error {
 	return nil
 }
 
-// validateHeaders shows no values: they may be secret.
+// validateHeaders checks the headers. Its error shows no values, since they may be secret.
 func (c *SinkConfig) validateHeaders() error {
 	for name, value := range c.Headers {
 		if name == "" || strings.ContainsAny(name, " :\r\n\t") || strings.ContainsAny(value, "\r\n\x00") {

@@ -7,12 +7,12 @@ import (
 	"github.com/musterhq/muster/event"
 )
 
-// lull is how long the watch waits after a look, so that thousands of commits a
+// lull is how long the watch waits after each check, so that thousands of commits per
 // second, most of them without a notice, cost a few hundred small reads.
 const lull = 5 * time.Millisecond
 
-// watch wakes the sinks when the log has a new notice. It is one reader for all,
-// and the only one that looks at each change of the log.
+// watch wakes the sinks when the log has a new notice. It is the single reader that
+// checks each change of the log, for all sinks.
 func (s *Service) watch(ctx context.Context) {
 	nudge, end := s.events.Watch()
 	defer end()
@@ -42,7 +42,7 @@ func (s *Service) watch(ctx context.Context) {
 	}
 }
 
-// newest gives the number of the latest notice, 0 where there is none.
+// newest returns the number of the latest notice, 0 if there is none.
 func (s *Service) newest(ctx context.Context) (uint64, error) {
 	entries, err := s.events.Read(ctx, event.Query{Notices: true, NewestFirst: true, Limit: 1})
 	if err != nil || len(entries) == 0 {
@@ -57,7 +57,7 @@ func (s *Service) wake() {
 	}
 }
 
-// pause waits; it tells whether ctx still goes on.
+// pause waits, and reports whether ctx has not ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
