@@ -1,8 +1,8 @@
-// Package collector stands where AWS's Server SDKs expect a metrics collector
-// and a crash reporter on their own machine: StatsD datagrams on one loopback
-// port, and on another the three HTTP calls with which a process says that it
-// runs, what it hosts, and that it ends. Without them the C++ SDK's metrics wait
-// half a minute at each start of a process.
+// Package collector is the metrics collector and crash reporter that AWS's Server SDKs
+// expect on their own machine: it receives StatsD datagrams on one loopback port, and on
+// another the three HTTP calls with which a process says that it runs, what it hosts,
+// and that it ends. Without them the C++ SDK's metrics wait half a minute at each start
+// of a process.
 package collector
 
 import (
@@ -18,20 +18,20 @@ import (
 	"time"
 )
 
-// The ports that the SDKs use where they are told no others.
+// The default ports of the SDKs.
 const (
 	StatsDPort = 8125
 	CrashPort  = 8126
 )
 
-// Bounds of what strangers on this machine may have kept.
+// Limits on what any program on this machine can make the collector keep.
 const (
 	maxSeries   = 20000
 	maxDatagram = 64 << 10
 	maxTags     = 64
 )
 
-// Collector keeps what processes say. Make it with Listen.
+// Collector keeps what processes report. Use Listen to create one.
 type Collector struct {
 	log    *slog.Logger
 	statsd *net.UDPConn
@@ -66,19 +66,19 @@ func Listen(statsd, crash int, log *slog.Logger) (*Collector, error) {
 	return c, nil
 }
 
-// Ports gives the ports, for who picked none.
+// Ports returns the ports, for callers that passed 0.
 func (c *Collector) Ports() (statsd, crash int) {
 	return c.statsd.LocalAddr().(*net.UDPAddr).Port, c.crash.Addr().(*net.TCPAddr).Port
 }
 
-// Close gives the ports up.
+// Close closes the ports.
 func (c *Collector) Close() error {
 	err := errors.Join(c.statsd.Close(), c.server.Close())
 	c.done.Wait()
 	return err
 }
 
-// Metrics gives what a process reported last, by name.
+// Metrics returns the last values that a process reported, by name.
 func (c *Collector) Metrics(processID string) map[string]float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *Collector) Metrics(processID string) map[string]float64 {
 	return all
 }
 
-// Forget lets go of a process that has ended.
+// Forget deletes the metrics of a process that has ended.
 func (c *Collector) Forget(processID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +118,7 @@ type sample struct {
 	process string
 	name    string
 	value   float64
-	delta   bool // added to what there is
+	delta   bool // added to the previous value
 }
 
 func parse(line string) (s sample, ok bool) {
@@ -176,7 +176,7 @@ func (c *Collector) keep(s sample) {
 }
 
 // hear answers a process that says that it runs, what it hosts, or that it ends.
-// Nothing is kept: the agent sees its processes end by itself.
+// Nothing is kept: the agent itself sees its processes end.
 func hear(w http.ResponseWriter, r *http.Request) {
 	if pid, err := strconv.Atoi(r.URL.Query().Get("process_pid")); err != nil || pid <= 0 {
 		http.Error(w, "process_pid: must be a process number", http.StatusBadRequest)

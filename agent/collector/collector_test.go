@@ -23,7 +23,7 @@ func listen(t *testing.T) *Collector {
 	return c
 }
 
-// The datagrams are those that AWS's Go SDK sends, and a C++ one's final NUL.
+// The datagrams are those of AWS's Go SDK, and the C++ SDK's with its final NUL.
 func TestCollector_KeepsMetrics(t *testing.T) {
 	t.Parallel()
 	c := listen(t)
