@@ -18,7 +18,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// wire is a network of pipes, on which time can be virtual.
+// wire is a network of pipes, which works in virtual time.
 type wire struct {
 	calls  chan net.Conn
 	closed chan struct{}
@@ -33,7 +33,7 @@ func newWire() *wire { return &wire{calls: make(chan net.Conn), closed: make(cha
 
 var errCut = errors.New("the wire is cut")
 
-// DialContext connects to who accepts.
+// DialContext connects to the listener.
 func (w *wire) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	near, far := net.Pipe()
 	w.mu.Lock()
@@ -52,7 +52,7 @@ func (w *wire) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// set cuts the wire, with every connection on it, or mends it.
+// set cuts the wire, with every connection on it, or restores it.
 func (w *wire) set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,12 +80,12 @@ func (w *wire) Close() error {
 
 func (w *wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// dialer opens WebSockets over a wire.
+// dialer returns a dialer of WebSockets over a wire.
 func (w *wire) dialer() *websocket.Dialer { return &websocket.Dialer{NetDialContext: w.DialContext} }
 
-// TestRelay_TenMinutes has Muster away for ten minutes of virtual time. A process
-// that reports its health each minute is answered each time on the one connection
-// that it has; Muster then hears the last of what it missed, and no more.
+// TestRelay_TenMinutes makes Muster unreachable for ten minutes of virtual time. A process
+// that sends a heartbeat each minute is answered each time on its one connection; Muster
+// then receives the last heartbeat that it missed, and no more.
 func TestRelay_TenMinutes(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,6 +149,6 @@ func TestRelay_TenMinutes(t *testing.T) {
 			t.Errorf("Muster hears %s, want the heartbeat of now", f.Payload)
 		}
 		m.answer(f)
-		hear(t, game, `"RequestId":"beat-10"`) // and not the second answer to the one before
+		hear(t, game, `"RequestId":"beat-10"`) // and not a second answer to the one before
 	})
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Bounds of what waits for the link, by process.
+// Limits of what waits for the link, per process.
 const (
 	maxWaiting = 256              // requests
-	patience   = 20 * time.Second // that AWS's SDKs wait for an answer
+	patience   = 20 * time.Second // for which AWS's SDKs wait for an answer
 )
 
 // The requests that can be answered without Muster.
@@ -31,40 +31,40 @@ type process struct {
 	token    string
 	upstream func() string
 
-	connecting sync.Mutex // one connection to Muster is made at a time
+	connecting sync.Mutex // held while a connection to Muster is made
 
 	mu      sync.Mutex
 	query   url.Values      // of its newest connection
-	known   bool            // Muster has let it in once
+	known   bool            // Muster has accepted it once
 	down    *websocket.Conn // its newest connection
 	up      *stream         // nil while Muster is away
 	waiting []request       // not answered yet, oldest first
-	beat    *request        // the last heartbeat that Muster has not heard, nil for none
-	told    string          // the id of the heartbeat that was repeated to Muster; its answer is nobody's
-	dropped bool            // Muster closed the stream of the connection that is being made
-	left    bool            // it said goodbye
-	exited  bool            // there is no such process any more
+	beat    *request        // the last heartbeat that Muster has not received, nil for none
+	told    string          // id of the heartbeat that was repeated to Muster; its answer is dropped
+	dropped bool            // Muster closed the stream of the connection being made
+	left    bool            // it has sent ProcessEnding
+	exited  bool            // the process no longer exists
 	ended   bool
 
 	writing sync.Mutex // of down
 }
 
-// request is what Muster has not answered yet.
+// request is a request that Muster has not answered yet.
 type request struct {
 	id    string
 	frame []byte
 	at    time.Time
-	keep  bool // until Muster has it, whoever waits for the answer
+	keep  bool // until Muster has received it, even if the process no longer waits
 }
 
-// head is what is read of a frame.
+// head is the part of a frame that is read.
 type head struct {
 	Action    string
 	RequestID string `json:"RequestId"`
 }
 
 // arrive prepares for a connection of the process. The first one needs Muster's
-// consent; later ones do not wait for it.
+// acceptance; later ones do not wait for it.
 func (p *process) arrive(ctx context.Context, query url.Values) error {
 	p.mu.Lock()
 	p.query, p.dropped = query, false
@@ -114,10 +114,10 @@ func (p *process) connect(ctx context.Context, u *uplink) error {
 	p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool { return !r.keep && now.Sub(r.at) > patience })
 	for _, r := range p.waiting {
 		if st.send(r.frame) != nil {
-			break // the link is gone again; they wait for the next
+			break // the link is gone again; the rest waits for the next
 		}
 	}
-	if p.beat != nil { // its health may be other than Muster remembers
+	if p.beat != nil { // its health may differ from what Muster knows
 		p.told = p.beat.id
 		if st.send(p.beat.frame) == nil {
 			p.beat = nil
@@ -141,7 +141,7 @@ func (p *process) reconnect(u *uplink) {
 	}
 }
 
-// serve reads what the process says until its connection ends.
+// serve reads the process's frames until its connection ends.
 func (p *process) serve(ws *websocket.Conn) {
 	p.mu.Lock()
 	p.down = ws
@@ -169,11 +169,11 @@ func (p *process) serve(ws *websocket.Conn) {
 	}
 	p.mu.Unlock()
 	if up != nil {
-		up.close() // Muster counts its connections as if they were direct
+		up.close() // Muster counts the connections as if they were direct
 	}
 }
 
-// fromGame passes a request on, or answers it where Muster is away.
+// fromGame passes a request on, or answers it if Muster is unreachable.
 func (p *process) fromGame(ws *websocket.Conn, frame []byte) {
 	var h head
 	if json.Unmarshal(frame, &h) != nil {
@@ -187,7 +187,7 @@ func (p *process) fromGame(ws *websocket.Conn, frame []byte) {
 	}
 	p.mu.Unlock()
 	if up != nil && up.send(frame) == nil || h.Action != heartbeat && h.Action != goodbye {
-		return // what does not get through waits for the next link
+		return // a request that was not sent waits for the next link
 	}
 	if h.Action == heartbeat {
 		p.mu.Lock()
@@ -197,7 +197,7 @@ func (p *process) fromGame(ws *websocket.Conn, frame []byte) {
 	p.answer(ws, h)
 }
 
-// wait keeps a request until it is answered. The caller holds the mutex.
+// wait keeps a request until it is answered. p.mu must be held.
 func (p *process) wait(r request) {
 	now := time.Now()
 	p.waiting = slices.DeleteFunc(p.waiting, func(old request) bool {
@@ -226,7 +226,7 @@ func (p *process) fromMuster(frame []byte) {
 		p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool { return r.id == h.RequestID })
 	}
 	down, exited := p.down, p.exited
-	repeated := h.RequestID != "" && h.RequestID == p.told // the process has its answer
+	repeated := h.RequestID != "" && h.RequestID == p.told // the process has been answered already
 	p.mu.Unlock()
 	if down != nil && !repeated {
 		p.write(down, frame)
@@ -236,8 +236,8 @@ func (p *process) fromMuster(frame []byte) {
 	}
 }
 
-// mayGo notes that the process has ended, and tells whether Muster has all that
-// it must hear of it.
+// mayGo records that the process has ended, and reports whether Muster has received all
+// that it must.
 func (p *process) mayGo() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -254,10 +254,10 @@ func (p *process) write(ws *websocket.Conn, frame []byte) {
 	}
 }
 
-// closedByMuster ends the process's connection as Muster did.
+// closedByMuster closes the process's connection after Muster has closed the stream.
 func (p *process) closedByMuster(st *stream) {
 	p.mu.Lock()
-	st.dropped = true // connect has yet to see it, if it is not the process's stream by now
+	st.dropped = true // for connect, if this is not the process's stream yet
 	mine := p.up == st
 	if mine {
 		p.up, p.dropped = nil, true
@@ -268,7 +268,7 @@ func (p *process) closedByMuster(st *stream) {
 	}
 }
 
-// lostLink notes that the stream is gone with its link; the process is not told.
+// lostLink records that the stream is gone with its link; the process does not notice.
 func (p *process) lostLink(st *stream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -287,7 +287,7 @@ func (p *process) dropDown() {
 	}
 }
 
-// end closes what is open; the process is no more.
+// end closes all connections of a process that has ended.
 func (p *process) end() {
 	p.mu.Lock()
 	p.ended = true

@@ -19,15 +19,15 @@ import (
 	"github.com/musterhq/muster/internal/sniff"
 )
 
-// Options of a Relay.
+// Options configure a Relay.
 type Options struct {
 	Dial func(ctx context.Context) (*websocket.Conn, error) // opens the WebSocket to Muster; required
 	Dir  string                                             // for the certificate; required
-	Port int                                                // of the loopback; 0 picks one
+	Port int                                                // on loopback; 0 picks one
 	Log  *slog.Logger                                       // default slog.Default()
 }
 
-// Relay carries connections. Make it with Listen; it listens at once, and Run
+// Relay carries connections. Use Listen to create one; it listens immediately, and Run
 // links it to Muster.
 type Relay struct {
 	opts     Options
@@ -51,7 +51,7 @@ func Listen(o Options) (*Relay, error) {
 	return listenOn(inner, o)
 }
 
-// listenOn is Listen on a listener of whatever kind, which is the relay's from now on.
+// listenOn is like Listen, but takes over a listener of any kind.
 func listenOn(inner net.Listener, o Options) (*Relay, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -66,7 +66,7 @@ func listenOn(inner net.Listener, o Options) (*Relay, error) {
 		processes: map[string]*process{}, upChanged: make(chan struct{}),
 		upgrader: websocket.Upgrader{
 			HandshakeTimeout: writing, ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{},
-			CheckOrigin: func(*http.Request) bool { return true }, // what lets a process in is its token
+			CheckOrigin: func(*http.Request) bool { return true }, // processes are authenticated by their token
 		},
 	}
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug)}
@@ -74,22 +74,22 @@ func listenOn(inner net.Listener, o Options) (*Relay, error) {
 	return r, nil
 }
 
-// Port is the loopback port.
+// Port returns the loopback port.
 func (r *Relay) Port() int { return r.listener.Addr().(*net.TCPAddr).Port }
 
-// URL is what processes are given as the place of the game server endpoint.
+// URL returns what processes are given in place of the game server endpoint.
 func (r *Relay) URL() string { return fmt.Sprintf("ws://127.0.0.1:%d/", r.Port()) }
 
-// NewToken makes a token for one process.
+// NewToken returns a token for one process.
 func NewToken() string {
 	b := make([]byte, 24)
 	rand.Read(b)
 	return hex.EncodeToString(b)
 }
 
-// Admit lets a process connect that shows the token. upstream gives what it
-// shows to Muster in its place, whenever it is connected there; while that is "" the
-// process is to try again.
+// Admit lets a process connect with the token. upstream returns the token that replaces
+// it whenever the process is connected to Muster; while that is "", the process is told
+// to try again.
 func (r *Relay) Admit(processID, token string, upstream func() string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,8 +99,7 @@ func (r *Relay) Admit(processID, token string, upstream func() string) {
 	r.processes[processID] = &process{r: r, id: processID, token: token, upstream: upstream}
 }
 
-// Forget lets go of a process that has ended, once what it said last has reached
-// Muster.
+// Forget deletes a process that has ended, once its last messages have reached Muster.
 func (r *Relay) Forget(processID string) {
 	r.mu.Lock()
 	p := r.processes[processID]
@@ -114,8 +113,8 @@ func (r *Relay) Forget(processID string) {
 	p.end()
 }
 
-// Run holds the link to Muster until ctx ends; then it drops every connection
-// without a word, so that the SDKs come back to a successor.
+// Run keeps the link to Muster until ctx ends. Then it drops every connection without a
+// close frame, so that the SDKs reconnect to a successor.
 func (r *Relay) Run(ctx context.Context) {
 	wait := 250 * time.Millisecond
 	for ctx.Err() == nil {
@@ -142,7 +141,7 @@ func (r *Relay) Run(ctx context.Context) {
 	}
 }
 
-// serve uses one link to its end.
+// serve uses one link until it ends.
 func (r *Relay) serve(ctx context.Context, ws *websocket.Conn) error {
 	u := newUplink(r, ws)
 	stop := context.AfterFunc(ctx, func() { ws.Close() })
@@ -182,7 +181,7 @@ func (r *Relay) all() []*process {
 	return list
 }
 
-// ServeHTTP takes a process's connection.
+// ServeHTTP accepts a process's connection.
 func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	q := req.URL.Query()
 	r.mu.Lock()
@@ -205,7 +204,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	ws, err := r.upgrader.Upgrade(w, req, nil)
 	if err != nil {
-		return // the upgrader has answered
+		return // the upgrader has answered already
 	}
 	ws.SetReadLimit(protocol.MaxFrame)
 	p.serve(ws)

@@ -17,7 +17,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// muster plays the other end of the relay's WebSocket.
+// muster is the other end of the relay's WebSocket.
 type muster struct {
 	t      *testing.T
 	server *httptest.Server
@@ -39,7 +39,7 @@ func play(t *testing.T) *muster {
 	return m
 }
 
-// ServeHTTP takes the relay's WebSocket.
+// ServeHTTP accepts the relay's WebSocket.
 func (m *muster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	away := m.away
@@ -85,7 +85,7 @@ func (m *muster) send(f protocol.Relayed) {
 	m.ws.WriteMessage(websocket.BinaryMessage, f.Bytes())
 }
 
-// leave goes away, or comes back.
+// leave makes Muster unreachable, or reachable again.
 func (m *muster) leave(away bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,7 +111,7 @@ func (m *muster) next(op protocol.RelayOp) protocol.Relayed {
 	}
 }
 
-// answer answers a request.
+// answer sends the answer to a request.
 func (m *muster) answer(f protocol.Relayed) {
 	var h head
 	if err := json.Unmarshal(f.Payload, &h); err != nil {
@@ -148,7 +148,7 @@ func dial(r *Relay, id, token string) (*websocket.Conn, int, error) {
 	return ws, status, err
 }
 
-// connected connects a process once the link is there.
+// connected connects a process once the link is up.
 func connected(t *testing.T, r *Relay, id, token string) *websocket.Conn {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; {
@@ -179,8 +179,8 @@ func hear(t *testing.T, ws *websocket.Conn, want string) {
 	}
 }
 
-// A process notices nothing of Muster's absence, and what it asked meanwhile is
-// answered when Muster is back.
+// A process notices nothing of Muster's absence, and its requests are answered when
+// Muster is back.
 func TestRelay_OutageIsInvisible(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -212,8 +212,8 @@ func TestRelay_OutageIsInvisible(t *testing.T) {
 	hear(t, game, "CreateGameSession")
 }
 
-// A goodbye said during an outage is accepted, and reaches Muster although the
-// process is long gone.
+// A ProcessEnding sent during an outage is accepted, and reaches Muster although the
+// process has long ended.
 func TestRelay_KeepsTheGoodbye(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -257,8 +257,8 @@ func TestRelay_LetsNobodyElseIn(t *testing.T) {
 	}
 }
 
-// A process whose token at Muster is not known yet is told to come back, not that it
-// is refused.
+// A process whose token for Muster is not known yet is told to try again, not that it is
+// refused.
 func TestRelay_AwaitsTheToken(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -274,14 +274,14 @@ func TestRelay_AwaitsTheToken(t *testing.T) {
 	connected(t, r, "p1", "own")
 }
 
-// Muster's drop of a process reaches it as a broken connection.
+// If Muster drops a process, the process sees a broken connection.
 func TestRelay_DropsAsMusterDoes(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	r := start(t, m)
 	r.Admit("p1", "own", func() string { return "t" })
 	game := connected(t, r, "p1", "own")
-	open := m.next(protocol.RelayOpen) // the drop may overtake what the relay does with the consent
+	open := m.next(protocol.RelayOpen) // the drop may overtake the relay's handling of the acceptance
 	m.send(protocol.Relayed{Op: protocol.RelayClose, Stream: open.Stream})
 	game.SetReadDeadline(time.Now().Add(20 * time.Second))
 	if _, _, err := game.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseAbnormalClosure) {

@@ -17,10 +17,10 @@ const (
 	silence = 35 * time.Second
 	pinging = 10 * time.Second
 	writing = 10 * time.Second
-	opening = 15 * time.Second // until Muster has let a process in
+	opening = 15 * time.Second // until Muster has accepted a process
 )
 
-// refusal is Muster's no to a process.
+// refusal is Muster's refusal of a process.
 type refusal struct{ reason string }
 
 func (r *refusal) Error() string { return "Muster refuses the process: " + r.reason }
@@ -49,7 +49,7 @@ type stream struct {
 	u       *uplink
 	id      uint32
 	p       *process
-	settled chan error // gets whether Muster lets the process in, once
+	settled chan error // receives, once, whether Muster accepts the process
 	dropped bool       // Muster closed it; guarded by the process's mutex
 }
 
@@ -173,7 +173,7 @@ func (st *stream) close() {
 	_ = st.u.send(protocol.Relayed{Op: protocol.RelayClose, Stream: st.id}) // a broken link ends it as well
 }
 
-// end says to all streams that the link is gone.
+// end tells all streams that the link is gone.
 func (u *uplink) end() {
 	close(u.stop)
 	u.mu.Lock()
