@@ -103,7 +103,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// header is the beginning of an ELF program for a processor.
+// header returns the beginning of an ELF program for a processor.
 func header(machine elf.Machine) string {
 	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1, Ehsize: 64, Phentsize: 56, Shentsize: 64}
 	copy(h.Ident[:], elf.ELFMAG)

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// End is how a process ended.
+// End describes how a process ended.
 type End struct {
-	Known    bool          // false: nobody watched
-	Code     int           // exit code, where no signal ended it
+	Known    bool          // false: nothing watched it
+	Code     int           // exit code, unless a signal ended it
 	Signal   string        // SIGSEGV, …
-	OOM      bool          // its memory limit ended it
+	OOM      bool          // it exceeded its memory limit
 	LimitMiB int           // that limit, 0 if unknown
-	Lived    time.Duration // from its start
+	Lived    time.Duration // time since its start
 	Tail     []string      // last lines on its standard error
-	Port     int           // that it was given, 0 if none
-	Asked    string        // why somebody asked it to end, "" if nobody did
+	Port     int           // its port, 0 if none
+	Asked    string        // why it was told to end, "" if it was not
 }
 
-// maxQuote bounds a line of the program's own that is quoted, in bytes.
+// maxQuote limits the length of a quoted line of the program's output, in bytes.
 const maxQuote = 300
 
-// Exit explains an end in one sentence, without a full stop.
+// Exit explains an end in one sentence, without a final period.
 func Exit(e End) string {
 	how := e.how()
 	if e.Asked != "" {
@@ -64,7 +64,7 @@ var meaning = map[string]string{
 	"SIGSYS":  " (a system call that is forbidden here)",
 }
 
-// known are causes that programs name on stderr, the most telling first.
+// known are causes that programs print on stderr, the most specific first.
 var known = []struct {
 	pattern *regexp.Regexp
 	cause   func(e End, found []string) string

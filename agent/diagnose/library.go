@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Libraries gives the shared libraries that a program needs and that are not to
-// be found beside it or where the system keeps them; none for what is no
-// dynamic program. It looks as the loader does, but for what only the loader
-// knows (environment, cache), so it is a warning, not a verdict.
+// Libraries returns the shared libraries that a program needs and that are neither beside
+// it nor where the system keeps them; none for what is not a dynamic program. It searches
+// as the loader does, without what only the loader knows (environment, cache), so its
+// result is a warning, not a verdict.
 func Libraries(path string) []string {
 	e, err := elf.Open(path)
 	if err != nil {
@@ -44,8 +44,7 @@ func Libraries(path string) []string {
 	})
 }
 
-// systemFolders are where the loader looks of itself, and where its
-// configuration sends it.
+// systemFolders returns the loader's default folders and those in its configuration.
 func systemFolders() []string {
 	folders := []string{"/lib", "/usr/lib", "/lib64", "/usr/lib64"}
 	for _, pattern := range []string{"/lib/*-linux-*", "/usr/lib/*-linux-*"} {

@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// Problem is what keeps a program from being started.
+// Problem says why a program cannot be started.
 type Problem struct {
 	Missing bool // the file itself is not there
 	Text    string
@@ -24,8 +24,8 @@ func (p *Problem) Error() string { return p.Text }
 
 func problem(format string, args ...any) error { return &Problem{Text: fmt.Sprintf(format, args...)} }
 
-// Program looks at a program's file before it is started. name is what people
-// call it: its launch path. Errors: *Problem, or that it cannot be read.
+// Program checks a program's file before it is started. name is what people call it: its
+// launch path. Errors: *Problem, or that the file cannot be read.
 func Program(path, name string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -40,7 +40,7 @@ func Program(path, name string) error {
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
 		return problem("%s may not be executed: its file has no execute permission", name)
 	}
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, which would have us wait
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, which could block
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
@@ -87,7 +87,7 @@ func isMachO(head []byte) bool {
 	return false
 }
 
-// script looks whether a script's interpreter is there.
+// script checks that a script's interpreter exists.
 func script(head []byte, name string) error {
 	line, err := bufio.NewReader(bytes.NewReader(head)).ReadString('\n')
 	if err != nil && len(head) >= 256 {
@@ -106,13 +106,13 @@ func script(head []byte, name string) error {
 	return nil
 }
 
-// machines are ELF's names of the processors that Go knows by others.
+// machines maps Go's names of processors to ELF's.
 var machines = map[string]elf.Machine{
 	"amd64": elf.EM_X86_64, "386": elf.EM_386, "arm64": elf.EM_AARCH64, "arm": elf.EM_ARM,
 	"riscv64": elf.EM_RISCV, "ppc64le": elf.EM_PPC64, "s390x": elf.EM_S390, "loong64": elf.EM_LOONGARCH,
 }
 
-// elfFile looks at a program's processor, loader and libraries.
+// elfFile checks a program's processor, loader and libraries.
 func elfFile(file *os.File, name string) error {
 	if runtime.GOOS != "linux" {
 		return problem("%s is a program for Linux; this machine runs %s", name, runtime.GOOS)
