@@ -1,5 +1,5 @@
-// Package ports gives game server processes ports of a range that nobody else
-// uses: neither another process that it gave one, nor a stranger on the machine.
+// Package ports assigns game server processes ports of a range that are not in use,
+// neither by another process that it assigned one nor by another program on the machine.
 package ports
 
 import (
@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Quarantine is how long a port rests after its process has ended: datagrams
-// to the old process may still be on their way.
+// Quarantine is how long a port is not reused after its process has ended: datagrams to
+// the old process may still arrive.
 const Quarantine = 30 * time.Second
 
-// ErrNone says that every port of the range is taken or resting.
+// ErrNone says that every port of the range is taken or in quarantine.
 var ErrNone = errors.New("no port is free")
 
-// Range hands out the ports From to To, in turn. Make it with New.
+// Range assigns the ports From to To, in turn. Use New to create one.
 type Range struct {
 	bindable func(port int) bool
 
@@ -26,10 +26,10 @@ type Range struct {
 	from, to int
 	next     int
 	taken    map[int]bool
-	resting  map[int]time.Time // until when
+	resting  map[int]time.Time // until the given time
 }
 
-// New makes a Range of the ports from to to, both included.
+// New returns a Range of the ports from to to, both included.
 func New(from, to int) (*Range, error) {
 	r := &Range{bindable: bindable, taken: map[int]bool{}, resting: map[int]time.Time{}}
 	if err := r.Move(from, to); err != nil {
@@ -38,8 +38,7 @@ func New(from, to int) (*Range, error) {
 	return r, nil
 }
 
-// Move has the Range hand out other ports from now on. Those that processes have
-// stay theirs.
+// Move changes the range from now on. Ports that processes have remain theirs.
 func (r *Range) Move(from, to int) error {
 	if from < 1 || to < from || to > 65535 {
 		return fmt.Errorf("ports: %d to %d is no range of ports", from, to)
@@ -52,8 +51,8 @@ func (r *Range) Move(from, to int) error {
 	return nil
 }
 
-// Take gives a port that can be bound now, for UDP and for TCP. It fails with
-// ErrNone; the text tells how many ports strangers hold.
+// Take returns a port that can be bound now, for UDP and for TCP. Its error wraps ErrNone
+// and says how many ports other programs hold.
 func (r *Range) Take(now time.Time) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,14 +87,14 @@ func (r *Range) restingAt(now time.Time) int {
 	return n
 }
 
-// Keep marks a port as taken by a process that runs already.
+// Keep marks a port as taken by a process that is running already.
 func (r *Range) Keep(port int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.taken[port] = true
 }
 
-// Release gives a port back; it rests first.
+// Release returns a port to the range, after its quarantine.
 func (r *Range) Release(port int, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +104,7 @@ func (r *Range) Release(port int, now time.Time) {
 	}
 }
 
-// bindable tries a port on all addresses, as a game would.
+// bindable reports whether a port can be bound on all addresses, as a game would.
 func bindable(port int) bool {
 	at := netip.AddrPortFrom(netip.IPv4Unspecified(), uint16(port))
 	udp, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at))

@@ -30,7 +30,7 @@ func TestRange_SkipsWhatStrangersHold(t *testing.T) {
 	}
 }
 
-// No port is ever with two processes, and none comes back before its rest is over.
+// No two processes ever have the same port, and none is reused during its quarantine.
 func TestRange_Property(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
