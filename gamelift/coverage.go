@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/internal/shape"
 )
 
-// CoverageMarkdown writes docs/coverage.md: every operation of the API by
+// CoverageMarkdown returns docs/coverage.md: every operation of the API by
 // family, and whether it is among the registered ones.
 func CoverageMarkdown(registered []string) string {
 	var b strings.Builder
@@ -27,7 +27,7 @@ func CoverageMarkdown(registered []string) string {
 	return b.String()
 }
 
-// familyLen counts the leading operations of one family.
+// familyLen returns the number of leading operations of one family.
 func familyLen(ops []shape.Operation) int {
 	n := 1
 	for n < len(ops) && ops[n].Family == ops[0].Family {
@@ -48,7 +48,7 @@ func writeFamily(b *strings.Builder, ops []shape.Operation, registered []string)
 	}
 }
 
-// exceptions names what an operation models beyond what all operations do.
+// exceptions returns the exceptions that an operation models beyond the common ones.
 func exceptions(op shape.Operation) []string {
 	var names []string
 	for _, k := range op.Errors {

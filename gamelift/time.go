@@ -10,19 +10,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Time is a timestamp on the wire: seconds since 1970 as a number, exact to the
-// millisecond. JSON writes at most three decimals; CBOR writes tag 1 around an
-// integer, or a float64 where there are milliseconds. What is below the
-// millisecond is cut when writing and rounded when reading.
+// Time is a timestamp on the wire: seconds since 1970 as a number, with a precision of
+// one millisecond. JSON has at most three decimals; CBOR has tag 1 around an integer, or
+// around a float64 if there are milliseconds. Smaller fractions are truncated when
+// writing and rounded when reading.
 type Time struct{ time.Time }
 
 // maxSeconds keeps times within what every client can represent (year 9999).
 const maxSeconds = 253402300799
 
-// At gives the wire form of t.
+// At returns the wire form of t.
 func At(t time.Time) *Time { return &Time{t} }
 
-// MaybeAt gives the wire form of t, or nil where t is the zero time.
+// MaybeAt returns the wire form of t, or nil if t is the zero time.
 func MaybeAt(t time.Time) *Time {
 	if t.IsZero() {
 		return nil
@@ -30,7 +30,7 @@ func MaybeAt(t time.Time) *Time {
 	return At(t)
 }
 
-// Or gives the time, or fallback where t is nil.
+// Or returns the time, or fallback if t is nil.
 func (t *Time) Or(fallback time.Time) time.Time {
 	if t == nil {
 		return fallback
@@ -86,8 +86,8 @@ func (t *Time) UnmarshalCBOR(b []byte) error {
 	return t.set(seconds)
 }
 
-// set takes a number of seconds, rounded to the millisecond: floats carry noise
-// below that.
+// set sets a number of seconds, rounded to the millisecond: floats are inexact below
+// that.
 func (t *Time) set(seconds float64) error {
 	if math.IsNaN(seconds) || math.Abs(seconds) > maxSeconds {
 		return fmt.Errorf("a timestamp lies between year 1 and 9999")
