@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,19 +46,21 @@ func (i *instance) installed() bool {
 // install brings the build onto the machine and says what is wrong with it. A
 // failure stands until the wish changes.
 func (i *instance) install(w protocol.Wish) {
+	key := i.a.identity().BuildKey
 	code, cause := i.tryInstall(w)
 	switch {
 	case code != "":
 		i.set(protocol.Failed, code, cause)
-		i.waitForOther(w)
+		i.waitForOther(w, key)
 	case i.hold.Err() == nil:
 		i.set(protocol.Activating, "", "")
 	}
 }
 
-// waitForOther waits until another wish could mend what failed.
-func (i *instance) waitForOther(w protocol.Wish) {
-	for !i.isLeaving() {
+// waitForOther waits until another wish could mend what failed, or another key with
+// which builds are verified than the one that was known then.
+func (i *instance) waitForOther(w protocol.Wish, key ed25519.PublicKey) {
+	for !i.isLeaving() && i.a.identity().BuildKey.Equal(key) {
 		if now := i.wished(); now.Build != w.Build || now.Stop != w.Stop || !sameRuntime(now.Runtime, w.Runtime) {
 			return
 		}
