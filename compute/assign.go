@@ -23,8 +23,6 @@ type Assignment struct {
 
 // Assignments returns everything a host is to run. The host stops whatever is not
 // in the list.
-// RelayTag is the tag that, with the value "true", makes the game servers of a
-// fleet's instances connect through their host's agent.
 func (s *Service) Assignments(r store.Reader, hostID string) []Assignment {
 	var all []Assignment
 	for i := range s.t.onHost.Equal(r, hostID) {
@@ -42,8 +40,8 @@ func (s *Service) Assignments(r store.Reader, hostID string) []Assignment {
 	return all
 }
 
-// RelayTag is the tag of a fleet that, with the value "true", has the game
-// servers of its instances connect through their host's agent.
+// RelayTag is the tag that, with the value "true", makes the game servers of a
+// fleet's instances connect through their host's agent.
 const RelayTag = "muster:relay"
 
 func (s *Service) relayed(f *fleet.Fleet) bool {

@@ -79,7 +79,7 @@ func (s *Service) PutData(ctx context.Context, playerID string, ns Namespace, ke
 	switch {
 	case len(value) > MaxValue:
 		return nil, refuse(Invalid, "value: %d bytes; at most %d", len(value), MaxValue)
-	case value.Compact() != nil: // also tells whether it is JSON
+	case value.Compact() != nil: // also fails if it is not JSON
 		return nil, refuse(Invalid, "value: is not JSON")
 	}
 	return s.cmd.putData.Do(ctx, putArgs{Player: playerID, Namespace: ns, Key: key, Value: string(value), Expect: e})

@@ -188,7 +188,6 @@ func (h *house) game(id string) *session.GameSession {
 }
 
 // reserve takes a slot for each player and returns the player sessions' ids.
-// entries returns all events, oldest first.
 func (h *house) reserve(gameSessionID string, players ...string) []string {
 	h.t.Helper()
 	in := session.ReserveInput{GameSessionID: gameSessionID}
@@ -204,7 +203,7 @@ func (h *house) reserve(gameSessionID string, players ...string) []string {
 	return ids
 }
 
-// entries gives all events, oldest first.
+// entries returns all events, oldest first.
 func (h *house) entries() []*event.Event {
 	h.t.Helper()
 	entries, err := h.events.Read(h.ctx, event.Query{Limit: 1000})
