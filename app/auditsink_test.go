@@ -20,6 +20,7 @@ import (
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/console/terminal"
 )
 
 // receiver is a server that an audit sink posts to. It keeps what is signed rightly.
@@ -127,6 +128,14 @@ func TestAuditSink(t *testing.T) {
 	v, err := audit.VerifyExport(strings.NewReader(text))
 	if err != nil || v.Problem != "" || v.From != 1 || v.Last != own.Last || v.Hash != own.Hash {
 		t.Errorf("the sink keeps %+v, %v; the server has %+v", v, err, own)
+	}
+	var shown bytes.Buffer // what an administrator reads is an export as well
+	view := &terminal.Terminal{Client: admin, Out: &shown, JSON: true}
+	if err := view.Audit(t.Context(), client.AuditQuery{}); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := audit.VerifyExport(&shown); err != nil || v.Problem != "" || v.Records < own.Records {
+		t.Errorf("what is shown is %+v, %v", v, err)
 	}
 	seen := 0
 	err = admin.Audit(t.Context(), client.AuditQuery{Action: "muster:ManageKeys"}, func(r client.AuditRecord) error {

@@ -30,7 +30,7 @@ func auditLine(r client.AuditRecord) string {
 		who = "claims " + r.ClaimedKeyID
 	}
 	parts := []string{
-		fmt.Sprintf("%6d  %s  %-7s  %-30s", r.Seq, r.Time.Local().Format(time.DateTime), r.Door, r.Action),
+		fmt.Sprintf("%6d  %s  %-10s  %-30s", r.Seq, r.Time.Local().Format(time.DateTime), r.Door, r.Action),
 		r.Outcome, who, "from " + cmp.Or(r.Source, "-"),
 	}
 	if r.Count > 1 {

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/internal/limit"
 	"github.com/musterhq/muster/test/node"
 )
@@ -22,7 +23,7 @@ import (
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a := node.InProcess(t, func(o *app.Options) { o.AcceptAny, o.DataDir = false, dir })
+	a := node.InProcess(t, func(o *app.Options) { o.AcceptAny, o.DataDir, o.Audit.Level = false, dir, audit.Off })
 	id, secret := firstKey(t, dir)
 	b := bundle{Place: node.NewPlace(t, node.ClientAs(a.URL(), id, secret)), app: a}
 	b.active(t, b.Server(t), 1)

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/musterhq/muster/app"
+	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/console/client"
 	api "github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/test/node"
@@ -27,7 +28,7 @@ func setupKeyed(t *testing.T) keyed {
 	t.Helper()
 	t.Parallel()
 	dir := t.TempDir()
-	a := node.InProcess(t, func(o *app.Options) { o.AcceptAny, o.DataDir = false, dir })
+	a := node.InProcess(t, func(o *app.Options) { o.AcceptAny, o.DataDir, o.Audit.Level = false, dir, audit.Off })
 	id, secret := firstKey(t, dir)
 	return keyed{
 		bundle{Place: node.NewPlace(t, node.ClientAs(a.URL(), id, secret)), app: a},
