@@ -45,7 +45,8 @@ func count(t *testing.T, database string) *counter {
 			if err != nil {
 				return
 			}
-			far, err := net.Dial(pgconn.NetworkAddress(config.Host, config.Port))
+			network, address := pgconn.NetworkAddress(config.Host, config.Port)
+			far, err := net.Dial(network, address)
 			if err != nil {
 				near.Close()
 				continue
