@@ -99,12 +99,11 @@ func ended(e awsrpc.Ending) {
 	if request == nil {
 		return
 	}
-	request.Names(named(e.Input)...)
-	if e.Code == "" {
-		return
+	if e.Code != "" {
+		request.Refused(operation(e.Request), fault.New(e.Code, "%s", e.Message))
+		request.Failed(string(e.Code))
 	}
-	request.Refused(operation(e.Request), fault.New(e.Code, "%s", e.Message))
-	request.Failed(string(e.Code))
+	request.Names(func() []string { return named(e.Input) })
 }
 
 // naming are the members of the API's inputs that name a resource.

@@ -87,14 +87,17 @@ func (q *Request) Refused(action auth.Action, err error) {
 	}
 }
 
-// Names adds resources that the request names.
-func (q *Request) Names(names ...string) {
+// Names adds resources that the request names. It calls names only if the request is
+// recorded, as far as is known by now.
+func (q *Request) Names(names func() []string) {
 	if q == nil {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.record.Resources = resources(append(q.record.Resources, names...))
+	if q.wanted() {
+		q.record.Resources = resources(append(q.record.Resources, names()...))
+	}
 }
 
 // Failed says with which code of an error the request ends.
@@ -161,11 +164,14 @@ func (q *Request) End(outcome string) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if !q.wanted() {
+		return
+	}
 	r := q.sealed()
 	if r.Outcome == "" {
 		r.Outcome = outcome
 	}
-	if q.wanted() && !(q.written && r.Outcome == OK) {
+	if !q.written || r.Outcome != OK {
 		q.log.put(r, time.Now())
 	}
 }
