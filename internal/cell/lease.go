@@ -78,7 +78,7 @@ func (l *lease) commands(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// migrate makes the table, in one transaction and one round trip.
+// migrate creates the table, in one transaction and one round trip.
 func (l *lease) migrate(ctx context.Context) error {
 	conn, err := l.commands(ctx)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// flaky is a memory driver whose commits fail as a test decides.
+// flaky is a memory driver whose commits fail as a test determines.
 type flaky struct {
 	*store.Memory
 	mu     sync.Mutex
 	commit func(do func() error) error // nil is do()
-	rest   error                       // of everything else, while it is not nil
+	rest   error                       // if not nil, everything else returns it
 }
 
 func (f *flaky) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
@@ -23,7 +23,7 @@ func (f *flaky) Open(ctx context.Context, cell string, schema store.Schema) (sto
 	return &flakyDB{DB: db, flaky: f}, err
 }
 
-// set chooses what the next commits do; nil lets them be.
+// set determines what the next commits do; with nil they succeed.
 func (f *flaky) set(commit func(do func() error) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,7 +39,7 @@ func (db *flakyDB) Commit(ctx context.Context, b *store.Batch) error {
 	db.mu.Lock()
 	commit := db.commit
 	db.mu.Unlock()
-	sent := *b // what becomes of b later does not change it
+	sent := *b // later changes of b must not affect it
 	do := func() error { return db.DB.Commit(ctx, &sent) }
 	if commit == nil {
 		return do()
@@ -47,7 +47,7 @@ func (db *flakyDB) Commit(ctx context.Context, b *store.Batch) error {
 	return commit(do)
 }
 
-// fail has everything but commits fail, until it is called with nil.
+// fail makes everything but commits fail with err; nil ends that.
 func (f *flaky) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,7 +81,7 @@ func (db *flakyDB) Entries(ctx context.Context, log int, q store.LogQuery) ([]st
 	return db.DB.Entries(ctx, log, q)
 }
 
-// nextCommit makes the next commit, and that one only, behave as given.
+// nextCommit makes only the next commit behave as given.
 func (f *flaky) nextCommit(behave func(do func() error) error) {
 	f.set(func(do func() error) error {
 		f.set(nil)
@@ -89,26 +89,26 @@ func (f *flaky) nextCommit(behave func(do func() error) error) {
 	})
 }
 
-// unreachable has the driver behave as a database that nobody can connect to.
+// unreachable makes the driver behave like a database that refuses connections.
 func (f *flaky) unreachable() {
 	f.fail(errRefused)
 	f.set(func(func() error) error { return errRefused })
 }
 
-// back ends what unreachable began.
+// back ends unreachable.
 func (f *flaky) back() {
 	f.fail(nil)
 	f.set(nil)
 }
 
-// What a database and its connection fail with.
+// Errors of a database and its connection.
 var (
 	errDisk    = errors.New("disk on fire")
 	errRefused = fmt.Errorf("connection refused: %w", store.ErrTransient)
 	errCut     = fmt.Errorf("connection reset: %w", store.ErrInDoubt)
 )
 
-// openFlaky opens a harbour on a database that fails as a test decides.
+// openFlaky opens a harbour on a flaky driver.
 func openFlaky(t *testing.T, o store.Options) (*flaky, *harbour) {
 	t.Helper()
 	driver := &flaky{Memory: store.NewMemory()}

@@ -105,7 +105,7 @@ func (p *Process) Call(ctx context.Context, action protocol.Action, members map[
 	return answer, err
 }
 
-// Frame is Call for a request that is sent byte for byte; id is its RequestId.
+// Frame is Call for a request that is sent unchanged; id is its RequestId.
 func (p *Process) Frame(ctx context.Context, id string, frame []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.opts.Timeout)
 	defer cancel()

@@ -18,9 +18,9 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// TestClusterAuditSink kills the server that owns the cell while records go to a sink
-// that has just taken a batch: the next owner goes on, and what the sink keeps in the
-// end is the whole log, by the word of `muster admin audit verify --file`.
+// TestClusterAuditSink kills the server that owns the cell just after the sink has
+// stored a batch of its records: the next owner continues, and in the end the sink
+// has the whole log, as `muster admin audit verify --file` confirms.
 func TestClusterAuditSink(t *testing.T) {
 	muster := node.Path(t)
 	url := pgtest.URL(t)
@@ -45,7 +45,7 @@ func TestClusterAuditSink(t *testing.T) {
 			t.Error(err)
 		}
 		if owner != nil && bytes.Contains(body, []byte("custom-last-words")) {
-			owner.Kill() // it never hears that the batch is kept
+			owner.Kill() // it never learns that the batch was stored
 			owner = nil
 		}
 		came <- string(body)
@@ -95,8 +95,8 @@ func TestClusterAuditSink(t *testing.T) {
 	if err := locate(0, "custom-last-words"); err != nil {
 		t.Fatal(err)
 	}
-	await("custom-last-words") // of the one that is killed for it
-	await("custom-last-words") // again, of the one that took over
+	await("custom-last-words") // from the owner that is killed for it
+	await("custom-last-words") // again, from the next owner
 	if err := locate(1, "custom-new"); err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,8 @@ type member struct {
 	schema
 }
 
-// anyJSON is the type of members that may have any value. The client library, which
-// the types are part of, depends on the standard library alone.
+// anyJSON is the type of members that may have any value. The types belong to the
+// client library, which depends on the standard library only.
 const anyJSON = "json.RawMessage"
 
 // generate returns the Go source of a description's schemas.

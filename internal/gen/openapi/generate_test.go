@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The types that server and client library share are what the description says.
+// The types that the server and the client library share match the description.
 func TestGenerate_PlayerTypesAreUpToDate(t *testing.T) {
 	t.Parallel()
 	top := filepath.Join("..", "..", "..")

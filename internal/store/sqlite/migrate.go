@@ -44,8 +44,8 @@ func (db *db) migrate(ctx context.Context) error {
 	})
 }
 
-// checkVersion refuses the layout of a newer release, and sets that of a new file,
-// which has no rows that could lack columns.
+// checkVersion refuses the layout of a newer release, and stores the version of a new
+// file, which has no rows that could lack columns.
 func (db *db) checkVersion(ctx context.Context) error {
 	var found int
 	err := db.conn.QueryRowContext(ctx, `SELECT "version" FROM "muster_schema"`).Scan(&found)

@@ -8,7 +8,7 @@ type JSON = json.RawMessage
 // Base is the path of the player API below the base URL of the server.
 const Base = "/player/v1"
 
-// Subprotocol is that of the WebSocket at Base + "/ws".
+// Subprotocol is the subprotocol of the WebSocket at Base + "/ws".
 const Subprotocol = "muster.player.v1"
 
 // Types of WebSocket messages. A client sends those without "server only".
@@ -22,7 +22,7 @@ const (
 	MessageAccept    = "match.accept"
 	MessageTicket    = "match.ticket" // server only: Ticket, with each change and as an answer
 	MessageParty     = "party"        // server only: Party, with each change
-	MessagePartyLeft = "party.left"   // server only, no data: the player is in no party any more
+	MessagePartyLeft = "party.left"   // server only, no data: the player is no longer in a party
 	MessagePlacement = "placement"    // server only: Placement, with each change
 	MessageExpiring  = "token.expiring"
 	MessageError     = "error" // server only: Problem
