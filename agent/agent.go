@@ -21,7 +21,8 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// Agent runs game server processes on this machine. Make it with New, and Run it once.
+// Agent runs game server processes on this machine. Create it with New, and call Run
+// once.
 type Agent struct {
 	opts    Options
 	log     *slog.Logger
@@ -30,32 +31,32 @@ type Agent struct {
 	reports *reports
 	sampler *sampler
 	isolation
-	metrics *collector.Collector // nil where there is none
-	relay   *relay.Relay         // where fleets want it; nil without a server
+	metrics *collector.Collector // nil if there is none
+	relay   *relay.Relay         // for fleets that use it; nil without a server
 	uploads chan struct{}        // slots for archives of logs being made and sent
 
 	me         credential
 	relayed    chan struct{} // closed when a process is to be relayed
 	relayOnce  sync.Once
-	run        string        // names this run to Muster
-	changed    chan struct{} // the status is not what was sent last
-	exited     chan struct{} // there are reports to send
-	secretKept chan struct{} // a new secret is on the disk
+	run        string        // identifies this run of the agent to Muster
+	changed    chan struct{} // the status may differ from the one sent last
+	exited     chan struct{} // there are new reports to send
+	secretKept chan struct{} // a new secret is on disk
 	stored     chan protocol.LogsStored
-	work       sync.WaitGroup // what outlives a connection but not the agent
+	work       sync.WaitGroup // goroutines that end with the agent, not with a connection
 
-	userMutex sync.Mutex   // of who has which user
-	guests    map[int]bool // users of install scripts that run
+	userMutex sync.Mutex   // guards the assignment of users
+	guests    map[int]bool // users of running install scripts
 
 	mu        sync.Mutex
 	instances map[string]*instance
-	leaving   bool // no instance begins any more
+	leaving   bool // no new instances begin
 
-	leaves atomic.Bool   // processes run on when the agent ends
-	at     atomic.Uint32 // which of the servers is used
+	leaves atomic.Bool   // processes keep running when the agent ends
+	at     atomic.Uint32 // index of the server in use
 }
 
-// New checks the options and makes the agent's folder. Nothing runs yet.
+// New checks the options and creates the agent's folder. It starts nothing.
 func New(o Options) (*Agent, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -90,8 +91,8 @@ func New(o Options) (*Agent, error) {
 	return a, err
 }
 
-// Run does the agent's work until ctx ends. It fails where the machine cannot
-// join, or another agent works in the same folder.
+// Run does the agent's work until ctx ends. It fails if the machine cannot join, or if
+// another agent uses the same folder.
 func (a *Agent) Run(ctx context.Context) error {
 	lock, err := supervise.Lock(filepath.Join(a.opts.Root, "agent.lock"))
 	if err != nil {
@@ -107,7 +108,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer a.startRelay()()
 	defer a.startCollector()()
 	if a.opts.Server != "" {
-		me, err := a.keptCredential() // instances that go on verify builds with it
+		me, err := a.keptCredential() // resumed instances verify builds with it
 		if err != nil {
 			return err
 		}
@@ -137,11 +138,11 @@ func (a *Agent) Run(ctx context.Context) error {
 	return err
 }
 
-// lastReports is how long the end may take to be told to Muster.
+// lastReports is how long the agent tries to send its last reports to Muster.
 const lastReports = 3 * time.Second
 
-// serve holds the link to Muster until ctx ends and what then happened is told.
-// A host that was removed ends all that it ran, and serve returns errRemoved.
+// serve keeps the link to Muster until ctx ends and the last reports are sent. If the
+// host was removed, serve ends everything that runs and returns errRemoved.
 func (a *Agent) serve(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -170,7 +171,7 @@ func (a *Agent) serve(ctx context.Context) error {
 	return nil
 }
 
-// clear ends all instances at once and removes their folders.
+// clear ends all instances immediately and removes their folders.
 func (a *Agent) clear() {
 	a.assign(protocol.Assign{Instances: []protocol.Wish{}})
 	for _, i := range a.all() {
@@ -182,10 +183,10 @@ func (a *Agent) clear() {
 	a.letGo(context.Background())
 }
 
-// Cleanup ends what a former agent left running below Root and removes the folders
-// of its instances; builds and the credential stay. It fails where an agent works
-// there. It is called in place of Run, without a Server, and returns how many
-// instances there were.
+// Cleanup ends the processes that a former agent left running below Root, removes the
+// folders of its instances, and returns how many there were; builds and the credential
+// stay. It fails if an agent uses the folder. It is called in place of Run, without a
+// Server.
 func (a *Agent) Cleanup() (instances int, err error) {
 	lock, err := supervise.Lock(filepath.Join(a.opts.Root, "agent.lock"))
 	if err != nil {
@@ -202,7 +203,7 @@ func (a *Agent) Cleanup() (instances int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := a.resume(); err != nil { // which ends what no wish names
+	if err := a.resume(); err != nil { // ends instances that no wish names
 		return 0, err
 	}
 	a.clear()
@@ -210,10 +211,10 @@ func (a *Agent) Cleanup() (instances int, err error) {
 	return len(left), nil
 }
 
-// wishFile is the last wish's place below Root.
+// wishFile is the file of the last wish below Root.
 const wishFile = "wish.json"
 
-// resume goes on with the last wish that a former agent was told.
+// resume continues with the last wish that a former agent received.
 func (a *Agent) resume() error {
 	var last protocol.Assign
 	err := readJSON(filepath.Join(a.opts.Root, wishFile), &last)
@@ -227,16 +228,16 @@ func (a *Agent) resume() error {
 			continue
 		}
 		i := newInstance(a, w, nil)
-		i.resumed = i.resume() // before Muster is told what runs
+		i.resumed = i.resume() // before the first Status is sent
 		a.begin(i)
 	}
 	return a.resumeUnnamed()
 }
 
-// resumeUnnamed takes over instances that are on disk though the last wish does not
-// name them: the former agent died before it had ended them, or could not keep a
-// newer wish. What shall become of them Muster's next wish says; without a Muster
-// nobody wants them. The caller holds the mutex.
+// resumeUnnamed takes over instances that are on disk although the last wish does not
+// name them: the former agent died before it had ended them, or could not store a newer
+// wish. Muster's next wish decides about them; without a server they are ended. The
+// caller must hold a.mu.
 func (a *Agent) resumeUnnamed() error {
 	entries, err := os.ReadDir(filepath.Join(a.opts.Root, "instances"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -259,7 +260,7 @@ func (a *Agent) resumeUnnamed() error {
 	return nil
 }
 
-// assign takes a new wish: it is kept, then made so.
+// assign stores a new wish and applies it.
 func (a *Agent) assign(wish protocol.Assign) {
 	if err := writeJSON(filepath.Join(a.opts.Root, wishFile), wish); err != nil {
 		a.log.Error("the wish is not kept; a restart would go on with an older one", "error", err)
@@ -271,7 +272,7 @@ func (a *Agent) apply(wish protocol.Assign) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.leaving {
-		return // it is kept for the next agent
+		return // the wish is on disk for the next agent
 	}
 	named := map[string]bool{}
 	for _, w := range wish.Instances {
@@ -295,7 +296,7 @@ func (a *Agent) apply(wish protocol.Assign) {
 	nudge(a.changed)
 }
 
-// begin starts an instance's goroutine. The caller holds the mutex.
+// begin starts an instance's goroutine. The caller must hold a.mu.
 func (a *Agent) begin(i *instance) {
 	a.instances[i.id] = i
 	a.work.Go(func() {
@@ -304,11 +305,11 @@ func (a *Agent) begin(i *instance) {
 	})
 }
 
-// LeaveProcesses has the processes run on when the agent ends, whatever
-// Options.Leave says: a successor takes them over.
+// LeaveProcesses keeps the processes running when the agent ends, regardless of
+// Options.Leave: a successor takes them over.
 func (a *Agent) LeaveProcesses() { a.leaves.Store(true) }
 
-// find gives an instance, or nil.
+// find returns an instance, or nil.
 func (a *Agent) find(id string) *instance {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -325,8 +326,8 @@ func (a *Agent) all() []*instance {
 	return list
 }
 
-// housekeep removes what is over: instances that are gone and not wished any
-// more, and builds that nobody uses.
+// housekeep periodically removes instances that are gone and no longer in the wish, and
+// builds that no instance uses.
 func (a *Agent) housekeep(ctx context.Context) {
 	for pause(ctx, protocol.Period) {
 		a.bury()
@@ -359,7 +360,7 @@ func (a *Agent) buildsInUse() map[string]bool {
 	return used
 }
 
-// letGo ends the agent's work: processes are left, or stopped and reported.
+// letGo ends the agent's work: processes are left running, or stopped and reported.
 func (a *Agent) letGo(ctx context.Context) {
 	a.mu.Lock()
 	a.leaving = true

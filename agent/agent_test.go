@@ -78,11 +78,11 @@ func checkEnvironment(t *testing.T, game string, p protocol.Process) {
 	}
 }
 
-// Where another program has the ports that SDKs expect, processes are told others.
+// If another program uses the ports that SDKs expect, processes get others.
 func TestAgent_OtherMetricsPorts(t *testing.T) {
 	t.Parallel()
 	if taken, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: collector.StatsDPort}); err == nil {
-		defer taken.Close() // else it is taken already
+		defer taken.Close() // otherwise it is already in use
 	}
 	m := play(t)
 	home := root(t)
@@ -97,8 +97,8 @@ func TestAgent_OtherMetricsPorts(t *testing.T) {
 	}
 }
 
-// A killed process is reported with its cause, its logs come to Muster on
-// request, and another one starts in its place.
+// A killed process is reported with its cause, its logs are sent to Muster on request,
+// and another one starts in its place.
 func TestAgent_ReportsAndCollects(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -106,7 +106,7 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 	m.start(home, nil)
 	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
-	content(t, filepath.Join(home, "instances", "i-1", "game", "logs", "game-"+itoa(p.Port)+".log")) // it has said all it says
+	content(t, filepath.Join(home, "instances", "i-1", "game", "logs", "game-"+itoa(p.Port)+".log")) // it has written all its output
 	if err := syscall.Kill(p.PID, syscall.SIGSEGV); err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +141,9 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 	})
 }
 
-// leave starts an agent with instances of one process each and ends it as a crash
-// would: the processes run on. The next one starts with another wish on disk.
+// leave starts an agent with instances of one process each and ends it such that the
+// processes keep running, as in a crash. The wish on disk is then replaced with kept
+// for the next agent.
 func (m *muster) leave(home string, kept protocol.Assign, wishes ...protocol.Wish) (running map[string]protocol.Process) {
 	m.t.Helper()
 	a := m.start(home, func(o *Options) { o.Leave = true })
@@ -161,8 +162,8 @@ func (m *muster) leave(home string, kept protocol.Assign, wishes ...protocol.Wis
 	return running
 }
 
-// An agent that dies with a wish kept but an instance not ended yet leaves that to
-// the next one, which ends it and removes its folder; others go on.
+// If an agent dies after it stored a wish but before it ended an instance, the next
+// agent ends the instance and removes its folder; other instances continue.
 func TestAgent_EndsWhatIsNotNamed(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -191,8 +192,8 @@ func TestAgent_EndsWhatIsNotNamed(t *testing.T) {
 	}
 }
 
-// An agent whose disk took no newer wish dies. The next one leaves alone what runs
-// until it is told, and goes on with it where Muster names it.
+// If an agent dies that could not store a newer wish, the next one keeps the running
+// processes until it receives a wish, and continues with those instances that it names.
 func TestAgent_KeepsWhatIsNamedAgain(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -216,7 +217,7 @@ func TestAgent_KeepsWhatIsNamedAgain(t *testing.T) {
 	}
 }
 
-// The token of a process that could not be started is good for nothing, and not kept.
+// The token of a process that could not be started is invalid, and not stored.
 func TestAgent_ForgetsTokensOfFailedLaunches(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -252,8 +253,8 @@ func TestAgent_ForgetsTokensOfFailedLaunches(t *testing.T) {
 	}
 }
 
-// An answer that nobody fetches holds up none of what Muster says: the agent could
-// not end, nor link anew.
+// Collecting logs does not block when the result cannot be sent: otherwise the agent
+// could neither end nor link again.
 func TestAgent_CollectsWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	a, err := New(Options{Root: root(t)})
@@ -281,8 +282,8 @@ func TestAgent_CollectsWithoutWaiting(t *testing.T) {
 	}
 }
 
-// An agent dies in a launch, before there is a process. What was made for that one
-// goes, and another takes its place.
+// If an agent dies during a launch, before there is a process, the next one removes
+// what was created for it and launches another.
 func TestAgent_ClearsLaunchThatWasCut(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -318,8 +319,8 @@ func TestAgent_ClearsLaunchThatWasCut(t *testing.T) {
 	}
 }
 
-// A wish that comes while the agent ends is kept for the next one, and holds
-// nothing up.
+// A wish that arrives while the agent ends is stored for the next one, and does not
+// delay the end.
 func TestAgent_EndsThoughAWishComes(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -331,7 +332,7 @@ func TestAgent_EndsThoughAWishComes(t *testing.T) {
 	m.assign(first)
 	m.running("i-1", 1)
 	m.mu.Lock()
-	m.deaf = true // so that the agent waits with its end
+	m.deaf = true // so that the agent waits before it ends
 	m.mu.Unlock()
 	ended := make(chan struct{})
 	go func() { defer close(ended); a.stop() }()
@@ -352,8 +353,8 @@ func TestAgent_EndsThoughAWishComes(t *testing.T) {
 	m.running("i-2", 1)
 }
 
-// obstructive is a game server that lays pipes and links where the agent reads
-// and writes.
+// obstructive is a game server that creates pipes and links where the agent reads and
+// writes.
 const obstructive = `#!/bin/sh
 mkfifo "$GAME_LOG_DIR/exit.txt" "$GAME_LOG_DIR/pipe.log" pipe
 ln -s ../../../../secret "$GAME_LOG_DIR/$GAMELIFT_SDK_PROCESS_ID.stdout.log"
@@ -362,8 +363,8 @@ mkfifo -m 755 server.sh
 exit 3
 `
 
-// Nothing that a game server leaves in its folders keeps the agent from telling
-// how it ended, and from what is its own.
+// Whatever a game server leaves in its folders, the agent still reports how it ended,
+// and neither reads nor writes its own files through links.
 func TestAgent_WaitsForNoPipe(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -397,7 +398,7 @@ func TestAgent_WaitsForNoPipe(t *testing.T) {
 	}
 }
 
-// Each thing that can be wrong with a build is named.
+// Every problem that a build can have is reported with its cause.
 func TestAgent_NamesCauses(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -436,7 +437,8 @@ func TestAgent_SaysWhatAProcessSaidLast(t *testing.T) {
 	}
 }
 
-// What was not acknowledged is told again, to a later Muster and by a later agent.
+// Reports that were not acknowledged are sent again, to a later Muster and by a later
+// agent.
 func TestAgent_RepeatsReports(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -465,7 +467,7 @@ func TestAgent_RepeatsReports(t *testing.T) {
 	}
 }
 
-// A changed runtime configuration leaves running processes alone.
+// A changed runtime configuration does not affect running processes.
 func TestAgent_ChangesLive(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -506,7 +508,7 @@ func TestAgent_Drains(t *testing.T) {
 	m.assign()
 }
 
-// An agent that goes and leaves its processes is followed by one that finds them.
+// An agent finds and takes over the processes that its predecessor left running.
 func TestAgent_TakesOver(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -549,7 +551,7 @@ func TestAgent_TokenRefused(t *testing.T) {
 	}
 }
 
-// Where isolation is required and cannot be had, nothing runs.
+// If isolation is required but not available, nothing runs.
 func TestAgent_IsolationRequired(t *testing.T) {
 	t.Parallel()
 	m := play(t)

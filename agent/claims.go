@@ -11,9 +11,9 @@ import (
 	"github.com/musterhq/muster/agent/supervise"
 )
 
-// claims tell the agents of this machine which user is whose: a link by the user's
-// number that leads to the folder of who has it. With that folder the claim is over,
-// so that nothing of an agent that is no more has to be cleared up.
+// claims record which user belongs to whom among all agents of this machine: a symbolic
+// link, named after the user's number, to the owner's folder. A claim ends when that
+// folder is removed, so that claims of agents that no longer exist need no cleanup.
 type claims struct{ dir string }
 
 func (c claims) lock() (interface{ Close() error }, error) {
@@ -27,7 +27,8 @@ func (c claims) lock() (interface{ Close() error }, error) {
 	return lock, nil
 }
 
-// take claims a user for who has a folder; false where it is somebody else's.
+// take claims a user for the owner of a folder. It reports whether the user was free or
+// already the owner's.
 func (c claims) take(uid int, folder string) (bool, error) {
 	lock, err := c.lock()
 	if err != nil {

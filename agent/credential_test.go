@@ -16,8 +16,8 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// A new secret is on the disk when the agent says that it has kept it, and is
-// what it shows from then on.
+// A new secret is on disk when the agent acknowledges it, and the agent uses it from
+// then on.
 func TestAgent_KeepsNewSecret(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -40,15 +40,15 @@ func TestAgent_KeepsNewSecret(t *testing.T) {
 	}
 }
 
-// An agent that cannot keep a new secret goes on with the old one, and does not
-// say that it had.
+// An agent that cannot store a new secret continues with the old one, and does not
+// acknowledge it.
 func TestAgent_CannotKeepNewSecret(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
 	m.start(home, nil)
 	m.until("the agent is here", func() bool { return m.hellos == 1 })
-	if err := os.Mkdir(filepath.Join(home, credentialFile+".new"), 0o700); err != nil { // where it would be written
+	if err := os.Mkdir(filepath.Join(home, credentialFile+".new"), 0o700); err != nil { // in the way of the new file
 		t.Fatal(err)
 	}
 	m.send(protocol.Message{Secret: &protocol.Secret{Secret: "better"}})
@@ -59,8 +59,8 @@ func TestAgent_CannotKeepNewSecret(t *testing.T) {
 	}
 }
 
-// An agent whose host was removed ends what it runs, and itself; it does not come
-// back by being started again.
+// An agent whose host was removed ends its processes and itself, and does so again when
+// it is restarted.
 func TestAgent_Removed(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -98,8 +98,8 @@ func TestAgent_Removed(t *testing.T) {
 	}
 }
 
-// An agent that is replaced leaves its processes to the next one, though it was to
-// stop them at its end.
+// An agent that is replaced leaves its processes to the next one, even if its options
+// are to stop them.
 func TestAgent_LeavesProcessesToSuccessor(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -119,7 +119,7 @@ func TestAgent_LeavesProcessesToSuccessor(t *testing.T) {
 	}
 }
 
-// An agent joins and stays linked by whichever of its servers answers.
+// An agent joins and links with any of its servers that can be reached.
 func TestAgent_TriesServersInTurn(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -129,8 +129,8 @@ func TestAgent_TriesServersInTurn(t *testing.T) {
 	m.until("the agent is here", func() bool { return m.hellos == 1 })
 }
 
-// What an agent left that is no more is ended and removed, and what it needs to
-// come back stays.
+// Cleanup ends the processes and removes the instances of an agent that no longer runs,
+// and keeps what an agent needs to start again.
 func TestAgent_Cleanup(t *testing.T) {
 	t.Parallel()
 	m := play(t)

@@ -1,18 +1,18 @@
 // Package agent runs game server processes on a machine for Muster: `muster
 // agent`, and the same inside `muster local`.
 //
-// It joins once with a one-time token and keeps the credential that it is given.
-// From then on Muster tells it the whole wish for the machine (hosts/protocol):
-// which instances shall be there, with which build and which processes. Each
-// instance is a goroutine that makes its part so: it installs the build, keeps
-// the processes of the runtime configuration running, and ends them when it
-// shall go. What happens is reported; ends of processes are kept on disk until
-// Muster has acknowledged them.
+// It joins once with a one-time token and stores the credential that it receives. From
+// then on Muster sends it the complete wish for the machine (hosts/protocol): which
+// instances it should have, with which builds and processes. Each instance is a
+// goroutine that implements its part of the wish: it installs the build, keeps the
+// processes of the runtime configuration running, and ends them when the instance
+// should end. The agent reports what happens; reports of ended processes are stored on
+// disk until Muster has acknowledged them.
 //
-// Everything it needs to go on is below Root, so an agent that is killed,
-// upgraded or cut off goes on where it was: the processes live in sessions of
-// their own and are found again (package supervise), the last wish is on disk,
-// and nothing is stopped because Muster cannot be reached.
+// All its state is below Root, so an agent that is killed, upgraded or disconnected
+// continues where it was: processes run in their own sessions and are found again
+// (package supervise), the last wish is on disk, and nothing is stopped because Muster
+// cannot be reached.
 //
 //	ROOT/credential.json   who we are; mode 0600
 //	ROOT/wish.json         the last wish; mode 0600, it holds tokens

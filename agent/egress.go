@@ -17,7 +17,7 @@ import (
 	"github.com/musterhq/muster/agent/isolate"
 )
 
-// findEgress finds out whether it can be held where processes send to.
+// findEgress determines whether the destinations of processes can be restricted.
 func (a *Agent) findEgress() error {
 	err := isolate.ErrUnavailable
 	if a.groups != nil {
@@ -30,7 +30,7 @@ func (a *Agent) findEgress() error {
 	return nil
 }
 
-// egressTo is where a process may send to that connects to Muster by a URL.
+// egressTo returns where a process that connects to Muster at sdkURL may send.
 func (a *Agent) egressTo(sdkURL string) isolate.Egress {
 	e := isolate.Egress{Allow: a.opts.Egress, Services: endpoints(sdkURL), Players: unnamedPorts()}
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
@@ -46,8 +46,8 @@ func (a *Agent) egressTo(sdkURL string) isolate.Egress {
 // resolving bounds how long a launch waits for the addresses of a name.
 const resolving = 2 * time.Second
 
-// endpoints returns the addresses that a URL stands for, as far as they are refused
-// to processes otherwise. A name that cannot be resolved stands for none.
+// endpoints returns those addresses of a URL's host that processes could not reach
+// otherwise. A name that cannot be resolved has none.
 func endpoints(text string) []netip.AddrPort {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" {
@@ -59,7 +59,7 @@ func endpoints(text string) []netip.AddrPort {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), resolving)
 	defer cancel()
-	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()) // of an address: itself
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()) // for an address: the address itself
 	if err != nil {
 		return nil
 	}
@@ -72,10 +72,10 @@ func endpoints(text string) []netip.AddrPort {
 	return all
 }
 
-// resolverFile names the machine's name servers.
+// resolverFile lists the machine's name servers.
 const resolverFile = "/etc/resolv.conf"
 
-// nameServers returns the name servers of a file such as resolverFile.
+// nameServers returns the name servers listed in a file such as resolverFile.
 func nameServers(path string) []netip.Addr {
 	file, err := os.Open(path)
 	if err != nil {
@@ -95,7 +95,8 @@ func nameServers(path string) []netip.Addr {
 	return all
 }
 
-// resolverFiles are what processes need of a hidden folder to resolve names.
+// resolverFiles returns the paths in hidden folders that processes need to resolve
+// names.
 func resolverFiles() []string {
 	file, err := filepath.EvalSymlinks(resolverFile)
 	switch {
@@ -107,12 +108,12 @@ func resolverFiles() []string {
 	return []string{filepath.Dir(file)} // the file is replaced when it changes
 }
 
-// unnamedPorts are the ports from which programs of this machine send that named none.
+// unnamedPorts returns the range of ephemeral ports of this machine.
 func unnamedPorts() [2]uint16 {
 	ports := [2]uint16{32768, 60999}
 	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	if err == nil {
-		_, _ = fmt.Sscan(string(text), &ports[0], &ports[1]) // else what is usual
+		_, _ = fmt.Sscan(string(text), &ports[0], &ports[1]) // otherwise Linux's default
 	}
 	return ports
 }

@@ -2,8 +2,8 @@ package agent
 
 import "github.com/musterhq/muster/agent/supervise"
 
-// deposit puts a file of ours among a process's own logs, as evidence of how it
-// ended. The folder was the process's.
+// deposit writes a file of the agent's into a process's own log folder, as evidence of
+// how it ended. The process could write to that folder.
 func (i *instance) deposit(id, name, text string) {
 	dir, err := openTheirs(i.ownLogDir(id))
 	if err == nil {
@@ -15,7 +15,7 @@ func (i *instance) deposit(id, name, text string) {
 	}
 }
 
-// lastWord keeps how a process ended with its logs.
+// lastWord records how a process ended among its logs.
 func (i *instance) lastWord(r supervise.Run, cause string) {
 	i.deposit(r.ID, "exit.txt", "Started: "+r.Started.UTC().Format(timeForm)+"\n"+cause+"\n")
 }

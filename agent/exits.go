@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// restart says when a slot is filled again: at once after a clean end.
+// restart returns when a slot is filled again: immediately after a clean end.
 func (i *instance) restart() supervise.Restart {
 	return supervise.Restart{Base: time.Second}
 }
@@ -68,7 +68,7 @@ func (i *instance) crashLoops(s *slot, crashes int) {
 	i.tellLoops()
 }
 
-// say keeps a report and has it sent.
+// say stores a report and has it sent.
 func (i *instance) say(e protocol.Exited) {
 	e.InstanceID, e.FleetID = i.id, i.wished().FleetID
 	i.log.Info("process ended", "process_id", e.ProcessID, "cause", e.Cause, "reason", e.Reason)

@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// fetchBuild opens a build's archive from an offset on (install.Source).
+// fetchBuild opens a build's archive at an offset (install.Source).
 func (a *Agent) fetchBuild(ctx context.Context, sha string, offset int64) (io.ReadCloser, int64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.server()+protocol.PathBuilds+sha, nil)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 	"github.com/musterhq/muster/agent/isolate"
 )
 
-// guest is the user of one install script, who owns the build's folder while the
-// script runs and nothing else of ours.
+// guest is the user of one install script. While the script runs, the user owns the
+// build's folder and no other file of the agent.
 type guest struct {
 	a     *Agent
 	dir   string // the build's
 	temp  string // for temporary files
-	user  int    // 0 where scripts run as the agent's user
+	user  int    // 0 if scripts run as the agent's user
 	group *isolate.Group
 }
 
-// staging is where builds lie while they are installed: unlike the cache, a place
-// that other users get at.
+// staging returns the folder of builds being installed. Unlike the cache, it is
+// accessible to other users.
 func (a *Agent) staging() string { return filepath.Join(a.opts.Root, "staging") }
 
 // receive starts an install script as a guest (install.Options.Guest).
@@ -55,8 +55,8 @@ func (g *guest) enter(cmd *exec.Cmd) error {
 	return g.a.confined(jail, g.dir).Start(cmd, g.a.opts.Launcher)
 }
 
-// groupFor names the control group of the script that works in a folder. The name
-// is that folder's alone: groups are shared with other agents of this machine.
+// groupFor returns the name of the control group of the script that runs in a folder.
+// It is unique to the folder, since other agents of this machine share the groups.
 func groupFor(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return "install-" + hex.EncodeToString(sum[:8])
@@ -74,8 +74,8 @@ func (g *guest) takeUser() error {
 	return handOver(g.dir, uid, func(string, fs.DirEntry) (bool, error) { return true, nil })
 }
 
-// makeTemp gives the script a folder for temporary files, at the usual place where
-// the machine can do that, and the build's folder as its home.
+// makeTemp gives the script a folder for temporary files, mounted at the usual path if
+// the machine supports it, and the build's folder as its home.
 func (g *guest) makeTemp(cmd *exec.Cmd, jail *isolate.Jail) error {
 	if err := os.MkdirAll(g.temp, 0o700); err != nil {
 		return err
@@ -94,7 +94,8 @@ func (g *guest) makeTemp(cmd *exec.Cmd, jail *isolate.Jail) error {
 	return nil
 }
 
-// leave ends what is left of the script and makes the build's folder ours.
+// leave ends the script's remaining processes and makes the agent the owner of the
+// build's folder.
 func (g *guest) leave() error {
 	var errs []error
 	if g.group != nil {
@@ -102,7 +103,7 @@ func (g *guest) leave() error {
 	}
 	if g.user > 0 {
 		errs = append(errs, endUser(g.user))
-		if errors.Join(errs...) == nil { // else somebody may be left who changes it under our hands
+		if errors.Join(errs...) == nil { // otherwise a remaining process could change it at the same time
 			errs = append(errs, takeBack(g.dir, g.user))
 		}
 		g.a.userMutex.Lock()
@@ -112,8 +113,9 @@ func (g *guest) leave() error {
 	return errors.Join(append(errs, os.RemoveAll(g.temp))...)
 }
 
-// takeBack makes a folder ours in which nobody else works any more. What in it was
-// not the user's is a link to a file from elsewhere, which we would let all read.
+// takeBack makes the agent the owner of a folder that no other process uses any more.
+// It fails if a file in it is not the user's: that is a link to a file from elsewhere,
+// which would become readable by all.
 func takeBack(dir string, uid int) error {
 	if ownerOf(dir) != uid {
 		return fmt.Errorf("%s is not the user's any more", dir)
@@ -126,8 +128,8 @@ func takeBack(dir string, uid int) error {
 	})
 }
 
-// clearStaging removes what installations of a former agent left: it died with
-// them, and their scripts may not have.
+// clearStaging removes unfinished installations of a former agent, and ends their
+// scripts, which may have outlived it.
 func (a *Agent) clearStaging() error {
 	entries, err := os.ReadDir(a.staging())
 	if err != nil {

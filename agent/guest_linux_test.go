@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// visiting is an install script that tries what it should not be able to.
+// visiting is an install script that tries what it must not be able to do.
 const visiting = `#!/bin/sh -eu
 {
 echo uid=$(id -u) groups=$(id -G) in $(basename "$(pwd)")
@@ -28,8 +28,9 @@ setsid sleep 1000 >/dev/null 2>&1 &
 echo left > "/var/tmp/muster-guest-$(id -u)"
 `
 
-// An install script has a user of its own: it writes the build's folder and nothing
-// else, nothing of it is left, and what it made is ours and read-only.
+// An install script has its own user: it can write only to the build's folder, no
+// process or file of it is left elsewhere, and what it created belongs to the agent and
+// is read-only.
 func TestAgent_InstallScriptIsAGuest(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -82,7 +83,8 @@ func TestAgent_InstallScriptIsAGuest(t *testing.T) {
 	}
 }
 
-// A file that a script linked into the build from elsewhere is not made everybody's.
+// A file from elsewhere that a script hard-linked into the build does not become
+// readable by all.
 func TestTakeBack_RefusesLinksFromElsewhere(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can own files of several users")
@@ -113,7 +115,7 @@ func TestTakeBack_RefusesLinksFromElsewhere(t *testing.T) {
 	}
 }
 
-// asUser starts a program that sleeps, as a user.
+// asUser starts a program that sleeps, as the given user.
 func asUser(t *testing.T, launcher string, uid int) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/bin/sleep", "1000")
@@ -122,12 +124,12 @@ func asUser(t *testing.T, launcher string, uid int) *exec.Cmd {
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
 	for len(isolate.ProcessesOf(uid)) == 0 {
-		time.Sleep(time.Millisecond) // it becomes the user by itself, and tells nobody
+		time.Sleep(time.Millisecond) // it changes its user asynchronously
 	}
 	return cmd
 }
 
-// What a killed agent left of an installation ends with the next agent's start.
+// What a killed agent left of an installation is removed when the next agent starts.
 func TestAgent_ClearsStaging(t *testing.T) {
 	t.Parallel()
 	m := play(t)

@@ -15,27 +15,27 @@ import (
 )
 
 // instance is one slice of this machine that runs a copy of a fleet's runtime
-// configuration. Its goroutine (run) makes what is wished so; everybody else
-// only changes the wish and nudges.
+// configuration. Its goroutine (run) implements the wish; other goroutines only change
+// the wish and nudge it.
 type instance struct {
 	a   *Agent
 	id  string
 	dir string
-	own *Own // the program lies on this machine; nil for what Muster assigns
+	own *Own // for a program on this machine; nil for instances that Muster assigns
 	log *slog.Logger
 
 	look     chan struct{}      // something changed
-	hold     context.Context    // of what lasts as long as the instance shall be kept: the installation
+	hold     context.Context    // ends when the instance should end; for the installation
 	drop     context.CancelFunc // ends hold
-	life     context.Context    // of what lasts as long as the agent works
+	life     context.Context    // ends when the agent ends
 	leave    context.CancelFunc // ends life
 	finished chan struct{}      // closed when run has returned
 	resumed  error              // why the processes of a former agent could not be taken over
 
 	mu         sync.Mutex
 	wish       protocol.Wish
-	forgotten  bool // the wish does not name it any more
-	unnamed    bool // a former agent left it, and no wish that we know says for what
+	forgotten  bool // the wish no longer names it
+	unnamed    bool // a former agent left it, and no known wish names it
 	leaving    bool // the agent ends
 	phase      protocol.Phase
 	code       string
@@ -44,10 +44,10 @@ type instance struct {
 	ports      *ports.Range
 	slots      map[int]*slot
 	looping    map[int]string    // crash loops by entry, with what is known of the last crash
-	reasons    map[string]reason // why processes are asked to end
+	reasons    map[string]reason // why processes were told to end, by id
 	collecting map[string]bool   // processes whose logs are being collected
 	goneAt     time.Time
-	launched   time.Time // when the last process was
+	launched   time.Time // when the last process was launched
 }
 
 func newInstance(a *Agent, w protocol.Wish, own *Own) *instance {
@@ -66,7 +66,7 @@ func newInstance(a *Agent, w protocol.Wish, own *Own) *instance {
 	return i
 }
 
-// validID tells whether an id may be the name of a folder.
+// validID reports whether an id may be the name of a folder.
 func validID(id string) bool {
 	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return id != "" && len(id) <= 128 && strings.Trim(id, characters) == ""
@@ -77,7 +77,7 @@ func (i *instance) want(w protocol.Wish) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.wish, i.forgotten, i.unnamed = w, false, false
-	if i.ports != nil { // what a former agent left was taken over without knowing its ports
+	if i.ports != nil { // it was taken over from a former agent without knowing its ports
 		if err := i.ports.Move(w.PortFrom, w.PortTo); err != nil {
 			i.log.Error("the instance keeps its ports", "error", err)
 		}
@@ -88,7 +88,7 @@ func (i *instance) want(w protocol.Wish) {
 	nudge(i.look)
 }
 
-// forgo says that the instance shall not be there any more.
+// forgo ends the instance because the wish no longer names it.
 func (i *instance) forgo() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -103,17 +103,18 @@ func (i *instance) wished() protocol.Wish {
 	return i.wish
 }
 
-// over tells whether nothing of the instance is left and nobody wants to know.
+// over reports whether the instance can be forgotten: it is not in the wish, has ended,
+// and its logs need not be kept any longer.
 func (i *instance) over() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.forgotten && i.phase == protocol.Gone && time.Since(i.goneAt) > keepLogs
 }
 
-// keepLogs is how long an instance's folder outlives it, for logs to be fetched.
+// keepLogs is how long an instance's folder outlives it, so that logs can be fetched.
 const keepLogs = 5 * time.Minute
 
-// set changes what is reported.
+// set changes the reported phase, code and cause.
 func (i *instance) set(p protocol.Phase, code, cause string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -125,7 +126,7 @@ func (i *instance) set(p protocol.Phase, code, cause string) {
 	nudge(i.a.changed)
 }
 
-// report is the instance as Muster is told of it.
+// report returns the instance as it is reported to Muster.
 func (i *instance) report() protocol.Instance {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -144,7 +145,7 @@ func (i *instance) report() protocol.Instance {
 	return r
 }
 
-// run makes the wish so until nothing is left, or the agent ends.
+// run implements the wish until the instance is gone or the agent ends.
 func (i *instance) run() {
 	defer close(i.finished)
 	if i.resumed != nil {
@@ -172,7 +173,7 @@ func (i *instance) run() {
 	}
 }
 
-// wait waits for a nudge, or some time where it is not 0.
+// wait waits for a nudge, for at most within unless that is 0.
 func (i *instance) wait(within time.Duration) {
 	var late <-chan time.Time
 	if within > 0 {
@@ -186,7 +187,8 @@ func (i *instance) wait(within time.Duration) {
 	}
 }
 
-// awaitsWord tells whether the next wish is to say what the instance is for.
+// awaitsWord reports whether the instance's wish is unknown until Muster sends the next
+// one.
 func (i *instance) awaitsWord() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -199,7 +201,7 @@ func (i *instance) isLeaving() bool {
 	return i.leaving
 }
 
-// drain lets processes end by themselves until the deadline; true when the
+// drain lets processes end by themselves until the deadline. It reports whether the
 // instance is gone.
 func (i *instance) drain(w protocol.Wish) bool {
 	i.set(protocol.Draining, "", "")
@@ -217,16 +219,17 @@ func (i *instance) drain(w protocol.Wish) bool {
 	return false
 }
 
-// softStop is how long before a drain's deadline processes are sent SIGTERM.
+// softStop is how long before a drain's deadline processes get SIGTERM.
 const softStop = 10 * time.Second
 
-// end stops everything at once.
+// end stops everything immediately.
 func (i *instance) end(protocol.Wish) {
 	i.stopAll(0, "its instance is stopped")
 	i.vanish()
 }
 
-// vanish sees to it that nothing is left, and says so.
+// vanish ends what is left of the instance and reports it as gone. Its folder stays for
+// the logs.
 func (i *instance) vanish() {
 	i.dismiss()
 	i.mu.Lock()
@@ -238,7 +241,7 @@ func (i *instance) vanish() {
 	i.set(protocol.Gone, "", "")
 }
 
-// letGo is the agent's end: the processes run on, or are stopped.
+// letGo is called at the agent's end: it leaves the processes running, or stops them.
 func (i *instance) letGo(ctx context.Context) {
 	i.mu.Lock()
 	i.leaving = true
@@ -253,7 +256,7 @@ func (i *instance) letGo(ctx context.Context) {
 	i.stopAllWithin(ctx, i.a.opts.StopGrace, "the agent ends")
 }
 
-// untilNext is when the goroutine must look again without a nudge; 0 for never.
+// untilNext returns how long the goroutine may wait for a nudge; 0 means forever.
 func (i *instance) untilNext(w protocol.Wish) time.Duration {
 	if w.Stop == protocol.Drain {
 		if w.StopBy.IsZero() {

@@ -12,25 +12,26 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// maxProcesses bounds what a game server may start, threads included: far above
-// what games need and far below what stops a machine.
+// maxProcesses bounds the processes and threads of a game server: far more than games
+// need and far fewer than would stop a machine.
 const maxProcesses = 4096
 
-// isolation is what processes of builds are held to on this machine. The zero value
-// is nothing.
+// isolation is how processes of builds are isolated on this machine. The zero value
+// means not at all.
 type isolation struct {
-	groups *isolate.Groups // the size of their instance, by control groups; nil for none
-	users  *Users          // users of their own; nil where they run as the agent's
-	apart  bool            // they see their own processes and few folders of others
+	groups *isolate.Groups // limit them to the size of their instance; nil: no limits
+	users  *Users          // each instance has its own user; nil: they run as the agent's
+	apart  bool            // they see only their own processes and few folders of others
 	filter bool            // some system calls are refused
-	egress bool            // they send to the networks beyond the machine alone
+	egress bool            // they can send only to networks beyond the machine
 }
 
-// ErrIsolation says that isolation is required and this machine does not allow all of it.
+// ErrIsolation is returned if isolation is required and this machine does not support
+// all of it.
 var ErrIsolation = errors.New("isolation is required")
 
-// findIsolation finds out what game servers can be held to on this machine, and says
-// so. It fails where that is less than is required.
+// findIsolation determines which parts of isolation this machine supports, and logs
+// them. It fails if isolation is required and a part is missing.
 func (a *Agent) findIsolation() error {
 	if a.opts.Launcher == "" || a.opts.Unconfined {
 		return nil
@@ -53,23 +54,24 @@ func (a *Agent) findIsolation() error {
 	return nil
 }
 
-// Lack is a part of isolation that cannot be had.
+// Lack is a part of isolation that is not available.
 type Lack struct {
-	Cause  string // what game servers are not held to, and why
-	Remedy string // what would help
+	Cause  string // what is not restricted, and why
+	Remedy string // what the operator can do
 }
 
-// Isolation tries what an agent with these options, run by this user on this machine,
-// could hold game servers to: what it could, by the names of protocol.Facts, and what
-// not. Options need Root, Launcher, Users and UserClaims.
+// Isolation tries out which parts of isolation an agent with these options could use
+// when run by this user on this machine. It returns the available ones, by their names
+// in protocol.Facts, and those that are not. Options need Root, Launcher, Users and
+// UserClaims.
 func Isolation(o Options) (held []string, lacks []Lack) {
 	a := &Agent{opts: o.withDefaults(), guests: map[int]bool{}}
 	lacks = a.tryIsolation()
 	return a.held(), lacks
 }
 
-// tryIsolation finds out what game servers can be held to on this machine, and
-// returns what not.
+// tryIsolation determines which parts of isolation this machine supports, and returns
+// those that are missing.
 func (a *Agent) tryIsolation() (lacks []Lack) {
 	try := func(find func() error, remedy string) {
 		if err := find(); err != nil {
@@ -77,7 +79,7 @@ func (a *Agent) tryIsolation() (lacks []Lack) {
 		}
 	}
 	root := func(remedy string) string {
-		if os.Geteuid() > 0 { // -1 where there is no such thing as root
+		if os.Geteuid() > 0 { // -1 on systems without root
 			return "run the agent as root"
 		}
 		return remedy
@@ -91,7 +93,7 @@ func (a *Agent) tryIsolation() (lacks []Lack) {
 	return lacks
 }
 
-// held names what processes are held to, for people and Muster.
+// held returns the names of the parts of isolation in use, for people and Muster.
 func (a *Agent) held() []string {
 	var all []string
 	for _, h := range []struct {
@@ -108,11 +110,11 @@ func (a *Agent) held() []string {
 	return all
 }
 
-// findGroups finds out whether processes can be held to their instance's size.
+// findGroups determines whether processes can be limited to their instance's size.
 func (a *Agent) findGroups() error {
 	groups, err := isolate.Find()
 	if err == nil {
-		err = try(groups, func(*isolate.Group) error { return nil }) // its folder may be there and another user's
+		err = try(groups, func(*isolate.Group) error { return nil }) // the folder may exist but belong to another user
 	}
 	if err != nil {
 		return fmt.Errorf("game servers are not held to the size of their instance: %w", err)
@@ -121,7 +123,7 @@ func (a *Agent) findGroups() error {
 	return nil
 }
 
-// try does something with a group that goes again.
+// try calls do with a temporary group.
 func try(groups *isolate.Groups, do func(*isolate.Group) error) error {
 	group, err := groups.Make("probe-"+strconv.Itoa(os.Getpid()), isolate.Limits{})
 	if err != nil {
@@ -134,7 +136,7 @@ func try(groups *isolate.Groups, do func(*isolate.Group) error) error {
 	return err
 }
 
-// findFilter finds out whether system calls can be refused.
+// findFilter determines whether system calls can be filtered.
 func (a *Agent) findFilter() error {
 	if err := (isolate.Jail{Filter: true}).Try(a.opts.Launcher); err != nil {
 		return fmt.Errorf("game servers may use all system calls: %w", err)
@@ -143,18 +145,18 @@ func (a *Agent) findFilter() error {
 	return nil
 }
 
-// hidden are folders of the machine that are no game server's business. Sockets of
-// the machine's services are below /run.
+// hidden are folders of the machine that game servers must not see. Sockets of the
+// machine's services are below /run.
 var hidden = []string{"/root", "/home", "/boot", "/run", "/var/log", "/var/mail", "/var/spool", "/var/backups"}
 
-// These are the folders in place of which processes have some of their own.
+// The folders that processes have private versions of.
 const (
 	sharedTemp   = "/tmp"
-	sharedMemory = "/dev/shm" // which not all machines have
+	sharedMemory = "/dev/shm" // not on all machines
 )
 
-// confined returns a jail that holds to what all processes of builds are held to
-// besides; folder is where they work.
+// confined returns a jail with the restrictions of all processes of builds added;
+// folder is their working directory.
 func (a *Agent) confined(j isolate.Jail, folder string) isolate.Jail {
 	j.Filter = a.filter
 	if !a.apart {
@@ -169,8 +171,8 @@ func (a *Agent) confined(j isolate.Jail, folder string) isolate.Jail {
 	return j
 }
 
-// isolate starts a process in a jail: a group of its own, the user of its
-// instance, and a folder of its own for temporary files.
+// isolate starts a process in a jail: its own group, the user of its instance, and its
+// own folder for temporary files.
 func (i *instance) isolate(cmd *exec.Cmd, w protocol.Wish, id string, mounts []isolate.Mount) error {
 	jail := isolate.Jail{Mounts: mounts}
 	var err error
@@ -178,7 +180,7 @@ func (i *instance) isolate(cmd *exec.Cmd, w protocol.Wish, id string, mounts []i
 		return err
 	}
 	if jail.User > 0 && ownerOf(i.gameDir()) != jail.User {
-		return errors.New("the build's tree is not handed over to the instance's user") // and could not be with processes of it there
+		return errors.New("the build's tree is not handed over to the instance's user") // and cannot be now: processes of it are running
 	}
 	limits := isolate.Limits{MemoryMiB: w.MemoryMiB, CPUMillis: w.CPUMillis, Processes: maxProcesses}
 	if jail.Group, err = i.a.makeGroup(id, limits, w.SDKURL); err != nil {
@@ -187,8 +189,8 @@ func (i *instance) isolate(cmd *exec.Cmd, w protocol.Wish, id string, mounts []i
 	return i.a.confined(jail, i.dir).Start(cmd, i.a.opts.Launcher)
 }
 
-// makeGroup makes the group of a process, nil where there are none. sdkURL is where
-// the process connects to.
+// makeGroup creates the group of a process, or returns nil if groups are not used.
+// sdkURL is where the process connects.
 func (a *Agent) makeGroup(name string, limits isolate.Limits, sdkURL string) (*isolate.Group, error) {
 	if a.groups == nil {
 		return nil, nil
@@ -200,8 +202,8 @@ func (a *Agent) makeGroup(name string, limits isolate.Limits, sdkURL string) (*i
 	return group, group.Restrict(a.egressTo(sdkURL))
 }
 
-// leaveJail ends what is left of a process's group and removes its temporary
-// files. It tells whether memory ran out in the group.
+// leaveJail ends the processes left in a process's group and removes its temporary
+// files. It reports whether the group ran out of memory.
 func (i *instance) leaveJail(id string) (oom bool) {
 	if i.own != nil {
 		return false

@@ -17,8 +17,8 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// prying is a game server that looks around on the machine: at other processes, at
-// folders, for more rights, and for what it can connect to at the ports PORTS.
+// prying is a game server that explores the machine: other processes, folders, how to
+// gain privileges, and what it can connect to at PORTS.
 const prying = `#!/bin/bash
 {
 cd /proc; for n in [0-9]*; do tr '\0' ' ' <$n/cmdline; echo; done >$HOME/processes 2>/dev/null; cd $HOME
@@ -31,8 +31,8 @@ echo done > done
 exec sleep 1000
 `
 
-// parting is a game server that starts one that goes on without it, and ends by itself
-// when it is asked to, if its parameter says so.
+// parting is a game server that starts a process which outlives it, and that ends on
+// SIGTERM if its parameter says so.
 const parting = `#!/bin/sh
 setsid sleep 1000 &
 [ "$1" != handles ] || trap 'echo saved > saved; exit 0' TERM
@@ -40,7 +40,8 @@ echo done > done
 while :; do sleep 1 & wait $!; done
 `
 
-// whole starts an agent by which everything is isolated, where this machine can.
+// whole starts an agent with all parts of isolation, or skips the test if this machine
+// does not support them.
 func whole(t *testing.T, m *muster, from int) (home string, a agentUnderTest, again func() agentUnderTest) {
 	t.Helper()
 	home, launcher := reachable(t)
@@ -55,7 +56,7 @@ func whole(t *testing.T, m *muster, from int) (home string, a agentUnderTest, ag
 	return home, a, func() agentUnderTest { return m.start(home, change) }
 }
 
-// What can be tried without an agent is what an agent finds, and nothing is left of it.
+// Isolation finds the same as an agent does, and leaves nothing behind.
 func TestIsolation_IsWhatAgentsFind(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -81,8 +82,9 @@ func TestIsolation_IsWhatAgentsFind(t *testing.T) {
 	}
 }
 
-// A game server sees its own processes and few folders, gets no other rights, and
-// reaches Muster, but neither other services of the machine nor those of clouds.
+// A game server sees only its own processes and few folders, cannot gain privileges,
+// and can reach Muster, but neither other services of the machine nor metadata services
+// of clouds.
 func TestAgent_IsolatesWhole(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -116,8 +118,8 @@ func TestAgent_IsolatesWhole(t *testing.T) {
 	m.until("the instance is gone", func() bool { return m.instance("i-1").Phase == protocol.Gone })
 }
 
-// What is apart is found again by the next agent, is asked to end as any other, and
-// ends with all that it started.
+// An isolated process is found again by the next agent, is stopped like any other, and
+// ends with everything that it started.
 func TestAgent_TakesOverWhatIsApart(t *testing.T) {
 	t.Parallel()
 	for n, c := range []struct {

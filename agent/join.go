@@ -17,27 +17,27 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// credential is who we are to Muster, and how we know what Muster offers.
+// credential authenticates this host to Muster, and Muster's builds to this host.
 type credential struct {
 	HostID   string
 	Secret   string
 	Location string
-	BuildKey ed25519.PublicKey `json:",omitempty"` // with which builds are signed; "" before it is learned
+	BuildKey ed25519.PublicKey `json:",omitempty"` // verifies signatures of builds; nil until it is learned
 }
 
 func (c credential) bearer() string { return "Bearer " + c.HostID + "." + c.Secret }
 
-// credentialFile is the credential's place below Root.
+// credentialFile is the file of the credential below Root.
 const credentialFile = "credential.json"
 
-// HasJoined reports whether an agent's folder has a credential, with which no token
-// is needed.
+// HasJoined reports whether an agent's folder has a credential, so that no token is
+// needed.
 func HasJoined(root string) bool {
 	_, err := os.Stat(filepath.Join(root, credentialFile))
 	return err == nil
 }
 
-// keptCredential returns the credential that is on the disk, or the zero value.
+// keptCredential returns the credential on disk, or the zero value.
 func (a *Agent) keptCredential() (c credential, err error) {
 	err = readJSON(filepath.Join(a.opts.Root, credentialFile), &c)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +46,7 @@ func (a *Agent) keptCredential() (c credential, err error) {
 	return c, nil
 }
 
-// identify returns the kept credential, or joins and keeps the new one.
+// identify returns the stored credential, or joins and stores the new one.
 func (a *Agent) identify(ctx context.Context) (credential, error) {
 	c, err := a.keptCredential()
 	if err != nil || c.HostID != "" {
@@ -70,21 +70,21 @@ func (a *Agent) identify(ctx context.Context) (credential, error) {
 	return c, nil
 }
 
-// keepCredential has the credential on the disk when it returns, whatever happens
-// to the machine then: nothing else lets it in.
+// keepCredential writes the credential to disk durably: without it the machine has no
+// access.
 func (a *Agent) keepCredential(c credential) error {
 	if err := writeJSON(filepath.Join(a.opts.Root, credentialFile), c); err != nil {
 		return fmt.Errorf("keep credential: %w", err)
 	}
 	if dir, err := os.Open(a.opts.Root); err == nil {
-		_ = dir.Sync() // some systems cannot, and need not
+		_ = dir.Sync() // some systems cannot sync a folder, and need not
 		dir.Close()
 	}
 	return nil
 }
 
-// renew keeps the secret that Muster has sent to replace the host's own, and says
-// so; until then the old one is good.
+// renew stores the secret that Muster has sent to replace the host's, and acknowledges
+// it; until then the old one is valid.
 func (a *Agent) renew(secret string) {
 	if secret == "" {
 		return
@@ -100,9 +100,9 @@ func (a *Agent) renew(secret string) {
 	nudge(a.secretKept)
 }
 
-// learn takes the key with which Muster signs builds from a server that has shown
-// who it is, where this machine joined before there was one. Once there is a key it
-// stays: another one is not believed, and builds that it signed are refused.
+// learn stores the key with which Muster signs builds, received from an authenticated
+// server, if this machine joined before there was one. A known key is never replaced:
+// another one is ignored, and builds signed with it are refused.
 func (a *Agent) learn(key ed25519.PublicKey) {
 	next := a.identity()
 	if len(key) != ed25519.PublicKeySize || key.Equal(next.BuildKey) {
@@ -121,8 +121,8 @@ func (a *Agent) learn(key ed25519.PublicKey) {
 	a.log.Info("learned the key that signs builds", "host_id", next.HostID)
 }
 
-// rejoin forgets a credential that Muster refuses and joins anew, where that can
-// be done without a person; else it returns the refusal.
+// rejoin removes a credential that Muster refuses and joins again if the agent can get
+// a token itself; otherwise it returns refused.
 func (a *Agent) rejoin(ctx context.Context, refused error) error {
 	if a.opts.NewToken == nil {
 		return refused
@@ -138,7 +138,7 @@ func (a *Agent) rejoin(ctx context.Context, refused error) error {
 	return nil
 }
 
-// server is the base URL of Muster that is used now.
+// server returns the base URL of Muster in use.
 func (a *Agent) server() string {
 	all := a.opts.servers()
 	if len(all) == 0 {
@@ -147,11 +147,11 @@ func (a *Agent) server() string {
 	return all[int(a.at.Load())%len(all)]
 }
 
-// nextServer has another base URL used, where there are more.
+// nextServer switches to the next base URL, if there are several.
 func (a *Agent) nextServer() { a.at.Add(1) }
 
-// join trades the token for a credential. It waits for a Muster that is not
-// there yet; a token that is refused is final.
+// join exchanges the token for a credential. It retries while Muster cannot be reached;
+// if the token is refused, it fails.
 func (a *Agent) join(ctx context.Context) (credential, error) {
 	body, err := json.Marshal(protocol.JoinRequest{Token: a.opts.Token, Facts: a.opts.Facts})
 	if err != nil {
@@ -196,7 +196,7 @@ func (a *Agent) tryJoin(ctx context.Context, body []byte) (c credential, final b
 	return credential(joined), true, nil
 }
 
-// refusalOf reads what an answer without success says.
+// refusalOf returns the error that a response without success describes.
 func refusalOf(res *http.Response) error {
 	var refusal protocol.Refusal
 	text, _ := io.ReadAll(io.LimitReader(res.Body, 4096))
@@ -214,7 +214,7 @@ func readJSON(path string, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// writeJSON replaces a file in one step; only we may read it.
+// writeJSON replaces a file atomically; only the agent's user may read it.
 func writeJSON(path string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// keepRuns is how many ended processes of a slot keep their output here.
+// keepRuns is how many ended processes of a slot have their output kept.
 const keepRuns = 5
 
-// groupOf makes the supervisor of a slot.
+// groupOf returns the supervisor of a slot.
 func (i *instance) groupOf(s *slot, count int) (*supervise.Group, error) {
 	path, err := i.programOf(s.spec)
 	if err != nil && count > 0 {
@@ -48,7 +48,7 @@ func (i *instance) groupOf(s *slot, count int) (*supervise.Group, error) {
 	})
 }
 
-// logDir holds the output of a slot's processes, and outlives the slot.
+// logDir is the folder with the output of a slot's processes, which outlives the slot.
 func (i *instance) logDir(s *slot) string { return filepath.Join(i.dir, "logs", strconv.Itoa(s.n)) }
 
 // ownLogDir is a folder for a process's own logs.
@@ -106,7 +106,7 @@ func (i *instance) takePort() (int, error) {
 	return i.ports.Take(time.Now())
 }
 
-// notePort keeps what the next agent has to know of a process to take it over.
+// notePort stores what the next agent must know about a process to take it over.
 func (i *instance) notePort(s *slot, w *protocol.Wish, id string, port int) error {
 	i.mu.Lock()
 	s.port = port
@@ -129,8 +129,8 @@ func (i *instance) makeLogDir(id string) (string, error) {
 	return logs, nil
 }
 
-// setCommand gives a process its arguments; a program without an SDK is started
-// by a wrapper (agent/wrap).
+// setCommand sets a process's arguments; a program without an SDK is started by a
+// wrapper (agent/wrap).
 func (i *instance) setCommand(cmd *exec.Cmd, s *slot, w protocol.Wish, values placeholders) error {
 	parameters, bare := withoutSDK(s.spec.Parameters)
 	args, err := expand(parameters, bare, w, values)
@@ -151,20 +151,20 @@ func (i *instance) setCommand(cmd *exec.Cmd, s *slot, w protocol.Wish, values pl
 	return nil
 }
 
-// confine starts a process with a temporary folder, apart from the others.
+// confine starts a process isolated, with its own folder for temporary files.
 func (i *instance) confine(cmd *exec.Cmd, w protocol.Wish, id string) error {
 	temp, mounts, err := i.makeTemp(id)
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
-		cmd.Env = append(cmd.Env, name+"="+temp) // the last one counts
+		cmd.Env = append(cmd.Env, name+"="+temp) // the last value wins
 	}
 	return i.isolate(cmd, w, id, mounts)
 }
 
-// environment is all that a process is told besides its arguments. The names are
-// those of AWS's SDKs and agent.
+// environment returns a process's environment variables. Their names are those of AWS's
+// SDKs and agent.
 func (i *instance) environment(w protocol.Wish, id string, port int, logs string) []string {
 	env := append(install.CleanEnvironment(), "HOME="+i.gameDir())
 	if i.own != nil && !i.own.Clean {
@@ -195,7 +195,7 @@ func (i *instance) started(s *slot, r supervise.Run) {
 	time.AfterFunc(healed, func() { i.heal(s, r.ID) })
 }
 
-// note makes a process known that runs in a slot.
+// note records the process that runs in a slot.
 func (i *instance) note(s *slot, r supervise.Run) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -216,7 +216,7 @@ func (i *instance) note(s *slot, r supervise.Run) {
 	nudge(i.a.changed)
 }
 
-// healed is how long a process has to live for its entry's crash loop to be over.
+// healed is how long a process must run to end the crash loop of its entry.
 const healed = time.Minute
 
 func (i *instance) heal(s *slot, id string) {
@@ -229,7 +229,8 @@ func (i *instance) heal(s *slot, id string) {
 	i.tellLoops()
 }
 
-// tellLoops brings the crash loops into what is reported. The caller holds the mutex.
+// tellLoops updates the reported code and cause from the crash loops. The caller must
+// hold i.mu.
 func (i *instance) tellLoops() {
 	if i.phase != protocol.Activating {
 		return

@@ -13,27 +13,27 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// Times of the link. Muster is asked for a sign of life with each Status; a link
-// on which none comes back is given up.
+// Times of the link. The agent pings Muster with its periodic Status; a link without
+// any frame or pong for too long is dropped.
 const (
 	silence  = 35 * time.Second // without a frame or a pong
 	writing  = 10 * time.Second // of one frame
 	shaking  = 20 * time.Second // of the handshake
-	settled  = time.Minute      // a link this old makes earlier failures forgotten
+	settled  = time.Minute      // a link that lasted this long resets the backoff
 	pinging  = 10 * time.Second
-	maxLogs  = 16                    // reports sent ahead of their acknowledgement
-	flicker  = 50 * time.Millisecond // between two Status frames, so that many changes make one
+	maxLogs  = 16                    // reports sent before the first of them is acknowledged
+	flicker  = 50 * time.Millisecond // between two Status frames, so that many changes share one
 	unjoined = 5 * time.Minute       // between attempts once Muster refuses the credential
 )
 
-// errRefused says that Muster does not know this host any more.
+// errRefused means that Muster does not accept this host's credential.
 var errRefused = errors.New("this host's credential is refused; remove it from the agent's folder and join anew")
 
-// errRemoved says that an operator removed this host.
+// errRemoved means that an operator removed this host.
 var errRemoved = errors.New("this host was removed from Muster; to join anew, remove credential.json from the agent's folder and give a join token")
 
-// stayLinked holds a link to Muster until ctx ends, or returns errRemoved. Nothing
-// on this machine depends on the link being there.
+// stayLinked keeps a link to Muster until ctx ends, or returns errRemoved. Nothing on
+// this machine requires the link.
 func (a *Agent) stayLinked(ctx context.Context) error {
 	wait := firstWait
 	for ctx.Err() == nil {
@@ -65,7 +65,7 @@ func (a *Agent) stayLinked(ctx context.Context) error {
 	return nil
 }
 
-// link opens one link and serves it to its end.
+// link opens one link and serves it until it ends.
 func (a *Agent) link(ctx context.Context) error {
 	dialer := websocket.Dialer{HandshakeTimeout: shaking, TLSClientConfig: a.opts.TLS, Proxy: http.ProxyFromEnvironment}
 	url := "ws" + strings.TrimPrefix(a.server(), "http") + protocol.PathHost
@@ -103,11 +103,11 @@ func (a *Agent) link(ctx context.Context) error {
 	cancel()
 	<-written
 	ws.Close()
-	<-heard // else an older wish could be taken after one of the next link
+	<-heard // otherwise an older wish could be applied after one of the next link
 	return err
 }
 
-// speak sends what there is to say; it alone writes to the socket.
+// speak sends everything that the agent has to send; only it writes to the socket.
 func (a *Agent) speak(ctx context.Context, ws *websocket.Conn) error {
 	send := func(m protocol.Message) error {
 		frame, err := protocol.Encode(m)
@@ -152,7 +152,7 @@ func (a *Agent) speak(ctx context.Context, ws *websocket.Conn) error {
 	}
 }
 
-// tell sends the reports above a number and gives the last one sent.
+// tell sends the reports after a number and returns the number of the last one sent.
 func (a *Agent) tell(send func(protocol.Message) error, told uint64) (uint64, error) {
 	for _, e := range a.reports.after(told) {
 		if err := send(protocol.Message{Exited: &e}); err != nil {
@@ -163,7 +163,7 @@ func (a *Agent) tell(send func(protocol.Message) error, told uint64) (uint64, er
 	return told, nil
 }
 
-// listen does what Muster says.
+// listen handles the messages from Muster.
 func (a *Agent) listen(ws *websocket.Conn, alive func() error) error {
 	for {
 		_, frame, err := ws.ReadMessage()
@@ -201,7 +201,7 @@ func (a *Agent) obey(m protocol.Message) {
 	}
 }
 
-// status is what is on the machine now.
+// status returns the current state of the machine and of its instances.
 func (a *Agent) status() *protocol.Status {
 	s := &protocol.Status{Resources: a.sampler.resources(), Instances: []protocol.Instance{}}
 	for _, i := range a.all() {

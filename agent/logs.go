@@ -19,7 +19,7 @@ import (
 
 // Bounds of collecting logs.
 const (
-	maxUploads  = 5         // archives being made and sent at a time
+	maxUploads  = 5         // archives packed and sent at the same time
 	maxLogBytes = 256 << 20 // of one process, before packing
 	maxLogFiles = 1000      // of one process
 	uploadTries = 5
@@ -33,9 +33,9 @@ func (a *Agent) collect(c protocol.Collect) {
 		return
 	}
 	if !i.collects(c.ProcessID, true) {
-		return // Muster asks again after each connection; the first answer will do
+		return // Muster asks again on each connection; the result of the first request suffices
 	}
-	go func() { // ends with the process; what it misses Muster asks for again
+	go func() { // not in a.work: if the agent ends first, Muster asks again
 		a.uploads <- struct{}{}
 		defer func() { <-a.uploads }()
 		defer i.collects(c.ProcessID, false)
@@ -49,8 +49,8 @@ func (a *Agent) collect(c protocol.Collect) {
 	}()
 }
 
-// collects notes that the logs of a process are being collected, or are not any
-// more; false if that was so already.
+// collects records that the logs of a process are being collected, or no longer are. It
+// reports whether that changed.
 func (i *instance) collects(id string, begin bool) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -66,11 +66,11 @@ func (i *instance) collects(id string, begin bool) bool {
 func (a *Agent) tellStored(done protocol.LogsStored) {
 	select {
 	case a.stored <- done:
-	case <-time.After(time.Minute): // no link; Muster asks again
+	case <-time.After(time.Minute): // no link: Muster asks again
 	}
 }
 
-// ship packs and sends, and removes the process's own log folder after that.
+// ship packs and sends the logs of a process, and then removes its own log folder.
 func (i *instance) ship(c protocol.Collect) (int64, error) {
 	file, err := os.CreateTemp(i.a.opts.Root, "logs-*.zip")
 	if err != nil {
@@ -123,11 +123,11 @@ func (a *Agent) put(where string, file *os.File, size int64) error {
 	return nil
 }
 
-// pack writes the process's output, its own log folder and the files that it
-// named into an archive.
+// pack writes an archive of the process's output, its own log folder and the log files
+// that it named.
 func (i *instance) pack(w io.Writer, c protocol.Collect) error {
 	p := &packer{z: zip.NewWriter(w)}
-	outputs, _ := filepath.Glob(filepath.Join(i.dir, "logs", "[0-9]*", c.ProcessID+".std*.log*")) // of slots: ours
+	outputs, _ := filepath.Glob(filepath.Join(i.dir, "logs", "[0-9]*", c.ProcessID+".std*.log*")) // in the slots' folders, which are the agent's
 	for _, file := range outputs {
 		p.add(os.DirFS(filepath.Dir(file)), filepath.Base(file), "")
 	}
@@ -148,7 +148,8 @@ func (i *instance) pack(w io.Writer, c protocol.Collect) error {
 	return p.finish(c)
 }
 
-// within gives a log path as one within the build's folder.
+// within returns a log path relative to the build's folder, or false if it is not in
+// that folder.
 func (i *instance) within(named string) (string, bool) {
 	slashed := strings.ReplaceAll(named, `\`, "/")
 	for _, prefix := range []string{linuxGame, "C:/game/", "C:/Game/", filepath.ToSlash(i.gameDir()) + "/"} {
@@ -160,7 +161,7 @@ func (i *instance) within(named string) (string, bool) {
 	return clean, fs.ValidPath(clean)
 }
 
-// packer writes an archive of logs within bounds.
+// packer writes an archive of logs of bounded size.
 type packer struct {
 	z     *zip.Writer
 	seen  map[string]bool
@@ -220,7 +221,7 @@ func (p *packer) add(from fs.FS, name, prefix string) {
 	}
 }
 
-// finish adds what people should know of the archive.
+// finish adds a README about the archive and closes it.
 func (p *packer) finish(c protocol.Collect) error {
 	out, err := p.z.Create("README.txt")
 	if err == nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/musterhq/muster/agent/supervise"
 )
 
-// startCollector opens the metrics ports, where they are wanted: others than the
-// SDKs' defaults where those are taken, since processes are told which.
+// startCollector opens the metrics ports if Options.Collect is set. If the SDKs'
+// default ports are taken, it opens others; processes get their numbers in the
+// environment.
 func (a *Agent) startCollector() (stop func()) {
 	if !a.opts.Collect {
 		return func() {}
@@ -36,7 +37,8 @@ func (a *Agent) startCollector() (stop func()) {
 	}
 }
 
-// metricsEnvironment tells a process where its SDK's metrics and crash reports go.
+// metricsEnvironment returns the variables that say where a process's SDK sends metrics
+// and crash reports.
 func (a *Agent) metricsEnvironment() []string {
 	if a.metrics == nil {
 		return nil
@@ -48,7 +50,7 @@ func (a *Agent) metricsEnvironment() []string {
 	}
 }
 
-// lastMetrics leaves a process's last metrics with its logs, as evidence.
+// lastMetrics stores a process's last metrics with its logs, as evidence.
 func (i *instance) lastMetrics(r supervise.Run) {
 	c := i.a.metrics
 	if c == nil {

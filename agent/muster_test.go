@@ -26,8 +26,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// muster is a Muster that a test plays: it speaks the agents' protocol and keeps
-// what it is told.
+// muster is a fake Muster: it speaks the agents' protocol and records what agents send.
 type muster struct {
 	t      *testing.T
 	server *httptest.Server
@@ -44,10 +43,10 @@ type muster struct {
 	hellos  int
 	joins   int
 	deaf    bool // does not acknowledge
-	refuses bool // takes no link
+	refuses bool // accepts no link
 	secret  string
-	kept    int  // new secrets
-	removed bool // the host
+	kept    int  // acknowledged secrets
+	removed bool // the host was removed
 	older   bool // signs no builds
 }
 
@@ -184,7 +183,7 @@ func (m *muster) hear(msg protocol.Message) {
 	}
 }
 
-// say sends a message; the caller holds the mutex.
+// say sends a message; the caller must hold m.mu.
 func (m *muster) say(msg protocol.Message) {
 	frame, err := protocol.Encode(msg)
 	if err != nil {
@@ -202,7 +201,7 @@ func (m *muster) send(msg protocol.Message) {
 	m.say(msg)
 }
 
-// assign changes the wish and tells it.
+// assign changes the wish and sends it.
 func (m *muster) assign(wishes ...protocol.Wish) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -219,7 +218,7 @@ func (m *muster) cut() {
 	}
 }
 
-// until waits for what the agent tells.
+// until waits until a condition on what the agent has sent holds.
 func (m *muster) until(what string, holds func() bool) {
 	m.t.Helper()
 	late := time.After(30 * time.Second)
@@ -248,7 +247,7 @@ func (m *muster) instance(id string) (in protocol.Instance) {
 	return in
 }
 
-// running waits for an instance to have n processes, and gives them.
+// running waits until an instance has n processes, and returns them.
 func (m *muster) running(id string, n int) []protocol.Process {
 	m.t.Helper()
 	var list []protocol.Process
@@ -259,7 +258,7 @@ func (m *muster) running(id string, n int) []protocol.Process {
 	return list
 }
 
-// offer makes a build of files; each may be executed.
+// offer creates a build of executable files.
 func (m *muster) offer(files map[string]string) protocol.Build {
 	m.t.Helper()
 	var buf bytes.Buffer
@@ -286,7 +285,7 @@ func (m *muster) offer(files map[string]string) protocol.Build {
 	return b
 }
 
-// agent is an agent under test.
+// agentUnderTest is an agent and a function that stops it.
 type agentUnderTest struct {
 	*Agent
 	stop func()
@@ -331,7 +330,7 @@ func (l testLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// wish is an instance of one kind of process.
+// wish returns the wish for an instance with the given processes.
 func wish(t *testing.T, id string, b protocol.Build, processes ...protocol.ServerProcess) protocol.Wish {
 	t.Helper()
 	from := freePorts(t)
@@ -342,7 +341,7 @@ func wish(t *testing.T, id string, b protocol.Build, processes ...protocol.Serve
 	}
 }
 
-// freePorts gives the first of a few ports that are likely to be free.
+// freePorts returns the first of a few ports that are likely to be free.
 func freePorts(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

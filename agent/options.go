@@ -16,64 +16,65 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// Version is what an agent says of itself.
+// Version is the version that an agent reports.
 const Version = "1"
 
-// Options of an Agent. Zero members mean the defaults.
+// Options configure an Agent. Zero fields mean the defaults.
 type Options struct {
-	Server string // Muster's base URL; "" runs Own alone
-	// Others are base URLs of the same Muster, tried in turn where Server cannot be
+	Server string // Muster's base URL; "" runs only Own
+	// Others are base URLs of the same Muster, tried in turn if Server cannot be
 	// reached.
 	Others []string
-	// Plain lets a server be spoken to without TLS that is not on this machine:
-	// whoever is in between can have anything run here.
+	// Plain allows plain HTTP to a server on another machine: anyone in between can
+	// then make this machine run anything.
 	Plain bool
-	Token string // to join with; needed where Root has no credential yet
-	// NewToken makes a token where the machine has not joined, or where Muster does
-	// not know it any more; nil where only Token can be had.
+	Token string // to join with; required if Root has no credential yet
+	// NewToken creates a token if the machine has not joined, or if Muster no longer
+	// accepts it; nil if only Token is available.
 	NewToken func() (string, error)
-	// Location is where the machine is expected to be; another one that the token
-	// names is an error. "" takes what the token names.
+	// Location is the machine's expected location; it is an error if the token has
+	// another one. "" accepts the token's.
 	Location string
 	Root     string // the agent's folder; required
 	Facts    protocol.Facts
-	TLS      *tls.Config // for https; default: the system's roots
+	TLS      *tls.Config // for https; default: the system's root certificates
 
-	// Leave lets the processes run on when the agent ends; else they are stopped,
-	// with StopGrace to end by themselves. Default of StopGrace: 10 s.
+	// Leave keeps the processes running when the agent ends; otherwise they are
+	// stopped, and have StopGrace to end by themselves. StopGrace defaults to 10 s.
 	Leave     bool
 	StopGrace time.Duration
 
-	// Launcher is a program whose main function calls isolate.Enter: ours. With it
-	// processes are held to the size of their instance where the machine allows
-	// that (package isolate); "" holds them to nothing.
+	// Launcher is a program whose main function calls isolate.Enter: this one. With it,
+	// processes are isolated as far as the machine supports it (package isolate); ""
+	// means no isolation.
 	Launcher string
 
-	// Users are what instances run as, one each, where the agent is root. The zero
-	// value has all run as the agent's user.
+	// Users are the users that instances run as, one each, if the agent is root. With
+	// the zero value all run as the agent's user.
 	Users Users
-	// UserClaims is the folder in which all agents of this machine note which user is
+	// UserClaims is the folder in which all agents of this machine record which user is
 	// whose. Default: /var/lib/muster-users.
 	UserClaims string
-	// Unconfined holds processes to nothing but a process group.
+	// Unconfined disables isolation: processes only get their own process group.
 	Unconfined bool
-	// Egress are networks to which game servers may send besides what isolation leaves
-	// them: the machine itself, links, and where clouds keep credentials.
+	// Egress are networks to which game servers may send although isolation forbids
+	// them: the machine itself, link-local addresses, and where clouds keep
+	// credentials.
 	Egress []netip.Prefix
-	// Required has Run fail where the machine does not allow all that Launcher and
-	// Users ask for; else it does as much as it can.
+	// Required makes Run fail if the machine does not support all of the isolation that
+	// Launcher and Users request; otherwise the agent uses what is supported.
 	Required bool
 
 	// Collect opens the loopback ports on which AWS's Server SDKs expect a metrics
-	// collector and a crash reporter. Ports that are taken are left to who has them.
+	// collector and a crash reporter. If they are taken, it opens others.
 	Collect bool
 
-	// RelayAll has the processes of every fleet connect through the agent, as those
-	// of fleets with the relay's tag do: where they would not trust Muster's
-	// certificate, and the agent does.
+	// RelayAll makes the processes of every fleet connect through the agent, like those
+	// of fleets with the relay's tag: for when the agent trusts Muster's certificate
+	// and they do not.
 	RelayAll bool
 
-	// Own are instances that no Muster assigns: programs that lie on this machine.
+	// Own are instances that Muster does not assign: programs on this machine.
 	Own []*Own
 
 	Log *slog.Logger // default slog.Default()
@@ -81,8 +82,8 @@ type Options struct {
 	retryAfter time.Duration // of a build's download; for tests
 }
 
-// The ports that games may take where nobody says otherwise: below the range
-// from which systems take ports for outgoing connections.
+// The default range of ports for games: below the ephemeral ports, which systems use
+// for outgoing connections.
 const (
 	defaultPortFrom = 20000
 	defaultPortTo   = 29999
@@ -109,7 +110,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// servers are the base URLs of Muster, in the order in which they are tried.
+// servers returns the base URLs of Muster, in the order in which they are tried.
 func (o Options) servers() []string {
 	if o.Server == "" {
 		return nil
@@ -117,7 +118,7 @@ func (o Options) servers() []string {
 	return append([]string{o.Server}, o.Others...)
 }
 
-// validServer returns what is wrong with a base URL.
+// validServer returns an error if a base URL is invalid.
 func (o Options) validServer(text string) error {
 	u, err := url.Parse(text)
 	switch {

@@ -14,21 +14,20 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// Own is an instance with a program that lies on this machine: a developer's
-// own server, or the one of the demo. Its processes connect as those of a
-// compute that was registered for them.
+// Own is an instance with a program on this machine: a developer's own server, or that
+// of the demo. Its processes connect as those of a compute registered for them.
 type Own struct {
 	Wish  protocol.Wish // InstanceID, FleetID, Compute, SDKURL, AuthToken, Ports; Runtime.Processes[0].Concurrent
 	Dir   string        // working directory
 	Path  string        // of the program; absolute
 	Args  []string      // {port} stands for the port
-	Port  int           // that the program gets; 0 picks one of the wish's range
-	Clean bool          // it gets the environment and parameters of a fleet, not ours and Args
-	Out   io.Writer     // where its output is shown as well; may be nil
+	Port  int           // for the program; 0 picks one of the wish's range
+	Clean bool          // with a fleet's environment and parameters, instead of the agent's and Args
+	Out   io.Writer     // gets a copy of its output; may be nil
 
-	Token   func() (string, error)                   // makes the auth token of each launch
-	OnStart func(protocol.Process)                   // follows each start; may be nil
-	OnEnd   func(processID string, e supervise.Exit) // follows each end; may be nil
+	Token   func() (string, error)                   // returns the auth token of each launch
+	OnStart func(protocol.Process)                   // called after each start; may be nil
+	OnEnd   func(processID string, e supervise.Exit) // called after each end; may be nil
 
 	mu sync.Mutex // guards Out
 }
@@ -47,7 +46,7 @@ func (o *Own) ended(processID string, e supervise.Exit) {
 	}
 }
 
-// startOwn begins the instances of this machine.
+// startOwn starts the instances of Options.Own.
 func (a *Agent) startOwn() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,7 +57,7 @@ func (a *Agent) startOwn() {
 	}
 }
 
-// follow shows what a process writes from now on.
+// follow copies the output of a process from now on to Out.
 func (o *Own) follow(r supervise.Run) {
 	if o.Out == nil {
 		return
@@ -68,7 +67,7 @@ func (o *Own) follow(r supervise.Run) {
 	}
 }
 
-// glance is how often a file is looked at for what is new.
+// glance is how often a file is checked for new output.
 const glance = 50 * time.Millisecond
 
 // tail copies a file's lines until its process has been gone for a moment.
@@ -107,7 +106,7 @@ func (o *Own) print(line string) {
 	fmt.Fprintln(o.Out, line)
 }
 
-// Runs tells whether a process of an instance runs here.
+// Runs reports whether a process of an instance runs here.
 func (a *Agent) Runs(instanceID, processID string) bool {
 	i := a.find(instanceID)
 	if i == nil {
@@ -121,7 +120,7 @@ func (a *Agent) Runs(instanceID, processID string) bool {
 	return false
 }
 
-// Kill ends a process of an instance, as Muster's own Kill does.
+// Kill ends a process of an instance, like a Kill message from Muster.
 func (a *Agent) Kill(k protocol.Kill) {
 	if i := a.find(k.InstanceID); i != nil {
 		i.kill(k)

@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// placeholders are what a process's parameters may stand for.
+// placeholders are the values that a process's parameters may refer to.
 type placeholders struct {
 	port      int
 	processID string
@@ -21,14 +21,14 @@ type placeholders struct {
 
 var token = regexp.MustCompile(`\{\{\s*\.?([A-Za-z0-9]+)\s*\}\}|\{port\}`)
 
-// expand splits launch parameters into arguments, at white space, with single
-// and double quotes, and puts values where {{.GamePort}}, {{.ProcessId}},
-// {{.LogDirectory}}, {{.FleetId}}, {{.Location}} and {{.Index}} stand; {port} is
-// short for the first. AWS's agent splits at single spaces and knows no quotes,
-// which gives the same for all it can be given.
+// expand splits launch parameters into arguments at white space, respecting single and
+// double quotes, and replaces {{.GamePort}}, {{.ProcessId}}, {{.LogDirectory}},
+// {{.FleetId}}, {{.Location}} and {{.Index}} with their values; {port} is short for the
+// first. AWS's agent splits at single spaces and has no quotes, with the same result
+// for all parameters that make sense there.
 //
-// lenient leaves names that it does not know, for the wrapper of a program
-// without SDK, which knows the game session.
+// With lenient, unknown names are left unchanged, for the wrapper of a program without
+// an SDK, which knows the game session.
 func expand(parameters string, lenient bool, w protocol.Wish, p placeholders) ([]string, error) {
 	words, err := split(parameters)
 	if err != nil {
@@ -57,10 +57,10 @@ func expand(parameters string, lenient bool, w protocol.Wish, p placeholders) ([
 	return words, err
 }
 
-// noSDK at the beginning of parameters says that the program knows no SDK.
+// noSDK at the beginning of parameters says that the program uses no SDK.
 const noSDK = "{{.NoSDK}}"
 
-// withoutSDK tells whether a program knows no SDK, and gives its parameters.
+// withoutSDK returns a program's parameters, and whether they say that it uses no SDK.
 func withoutSDK(parameters string) (rest string, bare bool) {
 	return strings.CutPrefix(strings.TrimSpace(parameters), noSDK)
 }

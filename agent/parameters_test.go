@@ -15,7 +15,7 @@ func TestExpand(t *testing.T) {
 	for _, tt := range []struct {
 		in      string
 		lenient bool
-		want    []string // nil: refused
+		want    []string // nil: an error
 	}{
 		{"", false, []string{}},
 		{"-port {{.GamePort}}  -x", false, []string{"-port", "7", "-x"}},

@@ -28,7 +28,7 @@ const (
 	codeStopped    = "SERVER_PROCESS_FORCE_TERMINATED"
 )
 
-// gameDir is where the build's tree is, and where processes start.
+// gameDir is the folder of the build's tree, and the working directory of processes.
 func (i *instance) gameDir() string {
 	if i.own != nil {
 		return i.own.Dir
@@ -36,15 +36,15 @@ func (i *instance) gameDir() string {
 	return filepath.Join(i.dir, "game")
 }
 
-// installed tells whether processes can be launched.
+// installed reports whether processes can be launched.
 func (i *instance) installed() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.phase == protocol.Activating
 }
 
-// install brings the build onto the machine and says what is wrong with it. A
-// failure stands until the wish changes.
+// install installs the build and reports problems with it. After a failure it waits for
+// a change before the next attempt.
 func (i *instance) install(w protocol.Wish) {
 	key := i.a.identity().BuildKey
 	code, cause := i.tryInstall(w)
@@ -57,8 +57,8 @@ func (i *instance) install(w protocol.Wish) {
 	}
 }
 
-// waitForOther waits until another wish could mend what failed, or another key with
-// which builds are verified than the one that was known then.
+// waitForOther waits until the wish, or the key that verifies builds, has changed such
+// that installing could succeed.
 func (i *instance) waitForOther(w protocol.Wish, key ed25519.PublicKey) {
 	for !i.isLeaving() && i.a.identity().BuildKey.Equal(key) {
 		if now := i.wished(); now.Build != w.Build || now.Stop != w.Stop || !sameRuntime(now.Runtime, w.Runtime) {
@@ -85,12 +85,12 @@ func (i *instance) tryInstall(w protocol.Wish) (code, cause string) {
 		err := i.settleIn()
 		if err != nil && i.hold.Err() == nil && i.count() == 0 {
 			return codeActivation, err.Error()
-		} // else game servers that were taken over go on, and launches beside them fail
+		} // otherwise game servers that were taken over continue, and only new launches fail
 	}
 	return i.validate(w)
 }
 
-// fetch installs the build and makes the instance's tree of it.
+// fetch installs the build and creates the instance's tree from it.
 func (i *instance) fetch(w protocol.Wish) (code, cause string) {
 	game := i.gameDir()
 	if built, err := os.ReadFile(game + ".build"); err == nil && string(built) == w.Build.SHA256 {
@@ -146,7 +146,7 @@ func (i *instance) progress(stage install.Stage, percent int) {
 	i.set(phases[stage], "", "")
 }
 
-// validate looks at what is to be launched before it is.
+// validate checks the programs to be launched.
 func (i *instance) validate(w protocol.Wish) (code, cause string) {
 	if len(w.Runtime.Processes) == 0 {
 		return codeLaunchPath, "the runtime configuration names no server process"
@@ -172,8 +172,8 @@ func (i *instance) validate(w protocol.Wish) (code, cause string) {
 	return "", ""
 }
 
-// near names files of the same name elsewhere in the build: the usual mistake
-// is a folder too many in the archive.
+// near names a file with the same name elsewhere in the build: a common mistake is an
+// extra top folder in the archive.
 func (i *instance) near(path string) string {
 	game, err := openTheirs(i.gameDir())
 	if err != nil {
@@ -200,7 +200,7 @@ const (
 	windowsGame = `C:\game\`
 )
 
-// programOf gives the file that a launch path stands for.
+// programOf returns the file that a launch path refers to.
 func (i *instance) programOf(p protocol.ServerProcess) (string, error) {
 	if i.own != nil {
 		return i.own.Path, nil
@@ -231,5 +231,5 @@ func sameRuntime(a, b protocol.Runtime) bool {
 	return true
 }
 
-// patience is how often the goroutine looks again for what no nudge tells of.
+// patience is how often the goroutine polls for changes that do not nudge it.
 const patience = time.Second

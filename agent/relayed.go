@@ -12,21 +12,21 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// relayFile keeps the relay's port below Root: processes that outlive an agent
-// know no other.
+// relayFile stores the relay's port below Root: processes that outlive an agent connect
+// to it again.
 const relayFile = "relay.json"
 
 type relayState struct{ Port int }
 
-// startRelay opens the relay on the port of a former agent, if there was one. A
-// machine on which it cannot be opened has none: processes connect directly.
+// startRelay opens the relay, on the port of a former agent if there was one. If it
+// cannot be opened, there is none: processes connect directly.
 func (a *Agent) startRelay() (stop func()) {
 	if a.opts.Server == "" {
 		return func() {}
 	}
 	path := filepath.Join(a.opts.Root, relayFile)
 	var kept relayState
-	_ = readJSON(path, &kept) // without one a port is picked
+	_ = readJSON(path, &kept) // without the file a port is picked
 	r, err := relay.Listen(relay.Options{Dial: a.dialRelay, Dir: a.opts.Root, Port: kept.Port, Log: a.opts.Log})
 	if err != nil && kept.Port != 0 {
 		a.log.Error("the relay's port is taken; its game servers cannot come back", "port", kept.Port, "error", err)
@@ -52,8 +52,8 @@ func (a *Agent) startRelay() (stop func()) {
 	}
 }
 
-// dialRelay opens the relay's WebSocket, once there is a credential and somebody
-// to relay.
+// dialRelay opens the relay's WebSocket, once there is a credential and a process to
+// relay.
 func (a *Agent) dialRelay(ctx context.Context) (*websocket.Conn, error) {
 	select {
 	case <-a.relayed:
@@ -66,8 +66,9 @@ func (a *Agent) dialRelay(ctx context.Context) (*websocket.Conn, error) {
 	return ws, err
 }
 
-// admit lets a process of a relayed fleet connect here, and gives its token; ""
-// for one that connects directly. The wish is changed to what the process is told.
+// admit allows a process of a relayed fleet to connect here, and returns its token, or
+// "" for a process that connects directly. It changes the URL and token in the wish to
+// those for the process.
 func (i *instance) admit(w *protocol.Wish, id, pass string) string {
 	if i.a.relay == nil || !w.Relay && !i.a.opts.RelayAll && pass == "" {
 		return ""
@@ -87,7 +88,7 @@ func (a *Agent) identity() credential {
 	return a.me
 }
 
-// be changes what identity returns.
+// be changes the credential that identity returns.
 func (a *Agent) be(me credential) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// maxReports bounds the reports that wait for Muster; past it the oldest go.
+// maxReports bounds the reports that wait for Muster; beyond it the oldest are dropped.
 const maxReports = 10000
 
-// reports are the ends of processes that Muster has not acknowledged, on disk.
+// reports are the reports of ended processes that Muster has not acknowledged, on disk.
 type reports struct {
 	dir string
 
@@ -26,7 +26,7 @@ type reports struct {
 	last    uint64
 }
 
-// openReports reads what a former agent left.
+// openReports reads the reports that a former agent left.
 func openReports(dir string) (*reports, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open reports: %w", err)
@@ -62,7 +62,7 @@ func (r *reports) path(seq uint64) string {
 	return filepath.Join(r.dir, fmt.Sprintf("%020d.json", seq))
 }
 
-// add keeps a report. Its number is above those of any former agent here.
+// add stores a report. Its number is higher than those of any former agent here.
 func (r *reports) add(e protocol.Exited) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,12 +74,12 @@ func (r *reports) add(e protocol.Exited) error {
 	}
 	r.pending = append(r.pending, e)
 	if err := writeJSON(r.path(e.Seq), e); err != nil {
-		return fmt.Errorf("keep report: %w", err) // it is still sent from memory
+		return fmt.Errorf("keep report: %w", err) // it is still in memory, and sent
 	}
 	return nil
 }
 
-// after gives the reports above a number, oldest first.
+// after returns the reports with numbers above seq, oldest first.
 func (r *reports) after(seq uint64) []protocol.Exited {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +87,7 @@ func (r *reports) after(seq uint64) []protocol.Exited {
 	return slices.Clone(r.pending[at:])
 }
 
-// ack forgets a report.
+// ack removes a report.
 func (r *reports) ack(seq uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +98,7 @@ func (r *reports) ack(seq uint64) error {
 	return nil
 }
 
-// fits cuts a report to what a frame takes.
+// fits shortens a report so that it fits into a frame.
 func fits(e protocol.Exited) protocol.Exited {
 	for len(e.Tail) > 0 {
 		if text, err := json.Marshal(e); err == nil && len(text) < protocol.MaxFrame/2 {

@@ -14,13 +14,13 @@ const (
 	plenty = 1 << 30
 )
 
-// sampler knows what is used on this machine, as of its last sample.
+// sampler holds the resource usage of this machine, as of its last sample.
 type sampler struct {
 	root string
 
 	mu       sync.Mutex
 	last     time.Time
-	cpu      map[int]time.Duration // that the processes of a session have taken, by its leader
+	cpu      map[int]time.Duration // used by the processes of a session, by the session's leader
 	usages   map[int]protocol.Usage
 	idle     time.Duration // of all processors since the boot
 	total    time.Duration
@@ -35,14 +35,14 @@ func newSampler(root string) *sampler {
 	return s
 }
 
-// usage gives what a process and what it started take.
+// usage returns the usage of a process and the processes it started.
 func (s *sampler) usage(pid int) protocol.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.usages[pid]
 }
 
-// full tells whether the disk is too full to launch anything.
+// full reports whether the disk is too full to launch anything.
 func (s *sampler) full() bool {
 	total, free := s.disk()
 	return isFull(total, free)
@@ -52,7 +52,7 @@ func isFull(total, free uint64) bool {
 	return total > 0 && free < plenty && (total-free)*100/total >= fullAt
 }
 
-// disk gives the bytes of the agent's file system, and those that are free.
+// disk returns the size of the agent's file system and its free space, in bytes.
 func (s *sampler) disk() (total, free uint64) { return diskOf(s.root) }
 
 func (s *sampler) resources() protocol.Resources {

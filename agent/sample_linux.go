@@ -13,10 +13,10 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// tick is the unit of /proc's times; Linux tells programs 100 a second on every machine.
+// tick is the unit of times in /proc; Linux reports 100 per second on every machine.
 const tick = 10 * time.Millisecond
 
-// sample looks at the machine and at every process on it, once.
+// sample reads the usage of the machine and of every process on it.
 func (s *sampler) sample() {
 	cpu, memory := map[int]time.Duration{}, map[int]int{}
 	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -47,7 +47,8 @@ func (s *sampler) sample() {
 	s.sampleMachine(period)
 }
 
-// parseStat reads a process's session, the time it has taken and the pages it holds.
+// parseStat parses a process's session, the CPU time it has used and its resident
+// pages.
 func parseStat(text []byte) (session int, used time.Duration, resident int, ok bool) {
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	const sessionAt, userAt, systemAt, residentAt = 6 - 3, 14 - 3, 15 - 3, 24 - 3
@@ -67,7 +68,7 @@ func (s *sampler) sampleMachine(period time.Duration) {
 		var total, idle time.Duration
 		for n, field := range strings.Fields(line)[1:] {
 			value, _ := strconv.ParseInt(field, 10, 64)
-			if n < 8 { // guests are counted in user already
+			if n < 8 { // guest times are already included in user
 				total += time.Duration(value) * tick
 			}
 			if n == 3 || n == 4 {
@@ -83,7 +84,7 @@ func (s *sampler) sampleMachine(period time.Duration) {
 	s.memTotal, s.memUsed = total, total-available
 }
 
-// memory gives the machine's memory and what of it can be had, in MiB.
+// memory returns the machine's total and available memory, in MiB.
 func memory() (total, available int) {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -118,7 +119,7 @@ func diskOf(path string) (total, free uint64) {
 	return fs.Blocks * uint64(fs.Bsize), fs.Bavail * uint64(fs.Bsize)
 }
 
-// bootID names the machine's current boot.
+// bootID returns the id of the machine's current boot, or "".
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

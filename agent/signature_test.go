@@ -14,8 +14,8 @@ import (
 
 var forging = ed25519.NewKeyFromSeed([]byte("another key, of 32 bytes as well"))
 
-// refused waits for an instance to fail as one with a build that is not Muster's,
-// and checks that nothing of the build is on the machine.
+// refused waits for an instance to fail because its build is not Muster's, and checks
+// that no part of the build is on the machine.
 func (m *muster) refused(home, id, why string) {
 	m.t.Helper()
 	m.until(id+" has failed", func() bool { return m.instance(id).Phase == protocol.Failed })
@@ -29,8 +29,8 @@ func (m *muster) refused(home, id, why string) {
 	}
 }
 
-// A build that is not signed with the key of the server that the machine joined is
-// not even downloaded.
+// A build not signed with the key of the server that the machine joined is not even
+// downloaded.
 func TestAgent_RefusesBuildsOfOthers(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -45,12 +45,12 @@ func TestAgent_RefusesBuildsOfOthers(t *testing.T) {
 	m.refused(home, "i-unsigned", "signature of Muster is missing")
 	m.refused(home, "i-forged", "not Muster's")
 	m.refused(home, "i-swapped", "not Muster's")
-	m.assign(wish(t, "i-unsigned", good, process)) // the wish mends it
+	m.assign(wish(t, "i-unsigned", good, process)) // a correct wish repairs it
 	m.running("i-unsigned", 1)
 }
 
-// A machine that joined a server without a key learns it from the first server that
-// has one, over its link, and believes no other one from then on.
+// A machine that joined a server without a key learns it from the first server that has
+// one, over its link, and accepts no other from then on.
 func TestAgent_LearnsBuildKeyOnce(t *testing.T) {
 	t.Parallel()
 	m := play(t)

@@ -14,26 +14,26 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// slot is a place of an instance in which one process at a time runs. It keeps
-// the entry of the runtime configuration with which it was made, until it is
-// retired and its process has ended.
+// slot is a place of an instance in which one process at a time runs. It belongs to the
+// entry of the runtime configuration that it was created for, until it is retired and
+// its process has ended.
 type slot struct {
 	n       int // among the instance's slots
 	entry   int
 	spec    protocol.ServerProcess
 	group   *supervise.Group
-	retired bool              // launches nothing more
-	process *protocol.Process // that runs, nil for none
-	port    int               // that was given to the process being launched
+	retired bool              // launches no more processes
+	process *protocol.Process // the running process, or nil
+	port    int               // of the process being launched
 }
 
-// slotFile is what a successor must know of a slot.
+// slotFile is what a successor must know about a slot.
 type slotFile struct {
 	Entry int
 	Spec  protocol.ServerProcess
 }
 
-// runFile is what a successor must know of a slot's process.
+// runFile is what a successor must know about a slot's process.
 type runFile struct {
 	ProcessID string
 	Port      int
@@ -42,9 +42,9 @@ type runFile struct {
 
 func (i *instance) slotDir(n int) string { return filepath.Join(i.dir, "slots", strconv.Itoa(n)) }
 
-// fillSlots retires the slots that the runtime configuration has no place for,
-// and makes one that is missing. Processes of retired slots go on and count:
-// there are never more than the configuration asks for (API reference,
+// fillSlots retires the slots that the runtime configuration does not ask for, and
+// creates one that is missing. Processes of retired slots keep running and count, so
+// that there are never more than the configuration asks for (API reference,
 // UpdateRuntimeConfiguration: running processes are not affected).
 func (i *instance) fillSlots(w protocol.Wish) {
 	i.retire(func(s *slot) bool { return !asked(w.Runtime, s) })
@@ -72,8 +72,8 @@ func asked(r protocol.Runtime, s *slot) bool {
 	return e.LaunchPath == s.spec.LaunchPath && e.Parameters == s.spec.Parameters
 }
 
-// vacant gives an entry that has fewer slots than it asks for, while the
-// instance has fewer processes than all entries ask for.
+// vacant returns an entry that has fewer slots than it asks for, if the instance has
+// fewer processes than all entries together ask for.
 func (i *instance) vacant(r protocol.Runtime) (entry int, ok bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -97,14 +97,15 @@ func (i *instance) vacant(r protocol.Runtime) (entry int, ok bool) {
 	return 0, false
 }
 
-// Between launches of an instance's processes: machines are busiest when games start.
+// Pauses between launches of an instance's processes: machines are busiest when games
+// start.
 const (
 	maxStagger  = 250 * time.Millisecond
 	allLaunched = 30 * time.Second
 )
 
-// nextLaunch is how long the next launch has to wait; 0 for now, or where
-// nothing is to be launched.
+// nextLaunch returns how long the next launch has to wait; 0 means now, or that nothing
+// is to be launched.
 func (i *instance) nextLaunch(w protocol.Wish) time.Duration {
 	if _, ok := i.vacant(w.Runtime); !ok {
 		return 0
@@ -132,7 +133,8 @@ func (i *instance) unusedSlot() int {
 	}
 }
 
-// open makes a slot and fills it, or takes over what a former agent left in it.
+// open creates a slot and fills it, or takes over the process that a former agent left
+// in it.
 func (i *instance) open(n, entry int, spec protocol.ServerProcess, count int) error {
 	dir := i.slotDir(n)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -202,7 +204,7 @@ func (i *instance) resume() error {
 	return nil
 }
 
-// retire has the slots that match launch nothing more.
+// retire stops launches in the slots that match.
 func (i *instance) retire(match func(*slot) bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -214,7 +216,7 @@ func (i *instance) retire(match func(*slot) bool) {
 	}
 }
 
-// retireBeyond retires the slots of an entry that are more than it asks for.
+// retireBeyond retires the slots of an entry in excess of most.
 func (i *instance) retireBeyond(entry, most int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -268,7 +270,7 @@ func (i *instance) list() []*slot {
 	return list
 }
 
-// stopAll ends every process, by force after the grace.
+// stopAll stops every process, by force after the grace period.
 func (i *instance) stopAll(grace time.Duration, why string) {
 	i.stopAllWithin(context.Background(), grace, why)
 	i.mu.Lock()
@@ -289,10 +291,10 @@ func (i *instance) stopAllWithin(ctx context.Context, grace time.Duration, why s
 	stops.Wait()
 }
 
-// reason is why a process is asked to end: an event's code, and words.
+// reason is why a process is told to end: an event code, and text.
 type reason struct{ code, text string }
 
-// because notes why a slot's process is asked to end.
+// because records why a slot's process is told to end.
 func (i *instance) because(s *slot, why reason) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -301,14 +303,14 @@ func (i *instance) because(s *slot, why reason) {
 	}
 }
 
-// detach lets go of the processes: a successor takes them over.
+// detach stops supervising the processes: a successor takes them over.
 func (i *instance) detach() {
 	for _, s := range i.list() {
 		s.group.Detach()
 	}
 }
 
-// kill ends one process, after the time it has to end by itself.
+// kill ends one process, after the grace period in which it may end by itself.
 func (i *instance) kill(k protocol.Kill) {
 	for _, s := range i.list() {
 		if p := i.processOf(s); p == nil || p.ProcessID != k.ProcessID {

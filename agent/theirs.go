@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// theirs is a folder that game servers own, for us who may do more than they. No
-// link in it leads us out of it, and nothing in it has us wait.
+// theirs gives the agent, which has more privileges, safe access to a folder that game
+// servers own: links cannot lead out of the folder, and opening a pipe does not block.
 type theirs struct{ top *os.Root }
 
-// openTheirs opens a folder that lies in one of ours.
+// openTheirs opens a game server's folder, whose parent is the agent's.
 func openTheirs(dir string) (theirs, error) {
 	top, err := os.OpenRoot(dir)
 	return theirs{top}, err
@@ -19,8 +19,8 @@ func openTheirs(dir string) (theirs, error) {
 
 func (t theirs) Close() error { return t.top.Close() }
 
-// Open opens what is a file or a folder (fs.FS). The opening and the reading of a
-// pipe would last until somebody writes.
+// Open opens a regular file or a folder (fs.FS). It refuses other files, such as pipes,
+// which could block until a process writes to them.
 func (t theirs) Open(name string) (fs.File, error) {
 	file, err := t.top.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -39,7 +39,7 @@ func (t theirs) Open(name string) (fs.File, error) {
 
 var errNoFile = errors.New("neither a file nor a folder")
 
-// put makes a file, in place of whatever has its name.
+// put creates a file, replacing whatever has its name.
 func (t theirs) put(name, text string) error {
 	if err := t.top.RemoveAll(name); err != nil {
 		return err

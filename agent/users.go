@@ -12,17 +12,17 @@ import (
 	"github.com/musterhq/muster/agent/isolate"
 )
 
-// Users is a range of numbers for the users that instances run as: one each. Agents
-// of one machine may share it; no other user of the machine should have them.
+// Users is a range of numbers for the users that instances run as, one each. Agents on
+// one machine may share it; the machine's other users should not be in it.
 type Users struct{ From, To int }
 
 func (u Users) has(uid int) bool { return uid >= u.From && uid <= u.To }
 
-// DefaultUsers are numbers that no machine's own users have.
+// DefaultUsers are numbers that a machine's own users do not have.
 var DefaultUsers = Users{1900000000, 1900009999}
 
-// findUsers finds out whether instances can have users of their own, and these see
-// the machine by themselves.
+// findUsers determines whether instances can have their own users, and whether
+// processes can be kept from seeing the machine's other processes and folders.
 func (a *Agent) findUsers() error {
 	u := a.opts.Users
 	err := errNotRoot
@@ -52,7 +52,7 @@ func (a *Agent) findUsers() error {
 
 var errNotRoot = errors.New("the agent is not root")
 
-// tryClaims tells whether users can be claimed.
+// tryClaims returns an error if users cannot be claimed.
 func (a *Agent) tryClaims() error {
 	lock, err := a.claims().lock()
 	if err != nil {
@@ -63,12 +63,13 @@ func (a *Agent) tryClaims() error {
 
 func (a *Agent) claims() claims { return claims{a.opts.UserClaims} }
 
-// userFile holds the number of an instance's user, in the instance's folder.
+// userFile is the file with the number of an instance's user, in the instance's folder.
 const userFile = "user"
 
-// user gives the number of the instance's user, 0 where it has none of its own.
-// The first call picks one that no other instance on this machine has. Whose files
-// are a user's is never run as another: who it was could have changed them.
+// user returns the number of the instance's user, 0 if it has none of its own. The
+// first call picks one that no other instance on this machine has. An instance whose
+// files belong to a user never runs as another: the former user could have changed
+// them.
 func (i *instance) user() (int, error) {
 	if i.own != nil {
 		return 0, nil
@@ -90,8 +91,8 @@ func (i *instance) user() (int, error) {
 	return uid, writeJSON(filepath.Join(i.dir, userFile), uid)
 }
 
-// freeUser gives a user that nothing has, claimed for who has a folder. The caller
-// holds the mutex of users.
+// freeUser returns an unused user, claimed for the owner of a folder. The caller must
+// hold userMutex.
 func (a *Agent) freeUser(folder string) (int, error) {
 	taken := maps.Clone(a.guests)
 	instances, err := filepath.Glob(filepath.Join(a.opts.Root, "instances", "*"))
@@ -108,9 +109,9 @@ func (a *Agent) freeUser(folder string) (int, error) {
 	return a.nextUser(taken, folder)
 }
 
-// nextUser gives the next number after the last one, in turn: what a user left
-// somewhere on the machine is nobody's for long. A number that somebody uses all the
-// same is passed over. The caller holds the mutex of users.
+// nextUser returns the next number after the last one, cycling through the range, so
+// that files which a user left on the machine do not soon get a new owner. A number in
+// use is skipped. The caller must hold userMutex.
 func (a *Agent) nextUser(taken map[int]bool, folder string) (int, error) {
 	last := filepath.Join(a.opts.Root, "last-user")
 	count := a.users.To - a.users.From + 1
@@ -141,8 +142,8 @@ func (a *Agent) nextUser(taken map[int]bool, folder string) (int, error) {
 	return 0, fmt.Errorf("no user is left of %d to %d: this machine has more instances than users", a.users.From, a.users.To)
 }
 
-// dismiss ends what is left of the instance's user and removes its files from the
-// places where all may write.
+// dismiss ends all processes of the instance's user and removes its files from
+// world-writable folders.
 func (i *instance) dismiss() {
 	uid, err := readUser(i.dir)
 	if err != nil || i.own != nil || i.a.users == nil || !i.a.users.has(uid) {
@@ -153,8 +154,8 @@ func (i *instance) dismiss() {
 	}
 }
 
-// endUser ends every process of a user and removes its files from the places
-// where all may write.
+// endUser ends every process of a user and removes its files from world-writable
+// folders.
 func endUser(uid int) error {
 	errs := []error{isolate.KillUser(uid, 2*time.Second)}
 	for _, dir := range []string{sharedMemory, "/var/tmp", os.TempDir()} {
@@ -163,7 +164,7 @@ func endUser(uid int) error {
 	return errors.Join(errs...)
 }
 
-// sweep removes what belongs to a user in a folder where all may write.
+// sweep removes what belongs to a user in a world-writable folder.
 func sweep(dir string, uid int) error {
 	top, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -194,19 +195,20 @@ func readUser(dir string) (uid int, err error) {
 	return uid, nil
 }
 
-// settleIn gives the instance's user the folders of the build's tree; the files,
-// which other instances share, stay ours and read-only. Nobody else gets in.
+// settleIn makes the instance's user the owner of the folders of the build's tree; the
+// files, which other instances share, stay the agent's and read-only. Other users have
+// no access.
 func (i *instance) settleIn() error {
 	uid, err := i.user()
 	if uid == 0 || err != nil {
 		return err
 	}
-	logs := filepath.Join(i.dir, "logs") // output stays ours; below it each process has a folder
+	logs := filepath.Join(i.dir, "logs") // output stays the agent's; each process has a folder below it
 	return errors.Join(giveFolders(i.gameDir(), uid), os.MkdirAll(logs, 0o755), os.Chmod(logs, 0o755), os.Chown(i.dir, 0, uid), os.Chmod(i.dir, 0o750))
 }
 
-// giveFolders gives a user the folders of a tree, once: its topmost folder, which is
-// handed over last, tells that they are.
+// giveFolders makes a user the owner of the folders of a tree, once: the top folder is
+// handed over last, so its owner says whether all are.
 func giveFolders(tree string, uid int) error {
 	if ownerOf(tree) == uid {
 		return nil
@@ -214,8 +216,9 @@ func giveFolders(tree string, uid int) error {
 	return handOver(tree, uid, func(_ string, d fs.DirEntry) (bool, error) { return d.IsDir(), nil })
 }
 
-// handOver gives a user a folder and of what is in it all that is picked. Whoever
-// works there could lay links where we go, so the folder is shut until the end.
+// handOver makes a user the owner of a folder and of everything in it that is picked. A
+// process working there could create links in the agent's way, so the folder is closed
+// to others until the end.
 func handOver(dir string, uid int, picked func(path string, d fs.DirEntry) (bool, error)) error {
 	if err := errors.Join(os.Lchown(dir, os.Geteuid(), os.Getegid()), os.Chmod(dir, 0o700)); err != nil {
 		return err
@@ -240,7 +243,7 @@ func handOver(dir string, uid int, picked func(path string, d fs.DirEntry) (bool
 	return top.Chown(".", uid, uid)
 }
 
-// give has the instance's user own a folder that is made for a process.
+// give makes the instance's user the owner of a folder created for a process.
 func (i *instance) give(dir string) error {
 	uid, err := i.user()
 	if uid == 0 || err != nil {
@@ -249,11 +252,12 @@ func (i *instance) give(dir string) error {
 	return os.Chown(dir, uid, uid)
 }
 
-// tempDir is a process's own folder for temporary files. It goes with the process.
+// tempDir is a process's own folder for temporary files. It is removed with the
+// process.
 func (i *instance) tempDir(id string) string { return filepath.Join(i.dir, "temp-"+id) }
 
-// makeTemp makes the process's folder for temporary files and says where the
-// process sees it: at the usual place, where the machine can do that.
+// makeTemp creates the process's folder for temporary files and returns where the
+// process sees it: at the usual path, if the machine supports that.
 func (i *instance) makeTemp(id string) (at string, mounts []isolate.Mount, err error) {
 	dir := i.tempDir(id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

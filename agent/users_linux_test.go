@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// reachable makes a root folder and a launcher that every user gets at, outside
-// of what is shared for temporary files.
+// reachable creates a root folder and a launcher that every user can access, outside of
+// the shared folders for temporary files.
 func reachable(t *testing.T) (root, launcher string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -54,8 +54,8 @@ func worksIn(dir string) []string {
 	return all
 }
 
-// copyProgram copies the test's own program. A process that another test starts
-// meanwhile would hold the file open for a moment, and nobody could execute it.
+// copyProgram copies the test's own program. A process forked by another test during
+// the copy would hold the file open for a moment, so that it could not be executed.
 func copyProgram(t *testing.T, to string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
@@ -77,7 +77,8 @@ func copyProgram(t *testing.T, to string) {
 	}
 }
 
-// usersOf gives ten users from a number on, where this machine has them.
+// usersOf returns ten users beginning at a number, or skips the test if this machine
+// does not support them.
 func usersOf(t *testing.T, launcher string, from int) Users {
 	t.Helper()
 	if err := (isolate.Jail{User: from}).Try(launcher, "/bin/sh"); err != nil {
@@ -86,7 +87,7 @@ func usersOf(t *testing.T, launcher string, from int) Users {
 	return Users{from, from + 9}
 }
 
-// curious is a game server that tries what it should not be able to.
+// curious is a game server that tries what it must not be able to do.
 const curious = `#!/bin/sh
 {
 echo uid=$(id -u) groups=$(id -G)
@@ -103,18 +104,18 @@ echo done > done
 exec sleep 1000
 `
 
-// Instances have users of their own: they write their own folders, and neither
-// the build, nor each other's, nor what is the agent's.
+// Instances have their own users: they can write to their own folders, but not to the
+// build, each other's folders or the agent's.
 func TestAgent_UsersOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home, launcher := reachable(t)
-	secret := filepath.Join(filepath.Dir(home), "secret") // where game servers lay a link to
+	secret := filepath.Join(filepath.Dir(home), "secret") // the target of game servers' links
 	if err := os.WriteFile(secret, []byte("ours"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	users := usersOf(t, launcher, 1_900_000_100)
-	if err := os.MkdirAll(filepath.Join(home, "cache"), 0o755); err != nil { // as agents once made it
+	if err := os.MkdirAll(filepath.Join(home, "cache"), 0o755); err != nil { // as older agents created it
 		t.Fatal(err)
 	}
 	m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
@@ -163,8 +164,8 @@ func TestAgent_UsersOfTheirOwn(t *testing.T) {
 	}
 }
 
-// An agent that takes over game servers gives away nothing in the tree where they
-// work: what they put into the place of a folder would be theirs.
+// An agent that takes over game servers does not hand over their tree again: it could
+// hand over a file that they put in the place of a folder.
 func TestAgent_HandsTreeOverOnce(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -201,8 +202,8 @@ func TestAgent_HandsTreeOverOnce(t *testing.T) {
 	m.until("the game server is gone", func() bool { return len(m.exits) == 1 })
 }
 
-// Agents on one machine share users: none gets one that is another's, and those of
-// an agent whose folder is gone are free again.
+// Agents on one machine share users: none gets a user of another, and the users of an
+// agent whose folder is gone are free again.
 func TestAgents_ShareUsers(t *testing.T) {
 	t.Parallel()
 	m, other := play(t), play(t)
@@ -247,7 +248,7 @@ func TestAgents_ShareUsers(t *testing.T) {
 	}
 }
 
-// What had a user of its own is never launched as the agent's.
+// An instance that had its own user is never launched as the agent's.
 func TestAgent_KeepsToUsers(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -277,7 +278,7 @@ func TestAgent_KeepsToUsers(t *testing.T) {
 	}
 }
 
-// A game server that leaves more behind than its output.
+// leaving is a game server that leaves processes and files behind.
 const leaving = `#!/bin/sh
 setsid sleep 1000 >/dev/null 2>&1 &
 echo "$$" > "/var/tmp/muster-left-$GAMELIFT_SDK_PROCESS_ID"
@@ -285,8 +286,8 @@ echo done > done
 exec sleep 1000
 `
 
-// With an instance goes what its user left on the machine, with its logs its
-// folder; the next instance has another user.
+// When an instance ends, what its user left on the machine is removed, and its folder
+// once its logs are no longer kept; the next instance has another user.
 func TestAgent_DismissesUsers(t *testing.T) {
 	t.Parallel()
 	m := play(t)

@@ -2,5 +2,5 @@
 
 package agent
 
-// ownerOf gives -1: only on Linux do instances have users of their own.
+// ownerOf returns -1: instances have their own users only on Linux.
 func ownerOf(string) int { return -1 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Waits between attempts to reach Muster: doubling, with a quarter of chance
-// both ways so that many hosts do not come at once.
+// Waits between attempts to reach Muster: they double, with a random deviation of up to
+// a quarter so that many hosts do not connect at the same time.
 const (
 	firstWait = 250 * time.Millisecond
 	lastWait  = 15 * time.Second
@@ -19,7 +19,7 @@ func jitter(wait time.Duration) time.Duration {
 	return time.Duration(float64(wait) * (0.75 + rand.Float64()/2))
 }
 
-// pause waits; false if ctx ends first.
+// pause waits and reports whether it did so before ctx ended.
 func pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -31,7 +31,7 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// nudge says "look" without waiting; one that is pending already is enough.
+// nudge sends a signal without blocking; if one is already pending, that is enough.
 func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
