@@ -1,11 +1,11 @@
-// Package hosts is the door for host agents: machines join here with a one-time
-// token, hold a WebSocket on which they are told what shall run on them and tell
-// what does, fetch builds and bring logs (hosts/protocol).
+// Package hosts is the door for host agents: machines join here with a one-time token,
+// keep a WebSocket open on which they receive what to run and report what runs,
+// download builds and upload logs (hosts/protocol).
 //
-// The domain (package compute) decides; this package carries. A host's wish is
-// sent whole whenever it changes and on each connection; what a host reports
-// reaches the store only when it differs from the last report. Nothing here has
-// to survive a restart: hosts come back and say everything again, and a report
-// of a process's end is repeated until it is acknowledged, which is when its logs
-// are stored as well.
+// The domain (package compute) makes the decisions; this package transports them. A
+// host's complete wish is sent whenever it changes and on each connection; a host's
+// report reaches the store only if it differs from the last one. Nothing here has to
+// survive a restart: hosts reconnect and send everything again, and the report of a
+// process's end is repeated until it is acknowledged, which happens once its logs are
+// stored too.
 package hosts

@@ -12,10 +12,11 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// receiving is how long logs may take to arrive.
+// receiving bounds how long an upload of logs may take.
 const receiving = 10 * time.Minute
 
-// build gives a host the archive of a build that it is to install, and no other.
+// build serves the archive of a build to a host that should install it, and to no
+// other.
 func (s *Server) build(w http.ResponseWriter, r *http.Request, hostID string) {
 	id, ok := s.assigned(hostID, r.PathValue("sha"))
 	if !ok {
@@ -32,7 +33,7 @@ func (s *Server) build(w http.ResponseWriter, r *http.Request, hostID string) {
 	http.ServeContent(w, r, "", time.Time{}, file)
 }
 
-// assigned gives the id of a build that shall run on a host.
+// assigned returns the id of the build with a hash, if it should run on a host.
 func (s *Server) assigned(hostID, sha string) (buildID string, ok bool) {
 	for _, a := range s.opts.Computes.Assignments(s.opts.Store.View(), hostID) {
 		if a.SHA256 == sha && sha != "" {
@@ -42,7 +43,7 @@ func (s *Server) assigned(hostID, sha string) (buildID string, ok bool) {
 	return "", false
 }
 
-// putLogs takes the logs of a process whose end the host has just reported.
+// putLogs receives the logs of a process whose end the host has just reported.
 func (s *Server) putLogs(w http.ResponseWriter, r *http.Request, hostID string) {
 	seen, ok := s.awaited(hostID, r.PathValue("instance"), r.PathValue("process"))
 	if !ok {
@@ -68,7 +69,7 @@ func (s *Server) putLogs(w http.ResponseWriter, r *http.Request, hostID string) 
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// awaited finds a process whose logs are on their way.
+// awaited returns a process whose logs were requested and have not arrived.
 func (s *Server) awaited(hostID, instanceID, processID string) (compute.Evidence, bool) {
 	l := s.link(hostID)
 	if l == nil {
@@ -80,8 +81,8 @@ func (s *Server) awaited(hostID, instanceID, processID string) (compute.Evidence
 	return e.evidence, ok && e.evidence.Ref.ComputeName == instanceID
 }
 
-// LogKey is where the logs of a process are kept (object.LogBucket): by the game
-// session that it hosted, or by itself.
+// LogKey returns the key of a process's logs in object.LogBucket, which is by the game
+// session that it hosted, or else by its own id.
 func LogKey(ref compute.Ref, gameSessionID string) string {
 	name := ref.ProcessID
 	if gameSessionID != "" {

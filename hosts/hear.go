@@ -13,8 +13,8 @@ import (
 
 var errNoHello = errors.New("the agent did not say Hello first")
 
-// hear takes one message of the agent. An error ends the connection; the agent
-// comes back and says everything again.
+// hear handles one message of the agent. An error ends the connection; the agent
+// reconnects and sends everything again.
 func (l *link) hear(ctx context.Context, m protocol.Message) error {
 	if m.Hello != nil {
 		return l.hello(ctx, *m.Hello)
@@ -57,7 +57,7 @@ func (l *link) hello(ctx context.Context, h protocol.Hello) error {
 	return nil
 }
 
-// status reports what has changed, and ends processes that should have ended.
+// status reports changes to the domain, and ends processes that should have ended.
 func (l *link) status(ctx context.Context, now protocol.Status) error {
 	l.mu.Lock()
 	before := l.last
@@ -87,8 +87,9 @@ func reportOf(hostID string, s protocol.Status) compute.HostReport {
 	return r
 }
 
-// reap ends processes on the host that Muster counts as ended: it was away when
-// they were to be killed, or they did not exit after they said goodbye.
+// reap ends processes on the host that Muster counts as ended: the host was
+// disconnected when they should have been killed, or they did not exit after they
+// announced it.
 func (l *link) reap(now protocol.Status) {
 	view := l.s.opts.Store.View()
 	for _, i := range now.Instances {
@@ -106,7 +107,7 @@ func (l *link) reap(now protocol.Status) {
 	}
 }
 
-// refOf names a process of an instance as its connection does.
+// refOf returns the reference by which a process of an instance connects.
 func (l *link) refOf(instanceID, processID string) compute.Ref {
 	for _, a := range l.s.opts.Computes.Assignments(l.s.opts.Store.View(), l.hostID) {
 		if a.InstanceID == instanceID {
@@ -116,8 +117,8 @@ func (l *link) refOf(instanceID, processID string) compute.Ref {
 	return compute.Ref{ComputeName: instanceID, ProcessID: processID}
 }
 
-// exited makes an end durable, and has the logs brought; the report is
-// acknowledged when they are here.
+// exited stores the end of a process, and requests its logs; the report is acknowledged
+// once they have arrived.
 func (l *link) exited(ctx context.Context, e protocol.Exited) error {
 	seen, err := l.s.opts.Computes.ProcessExited(ctx, compute.ExitReport{
 		HostID: l.hostID, InstanceID: e.InstanceID, ProcessID: e.ProcessID, Known: e.Known, Code: e.Code, Signal: e.Signal,
@@ -140,7 +141,8 @@ func (l *link) exited(ctx context.Context, e protocol.Exited) error {
 	return nil
 }
 
-// logsStored ends the story of a process.
+// logsStored acknowledges the report of a process's end, since its logs have arrived or
+// will not.
 func (l *link) logsStored(done protocol.LogsStored) {
 	l.mu.Lock()
 	over, ok := l.pending[done.ProcessID]

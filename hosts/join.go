@@ -19,10 +19,10 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// maxBody bounds what a machine says of itself as it joins.
+// maxBody bounds the body of a request to join, in bytes.
 const maxBody = 64 << 10
 
-// join makes a machine a host.
+// join registers a machine as a host.
 func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	if err := s.opts.Limits.Join(r); err != nil {
 		refuse(w, err)
@@ -56,8 +56,8 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// infoOf reads a machine's facts; the address that it does not name is the one
-// from which it comes.
+// infoOf returns a machine's facts; if it gives no address, that of the request is
+// used.
 func infoOf(f protocol.Facts, r *http.Request) compute.HostInfo {
 	address := f.IPAddress
 	if address == "" && f.DNSName == "" {
@@ -69,7 +69,8 @@ func infoOf(f protocol.Facts, r *http.Request) compute.HostInfo {
 	}
 }
 
-// cut bounds what is only kept to be shown.
+// cut limits text that is kept only to be shown to 255 bytes without control
+// characters.
 func cut(s string) string {
 	s = strings.ToValidUTF8(s[:min(len(s), 255)], "")
 	return strings.Map(func(r rune) rune {
@@ -80,19 +81,19 @@ func cut(s string) string {
 	}, s)
 }
 
-// known lets only hosts through, and says which it is.
+// known authenticates a host and passes its id to next.
 func (s *Server) known(next func(http.ResponseWriter, *http.Request, string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		shown, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		hostID, secret, _ := strings.Cut(shown, ".")
 		renewed, err := s.opts.Computes.AuthenticateHost(hostID, secret)
-		if err == nil && renewed { // it has kept the secret, and could not say so
+		if err == nil && renewed { // it has stored the secret but could not report that
 			err = s.opts.Computes.SecretKept(store.WithActor(r.Context(), hostID), hostID, secret)
 		}
 		if err != nil {
 			audit.From(r.Context()).Refused(auth.ConnectHost, err)
 			s.warnings.Warn(door.Site(door.Client(r)).String(), "an agent is refused", "host_id", cut(hostID), "remote", r.RemoteAddr, "error", err)
-			if !errors.Is(err, compute.ErrHostRemoved) { // which only who shows its secret is told
+			if !errors.Is(err, compute.ErrHostRemoved) { // that error requires the right secret
 				err = s.opts.Limits.Failed(r, err)
 			}
 			refuse(w, err)
@@ -107,7 +108,7 @@ func (s *Server) known(next func(http.ResponseWriter, *http.Request, string)) ht
 	}
 }
 
-// refuse answers with what is wrong.
+// refuse responds with an error.
 func refuse(w http.ResponseWriter, err error) {
 	status, message := http.StatusServiceUnavailable, "Muster cannot do that now"
 	if f, ok := fault.As(err); ok {

@@ -20,8 +20,8 @@ import (
 const (
 	silence   = 35 * time.Second // without a frame or a ping
 	writing   = 10 * time.Second // of one frame
-	maxQueued = 1024             // messages that wait to be written
-	renewing  = time.Minute      // between looks at the age of tokens
+	maxQueued = 1024             // messages waiting to be written
+	renewing  = time.Minute      // between checks of the age of tokens
 )
 
 // link is one agent's connection.
@@ -31,34 +31,34 @@ type link struct {
 	ws     *websocket.Conn
 	remote *http.Request
 
-	wish   chan struct{} // what shall run there has to be looked at
+	wish   chan struct{} // the wish may have changed
 	queue  chan protocol.Message
 	ended  chan struct{}
 	end    sync.Once
-	tokens map[string]token // by instance; the writer's
-	offers bool             // a new secret was offered; the writer's
+	tokens map[string]token // by instance; used by the writer only
+	offers bool             // a new secret was offered; used by the writer only
 
-	former former // whose place it took
+	former former // the connection that it replaced
 
 	mu      sync.Mutex
-	run     string // of the agent, as its Hello says
-	offered string // the secret that the agent was sent on this connection
+	run     string // of the agent, from its Hello
+	offered string // the secret sent to the agent on this connection
 	last    *protocol.Status
-	present bool // Hello was taken
+	present bool // Hello was received
 	pending map[string]ending
 }
 
-// ending is a process whose end is durable, and whose logs are on their way.
+// ending is a process whose end is stored, and whose logs have not arrived.
 type ending struct {
 	seq      uint64
 	evidence compute.Evidence
 }
 
-// connect takes an agent's connection; a newer one takes the place of an older.
+// connect serves an agent's connection, which replaces an older one.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request, hostID string) {
 	ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
 	if err != nil {
-		return // the upgrader has answered
+		return // the upgrader has responded
 	}
 	l := &link{
 		s: s, hostID: hostID, ws: ws, remote: r, wish: make(chan struct{}, 1), queue: make(chan protocol.Message, maxQueued),
@@ -79,7 +79,8 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, hostID string) 
 	s.log.Info("an agent's connection ended", "host_id", hostID, "error", err)
 }
 
-// enter makes a connection the one of its host; false if the server stops.
+// enter makes a connection the current one of its host. It returns false if the server
+// is stopping.
 func (s *Server) enter(l *link) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +97,7 @@ func (s *Server) enter(l *link) bool {
 	return true
 }
 
-// leave says that a host is away, unless it has a newer connection.
+// leave reports a host as disconnected, unless it has a newer connection.
 func (s *Server) leave(ctx context.Context, l *link) {
 	s.mu.Lock()
 	newest := s.links[l.hostID] == l
@@ -122,7 +123,7 @@ func (l *link) drop() {
 	})
 }
 
-// look has the writer send what shall run on the host, if that has changed.
+// look makes the writer send the wish, if it has changed.
 func (l *link) look() {
 	select {
 	case l.wish <- struct{}{}:
@@ -141,7 +142,7 @@ func (l *link) send(m protocol.Message) {
 	}
 }
 
-// write sends what is queued, and the wish whenever it changes.
+// write sends queued messages, and the wish whenever it changes.
 func (l *link) write(ctx context.Context) {
 	renew := time.NewTicker(renewing)
 	defer renew.Stop()
@@ -175,9 +176,8 @@ func (l *link) put(m protocol.Message) error {
 	return l.ws.WriteMessage(websocket.TextMessage, frame)
 }
 
-// putWish sends what shall run on the host where it differs from what was sent,
-// and a new secret where that is due. A host that was removed is told by the
-// refusal of its next connection.
+// putWish sends the wish if it differs from the one sent last, and a new secret if one
+// is due. A host that was removed learns that when its next connection is refused.
 func (l *link) putWish(ctx context.Context, sent *protocol.Assign) (*protocol.Assign, error) {
 	h := l.s.opts.Computes.Host(l.s.opts.Store.View(), l.hostID)
 	if h == nil {
@@ -194,7 +194,7 @@ func (l *link) putWish(ctx context.Context, sent *protocol.Assign) (*protocol.As
 	return &now, l.put(protocol.Message{Assign: &now})
 }
 
-// read takes what the agent says until the connection ends.
+// read handles the agent's messages until the connection ends.
 func (l *link) read(ctx context.Context) error {
 	l.ws.SetReadLimit(protocol.MaxFrame)
 	alive := func() error { return l.ws.SetReadDeadline(time.Now().Add(silence)) }

@@ -28,8 +28,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 
 func (m *metrics) hosts(n int) { m.connected.Set(float64(n)) }
 
-// exit counts an end. Reasons are event codes; anything else a host might send
-// is counted together, so that no host can make up series.
+// exit counts the end of a process. Reasons are event codes; any other is counted as
+// "other", so that hosts cannot create metric series.
 func (m *metrics) exit(reason string) {
 	switch reason {
 	case "", "SERVER_PROCESS_INVALID_PATH", "SERVER_PROCESS_CRASHED", "SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT",

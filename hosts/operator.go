@@ -15,8 +15,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// JoinToken is a token with which machines join. Its secret is in the answer to
-// the operator who made it and nowhere else.
+// JoinToken is a token with which machines join. Its secret is returned only to the
+// operator who creates it.
 type JoinToken struct {
 	TokenID  string
 	Token    string `json:",omitempty"`
@@ -30,7 +30,7 @@ type JoinToken struct {
 	LastUsed time.Time `json:",omitzero"`
 }
 
-// Host is a host as operators see it.
+// Host is a host as shown to operators.
 type Host struct {
 	HostID      string
 	Name        string
@@ -39,14 +39,14 @@ type Host struct {
 	DNSName     string `json:",omitempty"`
 	OS, Arch    string
 	Version     string // of the agent
-	Isolation   string `json:",omitempty"` // what game servers are held to there
+	Isolation   string `json:",omitempty"` // how game servers are isolated there
 	Connected   bool
 	Draining    bool
 	Removing    bool
 	Joined      time.Time
 	JoinToken   string `json:",omitempty"` // id of the token with which it joined
 	SecretSince time.Time
-	Rotating    bool // a new credential waits for the agent
+	Rotating    bool // a new credential waits for the agent to store it
 	CPUMillis   int
 	MemoryMiB   int
 	Instances   int
@@ -77,9 +77,9 @@ func (s *Server) operatorRoutes() {
 	}
 }
 
-// allowed lets operators through who may do what action says in the location that
-// the request concerns, and has what they change recorded as theirs. Without
-// location the request concerns all of them.
+// allowed authorizes operators to perform action in the location that the request
+// concerns, and has their changes recorded under their key. If location is nil, the
+// request concerns all locations.
 func (s *Server) allowed(action auth.Action, location func(*http.Request) string, next func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.opts.Allow == nil {
@@ -99,12 +99,12 @@ func (s *Server) allowed(action auth.Action, location func(*http.Request) string
 	}
 }
 
-// locationAsked is the location that a new join token is for.
+// locationAsked returns the location of a new join token.
 func (s *Server) locationAsked(r *http.Request) string {
 	return cmp.Or(r.URL.Query().Get("location"), s.opts.Home.Region)
 }
 
-// locationOfToken is the location of a join token, "" where there is no such token.
+// locationOfToken returns the location of a join token, "" if it does not exist.
 func (s *Server) locationOfToken(r *http.Request) string {
 	for t := range s.opts.Computes.JoinTokens(s.opts.Store.View(), time.Now()) {
 		if t.ID() == r.PathValue("id") {
@@ -114,7 +114,7 @@ func (s *Server) locationOfToken(r *http.Request) string {
 	return ""
 }
 
-// locationOfHost is the location of a host, "" where there is no such host.
+// locationOfHost returns the location of a host, "" if it does not exist.
 func (s *Server) locationOfHost(r *http.Request) string {
 	if h := s.opts.Computes.Host(s.opts.Store.View(), r.PathValue("id")); h != nil {
 		return h.Location
@@ -122,8 +122,8 @@ func (s *Server) locationOfHost(r *http.Request) string {
 	return ""
 }
 
-// makeToken makes a join token:
-// POST ?location=NAME&life=DURATION&uses=NUMBER&cidr=NETWORK,…&name=TEXT.
+// makeToken creates a join token: POST
+// ?location=NAME&life=DURATION&uses=NUMBER&cidr=NETWORK,…&name=TEXT.
 func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	in := compute.JoinTokenInput{Name: cut(q.Get("name")), Location: s.locationAsked(r)}
@@ -153,7 +153,7 @@ func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
 	answer(w, t)
 }
 
-// listTokens answers with every join token that has not expired: GET.
+// listTokens returns all join tokens that have not expired: GET.
 func (s *Server) listTokens(w http.ResponseWriter, _ *http.Request) {
 	all := []JoinToken{}
 	for t := range s.opts.Computes.JoinTokens(s.opts.Store.View(), time.Now()) {
@@ -169,7 +169,7 @@ func tokenOf(t *compute.JoinToken) JoinToken {
 	}
 }
 
-// revokeToken ends a join token: DELETE.
+// revokeToken revokes a join token: DELETE.
 func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) {
 	if err := s.opts.Computes.RevokeJoinToken(r.Context(), r.PathValue("id")); err != nil {
 		refuse(w, err)
@@ -178,7 +178,7 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) {
 	answer(w, struct{}{})
 }
 
-// list answers with every host and what runs there: GET.
+// list returns all hosts and what runs on them: GET.
 func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 	all := []Host{}
 	for row := range s.opts.Computes.Hosts(s.opts.Store.View()) {
@@ -187,7 +187,7 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 	answer(w, all)
 }
 
-// show answers with one host: GET.
+// show returns one host: GET.
 func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	row := s.opts.Computes.Host(s.opts.Store.View(), r.PathValue("id"))
 	if row == nil {
@@ -197,13 +197,14 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	answer(w, s.hostOf(row))
 }
 
-// Removal is the answer to an operator who removes a host.
+// Removal is the response to an operator who removes a host.
 type Removal struct {
 	HostID string
-	Gone   bool // false: its game servers have been told to end, and it goes with the last of them
+	Gone   bool // if false, its game servers were told to end, and it is removed with the last of them
 }
 
-// remove removes a host: DELETE ?now=true does not wait for its game servers.
+// remove removes a host: DELETE; with ?now=true it does not wait for game servers to
+// end.
 func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
 	now := false
 	if text := r.URL.Query().Get("now"); text != "" {
@@ -221,7 +222,7 @@ func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
 	answer(w, Removal{r.PathValue("id"), gone})
 }
 
-// hostOf is a host with what its agent said last.
+// hostOf returns a host with its agent's last report.
 func (s *Server) hostOf(row *compute.Host) Host {
 	h := Host{
 		HostID: row.ID, Name: row.Name, Location: row.Location, IPAddress: row.IPAddress, DNSName: row.DNSName,

@@ -20,11 +20,10 @@ import (
 // Bounds of a relay.
 const (
 	maxStreams = 4096 // processes of one host
-	maxWaiting = 256  // frames of one process that wait to be read
+	maxWaiting = 256  // frames of one process waiting to be read
 )
 
-// Socket is a connection of a game server process, as the door of game servers
-// takes it.
+// Socket is a connection of a game server process, as the door of game servers uses it.
 type Socket interface {
 	NextReader() (messageType int, r io.Reader, err error)
 	WriteMessage(messageType int, data []byte) error
@@ -56,11 +55,11 @@ type stream struct {
 	once  sync.Once
 }
 
-// relays takes the WebSocket of an agent's relay.
+// relays serves the WebSocket of an agent's relay.
 func (s *Server) relays(w http.ResponseWriter, r *http.Request, hostID string) {
 	ws, err := s.upgrader.Upgrade(w, r, door.UpgradeHeader(r))
 	if err != nil {
-		return // the upgrader has answered
+		return // the upgrader has responded
 	}
 	host := infoOf(protocol.Facts{}, r).IPAddress
 	l := &relay{s: s, hostID: hostID, remote: host, ws: ws, streams: map[uint32]*stream{}}
@@ -121,7 +120,7 @@ func (l *relay) read() error {
 	}
 }
 
-// begin lets a process in, or says why not.
+// begin accepts the connection of a process, or refuses it with the reason.
 func (l *relay) begin(m protocol.Relayed) error {
 	st := &stream{r: l, id: m.Stream, inbox: make(chan []byte, maxWaiting), over: make(chan struct{})}
 	l.mu.Lock()
@@ -158,14 +157,14 @@ func (l *relay) begin(m protocol.Relayed) error {
 	return nil
 }
 
-// runs tells whether the host has the instance of which a process claims to be.
+// runs reports whether the host has the instance that a process claims to belong to.
 func (l *relay) runs(query url.Values) bool {
 	ref := compute.Ref{FleetID: query.Get("FleetId"), ComputeName: query.Get("ComputeId"), ProcessID: query.Get("pID")}
 	hostID, ok := l.s.opts.Computes.HostOf(l.s.opts.Store.View(), ref)
 	return ok && hostID == l.hostID
 }
 
-// deliver gives a frame to its stream. A stream on which frames pile up is cut.
+// deliver passes a frame to its stream. It drops a stream whose queue is full.
 func (l *relay) deliver(m protocol.Relayed) {
 	st := l.find(m.Stream)
 	if st == nil {
@@ -207,7 +206,7 @@ func (l *relay) end() {
 	}
 }
 
-// finish ends a stream here.
+// finish ends a stream without telling the agent.
 func (st *stream) finish() {
 	st.once.Do(func() {
 		close(st.over)
@@ -225,7 +224,7 @@ func (st *stream) NextReader() (int, io.Reader, error) {
 	case <-st.over:
 	}
 	select {
-	case frame := <-st.inbox: // what came before the end is read first
+	case frame := <-st.inbox: // frames received before the end are read first
 		return websocket.TextMessage, bytes.NewReader(frame), nil
 	default:
 		return 0, nil, io.EOF
@@ -245,10 +244,10 @@ func (st *stream) WriteMessage(_ int, data []byte) error {
 // SetReadDeadline does nothing: frames arrive whole.
 func (st *stream) SetReadDeadline(time.Time) error { return nil }
 
-// SetWriteDeadline does nothing: the relay's own deadline holds.
+// SetWriteDeadline does nothing: the relay's own deadline applies.
 func (st *stream) SetWriteDeadline(time.Time) error { return nil }
 
-// Drop ends the connection, and tells the agent without waiting for it.
+// Drop ends the connection, and tells the agent asynchronously.
 func (st *stream) Drop() {
 	select {
 	case <-st.over:

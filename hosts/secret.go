@@ -12,8 +12,8 @@ import (
 
 var errRemoved = errors.New("the host was removed")
 
-// offer sends the agent a new secret where one is due, once on each connection:
-// an agent that does not keep it, or does not know how, goes on with the old one.
+// offer sends the agent a new secret if one is due, once per connection: an agent that
+// cannot store it, or is too old to, continues with the old one.
 func (l *link) offer(ctx context.Context, h *compute.Host) error {
 	if l.offers || !l.isPresent() || !l.s.opts.Computes.SecretDue(h, time.Now()) {
 		return nil
@@ -29,7 +29,7 @@ func (l *link) offer(ctx context.Context, h *compute.Host) error {
 	return l.put(protocol.Message{Secret: &protocol.Secret{Secret: secret}})
 }
 
-// secretKept has the old secret refused from now on.
+// secretKept makes the old secret invalid.
 func (l *link) secretKept(ctx context.Context) error {
 	l.mu.Lock()
 	offered := l.offered
@@ -44,7 +44,7 @@ func (l *link) secretKept(ctx context.Context) error {
 	return nil
 }
 
-// former is the connection whose place another one took; the zero value is none.
+// former is the connection that another one replaced; the zero value means none.
 type former struct{ address, run string }
 
 func (l *link) asFormer() former {
@@ -53,7 +53,7 @@ func (l *link) asFormer() former {
 	return former{address: l.address(), run: l.run}
 }
 
-// address is where the agent's connection comes from, without the port.
+// address returns the address of the agent's connection, without the port.
 func (l *link) address() string {
 	host, _, err := net.SplitHostPort(l.remote.RemoteAddr)
 	if err != nil {
@@ -62,20 +62,20 @@ func (l *link) address() string {
 	return host
 }
 
-// runs are the runs of agents that used a host's credential last.
+// runs are the last two runs of agents that used a host's credential.
 type runs struct {
 	last, before string
-	told         time.Time // when it was recorded that two of them live
+	told         time.Time // when two agents with it were last recorded
 }
 
-// tellAgain is how long two agents with one credential, which take each other's
-// place all the time, are not recorded again.
+// tellAgain is the minimum time between two records of agents that share a credential
+// and keep replacing each other's connection.
 const tellAgain = 10 * time.Minute
 
-// elsewhere reports whether the agent that took another one's place is a second
-// one: not the same on a new connection, nor one that was started after the first
-// had died. Of two that live, the one that is dropped comes back; where they are
-// at different addresses the first time tells.
+// elsewhere reports whether the agent that replaced another one's connection is a
+// second agent with the same credential, rather than the same one on a new connection,
+// or one started after the first had died. It is if a dropped agent comes back, or if
+// the two have different addresses.
 func (l *link) elsewhere(run string, now time.Time) bool {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
@@ -94,7 +94,7 @@ func (l *link) elsewhere(run string, now time.Time) bool {
 	return tell
 }
 
-// usedElsewhere records that two agents have the same credential.
+// usedElsewhere records that two agents use the same credential.
 func (l *link) usedElsewhere(ctx context.Context) error {
 	l.s.log.Warn("two agents use the credential of one host", "host_id", l.hostID, "before", l.former.address, "now", l.address())
 	return l.s.opts.Computes.HostUsedElsewhere(ctx, l.hostID, l.former.address, l.address())

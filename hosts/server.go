@@ -25,56 +25,56 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Options of a Server.
+// Options configure a Server.
 type Options struct {
 	Store         *store.Store       // required
 	Computes      *compute.Service   // required
 	Builds        *build.Service     // required
 	Objects       *object.Service    // required; logs are kept there
 	GameServerURL func() string      // where game server processes connect
-	Home          arn.Home           // whose Region processes are told
-	BuildKey      ed25519.PrivateKey // required; signs what agents are to install
+	Home          arn.Home           // its Region is passed to processes
+	BuildKey      ed25519.PrivateKey // required; signs the builds that agents install
 	Logger        *slog.Logger       // nil discards
 	Registerer    prometheus.Registerer
-	// Relay takes a game server's connection that an agent relays; nil refuses relays.
+	// Relay serves a game server's connection relayed by an agent; nil refuses relays.
 	Relay func(query url.Values, from string, socket Socket) error
-	// Allow returns the sender of a request without a body, or why it may not do
-	// what action says with the resources; nil lets no operator in.
+	// Allow authenticates the sender of a request without a body and checks that it may
+	// perform action on the resources; nil refuses all operators.
 	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
 
-	// Limits say how often machines may ask; nil: as often as they like.
+	// Limits limit the requests of machines; nil means no limits.
 	Limits Limits
 
-	LogLife  time.Duration // of stored logs; default 14 days, as AWS keeps them
+	LogLife  time.Duration // how long logs are kept; default 14 days, as with AWS
 	LogBytes int64         // of one process's archive of logs; default 512 MiB
 }
 
-// Limits say how often machines may ask. Their faults are of kind fault.Throttling.
+// Limits limit the requests of machines. Their faults are of kind fault.Throttling.
 type Limits interface {
-	// Join counts a machine that asks to join.
+	// Join counts a request to join.
 	Join(r *http.Request) error
 	// Agent counts a request of a host.
 	Agent(hostID string) error
-	// Failed counts a request whose credentials are wrong, and returns what to answer
-	// it with.
+	// Failed counts a request with wrong credentials, and returns the error to respond
+	// with.
 	Failed(r *http.Request, err error) error
 }
 
-// anyNumber limits nobody.
+// anyNumber is Limits without limits.
 type anyNumber struct{}
 
 func (anyNumber) Join(*http.Request) error                { return nil }
 func (anyNumber) Agent(string) error                      { return nil }
 func (anyNumber) Failed(_ *http.Request, err error) error { return err }
 
-// prefix is where the paths of this door begin.
+// prefix begins the paths of this door.
 const (
 	prefix     = "/agent/v1/"
-	pathTokens = prefix + "tokens" // operators make, list and revoke join tokens
-	pathHosts  = prefix + "hosts"  // and see the hosts and change them
+	pathTokens = prefix + "tokens" // operators create, list and revoke join tokens
+	pathHosts  = prefix + "hosts"  // and show and change hosts
 )
 
-// Server answers host agents. It is the compute.Launcher of everything that runs on
+// Server serves host agents. It is the compute.Launcher of everything that runs on
 // joined machines.
 type Server struct {
 	opts     Options
@@ -82,7 +82,7 @@ type Server struct {
 	mux      *http.ServeMux
 	upgrader websocket.Upgrader
 	metrics  *metrics
-	warnings *limit.Warnings // that anybody can cause
+	warnings *limit.Warnings // those that unauthenticated requests can cause
 
 	ctx    context.Context // of connections; ends with Stop
 	cancel context.CancelFunc
@@ -94,7 +94,7 @@ type Server struct {
 	runs     map[string]runs  // by host id
 }
 
-// New makes a server. Call Stop at its end.
+// New returns a server. Call Stop to end it.
 func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -113,7 +113,7 @@ func New(o Options) *Server {
 		metrics: newMetrics(o.Registerer),
 		upgrader: websocket.Upgrader{
 			HandshakeTimeout: writing, ReadBufferSize: 4096, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{},
-			CheckOrigin: door.SameOrigin, // web pages are no agents
+			CheckOrigin: door.SameOrigin, // web pages are not agents
 		},
 	}
 	s.warnings = limit.NewWarnings(s.log)
@@ -130,14 +130,14 @@ func New(o Options) *Server {
 	return s
 }
 
-// Match tells whether a request is for this door.
+// Match reports whether a request is for this door.
 func Match(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, prefix) }
 
-// ServeHTTP answers an agent.
+// ServeHTTP serves a request of an agent or of an operator.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Stop drops every connection. The hosts are not marked as lost: the node that
-// serves next gives them the grace that follows a restart.
+// Stop drops all connections. The hosts are not marked as lost: the next node to serve
+// grants them the grace period after a restart.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	s.stopping = true
@@ -149,7 +149,7 @@ func (s *Server) Stop() {
 	s.open.Wait()
 }
 
-// assign has a host told what shall run on it.
+// assign makes a host's connection send the wish.
 func (s *Server) assign(hostID string) {
 	if l := s.link(hostID); l != nil {
 		l.look()
@@ -162,17 +162,17 @@ func (s *Server) link(hostID string) *link {
 	return s.links[hostID]
 }
 
-// forget lets go of what is known of a host that was removed.
+// forget removes what is known about a host that was removed.
 func (s *Server) forget(hostID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.runs, hostID)
 }
 
-// buildKey is the key with which agents verify what they are to install.
+// buildKey returns the key with which agents verify builds.
 func (s *Server) buildKey() ed25519.PublicKey { return s.opts.BuildKey.Public().(ed25519.PublicKey) }
 
-// of gives the connection of the host that runs a process, or nil.
+// of returns the connection of the host that runs a process, or nil.
 func (s *Server) of(ref compute.Ref) *link {
 	hostID, ok := s.opts.Computes.HostOf(s.opts.Store.View(), ref)
 	if !ok {
@@ -181,15 +181,15 @@ func (s *Server) of(ref compute.Ref) *link {
 	return s.link(hostID)
 }
 
-// Owns tells whether a connected host runs the process (compute.Launcher).
+// Owns reports whether a connected host runs the process (compute.Launcher).
 func (s *Server) Owns(ref compute.Ref) bool { return s.of(ref) != nil }
 
-// exitTime is how long a process may take to exit after it said goodbye
+// exitTime is how long a process may take to exit after it announced its end
 // (SERVER_PROCESS_PROCESS_EXIT_TIMEOUT; API reference, Event).
 const exitTime = 30 * time.Second
 
-// Ended has a host make sure that a process is gone which counts as ended
-// (compute.Launcher). A host that is away is told when it reports the process.
+// Ended has the host kill a process that counts as ended, unless it exits in time
+// (compute.Launcher). A disconnected host is told when it next reports the process.
 func (s *Server) Ended(ref compute.Ref, why event.Code) {
 	l := s.of(ref)
 	if l == nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// token is what an instance's processes connect with.
+// token is the token with which an instance's processes connect.
 type token struct {
 	text  string
-	renew time.Time // when half of its life is over
+	renew time.Time // when half of its life has passed
 }
 
-// assign is all that shall run on the host, as the agent is told.
+// assign returns the complete wish for the host.
 func (l *link) assign(now time.Time) protocol.Assign {
 	view := l.s.opts.Store.View()
 	wish := protocol.Assign{Instances: []protocol.Wish{}, BuildKey: l.s.buildKey()}
@@ -37,8 +37,8 @@ func (l *link) assign(now time.Time) protocol.Assign {
 	return wish
 }
 
-// tokenFor gives the token of an instance, a new one when half the life of the
-// last is over: a process keeps the one with which it was launched.
+// tokenFor returns the token of an instance, a new one after half the life of the last:
+// a process keeps the token with which it was launched.
 func (l *link) tokenFor(a compute.Assignment, now time.Time) token {
 	if t, ok := l.tokens[a.InstanceID]; ok && now.Before(t.renew) {
 		return t

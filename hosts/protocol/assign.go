@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Assign is all that shall be on the host. An instance that it does not name is
-// to be stopped.
+// Assign is the complete wish for a host. Instances that it does not name must be
+// stopped.
 type Assign struct {
 	Instances []Wish
-	BuildKey  ed25519.PublicKey `json:",omitempty"` // as in JoinResponse, for agents that joined before there was one
+	BuildKey  ed25519.PublicKey `json:",omitempty"` // as in JoinResponse, for agents that joined a server that had none
 }
 
-// Wish is one instance that shall be on the host.
+// Wish is one instance that the host should run.
 type Wish struct {
 	InstanceID string
 	FleetID    string
@@ -26,14 +26,14 @@ type Wish struct {
 	CPUMillis  int
 	MemoryMiB  int
 	SDKURL     string // where its processes connect
-	AuthToken  string // with which they do
+	AuthToken  string // with which they connect
 	Region     string
 	Relay      bool      // they connect through the agent
 	Stop       Stop      `json:",omitempty"`
-	StopBy     time.Time `json:",omitzero"` // when a drain ends by force
+	StopBy     time.Time `json:",omitzero"` // when processes are killed in a drain
 }
 
-// Build is what is to be installed.
+// Build is a build to install.
 type Build struct {
 	ID     string
 	SHA256 string // of the archive, in hex
@@ -55,12 +55,12 @@ type ServerProcess struct {
 	Concurrent int
 }
 
-// Stop says how an instance shall end.
+// Stop says how an instance should end.
 type Stop string
 
 // The ways to end an instance.
 const (
 	Keep  Stop = ""
-	Drain Stop = "DRAIN" // processes end by themselves, by force at StopBy
-	End   Stop = "STOP"  // at once
+	Drain Stop = "DRAIN" // processes end by themselves; they are killed at StopBy
+	End   Stop = "STOP"  // immediately
 )

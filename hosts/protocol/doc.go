@@ -1,11 +1,11 @@
-// Package protocol is what a host's agent and Muster say to each other.
+// Package protocol defines the messages between a host's agent and Muster.
 //
-// An agent joins once over HTTP (JoinRequest) and keeps the credential that it
-// is given. Then it holds one WebSocket on which text frames travel, each one
-// Message in JSON. Muster sends the whole wish for the host, again on each
-// connection and change (Assign), and the agent makes it so; the agent sends
-// what is (Status) and how processes ended (Exited), the latter until Muster
-// has acknowledged it. Nothing is lost with a connection.
+// An agent joins once over HTTP (JoinRequest) and stores the credential that it
+// receives. Then it keeps one WebSocket open for text frames, each one Message in JSON.
+// Muster sends the complete wish for the host on each connection and change (Assign),
+// and the agent implements it; the agent sends the current state (Status) and how
+// processes ended (Exited), the latter until Muster has acknowledged it. Nothing is
+// lost when a connection breaks.
 //
-// Builds and logs travel beside it, over plain HTTP with the same credential.
+// Builds and logs are transferred in separate HTTP requests with the same credential.
 package protocol

@@ -23,7 +23,7 @@ type Message struct {
 	Secret  *Secret  `json:",omitempty"`
 }
 
-// Encode gives a message as a frame. It fails for one that is too large.
+// Encode returns a message as a frame. It fails if the frame is too large.
 func Encode(m Message) ([]byte, error) {
 	frame, err := json.Marshal(m)
 	if err != nil {
@@ -35,8 +35,8 @@ func Encode(m Message) ([]byte, error) {
 	return frame, nil
 }
 
-// Decode reads a frame. Members that it does not know are skipped, so that one
-// side may be newer than the other.
+// Decode decodes a frame. It ignores unknown members, so that one side may be newer
+// than the other.
 func Decode(frame []byte) (Message, error) {
 	var m Message
 	if err := json.Unmarshal(frame, &m); err != nil {
@@ -48,57 +48,56 @@ func Decode(frame []byte) (Message, error) {
 // Hello is the first frame of a connection.
 type Hello struct {
 	Facts Facts
-	Boot  string // names the machine's current boot; "" where the system has no such name
-	Run   string `json:",omitempty"` // names this run of the agent
+	Boot  string // id of the machine's current boot; "" if the system has none
+	Run   string `json:",omitempty"` // identifies this run of the agent
 }
 
-// Status is what is on the host now: the first one after Hello and at each
-// change; every Period of it again, for the resources. Instances that it does
-// not name are not there.
+// Status is the current state of the host. It is sent after Hello, at each change, and
+// every Period because of the resources. Instances that it does not name do not exist.
 type Status struct {
 	Resources Resources
 	Instances []Instance
 }
 
-// Period is the time between two Status where nothing changes.
+// Period is the time between two Status messages if nothing changes.
 const Period = 10 * time.Second
 
 // Resources are what the host has and uses.
 type Resources struct {
-	CPUMillisUsed int   // of all that runs there, over the last period
-	MemoryMiB     int   // all there is
-	MemoryUsedMiB int   // of it in use
+	CPUMillisUsed int   // by everything that runs there, over the last period
+	MemoryMiB     int   // total
+	MemoryUsedMiB int   // in use
 	DiskMiB       int64 // of the file system that holds builds and logs
 	DiskFreeMiB   int64
-	DiskFull      bool // nothing is launched or installed until there is room again
+	DiskFull      bool // nothing is launched or installed until there is space again
 }
 
-// Phase is how far an instance has come on its host.
+// Phase is the phase of an instance on its host.
 type Phase string
 
 // The phases of an instance.
 const (
 	Downloading Phase = "DOWNLOADING"
-	Validating  Phase = "VALIDATING" // unpacks and looks at what it is to launch
+	Validating  Phase = "VALIDATING" // unpacks the build and checks the programs to launch
 	Building    Phase = "BUILDING"   // runs the build's install script
 	Activating  Phase = "ACTIVATING" // installed: processes are kept running
 	Draining    Phase = "DRAINING"   // launches nothing more
 	Failed      Phase = "FAILED"     // Code and Cause say why
-	Gone        Phase = "GONE"       // nothing is left of it
+	Gone        Phase = "GONE"       // it has ended
 )
 
-// Instance is one instance as it is on the host.
+// Instance is the current state of one instance.
 type Instance struct {
 	InstanceID string
 	Phase      Phase
-	Code       string    `json:",omitempty"` // of a fleet event: what is wrong
-	Cause      string    `json:",omitempty"` // the same as a sentence
+	Code       string    `json:",omitempty"` // event code of a problem
+	Cause      string    `json:",omitempty"` // the problem as a sentence
 	Done       int       `json:",omitempty"` // percent of the download
-	Processes  []Process `json:",omitempty"` // that run
+	Processes  []Process `json:",omitempty"` // those running
 	Usage      Usage     `json:",omitzero"`
 }
 
-// Usage is what the processes of an instance take.
+// Usage is what the processes of an instance use.
 type Usage struct {
 	CPUMillis int
 	MemoryMiB int
@@ -109,33 +108,33 @@ type Process struct {
 	ProcessID string
 	PID       int
 	Entry     int // of the runtime configuration's server processes
-	Port      int // that it was given; it may listen elsewhere
+	Port      int // assigned to it; it may listen on another
 	Started   time.Time
 }
 
-// Exited tells how a process ended. It is repeated until acknowledged.
+// Exited reports how a process ended. It is repeated until acknowledged.
 type Exited struct {
-	Seq        uint64 // of this agent's reports
+	Seq        uint64 // increasing number of the agent's reports
 	InstanceID string
 	FleetID    string
 	ProcessID  string
-	Known      bool // false: it ended while nobody watched
-	Code       int  // exit code; -1 where a signal ended it
+	Known      bool // false if it ended while no agent was watching
+	Code       int  // exit code; -1 if a signal ended it
 	Signal     string
-	OOM        bool     // its memory limit ended it
-	Reason     string   // that the Kill gave; "" where nobody asked it to end
-	Cause      string   // a sentence for people: how and, where it can be seen, why
-	Tail       []string // the last lines on its standard error
+	OOM        bool     // it was killed for exceeding its memory limit
+	Reason     string   // an event code, as in Kill; "" if it was not told to end
+	Cause      string   // a sentence for people: how and, if known, why
+	Tail       []string // the last lines of its standard error
 	Lived      time.Duration
 }
 
-// Ack says that a report is durable.
+// Ack says that a report is stored.
 type Ack struct {
 	Seq uint64
 }
 
-// Kill asks for the end of a process: now, or after the grace, which it has to
-// end by itself.
+// Kill requests that a process be killed, unless it ends by itself within the grace
+// period.
 type Kill struct {
 	InstanceID string
 	ProcessID  string
@@ -143,15 +142,15 @@ type Kill struct {
 	Grace      time.Duration
 }
 
-// Collect asks for the logs of an ended process.
+// Collect requests the logs of an ended process.
 type Collect struct {
 	InstanceID    string
 	ProcessID     string
-	LogPaths      []string // that it named, besides its output
-	GameSessionID string   // that it hosted, or ""
+	LogPaths      []string // named by the process, besides its output
+	GameSessionID string   // hosted by the process, or ""
 }
 
-// LogsStored says that Muster has the logs, or that there will be none.
+// LogsStored says that the logs were uploaded, or that there will be none.
 type LogsStored struct {
 	InstanceID string
 	ProcessID  string
@@ -159,11 +158,11 @@ type LogsStored struct {
 	Problem    string `json:",omitempty"` // why there are none, or not all
 }
 
-// Secret is the host's new secret. The one before it is good until SecretKept.
+// Secret is the host's new secret. The old one is valid until SecretKept.
 type Secret struct {
 	Secret string
 }
 
-// SecretKept says that the agent has the new secret on its disk, and shows it
-// from now on.
+// SecretKept says that the agent has stored the new secret on disk, and uses it from
+// now on.
 type SecretKept struct{}

@@ -5,21 +5,21 @@ import (
 	"errors"
 )
 
-// PathRelay is where an agent opens the WebSocket that carries the connections
-// of its game server processes: binary frames, each one Relayed.
+// PathRelay is the path of the WebSocket that carries the connections of an agent's
+// game server processes: binary frames, each one Relayed.
 const PathRelay = "/agent/v1/relay"
 
-// RelayOp says what a relayed frame is.
+// RelayOp is the type of a relayed frame.
 type RelayOp byte
 
-// What a relayed frame can be. A stream is one process's connection; the agent
-// numbers them, and never uses a number twice on one WebSocket.
+// The types of relayed frames. A stream is one process's connection; the agent numbers
+// streams, and never reuses a number on one WebSocket.
 const (
-	RelayOpen   RelayOp = 1 // agent: a process connects; Payload is its query
-	RelayAccept RelayOp = 2 // Muster: it may
-	RelayRefuse RelayOp = 3 // Muster: it may not, and the stream is over; Payload says why
-	RelayFrame  RelayOp = 4 // both: one text frame
-	RelayClose  RelayOp = 5 // both: the stream is over
+	RelayOpen   RelayOp = 1 // from the agent: a process connects; Payload is its query
+	RelayAccept RelayOp = 2 // from Muster: it may
+	RelayRefuse RelayOp = 3 // from Muster: it may not, and the stream has ended; Payload says why
+	RelayFrame  RelayOp = 4 // from both: one text frame
+	RelayClose  RelayOp = 5 // from both: the stream has ended
 )
 
 // Relayed is one frame of the relay's WebSocket.
@@ -29,13 +29,13 @@ type Relayed struct {
 	Payload []byte
 }
 
-// relayHead is the length of what comes before the payload.
+// relayHead is the length of the header before the payload.
 const relayHead = 5
 
 // MaxRelayed bounds a relayed frame in bytes.
 const MaxRelayed = MaxFrame + relayHead
 
-// Bytes gives the frame.
+// Bytes returns the encoded frame.
 func (r Relayed) Bytes() []byte {
 	frame := make([]byte, relayHead, relayHead+len(r.Payload))
 	frame[0] = byte(r.Op)
@@ -43,7 +43,7 @@ func (r Relayed) Bytes() []byte {
 	return append(frame, r.Payload...)
 }
 
-// ParseRelayed reads a frame; the payload is part of it.
+// ParseRelayed decodes a frame; the payload aliases it.
 func ParseRelayed(frame []byte) (Relayed, error) {
 	if len(frame) < relayHead || frame[0] < byte(RelayOpen) || frame[0] > byte(RelayClose) {
 		return Relayed{}, errors.New("no frame of the relay")

@@ -8,12 +8,12 @@ import (
 	"fmt"
 )
 
-// buildDomain keeps a build's signature from being taken for one of anything else.
+// buildDomain separates signatures of builds from signatures of anything else.
 const buildDomain = "muster build signature v1"
 
-// signed returns what the signature of a build covers: the domain and every member
-// but the signature, each text after its length, so that no two builds have the
-// same bytes.
+// signed returns the bytes that the signature of a build covers: the domain and every
+// member except the signature, each text preceded by its length, so that no two builds
+// have the same bytes.
 func (b Build) signed() []byte {
 	var all []byte
 	for _, text := range []string{buildDomain, b.ID, b.SHA256, b.Format} {
@@ -35,8 +35,8 @@ var (
 	errNoSignature = errors.New("the signature of Muster is missing; a server that is older than this agent does not sign")
 )
 
-// Verify reports, as an error for people, that the build is not one that the owner
-// of key offers.
+// Verify returns an error, with a text for people, if the build was not signed by the
+// owner of key.
 func (b Build) Verify(key ed25519.PublicKey) error {
 	signature, err := base64.StdEncoding.DecodeString(b.Signature)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"testing/quick"
 )
 
-// key makes a key pair from a number.
+// key returns a key pair derived from a number.
 func key(n byte) (ed25519.PublicKey, ed25519.PrivateKey) {
 	private := ed25519.NewKeyFromSeed([]byte(strings.Repeat(string(rune('a'+n)), ed25519.SeedSize)))
 	return private.Public().(ed25519.PublicKey), private
@@ -25,7 +25,7 @@ func flips(s string, yield func(string)) {
 	}
 }
 
-// A build with one flipped bit anywhere is not the one that was signed.
+// A signature is invalid if any one bit of the build is flipped.
 func TestBuild_AnyFlippedBitIsRefused(t *testing.T) {
 	t.Parallel()
 	public, private := key(0)
@@ -66,7 +66,7 @@ func TestBuild_AnyFlippedBitIsRefused(t *testing.T) {
 	})
 }
 
-// Each member of Build is signed: a new one that is not would pass unnoticed.
+// Each member of Build is signed, including any that is added later.
 func TestBuild_EveryMemberIsSigned(t *testing.T) {
 	t.Parallel()
 	public, private := key(0)
@@ -104,7 +104,7 @@ func TestBuild_SignedBytesAreUnambiguous(t *testing.T) {
 	}
 }
 
-// What cannot be verified is refused with words.
+// Verify says why a build cannot be verified.
 func TestBuild_VerifySaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	public, private := key(0)
