@@ -46,7 +46,8 @@ func (h handlers) updateAlias(ctx context.Context, in *gamelift.UpdateAliasInput
 	return &gamelift.UpdateAliasOutput{Alias: h.aliasOut(a)}, nil
 }
 
-// routingType is the strategy's type; where it is left out, what else is given tells.
+// routingType returns the strategy's type; if that is omitted, it follows from the
+// other members.
 func routingType(r *gamelift.RoutingStrategy) fleet.Routing {
 	switch {
 	case r.Type != nil:

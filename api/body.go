@@ -1,13 +1,13 @@
 package api
 
-// MaxBodies returns how many bytes the input of an operation may have, where that
-// is more than inputs usually have.
+// MaxBodies returns the maximum size in bytes of the inputs of operations that need
+// more than the default.
 func MaxBodies() map[string]int64 {
 	const (
 		script  = 7 << 20   // a ZIP file of 5 MB in base64
 		ruleSet = 512 << 10 // 65,535 characters, each of which JSON may escape
-		players = 1 << 20   // their attributes have no bound of their own
-		session = 4 << 20   // data of 262,144 characters, escaped, and of each player
+		players = 1 << 20   // the size of their attributes has no limit of its own
+		session = 4 << 20   // data of 262,144 characters, escaped, and data of each player
 	)
 	return map[string]int64{
 		"CreateScript": script, "UpdateScript": script,

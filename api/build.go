@@ -85,7 +85,7 @@ func (h handlers) listBuilds(ctx context.Context, in *gamelift.ListBuildsInput) 
 	return &gamelift.ListBuildsOutput{Builds: out, NextToken: nextToken(more, after, request...)}, nil
 }
 
-// buildsIn returns the builds of a status, or all where it is "".
+// buildsIn returns the builds with a status, or all if it is "".
 func (h handlers) buildsIn(ctx context.Context, status, after string) iter.Seq[*build.Build] {
 	all := reached(ctx, h.Builds.All(h.Store.View(), after), func(b *build.Build) string { return h.Home.Of("build", b.ID) })
 	return filtered(all, func(b *build.Build) bool { return status == "" || string(b.Status) == status })
@@ -111,7 +111,8 @@ func (h handlers) buildOut(b *build.Build) *gamelift.Build {
 	}
 }
 
-// locationIn reads where a file is that the caller has stored; nil where none is given.
+// locationIn returns the location of a file that the caller has stored, or nil if none
+// is given.
 func locationIn(l *gamelift.S3Location) *build.Location {
 	if l == nil {
 		return nil

@@ -48,7 +48,7 @@ func (h handlers) describeFleetLocationCapacity(_ context.Context, in *gamelift.
 	return &gamelift.DescribeFleetLocationCapacityOutput{FleetCapacity: new(h.capacityOut(f, *f.Place(*in.Location)))}, nil
 }
 
-// managedFleet gives a fleet of compute type EC2. Errors: NotFound, InvalidRequest.
+// managedFleet returns a fleet of compute type EC2. Errors: NotFound, InvalidRequest.
 func (h handlers) managedFleet(idOrARN string) (*fleet.Fleet, error) {
 	f, err := h.Fleets.Find(h.Store.View(), idOrARN)
 	if err == nil && f.Managed == nil {

@@ -44,7 +44,8 @@ func (h handlers) describeCompute(_ context.Context, in *gamelift.DescribeComput
 	return &gamelift.DescribeComputeOutput{Compute: new(h.computeOut(c))}, nil
 }
 
-// computeName takes a name or an ARN, which holds the fleet before the name.
+// computeName returns the name of a compute from its name or ARN, which has the fleet
+// before the name.
 func (h handlers) computeName(fleetID, s string) string {
 	return strings.TrimPrefix(h.Home.ID("compute", s), h.Home.ID("fleet", fleetID)+"/")
 }
@@ -110,13 +111,13 @@ func (h handlers) computeOut(c *compute.Compute) gamelift.Compute {
 	}
 	if f := h.Fleets.Get(h.Store.View(), c.FleetID); f != nil && f.Managed != nil {
 		out.InstanceId, out.Type, out.OperatingSystem = &c.InstanceID, &f.Managed.InstanceType, opt(f.Managed.OS)
-		out.ComputeArn = nil // AWS gives instances none
+		out.ComputeArn = nil // instances have none in AWS
 	}
 	return out
 }
 
-// computeStatus is that of the instance; a compute of an ANYWHERE fleet is ACTIVE
-// for as long as it is registered.
+// computeStatus returns the status of the compute's instance; a compute of an ANYWHERE
+// fleet is ACTIVE while it is registered.
 func (h handlers) computeStatus(c *compute.Compute) string {
 	i := h.Computes.Instance(h.Store.View(), c.InstanceID)
 	switch {

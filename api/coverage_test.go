@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/coverage.md anew")
 
-// docs/coverage.md says truthfully which operations answer: it is made from the
-// handlers that are registered.
+// docs/coverage.md lists exactly the operations that are served: it is generated from
+// the registered handlers.
 func TestCoverage_DocumentIsTrue(t *testing.T) {
 	const document = "../docs/coverage.md"
 	srv, err := awsrpc.New(awsrpc.Options{API: gamelift.API(), Authenticate: awsrpc.Anyone{}})

@@ -36,8 +36,8 @@ func (h handlers) describeFleetAttributes(ctx context.Context, in *gamelift.Desc
 	return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: list(page, h.fleetOut), NextToken: next}, nil
 }
 
-// fleetPage gives the fleets of a list-by-ids operation: the named ones that
-// exist, or a page of all. Limit and NextToken do not apply to named ones.
+// fleetPage returns the fleets of an operation that takes fleet ids: the named ones
+// that exist, or a page of all. Limit and NextToken do not apply to named ones.
 func (h handlers) fleetPage(ctx context.Context, operation string, ids []string, asked *int32, next *string) ([]*fleet.Fleet, *string, error) {
 	view := h.Store.View()
 	if len(ids) > 0 {
@@ -79,7 +79,7 @@ func (h handlers) updateFleetAttributes(ctx context.Context, in *gamelift.Update
 	return &gamelift.UpdateFleetAttributesOutput{FleetId: &f.ID, FleetArn: h.fleetARN(f.ID)}, nil
 }
 
-// listFleetsPage is ListFleets' page without Limit (AWS CLI reference).
+// listFleetsPage is the page size of ListFleets without Limit (AWS CLI reference).
 const listFleetsPage = 16
 
 func (h handlers) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (*gamelift.ListFleetsOutput, error) {

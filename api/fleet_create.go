@@ -31,7 +31,8 @@ func (h handlers) createFleet(ctx context.Context, in *gamelift.CreateFleetInput
 	return &gamelift.CreateFleetOutput{FleetAttributes: new(h.fleetOut(f)), LocationStates: locationStates(f)}, nil
 }
 
-// checkComputeType refuses members that have no meaning for the fleet's compute type.
+// checkComputeType returns a fault if a member does not apply to the fleet's compute
+// type.
 func checkComputeType(in *gamelift.CreateFleetInput) error {
 	given, kind := managedMembers(in), fleet.Anywhere
 	if computeType(in.ComputeType) == fleet.EC2 {
@@ -66,7 +67,8 @@ func computeType(given *string) fleet.ComputeType {
 	return fleet.ComputeType(*given)
 }
 
-// managedIn gives what only a fleet of compute type EC2 has, else nil.
+// managedIn returns the part of a fleet that only compute type EC2 has, or nil for
+// other types.
 func managedIn(in *gamelift.CreateFleetInput) *fleet.Managed {
 	if computeType(in.ComputeType) != fleet.EC2 {
 		return nil
@@ -83,7 +85,7 @@ func managedIn(in *gamelift.CreateFleetInput) *fleet.Managed {
 	return m
 }
 
-// gatewayIn returns what is asked for of a player gateway.
+// gatewayIn returns the requested player gateway.
 func gatewayIn(in *gamelift.CreateFleetInput) fleet.Gateway {
 	g := fleet.Gateway{Mode: val(in.PlayerGatewayMode)}
 	if c := in.PlayerGatewayConfiguration; c != nil {
@@ -92,7 +94,7 @@ func gatewayIn(in *gamelift.CreateFleetInput) fleet.Gateway {
 	return g
 }
 
-// managedOut adds what only a fleet of compute type EC2 has.
+// managedOut adds the members that only a fleet of compute type EC2 has.
 func (h handlers) managedOut(out *gamelift.FleetAttributes, f *fleet.Fleet) {
 	m := f.Managed
 	out.BuildId, out.BuildArn = &m.BuildID, new(h.Home.Of("build", m.BuildID))

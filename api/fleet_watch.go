@@ -40,8 +40,9 @@ func (h handlers) describeFleetEvents(ctx context.Context, in *gamelift.Describe
 	return &gamelift.DescribeFleetEventsOutput{Events: list(found, eventOut), NextToken: nextToken(more, after, request...)}, nil
 }
 
-// unlessDeleted returns an error of finding a fleet, but nil where the fleet was
-// deleted: some operations answer nothing then (API reference). Its events tell.
+// unlessDeleted returns err, the error of looking up a fleet, or nil if the fleet was
+// deleted, as its events show: some operations return an empty result then (API
+// reference).
 func (h handlers) unlessDeleted(ctx context.Context, idOrARN string, err error) error {
 	id := h.Home.ID("fleet", idOrARN)
 	if !fault.Is(err, fault.NotFound) || id == "" {
@@ -91,8 +92,8 @@ func (h handlers) describeFleetLocationUtilization(_ context.Context, in *gameli
 	return &gamelift.DescribeFleetLocationUtilizationOutput{FleetUtilization: new(h.utilization(f, *in.Location))}, nil
 }
 
-// wholeOf gives the location that stands for a fleet where none is named: the
-// home region of a managed fleet, all of an ANYWHERE fleet.
+// wholeOf returns the location that is meant if a request names none: the home region
+// of a managed fleet, "" (all) for an ANYWHERE fleet.
 func wholeOf(f *fleet.Fleet) string {
 	if f.Managed != nil {
 		return f.Home
@@ -100,8 +101,8 @@ func wholeOf(f *fleet.Fleet) string {
 	return ""
 }
 
-// utilization counts what runs in a fleet; location "" means all of it, since
-// the processes of an ANYWHERE fleet are never in its home region.
+// utilization returns the utilization of a fleet in a location; "" means the whole
+// fleet, since the processes of an ANYWHERE fleet are never in its home region.
 func (h handlers) utilization(f *fleet.Fleet, location string) gamelift.FleetUtilization {
 	use := h.Sessions.Use(h.Store.View(), f.ID, location)
 	shown := location
@@ -115,10 +116,10 @@ func (h handlers) utilization(f *fleet.Fleet, location string) gamelift.FleetUti
 	}
 }
 
-// gameStatuses are the values that a StatusFilter can have.
+// gameStatuses are the valid values of a StatusFilter.
 var gameStatuses = []session.Status{session.Active, session.Terminated, session.Activating, session.Terminating}
 
-// take cuts a page from a sequence and tells whether more follow.
+// take returns the first n items of a sequence and reports whether more follow.
 func take[T any](all iter.Seq[T], n int) (page []T, more bool) {
 	for v := range all {
 		if len(page) == n {

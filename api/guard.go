@@ -12,12 +12,13 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// guard holds callers to their scope, which needs to know what a request names, and
-// keeps the ids of player sessions from callers who may not see them.
+// guard wraps a handler: it enforces the caller's scope, based on the resources that
+// the request names, and hides the ids of player sessions from callers that may not see
+// them.
 func (h handlers) guard(operation string, next awsrpc.Handler) awsrpc.Handler {
 	return func(ctx context.Context, in any) (any, error) {
 		caller, known := awsrpc.Caller(ctx).Identity.(auth.Caller)
-		if !known { // no authenticator of ours: a server that lets everybody in
+		if !known { // the server does not authenticate callers
 			return next(ctx, in)
 		}
 		if caller.Scoped() {
@@ -32,15 +33,15 @@ func (h handlers) guard(operation string, next awsrpc.Handler) awsrpc.Handler {
 	}
 }
 
-// accountWide are operations that a caller with a scope may never call, although
-// they name something: what they make goes beyond what they name.
+// accountWide are operations that a caller with a scope may never call, even if they
+// name a resource in scope: what they create goes beyond it.
 var accountWide = map[string]bool{
 	"CreateAlias": true, "CreateBuild": true, "CreateContainerFleet": true, "CreateFleet": true, "CreateScript": true,
 	"CreateVpcPeeringAuthorization": true, "DeleteVpcPeeringAuthorization": true,
 }
 
-// lists are operations that answer with what there is, where the request names
-// nothing. Their handlers leave out what the caller does not reach (reached).
+// lists are operations that return all resources of a kind if the request names none.
+// Their handlers omit those outside of the caller's scope (reached).
 var lists = map[string]bool{
 	"DescribeEC2InstanceLimits": true, "DescribeFleetAttributes": true, "DescribeFleetCapacity": true, "DescribeFleetUtilization": true,
 	"DescribeGameSessionQueues": true, "DescribeMatchmakingConfigurations": true, "DescribeMatchmakingRuleSets": true,
@@ -49,23 +50,23 @@ var lists = map[string]bool{
 	"ListFleets": true, "ListGameServerGroups": true, "ListLocations": true, "ListScripts": true,
 }
 
-// harmless are operations that are about no resource and say nothing of any.
+// harmless are operations that neither concern nor reveal any resource.
 var harmless = map[string]bool{"ValidateMatchmakingRuleSet": true}
 
-// atHome are operations on a location of a fleet that take its home Region where
-// the request names none.
+// atHome are operations on a location of a fleet that use its home Region if the
+// request names none.
 var atHome = map[string]bool{
 	"CreateGameSession": true, "StartFleetActions": true, "StopFleetActions": true, "UpdateFleetCapacity": true,
 }
 
-// notNames are members, written OPERATION.MEMBER, that name no resource in this
-// operation although they do in others: filters of a list, and a token.
+// notNames are members, as OPERATION.MEMBER, that name no resource in this operation
+// although they do in others: filters of a list, and an idempotency token.
 var notNames = map[string]bool{
 	"CreateGameSession.GameSessionId": true, "DescribeMatchmakingConfigurations.RuleSetName": true,
 	"ListFleets.BuildId": true, "ListFleets.ScriptId": true,
 }
 
-// named are the kinds of resources that Name and Names are names of.
+// named says, by operation, which kind of resource the members Name and Names name.
 var named = map[string]string{
 	"CreateGameSessionQueue": "gamesessionqueue", "UpdateGameSessionQueue": "gamesessionqueue",
 	"DeleteGameSessionQueue": "gamesessionqueue", "DescribeGameSessionQueues": "gamesessionqueue",
@@ -75,8 +76,9 @@ var named = map[string]string{
 	"DescribeMatchmakingRuleSets": "matchmakingruleset",
 }
 
-// permit holds a caller with a scope to it: every resource that the request names,
-// and what tickets, placements and game sessions belong to, must be in scope.
+// permit enforces the scope of a caller that has one: every resource that the request
+// names must be in scope, and so must those that its tickets, placements and game
+// sessions belong to.
 func (h handlers) permit(ctx context.Context, caller auth.Caller, operation string, in any) error {
 	action := auth.Action(operation)
 	if harmless[operation] {
@@ -104,16 +106,17 @@ func (h handlers) permit(ctx context.Context, caller auth.Caller, operation stri
 	return nil
 }
 
-// names is what a request names.
+// names are the resources that a request names.
 type names struct {
 	h         handlers
 	operation string
 	resources []string // ARNs
-	locations []string // ARNs of locations beside them
+	locations []string // ARNs of locations that the request combines with them
 	err       error
 }
 
-// scopedMembers say what the members of inputs name; the value is one of their values.
+// scopedMembers has a function for each member of inputs that names resources; it is
+// called with each value of the member.
 var scopedMembers = map[string]func(n *names, ctx context.Context, value string){
 	"FleetId":              func(n *names, _ context.Context, v string) { n.add("fleet", v) },
 	"FleetIds":             func(n *names, _ context.Context, v string) { n.add("fleet", v) },
@@ -145,10 +148,11 @@ var scopedMembers = map[string]func(n *names, ctx context.Context, value string)
 	"RoutingStrategy": func(n *names, _ context.Context, v string) { n.add("fleet", v) },
 }
 
-// within are the members in which structures name what scopedMembers say.
+// within says, for members in scopedMembers that hold structures, which member of a
+// structure has the name.
 var within = map[string]string{"Destinations": "DestinationArn", "Locations": "Location", "RoutingStrategy": "FleetId"}
 
-// read goes through the members of an input.
+// read collects the names in all members of an input.
 func (n *names) read(ctx context.Context, in reflect.Value) {
 	for i := range in.NumField() {
 		member := in.Type().Field(i).Name
@@ -164,7 +168,7 @@ func (n *names) read(ctx context.Context, in reflect.Value) {
 	}
 }
 
-// text returns a member's string, or "" where it is absent.
+// text returns a member's string, or "" if it is absent.
 func text(in reflect.Value, member string) string {
 	if f := in.FieldByName(member); f.IsValid() {
 		if all := texts(f, ""); len(all) == 1 {
@@ -174,8 +178,8 @@ func text(in reflect.Value, member string) string {
 	return ""
 }
 
-// texts returns the strings in a member: its value, its elements, or what the
-// structures in it have as their member inner.
+// texts returns the strings in a member: its value, its elements, or the member inner
+// of the structures in it.
 func texts(v reflect.Value, inner string) []string {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -199,24 +203,23 @@ func texts(v reflect.Value, inner string) []string {
 	return nil
 }
 
-// add names a resource by its id, name or ARN, as the domain reads them.
+// add adds a resource by its id, name or ARN, as the domain reads them.
 func (n *names) add(kind, idOrARN string) {
 	n.resources = append(n.resources, n.h.Home.Of(kind, n.h.Home.ID(kind, idOrARN)))
 }
 
-// gameSession names the fleet of a game session, and beside it its location.
+// gameSession adds the fleet of a game session, and its location.
 func (n *names) gameSession(_ context.Context, id string) {
 	n.add("fleet", arn.SessionFleet(id))
 	n.beside(arn.SessionLocation(id))
 }
 
-// compute names the location of a compute or instance of a fleet. One that there is
-// not is in none.
+// compute adds the location of a compute or instance of a fleet, if it exists.
 func (n *names) compute(fleetID, name, instanceID string) {
 	if fleetID == "" || name == "" && instanceID == "" {
 		return
 	}
-	if name == "" { // the compute of an instance has its name
+	if name == "" { // an instance's compute has the instance's id as its name
 		name = instanceID
 	}
 	if c, err := n.h.Computes.Find(n.h.Store.View(), fleetID, n.h.computeName(fleetID, name)); err == nil {
@@ -230,12 +233,13 @@ func (n *names) name(_ context.Context, v string) {
 	}
 }
 
-// beside names a location beside another resource.
+// beside adds a location that the request combines with another resource.
 func (n *names) beside(location string) {
 	n.locations = append(n.locations, n.h.Home.Of("location", location))
 }
 
-// alias names an alias where the operation is about it, else the fleet it leads to.
+// alias adds an alias if the operation is on aliases, otherwise the fleet that it leads
+// to.
 func (n *names) alias(_ context.Context, v string) {
 	if !strings.HasSuffix(n.operation, "Alias") {
 		if f, err := n.h.Fleets.Resolve(n.h.Store.View(), v); err == nil {
@@ -246,8 +250,8 @@ func (n *names) alias(_ context.Context, v string) {
 	n.resources = append(n.resources, n.h.Home.OfAlias(n.h.Home.ID("alias", v)))
 }
 
-// placement names the queue of a placement. One that there is not is its own
-// resource, which is in no scope, unless it is about to be made.
+// placement adds the queue of a placement. A placement that does not exist, and is not
+// about to be started, is added as a resource of its own, which is in no scope.
 func (n *names) placement(ctx context.Context, v string) {
 	p, _, err := n.h.Placements.Get(ctx, v)
 	switch {
@@ -260,7 +264,7 @@ func (n *names) placement(ctx context.Context, v string) {
 	}
 }
 
-// ticket names the configuration of a ticket, as placement does.
+// ticket adds the configuration of a ticket, in the same way as placement.
 func (n *names) ticket(ctx context.Context, v string) {
 	d, err := n.h.Matches.Get(ctx, v)
 	switch {
@@ -273,11 +277,11 @@ func (n *names) ticket(ctx context.Context, v string) {
 	}
 }
 
-// hiddenID stands in the place of the ids of player sessions.
+// hiddenID replaces the ids of player sessions.
 const hiddenID = "psess-00000000-0000-0000-0000-000000000000"
 
-// masked answers with every PlayerSessionId hidden. NextToken can hold one, so it is
-// sealed.
+// masked calls the handler and hides every PlayerSessionId in its output. NextToken can
+// contain one, so it is sealed.
 func (h handlers) masked(ctx context.Context, next awsrpc.Handler, in any) (any, error) {
 	const label = "next page"
 	if f := tokenOf(in); f.IsValid() && !f.IsNil() {

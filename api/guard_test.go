@@ -11,8 +11,8 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// unbound are operations of which an input may name nothing, or nothing that
-// belongs to a scope: a caller with a scope is refused them where it names nothing.
+// unbound are operations whose inputs may name no resource, or none of a kind that
+// scopes have: they are refused to a caller with a scope if the input names none.
 var unbound = map[string]bool{
 	"ClaimGameServer": true, "CreateContainerGroupDefinition": true, "CreateGameServerGroup": true, "DeleteContainerGroupDefinition": true,
 	"DeleteGameServerGroup": true, "DeregisterGameServer": true, "DescribeContainerGroupDefinition": true, "DescribeGameServer": true,
@@ -22,9 +22,9 @@ var unbound = map[string]bool{
 	"UpdateGameServer": true, "UpdateGameServerGroup": true,
 }
 
-// Every operation of the API names a resource that a scope can hold it to, or is
-// known to concern the whole account, or to be harmless: a new one has to be
-// thought about here.
+// Every operation of the API names a resource that can be in a scope, or is known to
+// concern the whole account, or to be harmless: a new operation must be classified
+// here.
 func TestGuard_KnowsEveryOperation(t *testing.T) {
 	t.Parallel()
 	names, members := map[string]bool{}, map[string]bool{}
@@ -37,7 +37,7 @@ func TestGuard_KnowsEveryOperation(t *testing.T) {
 			members[op.Name+"."+member] = true
 			_, known := scopedMembers[member]
 			if (member == "Name" || member == "Names") && named[op.Name] == "" || member == "Location" || member == "Locations" {
-				known = false // names nothing by itself
+				known = false // does not name a resource alone
 			}
 			bound = bound || known
 		}
@@ -70,7 +70,8 @@ func TestGuard_KnowsEveryOperation(t *testing.T) {
 	}
 }
 
-// The ids of player sessions are hidden wherever they stand, and the domain keeps its own.
+// The ids of player sessions are hidden in every place, and the domain's own data is
+// not changed.
 func TestHide(t *testing.T) {
 	t.Parallel()
 	id, other := "psess-1", "p1"
@@ -95,8 +96,8 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// A NextToken may hold the id of a player session: callers who may not see it get it
-// sealed, and what they bring back is opened before the handler reads it.
+// A NextToken may contain the id of a player session: callers that may not see it get a
+// sealed token, which is opened before the handler reads it.
 func TestMasked_SealsNextToken(t *testing.T) {
 	t.Parallel()
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))

@@ -55,8 +55,8 @@ func (h handlers) instanceOut(f *fleet.Fleet, i *compute.Instance) gamelift.Inst
 	return out
 }
 
-// getInstanceAccess refuses: AWS hands out a login to its machines, and those of
-// Muster are the operator's.
+// getInstanceAccess always refuses: AWS returns a login to its machines, but Muster's
+// machines are the operator's.
 func (h handlers) getInstanceAccess(_ context.Context, in *gamelift.GetInstanceAccessInput) (*gamelift.GetInstanceAccessOutput, error) {
 	f, err := h.managedFleet(*in.FleetId)
 	if err != nil {
@@ -73,8 +73,9 @@ func (h handlers) noAccess(i *compute.Instance) error {
 	return fault.Invalid("FleetId: Muster gives no remote access; instance %s is part of your own host %s", i.ID, i.HostID)
 }
 
-// describeEC2InstanceLimits answers with how many instances of a type there are in a
-// location, of fleets that the caller reaches, and how many its hosts could run.
+// describeEC2InstanceLimits returns how many instances of each type there are in a
+// location, of fleets in the caller's scope, and how many the location's hosts could
+// run.
 func (h handlers) describeEC2InstanceLimits(ctx context.Context, in *gamelift.DescribeEC2InstanceLimitsInput) (*gamelift.DescribeEC2InstanceLimitsOutput, error) {
 	location := val(in.Location)
 	if location == "" {

@@ -39,7 +39,7 @@ func (h handlers) deleteLocation(ctx context.Context, in *gamelift.DeleteLocatio
 	return nil, h.Fleets.DeleteLocation(ctx, *in.LocationName)
 }
 
-// Page sizes of ListLocations (API reference).
+// The largest page of ListLocations (API reference).
 const largestLocationsPage = 200
 
 func (h handlers) listLocations(ctx context.Context, in *gamelift.ListLocationsInput) (*gamelift.ListLocationsOutput, error) {
@@ -56,8 +56,8 @@ func (h handlers) listLocations(ctx context.Context, in *gamelift.ListLocationsI
 	return &gamelift.ListLocationsOutput{Locations: list(page, h.locationListed), NextToken: nextToken(more, after, request...)}, nil
 }
 
-// locationNames gives regions and custom locations that the filters ask for,
-// in order of names, behind a name.
+// locationNames returns the regions and custom locations that match the filters, in
+// order of names, after a name.
 func (h handlers) locationNames(filters []string, after string) []string {
 	wants := func(filter string) bool { return len(filters) == 0 || slices.Contains(filters, filter) }
 	var names []string
@@ -81,15 +81,15 @@ func (h handlers) locationOut(name string) gamelift.LocationModel {
 	return out
 }
 
-// locationListed is a location as ListLocations shows it.
+// locationListed returns a location as shown by ListLocations.
 func (h handlers) locationListed(name string) gamelift.LocationModel {
 	out := h.locationOut(name)
 	out.PingBeacon = h.pingBeacon(name)
 	return out
 }
 
-// pingBeacon tells where players measure their latency to a location; nil where
-// it has no UDP beacon.
+// pingBeacon returns where players measure their latency to a location, or nil if it
+// has no UDP beacon.
 func (h handlers) pingBeacon(location string) *gamelift.PingBeacon {
 	if h.Beacon == nil {
 		return nil
@@ -153,8 +153,8 @@ func (h handlers) describeFleetLocationAttributes(ctx context.Context, in *gamel
 	}, nil
 }
 
-// askedLocations gives the remote locations that were asked for, in that order,
-// leaving out those the fleet lacks; all of them where none was named.
+// askedLocations returns the requested remote locations, in order, without those that
+// the fleet does not have; if none was requested, all of them.
 func askedLocations(f *fleet.Fleet, names []string) ([]fleet.LocationState, error) {
 	if len(names) == 0 {
 		return remoteLocations(f), nil
@@ -172,7 +172,7 @@ func askedLocations(f *fleet.Fleet, names []string) ([]fleet.LocationState, erro
 	return asked, nil
 }
 
-// locationStates gives the states of all locations, the home region first.
+// locationStates returns the states of all locations, the home region first.
 func locationStates(f *fleet.Fleet) []gamelift.LocationState {
 	home := f.Status
 	if l := f.Place(f.Home); l != nil {
@@ -181,7 +181,7 @@ func locationStates(f *fleet.Fleet) []gamelift.LocationState {
 	return append([]gamelift.LocationState{stateOut(f.Home, home)}, remoteStates(f)...)
 }
 
-// remoteLocations gives the locations besides the home region.
+// remoteLocations returns the locations other than the home region.
 func remoteLocations(f *fleet.Fleet) []fleet.LocationState {
 	return slices.DeleteFunc(slices.Clone(f.Locations), func(l fleet.LocationState) bool { return l.Location == f.Home })
 }
@@ -199,7 +199,7 @@ func locationsIn(all []gamelift.LocationConfiguration) []string {
 	return list(all, func(l gamelift.LocationConfiguration) string { return *l.Location })
 }
 
-// checkLocation refuses a location that is not one of the fleet's; nil names none.
+// checkLocation returns a fault if a location is given and is not one of the fleet's.
 func checkLocation(f *fleet.Fleet, location *string) error {
 	if location == nil || *location == f.Home || f.Place(*location) != nil {
 		return nil

@@ -13,14 +13,15 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// logLife is how long the URL of a log is good (API reference, GetGameSessionLogUrl).
+// logLife is how long the URL of a log is valid (API reference, GetGameSessionLogUrl).
 const logLife = 15 * time.Minute
 
 func (h handlers) registerLogs(srv *awsrpc.Server) {
 	on(srv, "GetGameSessionLogUrl", h.getGameSessionLogURL)
 }
 
-// getGameSessionLogURL finds the logs that the session's host has stored.
+// getGameSessionLogURL returns the URL of the logs that the game session's host has
+// stored.
 func (h handlers) getGameSessionLogURL(ctx context.Context, in *gamelift.GetGameSessionLogUrlInput) (*gamelift.GetGameSessionLogUrlOutput, error) {
 	g, err := h.Sessions.Get(ctx, *in.GameSessionId)
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Page sizes of operations for which AWS publishes none.
+// Page sizes of operations for which AWS documents none.
 const (
 	defaultPage = 25
 	largestPage = 100
 )
 
-// limit gives the page size: the caller's, or the default; never above the largest.
+// limit returns the page size: the requested one, or the default, but at most the
+// largest.
 func limit(asked *int32, standard, largest int) int {
 	if asked == nil {
 		return standard
@@ -25,14 +26,14 @@ func limit(asked *int32, standard, largest int) int {
 	return min(int(*asked), largest)
 }
 
-// token is what NextToken holds: where the next page starts, and a hash of the
-// request that it continues, so that it cannot be used with another.
+// token is the content of a NextToken: where the next page starts, and a hash of the
+// request, so that the token cannot be used with another request.
 type token[C any] struct {
 	Request string
 	Cursor  C
 }
 
-// cursor reads a NextToken. parts identify the request: the operation and the
+// cursor decodes a NextToken. parts identify the request: the operation and the
 // parameters that select and order its items.
 func cursor[C any](next *string, parts ...string) (C, error) {
 	var t token[C]
@@ -50,14 +51,14 @@ func cursor[C any](next *string, parts ...string) (C, error) {
 	return t.Cursor, nil
 }
 
-// nextToken makes the NextToken for a cursor, or nil where no more follow.
+// nextToken returns the NextToken for a cursor, or nil if no more items follow.
 func nextToken[C any](more bool, c C, parts ...string) *string {
 	if !more {
 		return nil
 	}
 	raw, err := json.Marshal(token[C]{requestHash(parts), c})
 	if err != nil {
-		panic(err) // cursors are plain structs
+		panic(err) // cursors are plain data, which always encodes
 	}
 	return new(base64.RawURLEncoding.EncodeToString(raw))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// VPC peering joins AWS's network with a customer's. On one's own machines
-// there is nothing to join: creating is refused, and there is none to list.
+// VPC peering connects AWS's network with a customer's. With self-hosted machines there
+// is nothing to connect: creating is refused, and lists are empty.
 func (h handlers) registerPeering(srv *awsrpc.Server) {
 	on(srv, "CreateVpcPeeringAuthorization", refusePeering[gamelift.CreateVpcPeeringAuthorizationInput, gamelift.CreateVpcPeeringAuthorizationOutput])
 	on(srv, "CreateVpcPeeringConnection", refusePeering[gamelift.CreateVpcPeeringConnectionInput, gamelift.CreateVpcPeeringConnectionOutput])

@@ -37,7 +37,7 @@ func (h handlers) createPlayerSessions(ctx context.Context, in *gamelift.CreateP
 	return &gamelift.CreatePlayerSessionsOutput{PlayerSessions: list(made, h.playerOut)}, nil
 }
 
-// playerStatuses are the values that a PlayerSessionStatusFilter can have.
+// playerStatuses are the valid values of a PlayerSessionStatusFilter.
 var playerStatuses = []session.PlayerStatus{session.Reserved, session.Playing, session.Completed, session.TimedOut}
 
 func (h handlers) describePlayerSessions(ctx context.Context, in *gamelift.DescribePlayerSessionsInput) (*gamelift.DescribePlayerSessionsOutput, error) {
@@ -49,7 +49,7 @@ func (h handlers) describePlayerSessions(ctx context.Context, in *gamelift.Descr
 		return nil, err
 	}
 	if in.GameSessionId == nil {
-		status = "" // it has no effect on what a player or an id selects
+		status = "" // it has no effect on a selection by player or by id
 	}
 	request := []string{"DescribePlayerSessions", val(in.PlayerSessionId), val(in.GameSessionId), val(in.PlayerId), string(status)}
 	next := in.NextToken
@@ -76,8 +76,8 @@ func (h handlers) describePlayerSessions(ctx context.Context, in *gamelift.Descr
 	return &gamelift.DescribePlayerSessionsOutput{PlayerSessions: list(page, h.playerOut), NextToken: nextToken(more, after, request...)}, nil
 }
 
-// checkPlayerSelector holds the request to exactly one selector, and a game
-// session to one that exists.
+// checkPlayerSelector returns a fault unless the request has exactly one selector; a
+// game session must exist.
 func (h handlers) checkPlayerSelector(ctx context.Context, in *gamelift.DescribePlayerSessionsInput) error {
 	given := 0
 	for _, selector := range []*string{in.PlayerSessionId, in.GameSessionId, in.PlayerId} {
@@ -104,8 +104,8 @@ func (h handlers) playerOut(p *session.PlayerSession) gamelift.PlayerSession {
 	}
 }
 
-// getPlayerConnectionDetails answers as the API documents it for fleets without
-// a player gateway: the game server's own address for each player, no token.
+// getPlayerConnectionDetails returns what the API documents for fleets without a player
+// gateway: the game server's own address for each player, and no token.
 func (h handlers) getPlayerConnectionDetails(ctx context.Context, in *gamelift.GetPlayerConnectionDetailsInput) (*gamelift.GetPlayerConnectionDetailsOutput, error) {
 	g, err := h.Sessions.Get(ctx, *in.GameSessionId)
 	if err != nil {

@@ -49,7 +49,7 @@ func (h handlers) updateGameSessionQueue(ctx context.Context, in *gamelift.Updat
 	if in.PlayerLatencyPolicies != nil {
 		update.Policies = new(policiesIn(in.PlayerLatencyPolicies))
 	}
-	if in.FilterConfiguration != nil { // an empty one takes the filter away
+	if in.FilterConfiguration != nil { // an empty one removes the filter
 		update.AllowedLocations = &in.FilterConfiguration.AllowedLocations
 	}
 	if p := in.PriorityConfiguration; p != nil {
@@ -62,7 +62,7 @@ func (h handlers) updateGameSessionQueue(ctx context.Context, in *gamelift.Updat
 	return &gamelift.UpdateGameSessionQueueOutput{GameSessionQueue: new(h.queueOut(q))}, nil
 }
 
-// largestQueuePage is the most that DescribeGameSessionQueues answers at a time (API reference).
+// largestQueuePage is the largest page of DescribeGameSessionQueues (API reference).
 const largestQueuePage = 50
 
 func (h handlers) describeGameSessionQueues(ctx context.Context, in *gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {

@@ -9,16 +9,15 @@ import (
 	"github.com/musterhq/muster/internal/awsrpc"
 )
 
-// scoped returns the caller of a request, and whether a scope holds it to some
-// resources.
+// scoped returns the caller of a request, and reports whether it has a scope.
 func scoped(ctx context.Context) (auth.Caller, bool) {
 	caller, known := awsrpc.Caller(ctx).Identity.(auth.Caller)
 	return caller, known && caller.Scoped()
 }
 
-// reached returns the items of a list that the caller reaches; resource returns the
-// ARN of an item. It comes before paging: pages are full, and neither their number
-// nor NextToken says anything of what is left out.
+// reached returns the items of a list that are in the caller's scope; resource returns
+// the ARN of an item. It must be applied before paging: then pages are full, and
+// neither their number nor NextToken reveals that items were omitted.
 func reached[T any](ctx context.Context, all iter.Seq[T], resource func(T) string) iter.Seq[T] {
 	caller, some := scoped(ctx)
 	if !some {
@@ -27,7 +26,7 @@ func reached[T any](ctx context.Context, all iter.Seq[T], resource func(T) strin
 	return filtered(all, func(item T) bool { return caller.Reaches(resource(item)) })
 }
 
-// filtered returns the items that fit.
+// filtered returns the items for which fits returns true.
 func filtered[T any](all iter.Seq[T], fits func(T) bool) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for item := range all {
@@ -38,8 +37,8 @@ func filtered[T any](all iter.Seq[T], fits func(T) bool) iter.Seq[T] {
 	}
 }
 
-// places reports of a location whether the caller is shown what is in it of a
-// fleet that the caller reaches. It is nil where all locations are shown.
+// places returns a function that reports whether the caller is shown what a fleet in
+// its scope has in a location. It returns nil if all locations are shown.
 func (h handlers) places(ctx context.Context) func(location string) bool {
 	caller, some := scoped(ctx)
 	if !some {
@@ -48,8 +47,8 @@ func (h handlers) places(ctx context.Context) func(location string) bool {
 	return func(location string) bool { return caller.ReachesBeside(h.Home.Of("location", location)) }
 }
 
-// games reports of a game session whether the caller reaches it, by its fleet and
-// its location. It is nil where the caller reaches all.
+// games returns a function that reports whether a game session is in the caller's
+// scope, by its fleet and its location. It returns nil if all are.
 func (h handlers) games(ctx context.Context) func(gameSessionID string) bool {
 	caller, some := scoped(ctx)
 	if !some {

@@ -20,7 +20,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Services are what the handlers call.
+// Services are the services that the handlers call.
 type Services struct {
 	Store      *store.Store
 	Home       arn.Home
@@ -35,12 +35,12 @@ type Services struct {
 	Objects    *object.Service
 	Uploads    Uploads
 	Scaling    *scaling.Service
-	// Sealer seals what callers bring back and must not read.
+	// Sealer seals data that callers send back and must not read.
 	Sealer Sealer
 	// GameServerURL is the WebSocket URL that game servers connect to; at most 128 characters.
 	GameServerURL func() string
-	// Beacon gives where the UDP beacon of a location answers, HOST:PORT or ""; nil:
-	// no location has one.
+	// Beacon returns the HOST:PORT of a location's UDP beacon, or ""; nil means that no
+	// location has one.
 	Beacon func(location string) string
 }
 
@@ -50,18 +50,19 @@ type Sealer interface {
 	Open(sealed []byte, label string) (string, error)
 }
 
-// Uploads makes what lets a caller at a stored file.
+// Uploads issues credentials and URLs for stored files.
 type Uploads interface {
-	// Credentials are good for sending a build its archive.
+	// Credentials returns credentials for uploading the archive of a build.
 	Credentials(buildID string) (auth.Temporary, error)
-	// Presign makes a URL that is good for one method on one object, for a while.
+	// Presign returns a URL that is valid for one method on one object, for the given
+	// time.
 	Presign(method, bucket, key string, life time.Duration) (string, error)
 }
 
 // handlers has a method for each operation.
 type handlers struct{ Services }
 
-// Register gives srv the handlers of all operations that this version has.
+// Register registers the handlers of all operations of this version with srv.
 func Register(srv *awsrpc.Server, services Services) {
 	h := handlers{services}
 	srv.Wrap(h.guard)
@@ -86,14 +87,14 @@ func Register(srv *awsrpc.Server, services Services) {
 	registerUnserved(srv)
 }
 
-// on registers a handler whose commands carry the caller's name for the audit.
+// on registers a handler whose commands carry the caller's name as their actor.
 func on[In, Out any](srv *awsrpc.Server, operation string, f func(context.Context, *In) (*Out, error)) {
 	awsrpc.Handle(srv, operation, func(ctx context.Context, in *In) (*Out, error) {
 		return f(store.WithActor(ctx, actor(awsrpc.Caller(ctx))), in)
 	})
 }
 
-// actor names a principal in the audit.
+// actor returns the name of a principal as an actor.
 func actor(p awsrpc.Principal) string {
 	switch {
 	case p.Name != "":

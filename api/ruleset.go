@@ -27,7 +27,7 @@ func (h handlers) createMatchmakingRuleSet(ctx context.Context, in *gamelift.Cre
 	return &gamelift.CreateMatchmakingRuleSetOutput{RuleSet: new(h.ruleSetOut(made))}, nil
 }
 
-// Page sizes of DescribeMatchmakingRuleSets and DescribeMatchmakingConfigurations
+// The largest page of DescribeMatchmakingRuleSets and DescribeMatchmakingConfigurations
 // (API reference).
 const largestMatchmakingPage = 10
 

@@ -62,8 +62,8 @@ func (h handlers) describeScalingPolicies(_ context.Context, in *gamelift.Descri
 	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: out, NextToken: nextToken(more, after, request...)}, nil
 }
 
-// policyActive is the status of every policy that there is: putting and deleting
-// one takes no time here.
+// policyActive is the status of every existing policy: policies are created and deleted
+// immediately.
 const policyActive = "ACTIVE"
 
 func (h handlers) policiesOf(f *fleet.Fleet, status, after string) iter.Seq[*scaling.Policy] {

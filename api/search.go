@@ -8,10 +8,10 @@ import (
 	"github.com/musterhq/muster/session/filter"
 )
 
-// searchPage is the most that SearchGameSessions answers at a time (API reference).
+// searchPage is the largest page of SearchGameSessions (API reference).
 const searchPage = 20
 
-// searchCursor is where a search goes on.
+// searchCursor is where a search continues.
 type searchCursor struct {
 	ID   string
 	Seen int

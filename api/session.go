@@ -22,7 +22,7 @@ func (h handlers) registerSessions(srv *awsrpc.Server) {
 
 func (h handlers) createGameSession(ctx context.Context, in *gamelift.CreateGameSessionInput) (*gamelift.CreateGameSessionOutput, error) {
 	token := val(in.IdempotencyToken)
-	if in.GameSessionId != nil { // the older name of the same thing
+	if in.GameSessionId != nil { // the older name of IdempotencyToken
 		if in.IdempotencyToken != nil && *in.GameSessionId != token {
 			return nil, fault.Invalid("GameSessionId and IdempotencyToken: give one of them, or the same value")
 		}
@@ -39,7 +39,8 @@ func (h handlers) createGameSession(ctx context.Context, in *gamelift.CreateGame
 	return &gamelift.CreateGameSessionOutput{GameSession: h.sessionOut(g)}, nil
 }
 
-// sessionSelector is what DescribeGameSessions and DescribeGameSessionDetails select by.
+// sessionSelector holds the members by which DescribeGameSessions and
+// DescribeGameSessionDetails select.
 type sessionSelector struct {
 	operation                                               string
 	fleetID, gameSessionID, aliasID, location, status, next *string
@@ -70,7 +71,7 @@ func (h handlers) describeGameSessionDetails(ctx context.Context, in *gamelift.D
 	return &gamelift.DescribeGameSessionDetailsOutput{GameSessionDetails: out, NextToken: next}, nil
 }
 
-// selectSessions gives one game session by id, or a page of a fleet's.
+// selectSessions returns one game session by id, or a page of a fleet's.
 func (h handlers) selectSessions(ctx context.Context, in sessionSelector) ([]*session.GameSession, *string, error) {
 	status, err := oneOf("StatusFilter", in.status, gameStatuses...)
 	if err != nil {

@@ -108,8 +108,8 @@ func (h handlers) ticketOut(d *flexmatch.Described) gamelift.MatchmakingTicket {
 	return out
 }
 
-// connectionOut tells where the game is: of a backfill from the start, of other
-// tickets once they are COMPLETED.
+// connectionOut returns the ticket's game session and, once the ticket is COMPLETED,
+// how to connect to it. A backfill has the game session from the start.
 func connectionOut(t *flexmatch.Ticket) *gamelift.GameSessionConnectionInfo {
 	if t.GameSessionID == "" {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// There are no container fleets and no game server groups in this version. What
-// lists them finds none, and what describes or deletes one does not find it, so
-// that inventories are complete and what is left of a resource elsewhere can be
-// let go. All other operations on them are refused.
+// This version has no container fleets and no game server groups. Operations that list
+// them return empty lists, and those that describe or delete one return NotFound, so
+// that tools can list all resources, and can forget one that they still have a record
+// of. All other operations on them are refused.
 func registerUnserved(srv *awsrpc.Server) {
 	none[gamelift.ListContainerFleetsInput](srv, "ListContainerFleets", gamelift.ListContainerFleetsOutput{ContainerFleets: []gamelift.ContainerFleet{}})
 	none[gamelift.ListContainerGroupDefinitionsInput](srv, "ListContainerGroupDefinitions", gamelift.ListContainerGroupDefinitionsOutput{ContainerGroupDefinitions: []gamelift.ContainerGroupDefinition{}})
@@ -34,12 +34,12 @@ func registerUnserved(srv *awsrpc.Server) {
 	missing[gamelift.DeregisterGameServerInput, gamelift.DeregisterGameServerOutput](srv, "DeregisterGameServer", groups)
 }
 
-// none registers an operation that lists nothing.
+// none registers an operation that returns an empty list.
 func none[In, Out any](srv *awsrpc.Server, operation string, out Out) {
 	awsrpc.Empty(srv, operation, func(context.Context, *In) (*Out, error) { return &out, nil })
 }
 
-// missing registers an operation on one resource, which does not exist.
+// missing registers an operation on a resource that never exists.
 func missing[In, Out any](srv *awsrpc.Server, operation, what string) {
 	awsrpc.Empty(srv, operation, func(context.Context, *In) (*Out, error) {
 		return nil, fault.Missing("it does not exist: %s are not available in this version of Muster", what)

@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// val gives what p points at, or the zero value.
+// val returns what p points to, or the zero value if p is nil.
 func val[T any](p *T) T {
 	if p == nil {
 		var zero T
@@ -18,7 +18,7 @@ func val[T any](p *T) T {
 	return *p
 }
 
-// opt gives a pointer to v, or nil where v is the zero value.
+// opt returns a pointer to v, or nil if v is the zero value.
 func opt[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -27,7 +27,7 @@ func opt[T comparable](v T) *T {
 	return &v
 }
 
-// num gives a wire integer.
+// num returns n as an integer of the wire.
 func num(n int) *int32 { return new(int32(n)) }
 
 // as converts an optional string to a domain's string type.
@@ -38,7 +38,8 @@ func as[T ~string](p *string) *T {
 	return new(T(*p))
 }
 
-// list maps each item; an empty list stays a list on the wire.
+// list maps each item; the result is never nil, so that an empty list is a list on the
+// wire.
 func list[A, B any](items []A, f func(A) B) []B {
 	out := make([]B, 0, len(items))
 	for _, item := range items {
@@ -47,7 +48,7 @@ func list[A, B any](items []A, f func(A) B) []B {
 	return out
 }
 
-// tagMap reads a list of tags. A key may be given once.
+// tagMap returns a list of tags as a map. Keys must be unique.
 func tagMap(tags []gamelift.Tag) (map[string]string, error) {
 	m := make(map[string]string, len(tags))
 	for i, t := range tags {
@@ -59,14 +60,15 @@ func tagMap(tags []gamelift.Tag) (map[string]string, error) {
 	return m, nil
 }
 
-// tagList writes tags in order of keys.
+// tagList returns tags as a list in order of keys.
 func tagList(m map[string]string) []gamelift.Tag {
 	return list(slices.Sorted(maps.Keys(m)), func(k string) gamelift.Tag {
 		return gamelift.Tag{Key: new(k), Value: new(m[k])}
 	})
 }
 
-// oneOf holds a filter, which the API leaves open, to the values it can have.
+// oneOf returns a filter's value, or a fault if it is not one of values; the API's
+// model does not restrict it.
 func oneOf[T ~string](member string, given *string, values ...T) (T, error) {
 	if given == nil || slices.Contains(values, T(*given)) {
 		return T(val(given)), nil
