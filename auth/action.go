@@ -2,26 +2,26 @@ package auth
 
 import "strings"
 
-// Action is what a caller wants to do: an operation of the API by its name, or
-// one of the constants below.
+// Action is what a caller wants to do: the name of an operation of the API, or one of
+// the constants below.
 type Action string
 
-// The actions that are no operation of the API.
+// The actions that are not operations of the API.
 const (
-	JoinHost             Action = "muster:JoinHost"             // make tokens with which machines join
-	ReadHosts            Action = "muster:ReadHosts"            // see the machines, their addresses and load
+	JoinHost             Action = "muster:JoinHost"             // create tokens with which machines join
+	ReadHosts            Action = "muster:ReadHosts"            // show the machines, their addresses and load
 	ManageHosts          Action = "muster:ManageHosts"          // drain, resume and remove machines, replace their credentials
-	ManageKeys           Action = "muster:ManageKeys"           // see, make and change access keys
+	ManageKeys           Action = "muster:ManageKeys"           // show, create and change access keys
 	ReadAudit            Action = "muster:ReadAudit"            // read the audit log
 	ConnectGameServer    Action = "muster:ConnectGameServer"    // connect game server processes with a signature (SigV4)
 	ManageFiles          Action = "muster:ManageFiles"          // read and write objects in buckets
-	ReadPlayerSessionIDs Action = "muster:ReadPlayerSessionIds" // see the ids with which game servers seat players
-	ReadPlayerData       Action = "muster:ReadPlayerData"       // read what is kept of players, in every namespace
-	WritePlayerData      Action = "muster:WritePlayerData"      // and change it
-	BanPlayer            Action = "muster:BanPlayer"            // keep players out
+	ReadPlayerSessionIDs Action = "muster:ReadPlayerSessionIds" // see the ids with which game servers accept players
+	ReadPlayerData       Action = "muster:ReadPlayerData"       // read the stored data of players, in every namespace
+	WritePlayerData      Action = "muster:WritePlayerData"      // change the stored data of players
+	BanPlayer            Action = "muster:BanPlayer"            // ban players
 )
 
-// backendActions are what a game backend needs besides reading.
+// backendActions are the actions that a game backend needs besides reading.
 var backendActions = set(
 	"AcceptMatch", "ClaimGameServer", "CreateGameSession", "CreatePlayerSession", "CreatePlayerSessions",
 	"StartGameSessionPlacement", "StartMatchBackfill", "StartMatchmaking",
@@ -29,18 +29,18 @@ var backendActions = set(
 	ReadHosts, ReadPlayerSessionIDs, ReadPlayerData, WritePlayerData, BanPlayer,
 )
 
-// serverActions are what a game server or its wrapper needs.
+// serverActions are the actions that a game server or its wrapper needs.
 var serverActions = set(
 	"DeregisterCompute", "DescribeCompute", "DescribeRuntimeConfiguration",
 	"GetComputeAuthToken", "ListCompute", "RegisterCompute",
 	ConnectGameServer,
 )
 
-// giveAccess are operations that read in name, but hand out access.
+// giveAccess are operations that read by their name, but grant access.
 var giveAccess = set("GetComputeAccess", "GetComputeAuthToken", "GetInstanceAccess")
 
-// connects are operations that read, but whose only purpose is to get to
-// something: a game server, or a file.
+// connects are operations that read, but whose only purpose is access to something: a
+// game server, or a file.
 var connects = set("GetGameSessionLogUrl", "GetPlayerConnectionDetails")
 
 func set(actions ...Action) map[Action]bool {

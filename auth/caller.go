@@ -2,22 +2,23 @@ package auth
 
 import "github.com/musterhq/muster/internal/fault"
 
-// Caller is who sent a request. The zero Caller may do nothing.
+// Caller is the sender of a request. The zero Caller may do nothing.
 type Caller struct {
 	KeyID string // access key id; "" for Local
 	Name  string // of the key
 	Role  Role
 	Scope Scope
-	Local bool // the server asks nobody for credentials
+	Local bool // the server does not require credentials
 
-	tags func(resource string) map[string]string // of resources that there are
+	tags func(resource string) map[string]string // tags of existing resources
 }
 
-// Anybody is the caller where the server asks nobody for credentials.
+// Anybody returns the caller of every request to a server that does not require
+// credentials.
 func Anybody() Caller { return Caller{Name: "local", Role: Admin, Local: true} }
 
-// Actor names the caller in the audit and as the actor of commands: the access
-// key id, or "local".
+// Actor returns the caller's name in the audit log and as the actor of commands: the
+// access key id, or "local".
 func (c Caller) Actor() string {
 	if c.KeyID != "" {
 		return c.KeyID
@@ -25,11 +26,11 @@ func (c Caller) Actor() string {
 	return c.Name
 }
 
-// Scoped reports whether the caller reaches some resources alone.
+// Scoped reports whether the caller has a scope.
 func (c Caller) Scoped() bool { return !c.Scope.IsZero() }
 
-// Has returns nil if the caller's role allows the action, whatever it is done to,
-// else a fault that names the key, the role and the action. Errors: AccessDenied.
+// Has returns nil if the caller's role allows the action, regardless of resources;
+// otherwise a fault that names the key, the role and the action. Errors: AccessDenied.
 func (c Caller) Has(action Action) error {
 	if c.Role.Allows(action) {
 		return nil
@@ -37,10 +38,10 @@ func (c Caller) Has(action Action) error {
 	return fault.New(fault.AccessDenied, "access key %s has the role %s, which may not call %s", c.KeyID, c.Role, action)
 }
 
-// May returns nil if the caller may do what action says to all of the resources,
-// which are ARNs. Without resources the action concerns the whole account, and a
-// caller with a scope may not do it. The fault names the key, and the role or
-// the resource. Errors: AccessDenied.
+// May returns nil if the caller may perform the action on all of the resources, which
+// are ARNs. Without resources the action concerns the whole account, and a caller with
+// a scope may not do it. The fault names the key, and the role or the resource. Errors:
+// AccessDenied.
 func (c Caller) May(action Action, resources ...string) error {
 	if err := c.Has(action); err != nil || !c.Scoped() {
 		return err
@@ -70,9 +71,9 @@ func (c Caller) Reaches(resource string) bool {
 	return c.Scope.holds(resource, tags)
 }
 
-// ReachesBeside reports whether a location is in the caller's scope that a request
-// names beside another resource: only a scope with patterns of locations says
-// anything about that.
+// ReachesBeside reports whether the caller's scope allows a location that a request
+// combines with another resource: only a scope with patterns of locations restricts
+// that.
 func (c Caller) ReachesBeside(location string) bool {
 	return !c.Scope.names("location") || c.Reaches(location)
 }

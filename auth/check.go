@@ -10,7 +10,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// seal tells which master key a state is sealed under, and nothing about the key.
+// seal identifies the master key that a state is sealed with, without revealing
+// anything about it.
 type seal struct {
 	ID    string `json:"id"` // always sealID
 	Check string `json:"check"`
@@ -18,27 +19,28 @@ type seal struct {
 
 const sealID = "master"
 
-// SealTable is the table that holds the check value of a state's master key.
+// SealTable is the table with the fingerprint of a state's master key.
 const SealTable = "master_key"
 
-// SealedUnder reads a document of SealTable: the fingerprint of the master key that
-// the state is sealed under.
+// SealedUnder returns the fingerprint in a document of SealTable: that of the master
+// key that the state is sealed with.
 func SealedUnder(doc []byte) (fingerprint string, err error) {
 	var v seal
 	err = json.Unmarshal(doc, &v)
 	return v.Check, err
 }
 
-// ErrOtherMaster says that a state is sealed under another master key.
+// ErrOtherMaster is returned if a state is sealed with another master key.
 var ErrOtherMaster = errors.New("the state is sealed under another master key")
 
-// Fingerprint is a value by which a master key is known: it is kept in the state.
+// Fingerprint returns a value that identifies the master key. It is stored in the
+// state.
 func (m *Master) Fingerprint() string {
 	return hex.EncodeToString(m.derive("muster master check v1")[:16])
 }
 
-// Adopt holds the state to its master key, and from the first time on remembers
-// which it is. Errors: ErrOtherMaster.
+// Adopt checks that the state is sealed with this master key; the first call stores
+// which one that is. Errors: ErrOtherMaster.
 func (s *Service) Adopt(ctx context.Context) error {
 	view := s.st.View()
 	if kept := s.seals.Get(view, sealID); kept != nil {
@@ -47,7 +49,7 @@ func (s *Service) Adopt(ctx context.Context) error {
 		}
 		return nil
 	}
-	for k := range s.keys.All(view) { // a state of before there was a check value
+	for k := range s.keys.All(view) { // a state without a stored fingerprint
 		if _, err := s.master.open(k.Sealed, k.ID); err != nil {
 			return ErrOtherMaster
 		}

@@ -21,18 +21,18 @@ type Key struct {
 	Disabled bool      `json:"disabled,omitzero"`
 }
 
-// Expired reports whether the key is past its end.
+// Expired reports whether the key has expired.
 func (k *Key) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
 
-// lasting reports whether the key can manage keys for good.
+// lasting reports whether the key can manage keys and never expires.
 func (k *Key) lasting() bool { return k.Role == Admin && !k.Disabled && k.Expires.IsZero() }
 
-// Credentials are a new key with its secret, which is shown once.
+// Credentials are a new key with its secret, which is returned only once.
 type Credentials struct {
 	AccessKeyID, SecretAccessKey string
 }
 
-// Spec says what a new key shall be.
+// Spec describes a new key.
 type Spec struct {
 	Name    string
 	Role    Role
@@ -42,7 +42,7 @@ type Spec struct {
 
 const maxName = 128 // bytes
 
-// validate refuses what no key can be. Errors: InvalidRequest.
+// validate returns a fault if no key can be like this. Errors: InvalidRequest.
 func (s *Spec) validate(now time.Time) error {
 	switch {
 	case s.Name == "" || len(s.Name) > maxName || !printable(s.Name):

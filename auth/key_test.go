@@ -73,8 +73,8 @@ func TestCreate_Refuses(t *testing.T) {
 	}
 }
 
-// A key that is disabled, past its end or deleted is refused, and good again when
-// it is enabled.
+// A key that is disabled, expired or deleted is refused; a disabled one is valid again
+// once it is enabled.
 func TestCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -106,7 +106,7 @@ func TestCaller(t *testing.T) {
 	})
 }
 
-// Nobody can take away the last key that can manage keys for good, in any way.
+// The last key that can manage keys and never expires cannot be removed in any way.
 func TestLastAdmin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -131,7 +131,7 @@ func TestLastAdmin(t *testing.T) {
 	})
 }
 
-// A key and the one in its place are both good until the old one's end.
+// A rotated key and its replacement are both valid until the old key ends.
 func TestRotate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -161,7 +161,7 @@ func TestRotate(t *testing.T) {
 	})
 }
 
-// Uses are known at once, written now and then, and forgotten with the key.
+// Uses are visible immediately, written periodically, and removed with the key.
 func TestLastUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)

@@ -1,45 +1,46 @@
 package auth
 
-// Kind says what an action does, for the audit.
+// Kind says what an action does, for the audit log.
 type Kind int
 
 // The kinds of actions.
 const (
 	Changes Kind = iota
-	Reads        // nothing that is secret
-	Reveals      // reads what gives access, or what is kept of players
-	Plays        // changes, or reveals, what games do by themselves all the time
+	Reads        // reads nothing secret
+	Reveals      // reads what grants access, or the data of players
+	Plays        // changes or reveals as part of the regular traffic of games
 )
 
-// The actions of files, in the words of S3. They are for the audit: what lets a
-// caller take them is ManageFiles, or a signed URL.
+// The actions on files, with S3's names. They are for the audit log only: a caller is
+// allowed them by ManageFiles, or by a signed URL.
 const (
 	GetObject    Action = "s3:GetObject"
-	ListObjects  Action = "s3:ListObjects" // and whatever else only tells of objects
+	ListObjects  Action = "s3:ListObjects" // and anything else that only reads metadata
 	PutObject    Action = "s3:PutObject"
 	UploadPart   Action = "s3:UploadPart"
 	DeleteObject Action = "s3:DeleteObject"
 )
 
-// The actions of hosts, which show a token or a credential and have no role.
+// The actions of hosts, which authenticate with a token or a credential and have no
+// role.
 const (
 	Join        Action = "muster:Join"        // become a host
-	ConnectHost Action = "muster:ConnectHost" // connect as one
+	ConnectHost Action = "muster:ConnectHost" // connect as a host
 )
 
-// reveal are operations that read in name and hand out access or what was written
-// by games.
+// reveal are actions that read by their name, but return access or data written by
+// games.
 var reveal = set("GetComputeAccess", "GetComputeAuthToken", "GetInstanceAccess", "GetGameSessionLogUrl", "RequestUploadCredentials", ReadAudit, GetObject)
 
-// play are operations that games call for each session and each player.
+// play are actions that games perform for each session and each player.
 var play = set(
 	"AcceptMatch", "ClaimGameServer", "CreateGameSession", "CreatePlayerSession", "CreatePlayerSessions",
 	"StartGameSessionPlacement", "StartMatchBackfill", "StartMatchmaking", "StopGameSessionPlacement", "StopMatchmaking",
 	"UpdateGameServer", "UpdateGameSession", ReadPlayerSessionIDs, UploadPart,
 )
 
-// Kind returns the kind of an action that a caller of a role takes: what a game
-// backend does with players' data all the time is an exception for an operator.
+// Kind returns the kind of an action by a caller with a role. Access to players' data
+// is regular traffic for a game backend, but not for an operator.
 func (a Action) Kind(r Role) Kind {
 	switch {
 	case play[a]:

@@ -8,11 +8,11 @@ type Role string
 // The roles, from most to least.
 const (
 	Admin       Role = "admin"        // everything
-	Operator    Role = "operator"     // everything but managing keys and reading the audit log
+	Operator    Role = "operator"     // everything except managing keys and reading the audit log
 	GameBackend Role = "game-backend" // sessions, placements, matchmaking, players, and reading
-	GameServer  Role = "game-server"  // what a game server needs: its compute, its token, its connection
-	PlayerData  Role = "player-data"  // the data that is kept of players, for game servers
-	ReadOnly    Role = "read-only"    // reading, but nothing that gives access
+	GameServer  Role = "game-server"  // what a game server needs: compute, token and connection
+	PlayerData  Role = "player-data"  // the stored data of players, for game servers
+	ReadOnly    Role = "read-only"    // reading, except what grants access
 )
 
 // Roles returns every role.
@@ -21,10 +21,10 @@ func Roles() []Role { return []Role{Admin, Operator, GameBackend, GameServer, Pl
 // Valid reports whether r is a role.
 func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
 
-// scopable reports whether keys of the role can be held to some resources.
+// scopable reports whether keys of the role can have a scope.
 func (r Role) scopable() bool { return r != Admin && r != PlayerData }
 
-// Allows reports whether the role may do what an action says.
+// Allows reports whether the role may perform an action.
 func (r Role) Allows(action Action) bool {
 	switch r {
 	case Admin:

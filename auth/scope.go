@@ -9,11 +9,11 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Scope holds a key to some resources. A resource is in scope if its ARN matches
-// one of the patterns, where there are any, and it carries all of the tags. The
-// zero Scope holds a key to nothing: it reaches everything.
+// Scope restricts a key to some resources. A resource is in scope if its ARN matches
+// one of the patterns, if there are any, and it has all of the tags. The zero Scope
+// does not restrict a key.
 type Scope struct {
-	Resources []string          `json:"resources,omitempty"` // ARNs in which * stands for any characters
+	Resources []string          `json:"resources,omitempty"` // ARNs in which * matches any characters
 	Tags      map[string]string `json:"tags,omitempty"`
 }
 
@@ -28,7 +28,7 @@ const (
 	maxPattern  = 256 // bytes of a pattern, of a tag's key and of its value
 )
 
-// IsZero reports whether the scope lets a key reach everything.
+// IsZero reports whether the scope includes everything.
 func (s Scope) IsZero() bool { return len(s.Resources) == 0 && len(s.Tags) == 0 }
 
 // String returns the scope as people write it: patterns and KEY=VALUE, separated
@@ -41,7 +41,8 @@ func (s Scope) String() string {
 	return strings.Join(parts, " ")
 }
 
-// validate refuses what could never match or is too much. Errors: InvalidRequest.
+// validate returns a fault if a part of the scope could never match, or the scope is
+// too large. Errors: InvalidRequest.
 func (s Scope) validate() error {
 	if len(s.Resources) > maxPatterns || len(s.Tags) > maxTags {
 		return fault.Invalid("scope: has %d patterns and %d tags; at most %d of each are allowed", len(s.Resources), len(s.Tags), maxPatterns)
@@ -73,13 +74,13 @@ func (s Scope) holds(resource string, tags map[string]string) bool {
 	return true
 }
 
-// names reports whether a pattern of the scope is about resources of a kind.
+// names reports whether the scope has a pattern for resources of a kind.
 func (s Scope) names(kind string) bool {
 	return slices.ContainsFunc(s.Resources, func(p string) bool { return arn.Kind(p) == kind })
 }
 
-// match reports whether s is what pattern says, in which * stands for any
-// characters. It takes time in proportion to the product of the lengths.
+// match reports whether s matches a pattern in which * matches any characters. Its
+// running time is proportional to the product of the lengths.
 func match(pattern, s string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -91,7 +92,7 @@ func match(pattern, s string) bool {
 	}
 	s = s[len(first) : len(s)-len(last)]
 	for _, part := range parts[1 : len(parts)-1] {
-		at := strings.Index(s, part) // the first one leaves the most for the others
+		at := strings.Index(s, part) // the first match leaves the most for the other parts
 		if at < 0 {
 			return false
 		}

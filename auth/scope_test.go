@@ -38,7 +38,7 @@ func TestScope_Holds(t *testing.T) {
 	}
 }
 
-// FuzzMatch compares with a regular expression.
+// FuzzMatch compares match with a regular expression.
 func FuzzMatch(f *testing.F) {
 	for _, c := range [][2]string{{"a*c", "abc"}, {"*", ""}, {"a*a", "a"}, {"*b*b*", "abab"}, {"", ""}, {"a**b", "ab"}, {"*ab*b", "abb"}} {
 		f.Add(c[0], c[1])

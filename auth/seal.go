@@ -13,10 +13,10 @@ import (
 // MasterKeySize is the length of a deployment's master key in bytes.
 const MasterKeySize = 32
 
-// Master derives what is needed from a deployment's master key.
+// Master derives keys from a deployment's master key.
 type Master struct{ key []byte }
 
-// NewMaster takes a master key of MasterKeySize bytes.
+// NewMaster returns a Master for a master key of MasterKeySize bytes.
 func NewMaster(key []byte) (*Master, error) {
 	if len(key) != MasterKeySize {
 		return nil, fmt.Errorf("master key: %d bytes, want %d", len(key), MasterKeySize)
@@ -24,7 +24,7 @@ func NewMaster(key []byte) (*Master, error) {
 	return &Master{key: key}, nil
 }
 
-// derive makes a key for one purpose, so that no key serves two.
+// derive returns a key for one purpose, so that no key serves two.
 func (m *Master) derive(purpose string) []byte {
 	mac := hmac.New(sha256.New, m.key)
 	mac.Write([]byte(purpose))
@@ -51,7 +51,7 @@ func (m *Master) seal(secret, label string) []byte {
 	return aead.Seal(nonce, nonce, []byte(secret), []byte(label))
 }
 
-// open decrypts what seal made for the same label.
+// open decrypts the result of seal with the same label.
 func (m *Master) open(sealed []byte, label string) (string, error) {
 	aead := m.aead()
 	if len(sealed) < aead.NonceSize() {

@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Service keeps access keys.
+// Service manages access keys.
 type Service struct {
 	st     *store.Store
 	master *Master
@@ -45,7 +45,7 @@ type rotateArgs struct {
 }
 
 // New registers the tables and commands on the store. tags returns the tags of a
-// resource, for scopes; nil: nothing has tags.
+// resource, for scopes; nil means that nothing has tags.
 func New(st *store.Store, events *event.Log, master *Master, tags func(r store.Reader, resource string) map[string]string) *Service {
 	s := &Service{st: st, master: master, events: events, tags: tags}
 	s.keys = store.NewTable(st, store.TableSpec[Key]{Name: "access_key", Key: func(k *Key) string { return k.ID }})
@@ -60,14 +60,13 @@ func New(st *store.Store, events *event.Log, master *Master, tags func(r store.R
 	return s
 }
 
-// Create makes a key. The secret is in the answer and nowhere else.
-// Errors: InvalidRequest.
+// Create creates a key. The secret is returned only here. Errors: InvalidRequest.
 func (s *Service) Create(ctx context.Context, spec Spec) (Credentials, error) {
 	return s.CreateKept(ctx, spec, func(Credentials) error { return nil })
 }
 
-// CreateKept is Create for a key of which keep has to store the secret before the
-// key is good. Where keep fails there is no key.
+// CreateKept is like Create, but calls keep to store the secret before the key becomes
+// valid. If keep fails, no key is created.
 func (s *Service) CreateKept(ctx context.Context, spec Spec, keep func(Credentials) error) (Credentials, error) {
 	if err := spec.validate(time.Now()); err != nil {
 		return Credentials{}, err
@@ -80,7 +79,7 @@ func (s *Service) CreateKept(ctx context.Context, spec Spec, keep func(Credentia
 	return c, err
 }
 
-// newKey makes a key, and its secret beside it.
+// newKey returns a key and its secret.
 func (s *Service) newKey(spec Spec) (Key, Credentials) {
 	c := Credentials{newKeyID(), newSecret()}
 	return Key{
@@ -96,7 +95,7 @@ func (s *Service) runCreate(tx *store.Tx, k Key) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// describe says what a key is.
+// describe returns a description of a key for events.
 func describe(k *Key) string {
 	text := k.Name + " (" + string(k.Role) + ")"
 	if !k.Scope.IsZero() {
@@ -138,7 +137,7 @@ func (s *Service) SetEnabled(ctx context.Context, id string, enabled bool) (*Key
 func (s *Service) runEnable(tx *store.Tx, a enableArgs) (*Key, error) {
 	old, err := s.Key(tx, a.ID)
 	if err != nil || old.Disabled != a.Enabled {
-		return old, err // it is as it is wanted already
+		return old, err // nothing to change
 	}
 	code := event.KeyEnabled
 	if !a.Enabled {
@@ -157,11 +156,11 @@ func (s *Service) runEnable(tx *store.Tx, a enableArgs) (*Key, error) {
 // Rotation says how a key is replaced.
 type Rotation struct {
 	ID       string
-	Expires  time.Time // of the new key; zero: it lives as long from now on as the old one was given
-	OldUntil time.Time // when the old key ends; zero: when it did anyway, or is deleted
+	Expires  time.Time // of the new key; zero: it gets the same lifetime as the old one had, from now on
+	OldUntil time.Time // when the old key ends; zero: at its own expiry, or when it is deleted
 }
 
-// Rotate makes a key with the name, role and scope of another. Both are good until
+// Rotate creates a key with the name, role and scope of another. Both are valid until
 // the old one ends. Errors: NotFound, InvalidRequest, Conflict (the last admin key
 // would end with both).
 func (s *Service) Rotate(ctx context.Context, r Rotation) (Credentials, error) {
@@ -208,7 +207,8 @@ func (s *Service) runRotate(tx *store.Tx, a rotateArgs) (*Key, error) {
 	return &k, nil
 }
 
-// keepAdmin refuses to take away the last key that can manage keys for good.
+// keepAdmin returns a fault if k is the last key that can manage keys and never
+// expires.
 func (s *Service) keepAdmin(r store.Reader, k *Key, taken string) error {
 	if !k.lasting() {
 		return nil
@@ -231,12 +231,12 @@ func (s *Service) Key(r store.Reader, id string) (*Key, error) {
 	return k, nil
 }
 
-// Keys returns every key, by id.
+// Keys returns all keys, ordered by id.
 func (s *Service) Keys(r store.Reader) iter.Seq[*Key] { return s.keys.All(r) }
 
-// Secret returns the secret of a key, for its signatures to be checked; !ok where
-// the key is not known or was sealed with another master key. The key may be
-// disabled or past its end: Caller says so, to callers who know the secret.
+// Secret returns the secret of a key, to check its signatures; ok is false if the key
+// is unknown or was sealed with another master key. The key may be disabled or expired:
+// Caller reports that, so that only callers that know the secret learn it.
 func (s *Service) Secret(id string) (secret string, ok bool) {
 	k := s.keys.Get(s.st.View(), id)
 	if k == nil {
@@ -246,7 +246,7 @@ func (s *Service) Secret(id string) (secret string, ok bool) {
 	return secret, err == nil
 }
 
-// Caller returns who signs with a key. Errors: UnrecognizedClient.
+// Caller returns the caller that a key belongs to. Errors: UnrecognizedClient.
 func (s *Service) Caller(id string) (Caller, error) {
 	now := time.Now()
 	k := s.keys.Get(s.st.View(), id)

@@ -9,30 +9,31 @@ import (
 	"time"
 )
 
-// ComputeGrant is what a compute token allows: to speak for the game server
-// processes of one registration of one compute.
+// ComputeGrant is what a compute token allows: to connect as the game server processes
+// of one registration of one compute.
 type ComputeGrant struct {
 	FleetID, ComputeName string
-	Registered           time.Time // of this registration: a compute registered anew has new tokens
+	Registered           time.Time // time of this registration: a compute that is registered again has new tokens
 }
 
-// NodeSecret is what the nodes of a deployment show each other.
+// NodeSecret returns the secret with which the nodes of a deployment authenticate to
+// each other.
 func (m *Master) NodeSecret() []byte { return m.derive("muster nodes v1") }
 
-// macBytes is how much of the MAC a token carries; 20 bytes leave the token at
-// 49 characters of the API's 64.
+// macBytes is the length of the MAC in a token; with 20 bytes a token has 49 characters
+// of the API's 64.
 const macBytes = 20
 
-// Issue makes a token for a compute that ends at a time (whole seconds).
-// It has at most 64 characters of [a-zA-Z0-9-], as the API demands.
+// Issue returns a token for a compute that expires at a time (whole seconds). It has at
+// most 64 characters of [a-zA-Z0-9-], as the API requires.
 func (m *Master) Issue(g ComputeGrant, expires time.Time) string {
 	at := strconv.FormatInt(expires.Unix(), 16)
 	return at + "-" + hex.EncodeToString(m.grantMAC(g, at))
 }
 
-// Check tells whether a token was issued for the grant, and when it ends. A
-// token past its end still belongs to the grant: processes that connected with
-// it may reconnect, since AWS's SDKs never fetch a new one.
+// Check reports whether a token was issued for the grant, and returns when it expires.
+// An expired token still belongs to the grant: processes that connected with it may
+// reconnect, since AWS's SDKs never request a new one.
 func (m *Master) Check(token string, g ComputeGrant) (expires time.Time, ok bool) {
 	at, mac, _ := strings.Cut(token, "-")
 	got, err := hex.DecodeString(mac)

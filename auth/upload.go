@@ -13,29 +13,30 @@ import (
 	"github.com/google/uuid"
 )
 
-// UploadGrant is what temporary credentials allow: to bring one build its
-// archive, until a time.
+// UploadGrant is what temporary credentials allow: to upload the archive of one build,
+// until a time.
 type UploadGrant struct {
 	BuildID string    // build- and a UUID
 	Expires time.Time // whole seconds
 }
 
-// Temporary are credentials with a session token, as AWS's STS gives them.
+// Temporary are credentials with a session token, like those of AWS's STS.
 type Temporary struct {
 	AccessKeyID, SecretAccessKey, SessionToken string
 }
 
 const (
-	uploadPrefix = "MSTU" // of access key ids of uploads
+	uploadPrefix = "MSTU" // of access key ids for uploads
 	buildPrefix  = "build-"
 )
 
-// uploadEncoding has upper case letters and digits only, as AWS's key ids.
+// uploadEncoding uses only upper-case letters and digits, like AWS's key ids.
 var uploadEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// IssueUpload makes credentials for a grant. Nothing is stored: the access key
-// id holds the grant, and the secret and the session token are MACs over it, so
-// that nobody else can make either, and any node can check them.
+// IssueUpload returns credentials for a grant, or false if the build id is invalid.
+// Nothing is stored: the access key id contains the grant, and the secret and the
+// session token are MACs over it, so nobody else can create them, and any node can
+// check them.
 func (m *Master) IssueUpload(g UploadGrant) (Temporary, bool) {
 	id, err := uuid.Parse(strings.TrimPrefix(g.BuildID, buildPrefix))
 	if err != nil || !strings.HasPrefix(g.BuildID, buildPrefix) {
@@ -49,9 +50,9 @@ func (m *Master) IssueUpload(g UploadGrant) (Temporary, bool) {
 	return m.temporary(uploadPrefix + uploadEncoding.EncodeToString(raw)), true
 }
 
-// Upload reads the grant in an access key id and gives the credentials that
-// belong to it; !ok where it is none of ours. Whoever signed with the secret
-// was given it by IssueUpload. The grant may have expired.
+// Upload decodes the grant in an access key id and returns the credentials that belong
+// to it; ok is false if the id is not one for uploads. Only a caller that got the
+// secret from IssueUpload can sign with it. The grant may have expired.
 func (m *Master) Upload(accessKeyID string) (t Temporary, g UploadGrant, ok bool) {
 	text, ours := strings.CutPrefix(accessKeyID, uploadPrefix)
 	raw, err := uploadEncoding.DecodeString(text)
@@ -67,15 +68,15 @@ func (m *Master) temporary(accessKeyID string) Temporary {
 	return Temporary{accessKeyID, m.text("muster upload secret v1", accessKeyID), m.text("muster upload token v1", accessKeyID)}
 }
 
-// text makes a secret text for one purpose and label.
+// text returns a secret text for one purpose and label.
 func (m *Master) text(purpose, label string) string {
 	mac := hmac.New(sha256.New, m.derive(purpose))
 	mac.Write([]byte(label))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Signer gives the key with which Muster signs URLs that it hands out. Its
-// secret leaves no node.
+// Signer returns the access key with which Muster signs URLs. Its secret never leaves
+// the nodes.
 func (m *Master) Signer() (accessKeyID, secret string) {
 	const id = "MSTRSIGNER"
 	return id, m.text("muster signed url v1", id)

@@ -15,7 +15,7 @@ func master(t testing.TB) *Master {
 	return m
 }
 
-// Credentials say what they are good for, and only who has the key can make them.
+// Credentials contain their grant, and can only be created with the master key.
 func TestUpload_Issue(t *testing.T) {
 	t.Parallel()
 	m := master(t)
@@ -48,8 +48,8 @@ func TestUpload_Issue(t *testing.T) {
 	}
 }
 
-// FuzzUpload reads foreign access key ids: what is taken for ours names a build
-// and a time, and is spelled in one way only.
+// FuzzUpload decodes arbitrary access key ids: one that is accepted names a build and a
+// time, and is the only spelling of them.
 func FuzzUpload(f *testing.F) {
 	m := master(f)
 	made, _ := m.IssueUpload(UploadGrant{BuildID: someBuild, Expires: time.Unix(1_800_000_000, 0)})

@@ -8,16 +8,16 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Use is when a key was last used. It is kept in memory and written rarely.
+// Use is when a key was last used. It is kept in memory and written periodically.
 type Use struct {
 	ID   string    `json:"id"`
 	Last time.Time `json:"last"`
 }
 
-// keepUse is how often uses are written; a server that dies forgets those since.
+// keepUse is how often uses are written; a server that crashes loses those since.
 const keepUse = 15 * time.Minute
 
-// use remembers when each key was last used, since the server started.
+// use records when each key was last used since the server started.
 type use struct {
 	mu   sync.Mutex
 	last map[string]time.Time
@@ -38,10 +38,11 @@ func (u *use) of(id string) time.Time {
 	return u.last[id]
 }
 
-// Used notes that a key was used just now. Call it once the signature has proved good.
+// Used records that a key was used just now. Call it after the signature has been
+// verified.
 func (s *Service) Used(id string) { s.use.touch(id, time.Now()) }
 
-// LastUse returns when a key was last used; zero where it never was.
+// LastUse returns when a key was last used, or the zero time if never.
 func (s *Service) LastUse(r store.Reader, id string) time.Time {
 	last := s.use.of(id)
 	if kept := s.used.Get(r, id); kept != nil && kept.Last.After(last) {
@@ -50,7 +51,7 @@ func (s *Service) LastUse(r store.Reader, id string) time.Time {
 	return last
 }
 
-// Run writes the uses of keys now and then until ctx ends.
+// Run writes the uses of keys periodically until ctx ends.
 func (s *Service) Run(ctx context.Context) {
 	tick := time.NewTicker(keepUse)
 	defer tick.Stop()
@@ -64,7 +65,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// keepUses writes what changed since it was last written, of keys that there are.
+// keepUses writes the uses of existing keys that are newer than those written.
 func (s *Service) keepUses(ctx context.Context) {
 	view := s.st.View()
 	var uses []Use
@@ -75,7 +76,7 @@ func (s *Service) keepUses(ctx context.Context) {
 		}
 	}
 	if len(uses) > 0 {
-		_, _ = s.note.Do(ctx, uses) // the next time tries again
+		_, _ = s.note.Do(ctx, uses) // the next call tries again
 	}
 }
 
