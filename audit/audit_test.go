@@ -47,18 +47,18 @@ func newSite(t testing.TB, driver store.Driver, o audit.Options) *site {
 	return s
 }
 
-// act plays a request of a key that runs commands.
+// act simulates a request by a key that runs commands.
 func (s *site) act(t *testing.T, action auth.Action, outcome string, things ...string) {
 	t.Helper()
 	ctx, q := s.log.Begin(t.Context(), audit.Origin{Door: "api", Source: "10.0.0.1", UserAgent: "test\x1b", RequestID: func() string { return "r-1" }})
 	q.Acts(auth.Caller{KeyID: "KEY", Name: "ci", Role: auth.Operator}, action)
 	for _, id := range things {
-		s.make.Do(ctx, id) // the outcome is the caller's to tell
+		s.make.Do(ctx, id) // callers of act pass the outcome
 	}
 	q.End(outcome)
 }
 
-// lines returns what is in the log.
+// lines returns the records in the log.
 func (s *site) lines(t *testing.T) []string {
 	t.Helper()
 	s.log.Flush(t.Context())
@@ -128,8 +128,8 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestRefusals checks that a flood of refusals takes few records, and that all of
-// it is counted.
+// TestRefusals checks that a flood of refusals creates few records, and that all are
+// counted.
 func TestRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, store.NewMemory(), audit.Options{})
@@ -137,7 +137,7 @@ func TestRefusals(t *testing.T) {
 		go s.log.Run(ctx)
 		for i := range 5000 {
 			_, q := s.log.Begin(t.Context(), audit.Origin{Door: "api", Source: "10.0.0.9", ClaimedKeyID: "STOLEN"})
-			if i%2 == 0 { // the claim is believed until the body is read
+			if i%2 == 0 { // the claim counts until the body is checked
 				q.Acts(auth.Caller{KeyID: "STOLEN", Role: auth.Admin}, "DeleteFleet")
 			}
 			q.Refused("DeleteFleet", fault.New(fault.InvalidSignature, "no"))
@@ -149,7 +149,7 @@ func TestRefusals(t *testing.T) {
 		if got := s.lines(t); strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("recorded %q", got)
 		}
-		for i := range 5000 { // each from an address of its own
+		for i := range 5000 { // each from another address
 			_, q := s.log.Begin(t.Context(), audit.Origin{Door: "api", Source: fmt.Sprint(i)})
 			q.Refused("DeleteFleet", fault.New(fault.MissingAuthentication, "no"))
 			q.End("HTTP 403")
@@ -166,7 +166,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestAnchor prunes by retention: the chain goes on from where it begins now.
+// TestAnchor prunes by retention: the chain is valid from its new beginning.
 func TestAnchor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, store.NewMemory(), audit.Options{Retention: time.Hour})
@@ -180,7 +180,7 @@ func TestAnchor(t *testing.T) {
 		if v := s.whole(t); v.Problem != "" || v.From != 3 || v.Records != 3 {
 			t.Errorf("after an hour and 40 minutes the chain is %+v", v)
 		}
-		time.Sleep(48 * time.Hour) // the store prunes meanwhile
+		time.Sleep(48 * time.Hour) // the store prunes in this time
 		if err := s.log.Anchor(t.Context(), time.Now()); err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// BenchmarkCommand is a command by itself, in a request that is not recorded, and
-// in one that is.
+// BenchmarkCommand measures a command without audit log, in a request that is not
+// recorded, and in one that is.
 func BenchmarkCommand(b *testing.B) {
 	for _, c := range []struct {
 		name   string

@@ -10,11 +10,11 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Sink keeps records outside of the state.
+// Sink stores records outside of the database.
 type Sink interface {
-	// Keep keeps lines, each a Line in JSON and its end; last is the number of the
-	// last one. It returns nil once they are kept for good. The same lines can come
-	// again.
+	// Keep stores lines, each a Line in JSON with a line feed; last is the number of
+	// the last one. It returns nil once they are stored durably. It may be called with
+	// the same lines again.
 	Keep(ctx context.Context, lines []byte, last uint64) error
 }
 
@@ -23,18 +23,18 @@ const (
 	longestPause = time.Minute
 )
 
-// exports are what a Log does for its sink.
+// exports is the part of a Log that exports records to its sink.
 type exports struct {
 	cursors  *store.Table[Cursor]
 	advance  *store.Command[Cursor, struct{}]
 	failures prometheus.Counter
 }
 
-// Cursor is how far the sink has come, in the state: a server that takes over goes on
-// from there.
+// Cursor is the progress of the export. It is part of the state: a server that takes
+// over continues from there.
 type Cursor struct {
-	ID  string `json:"id"`  // cursorID: there is one
-	Seq uint64 `json:"seq"` // everything up to this number is kept by the sink
+	ID  string `json:"id"`  // always cursorID
+	Seq uint64 `json:"seq"` // the sink has stored everything up to this number
 }
 
 const cursorID = "sink"
@@ -60,7 +60,7 @@ func (x *exports) runAdvance(tx *store.Tx, to Cursor) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// exported returns the number of the last record that the sink keeps.
+// exported returns the number of the last record that the sink has stored.
 func (l *Log) exported(r store.Reader) uint64 {
 	if c := l.cursors.Get(r, cursorID); c != nil {
 		return c.Seq
@@ -77,8 +77,8 @@ func (l *Log) waitingForSink() uint64 {
 	return c.Seq - min(c.Seq, max(l.exported(view), c.From-1))
 }
 
-// Export hands the records to the sink, in order, until ctx ends: every record at
-// least once, for as long as the log keeps it. A new sink begins with the oldest.
+// Export sends the records to the sink, in order, until ctx ends: every record at least
+// once, unless it is pruned from the log before. A new sink begins with the oldest.
 func (l *Log) Export(ctx context.Context) {
 	if l.opts.Sink == nil {
 		return
@@ -106,12 +106,12 @@ func (l *Log) Export(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-nudge:
-			sleep(ctx, flushEvery) // others may come at the same time
+			sleep(ctx, flushEvery) // to batch records that come at the same time
 		}
 	}
 }
 
-// export hands over a batch and reports whether there may be more.
+// export sends a batch and reports whether there may be more.
 func (l *Log) export(ctx context.Context) (more bool, err error) {
 	batch, err := l.log.Read(ctx, store.LogQuery{AfterSeq: l.exported(l.store.View()), Limit: exportBatch})
 	if err != nil || len(batch) == 0 {
@@ -133,7 +133,7 @@ func (l *Log) export(ctx context.Context) (more bool, err error) {
 	return len(batch) == exportBatch, err
 }
 
-// sleep waits, or until ctx ends.
+// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -20,13 +20,13 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// shelf is a sink in memory that does what a test tells it.
+// shelf is a sink in memory that a test controls.
 type shelf struct {
 	mu    sync.Mutex
 	kept  bytes.Buffer
-	sizes []int        // lines of each batch that was kept
-	trip  func() error // called after a batch was kept, unless nil
-	down  error        // keeps nothing while it is set
+	sizes []int        // lines of each stored batch
+	trip  func() error // called after a batch was stored, unless nil
+	down  error        // if set, Keep fails with it
 }
 
 func (s *shelf) Keep(_ context.Context, lines []byte, _ uint64) error {
@@ -55,7 +55,7 @@ func (s *shelf) text() string {
 	return s.kept.String()
 }
 
-// exported is what VerifyExport finds in a text.
+// exported returns the verdict of VerifyExport on texts.
 func exported(t *testing.T, texts ...string) audit.Verdict {
 	t.Helper()
 	var files []io.Reader
@@ -69,8 +69,8 @@ func exported(t *testing.T, texts ...string) audit.Verdict {
 	return v
 }
 
-// TestExport hands records over while the sink is away and back: every one in order,
-// and once as long as nothing is interrupted.
+// TestExport exports records while the sink fails and after it recovers: all in order,
+// and each once as long as nothing is interrupted.
 func TestExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &shelf{}
@@ -98,7 +98,7 @@ func TestExport(t *testing.T) {
 			t.Errorf("a sink that is away keeps %d lines", n)
 		}
 		sink.set(nil)
-		time.Sleep(2 * time.Minute) // the longest pause, and the way
+		time.Sleep(2 * time.Minute) // the longest pause, and some more
 		v := exported(t, sink.text())
 		if own := s.whole(t); v.Problem != "" || v.Last != 1210 || v.Hash != own.Hash {
 			t.Errorf("after it came back the sink keeps %+v, the log %+v", v, own)
@@ -109,15 +109,16 @@ func TestExport(t *testing.T) {
 	})
 }
 
-// TestExport_TakenOver ends a server after the sink kept a batch and before the state
-// knew: the server that takes over gives that batch again, and nothing is missing.
+// TestExport_TakenOver ends a server after the sink stored a batch and before the
+// cursor moved: the server that takes over sends that batch again, and nothing is
+// missing.
 func TestExport_TakenOver(t *testing.T) {
 	t.Parallel()
 	dir, sink := t.TempDir(), &shelf{}
 	for round := range 3 {
 		s := newSite(t, sqlite.New(dir), audit.Options{Sink: sink})
 		ctx, cancel := context.WithCancel(t.Context())
-		sink.trip = func() error { cancel(); return nil } // the move of the cursor comes too late
+		sink.trip = func() error { cancel(); return nil } // ends the server before the cursor moves
 		for i := range 4 {
 			s.act(t, "CreateFleet", audit.OK, fmt.Sprint(round, i))
 		}
@@ -135,7 +136,7 @@ func TestExport_TakenOver(t *testing.T) {
 	}
 }
 
-// TestVerifyExport_Tampered changes an export as one could who has it.
+// TestVerifyExport_Tampered changes an export as someone with access to it could.
 func TestVerifyExport_Tampered(t *testing.T) {
 	t.Parallel()
 	sink := &shelf{}
@@ -181,7 +182,8 @@ func TestVerifyExport_Tampered(t *testing.T) {
 	}
 }
 
-// TestFile keeps records in a file that is cut off, moved away and taken for another.
+// TestFile stores records in a file whose last line is incomplete, and after it was
+// moved away; another program's file is refused.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")

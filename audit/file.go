@@ -9,18 +9,18 @@ import (
 	"os"
 )
 
-// File is a Sink that appends to the file of this name. It opens the file for each
+// File is a Sink that appends to the file with this name. It opens the file for each
 // batch, so the file can be moved away at any time.
 type File string
 
-// Keep implements Sink. The file is synchronized with the disk. What is left of a
-// line that a crash cut off is removed: it comes again.
+// Keep implements Sink. It syncs the file to disk. An incomplete last line, left by a
+// crash, is removed: that record is sent again.
 func (name File) Keep(_ context.Context, lines []byte, _ uint64) error {
 	f, err := os.OpenFile(string(name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	defer f.Close() // Sync has said what went wrong
+	defer f.Close() // Sync has reported errors
 	end, err := endOfLines(f)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -31,7 +31,7 @@ func (name File) Keep(_ context.Context, lines []byte, _ uint64) error {
 	return f.Sync()
 }
 
-// endOfLines cuts a file off behind its last whole line, and returns its length.
+// endOfLines truncates a file after its last complete line, and returns its length.
 func endOfLines(f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Level says which requests are recorded.
+// Level determines which requests are recorded.
 type Level string
 
 // The levels.
 const (
-	Operators Level = "operators" // all but game traffic: what the requests of games themselves do
-	All       Level = "all"       // game traffic as well
+	Operators Level = "operators" // all except game traffic, the requests of games themselves
+	All       Level = "all"       // including game traffic
 	Off       Level = "off"       // nothing
 )
 
-// Options of a Log.
+// Options configure a Log.
 type Options struct {
 	Level      Level         // default Operators
 	Retention  time.Duration // how long records are kept; default 90 days
-	Sink       Sink          // where records are kept besides (Export); nil: nowhere
+	Sink       Sink          // where records are exported to (Export); may be nil
 	Logger     *slog.Logger  // nil discards
 	Registerer prometheus.Registerer
 }
@@ -36,8 +36,8 @@ type Options struct {
 // DefaultRetention is how long records are kept by default.
 const DefaultRetention = 90 * 24 * time.Hour
 
-// slack is how much longer than Options.Retention the store keeps records: the
-// chain's beginning moves on before they go.
+// slack is how much longer than Options.Retention the store keeps records, so that the
+// chain's beginning moves before they are removed.
 const slack = 24 * time.Hour
 
 // Log is the audit log of a cell.
@@ -52,21 +52,21 @@ type Log struct {
 	*exports
 }
 
-// Chain is where the records begin and end, in the state.
+// Chain is the beginning and the end of the records. It is part of the state.
 type Chain struct {
-	ID     string `json:"id"`     // chainID: there is one
+	ID     string `json:"id"`     // always chainID
 	Seq    uint64 `json:"seq"`    // of the last record
 	Hash   string `json:"hash"`   // of the last record
-	From   uint64 `json:"from"`   // the first record that must be there
+	From   uint64 `json:"from"`   // the first record that must exist
 	Before string `json:"before"` // its Previous
 }
 
 const chainID = "chain"
 
-// Entry is a record with its place in the log.
+// Entry is a record with its position in the log.
 type Entry = store.Entry[Record]
 
-// New registers the log on the store.
+// New registers the log with the store.
 func New(st *store.Store, o Options) *Log {
 	if o.Level == "" {
 		o.Level = Operators
@@ -93,7 +93,7 @@ func New(st *store.Store, o Options) *Log {
 	return l
 }
 
-// attest appends the record of a request in a command that it caused.
+// attest appends the record of a request within a command that it caused.
 func (l *Log) attest(tx *store.Tx, cause jsontext.Value) {
 	var r Record
 	if err := json.Unmarshal(cause, &r); err != nil {
@@ -111,7 +111,7 @@ func (l *Log) runAppend(tx *store.Tx, records []Record) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// add appends a record and moves the end of the chain.
+// add appends a record and updates the end of the chain.
 func (l *Log) add(tx *store.Tx, r Record) {
 	next := Chain{ID: chainID, From: 1}
 	if c := l.chain.Get(tx, chainID); c != nil {
@@ -123,7 +123,7 @@ func (l *Log) add(tx *store.Tx, r Record) {
 	l.chain.Put(tx, &next)
 }
 
-// runAnchor moves the beginning of the chain on; args says where to.
+// runAnchor moves the beginning of the chain forward, if to is after it.
 func (l *Log) runAnchor(tx *store.Tx, to Chain) (struct{}, error) {
 	if c := l.chain.Get(tx, chainID); c != nil && to.From > c.From {
 		next := *c
@@ -144,7 +144,7 @@ func (l *Log) Anchor(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	to := Chain{From: c.Seq + 1, Before: c.Hash} // all are older
+	to := Chain{From: c.Seq + 1, Before: c.Hash} // all records are older
 	if len(first) > 0 {
 		to = Chain{From: first[0].Seq, Before: first[0].Value.Previous}
 	}
@@ -155,17 +155,17 @@ func (l *Log) Anchor(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// Query says which records to read.
+// Query selects the records to read.
 type Query struct {
 	KeyID  string
 	Action string
-	Since  time.Time // only records of this time or later
-	After  uint64    // only records behind this number, in reading direction; 0 begins
+	Since  time.Time // only records from this time on
+	After  uint64    // only records after this number, in reading order; 0 means from the first
 	Newest bool      // newest first
 	Limit  int       // 1 to 1000
 }
 
-// Read returns the records that q asks for.
+// Read returns the records that q selects.
 func (l *Log) Read(ctx context.Context, q Query) ([]Entry, error) {
 	var where []store.Eq
 	if q.KeyID != "" {

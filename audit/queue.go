@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	maxQueue     = 2048 // records that wait to be appended
-	maxAlike     = 1024 // kinds of refusals that are counted at a time
+	maxQueue     = 2048 // records waiting to be appended
+	maxAlike     = 1024 // kinds of refusals counted at the same time
 	flushEvery   = 200 * time.Millisecond
-	countFor     = time.Minute // refusals that are alike become one record
+	countFor     = time.Minute // refusals that are alike in this time become one record
 	anchorEvery  = time.Hour
 	maxResources = 8
 	maxText      = 256
 )
 
-// queue holds records that no command of their own appends.
+// queue holds records that are not appended by the command of their request.
 type queue struct {
 	mu      sync.Mutex
 	waiting []Record
@@ -31,10 +31,10 @@ type queue struct {
 	lostAll prometheus.Counter
 }
 
-// alike is what refusals have in common that become one record.
+// alike is what refusals that become one record have in common.
 type alike struct{ door, action, key, claimed, source, outcome string }
 
-// count is how often alike refusals came after the first.
+// count is the number of alike refusals after the first.
 type count struct {
 	n     int
 	until time.Time
@@ -51,8 +51,8 @@ func newQueue(r prometheus.Registerer) *queue {
 	return q
 }
 
-// put has a record appended soon. A refusal is counted where one like it came
-// within the last minute.
+// put queues a record. A refusal is only counted if one like it came within the last
+// minute.
 func (q *queue) put(r Record, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -72,7 +72,7 @@ func (q *queue) put(r Record, now time.Time) {
 	q.add(r)
 }
 
-// add puts a record into the queue; the caller holds the mutex.
+// add adds a record to the queue; the caller must hold q.mu.
 func (q *queue) add(r Record) {
 	if len(q.waiting) >= maxQueue {
 		q.lost++
@@ -86,8 +86,8 @@ func (q *queue) add(r Record) {
 	}
 }
 
-// take returns what waits, with the counts whose minute is over; all of them where
-// final is true.
+// take removes and returns the queued records, with the counts whose minute has passed,
+// or all counts if final is true.
 func (q *queue) take(now time.Time, final bool) []Record {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -112,7 +112,7 @@ func (q *queue) take(now time.Time, final bool) []Record {
 	return records
 }
 
-// Run appends what waits, and moves the beginning of the chain, until ctx ends.
+// Run appends queued records, and moves the beginning of the chain, until ctx ends.
 // Call Flush after the last request.
 func (l *Log) Run(ctx context.Context) {
 	counts := time.NewTicker(countFor / 4)
@@ -130,7 +130,7 @@ func (l *Log) Run(ctx context.Context) {
 			continue
 		case <-counts.C:
 		case <-l.wake:
-			select { // others may come at the same time
+			select { // to batch records that come at the same time
 			case <-ctx.Done():
 				return
 			case <-time.After(flushEvery):
@@ -140,7 +140,7 @@ func (l *Log) Run(ctx context.Context) {
 	}
 }
 
-// Flush appends all that waits.
+// Flush appends all queued records and counts.
 func (l *Log) Flush(ctx context.Context) { l.flush(ctx, true) }
 
 func (l *Log) flush(ctx context.Context, final bool) {
@@ -154,7 +154,7 @@ func (l *Log) flush(ctx context.Context, final bool) {
 	}
 }
 
-// text returns what a stranger said, bounded and on one line.
+// text returns untrusted text, shortened to longest bytes and on one line.
 func text(s string, longest int) string {
 	if len(s) > longest {
 		s = strings.ToValidUTF8(s[:longest], "")

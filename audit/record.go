@@ -1,13 +1,13 @@
-// Package audit is who asked for what: one record of each request that changes
-// something or reads a secret, and of each refusal.
+// Package audit records who requested what: one record for each request that changes
+// something or reads a secret, and for each refusal.
 //
-// The record of a change is appended in the transaction that makes the change, by
-// the store itself (store.OnCause): no door and no operation can forget it, and
-// neither is true without the other. Everything else is appended soon after, in
-// batches; alike refusals within a minute become one record with a count.
+// The record of a change is appended in the transaction that makes the change, by the
+// store itself (store.OnCause): no door and no operation can omit it, and neither
+// exists without the other. Other records are appended shortly after, in batches;
+// refusals that are alike become one record per minute with a count.
 //
-// Each record holds the SHA-256 of the one before, and the state holds that of the
-// last one: a record that was removed, changed or put in shows (Verify).
+// Each record contains the SHA-256 hash of the one before, and the state has that of
+// the last one: a record that was removed, changed or inserted is detected (Verify).
 package audit
 
 import (
@@ -19,8 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Record is one request, or several alike that were refused. Members that are not
-// known are empty.
+// Record is one request, or several alike that were refused. Unknown members are empty.
 type Record struct {
 	Time         time.Time `json:"time"`
 	Door         string    `json:"door"`   // api, files, console, agent, gameserver, notify, player, admin or offline
@@ -29,16 +28,16 @@ type Record struct {
 	KeyID        string    `json:"key_id,omitempty"`
 	KeyName      string    `json:"key_name,omitempty"`
 	Role         string    `json:"role,omitempty"`
-	ClaimedKeyID string    `json:"claimed_key_id,omitempty"` // of a signature that was not good
-	Source       string    `json:"source,omitempty"`         // address, behind proxies that are trusted
+	ClaimedKeyID string    `json:"claimed_key_id,omitempty"` // of a signature that was not valid
+	Source       string    `json:"source,omitempty"`         // address of the client, taken from trusted proxies
 	UserAgent    string    `json:"user_agent,omitempty"`
 	RequestID    string    `json:"request_id,omitempty"`
 	Outcome      string    `json:"outcome"`         // "ok", or the code of the error
-	Count        int       `json:"count,omitempty"` // how many requests, where more than one
-	Previous     string    `json:"previous"`        // SHA-256 of the record before, in hex
+	Count        int       `json:"count,omitempty"` // number of requests, if more than one
+	Previous     string    `json:"previous"`        // SHA-256 of the previous record, in hex
 }
 
-// Line is a record as it stands on a line of an export.
+// Line is a record as written on a line of an export.
 type Line struct {
 	Seq uint64 `json:"seq"`
 	Record
@@ -50,8 +49,8 @@ const lineBegin = `{"seq":`
 // OK is the outcome of a request that was served.
 const OK = "ok"
 
-// digest returns the SHA-256 of a record with its number, in hex: what the next
-// record holds as Previous.
+// digest returns the SHA-256 of a record with its number, in hex: the Previous of the
+// next record.
 func digest(seq uint64, r *Record) string {
 	doc, err := json.Marshal(r, json.Deterministic(true))
 	if err != nil {

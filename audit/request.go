@@ -13,18 +13,17 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Origin is where a request came from, as far as that is known before anything
-// of it was checked.
+// Origin is where a request came from, as far as known before anything was checked.
 type Origin struct {
 	Door         string
 	Source       string // address
 	UserAgent    string
-	ClaimedKeyID string        // that the request says it is signed with
-	RequestID    func() string // may be asked late; nil: there is none
+	ClaimedKeyID string        // that the request claims to be signed with
+	RequestID    func() string // called when the record is made; nil: there is none
 }
 
-// Request is a request on its way. Doors say of it who calls and what for; it is
-// recorded by itself. A nil Request takes everything and records nothing.
+// Request is a request being served. Doors set its caller and action; whether and when
+// it is recorded is decided here. The methods of a nil Request do nothing.
 type Request struct {
 	log *Log
 	id  func() string
@@ -32,14 +31,14 @@ type Request struct {
 	mu      sync.Mutex
 	record  Record
 	kind    auth.Kind
-	known   bool // who calls and what for
-	refused bool // for want of credentials or of permission
+	known   bool // caller and action are known
+	refused bool // because of missing credentials or permissions
 	written bool
 }
 
 type requestKey struct{}
 
-// Begin starts the story of a request. End ends it.
+// Begin begins tracking a request. End ends it.
 func (l *Log) Begin(ctx context.Context, o Origin) (context.Context, *Request) {
 	if l.opts.Level == Off {
 		return ctx, nil
@@ -54,7 +53,7 @@ func From(ctx context.Context) *Request {
 	return q
 }
 
-// Acts says who calls, what for and on which resources.
+// Acts sets the request's caller, action and resources.
 func (q *Request) Acts(c auth.Caller, action auth.Action, names ...string) {
 	if q == nil {
 		return
@@ -66,8 +65,8 @@ func (q *Request) Acts(c auth.Caller, action auth.Action, names ...string) {
 	q.kind, q.known = action.Kind(c.Role), true
 }
 
-// Refused says that the request was refused for want of good credentials or of
-// permission; what is nil or another fault says nothing.
+// Refused records that the request was refused because of missing credentials or
+// permissions; it does nothing if err is nil or another fault.
 func (q *Request) Refused(action auth.Action, err error) {
 	f, ok := fault.As(err)
 	if q == nil || !ok {
@@ -82,7 +81,7 @@ func (q *Request) Refused(action auth.Action, err error) {
 	defer q.mu.Unlock()
 	q.record.Action, q.record.Outcome = text(string(action), maxText), string(f.Kind)
 	q.refused = true
-	if f.Kind != fault.AccessDenied && f.Kind != fault.Unauthorized { // nobody showed who calls
+	if f.Kind != fault.AccessDenied && f.Kind != fault.Unauthorized { // the caller is not authenticated
 		q.record.KeyID, q.record.KeyName, q.record.Role, q.known = "", "", "", false
 	}
 }
@@ -100,7 +99,7 @@ func (q *Request) Names(names func() []string) {
 	}
 }
 
-// Failed says with which code of an error the request ends.
+// Failed sets the error code with which the request ends.
 func (q *Request) Failed(code string) {
 	if q == nil {
 		return
@@ -110,8 +109,8 @@ func (q *Request) Failed(code string) {
 	q.record.Outcome = text(code, maxText)
 }
 
-// wanted reports whether the level has the request recorded; the caller holds the
-// mutex.
+// wanted reports whether the level requires a record of the request; the caller must
+// hold q.mu.
 func (q *Request) wanted() bool {
 	switch {
 	case q.refused:
@@ -136,7 +135,7 @@ func (q *Request) Describe() jsontext.Value {
 	return doc
 }
 
-// sealed returns the record as it is kept; the caller holds the mutex.
+// sealed returns the record as it is stored; the caller must hold q.mu.
 func (q *Request) sealed() Record {
 	r := q.record
 	if q.known {
@@ -155,9 +154,8 @@ func (q *Request) Attested() {
 	q.written = true
 }
 
-// End ends the request, with OK or another outcome where Failed did not say it. A
-// change that was recorded with what it changed and ended well is not recorded
-// again.
+// End ends the request, with the given outcome unless Failed has set one. A change that
+// was recorded in its transaction and succeeded is not recorded again.
 func (q *Request) End(outcome string) {
 	if q == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// TestTampering edits the database as one could who has it.
+// TestTampering edits the database as someone with access to it could.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ sql, want string }{

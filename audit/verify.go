@@ -15,25 +15,25 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Verdict is what walking a chain found.
+// Verdict is the result of verifying a chain.
 type Verdict struct {
 	Records uint64 `json:"records"`
-	From    uint64 `json:"from"` // the first record that must be there; of an export: the first one that is
+	From    uint64 `json:"from"` // the first record that must exist; of an export: the first that does
 	Last    uint64 `json:"last"`
 	Hash    string `json:"hash"`              // of the last record
-	Problem string `json:"problem,omitempty"` // "" where the chain is whole
+	Problem string `json:"problem,omitempty"` // "" if the chain is intact
 }
 
-// link is what a record says of the chain.
+// link is the part of a record that links the chain.
 type link struct{ previous, hash string }
 
-// walk goes along a chain.
+// walk is the state of walking along a chain.
 type walk struct {
 	Verdict
-	at uint64 // the last record; Hash is its hash
+	at uint64 // number of the last record visited; Hash is its hash
 }
 
-// step goes on to the next record, and reports whether it follows.
+// step moves to the next record, and reports whether it follows.
 func (w *walk) step(seq uint64, l link) bool {
 	switch {
 	case seq != w.at+1:
@@ -48,8 +48,8 @@ func (w *walk) step(seq uint64, l link) bool {
 	return false
 }
 
-// Verify walks the chain. The first break is in the verdict; the error says what
-// kept it from reading.
+// Verify walks the chain. The first problem is in the verdict; an error means that the
+// log could not be read.
 func (l *Log) Verify(ctx context.Context) (Verdict, error) {
 	c := l.chain.Get(l.store.View(), chainID)
 	if c == nil {
@@ -74,7 +74,7 @@ func (l *Log) Verify(ctx context.Context) (Verdict, error) {
 	return w.Verdict, nil
 }
 
-// walk goes on to the record w.Last, as far as the chain holds.
+// walk continues to the record w.Last, or to the first problem.
 func (l *Log) walk(ctx context.Context, w *walk) error {
 	for w.at < w.Last {
 		page, err := l.log.Read(ctx, store.LogQuery{AfterSeq: w.at, Limit: 1000})
@@ -82,7 +82,7 @@ func (l *Log) walk(ctx context.Context, w *walk) error {
 			return err
 		}
 		for _, e := range page {
-			if w.at == w.Last { // the others came since the state was read
+			if w.at == w.Last { // others were appended after the state was read
 				return nil
 			}
 			if !w.step(e.Seq, link{e.Value.Previous, digest(e.Seq, e.Value)}) {
@@ -95,12 +95,12 @@ func (l *Log) walk(ctx context.Context, w *walk) error {
 
 var errNoNumber = errors.New("it has no number")
 
-// maxLine bounds a line of an export.
+// maxLine bounds a line of an export, in bytes.
 const maxLine = 1 << 20
 
-// VerifyExport walks the chain of records that were written as lines (Line), by a
-// sink or by `muster admin audit -o json`: in any order, some of them several times.
-// The first break is in the verdict; the error says what is no record.
+// VerifyExport walks the chain of records written as lines (Line), by a sink or by
+// `muster admin audit -o json`. They may be in any order, and some may be repeated. The
+// first problem is in the verdict; an error means that a line is not a record.
 func VerifyExport(files ...io.Reader) (Verdict, error) {
 	links, twice := map[uint64]link{}, uint64(0)
 	for _, f := range files {
