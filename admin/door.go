@@ -1,15 +1,16 @@
-// Package admin is the door for those who administer a running server: JSON in
-// and out, signed like any request of the API (SigV4, service gamelift).
+// Package admin is the door for administrators of a running server: JSON requests and
+// responses, signed like any request of the API (SigV4, service gamelift).
 //
-//	GET    /admin/v1/keys                 every access key, with its last use
-//	POST   /admin/v1/keys                 make one: {"name", "role", "scope", "expires"}
-//	POST   /admin/v1/keys/ID/rotate       make one in its place: {"expires", "old_until"}
-//	POST   /admin/v1/keys/ID/disable      refuse it from now on
-//	POST   /admin/v1/keys/ID/enable       and take it again
-//	DELETE /admin/v1/keys/ID              forget it
+//	GET    /admin/v1/keys                 list all access keys, with their last use
+//	POST   /admin/v1/keys                 create a key: {"name", "role", "scope", "expires"}
+//	POST   /admin/v1/keys/ID/rotate       create a replacement: {"expires", "old_until"}
+//	POST   /admin/v1/keys/ID/disable      disable a key
+//	POST   /admin/v1/keys/ID/enable       enable a disabled key
+//	DELETE /admin/v1/keys/ID              delete a key
 //
-// A refusal is {"message": …} with status 400, 401 (not signed, or not rightly),
-// 403 (not allowed), 404, 409 or 429 (too often; Retry-After says when to come again). Other packages add their routes with Handle.
+// An error is {"message": …} with status 400, 401 (no valid signature), 403 (not
+// allowed), 404, 409 or 429 (too many requests; Retry-After says when to try again).
+// Other packages add their routes with Handle.
 package admin
 
 import (
@@ -25,18 +26,18 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// prefix is where the paths of this door begin.
+// prefix begins the paths of this door.
 const prefix = "/admin/v1/"
 
-// maxBody bounds the body of a request.
+// maxBody bounds the body of a request, in bytes.
 const maxBody = 64 << 10
 
-// Options of a Door.
+// Options configure a Door.
 type Options struct {
 	Store *store.Store  // required
 	Keys  *auth.Service // required
-	// Allow returns the sender of a request whose body has been read, or a fault if
-	// it may not do what action says.
+	// Allow returns the sender of a request whose body has been read, or a fault if it
+	// may not perform action on the resources.
 	Allow  func(r *http.Request, body []byte, action auth.Action, resources ...string) (auth.Caller, error)
 	Logger *slog.Logger // nil discards
 }
@@ -47,7 +48,7 @@ type Door struct {
 	mux  *http.ServeMux
 }
 
-// New makes the door with its routes for keys.
+// New returns the door with its routes for keys.
 func New(o Options) *Door {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -60,15 +61,15 @@ func New(o Options) *Door {
 	return d
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP serves one request.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
 
-// Handler answers a request whose sender may do it: with a value, which becomes
-// JSON, or an error. The request's context names the sender as the actor of commands.
+// Handler handles an authorized request: it returns a value to encode as JSON, or an
+// error. The request's context has the sender as the actor of commands.
 type Handler func(r *http.Request, body []byte) (any, error)
 
-// Handle adds a route, such as "GET /admin/v1/keys", for callers who may do what
-// action says. Call it before traffic.
+// Handle adds a route, such as "GET /admin/v1/keys", for callers that may perform
+// action. It must be called before the door serves requests.
 func (d *Door) Handle(pattern string, action auth.Action, h Handler) {
 	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		answer, err := d.run(w, r, action, h)
@@ -103,7 +104,7 @@ func (d *Door) run(w http.ResponseWriter, r *http.Request, action auth.Action, h
 	return h(r.WithContext(store.WithActor(r.Context(), caller.Actor())), body)
 }
 
-// refuse answers with what is wrong.
+// refuse responds with an error.
 func (d *Door) refuse(w http.ResponseWriter, err error) {
 	f, ok := fault.As(err)
 	if !ok {

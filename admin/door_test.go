@@ -17,7 +17,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// office is a door on a state of its own, and a key that sends the requests.
+// office is a door with its own state, and the key that sends the requests.
 type office struct {
 	*testing.T
 	st     *store.Store
@@ -48,7 +48,8 @@ func open(t *testing.T) *office {
 	return o
 }
 
-// allow takes the sender's word for who it is; what the key may do is the rule of auth.
+// allow trusts the sender's key id without a signature; package auth decides what the
+// key may do.
 func (o *office) allow(_ *http.Request, _ []byte, action auth.Action, resources ...string) (auth.Caller, error) {
 	if o.sender == "" {
 		return auth.Caller{}, fault.New(fault.MissingAuthentication, "sign the request")
@@ -60,7 +61,7 @@ func (o *office) allow(_ *http.Request, _ []byte, action auth.Action, resources 
 	return caller, err
 }
 
-// ask sends a request and returns the status and what the answer says.
+// ask sends a request and returns the response's status and body.
 func (o *office) ask(method, path, body string) (int, map[string]any) {
 	o.Helper()
 	w := httptest.NewRecorder()
@@ -75,7 +76,7 @@ func (o *office) ask(method, path, body string) (int, map[string]any) {
 	return w.Code, out
 }
 
-// done is ask for what must succeed.
+// done is like ask for requests that must succeed.
 func (o *office) done(method, path, body string) map[string]any {
 	o.Helper()
 	status, out := o.ask(method, path, body)
@@ -85,7 +86,7 @@ func (o *office) done(method, path, body string) map[string]any {
 	return out
 }
 
-// refused checks that a request is refused, with what the message says.
+// refused checks that a request fails with a status and a text in its message.
 func (o *office) refused(method, path, body string, want int, says string) {
 	o.Helper()
 	status, out := o.ask(method, path, body)
@@ -109,8 +110,8 @@ func (o *office) statuses() map[string]string {
 	return all
 }
 
-// A key is made with what was asked for, replaced, disabled and forgotten; each
-// change is done in the name of the sender.
+// A key is created as requested, rotated, disabled and deleted; each change names the
+// sender as its actor.
 func TestKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -160,13 +161,13 @@ func TestKeys(t *testing.T) {
 				mine++
 			}
 		}
-		if mine != 5 { // made, replaced, disabled, enabled, deleted
+		if mine != 5 { // created, rotated, disabled, enabled, deleted
 			t.Errorf("%d of %d changes name who made them, want 5", mine, len(changes))
 		}
 	})
 }
 
-// What is wrong with a request is said, and changes nothing.
+// An invalid request changes nothing, and the error says what is wrong.
 func TestKeys_Refusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)
@@ -225,8 +226,8 @@ func TestKeys_Refusals(t *testing.T) {
 	})
 }
 
-// A route of another package gets who may use it, the body and the sender's name; a
-// failure that is no fault is not told to strangers.
+// A route of another package is only for authorized callers, and gets the body and the
+// sender's name; an error that is not a fault is not shown to callers.
 func TestHandle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := open(t)

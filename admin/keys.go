@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Key is an access key as administrators see it.
+// Key is an access key as shown to administrators.
 type Key struct {
 	ID       string     `json:"id"`
 	Name     string     `json:"name"`
@@ -23,13 +23,13 @@ type Key struct {
 	LastUsed time.Time  `json:"last_used,omitzero"`
 }
 
-// NewKey is a key with its secret, which is shown this once.
+// NewKey is a key with its secret, which is returned only once.
 type NewKey struct {
 	Key
 	Secret string `json:"secret"`
 }
 
-// createInput is the body that makes a key.
+// createInput is the body of a request to create a key.
 type createInput struct {
 	Name    string     `json:"name"`
 	Role    auth.Role  `json:"role"`
@@ -37,7 +37,7 @@ type createInput struct {
 	Expires time.Time  `json:"expires"`
 }
 
-// rotateInput is the body that replaces a key.
+// rotateInput is the body of a request to rotate a key.
 type rotateInput struct {
 	Expires  time.Time `json:"expires"`   // of the new key
 	OldUntil time.Time `json:"old_until"` // when the old one ends
@@ -53,7 +53,7 @@ func (d *Door) keyRoutes() {
 	d.Handle("DELETE "+key, auth.ManageKeys, d.deleteKey)
 }
 
-// shown returns a key as administrators see it.
+// shown returns a key as shown to administrators.
 func (d *Door) shown(k *auth.Key) Key {
 	out := Key{
 		ID: k.ID, Name: k.Name, Role: k.Role, Scope: k.Scope, Created: k.Created, Expires: k.Expires,
@@ -92,7 +92,7 @@ func (d *Door) rotateKey(r *http.Request, body []byte) (any, error) {
 	return d.made(d.opts.Keys.Rotate(r.Context(), auth.Rotation{ID: r.PathValue("id"), Expires: in.Expires, OldUntil: in.OldUntil}))
 }
 
-// made answers with a new key and its secret.
+// made returns the response for a new key: the key with its secret.
 func (d *Door) made(c auth.Credentials, err error) (any, error) {
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (d *Door) deleteKey(r *http.Request, _ []byte) (any, error) {
 	return struct{}{}, d.opts.Keys.Delete(r.Context(), r.PathValue("id"))
 }
 
-// decode reads a body; an empty one says nothing. Errors: InvalidRequest.
+// decode decodes a body; an empty one yields the zero value. Errors: InvalidRequest.
 func decode[T any](body []byte) (in T, err error) {
 	if len(body) == 0 {
 		return in, nil
