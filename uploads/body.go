@@ -13,8 +13,8 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// receive stages a request's body and holds it to everything that was said of
-// it. The content has to be settled.
+// receive stages a request's body and checks it against its length and all checksums in
+// the request. The caller must settle the content.
 func (s *Server) receive(r *request) (*object.Content, *checksums, error) {
 	body, err := openBody(r)
 	if err != nil {
@@ -34,12 +34,12 @@ func (s *Server) receive(r *request) (*object.Content, *checksums, error) {
 	return content, body.sums, nil
 }
 
-// body is a request's body without what wraps it.
+// body is a request's body, without its encoding.
 type body struct {
 	reader io.Reader
 	length int64
 	sums   *checksums
-	sha256 string // that the content must have; "" where none was told
+	sha256 string // that the content must have; "" if none is given
 }
 
 func openBody(r *request) (*body, error) {
@@ -66,7 +66,7 @@ func openBody(r *request) (*body, error) {
 	return b, nil
 }
 
-// unwrap reads a body that comes in chunks of its own.
+// unwrap decodes a body in aws-chunked form.
 func (b *body) unwrap(r *request, payload string) error {
 	signed, trailers := r.caller.chunks, true
 	switch payload {
@@ -87,7 +87,7 @@ func (b *body) unwrap(r *request, payload string) error {
 	return nil
 }
 
-// check compares a staged content with what was said of it.
+// check compares staged content with its announced length and hashes.
 func (b *body) check(r *request, content *object.Content) error {
 	if content.Size != b.length {
 		return errShort

@@ -12,7 +12,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// largestPage is how many keys a list holds at most, as S3 has it.
+// largestPage is the maximum number of keys in a list, as in S3.
 const largestPage = 1000
 
 func (s *Server) createBucket(r *request) error {
@@ -59,7 +59,7 @@ func (s *Server) bucketLocation(r *request) error {
 	}
 	region := s.Region
 	if region == "us-east-1" {
-		region = "" // as S3 has it
+		region = "" // as in S3
 	}
 	writeXML(r, http.StatusOK, struct {
 		XMLName   xml.Name `xml:"LocationConstraint"`
@@ -83,7 +83,7 @@ func (s *Server) listBuckets(r *request) error {
 	return nil
 }
 
-// stamp writes a time as S3's documents have it.
+// stamp formats a time as in S3's documents.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func pageSize(r *request, parameter string) (int, error) {
@@ -125,7 +125,7 @@ type listedObject struct {
 
 type listedPrefix struct{ Prefix string }
 
-// listObjects answers ListObjectsV2, and ListObjects where list-type is not 2.
+// listObjects serves ListObjectsV2, and ListObjects if list-type is not 2.
 func (s *Server) listObjects(r *request) error {
 	if err := s.checkBucket(r); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (s *Server) listObjects(r *request) error {
 	return nil
 }
 
-// readToken gives the key after which a page begins.
+// readToken returns the key after which a page begins.
 func readToken(q url.Values) (string, error) {
 	token := q.Get("continuation-token")
 	if token == "" {
@@ -176,11 +176,11 @@ func readToken(q url.Values) (string, error) {
 	return string(raw), nil
 }
 
-// fillPage fills a page with what comes after a key, and gives the key or
-// common prefix that it ends with.
+// fillPage fills a page with the objects after a key, and returns the key or common
+// prefix that it ends with.
 func (s *Server) fillPage(out *listed, prefix, delimiter, after string) (last string) {
 	view := s.Store.View()
-	group := "" // the common prefix that is being passed over
+	group := "" // the common prefix that is being skipped
 	if delimiter != "" && strings.HasSuffix(after, delimiter) && len(after) > len(prefix) {
 		group = after
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// caller is who sent a request.
+// caller is the sender of a request.
 type caller struct {
-	name   string            // for the log and the audit
-	key    auth.Caller       // whose access key signed; the zero Caller for what Muster signed itself
-	free   bool              // may do everything: an operator, or a URL that was signed for just this
-	grant  *auth.UploadGrant // may bring one object
-	chunks *sigv4.Chunks     // checks the chunks of the body; nil where they are not signed
+	name   string            // for the log and the audit log
+	key    auth.Caller       // owner of the access key that signed; the zero Caller if Muster signed
+	free   bool              // may do everything: an operator, or a URL signed for this request
+	grant  *auth.UploadGrant // allows uploading one object
+	chunks *sigv4.Chunks     // checks the chunks of the body; nil if they are not signed
 }
 
-// identify finds out who sent a request, and holds it to its signature.
+// identify authenticates the sender of a request by its signature.
 func (s *Server) identify(r *http.Request) (caller, error) {
 	id, inQuery := keyID(r)
 	if s.Anyone && !s.madeHere(id) {
@@ -35,7 +35,7 @@ func (s *Server) identify(r *http.Request) (caller, error) {
 	return s.identifyHeader(r)
 }
 
-// keyID gives the access key id that a request claims, "" where it is not signed.
+// keyID returns the access key id that a request claims, "" if it is not signed.
 func keyID(r *http.Request) (id string, inQuery bool) {
 	if credential := r.URL.Query().Get("X-Amz-Credential"); credential != "" {
 		id, _, _ = strings.Cut(credential, "/")
@@ -46,14 +46,14 @@ func keyID(r *http.Request) (id string, inQuery bool) {
 	return id, false
 }
 
-// madeHere tells whether Muster itself made the key.
+// madeHere reports whether Muster itself issued the key.
 func (s *Server) madeHere(id string) bool {
 	signer, _ := s.Master.Signer()
 	_, _, temporary := s.Master.Upload(id)
 	return id == signer || temporary
 }
 
-// secret gives what an access key id stands for.
+// secret returns the secret of an access key id.
 func (s *Server) secret(id string) (sigv4.Secret, bool) {
 	if signer, secret := s.Master.Signer(); id == signer {
 		return sigv4.Secret{Key: secret}, true
@@ -87,7 +87,7 @@ func (s *Server) identifyHeader(r *http.Request) (caller, error) {
 	return c, err
 }
 
-// principal is the caller behind a good signature.
+// principal returns the caller for a valid signature.
 func (s *Server) principal(id sigv4.Identity) (caller, error) {
 	c := caller{name: id.AccessKeyID}
 	if signer, _ := s.Master.Signer(); id.AccessKeyID == signer {
@@ -113,8 +113,8 @@ func (s *Server) principal(id sigv4.Identity) (caller, error) {
 	return c, nil
 }
 
-// allow tells whether the caller may do what the request asks for. Temporary
-// credentials are good for the bytes of one object.
+// allow returns an error if the caller may not perform what. Temporary credentials only
+// allow uploading one object.
 func (s *Server) allow(r *request, what action) error {
 	if r.caller.free {
 		return nil
@@ -128,11 +128,11 @@ func (s *Server) allow(r *request, what action) error {
 	return errAccess("these credentials are good for sending the archive of one build, nothing else")
 }
 
-// uploadLife is how long temporary credentials are good: enough for tens of
-// gigabytes over a slow line, since clients do not renew them on the way.
+// uploadLife is how long temporary credentials are valid: long enough for tens of
+// gigabytes over a slow line, since clients do not renew them during an upload.
 const uploadLife = 3 * time.Hour
 
-// Credentials makes credentials for sending a build its archive.
+// Credentials returns credentials for uploading the archive of a build.
 func (s *Server) Credentials(buildID string) (auth.Temporary, error) {
 	t, ok := s.Master.IssueUpload(auth.UploadGrant{BuildID: buildID, Expires: time.Now().Add(uploadLife)})
 	if !ok {
@@ -141,8 +141,8 @@ func (s *Server) Credentials(buildID string) (auth.Temporary, error) {
 	return t, nil
 }
 
-// Presign makes a URL by which anybody who has it may do one thing with one
-// object for a while.
+// Presign returns a URL that allows anyone who has it one method on one object, for the
+// given time.
 func (s *Server) Presign(method, bucket, key string, life time.Duration) (string, error) {
 	id, secret := s.Master.Signer()
 	return sigv4.Presign(sigv4.Grant{

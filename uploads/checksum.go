@@ -17,7 +17,7 @@ const checksumPrefix = "x-amz-checksum-"
 // nvme is the polynomial of CRC-64/NVME, reflected.
 const nvme = 0x9a6c9329ac4bc9b5
 
-// newChecksum makes the hash of an algorithm as it stands in a header's name.
+// newChecksum returns the hash of an algorithm by its name in headers.
 func newChecksum(algorithm string) (hash.Hash, bool) {
 	switch algorithm {
 	case "crc32":
@@ -34,13 +34,13 @@ func newChecksum(algorithm string) (hash.Hash, bool) {
 	return nil, false
 }
 
-// checksums are those that a sender gave or promised, by algorithm.
+// checksums are those that a sender gave or announced, by algorithm.
 type checksums struct {
 	sums map[string]hash.Hash
-	want map[string]string // base64; filled by the trailer where they come there
+	want map[string]string // in base64; those in the trailer are filled in when it arrives
 }
 
-// checksumsOf reads which checksums come with a body.
+// checksumsOf returns the checksums that come with a body.
 func checksumsOf(r *http.Request) (*checksums, error) {
 	c := &checksums{map[string]hash.Hash{}, map[string]string{}}
 	for name := range r.Header {
@@ -56,7 +56,7 @@ func checksumsOf(r *http.Request) (*checksums, error) {
 	return c, nil
 }
 
-// expect prepares for a checksum; value is "" where it comes in the trailer.
+// expect prepares for a checksum; value is "" if it comes in the trailer.
 func (c *checksums) expect(header, value string) error {
 	algorithm, ok := strings.CutPrefix(strings.ToLower(header), checksumPrefix)
 	if !ok || algorithm == "algorithm" || algorithm == "type" || algorithm == "mode" {
@@ -70,7 +70,7 @@ func (c *checksums) expect(header, value string) error {
 	return nil
 }
 
-// trailer takes a header that came behind the body.
+// trailer handles a header that came after the body.
 func (c *checksums) trailer(name, value string) {
 	algorithm, ok := strings.CutPrefix(strings.ToLower(name), checksumPrefix)
 	if _, expected := c.sums[algorithm]; ok && expected {
@@ -78,7 +78,7 @@ func (c *checksums) trailer(name, value string) {
 	}
 }
 
-// hashes are what the body has to be written to.
+// hashes returns the hashes that the body must be written to.
 func (c *checksums) hashes() []hash.Hash {
 	var all []hash.Hash
 	for _, sum := range c.sums {
@@ -87,7 +87,7 @@ func (c *checksums) hashes() []hash.Hash {
 	return all
 }
 
-// check compares, once the body was written.
+// check compares the checksums, after the body was written.
 func (c *checksums) check() error {
 	for algorithm, sum := range c.sums {
 		if base64.StdEncoding.EncodeToString(sum.Sum(nil)) != c.want[algorithm] {

@@ -12,19 +12,19 @@ import (
 	"github.com/musterhq/muster/internal/awsrpc/sigv4"
 )
 
-// Bounds of what stands between the chunks.
+// Bounds of the text between chunks.
 const (
-	maxLine     = 4096 // bytes of a chunk's header or of a trailing one
+	maxLine     = 4096 // bytes of a chunk's header or of a trailing header
 	maxTrailers = 16
 )
 
-// chunkedReader reads a body in aws-chunked form: each chunk is told its size
-// and, where signed is set, its signature, which is checked at its end; so what
-// was read is good only when io.EOF came. Source: Amazon S3 API reference,
+// chunkedReader reads a body in aws-chunked form: each chunk is preceded by its size
+// and, if signed is set, its signature, which is checked at the chunk's end; so the
+// data is only valid once Read has returned io.EOF. Source: Amazon S3 API reference,
 // "Transferring Payload in Multiple Chunks" with and without trailing headers.
 type chunkedReader struct {
 	r        *bufio.Reader
-	signed   *sigv4.Chunks // nil: chunks carry no signatures that can be checked
+	signed   *sigv4.Chunks // nil if chunks have no signatures that can be checked
 	trailers bool          // headers follow the last chunk
 	each     func(name, value string)
 
@@ -32,14 +32,14 @@ type chunkedReader struct {
 	signature string
 	sum       hash.Hash
 	begun     bool
-	err       error // what the next Read gives
+	err       error // result of the next Read
 }
 
 func newChunkedReader(r io.Reader, signed *sigv4.Chunks, trailers bool, each func(name, value string)) *chunkedReader {
 	return &chunkedReader{r: bufio.NewReaderSize(r, maxLine), signed: signed, trailers: trailers, each: each, sum: sha256.New()}
 }
 
-// Read gives the bytes of the chunks.
+// Read reads the bytes of the chunks.
 func (c *chunkedReader) Read(p []byte) (int, error) {
 	for c.err == nil && c.left == 0 {
 		c.err = c.nextChunk()
@@ -59,7 +59,8 @@ func (c *chunkedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// nextChunk ends the chunk before and begins the next; io.EOF after the last.
+// nextChunk ends the current chunk and begins the next; it returns io.EOF after the
+// last.
 func (c *chunkedReader) nextChunk() error {
 	if c.begun {
 		if err := c.endChunk(); err != nil {
@@ -84,7 +85,7 @@ func (c *chunkedReader) nextChunk() error {
 	return c.finish()
 }
 
-// endChunk reads the line break behind a chunk and checks its signature.
+// endChunk reads the line break after a chunk and checks the chunk's signature.
 func (c *chunkedReader) endChunk() error {
 	line, err := c.line()
 	if err != nil {
@@ -103,7 +104,7 @@ func (c *chunkedReader) checkChunk() error {
 	return nil
 }
 
-// finish checks the last chunk, which is empty, and reads what follows it.
+// finish checks the last chunk, which is empty, and reads the trailing headers.
 func (c *chunkedReader) finish() error {
 	if err := c.checkChunk(); err != nil {
 		return err
@@ -137,7 +138,7 @@ func (c *chunkedReader) checkTrailer(text, signature string) error {
 	return io.EOF
 }
 
-// line reads up to a line break, without it.
+// line reads a line and returns it without its line break.
 func (c *chunkedReader) line() (string, error) {
 	line, err := c.r.ReadSlice('\n')
 	switch {

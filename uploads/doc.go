@@ -1,13 +1,13 @@
-// Package uploads is the door through which files come and go: the subset of
-// Amazon S3's API that AWS's tools use to send builds, to fetch logs, and to put
-// files where CreateBuild's StorageLocation finds them. Path style, /BUCKET/KEY,
-// on the listener that serves everything else.
+// Package uploads is the door for files: the subset of Amazon S3's API that AWS's tools
+// use to upload builds, to download logs, and to store files for CreateBuild's
+// StorageLocation. URLs are path-style, /BUCKET/KEY, on the listener that serves
+// everything else.
 //
 // Objects: PutObject, GetObject with ranges, HeadObject, DeleteObject, multipart
-// uploads. Buckets: create, head, delete, list, list objects. What else S3 has
-// is answered with 501 NotImplemented, never ignored. Callers sign with an
-// operator's key, with the temporary credentials of RequestUploadCredentials,
-// which are good for one object, or by a URL that Muster signed.
+// uploads. Buckets: create, head, delete, list, list objects. Requests for anything
+// else in S3 get 501 NotImplemented; nothing is ignored. Callers sign with an
+// operator's key or with the temporary credentials of RequestUploadCredentials, which
+// are valid for one object, or use a URL that Muster signed.
 //
-// Rules about builds and objects are in build and build/object.
+// The rules about builds and objects are in build and build/object.
 package uploads

@@ -30,17 +30,17 @@ import (
 	"github.com/musterhq/muster/uploads"
 )
 
-// shop is the door over the real services.
+// shop is the door with the real services.
 type shop struct {
 	st      *store.Store
 	objects *object.Service
 	builds  *build.Service
 	door    *uploads.Server
-	base    string // URL; set once it is known
+	base    string // base URL; set once known
 }
 
-// openShop opens a door over a driver and a folder. anyone lets callers in
-// without signatures.
+// openShop opens a door with a store driver and a folder. If anyone is true, requests
+// need no signatures.
 func openShop(ctx context.Context, driver store.Driver, dir string, anyone bool) (*shop, error) {
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	if err != nil {
@@ -61,7 +61,7 @@ func openShop(ctx context.Context, driver store.Driver, dir string, anyone bool)
 	return s, s.objects.CreateBucket(ctx, "games")
 }
 
-// shopFor serves a shop in memory for a test.
+// shopFor serves a shop with state in memory for a test.
 func shopFor(t *testing.T, anyone bool) *shop {
 	t.Helper()
 	s, err := openShop(t.Context(), store.NewMemory(), t.TempDir(), anyone)
@@ -85,7 +85,7 @@ func shopFor(t *testing.T, anyone bool) *shop {
 	return s
 }
 
-// ask sends one request and gives the answer with its body.
+// ask sends one request and returns the response with its body.
 func ask(t *testing.T, method, url string, body []byte, header ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
@@ -107,7 +107,7 @@ func ask(t *testing.T, method, url string, body []byte, header ...string) (*http
 	return res, string(text)
 }
 
-// refusal holds that an answer is an error of S3 with a code.
+// refusal checks that a response is an error of S3 with a code.
 func refusal(t *testing.T, what string, res *http.Response, text, code string) {
 	t.Helper()
 	var e struct{ Code, Message string }
@@ -118,14 +118,14 @@ func refusal(t *testing.T, what string, res *http.Response, text, code string) {
 
 func sum64(sum []byte) string { return base64.StdEncoding.EncodeToString(sum) }
 
-func crc(content []byte) string { // big-endian, as S3 has it
+func crc(content []byte) string { // big-endian, as in S3
 	h := crc32.NewIEEE()
 	h.Write(content)
 	return sum64(h.Sum(nil))
 }
 
-// Everything that is said of a body is held against it, and what does not hold
-// leaves nothing behind.
+// A body is checked against everything that the request says about it, and a body that
+// does not match leaves nothing behind.
 func TestPut_HoldsWhatIsSaidOfIt(t *testing.T) {
 	t.Parallel()
 	s := shopFor(t, true)
@@ -171,7 +171,7 @@ func TestPut_HoldsWhatIsSaidOfIt(t *testing.T) {
 	}
 }
 
-// chunked writes content in aws-chunked form without signatures.
+// chunked returns content in aws-chunked form without signatures.
 func chunked(content []byte, trailers ...string) []byte {
 	var b bytes.Buffer
 	for len(content) > 0 {
@@ -209,7 +209,7 @@ func TestPut_Chunked(t *testing.T) {
 	} {
 		res, text := put(c.body, c.length)
 		if name == "longer than told" && res.StatusCode >= 400 {
-			continue // which error it is depends on how far it was read
+			continue // which error it is depends on how much was read
 		}
 		refusal(t, name, res, text, c.code)
 	}
@@ -275,8 +275,8 @@ func TestMultipart(t *testing.T) {
 	refusal(t, "a part after the abort", res, text, "NoSuchUpload")
 }
 
-// An object has the headers that came with it, and none that did not; what a browser
-// is told besides keeps it from running anything.
+// An object is served with the headers that it was uploaded with, and no others of that
+// kind; additional headers keep browsers from running anything.
 func TestObject_Headers(t *testing.T) {
 	t.Parallel()
 	s := shopFor(t, true)
@@ -317,7 +317,8 @@ func TestObject_Headers(t *testing.T) {
 	refusal(t, "headers of 3,000 bytes", res, text, "InvalidRequest")
 }
 
-// A signed URL is good for one thing, one object and its time; nobody else gets in.
+// A signed URL is valid for one method, one object and its lifetime; other requests are
+// refused.
 func TestPresigned(t *testing.T) {
 	t.Parallel()
 	s := shopFor(t, false)
@@ -349,8 +350,8 @@ func TestPresigned(t *testing.T) {
 	}
 }
 
-// Puts, replacements and deletes of few keys by many at once: what is there is
-// what somebody put, whole, at any time and at the end.
+// When many clients put, replace and delete a few keys concurrently, each object is at
+// any time a complete one that was put.
 func TestPut_ManyAtOnce(t *testing.T) {
 	t.Parallel()
 	s := shopFor(t, true)

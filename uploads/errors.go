@@ -11,14 +11,14 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// s3Error is an error as S3 has them (Amazon S3 API reference, "Error responses").
+// s3Error is an error of S3 (Amazon S3 API reference, "Error responses").
 type s3Error struct {
 	status  int
 	code    string
 	message string
 }
 
-// Error gives the code and the message.
+// Error returns the code and the message.
 func (e s3Error) Error() string { return e.code + ": " + e.message }
 
 func errAccess(text string) error { return s3Error{http.StatusForbidden, "AccessDenied", text} }
@@ -44,7 +44,7 @@ var (
 	errXML       = s3Error{http.StatusBadRequest, "MalformedXML", "the body is not the XML that was expected"}
 )
 
-// faults gives what each kind of fault is in S3's words.
+// faults maps kinds of faults to errors of S3.
 var faults = map[fault.Kind]s3Error{
 	fault.AccessDenied:          {status: http.StatusForbidden, code: "AccessDenied"},
 	fault.Conflict:              {status: http.StatusConflict, code: "OperationAborted"},
@@ -57,7 +57,8 @@ var faults = map[fault.Kind]s3Error{
 	fault.UnrecognizedClient:    {status: http.StatusForbidden, code: "InvalidAccessKeyId"},
 }
 
-// inS3 gives an error in S3's words; others than faults are told to the log alone.
+// inS3 returns an error as one of S3; internal is true for errors that must only be
+// logged.
 func inS3(err error) (e s3Error, internal bool) {
 	if e, ok := errors.AsType[s3Error](err); ok {
 		return e, false
@@ -77,12 +78,12 @@ func inS3(err error) (e s3Error, internal bool) {
 	return s3Error{http.StatusInternalServerError, "InternalError", "something went wrong here; the server's log says what"}, true
 }
 
-// writeError answers with an error and gives its status.
+// writeError responds with an error and returns its status.
 func (s *Server) writeError(r *request, id string, err error) int {
 	e, internal := inS3(err)
 	switch {
 	case internal && r.Context().Err() != nil:
-		return e.status // the caller went away
+		return e.status // the caller has disconnected
 	case internal:
 		s.Logger.Error("file request failed", "method", r.Method, "bucket", r.bucket, "key", r.key, "request_id", id, "error", err)
 	}
@@ -101,7 +102,7 @@ func (s *Server) writeError(r *request, id string, err error) int {
 	return e.status
 }
 
-// writeXML answers with a document.
+// writeXML responds with a document.
 func writeXML(r *request, status int, body any) {
 	r.w.Header().Set("Content-Type", "application/xml")
 	r.w.WriteHeader(status)

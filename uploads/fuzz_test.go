@@ -11,9 +11,8 @@ import (
 	"testing/iotest"
 )
 
-// FuzzChunked reads foreign bytes in aws-chunked form: it ends, gives no more
-// than it was given, the same however the bytes arrive, and what it refuses is
-// the sender's fault.
+// FuzzChunked reads arbitrary bytes in aws-chunked form: reading ends, yields no more
+// bytes than were sent and the same however they arrive, and any error is the sender's.
 func FuzzChunked(f *testing.F) {
 	f.Add([]byte("5\r\nhello\r\n0\r\n\r\n"))
 	f.Add([]byte("5;chunk-signature=ab\r\nhello\r\n0;chunk-signature=cd\r\nx-amz-checksum-crc32:AAAA\r\n\r\n"))
@@ -42,8 +41,8 @@ func FuzzChunked(f *testing.F) {
 	})
 }
 
-// FuzzRequest finds out of any request line what is asked for, without a panic;
-// what needs permission is never taken for the bringing of one object.
+// FuzzRequest routes arbitrary request lines without a panic; a request that needs
+// permissions is never taken for the upload of one object.
 func FuzzRequest(f *testing.F) {
 	f.Add("PUT", "/games/key?uploadId=x&partNumber=1", "x-amz-checksum-crc32")
 	f.Add("GET", "/games?list-type=2&prefix=a", "")

@@ -21,7 +21,7 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// keepVariable has the test's program be a server over a folder.
+// keepVariable makes the test binary a server for the folder that it names.
 const keepVariable = "UPLOADS_TEST_KEEP"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// keep serves what is in a folder until it is killed.
+// keep serves a folder until it is killed.
 func keep(dir string) error {
 	s, err := openShop(context.Background(), sqlite.New(dir), dir+"/blobs", true)
 	if err != nil {
@@ -47,7 +47,7 @@ func keep(dir string) error {
 	return http.Serve(listener, s.door)
 }
 
-// keeper is a server in a process of its own.
+// keeper is a server in its own process.
 type keeper struct {
 	cmd  *exec.Cmd
 	base string
@@ -86,8 +86,8 @@ func (k *keeper) kill(t *testing.T) {
 	k.cmd.Wait()
 }
 
-// No upload that was acknowledged is lost when the server is killed in the
-// middle of others, whole or in parts; and none is there in part.
+// No acknowledged upload, single or multipart, is lost if the server is killed during
+// others; and no object exists in part.
 func TestKill_NoAcknowledgedUploadIsLost(t *testing.T) {
 	dir := t.TempDir()
 	var mu sync.Mutex
@@ -97,7 +97,7 @@ func TestKill_NoAcknowledgedUploadIsLost(t *testing.T) {
 		k := startKeeper(t, dir)
 		verify(t, k.base, sent, acknowledged)
 		var senders sync.WaitGroup
-		enough := make(chan struct{}) // so many were acknowledged that it is time to kill
+		enough := make(chan struct{}) // closed once enough uploads are acknowledged to kill the server
 		var once sync.Once
 		first := len(acknowledged)
 		for sender := range 4 {
@@ -140,8 +140,8 @@ func TestKill_NoAcknowledgedUploadIsLost(t *testing.T) {
 	t.Logf("%d uploads were acknowledged over 6 kills", len(acknowledged))
 }
 
-// verify reads whatever was sent: it is there as it was sent, or not at all if it
-// was not acknowledged.
+// verify reads every key that was sent: its content is as sent, or it does not exist if
+// it was not acknowledged.
 func verify(t *testing.T, base string, sent map[string][32]byte, acknowledged map[string]bool) {
 	t.Helper()
 	for key, want := range sent {
@@ -159,8 +159,8 @@ func verify(t *testing.T, base string, sent map[string][32]byte, acknowledged ma
 	}
 }
 
-// send puts an object, at once or in two parts. An error is that of the line; an
-// answer that refuses is one as well.
+// send uploads an object, in one request or in two parts. A response that is not a
+// success is an error too.
 func send(base, key string, content []byte, parts bool) error {
 	if !parts {
 		_, err := tell(http.MethodPut, base+"/games/"+key, content)
@@ -184,7 +184,7 @@ func send(base, key string, content []byte, parts bool) error {
 	return err
 }
 
-// tell sends a request and gives the answer's ETag, or its body.
+// tell sends a request and returns the response's ETag, or its body.
 func tell(method, url string, body []byte) (string, error) {
 	req, err := http.NewRequest(method, url, strings.NewReader(string(body)))
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// namespace is that of S3's documents.
+// namespace is the XML namespace of S3's documents.
 const namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
 
-// beginUpload answers CreateMultipartUpload.
+// beginUpload serves CreateMultipartUpload.
 func (s *Server) beginUpload(r *request) error {
 	if err := s.checkBucket(r); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *Server) beginUpload(r *request) error {
 	return nil
 }
 
-// upload gives the upload that a request names.
+// upload returns the upload that a request names.
 func (s *Server) upload(r *request) (*object.Upload, error) {
 	u, err := s.Objects.Upload(s.Store.View(), r.URL.Query().Get("uploadId"), r.bucket, r.key)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Server) upload(r *request) (*object.Upload, error) {
 	return u, nil
 }
 
-// putPart answers UploadPart.
+// putPart serves UploadPart.
 func (s *Server) putPart(r *request) error {
 	u, err := s.upload(r)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) putPart(r *request) error {
 	return nil
 }
 
-// notFound says what was not found in S3's words.
+// notFound returns as if err is a fault of kind NotFound, otherwise err.
 func notFound(err error, as s3Error) error {
 	if fault.Is(err, fault.NotFound) {
 		return as
@@ -72,7 +72,7 @@ func notFound(err error, as s3Error) error {
 	return err
 }
 
-// listedPart is a part as clients name it.
+// listedPart is a part as clients list it.
 type listedPart struct {
 	PartNumber        int
 	ETag              string
@@ -90,10 +90,11 @@ func (p listedPart) checksums() map[string]string {
 	}
 }
 
-// maxCompletion is room for 10,000 parts, each with a checksum.
+// maxCompletion bounds the body of CompleteMultipartUpload, in bytes: enough for 10,000
+// parts, each with a checksum.
 const maxCompletion = 4 << 20
 
-// completeUpload answers CompleteMultipartUpload.
+// completeUpload serves CompleteMultipartUpload.
 func (s *Server) completeUpload(r *request) error {
 	u, err := s.upload(r)
 	if err != nil {
@@ -115,8 +116,8 @@ func (s *Server) completeUpload(r *request) error {
 	return nil
 }
 
-// readCompletion reads which parts make the object, and compares the checksums
-// that are told again.
+// readCompletion returns the parts that make up the object, and compares their repeated
+// checksums.
 func (s *Server) readCompletion(r *request, u *object.Upload) ([]object.Chosen, error) {
 	if kind := r.Header.Get("X-Amz-Checksum-Type"); kind == "FULL_OBJECT" {
 		return nil, errNotImplemented("a checksum of the whole object (x-amz-checksum-type: FULL_OBJECT)")
@@ -147,7 +148,7 @@ func (s *Server) readCompletion(r *request, u *object.Upload) ([]object.Chosen, 
 	return chosen, nil
 }
 
-// agrees tells whether the checksums that are told again are those of the part.
+// agrees reports whether the repeated checksums are those of the part.
 func agrees(part *object.Part, again listedPart) bool {
 	for algorithm, sum := range again.checksums() {
 		if had := part.Checksums[algorithm]; sum != "" && had != "" && had != sum {
@@ -157,7 +158,7 @@ func agrees(part *object.Part, again listedPart) bool {
 	return true
 }
 
-// abortUpload answers AbortMultipartUpload.
+// abortUpload serves AbortMultipartUpload.
 func (s *Server) abortUpload(r *request) error {
 	u, err := s.upload(r)
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *Server) abortUpload(r *request) error {
 	return nil
 }
 
-// listParts answers ListParts.
+// listParts serves ListParts.
 func (s *Server) listParts(r *request) error {
 	u, err := s.upload(r)
 	if err != nil {

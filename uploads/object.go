@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/build/object"
 )
 
-// putObject keeps the body as an object.
+// putObject stores the body as an object.
 func (s *Server) putObject(r *request) error {
 	if err := s.checkBucket(r); err != nil {
 		return err
@@ -30,14 +30,14 @@ func (s *Server) putObject(r *request) error {
 	return nil
 }
 
-// tell repeats the checksums that were found right.
+// tell sets headers with the checksums that were verified.
 func (c *checksums) tell(h http.Header) {
 	for algorithm, value := range c.want {
 		h.Set(checksumPrefix+algorithm, value)
 	}
 }
 
-// getObject answers GET and HEAD, with ranges and conditions.
+// getObject serves GET and HEAD, with ranges and conditions.
 func (s *Server) getObject(r *request) error {
 	if err := s.checkBucket(r); err != nil {
 		return err
@@ -60,9 +60,9 @@ func (s *Server) getObject(r *request) error {
 	}
 	h.Set("ETag", quoted(o.ETag))
 	h.Set("Content-Type", orBinary(o.ContentType))
-	h.Set("Content-Length", strconv.FormatInt(o.Size, 10)) // ServeContent sets none beside Content-Encoding
-	// Whatever was uploaded, a browser that follows a link to it runs nothing and
-	// takes it for no part of another page: the console has the same origin.
+	h.Set("Content-Length", strconv.FormatInt(o.Size, 10)) // ServeContent does not set it if there is a Content-Encoding
+	// Whatever was uploaded, a browser that opens it must not run anything in it or
+	// embed it in another page: the console has the same origin.
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -98,16 +98,16 @@ func contentType(r *request) string {
 
 func orBinary(contentType string) string {
 	if contentType == "" {
-		return "binary/octet-stream" // as S3
+		return "binary/octet-stream" // as in S3
 	}
 	return contentType
 }
 
-// keptHeaders are those of an upload that belong to the object, as S3 has it.
+// keptHeaders are the headers of an upload that are stored with the object, as in S3.
 var keptHeaders = []string{"Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Expires"}
 
-// kept reads the headers that belong to the object. The coding aws-chunked is the
-// transfer's, not the object's.
+// kept returns the headers to store with the object. The coding aws-chunked belongs to
+// the transfer, not to the object.
 func kept(r *request) map[string]string {
 	var all map[string]string
 	for _, name := range keptHeaders {
@@ -128,7 +128,7 @@ func kept(r *request) map[string]string {
 	return all
 }
 
-// meta reads the caller's own headers.
+// meta returns the caller's own metadata (x-amz-meta-*).
 func meta(r *request) map[string]string {
 	var m map[string]string
 	for name := range r.Header {

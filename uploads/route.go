@@ -6,16 +6,16 @@ import (
 	"github.com/musterhq/muster/auth"
 )
 
-// action is what a caller wants, as far as permissions go.
+// action is the kind of permission that a request needs.
 type action int
 
 const (
 	manage action = iota // buckets, lists, reading, deleting
-	bring                // the bytes of one object
+	bring                // uploading the bytes of one object
 )
 
-// parameters are those of the query that name another operation than the
-// method alone does, and those that only say how.
+// known are the parameters of the query that are supported: those that select another
+// operation than the method alone, and those that modify one.
 var known = map[string]bool{
 	"uploads": true, "uploadId": true, "partNumber": true, "x-id": true,
 	"list-type": true, "prefix": true, "delimiter": true, "max-keys": true, "continuation-token": true,
@@ -24,18 +24,18 @@ var known = map[string]bool{
 	"X-Amz-Algorithm": true, "X-Amz-Credential": true, "X-Amz-Date": true, "X-Amz-Expires": true,
 	"X-Amz-SignedHeaders": true, "X-Amz-Signature": true, "X-Amz-Security-Token": true,
 	"X-Amz-Content-Sha256": true,
-	// presigned URLs of AWS's newer SDKs carry these:
+	// presigned URLs of AWS's newer SDKs have these:
 	"x-amz-checksum-mode": true, "x-amz-sdk-checksum-algorithm": true, "x-amz-checksum-crc32": true,
 }
 
-// refusedHeaders ask for what would have to be done to be right.
+// refusedHeaders request features that must not be ignored and are not supported.
 var refusedHeaders = []string{
 	"X-Amz-Copy-Source", "If-Match", "If-None-Match", "X-Amz-Server-Side-Encryption",
 	"X-Amz-Server-Side-Encryption-Customer-Algorithm", "X-Amz-Object-Lock-Mode", "X-Amz-Website-Redirect-Location",
 	"X-Amz-Tagging", "X-Amz-Write-Offset-Bytes",
 }
 
-// route finds what a request asks for.
+// route returns the handler of a request and the action that it requires.
 func route(r *request) (handler, action, error) {
 	for name := range r.query {
 		if !known[name] {
@@ -85,7 +85,7 @@ func operation(r *request) (handler, action) {
 
 func pick(method string, handlers map[string]handler) handler { return handlers[method] }
 
-// actionOf names what a request does, for the audit: in the words of S3.
+// actionOf returns the action of a request for the audit log, with S3's name.
 func actionOf(r *request) auth.Action {
 	switch {
 	case r.Method == http.MethodGet && r.key != "" && !r.URL.Query().Has("uploadId"):

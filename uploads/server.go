@@ -18,7 +18,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Options of the door.
+// Options configure a Server.
 type Options struct {
 	Store   *store.Store
 	Objects *object.Service
@@ -26,29 +26,29 @@ type Options struct {
 	Keys    *auth.Service
 	Master  *auth.Master
 	Region  string
-	// Base gives the base URL that signed URLs begin with, without a slash at the end.
+	// Base returns the base URL of signed URLs, without a trailing slash.
 	Base func() string
-	// Anyone lets callers in with any credentials or none. URLs and credentials
-	// that Muster made still hold what they say.
+	// Anyone accepts callers with any credentials or none. URLs and credentials that
+	// Muster issued are still checked.
 	Anyone bool
-	// Limits say how often callers may ask; nil: as often as they like.
+	// Limits limit the requests of callers; nil means no limits.
 	Limits Limits
-	// Quiet is how long an upload may stand still. Default 30 s.
+	// Quiet is how long an upload may stall. Default 30 s.
 	Quiet time.Duration
-	// Logger is where the log goes. Default: nowhere.
+	// Logger receives the log; nil discards it.
 	Logger *slog.Logger
 }
 
-// Limits say how often callers may ask. Their faults are of kind fault.Throttling.
+// Limits limit the requests of callers. Their faults are of kind fault.Throttling.
 type Limits interface {
 	// Key counts a request of an access key.
 	Key(caller auth.Caller) error
-	// Failed counts a request whose credentials are wrong, and returns what to answer
-	// it with.
+	// Failed counts a request with wrong credentials, and returns the error to respond
+	// with.
 	Failed(r *http.Request, err error) error
 }
 
-// anyNumber limits nobody.
+// anyNumber is Limits without limits.
 type anyNumber struct{}
 
 func (anyNumber) Key(auth.Caller) error                   { return nil }
@@ -60,10 +60,10 @@ type Server struct {
 	verifier *sigv4.Verifier
 }
 
-// skew is how far a signer's clock may be off, as S3 has it.
+// skew is how much a signer's clock may differ, as in S3.
 const skew = 15 * time.Minute
 
-// New makes the door.
+// New returns a Server.
 func New(o Options) *Server {
 	if o.Limits == nil {
 		o.Limits = anyNumber{}
@@ -79,8 +79,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// Match tells whether a request is for this door: it is signed for S3, or its
-// path begins with a bucket.
+// Match reports whether a request is for this door: it is signed for S3, or its path
+// begins with a bucket.
 func (s *Server) Match(r *http.Request) bool {
 	const scope = "/s3/aws4_request"
 	if strings.Contains(r.Header.Get("Authorization"), scope) ||
@@ -91,13 +91,13 @@ func (s *Server) Match(r *http.Request) bool {
 	return bucket != "" && s.Objects.HasBucket(s.Store.View(), bucket)
 }
 
-// split takes a path apart: /BUCKET/KEY.
+// split splits a path: /BUCKET/KEY.
 func split(path string) (bucket, key string) {
 	bucket, key, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return bucket, key
 }
 
-// request is one request and what is known of it.
+// request is one request and what is known about it.
 type request struct {
 	*http.Request
 	w           http.ResponseWriter
@@ -106,10 +106,10 @@ type request struct {
 	query       map[string][]string
 }
 
-// handler answers a request, or gives the error to answer.
+// handler serves a request, or returns the error to respond with.
 type handler func(*Server, *request) error
 
-// ServeHTTP answers one request.
+// ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	id := requestID()
@@ -127,7 +127,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"principal", req.caller.name, "status", status, "request_id", id, "duration", time.Since(began), "error", err)
 }
 
-// answer finds out who asks for what, whether they may, and does it.
+// answer authenticates and authorizes a request, and serves it.
 func (s *Server) answer(r *request) error {
 	var err error
 	request := audit.From(r.Context())
