@@ -1,13 +1,13 @@
-// Package console is the door for operators: what the terminal, and later the
-// browser, needs beyond the AWS API. So far that is the event log.
+// Package console is the door for operators: what their tools need beyond the AWS API.
+// It serves the event log; other routes are added by its methods.
 //
 //	GET /console/api/events?after=SEQ&last=N&limit=N&follow=true&fleet=ID&session=ARN
 //
-// answers JSON lines, oldest first: everything behind the sequence number after,
-// or else the last N events (default 20). With follow the answer does not end:
-// new events come as they are committed, and an empty line every 15 s while
-// there are none. Who lost the connection goes on from the last seq it has; no
-// event is missed or told twice.
+// returns JSON lines, oldest first: all events after the sequence number SEQ, or else
+// the last N events (default 20). With follow the response does not end: new events are
+// sent as they are committed, and an empty line every 15 s while there are none. A
+// client that lost the connection continues after the last sequence number that it
+// received; no event is missed or sent twice.
 package console
 
 import (
@@ -23,20 +23,21 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// Options of the console.
+// Options configure a Console.
 type Options struct {
 	Home   arn.Home
 	Events *event.Log
 	Last   func() uint64 // sequence number of the newest event
 	Logger *slog.Logger
-	// Streams bounds how many event streams are open at a time: one key has at most a
-	// quarter of them, and the last quarter is for administrators and operators.
-	// Default 128.
+	// Streams bounds how many event streams are open at the same time: one key has at
+	// most a quarter of them, and the last quarter is reserved for administrators and
+	// operators. Default 128.
 	Streams int
-	// Allow returns the sender of a request, or a fault if it may not do what
-	// action says with the resources.
+	// Allow returns the sender of a request, or a fault if it may not perform action on
+	// the resources.
 	Allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error)
-	// AllowOf is Allow for a resource that has to be looked up, once the sender is known.
+	// AllowOf is like Allow for a resource that is looked up once the sender is
+	// authenticated.
 	AllowOf func(r *http.Request, action auth.Action, look func(context.Context) (resource string, err error)) (auth.Caller, error)
 }
 
@@ -45,11 +46,11 @@ type Console struct {
 	opts    Options
 	mux     *http.ServeMux
 	streams *streams
-	tracing chan struct{} // holds a token while a trace is being given
+	tracing chan struct{} // holds a token while a trace is being sent
 	closing chan struct{}
 }
 
-// New makes the console.
+// New returns a Console.
 func New(o Options) *Console {
 	c := &Console{
 		opts: o, mux: http.NewServeMux(),
@@ -62,13 +63,13 @@ func New(o Options) *Console {
 	return c
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP serves one request.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.ServeHTTP(w, r) }
 
-// Close ends the answers that are being followed. Call it once.
+// Close ends the responses that follow new events. It must be called at most once.
 func (c *Console) Close() { close(c.closing) }
 
-// refused answers a request whose sender may not do what action says, and
+// refused responds with an error if the sender of a request may not perform action, and
 // reports whether it did.
 func (c *Console) refused(w http.ResponseWriter, r *http.Request, action auth.Action, resources ...string) bool {
 	_, err := c.opts.Allow(r, action, resources...)
@@ -80,8 +81,8 @@ func (c *Console) resource(kind, idOrARN string) string {
 	return c.opts.Home.Of(kind, c.opts.Home.ID(kind, idOrARN))
 }
 
-// refusedOf is refused for what belongs to a resource: owner returns that by its id
-// or name, or "" where there is no such thing.
+// refusedOf is like refused for something that belongs to a resource: owner returns
+// that resource's id or name for the id in the path, or "" if that does not exist.
 func (c *Console) refusedOf(w http.ResponseWriter, r *http.Request, action auth.Action, kind string,
 	owner func(ctx context.Context, id string) (string, error)) bool {
 	_, err := c.opts.AllowOf(r, action, func(ctx context.Context) (string, error) {
@@ -91,7 +92,7 @@ func (c *Console) refusedOf(w http.ResponseWriter, r *http.Request, action auth.
 	return c.denied(w, err)
 }
 
-// denied answers for an error of Allow, and reports whether there was one.
+// denied responds with an error of Allow, if there is one, and reports whether it did.
 func (c *Console) denied(w http.ResponseWriter, err error) bool {
 	if err == nil {
 		return false

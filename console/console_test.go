@@ -22,7 +22,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// bundle is a console on an event log of its own.
+// bundle is a console with its own event log.
 type bundle struct {
 	t       *testing.T
 	store   *store.Store
@@ -53,7 +53,7 @@ func newBundle(t *testing.T, may func(auth.Action) error) *bundle {
 	return b
 }
 
-// add appends events whose messages are numbered.
+// add appends events with the numbers from to to as messages.
 func (b *bundle) add(from, to int, e event.Event) {
 	b.t.Helper()
 	err := b.store.Update(context.Background(), func(tx *store.Tx) error {
@@ -68,7 +68,7 @@ func (b *bundle) add(from, to int, e event.Event) {
 	}
 }
 
-// read gives the messages that a query answers.
+// read returns the messages of the events that a query returns.
 func (b *bundle) read(query string) string {
 	b.t.Helper()
 	answer := b.get(query)
@@ -92,7 +92,7 @@ func (b *bundle) get(query string) *http.Response {
 	return w.Result()
 }
 
-// recorder takes deadlines, which it does not need.
+// recorder is a ResponseRecorder that accepts write deadlines and ignores them.
 type recorder struct{ *httptest.ResponseRecorder }
 
 func (*recorder) SetWriteDeadline(time.Time) error { return nil }
@@ -154,8 +154,8 @@ func TestEvents_Refused(t *testing.T) {
 	}
 }
 
-// TestEvents_FollowInOrder follows while others append, over connections that
-// break, and holds that every event comes once, in order.
+// TestEvents_FollowInOrder follows events over connections that break while others are
+// appended, and checks that every event arrives once, in order.
 func TestEvents_FollowInOrder(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -192,7 +192,7 @@ func TestEvents_FollowInOrder(t *testing.T) {
 	}
 }
 
-// breaker cuts each answer after some events.
+// breaker ends each response after some events.
 type breaker struct{ handler http.Handler }
 
 func (b *breaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -18,16 +18,16 @@ import (
 const (
 	pageSize     = 500
 	heartbeat    = 15 * time.Second
-	writeTimeout = 30 * time.Second // for one page; a reader slower than that loses its connection and resumes
+	writeTimeout = 30 * time.Second // for one page; a slower reader loses its connection and can resume
 )
 
-// query is what a request for events asks for.
+// query is a request for events.
 type query struct {
 	after          uint64 // cursor
-	limit          int    // events at most
+	limit          int    // maximum number of events
 	follow         bool
 	fleet, session string
-	hide           bool // the ids of player sessions, with which game servers seat players
+	hide           bool // hide the ids of player sessions, with which game servers accept players
 }
 
 // line is an event as it is sent.
@@ -72,7 +72,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// parse reads the parameters of a request; the error names the wrong one.
+// parse parses the parameters of a request; the error names an invalid one.
 func (c *Console) parse(v url.Values) (query, error) {
 	q := query{fleet: v.Get("fleet"), session: v.Get("session"), limit: math.MaxInt}
 	var err error
@@ -103,7 +103,8 @@ func (c *Console) parse(v url.Values) (query, error) {
 	return q, nil
 }
 
-// stream writes what q asks for until there is no more, or for good.
+// stream writes the events that q requests, until there are no more or, with follow,
+// until ctx ends.
 func (c *Console) stream(ctx context.Context, out *lineWriter, q query) error {
 	nudge, end := c.opts.Events.Watch()
 	defer end()
@@ -132,7 +133,8 @@ func (c *Console) stream(ctx context.Context, out *lineWriter, q query) error {
 	}
 }
 
-// page writes one page and moves the cursor; more says that there may be another.
+// page writes one page and advances the cursor; more reports whether there may be
+// another.
 func (c *Console) page(ctx context.Context, out *lineWriter, q *query) (more bool, err error) {
 	entries, err := c.opts.Events.Read(ctx, event.Query{GameSessionID: q.session, After: q.after, Limit: pageSize})
 	if err != nil {
@@ -170,10 +172,10 @@ func newLineWriter(w http.ResponseWriter) *lineWriter {
 	return &lineWriter{w: w, ctl: http.NewResponseController(w)}
 }
 
-// end takes the deadline away: the connection may serve other requests.
+// end removes the deadline, since the connection may serve other requests.
 func (l *lineWriter) end() { l.ctl.SetWriteDeadline(time.Time{}) }
 
-// begin gives what is written next its time.
+// begin sets the deadline for the next page.
 func (l *lineWriter) begin() error { return l.ctl.SetWriteDeadline(time.Now().Add(writeTimeout)) }
 
 func (l *lineWriter) line(v any) error {

@@ -2,19 +2,18 @@ package console
 
 import "net/http"
 
-// Fleets is what the console tells about fleets. What the functions return is
-// answered as JSON.
+// Fleets has the functions for requests about fleets. Their results are sent as JSON.
 type Fleets struct {
-	Fleets func() any // every fleet, with what runs in each location and why something is pending
-	// Processes returns the game server processes of a fleet, or of all for "", in
-	// locations that the caller reaches.
+	Fleets func() any // returns all fleets, with what runs in each location and why something is pending
+	// Processes returns the game server processes of a fleet, or of all fleets if
+	// fleetID is "", in locations that are in the caller's scope.
 	Processes func(fleetID string, reaches func(location string) bool) any
 }
 
-// Fleets adds to what the console serves; call it before traffic:
+// Fleets adds these routes, and must be called before the console serves requests:
 //
-//	GET /console/api/fleets                for whoever may DescribeFleetAttributes
-//	GET /console/api/processes?fleet=ID    for whoever may DescribeGameSessions
+//	GET /console/api/fleets                requires DescribeFleetAttributes
+//	GET /console/api/processes?fleet=ID    requires DescribeGameSessions
 func (c *Console) Fleets(f Fleets) {
 	c.mux.HandleFunc("GET /console/api/fleets", func(w http.ResponseWriter, r *http.Request) {
 		if !c.refused(w, r, "DescribeFleetAttributes") {

@@ -8,19 +8,20 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Placements is what the console tells about placements and queues. What the
-// functions give is answered as JSON; a fault of kind NotFound is a 404.
+// Placements has the functions for requests about placements and queues. Their results
+// are sent as JSON; a fault of kind NotFound becomes a 404.
 type Placements struct {
-	Explain func(ctx context.Context, id string) (any, error) // why a placement is where it is
-	Queues  func() any                                        // every queue with what is pending in it
-	// QueueOf returns the name of a placement's queue, "" where there is no such placement.
+	Explain func(ctx context.Context, id string) (any, error) // returns how a placement was decided so far
+	Queues  func() any                                        // returns all queues with their pending placements
+	// QueueOf returns the name of a placement's queue, "" if the placement does not
+	// exist.
 	QueueOf func(ctx context.Context, id string) (string, error)
 }
 
-// Placements adds to what the console serves; call it before traffic:
+// Placements adds these routes, and must be called before the console serves requests:
 //
-//	GET /console/api/placements/ID/explain   for whoever may DescribeGameSessionPlacement
-//	GET /console/api/queues                  for whoever may DescribeGameSessionQueues
+//	GET /console/api/placements/ID/explain   requires DescribeGameSessionPlacement
+//	GET /console/api/queues                  requires DescribeGameSessionQueues
 func (c *Console) Placements(p Placements) {
 	c.mux.HandleFunc("GET /console/api/placements/{id}/explain", func(w http.ResponseWriter, r *http.Request) {
 		if c.refusedOf(w, r, "DescribeGameSessionPlacement", "gamesessionqueue", p.QueueOf) {
@@ -36,7 +37,7 @@ func (c *Console) Placements(p Placements) {
 	})
 }
 
-// answer writes a value, or what an error says.
+// answer responds with a value, or with an error if err is not nil.
 func (c *Console) answer(w http.ResponseWriter, v any, err error) {
 	f, known := fault.As(err)
 	switch {

@@ -10,12 +10,13 @@ import (
 
 const defaultStreams = 128
 
-// streamWait is when somebody for whom there is no room may try again.
+// streamWait is how long a caller should wait before it retries if too many streams are
+// open.
 const streamWait = 5 * time.Second
 
-// streams counts the event streams that are open.
+// streams counts the open event streams.
 type streams struct {
-	most, each, reserve int // in all, of one key, and of all those for administrators and operators alone
+	most, each, reserve int // limits: in total, per key, and how many of all are reserved for administrators and operators
 
 	mu  sync.Mutex
 	all int
@@ -29,7 +30,8 @@ func newStreams(most int) *streams {
 	return &streams{most: most, each: max(1, most/4), reserve: most / 4, of: map[string]int{}}
 }
 
-// enter counts a stream in, or says why there is no room. Errors: Throttling.
+// enter counts a stream that begins, or returns a fault if there are too many. Errors:
+// Throttling.
 func (s *streams) enter(caller auth.Caller) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +52,7 @@ func (s *streams) enter(caller auth.Caller) error {
 	return nil
 }
 
-// leave counts a stream out.
+// leave counts a stream that has ended.
 func (s *streams) leave(caller auth.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// One key has a quarter of the streams, and the last quarter is for administrators
-// and operators. Refusals say why, and streams that end make room.
+// One key gets at most a quarter of the streams, and the last quarter is reserved for
+// administrators and operators. Errors say why a stream is refused, and a stream that
+// ends makes room for another.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	s := newStreams(8)

@@ -9,25 +9,26 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Tickets is what the console tells about matchmaking. What the functions give is
-// answered as JSON; a fault of kind NotFound is a 404.
+// Tickets has the functions for requests about matchmaking. Their results are sent as
+// JSON; a fault of kind NotFound becomes a 404.
 type Tickets struct {
-	Explain  func(ctx context.Context, id string) (any, error)            // why a ticket waits
-	Overview func(ctx context.Context, configuration string) (any, error) // why the tickets of a configuration wait
-	// ConfigurationOf returns the name of a ticket's configuration, "" where there is no such ticket.
+	Explain  func(ctx context.Context, id string) (any, error)            // returns why a ticket waits
+	Overview func(ctx context.Context, configuration string) (any, error) // returns why the tickets of a configuration wait
+	// ConfigurationOf returns the name of a ticket's configuration, "" if the ticket
+	// does not exist.
 	ConfigurationOf func(ctx context.Context, id string) (string, error)
-	// Trace gives the tickets of a configuration, for simulations. It is called once at
-	// a time: a trace is in memory whole until it is read.
+	// Trace returns the tickets of a configuration, for simulations. Calls are never
+	// concurrent: a whole trace is in memory until it has been sent.
 	Trace func(ctx context.Context, configuration string, since time.Time) (iter.Seq[any], error)
 }
 
 // configuration is the kind of resource that tickets belong to.
 const configuration = "matchmakingconfiguration"
 
-// Tickets adds to what the console serves; call it before traffic:
+// Tickets adds these routes, and must be called before the console serves requests:
 //
-//	GET /console/api/tickets/ID/explain          for whoever may DescribeMatchmaking
-//	GET /console/api/matchmaking/NAME/explain    for whoever may DescribeMatchmaking
+//	GET /console/api/tickets/ID/explain          requires DescribeMatchmaking
+//	GET /console/api/matchmaking/NAME/explain    requires DescribeMatchmaking
 //	GET /console/api/matchmaking/NAME/trace?since=RFC3339   the same; JSON lines, oldest first
 func (c *Console) Tickets(t Tickets) {
 	c.mux.HandleFunc("GET /console/api/tickets/{id}/explain", func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +68,8 @@ func (c *Console) Tickets(t Tickets) {
 	})
 }
 
-// sinceOf reads the begin of a trace; without one, everything that is kept.
+// sinceOf returns the parameter since of a request; the zero time means all that is
+// kept.
 func sinceOf(r *http.Request) (time.Time, error) {
 	text := r.URL.Query().Get("since")
 	if text == "" {
@@ -80,7 +82,7 @@ func sinceOf(r *http.Request) (time.Time, error) {
 	return at, nil
 }
 
-// lines answers with JSON lines, each page of which has its time.
+// lines responds with JSON lines, with a write deadline for each page.
 func (c *Console) lines(w http.ResponseWriter, lines iter.Seq[any]) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.Header().Set("Cache-Control", "no-store")

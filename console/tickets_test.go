@@ -64,7 +64,7 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// hurried counts the deadlines that an answer is given.
+// hurried counts the write deadlines that are set for a response.
 type hurried struct {
 	*httptest.ResponseRecorder
 	set, cleared int
@@ -79,7 +79,7 @@ func (h *hurried) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// Each page of a trace has to be read in its time.
+// Each page of a trace has a write deadline.
 func TestTickets_TraceHasDeadlines(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -96,7 +96,7 @@ func TestTickets_TraceHasDeadlines(t *testing.T) {
 	}
 }
 
-// Who asks for a trace while one is being given is told to come back.
+// A request for a trace while another is being sent is told to try again later.
 func TestTickets_OneTraceAtATime(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)

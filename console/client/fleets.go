@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Fleet is a fleet with the load of all its locations. The server answers with this
-// type, as with the others here.
+// Fleet is a fleet with the load of all its locations. The server encodes its responses
+// from this type and the others in this file.
 type Fleet struct {
 	ID          string          `json:"id"`
 	Name        string          `json:"name"`
@@ -42,7 +42,7 @@ type FleetLoad struct {
 	MaxPlayers  int `json:"maximum_player_sessions"`
 }
 
-// Add adds what another location has.
+// Add adds the load of another location.
 func (l *FleetLoad) Add(other FleetLoad) {
 	l.Desired += other.Desired
 	l.Active += other.Active
@@ -63,7 +63,7 @@ type Process struct {
 	FleetID       string `json:"fleet_id"`
 	Location      string `json:"location"`
 	Compute       string `json:"compute"`
-	Host          string `json:"host"` // name of the machine; of an Anywhere fleet its compute
+	Host          string `json:"host"` // name of the machine, or of the compute in an Anywhere fleet
 	Status        string `json:"status"`
 	Connected     bool   `json:"connected"`
 	GameSessionID string `json:"game_session_id,omitempty"`
