@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// What is read of a body that no handler wanted, so that its sender gets to see
-// the answer: many clients look for one only when they have sent everything.
+// Bounds on reading a body that no handler has read, so that its sender sees the
+// response: many clients read one only after they have sent everything.
 const (
 	linger = 2 * time.Second
 	rest   = 8 << 20
 )
 
-// ErrBusy says that the bodies held in memory are as many bytes as there may be.
+// ErrBusy means that the bodies in memory have reached the limit on their total size.
 var ErrBusy = errors.New("too many bytes of requests are held at the moment")
 
-// body is a request's body: it has a deadline until it has been read.
+// body is a request's body, with a deadline until it has been read.
 type body struct {
 	io.ReadCloser
 	door    *Door
 	control *http.ResponseController
 	network netip.Prefix
-	left    int64 // bytes to come; below 0: not known
-	expects bool  // the client waits to be asked for the body
+	left    int64 // bytes to come; negative if unknown
+	expects bool  // the client waits for 100 Continue
 	begun   bool
 	over    bool // read to its end, or to an error
 	held    int64
@@ -41,8 +41,8 @@ func (d *Door) newBody(w http.ResponseWriter, r *http.Request) *body {
 	return b
 }
 
-// Read takes the deadline away with the end of the body, or it would end the
-// request while its handler works.
+// Read removes the deadline at the end of the body, or it would end the request while
+// its handler works.
 func (b *body) Read(p []byte) (int, error) {
 	b.begun = true
 	n, err := b.ReadCloser.Read(p)
@@ -58,20 +58,20 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finish reads what the handler left, as far as it comes soon: net/http would wait
-// for it, and a connection cut off loses the answer.
+// finish reads what the handler has not read, for a limited time: net/http would wait
+// for it, and closing the connection before would lose the response.
 func (b *body) finish() {
 	if b.over {
 		return
 	}
 	b.control.SetReadDeadline(time.Now().Add(min(linger, b.door.opts.BodyTimeout)))
 	if b.begun || !b.expects {
-		_, _ = io.CopyN(io.Discard, b.ReadCloser, rest) // the answer stands either way
+		_, _ = io.CopyN(io.Discard, b.ReadCloser, rest) // the response is complete either way
 	}
 }
 
 func (b *body) reserve(n int64) error {
-	if b == nil { // no door has seen the request
+	if b == nil { // the request has not passed a Door
 		return nil
 	}
 	if !b.door.budget.take(b.network, n) {
@@ -83,13 +83,12 @@ func (b *body) reserve(n int64) error {
 
 func (b *body) release() { b.door.budget.give(b.network, b.held) }
 
-// step is how much is set aside at a time for bodies of unknown length.
+// step is how many bytes are reserved at a time for bodies of unknown length.
 const step = 64 << 10
 
-// ReadBody appends the body of a request to a buffer. What it holds counts among
-// the bytes in memory until the request's handler returns. Its errors are
-// *http.MaxBytesError where the body has more than most bytes, ErrBusy, and those
-// of reading.
+// ReadBody appends the body of a request to a buffer. Its bytes count as held in memory
+// until the request's handler returns. Errors: *http.MaxBytesError if the body has more
+// than most bytes, ErrBusy, and errors of reading.
 func ReadBody(r *http.Request, into *bytes.Buffer, most int64) error {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
@@ -120,8 +119,8 @@ func ReadBody(r *http.Request, into *bytes.Buffer, most int64) error {
 	}
 }
 
-// Patient returns the body of a request with a deadline for each read in the place
-// of one for the whole: it gives up on a sender that stands still, not on a slow one.
+// Patient returns the body of a request with a deadline for each read instead of one
+// for the whole: it gives up on a sender that stalls, not on a slow one.
 func Patient(w http.ResponseWriter, of io.ReadCloser, quiet time.Duration) io.ReadCloser {
 	return &patient{of, http.NewResponseController(w), quiet}
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// budget bounds a number of bytes, in all and for each network.
+// budget bounds a number of bytes, in total and for each network.
 type budget struct {
 	most, each int64
 
@@ -18,7 +18,7 @@ func newBudget(most, each int64) *budget {
 	return &budget{most: most, each: each, of: map[netip.Prefix]int64{}}
 }
 
-// take sets n bytes aside for a network; it reports whether there are as many.
+// take reserves n bytes for a network and reports whether they were available.
 func (b *budget) take(network netip.Prefix, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -30,7 +30,7 @@ func (b *budget) take(network netip.Prefix, n int64) bool {
 	return true
 }
 
-// give returns bytes that a network had.
+// give releases n bytes of a network.
 func (b *budget) give(network netip.Prefix, n int64) {
 	if n == 0 {
 		return

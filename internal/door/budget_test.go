@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is taken and given back, neither the whole nor a network's part is ever
-// more than it may be, what fits is granted, and nothing is left at the end.
+// For any sequence of take and give, neither the total nor a network's part ever
+// exceeds its limit, what fits is granted, and nothing is left at the end.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,12 +9,10 @@ import (
 	"strings"
 )
 
-// Proxies are addresses of proxies that may say in X-Forwarded-For for whom they
-// send a request.
+// Proxies are addresses of proxies whose X-Forwarded-For is trusted to name the client.
 type Proxies []netip.Prefix
 
-// ParseProxies reads addresses and networks; the error names the one that is
-// neither.
+// ParseProxies parses addresses and networks; the error names a text that is neither.
 func ParseProxies(texts []string) (Proxies, error) {
 	var all Proxies
 	for _, text := range texts {
@@ -31,14 +29,14 @@ func ParseProxies(texts []string) (Proxies, error) {
 	return all, nil
 }
 
-// Has reports whether an address is a proxy's.
+// Has reports whether an address is that of a proxy.
 func (p Proxies) Has(addr netip.Addr) bool {
 	return slices.ContainsFunc(p, func(of netip.Prefix) bool { return of.Contains(addr) })
 }
 
-// client returns the address for which proxies send a request: the first from the
-// right of X-Forwarded-For that is no proxy's. It reports false where the sender
-// is no proxy.
+// client returns the client's address of a request sent by a proxy: the first from the
+// right of X-Forwarded-For that is not a proxy's. It reports false if the sender is not
+// a proxy.
 func (p Proxies) client(r *http.Request) (netip.Addr, bool) {
 	addr := Client(r)
 	if !p.Has(addr) {
@@ -57,8 +55,8 @@ func (p Proxies) client(r *http.Request) (netip.Addr, bool) {
 	return addr, true
 }
 
-// Client returns the address from which a request comes, behind proxies too where
-// a Door has seen it; the zero Addr where there is none.
+// Client returns the address from which a request comes, or the zero Addr if there is
+// none. For requests that passed a Door, it is the client's even behind proxies.
 func Client(r *http.Request) netip.Addr { return addressOf(r.RemoteAddr) }
 
 func addressOf(hostPort string) netip.Addr {
@@ -73,18 +71,20 @@ func addressOf(hostPort string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// Network returns what one client has of addresses: one of IPv4, a /64 of IPv6.
+// Network returns the range of addresses that one client has: one address of IPv4, a
+// /64 of IPv6.
 func Network(addr netip.Addr) netip.Prefix { return network(addr, 64) }
 
-// Site returns what one customer of a network provider has of addresses: one of
-// IPv4, a /56 of IPv6, within which it can take 256 networks and any address.
+// Site returns the range of addresses that one customer of a network provider has: one
+// address of IPv4, a /56 of IPv6, in which the customer can use 256 networks and any
+// address.
 func Site(addr netip.Addr) netip.Prefix { return network(addr, 56) }
 
-// network returns the network of an address: of IPv6 with that many bits.
+// network returns the network of an address: bits is the prefix length for IPv6.
 func network(addr netip.Addr, bits int) netip.Prefix {
 	if !addr.Is6() {
 		bits = addr.BitLen()
 	}
-	p, _ := addr.Prefix(bits) // of the zero Addr: the zero Prefix
+	p, _ := addr.Prefix(bits) // the zero Prefix for the zero Addr
 	return p
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Only proxies that are trusted may say who calls.
+// Only trusted proxies may name the client.
 func TestProxies_Client(t *testing.T) {
 	t.Parallel()
 	proxies, err := ParseProxies([]string{"10.0.0.0/8", "2001:db8::1"})

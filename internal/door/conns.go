@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// allStrangers is how many times as many strangers all networks may have together
-// as one.
+// allStrangers times Options.Strangers is how many strangers all networks together may
+// have.
 const allStrangers = 16
 
 // conns counts connections.
@@ -20,13 +20,13 @@ type conns struct {
 	most, strangers int
 	proxies         Proxies
 	patience        time.Duration
-	closed          atomic.Int64 // to make room
-	slow            atomic.Int64 // that did not take what they were sent
+	closed          atomic.Int64 // connections closed to make room
+	slow            atomic.Int64 // connections closed because they read too slowly
 
 	mu   sync.Mutex
 	open int
-	all  *list.List                  // of *conn: strangers, the oldest first
-	of   map[netip.Prefix]*list.List // the same, by network
+	all  *list.List                  // of *conn: the strangers, oldest first
+	of   map[netip.Prefix]*list.List // the strangers by network, oldest first
 }
 
 func newConns(o Options) *conns {
@@ -39,7 +39,7 @@ type listener struct {
 	conns *conns
 }
 
-// Accept returns the next connection that there is room for.
+// Accept returns the next connection that is within the limits; it closes others.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -53,19 +53,19 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// conn is a connection that counts.
+// conn is a counted connection.
 type conn struct {
 	net.Conn
 	conns   *conns
 	network netip.Prefix
 	pace    pace
-	gone    bool          // guarded by conns.mu, as what follows
-	inAll   *list.Element // nil once it is known
+	gone    bool          // guarded by conns.mu, like the following fields
+	inAll   *list.Element // nil once the client is known
 	inOf    *list.Element
 }
 
-// enter counts a connection in. Where there are too many, the oldest stranger is
-// closed; without one there is no room.
+// enter counts a new connection. If there are too many, it closes the oldest stranger;
+// it reports false if there is none to close.
 func (s *conns) enter(raw net.Conn) (*conn, bool) {
 	addr := addressOf(raw.RemoteAddr().String())
 	c := &conn{Conn: raw, conns: s, network: Network(addr), pace: pace{most: s.patience, left: s.patience}}
@@ -91,8 +91,8 @@ func (s *conns) enter(raw net.Conn) (*conn, bool) {
 	return c, true
 }
 
-// victim returns the stranger that has to go before another may come from a
-// network, or nil. The caller holds s.mu.
+// victim returns the stranger that must be closed before another connection from a
+// network is accepted, or nil. The caller must hold s.mu.
 func (s *conns) victim(network netip.Prefix) *conn {
 	oldest := s.all
 	switch of := s.of[network]; {
@@ -108,7 +108,7 @@ func (s *conns) victim(network netip.Prefix) *conn {
 	return nil
 }
 
-// addStranger puts a connection among the strangers. The caller holds s.mu.
+// addStranger adds a connection to the strangers. The caller must hold s.mu.
 func (s *conns) addStranger(c *conn) {
 	of := s.of[c.network]
 	if of == nil {
@@ -118,7 +118,7 @@ func (s *conns) addStranger(c *conn) {
 	c.inAll, c.inOf = s.all.PushBack(c), of.PushBack(c)
 }
 
-// dropStranger takes a connection from among the strangers. The caller holds s.mu.
+// dropStranger removes a connection from the strangers. The caller must hold s.mu.
 func (s *conns) dropStranger(c *conn) {
 	if c.inAll == nil {
 		return
@@ -132,7 +132,7 @@ func (s *conns) dropStranger(c *conn) {
 	c.inAll, c.inOf = nil, nil
 }
 
-// leave counts a connection out. The caller holds s.mu.
+// leave stops counting a connection. The caller must hold s.mu.
 func (s *conns) leave(c *conn) {
 	if c.gone {
 		return
@@ -148,7 +148,7 @@ func (s *conns) count() (open, strangers int) {
 	return s.open, s.all.Len()
 }
 
-// Close closes the connection and counts it out.
+// Close closes the connection and stops counting it.
 func (c *conn) Close() error {
 	c.conns.mu.Lock()
 	c.conns.leave(c)
@@ -156,8 +156,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets the peer read the answer to a request that was not read to its
-// end.
+// CloseWrite closes the writing side, so that the peer can read the response to a
+// request that was not read completely.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -167,10 +167,10 @@ func (c *conn) CloseWrite() error {
 
 type (
 	connKey   struct{} // of a request's *conn
-	answerKey struct{} // of the header of the answer to a node that forwards
+	answerKey struct{} // of the response header of a request that another node forwarded
 )
 
-// connOf returns the counted connection inside another, or nil.
+// connOf returns the counted connection that c is or wraps, or nil.
 func connOf(c net.Conn) *conn {
 	for {
 		if found, ok := c.(*conn); ok {
@@ -184,11 +184,12 @@ func connOf(c net.Conn) *conn {
 	}
 }
 
-// KnownHeader tells the node that forwarded a request that its sender is known.
+// KnownHeader is the response header that tells the node that forwarded a request that
+// its sender is known.
 const KnownHeader = "Muster-Known"
 
-// Known says that the sender of a request is known: its connection is no stranger
-// any more.
+// Known records that the sender of a request is authenticated: its connection is no
+// longer a stranger.
 func Known(r *http.Request) {
 	if answer, ok := r.Context().Value(answerKey{}).(http.Header); ok {
 		answer.Set(KnownHeader, "true")
@@ -202,9 +203,9 @@ func Known(r *http.Request) {
 	c.conns.dropStranger(c)
 }
 
-// UpgradeHeader returns what the answer that upgrades a request's connection has to
-// carry, since upgraders do not look at the header of the ResponseWriter: whether the
-// sender is known, for the node that forwarded it. nil is nothing.
+// UpgradeHeader returns the header for the response that upgrades a request's
+// connection, since upgraders ignore that of the ResponseWriter. It tells a node that
+// forwarded the request that the sender is known; otherwise it is nil.
 func UpgradeHeader(r *http.Request) http.Header {
 	answer, ok := r.Context().Value(answerKey{}).(http.Header)
 	if !ok || answer.Get(KnownHeader) == "" {

@@ -1,10 +1,10 @@
-// Package door is what every connection and every request meets first, whichever
-// door it is for: how many connections there may be, how long a body may take to
-// arrive, how many bytes of bodies are held in memory at a time, and from which
-// address a request comes.
+// Package door handles every connection and every request first, whichever door they
+// are for: it bounds the number of connections, how long a body may take to arrive, how
+// many bytes of bodies are in memory, and how slowly a client may read, and it
+// determines the client's address.
 //
-// A connection counts as a stranger until one of its requests has shown who sends
-// it (Known). Strangers are few for each network: one more closes the one that has
-// been a stranger longest. Connections that are known are bounded in all only, so
-// that thousands of game servers may share an address.
+// A connection counts as a stranger until one of its requests is authenticated (Known).
+// The number of strangers per network is small: another one closes the oldest. Known
+// connections are bounded only in total, so that thousands of game servers may share an
+// address.
 package door

@@ -11,36 +11,37 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options of a Door. Zero numbers and durations mean the defaults.
+// Options configure a Door. Zero numbers and durations mean the defaults.
 type Options struct {
 	BodyTimeout time.Duration // for a body to arrive, unless a handler sets another read deadline; default 30 s
-	BodyBytes   int64         // of bodies held in memory at a time, a quarter of it for one network; default 128 MiB
+	BodyBytes   int64         // of bodies in memory at the same time; one network has at most a quarter; default 128 MiB
 
-	// WritePatience is how long a client may take nothing of what it is sent; one that takes
-	// less than 1 KiB a second is cut off when that is used up. Default 30 s.
+	// WritePatience is how long a client may read nothing of what it is sent; a client
+	// that reads less than 1 KiB per second uses it up and is then disconnected.
+	// Default 30 s.
 	WritePatience time.Duration
 
-	Connections int // at a time; default 16,384
-	Strangers   int // connections that have not shown who they are, of one network; default 256, all networks together have 16 times as many
+	Connections int // open at the same time; default 16,384
+	Strangers   int // connections that are not authenticated, per network; default 256; all networks together may have 16 times as many
 
-	Pages   *Pages  // keeps web pages away; nil: credentials do
-	Proxies Proxies // whose X-Forwarded-For is believed
-	// Forwarded returns the client's address of a request that another node of the
-	// cell vouches for; nil: there are none.
+	Pages   *Pages  // keeps web pages away; nil if credentials do that
+	Proxies Proxies // those whose X-Forwarded-For is trusted
+	// Forwarded returns the client's address of a request that another node of the cell
+	// has forwarded; nil if no nodes do.
 	Forwarded func(r *http.Request) (address string, ok bool)
 
-	Registerer prometheus.Registerer // nil keeps no metrics
+	Registerer prometheus.Registerer // nil means no metrics
 }
 
-// Door bounds what clients can make a server hold. Make it with New, listen with
-// Listen, and serve with Handler and ConnContext.
+// Door bounds the resources that clients can make a server use. Create it with New,
+// listen with Listen, and serve with Handler and ConnContext.
 type Door struct {
 	opts   Options
 	conns  *conns
 	budget *budget
 }
 
-// New makes a Door.
+// New returns a Door.
 func New(o Options) *Door {
 	fill(&o.BodyTimeout, 30*time.Second)
 	fill(&o.BodyBytes, 128<<20)
@@ -59,10 +60,11 @@ func fill[T comparable](to *T, v T) {
 	}
 }
 
-// Listen returns a listener that counts the connections of another.
+// Listen returns a listener that counts and limits the connections of another.
 func (d *Door) Listen(l net.Listener) net.Listener { return &listener{l, d.conns} }
 
-// ConnContext lets Known find the connection of a request (http.Server).
+// ConnContext is for http.Server.ConnContext: it lets Known find the connection of a
+// request.
 func (d *Door) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if known := connOf(c); known != nil {
 		return context.WithValue(ctx, connKey{}, known)
@@ -70,8 +72,8 @@ func (d *Door) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Handler returns a handler that passes requests on to next, with the client's
-// address in RemoteAddr, and gives their bodies a deadline, whatever the method.
+// Handler returns a handler that passes requests to next, with the client's address in
+// RemoteAddr and a deadline for their bodies, whatever the method.
 func (d *Door) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = d.receive(w, r)
@@ -89,7 +91,7 @@ func (d *Door) Handler(next http.Handler) http.Handler {
 		if status != 0 {
 			refuse(w, status, message)
 		} else {
-			inner := *r // net/http looks at the body of its own request
+			inner := *r // net/http uses the body of its own request
 			inner.Body = b
 			next.ServeHTTP(w, &inner)
 		}
@@ -97,10 +99,10 @@ func (d *Door) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// refusal returns why no handler shall see a request, or 0.
+// refusal returns the status and message if a request must not reach a handler, or 0.
 func (d *Door) refusal(r *http.Request) (status int, message string) {
 	if r.ContentLength != 0 && strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Upgrade"), ",")), "websocket") {
-		return http.StatusBadRequest, "Upgrade: a request for a WebSocket has no body" // which would be read from the WebSocket
+		return http.StatusBadRequest, "Upgrade: a request for a WebSocket has no body" // its body would be read from the WebSocket
 	}
 	if d.opts.Pages == nil {
 		return 0, ""
@@ -108,7 +110,7 @@ func (d *Door) refusal(r *http.Request) (status int, message string) {
 	return d.opts.Pages.refusal(r)
 }
 
-// receive puts the client's address into a request.
+// receive sets RemoteAddr of a request to the client's address.
 func (d *Door) receive(w http.ResponseWriter, r *http.Request) *http.Request {
 	if d.opts.Forwarded != nil {
 		if address, ok := d.opts.Forwarded(r); ok {
@@ -123,7 +125,7 @@ func (d *Door) receive(w http.ResponseWriter, r *http.Request) *http.Request {
 	return r
 }
 
-// refuse answers in a form that AWS's clients and all others read.
+// refuse responds with an error in a form that AWS's clients and others can read.
 func refuse(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

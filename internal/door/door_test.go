@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// pipes is a listener whose connections are pipes, so that time is virtual.
+// pipes is a listener whose connections are in-memory pipes, so that time is virtual.
 type pipes struct {
 	dialed chan net.Conn
 	closed chan struct{}
@@ -61,7 +61,7 @@ func served(t *testing.T, o Options, h http.HandlerFunc, play func(d *Door, p *p
 		go s.Serve(d.Listen(p))
 		play(d, p)
 		s.Close()
-		time.Sleep(time.Second) // net/http gives clients half a second to read an answer
+		time.Sleep(time.Second) // net/http gives clients half a second to read a response
 		if open, strangers := d.conns.count(); open != 0 || strangers != 0 || len(d.conns.of) != 0 {
 			t.Errorf("at the end %d connections are open, %d strangers", open, strangers)
 		}
@@ -71,8 +71,8 @@ func served(t *testing.T, o Options, h http.HandlerFunc, play func(d *Door, p *p
 	})
 }
 
-// send writes a request and returns the answer's status, 0 where there is none, and
-// how long the connection stays open after the request.
+// send sends a request and returns the response's status, 0 if there is none, and how
+// long the connection stays open after the request.
 func send(t *testing.T, c net.Conn, text string) (status int, took time.Duration) {
 	t.Helper()
 	begun := time.Now()
@@ -87,7 +87,7 @@ func send(t *testing.T, c net.Conn, text string) (status int, took time.Duration
 	return answer.StatusCode, time.Since(begun)
 }
 
-// Whatever a handler does with a body that does not come, and whatever the method,
+// Whatever a handler does with a body that does not arrive, and whatever the method,
 // the connection ends in time.
 func TestHandler_StalledBody(t *testing.T) {
 	t.Parallel()
@@ -123,8 +123,9 @@ func TestHandler_StalledBody(t *testing.T) {
 	}
 }
 
-// A handler that refuses without reading is heard, by those who send all before
-// they look, too, and does not wait long for those who send nothing.
+// A client receives the response of a handler that refuses without reading the body,
+// even if it sends everything before it reads; a client that sends nothing is not
+// waited for long.
 func TestHandler_RefusalIsHeard(t *testing.T) {
 	t.Parallel()
 	refuse := func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusForbidden) }
@@ -141,7 +142,7 @@ func TestHandler_RefusalIsHeard(t *testing.T) {
 	})
 }
 
-// A handler may take longer than a body may take to arrive.
+// A handler may take longer than the body's timeout.
 func TestHandler_WorksAfterTheBody(t *testing.T) {
 	t.Parallel()
 	work := func(w http.ResponseWriter, r *http.Request) {
@@ -165,7 +166,7 @@ func TestHandler_WorksAfterTheBody(t *testing.T) {
 	})
 }
 
-// Bodies are held to their limit, and to what all may hold together.
+// Bodies are limited in size, individually and in total.
 func TestReadBody(t *testing.T) {
 	t.Parallel()
 	const most = 200 << 10
@@ -204,7 +205,7 @@ func TestReadBody(t *testing.T) {
 				c.Close()
 			}
 		}
-		holder := p.dial("192.0.2.1:1") // takes most of what its network may have
+		holder := p.dial("192.0.2.1:1") // uses most of its network's budget
 		answered := make(chan int)
 		go func() {
 			status, _ := send(t, holder, post("/hold", most, false))
@@ -237,8 +238,8 @@ func ended(c net.Conn) bool {
 	return err == io.EOF
 }
 
-// A network has so many connections that are strangers; one more closes the oldest.
-// Those of other networks, of proxies, and those that are known stay.
+// A network may have a limited number of strangers; another one closes the oldest.
+// Connections of other networks, of proxies, and known ones stay open.
 func TestListen_Strangers(t *testing.T) {
 	t.Parallel()
 	proxies, err := ParseProxies([]string{"198.51.100.1"})
@@ -262,7 +263,7 @@ func TestListen_Strangers(t *testing.T) {
 		if status, _ := send(t, first[0], "GET /login HTTP/1.1\r\nHost: muster.test\r\n\r\n"); status != 200 {
 			t.Fatalf("login: %d", status)
 		}
-		more := []net.Conn{p.dial("192.0.2.1:2")} // in the place of the one that is known
+		more := []net.Conn{p.dial("192.0.2.1:2")} // replaces the one that became known
 		for i, c := range first {
 			if ended(c) {
 				t.Errorf("connection %d is closed with three strangers", i)
@@ -287,8 +288,8 @@ func TestListen_Strangers(t *testing.T) {
 	})
 }
 
-// With all the connections that there may be, the oldest stranger goes; without one
-// nobody comes in.
+// If the maximum number of connections is open, a new one closes the oldest stranger;
+// if there is no stranger, the new one is refused.
 func TestListen_Full(t *testing.T) {
 	t.Parallel()
 	h := func(w http.ResponseWriter, r *http.Request) { Known(r) }
@@ -316,7 +317,7 @@ func TestListen_Full(t *testing.T) {
 	})
 }
 
-// A node of the cell and a proxy say for whom they send; nobody else may.
+// A node of the cell and a trusted proxy can name the client's address; others cannot.
 func TestHandler_ClientAddress(t *testing.T) {
 	t.Parallel()
 	proxies, err := ParseProxies([]string{"198.51.100.1"})
@@ -351,7 +352,7 @@ func TestHandler_ClientAddress(t *testing.T) {
 	})
 }
 
-// Outside of a door everything works, uncounted.
+// Without a door, Known and ReadBody work, and count nothing.
 func TestKnown_WithoutADoor(t *testing.T) {
 	t.Parallel()
 	r, _ := http.NewRequestWithContext(context.Background(), "POST", "/", strings.NewReader("abc"))
@@ -365,8 +366,8 @@ func TestKnown_WithoutADoor(t *testing.T) {
 	}
 }
 
-// A request for a WebSocket that announces a body reaches no handler: what comes is
-// the WebSocket's.
+// A request for a WebSocket that announces a body reaches no handler: the bytes that
+// follow belong to the WebSocket.
 func TestHandler_WebSocketWithBody(t *testing.T) {
 	t.Parallel()
 	h := func(http.ResponseWriter, *http.Request) { t.Error("a handler sees it") }

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// register registers the metrics; a nil Registerer means off.
+// register registers the metrics; a nil Registerer means no metrics.
 func (d *Door) register(reg prometheus.Registerer) {
 	if reg == nil {
 		return

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// What a client may take to receive what it is sent. A connection has patience for
-// times in which nothing can be written, which it gets back as bytes are taken: for
-// each slowest bytes a second. So whoever takes more than slowest a second is never cut
-// off, however long an answer is, and whoever takes less is after a while.
+// Limits on how slowly a client may read. A connection has a budget of time, called
+// patience, in which writes may block. It regains a second for each slowest bytes that
+// the client reads. So a client that reads more than slowest bytes per second is never
+// disconnected, however long a response is, and one that reads less eventually is.
 const (
-	slowest = 1 << 10 // bytes a second
+	slowest = 1 << 10 // bytes per second
 	piece   = 16 << 10
 )
 
-// pace holds a connection's peer to taking what it is sent.
+// pace makes sure that a connection's peer reads what it is sent.
 type pace struct {
 	most time.Duration // of patience
 
 	mu    sync.Mutex
 	left  time.Duration // of patience
-	asked time.Time     // the deadline that somebody set; zero: none
-	own   time.Time     // the deadline of the write that is being made
-	slow  bool          // the peer was cut off
+	asked time.Time     // the deadline set by SetWriteDeadline; zero: none
+	own   time.Time     // the deadline of the current write
+	slow  bool          // the peer was disconnected
 }
 
-// Write writes in pieces, each of which has the time that patience and its length
-// allow, or until the deadline that was set, if that is earlier.
+// Write writes in pieces. Each has the time that patience and its length allow, or
+// until the deadline set by SetWriteDeadline, if that is earlier.
 func (c *conn) Write(p []byte) (n int, err error) {
 	for first := true; first || n < len(p) && err == nil; first = false {
 		var m int
@@ -52,7 +52,7 @@ func (c *conn) writePiece(p []byte) (int, error) {
 	return n, err
 }
 
-// begin gives a write its deadline.
+// begin sets the deadline of a write.
 func (p *pace) begin(c net.Conn, now time.Time, bytes int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *pace) begin(c net.Conn, now time.Time, bytes int) error {
 	return c.SetWriteDeadline(earlier(p.own, p.asked))
 }
 
-// end settles what a write took, and reports whether the peer was too slow for it.
+// end updates patience after a write, and reports whether the peer was too slow.
 func (p *pace) end(begun time.Time, bytes int, err error) (slow bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,10 +71,10 @@ func (p *pace) end(begun time.Time, bytes int, err error) (slow bool) {
 	return slow
 }
 
-// takes is how long the slowest client may need for some bytes.
+// takes returns how long the slowest accepted client needs to read some bytes.
 func takes(bytes int) time.Duration { return time.Duration(bytes) * time.Second / slowest }
 
-// SetWriteDeadline sets a deadline besides the one that the connection's pace has.
+// SetWriteDeadline sets a deadline in addition to that of the connection's pace.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.pace.mu.Lock()
 	defer c.pace.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *conn) SetDeadline(t time.Time) error {
 	return cmp.Or(c.Conn.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// earlier returns the earlier of two times, of which the zero one is never.
+// earlier returns the earlier of two times, where the zero time means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// paced runs f in virtual time with both ends of a connection behind a door; the
-// client's is never read but by f.
+// paced runs f in virtual time with both ends of a connection behind a door; only f
+// reads the client's end.
 func paced(t *testing.T, f func(t *testing.T, d *Door, server, client net.Conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -27,7 +27,7 @@ func paced(t *testing.T, f func(t *testing.T, d *Door, server, client net.Conn))
 		f(t, d, server, here)
 		server.Close()
 		here.Close()
-		time.Sleep(time.Hour) // who reads sees that
+		time.Sleep(time.Hour) // so that readers see that
 	})
 }
 
@@ -41,8 +41,8 @@ func trickle(c net.Conn, bytes int, every time.Duration) (read int) {
 	}
 }
 
-// Whoever takes too little is cut off, whoever takes enough is not, however long it
-// takes.
+// A client that reads too slowly is disconnected; one that reads fast enough is not,
+// however long it takes.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	const long = 64 << 10
@@ -56,7 +56,7 @@ func TestPace(t *testing.T) {
 		"a byte every millisecond":  {1, 900 * time.Microsecond, true},
 		"2 KiB a second":            {2 << 10, time.Second, true},
 		"40 KiB every 20 seconds":   {40 << 10, 20 * time.Second, true},
-		"20 KiB every 50 seconds":   {20 << 10, 50 * time.Second, false}, // stands still for too long
+		"20 KiB every 50 seconds":   {20 << 10, 50 * time.Second, false}, // stalls for too long
 		"as fast as it can be sent": {64 << 10, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,8 +84,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A stream says little for days, and each word has all the patience there is; time
-// in which there is nothing to say does not count.
+// In a stream with few messages over days, each message has the full patience: time in
+// which nothing is written does not count.
 func TestPace_Streams(t *testing.T) {
 	t.Parallel()
 	paced(t, func(t *testing.T, _ *Door, server, client net.Conn) {
@@ -99,7 +99,7 @@ func TestPace_Streams(t *testing.T) {
 	})
 }
 
-// Patience is used up by standing still, and comes back with bytes that are taken.
+// Patience is used up while nothing is read, and regained with bytes that are read.
 func TestPace_Patience(t *testing.T) {
 	t.Parallel()
 	paced(t, func(t *testing.T, _ *Door, server, client net.Conn) {
@@ -128,8 +128,7 @@ func TestPace_Patience(t *testing.T) {
 	})
 }
 
-// A deadline that a handler sets holds where it is earlier, also while a write is
-// being made.
+// A deadline set by a handler applies if it is earlier, even during a write.
 func TestPace_OtherDeadlines(t *testing.T) {
 	t.Parallel()
 	paced(t, func(t *testing.T, d *Door, server, client net.Conn) {
@@ -155,15 +154,15 @@ func TestPace_OtherDeadlines(t *testing.T) {
 	})
 }
 
-// A real client that stops reading a large answer loses its connection, and a
-// handler that would write for ever ends.
+// A real client that stops reading a large response is disconnected, and a handler that
+// would write forever ends.
 func TestHandler_SlowReader(t *testing.T) {
 	t.Parallel()
 	d := New(Options{WritePatience: 50 * time.Millisecond})
 	ended := make(chan error, 1)
 	s := httptest.NewUnstartedServer(d.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		flusher := http.NewResponseController(w)
-		for { // little at a time, since each write has the time that its length allows
+		for { // small pieces, since each write has the time that its length allows
 			w.Write(make([]byte, 64))
 			if err := flusher.Flush(); err != nil {
 				ended <- err

@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// Pages keeps web pages away from a server that asks nobody for credentials, and
-// which any page in a browser on the same machine could therefore drive. Programs
-// that are no browsers send none of what it looks at but the Host, and that is
-// theirs to choose.
+// Pages keeps web pages away from a server that requires no credentials: otherwise any
+// page in a browser on the same machine could control it. It checks headers that only
+// browsers send, and the Host, which other programs can set as needed.
 type Pages struct {
 	Base    func() string // the server's own base URL
-	Origins []string      // sites whose pages may use what is for players
+	Origins []string      // sites whose pages may use the player API
 }
 
-// refusal returns why a request is not to be answered, or 0.
+// refusal returns the status and message if a request must be refused, or 0.
 func (p *Pages) refusal(r *http.Request) (status int, message string) {
 	if !p.names(r.Host) {
 		return http.StatusMisdirectedRequest, "Host: this server answers as localhost, as a loopback address and under its own base URL only; " +
@@ -41,8 +40,8 @@ func (p *Pages) refusal(r *http.Request) (status int, message string) {
 	return 0, ""
 }
 
-// names reports whether a Host header names this server in a way that no stranger's
-// domain can.
+// names reports whether a Host header names this server in a way that no foreign domain
+// can.
 func (p *Pages) names(host string) bool {
 	if host == "" { // HTTP/1.0; browsers always send one
 		return true
@@ -62,8 +61,8 @@ func (p *Pages) names(host string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// SameOrigin reports whether a request comes from no page, or from one that this
-// server gave: its Origin names the Host that the request is for.
+// SameOrigin reports whether a request does not come from a web page, or comes from one
+// served by this server: its Origin names the Host of the request.
 func SameOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {

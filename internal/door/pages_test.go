@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Of a server that asks for no credentials, pages of others get nothing, and
-// programs everything.
+// A server that requires no credentials refuses foreign pages, and serves programs.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	const own = "127.0.0.1:9080"
