@@ -9,14 +9,14 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// Refuse returns a fault of kind fault.Throttling that says how long to wait.
+// Refuse returns a fault of kind fault.Throttling with how long to wait.
 func Refuse(wait time.Duration, format string, args ...any) error {
 	f, _ := fault.As(fault.New(fault.Throttling, format, args...))
 	f.Wait = wait
 	return f
 }
 
-// Advise puts into the header of an answer when to try again, where an error says so.
+// Advise sets the Retry-After header of a response if the error says how long to wait.
 func Advise(h http.Header, err error) {
 	if f, ok := fault.As(err); ok && f.Wait > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(f.Wait.Seconds())), 10))

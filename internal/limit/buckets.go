@@ -7,16 +7,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxBuckets bounds how many buckets are kept; each takes about 150 bytes and its key.
+// maxBuckets bounds how many buckets are kept; each takes about 150 bytes plus its key.
 const maxBuckets = 1 << 17
 
-// Buckets holds a token bucket for each key. A nil *Buckets limits nobody.
+// Buckets holds a token bucket for each key. A nil *Buckets has no limit.
 //
 // Buckets are kept in two generations. A key that is used moves to the younger one.
-// When the younger one is as old as an empty bucket takes to fill up, or holds half
-// of the buckets that may be kept, it becomes the older one, and the buckets of the
-// older one are dropped. A bucket that is dropped for its age is full, so nothing is
-// lost; a flood of new keys drops the buckets that were used least recently.
+// When the younger one reaches the age in which an empty bucket fills up, or has half
+// of maxBuckets, it becomes the older one, and the buckets of the older one are
+// dropped. A bucket dropped for its age is full, so nothing is lost; a flood of new
+// keys drops the least recently used buckets.
 type Buckets[K comparable] struct {
 	rate   Rate
 	refill time.Duration
@@ -26,7 +26,7 @@ type Buckets[K comparable] struct {
 	turned     time.Time // when young began
 }
 
-// NewBuckets returns buckets that fill up at a rate; nil where that is no limit.
+// NewBuckets returns buckets that fill up at a rate, or nil if the rate is no limit.
 func NewBuckets[K comparable](r Rate) *Buckets[K] {
 	if r.PerSecond <= 0 {
 		return nil
@@ -43,8 +43,8 @@ func (b *Buckets[K]) Rate() Rate {
 	return b.rate
 }
 
-// Take takes a token from a key's bucket. Where there is none it returns how long
-// that will be so, and takes nothing.
+// Take takes a token from a key's bucket and returns 0. If there is none, it returns
+// the time until there will be one, and takes nothing.
 func (b *Buckets[K]) Take(key K, now time.Time) (wait time.Duration) {
 	if b == nil {
 		return 0
@@ -56,7 +56,7 @@ func (b *Buckets[K]) Take(key K, now time.Time) (wait time.Duration) {
 	return b.until(of, now)
 }
 
-// Wait returns how long there will be no token in a key's bucket, and takes none.
+// Wait returns the time until a key's bucket has a token, and takes none.
 func (b *Buckets[K]) Wait(key K, now time.Time) time.Duration {
 	if b == nil {
 		return 0
@@ -70,7 +70,7 @@ func (b *Buckets[K]) Wait(key K, now time.Time) time.Duration {
 	return b.until(of, now)
 }
 
-// until returns how long it takes until a bucket has a token.
+// until returns the time until a bucket has a token.
 func (b *Buckets[K]) until(of *rate.Limiter, now time.Time) time.Duration {
 	return max(1, seconds((1-of.TokensAt(now))/b.rate.PerSecond))
 }
@@ -83,7 +83,7 @@ func (b *Buckets[K]) find(key K) *rate.Limiter {
 	return b.old[key]
 }
 
-// bucket returns a key's bucket, which is full where the key is new.
+// bucket returns a key's bucket; that of a new key is full.
 func (b *Buckets[K]) bucket(key K, now time.Time) *rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()

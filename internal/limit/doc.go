@@ -1,3 +1,3 @@
-// Package limit bounds how often keys, addresses and others may do something, in
-// bounded memory, and how often the log says that somebody was refused.
+// Package limit bounds, in bounded memory, how often a key, an address or the like may
+// do something, and how often the log reports refusals.
 package limit

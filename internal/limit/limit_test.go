@@ -40,8 +40,8 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// No period has more tokens than the rate allows, at whatever times they are taken,
-// and after the wait that was returned there is one.
+// In no period are more tokens taken than the rate allows, at whatever times, and after
+// the returned wait there is one.
 func TestBuckets_Model(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,7 +71,7 @@ func TestBuckets_Model(t *testing.T) {
 	})
 }
 
-// Memory is bounded whatever keys come, and a key in use keeps its bucket.
+// Memory is bounded for any number of keys, and a key in use keeps its bucket.
 func TestBuckets_Bounded(t *testing.T) {
 	t.Parallel()
 	b, now := NewBuckets[int](Rate{PerSecond: 1e-6, Burst: 1}), time.Unix(1000, 0)
@@ -87,7 +87,7 @@ func TestBuckets_Bounded(t *testing.T) {
 	}
 }
 
-// Buckets that are not used any more are dropped.
+// Buckets that are no longer used are dropped.
 func TestBuckets_Forget(t *testing.T) {
 	t.Parallel()
 	b, now := NewBuckets[int](Rate{PerSecond: 1, Burst: 10}), time.Unix(1000, 0)
@@ -143,8 +143,8 @@ func TestAdvise(t *testing.T) {
 	}
 }
 
-// Of alike warnings the first is written at once, and the others of a minute
-// together; those of others are written as well.
+// The first of several alike warnings is written immediately, and the rest of a minute
+// as one; warnings about other subjects are written too.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

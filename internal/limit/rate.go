@@ -8,22 +8,21 @@ import (
 	"time"
 )
 
-// Rate is how often something may happen: so many times a second in the long run,
-// and so many at once.
+// Rate is how often something may happen: a number of times per second in the long run,
+// and a number of times in a burst.
 type Rate struct {
-	PerSecond float64 // 0 or less: there is no limit
-	Burst     int     // at least 1 where there is a limit
+	PerSecond float64 // 0 or less means no limit
+	Burst     int     // at least 1 if there is a limit
 }
 
-// Off is no limit.
+// Off is the absence of a limit.
 var Off = Rate{}
 
-// burstSeconds is how many seconds' worth may happen at once, where nothing else is
-// said.
+// burstSeconds is how many seconds' worth a burst has by default.
 const burstSeconds = 10
 
-// Parse reads a rate: a number a second, optionally a colon and how many at once
-// (else ten seconds' worth), or "off".
+// Parse parses a rate: a number per second, optionally followed by a colon and the
+// burst (default ten seconds' worth), or "off".
 func Parse(text string) (Rate, error) {
 	if text == "off" {
 		return Off, nil
@@ -42,7 +41,7 @@ func Parse(text string) (Rate, error) {
 	return r, nil
 }
 
-// String returns the rate as messages name it.
+// String returns the rate in the form used in messages.
 func (r Rate) String() string {
 	if r.PerSecond <= 0 {
 		return "any number"
@@ -50,12 +49,12 @@ func (r Rate) String() string {
 	return fmt.Sprintf("%s a second, %d at once", strconv.FormatFloat(r.PerSecond, 'g', 6, 64), r.Burst)
 }
 
-// refill is how long an empty bucket takes to be full.
+// refill returns how long an empty bucket takes to fill up.
 func (r Rate) refill() time.Duration {
 	return seconds(float64(r.Burst) / r.PerSecond)
 }
 
-// seconds returns a number of seconds, rounded up and at most 292 years.
+// seconds returns n seconds as a duration, rounded up and at most 292 years.
 func seconds(n float64) time.Duration {
 	if n >= math.MaxInt64/float64(time.Second) {
 		return math.MaxInt64

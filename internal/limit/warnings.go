@@ -8,11 +8,12 @@ import (
 
 const (
 	warnEvery  = time.Minute
-	maxWarning = 4096 // subjects that are told apart
+	maxWarning = 4096 // subjects that are counted separately
 )
 
-// Warnings writes warnings of which strangers could cause any number: of a subject
-// the first at once, then once a minute the latest with how many more there were.
+// Warnings logs warnings of which unauthenticated clients could cause any number: for
+// each subject the first immediately, then once a minute the latest with the number of
+// others.
 type Warnings struct {
 	log *slog.Logger
 
@@ -23,31 +24,31 @@ type Warnings struct {
 // subject is what a warning is about, and from whom.
 type subject struct{ message, from string }
 
-// warning is what was not written yet.
+// warning is what has not been written yet.
 type warning struct {
 	more int
-	args []any // of the latest
+	args []any // of the latest warning
 }
 
-// NewWarnings returns warnings that are written to a log.
+// NewWarnings returns Warnings that write to a log.
 func NewWarnings(log *slog.Logger) *Warnings {
 	return &Warnings{log: log, of: map[subject]*warning{}}
 }
 
 // Warn writes a warning, or counts it. Warnings with the same message and the same
-// from, such as an address, are alike.
+// from, such as an address, have the same subject.
 func (w *Warnings) Warn(from, message string, args ...any) {
 	if w.first(from, message, args) {
 		w.log.Warn(message, args...)
 	}
 }
 
-// first reports whether a warning is to be written now, and else counts it.
+// first reports whether a warning should be written now; otherwise it counts it.
 func (w *Warnings) first(from, message string, args []any) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.of) >= maxWarning && w.of[subject{message, from}] == nil {
-		from = "" // what is too much is counted together
+		from = "" // the excess is counted together
 	}
 	s := subject{message, from}
 	if held := w.of[s]; held != nil {
@@ -59,8 +60,8 @@ func (w *Warnings) first(from, message string, args []any) bool {
 	return true
 }
 
-// rest writes how many warnings there were since the last was written, and forgets
-// a subject of which there were none.
+// rest writes the latest of the warnings since the last one was written, with their
+// number, and removes a subject without any.
 func (w *Warnings) rest(s subject) {
 	w.mu.Lock()
 	held := *w.of[s]
