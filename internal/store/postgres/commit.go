@@ -10,7 +10,8 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// Take writes owner into the fence. It learns of the tables' columns on the way.
+// Take stores owner in the fence. In the same query it reads which columns all rows
+// have.
 func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 	return again(func() (store.Fence, error) {
 		fence := store.Fence{Owner: owner}
@@ -29,8 +30,8 @@ func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 	})
 }
 
-// Renew moves the owner's fence to the next epoch. The row lock makes it wait
-// for a commit that was cut off from its client and may still be running.
+// Renew moves the owner's fence to the next epoch. The row lock makes it wait for a
+// commit that lost its client and may still be running.
 func (db *db) Renew(ctx context.Context, owner string) (store.Fence, error) {
 	fence := store.Fence{Owner: owner}
 	err := db.writer.QueryRow(ctx, `UPDATE "muster_cell" SET "epoch" = "epoch" + 1 WHERE "name" = $1 AND "owner" = $2 RETURNING "epoch", "seq"`,
@@ -41,9 +42,9 @@ func (db *db) Renew(ctx context.Context, owner string) (store.Fence, error) {
 	return fence, classify(err)
 }
 
-// Commit sends the batch as one pipeline, which PostgreSQL runs as one
-// transaction: its first statement divides by the number of fence rows it moved,
-// so a stale fence aborts everything.
+// Commit sends the batch as one pipeline, which PostgreSQL runs as one transaction: its
+// first statement divides by the number of fence rows that it updated, so a stale fence
+// aborts everything.
 func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 	conn, err := db.writer.Acquire(ctx)
 	if err != nil {
@@ -52,7 +53,7 @@ func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 	defer conn.Release()
 	err = classify(db.statements(b).run(ctx, conn.Conn()))
 	if isReadOnly(err) {
-		conn.Conn().Close(ctx) // another server may be the primary by now
+		conn.Conn().Close(ctx) // another server may be the primary now
 	}
 	return err
 }
@@ -95,7 +96,8 @@ func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64) {
 	}
 }
 
-// arrays turns rows into one array for keys, documents and each column.
+// arrays returns the keys, the documents and the values of each column of rows as
+// arrays.
 func arrays(rows []store.StoredRow, columns []store.ColumnSchema) []any {
 	lists := make([][]string, 2+len(columns))
 	for i := range lists {

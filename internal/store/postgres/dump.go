@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// Dump reads everything kept for the schema.
+// Dump reads everything stored for the schema.
 func (db *db) Dump(ctx context.Context, item func(store.Item) error) (store.State, error) {
 	var state store.State
 	err := db.view(ctx, func(tx pgx.Tx) (err error) {
@@ -42,7 +42,7 @@ func dumpPart(ctx context.Context, tx pgx.Tx, part sqltext.Part, item func(store
 	return rows.Err()
 }
 
-// fillAtOnce is how many rows a restore sends between waits.
+// fillAtOnce is how many rows a restore sends per round trip.
 const fillAtOnce = 500
 
 // Fill stores a dump in an empty schema.
@@ -74,7 +74,7 @@ func (db *db) Fill(ctx context.Context, items func(add func(store.Item) error) (
 	})
 }
 
-// refuseRows answers ErrNotEmpty where anything is kept already.
+// refuseRows returns ErrNotEmpty if anything is stored already.
 func refuseRows(ctx context.Context, tx pgx.Tx, parts []sqltext.Part) error {
 	for _, part := range parts {
 		var n int

@@ -8,16 +8,16 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// insert is an upsert of many rows given as arrays, so that one prepared
-// statement serves any number of them. The arrays of keys, documents and columns
-// come after the arguments that fixed and more use.
+// insert is an upsert of rows passed as arrays, so that one prepared statement handles
+// any number of rows. The arrays of keys, documents and columns come after the
+// arguments that fixed and more use.
 type insert struct {
 	table   string
-	fixed   []string // columns beside key and doc
-	values  []string // what they are set to; r is the row
-	more    string   // a further array, seen as r.at
+	fixed   []string // columns other than key and doc
+	values  []string // their values; r is the row
+	more    string   // another array, available as r.at
 	columns []store.ColumnSchema
-	live    bool // columns keep NULL for ""
+	live    bool // columns store NULL for ""
 }
 
 func (in insert) text() string {

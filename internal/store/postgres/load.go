@@ -13,9 +13,9 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// Load reads all live rows. All questions are asked at once, so that it takes one
-// round trip and the time that the rows take. A connection that turns out to be
-// dead before the first row is replaced.
+// Load reads all live rows. It sends all queries together, so it takes one round trip
+// plus the time to transfer the rows. If the connection turns out to be broken before
+// the first row, Load retries with another.
 func (db *db) Load(ctx context.Context, row func(table int, key string, doc []byte) error) (store.State, error) {
 	l := &loading{db: db, row: row}
 	for try := 0; ; try++ {
@@ -31,12 +31,12 @@ func (db *db) Load(ctx context.Context, row func(table int, key string, doc []by
 	}
 }
 
-// loading is one reading of a cell's live state.
+// loading is the state of one Load.
 type loading struct {
 	db    *db
 	row   func(table int, key string, doc []byte) error
-	begun bool // rows were handed over
-	lost  bool // the last attempt ended for want of a connection
+	begun bool // rows were passed to row
+	lost  bool // the last attempt lost its connection
 }
 
 func (l *loading) run(ctx context.Context) (store.State, error) {
@@ -50,7 +50,7 @@ func (l *loading) run(ctx context.Context) (store.State, error) {
 	state, err := l.read(ctx, conn)
 	if err != nil {
 		l.lost = conn.Conn().IsClosed()
-		conn.Conn().Close(context.WithoutCancel(ctx)) // it may be within the transaction
+		conn.Conn().Close(context.WithoutCancel(ctx)) // it may be inside the transaction
 	}
 	return state, err
 }
@@ -74,7 +74,7 @@ func (l *loading) read(ctx context.Context, conn *pgxpool.Conn) (store.State, er
 	return state, errors.Join(err, results.Close())
 }
 
-// questions are those of a whole reading, within one transaction.
+// questions returns the queries of a Load, within one transaction.
 func (l *loading) questions() *pgconn.Batch {
 	batch := &pgconn.Batch{}
 	ask := func(text string, args ...[]byte) { batch.ExecParams(text, args, nil, nil, nil) }
@@ -88,7 +88,8 @@ func (l *loading) questions() *pgconn.Batch {
 	return batch
 }
 
-// state reads the fence and the logs' last numbers; a cell never owned is at zero.
+// state reads the fence and the logs' last numbers; for a cell without an owner so far
+// they are zero.
 func (l *loading) state(results *pgconn.MultiResultReader) (store.State, error) {
 	var state store.State
 	err := each(results, func(values [][]byte) (err error) {
@@ -123,7 +124,8 @@ func number(text []byte, before error) (uint64, error) {
 	return n, errors.Join(before, err)
 }
 
-// each hands over the rows of the next answer. The values are the reader's own.
+// each calls f for each row of the next result. The values are only valid during the
+// call.
 func each(results *pgconn.MultiResultReader, f func(values [][]byte) error) error {
 	if !results.NextResult() {
 		if err := results.Close(); err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// version is of the layout that all drivers share; a newer one is refused.
+// version is the version of the layout that all drivers share; a newer one is refused.
 const version = 1
 
-// migrateLock keeps two nodes that start together from migrating at once.
+// migrateLock keeps nodes from migrating concurrently.
 const migrateLock = 0x6d75737465720001
 
-// migrate makes the schema and its missing tables, columns and indexes.
+// migrate creates the schema and its missing tables, columns and indexes.
 func (db *db) migrate(ctx context.Context) error {
 	made, err := db.made(ctx)
 	if err != nil || made {
@@ -31,8 +31,8 @@ func (db *db) migrate(ctx context.Context) error {
 	return db.makeTables(ctx)
 }
 
-// made reports whether the schema's comment says that all its tables are those of
-// this program: one question instead of hundreds of statements without effect.
+// made reports whether the schema's comment says that all its tables are those of this
+// program: one query instead of hundreds of statements without effect.
 func (db *db) made(ctx context.Context) (bool, error) {
 	found, err := again(func() (found string, err error) {
 		err = db.writer.QueryRow(ctx, `SELECT coalesce(obj_description(to_regnamespace($1), 'pg_namespace'), '')`,
@@ -45,7 +45,7 @@ func (db *db) made(ctx context.Context) (bool, error) {
 	return found == db.layout(), nil
 }
 
-// layout names all that migrate makes.
+// layout returns a hash of everything that migrate creates.
 func (db *db) layout() string {
 	h := sha256.New()
 	write := func(texts ...string) {
@@ -62,7 +62,7 @@ func (db *db) layout() string {
 	return fmt.Sprintf("muster layout %d %x", version, h.Sum(nil)[:8])
 }
 
-// makeTables makes what is missing, in two round trips. A cell whose tables are new
+// makeTables creates what is missing, in two round trips. A cell whose tables are new
 // has no rows that could lack columns.
 func (db *db) makeTables(ctx context.Context) error {
 	conn, err := db.writer.Acquire(ctx)
@@ -78,8 +78,8 @@ func (db *db) makeTables(ctx context.Context) error {
 	return err
 }
 
-// grow is a transaction. It has looked at the layout that there is before it changes
-// any table.
+// grow runs the migration as one transaction. It checks the existing layout before it
+// changes any table.
 func (db *db) grow(ctx context.Context, wire *pgconn.PgConn) error {
 	begin := append([]string{
 		"BEGIN", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(migrateLock)), "CREATE SCHEMA IF NOT EXISTS " + db.space,
@@ -105,7 +105,7 @@ func (db *db) grow(ctx context.Context, wire *pgconn.PgConn) error {
 	return execAll(ctx, wire, append(texts, "COMMENT ON SCHEMA "+db.space+" IS "+quoted(db.layout()), "COMMIT"))
 }
 
-// quoted returns a text as a constant of SQL.
+// quoted returns a text as a string literal of SQL.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // execAll runs statements without arguments, in one round trip.
@@ -122,7 +122,7 @@ func checkVersion(found int) error {
 	return nil
 }
 
-// grow lists the statements that make a table, or add what an older one lacks.
+// grow returns the statements that create a table, or add what an older one lacks.
 func grow(table sqltext.SQLTable) []string {
 	texts := []string{table.Create}
 	for name, kind := range table.Columns {
@@ -132,8 +132,8 @@ func grow(table sqltext.SQLTable) []string {
 	return append(texts, table.Indexes...)
 }
 
-// Grown compares the columns with those that all rows had when the cell was
-// taken or settled last.
+// Grown compares the schema's columns with those that all rows had when the cell was
+// last taken or settled.
 func (db *db) Grown(ctx context.Context) (bool, error) {
 	if db.settled == nil {
 		var settled string
@@ -145,7 +145,7 @@ func (db *db) Grown(ctx context.Context) (bool, error) {
 	return *db.settled != db.schema.Signature(), nil
 }
 
-// SetColumns gives rows and entries their columns.
+// SetColumns stores the columns of rows and entries.
 func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
 	parts := sqltext.Parts(db.schema)
 	batch := &pgx.Batch{}
@@ -159,7 +159,7 @@ func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
 	return db.writer.SendBatch(ctx, batch).Close()
 }
 
-// Settle says that all rows have the columns of this schema.
+// Settle records that all rows have the columns of this schema.
 func (db *db) Settle(ctx context.Context) error {
 	db.settled = nil
 	_, err := db.writer.Exec(ctx, `UPDATE "muster_schema" SET "columns" = $1`, db.schema.Signature())

@@ -10,10 +10,10 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// SQLSTATE codes, and classes of them, with a meaning of their own here.
+// SQLSTATE codes, and classes of them, that are handled specially.
 const (
-	divisionByZero     = "22012" // how the fence aborts a commit
-	readOnly           = "25006" // the server is no primary, or is none any more
+	divisionByZero     = "22012" // a stale fence aborts a commit
+	readOnly           = "25006" // the server is not the primary, or no longer is
 	completionUnknown  = "40003"
 	diskFull           = "53100"
 	tooManyConnections = "53300"
@@ -25,11 +25,12 @@ const (
 	classOperator   = "57" // canceled, shutting down, crashed, starting up
 )
 
-// classify marks what certainly did not happen and may be tried again, and what
-// may have happened. An error that the server reports has aborted the transaction.
-// One that ends the connection may come after the commit and before its answer, as
-// from a server that shuts down. Where there is no report at all the connection
-// was lost: only what was not sent yet certainly did not happen.
+// classify wraps errors of a commit that certainly did not happen and may be retried in
+// ErrTransient, and of one that may have happened in ErrInDoubt. An error reported by
+// the server has aborted the transaction, unless it also ends the connection: then it
+// may have come after the commit, before the response, as when the server shuts down.
+// If there is no report, the connection was lost: then the commit certainly did not
+// happen only if it was not sent yet.
 func classify(err error) error {
 	if err == nil {
 		return nil
@@ -56,7 +57,7 @@ func ends(reported *pgconn.PgError) bool {
 	return reported.SeverityUnlocalized == "FATAL" || reported.SeverityUnlocalized == "PANIC"
 }
 
-// temporary reports whether a SQLSTATE is of a class that passes by itself.
+// temporary reports whether a SQLSTATE is of a class of temporary errors.
 func temporary(code string) bool {
 	return strings.HasPrefix(code, classConflict) || strings.HasPrefix(code, classResources) || strings.HasPrefix(code, classOperator)
 }
@@ -67,9 +68,9 @@ func isReadOnly(err error) bool {
 	return ok && reported.Code == readOnly
 }
 
-// again repeats a read that met a connection which the server had cut, at most
-// until all the pool's connections are new. What still fails then for want of a
-// connection is marked as transient.
+// again repeats a read that failed because the server had closed the connection, at
+// most until all the pool's connections are new. If it still fails for that reason, the
+// error wraps ErrTransient.
 func again[T any](read func() (T, error)) (T, error) {
 	for try := 0; ; try++ {
 		result, err := read()
@@ -82,7 +83,8 @@ func again[T any](read func() (T, error)) (T, error) {
 	}
 }
 
-// cut reports whether a read failed for want of a connection and not of sense.
+// cut reports whether a read failed because of its connection, not because of the
+// query.
 func cut(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

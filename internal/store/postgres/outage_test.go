@@ -9,7 +9,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// TestClassify: what PostgreSQL says of a commit that failed, and what follows.
+// TestClassify: the errors that PostgreSQL reports for a failed commit, and their
+// classes.
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	reported := func(severity, code string) error {
@@ -18,7 +19,7 @@ func TestClassify(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		err  error
-		want error // nil: none of the three
+		want error // nil if none of the three
 	}{
 		{"fence", reported("ERROR", "22012"), store.ErrFenced},
 		{"serialization failure", reported("ERROR", "40001"), store.ErrTransient},

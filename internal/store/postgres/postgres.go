@@ -1,7 +1,7 @@
-// Package postgres keeps a store's state in PostgreSQL. Each cell has a schema of
-// its own, muster_<cell>, so several cells share one database and each can be
-// dumped by itself. A group commit is one pipelined transaction that begins at
-// the fence row.
+// Package postgres stores a store's state in PostgreSQL. Each cell has its own schema,
+// muster_<cell>, so several cells can share one database and each can be dumped
+// separately. A group commit is one pipelined transaction that begins with the fence
+// row.
 package postgres
 
 import (
@@ -22,22 +22,22 @@ import (
 // Driver opens cells of one database.
 type Driver struct{ url, password string }
 
-// New gives the driver for a database, named by a postgres:// URL or a list of
+// New returns the driver for a database, given by a postgres:// URL or a list of
 // key=value words. The role must be allowed to create schemas.
 func New(url string) *Driver { return &Driver{url: url} }
 
-// WithPassword returns the driver with another password than the URL's; "" leaves
+// WithPassword returns the driver with a password that replaces the URL's; "" keeps
 // that.
 func (d *Driver) WithPassword(password string) *Driver {
 	return &Driver{d.url, cmp.Or(password, d.password)}
 }
 
-// readers is how many connections read state, archives and logs at a time.
+// readers is how many connections read state, archives and logs concurrently.
 const readers = 4
 
-// connectTimeout bounds an attempt to connect, where the address says nothing of
-// it: a machine that went silent shall not keep a commit from another one that
-// has its address by now.
+// connectTimeout bounds an attempt to connect if the URL sets no timeout: a machine
+// that no longer responds must not delay a commit to another that has taken over its
+// address.
 const connectTimeout = 5 * time.Second
 
 // db is one cell's schema. The writer pool has one connection, so that commits
@@ -49,7 +49,7 @@ type db struct {
 	writer *pgxpool.Pool
 	reader *pgxpool.Pool
 
-	settled *string // columns that all rows have, as found last; nil: not known
+	settled *string // the columns that all rows have, as last read; nil if unknown
 }
 
 func dialect() sqltext.Dialect {
@@ -72,8 +72,8 @@ func (d *Driver) Open(ctx context.Context, cell string, schema store.Schema) (st
 	return db, nil
 }
 
-// Connect connects to a cell that another node may own, and changes nothing. It
-// returns nil where Open has tables to make.
+// Connect connects to a cell that another node may own, and changes nothing. It returns
+// nil if Open would have to create tables.
 func (d *Driver) Connect(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
 	db, err := d.connect(ctx, cell, schema)
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *Driver) Connect(ctx context.Context, cell string, schema store.Schema) 
 	return db, nil
 }
 
-// Inspect connects to what is there.
+// Inspect connects to an existing cell.
 func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
 	db, err := d.connect(ctx, cell, schema)
 	if err != nil {
@@ -120,16 +120,16 @@ func (d *Driver) pool(ctx context.Context, space string, size int32) (*pgxpool.P
 		return nil, err
 	}
 	config.MaxConns, config.MinConns = size, 1
-	// A connection that broke while nobody used it is replaced by whoever finds
-	// out; asking first would cost each commit after a pause a round trip.
+	// A connection that broke while idle is replaced when its use fails; a ping before
+	// would cost each commit after a pause a round trip.
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	config.ConnConfig.RuntimeParams["search_path"] = space
 	config.ConnConfig.RuntimeParams["application_name"] = "muster"
-	// Commits are acknowledged to players and game servers, whatever the
-	// database's default is.
+	// Commits must be durable before they are acknowledged to players and game servers,
+	// whatever the database's default.
 	config.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -138,7 +138,7 @@ func (d *Driver) pool(ctx context.Context, space string, size int32) (*pgxpool.P
 	return pool, nil
 }
 
-// config reads the address. An error does not show its password.
+// config parses the URL. An error does not show its password.
 func (d *Driver) config() (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(d.url)
 	if err != nil {
@@ -150,7 +150,7 @@ func (d *Driver) config() (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (db *db) Close() error {
 	db.reader.Close()
 	db.writer.Close()
@@ -162,7 +162,7 @@ func (db *db) write(ctx context.Context, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db.writer, f)
 }
 
-// view runs f in one read-only transaction that sees one state.
+// view runs f in one read-only transaction, which sees a single state.
 func (db *db) view(ctx context.Context, f func(pgx.Tx) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	tx, err := again(func() (pgx.Tx, error) { return db.reader.BeginTx(ctx, options) })

@@ -11,7 +11,8 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// state reads the fence and the logs' last numbers; a cell never owned is at zero.
+// state reads the fence and the logs' last numbers; for a cell without an owner so far
+// they are zero.
 func (db *db) state(ctx context.Context, tx pgx.Tx) (store.State, error) {
 	state := store.State{Last: make([]uint64, len(db.schema.Logs))}
 	var now int64
@@ -54,7 +55,7 @@ func (db *db) Entries(ctx context.Context, log int, q store.LogQuery) ([]store.S
 	}, text, args)
 }
 
-// list asks a question and reads all of the answer.
+// list runs a query and returns all rows.
 func list[T any](ctx context.Context, db *db, scan pgx.RowToFunc[T], text string, args []any) ([]T, error) {
 	return again(func() ([]T, error) {
 		rows, err := db.reader.Query(ctx, text, args...)
@@ -98,7 +99,7 @@ func (db *db) Prune(ctx context.Context, now time.Time, limit int) (int, error) 
 	return pruned, nil
 }
 
-// SetBack gives log entries that are later than now this time.
+// SetBack sets the time of log entries later than now to now.
 func (db *db) SetBack(ctx context.Context, now time.Time) error {
 	for _, l := range db.schema.Logs {
 		if _, err := db.writer.Exec(ctx, dialect().SetBack(l), sqltext.Millis(now)); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Risks returns, in sentences for operators, what can go wrong with a database that
-// works: others can read the way to it, or a failover can lose commits.
+// Risks returns, as sentences for operators, the risks of a database that works: others
+// could read its connections, or a failover could lose commits.
 func (d *Driver) Risks(ctx context.Context) ([]string, error) {
 	config, err := d.config()
 	if err != nil {
@@ -27,8 +27,8 @@ func (d *Driver) Risks(ctx context.Context) ([]string, error) {
 		return risks, fmt.Errorf("look at PostgreSQL's replication: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	// Who may not see the others' connections sees that there are some, and NULL for
-	// what they do.
+	// A role that may not see other connections sees that they exist, with NULL for
+	// their state.
 	var standbys int
 	err = conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_replication
 		WHERE current_setting('synchronous_standby_names') = '' AND coalesce(state, 'streaming') = 'streaming'`).Scan(&standbys)
@@ -42,8 +42,8 @@ func (d *Driver) Risks(ctx context.Context) ([]string, error) {
 	return risks, nil
 }
 
-// withoutTLS returns the machines, other than this one, to which a connection may
-// be made without TLS.
+// withoutTLS returns the hosts, other than this machine, to which a connection could be
+// made without TLS.
 func withoutTLS(config *pgx.ConnConfig) []string {
 	var hosts []string
 	add := func(host string, tls bool) {

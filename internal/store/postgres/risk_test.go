@@ -16,7 +16,8 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 )
 
-// A way to the database that others may read is told, one that they cannot is not.
+// A connection to the database that others could read is reported, one that they cannot
+// read is not.
 func TestRisks_WithoutTLS(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
@@ -34,7 +35,7 @@ func TestRisks_WithoutTLS(t *testing.T) {
 		"host=db.invalid user=u dbname=d sslmode=disable password=pw": "at db.invalid may",
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // nobody is asked for its replication
+		cancel() // so that no server is queried for its replication
 		risks, err := postgres.New(address).Risks(ctx)
 		if err == nil {
 			t.Errorf("%s: there is a database", address)
@@ -46,8 +47,8 @@ func TestRisks_WithoutTLS(t *testing.T) {
 	}
 }
 
-// A standby that may lag behind at a failover is told; without one, or once it is
-// synchronous, there is nothing to tell.
+// A standby that may lag behind at a failover is reported; without one, or once it is
+// synchronous, nothing is.
 func TestRisks_AsynchronousStandby(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.Own(t)
@@ -85,8 +86,8 @@ func TestRisks_AsynchronousStandby(t *testing.T) {
 	}
 }
 
-// receive has a program stream the server's log, as a standby does, until the test
-// ends.
+// receive runs a program that streams the server's log, as a standby does, until the
+// test ends.
 func receive(t *testing.T, from *pgtest.Server) {
 	t.Helper()
 	u, err := url.Parse(from.URL)
@@ -108,7 +109,7 @@ func receive(t *testing.T, from *pgtest.Server) {
 	})
 }
 
-// A password that is given beside the address is the one that is used.
+// A password given separately replaces the URL's.
 func TestDriver_WithPassword(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Own(t).Login(t, "careful", "right")

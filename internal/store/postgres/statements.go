@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// statements run one behind the other in one transaction and one round trip. Those
-// that a connection has not seen are prepared on the way: to prepare them before, as
-// pgx does, takes the first commits of a new owner, and those on a new connection, a
-// round trip more each, which counts where the database is far away.
+// statements are run in sequence in one transaction and one round trip. Those that are
+// new to a connection are prepared in the same round trip: preparing them before, as
+// pgx does, costs the first commits of a new owner, and those on a new connection, an
+// additional round trip each, which matters if the database is far away.
 type statements struct {
 	texts []string
 	args  [][]any // of each: int64, string, []int64 or []string
@@ -24,7 +24,7 @@ func (s *statements) queue(text string, args ...any) {
 	s.args = append(s.args, args)
 }
 
-// prepared names the statements that a connection has prepared, by their text.
+// prepared has the names of the statements that a connection has prepared, by text.
 type prepared map[string]string
 
 const preparedKey = "muster prepared" // in pgconn.PgConn.CustomData
@@ -38,7 +38,7 @@ func preparedOn(conn *pgx.Conn) prepared {
 	return p
 }
 
-// run returns the first error, after which nothing of the statements stays.
+// run runs the statements and returns the first error, after which they have no effect.
 func (s *statements) run(ctx context.Context, conn *pgx.Conn) error {
 	known := preparedOn(conn)
 	pipeline := conn.PgConn().StartPipeline(ctx)
@@ -52,7 +52,7 @@ func (s *statements) run(ctx context.Context, conn *pgx.Conn) error {
 			break
 		}
 		switch result := result.(type) {
-		case *pgconn.StatementDescription: // in the order in which they were sent
+		case *pgconn.StatementDescription: // in the order they were sent
 			known[fresh[0].text], fresh = fresh[0].name, fresh[1:]
 		case *pgconn.ResultReader:
 			_, err = result.Close()
@@ -64,10 +64,10 @@ func (s *statements) run(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// sentStatement is one that is being prepared.
+// sentStatement is a statement that is being prepared.
 type sentStatement struct{ name, text string }
 
-// send queues all statements, and returns those that are prepared on the way.
+// send queues all statements, and returns those that it also prepares.
 func (s *statements) send(pipeline *pgconn.Pipeline, types *pgtype.Map, known prepared) (fresh []sentStatement, err error) {
 	sent := map[string]string{}
 	for i, text := range s.texts {
@@ -90,7 +90,7 @@ func (s *statements) send(pipeline *pgconn.Pipeline, types *pgtype.Map, known pr
 	return fresh, nil
 }
 
-// encode writes arguments in PostgreSQL's binary form.
+// encode returns arguments in PostgreSQL's binary format.
 func encode(types *pgtype.Map, args []any) (oids []uint32, values [][]byte, formats []int16, err error) {
 	for _, arg := range args {
 		var oid uint32

@@ -49,8 +49,8 @@ func (b *book) addOnce(t *testing.T, text string) error {
 	return err
 }
 
-// TestTwoOwners: the second takes the cell; the first notices at its next commit,
-// and nothing of that commit stays.
+// TestTwoOwners: when a second owner takes the cell, the first notices at its next
+// commit, which has no effect.
 func TestTwoOwners(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -76,7 +76,7 @@ func TestTwoOwners(t *testing.T) {
 	}
 }
 
-// TestTwoCells: cells of one database know nothing of each other.
+// TestTwoCells: the cells of one database are independent.
 func TestTwoCells(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -91,8 +91,9 @@ func TestTwoCells(t *testing.T) {
 	storetest.CheckReload(t, west.Store)
 }
 
-// TestConnectionsCut ends all of the store's connections while it writes: callers
-// may get errors meanwhile, acknowledged words stay, and it goes on by itself.
+// TestConnectionsCut closes all of the store's connections while it writes: callers may
+// get errors in the meantime, but acknowledged words are kept, and the store recovers
+// by itself.
 func TestConnectionsCut(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 )
 
-// counter stands between clients and PostgreSQL and counts round trips: how often
-// something is sent after something came back.
+// counter is a proxy between clients and PostgreSQL that counts round trips: how often
+// data is sent after data was received.
 type counter struct {
 	URL string
 
@@ -51,7 +51,7 @@ func count(t *testing.T, database string) *counter {
 				near.Close()
 				continue
 			}
-			answered := true // what came last was an answer; under mu
+			answered := true // the last data was a response; guarded by mu
 			go c.carry(far, near, func() {
 				if answered {
 					c.trips++
@@ -64,7 +64,8 @@ func count(t *testing.T, database string) *counter {
 	return c
 }
 
-// carry copies one way, and says so of each piece, before it goes on, while holding mu.
+// carry copies data in one direction, and calls seen with mu held before it forwards
+// each piece.
 func (c *counter) carry(to, from net.Conn, seen func()) {
 	defer to.Close()
 	buffer := make([]byte, 64<<10)
@@ -83,7 +84,7 @@ func (c *counter) carry(to, from net.Conn, seen func()) {
 	}
 }
 
-// since returns how many round trips there were since it was called last.
+// since returns the number of round trips since its last call.
 func (c *counter) since() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +93,7 @@ func (c *counter) since() int {
 	return n
 }
 
-// TestCommit_RoundTrips: the first commits on a connection take one round trip, as
+// TestCommit_RoundTrips: the first commits on a connection take one round trip, like
 // all others, and so does one that is refused.
 func TestCommit_RoundTrips(t *testing.T) {
 	t.Parallel()
@@ -126,7 +127,7 @@ func TestCommit_RoundTrips(t *testing.T) {
 }
 
 // TestOpen_RoundTrips: the first start on an empty database takes as many round trips
-// for a state of many tables as for one of few.
+// for many tables as for few.
 func TestOpen_RoundTrips(t *testing.T) {
 	t.Parallel()
 	direct := pgtest.URL(t)
@@ -148,7 +149,7 @@ func TestOpen_RoundTrips(t *testing.T) {
 		return trips
 	}
 	few, many := open(1), open(40)
-	if most := few + 5; many > most { // connections are made besides
+	if most := few + 5; many > most { // includes those of connecting
 		t.Errorf("a state of 40 tables is made and read in %d round trips, one of a single table in %d", many, few)
 	}
 }

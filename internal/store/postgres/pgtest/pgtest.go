@@ -1,5 +1,5 @@
-// Package pgtest gives tests a PostgreSQL: the one that MUSTER_TEST_POSTGRES
-// names, or a throw-away server started from the installed binaries.
+// Package pgtest provides a PostgreSQL server for tests: the one that
+// MUSTER_TEST_POSTGRES names, or a temporary one started from the installed binaries.
 package pgtest
 
 import (
@@ -19,10 +19,11 @@ import (
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
 
-// Variable names the environment variable: a URL, or "start" for a throw-away server.
+// Variable is the name of the environment variable: a URL, or "start" for a temporary
+// server.
 const Variable = "MUSTER_TEST_POSTGRES"
 
-// URL gives a database to a test, or skips it where none was offered.
+// URL returns the URL of a database, or skips the test if none is configured.
 func URL(t testing.TB) string {
 	t.Helper()
 	switch value := os.Getenv(Variable); value {
@@ -45,7 +46,7 @@ func URL(t testing.TB) string {
 	}
 }
 
-// Database gives a test a database of its own on that server, dropped when the
+// Database returns the URL of a new database on that server, which is dropped when the
 // test ends.
 func Database(t testing.TB) string {
 	t.Helper()
@@ -71,8 +72,7 @@ func Database(t testing.TB) string {
 	return config.String()
 }
 
-// Cell gives a cell name of the test's own and drops the cell's schema when the
-// test ends.
+// Cell returns a unique name for a cell, whose schema is dropped when the test ends.
 func Cell(t testing.TB, url string) string {
 	cell := fmt.Sprintf("t%x", time.Now().UnixNano())
 	t.Cleanup(func() {
@@ -90,8 +90,8 @@ func Cell(t testing.TB, url string) string {
 	return cell
 }
 
-// Own gives a test a server that is nobody else's, which it may halt and crash, or
-// skips it where none can be started.
+// Own starts a server for this test only, which may be halted and crashed, or skips the
+// test if none can be started.
 func Own(t testing.TB) *Server {
 	t.Helper()
 	if os.Getenv(Variable) == "" {
@@ -109,7 +109,7 @@ func Own(t testing.TB) *Server {
 	return server
 }
 
-// Server is a throw-away PostgreSQL on a Unix socket.
+// Server is a temporary PostgreSQL server on a Unix socket.
 type Server struct {
 	URL string
 
@@ -117,12 +117,12 @@ type Server struct {
 	program string
 	args    []string
 	process *exec.Cmd
-	ended   <-chan struct{} // closed when the process has
+	ended   <-chan struct{} // closed when the process has ended
 }
 
-// Start makes a cluster in a new directory and serves it. Settings are lines of
-// postgresql.conf, such as "fsync=off". PostgreSQL refuses to run as root, so
-// root starts it as the user postgres.
+// Start creates a cluster in a new directory and starts its server. Settings are lines
+// of postgresql.conf, such as "fsync=off". PostgreSQL refuses to run as root, so for
+// root the server runs as the user postgres.
 func Start(settings ...string) (*Server, error) {
 	initdb, err := program("initdb")
 	if err != nil {
@@ -155,7 +155,8 @@ func (s *Server) start(initdb string, settings []string) error {
 	return s.Resume()
 }
 
-// Resume starts a server that was halted or crashed, and returns when it answers.
+// Resume starts a server that was halted or crashed, and returns when it accepts
+// connections.
 func (s *Server) Resume() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -172,7 +173,7 @@ func (s *Server) Resume() error {
 			return nil
 		}
 		select {
-		case <-ended: // beside what a crashed one left running it does not start
+		case <-ended: // it does not start while processes of a crashed one still run
 			if ctx.Err() == nil {
 				continue
 			}
@@ -185,7 +186,7 @@ func (s *Server) Resume() error {
 // Halt ends the server as `pg_ctl stop -m fast` does.
 func (s *Server) Halt() error { return s.end(os.Interrupt) }
 
-// Crash kills the server's first process; the others see that and end.
+// Crash kills the server's main process; the others notice and end.
 func (s *Server) Crash() error { return s.end(os.Kill) }
 
 func (s *Server) end(signal os.Signal) error {
@@ -197,7 +198,7 @@ func (s *Server) end(signal os.Signal) error {
 	return err
 }
 
-// await returns when the server answers, or has ended.
+// await returns when the server accepts connections or has ended.
 func (s *Server) await(ctx context.Context, ended <-chan struct{}) error {
 	for {
 		conn, err := pgx.Connect(ctx, s.URL)
@@ -214,8 +215,8 @@ func (s *Server) await(ctx context.Context, ended <-chan struct{}) error {
 	}
 }
 
-// Login makes a superuser who has to show a password, and returns the server's URL
-// with a wrong one.
+// Login creates a superuser that must authenticate with a password, and returns the
+// server's URL for it with a wrong one.
 func (s *Server) Login(t testing.TB, role, password string) (url string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.URL)
@@ -239,7 +240,7 @@ func (s *Server) Login(t testing.TB, role, password string) (url string) {
 		if err != nil && strings.Contains(err.Error(), "password authentication failed") {
 			return url
 		}
-		if err == nil { // the server reads its rules when it gets to it
+		if err == nil { // the server reloads its rules asynchronously
 			conn.Close(t.Context())
 		}
 		if time.Now().After(end) {
@@ -248,10 +249,10 @@ func (s *Server) Login(t testing.TB, role, password string) (url string) {
 	}
 }
 
-// Stop ends the server at once and removes its files.
+// Stop ends the server immediately and removes its files.
 func (s *Server) Stop() error { return errors.Join(s.Halt(), os.RemoveAll(s.dir)) }
 
-// program finds one of the server's programs, the newest version first.
+// program returns the path of one of the server's programs, of the newest version.
 func program(name string) (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
 	if len(found) > 0 {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// credential is the user to run the server as; nil is this one.
+// credential returns the user to run the server as; nil means the current one.
 func credential() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -25,7 +25,7 @@ func credential() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// own gives the directory to that user.
+// own makes that user the owner of the directory.
 func own(dir string) error {
 	c, err := credential()
 	if c == nil {
@@ -37,7 +37,7 @@ func own(dir string) error {
 func command(dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	c, _ := credential() // own has seen the error
+	c, _ := credential() // own has reported the error
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c}
 	return cmd
 }

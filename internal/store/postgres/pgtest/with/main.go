@@ -1,6 +1,6 @@
-// Command with starts a throw-away PostgreSQL, runs the command given as its
-// arguments with MUSTER_TEST_POSTGRES set to the server's URL, and ends the
-// server: with go test ./…
+// Command with starts a temporary PostgreSQL server, runs the command given as its
+// arguments with MUSTER_TEST_POSTGRES set to the server's URL, and stops the server.
+// Example: with go test ./...…
 package main
 
 import (
@@ -30,7 +30,7 @@ func run(args []string) error {
 	if err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
-	// An interrupt ends the command, so that the server is ended after it.
+	// An interrupt ends the command, so that the server is stopped after it.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
