@@ -65,7 +65,7 @@ func TestCrash(t *testing.T) {
 	var acknowledged map[string]bool
 	total := 0
 	for i := range crashes {
-		if i%25 == 0 { // start anew now and then, so that reading stays short
+		if i%25 == 0 { // start with an empty directory now and then, so that reading stays fast
 			dir, acknowledged = t.TempDir(), map[string]bool{}
 		}
 		before := len(acknowledged)

@@ -42,7 +42,7 @@ func TestCommit_FailureReloads(t *testing.T) {
 	storetest.CheckReload(t, h.Store)
 }
 
-// retry runs f until the reload that its first attempts meet is over.
+// retry calls f until it no longer fails because of a reload.
 func retry(t *testing.T, f func() error) {
 	t.Helper()
 	for {
@@ -56,8 +56,8 @@ func retry(t *testing.T, f func() error) {
 	}
 }
 
-// TestCommit_FailureVoidsWhatFollowed holds a commit until others stand on the
-// head behind it, then lets it fail: none of them may survive.
+// TestCommit_FailureVoidsWhatFollowed blocks a commit until later ones are based on it,
+// then lets it fail: none of them may survive.
 func TestCommit_FailureVoidsWhatFollowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,8 +108,8 @@ func TestCommit_TransientIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestCommit_UnknownOutcome plays a connection lost after the commit: the caller
-// is told to try again, and the reload shows what had happened.
+// TestCommit_UnknownOutcome simulates a connection lost after the commit: the caller is
+// told to try again, and the reload shows what was committed.
 func TestCommit_UnknownOutcome(t *testing.T) {
 	t.Parallel()
 	driver, h := openFlaky(t, store.Options{})
@@ -135,7 +135,7 @@ func TestCommit_UniqueRuleBroken(t *testing.T) {
 		t.Errorf("a berth used twice: %v", err)
 	}
 	retry(t, func() error { _, err := h.put.Do(t.Context(), ship{ID: "b", Berth: "2"}); return err })
-	// Exchanging the berths in one command is no breach.
+	// Exchanging the berths in one command does not violate uniqueness.
 	err := h.Update(t.Context(), func(tx *store.Tx) error {
 		h.ships.Put(tx, &ship{ID: "a", Berth: "2"})
 		h.ships.Put(tx, &ship{ID: "b", Berth: "1"})
@@ -167,9 +167,9 @@ func TestDo_Throttles(t *testing.T) {
 	})
 }
 
-// TestDo_Yields: commands that yield are refused while there is room for those that
-// do not, with the database at work and away, and come in again as soon as there is
-// room for them.
+// TestDo_Yields: commands that yield are refused while there is still room for others,
+// whether or not the database is available, and accepted again as soon as there is room
+// for them.
 func TestDo_Yields(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -219,8 +219,8 @@ muster_store_refused_total{yields="true"} 2
 	})
 }
 
-// TestDo_FailureWaitsForWhatItRead: a refusal that rests on an uncommitted row is
-// given only once that row is durable.
+// TestDo_FailureWaitsForWhatItRead: an error that is based on an uncommitted row is
+// returned only once that row is durable.
 func TestDo_FailureWaitsForWhatItRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -327,8 +327,8 @@ func TestClose_MakesAcceptedCommandsDurable(t *testing.T) {
 	}
 }
 
-// TestPanic_InATablesFunctions: neither an index function nor a column function
-// that panics leaves a trace or stops the store.
+// TestPanic_InATablesFunctions: a panic in an index or column function has no effect on
+// the state and does not stop the store.
 func TestPanic_InATablesFunctions(t *testing.T) {
 	t.Parallel()
 	s := store.New(store.Options{Driver: store.NewMemory()})

@@ -14,7 +14,7 @@ import (
 type flaky struct {
 	*store.Memory
 	mu     sync.Mutex
-	commit func(do func() error) error // nil is do()
+	commit func(do func() error) error // nil means do()
 	rest   error                       // if not nil, everything else returns it
 }
 

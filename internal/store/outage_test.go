@@ -15,9 +15,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOutage_PointsOfFailure loses the database before a batch was sent, before
-// it was committed, and before the answer came: the command is acknowledged when
-// the database is back, its change is there once, and the state is not read again.
+// TestOutage_PointsOfFailure loses the database before a batch is sent, before it is
+// committed, and before the response: the command is acknowledged when the database is
+// back, its change is made once, and the state is not reloaded.
 func TestOutage_PointsOfFailure(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(do func() error) error{
@@ -55,9 +55,9 @@ func TestOutage_PointsOfFailure(t *testing.T) {
 	}
 }
 
-// TestOutage_LateCommit has a commit that was cut off from its client arrive at
-// the database after the client settled that it was not in: it is refused, and
-// the change is there once.
+// TestOutage_LateCommit lets a commit whose connection was lost arrive at the database
+// after the client determined that it had not been made: it is refused, and the change
+// is made once.
 func TestOutage_LateCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,8 +82,8 @@ func TestOutage_LateCommit(t *testing.T) {
 	})
 }
 
-// TestOutage_Poison: a batch that the database never answers, though it answers
-// everything else, fails in the end; what comes after it goes through.
+// TestOutage_Poison: a batch to which the database never responds, although it responds
+// to everything else, fails eventually; later ones succeed.
 func TestOutage_Poison(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestOutage_Poison(t *testing.T) {
 }
 
 // TestOutage_Model loses the database at random points while clients write: each
-// command is acknowledged, and done once, whatever happened to its batch.
+// command is acknowledged, and executed once, whatever happened to its batch.
 func TestOutage_Model(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -135,8 +135,8 @@ func TestOutage_Model(t *testing.T) {
 	})
 }
 
-// playFaults gives each commit the next of the faults, over and over again with
-// a commit that succeeds between.
+// playFaults applies the next of the faults to each commit; it repeats them, with a
+// commit that succeeds in between.
 func playFaults(driver *flaky, faults []string) func(do func() error) error {
 	var late []func() error
 	all := faults
@@ -170,8 +170,8 @@ func playFaults(driver *flaky, faults []string) func(do func() error) error {
 	}
 }
 
-// TestOutage_Patience: who waited long enough is told that the change may still
-// be made; it is.
+// TestOutage_Patience: a caller that has waited for Patience is told that the change
+// may still be made; and it is.
 func TestOutage_Patience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -193,8 +193,8 @@ func TestOutage_Patience(t *testing.T) {
 	})
 }
 
-// TestOutage_QueueIsBounded: past the bound a command is refused at once, as
-// something to try again.
+// TestOutage_QueueIsBounded: beyond the bound a command is refused immediately, with an
+// error that says to try again.
 func TestOutage_QueueIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -218,9 +218,9 @@ func TestOutage_QueueIsBounded(t *testing.T) {
 	})
 }
 
-// TestOutage_WhileReading: commands wait as well while the state has to be read
-// again and the database is away, and they are refused at once where it answers
-// and does not let itself be read.
+// TestOutage_WhileReading: commands also wait while the state must be reloaded and the
+// database is unavailable; they are refused immediately if it responds but cannot be
+// read.
 func TestOutage_WhileReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -251,7 +251,7 @@ func TestOutage_WhileReading(t *testing.T) {
 	})
 }
 
-// TestOutage_Reads: what is read from SQL waits for the database too.
+// TestOutage_Reads: reads from SQL wait for the database too.
 func TestOutage_Reads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -271,8 +271,8 @@ func TestOutage_Reads(t *testing.T) {
 	})
 }
 
-// TestOutage_Overtaken: an owner that finds another one after the outage has
-// acknowledged nothing and changes nothing any more.
+// TestOutage_Overtaken: an owner that finds another owner after the outage has
+// acknowledged nothing and makes no more changes.
 func TestOutage_Overtaken(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]error{"refused": errRefused, "in doubt": errCut} {
@@ -301,8 +301,8 @@ func TestOutage_Overtaken(t *testing.T) {
 	}
 }
 
-// TestOutage_Close: a store that is closed while the database is away ends, and
-// tells those who wait.
+// TestOutage_Close: a store that is closed while the database is unavailable ends, and
+// waiting callers get an error.
 func TestOutage_Close(t *testing.T) {
 	t.Parallel()
 	for name, commit := range map[string]error{"writing": errRefused, "in doubt": errCut, "reading": errDisk} {

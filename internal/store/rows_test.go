@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// BenchmarkOpen reads 200,000 processes, 137,000 sessions and 274,000 player
-// sessions from SQLite; heap-MB is what holding them takes.
+// BenchmarkOpen reads 200,000 processes, 137,000 sessions and 274,000 player sessions
+// from SQLite; heap-MB is the memory that they use.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	fillRows(b, dir, 200_000, 137_000)
