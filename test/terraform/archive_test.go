@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// archive is the build of a game server that knows no SDK.
+// archive returns the path of a build's archive with a game server that uses no SDK.
 func archive(t *testing.T) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -1,5 +1,5 @@
-// Package terraform holds Muster to the AWS provider of Terraform: what it applies
-// it plans no second time, updates, and destroys. It runs where terraform and the
-// provider are installed. Elsewhere the requests that the provider made in the same
-// story (testdata) are made again, and the answers compared.
+// Package terraform tests Muster with the AWS provider of Terraform: what was applied
+// is not planned again, and can be updated and destroyed. It requires that terraform
+// and the provider are installed. Without them, the requests that the provider sent in
+// the same story (testdata) are replayed, and the responses compared.
 package terraform

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// exchange is a request that the provider made and the answer to it. Ids that
-// Muster made stand as ${1}, ${2} and so on, in the order in which answers named
-// them first.
+// exchange is a request of the provider and the response. Ids created by Muster are
+// replaced with ${1}, ${2} and so on, in the order in which responses first contained
+// them.
 type exchange struct {
-	Operation string            `json:"operation,omitempty"` // of the API; else it is a request for a file
+	Operation string            `json:"operation,omitempty"` // of the API; "" for a request for a file
 	Body      json.RawMessage   `json:"body,omitempty"`      // of an operation
-	Method    string            `json:"method,omitempty"`    // this and the following are of files
+	Method    string            `json:"method,omitempty"`    // this and the following are for files
 	Path      string            `json:"path,omitempty"`      // with the query
 	Header    map[string]string `json:"header,omitempty"`
 	Content   []byte            `json:"content,omitempty"`
 	Answer    answer            `json:"answer"`
 }
 
-// answer is what comes back. In its body null stands for what may differ.
+// answer is a response. A null in its body stands for a value that may differ.
 type answer struct {
 	Status int               `json:"status"`
 	Header map[string]string `json:"header,omitempty"` // of files
@@ -34,11 +34,11 @@ func (e exchange) String() string {
 	return strings.TrimSpace(e.Operation + " " + e.Method + " " + e.Path + " " + string(e.Body))
 }
 
-// question tells an exchange's request from others.
+// question returns a text that identifies the request of an exchange.
 func (e exchange) question() string { return e.String() + fmt.Sprint(e.Header, e.Content) }
 
-// Headers that are not kept: they are of the connection or the moment, say who asks,
-// or are for browsers.
+// passing are headers that are not recorded: they concern the connection or the time,
+// identify the client, or are for browsers.
 var passing = []string{
 	"Accept-Encoding", "Accept-Ranges", "Amz-Sdk-Invocation-Id", "Amz-Sdk-Request", "Authorization", "Connection", "Content-Length",
 	"Content-Security-Policy", "Cross-Origin-Resource-Policy", "Date", "Last-Modified", "Server", "User-Agent", "X-Amz-Date", "X-Amz-Request-Id",
@@ -55,10 +55,10 @@ func kept(h http.Header) map[string]string {
 	return all
 }
 
-// s3Code finds the code of an error of S3. The rest of it is for people.
+// s3Code matches the code in an error of S3. The rest of the error is for people.
 var s3Code = regexp.MustCompile(`<Code>(\w+)</Code>`)
 
-// read makes an answer of what came.
+// read returns a response as an answer.
 func read(operation string, status int, header http.Header, body []byte) (answer, error) {
 	a := answer{Status: status}
 	if operation != "" {
@@ -78,10 +78,10 @@ func read(operation string, status int, header http.Header, body []byte) (answer
 	return a, nil
 }
 
-// fleeting are members that differ each time: times, and what happened on the way.
+// fleeting reports whether a member differs each time: times, and lists of events.
 func fleeting(member string) bool { return strings.HasSuffix(member, "Time") || member == "Events" }
 
-// forget replaces what is fleeting by null.
+// forget replaces fleeting members with null.
 func forget(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -98,7 +98,7 @@ func forget(v any) any {
 	return v
 }
 
-// moving reports whether a body shows something that changes by itself.
+// moving reports whether a body has a status that will change by itself.
 func moving(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -119,7 +119,7 @@ func (e exchange) changes() bool {
 	return !strings.HasPrefix(e.Operation, "Describe") && !strings.HasPrefix(e.Operation, "List")
 }
 
-// id is how Muster's ids end.
+// id is a pattern of the end of Muster's ids.
 const id = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`
 
 var (
@@ -127,10 +127,10 @@ var (
 	aPlace = regexp.MustCompile(`\$\{\d+\}`)
 )
 
-// ids are what stands for ids: in a recording by id, in a replay by place.
+// ids maps ids to places in a recording, and places to ids in a replay.
 type ids map[string]string
 
-// hide puts places where ids stand that answers named before.
+// hide replaces known ids with their places.
 func (m ids) hide(text string) string {
 	return anID.ReplaceAllStringFunc(text, func(id string) string {
 		if place, ok := m[id]; ok {
@@ -140,7 +140,7 @@ func (m ids) hide(text string) string {
 	})
 }
 
-// learn gives the ids of an answer their places.
+// learn assigns places to the ids in a response.
 func (m ids) learn(text string) {
 	for _, id := range anID.FindAllString(text, -1) {
 		if m[id] == "" {
@@ -149,13 +149,13 @@ func (m ids) learn(text string) {
 	}
 }
 
-// show puts ids where their places stand.
+// show replaces places with their ids.
 func (m ids) show(text string) string {
 	return aPlace.ReplaceAllStringFunc(text, func(place string) string { return m[place] })
 }
 
-// match compares what came with what was recorded, and returns the first
-// difference, or "". It learns the ids for places that it meets first.
+// match compares a response with the recorded one, and returns the first difference, or
+// "". It learns the ids of places that occur for the first time.
 func (m ids) match(at string, want, got any) string {
 	switch want := want.(type) {
 	case nil:
@@ -207,7 +207,7 @@ func (m ids) matchMembers(at string, want map[string]any, got any) string {
 	return ""
 }
 
-// matchText compares a text with places in it with one that has ids there.
+// matchText reports whether a text with places matches one with ids in their stead.
 func (m ids) matchText(want, got string) bool {
 	places := aPlace.FindAllString(want, -1)
 	pattern := aPlace.ReplaceAllLiteralString(regexp.QuoteMeta(aPlace.ReplaceAllLiteralString(want, "\x00")), "")
@@ -227,7 +227,7 @@ func (m ids) matchText(want, got string) bool {
 	return true
 }
 
-// known is a recorded value with the ids that are known, to be shown.
+// known returns a recorded value with the known ids in it, for messages.
 func (m ids) known(want any) string {
 	return aPlace.ReplaceAllStringFunc(fmt.Sprint(want), func(place string) string {
 		if m[place] == "" {

@@ -17,8 +17,8 @@ import (
 
 var recording = flag.Bool("record", false, "write the requests that the provider makes to testdata")
 
-// recorder stands between Terraform and Muster and keeps what they say. The
-// exchanges between two calls of step become a file.
+// recorder is a proxy between Terraform and Muster that records their exchanges. The
+// exchanges between two calls of step are written to one file.
 type recorder struct {
 	t      *testing.T
 	to     string // URL of the Muster
@@ -47,8 +47,8 @@ func newRecorder(t *testing.T, to string) *recorder {
 	return r
 }
 
-// ServeHTTP hands a request on. Its exchange is kept before the answer goes back, so
-// that who uses an id comes after who learned it.
+// ServeHTTP forwards a request. It records the exchange before it returns the response,
+// so that a request that uses an id is recorded after the response that contains it.
 func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	body, err := io.ReadAll(q.Body)
 	if err != nil {
@@ -125,8 +125,8 @@ func (r *recorder) step(name string) {
 	}
 }
 
-// settled leaves out answers that show something on its way, where the same was
-// asked again: a replay asks until the last of them comes.
+// settled omits exchanges whose response shows a status that will change if the same
+// request follows again: a replay repeats the request until it gets the last response.
 func settled(all []exchange) []exchange {
 	var left []exchange
 	for i, e := range all {

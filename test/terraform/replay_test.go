@@ -23,7 +23,8 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// The test binary is the program by which its agent hosts programs without an SDK.
+// TestMain makes the test binary also the wrapper with which its agent runs programs
+// without an SDK.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 5 || os.Args[1] != "wrap" {
 		os.Exit(m.Run())
@@ -42,11 +43,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// What Terraform's provider asked of Muster when TestTerraform was recorded is
-// asked again, in the same order, and answered the same. The provider decides by
-// answers alone, so where none differs it plans no more than it did then: nothing
-// right after an apply. After a change that the provider is meant to see, record
-// anew, where Terraform is installed:
+// TestReplay sends the requests that Terraform's provider sent when TestTerraform was
+// recorded, in the same order, and compares the responses. The provider decides by
+// responses alone, so if none differs it plans the same as then: nothing right after an
+// apply. After a change that the provider should notice, record again on a machine with
+// Terraform:
 //
 //	MUSTER_BIN=$PWD/bin/muster go test ./test/terraform -run TestTerraform -record
 func TestReplay(t *testing.T) {
@@ -98,7 +99,7 @@ func host(t *testing.T, url string) {
 	})
 }
 
-// replay asks what was recorded.
+// replay sends recorded requests.
 type replay struct {
 	*testing.T
 	url   string
@@ -124,8 +125,8 @@ func (r *replay) file(path string) {
 	}
 }
 
-// again makes a request anew and compares the answers. What moves by itself is asked
-// for until it is as it was, at most for a minute.
+// again repeats a request and compares the responses. If a status in the response
+// changes by itself, it retries for up to a minute until they match.
 func (r *replay) again(e exchange) (difference string) {
 	r.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -177,7 +178,7 @@ func (r *replay) send(e exchange) answer {
 		q.Header.Set("Content-Type", "application/x-amz-json-1.1")
 		q.Header.Set("X-Amz-Target", "GameLift."+e.Operation)
 	}
-	// Any credentials do for this Muster, and the signature says which service is meant.
+	// This Muster accepts any credentials; the signature only selects the service.
 	q.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=ANY/20260101/us-east-1/"+service+"/aws4_request, SignedHeaders=host, Signature=0")
 	back, err := http.DefaultClient.Do(q)
 	if err != nil {
@@ -195,7 +196,7 @@ func (r *replay) send(e exchange) answer {
 	return a
 }
 
-// A recording keeps no credentials and nothing of where it was made.
+// A recording contains no credentials and nothing about the machine where it was made.
 func TestRecordings_Clean(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.jsonl"))

@@ -13,8 +13,8 @@ import (
 	"github.com/musterhq/muster/test/node"
 )
 
-// mirrors are the folders in which a provider in registry layout is looked for,
-// besides the one that TF_PLUGIN_DIR names: where people keep Terraform's mirrors.
+// mirrors returns the folders that may contain the provider in registry layout: the one
+// that TF_PLUGIN_DIR names, and the usual places of Terraform's mirrors.
 func mirrors() []string {
 	home, _ := os.UserHomeDir()
 	return []string{
@@ -96,7 +96,7 @@ func (w *workspace) write(name, text string) {
 	}
 }
 
-// try runs Terraform and returns its exit code and all that it wrote.
+// try runs Terraform and returns its exit code and output.
 func (w *workspace) try(args ...string) (int, string) {
 	w.Helper()
 	cmd := exec.CommandContext(w.Context(), w.program, args...)
@@ -124,8 +124,7 @@ func (w *workspace) run(args ...string) {
 	}
 }
 
-// apply brings Muster to what the configuration says, and then holds that nothing
-// is left to do.
+// apply applies a configuration, and then checks that a plan has nothing left to do.
 func (w *workspace) apply(config string) {
 	w.Helper()
 	w.write("main.tf", config)
@@ -137,7 +136,7 @@ func (w *workspace) apply(config string) {
 	w.step("plan")
 }
 
-// beginDestroy leaves the fleets as a destroy does that was interrupted: DELETING.
+// beginDestroy leaves the fleets as an interrupted destroy does: DELETING.
 func (w *workspace) beginDestroy() {
 	w.Helper()
 	c := &client.Client{Endpoint: w.url}
@@ -153,9 +152,9 @@ func (w *workspace) beginDestroy() {
 	w.step("begin-destroy")
 }
 
-// resources are one of each kind that the provider and Muster have, some with and
-// some without what may be left out. NAME, DESCRIPTION and TIMEOUT stand for what
-// changes.
+// resources has one resource of each kind that the provider and Muster support, some
+// with and some without optional arguments. NAME, DESCRIPTION and TIMEOUT stand for
+// values that change.
 const resources = `
 resource "aws_s3_bucket" "builds" {
   bucket        = "builds"
@@ -234,9 +233,9 @@ func version(name, description, timeout string) string {
 	return strings.NewReplacer("NAME", name, "DESCRIPTION", description, "TIMEOUT", timeout).Replace(resources)
 }
 
-// What is applied is planned no second time: first made, then changed, then with
-// and without descriptions; and then all of it is destroyed,
-// by a destroy that was begun before.
+// A plan after each apply is empty: resources are created, changed, and given and
+// deprived of descriptions; then all are destroyed, by a destroy that continues an
+// interrupted one.
 func TestTerraform(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
