@@ -13,20 +13,20 @@ import (
 	"github.com/musterhq/muster/internal/door"
 )
 
-// callers finds out who calls and what they may do.
+// callers authenticates callers and checks what they may do.
 type callers struct {
 	anyone bool
 	signed awsrpc.Authenticator
 	limits *limits
 }
 
-// newCallers makes what all doors know their callers by.
+// newCallers returns the callers that all doors use.
 func (a *App) newCallers() *callers {
 	return &callers{anyone: a.opts.AcceptAny, signed: newSignatures(a.domain.keys), limits: a.limits}
 }
 
-// authenticate lets anybody in as a local admin where the options say so, and
-// else asks for a signature. Wrong ones are noted in the audit, and counted.
+// authenticate accepts anyone as a local admin if the options say so, and otherwise
+// requires a signature. Wrong ones are recorded in the audit log, and counted.
 func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Principal, awsrpc.Proof, error) {
 	if c.anyone {
 		local := auth.Anybody()
@@ -46,11 +46,11 @@ func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Prin
 	return p, func(body []byte) error { return failed(proof(body)) }, nil
 }
 
-// apiCallers are the callers of the API, whose requests say in their headers what
-// they are for.
+// apiCallers are the callers of the API, whose requests name their action in the
+// headers.
 type apiCallers struct{ *callers }
 
-// Authenticate notes who calls, and what for, in the audit.
+// Authenticate records the caller and the action in the audit log.
 func (c apiCallers) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
 	p, proof, err := c.authenticate(r, operation(r))
 	if err == nil {
@@ -59,13 +59,13 @@ func (c apiCallers) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proo
 	return p, proof, err
 }
 
-// allow returns the sender of a request without a body, or why it may not do
-// what action says with the resources.
+// allow returns the sender of a request without a body, or an error if it is not
+// allowed the action on the resources.
 func (c *callers) allow(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error) {
 	return c.allowBody(r, nil, action, resources...)
 }
 
-// allowBody is allow for a request whose body has been read.
+// allowBody is like allow, for a request whose body has been read.
 func (c *callers) allowBody(r *http.Request, body []byte, action auth.Action, resources ...string) (auth.Caller, error) {
 	caller, proof, err := c.claim(r, action, resources...)
 	if err == nil {
@@ -78,7 +78,7 @@ func (c *callers) allowBody(r *http.Request, body []byte, action auth.Action, re
 	return caller, c.limits.Key(caller)
 }
 
-// administer is allowBody for a request below /admin/.
+// administer is like allowBody, for a request below /admin/.
 func (c *callers) administer(r *http.Request, body []byte, action auth.Action, resources ...string) (auth.Caller, error) {
 	caller, err := c.allowBody(r, body, action, resources...)
 	if err == nil {
@@ -87,8 +87,8 @@ func (c *callers) administer(r *http.Request, body []byte, action auth.Action, r
 	return caller, err
 }
 
-// claim returns who claims to send a request and may do what action says with the
-// resources, and how to prove that once the body has been read.
+// claim returns the claimed sender of a request, if it is allowed the action on the
+// resources, and a function that proves the claim once the body has been read.
 func (c *callers) claim(r *http.Request, action auth.Action, resources ...string) (auth.Caller, awsrpc.Proof, error) {
 	request := audit.From(r.Context())
 	p, proof, err := c.authenticate(r, action)
@@ -104,8 +104,8 @@ func (c *callers) claim(r *http.Request, action auth.Action, resources ...string
 	return caller, proof, nil
 }
 
-// allowOf is allow for resources that have to be looked up. It does so once the
-// sender has shown who it is, and its role allows the action.
+// allowOf is like allow, for resources that must be looked up. It does so only once the
+// sender is authenticated, and its role allows the action.
 func (c *callers) allowOf(r *http.Request, action auth.Action, look func(context.Context) (resource string, err error)) (auth.Caller, error) {
 	request := audit.From(r.Context())
 	p, proof, err := c.authenticate(r, action)
@@ -136,8 +136,8 @@ func (c *callers) allowOf(r *http.Request, action auth.Action, look func(context
 	return caller, nil
 }
 
-// mayCall holds the API's callers to their role. What they name is held to their
-// scope once it has been read (package api).
+// mayCall checks the role of a caller of the API. Its scope is checked once the named
+// resources have been read (package api).
 func mayCall(p awsrpc.Principal, operation string) error {
 	return callerOf(p).Has(auth.Action(operation))
 }
@@ -148,11 +148,11 @@ func callerOf(p awsrpc.Principal) auth.Caller {
 	return caller
 }
 
-// firstKeyFile is where the first key is left, in the data directory.
+// firstKeyFile is the file with the first key, in the data directory.
 const firstKeyFile = "admin-credentials"
 
-// firstKey makes an admin key where callers need one and there is none, and
-// leaves it in the data directory for the operator.
+// firstKey creates an admin key if callers need one and there is none, and writes it
+// to the data directory for the operator.
 func (a *App) firstKey(ctx context.Context) error {
 	if a.opts.AcceptAny {
 		return nil
@@ -176,7 +176,7 @@ func (a *App) firstKey(ctx context.Context) error {
 	return nil
 }
 
-// credentialsFile is the form that AWS's tools read (AWS_SHARED_CREDENTIALS_FILE).
+// credentialsFile returns the file that AWS's tools read (AWS_SHARED_CREDENTIALS_FILE).
 func credentialsFile(c auth.Credentials, region string) string {
 	return fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\nregion = %s\n",
 		c.AccessKeyID, c.SecretAccessKey, region)

@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/console/client"
 )
 
-// serve runs an app that asks for keys, and returns a client with a key of each role.
+// serve runs an app that requires keys, and returns a client with a key of each role.
 func serve(t *testing.T, roles ...string) (a *app.App, clients map[string]*client.Client, log *screen) {
 	t.Helper()
 	log = newScreen()
@@ -26,7 +26,7 @@ func serve(t *testing.T, roles ...string) (a *app.App, clients map[string]*clien
 	return a, clients, log
 }
 
-// firstKey is a client with the key that the first start left.
+// firstKey returns a client with the key that the first start created.
 func firstKey(t testing.TB, a *app.App) *client.Client {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(a.DataDir(), "admin-credentials"))
@@ -42,7 +42,7 @@ func firstKey(t testing.TB, a *app.App) *client.Client {
 		AccessKeyID: values["aws_access_key_id"], SecretAccessKey: values["aws_secret_access_key"]}}
 }
 
-// with makes a key and returns a client with it.
+// with creates a key and returns a client with it.
 func with(t *testing.T, a *app.App, admin *client.Client, spec client.KeySpec) *client.Client {
 	t.Helper()
 	made, err := admin.CreateKey(t.Context(), spec)
@@ -158,7 +158,7 @@ func code(err error) string {
 	return ""
 }
 
-// TestServe_FirstKeyNotKept holds that a key which nobody can read is not left.
+// TestServe_FirstKeyNotKept checks that a key that nobody can read is not left behind.
 func TestServe_FirstKeyNotKept(t *testing.T) {
 	t.Parallel()
 	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })
@@ -182,8 +182,8 @@ func TestServe_FirstKeyNotKept(t *testing.T) {
 	}
 }
 
-// A key that game server machines carry lets nobody become a host, and what is
-// done with a key names it.
+// A game server's key cannot make a machine a host, and what is done with a key is
+// recorded with its name.
 func TestServe_JoiningHostsIsForOperators(t *testing.T) {
 	t.Parallel()
 	_, clients, _ := serve(t, "admin", "operator", "game-backend", "game-server", "read-only")
@@ -209,7 +209,7 @@ func TestServe_JoiningHostsIsForOperators(t *testing.T) {
 	}
 }
 
-// A key with a scope reaches what is in it, and neither the rest nor the whole.
+// A key with a scope can use what is in it, but neither the rest nor everything.
 func TestServe_HoldsScopes(t *testing.T) {
 	t.Parallel()
 	a, clients, _ := serve(t, "admin")

@@ -20,7 +20,7 @@ import (
 	"github.com/musterhq/muster/internal/door"
 )
 
-// App is one Muster node. Start it once, Stop it once or more often.
+// App is one Muster node. It must be started once; stopping it again does nothing.
 type App struct {
 	opts     Options
 	begun    time.Time
@@ -31,30 +31,30 @@ type App struct {
 	demo     *demo.Demo
 	host     *host.Host
 	door     *door.Door
-	keeper   *cell.Keeper // nil where nobody else can have the state
+	keeper   *cell.Keeper // nil if no other node can have the state
 	gate     *cell.Gate
-	secret   []byte // what the nodes of a cell share
+	secret   []byte // shared by the nodes of a cell
 	limits   *limits
 	callers  *callers
 	show     show
 	reloads  *reloads
 
 	masterKey   masterKey
-	certificate *certificate // that the listener shows
+	certificate *certificate // the listener's
 
-	standing    context.Context // until Stop
+	standing    context.Context // canceled by Stop
 	endStanding context.CancelFunc
 
 	ready atomic.Bool
-	done  chan struct{} // closed when the app has stopped, or must
+	done  chan struct{} // closed when the app has stopped, or must be stopped
 
 	mu       sync.Mutex // guards what follows: the lifecycle
 	phase    phase
 	listener net.Listener
-	leaf     []byte // the certificate that the listener shows to other nodes, DER
+	leaf     []byte // the certificate that the listener presents to other nodes, DER
 	server   *http.Server
 
-	metricsServer *http.Server // nil where the listener answers for metrics
+	metricsServer *http.Server // nil if the listener serves the metrics
 	metricsAddr   net.Addr
 
 	base     string         // base URL
@@ -66,9 +66,9 @@ type App struct {
 	failOnce sync.Once
 }
 
-// New checks the options and puts everything together; nothing runs yet and no
-// database is touched. It makes the data directory; a master key, where there is
-// none, is made by the start on an empty state.
+// New checks the options and builds the app; nothing runs yet and no database is used.
+// It creates the data directory. If there is no master key, the start on an empty state
+// creates one.
 func New(o Options) (*App, error) {
 	begun := time.Now()
 	o.setDefaults()
@@ -100,14 +100,14 @@ func New(o Options) (*App, error) {
 	return a, nil
 }
 
-// URL is the base URL that the ready line tells: "" before Start.
+// URL returns the base URL in the ready line: "" before Start.
 func (a *App) URL() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.base
 }
 
-// Addr is the address listened on: nil before Start.
+// Addr returns the listener's address: nil before Start.
 func (a *App) Addr() net.Addr {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,15 +118,15 @@ func (a *App) Addr() net.Addr {
 }
 
 // Done is closed when the app has stopped, or when it cannot go on and has to be
-// stopped; Err tells why.
+// stopped; Err returns the reason.
 func (a *App) Done() <-chan struct{} { return a.done }
 
-// Err is why the app cannot go on; nil while it can.
+// Err returns why the app cannot go on; nil if it can.
 func (a *App) Err() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.failed
 }
 
-// Digest is the SHA-256 of the committed state, in hex (store.Snapshot.Digest).
+// Digest returns the SHA-256 of the committed state, in hex (store.Snapshot.Digest).
 func (a *App) Digest() string { return a.domain.store.View().Digest() }

@@ -22,8 +22,8 @@ import (
 	"github.com/musterhq/muster/test/gameserver"
 )
 
-// The test binary plays other programs when it is started as one: the demo game,
-// and a server that tests can kill.
+// playVariable makes the test binary run as another program: the demo game, or a server
+// that tests can kill.
 const playVariable = "MUSTER_TEST_PLAY"
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// arena makes a program that plays the demo game.
+// arena returns a program that plays the demo game.
 func arena(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -62,7 +62,7 @@ func arena(t *testing.T) string {
 	return path
 }
 
-// playAgent is `muster agent --stop` for a machine with a few ports.
+// playAgent is `muster agent --stop` for a machine with few ports.
 func playAgent(ctx context.Context, server, root, token string) error {
 	a, err := agent.New(agent.Options{
 		Server: server, Token: token, Root: root, StopGrace: time.Second,
@@ -89,8 +89,8 @@ func playArena(ctx context.Context, args []string) error {
 	return playServer(ctx)
 }
 
-// leavePID leaves the process id in the folder that the demo gives a game; one
-// that is run from the caller's own folder leaves nothing there.
+// leavePID writes the process id to the folder that the demo gives a game; a game that
+// runs in the caller's own folder writes nothing.
 func leavePID() error {
 	dir, err := os.Getwd()
 	if err != nil || filepath.Base(filepath.Dir(dir)) != "work" {
@@ -99,8 +99,8 @@ func leavePID() error {
 	return os.WriteFile("pid", fmt.Append(nil, os.Getpid()), 0o600)
 }
 
-// playServer is a game whose players say "join ID" and "leave ID" by UDP. It
-// ends when the last has left.
+// playServer is a game whose players send "join ID" and "leave ID" by UDP. It ends when
+// the last one has left.
 func playServer(ctx context.Context) error {
 	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -118,7 +118,7 @@ func playServer(ctx context.Context) error {
 		return err
 	}
 	go func() {
-		<-p.Done() // the process ended: told to, or by SIGTERM
+		<-p.Done() // the process was told to end, by Muster or by SIGTERM
 		socket.Close()
 	}()
 	return answer(p, socket)
@@ -188,7 +188,7 @@ func playBots(ctx context.Context, args []string) error {
 	return nil
 }
 
-// playFor greets the server until the time is over, or for 0 until it is gone.
+// playFor sends to the server until the time has passed, or for 0 until it is gone.
 func playFor(ctx context.Context, socket net.Conn, long time.Duration) error {
 	if long > 0 {
 		var cancel context.CancelFunc
@@ -223,7 +223,7 @@ func say(socket net.Conn, text string, within time.Duration) error {
 	return err
 }
 
-// pids gives the process ids of the game servers in a data directory.
+// pids returns the process ids of the game servers in a data directory.
 func pids(t *testing.T, dir string) []int {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "demo", "work", "*", "pid"))
@@ -243,8 +243,8 @@ func pids(t *testing.T, dir string) []int {
 	return all
 }
 
-// lives tells whether a process runs. One that ended and was not waited for by
-// its parent, which here may be whoever adopts orphans, does not.
+// lives reports whether a process runs. One that has ended but was not waited for by its
+// parent, which may be the reaper of orphans, does not.
 func lives(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

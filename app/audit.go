@@ -18,7 +18,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 )
 
-// audited has the requests of a door recorded (package audit).
+// audited records the requests of a door (package audit).
 func (a *App) audited(name string, next http.Handler) http.Handler {
 	if a.opts.Audit.Level == audit.Off {
 		return next
@@ -34,8 +34,7 @@ func (a *App) audited(name string, next http.Handler) http.Handler {
 	})
 }
 
-// source returns the address that a request came from, behind proxies that are
-// trusted.
+// source returns the address from which a request came, behind trusted proxies.
 func source(r *http.Request) string { return door.Client(r).String() }
 
 // requestID returns the id that a door gave the request, or "".
@@ -46,7 +45,7 @@ func requestID(h http.Header) string {
 	return h.Get("X-Amz-Request-Id")
 }
 
-// outcomeWriter remembers the status of an answer.
+// outcomeWriter records the status of an answer.
 type outcomeWriter struct {
 	http.ResponseWriter
 	status int
@@ -67,7 +66,7 @@ func (w *outcomeWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return http.NewResponseController(w.ResponseWriter).Hijack()
 }
 
-// ReadFrom implements io.ReaderFrom, by which files are sent.
+// ReadFrom implements io.ReaderFrom, which is used to send files.
 func (w *outcomeWriter) ReadFrom(from io.Reader) (int64, error) {
 	return io.Copy(w.ResponseWriter, from)
 }
@@ -75,7 +74,7 @@ func (w *outcomeWriter) ReadFrom(from io.Reader) (int64, error) {
 // Flush implements http.Flusher.
 func (w *outcomeWriter) Flush() { http.NewResponseController(w.ResponseWriter).Flush() }
 
-// outcomeOf returns the outcome that a status stands for.
+// outcomeOf returns the outcome for a status.
 func outcomeOf(status int) string {
 	if status < 400 {
 		return audit.OK
@@ -83,8 +82,7 @@ func outcomeOf(status int) string {
 	return "HTTP " + strconv.Itoa(status)
 }
 
-// operation returns the name of the API's operation that a request asks for, as
-// far as its headers say.
+// operation returns the API operation that a request names in its headers or path.
 func operation(r *http.Request) auth.Action {
 	_, name, found := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	if !found {
@@ -106,13 +104,13 @@ func ended(e awsrpc.Ending) {
 	request.Names(func() []string { return named(e.Input) })
 }
 
-// naming are the members of the API's inputs that name a resource.
+// naming lists the members of the API's inputs that name a resource.
 var naming = []string{
 	"ResourceARN", "GameSessionId", "FleetId", "AliasId", "BuildId", "ScriptId", "ComputeName", "InstanceId", "PlacementId",
 	"GameSessionQueueName", "MatchmakingConfigurationName", "ConfigurationName", "RuleSetName", "TicketId", "LocationName", "Name",
 }
 
-// named returns what an input of the API names.
+// named returns the names of resources in an input of the API.
 func named(in any) (names []string) {
 	v := reflect.Indirect(reflect.ValueOf(in))
 	if v.Kind() != reflect.Struct {
@@ -130,7 +128,7 @@ func named(in any) (names []string) {
 	return names
 }
 
-// flushAudit keeps what still waits to be recorded, after the last request.
+// flushAudit records what still waits to be recorded, after the last request.
 func (a *App) flushAudit() {
 	if a.doors == nil {
 		return

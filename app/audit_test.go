@@ -39,7 +39,7 @@ func audited(t *testing.T, c *client.Client, last string) []string {
 		if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, last) }) {
 			return lines
 		}
-		select { // what did not change anything is recorded soon after
+		select { // what changed nothing is recorded a little later
 		case <-t.Context().Done():
 			t.Fatalf("nothing begins with %q in %q", last, lines)
 		case <-time.After(20 * time.Millisecond):
@@ -47,7 +47,7 @@ func audited(t *testing.T, c *client.Client, last string) []string {
 	}
 }
 
-// TestAudit goes through the doors and reads what was recorded of it.
+// TestAudit uses the doors and checks the records.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	a, clients, log := serve(t, "admin", "operator", "read-only")
@@ -112,7 +112,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAudit_Offline checks a backup's chain, and that of a recording's replay.
+// TestAudit_Offline checks the chain of a backup, and of the replay of a recording.
 func TestAudit_Offline(t *testing.T) {
 	t.Parallel()
 	o := options(t, func(o *app.Options) {
@@ -153,7 +153,7 @@ func TestAudit_Offline(t *testing.T) {
 	}
 }
 
-// TestAudit_Bans checks that keeping a player out names the key that did it.
+// TestAudit_Bans checks that a ban is recorded with its key.
 func TestAudit_Bans(t *testing.T) {
 	t.Parallel()
 	a, clients, _ := serve(t, "admin", "game-backend")

@@ -45,7 +45,7 @@ func (a *App) readAudit(r *http.Request, _ []byte) (any, error) {
 	return page, nil
 }
 
-// auditQuery reads what to look for.
+// auditQuery parses the query.
 func auditQuery(v url.Values, now time.Time) (q audit.Query, err error) {
 	q = audit.Query{KeyID: v.Get("key"), Action: v.Get("action"), Newest: v.Get("newest") == "true", Limit: 100}
 	if text := v.Get("since"); text != "" {
@@ -68,7 +68,7 @@ func auditQuery(v url.Values, now time.Time) (q audit.Query, err error) {
 	return q, nil
 }
 
-// verifyAudit walks the chain.
+// verifyAudit checks the chain of records.
 func (a *App) verifyAudit(r *http.Request, _ []byte) (any, error) {
 	v, err := a.domain.audit.Verify(r.Context())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// auditSink returns where records of the audit log are kept besides, nil for nowhere.
+// auditSink returns the sink for records of the audit log, nil for none.
 func (o *Options) auditSink() (audit.Sink, error) {
 	scheme, _, isURL := strings.Cut(o.AuditSink, "://")
 	switch {
@@ -38,7 +38,7 @@ func (o *Options) auditSink() (audit.Sink, error) {
 // auditReceiver is an audit.Sink that posts records to a URL.
 type auditReceiver struct{ to *notify.Signed }
 
-// Keep implements audit.Sink: what is answered with 2xx is kept.
+// Keep implements audit.Sink: records answered with 2xx count as kept.
 func (a auditReceiver) Keep(ctx context.Context, lines []byte, last uint64) error {
 	return a.to.Post(ctx, map[string]string{
 		"Content-Type": "application/x-ndjson", "Muster-Sequence": strconv.FormatUint(last, 10),

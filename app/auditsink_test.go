@@ -23,7 +23,7 @@ import (
 	"github.com/musterhq/muster/console/terminal"
 )
 
-// receiver is a server that an audit sink posts to. It keeps what is signed rightly.
+// receiver is a server that an audit sink posts to. It keeps what has a valid signature.
 type receiver struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -61,7 +61,7 @@ func (r *receiver) text() string {
 	return r.kept.String()
 }
 
-// await waits until what was received has all of the words.
+// await waits until all of the words have been received.
 func (r *receiver) await(t *testing.T, words ...string) string {
 	t.Helper()
 	patience := time.After(time.Minute)
@@ -83,8 +83,8 @@ func (r *receiver) await(t *testing.T, words ...string) string {
 	}
 }
 
-// TestAuditSink hands the audit log to a URL over a restart with offline work in
-// between, and checks the chain of what came.
+// TestAuditSink sends the audit log to a URL across a restart with offline work in
+// between, and checks the chain of what was received.
 func TestAuditSink(t *testing.T) {
 	t.Parallel()
 	sink := newReceiver(t, "s3cret")
@@ -156,8 +156,8 @@ func TestAuditSink(t *testing.T) {
 	}
 }
 
-// TestAuditSink_Options refuses what cannot be a sink, without showing the URL, which
-// may hold a password.
+// TestAuditSink_Options checks that invalid sinks are refused without showing the URL,
+// which may contain a password.
 func TestAuditSink_Options(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ sink, secret, level, want string }{
@@ -181,8 +181,8 @@ func TestAuditSink_Options(t *testing.T) {
 	}
 }
 
-// TestAudit_GameServers records who is refused as a game server: the first one at
-// once, the others as a count.
+// TestAudit_GameServers checks that refused game servers are recorded: the first
+// immediately, the others as a count.
 func TestAudit_GameServers(t *testing.T) {
 	t.Parallel()
 	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })
@@ -201,7 +201,7 @@ func TestAudit_GameServers(t *testing.T) {
 	if len(lines) != 1 {
 		t.Errorf("30 refused connections are recorded at once as\n%s", strings.Join(lines, "\n"))
 	}
-	stop(t, a) // what is counted is recorded at the latest now
+	stop(t, a) // the latest time at which counts are recorded
 	admin.Endpoint = start(t, func(c *app.Options) { *c = o }).URL()
 	var counts []int
 	err := admin.Audit(t.Context(), client.AuditQuery{Action: "muster:ConnectGameServer"}, func(r client.AuditRecord) error {

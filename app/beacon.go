@@ -8,8 +8,8 @@ import (
 	"github.com/musterhq/muster/beacon"
 )
 
-// listenBeacon opens the latency beacon. A port that is taken costs the beacon,
-// not the start.
+// listenBeacon opens the latency beacon. If its port is taken, the app starts without
+// it.
 func (a *App) listenBeacon() {
 	if !a.opts.Beacon {
 		return
@@ -22,7 +22,7 @@ func (a *App) listenBeacon() {
 	a.beacon = server
 }
 
-// ownBeacon is where the beacon answers, as players reach it; "" where there is none.
+// ownBeacon returns the beacon's address for players; "" if there is none.
 func (a *App) ownBeacon() string {
 	if a.beacon == nil {
 		return ""

@@ -24,13 +24,13 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// between is a man in the middle: agents take it for the server. It has its own
-// archive installed instead of the build, as far as it can.
+// between is a man in the middle, which agents take for the server. It tries to have its
+// own archive installed instead of the build.
 type between struct {
 	server  *httptest.Server
 	muster  *url.URL
 	archive []byte
-	change  func(*protocol.Assign) // of what the server says; may be nil
+	change  func(*protocol.Assign) // changes what the server sends; may be nil
 }
 
 func standBetween(t *testing.T, a *app.App, archive []byte, change func(*protocol.Assign)) *between {
@@ -53,7 +53,7 @@ func standBetween(t *testing.T, a *app.App, archive []byte, change func(*protoco
 	return b
 }
 
-// link passes frames on in both directions, Assign changed.
+// link forwards frames in both directions, with Assign changed.
 func (b *between) link(w http.ResponseWriter, r *http.Request) {
 	far, _, err := websocket.DefaultDialer.DialContext(r.Context(), "ws://"+b.muster.Host+r.URL.Path, http.Header{"Authorization": r.Header["Authorization"]})
 	if err != nil {
@@ -93,9 +93,9 @@ func (b *between) link(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Whoever stands between the server and a machine that has joined cannot have it
-// run another program: not with another archive, not with its checksum, and not
-// with a signature of his own. The fleet's events say what happened.
+// A man in the middle between the server and a host cannot make it run another program:
+// not with another archive, not with its checksum, and not with a signature of their
+// own. The fleet's events report the attempt.
 func TestHosting_ManInTheMiddle(t *testing.T) {
 	t.Parallel()
 	ran := filepath.Join(t.TempDir(), "ran")

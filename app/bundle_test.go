@@ -16,8 +16,8 @@ import (
 	"github.com/musterhq/muster/console/client"
 )
 
-// start runs an app until the test ends: in memory and open to anybody, unless
-// change says otherwise.
+// start runs an app until the test ends: in memory and open to anyone, unless change
+// says otherwise.
 func start(t *testing.T, change func(*app.Options)) *app.App {
 	t.Helper()
 	a, err := app.New(options(t, change))
@@ -59,7 +59,7 @@ func call(t *testing.T, a *app.App, operation string, in any) map[string]any {
 	return out
 }
 
-// get asks for a path and gives status and body.
+// get requests a URL and returns status and body.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	answer, err := http.Get(url)
@@ -97,7 +97,7 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// await waits for a line that begins so, and gives the rest of it.
+// await waits for a line with a prefix, and returns the rest of it.
 func (s *screen) await(t *testing.T, prefix string) string {
 	t.Helper()
 	patience := time.After(30 * time.Second)
@@ -129,15 +129,15 @@ func decode(t *testing.T, text string) map[string]any {
 	return v
 }
 
-// createdSession is a game session as CreateGameSession tells it.
+// createdSession is a game session in the answer of CreateGameSession.
 type createdSession struct {
 	GameSessionID string `json:"GameSessionId"`
 	IPAddress     string `json:"IpAddress"`
 	DNSName       string `json:"DnsName"`
 }
 
-// createWhenFree creates a game session once a process takes one, which is a
-// moment after it became ACTIVE.
+// createWhenFree creates a game session as soon as a process is free, which is a moment
+// after it became ACTIVE.
 func createWhenFree(t *testing.T, base string, in map[string]any) createdSession {
 	t.Helper()
 	c := &client.Client{Endpoint: base}

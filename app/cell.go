@@ -13,8 +13,8 @@ import (
 	"github.com/musterhq/muster/serversdk"
 )
 
-// join makes the node one of its cell: it answers at once, by itself if it got
-// the cell, else through the node that has it; then it stands by.
+// join makes the node a member of its cell: it serves immediately, by itself if it owns
+// the cell, and otherwise by forwarding to the owner as a standby.
 func (a *App) join(ctx context.Context) error {
 	if err := a.listen(); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (a *App) join(ctx context.Context) error {
 	return nil
 }
 
-// measureMembership registers the gauges of a node's part in its cell.
+// measureMembership registers the gauges of a node's role in its cell.
 func (a *App) measureMembership() {
 	gauge := func(name, help string, value func() float64) {
 		a.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
@@ -68,9 +68,9 @@ func (a *App) measureMembership() {
 		func() float64 { ahead, _ := a.keeper.Skew(); return ahead.Seconds() })
 }
 
-// membership is what the other nodes of the cell learn of this one. Its name has
-// an id besides host and address, which two nodes can have in common: they would
-// take the cell from each other for ever.
+// membership returns what the other nodes of the cell learn of this one. Its name contains
+// an id in addition to host and address, which two nodes can have in common: with equal
+// names they would take the cell from each other forever.
 func (a *App) membership() (cell.Options, error) {
 	address := a.opts.NodeAddress
 	if address == "" {
@@ -90,7 +90,7 @@ func (a *App) membership() (cell.Options, error) {
 	}, nil
 }
 
-// standBy takes over when the cell falls to this node.
+// standBy takes over when this node becomes the owner of the cell.
 func (a *App) standBy() {
 	select {
 	case <-a.done:
@@ -116,9 +116,9 @@ func (a *App) takeOver() error {
 	return nil
 }
 
-// own opens the state of the cell, which is this node's now, and serves it. Opening
-// moves the fence away from whoever owns the cell, so a node that was paused since
-// it got the lease has to see that it still has it.
+// own opens the state of the cell, which this node owns now, and serves it. Opening takes
+// the fence from any other owner, so a node that was paused since it got the lease must
+// check that it still has it.
 func (a *App) own(ctx context.Context) error {
 	if !a.keeper.Holds() {
 		return errOvertaken
@@ -134,8 +134,8 @@ func (a *App) own(ctx context.Context) error {
 	return nil
 }
 
-// watchLease ends the app when another node has taken the cell. It would end
-// with the next write anyway; this way it ends sooner.
+// watchLease ends the app when another node has taken the cell. The next write would
+// end it anyway, but later.
 func (a *App) watchLease() {
 	select {
 	case <-a.standing.Done():
@@ -144,7 +144,7 @@ func (a *App) watchLease() {
 	}
 }
 
-// leave gives the cell back, after everything that needed it.
+// leave releases the cell, after everything that needed it.
 func (a *App) leave(ctx context.Context) error {
 	defer a.freeNodeID()
 	if a.keeper == nil {
@@ -153,8 +153,7 @@ func (a *App) leave(ctx context.Context) error {
 	return a.keeper.Close(ctx)
 }
 
-// memberMux answers for this node itself what is asked of it, and has the gate
-// see to all else.
+// memberMux serves requests about this node itself, and passes all others to the gate.
 func (a *App) memberMux() http.Handler {
 	own := http.NewServeMux()
 	own.HandleFunc("GET /healthz", a.healthz)

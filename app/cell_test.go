@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 )
 
-// TestReadyz_TakingOver: a node that owns the cell and still reads its state is
+// TestReadyz_TakingOver checks that a node that owns the cell and still reads its state is
 // not ready.
 func TestReadyz_TakingOver(t *testing.T) {
 	url := pgtest.Database(t)
@@ -37,8 +37,8 @@ func TestReadyz_TakingOver(t *testing.T) {
 	}
 }
 
-// TestOwn_LeaseOver: a node that took the lease and was paused until that may be
-// another's leaves the other alone.
+// TestOwn_LeaseOver checks that a node that got the lease and was paused until it may have
+// expired does not disturb the new owner.
 func TestOwn_LeaseOver(t *testing.T) {
 	o := options(t, func(o *app.Options) { o.Store = pgtest.Database(t) })
 	owner := start(t, func(c *app.Options) { *c = o })
@@ -52,8 +52,8 @@ func TestOwn_LeaseOver(t *testing.T) {
 	call(t, owner, "CreateLocation", map[string]any{"LocationName": "custom-a"})
 }
 
-// TestNodes_OneAddress: nodes that call themselves by one host and address do not
-// take the cell from each other, and a node that comes back is known as the same.
+// TestNodes_OneAddress checks that nodes with the same host and address do not take the
+// cell from each other, and that a restarted node has the same name.
 func TestNodes_OneAddress(t *testing.T) {
 	url := pgtest.Database(t)
 	o := options(t, func(o *app.Options) { o.Store, o.NodeAddress = url, "muster.example:9443" })
@@ -64,7 +64,7 @@ func TestNodes_OneAddress(t *testing.T) {
 	elsewhere.DataDir = t.TempDir()
 	for what, other := range map[string]app.Options{"data directory of its own": elsewhere, "the same data directory": o} {
 		second := start(t, func(c *app.Options) { *c = other })
-		// The address leads nowhere, which a node that would have to forward there says.
+		// The address leads nowhere, and a node that would have to forward there says so.
 		if status, body := get(t, second.URL()+"/readyz"); status != 503 || !strings.Contains(body, `"standby"`) || !strings.Contains(body, "cannot be reached") {
 			t.Errorf("with %s: /readyz of the second node is %d %s", what, status, body)
 		}
@@ -77,7 +77,7 @@ func TestNodes_OneAddress(t *testing.T) {
 	}
 }
 
-// ownerName reads from the lease who owns the cell.
+// ownerName returns the cell's owner in the lease.
 func ownerName(t *testing.T, url string) (name string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -91,8 +91,8 @@ func ownerName(t *testing.T, url string) (name string) {
 	return name
 }
 
-// shut has nobody open a store in a database until the returned function is
-// called: it has the lock under which tables are made.
+// shut prevents stores in a database from being opened until the returned function is
+// called: it holds the lock under which tables are created.
 func shut(t *testing.T, url string) (open func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)

@@ -14,25 +14,25 @@ import (
 	"github.com/musterhq/muster/internal/cell"
 )
 
-// certificateLook is how often the files of a certificate are looked at, while
-// somebody connects or asks for metrics.
+// certificateLook is how often the files of a certificate are checked, at connections
+// and requests for metrics.
 const certificateLook = time.Minute
 
-// certificate is the certificate that the listener shows. It is read again when
-// its files have changed; one that cannot be used leaves the old one in place.
+// certificate is the certificate of the listener. It is read again when its files have
+// changed; if it cannot be used, the old one remains.
 type certificate struct {
 	read  func() (tls.Certificate, error)
 	files []string
-	first *tls.Certificate // as read at the start: what other nodes are shown, whose fingerprint they know
+	first *tls.Certificate // as read at the start: presented to other nodes, which know its fingerprint
 	log   *slog.Logger
 
 	mu      sync.Mutex
 	current *tls.Certificate
 	looked  time.Time
-	seen    []stamp // of the files when they were read last
+	seen    []stamp // of the files when they were last read
 }
 
-// stamp tells a file from what it was before.
+// stamp identifies a version of a file.
 type stamp struct {
 	changed time.Time
 	size    int64
@@ -67,8 +67,8 @@ func (c *certificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return c.watch(time.Now()), nil
 }
 
-// watch returns the certificate, and reads it again first where its files have
-// changed and were not looked at for a while.
+// watch returns the certificate, and first reads it again if its files have changed and
+// have not been checked for certificateLook.
 func (c *certificate) watch(now time.Time) *tls.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *certificate) reload() error {
 	return c.renew()
 }
 
-// renew reads the certificate; the caller holds the mutex.
+// renew reads the certificate. c.mu must be held.
 func (c *certificate) renew() error {
 	next, err := c.read()
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *certificate) renew() error {
 	return nil
 }
 
-// register adds the end of the certificate to the metrics.
+// register adds a metric for the end of the certificate.
 func (c *certificate) register(r prometheus.Registerer) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "muster_tls_certificate_expiry_timestamp_seconds", Help: "When the certificate that the listener shows ends, as seconds since 1970.",

@@ -46,10 +46,10 @@ func local(t *testing.T, d demo.Options) (base string, out *screen, dir string, 
 
 const active = "A demo session is ACTIVE, "
 
-// sessionIn gives the id at the end of a line.
+// sessionIn returns the id at the end of a line.
 func sessionIn(line string) string { return line[strings.LastIndex(line, " ")+1:] }
 
-// events waits for n events of a code behind a sequence number and gives the last.
+// events waits for n events of a code after a sequence number and returns the last.
 func events(t *testing.T, base, code string, n int, after uint64) client.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -95,7 +95,7 @@ func TestDemo_SessionWithBots(t *testing.T) {
 	}
 }
 
-// TestDemo_ForceTerminate has the host kill a process, and a new one take over.
+// TestDemo_ForceTerminate checks that a killed process is replaced.
 func TestDemo_ForceTerminate(t *testing.T) {
 	t.Parallel()
 	base, out, _, _ := local(t, demo.Options{Server: arena(t), Processes: 1})
@@ -113,7 +113,7 @@ func TestDemo_ForceTerminate(t *testing.T) {
 	}
 }
 
-// TestDemo_Crash has a game server exit without a word.
+// TestDemo_Crash checks the crash of a game server.
 func TestDemo_Crash(t *testing.T) {
 	t.Parallel()
 	base, out, _, _ := local(t, demo.Options{Server: arena(t), Processes: 1, Players: 1})
@@ -182,8 +182,8 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// restarted is the way to a server that has just been restarted: nobody listens yet,
-// then the state is read, then no process has come back.
+// restarted is a connection to a server that has just been restarted: at first nothing
+// listens, then the state is read, then no process has come back.
 type restarted struct{ requests, sessions atomic.Int64 }
 
 func (w *restarted) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -201,8 +201,8 @@ func (w *restarted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// A game can be played right after a restart of the server: what is not there yet is
-// waited for, with words.
+// A game can be played right after a restart of the server: what is missing is waited
+// for, with a message.
 func TestPlay_AfterRestart(t *testing.T) {
 	t.Parallel()
 	program := arena(t)
@@ -216,8 +216,8 @@ func TestPlay_AfterRestart(t *testing.T) {
 	}
 }
 
-// TestDemo_SurvivesKill kills the server: its game servers live on, and the next
-// server takes them over instead of starting others.
+// TestDemo_SurvivesKill kills the server: its game servers live on, and the next server
+// takes them over instead of starting others.
 func TestDemo_SurvivesKill(t *testing.T) {
 	t.Parallel()
 	dir, program := t.TempDir(), arena(t)
@@ -257,7 +257,7 @@ func TestDemo_SurvivesKill(t *testing.T) {
 	}
 }
 
-// musterProcess starts a server in a process of its own.
+// musterProcess starts a server in a separate process.
 func musterProcess(t *testing.T, listen, dir, program string) (*exec.Cmd, <-chan string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -285,7 +285,7 @@ func musterProcess(t *testing.T, listen, dir, program string) (*exec.Cmd, <-chan
 	return cmd, lines
 }
 
-// awaitLine waits for a line that begins so, and gives the rest of it.
+// awaitLine waits for a line with a prefix, and returns the rest of it.
 func awaitLine(t *testing.T, lines <-chan string, prefix string) string {
 	t.Helper()
 	patience := time.After(30 * time.Second)

@@ -32,7 +32,7 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// domain is the state of a cell and the packages that know its rules.
+// domain is the state of a cell and the packages that implement its rules.
 type domain struct {
 	store      *store.Store
 	master     *auth.Master
@@ -54,9 +54,9 @@ type domain struct {
 	outside    outside
 }
 
-// newDomain registers everything on a store that is not open yet; the error
-// names what is configured wrongly, of the notices or for players. Metrics go where
-// those of the notices do.
+// newDomain registers everything on a store that is not open yet. Its error names what is
+// not configured correctly, for notices or for players. Metrics are registered where
+// those of the notices are.
 func newDomain(o *Options, driver store.Driver, master *auth.Master, notices notify.Options) (*domain, error) {
 	metrics := notices.Registerer
 	st := store.New(store.Options{
@@ -101,7 +101,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	return d, d.addPlayers(o, metrics)
 }
 
-// hostable tells fleets of a build.
+// hostable returns what fleets need of a build.
 func (d *domain) hostable(r store.Reader, idOrARN string) (fleet.Build, error) {
 	b, err := d.builds.Find(r, idOrARN)
 	if err != nil {
@@ -112,7 +112,7 @@ func (d *domain) hostable(r store.Reader, idOrARN string) (fleet.Build, error) {
 	}, nil
 }
 
-// hosted tells whether a fleet runs a build.
+// hosted reports whether a fleet runs a build.
 func (d *domain) hosted(r store.Reader, buildID string) bool {
 	for range d.fleets.OfBuild(r, buildID) {
 		return true
@@ -120,7 +120,7 @@ func (d *domain) hosted(r store.Reader, buildID string) bool {
 	return false
 }
 
-// queueOf returns the name of a placement's queue, "" where there is no such placement.
+// queueOf returns the name of a placement's queue, "" if there is no such placement.
 func (d *domain) queueOf(ctx context.Context, placementID string) (string, error) {
 	p, _, err := d.placements.Get(ctx, placementID)
 	if fault.Is(err, fault.NotFound) {
@@ -132,8 +132,8 @@ func (d *domain) queueOf(ctx context.Context, placementID string) (string, error
 	return p.Queue, nil
 }
 
-// configurationOf returns the name of the matchmaking configuration of a ticket, ""
-// where there is no such ticket.
+// configurationOf returns the name of a ticket's matchmaking configuration, "" if there
+// is no such ticket.
 func (d *domain) configurationOf(ctx context.Context, ticketID string) (string, error) {
 	t, err := d.matches.Get(ctx, ticketID)
 	if err != nil || t == nil {
@@ -142,8 +142,8 @@ func (d *domain) configurationOf(ctx context.Context, ticketID string) (string, 
 	return t.Ticket.Configuration, nil
 }
 
-// queued tells how many placements wait in queues that lead to a fleet, and how
-// long they have waited on average in the slowest of those.
+// queued returns how many placements wait in queues with a fleet as a destination, and
+// the longest of these queues' average waits.
 func (d *domain) queued(r store.Reader, fleetID string, now time.Time) (pending int, wait time.Duration) {
 	for q := range d.placements.Queues(r, "") {
 		if !slices.ContainsFunc(q.Destinations, func(to string) bool { return d.leadsTo(r, to, fleetID) }) {
@@ -156,7 +156,7 @@ func (d *domain) queued(r store.Reader, fleetID string, now time.Time) (pending 
 	return pending, wait
 }
 
-// leadsTo tells whether a destination of a queue is a fleet or an alias of it.
+// leadsTo reports whether a destination of a queue is a fleet or an alias of it.
 func (d *domain) leadsTo(r store.Reader, destination, fleetID string) bool {
 	if arn.Kind(destination) != "alias" {
 		return d.fleets.Home().ID("fleet", destination) == fleetID
@@ -175,7 +175,7 @@ func (o *Options) driver() store.Driver {
 	return sqlite.New(o.DataDir)
 }
 
-// makeDataDir makes the data directory, or takes the access of other users to it.
+// makeDataDir creates the data directory, or removes other users' access to it.
 func (o *Options) makeDataDir() error {
 	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
 		return fmt.Errorf("make data directory: %w", err)
@@ -198,9 +198,8 @@ func (o *Options) makeDataDir() error {
 	return nil
 }
 
-// blobDir is where the bytes of builds and logs are: a directory for each cell,
-// so that none tidies away what another refers to. A state that is kept nowhere
-// has a place of its own.
+// blobDir returns the directory for the bytes of builds and logs. Each cell has its own,
+// so that none deletes what another refers to; so has a state in memory.
 func (o *Options) blobDir() string {
 	dir := o.BlobDir
 	if dir == "" {
@@ -214,7 +213,7 @@ func (o *Options) blobDir() string {
 
 func (o *Options) home() arn.Home { return arn.Home{Region: o.Region, Account: o.Account} }
 
-// storeKind names the engine without the URL, which may hold a password.
+// storeKind returns the engine without the URL, which may contain a password.
 func (o *Options) storeKind() string {
 	if o.usesPostgres() {
 		return "postgres"

@@ -18,7 +18,7 @@ import (
 	"github.com/musterhq/muster/uploads"
 )
 
-// doors are who talks to us.
+// doors are the packages through which others reach the server.
 type doors struct {
 	api     *awsrpc.Server
 	servers *serversdk.Server
@@ -28,7 +28,7 @@ type doors struct {
 	admin   *admin.Door
 }
 
-// openDoors makes the doors; requests come once serve runs.
+// openDoors creates the doors; requests come once serve runs.
 func (a *App) openDoors() error {
 	d := &doors{}
 	srv, err := awsrpc.New(awsrpc.Options{
@@ -82,7 +82,7 @@ func (a *App) openDoors() error {
 	return nil
 }
 
-// trace gives a configuration's tickets, each to be written on a line.
+// trace returns a configuration's tickets, each for one line of output.
 func (a *App) trace(ctx context.Context, configuration string, since time.Time) (iter.Seq[any], error) {
 	tickets, err := a.domain.matches.Trace(ctx, configuration, since)
 	if err != nil {
@@ -105,7 +105,7 @@ func (a *App) gameServers() *serversdk.Server {
 	})
 }
 
-// hostDoor is where the agents of machines come.
+// hostDoor returns the door for the agents of machines.
 func (a *App) hostDoor(servers *serversdk.Server) *hosts.Server {
 	return hosts.New(hosts.Options{
 		Store: a.domain.store, Computes: a.domain.computes, Builds: a.domain.builds, Objects: a.domain.objects,
@@ -121,7 +121,7 @@ func (a *App) hostDoor(servers *serversdk.Server) *hosts.Server {
 // endStreams ends the answers that would never end by themselves.
 func (d *doors) endStreams() { d.console.Close() }
 
-// close drops the connections of game servers; they come back to the next start.
+// close drops the connections of game servers, which reconnect to the next start.
 func (d *doors) close(ctx context.Context) error {
 	d.hosts.Stop()
 	if err := d.servers.Stop(ctx); err != nil {

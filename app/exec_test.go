@@ -12,8 +12,8 @@ import (
 	"github.com/musterhq/muster/console/client"
 )
 
-// TestExec hosts a developer's own program: its output is shown, it takes game
-// sessions, and another run follows when it crashes.
+// TestExec hosts a developer's own program: its output is shown, it gets game sessions,
+// and it is restarted when it crashes.
 func TestExec(t *testing.T) {
 	t.Parallel()
 	out := newScreen()
@@ -47,7 +47,7 @@ func TestExec(t *testing.T) {
 	out.await(t, "Your game server ended by signal SIGKILL")
 }
 
-// A program that knows no SDK, started as if it did, is named with the remedy.
+// A program without an SDK that is started like one with it is reported with the remedy.
 func TestExec_NeverConnects(t *testing.T) {
 	t.Parallel()
 	out := newScreen()

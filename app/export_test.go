@@ -15,13 +15,13 @@ import (
 	"github.com/musterhq/muster/internal/cell"
 )
 
-// Handler answers requests as the listener does, without the outer door.
+// Handler serves requests as the listener does, without the outer door.
 func (a *App) Handler() http.Handler { return a.mux() }
 
-// DataDir gives tests the data directory.
+// DataDir returns the data directory.
 func (a *App) DataDir() string { return a.opts.DataDir }
 
-// MakeFleet makes a managed fleet of an archive, past the API.
+// MakeFleet creates a managed fleet of an archive, without the API.
 func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
 	b, err := a.domain.builds.Create(ctx, build.CreateInput{Name: "test", OS: "AMAZON_LINUX_2023"})
 	if err != nil {
@@ -55,13 +55,13 @@ func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.
 	}
 }
 
-// JoinToken makes a join token for the home region.
+// JoinToken creates a join token for the home region.
 func (a *App) JoinToken(ctx context.Context) (string, error) {
 	token, _, err := a.domain.computes.CreateJoinToken(ctx, compute.JoinTokenInput{Location: a.opts.Region})
 	return token, err
 }
 
-// Logs gives the logs that are kept of a fleet's processes, by key.
+// Logs returns the stored logs of a fleet's processes, by key.
 func (a *App) Logs(fleetID string) map[string]int64 {
 	all := map[string]int64{}
 	for o := range a.domain.objects.List(a.domain.store.View(), object.LogBucket, fleetID+"/", "") {
@@ -70,8 +70,8 @@ func (a *App) Logs(fleetID string) map[string]int64 {
 	return all
 }
 
-// OwnWithoutLease has an app that was not started own the cell as if it had got
-// the lease long ago.
+// OwnWithoutLease makes an app that was not started own the cell as if it had got the
+// lease long ago.
 func (a *App) OwnWithoutLease(ctx context.Context) error {
 	var err error
 	if a.keeper, err = cell.Open(ctx, cell.Options{URL: a.opts.Store, Cell: "of its own"}); err != nil {

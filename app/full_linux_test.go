@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/console/client"
 )
 
-// smallDisk mounts a disk of some MiB, or skips the test where that is not allowed.
+// smallDisk mounts a disk of a few MiB, or skips the test if that is not allowed.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fill uses up what is left on the disk of a directory; the returned function
+// fill uses up the remaining space on the disk of a directory; the returned function
 // frees it again.
 func fill(t *testing.T, dir string) (free func()) {
 	t.Helper()
@@ -53,8 +53,8 @@ func fill(t *testing.T, dir string) (free func()) {
 	}
 }
 
-// TestFullDisk: a server whose disk is full says so to who writes and, once that
-// has lasted, by /readyz; it heals by itself, and does not start without room.
+// TestFullDisk checks that a server whose disk is full reports it to writers and, after a
+// while, in /readyz; that it recovers by itself, and does not start without space.
 func TestFullDisk(t *testing.T) {
 	dir := smallDisk(t)
 	o := options(t, func(o *app.Options) { o.Store, o.DataDir, o.LeaseTTL = "sqlite", dir, time.Second })
@@ -74,7 +74,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("write %d on a full disk: %v", n, err)
 	}
 	eventually(t, func() bool {
-		write(n) // as others do
+		write(n) // like other callers
 		status, body := get(t, a.URL()+"/readyz")
 		return status == 503 && strings.Contains(body, "disk of the database is full")
 	})
@@ -100,7 +100,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// eventually waits until something has happened by itself.
+// eventually waits until happened returns true.
 func eventually(t *testing.T, happened func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !happened(); time.Sleep(50 * time.Millisecond) {

@@ -7,12 +7,12 @@ import (
 	"github.com/musterhq/muster/fleet"
 )
 
-// gauges show, when they are asked, what fleets and hosts have. Each is named after
-// the metric of CloudWatch that its help names. All is counted as it changes, so a
-// scrape costs by fleets, locations, instances and hosts alone.
+// gauges collect the figures of fleets and hosts. Each is named after the CloudWatch
+// metric that its help names. Everything is counted as it changes, so the cost of a
+// scrape depends only on the number of fleets, locations, instances and hosts.
 type gauges struct{ d *domain }
 
-// fleetLabels are those of everything about a fleet's location.
+// fleetLabels are the labels of every metric of a fleet's location.
 var fleetLabels = []string{"fleet_id", "fleet_name", "location"}
 
 // fleetGauge is one metric of a fleet's location.
@@ -25,7 +25,7 @@ func newFleetGauge(name, help string, value func(client.FleetLoad, fleet.Capacit
 	return fleetGauge{prometheus.NewDesc("muster_fleet_"+name, help, fleetLabels, nil), value}
 }
 
-// anyGauges are of every fleet, managedGauges of those with instances.
+// anyGauges are for every fleet, managedGauges for those with instances.
 var (
 	anyGauges = []fleetGauge{
 		newFleetGauge("active_server_processes", "ActiveServerProcesses: processes that called ProcessReady.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Processes }),
@@ -84,7 +84,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	g.hosts(out)
 }
 
-// hosts tells of the machines by location.
+// hosts collects the figures of the machines by location.
 func (g gauges) hosts(out chan<- prometheus.Metric) {
 	type sum struct{ here, away, cpuMillis, memoryMiB int }
 	sums := map[string]*sum{}

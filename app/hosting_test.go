@@ -83,8 +83,8 @@ func arenaText(t *testing.T) string {
 	return string(text)
 }
 
-// TestHosting goes the whole way on a machine that joined: a build becomes a
-// fleet that is ACTIVE, a game session is played and ends, its logs are here.
+// TestHosting covers the whole process on a machine that joined: a build becomes an ACTIVE
+// fleet, a game session is played and ends, and its logs are stored.
 func TestHosting(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
@@ -115,7 +115,7 @@ func TestHosting(t *testing.T) {
 	if len(found.Instances) == 0 {
 		t.Error("the fleet has no instances")
 	}
-	for _, i := range found.Instances { // of a host without a name
+	for _, i := range found.Instances { // on a host without a name
 		if i.IPAddress != "127.0.0.1" || i.DNSName != "127.0.0.1" {
 			t.Errorf("an instance is %+v", i)
 		}
@@ -124,17 +124,17 @@ func TestHosting(t *testing.T) {
 	if err := c.Call(t.Context(), "TerminateGameSession", in, nil); err != nil {
 		t.Fatal(err)
 	}
-	events(t, base, "SERVER_PROCESS_ACTIVE", 1, active.Seq) // another one takes the place
+	events(t, base, "SERVER_PROCESS_ACTIVE", 1, active.Seq) // another one replaces it
 	key := f.ID + "/" + active.ComputeName + "/" + made.GameSessionID[strings.LastIndex(made.GameSessionID, "/")+1:] + ".zip"
 	until(t, "the logs are here", func() bool { return a.Logs(f.ID)[key] > 0 })
 }
 
-// TestHosting_NamesCauses has small broken servers fail for real.
+// TestHosting_NamesCauses checks the reported causes of small broken servers.
 func TestHosting_NamesCauses(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 24000, func(o *agent.Options) {
-		o.Facts.PortTo = o.Facts.PortFrom + 1999 // room for all of them at a time
+		o.Facts.PortTo = o.Facts.PortFrom + 1999 // room for all of them at the same time
 	})
 	for name, tt := range map[string]struct {
 		files map[string]string
@@ -162,7 +162,7 @@ func TestHosting_NamesCauses(t *testing.T) {
 	}
 }
 
-// foreignText is a program for a processor that this machine does not have.
+// foreignText returns a program for another processor than this machine's.
 func foreignText(t *testing.T) string {
 	t.Helper()
 	text := programText(t)
@@ -175,7 +175,7 @@ func foreignText(t *testing.T) string {
 	return string(text)
 }
 
-// unlinkedText is a program that needs a shared library which nobody has.
+// unlinkedText returns a program that needs a shared library that does not exist.
 func unlinkedText(t *testing.T) string {
 	t.Helper()
 	text := programText(t)
@@ -186,7 +186,7 @@ func unlinkedText(t *testing.T) string {
 	return string(broken)
 }
 
-// programText is a program of this system, to be broken.
+// programText returns a program of this system, to be broken.
 func programText(t *testing.T) []byte {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -211,7 +211,7 @@ func ofFleet(t *testing.T, base, fleetID, code string) (message string) {
 	}
 }
 
-// TestHosting_NamesTheUnconnected has a program run that never calls InitSDK.
+// TestHosting_NamesTheUnconnected runs a program that never calls InitSDK.
 func TestHosting_NamesTheUnconnected(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.Computes.InitTimeout = time.Second })
@@ -225,8 +225,8 @@ func TestHosting_NamesTheUnconnected(t *testing.T) {
 	}
 }
 
-// TestHosting_AgentGoes lets an agent go while a game session runs; the next
-// one takes the processes over, and Muster never counts them as ended.
+// TestHosting_AgentGoes stops an agent while a game session runs; the next one takes the
+// processes over, and Muster never counts them as ended.
 func TestHosting_AgentGoes(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
@@ -248,8 +248,8 @@ func TestHosting_AgentGoes(t *testing.T) {
 	}
 }
 
-// TestHosting_Relayed has a fleet's processes connect through the agent, while
-// the server is stopped and started again.
+// TestHosting_Relayed connects a fleet's processes through the agent while the server is
+// stopped and started again.
 func TestHosting_Relayed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -283,8 +283,7 @@ func TestHosting_Relayed(t *testing.T) {
 	}
 }
 
-// agentProcess starts an agent in a process of its own; kill ends it as a power
-// cut of its memory would.
+// agentProcess starts an agent in a separate process; kill ends it with SIGKILL.
 func agentProcess(t *testing.T, a *app.App, root string) (kill func()) {
 	t.Helper()
 	token, err := a.JoinToken(t.Context())
@@ -304,16 +303,16 @@ func agentProcess(t *testing.T, a *app.App, root string) (kill func()) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	t.Cleanup(func() { // asked to end, it ends what it runs; killed before it cannot be asked
+	t.Cleanup(func() { // it ends what it runs when told to end, but not when killed
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 	})
 	return kill
 }
 
-// TestHosting_AgentKilled kills an agent twice with SIGKILL. Under the first
-// kill a game session goes on and its process is taken over; the crash of a
-// process while no agent was there is told by the next.
+// TestHosting_AgentKilled kills an agent twice with SIGKILL. After the first kill a game
+// session goes on and its process is taken over; the crash of a process while no agent
+// ran is reported by the next one.
 func TestHosting_AgentKilled(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
@@ -351,7 +350,7 @@ func TestHosting_AgentKilled(t *testing.T) {
 	events(t, a.URL(), "SERVER_PROCESS_ACTIVE", 1, lost.Seq)
 }
 
-// gamePIDs reads from an agent's folder what it runs.
+// gamePIDs returns the game servers recorded in an agent's folder.
 func gamePIDs(t *testing.T, root string) []int {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "instances", "*", "slots", "*", "state", "slot-0.json"))
@@ -373,7 +372,7 @@ func gamePIDs(t *testing.T, root string) []int {
 	return pids
 }
 
-// until looks until something holds.
+// until waits until something holds.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {

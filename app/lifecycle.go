@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres"
 )
 
-// phase is where the app is in its life; it only goes forward.
+// phase is the app's phase of life; it only moves forward.
 type phase int
 
 const (
@@ -19,8 +19,8 @@ const (
 	phaseStopped
 )
 
-// Run starts an app, prints the ready line, and stops when ctx ends or the app
-// cannot go on. It returns nil after a stop that was asked for.
+// Run starts an app, prints the ready line, and stops when ctx ends or the app cannot go
+// on. It returns nil after a requested stop.
 func Run(ctx context.Context, o Options) error {
 	a, err := New(o)
 	if err != nil {
@@ -53,12 +53,12 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(a.Err(), a.Stop(stopping))
 }
 
-// stopMargin is what the rest of a stop may take besides draining.
+// stopMargin is the time for the rest of a stop, in addition to draining.
 const stopMargin = 20 * time.Second
 
-// Start opens the state, begins to listen and serves. When it returns nil the
-// app is ready. After an error, or once stopped, it cannot be started again. ctx
-// bounds the start alone.
+// Start opens the state, begins to listen and serves. When it returns nil the app is
+// ready. After an error, or once stopped, it cannot be started again. ctx applies only to
+// the start.
 func (a *App) Start(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,7 +78,7 @@ func (a *App) Start(ctx context.Context) error {
 	return nil
 }
 
-// start does each step of the start; what a failed step leaves, tearDown ends.
+// start does each step of the start; tearDown undoes those of a failed start.
 func (a *App) start(ctx context.Context) error {
 	a.raiseFileLimit()
 	if err := a.listenMetrics(); err != nil {
@@ -100,7 +100,7 @@ func (a *App) start(ctx context.Context) error {
 	return nil
 }
 
-// work makes the doors and starts everything behind them.
+// work creates the doors and starts everything behind them.
 func (a *App) work(ctx context.Context) error {
 	if err := a.openDoors(); err != nil {
 		return err
@@ -120,8 +120,8 @@ func (a *App) work(ctx context.Context) error {
 	return nil
 }
 
-// openState opens the store and says to the domain that the sockets of the node
-// before are gone.
+// openState opens the store and tells the domain that the sockets of the previous node
+// are gone.
 func (a *App) openState(ctx context.Context) error {
 	if err := a.domain.store.Open(ctx); err != nil {
 		return err
@@ -139,8 +139,8 @@ func (a *App) openState(ctx context.Context) error {
 	return nil
 }
 
-// warnOfDatabase logs what can go wrong with the database, once for each time that
-// this node begins to own the cell.
+// warnOfDatabase logs the risks of the database, each time that this node begins to own
+// the cell.
 func (a *App) warnOfDatabase(ctx context.Context) {
 	p, ok := a.opts.driver().(*postgres.Driver)
 	if !ok {
@@ -155,7 +155,7 @@ func (a *App) warnOfDatabase(ctx context.Context) {
 	}
 }
 
-// runLoops starts what works in the background until tearDown.
+// runLoops starts the background work, which runs until tearDown.
 func (a *App) runLoops() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.cancel = cancel
@@ -189,7 +189,7 @@ func (a *App) runLoops() {
 	a.running.Go(func() { a.warnOfDatabase(ctx) })
 }
 
-// resync has the domain look at its sockets again after the store was reloaded.
+// resync makes the domain check its sockets after each reload of the store.
 func (a *App) resync(ctx context.Context, reloaded <-chan struct{}) {
 	for {
 		select {
@@ -231,7 +231,7 @@ func (a *App) fail(err error) {
 	})
 }
 
-// serve begins to answer on the listener.
+// serve begins to serve on the listener.
 func (a *App) serve(h http.Handler) {
 	a.server = &http.Server{
 		Handler:           a.door.Handler(a.strict(h)),
@@ -249,13 +249,12 @@ func (a *App) serve(h http.Handler) {
 	})
 }
 
-// Stop lets requests in flight finish, ends everything in the reverse order of
-// the start and makes what was accepted durable. ctx bounds the waiting. Game
-// server processes keep running; they reconnect to the next start. Stopping a
-// second time does nothing.
+// Stop lets requests in flight finish, ends everything in the reverse order of the start
+// and makes what was accepted durable. ctx limits the waiting. Game server processes keep
+// running; they reconnect to the next start. Stopping a second time does nothing.
 func (a *App) Stop(ctx context.Context) error {
 	a.show.stop()
-	a.endStanding() // a takeover that is under way gives up, and the mutex with it
+	a.endStanding() // ends a takeover in progress, which holds the mutex
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.phase == phaseStopped {
@@ -264,7 +263,7 @@ func (a *App) Stop(ctx context.Context) error {
 	return a.tearDown(ctx)
 }
 
-// tearDown ends whatever runs; the caller holds the mutex.
+// tearDown ends whatever runs. a.mu must be held.
 func (a *App) tearDown(ctx context.Context) error {
 	a.phase = phaseStopped
 	a.ready.Store(false)
@@ -278,7 +277,7 @@ func (a *App) tearDown(ctx context.Context) error {
 	}
 	a.running.Wait()
 	var served error
-	if a.doors != nil { // after the loops, which send to game servers what only this node can
+	if a.doors != nil { // after the loops, which send game servers what only this node can
 		served = a.doors.close(ctx)
 	}
 	a.flushAudit()
@@ -290,8 +289,8 @@ func (a *App) tearDown(ctx context.Context) error {
 	return err
 }
 
-// drain stops accepting and waits for the requests in flight, but not for
-// streams, which end at once.
+// drain stops accepting and waits for the requests in flight, but not for streams, which
+// end immediately.
 func (a *App) drain(ctx context.Context) error {
 	if a.doors != nil {
 		a.doors.endStreams()

@@ -110,7 +110,7 @@ func TestStart_PortTaken(t *testing.T) {
 	}
 	<-a.Done()
 	o.Listen = "127.0.0.1:0"
-	start(t, func(again *app.Options) { *again = o }) // the failed start let the data directory go
+	start(t, func(again *app.Options) { *again = o }) // the failed start has released the data directory
 }
 
 func TestStart_DataDirectoryTaken(t *testing.T) {
@@ -144,7 +144,7 @@ func TestRestart_KeepsState(t *testing.T) {
 	}
 }
 
-// populate makes one of most things.
+// populate creates one of most things.
 func populate(t *testing.T, a *app.App) {
 	t.Helper()
 	call(t, a, "CreateLocation", map[string]any{"LocationName": "custom-a"})
@@ -176,7 +176,7 @@ func TestRegisterCompute_Endpoint(t *testing.T) {
 	}
 }
 
-// TestStop_EndsStreams holds that a follower of events does not keep a stop waiting.
+// TestStop_EndsStreams checks that a follower of events does not delay a stop.
 func TestStop_EndsStreams(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
@@ -200,8 +200,8 @@ func TestStop_EndsStreams(t *testing.T) {
 	}
 }
 
-// A body which never comes holds no connection, on whatever path, whether the
-// request is good or not.
+// A body that never arrives does not keep a connection open, on any path, whether or not
+// the request is valid.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	paths := []string{
@@ -224,9 +224,9 @@ func TestSlowBody(t *testing.T) {
 							return
 						}
 						defer conn.Close()
-						conn.SetDeadline(time.Now().Add(time.Minute)) // far more than it takes: a failure, not a hang
+						conn.SetDeadline(time.Now().Add(time.Minute)) // far more than needed: a failure instead of a hang
 						fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: 127.0.0.1\r\n%s%s", path, more, body)
-						if _, err := io.ReadAll(conn); err != nil { // to its end
+						if _, err := io.ReadAll(conn); err != nil { // until the end
 							t.Errorf("%s, %q%q: %v", path, more, body, err)
 						}
 					})

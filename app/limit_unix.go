@@ -4,8 +4,8 @@ package app
 
 import "syscall"
 
-// raiseFileLimit lets the process hold as many sockets as the machine allows
-// it: each game server process is one.
+// raiseFileLimit allows the process as many open sockets as the machine permits: each
+// game server process has one.
 func (a *App) raiseFileLimit() {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur == limit.Max {
@@ -17,8 +17,7 @@ func (a *App) raiseFileLimit() {
 	}
 }
 
-// fileLimit returns how many files the process may open at most, or 0 where that
-// is not known.
+// fileLimit returns how many files the process may open, or 0 if that is not known.
 func fileLimit() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

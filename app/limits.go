@@ -18,17 +18,17 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// The limits besides those of keys, which have the names of roles.
+// The limits in addition to those of keys, which have the names of roles.
 const (
 	limitAdministration = "administration" // requests below /admin/ of one key
 	limitCredentials    = "credentials"    // requests with wrong credentials from one address
-	limitJoins          = "joins"          // machines that ask to join from one address
+	limitJoins          = "joins"          // requests to join from one address
 	limitAgents         = "agents"         // requests of one host
 )
 
-// DefaultLimits returns the limits that hold where Options.Limits says nothing else.
-// One key of a backend may take what a whole server can do (docs/benchmarks.md), and
-// all game servers and machines of a data center may come at once behind one address.
+// DefaultLimits returns the limits for names that Options.Limits does not contain. One key
+// of a backend may use all that a server can do (docs/benchmarks.md), and all game servers
+// and machines of a data center may connect at the same time from one address.
 func DefaultLimits() map[string]limit.Rate {
 	whole := limit.Rate{PerSecond: 10_000, Burst: 20_000}
 	return map[string]limit.Rate{
@@ -45,7 +45,7 @@ func DefaultLimits() map[string]limit.Rate {
 	}
 }
 
-// limits are how often callers may ask, whatever the door.
+// limits are the limits of requests, for all doors.
 type limits struct {
 	keys           map[auth.Role]*limit.Buckets[string] // by access key id
 	administration *limit.Buckets[string]
@@ -55,7 +55,7 @@ type limits struct {
 	refused        *prometheus.CounterVec
 }
 
-// validateLimits returns an error that names a limit that there is not.
+// validateLimits returns an error that names an unknown limit.
 func (o *Options) validateLimits() error {
 	known := DefaultLimits()
 	for name := range o.Limits {
@@ -66,7 +66,7 @@ func (o *Options) validateLimits() error {
 	return nil
 }
 
-// newLimits makes the limits of an app: none where it lets anybody in.
+// newLimits returns the limits of an app: none if it accepts any caller.
 func newLimits(o *Options, metrics prometheus.Registerer) *limits {
 	rates := DefaultLimits()
 	maps.Copy(rates, o.Limits)
@@ -89,7 +89,7 @@ func newLimits(o *Options, metrics prometheus.Registerer) *limits {
 	return l
 }
 
-// refuse counts a refusal and returns its fault. Its message names who is refused, the
+// refuse counts a refusal and returns its fault. The message names the refused caller, the
 // limit, and the remedy.
 func (l *limits) refuse(name string, rate limit.Rate, wait time.Duration, who, remedy string) error {
 	l.refused.WithLabelValues(name).Inc()
@@ -118,10 +118,10 @@ func (l *limits) administer(caller auth.Caller) error {
 	return l.refuse(limitAdministration, l.administration.Rate(), wait, "access key "+caller.KeyID, "send less")
 }
 
-// Failed counts a request whose credentials are wrong, and returns what to answer it
-// with: err itself, until there were too many from its address. It is called after
-// the credentials were looked at, so that right ones are taken however many wrong
-// ones come from the same address.
+// Failed counts a request with wrong credentials, and returns the error to answer with:
+// err itself, until there were too many from its address. It must be called after the
+// credentials were checked, so that valid ones are accepted however many wrong ones come
+// from the same address.
 func (l *limits) Failed(r *http.Request, err error) error {
 	f, ok := fault.As(err)
 	if !ok {
@@ -141,7 +141,7 @@ func (l *limits) Failed(r *http.Request, err error) error {
 		"it sends wrong credentials or none (right ones are taken as ever): correct what sends them")
 }
 
-// Join counts a machine that asks to join.
+// Join counts a request to join.
 func (l *limits) Join(r *http.Request) error {
 	from := door.Client(r)
 	wait := l.joins.Take(door.Site(from), time.Now())

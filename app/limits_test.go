@@ -25,11 +25,11 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// few lets that many through and hardly another one while a test runs.
+// few returns a limit of n requests, with hardly another one during a test.
 func few(n int) limit.Rate { return limit.Rate{PerSecond: 1e-4, Burst: n} }
 
-// limited runs an app with limits that asks for keys, and returns a client with the
-// first key, and others with one of each role.
+// limited runs an app with limits that requires keys, and returns a client with the first
+// key, and one with a key of each role.
 func limited(t *testing.T, limits map[string]limit.Rate, roles ...string) (a *app.App, first *client.Client, clients []*client.Client, log *screen) {
 	t.Helper()
 	log = newScreen()
@@ -43,7 +43,7 @@ func limited(t *testing.T, limits map[string]limit.Rate, roles ...string) (a *ap
 	return a, first, clients, log
 }
 
-// list asks the API for something.
+// list sends the API a request.
 func list(t *testing.T, c *client.Client) error {
 	t.Helper()
 	return c.Call(t.Context(), "ListFleets", map[string]any{}, nil)
@@ -57,7 +57,7 @@ func status(err error) int {
 	return 0
 }
 
-// metric returns a sample, as the exposition text has it.
+// metric returns a sample, as it is in the exposition text.
 func metric(t *testing.T, url, name string) string {
 	t.Helper()
 	_, text := get(t, url+"/metrics")
@@ -69,7 +69,7 @@ func metric(t *testing.T, url, name string) string {
 	return ""
 }
 
-// A key has so many requests at all doors together; others go on.
+// A key has its limit at all doors together; others are not affected.
 func TestLimits_Keys(t *testing.T) {
 	t.Parallel()
 	a, _, clients, _ := limited(t, map[string]limit.Rate{"read-only": few(4)}, "read-only", "read-only", "operator")
@@ -124,8 +124,8 @@ func TestLimits_Administration(t *testing.T) {
 	}
 }
 
-// Wrong credentials of one address are refused shortly once there were too many, at
-// every door; right ones from there are taken all the same.
+// Too many wrong credentials from one address are refused early, at every door; valid
+// ones from there are still accepted.
 func TestLimits_Credentials(t *testing.T) {
 	t.Parallel()
 	a, first, _, log := limited(t, map[string]limit.Rate{"credentials": few(3)})
@@ -205,7 +205,7 @@ func TestLimits_JoinsAndAgents(t *testing.T) {
 	}
 }
 
-// One key cannot have all event streams: operators get theirs.
+// One key cannot use up all event streams: operators get theirs.
 func TestMaxStreams(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.Store, o.AcceptAny, o.MaxStreams = "sqlite", false, 4 })
@@ -231,7 +231,7 @@ func TestMaxStreams(t *testing.T) {
 	<-ended
 }
 
-// On a server for its own user nothing is limited, whatever the options say.
+// On a server for its own user there are no limits, whatever the options say.
 func TestLimits_NoneForAnybody(t *testing.T) {
 	t.Parallel()
 	none := map[string]limit.Rate{}
@@ -253,8 +253,8 @@ func TestLimits_NoneForAnybody(t *testing.T) {
 	}
 }
 
-// BenchmarkLimits measures signed requests by turns of a server with limits and of one
-// without, and reports the median of each, which what else runs moves least.
+// BenchmarkLimits measures signed requests, alternating between a server with limits and
+// one without, and reports the median of each, which other load affects least.
 func BenchmarkLimits(b *testing.B) {
 	off, on := map[string]limit.Rate{}, map[string]limit.Rate{"admin": {PerSecond: 1e9, Burst: 1e9}}
 	for name := range app.DefaultLimits() {
@@ -275,8 +275,8 @@ func BenchmarkLimits(b *testing.B) {
 	}
 }
 
-// listing starts a server with limits and returns what sends it a signed request, and
-// fails where that is refused.
+// listing starts a server with limits and returns a function that sends it a signed
+// request, and fails if that is refused.
 func listing(b *testing.B, limits map[string]limit.Rate) (send func()) {
 	b.Helper()
 	a, err := app.New(app.Options{Listen: "127.0.0.1:0", DataDir: b.TempDir(), Store: "memory", Limits: limits})
@@ -308,7 +308,7 @@ func listing(b *testing.B, limits map[string]limit.Rate) (send func()) {
 	}
 }
 
-// askToJoin asks to join with a token.
+// askToJoin sends a request to join with a token.
 func askToJoin(t *testing.T, a *app.App, token string) (status int, joined protocol.JoinResponse) {
 	t.Helper()
 	body, err := json.Marshal(protocol.JoinRequest{Token: token, Facts: protocol.Facts{
@@ -331,7 +331,7 @@ func askToJoin(t *testing.T, a *app.App, token string) (status int, joined proto
 	return answer.StatusCode, joined
 }
 
-// askAsHost asks for a build that is not there with a host's credential.
+// askAsHost requests a build that does not exist with a host's credential.
 func askAsHost(t *testing.T, a *app.App, credential string) (status int) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", fmt.Sprint(a.URL(), protocol.PathBuilds, "0"), nil)
@@ -347,7 +347,7 @@ func askAsHost(t *testing.T, a *app.App, credential string) (status int) {
 	return answer.StatusCode
 }
 
-// With an address of their own metrics are there, and not where everybody is.
+// With a separate address, metrics are served there, and not on the main listener.
 func TestMetricsListen(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.MetricsListen = "127.0.0.1:0" })
@@ -369,7 +369,7 @@ func TestMetricsListen(t *testing.T) {
 	}
 }
 
-// What an address for metrics cannot be is said before anything runs.
+// An address that cannot be used for metrics is refused before anything runs.
 func TestMetricsListen_Taken(t *testing.T) {
 	t.Parallel()
 	first := start(t, nil)

@@ -18,7 +18,7 @@ import (
 // gameServerPath is where game server processes connect.
 const gameServerPath = "/gameserver/v5"
 
-// listen opens the listener and settles the base URL.
+// listen opens the listener and determines the base URL.
 func (a *App) listen() error {
 	l, err := net.Listen("tcp", a.opts.Listen)
 	if err != nil {
@@ -33,7 +33,7 @@ func (a *App) listen() error {
 	return nil
 }
 
-// baseURL is how others reach a listener.
+// baseURL returns the URL at which others reach a listener.
 func (o *Options) baseURL(addr *net.TCPAddr) string {
 	if o.PublicURL != "" {
 		return o.PublicURL
@@ -45,7 +45,7 @@ func (o *Options) baseURL(addr *net.TCPAddr) string {
 	return scheme + "://" + o.reachable(addr)
 }
 
-// reachable is HOST:PORT of a listener as this machine knows itself.
+// reachable returns HOST:PORT of a listener, with this machine's own address.
 func (o *Options) reachable(addr *net.TCPAddr) string {
 	host, _, _ := net.SplitHostPort(o.Listen)
 	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
@@ -54,8 +54,8 @@ func (o *Options) reachable(addr *net.TCPAddr) string {
 	return net.JoinHostPort(host, fmt.Sprint(addr.Port))
 }
 
-// secured makes a listener answer TLS: alone, with the operator's certificate,
-// or beside plain connections with one of our own.
+// secured makes a listener use TLS: only TLS with the operator's certificate, or TLS and
+// plain connections with a self-signed one.
 func (a *App) secured(l net.Listener) (net.Listener, error) {
 	read := func() (tls.Certificate, error) { return sniff.SelfSigned(a.opts.DataDir, a.opts.hosts(), time.Now()) }
 	var files []string
@@ -85,9 +85,9 @@ func (o *Options) tlsConfig(certificate tls.Certificate) *tls.Config {
 	return config
 }
 
-// strict has browsers that came by TLS with the operator's certificate come by
-// TLS from then on (HSTS). A certificate of our own says nothing: browsers would
-// let nobody pass its warning any more.
+// strict tells browsers that connect with TLS and the operator's certificate to use only
+// TLS from then on (HSTS). Not with a self-signed certificate: browsers would not let
+// users bypass its warning any more.
 func (a *App) strict(next http.Handler) http.Handler {
 	if a.opts.TLSCert == "" {
 		return next
@@ -98,7 +98,7 @@ func (a *App) strict(next http.Handler) http.Handler {
 	})
 }
 
-// hosts are the names that our own certificate is for.
+// hosts returns the names for the self-signed certificate.
 func (o *Options) hosts() []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	for _, base := range []string{o.PublicURL, o.baseURL(&net.TCPAddr{})} {
@@ -109,8 +109,8 @@ func (o *Options) hosts() []string {
 	return hosts
 }
 
-// ownAddress is an address of this machine that others can reach, as far as the
-// machine knows, else loopback.
+// ownAddress returns an address of this machine that others can reach, as far as the
+// machine knows, or else loopback.
 func ownAddress() string {
 	addrs, _ := net.InterfaceAddrs()
 	for _, a := range addrs {
@@ -121,13 +121,13 @@ func ownAddress() string {
 	return "127.0.0.1"
 }
 
-// gameServerURL is the WebSocket endpoint for game servers at a base URL.
+// gameServerURL returns the WebSocket endpoint for game servers at a base URL.
 func gameServerURL(base string) string {
 	return "ws" + strings.TrimPrefix(base, "http") + gameServerPath
 }
 
-// connectionLog takes what net/http has to say of single connections; peers
-// cause most of it, so it is no more than information.
+// connectionLog logs net/http's messages about single connections as information, since
+// peers cause most of them.
 func (a *App) connectionLog() *log.Logger {
 	return slog.NewLogLogger(a.log.With("component", "http").Handler(), slog.LevelInfo)
 }

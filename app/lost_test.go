@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/store/sqlite"
 )
 
-// TestLost_StopsByItself has another node take the cell.
+// TestLost_StopsByItself checks an app whose cell another node takes.
 func TestLost_StopsByItself(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.Store = "sqlite" })

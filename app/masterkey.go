@@ -18,11 +18,11 @@ import (
 type masterKey struct {
 	*auth.Master
 	path string
-	text string // to be kept, of a key that was made just now; "" of one that was read
+	text string // to be written, of a new key; "" if it was read
 }
 
-// masterKey reads the deployment's master key. Where there is none it makes one,
-// which is kept once it is known that no state needs another.
+// masterKey reads the deployment's master key. If there is none it generates one, which is
+// written once it is known that no state needs another.
 func (o *Options) masterKey() (masterKey, error) {
 	path := o.MasterKeyFile
 	text, err := os.ReadFile(path)
@@ -43,20 +43,20 @@ func (o *Options) masterKey() (masterKey, error) {
 	return masterKey{master, path, ""}, err
 }
 
-// made reports whether the key was made just now and is not kept yet.
+// made reports whether the key is new and not written yet.
 func (m *masterKey) made() bool { return m.text != "" }
 
-// missing says that there is a state and no master key for it.
+// missing is the error for a state whose master key does not exist.
 func (m *masterKey) missing() error {
 	return fmt.Errorf("master key: %s does not exist, but there is a state that was sealed under one; without it no access key and no token of that state is good, and none was made: put back the master key that belongs to the state (a backup does not hold it), or name its file with --master-key-file", m.path)
 }
 
-// other says that the master key is not that of the state.
+// other is the error for a master key that is not the state's.
 func (m *masterKey) other() error {
 	return fmt.Errorf("master key: %w than %s; nothing was changed: put the master key that belongs to the state there, or name its file with --master-key-file", auth.ErrOtherMaster, m.path)
 }
 
-// keep writes a key that was made just now.
+// keep writes a new key.
 func (m *masterKey) keep() error {
 	if !m.made() {
 		return nil
@@ -68,8 +68,8 @@ func (m *masterKey) keep() error {
 	return nil
 }
 
-// adoptMaster holds the state, which has just been opened, to the master key. The
-// first start on an empty state keeps a new one.
+// adoptMaster checks that the master key is that of the state that has just been opened.
+// The first start on an empty state writes a new one.
 func (a *App) adoptMaster(ctx context.Context) error {
 	return adopt(ctx, a.domain, &a.masterKey)
 }
@@ -88,8 +88,8 @@ func adopt(ctx context.Context, d *domain, key *masterKey) error {
 	return err
 }
 
-// sealedUnder returns the fingerprint of the master key that a state is sealed
-// under, without opening it; "" where it does not say. There must be a state.
+// sealedUnder returns the fingerprint of the master key under which a state is sealed,
+// without opening it; "" if the state does not say. The state must exist.
 func sealedUnder(ctx context.Context, driver store.Driver, cell string) (fingerprint string, err error) {
 	db, err := driver.Inspect(ctx, cell, store.Schema{Tables: []store.TableSchema{{Name: auth.SealTable}}})
 	if err != nil {
@@ -102,8 +102,8 @@ func sealedUnder(ctx context.Context, driver store.Driver, cell string) (fingerp
 	return fingerprint, errors.Join(err, db.Close())
 }
 
-// writeSecret writes a file that only its owner can read, durably, and never
-// over one that exists.
+// writeSecret writes a file that only its owner can read, durably. It never overwrites an
+// existing one.
 func writeSecret(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics answers with every metric.
+// metrics serves every metric.
 func (a *App) metrics() http.Handler { return promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}) }
 
-// handleMetrics adds the path of metrics, unless they have a listener of their own.
+// handleMetrics adds the path of metrics, unless they have a separate listener.
 func (a *App) handleMetrics(mux *http.ServeMux) {
 	if a.opts.MetricsListen == "" {
 		mux.Handle("GET /metrics", a.metrics())
 	}
 }
 
-// listenMetrics serves metrics on the listener of their own, where there is one to be.
+// listenMetrics serves metrics on their separate listener, if one is configured.
 func (a *App) listenMetrics() error {
 	if a.opts.MetricsListen == "" {
 		return nil
@@ -46,8 +46,8 @@ func (a *App) listenMetrics() error {
 	return nil
 }
 
-// MetricsAddr is the address that metrics are served on: nil where that is Addr, and
-// before Start.
+// MetricsAddr returns the address of the metrics' separate listener: nil if there is none,
+// and before Start.
 func (a *App) MetricsAddr() net.Addr {
 	a.mu.Lock()
 	defer a.mu.Unlock()

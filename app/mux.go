@@ -8,13 +8,13 @@ import (
 	"github.com/musterhq/muster/serversdk"
 )
 
-// paths are the first parts of the paths that the listener uses itself; no
-// bucket may have such a name.
+// paths are the first parts of the paths that the listener uses itself; no bucket may
+// have such a name.
 var paths = []string{"admin", "agent", "beacon", "console", "gameserver", "healthz", "metrics", "notify", "player", "readyz", "service"}
 
-// mux gives each request to its door. AWS's protocols are known by their
-// headers, game servers by their query, files by a signature for S3 or
-// their bucket; everything else by its path.
+// mux routes each request to its door. Requests in AWS's protocols are recognized by
+// their headers, game servers by their query, files by a signature for S3 or their
+// bucket, and everything else by its path.
 func (a *App) mux() http.Handler {
 	paths := http.NewServeMux()
 	paths.HandleFunc("GET /healthz", a.healthz)
@@ -42,7 +42,7 @@ func (a *App) mux() http.Handler {
 	})
 }
 
-// yields has what a door changes leave room to game servers and agents while many
+// yields makes the changes of a door leave room for game servers and agents while many
 // changes wait to become durable.
 func yields(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +50,7 @@ func yields(next http.Handler) http.Handler {
 	})
 }
 
-// healthz tells that the process answers.
+// healthz answers that the process is running.
 func (a *App) healthz(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, `{"status":"ok"}`)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/musterhq/muster/agent/supervise"
 )
 
-// nodeID tells this node from all others of its cell. It is kept in the data
-// directory, for the next life of the node to be known as the same, and is that of
-// one process at a time: another one on the directory gets an id for this life only.
+// nodeID returns what distinguishes this node from the others of its cell. It is stored in
+// the data directory, so that a restarted node has the same id, and is used by one process
+// at a time: another one with the directory gets an id until it ends.
 func (a *App) nodeID() (string, error) {
 	lock, err := supervise.Lock(a.opts.file("node.lock"))
 	if err != nil {
@@ -36,7 +36,7 @@ func (a *App) nodeID() (string, error) {
 	return id, nil
 }
 
-// freeNodeID lets another process have the data directory's node id.
+// freeNodeID lets another process use the data directory's node id.
 func (a *App) freeNodeID() {
 	if a.nodeLock != nil {
 		a.nodeLock.Close()

@@ -7,8 +7,8 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// notices says how the world outside is told of events. What it needs of the
-// app exists only once it has started.
+// notices returns how events are delivered outside. The parts of the app that it uses
+// exist only once the app has started.
 func (a *App) notices() notify.Options {
 	return notify.Options{
 		Sinks: a.opts.Sinks, Home: a.opts.home(), KeyFile: a.opts.file("notify.pem"),

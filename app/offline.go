@@ -21,8 +21,8 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// Backup writes the state to a new file, a SQLite database, while a server may
-// be at work on it. The master key is not in it and has to be kept as well.
+// Backup writes the state to a new file, a SQLite database; a server may be running on
+// it. It does not contain the master key, which must be kept as well.
 func Backup(ctx context.Context, o Options, file string) error {
 	d, err := inspect(&o, o.driver)
 	if err != nil {
@@ -48,8 +48,8 @@ func Restore(ctx context.Context, o Options, file string) error {
 	return nil
 }
 
-// checkBackup refuses a backup that was sealed under another master key than the
-// one that is there. Where there is none yet, the start will ask for it.
+// checkBackup refuses a backup that was sealed under another master key than the existing
+// one. If there is none yet, the start will require it.
 func (o *Options) checkBackup(ctx context.Context, file string) error {
 	key, err := o.masterKey()
 	if err != nil || key.made() {
@@ -63,7 +63,7 @@ func (o *Options) checkBackup(ctx context.Context, file string) error {
 	return nil
 }
 
-// Verify checks everything that is kept, or a backup where file is not "".
+// Verify checks the whole state, or a backup if file is not "".
 func Verify(ctx context.Context, o Options, file string) (store.Report, error) {
 	driver := o.driver
 	if file != "" {
@@ -90,8 +90,8 @@ func Verify(ctx context.Context, o Options, file string) (store.Report, error) {
 	return report, errors.Join(err, d.store.Close())
 }
 
-// Replay runs a recording again in memory and compares each command's changes
-// with what was recorded.
+// Replay runs a recording again in memory and compares each command's changes with the
+// recorded ones.
 func Replay(ctx context.Context, o Options, file string) (store.ReplayReport, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -106,8 +106,8 @@ func Replay(ctx context.Context, o Options, file string) (store.ReplayReport, er
 	return report, errors.Join(err, d.store.Close())
 }
 
-// inspect makes the domain on a store that is not going to serve: nothing is
-// signed or unsealed, so no master key is read or made.
+// inspect builds the domain on a store that is not going to serve: nothing is signed or
+// unsealed, so no master key is read or created.
 func inspect(o *Options, driver func() store.Driver) (*domain, error) {
 	o.setDefaults()
 	if err := o.validate(); err != nil {
@@ -127,10 +127,10 @@ type Keys struct {
 	door   *admin.Door
 }
 
-// OpenKeys takes a state that there is; Close lets it go. It fails where a server
-// has it: a data directory is locked, and for PostgreSQL, where another's hold
-// cannot be seen, the caller has to say that the servers are stopped. Nothing is
-// made: no data directory, no database, no master key.
+// OpenKeys opens an existing state; Close closes it. It fails if a server has the state:
+// a data directory is locked, and for PostgreSQL, where that cannot be detected, the
+// caller must state that the servers are stopped. It creates nothing: no data directory,
+// no database, no master key.
 func OpenKeys(ctx context.Context, o Options, stopped bool) (*Keys, error) {
 	o.setDefaults()
 	if err := o.validate(); err != nil {
@@ -163,16 +163,16 @@ func OpenKeys(ctx context.Context, o Options, stopped bool) (*Keys, error) {
 	return &Keys{d, who, admin.New(admin.Options{Store: d.store, Keys: d.keys, Allow: fromTerminal, Logger: o.Logger})}, nil
 }
 
-// fromTerminal lets everything be done by whoever can open the state, and notes it
-// in the audit.
+// fromTerminal allows every action, since whoever can open the state may do anything, and
+// records it in the audit log.
 func fromTerminal(r *http.Request, _ []byte, action auth.Action, resources ...string) (auth.Caller, error) {
 	caller := auth.Caller{Name: "terminal", Role: auth.Admin, Local: true}
 	audit.From(r.Context()).Acts(caller, action, resources...)
 	return caller, nil
 }
 
-// stateExists refuses offline work on a state that is not there, or that is
-// somewhere else than the options say.
+// stateExists refuses offline work on a state that does not exist, or that is not where
+// the options say.
 func (o *Options) stateExists(ctx context.Context, stopped bool) error {
 	switch {
 	case o.Store == "memory":
@@ -197,8 +197,8 @@ func (o *Options) stateExists(ctx context.Context, stopped bool) error {
 	return nil
 }
 
-// RoundTrip answers a request as the door for administrators of a running server
-// does (http.RoundTripper).
+// RoundTrip answers a request as the administrators' door of a running server does
+// (http.RoundTripper).
 func (k *Keys) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil {
 		r.Body = http.NoBody
@@ -224,7 +224,7 @@ func (a *answer) Header() http.Header         { return a.header }
 func (a *answer) WriteHeader(status int)      { a.status = status }
 func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
-// Close lets the state go, once what was asked for is recorded.
+// Close closes the state, once the requests are recorded.
 func (k *Keys) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -66,7 +66,7 @@ func TestVerify_NamesProblems(t *testing.T) {
 	}
 }
 
-// keepMasterKey copies the master key of a deployment to where another looks for it.
+// keepMasterKey copies the master key of one deployment to the place of another's.
 func keepMasterKey(t *testing.T, from, to app.Options) {
 	t.Helper()
 	key, err := os.ReadFile(filepath.Join(from.DataDir, "master.key"))
@@ -111,8 +111,8 @@ func TestOpenKeys_OnlyWhileStopped(t *testing.T) {
 	}
 }
 
-// TestOpenKeys_MakesNothing holds that offline work on a state that is not there,
-// or is not here, is refused and leaves no trace.
+// TestOpenKeys_MakesNothing checks that offline work on a state that does not exist, or is
+// elsewhere, is refused and leaves no trace.
 func TestOpenKeys_MakesNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, file, says string }{
@@ -142,7 +142,7 @@ func TestOpenKeys_MakesNothing(t *testing.T) {
 	}
 }
 
-// TestMasterKey holds a state to the master key that it is sealed under.
+// TestMasterKey checks that a state requires the master key under which it is sealed.
 func TestMasterKey(t *testing.T) {
 	t.Parallel()
 	o := options(t, func(o *app.Options) { o.Store, o.AcceptAny = "sqlite", false })

@@ -26,128 +26,128 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Options say what to run. The zero value serves on 127.0.0.1:9080 from SQLite
-// in ./muster-data and asks every caller for a key.
+// Options configure an app. The zero value serves on 127.0.0.1:9080 from SQLite in
+// ./muster-data and requires a key of every caller.
 type Options struct {
 	// Listen is HOST:PORT of the one listener; port 0 picks a free one.
 	// Default 127.0.0.1:9080.
 	Listen string
-	// PublicURL is the base URL by which game servers and clients reach us,
-	// where that is not the listen address (a load balancer, a container):
-	// http:// or https://, no path. Default: made from Listen.
+	// PublicURL is the base URL at which game servers and clients reach the server, if
+	// that is not the listen address (a load balancer, a container): http:// or https://,
+	// no path. Default: from Listen.
 	PublicURL string
-	// TLSCert and TLSKey are PEM files; both or none. With them the base URL is
-	// https:// and plain connections are refused. Without them the listener
-	// answers plain HTTP, and TLS with a certificate it signs itself.
+	// TLSCert and TLSKey are PEM files; both or none. With them the base URL is https://
+	// and plain connections are refused. Without them the listener answers plain HTTP, and
+	// TLS with a self-signed certificate.
 	TLSCert, TLSKey string
-	// TLSSelfSigned has the listener speak TLS alone, with the certificate that it
-	// signs itself: for networks where clients can be given that certificate.
+	// TLSSelfSigned makes the listener accept only TLS, with the self-signed certificate:
+	// for networks whose clients can be given that certificate.
 	TLSSelfSigned bool
 	// TLSMinVersion is "1.2" or "1.3". Default "1.2", which AWS's game server SDKs need.
 	TLSMinVersion string
-	// InsecurePlainHTTP allows plain HTTP on an address that other machines reach:
-	// where a proxy before the server speaks TLS, or the network is trusted.
+	// InsecurePlainHTTP allows plain HTTP on an address that other machines can reach: for
+	// a server behind a proxy that provides TLS, or in a trusted network.
 	InsecurePlainHTTP bool
 
-	// DataDir holds the database, the master key and whatever else is kept.
-	// Made when absent, with mode 0700. Default ./muster-data.
+	// DataDir contains the database, the master key and all other files. It is created if
+	// missing, with mode 0700. Default ./muster-data.
 	DataDir string
-	// BlobDir holds the bytes of builds, scripts and logs; the state refers to
-	// them. All nodes on one PostgreSQL need the same directory (a network file
-	// system). Made when absent. Default DataDir/blobs.
+	// BlobDir contains the bytes of builds, scripts and logs; the state refers to them. All
+	// nodes on one PostgreSQL need the same directory (a network file system). It is
+	// created if missing. Default DataDir/blobs.
 	BlobDir string
 	// Store is where state is kept: "sqlite" (in DataDir), a postgres:// URL, or
 	// "memory", which keeps nothing. Default sqlite.
 	Store string
-	// StorePassword is the password for PostgreSQL; "" takes that of the URL, PGPASSWORD
-	// or a password file, as PostgreSQL's own programs do.
+	// StorePassword is the password for PostgreSQL; "" means that of the URL, PGPASSWORD or
+	// a password file, as for PostgreSQL's own programs.
 	StorePassword string
 	// Cell names the state within the store. Default "default".
 	Cell string
-	// NodeAddress is HOST:PORT by which the other nodes of the cell reach this
-	// one. Default: the listen address. Only PostgreSQL has other nodes.
+	// NodeAddress is the HOST:PORT at which the other nodes of the cell reach this one.
+	// Default: the listen address. Only with PostgreSQL are there other nodes.
 	NodeAddress string
-	// LeaseTTL is how long after the death of the node that owns the cell another
-	// takes over. Default 5 s, at least 0.5 s.
+	// LeaseTTL is how long after the death of the node that owns the cell another one takes
+	// over. Default 5 s, at least 0.5 s.
 	LeaseTTL time.Duration
-	// MasterKeyFile holds the key that seals secrets and signs tokens; made at
+	// MasterKeyFile contains the key that seals secrets and signs tokens; it is created at
 	// the first start. All nodes on one PostgreSQL need the same key. Default
 	// DataDir/master.key.
 	MasterKeyFile string
-	// Record is a file to which every command is recorded, for replay. "" is off.
+	// Record is a file in which every command is recorded, for replay. "" means none.
 	Record string
 
-	// Region and Account stand in the ARNs we make. Defaults us-east-1 and 000000000000.
+	// Region and Account are part of ARNs. Defaults us-east-1 and 000000000000.
 	Region, Account string
 
-	// AcceptAny lets callers in with any credentials or none. Only a loopback
-	// Listen may have it.
+	// AcceptAny accepts callers with any credentials or none. It requires a loopback
+	// Listen.
 	AcceptAny bool
 
-	// BodyTimeout bounds how long the body of a request may take to arrive; of
-	// builds and other files, how long it may stand still. Default 30 s.
+	// BodyTimeout limits how long the body of a request may take to arrive; for builds and
+	// other files, how long it may make no progress. Default 30 s.
 	BodyTimeout time.Duration
-	// MaxConnections bounds how many connections are open at a time. Default: three
-	// quarters of the files that the process may open, at most 65,536.
+	// MaxConnections limits the number of open connections. Default: three quarters of the
+	// files that the process may open, at most 65,536.
 	MaxConnections int
-	// MaxStrangers bounds, for each address, the connections none of whose requests
-	// has shown who sends it; one more closes the oldest. Default 256.
+	// MaxStrangers limits, per address, the connections on which no request has been
+	// authenticated; one more closes the oldest. Default 256.
 	MaxStrangers int
-	// Limits are how often callers may ask, by the limit's name, where it is not the
-	// default (DefaultLimits). With AcceptAny there are none.
+	// Limits are the rates of requests by the limit's name, if they are not the default
+	// (DefaultLimits). With AcceptAny there are none.
 	Limits map[string]limit.Rate
-	// MaxStreams bounds how many event streams are open at a time; one key has at
-	// most a quarter of them, and the last quarter is for keys of the roles admin and
-	// operator. Default 128.
+	// MaxStreams limits the number of open event streams; one key has at most a quarter of
+	// them, and the last quarter is for keys of the roles admin and operator. Default 128.
 	MaxStreams int
-	// MetricsListen is HOST:PORT of a listener of its own for /metrics, plain HTTP,
-	// which Listen does not answer then. Default: Listen answers it.
+	// MetricsListen is the HOST:PORT of a separate listener for /metrics, with plain HTTP;
+	// Listen then does not serve it. Default: Listen serves it.
 	MetricsListen string
-	// TrustedProxies may say in X-Forwarded-For for whom they send a request:
-	// addresses or networks. Those of Players are added.
+	// TrustedProxies are addresses or networks whose X-Forwarded-For is believed. Those of
+	// Players are added.
 	TrustedProxies []string
-	// DrainTimeout bounds how long Stop waits for requests in flight. Default 10 s.
+	// DrainTimeout limits how long Stop waits for requests in flight. Default 10 s.
 	DrainTimeout time.Duration
 
-	// Computes, Sessions, Placements and Matches change the domain's periods and rules; zero members mean its defaults.
+	// Computes, Sessions, Placements and Matches change the domain's periods and rules;
+	// zero members mean its defaults.
 	Computes   compute.Options
 	Sessions   session.Options
 	Placements placement.Options
 	Matches    flexmatch.Options
 
-	// Beacon has a latency beacon answer at the UDP port of Listen's number: where
-	// everything is on this machine. Elsewhere beacons stand at the locations.
+	// Beacon starts a latency beacon on the UDP port with Listen's number: for a server
+	// with everything on one machine. Otherwise beacons run at the locations.
 	Beacon bool
 
-	// Players says how players log in and what they can play. With AcceptAny they
-	// may use every matchmaking configuration and queue by its name.
+	// Players says how players log in and what they can play. With AcceptAny they may use
+	// every matchmaking configuration and queue by its name.
 	Players backend.Config
 
-	// Sinks are told of the events of queues and matchmaking. Default: none.
+	// Sinks receive the events of queues and matchmaking. Default: none.
 	Sinks []notify.SinkConfig
 
-	// Reread reads again what Players and Sinks were made of, and is called
-	// whenever Hangup gets something. nil: they never change.
+	// Reread reads the sources of Players and Sinks again. It is called whenever Hangup
+	// receives a signal. nil: they never change.
 	Reread func() (Files, error)
-	// Hangup has Run read certificates and files again. nil: it never does, but
-	// for certificates, which are watched.
+	// Hangup makes Run read certificates and files again. nil: it never does, except for
+	// certificates, which are watched.
 	Hangup <-chan os.Signal
 
-	// Audit says which requests are recorded in the audit log, and for how long.
+	// Audit says which requests are recorded in the audit log, and how long it is kept.
 	// Default: all but game traffic, for 90 days.
 	Audit audit.Options
-	// AuditSink is where records of the audit log are kept besides: an http:// or
-	// https:// URL, or the name of a file. "": nowhere.
+	// AuditSink is another destination for records of the audit log: an http:// or https://
+	// URL, or the name of a file. "": none.
 	AuditSink string
 	// AuditSinkSecret signs the requests to the URL. "": they are not signed.
 	AuditSinkSecret string
 
-	// Demo is the demo that Run shows; nil shows none.
+	// Demo configures the demo that Run shows; nil shows none.
 	Demo *demo.Options
-	// Host is what Run hosts in this process; nil hosts nothing.
+	// Host configures what Run hosts in this process; nil hosts nothing.
 	Host *host.Options
 
-	// Out is where Run writes the ready line and the demo its words. Default: nowhere.
+	// Out is where Run writes the ready line, and the demo its text. Default: nowhere.
 	Out io.Writer
 	// Logger is where the log goes. Default: nowhere.
 	Logger *slog.Logger
@@ -193,7 +193,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// validate tells what is wrong in the words of the command line.
+// validate returns an error in the terms of the command line.
 func (o *Options) validate() error {
 	host, _, err := net.SplitHostPort(o.Listen)
 	switch {
@@ -240,7 +240,7 @@ func (o *Options) validateStore() error {
 	if o.Store == "sqlite" || o.Store == "memory" || o.usesPostgres() {
 		return nil
 	}
-	name, _, isURL := strings.Cut(o.Store, ":") // what follows may have a password in it
+	name, _, isURL := strings.Cut(o.Store, ":") // the rest may contain a password
 	if isURL {
 		name += ":…"
 	}
@@ -272,8 +272,8 @@ func (o *Options) validatePublicURL() error {
 	return nil
 }
 
-// loopback tells whether a host of a listen address is reached from this
-// machine alone.
+// loopback reports whether a listen address with this host can be reached only from this
+// machine.
 func loopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -284,7 +284,7 @@ func loopback(host string) bool {
 
 func (o *Options) file(name string) string { return filepath.Join(o.DataDir, name) }
 
-// absolute is file for programs that work elsewhere.
+// absolute is like file, for programs with another working directory.
 func (o *Options) absolute(name string) string {
 	path, err := filepath.Abs(o.file(name))
 	if err != nil {

@@ -83,7 +83,7 @@ func TestNew_MasterKey(t *testing.T) {
 	}
 }
 
-// Beyond loopback the server speaks TLS, or was told that plain HTTP is meant.
+// Beyond loopback the server requires TLS, or the explicit choice of plain HTTP.
 func TestNew_BeyondLoopback(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*app.Options){

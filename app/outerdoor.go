@@ -8,11 +8,11 @@ import (
 	"github.com/musterhq/muster/internal/door"
 )
 
-// maxConnections is the default of Options.MaxConnections where the process may
-// open enough files.
+// maxConnections is the default of Options.MaxConnections if the process may open enough
+// files.
 const maxConnections = 65_536
 
-// outerDoor makes what every connection and request meets first.
+// outerDoor returns the door that every connection and request passes first.
 func (a *App) outerDoor() (*door.Door, error) {
 	proxies, err := door.ParseProxies(slices.Concat(a.opts.TrustedProxies, a.opts.Players.TrustedProxies))
 	if err != nil {
@@ -29,7 +29,7 @@ func (a *App) outerDoor() (*door.Door, error) {
 	}), nil
 }
 
-// connections is how many connections there may be: some files are needed for the
+// connections returns the limit of open connections: some files are needed for the
 // database, builds and logs.
 func (o *Options) connections() int {
 	if o.MaxConnections > 0 {
@@ -41,8 +41,8 @@ func (o *Options) connections() int {
 	return maxConnections
 }
 
-// forwarded returns the client's address of a request that another node of the
-// cell has sent on.
+// forwarded returns the client's address of a request that another node of the cell has
+// forwarded.
 func (a *App) forwarded(r *http.Request) (address string, ok bool) {
 	if a.gate == nil {
 		return "", false

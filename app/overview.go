@@ -6,7 +6,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// loadOf counts what there is in a fleet's location.
+// loadOf returns the load of a fleet's location.
 func (d *domain) loadOf(r store.Reader, f *fleet.Fleet, at fleet.LocationState) client.FleetLoad {
 	use, processes := d.sessions.Use(r, f.ID, at.Location), d.computes.Tally(r, f.ID, at.Location)
 	l := client.FleetLoad{
@@ -40,8 +40,8 @@ func (d *domain) fleetStates() []client.Fleet {
 	return all
 }
 
-// processStates returns the processes of a fleet, or of all where fleetID is "", in
-// locations of which reaches is true.
+// processStates returns the processes of a fleet, or of all fleets if fleetID is "", in
+// the locations for which reaches returns true.
 func (d *domain) processStates(fleetID string, reaches func(location string) bool) []client.Process {
 	view := d.store.View()
 	names := map[string]string{}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// hasModes reports whether permission bits say who has access to a file.
+// hasModes reports whether permission bits determine the access to a file.
 const hasModes = true
 
 // owned reports whether a file belongs to this process's user.

@@ -2,8 +2,8 @@ package app
 
 import "io/fs"
 
-// hasModes reports whether permission bits say who has access to a file; on
-// Windows the access list of the folder above does.
+// hasModes reports whether permission bits determine the access to a file; on Windows the
+// access list of the parent folder does.
 const hasModes = false
 
 // owned is for systems with permission bits.

@@ -10,14 +10,14 @@ import (
 	"github.com/musterhq/muster/identity"
 )
 
-// outside is what players' packages learn once the server listens.
+// outside is what the players' packages learn once the server listens.
 type outside struct {
 	base     func() string // base URL
-	beacon   func() string // HOST:PORT of our own beacon; "" where there is none
+	beacon   func() string // HOST:PORT of our own beacon; "" if there is none
 	operator func(r *http.Request, action auth.Action) (auth.Caller, func(body []byte) error, error)
 }
 
-// addPlayers makes accounts and the backend for game clients.
+// addPlayers creates the services for accounts and game clients.
 func (d *domain) addPlayers(o *Options, metrics prometheus.Registerer) error {
 	c := o.Players
 	c.Open = o.AcceptAny
@@ -47,8 +47,8 @@ func (d *domain) addPlayers(o *Options, metrics prometheus.Registerer) error {
 	return err
 }
 
-// claimForPlayers returns who claims to send a request and may do what action says
-// to players.
+// claimForPlayers returns the claimed sender of a request, if it is allowed the action on
+// players.
 func (a *App) claimForPlayers(r *http.Request, action auth.Action) (auth.Caller, func(body []byte) error, error) {
 	caller, proof, err := a.callers.claim(r, action)
 	if err != nil {

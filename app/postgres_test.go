@@ -19,9 +19,9 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// TestPostgres_RestartAndTakeOver has a second node stand by on PostgreSQL, take
-// over when the first stops and serve the same state, and the backup move it to
-// SQLite.
+// TestPostgres_RestartAndTakeOver has a second node stand by on PostgreSQL, take over
+// when the first stops and serve the same state, and then moves it to SQLite with a
+// backup.
 func TestPostgres_RestartAndTakeOver(t *testing.T) {
 	url := pgtest.Database(t)
 	log := newScreen()
@@ -62,7 +62,7 @@ func TestPostgres_RestartAndTakeOver(t *testing.T) {
 	}
 }
 
-// The password that is given beside the URL opens the state, the lease and a backup.
+// A password given separately from the URL opens the state, the lease and a backup.
 func TestPostgres_PasswordBesideTheURL(t *testing.T) {
 	t.Parallel()
 	o := options(t, func(o *app.Options) { o.Store = pgtest.Own(t).Login(t, "careful", "right") })
@@ -97,9 +97,9 @@ func ask(t *testing.T, c net.Conn, head, body string) (status int, err error) {
 	return answer.StatusCode, err
 }
 
-// A standby learns from the owner's answers which of its connections are known. The
-// others are few: the oldest are closed. A WebSocket in which nobody has said who he
-// is belongs to them; one that lasts is known.
+// A standby learns from the owner's answers which of its connections are authenticated.
+// Only a few others are kept: the oldest are closed. A WebSocket without authentication is
+// one of them; one that lasts is not.
 func TestPostgres_StandbyKnows(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t)
@@ -138,7 +138,7 @@ func TestPostgres_StandbyKnows(t *testing.T) {
 		askFor(dial(), refused, http.StatusUnauthorized)
 	}
 	for name, c := range map[string]net.Conn{"that was refused": stranger, "of a WebSocket that says nothing": silent} {
-		c.SetReadDeadline(time.Now().Add(time.Minute)) // to fail, where it is not closed
+		c.SetReadDeadline(time.Now().Add(time.Minute)) // to fail if it is not closed
 		if _, err := io.Copy(io.Discard, c); err != nil && !strings.Contains(err.Error(), "reset") {
 			t.Errorf("the connection %s: %v", name, err)
 		}
@@ -146,8 +146,8 @@ func TestPostgres_StandbyKnows(t *testing.T) {
 	askFor(known, good, http.StatusOK)
 }
 
-// A standby reads its files again too: its certificate is shown, and what players and
-// sinks were given is in use when it takes over.
+// A standby reads its files again too: its new certificate is used, and so are the new
+// players and sinks when it takes over.
 func TestPostgres_ReloadStandby(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t)

@@ -25,14 +25,14 @@ import (
 // PreflightOptions say what to try.
 type PreflightOptions struct {
 	Build      string        // an archive (zip, tar, tar.gz) or a folder
-	LaunchPath string        // as a fleet would name it: /local/game/server, or server
-	Parameters string        // as a fleet would have them
+	LaunchPath string        // as in a fleet: /local/game/server, or server
+	Parameters string        // as in a fleet
 	Connect    time.Duration // from the start until InitSDK; default 60 s
 	Ready      time.Duration // from InitSDK until ProcessReady; default 60 s
 	Activate   time.Duration // from OnStartGameSession until ActivateGameSession; default 60 s
 	End        time.Duration // from OnProcessTerminate until it has exited; default 60 s
 
-	// Launcher is our own program, which hosts programs that know no SDK; "" cannot.
+	// Launcher is our own program, which hosts programs without an SDK; "" means none.
 	Launcher string
 
 	Out    io.Writer    // what is tried and found, for people
@@ -40,13 +40,13 @@ type PreflightOptions struct {
 	Logger *slog.Logger // default: nowhere
 }
 
-// ErrPreflight says that the build would not work on a fleet; what was written
-// to Out tells why.
+// ErrPreflight says that the build would not work on a fleet; the text written to Out
+// says why.
 var ErrPreflight = errors.New("the build would fail on a fleet")
 
-// Preflight runs a build as a fleet would, on this machine and on a Muster of
-// its own that keeps nothing, from its unpacking through one game session to its
-// exit. Errors: ErrPreflight, or that it could not be tried.
+// Preflight runs a build as a fleet would, on this machine and on a temporary Muster in
+// memory, from unpacking through one game session to its exit. Errors: ErrPreflight, or
+// that it could not be tried.
 func Preflight(ctx context.Context, o PreflightOptions) error {
 	for _, d := range []*time.Duration{&o.Connect, &o.Ready, &o.Activate, &o.End} {
 		if *d == 0 {
@@ -85,10 +85,10 @@ func Preflight(ctx context.Context, o PreflightOptions) error {
 	return err
 }
 
-// preflight is one try.
+// preflight is one trial of a build.
 type preflight struct {
 	o       PreflightOptions
-	dir     string // for what has to be written
+	dir     string // for temporary files
 	game    string // the build, unpacked
 	program string
 	process protocol.Process
@@ -104,14 +104,14 @@ func (p *preflight) warn(format string, args ...any) {
 	fmt.Fprintf(p.o.Out, "warn  "+format+"\n", args...)
 }
 
-// fail tells what is wrong, and is always false.
+// fail prints what is wrong, and always returns false.
 func (p *preflight) fail(code, format string, args ...any) bool {
 	fmt.Fprintf(p.o.Out, "FAIL  "+format+"\n      (on a fleet: %s)\n", append(args, code)...)
 	return false
 }
 
-// isolation says what an agent could hold game servers to on this machine, which
-// this try is not held to.
+// isolation prints how an agent could isolate game servers on this machine; the trial
+// itself is not isolated.
 func (p *preflight) isolation() error {
 	if p.o.Launcher == "" {
 		return nil
@@ -121,7 +121,7 @@ func (p *preflight) isolation() error {
 		return nil
 	}
 	root := filepath.Join(p.dir, "isolation")
-	if err := errors.Join(os.Chmod(p.dir, 0o711), os.Mkdir(root, 0o755)); err != nil { // users of their own pass
+	if err := errors.Join(os.Chmod(p.dir, 0o711), os.Mkdir(root, 0o755)); err != nil { // lets users of instances pass
 		return err
 	}
 	held, lacks := agent.Isolation(agent.Options{
@@ -136,7 +136,7 @@ func (p *preflight) isolation() error {
 	return nil
 }
 
-// unpack brings the build into a folder, its install script run.
+// unpack unpacks the build into a folder and runs its install script.
 func (p *preflight) unpack(ctx context.Context) bool {
 	info, err := os.Stat(p.o.Build)
 	if err != nil {
@@ -171,7 +171,7 @@ func (p *preflight) unpack(ctx context.Context) bool {
 	return true
 }
 
-// look judges the program before it is started.
+// look checks the program before it is started.
 func (p *preflight) look() bool {
 	name := strings.TrimPrefix(p.o.LaunchPath, "/local/game/")
 	if !filepath.IsLocal(name) {
@@ -193,7 +193,7 @@ func (p *preflight) look() bool {
 	return true
 }
 
-// play starts the program and has it host a game session.
+// play starts the program and makes it host a game session.
 func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
 	places := a.places()
 	if p.place, err = places.Make(ctx, "preflight", "A build being tried"); err != nil {
@@ -238,7 +238,7 @@ func (p *preflight) own(a *App) *agent.Own {
 	}
 }
 
-// life watches the steps of a process's life.
+// life checks the steps of a process's life.
 func (p *preflight) life(ctx context.Context, a *App) bool {
 	select {
 	case p.process = <-p.started:
@@ -301,8 +301,8 @@ func (p *preflight) game1(ctx context.Context, a *App) bool {
 	}
 }
 
-// reach waits until the process has come so far; the text tells what did not
-// come in time.
+// reach waits until the process has reached a state; text says what did not happen in
+// time.
 func (p *preflight) reach(ctx context.Context, a *App, within time.Duration, code, text string, there func(*compute.Process) bool) bool {
 	late := time.After(within)
 	looks := time.NewTicker(20 * time.Millisecond)

@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/app"
 )
 
-// zipped makes an archive of files that may be executed.
+// zipped returns an archive of executable files.
 func zipped(t *testing.T, files map[string]string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "build.zip")
@@ -41,8 +41,8 @@ func zipped(t *testing.T, files map[string]string) string {
 	return path
 }
 
-// TestPreflight produces each failure for real, by a small broken server, and
-// has it named.
+// TestPreflight produces each failure with a small broken server, and checks its
+// report.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	game, err := os.ReadFile(arena(t))

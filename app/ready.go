@@ -11,16 +11,16 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// readiness is what /readyz answers.
+// readiness is the answer of /readyz.
 type readiness struct {
 	Status string `json:"status"`
 	Role   string `json:"role,omitzero"`
 	Owner  string `json:"owner,omitzero"`
 	Reason string `json:"reason,omitzero"` // why the node is not ready
-	Clock  string `json:"clock,omitzero"`  // how wrong the node's clock is, where it is too wrong to own the cell
+	Clock  string `json:"clock,omitzero"`  // the error of the node's clock, if it is too large to own the cell
 }
 
-// readyz answers whether the node takes work.
+// readyz answers whether the node accepts work.
 func (a *App) readyz(w http.ResponseWriter, _ *http.Request) {
 	ready := a.readiness()
 	status := http.StatusOK
@@ -61,9 +61,9 @@ func (a *App) readiness() readiness {
 	return ready
 }
 
-// unwritable returns why no change becomes durable, "" where changes do or where
-// that has not lasted as long as an outage that requests are to wait out. The
-// database's own words may name hosts and users: they are for the log.
+// unwritable returns why no change becomes durable, or "" if changes do, or if the outage
+// has not lasted longer than requests wait. The database's own error may name hosts and
+// users, so it is only logged.
 func (a *App) unwritable() string {
 	lasted, err := a.domain.store.Stalled()
 	if lasted < a.opts.LeaseTTL {

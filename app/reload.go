@@ -17,10 +17,10 @@ type Files struct {
 	Sinks   []notify.SinkConfig
 }
 
-// reloads are what is read again, for the metrics.
+// reloads records the outcome of reloads, for the metrics.
 type reloads struct{ fine *prometheus.GaugeVec }
 
-// What is read again.
+// What can be reloaded.
 var reloaded = []string{"certificate", "players", "sinks"}
 
 func newReloads(r prometheus.Registerer) *reloads {
@@ -34,7 +34,7 @@ func newReloads(r prometheus.Registerer) *reloads {
 	return m
 }
 
-// note keeps how it went.
+// note records the outcome of a reload.
 func (m *reloads) note(what string, err error) error {
 	value := 1.0
 	if err != nil {
@@ -44,8 +44,8 @@ func (m *reloads) note(what string, err error) error {
 	return err
 }
 
-// Reload reads the certificate, the players file and the sinks again. What is
-// wrong stays as it was, is logged and returned; the rest is in use.
+// Reload reads the certificate, the players file and the sinks again. What is invalid
+// stays as it was, is logged and returned; the rest takes effect.
 func (a *App) Reload(ctx context.Context) error {
 	certificate := a.reloads.note("certificate", a.certificate.reload())
 	files := a.reloadFiles(ctx)

@@ -20,7 +20,7 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// pair writes a certificate of its own and its key to two files, as renewals do.
+// pair writes a self-signed certificate and its key to two files, as renewals do.
 func pair(t *testing.T, cert, key string) (der []byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func pair(t *testing.T, cert, key string) (der []byte) {
 	return c.Certificate[0]
 }
 
-// shown is the certificate that a server shows.
+// shown returns the certificate that a server presents.
 func shown(t *testing.T, address, name string) []byte {
 	t.Helper()
 	c, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, ServerName: name})
@@ -54,7 +54,7 @@ func shown(t *testing.T, address, name string) []byte {
 	return c.ConnectionState().PeerCertificates[0].Raw
 }
 
-// measured is a metric's value.
+// measured returns a metric's value.
 func measured(t *testing.T, c *http.Client, base, metric string) string {
 	t.Helper()
 	answer, err := c.Get(base + "/metrics")
@@ -73,8 +73,8 @@ func measured(t *testing.T, c *http.Client, base, metric string) string {
 	return string(found[1])
 }
 
-// A certificate is replaced while requests come, each on a connection of its own:
-// none fails, and new connections are shown the new one. A bad one changes nothing.
+// A certificate is replaced during requests, each on a separate connection: none fails,
+// and new connections get the new one. An invalid one changes nothing.
 func TestReload_CertificateUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -135,7 +135,7 @@ func TestReload_CertificateUnderLoad(t *testing.T) {
 	}
 }
 
-// Sinks and what players can play are replaced; files that are wrong change nothing.
+// Sinks and the players' configuration are replaced; invalid files change nothing.
 func TestReload_Files(t *testing.T) {
 	t.Parallel()
 	var told atomic.Int64

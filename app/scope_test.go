@@ -14,7 +14,7 @@ import (
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// joinAs makes a host, without an agent, of the location that a token is for.
+// joinAs creates a host, without an agent, in the location of a token.
 func joinAs(t *testing.T, a *app.App, token string) (hostID string) {
 	t.Helper()
 	body, err := json.Marshal(protocol.JoinRequest{Token: token, Facts: protocol.Facts{
@@ -35,9 +35,8 @@ func joinAs(t *testing.T, a *app.App, token string) (hostID string) {
 	return joined.HostID
 }
 
-// Scopes hold beside the API as well: a key lets machines join its locations and
-// looks after those, and asks the console about its own fleets, queues and
-// configurations.
+// Scopes apply outside the API as well: a key lets machines join its locations and manages
+// those, and sees its own fleets, queues and configurations in the console.
 func TestServe_HoldsScopesBesideTheAPI(t *testing.T) {
 	t.Parallel()
 	a, clients, _ := serve(t, "admin")

@@ -14,8 +14,8 @@ import (
 	"github.com/musterhq/muster/app"
 )
 
-// pause has the database of an app wait for its lock; the returned function lets it
-// go on.
+// pause makes the database of an app wait for its lock; the returned function lets it
+// continue.
 func pause(t *testing.T, a *app.App) (resume func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(a.DataDir(), "muster.db"))
@@ -38,8 +38,8 @@ func pause(t *testing.T, a *app.App) (resume func()) {
 	})
 }
 
-// With many changes waiting for the database, those of the API and of players are
-// refused, as something to try again, and those of machines are not.
+// While many changes wait for the database, those of the API and of players are refused,
+// to be tried again, and those of machines are not.
 func TestShedding(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.Store = "sqlite" })

@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/event"
 )
 
-// show is what runs on the server as it would beside it: the demo and the host
-// of this process. It comes after everything else and goes first.
+// show is what runs in the server's process but could run beside it: the demo and the
+// host of this process. It is started last and stopped first.
 type show struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc // nil before start
@@ -19,8 +19,8 @@ type show struct {
 	ended  sync.WaitGroup
 }
 
-// makeShow puts the demo and the host together, where they are wanted, and names
-// them as the hosts of their processes.
+// makeShow creates the demo and the host, if they are configured, and registers them as
+// the launchers of their processes.
 func (a *App) makeShow() {
 	if o := a.opts.Host; o != nil {
 		a.host = host.New(*o, host.Services{
@@ -45,13 +45,13 @@ func (a *App) makeShow() {
 	a.domain.computes.HostedBy(keepers(a.hosts()))
 }
 
-// places makes what programs of this machine need.
+// places returns the Places for programs of this machine.
 func (a *App) places() host.Places {
 	d := a.domain
 	return host.Places{Store: d.store, Fleets: d.fleets, Computes: d.computes, Placements: d.placements, Matches: d.matches}
 }
 
-// login is what to export before the commands that are printed.
+// login returns what to export before the printed commands.
 func (a *App) login() string {
 	if a.opts.AcceptAny {
 		return "export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION=" + a.opts.Region
@@ -59,7 +59,7 @@ func (a *App) login() string {
 	return "export AWS_SHARED_CREDENTIALS_FILE=" + a.opts.file(firstKeyFile) + " AWS_DEFAULT_REGION=" + a.opts.Region
 }
 
-// hosts gives everybody who runs processes for us.
+// hosts returns everything that runs processes for this Muster.
 func (a *App) hosts() []compute.Launcher {
 	all := []compute.Launcher{a.doors.hosts}
 	if a.host != nil {
@@ -71,10 +71,10 @@ func (a *App) hosts() []compute.Launcher {
 	return all
 }
 
-// keepers are several hosts as one.
+// keepers combines several launchers.
 type keepers []compute.Launcher
 
-// Owns tells whether one of them runs the process.
+// Owns reports whether one of them runs the process.
 func (k keepers) Owns(ref compute.Ref) bool {
 	for _, h := range k {
 		if h.Owns(ref) {
@@ -84,14 +84,14 @@ func (k keepers) Owns(ref compute.Ref) bool {
 	return false
 }
 
-// Ended tells each of them; who does not run the process does nothing.
+// Ended calls each of them; one that does not run the process does nothing.
 func (k keepers) Ended(ref compute.Ref, why event.Code) {
 	for _, h := range k {
 		h.Ended(ref, why)
 	}
 }
 
-// start runs what there is to show until stop. The caller holds the app's mutex.
+// start runs the demo and the host until stop. The app's mu must be held.
 func (s *show) start(a *App) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *show) start(a *App) {
 	}
 }
 
-// stop ends it all, processes included, and waits for that.
+// stop ends both, processes included, and waits for that.
 func (s *show) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

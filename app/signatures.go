@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/internal/awsrpc/sigv4"
 )
 
-// signatures asks each caller for a signature made with an access key.
+// signatures authenticates callers by a signature made with an access key.
 type signatures struct {
 	keys     *auth.Service
 	verifier *sigv4.Verifier
@@ -26,7 +26,7 @@ func newSignatures(keys *auth.Service) *signatures {
 	})}
 }
 
-// Authenticate finds the key that is said to have signed a request.
+// Authenticate returns the caller whose key claims to have signed a request.
 func (s *signatures) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
 	claim, err := s.verifier.Claim(r, time.Now())
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *signatures) VerifyServer(query url.Values, now time.Time, window time.D
 	return caller, s.used(caller, err)
 }
 
-// used notes that the caller's key was used, where nothing was wrong.
+// used records the use of the caller's key, if there was no error.
 func (s *signatures) used(caller auth.Caller, err error) error {
 	if err == nil {
 		s.keys.Used(caller.KeyID)

@@ -58,7 +58,7 @@ func TestTLS_OwnCertificateAlone(t *testing.T) {
 	}
 }
 
-// trusting is a client that trusts one certificate.
+// trusting returns a client that trusts one certificate.
 func trusting(t *testing.T, file string) *http.Client {
 	t.Helper()
 	pem, err := os.ReadFile(file)
@@ -73,8 +73,8 @@ func trusting(t *testing.T, file string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// With tls self-signed plain HTTP is not answered; TLS is, from the version that
-// was set.
+// With self-signed TLS, plain HTTP is not answered; TLS is, from the configured version
+// on.
 func TestTLS_SelfSignedAlone(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(o *app.Options) { o.TLSSelfSigned, o.TLSMinVersion = true, "1.3" })

@@ -18,15 +18,15 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// Options of the demo.
+// Options configure the demo.
 type Options struct {
-	Server    string        // path of the arena program; default: beside our own
+	Server    string        // path of the arena program; default: next to our own
 	Processes int           // game server processes to keep; default 4
-	Players   int           // bots in the demo session; default 3, -1 plays none
-	StopGrace time.Duration // for processes to end in when the demo stops; default 5 s
+	Players   int           // bots in the demo session; default 3, -1 means none
+	StopGrace time.Duration // time for processes to end when the demo stops; default 5 s
 }
 
-// Services are what the demo calls, and where it finds itself.
+// Services are what the demo uses.
 type Services struct {
 	Places   host.Places
 	Store    *store.Store
@@ -35,28 +35,28 @@ type Services struct {
 	Computes *compute.Service
 	Sessions *session.Service
 
-	Dir           string    // of its own: working directories, logs, records of processes
+	Dir           string    // the demo's: working directories, logs, records of processes
 	URL           string    // base URL, for the commands it prints
 	GameServerURL string    // where game servers connect
 	Login         string    // what to export before the printed commands
 	Out           io.Writer // for people
 	Logger        *slog.Logger
-	Started       time.Time // of the process, to tell how long the first session took
+	Started       time.Time // when the process started, for the time until the first session
 }
 
-// The names by which the demo finds what it made.
+// The names by which the demo finds its resources.
 const (
 	name        = "demo"
 	location    = host.Location
 	computeName = host.ComputeName
 )
 
-// Demo is the demo. New makes one, Run runs it.
+// Demo is the demo. Use New to create one, and Run to run it.
 type Demo struct {
 	opts    Options
 	s       Services
 	log     *slog.Logger
-	program string // "" = not there
+	program string // "" = does not exist
 
 	fleetID  atomic.Pointer[string]
 	aliasID  string
@@ -65,7 +65,7 @@ type Demo struct {
 	stopping chan struct{}
 }
 
-// New makes a demo. Nothing is started and nothing made yet.
+// New returns a demo. It starts and creates nothing yet.
 func New(o Options, s Services) *Demo {
 	if o.Processes == 0 {
 		o.Processes = 4
@@ -79,9 +79,9 @@ func New(o Options, s Services) *Demo {
 	return &Demo{opts: o, s: s, log: s.Logger.With("component", "demo"), stopping: make(chan struct{})}
 }
 
-// Run makes what is missing, starts the processes and keeps a game session going
-// until ctx ends; then it ends the processes. What goes wrong is told, and ends
-// the demo alone.
+// Run creates missing resources, starts the processes and keeps a game session going
+// until ctx ends; then it ends the processes. Errors are logged and printed, and end
+// only the demo.
 func (d *Demo) Run(ctx context.Context) {
 	if err := d.run(store.WithActor(ctx, name)); err != nil && ctx.Err() == nil {
 		d.log.Error("the demo ended", "error", err)

@@ -1,7 +1,7 @@
-// Package demo is what `muster local` shows: a fleet of this machine with game
+// Package demo is the demo of `muster local`: a fleet on this machine with game
 // server processes of the arena game, a game session with bots in it, and the
-// commands to make another from a second terminal.
+// commands for creating another from a second terminal.
 //
-// It uses the domain as any door would. Everything it makes is found again by
-// name at the next start, processes that outlived a killed server included.
+// It uses the domain as any door would. It finds its resources by name at the next
+// start, including processes that outlived a killed server.
 package demo

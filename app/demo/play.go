@@ -14,14 +14,14 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// retryAfter is the pause before another demo session where one went wrong, and
-// look how often a free process is looked for where no event tells of one.
+// retryAfter is the pause before another demo session after a failure, and look is how
+// often to look for a free process without an event that reports one.
 const (
 	retryAfter = 2 * time.Second
 	look       = 25 * time.Millisecond
 )
 
-// seats of a demo session: the bots, and some for people.
+// seats is the size of a demo session: for the bots, and for some people.
 const seats = 8
 
 // keepPlaying keeps one game session with bots going until ctx ends.
@@ -43,7 +43,7 @@ func (d *Demo) keepPlaying(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// running gives a demo session with players that a former server left, or nil.
+// running returns a demo session with players that an earlier server left, or nil.
 func (d *Demo) running(ctx context.Context) *session.GameSession {
 	page, _, err := d.s.Sessions.List(ctx, session.Query{FleetID: *d.fleetID.Load(), Status: session.Active, Limit: 100})
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *Demo) play(ctx context.Context, first bool) error {
 	return d.runBots(ctx, g, players)
 }
 
-// create makes the game session as soon as a process is free.
+// create creates the game session as soon as a process is free.
 func (d *Demo) create(ctx context.Context) (g *session.GameSession, err error) {
 	d.until(ctx, look, func() bool {
 		g, err = d.s.Sessions.Create(ctx, session.CreateInput{
@@ -103,7 +103,7 @@ func (d *Demo) joining() []session.Joining {
 	return list
 }
 
-// runBots has the arena program play for all players until the game is over.
+// runBots runs the arena program as all players until the game is over.
 func (d *Demo) runBots(ctx context.Context, g *session.GameSession, players []*session.PlayerSession) error {
 	args := []string{"bot", "--for", "0", "--json", "--addr", net.JoinHostPort(g.IPAddress, strconv.Itoa(g.Port))}
 	for _, p := range players {
@@ -130,8 +130,8 @@ func (d *Demo) over(ctx context.Context, id string) bool {
 	return err != nil || g.Status.Ended()
 }
 
-// until waits for a condition that events bring about, looking again at every
-// period as well where that is not 0. It gives up when ctx ends.
+// until waits for a condition, checking it after events and, if every is not 0, at that
+// interval. It gives up when ctx ends.
 func (d *Demo) until(ctx context.Context, every time.Duration, holds func() bool) {
 	nudge, end := d.s.Events.Watch()
 	defer end()

@@ -18,8 +18,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// startProcesses takes over the game server processes that a former server
-// left, and launches what is missing.
+// startProcesses takes over the game server processes that an earlier server left, and
+// starts the missing ones.
 func (d *Demo) startProcesses(ctx context.Context) (*supervise.Group, error) {
 	group, err := supervise.New(supervise.Options{
 		Spec: supervise.Spec{
@@ -37,15 +37,15 @@ func (d *Demo) startProcesses(ctx context.Context) (*supervise.Group, error) {
 		return nil, err
 	}
 	d.group.Store(group)
-	// The group is stopped in order, not by ctx: its processes are to end.
+	// The group is stopped explicitly, not by ctx, so that its processes end.
 	if err := group.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
 	return group, nil
 }
 
-// launch starts a process in its working directory and tells it where to connect,
-// with a token made now.
+// launch starts a process in its working directory with the address to connect to and a
+// new token.
 func (d *Demo) launch(cmd *exec.Cmd, slot int, id string) error {
 	c, err := d.s.Computes.Find(d.s.Store.View(), *d.fleetID.Load(), computeName)
 	if err != nil {
@@ -75,7 +75,8 @@ func (d *Demo) started(r supervise.Run) {
 	d.log.Info("game server process started", "process_id", r.ID, "pid", r.PID, "taken_over", r.Attached, "log", r.Stderr)
 }
 
-// exited tells the domain, for which a process that did not say goodbye has crashed.
+// exited reports the exit to the domain, which counts it as a crash unless the process
+// called ProcessEnding.
 func (d *Demo) exited(r supervise.Run, e supervise.Exit) {
 	d.log.Info("game server process ended", "process_id", r.ID, "how", e.String(), "lived", e.Lived.Round(time.Millisecond))
 	ctx, cancel := context.WithTimeout(store.WithActor(context.Background(), name), 10*time.Second)
@@ -93,7 +94,7 @@ func (d *Demo) ref(id string) compute.Ref {
 	return compute.Ref{FleetID: *d.fleetID.Load(), ComputeName: computeName, ProcessID: id}
 }
 
-// Owns tells whether the demo runs the process (compute.Launcher).
+// Owns reports whether the demo runs the process (compute.Launcher).
 func (d *Demo) Owns(ref compute.Ref) bool {
 	group := d.group.Load()
 	if group == nil || ref != d.ref(ref.ProcessID) {
@@ -107,18 +108,18 @@ func (d *Demo) Owns(ref compute.Ref) bool {
 	return false
 }
 
-// leaveTime is how long a process may take to exit after it said goodbye.
+// leaveTime is how long a process may take to exit after calling ProcessEnding.
 const leaveTime = 10 * time.Second
 
-// Ended makes sure that a process is gone which counts as ended (compute.Launcher):
-// one that said goodbye is given time to exit, any other is killed.
+// Ended makes sure that a process that counts as ended is gone (compute.Launcher): one
+// that called ProcessEnding has time to exit, any other is killed.
 func (d *Demo) Ended(ref compute.Ref, why event.Code) {
 	if !d.Owns(ref) {
 		return
 	}
 	d.stops.Go(func() {
 		if why == event.ProcessEnded && !d.wait(leaveTime) {
-			return // the demo stops, and with it every process
+			return // the demo stops, and every process with it
 		}
 		err := d.group.Load().StopRun(context.Background(), ref.ProcessID, 0)
 		if err != nil && !errors.Is(err, supervise.ErrNotRunning) {
@@ -127,7 +128,7 @@ func (d *Demo) Ended(ref compute.Ref, why event.Code) {
 	})
 }
 
-// wait waits, unless the demo stops first.
+// wait waits, and reports false if the demo stops first.
 func (d *Demo) wait(t time.Duration) bool {
 	timer := time.NewTimer(t)
 	defer timer.Stop()

@@ -11,8 +11,8 @@ import (
 // errNoProgram says how to get the arena program.
 var errNoProgram = errors.New("the demo game is not beside this program: make build puts it there, and --demo-server names another place")
 
-// FindProgram gives the path of the arena program: the one named, or the one
-// beside our own program. Its errors are sentences for people.
+// FindProgram returns the path of the arena program: the named one, or the one next to
+// our own program. Its errors are sentences for people.
 func FindProgram(named string) (string, error) {
 	if named != "" {
 		path, err := filepath.Abs(named)

@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// makeResources makes what the demo needs, each where it is missing.
+// makeResources creates the missing resources of the demo.
 func (d *Demo) makeResources(ctx context.Context) error {
 	place, err := d.s.Places.Make(ctx, name, "The demo of muster local")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"text/template"
 )
 
-// tour is what a person can paste into a second terminal.
+// tour is text to paste into a second terminal.
 const tour = `
 The demo: fleet {{.Fleet}} at {{.Location}}, {{.Processes}} game server processes.
 From another terminal, with nothing but the endpoint changed:
@@ -32,7 +32,7 @@ Watch and play:
   {{.Program}} demo play --endpoint {{.URL}}
 `
 
-// printCommands prints the tour with this server's names in it.
+// printCommands prints the tour with the names on this server.
 func (d *Demo) printCommands() {
 	t := template.Must(template.New("tour").Parse(strings.TrimPrefix(tour, "\n")))
 	err := t.Execute(d.s.Out, map[string]any{

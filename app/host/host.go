@@ -24,37 +24,37 @@ type Options struct {
 	Launcher  string        // agent.Options.Launcher
 	Managed   bool          // managed fleets may use this machine
 	Exec      *Program      // a developer's own game server; nil for none
-	StopGrace time.Duration // for processes to end in when we stop; default 5 s
+	StopGrace time.Duration // time for processes to end when the host stops; default 5 s
 }
 
-// Program is a game server that lies on this machine.
+// Program is a game server on this machine.
 type Program struct {
 	Name   string // for people; default: Path
 	Path   string
-	Dir    string    // working directory; default: ours
+	Dir    string    // working directory; default: our own
 	Args   []string  // {port} stands for the port
-	Port   int       // that it listens on; 0 picks a free one for each copy
-	Copies int       // default 1; more need Port 0
-	Output io.Writer // where what it prints is shown; default: Services.Out
+	Port   int       // that it listens on; 0 selects a free one for each copy
+	Copies int       // default 1; more require Port 0
+	Output io.Writer // where its output is shown; default: Services.Out
 }
 
-// Services are what the host calls.
+// Services are what the host uses.
 type Services struct {
 	Places
-	Dir           string // of the agent
+	Dir           string // the agent's
 	URL           string // base URL, for the commands it prints
 	GameServerURL string // where game servers connect
 	Login         string // what to export before the printed commands
 	Region        string
 	JoinToken     func(context.Context) (string, error) // lets this machine join
-	Out           io.Writer                             // for people, and for the program's output
+	Out           io.Writer                             // for messages and the program's output
 	Logger        *slog.Logger
 }
 
 // execName names the fleet, the alias and the instance of --exec.
 const execName = "exec"
 
-// Host is the agent of this process. New makes one, Run runs it.
+// Host is the agent of this process. Use New to create one, and Run to run it.
 type Host struct {
 	opts  Options
 	s     Services
@@ -64,7 +64,7 @@ type Host struct {
 	hint  sync.Once
 }
 
-// New makes a host. Nothing is started and nothing made yet.
+// New returns a host. It starts and creates nothing yet.
 func New(o Options, s Services) *Host {
 	if o.StopGrace == 0 {
 		o.StopGrace = 5 * time.Second
@@ -72,8 +72,8 @@ func New(o Options, s Services) *Host {
 	return &Host{opts: o, s: s, log: s.Logger.With("component", "host")}
 }
 
-// Run hosts until ctx ends; then it ends the processes. What goes wrong is told,
-// and ends the hosting alone.
+// Run hosts until ctx ends; then it ends the processes. Errors are logged and printed,
+// and end only the hosting.
 func (h *Host) Run(ctx context.Context) {
 	if err := h.run(store.WithActor(ctx, "host")); err != nil && ctx.Err() == nil {
 		h.log.Error("hosting ended", "error", err)
@@ -102,13 +102,13 @@ func (h *Host) run(ctx context.Context) error {
 	return a.Run(ctx)
 }
 
-// offer is what this machine offers to managed fleets: more than it has, so that
-// every instance type fits a developer's machine.
+// offer returns what this machine offers to managed fleets: more than it has, so that
+// every instance type fits on a developer's machine.
 func offer() protocol.Facts {
 	return protocol.Facts{IPAddress: "127.0.0.1", CPUMillis: 64_000, MemoryMiB: 256 << 10}
 }
 
-// exec makes the place of the developer's program and says how to run it.
+// exec creates the place of the developer's program and returns how to run it.
 func (h *Host) exec(ctx context.Context, p Program) (*agent.Own, error) {
 	path, err := filepath.Abs(p.Path)
 	if err != nil {
@@ -135,7 +135,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*agent.Own, error) {
 	}, nil
 }
 
-// The ports from which programs get one where they name none.
+// The ports for programs that name none.
 const (
 	firstPort = 20000
 	lastPort  = 29999
@@ -150,7 +150,7 @@ func (h *Host) token() (string, error) {
 	return token, nil
 }
 
-// tour tells what can be done with the program from a second terminal.
+// tour prints what can be done with the program from a second terminal.
 func (h *Host) tour(p Place, program Program) {
 	fmt.Fprintf(h.s.Out, `
 Your game server %s runs on fleet %s at %s.
@@ -163,7 +163,7 @@ From another terminal:
 `, cmp.Or(program.Name, program.Path), p.FleetID, Location, h.s.Login, h.s.URL, p.AliasID, Location)
 }
 
-// watch tells, once, of a program that runs and does not connect.
+// watch reports, once, a program that runs and does not connect.
 func (h *Host) watch(ctx context.Context, id string) {
 	time.AfterFunc(compute.InitHint, func() {
 		if ctx.Err() != nil || !h.Owns(h.ref(id)) || h.s.Computes.Process(h.s.Store.View(), h.ref(id).Key()) != nil {
@@ -180,7 +180,8 @@ func (h *Host) watch(ctx context.Context, id string) {
 	})
 }
 
-// ended tells the domain, for which a process that did not say goodbye has crashed.
+// ended reports the exit to the domain, which counts it as a crash unless the process
+// called ProcessEnding.
 func (h *Host) ended(ctx context.Context, id string, e supervise.Exit) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -198,16 +199,16 @@ func (h *Host) ref(id string) compute.Ref {
 	return compute.Ref{FleetID: place.FleetID, ComputeName: ComputeName, ProcessID: id}
 }
 
-// Owns tells whether we run the process (compute.Launcher).
+// Owns reports whether we run the process (compute.Launcher).
 func (h *Host) Owns(ref compute.Ref) bool {
 	a := h.agent.Load()
 	return a != nil && ref == h.ref(ref.ProcessID) && a.Runs(execName, ref.ProcessID)
 }
 
-// leaveTime is how long a process may take to exit after it said goodbye.
+// leaveTime is how long a process may take to exit after calling ProcessEnding.
 const leaveTime = 10 * time.Second
 
-// Ended makes sure that a process is gone which counts as ended (compute.Launcher).
+// Ended makes sure that a process that counts as ended is gone (compute.Launcher).
 func (h *Host) Ended(ref compute.Ref, why event.Code) {
 	if !h.Owns(ref) {
 		return

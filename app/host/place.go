@@ -12,20 +12,20 @@ import (
 	"github.com/musterhq/muster/placement"
 )
 
-// The names of what is made for programs of this machine.
+// The names of the resources for programs of this machine.
 const (
 	Location    = "custom-local"
 	ComputeName = "local"
 )
 
-// Place is where programs of this machine are hosted: an Anywhere fleet with
-// this machine as its one compute.
+// Place is where programs of this machine are hosted: an Anywhere fleet with this machine
+// as its only compute.
 type Place struct {
 	FleetID string
 	AliasID string
 }
 
-// Places makes places. What it made is found again by name.
+// Places creates places. It finds existing ones by name.
 type Places struct {
 	Store      *store.Store
 	Fleets     *fleet.Service
@@ -34,9 +34,9 @@ type Places struct {
 	Matches    *flexmatch.Service
 }
 
-// Make gives the place of a name, and makes what of it is missing: the location,
-// the fleet, its alias and its compute, and the queue and the matchmaking
-// configuration by which players come there.
+// Make returns the place with a name, and creates what is missing of it: the location, the
+// fleet, its alias and its compute, and the queue and the matchmaking configuration for
+// its players.
 func (s Places) Make(ctx context.Context, name, description string) (Place, error) {
 	_, err := s.Fleets.CreateLocation(ctx, Location, nil)
 	if err != nil && !fault.Is(err, fault.Conflict) {
@@ -73,7 +73,7 @@ func (s Places) fleet(ctx context.Context, name, description string) (*fleet.Fle
 	})
 }
 
-// alias gives the id of an alias of the name, which leads to the fleet.
+// alias returns the id of an alias with the name that leads to the fleet.
 func (s Places) alias(ctx context.Context, name, fleetID string) (string, error) {
 	for a := range s.Fleets.Aliases(s.Store.View(), "") {
 		switch {

@@ -10,18 +10,18 @@ import (
 	"github.com/musterhq/muster/placement"
 )
 
-// rules match whoever is there, two to four at a time.
+// rules match any players, two to four at a time.
 const rules = `{
   "name": "anybody",
   "ruleLanguageVersion": "1.0",
   "teams": [{"name": "players", "minPlayers": 2, "maxPlayers": 4}]
 }`
 
-// matchTimeout is how long a request of players of this machine is kept waiting.
+// matchTimeout is the time limit of a request for a match on this machine.
 const matchTimeout = 5 * time.Minute
 
-// makePlayable makes the queue, the rule set and the matchmaking configuration of
-// a place, where they are missing; what its owner changed since stays.
+// makePlayable creates the queue, the rule set and the matchmaking configuration of a
+// place if they are missing; later changes by its owner stay.
 func (s Places) makePlayable(ctx context.Context, name, aliasID string) error {
 	view := s.Store.View()
 	if s.Placements.Queue(view, name) == nil {
