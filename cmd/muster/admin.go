@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/app"
 )
 
-// adminCommand is what operators do with the state itself.
+// adminCommand is `muster admin`: work on keys, tokens and the state.
 type adminCommand struct {
 	Keys       keysCommand            `cmd:"" help:"Access keys of a running server, or with --offline of a stopped one."`
 	JoinToken  createJoinTokenCommand `cmd:"" help:"Short for 'join-tokens create'."`
@@ -84,7 +84,7 @@ type verifyCommand struct {
 	File string `arg:"" optional:"" type:"existingfile" help:"A backup; without it the state itself is checked."`
 }
 
-// Run checks and reports; problems make it fail.
+// Run checks and reports. It fails if there are problems.
 func (c *verifyCommand) Run(t *streams) error {
 	o, err := c.options(t)
 	if err != nil {
@@ -123,7 +123,7 @@ type replayCommand struct {
 	File    string `arg:"" type:"existingfile" help:"What --record wrote."`
 }
 
-// Run replays a recording; a divergence makes it fail.
+// Run replays a recording. It fails on a divergence.
 func (c *replayCommand) Run(t *streams) error {
 	o := app.Options{Region: c.Region, Account: c.Account, Logger: c.logger(t.err)}
 	report, err := app.Replay(t.ctx, o, c.File)

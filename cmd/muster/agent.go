@@ -23,7 +23,7 @@ type agentCommand struct {
 	Cleanup cleanupAgentCommand `cmd:"" help:"End the game servers that an agent left behind which is no more, and remove their folders."`
 }
 
-// placeFlags say where an agent works, and with what rights its game servers do.
+// placeFlags say where an agent works, and how its game servers are isolated.
 type placeFlags struct {
 	logFlags
 	Root      string `default:"./muster-agent" placeholder:"DIR" help:"Folder for the credential, builds, logs and the state of processes (${default})."`
@@ -50,8 +50,8 @@ type runAgentCommand struct {
 	CA        string         `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's. Game servers, which would not trust them, then connect through the agent."`
 }
 
-// Run works until a signal comes. SIGHUP and SIGUSR2 have the agent replace
-// itself by its program as it now is on disk; game servers do not notice.
+// Run works until a signal comes. SIGHUP and SIGUSR2 make the agent replace itself by its
+// program as it is on disk now; game servers do not notice.
 func (c *runAgentCommand) Run(t *streams) error {
 	o, err := c.options(t)
 	if err != nil {
@@ -114,10 +114,10 @@ func (c *runAgentCommand) options(t *streams) (agent.Options, error) {
 	return o, nil
 }
 
-// place is what all work in an agent's folder needs.
+// place returns the options for any work in an agent's folder.
 func (c *placeFlags) place(t *streams) (agent.Options, error) {
 	o := agent.Options{Log: c.logger(t.err)}
-	o.Launcher, _ = os.Executable() // without it processes are held to nothing
+	o.Launcher, _ = os.Executable() // without it processes are not isolated
 	var err error
 	o.Required = c.Isolation == "required" || c.Isolation == "" && runtime.GOOS == "linux" && os.Geteuid() == 0
 	if o.Unconfined = c.Isolation == "off"; !o.Unconfined {
@@ -133,7 +133,7 @@ func (c *placeFlags) place(t *streams) (agent.Options, error) {
 
 type cleanupAgentCommand struct{ placeFlags }
 
-// Run ends what is left in an agent's folder.
+// Run ends whatever is left in an agent's folder.
 func (c *cleanupAgentCommand) Run(t *streams) error {
 	o, err := c.place(t)
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *cleanupAgentCommand) Run(t *streams) error {
 	return err
 }
 
-// numbers reads FROM-TO.
+// numbers parses FROM-TO.
 func numbers(option, text string) (from, to int, err error) {
 	first, last, ok := strings.Cut(text, "-")
 	from, err1 := strconv.Atoi(first)

@@ -47,7 +47,7 @@ type verifyAuditCommand struct {
 	File []string `placeholder:"FILE" help:"Check what an audit sink, or 'muster admin audit -o json', wrote, instead of asking a server; several files are one log."`
 }
 
-// Run checks the chain; a break makes it fail.
+// Run checks the chain. It fails on a break.
 func (c *verifyAuditCommand) Run(t *streams) error {
 	v, raw, err := c.verify(t)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *verifyAuditCommand) Run(t *streams) error {
 	return err
 }
 
-// verify has the server walk the chain, or walks that of files.
+// verify makes the server check its chain, or checks that of files.
 func (c *verifyAuditCommand) verify(t *streams) (v client.AuditVerdict, raw json.RawMessage, err error) {
 	if len(c.File) == 0 {
 		api, err := c.client()

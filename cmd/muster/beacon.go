@@ -13,7 +13,7 @@ import (
 	"github.com/musterhq/muster/beacon"
 )
 
-// beaconCommand is `muster beacon`: it runs at a location, on its own, and answers
+// beaconCommand is `muster beacon`: it runs at a location, without a server, and answers
 // players who measure their latency to it.
 type beaconCommand struct {
 	Location string `required:"" placeholder:"NAME" help:"The location that this is the beacon of, as fleets name it."`
@@ -23,10 +23,10 @@ type beaconCommand struct {
 	KeyFile  string `placeholder:"FILE" type:"existingfile" help:"Sign receipts of what was measured with the key in this file; the server has the same (beacon_key_file in docs/players.md)."`
 }
 
-// headerTimeout bounds how long a client of the HTTP beacon may take to ask.
+// headerTimeout limits how long a client of the HTTP beacon may take to send a request.
 const headerTimeout = 5 * time.Second
 
-// Run answers until it is told to stop.
+// Run serves until it is told to stop.
 func (c *beaconCommand) Run(t *streams) error {
 	if c.UDP == "" && c.TCP == "" && c.HTTP == "" {
 		return errors.New("one of --udp, --tcp and --http is needed")
@@ -50,7 +50,7 @@ func (c *beaconCommand) Run(t *streams) error {
 	return c.serve(t.ctx, server, web)
 }
 
-// key reads the key; nil where none is configured.
+// key reads the key; nil if none is configured.
 func (c *beaconCommand) key() ([]byte, error) {
 	if c.KeyFile == "" {
 		return nil, nil
@@ -66,7 +66,7 @@ func (c *beaconCommand) key() ([]byte, error) {
 	return key, nil
 }
 
-// ready is the line that tells programs where the beacon answers.
+// ready returns the line that tells programs where the beacon answers.
 func (c *beaconCommand) ready(s *beacon.Server, web net.Listener) string {
 	line := []string{"ready", c.Location}
 	if at := s.UDP(); at != "" {
@@ -81,8 +81,8 @@ func (c *beaconCommand) ready(s *beacon.Server, web net.Listener) string {
 	return strings.Join(line, " ")
 }
 
-// serve runs both parts until ctx ends or one of them does: a beacon that answers
-// in half of its ways looks alive, so it ends whole and is started again.
+// serve runs both parts until ctx ends or one of them does. A beacon with only one part
+// would look alive, so it ends as a whole and is started again.
 func (c *beaconCommand) serve(ctx context.Context, s *beacon.Server, web net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 	"github.com/musterhq/muster/beacon"
 )
 
-// TestBeacon has players measure a beacon that runs on its own, in each way, and
-// holds its receipt against the key.
+// TestBeacon measures a separate beacon in each way, as players do, and checks its receipt
+// with the key.
 func TestBeacon(t *testing.T) {
 	t.Parallel()
 	key := []byte("0123456789abcdef0123456789abcdef")
@@ -65,7 +65,7 @@ func TestBeacon(t *testing.T) {
 	}
 }
 
-// A beacon of which one part ends does not go on with the other.
+// If one part of a beacon ends, the other does not go on.
 func TestBeacon_EndsWhole(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(s *beacon.Server, web net.Listener){

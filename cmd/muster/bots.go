@@ -30,7 +30,7 @@ type botsCommand struct {
 	Output     string        `short:"o" enum:"text,json" default:"text" help:"How to tell the result: text or json (${default})."`
 }
 
-// Run plays. It fails if a bot did.
+// Run plays. It fails if a bot failed.
 func (c *botsCommand) Run(t *streams) error {
 	settings, err := c.settings()
 	if err != nil {
@@ -68,8 +68,8 @@ func (c *botsCommand) tell(out io.Writer, report bots.Report) error {
 	return nil
 }
 
-// settings says as whom to call the AWS API; without keys any are sent, which
-// `muster local` takes.
+// settings returns the configuration for calling the AWS API. Without keys in the
+// environment it has arbitrary ones, which `muster local` accepts.
 func (c *botsCommand) settings() (aws.Config, error) {
 	key, secret, token := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")
 	if c.Credentials != "" {
@@ -85,7 +85,7 @@ func (c *botsCommand) settings() (aws.Config, error) {
 	return aws.Config{Region: c.Region, Credentials: credentials.NewStaticCredentialsProvider(key, secret, token)}, nil
 }
 
-// client makes the requests of all bots.
+// client returns the HTTP client of all bots.
 func (c *botsCommand) client() (*http.Client, error) {
 	transport := bots.Transport()
 	if c.CA != "" {

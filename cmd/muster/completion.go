@@ -7,8 +7,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// completionCommand is `muster completion`: a script for a shell, which asks us
-// back for the words that can follow.
+// completionCommand is `muster completion`: a script for a shell, which calls muster for
+// the words that can follow.
 type completionCommand struct {
 	Bash  shellCommand `cmd:"" help:"Print the script for bash: source <(muster completion bash)."`
 	Zsh   shellCommand `cmd:"" help:"Print the script for zsh: source <(muster completion zsh)."`
@@ -18,7 +18,7 @@ type completionCommand struct {
 
 type shellCommand struct{}
 
-// Run prints the script of the shell that the command is named for.
+// Run prints the script of the shell after which the command is named.
 func (shellCommand) Run(t *streams, k *kong.Context) error {
 	_, err := fmt.Fprint(t.out, map[string]string{
 		"bash": `_muster() { mapfile -t COMPREPLY < <(muster completion words -- "${COMP_WORDS[@]:1:COMP_CWORD}"); }
@@ -38,7 +38,7 @@ type wordsCommand struct {
 	Typed []string `arg:"" optional:"" passthrough:"" help:"What was typed so far, the unfinished word last."`
 }
 
-// Run prints the words that can stand where the last one is being typed.
+// Run prints the words that can be completed at the last typed one.
 func (c *wordsCommand) Run(t *streams, k *kong.Context) error {
 	typed := c.Typed
 	if len(typed) > 0 && typed[0] == "--" {
@@ -50,7 +50,7 @@ func (c *wordsCommand) Run(t *streams, k *kong.Context) error {
 	return nil
 }
 
-// candidates gives the commands or flags that the last of the typed words can become.
+// candidates returns the commands or flags that complete the last of the typed words.
 func candidates(n *kong.Node, typed []string) []string {
 	unfinished := ""
 	if len(typed) > 0 {
@@ -79,7 +79,7 @@ func candidates(n *kong.Node, typed []string) []string {
 	return words
 }
 
-// walk follows the typed words down the tree of commands.
+// walk follows the typed words in the tree of commands.
 func walk(n *kong.Node, typed []string) *kong.Node {
 	for _, word := range typed {
 		for _, child := range n.Children {

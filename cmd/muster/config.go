@@ -12,9 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// config is a configuration file: each field is named like its flag, without
-// the dashes before it. A flag wins over its MUSTER_… variable, and that over
-// the file.
+// config is a configuration file: each field has the name of its flag, without the leading
+// dashes. A flag takes precedence over its MUSTER_… variable, and that over the file.
 type config map[string]any
 
 // readConfig reads a configuration file (YAML).
@@ -43,7 +42,7 @@ func (c config) Validate(app *kong.Application) error {
 	return err
 }
 
-// Resolve gives a flag its value from the file, unless the environment has one.
+// Resolve returns a flag's value from the file, unless the environment has one.
 func (c config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range flag.Envs {
 		if _, ok := os.LookupEnv(name); ok {
@@ -63,7 +62,7 @@ func (c config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, er
 	return fmt.Sprint(value), nil
 }
 
-// pairs writes a map as flags have it: NAME=VALUE,…
+// pairs returns a map in the form for flags: NAME=VALUE,…
 func pairs(m config) string {
 	var all []any
 	for _, name := range slices.Sorted(maps.Keys(m)) {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// writeFile writes a file that only its owner reads. The file that was there stays
-// as it was until all is written; what is no plain file is written to in place.
+// writeFile writes a file that only its owner can read. An existing file is unchanged until
+// everything is written; anything but a regular file is written to in place.
 func writeFile(name string, write func(io.Writer) error) (err error) {
 	if at, err := filepath.EvalSymlinks(name); err == nil {
 		name = at

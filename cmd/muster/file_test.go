@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What was there stays until all is written, and nothing is left beside it.
+// The old file stays until everything is written, and nothing else is left in the folder.
 func TestWriteFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// A server that is not there costs no trace of yesterday.
+// A failed export does not destroy the old file.
 func TestTickets_ExportKeepsTheOldFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "trace.jsonl")

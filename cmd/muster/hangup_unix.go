@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// hangups gets each SIGHUP from now on, which then ends nothing.
+// hangups returns a channel that receives each SIGHUP from now on. The signal then ends
+// nothing.
 func hangups() <-chan os.Signal {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)

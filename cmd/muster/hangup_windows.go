@@ -2,5 +2,5 @@ package main
 
 import "os"
 
-// hangups gets nothing: there is no such signal.
+// hangups returns nil: there is no such signal.
 func hangups() <-chan os.Signal { return nil }

@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// texts are the answers of a server in which every text comes from somebody
-// else; TEXT stands for it.
+// texts are the answers of a server in which every text is from others; TEXT stands for
+// it.
 var texts = map[string]string{
 	"/console/api/fleets":             `[{"id":"TEXT","name":"TEXT","status":"TEXT","compute_type":"TEXT","locations":[{"location":"TEXT","status":"TEXT","reason":"TEXT"}]}]`,
 	"/console/api/processes":          `[{"id":"TEXT","host":"TEXT","game_session_id":"TEXT"}]`,
@@ -32,7 +32,7 @@ var texts = map[string]string{
 	"/console/api/placements/refused": "",
 }
 
-// answering is a server whose every text is the given one.
+// answering returns the URL of a server whose every text is the given one.
 func answering(t *testing.T, text string) string {
 	t.Helper()
 	quoted, err := json.Marshal(text)
@@ -59,9 +59,9 @@ func answering(t *testing.T, text string) string {
 	return server.URL
 }
 
-// TestHostileText has every command that shows the text of others show what a
-// hostile process or host could send: titles, a cleared screen, the clipboard, a
-// forged line, a reversed reading direction.
+// TestHostileText checks, for every command that shows texts of others, what a hostile
+// process or host could send: titles, a cleared screen, the clipboard, a forged line, a
+// reversed reading direction.
 func TestHostileText(t *testing.T) {
 	const hostile = "a\x1b]0;title\a\x1b[2J\u009b1A\x1b]52;c;bHM=\x1b\\\u202e\u2028\r\n  1  00:00:00.000  ACCESS_KEY_DELETED\tb\x7f"
 	calm, evil := answering(t, "a"), answering(t, hostile)
@@ -92,7 +92,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestWatch_ErasesTheScreen checks that the escapes of others leave --watch its own.
+// TestWatch_Erases checks that --watch can erase the screen although others' text is escaped.
 func TestWatch_Erases(t *testing.T) {
 	s := (&streams{ctx: t.Context(), out: &strings.Builder{}, err: io.Discard}).escaped()
 	view, err := (&watchFlags{Watch: true, Every: 1}).terminal(s)

@@ -51,7 +51,7 @@ func (c *listHostsCommand) Run(t *streams) error {
 	return view.Write(t.out)
 }
 
-// hostState is a machine's state in a word or two.
+// hostState returns a machine's state in a word or two.
 func hostState(h client.Host) string {
 	var words []string
 	if !h.Connected {
@@ -71,14 +71,14 @@ func hostState(h client.Host) string {
 	return strings.Join(words, ",")
 }
 
-// hostFlags are what the commands about one machine share.
+// hostFlags are shared by the commands for one machine.
 type hostFlags struct {
 	clientFlags
 	outputFlags
 	ID string `arg:"" help:"The machine's id, as 'muster hosts' shows it."`
 }
 
-// with calls the server and shows the machine that it answers with.
+// with calls the server and shows the machine in its answer.
 func (c *hostFlags) with(t *streams, call func(*client.Client) (client.Host, error), show func(io.Writer, client.Host) error) error {
 	api, err := c.client()
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *drainHostCommand) Run(t *streams) error {
 
 type resumeHostCommand struct{ hostFlags }
 
-// Run has a machine used again.
+// Run makes a drained machine be used again.
 func (c *resumeHostCommand) Run(t *streams) error {
 	return c.with(t, func(api *client.Client) (client.Host, error) { return api.ResumeHost(t.ctx, c.ID) }, func(out io.Writer, h client.Host) error {
 		_, err := fmt.Fprintf(out, "%s is used again.\n", h.HostID)
@@ -158,7 +158,7 @@ func (c *resumeHostCommand) Run(t *streams) error {
 
 type rotateHostCommand struct{ hostFlags }
 
-// Run has a machine's credential replaced.
+// Run replaces a machine's credential.
 func (c *rotateHostCommand) Run(t *streams) error {
 	return c.with(t, func(api *client.Client) (client.Host, error) { return api.RotateHost(t.ctx, c.ID) }, func(out io.Writer, h client.Host) error {
 		when := "now"

@@ -26,7 +26,7 @@ type createJoinTokenCommand struct {
 	Name     string        `placeholder:"TEXT" help:"What the token is for."`
 }
 
-// Run makes a token and prints how to use it.
+// Run creates a token and prints how to use it.
 func (c *createJoinTokenCommand) Run(t *streams) error {
 	api, err := c.client()
 	if err != nil {
@@ -93,7 +93,7 @@ type revokeJoinTokenCommand struct {
 	ID string `arg:"" help:"The token's id, jt-…, as 'list' shows it."`
 }
 
-// Run ends a token.
+// Run revokes a token.
 func (c *revokeJoinTokenCommand) Run(t *streams) error {
 	api, err := c.client()
 	if err != nil {

@@ -26,8 +26,8 @@ type keysCommand struct {
 	Delete  deleteKeyCommand  `cmd:"" help:"Delete a key."`
 }
 
-// keyFlags say where the keys are: on a running server, or in a state that no
-// server has.
+// keyFlags say where the keys are: on a running server, or in a state that no server is
+// using.
 type keyFlags struct {
 	clientFlags
 	outputFlags
@@ -65,7 +65,7 @@ func (k *keyFlags) with(t *streams, f func(*client.Client) error) error {
 	return errors.Join(err, keys.Close())
 }
 
-// online refuses flags that are about a state when a running server is asked.
+// online refuses flags for a state if a running server is to be used.
 func (k *keyFlags) online() error {
 	for _, f := range []struct{ name, value, variable string }{
 		{"--data", k.Data, "MUSTER_DATA"}, {"--master-key-file", k.MasterKey, "MUSTER_MASTER_KEY_FILE"},
@@ -85,7 +85,7 @@ type createKeyCommand struct {
 	Expires string   `placeholder:"WHEN" help:"When the key ends: after a time such as 12h or 90d, or at 2026-12-31T00:00:00Z."`
 }
 
-// Run makes a key.
+// Run creates a key.
 func (c *createKeyCommand) Run(t *streams) error {
 	spec := client.KeySpec{Name: c.Name, Role: c.Role}
 	var err error
@@ -137,7 +137,7 @@ func (c *listKeysCommand) Run(t *streams) error {
 	})
 }
 
-// moment shows a time, or that there is none.
+// moment formats a time, or "-" for none.
 func moment(at time.Time) string {
 	if at.IsZero() {
 		return "-"
@@ -207,7 +207,7 @@ func (c *deleteKeyCommand) Run(t *streams) error {
 	return c.with(t, func(api *client.Client) error { return api.DeleteKey(t.ctx, c.ID) })
 }
 
-// scopeOf reads a scope: patterns of ARNs, and tags as KEY=VALUE.
+// scopeOf parses a scope: patterns of ARNs, and tags as KEY=VALUE.
 func scopeOf(parts []string) (s client.KeyScope, err error) {
 	for _, part := range parts {
 		if strings.HasPrefix(part, "arn:") {
@@ -226,7 +226,7 @@ func scopeOf(parts []string) (s client.KeyScope, err error) {
 	return s, nil
 }
 
-// when reads a moment: a time from now on, or RFC 3339; "" is the zero time.
+// when parses a time: a duration from now, or RFC 3339; "" is the zero time.
 func when(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

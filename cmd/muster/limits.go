@@ -7,7 +7,7 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// readLimits reads what --limits says: NAME=RATE.
+// readLimits parses the values of --limits: NAME=RATE.
 func readLimits(texts []string) (map[string]limit.Rate, error) {
 	limits := map[string]limit.Rate{}
 	for _, text := range texts {

@@ -21,7 +21,7 @@ type outputFlags struct {
 
 func (f *outputFlags) json() bool { return f.Output == "json" }
 
-// clientFlags say which server to ask, and as whom.
+// clientFlags say which server to use, and with which key.
 type clientFlags struct {
 	Endpoint    string `aliases:"endpoint-url" default:"http://127.0.0.1:9080" placeholder:"URL" help:"Base URL of the server (${default})."`
 	Region      string `default:"us-east-1" help:"Region to sign for (${default})."`
@@ -91,7 +91,7 @@ func readCredentials(file string) (client.Credentials, error) {
 	return c, nil
 }
 
-// lookFlags are what the commands share that show something of a server.
+// lookFlags are shared by the commands that show something of a server.
 type lookFlags struct {
 	clientFlags
 	outputFlags

@@ -18,7 +18,7 @@ import (
 	"github.com/musterhq/muster/internal/plain"
 )
 
-// commands are what a person can type.
+// commands are the commands and flags of the command line.
 type commands struct {
 	Local localCommand `cmd:"" help:"Run everything in one process on this machine, with a demo game; any credentials are accepted."`
 	Serve serveCommand `cmd:"" help:"Run the server: callers need keys."`
@@ -50,15 +50,15 @@ type commands struct {
 	Completion completionCommand `cmd:"" help:"Completion for bash, zsh and fish."`
 }
 
-// streams are where a command speaks, and for how long.
+// streams are a command's output and its lifetime.
 type streams struct {
 	ctx      context.Context // ends with SIGINT or SIGTERM
 	out, err io.Writer       // escape what could change the terminal (package plain)
-	screen   io.Writer       // standard output as it is: to erase it, and for programs of the user's own
+	screen   io.Writer       // standard output without escaping: for erasing it, and for the user's own programs
 }
 
-// escaped returns the streams that commands get: no command can print the text of
-// others as it came.
+// escaped returns the streams that commands get, so that no command can print others'
+// text unescaped.
 func (t *streams) escaped() *streams {
 	return &streams{ctx: t.ctx, out: plain.NewWriter(t.out), err: plain.NewWriter(t.err), screen: t.out}
 }
@@ -66,13 +66,13 @@ func (t *streams) escaped() *streams {
 func main() {
 	isolate.Enter()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 	code := run(os.Args[1:], &streams{ctx: ctx, out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(code)
 }
 
-// run is main without its process: it gives the exit code.
+// run is main without the process. It returns the exit code.
 func run(args []string, t *streams) int {
 	t = t.escaped()
 	parser, err := newParser(&commands{}, t)
@@ -101,7 +101,7 @@ func run(args []string, t *streams) int {
 	return 0
 }
 
-// exit is the code that kong wants to end with, after --help.
+// exit is the code with which kong wants to end, after --help.
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
@@ -118,7 +118,7 @@ func newParser(c *commands, t *streams) (*kong.Kong, error) {
 	)
 }
 
-// parse reads the arguments; --help comes back as an exit.
+// parse parses the arguments; after --help its error is an exit.
 func parse(k *kong.Kong, args []string) (ctx *kong.Context, err error) {
 	defer func() {
 		if p := recover(); p != nil {

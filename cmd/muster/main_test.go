@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// typed runs a command line and gives its exit code and what it printed.
+// typed runs a command line and returns its exit code and output.
 func typed(t *testing.T, ctx context.Context, args ...string) (code int, out, err string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -23,7 +23,7 @@ func typed(t *testing.T, ctx context.Context, args ...string) (code int, out, er
 	return code, o.String(), e.String()
 }
 
-// serverOptions gives what the flags of `serve` make of the world.
+// serverOptions returns the options for flags of `serve`.
 func serverOptions(t *testing.T, args ...string) app.Options {
 	t.Helper()
 	var c commands
@@ -42,7 +42,7 @@ func serverOptions(t *testing.T, args ...string) app.Options {
 	return o
 }
 
-// TestOptions_Precedence: flag, then variable, then file, then default.
+// TestOptions_Precedence checks the order: flag, then variable, then file, then default.
 func TestOptions_Precedence(t *testing.T) {
 	file := write(t, "listen: 127.0.0.1:1\nregion: eu-west-1\naccount: \"111111111111\"\ndrain-timeout: 3s\n")
 	t.Setenv("MUSTER_LISTEN", "127.0.0.1:2")
@@ -83,7 +83,7 @@ func TestOptions_Defaults(t *testing.T) {
 	}
 }
 
-// TestOptions_EveryFieldIsAFlag has each flag of the servers set by the file.
+// TestOptions_EveryFieldIsAFlag sets each flag of the servers in the file.
 func TestOptions_EveryFieldIsAFlag(t *testing.T) {
 	for _, text := range []string{
 		"listen: 127.0.0.1:0", "data: x", "store: sqlite", "log-format: json", "log-level: debug", "region: us-east-1",
@@ -167,7 +167,7 @@ func (w *readyWatch) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// serving runs `muster serve` on a data directory until the function is called.
+// serving runs `muster serve` on a data directory until the returned function is called.
 func serving(t *testing.T, data string) (base string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -189,8 +189,8 @@ func serving(t *testing.T, data string) (base string, stop func()) {
 	}
 }
 
-// TestAdmin_Keys goes through the life of a key on a running server, and then
-// through what is possible without one.
+// TestAdmin_Keys covers the life of a key on a running server, and then what is possible
+// without one.
 func TestAdmin_Keys(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	base, stop := serving(t, data)

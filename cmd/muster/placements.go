@@ -1,6 +1,6 @@
 package main
 
-// placementsCommand looks at placements.
+// placementsCommand is `muster placements`.
 type placementsCommand struct {
 	Explain explainCommand `cmd:"" help:"Say why a placement is where it is: every round, each candidate and what came of it."`
 }

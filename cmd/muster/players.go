@@ -10,8 +10,7 @@ import (
 	"github.com/musterhq/muster/backend"
 )
 
-// readPlayers reads the configuration of the player backend; a field that it does
-// not have is refused.
+// readPlayers reads the configuration of the player backend. It refuses unknown fields.
 func readPlayers(file string) (backend.Config, error) {
 	var c backend.Config
 	if file == "" {

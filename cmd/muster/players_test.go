@@ -16,7 +16,7 @@ func TestReadPlayers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The example of docs/players.md is one that is understood.
+	// The example in docs/players.md is valid.
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "players.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ type preflightCommand struct {
 	Quiet      bool          `help:"Do not show what the program writes."`
 }
 
-// Run tries the build; it fails where a fleet would.
+// Run tries the build. It fails if a fleet would.
 func (c *preflightCommand) Run(t *streams) error {
 	if c.LogLevel == "info" {
 		c.LogLevel = "error"

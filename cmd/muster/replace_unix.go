@@ -31,8 +31,8 @@ func onReplace(f func()) (stop func()) {
 	}
 }
 
-// replace turns this process into its program as it is on disk now, with the
-// same arguments: children stay children.
+// replace executes this process's program as it is on disk now, with the same arguments:
+// children stay children.
 func replace() error {
 	self, err := os.Executable()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/search/cases"
 )
 
-// rulesetCommand looks at matchmaking rule sets without a server.
+// rulesetCommand is `muster ruleset`, which needs no server.
 type rulesetCommand struct {
 	Check     rulesetCheckCommand `cmd:"" help:"Check a rule set: prints everything that is wrong, each with its place."`
 	EvalCases evalCasesCommand    `cmd:"" hidden:"" help:"Run a file of written matchmaking cases."`
@@ -52,7 +52,7 @@ type evalCasesCommand struct {
 	Mode string `enum:"exact,indexed" default:"exact" help:"Which search: exact or indexed (${default})."`
 }
 
-// Run prints ID, pass or fail and why for each case, and the count last.
+// Run prints ID, pass or fail and the reason for each case, and finally the count.
 func (c *evalCasesCommand) Run(t *streams) error {
 	data, err := os.ReadFile(c.File)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// saved puts a text into a file of the test's own.
+// saved writes a text to a temporary file.
 func saved(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "input.json")

@@ -8,16 +8,16 @@ import (
 	"runtime"
 )
 
-// secret is what a flag --NAME and its variable say, or the file that --NAME-file
-// names: a command line can be read by every user of the machine.
+// secret is the value of a flag --NAME or its variable, or the file that --NAME-file names,
+// since every user of the machine can read a command line.
 type secret struct {
 	name  string // of the flag
 	value string
 	file  string
 }
 
-// read returns the secret, or "" where neither is given. Of a file that is the first
-// line without its end. A file that other users can read is warned about.
+// read returns the secret, or "" if neither is set. Of a file it is the first line without
+// its end. If other users can read the file, it logs a warning.
 func (s secret) read(log *slog.Logger) (string, error) {
 	if s.file == "" {
 		return s.value, nil
@@ -45,8 +45,8 @@ func (s secret) conflict() error {
 	return fmt.Errorf("%s and %s-file are both given; leave one out", s.name, s.name)
 }
 
-// warnOfOthers warns of a file with secrets that users can read who are neither its
-// owner nor of its group.
+// warnOfOthers warns if a file with secrets is readable by users who are neither its owner
+// nor in its group.
 func warnOfOthers(log *slog.Logger, flag, file string) {
 	info, err := os.Stat(file)
 	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/app"
 )
 
-// secretFile writes a file as its owner alone can read it.
+// secretFile writes a file that only its owner can read.
 func secretFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
@@ -20,7 +20,8 @@ func secretFile(t *testing.T, text string) string {
 	return path
 }
 
-// optionsOf parses a command line, and calls f with what its streams are.
+// optionsOf parses a command line, calls f with its commands and streams, and returns what
+// was printed.
 func optionsOf(t *testing.T, args []string, f func(*commands, *streams) error) (said string, err error) {
 	t.Helper()
 	var c commands
@@ -37,7 +38,7 @@ func optionsOf(t *testing.T, args []string, f func(*commands, *streams) error) (
 	return out.String(), err
 }
 
-// Secrets come from files as from flags and variables, without the end of the line.
+// Secrets are read from files as from flags and variables, without the end of the line.
 func TestSecrets_FromFiles(t *testing.T) {
 	for _, end := range []string{"", "\n", "\r\n", "\n\n"} {
 		o := serverOptions(t, "--notify-url", "http://127.0.0.1:1/", "--notify-secret-file", secretFile(t, "s3cret"+end),
@@ -54,8 +55,7 @@ func TestSecrets_FromFiles(t *testing.T) {
 	}
 }
 
-// What cannot be the secret is refused with the flag's name, and a secret is never
-// in what a refusal says.
+// An invalid secret is refused with the flag's name, and no error contains a secret.
 func TestSecrets_Refused(t *testing.T) {
 	good, empty, two := secretFile(t, "s3cret"), secretFile(t, "\ns3cret"), secretFile(t, "s3cret\nmore")
 	for _, tt := range []struct {
@@ -80,7 +80,7 @@ func TestSecrets_Refused(t *testing.T) {
 	}
 }
 
-// A file that other users can read is warned about, and used.
+// A file that other users can read is used, with a warning.
 func TestSecrets_ReadableByOthers(t *testing.T) {
 	t.Parallel()
 	path := secretFile(t, "join-1")
@@ -100,7 +100,7 @@ func TestSecrets_ReadableByOthers(t *testing.T) {
 	}
 }
 
-// The file with sinks is warned about where it has secrets in it.
+// A file of sinks that other users can read causes a warning if it contains secrets.
 func TestSinks_ReadableByOthers(t *testing.T) {
 	t.Parallel()
 	const sink = "- name: a\n  kind: webhook\n  url: https://game.example/\n  topics: [all]\n"
@@ -116,7 +116,7 @@ func TestSinks_ReadableByOthers(t *testing.T) {
 	}
 }
 
-// A machine that has joined does not need the file with the token any more.
+// A machine that has joined no longer needs the file with the token.
 func TestAgent_TokenFileIsForTheFirstStart(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

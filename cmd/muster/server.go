@@ -18,7 +18,7 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// serverFlags are what local and serve share.
+// serverFlags are shared by local and serve.
 type serverFlags struct {
 	stateFlags
 	Listen         string        `default:"127.0.0.1:9080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (${default})."`
@@ -72,7 +72,7 @@ type storeFlags struct {
 	StorePassword string `name:"store-password-file" placeholder:"FILE" help:"File with the password for PostgreSQL, where the URL has none; PGPASSWORD is another place for it."`
 }
 
-// apply takes the flags over into options, whose Logger is set.
+// apply copies the flags to options whose Logger is set.
 func (f *storeFlags) apply(o *app.Options) (err error) {
 	if o.Store = f.Store; f.StoreFile != "" {
 		if f.Store != app.DefaultStore {
@@ -124,7 +124,7 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 	return o, nil
 }
 
-// files reads the files whose changes a running server takes over.
+// files reads the files that a running server reloads.
 func (f *serverFlags) files(log *slog.Logger) (files app.Files, err error) {
 	if files.Sinks, err = f.sinks(log); err != nil {
 		return files, err
@@ -144,7 +144,7 @@ func (f *stateFlags) options(t *streams) (app.Options, error) {
 func (f *logFlags) logger(w io.Writer) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.LogLevel)); err != nil {
-		panic(err) // the flag allows no other words
+		panic(err) // the flag allows no other values
 	}
 	o := &slog.HandlerOptions{Level: level}
 	if f.LogFormat == "json" {
@@ -184,7 +184,7 @@ func (c *localCommand) Run(t *streams) error {
 		return files, err
 	}
 	o.Host = &host.Options{Managed: true}
-	o.Host.Launcher, _ = os.Executable() // without it processes are held to nothing
+	o.Host.Launcher, _ = os.Executable() // without it processes are not isolated
 	if c.Exec != "" {
 		name := c.Exec
 		if err := startable(name); err != nil {
@@ -209,7 +209,7 @@ func (c *localCommand) Run(t *streams) error {
 	return app.Run(t.ctx, o)
 }
 
-// startable says what keeps a program of this machine from being hosted.
+// startable returns an error if a program of this machine cannot be hosted.
 func startable(program string) error {
 	if _, err := os.Stat(program); err != nil {
 		return fmt.Errorf("local: exec: %w", err)
@@ -220,7 +220,7 @@ func startable(program string) error {
 	return nil
 }
 
-// wrapped puts our own program in the place of one that knows no SDK.
+// wrapped replaces a program without an SDK by our own program, which wraps it.
 func (c *localCommand) wrapped() error {
 	if !c.NoSDK {
 		return nil

@@ -32,7 +32,7 @@ type simulateCommand struct {
 // pair is a flag of two file names.
 type pair struct{ A, B string }
 
-// Decode takes the two words behind the flag.
+// Decode reads the two words after the flag.
 func (p *pair) Decode(ctx *kong.DecodeContext) error {
 	for _, at := range []*string{&p.A, &p.B} {
 		if err := ctx.Scan.PopValueInto("file", at); err != nil {
@@ -43,7 +43,7 @@ func (p *pair) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// report is what can be told in each format.
+// report is a report that can be written in each format.
 type report interface {
 	WriteText(io.Writer) error
 	WriteHTML(io.Writer) error
@@ -110,7 +110,7 @@ func (c *simulateCommand) options(k *kong.Context) (sim.Options, error) {
 	return o, err
 }
 
-// given tells whether a flag was typed or configured.
+// given reports whether a flag was typed or configured.
 func given(k *kong.Context, name string) bool {
 	for _, p := range k.Path {
 		if p.Flag != nil && p.Flag.Name == name {
@@ -144,7 +144,7 @@ func readRuleSet(file string) (*ruleset.RuleSet, error) {
 	return rs, nil
 }
 
-// write writes a report in the format that was asked for.
+// write writes a report in the requested format.
 func (c *simulateCommand) write(out io.Writer, r report) (err error) {
 	if c.Output != "" {
 		f, failed := os.Create(c.Output)

@@ -17,7 +17,7 @@ const (
 	simPatient = "../../sim/testdata/five-against-five-patient.json"
 )
 
-// simulate runs the command and gives what it wrote to stdout and stderr.
+// simulate runs the command and returns what it wrote to stdout and stderr.
 func simulate(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

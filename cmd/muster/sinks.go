@@ -12,7 +12,7 @@ import (
 	"github.com/musterhq/muster/notify"
 )
 
-// sinks gives the sinks of --sinks and --notify-url.
+// sinks returns the sinks of --sinks and --notify-url.
 func (f *serverFlags) sinks(log *slog.Logger) ([]notify.SinkConfig, error) {
 	sinks, err := readSinks(f.Sinks)
 	if slices.ContainsFunc(sinks, func(s notify.SinkConfig) bool { return len(s.Secrets) > 0 }) {
@@ -32,7 +32,7 @@ func (f *serverFlags) sinks(log *slog.Logger) ([]notify.SinkConfig, error) {
 	return append(sinks, url), nil
 }
 
-// readSinks reads a list of sinks; a field that sinks do not have is refused.
+// readSinks reads a list of sinks. It refuses unknown fields.
 func readSinks(file string) ([]notify.SinkConfig, error) {
 	if file == "" {
 		return nil, nil

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ticketsCommand looks at matchmaking tickets.
+// ticketsCommand is `muster tickets`.
 type ticketsCommand struct {
 	Explain  explainTicketCommand   `cmd:"" help:"Say why a ticket waits: what blocks it, what its match lacks, when it would be matched."`
 	Overview ticketsOverviewCommand `cmd:"" help:"Say why the tickets of a configuration wait: which rules block most."`

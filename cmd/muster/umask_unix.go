@@ -4,6 +4,6 @@ package main
 
 import "syscall"
 
-// private has files that are made from now on be readable by their owner alone.
-// Commands that run game servers, or install builds for other users, do not call it.
+// private makes files created from now on readable only by their owner. Commands that run
+// game servers, or install builds for other users, do not call it.
 func private() { syscall.Umask(0o077) }

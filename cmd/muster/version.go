@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// version is what the Go toolchain wrote into the binary about its source.
+// version returns what the Go toolchain recorded in the binary about its source.
 func version() string {
 	number, revision := "(devel)", ""
 	if info, ok := debug.ReadBuildInfo(); ok {

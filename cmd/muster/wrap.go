@@ -36,7 +36,7 @@ type failed int
 
 func (f failed) Error() string { return fmt.Sprintf("the program ended with code %d", int(f)) }
 
-// withoutSDK gives the command that wraps a program.
+// withoutSDK returns the command that wraps a program.
 func withoutSDK(program string, args []string) []string {
 	return append([]string{"wrap", "--watched", "--", program}, args...)
 }
