@@ -14,11 +14,11 @@
 // (package supervise), the last wish is on disk, and nothing is stopped because Muster
 // cannot be reached.
 //
-//	ROOT/credential.json   who we are; mode 0600
+//	ROOT/credential.json   the host's credential; mode 0600
 //	ROOT/wish.json         the last wish; mode 0600, it holds tokens
-//	ROOT/cache/            builds (package install); mode 0700: instances have trees
+//	ROOT/cache/            builds (package install); mode 0700: instances have their own trees
 //	ROOT/staging/          builds that are being installed
-//	ROOT/reports/          ends of processes, until acknowledged
-//	ROOT/last-user         the number of the user that an instance was given last
+//	ROOT/reports/          reports of ended processes, until acknowledged
+//	ROOT/last-user         the number of the user that was assigned last
 //	ROOT/instances/ID/     game/ (the build's tree), slots/, logs/, user
 package agent

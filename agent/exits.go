@@ -60,7 +60,7 @@ func (i *instance) failed(s *slot, id string, err error) {
 	i.say(protocol.Exited{ProcessID: id, Code: -1, Reason: reason, Cause: cause})
 }
 
-// crashLoops reports that an entry's processes crash again and again.
+// crashLoops reports that the processes of an entry crash repeatedly.
 func (i *instance) crashLoops(s *slot, crashes int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -62,7 +62,7 @@ func groupFor(dir string) string {
 	return "install-" + hex.EncodeToString(sum[:8])
 }
 
-// takeUser picks a user and gives it the build's folder, files included.
+// takeUser picks a user and makes it the owner of the build's folder and its files.
 func (g *guest) takeUser() error {
 	g.a.userMutex.Lock()
 	defer g.a.userMutex.Unlock()

@@ -43,7 +43,7 @@ type instance struct {
 	done       int
 	ports      *ports.Range
 	slots      map[int]*slot
-	looping    map[int]string    // crash loops by entry, with what is known of the last crash
+	looping    map[int]string    // crash loops by entry, as sentences
 	reasons    map[string]reason // why processes were told to end, by id
 	collecting map[string]bool   // processes whose logs are being collected
 	goneAt     time.Time

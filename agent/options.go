@@ -79,7 +79,7 @@ type Options struct {
 
 	Log *slog.Logger // default slog.Default()
 
-	retryAfter time.Duration // of a build's download; for tests
+	retryAfter time.Duration // pause before a build's download is retried; for tests
 }
 
 // The default range of ports for games: below the ephemeral ports, which systems use

@@ -20,7 +20,7 @@ type Own struct {
 	Wish  protocol.Wish // InstanceID, FleetID, Compute, SDKURL, AuthToken, Ports; Runtime.Processes[0].Concurrent
 	Dir   string        // working directory
 	Path  string        // of the program; absolute
-	Args  []string      // {port} stands for the port
+	Args  []string      // {port} is replaced with the port
 	Port  int           // for the program; 0 picks one of the wish's range
 	Clean bool          // with a fleet's environment and parameters, instead of the agent's and Args
 	Out   io.Writer     // gets a copy of its output; may be nil

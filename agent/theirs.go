@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// theirs gives the agent, which has more privileges, safe access to a folder that game
-// servers own: links cannot lead out of the folder, and opening a pipe does not block.
+// theirs is a folder that game servers own, opened so that the agent, which has more
+// privileges, can use it safely: links cannot lead out of the folder, and opening a
+// pipe does not block.
 type theirs struct{ top *os.Root }
 
 // openTheirs opens a game server's folder, whose parent is the agent's.

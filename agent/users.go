@@ -243,7 +243,7 @@ func handOver(dir string, uid int, picked func(path string, d fs.DirEntry) (bool
 	return top.Chown(".", uid, uid)
 }
 
-// give makes the instance's user the owner of a folder created for a process.
+// give makes the instance's user the owner of a folder that was created for a process.
 func (i *instance) give(dir string) error {
 	uid, err := i.user()
 	if uid == 0 || err != nil {
