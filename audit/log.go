@@ -133,8 +133,8 @@ func (l *Log) runAnchor(tx *store.Tx, to Chain) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// Anchor moves the beginning of the chain to the first record that is not older
-// than the retention, so that the store may remove what is before it.
+// Anchor moves the beginning of the chain to the first record that is not older than
+// the retention, so that the store may remove those before it.
 func (l *Log) Anchor(ctx context.Context, now time.Time) error {
 	c := l.chain.Get(l.store.View(), chainID)
 	if c == nil {
