@@ -120,7 +120,7 @@ func (c *Client) DrainHost(ctx context.Context, id string) (Host, error) {
 	return c.changeHost(ctx, id, "drain")
 }
 
-// ResumeHost has a drained host take instances again.
+// ResumeHost lets a drained host get instances again.
 func (c *Client) ResumeHost(ctx context.Context, id string) (Host, error) {
 	return c.changeHost(ctx, id, "resume")
 }

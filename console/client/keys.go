@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Key is an access key as the server shows it.
+// Key is an access key as the server returns it.
 type Key struct {
 	ID       string    `json:"id"`
 	Name     string    `json:"name"`
