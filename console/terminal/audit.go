@@ -20,7 +20,7 @@ func (t *Terminal) Audit(ctx context.Context, q client.AuditQuery) error {
 	})
 }
 
-// auditLine shows a record on one line.
+// auditLine formats a record as one line.
 func auditLine(r client.AuditRecord) string {
 	who := cmp.Or(r.KeyID, r.KeyName, "-")
 	if r.KeyID != "" && r.KeyName != "" {

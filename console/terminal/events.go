@@ -18,7 +18,8 @@ func (t *Terminal) Events(ctx context.Context, q client.EventQuery) error {
 	})
 }
 
-// eventLine shows an event on one line: what it concerns, from the whole to the part.
+// eventLine formats an event as one line; the resources that it concerns are ordered
+// from fleet to player session.
 func eventLine(e client.Event) string {
 	parts := []string{fmt.Sprintf("%6d  %s  %-34s", e.Seq, e.Time.Local().Format("15:04:05.000"), e.Code)}
 	for _, p := range []struct{ name, value string }{
