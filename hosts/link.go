@@ -79,7 +79,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, hostID string) 
 	s.log.Info("an agent's connection ended", "host_id", hostID, "error", err)
 }
 
-// enter makes a connection the current one of its host. It returns false if the server
+// enter makes a connection the current one of its host. It reports false if the server
 // is stopping.
 func (s *Server) enter(l *link) bool {
 	s.mu.Lock()
