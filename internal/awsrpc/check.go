@@ -29,7 +29,7 @@ type checker struct {
 type segment struct {
 	name  string
 	index int
-	kind  shape.Kind // Struct, List or Map: what the step goes into
+	kind  shape.Kind // Struct, List or Map: the kind that contains the step
 }
 
 // check returns all violations of an input as one fault of kind fault.InvalidRequest,

@@ -120,7 +120,7 @@ func semanticRule(s *json.SemanticError) string {
 	return "must be " + expected(s.GoType)
 }
 
-// expected names the kind of value that a Go type holds.
+// expected describes the values that a Go type represents.
 func expected(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

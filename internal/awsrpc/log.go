@@ -74,7 +74,7 @@ func cut(s string, longest int) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// ClaimedKey returns the access key id that a request says it is signed with, in a
+// ClaimedKey returns the access key id that a request claims to be signed with, in a
 // header or in a presigned URL, or "".
 func ClaimedKey(r *http.Request) string {
 	_, credential, found := strings.Cut(r.Header.Get("Authorization"), "Credential=")

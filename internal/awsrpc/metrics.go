@@ -12,7 +12,7 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-// newMetrics registers the metrics; a nil Registerer means off.
+// newMetrics registers the metrics; a nil Registerer means no metrics.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	if reg == nil {
 		return nil

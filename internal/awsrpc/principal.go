@@ -8,7 +8,7 @@ import (
 // Principal is the caller of a request.
 type Principal struct {
 	AccessKeyID string // "" for Anonymous
-	Name        string // for logs and the audit; may be ""
+	Name        string // for logs and the audit log; may be ""
 	Role        string // defined by the authenticator
 	Region      string // of the signature's scope; "" for Anonymous
 	Anonymous   bool   // no credentials were required

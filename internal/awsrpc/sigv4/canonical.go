@@ -60,7 +60,7 @@ func appendQuery(b []byte, raw string, signed bool) []byte {
 			continue
 		}
 		p := appendEscaped(nil, unescape(name), "")
-		p = append(p, '\x00') // sorts a name before every longer one
+		p = append(p, '\x00') // sorts a name before every longer name that begins with it
 		pairs = append(pairs, string(appendEscaped(p, unescape(value), "")))
 	}
 	slices.Sort(pairs)
