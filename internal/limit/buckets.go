@@ -35,7 +35,7 @@ func NewBuckets[K comparable](r Rate) *Buckets[K] {
 	return &Buckets[K]{rate: r, refill: r.refill(), young: map[K]*rate.Limiter{}}
 }
 
-// Rate returns how often each key may do something.
+// Rate returns the rate of each key.
 func (b *Buckets[K]) Rate() Rate {
 	if b == nil {
 		return Off

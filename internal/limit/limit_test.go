@@ -187,7 +187,7 @@ func TestWarnings_Bounded(t *testing.T) {
 	})
 }
 
-// kept returns how many subjects are remembered.
+// kept returns how many subjects are stored.
 func (w *Warnings) kept() int {
 	synctest.Wait()
 	w.mu.Lock()

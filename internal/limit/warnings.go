@@ -21,7 +21,7 @@ type Warnings struct {
 	of map[subject]*warning
 }
 
-// subject is what a warning is about, and from whom.
+// subject identifies alike warnings: the message, and the client that caused it.
 type subject struct{ message, from string }
 
 // warning is what has not been written yet.
