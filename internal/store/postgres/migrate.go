@@ -114,7 +114,7 @@ func execAll(ctx context.Context, wire *pgconn.PgConn, texts []string) error {
 	return err
 }
 
-// checkVersion refuses the layout of a newer release.
+// checkVersion returns an error for the layout of a newer release.
 func checkVersion(found int) error {
 	if found > version {
 		return fmt.Errorf("the schema has layout %d, this program knows %d: it was written by a newer release", found, version)
