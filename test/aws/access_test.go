@@ -48,8 +48,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// A client with the retries that it makes by itself gets all of its work done past its
-// key's limit, only later.
+// An SDK's client that exceeds its key's limit completes all of its requests with its
+// own retries, only later.
 func TestAccess_LimitsAreRetried(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

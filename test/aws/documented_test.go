@@ -216,7 +216,8 @@ func TestDocumented_Inventory(t *testing.T) {
 	refused[*types.UnsupportedRegionException](t, err, "not available in this version")
 }
 
-// What an answer holds of locations and gateways is there in every answer that has it.
+// The members about locations and player gateways are set in every response that has
+// them.
 func TestDocumented_Gateways(t *testing.T) {
 	b := setup(t)
 	ctx, c := t.Context(), b.Client
@@ -243,8 +244,8 @@ func TestDocumented_Gateways(t *testing.T) {
 	}
 }
 
-// A build or script whose object is not there is refused with the words for which
-// Terraform's provider waits, since the object may be on its way.
+// A build or script whose object does not exist is refused with the message on which
+// Terraform's provider retries, since the object may still be on its way.
 func TestDocumented_ObjectMissing(t *testing.T) {
 	b := setup(t)
 	at := &types.S3Location{Bucket: aws.String("games"), Key: aws.String("later.zip"), RoleArn: aws.String("arn:aws:iam::000000000000:role/r")}
@@ -260,8 +261,9 @@ func TestDocumented_ObjectMissing(t *testing.T) {
 	})
 }
 
-// A managed fleet whose capacity nobody configured shows the documented default; one
-// that is deleted has empty answers where an unknown one is not found.
+// A managed fleet whose capacity was never configured has the documented default. For a
+// deleted fleet some operations return an empty result, while an unknown one is not
+// found.
 func TestDocumented_Managed(t *testing.T) {
 	b := setup(t)
 	ctx, c, url := t.Context(), b.Client, b.app.URL()
@@ -292,7 +294,8 @@ func TestDocumented_Managed(t *testing.T) {
 	refused[*types.NotFoundException](t, err, "fleet-unknown")
 }
 
-// Where Muster listens for pings, ListLocations says so; elsewhere it says nothing.
+// ListLocations returns the ping beacon of locations where Muster has one, and none for
+// others.
 func TestDocumented_PingBeacons(t *testing.T) {
 	t.Parallel()
 	b := setupWith(t, func(o *app.Options) { o.Beacon = true })
