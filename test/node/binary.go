@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Variable names the environment variable with the path of the built binary.
+// Variable is the name of the environment variable with the path of the built binary.
 const Variable = "MUSTER_BIN"
 
 // Path returns the path of the built binary, or skips the test if none is given.
@@ -107,7 +107,7 @@ func (p *Process) watch(out io.Reader, ready chan<- string) {
 	close(p.exited)
 }
 
-// Exited is closed when the process is gone.
+// Exited returns a channel that is closed when the process is gone.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Kill kills the process without warning, and waits for its end.
@@ -130,7 +130,7 @@ func (p *Process) Stop() error {
 	}
 }
 
-// PID is the number of the process.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Log returns the end of the process's output.
