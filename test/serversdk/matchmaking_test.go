@@ -85,7 +85,7 @@ func (g matchedSession) data(t *testing.T) (d matchmakerData) {
 	return d
 }
 
-// update is the SDK's model of an UpdateGameSession.
+// update is the SDK's model of an UpdateGameSession message.
 type update struct {
 	GameSession      matchedSession
 	UpdateReason     json.RawMessage

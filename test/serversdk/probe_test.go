@@ -60,7 +60,7 @@ type line struct {
 	value      json.RawMessage
 }
 
-// start launches a probe with the SDK's environment variables.
+// startProbe starts a probe with the SDK's environment variables.
 func startProbe(t *testing.T, env map[string]string) *probe {
 	t.Helper()
 	path, err := probePath()
