@@ -102,7 +102,7 @@ func (r *recorder) keep(q *http.Request, body []byte, back *http.Response, text 
 	return nil
 }
 
-// step writes the exchanges since the last step.
+// step writes the exchanges since the last step to a file.
 func (r *recorder) step(name string) {
 	r.t.Helper()
 	r.mu.Lock()

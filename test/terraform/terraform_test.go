@@ -45,7 +45,7 @@ func installed(t *testing.T) (program, mirror string) {
 type workspace struct {
 	*testing.T
 	program, dir string
-	url          string // of the Muster, or of the recorder before it
+	url          string // of Muster, or of the recorder in front of it
 	recorder     *recorder
 	env          []string
 }
