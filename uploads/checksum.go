@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// checksumPrefix begins the headers that carry checksums.
+// checksumPrefix begins the names of headers with checksums.
 const checksumPrefix = "x-amz-checksum-"
 
 // nvme is the polynomial of CRC-64/NVME, reflected.
