@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/internal/shape"
 )
 
-// API describes version 2015-10-01: each call makes a new description.
+// API returns a new description of version 2015-10-01.
 func API() shape.API {
 	return shape.API{
 		Service:    "GameLift",

@@ -8,7 +8,7 @@ const (
 	AcceptanceTypeReject = "REJECT"
 )
 
-// AcceptanceTypeValues gives every value of AcceptanceType, in the API's order.
+// AcceptanceTypeValues returns every value of AcceptanceType, in the API's order.
 func AcceptanceTypeValues() []string {
 	return []string{
 		"ACCEPT",
@@ -22,7 +22,7 @@ const (
 	BackfillModeManual    = "MANUAL"
 )
 
-// BackfillModeValues gives every value of BackfillMode, in the API's order.
+// BackfillModeValues returns every value of BackfillMode, in the API's order.
 func BackfillModeValues() []string {
 	return []string{
 		"AUTOMATIC",
@@ -37,7 +37,7 @@ const (
 	BalancingStrategyOnDemandOnly  = "ON_DEMAND_ONLY"
 )
 
-// BalancingStrategyValues gives every value of BalancingStrategy, in the API's order.
+// BalancingStrategyValues returns every value of BalancingStrategy, in the API's order.
 func BalancingStrategyValues() []string {
 	return []string{
 		"SPOT_ONLY",
@@ -53,7 +53,7 @@ const (
 	BuildStatusFailed      = "FAILED"
 )
 
-// BuildStatusValues gives every value of BuildStatus, in the API's order.
+// BuildStatusValues returns every value of BuildStatus, in the API's order.
 func BuildStatusValues() []string {
 	return []string{
 		"INITIALIZED",
@@ -68,7 +68,7 @@ const (
 	CertificateTypeGenerated = "GENERATED"
 )
 
-// CertificateTypeValues gives every value of CertificateType, in the API's order.
+// CertificateTypeValues returns every value of CertificateType, in the API's order.
 func CertificateTypeValues() []string {
 	return []string{
 		"DISABLED",
@@ -84,7 +84,7 @@ const (
 	ComparisonOperatorTypeLessThanOrEqualToThreshold    = "LessThanOrEqualToThreshold"
 )
 
-// ComparisonOperatorTypeValues gives every value of ComparisonOperatorType, in the API's order.
+// ComparisonOperatorTypeValues returns every value of ComparisonOperatorType, in the API's order.
 func ComparisonOperatorTypeValues() []string {
 	return []string{
 		"GreaterThanOrEqualToThreshold",
@@ -102,7 +102,7 @@ const (
 	ComputeStatusImpaired    = "IMPAIRED"
 )
 
-// ComputeStatusValues gives every value of ComputeStatus, in the API's order.
+// ComputeStatusValues returns every value of ComputeStatus, in the API's order.
 func ComputeStatusValues() []string {
 	return []string{
 		"PENDING",
@@ -118,7 +118,7 @@ const (
 	ComputeTypeAnywhere = "ANYWHERE"
 )
 
-// ComputeTypeValues gives every value of ComputeType, in the API's order.
+// ComputeTypeValues returns every value of ComputeType, in the API's order.
 func ComputeTypeValues() []string {
 	return []string{
 		"EC2",
@@ -134,7 +134,7 @@ const (
 	ContainerDependencyConditionHealthy  = "HEALTHY"
 )
 
-// ContainerDependencyConditionValues gives every value of ContainerDependencyCondition, in the API's order.
+// ContainerDependencyConditionValues returns every value of ContainerDependencyCondition, in the API's order.
 func ContainerDependencyConditionValues() []string {
 	return []string{
 		"START",
@@ -150,7 +150,7 @@ const (
 	ContainerFleetBillingTypeSpot     = "SPOT"
 )
 
-// ContainerFleetBillingTypeValues gives every value of ContainerFleetBillingType, in the API's order.
+// ContainerFleetBillingTypeValues returns every value of ContainerFleetBillingType, in the API's order.
 func ContainerFleetBillingTypeValues() []string {
 	return []string{
 		"ON_DEMAND",
@@ -169,7 +169,7 @@ const (
 	ContainerFleetLocationStatusDeleting   = "DELETING"
 )
 
-// ContainerFleetLocationStatusValues gives every value of ContainerFleetLocationStatus, in the API's order.
+// ContainerFleetLocationStatusValues returns every value of ContainerFleetLocationStatus, in the API's order.
 func ContainerFleetLocationStatusValues() []string {
 	return []string{
 		"PENDING",
@@ -187,7 +187,7 @@ const (
 	ContainerFleetRemoveAttributePerInstanceContainerGroupDefinition = "PER_INSTANCE_CONTAINER_GROUP_DEFINITION"
 )
 
-// ContainerFleetRemoveAttributeValues gives every value of ContainerFleetRemoveAttribute, in the API's order.
+// ContainerFleetRemoveAttributeValues returns every value of ContainerFleetRemoveAttribute, in the API's order.
 func ContainerFleetRemoveAttributeValues() []string {
 	return []string{
 		"PER_INSTANCE_CONTAINER_GROUP_DEFINITION",
@@ -205,7 +205,7 @@ const (
 	ContainerFleetStatusDeleting   = "DELETING"
 )
 
-// ContainerFleetStatusValues gives every value of ContainerFleetStatus, in the API's order.
+// ContainerFleetStatusValues returns every value of ContainerFleetStatus, in the API's order.
 func ContainerFleetStatusValues() []string {
 	return []string{
 		"PENDING",
@@ -225,7 +225,7 @@ const (
 	ContainerGroupDefinitionStatusFailed  = "FAILED"
 )
 
-// ContainerGroupDefinitionStatusValues gives every value of ContainerGroupDefinitionStatus, in the API's order.
+// ContainerGroupDefinitionStatusValues returns every value of ContainerGroupDefinitionStatus, in the API's order.
 func ContainerGroupDefinitionStatusValues() []string {
 	return []string{
 		"READY",
@@ -240,7 +240,7 @@ const (
 	ContainerGroupTypePerInstance = "PER_INSTANCE"
 )
 
-// ContainerGroupTypeValues gives every value of ContainerGroupType, in the API's order.
+// ContainerGroupTypeValues returns every value of ContainerGroupType, in the API's order.
 func ContainerGroupTypeValues() []string {
 	return []string{
 		"GAME_SERVER",
@@ -254,7 +254,7 @@ const (
 	ContainerMountPointAccessLevelReadAndWrite = "READ_AND_WRITE"
 )
 
-// ContainerMountPointAccessLevelValues gives every value of ContainerMountPointAccessLevel, in the API's order.
+// ContainerMountPointAccessLevelValues returns every value of ContainerMountPointAccessLevel, in the API's order.
 func ContainerMountPointAccessLevelValues() []string {
 	return []string{
 		"READ_ONLY",
@@ -267,7 +267,7 @@ const (
 	ContainerOperatingSystemAmazonLinux2023 = "AMAZON_LINUX_2023"
 )
 
-// ContainerOperatingSystemValues gives every value of ContainerOperatingSystem, in the API's order.
+// ContainerOperatingSystemValues returns every value of ContainerOperatingSystem, in the API's order.
 func ContainerOperatingSystemValues() []string {
 	return []string{
 		"AMAZON_LINUX_2023",
@@ -280,7 +280,7 @@ const (
 	DeploymentImpairmentStrategyRollback = "ROLLBACK"
 )
 
-// DeploymentImpairmentStrategyValues gives every value of DeploymentImpairmentStrategy, in the API's order.
+// DeploymentImpairmentStrategyValues returns every value of DeploymentImpairmentStrategy, in the API's order.
 func DeploymentImpairmentStrategyValues() []string {
 	return []string{
 		"MAINTAIN",
@@ -294,7 +294,7 @@ const (
 	DeploymentProtectionStrategyIgnoreProtection = "IGNORE_PROTECTION"
 )
 
-// DeploymentProtectionStrategyValues gives every value of DeploymentProtectionStrategy, in the API's order.
+// DeploymentProtectionStrategyValues returns every value of DeploymentProtectionStrategy, in the API's order.
 func DeploymentProtectionStrategyValues() []string {
 	return []string{
 		"WITH_PROTECTION",
@@ -313,7 +313,7 @@ const (
 	DeploymentStatusPending            = "PENDING"
 )
 
-// DeploymentStatusValues gives every value of DeploymentStatus, in the API's order.
+// DeploymentStatusValues returns every value of DeploymentStatus, in the API's order.
 func DeploymentStatusValues() []string {
 	return []string{
 		"IN_PROGRESS",
@@ -386,7 +386,7 @@ const (
 	EventCodeLocationStateDeleted                       = "LOCATION_STATE_DELETED"
 )
 
-// EventCodeValues gives every value of EventCode, in the API's order.
+// EventCodeValues returns every value of EventCode, in the API's order.
 func EventCodeValues() []string {
 	return []string{
 		"GENERIC_EVENT",
@@ -454,7 +454,7 @@ const (
 	FilterInstanceStatusDraining = "DRAINING"
 )
 
-// FilterInstanceStatusValues gives every value of FilterInstanceStatus, in the API's order.
+// FilterInstanceStatusValues returns every value of FilterInstanceStatus, in the API's order.
 func FilterInstanceStatusValues() []string {
 	return []string{
 		"ACTIVE",
@@ -467,7 +467,7 @@ const (
 	FleetActionAutoScaling = "AUTO_SCALING"
 )
 
-// FleetActionValues gives every value of FleetAction, in the API's order.
+// FleetActionValues returns every value of FleetAction, in the API's order.
 func FleetActionValues() []string {
 	return []string{
 		"AUTO_SCALING",
@@ -488,7 +488,7 @@ const (
 	FleetStatusNotFound    = "NOT_FOUND"
 )
 
-// FleetStatusValues gives every value of FleetStatus, in the API's order.
+// FleetStatusValues returns every value of FleetStatus, in the API's order.
 func FleetStatusValues() []string {
 	return []string{
 		"NEW",
@@ -510,7 +510,7 @@ const (
 	FleetTypeSpot     = "SPOT"
 )
 
-// FleetTypeValues gives every value of FleetType, in the API's order.
+// FleetTypeValues returns every value of FleetType, in the API's order.
 func FleetTypeValues() []string {
 	return []string{
 		"ON_DEMAND",
@@ -524,7 +524,7 @@ const (
 	FlexMatchModeWithQueue  = "WITH_QUEUE"
 )
 
-// FlexMatchModeValues gives every value of FlexMatchMode, in the API's order.
+// FlexMatchModeValues returns every value of FlexMatchMode, in the API's order.
 func FlexMatchModeValues() []string {
 	return []string{
 		"STANDALONE",
@@ -537,7 +537,7 @@ const (
 	GameServerClaimStatusClaimed = "CLAIMED"
 )
 
-// GameServerClaimStatusValues gives every value of GameServerClaimStatus, in the API's order.
+// GameServerClaimStatusValues returns every value of GameServerClaimStatus, in the API's order.
 func GameServerClaimStatusValues() []string {
 	return []string{
 		"CLAIMED",
@@ -549,7 +549,7 @@ const (
 	GameServerGroupActionReplaceInstanceTypes = "REPLACE_INSTANCE_TYPES"
 )
 
-// GameServerGroupActionValues gives every value of GameServerGroupAction, in the API's order.
+// GameServerGroupActionValues returns every value of GameServerGroupAction, in the API's order.
 func GameServerGroupActionValues() []string {
 	return []string{
 		"REPLACE_INSTANCE_TYPES",
@@ -563,7 +563,7 @@ const (
 	GameServerGroupDeleteOptionRetain      = "RETAIN"
 )
 
-// GameServerGroupDeleteOptionValues gives every value of GameServerGroupDeleteOption, in the API's order.
+// GameServerGroupDeleteOptionValues returns every value of GameServerGroupDeleteOption, in the API's order.
 func GameServerGroupDeleteOptionValues() []string {
 	return []string{
 		"SAFE_DELETE",
@@ -583,7 +583,7 @@ const (
 	GameServerGroupStatusError           = "ERROR"
 )
 
-// GameServerGroupStatusValues gives every value of GameServerGroupStatus, in the API's order.
+// GameServerGroupStatusValues returns every value of GameServerGroupStatus, in the API's order.
 func GameServerGroupStatusValues() []string {
 	return []string{
 		"NEW",
@@ -601,7 +601,7 @@ const (
 	GameServerHealthCheckHealthy = "HEALTHY"
 )
 
-// GameServerHealthCheckValues gives every value of GameServerHealthCheck, in the API's order.
+// GameServerHealthCheckValues returns every value of GameServerHealthCheck, in the API's order.
 func GameServerHealthCheckValues() []string {
 	return []string{
 		"HEALTHY",
@@ -615,7 +615,7 @@ const (
 	GameServerInstanceStatusSpotTerminating = "SPOT_TERMINATING"
 )
 
-// GameServerInstanceStatusValues gives every value of GameServerInstanceStatus, in the API's order.
+// GameServerInstanceStatusValues returns every value of GameServerInstanceStatus, in the API's order.
 func GameServerInstanceStatusValues() []string {
 	return []string{
 		"ACTIVE",
@@ -630,7 +630,7 @@ const (
 	GameServerIpProtocolSupportedDualStack = "DUAL_STACK"
 )
 
-// GameServerIpProtocolSupportedValues gives every value of GameServerIpProtocolSupported, in the API's order.
+// GameServerIpProtocolSupportedValues returns every value of GameServerIpProtocolSupported, in the API's order.
 func GameServerIpProtocolSupportedValues() []string {
 	return []string{
 		"IPv4",
@@ -644,7 +644,7 @@ const (
 	GameServerProtectionPolicyFullProtection = "FULL_PROTECTION"
 )
 
-// GameServerProtectionPolicyValues gives every value of GameServerProtectionPolicy, in the API's order.
+// GameServerProtectionPolicyValues returns every value of GameServerProtectionPolicy, in the API's order.
 func GameServerProtectionPolicyValues() []string {
 	return []string{
 		"NO_PROTECTION",
@@ -658,7 +658,7 @@ const (
 	GameServerUtilizationStatusUtilized  = "UTILIZED"
 )
 
-// GameServerUtilizationStatusValues gives every value of GameServerUtilizationStatus, in the API's order.
+// GameServerUtilizationStatusValues returns every value of GameServerUtilizationStatus, in the API's order.
 func GameServerUtilizationStatusValues() []string {
 	return []string{
 		"AVAILABLE",
@@ -675,7 +675,7 @@ const (
 	GameSessionPlacementStateFailed    = "FAILED"
 )
 
-// GameSessionPlacementStateValues gives every value of GameSessionPlacementState, in the API's order.
+// GameSessionPlacementStateValues returns every value of GameSessionPlacementState, in the API's order.
 func GameSessionPlacementStateValues() []string {
 	return []string{
 		"PENDING",
@@ -695,7 +695,7 @@ const (
 	GameSessionStatusError       = "ERROR"
 )
 
-// GameSessionStatusValues gives every value of GameSessionStatus, in the API's order.
+// GameSessionStatusValues returns every value of GameSessionStatus, in the API's order.
 func GameSessionStatusValues() []string {
 	return []string{
 		"ACTIVE",
@@ -713,7 +713,7 @@ const (
 	GameSessionStatusReasonForceTerminated             = "FORCE_TERMINATED"
 )
 
-// GameSessionStatusReasonValues gives every value of GameSessionStatusReason, in the API's order.
+// GameSessionStatusReasonValues returns every value of GameSessionStatusReason, in the API's order.
 func GameSessionStatusReasonValues() []string {
 	return []string{
 		"INTERRUPTED",
@@ -727,7 +727,7 @@ const (
 	InstanceRoleCredentialsProviderSharedCredentialFile = "SHARED_CREDENTIAL_FILE"
 )
 
-// InstanceRoleCredentialsProviderValues gives every value of InstanceRoleCredentialsProvider, in the API's order.
+// InstanceRoleCredentialsProviderValues returns every value of InstanceRoleCredentialsProvider, in the API's order.
 func InstanceRoleCredentialsProviderValues() []string {
 	return []string{
 		"SHARED_CREDENTIAL_FILE",
@@ -741,7 +741,7 @@ const (
 	InstanceStatusTerminating = "TERMINATING"
 )
 
-// InstanceStatusValues gives every value of InstanceStatus, in the API's order.
+// InstanceStatusValues returns every value of InstanceStatus, in the API's order.
 func InstanceStatusValues() []string {
 	return []string{
 		"PENDING",
@@ -756,7 +756,7 @@ const (
 	IpProtocolUdp = "UDP"
 )
 
-// IpProtocolValues gives every value of IpProtocol, in the API's order.
+// IpProtocolValues returns every value of IpProtocol, in the API's order.
 func IpProtocolValues() []string {
 	return []string{
 		"TCP",
@@ -770,7 +770,7 @@ const (
 	ListComputeInputStatusImpaired = "IMPAIRED"
 )
 
-// ListComputeInputStatusValues gives every value of ListComputeInputStatus, in the API's order.
+// ListComputeInputStatusValues returns every value of ListComputeInputStatus, in the API's order.
 func ListComputeInputStatusValues() []string {
 	return []string{
 		"ACTIVE",
@@ -784,7 +784,7 @@ const (
 	LocationFilterCustom = "CUSTOM"
 )
 
-// LocationFilterValues gives every value of LocationFilter, in the API's order.
+// LocationFilterValues returns every value of LocationFilter, in the API's order.
 func LocationFilterValues() []string {
 	return []string{
 		"AWS",
@@ -797,7 +797,7 @@ const (
 	LocationUpdateStatusPendingUpdate = "PENDING_UPDATE"
 )
 
-// LocationUpdateStatusValues gives every value of LocationUpdateStatus, in the API's order.
+// LocationUpdateStatusValues returns every value of LocationUpdateStatus, in the API's order.
 func LocationUpdateStatusValues() []string {
 	return []string{
 		"PENDING_UPDATE",
@@ -811,7 +811,7 @@ const (
 	LogDestinationS3         = "S3"
 )
 
-// LogDestinationValues gives every value of LogDestination, in the API's order.
+// LogDestinationValues returns every value of LogDestination, in the API's order.
 func LogDestinationValues() []string {
 	return []string{
 		"NONE",
@@ -832,7 +832,7 @@ const (
 	MatchmakingConfigurationStatusTimedOut           = "TIMED_OUT"
 )
 
-// MatchmakingConfigurationStatusValues gives every value of MatchmakingConfigurationStatus, in the API's order.
+// MatchmakingConfigurationStatusValues returns every value of MatchmakingConfigurationStatus, in the API's order.
 func MatchmakingConfigurationStatusValues() []string {
 	return []string{
 		"CANCELLED",
@@ -862,7 +862,7 @@ const (
 	MetricNameConcurrentActivatableGameSessions = "ConcurrentActivatableGameSessions"
 )
 
-// MetricNameValues gives every value of MetricName, in the API's order.
+// MetricNameValues returns every value of MetricName, in the API's order.
 func MetricNameValues() []string {
 	return []string{
 		"ActivatingGameSessions",
@@ -890,7 +890,7 @@ const (
 	OperatingSystemWindows2022     = "WINDOWS_2022"
 )
 
-// OperatingSystemValues gives every value of OperatingSystem, in the API's order.
+// OperatingSystemValues returns every value of OperatingSystem, in the API's order.
 func OperatingSystemValues() []string {
 	return []string{
 		"WINDOWS_2012",
@@ -908,7 +908,7 @@ const (
 	PlacementFallbackStrategyNone                   = "NONE"
 )
 
-// PlacementFallbackStrategyValues gives every value of PlacementFallbackStrategy, in the API's order.
+// PlacementFallbackStrategyValues returns every value of PlacementFallbackStrategy, in the API's order.
 func PlacementFallbackStrategyValues() []string {
 	return []string{
 		"DEFAULT_AFTER_SINGLE_PASS",
@@ -923,7 +923,7 @@ const (
 	PlayerGatewayModeRequired = "REQUIRED"
 )
 
-// PlayerGatewayModeValues gives every value of PlayerGatewayMode, in the API's order.
+// PlayerGatewayModeValues returns every value of PlayerGatewayMode, in the API's order.
 func PlayerGatewayModeValues() []string {
 	return []string{
 		"DISABLED",
@@ -938,7 +938,7 @@ const (
 	PlayerGatewayStatusEnabled  = "ENABLED"
 )
 
-// PlayerGatewayStatusValues gives every value of PlayerGatewayStatus, in the API's order.
+// PlayerGatewayStatusValues returns every value of PlayerGatewayStatus, in the API's order.
 func PlayerGatewayStatusValues() []string {
 	return []string{
 		"DISABLED",
@@ -952,7 +952,7 @@ const (
 	PlayerSessionCreationPolicyDenyAll   = "DENY_ALL"
 )
 
-// PlayerSessionCreationPolicyValues gives every value of PlayerSessionCreationPolicy, in the API's order.
+// PlayerSessionCreationPolicyValues returns every value of PlayerSessionCreationPolicy, in the API's order.
 func PlayerSessionCreationPolicyValues() []string {
 	return []string{
 		"ACCEPT_ALL",
@@ -968,7 +968,7 @@ const (
 	PlayerSessionStatusTimedout  = "TIMEDOUT"
 )
 
-// PlayerSessionStatusValues gives every value of PlayerSessionStatus, in the API's order.
+// PlayerSessionStatusValues returns every value of PlayerSessionStatus, in the API's order.
 func PlayerSessionStatusValues() []string {
 	return []string{
 		"RESERVED",
@@ -984,7 +984,7 @@ const (
 	PolicyTypeTargetBased = "TargetBased"
 )
 
-// PolicyTypeValues gives every value of PolicyType, in the API's order.
+// PolicyTypeValues returns every value of PolicyType, in the API's order.
 func PolicyTypeValues() []string {
 	return []string{
 		"RuleBased",
@@ -1000,7 +1000,7 @@ const (
 	PriorityTypeLocation    = "LOCATION"
 )
 
-// PriorityTypeValues gives every value of PriorityType, in the API's order.
+// PriorityTypeValues returns every value of PriorityType, in the API's order.
 func PriorityTypeValues() []string {
 	return []string{
 		"LATENCY",
@@ -1016,7 +1016,7 @@ const (
 	ProtectionPolicyFullProtection = "FullProtection"
 )
 
-// ProtectionPolicyValues gives every value of ProtectionPolicy, in the API's order.
+// ProtectionPolicyValues returns every value of ProtectionPolicy, in the API's order.
 func ProtectionPolicyValues() []string {
 	return []string{
 		"NoProtection",
@@ -1030,7 +1030,7 @@ const (
 	RoutingStrategyTypeTerminal = "TERMINAL"
 )
 
-// RoutingStrategyTypeValues gives every value of RoutingStrategyType, in the API's order.
+// RoutingStrategyTypeValues returns every value of RoutingStrategyType, in the API's order.
 func RoutingStrategyTypeValues() []string {
 	return []string{
 		"SIMPLE",
@@ -1045,7 +1045,7 @@ const (
 	ScalingAdjustmentTypePercentChangeInCapacity = "PercentChangeInCapacity"
 )
 
-// ScalingAdjustmentTypeValues gives every value of ScalingAdjustmentType, in the API's order.
+// ScalingAdjustmentTypeValues returns every value of ScalingAdjustmentType, in the API's order.
 func ScalingAdjustmentTypeValues() []string {
 	return []string{
 		"ChangeInCapacity",
@@ -1065,7 +1065,7 @@ const (
 	ScalingStatusTypeError           = "ERROR"
 )
 
-// ScalingStatusTypeValues gives every value of ScalingStatusType, in the API's order.
+// ScalingStatusTypeValues returns every value of ScalingStatusType, in the API's order.
 func ScalingStatusTypeValues() []string {
 	return []string{
 		"ACTIVE",
@@ -1084,7 +1084,7 @@ const (
 	SortOrderDescending = "DESCENDING"
 )
 
-// SortOrderValues gives every value of SortOrder, in the API's order.
+// SortOrderValues returns every value of SortOrder, in the API's order.
 func SortOrderValues() []string {
 	return []string{
 		"ASCENDING",
@@ -1098,7 +1098,7 @@ const (
 	TerminationModeForceTerminate            = "FORCE_TERMINATE"
 )
 
-// TerminationModeValues gives every value of TerminationMode, in the API's order.
+// TerminationModeValues returns every value of TerminationMode, in the API's order.
 func TerminationModeValues() []string {
 	return []string{
 		"TRIGGER_ON_PROCESS_TERMINATE",
@@ -1112,7 +1112,7 @@ const (
 	ZeroCapacityStrategyScaleToAndFromZero = "SCALE_TO_AND_FROM_ZERO"
 )
 
-// ZeroCapacityStrategyValues gives every value of ZeroCapacityStrategy, in the API's order.
+// ZeroCapacityStrategyValues returns every value of ZeroCapacityStrategy, in the API's order.
 func ZeroCapacityStrategyValues() []string {
 	return []string{
 		"MANUAL",

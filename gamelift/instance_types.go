@@ -2,7 +2,7 @@
 
 package gamelift
 
-// EC2InstanceTypeValues gives every value of EC2InstanceType, in the API's order.
+// EC2InstanceTypeValues returns every value of EC2InstanceType, in the API's order.
 func EC2InstanceTypeValues() []string {
 	return []string{
 		"t2.micro",
@@ -513,7 +513,7 @@ func EC2InstanceTypeValues() []string {
 	}
 }
 
-// GameServerGroupInstanceTypeValues gives every value of GameServerGroupInstanceType, in the API's order.
+// GameServerGroupInstanceTypeValues returns every value of GameServerGroupInstanceType, in the API's order.
 func GameServerGroupInstanceTypeValues() []string {
 	return []string{
 		"c4.large",

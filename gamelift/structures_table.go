@@ -6,7 +6,7 @@ import (
 	"github.com/musterhq/muster/internal/shape"
 )
 
-// structures gives the members of the structures that inputs refer to.
+// structures returns the members of the structures that inputs refer to.
 func structures() map[string][]shape.Member {
 	return map[string][]shape.Member{
 		"AnywhereConfiguration": {

@@ -91,7 +91,7 @@ func (s *source) enumConstants(name string, values []string) {
 }
 
 func (s *source) enumValues(name string, values []string) {
-	s.linef("// %sValues gives every value of %s, in the API's order.", name, name)
+	s.linef("// %sValues returns every value of %s, in the API's order.", name, name)
 	s.linef("func %sValues() []string {", name)
 	s.linef("return []string{")
 	for _, v := range values {

@@ -9,7 +9,7 @@ import (
 // apiTable writes the function that returns the whole description.
 func (m *model) apiTable() []byte {
 	s := newSource("slices", "", "github.com/musterhq/muster/internal/shape")
-	s.linef("// API describes version 2015-10-01: each call makes a new description.")
+	s.linef("// API returns a new description of version 2015-10-01.")
 	s.linef("func API() shape.API {")
 	s.linef("return shape.API{")
 	s.linef("Service: %q,", m.Meta.ServiceID)

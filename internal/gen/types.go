@@ -23,7 +23,7 @@ func (m *model) familyTypes(f family) []byte {
 func (m *model) structureFiles(files map[string][]byte) {
 	types, table := newSource(), newSource("github.com/musterhq/muster/internal/shape")
 	reached := m.reachable()
-	table.linef("// structures gives the members of the structures that inputs refer to.")
+	table.linef("// structures returns the members of the structures that inputs refer to.")
 	table.linef("func structures() map[string][]shape.Member {")
 	table.linef("return map[string][]shape.Member{")
 	for _, name := range sortedKeys(m.Structures) {

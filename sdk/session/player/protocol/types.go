@@ -133,7 +133,7 @@ type PlayerLookup struct {
 
 // PublicPlayers: What anybody may know of several players.
 type PublicPlayers struct {
-	Items []PublicPlayer `json:"items"` // In the order asked for; whom there is not is left out
+	Items []PublicPlayer `json:"items"` // In the order of the request, without players that do not exist
 }
 
 // DataItem: A value of a player’s data.
@@ -391,7 +391,7 @@ type GameSession struct {
 	StatusReason   string            `json:"status_reason,omitzero"` // Why it ended, where somebody ended it
 	Name           string            `json:"name,omitzero"`          // For people
 	Pool           string            `json:"pool,omitzero"`          // Where it came from, unless no player made it
-	Properties     map[string]string `json:"properties"`             // As its maker wished; none where no player made it
+	Properties     map[string]string `json:"properties"`             // As the player who created it set them; absent if no player did
 	Players        int64             `json:"players"`                // Present and expected
 	MaxPlayers     int64             `json:"max_players"`            // Most players
 	AcceptsPlayers bool              `json:"accepts_players"`        // The game lets others in, while there is room
