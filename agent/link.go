@@ -16,12 +16,10 @@ import (
 // Times of the link. The agent pings Muster with its periodic Status; a link without
 // any frame or pong for too long is dropped.
 const (
-	silence  = 35 * time.Second // without a frame or a pong
-	writing  = 10 * time.Second // of one frame
-	shaking  = 20 * time.Second // of the handshake
-	settled  = time.Minute      // a link that lasted this long resets the backoff
-	pinging  = 10 * time.Second
-	maxLogs  = 16                    // reports sent before the first of them is acknowledged
+	silence  = 35 * time.Second      // without a frame or a pong
+	writing  = 10 * time.Second      // of one frame
+	shaking  = 20 * time.Second      // of the handshake
+	settled  = time.Minute           // a link that lasted this long resets the backoff
 	flicker  = 50 * time.Millisecond // between two Status frames, so that many changes share one
 	unjoined = 5 * time.Minute       // between attempts once Muster refuses the credential
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/notify"
@@ -24,23 +25,42 @@ func (o *Options) auditSink() (audit.Sink, error) {
 	case scheme != "http" && scheme != "https":
 		return nil, fmt.Errorf("audit-sink: %s:// is neither http:// nor https://; a file is named without a scheme", scheme)
 	}
-	var secrets []string
-	if o.AuditSinkSecret != "" {
-		secrets = []string{o.AuditSinkSecret}
-	}
-	to, err := notify.NewSigned(o.AuditSink, secrets...)
-	if err != nil {
-		return nil, fmt.Errorf("audit-sink: %w", err)
-	}
-	return auditReceiver{to}, nil
+	receiver := &auditReceiver{url: o.AuditSink}
+	return receiver, receiver.sign(o.AuditSinkSecret)
 }
 
 // auditReceiver is an audit.Sink that posts records to a URL.
-type auditReceiver struct{ to *notify.Signed }
+type auditReceiver struct {
+	url string
+	to  atomic.Pointer[notify.Signed]
+}
+
+// sign has later requests signed with secret, or not signed if it is "".
+func (a *auditReceiver) sign(secret string) error {
+	var secrets []string
+	if secret != "" {
+		secrets = []string{secret}
+	}
+	to, err := notify.NewSigned(a.url, secrets...)
+	if err != nil {
+		return fmt.Errorf("audit-sink: %w", err)
+	}
+	a.to.Store(to)
+	return nil
+}
 
 // Keep implements audit.Sink: records answered with 2xx count as kept.
-func (a auditReceiver) Keep(ctx context.Context, lines []byte, last uint64) error {
-	return a.to.Post(ctx, map[string]string{
+func (a *auditReceiver) Keep(ctx context.Context, lines []byte, last uint64) error {
+	return a.to.Load().Post(ctx, map[string]string{
 		"Content-Type": "application/x-ndjson", "Muster-Sequence": strconv.FormatUint(last, 10),
 	}, lines)
+}
+
+// signAudit has records that are exported to a URL signed with another secret.
+func (d *domain) signAudit(secret string) error {
+	to, ok := d.auditSink.(*auditReceiver)
+	if !ok {
+		return nil
+	}
+	return to.sign(secret)
 }

@@ -26,25 +26,26 @@ import (
 // receiver is a server that an audit sink posts to. It keeps what has a valid signature.
 type receiver struct {
 	*httptest.Server
-	mu   sync.Mutex
-	kept bytes.Buffer
-	got  chan struct{} // nudged after each batch
+	mu     sync.Mutex
+	secret string
+	kept   bytes.Buffer
+	got    chan struct{} // nudged after each batch
 }
 
 func newReceiver(t *testing.T, secret string) *receiver {
 	t.Helper()
-	r := &receiver{got: make(chan struct{}, 1)}
+	r := &receiver{secret: secret, got: make(chan struct{}, 1)}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		at, sum, _ := strings.Cut(req.Header.Get("Muster-Signature"), ",v1=")
-		mac := hmac.New(sha256.New, []byte(secret))
+		mac := hmac.New(sha256.New, []byte(r.secret))
 		fmt.Fprintf(mac, "%s.%s", strings.TrimPrefix(at, "t="), body)
 		if err != nil || sum != hex.EncodeToString(mac.Sum(nil)) || req.Header.Get("Content-Type") != "application/x-ndjson" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
 		r.kept.Write(body)
 		select {
 		case r.got <- struct{}{}:
@@ -115,8 +116,15 @@ func TestAuditSink(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	sink.mu.Lock()
+	sink.secret = "changed"
+	sink.mu.Unlock()
+	o.Reread = func() (app.Files, error) { return app.Files{AuditSinkSecret: "changed"}, nil }
 	again := start(t, func(c *app.Options) { *c = o })
 	admin.Endpoint = again.URL()
+	if err := again.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := admin.Call(t.Context(), "CreateLocation", map[string]any{"LocationName": "custom-b"}, nil); err != nil {
 		t.Fatal(err)
 	}

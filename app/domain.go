@@ -38,6 +38,7 @@ type domain struct {
 	master     *auth.Master
 	events     *event.Log
 	audit      *audit.Log
+	auditSink  audit.Sink // nil: none
 	tags       *tag.Service
 	keys       *auth.Service
 	objects    *object.Service
@@ -63,11 +64,11 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 		Driver: driver, Cell: o.Cell, Logger: o.Logger, Registerer: metrics, Record: o.Record,
 		Patience: 2 * o.LeaseTTL,
 	})
-	d := &domain{store: st, master: master, events: event.New(st), tags: tag.New(st)}
 	sink, err := o.auditSink()
 	if err != nil {
 		return nil, err
 	}
+	d := &domain{store: st, master: master, events: event.New(st), tags: tag.New(st), auditSink: sink}
 	d.audit = audit.New(st, audit.Options{Level: o.Audit.Level, Retention: o.Audit.Retention, Sink: sink, Logger: o.Logger, Registerer: metrics})
 	d.keys = auth.New(st, d.events, master, d.tags.Of)
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})

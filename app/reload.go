@@ -15,13 +15,15 @@ import (
 type Files struct {
 	Players backend.Config
 	Sinks   []notify.SinkConfig
+	// AuditSinkSecret is as in Options.
+	AuditSinkSecret string
 }
 
 // reloads records the outcome of reloads, for the metrics.
 type reloads struct{ fine *prometheus.GaugeVec }
 
 // What can be reloaded.
-var reloaded = []string{"certificate", "players", "sinks"}
+var reloaded = []string{"certificate", "players", "sinks", "audit-sink"}
 
 func newReloads(r prometheus.Registerer) *reloads {
 	m := &reloads{prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -44,7 +46,7 @@ func (m *reloads) note(what string, err error) error {
 	return err
 }
 
-// Reload reads the certificate, the players file and the sinks again. What is invalid
+// Reload reads the certificate, the players file, and the sinks with their secrets again. What is invalid
 // stays as it was, is logged and returned; the rest takes effect.
 func (a *App) Reload(ctx context.Context) error {
 	certificate := a.reloads.note("certificate", a.certificate.reload())
@@ -63,11 +65,12 @@ func (a *App) reloadFiles(ctx context.Context) error {
 	}
 	files, err := a.opts.Reread()
 	if err != nil {
-		return errors.Join(a.reloads.note("players", err), a.reloads.note("sinks", err))
+		return errors.Join(a.reloads.note("players", err), a.reloads.note("sinks", err), a.reloads.note("audit-sink", err))
 	}
 	files.Players.Open = a.opts.AcceptAny
 	return errors.Join(
 		a.reloads.note("players", a.domain.players.Reload(files.Players)),
 		a.reloads.note("sinks", a.domain.notices.Reload(ctx, files.Sinks)),
+		a.reloads.note("audit-sink", a.domain.signAudit(files.AuditSinkSecret)),
 	)
 }

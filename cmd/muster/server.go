@@ -101,7 +101,7 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Players, o.Sinks = files.Players, files.Sinks
+	o.Players, o.Sinks, o.AuditSinkSecret = files.Players, files.Sinks, files.AuditSinkSecret
 	o.Reread, o.Hangup = reread, hangups()
 	o.Listen, o.PublicURL, o.TLSCert, o.TLSKey = f.Listen, f.PublicURL, f.TLSCert, f.TLSKey
 	o.TLSSelfSigned, o.TLSMinVersion, o.InsecurePlainHTTP = f.TLS != "", f.TLSMin, f.Plain
@@ -114,9 +114,6 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
 	o.Audit.Level, o.Audit.Retention = audit.Level(f.Audit), f.AuditKeep
 	o.AuditSink = f.AuditSink
-	if o.AuditSinkSecret, err = (secret{"audit-sink-secret", f.AuditSecret, f.AuditFile}).read(o.Logger); err != nil {
-		return o, err
-	}
 	o.Placements.UniqueIDs, o.Computes.HostGrace = f.UniqueIDs, f.HostGrace
 	if f.HostGrace <= 0 {
 		return o, fmt.Errorf("host-grace: %v is not above 0", f.HostGrace)
@@ -127,6 +124,9 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 // files reads the files that a running server reloads.
 func (f *serverFlags) files(log *slog.Logger) (files app.Files, err error) {
 	if files.Sinks, err = f.sinks(log); err != nil {
+		return files, err
+	}
+	if files.AuditSinkSecret, err = (secret{"audit-sink-secret", f.AuditSecret, f.AuditFile}).read(log); err != nil {
 		return files, err
 	}
 	files.Players, err = readPlayers(f.Players)
