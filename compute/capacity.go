@@ -178,7 +178,7 @@ func (s *Service) tellShort(tx *store.Tx, short []provider.Short) {
 	}
 	for f := range s.fleets.Managed(tx) {
 		for _, l := range f.Locations {
-			s.fleets.Waits(tx, f.ID, l.Location, texts[f.ID+"|"+l.Location])
+			s.fleets.SetWaitReason(tx, f.ID, l.Location, texts[f.ID+"|"+l.Location])
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (s *Service) runHostConnected(tx *store.Tx, a presenceArgs) (struct{}, erro
 	h.describe(a.Info)
 	h.Connected, h.Away, h.Left, h.ImpairAt, h.LostBy = true, false, time.Time{}, time.Time{}, time.Time{}
 	s.putHost(tx, &h)
-	s.shade(tx, &h)
+	s.markImpaired(tx, &h)
 	s.recordHost(tx, event.HostConnected, &h, "")
 	for i := range s.t.onHost.Equal(tx, h.ID) {
 		if c := s.t.computes.Get(tx, i.computeKey()); c != nil && (c.IPAddress != h.IPAddress || c.DNSName != h.DNSName) {
@@ -73,9 +73,9 @@ func (s *Service) away(tx *store.Tx, old *Host, grace time.Duration) {
 	s.putHost(tx, &h)
 }
 
-// shade marks the processes of a host as impaired or not, as the host is. Impaired ones
+// markImpaired marks the processes of a host as impaired or not, as the host is. Impaired ones
 // are not taken for game sessions.
-func (s *Service) shade(tx *store.Tx, h *Host) {
+func (s *Service) markImpaired(tx *store.Tx, h *Host) {
 	for i := range s.t.onHost.Equal(tx, h.ID) {
 		for old := range s.t.onCompute.Equal(tx, i.computeKey()) {
 			if old.Impaired != h.Impaired() {
@@ -120,7 +120,7 @@ func (s *Service) overdueHost(tx *store.Tx, old *Host) {
 	if !h.ImpairAt.IsZero() && !h.ImpairAt.After(tx.Now()) {
 		h.Away, h.ImpairAt = true, time.Time{}
 		s.t.hosts.Put(tx, &h)
-		s.shade(tx, &h)
+		s.markImpaired(tx, &h)
 		s.recordHost(tx, event.HostImpaired, &h, "its agent is away; it is given no new game sessions until the agent is back")
 	}
 	if h.LostBy.IsZero() || h.LostBy.After(tx.Now()) {

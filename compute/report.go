@@ -53,7 +53,7 @@ func (s *Service) runReport(tx *store.Tx, in HostReport) (struct{}, error) {
 		full := *h
 		full.DiskFull = in.DiskFull
 		s.putHost(tx, &full)
-		s.shade(tx, &full)
+		s.markImpaired(tx, &full)
 	}
 	for _, report := range in.Instances {
 		i := s.t.instances.Get(tx, report.InstanceID)

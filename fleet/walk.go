@@ -108,9 +108,9 @@ func (s *Service) Fail(tx *store.Tx, fleetID, location string, code event.Code, 
 	tx.OnCommit(s.wished)
 }
 
-// Waits records that no host has room for the desired instances of a location or, with an
+// SetWaitReason records that no host has room for the desired instances of a location or, with an
 // empty text, that one has again. It records an event only when a wait begins.
-func (s *Service) Waits(tx *store.Tx, fleetID, location, text string) {
+func (s *Service) SetWaitReason(tx *store.Tx, fleetID, location, text string) {
 	old := s.t.fleets.Get(tx, fleetID)
 	if old == nil {
 		return

@@ -70,7 +70,7 @@ func (s *Service) runBan(tx *store.Tx, a banArgs) (struct{}, error) {
 	s.t.players.Put(tx, &p)
 	s.endLogins(tx, p.ID)
 	if p.Banned(tx.Now()) {
-		s.isOut(tx, p.ID)
+		s.notifyOut(tx, p.ID)
 	}
 	s.events.Append(tx, event.Event{Code: event.PlayerBanned, Resource: p.ID, Message: "until " + a.Until.Format(time.RFC3339) + ": " + a.Reason})
 	return struct{}{}, nil
@@ -98,7 +98,7 @@ func (s *Service) runDelete(tx *store.Tx, id string) (struct{}, error) {
 	for l := range s.t.linksOf.Equal(tx, id) {
 		s.t.links.Delete(tx, l.key())
 	}
-	s.isOut(tx, id)
+	s.notifyOut(tx, id)
 	return struct{}{}, nil
 }
 

@@ -41,7 +41,7 @@ func (s *Service) retire(tx *store.Tx, p *Player) (rows int) {
 		s.t.families.Delete(tx, f.ID)
 		rows++
 	}
-	s.isOut(tx, p.ID)
+	s.notifyOut(tx, p.ID)
 	return rows
 }
 

@@ -152,7 +152,7 @@ func (s *Service) giveUp(tx *store.Tx, lost, kept *Player) {
 		s.t.players.Put(tx, &q)
 	}
 	s.endLogins(tx, lost.ID)
-	s.isOut(tx, lost.ID)
+	s.notifyOut(tx, lost.ID)
 }
 
 // account returns a player, or nil if there is none or it was merged into another.

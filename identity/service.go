@@ -120,8 +120,8 @@ func (s *Service) Reload(configs []ProviderConfig) error {
 // a player. It must be called before the store is opened.
 func (s *Service) OnOut(f func(tx *store.Tx, playerID string)) { s.out = append(s.out, f) }
 
-// isOut calls the functions of OnOut for a player.
-func (s *Service) isOut(tx *store.Tx, playerID string) {
+// notifyOut calls the functions of OnOut for a player.
+func (s *Service) notifyOut(tx *store.Tx, playerID string) {
 	for _, f := range s.out {
 		f(tx, playerID)
 	}

@@ -32,7 +32,7 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 	}
 	e := &Explanation{Placement: withoutRounds(p), Request: r, Rounds: []Round{}}
 	for _, round := range p.Rounds {
-		e.Rounds = append(e.Rounds, round.told())
+		e.Rounds = append(e.Rounds, round.withTexts())
 	}
 	view := s.st.View()
 	q := s.t.queues.Get(view, p.Queue)
@@ -44,7 +44,7 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 	}
 	if p.Status == Pending && !p.Trying() {
 		now, _ := s.newRoundsAt(view, time.Now()).of(q, p, r)
-		now = now.told()
+		now = now.withTexts()
 		e.Now = &now
 	}
 	return e, nil

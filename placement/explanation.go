@@ -171,8 +171,8 @@ func (r Round) text(v Verdict) string {
 	return ""
 }
 
-// told returns a copy of the round with its texts.
-func (r Round) told() Round {
+// withTexts returns a copy of the round with its texts.
+func (r Round) withTexts() Round {
 	r.Candidates = slices.Clone(r.Candidates)
 	for i, v := range r.Candidates {
 		r.Candidates[i].Text = r.text(v)

@@ -89,7 +89,7 @@ func (s *Service) fulfil(tx *store.Tx, g *session.GameSession) {
 	p.move(Fulfilled)
 	p.Ended = tx.Now()
 	p.ArchiveAt = tx.Now().Add(s.opts.Linger)
-	s.hasEnded(tx, &p)
+	s.recordEnd(tx, &p)
 }
 
 // tryElsewhere returns a placement to waiting when its game session ended before it was

@@ -81,8 +81,8 @@ func (s *Service) StartNow(tx *store.Tx, in StartInput) (*Placement, error) {
 // result. It must be called before the store is opened.
 func (s *Service) OnEnded(f func(*store.Tx, *Placement)) { s.ended = append(s.ended, f) }
 
-// hasEnded writes an ended placement, announces it and calls the functions of OnEnded.
-func (s *Service) hasEnded(tx *store.Tx, p *Placement) {
+// recordEnd writes an ended placement, announces it and calls the functions of OnEnded.
+func (s *Service) recordEnd(tx *store.Tx, p *Placement) {
 	s.put(tx, p)
 	s.announce(tx, p)
 	for _, f := range s.ended {
@@ -176,7 +176,7 @@ func (s *Service) finish(tx *store.Tx, old *Placement, to Status, reason string)
 	p.Ended, p.Reason = tx.Now(), reason
 	p.ArchiveAt = tx.Now().Add(s.opts.Linger)
 	p.forget()
-	s.hasEnded(tx, &p)
+	s.recordEnd(tx, &p)
 	if old.Trying() {
 		s.sessions.Abandon(tx, old.GameSessionID, "its placement ended: "+string(to))
 	}

@@ -41,8 +41,8 @@ func newPeer(s *Server, ref compute.Ref) *peer {
 // errGone says that the peer was forgotten while a connection to it was being opened.
 var errGone = errors.New("the peer is gone")
 
-// arrive records a connection in the store before it is opened.
-func (p *peer) arrive(ctx context.Context, a arrival) error {
+// attach records a connection in the store before it is opened.
+func (p *peer) attach(ctx context.Context, a arrival) error {
 	p.presence.Lock()
 	defer p.presence.Unlock()
 	if p.gone {

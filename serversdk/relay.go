@@ -38,7 +38,7 @@ func (d direct) Drop() {
 // durable, or an error if it is refused; the socket then remains the caller's.
 // Errors are faults, as for an upgrade.
 func (s *Server) Relay(query url.Values, from string, socket Socket) error {
-	a, err := arrive(query, from)
+	a, err := parseArrival(query, from)
 	if err == nil {
 		err = s.admit(a)
 	}

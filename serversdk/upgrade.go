@@ -47,7 +47,7 @@ func Match(r *http.Request) bool {
 
 // ServeHTTP accepts a process's connection, or refuses it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a, err := arrive(r.URL.Query(), hostOf(r.RemoteAddr))
+	a, err := parseArrival(r.URL.Query(), hostOf(r.RemoteAddr))
 	if err == nil && !door.SameOrigin(r) {
 		err = fault.New(fault.AccessDenied, "Origin: web pages are no game servers")
 	}
@@ -72,8 +72,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// arrive reads what an upgrade's query says of the process. Errors: InvalidRequest.
-func arrive(q url.Values, host string) (arrival, error) {
+// parseArrival reads what an upgrade's query says of the process. Errors: InvalidRequest.
+func parseArrival(q url.Values, host string) (arrival, error) {
 	a := arrival{
 		ref:   compute.Ref{FleetID: q.Get("FleetId"), ComputeName: q.Get("ComputeId"), ProcessID: q.Get("pID")},
 		sdk:   compute.SDK{Version: cut(q.Get("sdkVersion")), Language: cut(q.Get("sdkLanguage"))},
@@ -173,7 +173,7 @@ var errAnswered = errors.New("answered")
 func (s *Server) enter(ctx context.Context, a arrival) (*peer, error) {
 	for {
 		p := s.peer(a.ref)
-		err := p.arrive(ctx, a)
+		err := p.attach(ctx, a)
 		if !errors.Is(err, errGone) {
 			return p, err
 		}

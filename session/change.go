@@ -29,7 +29,7 @@ const MaxProperties = 16
 // players, too many properties).
 func (s *Service) Update(ctx context.Context, in UpdateInput) (*GameSession, error) {
 	g, err := s.cmd.update.Do(ctx, in)
-	return g, s.endedRather(ctx, in.GameSessionID, err)
+	return g, s.asEnded(ctx, in.GameSessionID, err)
 }
 
 func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*GameSession, error) {
@@ -84,7 +84,7 @@ func (s *Service) Terminate(ctx context.Context, gameSessionID string, mode Mode
 		args.CanKill = s.computes.CanKill(compute.ParseRef(g.ProcessKey))
 	}
 	g, err := s.cmd.terminate.Do(ctx, args)
-	return g, s.endedRather(ctx, gameSessionID, err)
+	return g, s.asEnded(ctx, gameSessionID, err)
 }
 
 func (s *Service) runTerminate(tx *store.Tx, a terminateArgs) (*GameSession, error) {
@@ -134,9 +134,9 @@ func (s *Service) changeable(r store.Reader, id string) (*GameSession, error) {
 	return g, nil
 }
 
-// endedRather replaces a NotFound error by that of an ended session, if the session is
+// asEnded replaces a NotFound error by that of an ended session, if the session is
 // archived.
-func (s *Service) endedRather(ctx context.Context, id string, err error) error {
+func (s *Service) asEnded(ctx context.Context, id string, err error) error {
 	if !fault.Is(err, fault.NotFound) {
 		return err
 	}

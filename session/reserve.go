@@ -28,7 +28,7 @@ type Joining struct {
 // GameSessionFull, InvalidRequest (a player is in the session already).
 func (s *Service) Reserve(ctx context.Context, in ReserveInput) ([]*PlayerSession, error) {
 	players, err := s.cmd.reserve.Do(ctx, in)
-	return players, s.endedRather(ctx, in.GameSessionID, err)
+	return players, s.asEnded(ctx, in.GameSessionID, err)
 }
 
 func (s *Service) runReserve(tx *store.Tx, in ReserveInput) ([]*PlayerSession, error) {

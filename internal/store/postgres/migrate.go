@@ -71,16 +71,16 @@ func (db *db) makeTables(ctx context.Context) error {
 	}
 	defer conn.Release()
 	wire := conn.Conn().PgConn()
-	err = db.grow(ctx, wire)
+	err = db.migrateTables(ctx, wire)
 	if err != nil && wire.TxStatus() != 'I' {
 		err = errors.Join(err, execAll(context.WithoutCancel(ctx), wire, []string{"ROLLBACK"}))
 	}
 	return err
 }
 
-// grow runs the migration as one transaction. It checks the existing layout before it
+// migrateTables runs the migration as one transaction. It checks the existing layout before it
 // changes any table.
-func (db *db) grow(ctx context.Context, wire *pgconn.PgConn) error {
+func (db *db) migrateTables(ctx context.Context, wire *pgconn.PgConn) error {
 	begin := append([]string{
 		"BEGIN", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(migrateLock)), "CREATE SCHEMA IF NOT EXISTS " + db.space,
 	}, dialect().System()...)
@@ -100,7 +100,7 @@ func (db *db) grow(ctx context.Context, wire *pgconn.PgConn) error {
 	}
 	var texts []string
 	for _, table := range dialect().Tables(db.schema) {
-		texts = append(texts, grow(table)...)
+		texts = append(texts, tableStatements(table)...)
 	}
 	return execAll(ctx, wire, append(texts, "COMMENT ON SCHEMA "+db.space+" IS "+quoted(db.layout()), "COMMIT"))
 }
@@ -122,8 +122,8 @@ func checkVersion(found int) error {
 	return nil
 }
 
-// grow returns the statements that create a table, or add what an older one lacks.
-func grow(table sqltext.SQLTable) []string {
+// tableStatements returns the statements that create a table, or add what an older one lacks.
+func tableStatements(table sqltext.SQLTable) []string {
 	texts := []string{table.Create}
 	for name, kind := range table.Columns {
 		texts = append(texts, fmt.Sprintf("ALTER TABLE %s ADD COLUMN IF NOT EXISTS %s %s",
