@@ -36,7 +36,7 @@ func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Prin
 		if err == nil {
 			return nil
 		}
-		audit.From(r.Context()).Refused(action, err)
+		audit.From(r.Context()).SetRefused(action, err)
 		return c.limits.Failed(r, err)
 	}
 	p, proof, err := c.signed.Authenticate(r)
@@ -54,7 +54,7 @@ type apiCallers struct{ *callers }
 func (c apiCallers) Authenticate(r *http.Request) (awsrpc.Principal, awsrpc.Proof, error) {
 	p, proof, err := c.authenticate(r, operation(r))
 	if err == nil {
-		audit.From(r.Context()).Acts(callerOf(p), operation(r))
+		audit.From(r.Context()).SetCaller(callerOf(p), operation(r))
 	}
 	return p, proof, err
 }
@@ -96,9 +96,9 @@ func (c *callers) claim(r *http.Request, action auth.Action, resources ...string
 		return auth.Caller{}, nil, err
 	}
 	caller := callerOf(p)
-	request.Acts(caller, action, resources...)
+	request.SetCaller(caller, action, resources...)
 	if err := caller.May(action, resources...); err != nil {
-		request.Refused(action, err)
+		request.SetRefused(action, err)
 		return caller, nil, err
 	}
 	return caller, proof, nil
@@ -111,7 +111,7 @@ func (c *callers) allowOf(r *http.Request, action auth.Action, look func(context
 	p, proof, err := c.authenticate(r, action)
 	caller := callerOf(p)
 	if err == nil {
-		request.Acts(caller, action)
+		request.SetCaller(caller, action)
 		err = caller.Has(action)
 	}
 	if err == nil {
@@ -126,11 +126,11 @@ func (c *callers) allowOf(r *http.Request, action auth.Action, look func(context
 		if resource, err = look(r.Context()); err != nil {
 			return auth.Caller{}, err
 		}
-		request.Acts(caller, action, resource)
+		request.SetCaller(caller, action, resource)
 		err = caller.May(action, resource)
 	}
 	if err != nil {
-		request.Refused(action, err)
+		request.SetRefused(action, err)
 		return auth.Caller{}, err
 	}
 	return caller, nil

@@ -98,10 +98,10 @@ func ended(e awsrpc.Ending) {
 		return
 	}
 	if e.Code != "" {
-		request.Refused(operation(e.Request), fault.New(e.Code, "%s", e.Message))
-		request.Failed(string(e.Code))
+		request.SetRefused(operation(e.Request), fault.New(e.Code, "%s", e.Message))
+		request.SetFailure(string(e.Code))
 	}
-	request.Names(func() []string { return named(e.Input) })
+	request.AddResources(func() []string { return named(e.Input) })
 }
 
 // naming lists the members of the API's inputs that name a resource.

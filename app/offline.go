@@ -167,7 +167,7 @@ func OpenKeys(ctx context.Context, o Options, stopped bool) (*Keys, error) {
 // records it in the audit log.
 func fromTerminal(r *http.Request, _ []byte, action auth.Action, resources ...string) (auth.Caller, error) {
 	caller := auth.Caller{Name: "terminal", Role: auth.Admin, Local: true}
-	audit.From(r.Context()).Acts(caller, action, resources...)
+	audit.From(r.Context()).SetCaller(caller, action, resources...)
 	return caller, nil
 }
 

@@ -51,7 +51,7 @@ func newSite(t testing.TB, driver store.Driver, o audit.Options) *site {
 func (s *site) act(t *testing.T, action auth.Action, outcome string, things ...string) {
 	t.Helper()
 	ctx, q := s.log.Begin(t.Context(), audit.Origin{Door: "api", Source: "10.0.0.1", UserAgent: "test\x1b", RequestID: func() string { return "r-1" }})
-	q.Acts(auth.Caller{KeyID: "KEY", Name: "ci", Role: auth.Operator}, action)
+	q.SetCaller(auth.Caller{KeyID: "KEY", Name: "ci", Role: auth.Operator}, action)
 	for _, id := range things {
 		s.make.Do(ctx, id) // callers of act pass the outcome
 	}
@@ -138,9 +138,9 @@ func TestRefusals(t *testing.T) {
 		for i := range 5000 {
 			_, q := s.log.Begin(t.Context(), audit.Origin{Door: "api", Source: "10.0.0.9", ClaimedKeyID: "STOLEN"})
 			if i%2 == 0 { // the claim counts until the body is checked
-				q.Acts(auth.Caller{KeyID: "STOLEN", Role: auth.Admin}, "DeleteFleet")
+				q.SetCaller(auth.Caller{KeyID: "STOLEN", Role: auth.Admin}, "DeleteFleet")
 			}
-			q.Refused("DeleteFleet", fault.New(fault.InvalidSignature, "no"))
+			q.SetRefused("DeleteFleet", fault.New(fault.InvalidSignature, "no"))
 			q.End("HTTP 403")
 		}
 		time.Sleep(2 * time.Minute)
@@ -151,7 +151,7 @@ func TestRefusals(t *testing.T) {
 		}
 		for i := range 5000 { // each from another address
 			_, q := s.log.Begin(t.Context(), audit.Origin{Door: "api", Source: fmt.Sprint(i)})
-			q.Refused("DeleteFleet", fault.New(fault.MissingAuthentication, "no"))
+			q.SetRefused("DeleteFleet", fault.New(fault.MissingAuthentication, "no"))
 			q.End("HTTP 403")
 		}
 		s.log.Flush(t.Context())

@@ -24,7 +24,7 @@ func BenchmarkCommand(b *testing.B) {
 			for b.Loop() {
 				i++
 				ctx, q := s.log.Begin(b.Context(), audit.Origin{Door: "api", Source: "10.0.0.1", UserAgent: "aws-sdk-go-v2/1.30"})
-				q.Acts(caller, c.action)
+				q.SetCaller(caller, c.action)
 				if _, err := s.make.Do(ctx, strconv.Itoa(i%1000)); err != nil {
 					b.Fatal(err)
 				}

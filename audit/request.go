@@ -53,8 +53,8 @@ func From(ctx context.Context) *Request {
 	return q
 }
 
-// Acts sets the request's caller, action and resources.
-func (q *Request) Acts(c auth.Caller, action auth.Action, names ...string) {
+// SetCaller sets the request's caller, action and resources.
+func (q *Request) SetCaller(c auth.Caller, action auth.Action, names ...string) {
 	if q == nil {
 		return
 	}
@@ -65,9 +65,9 @@ func (q *Request) Acts(c auth.Caller, action auth.Action, names ...string) {
 	q.kind, q.known = action.Kind(c.Role), true
 }
 
-// Refused records that the request was refused because of missing credentials or
+// SetRefused records that the request was refused because of missing credentials or
 // permissions; it does nothing if err is nil or another fault.
-func (q *Request) Refused(action auth.Action, err error) {
+func (q *Request) SetRefused(action auth.Action, err error) {
 	f, ok := fault.As(err)
 	if q == nil || !ok {
 		return
@@ -86,9 +86,9 @@ func (q *Request) Refused(action auth.Action, err error) {
 	}
 }
 
-// Names adds resources that the request names. It calls names only if the request is
+// AddResources adds resources that the request names. It calls names only if the request is
 // recorded, as far as is known by now.
-func (q *Request) Names(names func() []string) {
+func (q *Request) AddResources(names func() []string) {
 	if q == nil {
 		return
 	}
@@ -99,8 +99,8 @@ func (q *Request) Names(names func() []string) {
 	}
 }
 
-// Failed sets the error code with which the request ends.
-func (q *Request) Failed(code string) {
+// SetFailure sets the error code with which the request ends.
+func (q *Request) SetFailure(code string) {
 	if q == nil {
 		return
 	}
@@ -154,7 +154,7 @@ func (q *Request) Attested() {
 	q.written = true
 }
 
-// End ends the request, with the given outcome unless Failed has set one. A change that
+// End ends the request, with the given outcome unless SetFailure has set one. A change that
 // was recorded in its transaction and succeeded is not recorded again.
 func (q *Request) End(outcome string) {
 	if q == nil {

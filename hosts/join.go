@@ -39,11 +39,11 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := store.WithActor(r.Context(), "host "+cut(in.Name))
-	audit.From(ctx).Acts(auth.Caller{Name: cut(in.Name)}, auth.Join)
+	audit.From(ctx).SetCaller(auth.Caller{Name: cut(in.Name)}, auth.Join)
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	joined, err := s.opts.Computes.Join(ctx, compute.JoinInput{Token: in.Token, From: from.Addr(), HostInfo: infoOf(in.Facts, r)})
 	if err != nil {
-		audit.From(ctx).Refused(auth.Join, err)
+		audit.From(ctx).SetRefused(auth.Join, err)
 		s.warnings.Warn(door.Site(door.Client(r)).String(), "a machine may not join", "name", cut(in.Name), "remote", r.RemoteAddr, "error", err)
 		refuse(w, s.opts.Limits.Failed(r, err))
 		return
@@ -91,7 +91,7 @@ func (s *Server) known(next func(http.ResponseWriter, *http.Request, string)) ht
 			err = s.opts.Computes.SecretKept(store.WithActor(r.Context(), hostID), hostID, secret)
 		}
 		if err != nil {
-			audit.From(r.Context()).Refused(auth.ConnectHost, err)
+			audit.From(r.Context()).SetRefused(auth.ConnectHost, err)
 			s.warnings.Warn(door.Site(door.Client(r)).String(), "an agent is refused", "host_id", cut(hostID), "remote", r.RemoteAddr, "error", err)
 			if !errors.Is(err, compute.ErrHostRemoved) { // that error requires the right secret
 				err = s.opts.Limits.Failed(r, err)

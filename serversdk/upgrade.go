@@ -188,8 +188,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, a arrival, err e
 		return
 	}
 	request := audit.From(r.Context())
-	request.Refused(auth.ConnectGameServer, err)
-	request.Names(func() []string { return []string{s.opts.Computes.FleetARN(a.ref.FleetID), a.ref.ComputeName} })
+	request.SetRefused(auth.ConnectGameServer, err)
+	request.AddResources(func() []string { return []string{s.opts.Computes.FleetARN(a.ref.FleetID), a.ref.ComputeName} })
 	status, message := http.StatusServiceUnavailable, "Service Unavailable"
 	if f, ok := fault.As(err); ok {
 		switch f.Kind {

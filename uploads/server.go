@@ -132,7 +132,7 @@ func (s *Server) answer(r *request) error {
 	var err error
 	request := audit.From(r.Context())
 	if r.caller, err = s.identify(r.Request); err != nil {
-		request.Refused(actionOf(r), err)
+		request.SetRefused(actionOf(r), err)
 		return s.Limits.Failed(r.Request, err)
 	}
 	door.Known(r.Request)
@@ -143,9 +143,9 @@ func (s *Server) answer(r *request) error {
 	if err != nil {
 		return err
 	}
-	request.Acts(auth.Caller{KeyID: r.caller.name}, actionOf(r), "/"+r.bucket+"/"+r.key)
+	request.SetCaller(auth.Caller{KeyID: r.caller.name}, actionOf(r), "/"+r.bucket+"/"+r.key)
 	if err := s.allow(r, action); err != nil {
-		request.Refused(actionOf(r), fault.New(fault.AccessDenied, "%v", err))
+		request.SetRefused(actionOf(r), fault.New(fault.AccessDenied, "%v", err))
 		return err
 	}
 	r.Request = r.WithContext(store.WithActor(r.Context(), r.caller.name))
