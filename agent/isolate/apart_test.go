@@ -88,7 +88,7 @@ func started(t *testing.T, j Jail, script string) (*exec.Cmd, *bufio.Scanner) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("/bin/sh", "-c", script)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH")}
 	cmd.Stdout, cmd.Stderr = in, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := j.Start(cmd, self); err != nil {

@@ -108,7 +108,7 @@ func probed(t *testing.T, j Jail, what string) map[string]string {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = []string{probeVariable + "=" + what}
+	cmd.Dir, cmd.Env = "/", []string{probeVariable + "=" + what}
 	out, err := output(t, j, cmd, self)
 	if err != nil {
 		t.Fatalf("the probe ended with %v: %s", err, out)
