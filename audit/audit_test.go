@@ -166,6 +166,54 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
+// held is a driver whose commits wait for a gate, if there is one.
+type held struct {
+	store.Driver
+	gate chan struct{}
+}
+
+func (h *held) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
+	db, err := h.Driver.Open(ctx, cell, schema)
+	return heldDB{db, h}, err
+}
+
+type heldDB struct {
+	store.DB
+	held *held
+}
+
+func (d heldDB) Commit(ctx context.Context, b *store.Batch) error {
+	if d.held.gate != nil {
+		<-d.held.gate
+	}
+	return d.DB.Commit(ctx, b)
+}
+
+// Records that are being appended when Run is ended are kept.
+func TestRun_Finishes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := &held{Driver: store.NewMemory()}
+		s := newSite(t, driver, audit.Options{})
+		driver.gate = make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			s.log.Run(ctx)
+		}()
+		s.act(t, "DeleteFleet", "NotFoundException")
+		time.Sleep(time.Second) // Run has taken the record, and waits for the commit
+		cancel()
+		synctest.Wait()
+		close(driver.gate)
+		<-ended
+		if got := s.lines(t); len(got) != 1 {
+			t.Errorf("the log has %q, want the refusal", got)
+		}
+		s.Close()
+	})
+}
+
 // TestAnchor prunes by retention: the chain is valid from its new beginning.
 func TestAnchor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,6 +17,7 @@ const (
 	flushEvery   = 200 * time.Millisecond
 	countFor     = time.Minute // refusals that are alike in this time become one record
 	anchorEvery  = time.Hour
+	finishWithin = 5 * time.Second // of the end of Run
 	maxResources = 8
 	maxText      = 256
 )
@@ -112,9 +113,13 @@ func (q *queue) take(now time.Time, final bool) []Record {
 	return records
 }
 
-// Run appends queued records, and moves the beginning of the chain, until ctx ends.
-// Call Flush after the last request.
+// Run appends queued records, and moves the beginning of the chain, until ctx ends. What
+// it is appending then it finishes, unless that takes too long. Call Flush after the last
+// request.
 func (l *Log) Run(ctx context.Context) {
+	appending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(finishWithin, cancel) })()
 	counts := time.NewTicker(countFor / 4)
 	defer counts.Stop()
 	anchors := time.NewTicker(anchorEvery)
@@ -136,7 +141,7 @@ func (l *Log) Run(ctx context.Context) {
 			case <-time.After(flushEvery):
 			}
 		}
-		l.flush(ctx, false)
+		l.flush(appending, false)
 	}
 }
 
