@@ -103,7 +103,7 @@ func (o *office) statuses() map[string]string {
 	for _, k := range o.done("GET", "/admin/v1/keys", "")["keys"].([]any) {
 		k := k.(map[string]any)
 		if _, told := k["secret"]; told {
-			o.Errorf("the list tells the secret of %s", k["name"])
+			o.Errorf("the list has the secret of %s", k["name"])
 		}
 		all[k["name"].(string)+" "+k["id"].(string)] = k["status"].(string)
 	}

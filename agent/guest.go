@@ -74,8 +74,8 @@ func (g *guest) takeUser() error {
 	return handOver(g.dir, uid, func(string, fs.DirEntry) (bool, error) { return true, nil })
 }
 
-// makeTemp gives the script a folder for temporary files, mounted at the usual path if
-// the machine supports it, and the build's folder as its home.
+// makeTemp creates the script's folder for temporary files, mounts it at the usual path
+// if the machine supports that, and sets the build's folder as the script's home.
 func (g *guest) makeTemp(cmd *exec.Cmd, jail *isolate.Jail) error {
 	if err := os.MkdirAll(g.temp, 0o700); err != nil {
 		return err

@@ -89,7 +89,7 @@ func playArena(ctx context.Context, args []string) error {
 	return playServer(ctx)
 }
 
-// leavePID writes the process id to the folder that the demo gives a game; a game that
+// leavePID writes the process id to the folder that the demo creates for a game; a game that
 // runs in the caller's own folder writes nothing.
 func leavePID() error {
 	dir, err := os.Getwd()

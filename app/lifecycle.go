@@ -120,7 +120,7 @@ func (a *App) work(ctx context.Context) error {
 	return nil
 }
 
-// openState opens the store and tells the domain that the sockets of the previous node
+// openState opens the store and informs the domain that the sockets of the previous node
 // are gone.
 func (a *App) openState(ctx context.Context) error {
 	if err := a.domain.store.Open(ctx); err != nil {

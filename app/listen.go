@@ -85,8 +85,8 @@ func (o *Options) tlsConfig(certificate tls.Certificate) *tls.Config {
 	return config
 }
 
-// strict tells browsers that connect with TLS and the operator's certificate to use only
-// TLS from then on (HSTS). Not with a self-signed certificate: browsers would not let
+// strict has browsers that connect with TLS and the operator's certificate use only TLS
+// from then on (HSTS). Not with a self-signed certificate: browsers would not let
 // users bypass its warning any more.
 func (a *App) strict(next http.Handler) http.Handler {
 	if a.opts.TLSCert == "" {

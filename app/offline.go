@@ -163,7 +163,7 @@ func OpenKeys(ctx context.Context, o Options, stopped bool) (*Keys, error) {
 	return &Keys{d, who, admin.New(admin.Options{Store: d.store, Keys: d.keys, Allow: fromTerminal, Logger: o.Logger})}, nil
 }
 
-// fromTerminal allows every action, since whoever can open the state may do anything, and
+// fromTerminal allows every action, since a user who can open the state may do anything, and
 // records it in the audit log.
 func fromTerminal(r *http.Request, _ []byte, action auth.Action, resources ...string) (auth.Caller, error) {
 	caller := auth.Caller{Name: "terminal", Role: auth.Admin, Local: true}

@@ -16,8 +16,8 @@ type Options struct {
 	Location string // named in receipts
 	UDP      string // HOST:PORT to listen on; "" disables UDP
 	TCP      string // HOST:PORT to listen on; "" disables TCP
-	// Key signs receipts; nil issues none. Whoever checks receipts needs the same
-	// key.
+	// Key signs receipts; nil issues none. The party that checks receipts needs
+	// the same key.
 	Key []byte
 
 	PerPeer    int // datagrams per second from one address and port; default 10

@@ -100,7 +100,7 @@ func (s *Service) killLaunch(tx *store.Tx, old *launch, why event.Code) {
 	})
 }
 
-// hint tells the developer of a program that does not connect, once per instance.
+// hint records an event about a program that does not connect, once per instance.
 func (s *Service) hint(tx *store.Tx, old *launch) {
 	l := *old
 	l.HintAt = time.Time{}

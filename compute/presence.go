@@ -104,7 +104,7 @@ func (s *Service) putHost(tx *store.Tx, h *Host) {
 	tx.OnCommit(s.capacity.Nudge)
 }
 
-// restartHosts gives every host a grace to come back after a restart of Muster.
+// restartHosts grants every host a grace period to come back after a restart of Muster.
 func (s *Service) restartHosts(tx *store.Tx) {
 	for h := range s.t.hosts.All(tx) {
 		if h.Connected || !h.LostBy.IsZero() {

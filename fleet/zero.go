@@ -22,8 +22,7 @@ func (l *LocationState) zeroes() bool {
 
 type wakeArgs struct{ FleetID, Location, Why string }
 
-// Wake gives a location that is asleep an instance, because of a request described by
-// why. Other locations are unaffected.
+// Wake requests an instance for a location that is asleep; why describes the cause. Other locations are unaffected.
 func (s *Service) Wake(ctx context.Context, fleetID, location, why string) error {
 	_, err := s.wake.Do(ctx, wakeArgs{fleetID, location, why})
 	return err

@@ -56,7 +56,7 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// infoOf returns a machine's facts; if it gives no address, that of the request is
+// infoOf returns a machine's facts; if they have no address, that of the request is
 // used.
 func infoOf(f protocol.Facts, r *http.Request) compute.HostInfo {
 	address := f.IPAddress

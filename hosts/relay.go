@@ -247,7 +247,7 @@ func (st *stream) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline does nothing: the relay's own deadline applies.
 func (st *stream) SetWriteDeadline(time.Time) error { return nil }
 
-// Drop ends the connection, and tells the agent asynchronously.
+// Drop ends the connection, and notifies the agent asynchronously.
 func (st *stream) Drop() {
 	select {
 	case <-st.over:

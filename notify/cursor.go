@@ -20,7 +20,7 @@ type replay struct {
 	From uint64 `json:"from"`
 }
 
-// runBegin gives a new sink a cursor, after everything that has happened so far.
+// runBegin creates the cursor of a new sink, after everything that has happened so far.
 func (s *Service) runBegin(tx *store.Tx, sink string) (struct{}, error) {
 	if s.t.cursors.Get(tx, sink) == nil {
 		s.t.cursors.Put(tx, &Cursor{Sink: sink, Seq: s.events.Last(tx), Changed: tx.Now()})

@@ -4,7 +4,7 @@
 // A provider receives the whole state of the world (hosts, instances, wishes) and
 // returns what to create and what to remove. It is a pure function, so it can be
 // tested with thousands of worlds and its answer can be discarded. Its decisions
-// become rows in the store (package compute); whoever runs the machines carries them
-// out and reports: today the agents of hosts (Process). Another engine, such as
+// become rows in the store (package compute); the component that runs the machines
+// carries them out and reports: today the agents of hosts (Process). Another engine, such as
 // Kubernetes, would be another Provider and a controller that follows the same rows.
 package provider

@@ -92,7 +92,7 @@ func (r *room) take(cpu, memory int, used ports) {
 }
 
 // gap returns the first free range of n ports of the host; a host with fewer ports
-// gives all of them to one instance. from is 0 if there is none.
+// assigns all of them to one instance. from is 0 if there is none.
 func (r *room) gap(n int) ports {
 	n = min(n, r.PortTo-r.PortFrom+1)
 	from := r.PortFrom

@@ -40,6 +40,29 @@ func TestJail_Apart(t *testing.T) {
 	}
 }
 
+// If the first process of a namespace cannot start, the error names the cause, although
+// the command has no stderr to which it could be written.
+func TestJail_ApartFails(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := apart().Try(self); err != nil {
+		t.Skipf("%v; run this as root on Linux", err)
+	}
+	missing := filepath.Join(t.TempDir(), "missing", "cgroup.procs")
+	cmd := exec.Command("/bin/true")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = order{Apart: true, User: stranger, Join: []string{missing}}.start(cmd, self)
+	if err == nil {
+		_ = cmd.Wait()
+		t.Fatal("it started")
+	}
+	if !strings.Contains(err.Error(), missing) {
+		t.Errorf("the error is %q, which does not name %s", err, missing)
+	}
+}
+
 // The exit status of a process, and the effect of signals on it, are the same with
 // Apart.
 func TestJail_ApartEnds(t *testing.T) {

@@ -1,6 +1,6 @@
 // Package isolate limits a process and everything it starts to a share of the
 // machine, on Linux: control groups (Group) limit memory, processors, the number of
-// processes and where they send to; a Jail gives them the rights of a user, a view of
+// processes and where they send to; a Jail limits them to the rights of a user, a view of
 // the machine with only their own processes and few folders of others, and fewer
 // system calls.
 //

@@ -1,6 +1,8 @@
 package isolate
 
 import (
+	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -78,6 +80,9 @@ func (o order) startFirst(of *exec.Cmd, launcher string) (first *exec.Cmd, word 
 		return nil, nil, err
 	}
 	first.Stdin, first.Stdout = in, said
+	if first.Stderr == nil {
+		first.Stderr = said
+	}
 	err = first.Start()
 	in.Close()
 	said.Close()
@@ -86,9 +91,9 @@ func (o order) startFirst(of *exec.Cmd, launcher string) (first *exec.Cmd, word 
 		return nil, nil, err
 	}
 	go first.Wait() // its end says nothing that the command's does not
-	if n, _ := ready.Read(make([]byte, 1)); n == 0 {
+	if line, _ := bufio.NewReader(ready).ReadString('\n'); line != "\n" {
 		word.Close()
-		return nil, nil, errors.New("the first process ended before it was ready")
+		return nil, nil, errors.New(cmp.Or(strings.TrimSpace(line), "the first process ended before it was ready"))
 	}
 	return first, word, nil
 }

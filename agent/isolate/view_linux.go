@@ -26,7 +26,7 @@ type kept struct {
 	file *os.File
 }
 
-// separate gives the process its own view of the machine: private folders in place of
+// separate sets up the process's own view of the machine: private folders in place of
 // shared ones, and, with Apart, no other processes, queues or shared memory.
 func (o *order) separate() error {
 	namespaces := unix.CLONE_NEWNS

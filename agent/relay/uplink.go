@@ -173,7 +173,7 @@ func (st *stream) close() {
 	_ = st.u.send(protocol.Relayed{Op: protocol.RelayClose, Stream: st.id}) // a broken link ends it as well
 }
 
-// end tells all streams that the link is gone.
+// end notifies all streams that the link is gone.
 func (u *uplink) end() {
 	close(u.stop)
 	u.mu.Lock()

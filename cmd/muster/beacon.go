@@ -66,7 +66,7 @@ func (c *beaconCommand) key() ([]byte, error) {
 	return key, nil
 }
 
-// ready returns the line that tells programs where the beacon answers.
+// ready returns the line by which programs learn where the beacon answers.
 func (c *beaconCommand) ready(s *beacon.Server, web net.Listener) string {
 	line := []string{"ready", c.Location}
 	if at := s.UDP(); at != "" {

@@ -27,7 +27,7 @@ var rows = []row{
 	{"internal/wake", "", "a timer and a nudge, for any loop"},
 	{"internal/sniff", "", "a listener, for any server"},
 	{"internal/door", "", "bounds what any client can make a server hold"},
-	{"internal/limit", "internal/fault", "token buckets and thinned warnings, for any door; refuses whoever asks too often"},
+	{"internal/limit", "internal/fault", "token buckets and thinned warnings, for any door; refuses callers that send too much"},
 	{"internal/shape", "internal/fault", "describes an API as data; errors are part of that"},
 	{"internal/awsrpc", "internal/door internal/fault internal/limit internal/shape internal/awsrpc/sigv4", "serves any API that shape describes; gamelift is given to it"},
 	{"internal/awsrpc/sigv4", "internal/fault", "signatures, for any service"},

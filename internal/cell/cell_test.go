@@ -159,7 +159,7 @@ func (n *node) owns() bool {
 	}
 }
 
-// lasting gives a node a lease that does not end during a test: the cell changes
+// lasting sets a lease that does not end during a test: the cell changes
 // owner only when the lease is given back.
 func lasting(o *cell.Options) { o.TTL = long }
 

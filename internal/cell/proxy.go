@@ -197,7 +197,7 @@ func (p *proxy) close() {
 // clients.
 const ServerName = "node.muster.invalid"
 
-// pinned accepts only the certificate in the lease, whoever signed it.
+// pinned accepts only the certificate in the lease, regardless of its issuer.
 func pinned(fingerprint string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,

@@ -184,8 +184,8 @@ func connOf(c net.Conn) *conn {
 	}
 }
 
-// KnownHeader is the response header that tells the node that forwarded a request that
-// its sender is known.
+// KnownHeader is the response header from which the node that forwarded a request
+// learns that its sender is known.
 const KnownHeader = "Muster-Known"
 
 // Known records that the sender of a request is authenticated: its connection is no
@@ -204,8 +204,8 @@ func Known(r *http.Request) {
 }
 
 // UpgradeHeader returns the header for the response that upgrades a request's
-// connection, since upgraders ignore that of the ResponseWriter. It tells a node that
-// forwarded the request that the sender is known; otherwise it is nil.
+// connection, since upgraders ignore that of the ResponseWriter. From it a node that
+// forwarded the request learns that the sender is known; otherwise it is nil.
 func UpgradeHeader(r *http.Request) http.Header {
 	answer, ok := r.Context().Value(answerKey{}).(http.Header)
 	if !ok || answer.Get(KnownHeader) == "" {
