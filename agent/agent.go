@@ -173,7 +173,7 @@ func (a *Agent) serve(ctx context.Context) error {
 
 // clear ends all instances immediately and removes their folders.
 func (a *Agent) clear() {
-	a.assign(protocol.Assign{Instances: []protocol.Wish{}})
+	a.assign(protocol.Assign{Instances: []protocol.Desired{}})
 	for _, i := range a.all() {
 		<-i.finished
 		if err := os.RemoveAll(i.dir); err != nil {
@@ -245,11 +245,11 @@ func (a *Agent) resumeUnnamed() error {
 	}
 	for _, e := range entries {
 		id := e.Name()
-		isOwn := slices.ContainsFunc(a.opts.Own, func(o *Own) bool { return o.Wish.InstanceID == id })
+		isOwn := slices.ContainsFunc(a.opts.Own, func(o *Own) bool { return o.Desired.InstanceID == id })
 		if !e.IsDir() || !validID(id) || a.instances[id] != nil || isOwn {
 			continue
 		}
-		i := newInstance(a, protocol.Wish{InstanceID: id, PortFrom: a.opts.Facts.PortFrom, PortTo: a.opts.Facts.PortTo}, nil)
+		i := newInstance(a, protocol.Desired{InstanceID: id, PortFrom: a.opts.Facts.PortFrom, PortTo: a.opts.Facts.PortTo}, nil)
 		i.unnamed = true
 		i.resumed = i.resume()
 		if a.opts.Server == "" {

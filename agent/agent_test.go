@@ -144,7 +144,7 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 // leave starts an agent with instances of one process each and ends it such that the
 // processes keep running, as in a crash. The wish on disk is then replaced with kept
 // for the next agent.
-func (m *muster) leave(home string, kept protocol.Assign, wishes ...protocol.Wish) (running map[string]protocol.Process) {
+func (m *muster) leave(home string, kept protocol.Assign, wishes ...protocol.Desired) (running map[string]protocol.Process) {
 	m.t.Helper()
 	a := m.start(home, func(o *Options) { o.Leave = true })
 	m.assign(wishes...)
@@ -171,7 +171,7 @@ func TestAgent_EndsWhatIsNotNamed(t *testing.T) {
 	b := m.offer(map[string]string{"server.sh": patient})
 	one := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
 	stays, goes := wish(t, "i-1", b, one), wish(t, "i-2", b, one)
-	left := m.leave(home, protocol.Assign{Instances: []protocol.Wish{stays}}, stays, goes)
+	left := m.leave(home, protocol.Assign{Instances: []protocol.Desired{stays}}, stays, goes)
 	m.assign(stays)
 	a := m.start(home, nil)
 	m.until("the end of the process is reported", func() bool { return len(m.exits) == 1 })
@@ -297,7 +297,7 @@ func TestAgent_ClearsLaunchThatWasCut(t *testing.T) {
 		}
 	}
 	for path, v := range map[string]any{
-		filepath.Join(home, wishFile):               protocol.Assign{Instances: []protocol.Wish{w}},
+		filepath.Join(home, wishFile):               protocol.Assign{Instances: []protocol.Desired{w}},
 		filepath.Join(slot, "slot.json"):            slotFile{0, w.Runtime.Processes[0]},
 		filepath.Join(slot, "state", "slot-0.json"): map[string]any{"id": "cut", "slot": 0},
 		filepath.Join(slot, "run.json"):             runFile{ProcessID: "cut", Port: w.PortFrom},

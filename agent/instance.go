@@ -33,7 +33,7 @@ type instance struct {
 	resumed  error              // why the processes of a former agent could not be taken over
 
 	mu         sync.Mutex
-	wish       protocol.Wish
+	wish       protocol.Desired
 	forgotten  bool // the wish no longer names it
 	unnamed    bool // a former agent left it, and no known wish names it
 	leaving    bool // the agent ends
@@ -50,7 +50,7 @@ type instance struct {
 	launched   time.Time // when the last process was launched
 }
 
-func newInstance(a *Agent, w protocol.Wish, own *Own) *instance {
+func newInstance(a *Agent, w protocol.Desired, own *Own) *instance {
 	i := &instance{
 		a: a, id: w.InstanceID, dir: filepath.Join(a.opts.Root, "instances", w.InstanceID), own: own,
 		log:  a.log.With("instance", w.InstanceID, "fleet", w.FleetID),
@@ -73,7 +73,7 @@ func validID(id string) bool {
 }
 
 // want replaces the wish.
-func (i *instance) want(w protocol.Wish) {
+func (i *instance) want(w protocol.Desired) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.wish, i.forgotten, i.unnamed = w, false, false
@@ -97,7 +97,7 @@ func (i *instance) forgo() {
 	nudge(i.look)
 }
 
-func (i *instance) wished() protocol.Wish {
+func (i *instance) wished() protocol.Desired {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.wish
@@ -203,7 +203,7 @@ func (i *instance) isLeaving() bool {
 
 // drain lets processes end by themselves until the deadline. It reports whether the
 // instance is gone.
-func (i *instance) drain(w protocol.Wish) bool {
+func (i *instance) drain(w protocol.Desired) bool {
 	i.set(protocol.Draining, "", "")
 	i.retire(func(*slot) bool { return true })
 	left := i.count()
@@ -223,7 +223,7 @@ func (i *instance) drain(w protocol.Wish) bool {
 const softStop = 10 * time.Second
 
 // end stops everything immediately.
-func (i *instance) end(protocol.Wish) {
+func (i *instance) end(protocol.Desired) {
 	i.stopAll(0, "its instance is stopped")
 	i.vanish()
 }
@@ -257,7 +257,7 @@ func (i *instance) letGo(ctx context.Context) {
 }
 
 // untilNext returns how long the goroutine may wait for a nudge; 0 means forever.
-func (i *instance) untilNext(w protocol.Wish) time.Duration {
+func (i *instance) untilNext(w protocol.Desired) time.Duration {
 	if w.Stop == protocol.Drain {
 		if w.StopBy.IsZero() {
 			return 0

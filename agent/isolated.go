@@ -173,7 +173,7 @@ func (a *Agent) confined(j isolate.Jail, folder string) isolate.Jail {
 
 // isolate starts a process in a jail: its own group, the user of its instance, and its
 // own folder for temporary files.
-func (i *instance) isolate(cmd *exec.Cmd, w protocol.Wish, id string, mounts []isolate.Mount) error {
+func (i *instance) isolate(cmd *exec.Cmd, w protocol.Desired, id string, mounts []isolate.Mount) error {
 	jail := isolate.Jail{Mounts: mounts}
 	var err error
 	if jail.User, err = i.user(); err != nil {

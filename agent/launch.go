@@ -54,7 +54,7 @@ func (i *instance) logDir(s *slot) string { return filepath.Join(i.dir, "logs", 
 // ownLogDir is a folder for a process's own logs.
 func (i *instance) ownLogDir(id string) string { return filepath.Join(i.dir, "logs", "of-"+id) }
 
-func (i *instance) preparePorts(w protocol.Wish) error {
+func (i *instance) preparePorts(w protocol.Desired) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.ports != nil {
@@ -107,7 +107,7 @@ func (i *instance) takePort() (int, error) {
 }
 
 // notePort stores what the next agent must know about a process to take it over.
-func (i *instance) notePort(s *slot, w *protocol.Wish, id string, port int) error {
+func (i *instance) notePort(s *slot, w *protocol.Desired, id string, port int) error {
 	i.mu.Lock()
 	s.port = port
 	i.mu.Unlock()
@@ -131,7 +131,7 @@ func (i *instance) makeLogDir(id string) (string, error) {
 
 // setCommand sets a process's arguments; a program without an SDK is started by a
 // wrapper (agent/wrap).
-func (i *instance) setCommand(cmd *exec.Cmd, s *slot, w protocol.Wish, values placeholders) error {
+func (i *instance) setCommand(cmd *exec.Cmd, s *slot, w protocol.Desired, values placeholders) error {
 	parameters, bare := withoutSDK(s.spec.Parameters)
 	args, err := expand(parameters, bare, w, values)
 	if err != nil {
@@ -152,7 +152,7 @@ func (i *instance) setCommand(cmd *exec.Cmd, s *slot, w protocol.Wish, values pl
 }
 
 // confine starts a process isolated, with its own folder for temporary files.
-func (i *instance) confine(cmd *exec.Cmd, w protocol.Wish, id string) error {
+func (i *instance) confine(cmd *exec.Cmd, w protocol.Desired, id string) error {
 	temp, mounts, err := i.makeTemp(id)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (i *instance) confine(cmd *exec.Cmd, w protocol.Wish, id string) error {
 
 // environment returns a process's environment variables. Their names are those of AWS's
 // SDKs and agent.
-func (i *instance) environment(w protocol.Wish, id string, port int, logs string) []string {
+func (i *instance) environment(w protocol.Desired, id string, port int, logs string) []string {
 	env := append(install.CleanEnvironment(), "HOME="+i.gameDir())
 	if i.own != nil && !i.own.Clean {
 		env = os.Environ() // the developer's own program, as from the terminal

@@ -202,7 +202,7 @@ func (m *muster) send(msg protocol.Message) {
 }
 
 // assign changes the wish and sends it.
-func (m *muster) assign(wishes ...protocol.Wish) {
+func (m *muster) assign(wishes ...protocol.Desired) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.wish = protocol.Assign{Instances: wishes, BuildKey: m.buildKey()}
@@ -331,10 +331,10 @@ func (l testLog) Write(line []byte) (int, error) {
 }
 
 // wish returns the wish for an instance with the given processes.
-func wish(t *testing.T, id string, b protocol.Build, processes ...protocol.ServerProcess) protocol.Wish {
+func wish(t *testing.T, id string, b protocol.Build, processes ...protocol.ServerProcess) protocol.Desired {
 	t.Helper()
 	from := freePorts(t)
-	return protocol.Wish{
+	return protocol.Desired{
 		InstanceID: id, FleetID: "fleet-1", FleetARN: "arn:aws:gamelift:us-east-1:000000000000:fleet/fleet-1",
 		Compute: id, Location: "here", Build: b, Runtime: protocol.Runtime{Processes: processes},
 		PortFrom: from, PortTo: from + 20, SDKURL: "ws://127.0.0.1:1/", AuthToken: "compute-token", Region: "us-east-1",

@@ -17,13 +17,13 @@ import (
 // Own is an instance with a program on this machine: a developer's own server, or that
 // of the demo. Its processes connect as those of a compute registered for them.
 type Own struct {
-	Wish  protocol.Wish // InstanceID, FleetID, Compute, SDKURL, AuthToken, Ports; Runtime.Processes[0].Concurrent
-	Dir   string        // working directory
-	Path  string        // of the program; absolute
-	Args  []string      // {port} is replaced with the port
-	Port  int           // for the program; 0 picks one of the wish's range
-	Clean bool          // with a fleet's environment and parameters, instead of the agent's and Args
-	Out   io.Writer     // gets a copy of its output; may be nil
+	Desired protocol.Desired // InstanceID, FleetID, Compute, SDKURL, AuthToken, Ports; Runtime.Processes[0].Concurrent
+	Dir     string           // working directory
+	Path    string           // of the program; absolute
+	Args    []string         // {port} is replaced with the port
+	Port    int              // for the program; 0 picks one of the wish's range
+	Clean   bool             // with a fleet's environment and parameters, instead of the agent's and Args
+	Out     io.Writer        // gets a copy of its output; may be nil
 
 	Token   func() (string, error)                   // returns the auth token of each launch
 	OnStart func(protocol.Process)                   // called after each start; may be nil
@@ -51,7 +51,7 @@ func (a *Agent) startOwn() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, o := range a.opts.Own {
-		i := newInstance(a, o.Wish, o)
+		i := newInstance(a, o.Desired, o)
 		i.resumed = i.resume()
 		a.begin(i)
 	}

@@ -29,7 +29,7 @@ var token = regexp.MustCompile(`\{\{\s*\.?([A-Za-z0-9]+)\s*\}\}|\{port\}`)
 //
 // With lenient, unknown names are left unchanged, for the wrapper of a program without
 // an SDK, which knows the game session.
-func expand(parameters string, lenient bool, w protocol.Wish, p placeholders) ([]string, error) {
+func expand(parameters string, lenient bool, w protocol.Desired, p placeholders) ([]string, error) {
 	words, err := split(parameters)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 func TestExpand(t *testing.T) {
 	t.Parallel()
-	w := protocol.Wish{FleetID: "fleet-1", Location: "here"}
+	w := protocol.Desired{FleetID: "fleet-1", Location: "here"}
 	p := placeholders{port: 7, processID: "p", logDir: "/logs", index: 2}
 	for _, tt := range []struct {
 		in      string

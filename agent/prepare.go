@@ -45,7 +45,7 @@ func (i *instance) installed() bool {
 
 // install installs the build and reports problems with it. After a failure it waits for
 // a change before the next attempt.
-func (i *instance) install(w protocol.Wish) {
+func (i *instance) install(w protocol.Desired) {
 	key := i.a.identity().BuildKey
 	code, cause := i.tryInstall(w)
 	switch {
@@ -59,7 +59,7 @@ func (i *instance) install(w protocol.Wish) {
 
 // waitForOther waits until the wish, or the key that verifies builds, has changed such
 // that installing could succeed.
-func (i *instance) waitForOther(w protocol.Wish, key ed25519.PublicKey) {
+func (i *instance) waitForOther(w protocol.Desired, key ed25519.PublicKey) {
 	for !i.isLeaving() && i.a.identity().BuildKey.Equal(key) {
 		if now := i.wished(); now.Build != w.Build || now.Stop != w.Stop || !sameRuntime(now.Runtime, w.Runtime) {
 			return
@@ -68,7 +68,7 @@ func (i *instance) waitForOther(w protocol.Wish, key ed25519.PublicKey) {
 	}
 }
 
-func (i *instance) tryInstall(w protocol.Wish) (code, cause string) {
+func (i *instance) tryInstall(w protocol.Desired) (code, cause string) {
 	var err error
 	i.mu.Lock()
 	if i.ports == nil {
@@ -91,7 +91,7 @@ func (i *instance) tryInstall(w protocol.Wish) (code, cause string) {
 }
 
 // fetch installs the build and creates the instance's tree from it.
-func (i *instance) fetch(w protocol.Wish) (code, cause string) {
+func (i *instance) fetch(w protocol.Desired) (code, cause string) {
 	game := i.gameDir()
 	if built, err := os.ReadFile(game + ".build"); err == nil && string(built) == w.Build.SHA256 {
 		if _, err := os.Stat(game); err == nil {
@@ -147,7 +147,7 @@ func (i *instance) progress(stage install.Stage, percent int) {
 }
 
 // validate checks the programs to be launched.
-func (i *instance) validate(w protocol.Wish) (code, cause string) {
+func (i *instance) validate(w protocol.Desired) (code, cause string) {
 	if len(w.Runtime.Processes) == 0 {
 		return codeLaunchPath, "the runtime configuration names no server process"
 	}

@@ -69,7 +69,7 @@ func (a *Agent) dialRelay(ctx context.Context) (*websocket.Conn, error) {
 // admit allows a process of a relayed fleet to connect here, and returns its token, or
 // "" for a process that connects directly. It changes the URL and token in the wish to
 // those for the process.
-func (i *instance) admit(w *protocol.Wish, id, pass string) string {
+func (i *instance) admit(w *protocol.Desired, id, pass string) string {
 	if i.a.relay == nil || !w.Relay && !i.a.opts.RelayAll && pass == "" {
 		return ""
 	}

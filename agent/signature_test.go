@@ -83,7 +83,7 @@ func TestAgent_LearnsBuildKeyOnce(t *testing.T) {
 	m.until("the agent is back", func() bool { return m.hellos == 2 })
 	other := m.offer(map[string]string{"server.sh": failing}).Sign(forging)
 	m.mu.Lock()
-	m.wish = protocol.Assign{Instances: []protocol.Wish{wish(t, "i-2", other, process)}, BuildKey: forging.Public().(ed25519.PublicKey)}
+	m.wish = protocol.Assign{Instances: []protocol.Desired{wish(t, "i-2", other, process)}, BuildKey: forging.Public().(ed25519.PublicKey)}
 	m.say(protocol.Message{Assign: &m.wish})
 	m.mu.Unlock()
 	m.until("i-2 has failed", func() bool { return m.instance("i-2").Phase == protocol.Failed })

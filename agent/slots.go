@@ -46,7 +46,7 @@ func (i *instance) slotDir(n int) string { return filepath.Join(i.dir, "slots", 
 // creates one that is missing. Processes of retired slots keep running and count, so
 // that there are never more than the configuration asks for (API reference,
 // UpdateRuntimeConfiguration: running processes are not affected).
-func (i *instance) fillSlots(w protocol.Wish) {
+func (i *instance) fillSlots(w protocol.Desired) {
 	i.retire(func(s *slot) bool { return !asked(w.Runtime, s) })
 	for n, spec := range w.Runtime.Processes {
 		i.retireBeyond(n, spec.Concurrent)
@@ -106,7 +106,7 @@ const (
 
 // nextLaunch returns how long the next launch has to wait; 0 means now, or that nothing
 // is to be launched.
-func (i *instance) nextLaunch(w protocol.Wish) time.Duration {
+func (i *instance) nextLaunch(w protocol.Desired) time.Duration {
 	if _, ok := i.vacant(w.Runtime); !ok {
 		return 0
 	}

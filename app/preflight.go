@@ -222,7 +222,7 @@ func (p *preflight) own(a *App) *agent.Own {
 		}
 	}
 	return &agent.Own{
-		Wish: protocol.Wish{
+		Desired: protocol.Desired{
 			InstanceID: "preflight", FleetID: p.place.FleetID, Compute: host.ComputeName, Location: host.Location,
 			SDKURL: gameServerURL(a.base), AuthToken: "any", Region: a.opts.Region, PortFrom: 20000, PortTo: 29999,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.o.LaunchPath, Parameters: p.o.Parameters, Concurrent: 1}}},

@@ -31,12 +31,12 @@ type link struct {
 	ws     *websocket.Conn
 	remote *http.Request
 
-	wish   chan struct{} // the wish may have changed
-	queue  chan protocol.Message
-	ended  chan struct{}
-	end    sync.Once
-	tokens map[string]token // by instance; used by the writer only
-	offers bool             // a new secret was offered; used by the writer only
+	desired chan struct{} // the desired state may have changed
+	queue   chan protocol.Message
+	ended   chan struct{}
+	end     sync.Once
+	tokens  map[string]token // by instance; used by the writer only
+	offers  bool             // a new secret was offered; used by the writer only
 
 	former former // the connection that it replaced
 
@@ -61,7 +61,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, hostID string) 
 		return // the upgrader has responded
 	}
 	l := &link{
-		s: s, hostID: hostID, ws: ws, remote: r, wish: make(chan struct{}, 1), queue: make(chan protocol.Message, maxQueued),
+		s: s, hostID: hostID, ws: ws, remote: r, desired: make(chan struct{}, 1), queue: make(chan protocol.Message, maxQueued),
 		ended: make(chan struct{}), tokens: map[string]token{}, pending: map[string]ending{},
 	}
 	if !s.enter(l) {
@@ -123,10 +123,10 @@ func (l *link) drop() {
 	})
 }
 
-// look makes the writer send the wish, if it has changed.
+// look makes the writer send the desired state, if it has changed.
 func (l *link) look() {
 	select {
-	case l.wish <- struct{}{}:
+	case l.desired <- struct{}{}:
 	default:
 	}
 }
@@ -142,7 +142,7 @@ func (l *link) send(m protocol.Message) {
 	}
 }
 
-// write sends queued messages, and the wish whenever it changes.
+// write sends queued messages, and the desired state whenever it changes.
 func (l *link) write(ctx context.Context) {
 	renew := time.NewTicker(renewing)
 	defer renew.Stop()
@@ -154,10 +154,10 @@ func (l *link) write(ctx context.Context) {
 			return
 		case m := <-l.queue:
 			err = l.put(m)
-		case <-l.wish:
-			sent, err = l.putWish(ctx, sent)
+		case <-l.desired:
+			sent, err = l.putDesired(ctx, sent)
 		case <-renew.C:
-			sent, err = l.putWish(ctx, sent)
+			sent, err = l.putDesired(ctx, sent)
 		}
 		if err != nil {
 			l.s.log.Warn("sending to an agent failed", "host_id", l.hostID, "error", err)
@@ -176,9 +176,9 @@ func (l *link) put(m protocol.Message) error {
 	return l.ws.WriteMessage(websocket.TextMessage, frame)
 }
 
-// putWish sends the wish if it differs from the one sent last, and a new secret if one
-// is due. A host that was removed learns that when its next connection is refused.
-func (l *link) putWish(ctx context.Context, sent *protocol.Assign) (*protocol.Assign, error) {
+// putDesired sends the desired state if it differs from the one sent last, and a new
+// secret if one is due. A host that was removed learns that when its next connection is refused.
+func (l *link) putDesired(ctx context.Context, sent *protocol.Assign) (*protocol.Assign, error) {
 	h := l.s.opts.Computes.Host(l.s.opts.Store.View(), l.hostID)
 	if h == nil {
 		l.s.forget(l.hostID)

@@ -149,7 +149,7 @@ func (s *Server) Stop() {
 	s.open.Wait()
 }
 
-// assign makes a host's connection send the wish.
+// assign makes a host's connection send the desired state.
 func (s *Server) assign(hostID string) {
 	if l := s.link(hostID); l != nil {
 		l.look()

@@ -124,7 +124,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*agent.Own, error) {
 		p.Output = h.s.Out
 	}
 	return &agent.Own{
-		Wish: protocol.Wish{
+		Desired: protocol.Desired{
 			InstanceID: execName, FleetID: place.FleetID, Compute: ComputeName, Location: Location,
 			SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: firstPort, PortTo: lastPort,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.Path, Concurrent: max(p.Copies, 1)}}},

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Assign is the complete wish for a host. Instances that it does not name must be
-// stopped.
+// Assign is the complete desired state of a host. Instances that it does not name must
+// be stopped.
 type Assign struct {
-	Instances []Wish
+	Instances []Desired
 	BuildKey  ed25519.PublicKey `json:",omitempty"` // as in JoinResponse, for agents that joined a server that had none
 }
 
-// Wish is one instance that the host should run.
-type Wish struct {
+// Desired is one instance that the host should run.
+type Desired struct {
 	InstanceID string
 	FleetID    string
 	FleetARN   string

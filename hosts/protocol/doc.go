@@ -2,9 +2,9 @@
 //
 // An agent joins once over HTTP (JoinRequest) and stores the credential that it
 // receives. Then it keeps one WebSocket open for text frames, each one Message in JSON.
-// Muster sends the complete wish for the host on each connection and change (Assign),
-// and the agent implements it; the agent sends the current state (Status) and how
-// processes ended (Exited), the latter until Muster has acknowledged it. Nothing is
+// Muster sends the complete desired state of the host on each connection and change
+// (Assign), and the agent implements it; the agent sends the current state (Status) and
+// how processes ended (Exited), the latter until Muster has acknowledged it. Nothing is
 // lost when a connection breaks.
 //
 // Builds and logs are transferred in separate HTTP requests with the same credential.

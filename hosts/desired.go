@@ -14,10 +14,10 @@ type token struct {
 	renew time.Time // when half of its life has passed
 }
 
-// assign returns the complete wish for the host.
+// assign returns the complete desired state of the host.
 func (l *link) assign(now time.Time) protocol.Assign {
 	view := l.s.opts.Store.View()
-	wish := protocol.Assign{Instances: []protocol.Wish{}, BuildKey: l.s.buildKey()}
+	all := protocol.Assign{Instances: []protocol.Desired{}, BuildKey: l.s.buildKey()}
 	kept, signed := map[string]token{}, map[protocol.Build]protocol.Build{}
 	for _, a := range l.s.opts.Computes.Assignments(view, l.hostID) {
 		t := l.tokenFor(a, now)
@@ -26,7 +26,7 @@ func (l *link) assign(now time.Time) protocol.Assign {
 		if _, ok := signed[b]; !ok {
 			signed[b] = b.Sign(l.s.opts.BuildKey)
 		}
-		wish.Instances = append(wish.Instances, protocol.Wish{
+		all.Instances = append(all.Instances, protocol.Desired{
 			InstanceID: a.InstanceID, FleetID: a.FleetID, FleetARN: a.FleetARN, Compute: a.ComputeName, Location: a.Location,
 			Build: signed[b], Runtime: runtimeOf(a.Runtime), PortFrom: a.PortFrom, PortTo: a.PortTo, CPUMillis: a.CPUMillis, MemoryMiB: a.MemoryMiB,
 			SDKURL: l.s.opts.GameServerURL(), AuthToken: t.text, Region: l.s.opts.Home.Region, Relay: a.Relay,
@@ -34,7 +34,7 @@ func (l *link) assign(now time.Time) protocol.Assign {
 		})
 	}
 	l.tokens = kept
-	return wish
+	return all
 }
 
 // tokenFor returns the token of an instance, a new one after half the life of the last:
