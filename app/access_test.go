@@ -10,7 +10,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/audit"
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // serve runs an app that requires keys, and returns a client with a key of each role.

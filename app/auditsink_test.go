@@ -19,8 +19,8 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/audit"
-	"github.com/musterhq/muster/console/client"
-	"github.com/musterhq/muster/console/terminal"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 )
 
 // receiver is a server that an audit sink posts to. It keeps what has a valid signature.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // start runs an app until the test ends: in memory and open to anyone, unless change

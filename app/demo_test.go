@@ -21,8 +21,8 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/demo"
-	"github.com/musterhq/muster/console/client"
-	"github.com/musterhq/muster/console/terminal"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 )
 
 // local runs `muster local` with the demo in this process; end stops it.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/host"
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // TestExec hosts a developer's own program: its output is shown, it gets game sessions,

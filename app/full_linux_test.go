@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // smallDisk mounts a disk of a few MiB, or skips the test if that is not allowed.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 func TestRun_ReadyLineAndStop(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqlite"
 )

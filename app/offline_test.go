@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 func TestBackupRestoreVerify(t *testing.T) {

@@ -1,7 +1,7 @@
 package app
 
 import (
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
 )

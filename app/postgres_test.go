@@ -14,7 +14,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/backend"
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
 	"github.com/musterhq/muster/notify"
 )

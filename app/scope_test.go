@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/console"
-	"github.com/musterhq/muster/console/client"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/console"
-	"github.com/musterhq/muster/console/client"
-	"github.com/musterhq/muster/console/terminal"
 	"github.com/musterhq/muster/fleet"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/audit"
-	"github.com/musterhq/muster/console/client"
-	"github.com/musterhq/muster/console/terminal"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/internal/plain"
 )
 

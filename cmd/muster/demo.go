@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/app/demo"
-	"github.com/musterhq/muster/console/terminal"
+	"github.com/musterhq/muster/cli/terminal"
 )
 
 // demoCommand is `muster demo`.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/musterhq/muster/console/client"
-	"github.com/musterhq/muster/console/terminal"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 )
 
 // joinTokensCommand is `muster admin join-tokens`.

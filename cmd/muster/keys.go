@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/console/client"
-	"github.com/musterhq/muster/console/terminal"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 )
 
 // keysCommand is `muster admin keys`.

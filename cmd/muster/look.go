@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/musterhq/muster/console/client"
-	"github.com/musterhq/muster/console/terminal"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 )
 
 // outputFlags choose how results are shown.

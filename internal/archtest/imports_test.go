@@ -77,8 +77,9 @@ var rows = []row{
 	{"hosts", ground + " internal/door internal/limit hosts/protocol audit auth build build/object fleet compute event", "carries wishes, reports, builds and logs between the domain and host agents"},
 	{"backend", ground + " internal/door internal/limit sdk/session/player/protocol auth beacon identity fleet session placement flexmatch event", "turns wishes of players into calls; checks the receipts of beacons"},
 	{"console", ground + " internal/limit auth event", "people's endpoints; what the API has, they get from the API"},
-	{"console/client", "internal/plain flexmatch/explain", "a client like any other: it speaks HTTP; explanations are read as they were made"},
-	{"console/terminal", "console/client internal/plain", "shows what the client reads"},
+
+	{"cli/client", "internal/plain flexmatch/explain", "a client like any other: it speaks HTTP; explanations are read as they were made"},
+	{"cli/terminal", "cli/client internal/plain", "shows what the client reads"},
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
 	{"agent/diagnose", "", "reads files and says what is wrong with them"},
@@ -95,9 +96,9 @@ var rows = []row{
 	{"app/host", ground + " agent agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
 	{"bots", "sdk/session sdk/session/filter sdk/session/gamelift sdk/session/player beacon examples/arena/bot", "players like any other: they know the client libraries and the game, and measure latency"},
 
-	{"app/demo", ground + " app/host agent/supervise console/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
+	{"app/demo", ground + " app/host agent/supervise cli/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/limit internal/plain audit app beacon bots app/... agent agent/... hosts/protocol console/client console/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/limit internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

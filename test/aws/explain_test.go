@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
-	"github.com/musterhq/muster/console/client"
-	"github.com/musterhq/muster/console/terminal"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/trace"
 	"github.com/musterhq/muster/sim"

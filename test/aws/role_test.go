@@ -16,7 +16,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // Outcomes of a request with an access key.

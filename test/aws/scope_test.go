@@ -13,7 +13,7 @@ import (
 
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/audit"
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 	api "github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/test/node"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // Running sessions are counted over all locations, pending ones have a reason with

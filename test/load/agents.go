@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/test/gameserver"
 	"github.com/musterhq/muster/test/node"
 )

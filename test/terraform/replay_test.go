@@ -18,7 +18,7 @@ import (
 
 	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/agent/wrap"
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/test/node"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/test/node"
 )
 

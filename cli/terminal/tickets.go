@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // ExplainTicket shows why a ticket waits, or its outcome.

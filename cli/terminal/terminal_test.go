@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/musterhq/muster/console/client"
-	"github.com/musterhq/muster/console/terminal"
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 )
 
 // canned answers each operation with pages of JSON, chosen by NextToken.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // Events prints events as lines, or as JSON lines.

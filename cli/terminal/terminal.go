@@ -1,6 +1,6 @@
 // Package terminal implements what operators see on a command line: tables of fleets
 // and game sessions, the event log as it grows, and a whole game played step by step.
-// It calls the server through console/client.
+// It calls the server through cli/client.
 package terminal
 
 import (
@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/plain"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // managedType is the ComputeType of fleets that have instances.

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/plain"
 )
 

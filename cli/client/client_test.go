@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 func TestCall(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // Audit prints records of the audit log as lines, or as JSON lines.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/musterhq/muster/console/client"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/plain"
 )
 
