@@ -46,6 +46,7 @@ type Service struct {
 	waits      waits
 	deadlines  *wake.Loop
 	explains   chan struct{} // holds a token while an explanation is computed
+	changed    []func(*store.Tx, *Ticket)
 	t          tables
 	cmd        commands
 }
@@ -125,9 +126,13 @@ func (s *Service) Run(ctx context.Context) {
 // Resync makes every matcher rebuild its pool. Call it after the store was reloaded.
 func (s *Service) Resync() { s.matchers.reset() }
 
-// put writes a ticket and notifies its matcher and the deadlines on commit.
+// put writes a ticket, calls the functions of OnChanged, and notifies its matcher and the
+// deadlines on commit.
 func (s *Service) put(tx *store.Tx, t *Ticket) {
 	s.t.tickets.Put(tx, t)
+	for _, f := range s.changed {
+		f(tx, t)
+	}
 	configuration, id := t.Configuration, t.ID
 	tx.OnCommit(func() {
 		s.matchers.tell(configuration, id)

@@ -168,6 +168,14 @@ func (s *Service) runStop(tx *store.Tx, id string) (*Placement, error) {
 	return s.finish(tx, p, Cancelled, ""), nil
 }
 
+// Cancel cancels a pending placement inside a transaction of a package above, even while its
+// game session is being created.
+func (s *Service) Cancel(tx *store.Tx, id string) {
+	if p := s.t.placements.Get(tx, id); p != nil && !p.Over() {
+		s.finish(tx, p, Cancelled, "")
+	}
+}
+
 // finish ends a placement without a game session. A game session that is being created
 // for it is abandoned.
 func (s *Service) finish(tx *store.Tx, old *Placement, to Status, reason string) *Placement {
