@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/musterhq/muster/flexmatch/search/cases"
+	"github.com/musterhq/muster/flexmatch/cases"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"

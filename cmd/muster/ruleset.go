@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/musterhq/muster/flexmatch/cases"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
-	"github.com/musterhq/muster/flexmatch/search/cases"
 )
 
 // rulesetCommand is `muster ruleset`, which needs no server.

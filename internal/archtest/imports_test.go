@@ -65,7 +65,7 @@ var rows = []row{
 	{"flexmatch/search", "flexmatch/ruleset", "forms matches from tickets: pure, so it knows the language and no table"},
 	{"flexmatch/explain", "internal/plain flexmatch/ruleset flexmatch/search", "says why tickets wait: pure, by the search that matches them"},
 	{"flexmatch/trace", "flexmatch/ruleset", "a file of tickets, which the server writes and the simulation plays: pure"},
-	{"flexmatch/search/cases", "flexmatch/ruleset flexmatch/search", "plays written examples without a server"},
+	{"flexmatch/cases", "flexmatch/ruleset flexmatch/search", "plays written examples without a server"},
 	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
 	{"notify", ground + " internal/limit internal/wake auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
 
@@ -98,7 +98,7 @@ var rows = []row{
 
 	{"app/demo", ground + " app/host agent/supervise cli/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/limit internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search flexmatch/search/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/limit internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

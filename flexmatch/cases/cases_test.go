@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/musterhq/muster/flexmatch/cases"
 	"github.com/musterhq/muster/flexmatch/search"
-	"github.com/musterhq/muster/flexmatch/search/cases"
 )
 
 // Every written case must pass with the reference search.
@@ -20,7 +20,7 @@ func TestCases_IndexedBounded(t *testing.T) { runAll(t, cases.Indexed(search.Lim
 
 func runAll(t *testing.T, matcher cases.Matcher) {
 	for _, name := range []string{"cases.json", "examples.json", "corners.json"} {
-		data, err := os.ReadFile("../../testdata/" + name)
+		data, err := os.ReadFile("../testdata/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
