@@ -91,7 +91,7 @@ func (t *tally) judge(r *run, p *proposal, l *ruleset.Lineup, waits []float64) {
 		if m, ok := rule.Measured(l); ok && m.Value >= 0 && !math.IsInf(m.Value, 0) {
 			of.value.add(m.Value)
 		}
-		relaxed := !same(r.RuleSet, i, p.Level) && !base.Holds(i, l)
+		relaxed := !r.RuleSet.Same(i, base, level) && !base.Holds(i, l)
 		into := &of.waitStrict
 		if relaxed {
 			of.relaxed++
@@ -103,13 +103,6 @@ func (t *tally) judge(r *run, p *proposal, l *ruleset.Lineup, waits []float64) {
 			into.add(wait)
 		}
 	}
-}
-
-// same reports whether a rule at a level is the same as before any expansion. A compound
-// counts as changed, because the rules that it names may be.
-func same(rs *ruleset.RuleSet, rule, level int) bool {
-	r := rs.Levels()[level].Rules[rule]
-	return level == 0 || r.Type != ruleset.Compound && r == rs.Levels()[0].Rules[rule]
 }
 
 // spread returns the difference between the players' highest and lowest value.

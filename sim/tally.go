@@ -230,15 +230,8 @@ func (t *ruleTally) told(r *ruleset.Rule) RuleUse {
 		q := t.value.quantiles()
 		u.Value = &q
 	}
-	switch {
-	case r.Type == ruleset.Latency && r.MaxLatency.Set:
-		u.Limit = &r.MaxLatency.Value
-	case r.Type == ruleset.Comparison && r.Reference.Number.Set:
-		u.Limit = &r.Reference.Number.Value
-	case r.Max.Set:
-		u.Limit = &r.Max.Value
-	case r.Min.Set:
-		u.Limit = &r.Min.Value
+	if limit := r.Limit(); limit.Set {
+		u.Limit = &limit.Value
 	}
 	return u
 }

@@ -114,8 +114,8 @@ func brokenNames(level *ruleset.Level, l *ruleset.Lineup) []string {
 			out = append(out, r.Name)
 		}
 	}
-	if latencies := level.LatencyRules(); len(out) == 0 && len(latencies) > 1 && len(level.Locations(l, latencies)) == 0 {
-		out = append(out, latencies[len(latencies)-1].Name)
+	if located := level.Located(); len(out) == 0 && len(located) > 1 && len(level.Locations(l, located)) == 0 {
+		out = append(out, level.Rules[located[len(located)-1]].Name)
 	}
 	return out
 }

@@ -28,13 +28,13 @@ func (w *world) orders(t *one, compatible []*one) [][]*one {
 	byAge := slices.Clone(compatible[:min(len(compatible), w.limits.Candidates)])
 	out := [][]*one{byAge}
 	windows := 0
-	for i := range w.rs.Level(0).Rules {
-		attribute, party := w.rs.Window(i)
-		if attribute < 0 || windows == 2 {
+	for i, r := range w.rs.Level(0).Rules {
+		window, ok := w.rs.Traits(i).Column.(ruleset.Window)
+		if !ok || !r.Enforced || windows == 2 {
 			continue
 		}
 		windows++
-		value := func(o *one) float64 { return o.party.PartyNumber(attribute, party) }
+		value := func(o *one) float64 { return o.party.PartyNumber(window.Attribute, window.Party) }
 		origin := value(t)
 		near := slices.Clone(compatible)
 		slices.SortStableFunc(near, func(a, b *one) int {

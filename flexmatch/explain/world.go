@@ -53,7 +53,7 @@ type one struct {
 func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket, now time.Time, limits Limits) *world {
 	w := &world{rs: rs, opts: opts, now: now, limits: limits.defaults()}
 	for i, r := range rs.Level(0).Rules {
-		if r.Enforced && rs.Shrinking(i) {
+		if r.Enforced && rs.Traits(i).Shrinks {
 			w.pairing = append(w.pairing, i)
 		}
 	}
@@ -180,21 +180,19 @@ func (w *world) join(l *ruleset.Lineup, o *one) {
 	}
 }
 
-// broken returns the pairing rules that a lineup breaks at a level. If latency rules pass
-// individually but share no location, it returns the last of them.
+// broken returns the pairing rules that a lineup breaks at a level. If rules about
+// locations pass individually but share no location, it returns the last of them.
 func (w *world) broken(level *ruleset.Level, l *ruleset.Lineup) []int {
-	var out []int
-	var latencies []*ruleset.Rule
-	last := -1
+	var out, located []int
 	for _, i := range w.pairing {
 		if !level.Holds(i, l) {
 			out = append(out, i)
-		} else if level.Rules[i].Type == ruleset.Latency {
-			latencies, last = append(latencies, level.Rules[i]), i
+		} else if level.Rules[i].Traits.Located() {
+			located = append(located, i)
 		}
 	}
-	if len(latencies) > 1 && len(level.Locations(l, latencies)) == 0 {
-		out = append(out, last)
+	if n := len(located); n > 1 && len(level.Locations(l, located)) == 0 {
+		out = append(out, located[n-1])
 	}
 	return out
 }

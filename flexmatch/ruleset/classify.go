@@ -1,58 +1,72 @@
 package ruleset
 
-// Flat reports whether, at every level, a rule's verdict on a lineup does not depend on
-// how players are distributed over teams.
-func (rs *RuleSet) Flat(rule int) bool {
-	for _, l := range rs.levels {
-		if !rs.flat(l, rule) {
-			return false
-		}
-	}
-	return true
-}
-
-func (rs *RuleSet) flat(l *Level, rule int) bool {
-	r := l.Rules[rule]
+// traits returns the rule's traits at its level. Those of a compound follow from those of
+// the rules that it names, at all levels.
+func (r *Rule) traits(rs *RuleSet) Traits {
 	switch r.Type {
 	case Comparison, Distance, Collection:
-		for _, m := range r.Measurements {
-			if !m.flat(len(rs.Instances)) {
-				return false
-			}
-		}
-		return r.Reference.Expr == nil || r.Reference.Expr.flat(len(rs.Instances))
+		return r.measuredTraits(rs)
 	case Compound:
-		return r.Statement.all(func(i int) bool { return rs.flat(l, i) })
+		t := Traits{Flat: true, Symmetric: true, Reads: &Reads{Attributes: make([]bool, len(rs.Attributes))}}
+		r.Statement.all(func(i int) bool {
+			t.join(&rs.traits[i], len(rs.Attributes))
+			return true
+		})
+		return Traits{Flat: t.Flat, Symmetric: t.Symmetric, Reads: t.Reads}
 	}
-	return true
+	t := Traits{Flat: true, Symmetric: true, Reads: &Reads{Attributes: make([]bool, len(rs.Attributes))}}
+	if r.Attribute >= 0 {
+		t.Reads.Attributes[r.Attribute] = true
+	}
+	switch {
+	case r.Type == Latency:
+		t.Shrinks, t.Reads.Latency = !r.Max.Set || r.FromMin, true
+		t.Column = AtLocation{Party: r.Party, Most: r.MaxLatency, Alone: !r.Max.Set}
+	case r.Type != BatchDistance:
+		t.Sorts = true
+	case rs.Attributes[r.Attribute].Type == String:
+		t.Shrinks, t.Column = true, Partition{r.Attribute}
+	default:
+		t.Shrinks, t.Column = true, Window{r.Attribute, r.Party, r.Max.Value}
+	}
+	return t
 }
 
-// Symmetric reports whether, at every level, a rule's verdict stays the same when whole
-// teams are exchanged.
-func (rs *RuleSet) Symmetric(rule int) bool {
-	for _, l := range rs.levels {
-		if !rs.symmetric(l, rule) {
-			return false
+func (r *Rule) measuredTraits(rs *RuleSet) Traits {
+	t := Traits{Flat: true, Symmetric: true, Reads: &Reads{Attributes: make([]bool, len(rs.Attributes))}}
+	for _, e := range append(r.Measurements[:len(r.Measurements):len(r.Measurements)], r.Reference.Expr) {
+		if e == nil {
+			continue
+		}
+		t.Flat = t.Flat && e.flat(len(rs.Instances))
+		leaf := e.leaf()
+		t.Symmetric = t.Symmetric && len(leaf.instances) == len(rs.Instances)
+		switch leaf.part {
+		case partIDs:
+			t.Reads.IDs = true
+		case partAttribute:
+			t.Reads.Attributes[leaf.attribute] = true
 		}
 	}
-	return true
+	if t.Flat {
+		t.Shrinks, t.Column = r.shrinks(), r.column(rs)
+	}
+	return t
 }
 
-func (rs *RuleSet) symmetric(l *Level, rule int) bool {
-	r := l.Rules[rule]
-	everyTeam := func(e *Expr) bool { return len(e.leaf().instances) == len(rs.Instances) }
-	switch r.Type {
-	case Comparison, Distance, Collection:
-		for _, m := range r.Measurements {
-			if !everyTeam(m) {
-				return false
-			}
-		}
-		return r.Reference.Expr == nil || everyTeam(r.Reference.Expr)
-	case Compound:
-		return r.Statement.all(func(i int) bool { return rs.symmetric(l, i) })
+func (r *Rule) column(rs *RuleSet) Column {
+	constant := r.Reference.given() && r.Reference.Expr == nil && r.elementwise()
+	path := r.Measurements[0].leaf()
+	switch {
+	case constant && (r.Type != Collection || r.Operation == ReferenceIntersectionCount):
+		return PerTicket{}
+	case r.Type == Distance && r.Max.Set && r.spread() && path.part == partAttribute && !path.hasKey:
+		return Window{path.attribute, r.Party, r.Max.Value}
+	case r.Type == Comparison && r.Operation == "=" && !r.Reference.given() && !r.PartyGiven && len(r.Measurements) == 1 &&
+		r.Measurements[0].listsPlayers() && path.part == partAttribute && rs.Attributes[path.attribute].Type == String:
+		return Partition{path.attribute}
 	}
-	return true
+	return nil
 }
 
 // all reports whether f returns true for every rule that the statement names.
@@ -62,20 +76,6 @@ func (st *Statement) all(f func(int) bool) bool {
 	}
 	for _, part := range st.Parts {
 		if !part.all(f) {
-			return false
-		}
-	}
-	return true
-}
-
-// Shrinking reports whether, at every level, a rule broken by some players stays broken
-// when more join. It returns true only for flat rules.
-func (rs *RuleSet) Shrinking(rule int) bool {
-	if !rs.Flat(rule) {
-		return false
-	}
-	for _, l := range rs.levels {
-		if !l.Rules[rule].shrinks() {
 			return false
 		}
 	}
@@ -158,90 +158,29 @@ func (e *Expr) leaf() *Expr {
 	return e
 }
 
-// Partition returns the attribute that must be equal for all players of a match, if the
-// rule requires just that, else -1.
-func (rs *RuleSet) Partition(rule int) int {
-	r := rs.levels[0].Rules[rule]
-	switch {
-	case !r.Enforced:
-	case r.Type == BatchDistance && rs.Attributes[r.Attribute].Type == String:
-		return r.Attribute
-	case !rs.constant(rule):
-	case r.Type == Comparison && r.Operation == "=" && !r.Reference.given() && !r.PartyGiven && len(r.Measurements) == 1 &&
-		r.Measurements[0].listsPlayers() && rs.Flat(rule) && r.Measurements[0].argument.part == partAttribute &&
-		rs.Attributes[r.Measurements[0].argument.attribute].Type == String:
-		return r.Measurements[0].argument.attribute
-	}
-	return -1
-}
-
-// constant reports whether no expansion changes the rule.
-func (rs *RuleSet) constant(rule int) bool {
-	for _, l := range rs.levels {
-		if l.Rules[rule] != rs.levels[0].Rules[rule] {
-			return false
-		}
-	}
-	return true
-}
-
-// Window returns the number attribute whose spread over the match the rule limits at
-// every level, and how parties are aggregated. The attribute is -1 for other rules.
-func (rs *RuleSet) Window(rule int) (attribute int, party string) {
-	attribute = -1
-	for i, l := range rs.levels {
-		r := l.Rules[rule]
-		of := -1
-		switch {
-		case !r.Enforced || !r.Max.Set:
-		case r.Type == BatchDistance && rs.Attributes[r.Attribute].Type == Number:
-			of = r.Attribute
-		case r.Type == Distance && rs.Flat(rule) && r.spread():
-			if path := r.Measurements[0].argument.argument; path.part == partAttribute && !path.hasKey {
-				of = path.attribute
-			}
-		}
-		if of < 0 || i > 0 && (of != attribute || r.Party != party) {
-			return -1, ""
-		}
-		attribute, party = of, r.Party
-	}
-	return attribute, party
-}
-
-// PerTicket reports whether, at every level, a match passes the rule exactly if each of
-// its tickets passes it alone.
-func (rs *RuleSet) PerTicket(rule int) bool {
-	if !rs.Flat(rule) {
-		return false
-	}
-	for _, l := range rs.levels {
-		r := l.Rules[rule]
-		constant := r.Reference.given() && r.Reference.Expr == nil && r.elementwise()
-		if !constant || r.Type != Comparison && r.Type != Distance && (r.Type != Collection || r.Operation != ReferenceIntersectionCount) {
-			return false
-		}
-	}
-	return true
-}
-
 // TeamAverage is one side of a rule about averages of teams.
 type TeamAverage struct {
 	Instances []int // the teams
 	Whole     bool  // one average over all their players, not one for each team
 }
 
-// Averages analyzes a rule that, at the level, limits the distance between averages of
-// teams: of one attribute, with parties counted by their average. It returns false for
-// other rules.
-func (rs *RuleSet) Averages(l *Level, rule int) (attribute int, measured, reference TeamAverage, ok bool) {
-	r := l.Rules[rule]
-	if r.Type != Distance || !r.Enforced || len(r.Measurements) != 1 || r.Reference.Expr == nil || r.Party != "avg" {
-		return 0, measured, reference, false
+// Averages is a limit on the distance between averages of teams, of one attribute, with
+// parties counted by their average.
+type Averages struct {
+	Attribute           int
+	Measured, Reference TeamAverage
+	Min, Max            Bound
+}
+
+// Averages returns the limit that a rule sets for averages of teams, and false for other
+// rules.
+func (r *Rule) Averages() (Averages, bool) {
+	if r.Type != Distance || len(r.Measurements) != 1 || r.Reference.Expr == nil || r.Party != "avg" {
+		return Averages{}, false
 	}
 	a, measured, okA := average(r.Measurements[0])
 	b, reference, okB := average(r.Reference.Expr)
-	return a, measured, reference, okA && okB && a == b
+	return Averages{a, measured, reference, r.Min, r.Max}, okA && okB && a == b
 }
 
 func average(e *Expr) (int, TeamAverage, bool) {

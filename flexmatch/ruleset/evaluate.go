@@ -111,15 +111,18 @@ func (v *view) keyed(e *Expr, m Member) datum {
 	return num(value)
 }
 
-// Holds reports whether a lineup passes one rule. A rule whose measurement or reference
-// is undefined passes, so a rule about an empty team does not prevent a match.
-func (l *Level) Holds(rule int, lineup *Lineup) bool {
-	return l.HoldsNoting(rule, lineup, nil)
+// Notes records verdicts on single rules.
+type Notes interface {
+	Note(rule int, held bool)
 }
 
-// HoldsNoting is like Holds. For a compound rule it also calls note with the verdict on
-// each rule that the statement names, once for each time it is named.
-func (l *Level) HoldsNoting(rule int, lineup *Lineup, note func(rule int, held bool)) bool {
+// Holds reports whether a lineup passes one rule. A rule whose measurement or reference
+// is undefined passes, so a rule about an empty team does not prevent a match.
+func (l *Level) Holds(rule int, lineup *Lineup) bool { return l.holds(rule, lineup, nil) }
+
+// holds is like Holds. For a compound rule it also notes the verdict on each rule that the
+// statement names, once for each time it is named.
+func (l *Level) holds(rule int, lineup *Lineup, notes Notes) bool {
 	r := l.Rules[rule]
 	switch r.Type {
 	case Comparison, Distance, Collection:
@@ -127,12 +130,12 @@ func (l *Level) HoldsNoting(rule int, lineup *Lineup, note func(rule int, held b
 	case BatchDistance:
 		return r.batch(lineup)
 	case Latency:
-		return len(l.Locations(lineup, []*Rule{r})) > 0
+		return len(l.Locations(lineup, []int{rule})) > 0
 	case Compound:
 		return r.Statement.holds(func(i int) bool {
-			held := l.HoldsNoting(i, lineup, note)
-			if note != nil {
-				note(i, held)
+			held := l.holds(i, lineup, notes)
+			if notes != nil {
+				notes.Note(i, held)
 			}
 			return held
 		})
@@ -140,7 +143,32 @@ func (l *Level) HoldsNoting(rule int, lineup *Lineup, note func(rule int, held b
 	return true // sort rules never reject
 }
 
-// Judge returns the first enforced rule that a lineup breaks, or nil. Latency rules must
+// Keeps reports whether a lineup passes rules, and notes the verdict on each rule judged.
+// Located rules are judged last: they must share a location.
+func (l *Level) Keeps(rules []int, lineup *Lineup, notes Notes) bool {
+	var located []int
+	for _, i := range rules {
+		if l.Rules[i].Traits.Located() {
+			located = append(located, i)
+			continue
+		}
+		held := l.holds(i, lineup, notes)
+		notes.Note(i, held)
+		if !held {
+			return false
+		}
+	}
+	if len(located) == 0 {
+		return true
+	}
+	met := len(l.Locations(lineup, located)) > 0
+	for _, i := range located {
+		notes.Note(i, met)
+	}
+	return met
+}
+
+// Judge returns the first enforced rule that a lineup breaks, or nil. Located rules must
 // share a location: if there are any, Judge returns the locations that qualify for all of
 // them.
 func (l *Level) Judge(lineup *Lineup) (broken *Rule, locations []string) {
@@ -148,9 +176,9 @@ func (l *Level) Judge(lineup *Lineup) (broken *Rule, locations []string) {
 	for i, r := range l.Rules {
 		switch {
 		case !r.Enforced:
-		case r.Type == Latency && !asked:
-			asked, locations = true, l.Locations(lineup, []*Rule{r})
-		case r.Type == Latency:
+		case r.Traits.Located() && !asked:
+			asked, locations = true, l.Locations(lineup, []int{i})
+		case r.Traits.Located():
 			locations = slices.DeleteFunc(locations, func(location string) bool { return !r.qualifies(location, lineup) })
 		case !l.Holds(i, lineup):
 			return r, nil

@@ -81,7 +81,4 @@ func judge(rs *ruleset.RuleSet) {
 	for i := range rs.Level(0).Rules {
 		rs.Reads([]int{i})
 	}
-	for i := range rs.Level(0).Rules {
-		rs.Shrinking(i)
-	}
 }

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Locations returns the locations that qualify for a lineup under all of the latency
-// rules, in alphabetical order. A location qualifies only if every player reports it: a
-// match has one location.
-func (l *Level) Locations(lineup *Lineup, rules []*Rule) []string {
+// Locations returns the locations that qualify for a lineup under all of the rules, which
+// must be Located, in alphabetical order. A location qualifies only if every player reports
+// it: a match has one location.
+func (l *Level) Locations(lineup *Lineup, rules []int) []string {
 	if len(lineup.Parties) == 0 || len(lineup.Parties[0].Players) == 0 {
 		return nil
 	}
 	var out []string
 	for location := range lineup.Parties[0].Players[0].Latency {
-		if !slices.ContainsFunc(rules, func(r *Rule) bool { return !r.qualifies(location, lineup) }) {
+		if !slices.ContainsFunc(rules, func(i int) bool { return !l.Rules[i].qualifies(location, lineup) }) {
 			out = append(out, location)
 		}
 	}
@@ -22,9 +22,15 @@ func (l *Level) Locations(lineup *Lineup, rules []*Rule) []string {
 	return out
 }
 
-// LatencyRules returns the enforced latency rules of the level.
-func (l *Level) LatencyRules() []*Rule {
-	return slices.DeleteFunc(slices.Clone(l.Rules), func(r *Rule) bool { return !r.Enforced || r.Type != Latency })
+// Located returns the enforced rules that require a location.
+func (l *Level) Located() []int {
+	var out []int
+	for i, r := range l.Rules {
+		if r.Enforced && r.Traits.Located() {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 func (r *Rule) qualifies(location string, lineup *Lineup) bool {
@@ -92,19 +98,4 @@ func (r *Rule) LatencyValues(p *Party, location string) ([]float64, bool) {
 		out[i] = v
 	}
 	return out, true
-}
-
-// Worst returns the highest latency with which one of a party's players counts, and false
-// unless every player reports the location.
-func (r *Rule) Worst(p *Party, location string) (float64, bool) {
-	worst := math.Inf(-1)
-	together, known := r.togetherAt(p, location)
-	for i := range p.Players {
-		v, ok := r.latencyAt(p, i, location, together, known)
-		if !ok {
-			return 0, false
-		}
-		worst = max(worst, v)
-	}
-	return worst, true
 }

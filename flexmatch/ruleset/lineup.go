@@ -146,6 +146,14 @@ func (p *Party) PartyLatency(location, how string) (float64, bool) {
 	return a.value(how), a.n > 0
 }
 
+// FirstString returns a string attribute's value of the first player, "" if there is none.
+func (p *Party) FirstString(attribute int) string {
+	if len(p.Players) == 0 {
+		return ""
+	}
+	return p.Players[0].Values[attribute].String
+}
+
 // partyStrings returns the union or intersection of the players' lists.
 func (p *Party) partyStrings(attribute int, how string) []string {
 	lists := make([][]string, len(p.Players))

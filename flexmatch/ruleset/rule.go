@@ -51,6 +51,24 @@ type Rule struct {
 	MapKey     string // minValue or maxValue
 
 	Statement *Statement
+
+	sorted AttributeType // of the attribute of a sort rule
+
+	Traits Traits
+}
+
+// Limit returns the number that the rule compares with, for people. It is not set if the
+// rule has none or computes it.
+func (r *Rule) Limit() Bound {
+	switch {
+	case r.Type == Latency && r.MaxLatency.Set:
+		return r.MaxLatency
+	case r.Type == Comparison:
+		return r.Reference.Number
+	case r.Max.Set:
+		return r.Max
+	}
+	return r.Min
 }
 
 // Reference is what measurements are compared with: one of its members, or nothing.
@@ -248,6 +266,7 @@ func (s *scope) sort(o object, r *Rule) {
 		r.MapKey = o.word("mapKey", BadSortRule, "minValue", "maxValue")
 	}
 	if r.Attribute >= 0 {
+		r.sorted = s.rs.Attributes[r.Attribute].Type
 		s.sortable(o, r, s.rs.Attributes[r.Attribute].Type)
 	}
 	s.party(o, r, "avg", "min", "max")

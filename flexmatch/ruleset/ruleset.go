@@ -26,6 +26,7 @@ type RuleSet struct {
 	HasLatency bool // it has a latency rule, so tickets without latencies match nobody
 
 	levels []*Level
+	traits []Traits // by rule: at all levels
 }
 
 // Options change how bodies are read.
@@ -44,6 +45,7 @@ func ParseWith(body string, opts Options) (*RuleSet, error) {
 	if len(c.errs) > 0 {
 		return nil, c.errs
 	}
+	rs.deriveTraits()
 	return rs, nil
 }
 

@@ -11,23 +11,22 @@ type Sum struct {
 	Range     Range
 }
 
-// Sums returns the conditions of a rule that, at the level, compares a team's sum with
-// another's or with a number. A rule about each team's sum yields one Sum per team. For
-// other rules Sums returns nil.
-func (rs *RuleSet) Sums(l *Level, rule int) []Sum {
-	r := l.Rules[rule]
+// Sums returns the conditions of a rule that compares a team's sum with another's or with
+// a number, for a match of that many teams. A rule about each team's sum yields one Sum per
+// team. For other rules Sums returns nil.
+func (r *Rule) Sums(teams int) []Sum {
 	within, ok := r.sumRange()
-	if !ok || !r.Enforced || len(r.Measurements) != 1 {
+	if !ok || len(r.Measurements) != 1 {
 		return nil
 	}
-	measured, attribute, ok := rs.summed(r.Measurements[0])
+	measured, attribute, ok := r.Measurements[0].summed(teams)
 	if !ok {
 		return nil
 	}
 	var reference [][]int
 	if r.Reference.Expr != nil {
 		var same int
-		if reference, same, ok = rs.summed(r.Reference.Expr); !ok || same != attribute || len(reference) != 1 {
+		if reference, same, ok = r.Reference.Expr.summed(teams); !ok || same != attribute || len(reference) != 1 {
 			return nil
 		}
 	}
@@ -69,19 +68,19 @@ func (r *Rule) sumRange() (Range, bool) {
 
 // summed analyzes an expression that sums a number attribute. It returns the teams'
 // weights in each sum: one over all teams of the path, or one for each.
-func (rs *RuleSet) summed(e *Expr) (weights [][]int, attribute int, ok bool) {
+func (e *Expr) summed(teams int) (weights [][]int, attribute int, ok bool) {
 	path := e.counted()
 	if e.function != fnSum || path == nil || path.hasKey {
 		return nil, 0, false
 	}
 	if e.argument == path && path.many() {
 		for _, team := range path.instances {
-			weights = append(weights, make([]int, len(rs.Instances)))
+			weights = append(weights, make([]int, teams))
 			weights[len(weights)-1][team] = 1
 		}
 		return weights, path.attribute, true
 	}
-	one := make([]int, len(rs.Instances))
+	one := make([]int, teams)
 	for _, team := range path.instances {
 		one[team]++
 	}

@@ -20,9 +20,8 @@ type aims struct {
 
 // averages is a rule about team averages at a level.
 type averages struct {
-	number              int
-	rule                *ruleset.Rule
-	measured, reference ruleset.TeamAverage
+	number int
+	ruleset.Averages
 }
 
 // aim prepares the placement if there is an attribute to aim at. That depends on the
@@ -65,10 +64,10 @@ func aimAt(rs *ruleset.RuleSet, level *ruleset.Level, teams []int) aim {
 		a.attribute = rs.Algorithm.Balanced
 	}
 	for _, i := range teams {
-		of, measured, reference, ok := rs.Averages(level, i)
-		if ok && (a.attribute < 0 || of == a.attribute) {
-			a.attribute = of
-			a.rules = append(a.rules, averages{i, level.Rules[i], measured, reference})
+		of, ok := level.Rules[i].Averages()
+		if ok && (a.attribute < 0 || of.Attribute == a.attribute) {
+			a.attribute = of.Attribute
+			a.rules = append(a.rules, averages{i, of})
 		}
 	}
 	return a
@@ -92,19 +91,19 @@ const (
 // verdict judges a rule by the teams' sums.
 func (a *aims) verdict(r *averages, filled []int) int {
 	sums := a.sums
-	reference, ok := one(r.reference, sums, filled)
+	reference, ok := one(r.Reference, sums, filled)
 	if !ok {
 		return kept // an average of no players is undefined, and passes
 	}
-	if r.measured.Whole {
-		v, ok := one(r.measured, sums, filled)
+	if r.Measured.Whole {
+		v, ok := one(r.Measured, sums, filled)
 		if !ok {
 			return kept
 		}
 		return r.hold(v, reference, a.slack)
 	}
 	worst := kept
-	for _, team := range r.measured.Instances {
+	for _, team := range r.Measured.Instances {
 		if filled[team] == 0 {
 			continue
 		}
@@ -132,7 +131,7 @@ func one(side ruleset.TeamAverage, sums []float64, filled []int) (float64, bool)
 // slack.
 func (r *averages) hold(v, reference, slack float64) int {
 	d := math.Abs(v - reference)
-	most, least := r.rule.Max, r.rule.Min
+	most, least := r.Max, r.Min
 	switch {
 	case most.Set && d > most.Value+slack || least.Set && d < least.Value-slack:
 		return broken

@@ -56,8 +56,8 @@ func columnsOf(rs *ruleset.RuleSet, p *plan) *columns {
 			c.flat = append(c.flat, i)
 		}
 	}
-	if slices.ContainsFunc(c.flat, c.isLatency) { // all must share a location, so the evaluator needs all
-		c.flat = append(slices.DeleteFunc(c.flat, c.isLatency), c.latencies...)
+	if slices.ContainsFunc(c.flat, c.located) { // all must share a location, so the evaluator needs all
+		c.flat = append(slices.DeleteFunc(c.flat, c.located), c.latencies...)
 	}
 	for _, i := range p.shrinking {
 		if slices.Contains(c.flat, i) && !slices.Contains(c.latencies, i) {
@@ -67,41 +67,45 @@ func columnsOf(rs *ruleset.RuleSet, p *plan) *columns {
 	for _, l := range rs.Levels() {
 		c.least, c.most = min(c.least, l.Least()), max(c.most, l.Capacity())
 	}
-	for _, r := range rs.Level(0).Rules {
-		c.sorts = c.sorts || r.Type == ruleset.DistanceSort || r.Type == ruleset.AbsoluteSort
+	for i := range rs.Level(0).Rules {
+		c.sorts = c.sorts || rs.Traits(i).Sorts
 	}
 	return c
 }
 
-func (c *columns) isLatency(rule int) bool { return c.rs.Level(0).Rules[rule].Type == ruleset.Latency }
+func (c *columns) located(rule int) bool { return c.rs.Traits(rule).Located() }
 
 // take adds a column for a flat rule. It returns false if the evaluator must judge the
 // rule.
 func (c *columns) take(rule int) bool {
-	if attribute := c.rs.Partition(rule); attribute >= 0 {
-		c.partitions = append(c.partitions, attribute)
+	switch column := c.rs.Traits(rule).Column.(type) {
+	case ruleset.Partition:
+		c.partitions = append(c.partitions, column.Attribute)
 		c.partitionRules = append(c.partitionRules, rule)
 		return true
-	}
-	if attribute, party := c.rs.Window(rule); attribute >= 0 && len(c.windows) < maxWindows {
-		c.windows = append(c.windows, c.window(rule, attribute, party))
+	case ruleset.Window:
+		if len(c.windows) == maxWindows {
+			return false
+		}
+		c.windows = append(c.windows, c.window(rule, column))
 		return true
-	}
-	if c.rs.PerTicket(rule) && len(c.rs.Levels()) <= 64 {
+	case ruleset.PerTicket:
+		if len(c.rs.Levels()) > 64 {
+			return false
+		}
 		c.perTicket = append(c.perTicket, rule)
 		return true
-	}
-	if c.isLatency(rule) {
+	case ruleset.AtLocation:
 		c.latencies = append(c.latencies, rule)
-		return c.exactMasks && !slices.ContainsFunc(c.rs.Levels(), func(l *ruleset.Level) bool { return l.Rules[rule].Max.Set })
+		return c.exactMasks && column.Alone
 	}
 	return false
 }
 
-func (c *columns) window(rule, attribute int, party string) window {
-	w := window{rule: rule, attribute: attribute, party: party}
+func (c *columns) window(rule int, column ruleset.Window) window {
+	w := window{rule: rule, attribute: column.Attribute, party: column.Party}
 	for _, l := range c.rs.Levels() {
-		w.limit = append(w.limit, l.Rules[rule].Max.Value)
+		w.limit = append(w.limit, l.Rules[rule].Traits.Column.(ruleset.Window).Limit)
 	}
 	w.loosest = slices.Clone(w.limit)
 	for i := 1; i < len(w.limit); i++ {

@@ -70,9 +70,7 @@ func summing(t testing.TB, seed uint64) (*ruleset.RuleSet, []*search.Ticket) {
 }
 
 func sorts(rs *ruleset.RuleSet) bool {
-	return slices.ContainsFunc(rs.Level(0).Rules, func(r *ruleset.Rule) bool {
-		return r.Type == ruleset.DistanceSort || r.Type == ruleset.AbsoluteSort
-	})
+	return slices.ContainsFunc(rs.Level(0).Rules, func(r *ruleset.Rule) bool { return r.Traits.Sorts })
 }
 
 // plainly forms matches by trying everything.

@@ -90,7 +90,8 @@ func (s *searcher) acceptable(e *entry) []string {
 		latency  float64
 	}
 	var options []option
-	how := s.rs.Level(0).LatencyRules()[0].Party // there is one: groups checked HasLatency
+	first := s.rs.Level(0).Located()[0] // there is one: groups checked HasLatency
+	how := s.rs.Level(0).Rules[first].Traits.Column.(ruleset.AtLocation).Party
 	for location := range e.party.Players[0].Latency {
 		if latency, ok := e.party.PartyLatency(location, how); ok && s.allowed(e, location) {
 			options = append(options, option{location, latency})
@@ -109,6 +110,6 @@ func (s *searcher) acceptable(e *entry) []string {
 func (s *searcher) allowed(e *entry, location string) bool {
 	l := &ruleset.Lineup{Parties: []*ruleset.Party{e.party}}
 	return slices.ContainsFunc(s.rs.Levels(), func(level *ruleset.Level) bool {
-		return slices.Contains(level.Locations(l, level.LatencyRules()), location)
+		return slices.Contains(level.Locations(l, level.Located()), location)
 	})
 }

@@ -69,7 +69,7 @@ func (c *columns) fill(it *item) (key string, ok bool) {
 func (c *columns) key(e *entry) (string, bool) {
 	key := ""
 	for _, attribute := range c.partitions {
-		first := firstString(e, attribute)
+		first := e.party.FirstString(attribute)
 		for i := range e.party.Players {
 			if e.party.Players[i].Values[attribute].String != first {
 				return "", false
@@ -101,7 +101,7 @@ func (c *columns) alone(it *item) tally {
 	t := make(tally, len(c.rs.Level(0).Rules))
 	l := together(c.rs, []*entry{it.entry})
 	for _, i := range slices.Concat(c.partitionRules, c.perTicket, c.latencies) {
-		t.note(i, slices.ContainsFunc(c.rs.Levels(), func(level *ruleset.Level) bool { return level.Holds(i, l) }))
+		t.Note(i, slices.ContainsFunc(c.rs.Levels(), func(level *ruleset.Level) bool { return level.Holds(i, l) }))
 	}
 	return t
 }
@@ -149,9 +149,7 @@ func (c *columns) bit(location string) uint64 {
 
 func (c *columns) allowed(p *ruleset.Party, level *ruleset.Level, location string) bool {
 	for _, i := range c.latencies {
-		r := level.Rules[i]
-		worst, ok := r.Worst(p, location)
-		if !ok || r.MaxLatency.Set && worst > r.MaxLatency.Value {
+		if !level.Rules[i].Traits.Column.(ruleset.AtLocation).Allows(p, location) {
 			return false
 		}
 	}

@@ -39,7 +39,7 @@ func (s *searcher) large(pool []*entry) []*Match {
 	return matches
 }
 
-// parts divides the pool by the strings of batchDistance rules, in the order of each
+// parts divides the pool by the strings that must be equal, in the order of each
 // part's first ticket. A party with different values is in no part.
 func (s *searcher) parts(pool []*entry) [][]*entry {
 	var out [][]*entry
@@ -63,12 +63,13 @@ func (s *searcher) parts(pool []*entry) [][]*entry {
 func (s *searcher) stringKey(e *entry) (string, bool) {
 	key := ""
 	for _, r := range s.rs.Level(0).Rules {
-		if r.Type != ruleset.BatchDistance || s.rs.Attributes[r.Attribute].Type != ruleset.String {
+		partition, ok := r.Traits.Column.(ruleset.Partition)
+		if !ok {
 			continue
 		}
-		first := firstString(e, r.Attribute)
+		first := e.party.FirstString(partition.Attribute)
 		for i := range e.party.Players {
-			if e.party.Players[i].Values[r.Attribute].String != first {
+			if e.party.Players[i].Values[partition.Attribute].String != first {
 				return "", false
 			}
 		}
@@ -182,8 +183,8 @@ type crowd struct {
 	entries  []*entry
 	total    int
 	room     int       // the most players at the age of the set
-	low      []float64 // by rule: of batchDistance values
-	high     []float64 // by rule: of batchDistance values, or of latencies
+	low      []float64 // by rule: of windows
+	high     []float64 // by rule: of windows, or of latencies
 }
 
 // add adds a ticket if sizes and rules allow it, and reports whether it did.
@@ -201,26 +202,21 @@ func (c *crowd) add(e *entry) bool {
 		if len(c.entries) > 0 {
 			low[i], high[i] = c.low[i], c.high[i]
 		}
-		from, to, ok := c.values(r, e)
-		low[i], high[i] = min(low[i], from), max(high[i], to)
-		if !ok || r.Type == ruleset.BatchDistance && r.Max.Set && high[i]-low[i] > r.Max.Value ||
-			r.Type == ruleset.Latency && r.MaxLatency.Set && high[i] > r.MaxLatency.Value {
-			return false
+		switch column := r.Traits.Column.(type) {
+		case ruleset.Window:
+			from, to := e.party.Span(column.Attribute, column.Party)
+			low[i], high[i] = min(low[i], from), max(high[i], to)
+			if high[i]-low[i] > column.Limit {
+				return false
+			}
+		case ruleset.AtLocation:
+			worst, ok := column.Worst(e.party, c.location)
+			high[i] = max(high[i], worst)
+			if !ok || column.Most.Set && high[i] > column.Most.Value {
+				return false
+			}
 		}
 	}
 	c.entries, c.total, c.low, c.high = entries, total, low, high
 	return true
-}
-
-// values returns the lowest and highest value with which a ticket counts in a rule.
-func (c *crowd) values(r *ruleset.Rule, e *entry) (low, high float64, ok bool) {
-	if r.Type == ruleset.Latency {
-		high, ok = r.Worst(e.party, c.location)
-		return high, high, ok
-	}
-	if c.rs.Attributes[r.Attribute].Type == ruleset.String {
-		return math.Inf(1), math.Inf(-1), true // the part has one value
-	}
-	low, high = r.BatchSpan(e.party)
-	return low, high, true
 }

@@ -42,10 +42,10 @@ func (p *placement) decide() bool {
 		r := &p.aims.rules[i]
 		switch p.aims.verdict(r, p.filled) {
 		case broken:
-			p.tally.note(r.number, false)
+			p.tally.Note(r.number, false)
 			return false
 		case kept:
-			p.tally.note(r.number, true)
+			p.tally.Note(r.number, true)
 			p.unsure = slices.DeleteFunc(p.unsure, func(rule int) bool { return rule == r.number })
 		}
 	}

@@ -22,13 +22,14 @@ func planOf(rs *ruleset.RuleSet) *plan {
 		if !r.Enforced {
 			continue
 		}
-		if rs.Flat(i) {
+		traits := rs.Traits(i)
+		if traits.Flat {
 			p.flat = append(p.flat, i)
 		} else {
 			p.teams = append(p.teams, i)
-			p.symmetric = p.symmetric && rs.Symmetric(i)
+			p.symmetric = p.symmetric && traits.Symmetric
 		}
-		if rs.Shrinking(i) {
+		if traits.Shrinks {
 			p.shrinking = append(p.shrinking, i)
 		}
 	}
@@ -65,34 +66,9 @@ func (a *attempt) ages(set []*entry) (low, high int) {
 	return 0, now
 }
 
-// keeps reports whether a lineup passes rules at a level. Latency rules must share a
-// location.
+// keeps reports whether a lineup passes rules at a level, and counts the verdicts.
 func (s *searcher) keeps(level *ruleset.Level, l *ruleset.Lineup, rules []int) bool {
-	var latencies []int
-	for _, i := range rules {
-		if level.Rules[i].Type == ruleset.Latency {
-			latencies = append(latencies, i)
-			continue
-		}
-		held := level.HoldsNoting(i, l, s.tally.note)
-		if s.tally.note(i, held); !held {
-			return false
-		}
-	}
-	return len(latencies) == 0 || s.meet(level, l, latencies)
-}
-
-// meet reports whether a location qualifies for all the latency rules.
-func (s *searcher) meet(level *ruleset.Level, l *ruleset.Lineup, latencies []int) bool {
-	rules := make([]*ruleset.Rule, len(latencies))
-	for n, i := range latencies {
-		rules[n] = level.Rules[i]
-	}
-	met := len(level.Locations(l, rules)) > 0
-	for _, i := range latencies {
-		s.tally.note(i, met)
-	}
-	return met
+	return level.Keeps(rules, l, &s.tally)
 }
 
 // together returns all players in the first team.

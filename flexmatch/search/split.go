@@ -14,7 +14,7 @@ type split struct {
 // split prepares the placement for rules about sums.
 func (p *placement) split() {
 	for _, rule := range p.plan.teams {
-		for _, of := range p.rs.Sums(p.level, rule) {
+		for _, of := range p.level.Rules[rule].Sums(len(p.rs.Instances)) {
 			s := &split{sums: sums{rule: of}}
 			if s.begin(p) {
 				p.splits = append(p.splits, s)

@@ -26,7 +26,7 @@ const maxSums = 1 << 28
 func (a *attempt) sumsOf(most int) []*sums {
 	var out []*sums
 	for _, rule := range a.plan.teams {
-		for n, of := range a.rs.Sums(a.rs.Level(0), rule) {
+		for n, of := range a.rs.Level(0).Rules[rule].Sums(len(a.rs.Instances)) {
 			of.Range = a.loosest(rule, n)
 			s := &sums{rule: of}
 			if s.prepare(a, most) {
@@ -40,10 +40,10 @@ func (a *attempt) sumsOf(most int) []*sums {
 // loosest returns the union of a rule's ranges at all levels, or an unbounded range if
 // levels differ in more than the range.
 func (a *attempt) loosest(rule, n int) ruleset.Range {
-	first := a.rs.Sums(a.rs.Level(0), rule)[n]
+	first := a.rs.Level(0).Rules[rule].Sums(len(a.rs.Instances))[n]
 	out := first.Range
 	for _, l := range a.rs.Levels() {
-		all := a.rs.Sums(l, rule)
+		all := l.Rules[rule].Sums(len(a.rs.Instances))
 		if n >= len(all) || all[n].Attribute != first.Attribute || all[n].Party != first.Party || !slices.Equal(all[n].Weights, first.Weights) {
 			return ruleset.Range{Low: math.Inf(-1), High: math.Inf(1)}
 		}

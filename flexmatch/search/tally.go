@@ -18,8 +18,8 @@ type Evaluation struct {
 // set: all but the sort rules, which never reject.
 func Evaluated(rs *ruleset.RuleSet) []int {
 	var out []int
-	for i, r := range rs.Level(0).Rules {
-		if r.Type != ruleset.DistanceSort && r.Type != ruleset.AbsoluteSort {
+	for i := range rs.Level(0).Rules {
+		if !rs.Traits(i).Sorts {
 			out = append(out, i)
 		}
 	}
@@ -37,7 +37,8 @@ func (c *count) add(passed, failed int) {
 // tally counts by rule. The nil tally counts nothing.
 type tally []count
 
-func (t tally) note(rule int, held bool) {
+// Note counts a verdict.
+func (t tally) Note(rule int, held bool) {
 	switch {
 	case t == nil:
 	case held:
