@@ -82,7 +82,7 @@ func present[V any](view *store.Snapshot, from *store.Table[V], keys []string) [
 
 // forgetExpired deletes what has expired, in transactions of limited size.
 func (b *Backend) forgetExpired(ctx context.Context) {
-	for more := b.anyExpired(time.Now()); more; {
+	for more := b.anyExpired(b.st.View(), time.Now()); more; {
 		var err error
 		if more, err = b.cmd.sweep.Do(ctx, struct{}{}); err != nil && ctx.Err() == nil {
 			b.log.Error("what expired is not forgotten", "error", err)

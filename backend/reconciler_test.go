@@ -126,7 +126,7 @@ func TestReconciler_EndsInTheMiddle(t *testing.T) {
 // All that has expired is deleted in one round, however much it is.
 func TestReconciler_ForgetsAll(t *testing.T) {
 	t.Parallel()
-	held(t, sweepAtOnce+1, func(d *deaf, m *holding, lost []string, run func() func()) {
+	held(t, store.DueAtOnce+1, func(d *deaf, m *holding, lost []string, run func() func()) {
 		close(m.hold)
 		for _, wait := range []time.Duration{lostAfter, ticketKept} {
 			time.Sleep(wait)

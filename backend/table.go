@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"iter"
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
@@ -89,44 +88,24 @@ func newPlacingTable(st *store.Store, t *tables) {
 	})
 }
 
-// sweepAtOnce limits how many rows of a kind one transaction deletes.
-const sweepAtOnce = 500
-
 // runSweep deletes expired rows, and reports whether there are more. An open row stays,
 // however long its matchmaker takes; the reconciler ends those that were lost.
 func (b *Backend) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
 	now := tx.Now()
-	tickets := forget(b.t.ticketExpires.Due(tx, now), func(t *Ticket) { b.t.tickets.Delete(tx, t.ID) })
-	parties := forget(b.t.partyExpires.Due(tx, now), func(p *Party) {
+	for t := range b.t.ticketExpires.Due(tx, now) {
+		b.t.tickets.Delete(tx, t.ID)
+	}
+	for p := range b.t.partyExpires.Due(tx, now) {
 		b.t.parties.Delete(tx, p.ID)
 		tx.OnCommit(func() { b.hub.wake(p.players()) })
-	})
-	placings := forget(b.t.placingExpires.Due(tx, now), func(p *Placing) { b.t.placings.Delete(tx, p.ID) })
-	return tickets || parties || placings, nil
-}
-
-// forget removes what is due, up to sweepAtOnce.
-func forget[V any](due iter.Seq[*V], remove func(*V)) (more bool) {
-	n := 0
-	for row := range due {
-		if n == sweepAtOnce {
-			return true
-		}
-		remove(row)
-		n++
 	}
-	return false
+	for p := range b.t.placingExpires.Due(tx, now) {
+		b.t.placings.Delete(tx, p.ID)
+	}
+	return b.anyExpired(tx, now), nil
 }
 
 // anyExpired reports whether a sweep would delete anything.
-func (b *Backend) anyExpired(now time.Time) bool {
-	view := b.st.View()
-	return some(b.t.ticketExpires.Due(view, now)) || some(b.t.partyExpires.Due(view, now)) || some(b.t.placingExpires.Due(view, now))
-}
-
-func some[V any](rows iter.Seq[*V]) bool {
-	for range rows {
-		return true
-	}
-	return false
+func (b *Backend) anyExpired(r store.Reader, now time.Time) bool {
+	return b.t.ticketExpires.AnyDue(r, now) || b.t.partyExpires.AnyDue(r, now) || b.t.placingExpires.AnyDue(r, now)
 }

@@ -1,12 +1,12 @@
 package compute
 
 import (
-	"fmt"
 	"iter"
 	"time"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/state"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -76,7 +76,8 @@ const (
 	InstanceTerminated  InstanceStatus = "TERMINATED" // and forgotten
 )
 
-var instanceMoves = map[[2]InstanceStatus]string{
+// InstanceMoves lists each allowed change of an instance's status and what causes it.
+var InstanceMoves = state.Machine[InstanceStatus]{
 	{"", InstancePending}:                     "a host has room for it",
 	{InstancePending, InstanceActive}:         "first ProcessReady",
 	{InstancePending, InstanceTerminating}:    "not wished for any more, or its host failed to run it",
@@ -86,16 +87,7 @@ var instanceMoves = map[[2]InstanceStatus]string{
 	{InstanceTerminating, InstanceTerminated}: "nothing is left of it, or the grace passed",
 }
 
-// InstanceMoves returns the allowed changes of status with their causes, for documents and tests.
-func InstanceMoves() map[[2]InstanceStatus]string { return instanceMoves }
-
-// move changes an instance's status. It panics if the change is not in the table.
-func (i *Instance) move(to InstanceStatus) {
-	if _, ok := instanceMoves[[2]InstanceStatus{i.Status, to}]; !ok {
-		panic(fmt.Sprintf("instance %s: no move from %q to %q", i.ID, i.Status, to))
-	}
-	i.Status = to
-}
+func (i *Instance) move(to InstanceStatus) { InstanceMoves.Move(&i.Status, to, i.ID) }
 
 func (i *Instance) computeKey() string { return computeKey(i.FleetID, i.ID) }
 

@@ -70,7 +70,7 @@ var moves = map[[2]compute.Status][]struct {
 
 // TestMoves makes each move of the table in each way that causes it.
 func TestMoves(t *testing.T) {
-	for move := range compute.Moves() {
+	for move := range compute.Moves {
 		if len(moves[move]) == 0 {
 			t.Errorf("no test goes from %q to %s", move[0], move[1])
 		}
@@ -88,7 +88,7 @@ func TestMoves(t *testing.T) {
 		}
 	}
 	for move := range moves {
-		if _, ok := compute.Moves()[move]; !ok {
+		if _, ok := compute.Moves[move]; !ok {
 			t.Errorf("%v is tested but not allowed", move)
 		}
 	}

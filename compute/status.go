@@ -1,6 +1,6 @@
 package compute
 
-import "fmt"
+import "github.com/musterhq/muster/internal/state"
 
 // Status is the state of a game server process.
 type Status string
@@ -13,8 +13,8 @@ const (
 	Terminated  Status = "TERMINATED"
 )
 
-// moves lists each allowed change of a process's status and what causes it.
-var moves = map[[2]Status]string{
+// Moves lists each allowed change of a process's status and what causes it.
+var Moves = state.Machine[Status]{
 	{"", Initialized}:          "InitSDK (first connection)",
 	{Initialized, Active}:      "ProcessReady",
 	{Initialized, Terminating}: "fleet, location or compute is being removed",
@@ -24,13 +24,4 @@ var moves = map[[2]Status]string{
 	{Terminating, Terminated}:  "ProcessEnding, exit, grace passed",
 }
 
-// Moves returns the allowed changes of status with their causes, for documents and tests.
-func Moves() map[[2]Status]string { return moves }
-
-// move changes a process's status. It panics if the change is not in the table.
-func (p *Process) move(to Status) {
-	if _, ok := moves[[2]Status{p.Status, to}]; !ok {
-		panic(fmt.Sprintf("process %s: no move from %q to %q", p.Key, p.Status, to))
-	}
-	p.Status = to
-}
+func (p *Process) move(to Status) { Moves.Move(&p.Status, to, p.Key) }

@@ -1,6 +1,6 @@
 package fleet
 
-import "fmt"
+import "github.com/musterhq/muster/internal/state"
 
 // Status is the state of a fleet or of one of its locations, spelled as the API's FleetStatus.
 type Status string
@@ -19,8 +19,8 @@ const (
 	NotFound    Status = "NOT_FOUND" // for a location whose custom location was deleted
 )
 
-// moves lists each allowed change of a fleet's status and what causes it.
-var moves = map[[2]Status]string{
+// Moves lists each allowed change of the status of a fleet or a location and what causes it.
+var Moves = state.Machine[Status]{
 	{"", Made}:                "CreateFleet (EC2)",
 	{Made, Downloading}:       "the build is READY: hosts are asked for capacity",
 	{Downloading, Validating}: "a host has the build",
@@ -43,21 +43,6 @@ var moves = map[[2]Status]string{
 	{Deleting, Terminated}:    "last process ended",
 }
 
-// Moves returns the allowed changes of status with their causes, for documentation and
-// tests.
-func Moves() map[[2]Status]string { return moves }
+func (f *Fleet) move(to Status) { Moves.Move(&f.Status, to, f.ID) }
 
-// move changes a fleet's status. A change that is not in the table is a bug.
-func (f *Fleet) move(to Status) {
-	f.Status = step(f.Status, to, f.ID)
-}
-
-// move changes a location's status, by the same table.
-func (l *LocationState) move(to Status) { l.Status = step(l.Status, to, l.Location) }
-
-func step(from, to Status, what string) Status {
-	if _, ok := moves[[2]Status{from, to}]; !ok {
-		panic(fmt.Sprintf("%s: no move from %q to %q", what, from, to))
-	}
-	return to
-}
+func (l *LocationState) move(to Status) { Moves.Move(&l.Status, to, l.Location) }

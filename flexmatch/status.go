@@ -1,6 +1,6 @@
 package flexmatch
 
-import "fmt"
+import "github.com/musterhq/muster/internal/state"
 
 // Status is the state of a ticket, spelled as the API's MatchmakingConfigurationStatus.
 type Status string
@@ -25,7 +25,8 @@ func (s Status) Over() bool {
 	return s == Completed || s == Failed || s == Cancelled || s == TimedOut
 }
 
-var moves = map[[2]Status]string{
+// Moves lists each allowed change of a ticket's status and what causes it.
+var Moves = state.Machine[Status]{
 	{"", Queued}:                    "StartMatchmaking, StartMatchBackfill, automatic backfill",
 	{Queued, Searching}:             "taken into the pool",
 	{Queued, Cancelled}:             "StopMatchmaking, duplicate player, backfill replaced, game session ended",
@@ -44,13 +45,4 @@ var moves = map[[2]Status]string{
 	{Placing, Searching}:            "the game session to fill up has no room any more",
 }
 
-// Moves returns the allowed changes of a ticket's status with their causes.
-func Moves() map[[2]Status]string { return moves }
-
-// move changes a ticket's status. A change that is not in the table is a bug.
-func (t *Ticket) move(to Status) {
-	if _, ok := moves[[2]Status{t.Status, to}]; !ok {
-		panic(fmt.Sprintf("ticket %s: no move from %q to %q", t.ID, t.Status, to))
-	}
-	t.Status = to
-}
+func (t *Ticket) move(to Status) { Moves.Move(&t.Status, to, t.ID) }

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"iter"
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
@@ -61,4 +62,11 @@ func (s *Service) lastUse(r store.Reader, playerID string) (last time.Time) {
 		}
 	}
 	return last
+}
+
+func some[V any](rows iter.Seq[*V]) bool {
+	for range rows {
+		return true
+	}
+	return false
 }

@@ -87,7 +87,7 @@ func TestGuests_Purge(t *testing.T) {
 func TestGuests_PurgeInSteps(t *testing.T) {
 	t.Parallel()
 	inHouse(t, Options{GuestKeep: 90 * day, KeyLife: 400 * day}, func(h *house) {
-		const all = 2*sweepAtOnce + 10
+		const all = 2*store.DueAtOnce + 10
 		for range all {
 			h.guest()
 		}
@@ -100,7 +100,7 @@ func TestGuests_PurgeInSteps(t *testing.T) {
 			more, err = h.ids.cmd.sweep.Do(h.ctx, struct{}{})
 			h.must(err)
 			now := h.ids.t.players.Len(h.st.View())
-			if gone := left - now; gone > sweepAtOnce || gone == 0 || more != (now > 0) {
+			if gone := left - now; gone > store.DueAtOnce || gone == 0 || more != (now > 0) {
 				t.Fatalf("%d of %d guests go at once, and there are more: %v", gone, left, more)
 			}
 			left = now

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/musterhq/muster/internal/store"
 )
 
 func TestLogin_GoodTokens(t *testing.T) {
@@ -145,7 +146,7 @@ func TestLogin_TokenOnce(t *testing.T) {
 func TestSweep_ForgetsAll(t *testing.T) {
 	t.Parallel()
 	inHouse(t, withOIDC(), func(h *house) {
-		for range 2*sweepAtOnce + 1 {
+		for range 2*store.DueAtOnce + 1 {
 			_, err := h.ids.Login(h.ctx, "id", h.credential("anna"), true)
 			h.must(err)
 		}

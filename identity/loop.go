@@ -9,9 +9,6 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// sweepAtOnce limits how many rows of a kind one transaction removes.
-const sweepAtOnce = 500
-
 // sweepEvery is how often expired rows are removed and keys are checked.
 const sweepEvery = time.Minute
 
@@ -73,12 +70,12 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
 	return s.anyExpired(tx, now), nil
 }
 
-// sweep removes what is due until sweepAtOnce rows are removed; remove returns how many
+// sweep removes what is due until store.DueAtOnce rows are removed; remove returns how many
 // rows it removed.
 func sweep[V any](due iter.Seq[*V], remove func(*V) int) {
 	n := 0
 	for row := range due {
-		if n >= sweepAtOnce {
+		if n >= store.DueAtOnce {
 			return
 		}
 		n += remove(row)
@@ -87,21 +84,14 @@ func sweep[V any](due iter.Seq[*V], remove func(*V) int) {
 
 // anyExpired reports whether a sweep would remove anything.
 func (s *Service) anyExpired(r store.Reader, now time.Time) bool {
-	if some(s.t.familyExpires.Due(r, now)) || some(s.t.usedExpires.Due(r, now)) || some(s.t.conflictEnds.Due(r, now)) || some(s.t.playerPurge.Due(r, now)) ||
-		s.opts.GuestKeep > 0 && some(s.t.playerIdle.Due(r, now)) {
+	if s.t.familyExpires.AnyDue(r, now) || s.t.usedExpires.AnyDue(r, now) || s.t.conflictEnds.AnyDue(r, now) || s.t.playerPurge.AnyDue(r, now) ||
+		s.opts.GuestKeep > 0 && s.t.playerIdle.AnyDue(r, now) {
 		return true
 	}
 	for k := range s.t.keys.All(r) {
 		if !k.Remove.After(now) {
 			return true
 		}
-	}
-	return false
-}
-
-func some[V any](rows iter.Seq[*V]) bool {
-	for range rows {
-		return true
 	}
 	return false
 }

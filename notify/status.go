@@ -1,8 +1,7 @@
 package notify
 
 import (
-	"fmt"
-
+	"github.com/musterhq/muster/internal/state"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -17,8 +16,8 @@ const (
 	Unsubscribed Status = "UNSUBSCRIBED" // it gets nothing until SubscribeURL is visited, or an operator subscribes it anew
 )
 
-// moves are the allowed changes of status and what causes them.
-var moves = map[[2]Status]string{
+// Moves lists each allowed change of a subscription's status and what causes it.
+var Moves = state.Machine[Status]{
 	{"", Pending}:             "the configuration names the topic",
 	{Pending, Pending}:        "the sink's URL has changed, or an operator subscribes it anew",
 	{Confirmed, Pending}:      "the sink's URL has changed, or an operator subscribes it anew",
@@ -32,15 +31,9 @@ var moves = map[[2]Status]string{
 	{Leaving, Unsubscribed}:   "the endpoint took the message that says so, or refused it too often",
 }
 
-// Moves returns the allowed changes of a subscription's status and the cause of each,
-// for the diagram in docs/state-machines.md.
-func Moves() map[[2]Status]string { return moves }
-
-// move changes a subscription's status. It panics if the change is not in the table.
+// move writes a subscription with a new status.
 func (t *tables) move(tx *store.Tx, s Subscription, to Status) {
-	if _, ok := moves[[2]Status{s.Status, to}]; !ok {
-		panic(fmt.Sprintf("notify: subscription %s cannot move from %q to %q", s.ARN, s.Status, to))
-	}
-	s.Status, s.Changed = to, tx.Now()
+	Moves.Move(&s.Status, to, s.ARN)
+	s.Changed = tx.Now()
 	t.subscriptions.Put(tx, &s)
 }

@@ -1,6 +1,6 @@
 package placement
 
-import "fmt"
+import "github.com/musterhq/muster/internal/state"
 
 // Status is the state of a placement, spelled as the API's GameSessionPlacementState.
 type Status string
@@ -14,7 +14,8 @@ const (
 	Failed    Status = "FAILED"
 )
 
-var moves = map[[2]Status]string{
+// Moves lists each allowed change of a placement's status and what causes it.
+var Moves = state.Machine[Status]{
 	{"", Pending}:        "StartGameSessionPlacement",
 	{Pending, Fulfilled}: "its game session is ACTIVE",
 	{Pending, Cancelled}: "StopGameSessionPlacement",
@@ -22,13 +23,4 @@ var moves = map[[2]Status]string{
 	{Pending, Failed}:    "the queue was deleted, its game session was terminated or takes no players",
 }
 
-// Moves returns the allowed changes of a placement's status with their causes.
-func Moves() map[[2]Status]string { return moves }
-
-// move changes a placement's status. A change that is not in the table is a bug.
-func (p *Placement) move(to Status) {
-	if _, ok := moves[[2]Status{p.Status, to}]; !ok {
-		panic(fmt.Sprintf("placement %s: no move from %q to %q", p.ID, p.Status, to))
-	}
-	p.Status = to
-}
+func (p *Placement) move(to Status) { Moves.Move(&p.Status, to, p.ID) }

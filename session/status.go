@@ -1,6 +1,6 @@
 package session
 
-import "fmt"
+import "github.com/musterhq/muster/internal/state"
 
 // Status is the state of a game session, spelled as the API's GameSessionStatus.
 type Status string
@@ -16,7 +16,8 @@ const (
 // Ended reports whether the session has ended.
 func (s Status) Ended() bool { return s == Terminated }
 
-var moves = map[[2]Status]string{
+// Moves lists each allowed change of a game session's status and what causes it.
+var Moves = state.Machine[Status]{
 	{"", Activating}:          "CreateGameSession, placement",
 	{Activating, Active}:      "ActivateGameSession",
 	{Activating, Terminating}: "TerminateGameSession, process told to stop",
@@ -26,16 +27,7 @@ var moves = map[[2]Status]string{
 	{Terminating, Terminated}: "process ended",
 }
 
-// Moves returns the allowed changes of a game session's status with their causes.
-func Moves() map[[2]Status]string { return moves }
-
-// move changes a game session's status. A change that is not in the table is a bug.
-func (g *GameSession) move(to Status) {
-	if _, ok := moves[[2]Status{g.Status, to}]; !ok {
-		panic(fmt.Sprintf("game session %s: no move from %q to %q", g.ID, g.Status, to))
-	}
-	g.Status = to
-}
+func (g *GameSession) move(to Status) { Moves.Move(&g.Status, to, g.ID) }
 
 // PlayerStatus is the state of a player session, spelled as the API's PlayerSessionStatus.
 type PlayerStatus string
@@ -51,7 +43,8 @@ const (
 // HoldsSlot reports whether a player session in this state uses a slot.
 func (s PlayerStatus) HoldsSlot() bool { return s == Reserved || s == Playing }
 
-var playerMoves = map[[2]PlayerStatus]string{
+// PlayerMoves lists each allowed change of a player session's status and what causes it.
+var PlayerMoves = state.Machine[PlayerStatus]{
 	{"", Reserved}:        "CreatePlayerSession(s), placement",
 	{Reserved, Playing}:   "AcceptPlayerSession, at once under muster wrap",
 	{Reserved, TimedOut}:  "60 s passed, game session ended",
@@ -59,13 +52,4 @@ var playerMoves = map[[2]PlayerStatus]string{
 	{Playing, Completed}:  "RemovePlayerSession, game session ended",
 }
 
-// PlayerMoves returns the allowed changes of a player session's status with their causes.
-func PlayerMoves() map[[2]PlayerStatus]string { return playerMoves }
-
-// move changes a player session's status. A change that is not in the table is a bug.
-func (p *PlayerSession) move(to PlayerStatus) {
-	if _, ok := playerMoves[[2]PlayerStatus{p.Status, to}]; !ok {
-		panic(fmt.Sprintf("player session %s: no move from %q to %q", p.ID, p.Status, to))
-	}
-	p.Status = to
-}
+func (p *PlayerSession) move(to PlayerStatus) { PlayerMoves.Move(&p.Status, to, p.ID) }

@@ -49,7 +49,7 @@ func ways() map[[2]session.Status][]way {
 // TestMoves makes each move of the table in each way that causes it.
 func TestMoves(t *testing.T) {
 	all := ways()
-	for move := range session.Moves() {
+	for move := range session.Moves {
 		if len(all[move]) == 0 {
 			t.Errorf("no test goes from %q to %s", move[0], move[1])
 		}
@@ -64,7 +64,7 @@ func TestMoves(t *testing.T) {
 		}
 	}
 	for move := range all {
-		if _, ok := session.Moves()[move]; !ok {
+		if _, ok := session.Moves[move]; !ok {
 			t.Errorf("%v is tested but not allowed", move)
 		}
 	}
@@ -103,7 +103,7 @@ func TestPlayerMoves(t *testing.T) {
 		{session.Reserved, session.Completed}: {remove},
 		{session.Playing, session.Completed}:  {remove, end},
 	}
-	for move := range session.PlayerMoves() {
+	for move := range session.PlayerMoves {
 		if len(all[move]) == 0 {
 			t.Errorf("no test goes from %q to %s", move[0], move[1])
 		}

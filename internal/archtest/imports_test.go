@@ -11,7 +11,7 @@ import (
 type row struct{ path, may, why string }
 
 // ground lists the packages that every package of the domain and every door may import.
-const ground = "internal/store internal/fault internal/arn"
+const ground = "internal/store internal/state internal/fault internal/arn"
 
 // domain lists the packages that hold the rules of game hosting.
 const domain = "event auth audit build build/object fleet compute session session/filter scaling placement flexmatch flexmatch/ruleset"
@@ -25,14 +25,15 @@ var rows = []row{
 	{"internal/arn", "", "names are text"},
 	{"internal/plain", "", "text of others, for any screen and any log"},
 	{"internal/wake", "", "a timer and a nudge, for any loop"},
+	{"internal/state", "", "tables of moves, for any status"},
 	{"internal/sniff", "", "a listener, for any server"},
 	{"internal/door", "", "bounds what any client can make a server hold"},
 	{"internal/limit", "internal/fault", "token buckets and thinned warnings, for any door; refuses callers that send too much"},
 	{"internal/shape", "internal/fault", "describes an API as data; errors are part of that"},
 	{"internal/awsrpc", "internal/door internal/fault internal/limit internal/shape internal/awsrpc/sigv4", "serves any API that shape describes; gamelift is given to it"},
 	{"internal/awsrpc/sigv4", "internal/fault", "signatures, for any service"},
-	{"internal/store", "internal/fault", "refuses work when it is full; knows no table but those it is given"},
-	{"internal/store/...", "internal/store internal/store/... internal/fault", "drivers, their SQL, their tests, backup: all beside the store"},
+	{"internal/store", "internal/fault internal/wake", "refuses work when it is full; knows no table but those it is given"},
+	{"internal/store/...", "internal/store internal/store/... internal/fault internal/wake", "drivers, their SQL, their tests, backup: all beside the store"},
 	{"internal/cell", "internal/door", "who serves a state, and the way to them; what is served is given to it"},
 	{"internal/tag", ground, "rows of its own, on resources that others name"},
 	{"internal/gen", "", "reads the API description and writes gamelift"},

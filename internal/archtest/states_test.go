@@ -16,6 +16,8 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/internal/state"
+	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
@@ -25,19 +27,20 @@ var update = flag.Bool("update", false, "write the diagrams of docs/state-machin
 // diagrams returns the diagrams of docs/state-machines.md by heading.
 func diagrams() map[string]string {
 	return map[string]string{
-		"Fleet and fleet location": diagram(fleet.Moves()),
-		"Build":                    diagram(build.Moves()),
-		"Instance":                 diagram(compute.InstanceMoves()),
-		"Game server process":      diagram(compute.Moves()),
-		"Game session":             diagram(session.Moves()),
-		"Player session":           diagram(session.PlayerMoves()),
-		"Placement":                diagram(placement.Moves()),
-		"Matchmaking ticket":       diagram(flexmatch.Moves()),
+		"Fleet and fleet location": diagram(fleet.Moves),
+		"Build":                    diagram(build.Moves),
+		"Instance":                 diagram(compute.InstanceMoves),
+		"Game server process":      diagram(compute.Moves),
+		"Game session":             diagram(session.Moves),
+		"Player session":           diagram(session.PlayerMoves),
+		"Placement":                diagram(placement.Moves),
+		"Matchmaking ticket":       diagram(flexmatch.Moves),
+		"Subscription of a topic":  diagram(notify.Moves),
 	}
 }
 
 // diagram draws a table of moves in Mermaid.
-func diagram[S ~string](moves map[[2]S]string) string {
+func diagram[S ~string](moves state.Machine[S]) string {
 	type move struct{ from, to, cause string }
 	var all []move
 	left := map[string]bool{} // states with a move out of them

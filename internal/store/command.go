@@ -46,6 +46,20 @@ func NewCommand[A, R any](s *Store, name string, run func(tx *Tx, args A) (R, er
 	return &Command[A, R]{store: s, name: name, run: run}
 }
 
+// Action is a command without a result.
+type Action[A any] struct{ command Command[A, struct{}] }
+
+// NewAction registers an action, as NewCommand does.
+func NewAction[A any](s *Store, name string, run func(tx *Tx, args A) error) *Action[A] {
+	return &Action[A]{*NewCommand(s, name, func(tx *Tx, args A) (none struct{}, err error) { return none, run(tx, args) })}
+}
+
+// Do runs the action. See Command.Do.
+func (a *Action[A]) Do(ctx context.Context, args A) error {
+	_, err := a.command.Do(ctx, args)
+	return err
+}
+
 // Do runs the command on the head and returns once its changes are durable. A command
 // that fails leaves no trace. If it fails or changes nothing, Do returns once what it
 // read is durable. When ctx ends, Do stops waiting, but the command is still carried
@@ -196,10 +210,7 @@ func (s *Store) join(tx *Tx, call call) *group {
 	if len(g.commands) >= s.opts.MaxBatch {
 		s.sealFilling()
 	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.wake.Send()
 	return g
 }
 

@@ -3,6 +3,7 @@ package store_test
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -41,15 +42,22 @@ func TestIndex_Due(t *testing.T) {
 	}
 	st := store.New(store.Options{Driver: store.NewMemory()})
 	rows := store.NewTable(st, store.TableSpec[row]{Name: "row", Key: func(r *row) string { return r.ID }})
-	due := store.NewIndex(rows, "due", func(r *row, emit func(string)) { emit(store.TimeKey(r.At)) })
-	put := store.NewCommand(st, "put", func(tx *store.Tx, r row) (struct{}, error) { rows.Put(tx, &r); return struct{}{}, nil })
+	due := store.NewDueIndex(rows, "due", func(r *row) time.Time { return r.At })
+	put := store.NewAction(st, "put", func(tx *store.Tx, r row) error { rows.Put(tx, &r); return nil })
 	if err := st.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	defer st.Close()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
-	for id, at := range map[string]time.Duration{"later": time.Millisecond, "now": 0, "before": -time.Millisecond, "long before": -time.Hour} {
-		if _, err := put.Do(t.Context(), row{id, now.Add(at)}); err != nil {
+	if at := due.NextDue(st.View()); !at.IsZero() || due.AnyDue(st.View(), now) {
+		t.Errorf("nothing is in the table, and due next is %v", at)
+	}
+	for id, at := range map[string]time.Duration{"later": time.Millisecond, "now": 0, "before": -time.Millisecond, "long before": -time.Hour, "never": 0} {
+		r := row{id, now.Add(at)}
+		if id == "never" {
+			r.At = time.Time{}
+		}
+		if err := put.Do(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,5 +67,43 @@ func TestIndex_Due(t *testing.T) {
 	}
 	if want := []string{"long before", "before", "now"}; !slices.Equal(got, want) {
 		t.Errorf("due are %q, want %q", got, want)
+	}
+	if at, want := due.NextDue(st.View()), now.Add(-time.Hour); !at.Equal(want) {
+		t.Errorf("due next is %v, want %v", at, want)
+	}
+	if !due.AnyDue(st.View(), now.Add(-time.Hour)) || due.AnyDue(st.View(), now.Add(-time.Hour-time.Millisecond)) {
+		t.Error("AnyDue must hold from the earliest time on")
+	}
+}
+
+// TestIndex_DueIsBounded yields a batch at a time.
+func TestIndex_DueIsBounded(t *testing.T) {
+	st := store.New(store.Options{Driver: store.NewMemory()})
+	rows := store.NewTable(st, store.TableSpec[int]{Name: "row", Key: func(r *int) string { return strconv.Itoa(*r) }})
+	due := store.NewDueIndex(rows, "due", func(*int) time.Time { return time.Unix(0, 0) })
+	fill := store.NewAction(st, "fill", func(tx *store.Tx, n int) error {
+		for i := range n {
+			rows.Put(tx, &i)
+		}
+		return nil
+	})
+	sweep := store.NewCommand(st, "sweep", func(tx *store.Tx, _ struct{}) (n int, _ error) {
+		for r := range due.Due(tx, tx.Now()) {
+			rows.Delete(tx, strconv.Itoa(*r))
+			n++
+		}
+		return n, nil
+	})
+	if err := st.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if err := fill.Do(t.Context(), 2*store.DueAtOnce+1); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{store.DueAtOnce, store.DueAtOnce, 1, 0} {
+		if n, err := sweep.Do(t.Context(), struct{}{}); n != want || err != nil {
+			t.Fatalf("%d rows are handled (%v), want %d", n, err, want)
+		}
 	}
 }

@@ -195,10 +195,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.stopOnce.Do(func() { close(s.stop) })
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.wake.Send()
 	s.running.Wait()
 	return s.release()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/musterhq/muster/internal/wake"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -49,7 +50,7 @@ type Store struct {
 	published atomic.Pointer[Snapshot]
 	stalled   atomic.Pointer[stalled] // nil while changes become durable
 	lost      chan struct{}
-	wake      chan struct{} // nudges the journal
+	wake      wake.Nudge    // nudges the journal
 	stop      chan struct{} // closed by Close
 	stopOnce  sync.Once
 	running   sync.WaitGroup
@@ -126,7 +127,7 @@ func New(opts Options) *Store {
 		names:      map[string]bool{},
 		commands:   map[string]replayer{},
 		lost:       make(chan struct{}),
-		wake:       make(chan struct{}, 1),
+		wake:       wake.NewNudge(),
 		stop:       make(chan struct{}),
 		stalling:   make(chan struct{}),
 	}

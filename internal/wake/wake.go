@@ -13,27 +13,36 @@ import (
 // retry is how long a loop waits after its work failed.
 const retry = time.Second
 
+// Nudge is a signal to look again. Signals that are not received yet are one signal.
+type Nudge chan struct{}
+
+// NewNudge returns a Nudge.
+func NewNudge() Nudge { return make(Nudge, 1) }
+
+// Send signals; it never blocks.
+func (n Nudge) Send() {
+	select {
+	case n <- struct{}{}:
+	default:
+	}
+}
+
 // Loop runs work immediately, then each time the deadline from next passes or Nudge
 // is called.
 type Loop struct {
 	next  func() time.Time
 	work  func(context.Context) error
-	nudge chan struct{}
+	nudge Nudge
 }
 
 // NewLoop returns a loop. next returns the earliest deadline, or the zero time if
 // nothing is due; work does what is due now and may leave some for the next call.
 func NewLoop(next func() time.Time, work func(context.Context) error) *Loop {
-	return &Loop{next: next, work: work, nudge: make(chan struct{}, 1)}
+	return &Loop{next: next, work: work, nudge: NewNudge()}
 }
 
 // Nudge makes the loop look again; it never blocks.
-func (l *Loop) Nudge() {
-	select {
-	case l.nudge <- struct{}{}:
-	default:
-	}
-}
+func (l *Loop) Nudge() { l.nudge.Send() }
 
 // Run works until ctx ends. work must report its errors itself; after one, the loop
 // waits a second and tries again.
@@ -77,4 +86,26 @@ func Run(ctx context.Context, nudge <-chan struct{}, look func(context.Context) 
 		case <-nudge:
 		}
 	}
+}
+
+// Sleep waits, and reports whether d passed before ctx ended.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return ctx.Err() == nil
+	}
+}
+
+// Earliest returns the earliest of some times, or zero. Those that are zero do not count.
+func Earliest(times ...time.Time) (first time.Time) {
+	for _, t := range times {
+		if first.IsZero() || !t.IsZero() && t.Before(first) {
+			first = t
+		}
+	}
+	return first
 }

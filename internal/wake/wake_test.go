@@ -84,3 +84,50 @@ func TestLoop_TriesAgainAfterAFailure(t *testing.T) {
 		}
 	})
 }
+
+func TestNudge_SignalsAreOneUntilReceived(t *testing.T) {
+	n := wake.NewNudge()
+	n.Send()
+	n.Send()
+	<-n
+	select {
+	case <-n:
+		t.Error("two signals were received")
+	default:
+	}
+}
+
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		if !wake.Sleep(t.Context(), time.Minute) || time.Since(start) != time.Minute {
+			t.Errorf("slept for %v", time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if wake.Sleep(ctx, time.Minute) {
+			t.Error("slept on after the context ended")
+		}
+		if since := time.Since(start); since != time.Minute+time.Second {
+			t.Errorf("returned after %v", since)
+		}
+		if wake.Sleep(ctx, 0) {
+			t.Error("an ended context must end the sleep")
+		}
+	})
+}
+
+func TestEarliest(t *testing.T) {
+	var zero time.Time
+	soon, late := time.Unix(1, 0), time.Unix(2, 0)
+	for _, c := range []struct {
+		times []time.Time
+		want  time.Time
+	}{
+		{nil, zero}, {[]time.Time{zero, zero}, zero}, {[]time.Time{late, zero, soon}, soon}, {[]time.Time{zero, late}, late},
+	} {
+		if got := wake.Earliest(c.times...); !got.Equal(c.want) {
+			t.Errorf("Earliest(%v) = %v, want %v", c.times, got, c.want)
+		}
+	}
+}
