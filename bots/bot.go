@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	arena "github.com/musterhq/muster/examples/arena/bot"
-
 	"github.com/musterhq/muster/sdk/session"
 	"github.com/musterhq/muster/sdk/session/player"
 )
@@ -106,7 +104,7 @@ func (b *bot) seek(ctx context.Context) (session.Connection, error) {
 // own end, or to the game's, is a success.
 func (b *bot) play(ctx context.Context, place session.Connection, o *Outcome, begin time.Time) error {
 	b.move(connecting)
-	result, err := arena.Play(ctx, arena.Options{
+	ending, reason, err := b.program.Play(ctx, Game{
 		Address: place.Addr(), PlayerSessionID: place.PlayerSessionID, For: b.opts.For,
 		ActEvery: 200 * time.Millisecond, Seed: b.seed,
 		Joined: func() {
@@ -114,16 +112,19 @@ func (b *bot) play(ctx context.Context, place session.Connection, o *Outcome, be
 			b.move(playing)
 		},
 	})
-	switch {
-	case err != nil:
-		return fmt.Errorf("connect to %s: %w", place.Addr(), err)
-	case result.Played():
+	if err != nil {
+		return err
+	}
+	switch ending {
+	case Played:
 		return nil
-	case result.Player != 0:
+	case Lost:
 		o.Lost++
 		return fmt.Errorf("the game server at %s fell silent", place.Addr())
-	case result.Ending == arena.Refused:
-		return fmt.Errorf("the game server at %s refused the player session: %s", place.Addr(), result.Reason)
+	case Refused:
+		return fmt.Errorf("the game server at %s refused the player session: %s", place.Addr(), reason)
+	case Unanswered:
+		return fmt.Errorf("the game server at %s did not answer", place.Addr())
 	}
-	return fmt.Errorf("the game server at %s did not answer", place.Addr())
+	return fmt.Errorf("connect to %s: %s %s", place.Addr(), ending, reason)
 }

@@ -48,11 +48,15 @@ func TestReport(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for _, o := range []Options{{}, {Players: 10001}, {Players: 1, MatchSize: 41}, {Players: 1, Via: "tunnel"}, {Players: 1, Via: Sessions, Matchmaker: "duel"}} {
+		o.Game = "arena"
 		if _, err := o.withDefaults(); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
 	}
-	o, err := Options{Players: 50}.withDefaults()
+	if _, err := (Options{Players: 1}).withDefaults(); err == nil {
+		t.Error("bots without a game were taken")
+	}
+	o, err := Options{Players: 50, Game: "arena"}.withDefaults()
 	if err != nil || o.Over != 500*time.Millisecond || o.Via != Players || o.Games != 1 {
 		t.Errorf("got %+v, %v", o, err)
 	}
@@ -71,7 +75,7 @@ func TestStages_Line(t *testing.T) {
 
 func TestRun_NobodyThere(t *testing.T) {
 	t.Parallel()
-	_, err := Run(t.Context(), Options{Players: 1, Fleet: "demo", URL: "http://127.0.0.1:1", AWS: aws.Config{
+	_, err := Run(t.Context(), Options{Players: 1, Fleet: "demo", Game: "arena", URL: "http://127.0.0.1:1", AWS: aws.Config{
 		Region: "us-east-1", RetryMaxAttempts: 1, Credentials: aws.AnonymousCredentials{},
 	}})
 	if err == nil || errors.Is(err, t.Context().Err()) {

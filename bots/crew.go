@@ -1,6 +1,7 @@
 package bots
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -19,6 +20,7 @@ type crew struct {
 	opts     Options
 	client   *gamelift.Client
 	tracker  session.Tracker
+	program  *Program
 	house    house
 	latency  latency
 	stages   stages
@@ -51,16 +53,22 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
+	program, err := StartProgram(context.WithoutCancel(ctx), o.Game)
+	if err != nil {
+		return Report{}, err
+	}
 	c := &crew{
-		opts: o, client: client, house: house, outcomes: make([]Outcome, o.Players),
+		opts: o, client: client, house: house, program: program, outcomes: make([]Outcome, o.Players),
 		tracker: &session.Poller{Matchmaking: client, Every: o.Poll, Backoff: 5 * time.Second},
 	}
-	if err := c.measure(ctx); err != nil {
-		return Report{}, fmt.Errorf("measure latency: %w", err)
-	}
 	begin := time.Now()
-	c.play(ctx)
-	return report(c.outcomes, time.Since(begin)), nil
+	if err = c.measure(ctx); err == nil {
+		begin = time.Now()
+		c.play(ctx)
+	} else {
+		err = fmt.Errorf("measure latency: %w", err)
+	}
+	return report(c.outcomes, time.Since(begin)), cmp.Or(err, program.Close())
 }
 
 // Transport returns an HTTP transport for many bots on one server: they share few

@@ -2,8 +2,8 @@
 // game's players on a running server, and report the results. It is a load generator
 // and, read from bot.go on, a description of the client's flow.
 // A bot requests a game (through matchmaking, or by looking for an open game session
-// and creating one if there is none), connects to the arena's game server over UDP
-// with its player session, plays, and leaves. It uses Muster only through
+// and creating one if there is none), has the game's Program connect to the game server
+// with its player session and play, and leaves. It uses Muster only through
 // sdk/session, as any caller would.
 //
 // A bot whose server or game disappears tries again until its patience is over.

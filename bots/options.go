@@ -1,6 +1,7 @@
 package bots
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,7 +30,8 @@ type Options struct {
 	HTTP  *http.Client // default: one that opens few connections
 	AWS   aws.Config   // region and credentials of the AWS API; its endpoint is URL
 	Via   Way          // default Players
-	Fleet string       // name or id of the fleet that hosts the arena
+	Fleet string       // name or id of the fleet that hosts the game
+	Game  string       // path of the game's Program
 	// Matchmaker, for Players only, names an existing one. Default: one is created
 	// for the fleet, through the AWS API.
 	Matchmaker string
@@ -51,6 +53,9 @@ const maxPlayers = 10000
 func (o Options) withDefaults() (Options, error) {
 	if o.Players < 1 || o.Players > maxPlayers {
 		return o, fmt.Errorf("%d bots: there must be 1 to %d", o.Players, maxPlayers)
+	}
+	if o.Game == "" {
+		return o, errors.New("no program is named that plays the game")
 	}
 	if o.Via == "" {
 		o.Via = Players

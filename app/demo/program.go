@@ -9,7 +9,7 @@ import (
 )
 
 // errNoProgram says how to get the arena program.
-var errNoProgram = errors.New("the demo game is not beside this program: make build puts it there, and --demo-server names another place")
+var errNoProgram = errors.New("the demo game is not beside this program: make build puts it there, and a flag names another place (--demo-server, or --game of muster bots)")
 
 // FindProgram returns the path of the arena program: the named one, or the one next to
 // our own program. Its errors are sentences for people.

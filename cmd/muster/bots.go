@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
+	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/bots"
 )
 
@@ -20,8 +21,9 @@ type botsCommand struct {
 	clientFlags
 	Players    int           `default:"10" help:"How many bots, 1 to 10000 (${default})."`
 	Via        string        `enum:"players,matchmaking,sessions" default:"players" help:"How they come to a game: players (the player API: log in, matchmaker, push), matchmaking (the AWS API), or sessions (search one, else make one) (${default})."`
-	Fleet      string        `default:"demo" placeholder:"NAME" help:"Name or id of the fleet that runs the arena (${default})."`
+	Fleet      string        `default:"demo" placeholder:"NAME" help:"Name or id of the fleet that runs the game (${default})."`
 	Matchmaker string        `placeholder:"NAME" help:"Ask for this matchmaker of the player API; by default one is made for the fleet, through the AWS API."`
+	Game       string        `placeholder:"FILE" help:"The program that plays the game for the bots (arena, beside this program)."`
 	MatchSize  int           `default:"8" help:"Players a game at most, 1 to 40 (${default})."`
 	Games      int           `default:"1" help:"How many games each bot plays (${default})."`
 	For        time.Duration `default:"20s" help:"How long a bot plays (${default})."`
@@ -40,12 +42,16 @@ func (c *botsCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
+	program, err := demo.FindProgram(c.Game)
+	if err != nil {
+		return err
+	}
 	progress := t.out
 	if c.Output == "json" {
 		progress = io.Discard
 	}
 	report, err := bots.Run(t.ctx, bots.Options{
-		URL: c.Endpoint, HTTP: client, AWS: settings, Via: bots.Way(c.Via), Fleet: c.Fleet, Matchmaker: c.Matchmaker, Players: c.Players, MatchSize: c.MatchSize,
+		URL: c.Endpoint, HTTP: client, AWS: settings, Via: bots.Way(c.Via), Fleet: c.Fleet, Game: program, Matchmaker: c.Matchmaker, Players: c.Players, MatchSize: c.MatchSize,
 		Games: c.Games, For: c.For, Over: c.Over, Patience: c.Patience, Out: progress,
 	})
 	if err != nil {

@@ -3,13 +3,13 @@
 //
 //	arena server [--port N] [flags]       run a game server process
 //	arena bot --addr HOST:PORT --player-session ID [flags]
+//	arena bots                            play as lines of JSON on standard input say
 //
 // The server joins a fleet through the official Server SDK 5. On a managed host the
 // environment (GAMELIFT_SDK_*) has all it needs; elsewhere the --sdk-url, --fleet-id,
 // --host-id, --process-id and --auth-token flags do. It runs one game session and
 // exits 0. The game property matchSeconds limits the match; without it the session
 // ends when the last player leaves.
-// match; without it the session ends when the last player leaves.
 package main
 
 import (
@@ -39,6 +39,7 @@ const endWithin = 20 * time.Second
 
 const usage = `usage: arena server [flags]   run a game server process
        arena bot [flags]      play on one
+       arena bots             play for muster bots, as standard input says
 Each command explains its flags with --help.
 `
 
@@ -62,6 +63,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return runServer(ctx, args[1:], stderr)
 	case "bot":
 		return runBots(ctx, args[1:], stdout, stderr)
+	case "bots":
+		return runHost(ctx, args[1:], os.Stdin, stdout, stderr)
 	case "help", "-h", "--help":
 		fmt.Fprint(stdout, usage)
 		return exitDone

@@ -109,7 +109,7 @@ func playThroughAKill(t *testing.T, via bots.Way) {
 	over := make(chan outcome, 1)
 	go func() {
 		r, err := bots.Run(t.Context(), bots.Options{
-			URL: server.URL, AWS: anybody, Via: via, Fleet: "demo", Players: 40, MatchSize: 8, For: 3 * time.Second, Over: 6 * time.Second, Patience: 3 * time.Minute,
+			URL: server.URL, AWS: anybody, Via: via, Fleet: "demo", Game: house.arena, Players: 40, MatchSize: 8, For: 3 * time.Second, Over: 6 * time.Second, Patience: 3 * time.Minute,
 			Out: progress, Every: 50 * time.Millisecond,
 		})
 		over <- outcome{r, err}
@@ -143,7 +143,7 @@ func TestBots_FailTruthfully(t *testing.T) {
 	defer server.Stop()
 	// One process, four games of two: the last bots get no game in time.
 	r, err := bots.Run(t.Context(), bots.Options{
-		URL: server.URL, AWS: anybody, Fleet: "demo", Players: 8, MatchSize: 2, For: 12 * time.Second, Over: time.Second, Patience: 4 * time.Second,
+		URL: server.URL, AWS: anybody, Fleet: "demo", Game: house.arena, Players: 8, MatchSize: 2, For: 12 * time.Second, Over: time.Second, Patience: 4 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
-	"github.com/musterhq/muster/examples/arena/bot"
-	"github.com/musterhq/muster/examples/arena/wire"
+	"github.com/musterhq/muster/bots"
 )
 
 // create creates a game session on a fleet or an alias, and waits until its server
@@ -87,32 +86,42 @@ func (s *site) reserve(id *string, player string) *types.PlayerSession {
 // party is a group of bots that play until they are told to stop.
 type party struct {
 	t       *testing.T
+	program *bots.Program
 	stop    context.CancelFunc
 	results chan error
 	seen    []atomic.Int64 // snapshots, by bot
 }
 
 // play makes bots join a game session and play over UDP until stopped.
-func (s *site) play(id *string, bots int) *party {
+func (s *site) play(id *string, players int) *party {
 	s.t.Helper()
+	program, err := bots.StartProgram(context.WithoutCancel(s.t.Context()), os.Getenv("ARENA_BIN"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
-	g := &party{t: s.t, stop: cancel, results: make(chan error, bots), seen: make([]atomic.Int64, bots)}
-	s.t.Cleanup(cancel)
-	joined := make(chan struct{}, bots)
-	for n := range bots {
+	g := &party{t: s.t, stop: cancel, program: program, results: make(chan error, players), seen: make([]atomic.Int64, players)}
+	s.t.Cleanup(func() {
+		cancel()
+		if err := program.Close(); err != nil {
+			s.t.Error(err)
+		}
+	})
+	joined := make(chan struct{}, players)
+	for n := range players {
 		p := s.reserve(id, fmt.Sprint("bot-", n))
 		go func() {
-			result, err := bot.Play(ctx, bot.Options{
-				Address: net.JoinHostPort(*p.IpAddress, fmt.Sprint(*p.Port)), PlayerSessionID: *p.PlayerSessionId, Seed: uint64(n),
-				JoinFor: late, SilentFor: late, Joined: func() { joined <- struct{}{} }, Watch: func(wire.Snapshot) { g.seen[n].Add(1) },
+			ending, reason, err := program.Play(ctx, bots.Game{
+				Address: net.JoinHostPort(*p.IpAddress, fmt.Sprint(*p.Port)), PlayerSessionID: *p.PlayerSessionId, Seed: uint64(n), SilentFor: late,
+				Joined: func() { joined <- struct{}{} }, Progress: func(snapshots int) { g.seen[n].Store(int64(snapshots)) },
 			})
-			if err == nil && (result.Ending != bot.Left || result.Snapshots == 0) {
-				err = fmt.Errorf("bot %d of %s was not served to the end: %+v", n, *id, result)
+			if err == nil && ending != bots.Played {
+				err = fmt.Errorf("bot %d of %s was not served to the end: %s %s", n, *id, ending, reason)
 			}
 			g.results <- err
 		}()
 	}
-	for range bots {
+	for range players {
 		select {
 		case <-joined:
 		case err := <-g.results:
@@ -135,9 +144,12 @@ func (p *party) goesOn() {
 func (p *party) end() {
 	p.t.Helper()
 	p.stop()
-	for range p.seen {
+	for n := range p.seen {
 		if err := <-p.results; err != nil {
 			p.t.Error(err)
+		}
+		if p.seen[n].Load() == 0 {
+			p.t.Errorf("bot %d saw nothing of the game", n)
 		}
 	}
 }
