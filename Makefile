@@ -13,9 +13,9 @@ go_test = go test -json $(if $(strip $(RACE)),-race -timeout 20m,-timeout 15m)
 own_temp = TMPDIR="$$(mktemp -d /tmp/muster-XXXXXX)"; export TMPDIR; chmod 755 "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT
 count = go run ./internal/testcount -left "$$TMPDIR"
 
-# Modules besides the root: the libraries, the demo game, and the tests with AWS's server SDK.
-go_modules = sdk/session sdk/gameserver examples/arena
-modules = $(go_modules) test/serversdk
+# Packages of the modules besides the root (go.work): the libraries, the demo game, the tools.
+go_modules = ./sdk/session/... ./sdk/gameserver/... ./examples/arena/...
+modules = $(go_modules) ./test/serversdk/... ./tools/...
 # Black-box tests that need nothing but Go belong to `make test`.
 go_only = test/(aws|conformance|gameserver|node|players|sdk|terraform)$$
 root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
@@ -30,7 +30,7 @@ help: ## show this list
 .PHONY: build
 build: ## build bin/muster and the demo game, bin/arena
 	go build -o bin/muster ./cmd/muster
-	cd examples/arena && go build -o ../../bin/arena .
+	go build -o bin/arena ./examples/arena
 
 .PHONY: run
 run: build ## build, then run Muster on this machine with a live demo game (ARGS=…)
@@ -38,7 +38,7 @@ run: build ## build, then run Muster on this machine with a live demo game (ARGS
 
 .PHONY: test
 test: ## run every test that needs nothing but Go
-	$(own_temp); { $(go_test) $(root_packages) || true; for module in $(go_modules); do (cd $$module && $(go_test) ./...) || true; done; } | $(count)
+	$(own_temp); { $(go_test) $(root_packages) $(go_modules) || true; } | $(count)
 
 .PHONY: race
 race: ## the same under the race detector
@@ -47,12 +47,11 @@ race: ## the same under the race detector
 .PHONY: e2e
 e2e: build ## run the black-box tests: the built binary through other people's clients
 	$(own_temp); export MUSTER_BIN="$$PWD/bin/muster" ARENA_BIN="$$PWD/bin/arena"; \
-	{ packages="$(e2e_packages)"; if [ -n "$$packages" ]; then $(go_test) -parallel 4 $$packages || true; fi; \
-	cd test/serversdk && $(go_test) ./... || true; } | $(count)
+	{ $(go_test) -parallel 4 $(e2e_packages) ./test/serversdk/... ./tools/... || true; } | $(count)
 
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=regexp)
-	go test -run '^$$' -bench '$(strip $(BENCH))' -benchmem $$(grep -rlE '^func Benchmark' --include='*_test.go' . | xargs -n1 dirname | sort -u | grep -vE '^\./($(subst $() $(),|,$(modules)))')
+	go test -run '^$$' -bench '$(strip $(BENCH))' -benchmem $$(grep -rlE '^func Benchmark' --include='*_test.go' . | xargs -n1 dirname | sort -u)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for a short while (FUZZTIME=10s)
@@ -71,7 +70,6 @@ sbom: build ## write bin/muster.cdx.json, what bin/muster is made of (CycloneDX)
 lint: ## check formatting, vet and staticcheck
 	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
 	if [ -n "$$unformatted" ]; then echo "gofmt is needed on:"; echo "$$unformatted"; exit 1; fi
-	go vet ./...
-	for module in $(modules); do (cd $$module && go vet ./...); done
+	go vet ./... $(modules)
 	for system in darwin windows; do GOOS=$$system CGO_ENABLED=0 go vet ./agent/... ./hosts/protocol; done
-	go tool -modfile=tools/go.mod staticcheck ./...
+	go tool staticcheck ./... $(modules)

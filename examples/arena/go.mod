@@ -5,8 +5,8 @@ go 1.26.0
 require (
 	github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5 v5.5.0
 	github.com/gorilla/websocket v1.5.3
-	github.com/musterhq/muster/sdk/gameserver v0.0.0
-	github.com/musterhq/muster/sdk/session v0.0.0
+	github.com/musterhq/muster/sdk/gameserver v0.1.0
+	github.com/musterhq/muster/sdk/session v0.1.0
 )
 
 require (
@@ -17,7 +17,3 @@ require (
 	github.com/sethvargo/go-retry v0.2.4 // indirect
 	golang.org/x/sys v0.28.0 // indirect
 )
-
-replace github.com/musterhq/muster/sdk/gameserver => ../../sdk/gameserver
-
-replace github.com/musterhq/muster/sdk/session => ../../sdk/session

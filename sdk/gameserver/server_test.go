@@ -22,13 +22,12 @@ import (
 
 // game records its calls. Its functions may be set.
 type game struct {
-	mu       sync.Mutex
-	told     []string
-	create   func(ctx context.Context) error
-	destroy  func(ctx context.Context) error
-	health   func(ctx context.Context) bool
-	server   *gameserver.Server
-	atUpdate string // matchmaker data when the update began
+	mu      sync.Mutex
+	told    []string
+	create  func(ctx context.Context) error
+	destroy func(ctx context.Context) error
+	health  func(ctx context.Context) bool
+	server  *gameserver.Server
 }
 
 func (g *game) note(what string) {

@@ -51,7 +51,7 @@ func (r MatchRequest) Validate() error {
 	}
 	for i, p := range r.Players {
 		if err := p.validate(); err != nil {
-			return fmt.Errorf("Players[%d]: %w", i, err)
+			return fmt.Errorf("member Players[%d]: %w", i, err)
 		}
 	}
 	return nil

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5 v5.5.0
-	github.com/musterhq/muster v0.0.0-00010101000000-000000000000
+	github.com/musterhq/muster v0.1.0
 )
 
 require (
@@ -27,5 +27,3 @@ require (
 	golang.org/x/time v0.16.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
-
-replace github.com/musterhq/muster => ../..
