@@ -29,7 +29,7 @@ func (h handlers) createMatchmakingConfiguration(ctx context.Context, in *gameli
 		Properties: list(in.GameProperties, propertyIn), Data: val(in.GameSessionData),
 		Target: val(in.NotificationTarget), EventData: val(in.CustomEventData),
 	}
-	made, err := h.Matches.CreateConfiguration(ctx, flexmatch.ConfigurationInput{Configuration: c, Tags: tags})
+	made, err := h.Matches.Configurations.Create(ctx, flexmatch.ConfigurationInput{Configuration: c, Tags: tags})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (h handlers) updateMatchmakingConfiguration(ctx context.Context, in *gameli
 	if in.GameProperties != nil {
 		u.Properties = new(list(in.GameProperties, propertyIn))
 	}
-	c, err := h.Matches.UpdateConfiguration(ctx, u)
+	c, err := h.Matches.Configurations.Update(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (h handlers) describeMatchmakingConfigurations(ctx context.Context, in *gam
 	if len(in.Names) > 0 {
 		var named []*flexmatch.Configuration
 		for _, name := range in.Names {
-			if c := h.Matches.Configuration(view, name); c != nil && fits(c) {
+			if c := h.Matches.Configurations.Get(view, name); c != nil && fits(c) {
 				named = append(named, c)
 			}
 		}
@@ -81,7 +81,7 @@ func (h handlers) describeMatchmakingConfigurations(ctx context.Context, in *gam
 	if err != nil {
 		return nil, err
 	}
-	all := filtered(reached(ctx, h.Matches.Configurations(view, after), h.configurationARN), fits)
+	all := filtered(reached(ctx, h.Matches.Configurations.After(view, after), h.configurationARN), fits)
 	page, more := take(all, limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage))
 	if more {
 		after = page[len(page)-1].Name
@@ -92,18 +92,18 @@ func (h handlers) describeMatchmakingConfigurations(ctx context.Context, in *gam
 }
 
 func (h handlers) deleteMatchmakingConfiguration(ctx context.Context, in *gamelift.DeleteMatchmakingConfigurationInput) (*gamelift.DeleteMatchmakingConfigurationOutput, error) {
-	return nil, h.Matches.DeleteConfiguration(ctx, *in.Name)
+	return nil, h.Matches.Configurations.Delete(ctx, *in.Name)
 }
 
 func (h handlers) configurationARN(c *flexmatch.Configuration) string {
-	return h.Matches.ConfigurationARN(c.Name)
+	return h.Matches.Configurations.ARN(c.Name)
 }
 
 func (h handlers) configurationOut(c *flexmatch.Configuration) gamelift.MatchmakingConfiguration {
 	out := gamelift.MatchmakingConfiguration{
 		Name: &c.Name, ConfigurationArn: new(h.configurationARN(c)), Description: opt(c.Description),
 		GameSessionQueueArns: c.Queues, RequestTimeoutSeconds: num(int(c.RequestTimeout / time.Second)),
-		AcceptanceRequired: &c.AcceptanceRequired, RuleSetName: &c.RuleSet, RuleSetArn: new(h.Matches.RuleSetARN(c.RuleSet)),
+		AcceptanceRequired: &c.AcceptanceRequired, RuleSetName: &c.RuleSet, RuleSetArn: new(h.Matches.RuleSets.ARN(c.RuleSet)),
 		NotificationTarget: opt(c.Target), AdditionalPlayerCount: num(c.Additional), CustomEventData: opt(c.EventData),
 		CreationTime: gamelift.At(c.Created), GameProperties: list(c.Properties, propertyOut), GameSessionData: opt(c.Data),
 		BackfillMode: new(string(c.Backfill)), FlexMatchMode: new(string(c.Mode)),

@@ -20,7 +20,7 @@ func (h handlers) createMatchmakingRuleSet(ctx context.Context, in *gamelift.Cre
 	if err != nil {
 		return nil, err
 	}
-	made, err := h.Matches.CreateRuleSet(ctx, flexmatch.RuleSetInput{Name: *in.Name, Body: *in.RuleSetBody, Tags: tags})
+	made, err := h.Matches.RuleSets.Create(ctx, flexmatch.RuleSetInput{Name: *in.Name, Body: *in.RuleSetBody, Tags: tags})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (h handlers) describeMatchmakingRuleSets(ctx context.Context, in *gamelift.
 	if len(in.Names) > 0 {
 		named := make([]gamelift.MatchmakingRuleSet, 0, len(in.Names))
 		for _, name := range in.Names {
-			r, err := h.Matches.RuleSet(view, name)
+			r, err := h.Matches.RuleSets.Get(view, name)
 			if err != nil {
 				return nil, err
 			}
@@ -48,7 +48,7 @@ func (h handlers) describeMatchmakingRuleSets(ctx context.Context, in *gamelift.
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(reached(ctx, h.Matches.RuleSets(view, after), h.ruleSetARN), limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage))
+	page, more := take(reached(ctx, h.Matches.RuleSets.After(view, after), h.ruleSetARN), limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage))
 	if more {
 		after = page[len(page)-1].Name
 	}
@@ -58,17 +58,17 @@ func (h handlers) describeMatchmakingRuleSets(ctx context.Context, in *gamelift.
 }
 
 func (h handlers) deleteMatchmakingRuleSet(ctx context.Context, in *gamelift.DeleteMatchmakingRuleSetInput) (*gamelift.DeleteMatchmakingRuleSetOutput, error) {
-	return nil, h.Matches.DeleteRuleSet(ctx, *in.Name)
+	return nil, h.Matches.RuleSets.Delete(ctx, *in.Name)
 }
 
 func (h handlers) validateMatchmakingRuleSet(_ context.Context, in *gamelift.ValidateMatchmakingRuleSetInput) (*gamelift.ValidateMatchmakingRuleSetOutput, error) {
-	if err := h.Matches.Validate(*in.RuleSetBody); err != nil {
+	if err := h.Matches.RuleSets.Validate(*in.RuleSetBody); err != nil {
 		return nil, err
 	}
 	return &gamelift.ValidateMatchmakingRuleSetOutput{Valid: new(true)}, nil
 }
 
-func (h handlers) ruleSetARN(r *flexmatch.RuleSet) string { return h.Matches.RuleSetARN(r.Name) }
+func (h handlers) ruleSetARN(r *flexmatch.RuleSet) string { return h.Matches.RuleSets.ARN(r.Name) }
 
 func (h handlers) ruleSetOut(r *flexmatch.RuleSet) gamelift.MatchmakingRuleSet {
 	return gamelift.MatchmakingRuleSet{

@@ -89,7 +89,7 @@ func matchPlayerIn(p gamelift.Player) flexmatch.Player {
 func (h handlers) ticketOut(d *flexmatch.Described) gamelift.MatchmakingTicket {
 	t := d.Ticket
 	out := gamelift.MatchmakingTicket{
-		TicketId: &t.ID, ConfigurationName: &t.Configuration, ConfigurationArn: new(h.Matches.ConfigurationARN(t.Configuration)),
+		TicketId: &t.ID, ConfigurationName: &t.Configuration, ConfigurationArn: new(h.Matches.Configurations.ARN(t.Configuration)),
 		Status: new(string(t.Status)), StatusReason: opt(t.Reason), StatusMessage: opt(t.Message),
 		StartTime: gamelift.At(t.Started), EndTime: gamelift.MaybeAt(t.Ended),
 		Players: make([]gamelift.Player, len(t.Members)), GameSessionConnectionInfo: connectionOut(t),

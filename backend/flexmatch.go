@@ -88,7 +88,7 @@ func (m matching) Answer(ctx context.Context, ticketID, playerID string, accept 
 
 // Configuration implements Matching.
 func (m matching) Configuration(name string) (Configured, bool) {
-	c := m.s.Configuration(m.st.View(), name)
+	c := m.s.Configurations.Get(m.st.View(), name)
 	if c == nil {
 		return Configured{}, false
 	}
@@ -98,7 +98,7 @@ func (m matching) Configuration(name string) (Configured, bool) {
 // Configurations implements Matching.
 func (m matching) Configurations() []string {
 	var names []string
-	for c := range m.s.Configurations(m.st.View(), "") {
+	for c := range m.s.Configurations.After(m.st.View(), "") {
 		names = append(names, c.Name)
 	}
 	return names

@@ -106,7 +106,7 @@ func (d *deaf) configure(fleets *fleet.Service) {
 		Name: "empty", Timeout: patient, Destinations: []string{fleets.Home().Of("fleet", f.ID)},
 	}})
 	d.must(err)
-	_, err = d.matches.CreateRuleSet(d.ctx, flexmatch.RuleSetInput{Name: "duel", Body: duel})
+	_, err = d.matches.RuleSets.Create(d.ctx, flexmatch.RuleSetInput{Name: "duel", Body: duel})
 	d.must(err)
 	for _, c := range []flexmatch.Configuration{
 		{Name: "placed", Queues: []string{d.places.QueueARN("empty")}, RequestTimeout: patient},
@@ -114,7 +114,7 @@ func (d *deaf) configure(fleets *fleet.Service) {
 		{Name: "alone", Mode: flexmatch.Standalone, RequestTimeout: patient},
 	} {
 		c.RuleSet = "duel"
-		_, err = d.matches.CreateConfiguration(d.ctx, flexmatch.ConfigurationInput{Configuration: c})
+		_, err = d.matches.Configurations.Create(d.ctx, flexmatch.ConfigurationInput{Configuration: c})
 		d.must(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -66,20 +67,51 @@ type ruleInfo struct {
 const gatewayDisabled = "DISABLED"
 
 // eventCodes maps published types of events to codes.
-var eventCodes = map[string]event.Code{
-	"MatchmakingSearching": event.MatchmakingSearching, "PotentialMatchCreated": event.PotentialMatchCreated,
-	"AcceptMatch": event.MatchAnswered, "AcceptMatchCompleted": event.MatchAcceptanceEnded,
-	"MatchmakingSucceeded": event.MatchmakingSucceeded, "MatchmakingTimedOut": event.MatchmakingTimedOut,
-	"MatchmakingCancelled": event.MatchmakingCancelled, "MatchmakingFailed": event.MatchmakingFailed,
+var eventCodes = map[life.Notice]event.Code{
+	life.SearchingNotice: event.MatchmakingSearching, life.ProposedNotice: event.PotentialMatchCreated,
+	life.AnsweredNotice: event.MatchAnswered, life.AcceptanceEndedNotice: event.MatchAcceptanceEnded,
+	life.SucceededNotice: event.MatchmakingSucceeded, life.TimedOutNotice: event.MatchmakingTimedOut,
+	life.CancelledNotice: event.MatchmakingCancelled, life.FailedNotice: event.MatchmakingFailed,
 }
 
-// emit appends an event of a configuration.
-func (s *Service) emit(tx *store.Tx, configuration, resource string, d detail) {
-	e := event.Event{
-		Code: eventCodes[d.Type], Resource: resource, Message: d.Message, GameSessionID: d.Session.ARN,
-		Notice: &event.Notice{DetailType: DetailType, Source: s.ConfigurationARN(configuration)},
+// notices publishes what happens to tickets.
+type notices struct {
+	t              *tables
+	events         *event.Log
+	ruleSets       *RuleSets
+	configurations *Configurations
+}
+
+// publish appends the event of a step. wait is the estimated wait of a ticket that
+// searches, in seconds; 0 means unknown.
+func (n *notices) publish(tx *store.Tx, s *life.Step, wait int) {
+	t, c := s.Tickets[0], n.t.configurations.Get(tx, s.Tickets[0].Configuration)
+	d, resource := detailOf(s), t.ID
+	if s.Match != nil {
+		d.MatchID, resource = s.Match.ID, s.Match.ID
 	}
-	if c := s.t.configurations.Get(tx, configuration); c != nil {
+	switch s.Notice {
+	case life.SearchingNotice:
+		if d.EstimatedWait = any(wait); wait == 0 {
+			d.EstimatedWait = notAvailable
+		}
+	case life.ProposedNotice:
+		d.Rules = n.ruleInfos(tx, c, s.Match.Rules)
+		if d.AcceptanceRequired = new(c.AcceptanceRequired); c.AcceptanceRequired {
+			d.AcceptanceTimeout = new(int(c.AcceptanceTimeout / time.Second))
+		}
+	case life.AcceptanceEndedNotice:
+		d.Acceptance = s.Reason
+	case life.FailedNotice:
+		d.Reason, d.Message, d.Rules = t.Reason, t.Message, n.ruleInfos(tx, c, s.Match.Rules)
+	case life.TimedOutNotice, life.CancelledNotice:
+		d.Reason, d.Message, d.MatchID, d.Rules = t.Reason, t.Message, t.MatchID, n.ruleInfos(tx, c, t.Rules)
+	}
+	e := event.Event{
+		Code: eventCodes[s.Notice], Resource: resource, Message: d.Message, GameSessionID: d.Session.ARN,
+		Notice: &event.Notice{DetailType: DetailType, Source: n.configurations.ARN(t.Configuration)},
+	}
+	if c != nil {
 		e.Notice.Target, d.EventData = c.Target, c.EventData
 	}
 	raw, err := json.Marshal(d)
@@ -87,84 +119,20 @@ func (s *Service) emit(tx *store.Tx, configuration, resource string, d detail) {
 		panic(err) // plain structs
 	}
 	e.Notice.Detail = raw
-	s.events.Append(tx, e)
+	n.events.Append(tx, e)
 }
 
-func (s *Service) announceSearching(tx *store.Tx, t *Ticket, wait int) {
-	d := detailOf("MatchmakingSearching", []*Ticket{t}, showNothing)
-	if d.EstimatedWait = any(wait); wait == 0 {
-		d.EstimatedWait = notAvailable
-	}
-	s.emit(tx, t.Configuration, t.ID, d)
-}
-
-// announceEnd publishes the end of a ticket that ended alone.
-func (s *Service) announceEnd(tx *store.Tx, t *Ticket, kind string) {
-	d := detailOf(kind, []*Ticket{t}, showTeam)
-	d.Reason, d.Message, d.MatchID = t.Reason, t.Message, t.MatchID
-	d.Rules = s.ruleInfos(tx, t.Configuration, t.Rules)
-	s.emit(tx, t.Configuration, t.ID, d)
-}
-
-// announceFailed publishes the failure of a match and its tickets.
-func (s *Service) announceFailed(tx *store.Tx, m *Match, tickets ...*Ticket) {
-	d := detailOf("MatchmakingFailed", tickets, showTeam)
-	d.Reason, d.Message, d.MatchID = tickets[0].Reason, tickets[0].Message, m.ID
-	d.Rules = s.ruleInfos(tx, m.Configuration, m.Rules)
-	s.emit(tx, m.Configuration, m.ID, d)
-}
-
-// matchEvent is an event of a whole match.
-type matchEvent struct {
-	kind       string
-	asks       bool // PotentialMatchCreated
-	required   bool
-	timeout    time.Duration
-	answers    bool // include the players' answers
-	acceptance string
-	connection *connection
-}
-
-func (s *Service) announceMatch(tx *store.Tx, m *Match, tickets []*Ticket, e matchEvent) {
-	show := showTeam
-	if e.answers {
-		show = showAnswers
-	}
-	d := detailOf(e.kind, tickets, show)
-	d.MatchID, d.Acceptance = m.ID, e.acceptance
-	if e.asks {
-		d.AcceptanceRequired = new(e.required)
-		d.Rules = s.ruleInfos(tx, m.Configuration, m.Rules)
-		if e.required {
-			d.AcceptanceTimeout = new(int(e.timeout / time.Second))
-		}
-	}
-	if to := e.connection; to != nil {
-		d.Session.ARN, d.Session.IP, d.Session.Port, d.Session.Gateway = to.gameSessionID, to.ip, to.port, gatewayDisabled
-		d.Session.DNS = &to.dns
-	}
-	s.emit(tx, m.Configuration, m.ID, d)
-}
-
-// shown is what an event says about each player.
-type shown int
-
-const (
-	showNothing shown = iota
-	showTeam
-	showAnswers
-)
-
-func detailOf(kind string, tickets []*Ticket, show shown) detail {
-	d := detail{Type: kind, Session: sessionInfo{Players: []playerInfo{}}}
-	for _, t := range tickets {
+// detailOf returns what a step says about its tickets and their game session.
+func detailOf(s *life.Step) detail {
+	d := detail{Type: string(s.Notice), Session: sessionInfo{Players: []playerInfo{}}}
+	for _, t := range s.Tickets {
 		info := ticketInfo{ID: t.ID, StartTime: stamp(t.Started), Players: make([]playerInfo, len(t.Members))}
 		for i, m := range t.Members {
 			p := playerInfo{ID: m.PlayerID, PlayerSessionID: m.PlayerSessionID}
-			if show != showNothing {
+			if s.Notice != life.SearchingNotice {
 				p.Team = m.Team
 			}
-			if show == showAnswers && m.Answer != "" {
+			if s.Notice == life.AnsweredNotice && m.Answer != "" {
 				p.Accepted = new(m.Answer == Accept)
 			}
 			info.Players[i] = p
@@ -172,34 +140,26 @@ func detailOf(kind string, tickets []*Ticket, show shown) detail {
 		d.Tickets = append(d.Tickets, info)
 		d.Session.Players = append(d.Session.Players, info.Players...)
 	}
+	if to := s.To; to != nil {
+		d.Session.ARN, d.Session.IP, d.Session.Port, d.Session.Gateway = to.GameSessionID, to.IP, to.Port, gatewayDisabled
+		d.Session.DNS = &to.DNS
+	}
 	return d
 }
 
 // ruleInfos returns the counts of every rule of a configuration, zeros if nothing was
 // counted.
-func (s *Service) ruleInfos(r store.Reader, configuration string, counts []RuleCount) []ruleInfo {
-	if counts == nil {
-		counts = s.noCounts(r, configuration)
+func (n *notices) ruleInfos(r store.Reader, c *Configuration, counts []RuleCount) []ruleInfo {
+	if counts == nil && c != nil {
+		if rs, err := n.ruleSets.of(r, c); err == nil {
+			for _, i := range search.Evaluated(rs) {
+				counts = append(counts, RuleCount{Rule: rs.Levels()[0].Rules[i].Name})
+			}
+		}
 	}
 	out := make([]ruleInfo, len(counts))
 	for i, c := range counts {
 		out[i] = ruleInfo{c.Rule, c.Passed, c.Failed}
-	}
-	return out
-}
-
-func (s *Service) noCounts(r store.Reader, configuration string) []RuleCount {
-	c := s.t.configurations.Get(r, configuration)
-	if c == nil {
-		return nil
-	}
-	rs, err := s.rules(r, c)
-	if err != nil {
-		return nil
-	}
-	var out []RuleCount
-	for _, i := range search.Evaluated(rs) {
-		out = append(out, RuleCount{Rule: rs.Levels()[0].Rules[i].Name})
 	}
 	return out
 }

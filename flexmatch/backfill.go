@@ -1,21 +1,37 @@
 package flexmatch
 
 import (
+	"slices"
+
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
 )
 
-// Reasons for updates to game servers (UpdateReason of the server SDKs).
-const (
-	matchmakingDataUpdated = "MATCHMAKING_DATA_UPDATED"
-	backfillFailed         = "BACKFILL_FAILED"
-	backfillTimedOut       = "BACKFILL_TIMED_OUT"
-	backfillCancelled      = "BACKFILL_CANCELLED"
-)
+// autoPrefix is the prefix of automatic backfill tickets' ids, as at AWS.
+const autoPrefix = "auto-backfill-"
 
-// checkBackfill checks that a game session can be backfilled.
-func (s *Service) checkBackfill(r store.Reader, c *Configuration, gameSessionID string) error {
+// Hosted is what automatic backfill stores about a game session: all players ever matched
+// into it, and the tickets created for it.
+type Hosted struct {
+	GameSessionID string   `json:"game_session_id"`
+	Configuration string   `json:"configuration"`
+	Players       []Player `json:"players"` // with their teams
+	Tickets       []string `json:"tickets"` // ids of automatic tickets, announced or created; the latest last
+	Off           bool     `json:"off,omitzero"`
+}
+
+// backfills decides which game sessions may be filled up, and keeps automatic backfill
+// going.
+type backfills struct {
+	t        *tables
+	tickets  *tickets
+	ruleSets *RuleSets
+	sessions *session.Service
+}
+
+// check checks that a game session can be backfilled.
+func (s *backfills) check(r store.Reader, c *Configuration, gameSessionID string) error {
 	if gameSessionID == "" {
 		if c.Mode == Standalone {
 			return nil
@@ -36,125 +52,116 @@ func (s *Service) checkBackfill(r store.Reader, c *Configuration, gameSessionID 
 	return nil
 }
 
-// replaceBackfill ends the backfill of a game session that a newer one replaces. The game
-// server is not notified, because it requested the newer one.
-func (s *Service) replaceBackfill(tx *store.Tx, gameSessionID string) {
-	if gameSessionID == "" {
+// begin starts automatic backfill of a match's game session, if its configuration says so.
+// All matched players count as playing: players who drop out are not replaced (developer
+// guide, "Automatic backfill").
+func (s *backfills) begin(tx *store.Tx, m *Match, players []Player, gameSessionID string) {
+	c := s.t.configurations.Get(tx, m.Configuration)
+	if c.Backfill != Automatic {
 		return
 	}
-	for old := range s.t.bySession.Equal(tx, gameSessionID) {
-		t := s.withdraw(tx, old)
-		t.Reason, t.Message = cancelledReason, "Replaced by a newer backfill request of the game session."
-		s.end(tx, t, Cancelled)
-		s.announceEnd(tx, t, "MatchmakingCancelled")
+	h := &Hosted{GameSessionID: gameSessionID, Configuration: c.Name, Players: withoutLatency(players)}
+	if m.AutoTicketID != "" {
+		h.Tickets = []string{m.AutoTicketID}
+	}
+	s.t.hosted.Put(tx, h)
+	if m.AutoTicketID != "" {
+		s.open(tx, h, m.AutoTicketID)
 	}
 }
 
-// tellBackfill notifies the game server that its backfill ended without players.
-func (s *Service) tellBackfill(tx *store.Tx, t *Ticket, reason string) {
-	if t.Backfill && t.GameSessionID != "" {
-		s.sessions.TellBackfill(tx, t.GameSessionID, reason, t.ID)
-	}
-}
-
-// fill completes a match that fills up a game session: it reserves slots for the new
-// players, updates the matchmaker data and notifies the game server.
-func (s *Service) fill(tx *store.Tx, c *Configuration, m *Match, tickets []*Ticket, gameSessionID string) {
-	for _, t := range tickets {
-		t.move(Placing)
-	}
-	var joining []session.Joining
-	for _, t := range tickets {
-		if t.Backfill {
-			continue
-		}
-		for _, member := range t.Members {
-			joining = append(joining, session.Joining{PlayerID: member.PlayerID})
-		}
-	}
-	made, err := s.sessions.ReserveNow(tx, gameSessionID, joining)
-	if err != nil {
-		s.unfilled(tx, m, tickets, refusedBy(err))
-		return
-	}
-	g := s.sessions.Live(tx, gameSessionID)
-	to := &connection{gameSessionID: g.ID, ip: g.IPAddress, dns: g.DNSName, port: g.Port, playerSessions: map[string]string{}}
-	for _, p := range made {
-		to.playerSessions[p.PlayerID] = p.ID
-	}
-	s.updateSession(tx, c, m, tickets, g)
-	s.complete(tx, m, tickets, to)
-	s.continueAutomatic(tx, m, g.ID)
-	if s.t.bySession.First(tx, g.ID) == nil {
-		s.resume(tx, g.ID)
-	}
-}
-
-// updateSession sets the matchmaker data of a game session to that of the match that
-// fills it up.
-func (s *Service) updateSession(tx *store.Tx, c *Configuration, m *Match, tickets []*Ticket, g *session.GameSession) {
-	players := s.matched(tx, backfillFirst(tickets))
-	m.AutoTicketID = s.nextAutomatic(tx, c, g.ID, players)
-	rs, err := s.rules(tx, c)
-	if err != nil {
-		return // cannot happen: a rule set in use cannot be deleted
-	}
-	s.sessions.SetMatchmakerData(tx, g.ID, s.matchmakerData(c, rs, m.ID, players, m.AutoTicketID), matchmakingDataUpdated, m.Backfill)
-}
-
-// backfillFirst returns backfill tickets before tickets of new players.
-func backfillFirst(tickets []*Ticket) []*Ticket {
-	out := make([]*Ticket, 0, len(tickets))
-	for _, backfill := range []bool{true, false} {
-		for _, t := range tickets {
-			if t.Backfill == backfill {
-				out = append(out, t)
-			}
-		}
+// withoutLatency returns players without their latencies.
+func withoutLatency(players []Player) []Player {
+	out := slices.Clone(players)
+	for i := range out {
+		out[i].Latency = nil
 	}
 	return out
 }
 
-// unfilled ends a backfill whose game session is full or accepts no players. The new
-// players search again.
-func (s *Service) unfilled(tx *store.Tx, m *Match, tickets []*Ticket, why string) {
-	for _, t := range tickets {
-		if !t.Backfill {
-			s.searchAgain(tx, t, acceptanceFailed)
-			continue
-		}
-		t.Reason, t.Message = noRoomReason, why
-		s.end(tx, t, Failed)
-		s.announceFailed(tx, m, t)
-		s.tellBackfill(tx, t, backfillFailed)
-	}
-	s.close(tx, m, string(Failed)+": "+why, "")
-}
-
-// sessionEnded cancels the backfill of a game session that has ended.
-func (s *Service) sessionEnded(tx *store.Tx, g *session.GameSession) {
-	s.t.hosted.Delete(tx, g.ID)
-	for old := range s.t.bySession.Equal(tx, g.ID) {
-		t := s.withdraw(tx, old)
-		t.Reason, t.Message = cancelledReason, "The game session has ended."
-		s.end(tx, t, Cancelled)
-		s.announceEnd(tx, t, "MatchmakingCancelled")
-	}
-}
-
-// policyChanged stops automatic backfill when a game session no longer accepts new
-// players, and resumes it when it does again.
-func (s *Service) policyChanged(tx *store.Tx, g *session.GameSession) {
-	if s.t.hosted.Get(tx, g.ID) == nil {
+// open writes the backfill ticket of a game session.
+func (s *backfills) open(tx *store.Tx, h *Hosted, id string) {
+	c := s.t.configurations.Get(tx, h.Configuration)
+	if c == nil || c.Backfill != Automatic {
 		return
 	}
-	if g.JoinPolicy != session.DenyAll {
-		s.resume(tx, g.ID)
+	rs, err := s.ruleSets.of(tx, c)
+	if err != nil {
 		return
 	}
-	for open := range s.t.bySession.Equal(tx, g.ID) {
-		if open.Automatic {
-			s.cancel(tx, open, "The game session takes no new players.")
+	players := slices.Clone(h.Players)
+	if rs.HasLatency { // a rule requires latencies; use the lowest value at the location where they are playing
+		g := s.sessions.Live(tx, h.GameSessionID)
+		for i := range players {
+			players[i].Latency = map[string]int{g.Location: 1}
 		}
 	}
+	s.tickets.open(tx, c, StartInput{
+		Configuration: c.Name, TicketID: id, Players: players, Backfill: true, GameSessionID: h.GameSessionID,
+	}, true)
+}
+
+// next returns the id of the automatic ticket that follows a backfill, or "" if
+// none does, and records the players that joined.
+func (s *backfills) next(tx *store.Tx, c *Configuration, gameSessionID string, players []Player) string {
+	old := s.t.hosted.Get(tx, gameSessionID)
+	if old == nil {
+		return ""
+	}
+	h := *old
+	h.Players = withoutLatency(players)
+	id := ""
+	if s.room(tx, c, &h) > 0 {
+		id = tx.ID(autoPrefix)
+		h.Tickets = append(slices.Clone(h.Tickets), id)
+	}
+	s.t.hosted.Put(tx, &h)
+	return id
+}
+
+// proceed opens the automatic ticket that a completed backfill announced.
+func (s *backfills) proceed(tx *store.Tx, m *Match, gameSessionID string) {
+	if h := s.t.hosted.Get(tx, gameSessionID); h != nil && m.AutoTicketID != "" {
+		s.open(tx, h, m.AutoTicketID)
+	}
+}
+
+// room returns how many players automatic backfill may still add.
+func (s *backfills) room(r store.Reader, c *Configuration, h *Hosted) int {
+	g := s.sessions.Live(r, h.GameSessionID)
+	if h.Off || c.Backfill != Automatic || g == nil || g.Status != session.Active || g.JoinPolicy == session.DenyAll {
+		return 0
+	}
+	return min(g.MaxPlayers-c.kept()-len(h.Players), g.MaxPlayers-s.sessions.Players(r, g.ID))
+}
+
+// resume opens a new automatic ticket for a game session that has no backfill ticket,
+// after one has ended without filling it up.
+func (s *backfills) resume(tx *store.Tx, gameSessionID string) {
+	old := s.t.hosted.Get(tx, gameSessionID)
+	if old == nil || s.t.bySession.First(tx, gameSessionID) != nil {
+		return
+	}
+	c := s.t.configurations.Get(tx, old.Configuration)
+	if c == nil || s.room(tx, c, old) <= 0 {
+		return
+	}
+	h := *old
+	id := tx.ID(autoPrefix)
+	h.Tickets = append(slices.Clone(h.Tickets), id)
+	s.t.hosted.Put(tx, &h)
+	s.open(tx, &h, id)
+}
+
+// turnOff turns off automatic backfill of the game session that a ticket, active or ended,
+// was created for. It returns nil if there is none.
+func (s *backfills) turnOff(tx *store.Tx, ticketID string) *Hosted {
+	old := s.t.autoID.First(tx, ticketID)
+	if old == nil {
+		return nil
+	}
+	h := *old
+	h.Off = true
+	s.t.hosted.Put(tx, &h)
+	return &h
 }

@@ -134,7 +134,7 @@ func (c *cell) hosts(processes int, delay time.Duration) {
 // configure creates a rule set and a configuration of the same name.
 func (c *cell) configure(name, body string, conf Configuration) *Configuration {
 	c.Helper()
-	_, err := c.matches.CreateRuleSet(c.ctx, RuleSetInput{Name: name, Body: body})
+	_, err := c.matches.RuleSets.Create(c.ctx, RuleSetInput{Name: name, Body: body})
 	c.must(err)
 	conf.Name, conf.RuleSet = name, name
 	if conf.RequestTimeout == 0 {
@@ -146,7 +146,7 @@ func (c *cell) configure(name, body string, conf Configuration) *Configuration {
 	if conf.Mode == WithQueue {
 		conf.Queues = []string{c.places.QueueARN(queue)}
 	}
-	made, err := c.matches.CreateConfiguration(c.ctx, ConfigurationInput{Configuration: conf})
+	made, err := c.matches.Configurations.Create(c.ctx, ConfigurationInput{Configuration: conf})
 	c.must(err)
 	return made
 }

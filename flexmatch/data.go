@@ -44,9 +44,9 @@ var dataTypes = map[ruleset.AttributeType]string{
 	ruleset.String: "STRING", ruleset.Number: "DOUBLE", ruleset.StringSet: "STRING_LIST", ruleset.NumberMap: "STRING_DOUBLE_MAP",
 }
 
-func (s *Service) matchmakerData(c *Configuration, rs *ruleset.RuleSet, matchID string, players []Player, autoTicketID string) string {
+func (s *Configurations) matchmakerData(c *Configuration, rs *ruleset.RuleSet, matchID string, players []Player, autoTicketID string) string {
 	d := matchmakerData{
-		MatchID: matchID, Configuration: s.ConfigurationARN(c.Name), AutoMode: string(c.Backfill), AutoTicketID: autoTicketID,
+		MatchID: matchID, Configuration: s.ARN(c.Name), AutoMode: string(c.Backfill), AutoTicketID: autoTicketID,
 	}
 	for i := range rs.Instances {
 		team := dataTeam{Name: rs.Instances[i].Name, Players: []dataPlayer{}}
@@ -66,7 +66,7 @@ func (s *Service) matchmakerData(c *Configuration, rs *ruleset.RuleSet, matchID 
 
 // dataValues returns the values of declared attributes, defaults included.
 func dataValues(rs *ruleset.RuleSet, p *Player) map[string]dataValue {
-	values, missing := rs.Resolve(p.given())
+	values, missing := rs.Resolve(p.Given())
 	out := make(map[string]dataValue, len(values))
 	for i, a := range rs.Attributes {
 		if slices.Contains(missing, a.Name) {

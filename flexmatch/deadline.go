@@ -4,29 +4,15 @@ import (
 	"context"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/store"
-)
-
-// sweepAtOnce is the most overdue rows of a kind that one transaction handles.
-const sweepAtOnce = 500
-
-// What AWS writes into a ticket that has timed out (FlexMatch matchmaking events).
-const (
-	timedOutReason  = "TimedOut"
-	timedOutMessage = "Removed from matchmaking due to timing out."
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // nextDue returns the earliest deadline of any ticket or match, or zero.
 func (s *Service) nextDue() time.Time {
 	view := s.st.View()
-	var first time.Time
-	if t := s.t.due.FirstPrefix(view, ""); t != nil {
-		first = t.due()
-	}
-	if m := s.t.matchDue.FirstPrefix(view, ""); m != nil && (first.IsZero() || m.due().Before(first)) {
-		first = m.due()
-	}
-	return first
+	return wake.Earliest(s.t.due.NextDue(view), s.t.matchDue.NextDue(view))
 }
 
 // sweepArgs carries the matchers' counts for overdue tickets.
@@ -35,20 +21,14 @@ type sweepArgs struct {
 }
 
 func (s *Service) sweep(ctx context.Context) error {
-	_, err := s.cmd.sweep.Do(ctx, sweepArgs{Rules: s.countsOfOverdue()})
-	return err
+	return s.cmd.sweep.Do(ctx, sweepArgs{Rules: s.countsOfOverdue()})
 }
 
 // countsOfOverdue returns the matchers' rule counts for tickets that are about to time
 // out.
 func (s *Service) countsOfOverdue() map[string][]RuleCount {
 	var out map[string][]RuleCount
-	n := 0
-	for _, t := range s.t.due.Prefix(s.st.View(), "") {
-		if t.due().After(time.Now()) || n == sweepAtOnce {
-			break
-		}
-		n++
+	for t := range s.t.due.Due(s.st.View(), time.Now()) {
 		if counts := s.matchers.counts(t.Configuration, t.ID); counts != nil && t.Status.Waits() {
 			if out == nil {
 				out = map[string][]RuleCount{}
@@ -59,46 +39,28 @@ func (s *Service) countsOfOverdue() map[string][]RuleCount {
 	return out
 }
 
-func (s *Service) runSweep(tx *store.Tx, a sweepArgs) (struct{}, error) {
-	n := 0
-	for _, m := range s.t.matchDue.Prefix(tx, "") {
-		if m.due().After(tx.Now()) || n == sweepAtOnce {
-			break
-		}
-		s.unaccepted(tx, m, s.load(tx, m.Tickets), acceptTimedOut)
-		n++
+func (s *Service) runSweep(tx *store.Tx, a sweepArgs) error {
+	c := s.lives.in(tx)
+	for m := range s.t.matchDue.Due(tx, tx.Now()) {
+		c.do(c.Unanswered(m))
 	}
-	n = 0
-	for _, t := range s.t.due.Prefix(tx, "") {
-		if t.due().After(tx.Now()) || n == sweepAtOnce {
-			break
-		}
-		s.overdue(tx, t.ID, a.Rules[t.ID])
-		n++
+	for t := range s.t.due.Due(tx, tx.Now()) {
+		s.overdue(c, t.ID, a.Rules[t.ID])
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // overdue times out a ticket, or archives one that has ended.
-func (s *Service) overdue(tx *store.Tx, id string, counts []RuleCount) {
-	old := s.t.tickets.Get(tx, id) // as changed by this transaction
+func (s *Service) overdue(c *change, id string, counts []RuleCount) {
+	old := s.t.tickets.Get(c.tx, id) // as changed by this transaction
 	switch {
-	case old == nil || old.due().IsZero() || old.due().After(tx.Now()):
+	case old == nil || old.Due().IsZero() || old.Due().After(c.Now):
 	case old.Status.Over():
-		s.t.tickets.Archive(tx, id)
-		s.t.requests.Archive(tx, id)
+		s.t.tickets.Archive(c.tx, id)
+		s.t.requests.Archive(c.tx, id)
 	default:
-		s.timeOut(tx, old.edit(), counts)
-	}
-}
-
-// timeOut ends a ticket whose request has timed out.
-func (s *Service) timeOut(tx *store.Tx, t *Ticket, counts []RuleCount) {
-	t.Reason, t.Message, t.Rules = timedOutReason, timedOutMessage, counts
-	s.end(tx, t, TimedOut)
-	s.announceEnd(tx, t, "MatchmakingTimedOut")
-	s.tellBackfill(tx, t, backfillTimedOut)
-	if t.Backfill {
-		s.resume(tx, t.GameSessionID)
+		t := *old
+		t.Rules = counts
+		c.do(c.End(&t, life.Overdue))
 	}
 }

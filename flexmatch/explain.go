@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/flexmatch/explain"
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/internal/fault"
@@ -39,14 +40,14 @@ func (s *Service) Explain(ctx context.Context, id string) (*Explanation, error) 
 	if err != nil {
 		return nil, err
 	}
-	e.Waiting = explain.Ticket(pool.rules, pool.options, Searchable(d.Ticket, d.Request), pool.tickets, time.Now(), explain.Limits{})
+	e.Waiting = explain.Ticket(pool.rules, pool.options, life.Searchable(d.Ticket, d.Request), pool.tickets, time.Now(), explain.Limits{})
 	return e, nil
 }
 
 // Overview explains why the tickets of a configuration wait. Errors: NotFound.
 func (s *Service) Overview(ctx context.Context, nameOrARN string) (*explain.Overview, error) {
 	view := s.st.View()
-	c := s.Configuration(view, nameOrARN)
+	c := s.Configurations.Get(view, nameOrARN)
 	if c == nil {
 		return nil, fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
 	}
@@ -86,13 +87,13 @@ func (s *Service) pool(view *store.Snapshot, configuration string) (*waitingPool
 	if c == nil {
 		return nil, fault.Missing("Name: matchmaking configuration %s does not exist", configuration)
 	}
-	rs, err := s.rules(view, c)
+	rs, err := s.RuleSets.of(view, c)
 	if err != nil {
 		return nil, err
 	}
 	p := &waitingPool{rules: rs, options: search.Options{AdditionalPlayerCount: c.kept()}}
 	for _, t := range s.t.waiting.Prefix(view, store.Key(c.Name)) {
-		p.tickets = append(p.tickets, Searchable(t, s.t.requests.Get(view, t.ID)))
+		p.tickets = append(p.tickets, life.Searchable(t, s.t.requests.Get(view, t.ID)))
 	}
 	return p, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -37,7 +38,7 @@ func TestExplain_PromiseIsKept(t *testing.T) {
 			t.Errorf("overview %+v", o)
 		}
 		settle(time.Duration(w.Would.In)*time.Millisecond - time.Millisecond)
-		c.want(Searching, "a", "b")
+		c.want(life.Searching, "a", "b")
 		settle(time.Second)
 		c.want(Completed, "a", "b")
 		if e, err = c.matches.Explain(c.ctx, "a"); err != nil || e.Waiting != nil || e.Ticket.Status != Completed {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/trace"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -30,7 +31,7 @@ func (s *Service) Trace(ctx context.Context, nameOrARN string, since time.Time) 
 
 func (s *Service) trace(ctx context.Context, nameOrARN string, since time.Time, most int) ([]trace.Ticket, error) {
 	view := s.st.View() // taken before the archive is read, so that a ticket archived in between is in at least one of them
-	c := s.Configuration(view, nameOrARN)
+	c := s.Configurations.Get(view, nameOrARN)
 	if c == nil {
 		return nil, fault.Missing("Name: matchmaking configuration %s does not exist", nameOrARN)
 	}
@@ -115,7 +116,7 @@ func (s *Service) archivedRequests(ctx context.Context, tickets []*Ticket) (map[
 
 func tracedOf(t *Ticket, r *Request) traced {
 	out := traced{Ticket: trace.Ticket{TicketID: t.ID}, started: t.Started}
-	if t.Status == Cancelled && t.Message == stoppedMessage {
+	if t.Status == life.Cancelled && t.Message == life.StoppedMessage {
 		out.Patience = max(t.Ended.Sub(t.Started), time.Millisecond).Seconds() // 0 would mean unlimited
 	}
 	for _, p := range r.Players {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
 )
@@ -35,7 +36,7 @@ func TestHistories(t *testing.T) {
 		}
 	})
 	t.Log(ends)
-	for _, status := range []Status{Completed, Failed, Cancelled, TimedOut} {
+	for _, status := range []Status{Completed, life.Failed, life.Cancelled, life.TimedOut} {
 		if ends[status] == 0 {
 			t.Errorf("no ticket ended %s", status)
 		}
@@ -193,7 +194,7 @@ func (h *history) check() {
 			continue
 		}
 		for _, m := range x.Members {
-			if other := players[m.PlayerID]; other != "" && h.matches.t.tickets.Get(view, other).Status != Placing && x.Status != Placing {
+			if other := players[m.PlayerID]; other != "" && h.matches.t.tickets.Get(view, other).Status != life.Placing && x.Status != life.Placing {
 				h.Errorf("player %s is in %s and %s", m.PlayerID, other, x.ID)
 			}
 			players[m.PlayerID] = x.ID
@@ -213,7 +214,7 @@ func (h *history) check() {
 	}
 	for m := range h.matches.t.matches.All(view) {
 		for _, id := range m.Tickets {
-			if x := h.matches.t.tickets.Get(view, id); x == nil || x.MatchID != m.ID || x.Status != RequiresAcceptance && x.Status != Placing {
+			if x := h.matches.t.tickets.Get(view, id); x == nil || x.MatchID != m.ID || x.Status != RequiresAcceptance && x.Status != life.Placing {
 				h.Errorf("match %s holds %s, which is %+v", m.ID, id, x)
 			}
 		}
@@ -223,7 +224,7 @@ func (h *history) check() {
 // checkMatch checks a ticket against its match and its game session.
 func (h *history) checkMatch(view *store.Snapshot, x *Ticket) {
 	switch x.Status {
-	case RequiresAcceptance, Placing:
+	case RequiresAcceptance, life.Placing:
 		if m := h.matches.t.matches.Get(view, x.MatchID); m == nil {
 			h.Errorf("%s is %s without a match", x.ID, x.Status)
 		}

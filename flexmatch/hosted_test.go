@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session"
 )
@@ -28,9 +29,9 @@ func TestMatch_ToGameSession(t *testing.T) {
 		c.configure("mm", pairs, Configuration{EventData: "for the test", Data: "data", Properties: []session.Property{{Key: "map", Value: "winter"}}})
 		c.enter("mm", "a", "ann")
 		c.enter("mm", "b", "bob")
-		c.want(Queued, "a", "b")
+		c.want(life.Queued, "a", "b")
 		settle(300 * time.Millisecond)
-		c.want(Placing, "a", "b")
+		c.want(life.Placing, "a", "b")
 		if err := c.matches.Stop(c.ctx, "a"); err == nil || !strings.Contains(err.Error(), "Matchmaking ticket is in PLACING status and cannot be canceled.") {
 			t.Errorf("stop while PLACING: %v", err)
 		}
@@ -101,7 +102,7 @@ func TestBackfill_Manual(t *testing.T) {
 		c.must(backfill("old"))
 		settle(time.Second)
 		c.must(backfill("fill")) // replaces the older one
-		c.want(Cancelled, "old")
+		c.want(life.Cancelled, "old")
 		c.enter("mm", "second", "cid")
 		settle(time.Second)
 		c.want(Completed, "fill", "second")
@@ -141,8 +142,8 @@ func TestBackfill_NoRoom(t *testing.T) {
 		c.must(err)
 		c.enter("mm", "late", "cid")
 		settle(time.Second)
-		c.want(Failed, "fill")
-		c.want(Searching, "late")
+		c.want(life.Failed, "fill")
+		c.want(life.Searching, "late")
 		if got := c.servers[0].told(); !slices.Equal(got, []string{"BACKFILL_FAILED fill"}) {
 			t.Errorf("told: %v", got)
 		}
@@ -187,9 +188,9 @@ func TestBackfill_Automatic(t *testing.T) {
 		if !strings.HasPrefix(auto, "auto-backfill-") {
 			t.Fatalf("announced %q", auto)
 		}
-		c.want(Searching, auto)
+		c.want(life.Searching, auto)
 		settle(time.Minute)
-		c.want(TimedOut, auto)
+		c.want(life.TimedOut, auto)
 		if got := server.told(); !slices.Equal(got, []string{"BACKFILL_TIMED_OUT " + auto}) {
 			t.Errorf("told: %v", got)
 		}
@@ -237,7 +238,7 @@ func TestBackfill_AutomaticStopped(t *testing.T) {
 			}
 			stop(g, auto)
 			settle(time.Second)
-			c.want(Cancelled, auto)
+			c.want(life.Cancelled, auto)
 			if left := c.matches.t.bySession.First(c.st.View(), g.ID); left != nil {
 				t.Errorf("%s goes on", left.ID)
 			}
@@ -259,7 +260,7 @@ func TestMatch_NoPlace(t *testing.T) {
 		c.enter("mm", "a", "ann")
 		c.enter("mm", "b", "bob")
 		settle(11 * time.Minute)
-		c.want(Failed, "a", "b")
+		c.want(life.Failed, "a", "b")
 		if got := c.ticket("a").Reason; got != "PLACEMENT_TIMED_OUT" {
 			t.Errorf("reason: %s", got)
 		}

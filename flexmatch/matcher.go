@@ -5,9 +5,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 const (
@@ -16,14 +18,101 @@ const (
 	afterError      = time.Second // how long a matcher waits after a failed write
 )
 
+// matchers has a matcher for each configuration.
+type matchers struct {
+	st       *store.Store
+	t        *tables
+	ruleSets *RuleSets
+	limits   search.Limits
+	interval time.Duration
+	metrics  *metrics
+	waits    *waits
+	pass     *store.Command[passArgs, []string]
+
+	mu    sync.Mutex
+	m     map[string]*matcher
+	fresh wake.Nudge // some matcher does not run yet
+}
+
+// tell notifies a configuration's matcher of changed tickets or, without tickets, of a
+// changed configuration. It never blocks.
+func (ms *matchers) tell(configuration string, tickets ...string) {
+	ms.of(configuration).tell(tickets...)
+}
+
+func (ms *matchers) of(configuration string) *matcher {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	m := ms.m[configuration]
+	if m == nil {
+		m = &matcher{matchers: ms, name: configuration, nudge: wake.NewNudge(), stale: true, rest: ms.interval}
+		ms.m[configuration] = m
+		ms.fresh.Send()
+	}
+	return m
+}
+
+// counts returns the rule counts of the searches around a ticket, or nil.
+func (ms *matchers) counts(configuration, ticket string) []RuleCount {
+	ms.mu.Lock()
+	m := ms.m[configuration]
+	ms.mu.Unlock()
+	if m == nil {
+		return nil
+	}
+	return m.counts(ticket)
+}
+
+// reset makes every matcher rebuild its pool.
+func (ms *matchers) reset() {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, m := range ms.m {
+		m.reset()
+	}
+}
+
+// run starts matchers as they are added. It returns when ctx is done and all have
+// stopped.
+func (ms *matchers) run(ctx context.Context) {
+	for c := range ms.t.configurations.All(ms.st.View()) {
+		ms.of(c.Name)
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		for _, m := range ms.idle() {
+			running.Go(func() { m.run(ctx) })
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ms.fresh:
+		}
+	}
+}
+
+// idle returns the matchers that do not run yet, and marks them as running.
+func (ms *matchers) idle() (out []*matcher) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, m := range ms.m {
+		if !m.running {
+			m.running = true
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
 // matcher finds the matches of one configuration. Its state is derived from the store and
 // may be lost: it is notified of changed tickets, and reads from the committed state
 // whether they wait.
 type matcher struct {
-	s       *Service
-	name    string
-	nudge   chan struct{}
-	running bool // guarded by matchers.mu
+	matchers *matchers
+	name     string
+	nudge    wake.Nudge
+	running  bool // guarded by matchers.mu
 
 	mu      sync.Mutex
 	changed []string // tickets to look up
@@ -43,14 +132,14 @@ func (m *matcher) tell(tickets ...string) {
 	m.mu.Lock()
 	m.changed = append(m.changed, tickets...)
 	m.mu.Unlock()
-	nudge(m.nudge)
+	m.nudge.Send()
 }
 
 func (m *matcher) reset() {
 	m.mu.Lock()
 	m.changed, m.stale = nil, true
 	m.mu.Unlock()
-	nudge(m.nudge)
+	m.nudge.Send()
 }
 
 // take returns and clears the tickets to look up.
@@ -95,7 +184,7 @@ func (m *matcher) run(ctx context.Context) {
 // again if no ticket changes, or zero.
 func (m *matcher) cycle(ctx context.Context) (next time.Time, err error) {
 	m.poolMu.Lock()
-	queued := m.update(m.s.st.View())
+	queued := m.update(m.matchers.st.View())
 	if m.pool == nil {
 		m.poolMu.Unlock()
 		return next, nil
@@ -103,10 +192,10 @@ func (m *matcher) cycle(ctx context.Context) (next time.Time, err error) {
 	begun := time.Now()
 	matches := m.pool.Pass(begun)
 	took := time.Since(begun)
-	m.rest = max(m.s.opts.Interval, took) // a pool is searched at most half of the time
+	m.rest = max(m.matchers.interval, took) // a pool is searched at most half of the time
 	next = m.next(time.Now())
 	m.poolMu.Unlock()
-	m.s.metrics.passed(m.name, took)
+	m.matchers.metrics.passed(m.name, took)
 	return next, m.commit(ctx, queued, matches, begun)
 }
 
@@ -128,14 +217,14 @@ func (m *matcher) next(now time.Time) time.Time {
 // update applies changed tickets to the pool. It returns the tickets that are QUEUED.
 func (m *matcher) update(view *store.Snapshot) (queued []string) {
 	changed, all := m.take()
-	c := m.s.t.configurations.Get(view, m.name)
+	c := m.matchers.t.configurations.Get(view, m.name)
 	if c == nil {
 		m.pool, m.in = nil, nil
 		return nil
 	}
 	if m.renew(view, c) || all {
-		m.pool, m.in = search.NewPool(m.rules, search.Options{AdditionalPlayerCount: m.kept}, m.s.opts.Limits), map[string]bool{}
-		for _, t := range m.s.t.waiting.Prefix(view, store.Key(m.name)) {
+		m.pool, m.in = search.NewPool(m.rules, search.Options{AdditionalPlayerCount: m.kept}, m.matchers.limits), map[string]bool{}
+		for _, t := range m.matchers.t.waiting.Prefix(view, store.Key(m.name)) {
 			queued = m.look(view, t.ID, queued)
 		}
 		return queued
@@ -149,7 +238,7 @@ func (m *matcher) update(view *store.Snapshot) (queued []string) {
 // renew adopts the configuration's rules. It returns true if they have changed or there
 // is no pool.
 func (m *matcher) renew(view *store.Snapshot, c *Configuration) bool {
-	rs, err := m.s.rules(view, c)
+	rs, err := m.matchers.ruleSets.of(view, c)
 	if err != nil || (m.pool != nil && rs == m.rules && m.kept == c.kept()) {
 		return false
 	}
@@ -159,13 +248,13 @@ func (m *matcher) renew(view *store.Snapshot, c *Configuration) bool {
 
 // look adds a ticket to the pool or removes it, depending on the committed state.
 func (m *matcher) look(view *store.Snapshot, id string, queued []string) []string {
-	t := m.s.t.tickets.Get(view, id)
+	t := m.matchers.t.tickets.Get(view, id)
 	waits := t != nil && t.Status.Waits()
 	switch {
 	case waits && !m.in[id]:
-		m.pool.Add(Searchable(t, m.s.t.requests.Get(view, id)))
+		m.pool.Add(life.Searchable(t, m.matchers.t.requests.Get(view, id)))
 		m.in[id] = true
-		if t.Status == Queued {
+		if t.Status == life.Queued {
 			queued = append(queued, id)
 		}
 	case !waits && m.in[id]:
@@ -184,12 +273,12 @@ func (m *matcher) commit(ctx context.Context, queued []string, matches []*search
 			alone = append(alone, id)
 		}
 	}
-	wait := m.s.waits.estimate(m.name, found)
+	wait := m.matchers.waits.estimate(m.name, found)
 	for len(alone) > 0 || len(proposals) > 0 {
 		args := passArgs{Configuration: m.name, RuleSet: m.ruleSet, Wait: wait}
 		args.Searching, alone = cut(alone, searchingAtOnce)
 		args.Proposals, proposals = cut(proposals, matchesAtOnce)
-		refused, err := m.s.cmd.pass.Do(ctx, args)
+		refused, err := m.matchers.pass.Do(ctx, args)
 		if err != nil {
 			return err
 		}
@@ -214,7 +303,7 @@ func (m *matcher) proposals(matches []*search.Match, found time.Time) ([]Proposa
 			}
 			taken[t.ID] = true
 			delete(m.in, t.ID)
-			m.s.metrics.waited(m.name, found.Sub(t.Created))
+			m.matchers.metrics.waited(m.name, found.Sub(t.Created))
 		}
 		out = append(out, p)
 	}
@@ -234,7 +323,7 @@ func (m *matcher) counts(ticket string) []RuleCount {
 func (m *matcher) ruleCounts(evaluations []search.Evaluation) []RuleCount {
 	out := make([]RuleCount, len(evaluations))
 	for i, e := range evaluations {
-		out[i] = RuleCount{m.rules.Levels()[0].Rules[e.Rule].Name, e.Passed, e.Failed}
+		out[i] = RuleCount{Rule: m.rules.Levels()[0].Rules[e.Rule].Name, Passed: e.Passed, Failed: e.Failed}
 	}
 	return out
 }

@@ -4,6 +4,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/flexmatch/life"
+	"github.com/musterhq/muster/internal/store"
 )
 
 // metrics uses the metric names that the API publishes for configurations.
@@ -18,7 +21,7 @@ type metrics struct {
 // CloudWatch").
 const topRules = 50
 
-func newMetrics(r prometheus.Registerer, s *Service) *metrics {
+func newMetrics(r prometheus.Registerer, st *store.Store, t *tables) *metrics {
 	if r == nil {
 		return nil
 	}
@@ -41,7 +44,7 @@ func newMetrics(r prometheus.Registerer, s *Service) *metrics {
 			Help: "Time that one pass over a configuration's waiting tickets took.",
 		}, []string{"configuration_name"}),
 	}
-	r.MustRegister(m.counts, m.rules, m.times, m.passes, current{s, prometheus.NewDesc("muster_matchmaking",
+	r.MustRegister(m.counts, m.rules, m.times, m.passes, current{st, t, prometheus.NewDesc("muster_matchmaking",
 		"State of matchmaking configurations, under the published metric name (CurrentTickets).", []string{"metric", "configuration_name"}, nil)})
 	return m
 }
@@ -61,11 +64,11 @@ func (m *metrics) ended(t *Ticket) {
 	switch t.Status {
 	case Completed:
 		m.times.WithLabelValues("TimeToTicketSuccess", t.Configuration).Observe(took)
-	case Cancelled:
+	case life.Cancelled:
 		m.times.WithLabelValues("TimeToTicketCancel", t.Configuration).Observe(took)
-	case TimedOut:
+	case life.TimedOut:
 		m.count("TicketsTimedOut", t.Configuration, 1)
-	case Failed:
+	case life.Failed:
 		m.count("TicketsFailed", t.Configuration, 1)
 	}
 }
@@ -102,7 +105,8 @@ func (m *metrics) passed(configuration string, took time.Duration) {
 
 // current collects the number of active tickets of each configuration.
 type current struct {
-	s    *Service
+	st   *store.Store
+	t    *tables
 	desc *prometheus.Desc
 }
 
@@ -111,11 +115,11 @@ func (c current) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
 
 // Collect implements prometheus.Collector.
 func (c current) Collect(out chan<- prometheus.Metric) {
-	view := c.s.st.View()
+	view := c.st.View()
 	if view == nil {
 		return // the store is not open yet
 	}
-	for conf := range c.s.t.configurations.All(view) {
-		out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(c.s.Active(view, conf.Name)), "CurrentTickets", conf.Name)
+	for conf := range c.t.configurations.All(view) {
+		out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(c.t.active.Count(view, conf.Name)), "CurrentTickets", conf.Name)
 	}
 }

@@ -1,15 +1,12 @@
 package flexmatch
 
 import (
-	"time"
-
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
 )
-
-var zeroTime time.Time
 
 // What AWS writes into a ticket whose match found no place (FlexMatch
 // matchmaking events), and what we write when the queue's timeout passed.
@@ -18,40 +15,40 @@ const (
 	unexpectedMessage = "An unexpected error was encountered during match placing."
 	noPlaceReason     = "PLACEMENT_TIMED_OUT"
 	noPlaceMessage    = "The queue found no place for the match within its timeout."
-	noRoomReason      = "BACKFILL_FAILED"
 )
+
+// matchmakingDataUpdated is an UpdateReason of the server SDKs.
+const matchmakingDataUpdated = "MATCHMAKING_DATA_UPDATED"
 
 // place starts a placement for a match in the first queue of its configuration. The
 // placement has the id of the match.
-func (s *Service) place(tx *store.Tx, c *Configuration, m *Match, tickets []*Ticket) {
-	for _, t := range tickets {
-		t.move(Placing)
-	}
-	request, err := s.placementOf(tx, c, m, tickets)
+func (c *change) place(m *Match, tickets []*Ticket) {
+	conf := c.t.configurations.Get(c.tx, m.Configuration)
+	request, err := c.placementOf(conf, m, tickets)
 	if err == nil {
-		_, err = s.placements.StartNow(tx, placement.StartInput{Queue: c.Queues[0], Request: *request})
+		_, err = c.placements.StartNow(c.tx, placement.StartInput{Queue: conf.Queues[0], Request: *request})
 	}
 	if err != nil {
-		s.fail(tx, m, tickets, unexpectedReason, err.Error())
+		c.do(c.Fail(m, tickets, unexpectedReason, err.Error()))
 		return
 	}
-	s.t.matches.Put(tx, m)
+	c.t.matches.Put(c.tx, m)
 	for _, t := range tickets {
-		s.put(tx, t)
+		c.tickets.put(c.tx, t)
 	}
 }
 
 // placementOf returns the placement request for a match: room for the whole match, a slot
 // and the latencies of each player, and the matchmaker data.
-func (s *Service) placementOf(tx *store.Tx, c *Configuration, m *Match, tickets []*Ticket) (*placement.Request, error) {
-	rs, err := s.rules(tx, c)
+func (c *change) placementOf(conf *Configuration, m *Match, tickets []*Ticket) (*placement.Request, error) {
+	rs, err := c.ruleSets.of(c.tx, conf)
 	if err != nil {
 		return nil, err
 	}
-	r := &placement.Request{ID: m.ID, Data: c.Data, Properties: c.Properties, MaxPlayers: rs.Levels()[0].Capacity()}
-	players := s.matched(tx, tickets)
-	if c.Backfill == Automatic && r.MaxPlayers-c.kept()-len(players) > 0 {
-		m.AutoTicketID = tx.ID(autoPrefix)
+	r := &placement.Request{ID: m.ID, Data: conf.Data, Properties: conf.Properties, MaxPlayers: rs.Levels()[0].Capacity()}
+	players := c.tickets.players(c.tx, tickets)
+	if conf.Backfill == Automatic && r.MaxPlayers-conf.kept()-len(players) > 0 {
+		m.AutoTicketID = c.tx.ID(autoPrefix)
 	}
 	for _, p := range players {
 		r.Players = append(r.Players, session.Joining{PlayerID: p.ID})
@@ -60,89 +57,92 @@ func (s *Service) placementOf(tx *store.Tx, c *Configuration, m *Match, tickets 
 		}
 	}
 	r.MaxPlayers = max(r.MaxPlayers, len(players)) // team sizes may have grown by expansion
-	r.MatchmakerData = s.matchmakerData(c, rs, m.ID, players, m.AutoTicketID)
+	r.MatchmakerData = c.configurations.matchmakerData(conf, rs, m.ID, players, m.AutoTicketID)
 	return r, nil
 }
 
-// matched returns the players of tickets with their teams, in the order of tickets.
-func (s *Service) matched(r store.Reader, tickets []*Ticket) []Player {
-	var out []Player
-	for _, t := range tickets {
-		for i, p := range s.t.requests.Get(r, t.ID).Players {
-			p.Team = t.Members[i].Team
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
 // placed completes or fails the match whose placement has ended.
-func (s *Service) placed(tx *store.Tx, p *placement.Placement) {
-	m := s.t.matches.Get(tx, p.ID)
+func (l *lives) placed(tx *store.Tx, p *placement.Placement) {
+	m := l.t.matches.Get(tx, p.ID)
 	if m == nil || !m.AcceptBy.IsZero() {
 		return // not a placement of matchmaking
 	}
-	tickets := s.load(tx, m.Tickets)
+	c := l.in(tx)
+	tickets := c.Tickets(m)
 	switch p.Status {
 	case placement.Fulfilled:
-		s.hosted(tx, m, tickets, p)
+		to := &life.Connection{
+			GameSessionID: p.GameSessionID, IP: p.IPAddress, DNS: p.DNSName, Port: p.Port, PlayerSessions: make(map[string]string, len(p.Placed)),
+		}
+		for _, placed := range p.Placed {
+			to.PlayerSessions[placed.PlayerID] = placed.PlayerSessionID
+		}
+		c.do(c.Complete(m, tickets, to))
+		tx.OnCommit(func() { l.metrics.count("MatchesPlaced", m.Configuration, 1) })
+		l.backfills.begin(tx, m, l.tickets.players(tx, tickets), p.GameSessionID)
 	case placement.TimedOut:
-		s.fail(tx, m, tickets, noPlaceReason, noPlaceMessage)
+		c.do(c.Fail(m, tickets, noPlaceReason, noPlaceMessage))
 	default:
-		s.fail(tx, m, tickets, unexpectedReason, unexpectedMessage)
+		c.do(c.Fail(m, tickets, unexpectedReason, unexpectedMessage))
 	}
 }
 
-// hosted completes a match whose game session is ACTIVE.
-func (s *Service) hosted(tx *store.Tx, m *Match, tickets []*Ticket, p *placement.Placement) {
-	sessions := make(map[string]string, len(p.Placed))
-	for _, placed := range p.Placed {
-		sessions[placed.PlayerID] = placed.PlayerSessionID
-	}
-	s.complete(tx, m, tickets, &connection{
-		gameSessionID: p.GameSessionID, ip: p.IPAddress, dns: p.DNSName, port: p.Port, playerSessions: sessions,
-	})
-	tx.OnCommit(func() { s.metrics.count("MatchesPlaced", m.Configuration, 1) })
-	s.beginAutomatic(tx, m, tickets, p.GameSessionID)
-}
-
-// connection says how the players of a match reach their game session.
-type connection struct {
-	gameSessionID  string
-	ip, dns        string
-	port           int
-	playerSessions map[string]string // by player
-}
-
-// complete ends a match successfully. A standalone match has no connection.
-func (s *Service) complete(tx *store.Tx, m *Match, tickets []*Ticket, to *connection) {
+// fill completes a match that fills up a game session: it reserves slots for the new
+// players, updates the matchmaker data and notifies the game server.
+func (c *change) fill(m *Match, tickets []*Ticket) {
+	gameSessionID := ""
+	var joining []session.Joining
 	for _, t := range tickets {
-		t.Reason, t.Message = "", ""
-		if to != nil {
-			t.GameSessionID, t.IPAddress, t.DNSName, t.Port = to.gameSessionID, to.ip, to.dns, to.port
-			for i := range t.Members {
-				t.Members[i].PlayerSessionID = to.playerSessions[t.Members[i].PlayerID]
+		if t.Backfill {
+			gameSessionID = t.GameSessionID
+			continue
+		}
+		for _, member := range t.Members {
+			joining = append(joining, session.Joining{PlayerID: member.PlayerID})
+		}
+	}
+	made, err := c.sessions.ReserveNow(c.tx, gameSessionID, joining)
+	if err != nil {
+		c.do(c.Unfilled(m, tickets, refusedBy(err)))
+		return
+	}
+	g := c.sessions.Live(c.tx, gameSessionID)
+	to := &life.Connection{GameSessionID: g.ID, IP: g.IPAddress, DNS: g.DNSName, Port: g.Port, PlayerSessions: map[string]string{}}
+	for _, p := range made {
+		to.PlayerSessions[p.PlayerID] = p.ID
+	}
+	c.updateSession(m, tickets, g)
+	c.do(c.Complete(m, tickets, to))
+	c.backfills.proceed(c.tx, m, g.ID)
+	if c.t.bySession.First(c.tx, g.ID) == nil {
+		c.backfills.resume(c.tx, g.ID)
+	}
+}
+
+// updateSession sets the matchmaker data of a game session to that of the match that
+// fills it up.
+func (c *change) updateSession(m *Match, tickets []*Ticket, g *session.GameSession) {
+	conf := c.t.configurations.Get(c.tx, m.Configuration)
+	players := c.tickets.players(c.tx, backfillFirst(tickets))
+	m.AutoTicketID = c.backfills.next(c.tx, conf, g.ID, players)
+	rs, err := c.ruleSets.of(c.tx, conf)
+	if err != nil {
+		return // cannot happen: a rule set in use cannot be deleted
+	}
+	c.sessions.SetMatchmakerData(c.tx, g.ID, c.configurations.matchmakerData(conf, rs, m.ID, players, m.AutoTicketID), matchmakingDataUpdated, m.Backfill)
+}
+
+// backfillFirst returns backfill tickets before tickets of new players.
+func backfillFirst(tickets []*Ticket) []*Ticket {
+	out := make([]*Ticket, 0, len(tickets))
+	for _, backfill := range []bool{true, false} {
+		for _, t := range tickets {
+			if t.Backfill == backfill {
+				out = append(out, t)
 			}
 		}
-		s.end(tx, t, Completed)
 	}
-	s.announceMatch(tx, m, tickets, matchEvent{kind: "MatchmakingSucceeded", connection: to})
-	session := ""
-	if to != nil {
-		session = to.gameSessionID
-	}
-	s.close(tx, m, string(Completed), session)
-	tx.OnCommit(func() { s.waits.matched(m, tickets); s.metrics.matched(m) })
-}
-
-// fail ends a match that got no game session.
-func (s *Service) fail(tx *store.Tx, m *Match, tickets []*Ticket, reason, message string) {
-	for _, t := range tickets {
-		t.Reason, t.Message = reason, message
-		s.end(tx, t, Failed)
-	}
-	s.announceFailed(tx, m, tickets...)
-	s.close(tx, m, string(Failed)+": "+message, "")
+	return out
 }
 
 // refusedBy returns the message of a fault, without its code.

@@ -1,6 +1,7 @@
 package flexmatch
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -31,39 +32,6 @@ type Options struct {
 	Registerer     prometheus.Registerer // nil disables metrics
 }
 
-// Service provides matchmaking to the doors.
-type Service struct {
-	st         *store.Store
-	opts       Options
-	home       arn.Home
-	events     *event.Log
-	tags       *tag.Service
-	sessions   *session.Service
-	placements *placement.Service
-	metrics    *metrics
-	compiled   compiled
-	matchers   *matchers
-	waits      waits
-	deadlines  *wake.Loop
-	explains   chan struct{} // holds a token while an explanation is computed
-	changed    []func(*store.Tx, *Ticket)
-	t          tables
-	cmd        commands
-}
-
-type commands struct {
-	createRuleSet       *store.Command[RuleSetInput, *RuleSet]
-	deleteRuleSet       *store.Command[string, struct{}]
-	createConfiguration *store.Command[ConfigurationInput, *Configuration]
-	updateConfiguration *store.Command[ConfigurationUpdate, *Configuration]
-	deleteConfiguration *store.Command[string, struct{}]
-	start               *store.Command[startArgs, *Ticket]
-	stop                *store.Command[stopArgs, struct{}]
-	accept              *store.Command[AcceptInput, struct{}]
-	pass                *store.Command[passArgs, []string]
-	sweep               *store.Command[sweepArgs, struct{}]
-}
-
 // Deps are the services that a Service uses.
 type Deps struct {
 	Home       arn.Home
@@ -73,45 +41,63 @@ type Deps struct {
 	Placements *placement.Service
 }
 
+// Service provides matchmaking to the doors. Its own methods are about tickets.
+type Service struct {
+	RuleSets       *RuleSets
+	Configurations *Configurations
+
+	st        *store.Store
+	t         *tables
+	tickets   *tickets
+	backfills *backfills
+	lives     *lives
+	matchers  *matchers
+	waits     *waits
+	deadlines *wake.Loop
+	explains  chan struct{} // holds a token while an explanation is computed
+	cmd       struct {
+		start  *store.Command[startArgs, *Ticket]
+		stop   *store.Action[stopArgs]
+		accept *store.Action[AcceptInput]
+		sweep  *store.Action[sweepArgs]
+	}
+}
+
 // New registers the package's tables and commands on the store.
-func New(st *store.Store, deps Deps, opts Options) *Service {
-	if opts.Interval == 0 {
-		opts.Interval = 50 * time.Millisecond
+func New(st *store.Store, d Deps, o Options) *Service {
+	o.Interval = cmp.Or(o.Interval, 50*time.Millisecond)
+	o.Linger = cmp.Or(o.Linger, 5*time.Minute)
+	if o.Limits.Time == 0 {
+		o.Limits.Time, o.Limits.Clock = passTime, time.Now
 	}
-	if opts.Limits.Time == 0 {
-		opts.Limits.Time, opts.Limits.Clock = passTime, time.Now
-	}
-	if opts.Linger == 0 {
-		opts.Linger = 5 * time.Minute
-	}
-	s := &Service{
-		st: st, opts: opts, home: deps.Home, events: deps.Events, tags: deps.Tags,
-		sessions: deps.Sessions, placements: deps.Placements, t: newTables(st),
-		explains: make(chan struct{}, 1),
-	}
-	s.matchers = newMatchers(s)
-	s.metrics = newMetrics(opts.Registerer, s)
+	s := &Service{st: st, t: newTables(st), waits: &waits{}, explains: make(chan struct{}, 1)}
 	s.deadlines = wake.NewLoop(s.nextDue, s.sweep)
-	s.cmd = commands{
-		createRuleSet:       store.NewCommand(st, "ruleset.create", s.runCreateRuleSet),
-		deleteRuleSet:       store.NewCommand(st, "ruleset.delete", s.runDeleteRuleSet),
-		createConfiguration: store.NewCommand(st, "matchmaking.create", s.runCreateConfiguration),
-		updateConfiguration: store.NewCommand(st, "matchmaking.update", s.runUpdateConfiguration),
-		deleteConfiguration: store.NewCommand(st, "matchmaking.delete", s.runDeleteConfiguration),
-		start:               store.NewCommand(st, "ticket.start", s.runStart),
-		stop:                store.NewCommand(st, "ticket.stop", s.runStop),
-		accept:              store.NewCommand(st, "ticket.accept", s.runAccept),
-		pass:                store.NewCommand(st, "ticket.pass", s.runPass),
-		sweep:               store.NewCommand(st, "ticket.sweep", s.runSweep),
+	m := newMetrics(o.Registerer, st, s.t)
+	s.RuleSets = newRuleSets(st, s.t, d, o.RuleSets)
+	s.Configurations = newConfigurations(st, s.t, d, s.RuleSets, o.Configurations)
+	s.tickets = &tickets{t: s.t, metrics: m}
+	s.backfills = &backfills{t: s.t, tickets: s.tickets, ruleSets: s.RuleSets, sessions: d.Sessions}
+	s.lives = &lives{
+		t: s.t, tickets: s.tickets, ruleSets: s.RuleSets, configurations: s.Configurations, backfills: s.backfills,
+		notices:  &notices{t: s.t, events: d.Events, ruleSets: s.RuleSets, configurations: s.Configurations},
+		sessions: d.Sessions, placements: d.Placements, metrics: m, waits: s.waits, deadlines: s.deadlines, linger: o.Linger,
 	}
-	s.placements.OnEnded(s.placed)
-	s.sessions.OnEnded(s.sessionEnded)
-	s.sessions.OnUpdated(s.policyChanged)
-	s.tags.Kind("matchmakingconfiguration", func(r store.Reader, a string) bool { return s.Configuration(r, a) != nil })
-	s.tags.Kind("matchmakingruleset", func(r store.Reader, a string) bool {
-		_, err := s.findRuleSet(r, a)
-		return err == nil
-	})
+	s.matchers = &matchers{
+		st: st, t: s.t, ruleSets: s.RuleSets, limits: o.Limits, interval: o.Interval, metrics: m, waits: s.waits,
+		pass: store.NewCommand(st, "ticket.pass", s.lives.runPass), m: map[string]*matcher{}, fresh: wake.NewNudge(),
+	}
+	s.cmd.start = store.NewCommand(st, "ticket.start", s.runStart)
+	s.cmd.stop = store.NewAction(st, "ticket.stop", s.runStop)
+	s.cmd.accept = store.NewAction(st, "ticket.accept", s.runAccept)
+	s.cmd.sweep = store.NewAction(st, "ticket.sweep", s.runSweep)
+	s.Configurations.changed = func(name string) { s.matchers.tell(name) }
+	s.tickets.committed = func(configuration, id string) {
+		s.matchers.tell(configuration, id)
+		s.deadlines.Nudge()
+	}
+	d.Placements.OnEnded(s.lives.placed)
+	d.Sessions.OnEnded(s.lives.sessionEnded)
+	d.Sessions.OnUpdated(s.lives.policyChanged)
 	return s
 }
 
@@ -125,23 +111,3 @@ func (s *Service) Run(ctx context.Context) {
 
 // Resync makes every matcher rebuild its pool. Call it after the store was reloaded.
 func (s *Service) Resync() { s.matchers.reset() }
-
-// put writes a ticket, calls the functions of OnChanged, and notifies its matcher and the
-// deadlines on commit.
-func (s *Service) put(tx *store.Tx, t *Ticket) {
-	s.t.tickets.Put(tx, t)
-	for _, f := range s.changed {
-		f(tx, t)
-	}
-	configuration, id := t.Configuration, t.ID
-	tx.OnCommit(func() {
-		s.matchers.tell(configuration, id)
-		s.deadlines.Nudge()
-	})
-}
-
-// Active returns the number of tickets of a configuration that have not ended
-// (CurrentTickets).
-func (s *Service) Active(r store.Reader, configuration string) int {
-	return s.t.active.Count(r, configuration)
-}

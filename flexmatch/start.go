@@ -3,6 +3,7 @@ package flexmatch
 import (
 	"context"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -24,12 +25,12 @@ type startArgs struct{ Input StartInput }
 // backfill).
 func (s *Service) Start(ctx context.Context, in StartInput) (*Ticket, *Request, error) {
 	if in.TicketID != "" && s.t.tickets.Get(s.st.View(), in.TicketID) == nil {
-		old, _, err := s.archived(ctx, in.TicketID)
+		old, err := s.tickets.archived(ctx, in.TicketID)
 		if err != nil {
 			return nil, nil, err
 		}
 		if old != nil {
-			return nil, nil, idInUse(old)
+			return nil, nil, idInUse(old.Ticket)
 		}
 	}
 	t, err := s.cmd.start.Do(ctx, startArgs{in})
@@ -43,72 +44,111 @@ func idInUse(t *Ticket) error {
 	return fault.Invalid("TicketId: %s was used before, by a ticket that is %s; each request needs an id of its own", t.ID, t.Status)
 }
 
+// StartNow is like Start inside a transaction of a package above. The id must be new.
+func (s *Service) StartNow(tx *store.Tx, in StartInput) (*Ticket, error) {
+	return s.runStart(tx, startArgs{in})
+}
+
 func (s *Service) runStart(tx *store.Tx, a startArgs) (*Ticket, error) {
 	in := a.Input
-	c, err := s.findConfiguration(tx, in.Configuration)
+	c, err := s.Configurations.find(tx, in.Configuration)
 	if err != nil {
 		return nil, err
 	}
 	if old := s.t.tickets.Get(tx, in.TicketID); old != nil {
 		return nil, idInUse(old)
 	}
-	rs, err := s.rules(tx, c)
+	rs, err := s.RuleSets.of(tx, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPlayers(rs, in.Players, in.Backfill); err != nil {
+	if err := life.CheckPlayers(rs, in.Players, in.Backfill); err != nil {
 		return nil, err
 	}
 	if in.Backfill {
-		if err := s.checkBackfill(tx, c, in.GameSessionID); err != nil {
+		if err := s.backfills.check(tx, c, in.GameSessionID); err != nil {
 			return nil, err
 		}
-		s.replaceBackfill(tx, in.GameSessionID)
 	}
-	s.cancelDuplicates(tx, in)
-	return s.open(tx, c, in, false), nil
+	s.endOlder(tx, in)
+	return s.tickets.open(tx, c, in, false), nil
 }
 
-// open writes a new ticket.
-func (s *Service) open(tx *store.Tx, c *Configuration, in StartInput, automatic bool) *Ticket {
-	id := in.TicketID
-	if id == "" {
-		id = tx.ID("")
-	}
-	t := &Ticket{
-		ID: id, Configuration: c.Name, Started: tx.Now(), Deadline: tx.Now().Add(c.RequestTimeout), Arrival: tx.ID(""),
-		Backfill: in.Backfill, Automatic: automatic, GameSessionID: in.GameSessionID, Members: make([]Member, len(in.Players)),
-	}
-	for i := range in.Players {
-		t.Members[i].PlayerID = in.Players[i].ID
-		if in.Backfill {
-			t.Members[i].Team = in.Players[i].Team
+// endOlder ends the tickets that a new one replaces: the backfill of the same game session,
+// whose game server is not notified because it requested the newer one, and tickets of the
+// same players, since a player can be in one active ticket (developer guide, "Request
+// matchmaking for players"). Tickets that are PLACING continue.
+func (s *Service) endOlder(tx *store.Tx, in StartInput) {
+	if in.Backfill && in.GameSessionID != "" {
+		for old := range s.t.bySession.Equal(tx, in.GameSessionID) {
+			c := s.lives.in(tx)
+			c.do(c.End(old, life.Replaced))
 		}
 	}
-	t.move(Queued)
-	s.t.requests.Put(tx, &Request{ID: id, Players: in.Players})
-	s.put(tx, t)
-	tx.OnCommit(func() { s.metrics.count("TicketsStarted", t.Configuration, 1) })
-	return t
-}
-
-// cancelDuplicates ends older tickets of the same players: a player can be in one active
-// ticket (developer guide, "Request matchmaking for players"). A ticket that is PLACING
-// continues.
-func (s *Service) cancelDuplicates(tx *store.Tx, in StartInput) {
 	for i := range in.Players {
 		for old := range s.t.byPlayer.Equal(tx, in.Players[i].ID) {
-			old = s.t.tickets.Get(tx, old.ID) // an earlier round may have moved it
-			if old == nil || old.Status.Over() || old.Status == Placing {
-				continue
+			if old = s.t.tickets.Get(tx, old.ID); old != nil { // an earlier round may have changed it
+				c := s.lives.in(tx)
+				c.do(c.End(old, life.Duplicate))
 			}
-			t := s.withdraw(tx, old)
-			t.Reason, t.Message = duplicatePlayer, duplicatePlayer
-			s.end(tx, t, Cancelled)
-			s.tellBackfill(tx, t, backfillCancelled)
 		}
 	}
 }
 
-// duplicatePlayer is the reason that AWS reports. No event is published for it.
-const duplicatePlayer = "Cancelled due to duplicate player"
+// Stop cancels a ticket that waits for a match or for acceptance, or ends the automatic
+// backfill that the ticket belongs to. Errors: NotFound, InvalidRequest (PLACING, ended).
+func (s *Service) Stop(ctx context.Context, id string) error {
+	args := stopArgs{ID: id}
+	if t := s.t.tickets.Get(s.st.View(), id); t != nil {
+		args.Rules = s.matchers.counts(t.Configuration, id)
+	}
+	err := s.cmd.stop.Do(ctx, args)
+	if fault.Is(err, fault.NotFound) {
+		if old, archiveErr := s.tickets.archived(ctx, id); archiveErr == nil && old != nil {
+			return old.Ticket.CannotStop()
+		}
+	}
+	return err
+}
+
+type stopArgs struct {
+	ID    string      `json:"id"`
+	Rules []RuleCount `json:"rules,omitzero"` // of the searches around it
+}
+
+// StopNow is like Stop inside a transaction of a package above, without the rule counts of
+// the search around the ticket.
+func (s *Service) StopNow(tx *store.Tx, id string) error { return s.runStop(tx, stopArgs{ID: id}) }
+
+func (s *Service) runStop(tx *store.Tx, a stopArgs) error {
+	automatic := s.lives.stopAutomatic(tx, a.ID)
+	old := s.t.tickets.Get(tx, a.ID)
+	switch {
+	case old == nil && automatic:
+		return nil // announced but not created yet
+	case old == nil:
+		return fault.Missing("TicketId: matchmaking ticket %s does not exist", a.ID)
+	}
+	if err := old.CannotStop(); err != nil {
+		if automatic {
+			return nil
+		}
+		return err
+	}
+	t := *old
+	t.Rules = a.Rules
+	c := s.lives.in(tx)
+	c.do(c.End(&t, life.Stopped))
+	return nil
+}
+
+// StopBackfill is like Stop for a backfill ticket of a game session. Errors: as Stop, and
+// NotFound if the ticket does not belong to the game session.
+func (s *Service) StopBackfill(ctx context.Context, gameSessionID, ticketID string) error {
+	view := s.st.View()
+	t, h := s.t.tickets.Get(view, ticketID), s.t.autoID.First(view, ticketID)
+	if (t == nil || t.GameSessionID != gameSessionID) && (h == nil || h.GameSessionID != gameSessionID) {
+		return fault.Missing("TicketId: game session %s has no backfill ticket %s", gameSessionID, ticketID)
+	}
+	return s.Stop(ctx, ticketID)
+}

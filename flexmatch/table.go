@@ -28,8 +28,8 @@ type tables struct {
 	autoID    *store.Index[Hosted] // by id of its automatic tickets
 }
 
-func newTables(st *store.Store) tables {
-	var t tables
+func newTables(st *store.Store) *tables {
+	t := &tables{}
 	t.ruleSets = store.NewTable(st, store.TableSpec[RuleSet]{Name: "matchmaking_rule_set", Key: func(r *RuleSet) string { return r.Name }})
 	t.configurations = store.NewTable(st, store.TableSpec[Configuration]{Name: "matchmaking_configuration", Key: func(c *Configuration) string { return c.Name }})
 	t.requests = store.NewTable(st, store.TableSpec[Request]{Name: "ticket_request", Key: func(r *Request) string { return r.ID }, Retention: Retention})
@@ -68,16 +68,8 @@ func (t *tables) index() {
 			emit(t.GameSessionID)
 		}
 	})
-	t.due = store.NewIndex(t.tickets, "due", func(t *Ticket, emit func(string)) {
-		if at := t.due(); !at.IsZero() {
-			emit(store.TimeKey(at))
-		}
-	})
-	t.matchDue = store.NewIndex(t.matches, "due", func(m *Match, emit func(string)) {
-		if at := m.due(); !at.IsZero() {
-			emit(store.TimeKey(at))
-		}
-	})
+	t.due = store.NewDueIndex(t.tickets, "due", (*Ticket).Due)
+	t.matchDue = store.NewDueIndex(t.matches, "due", func(m *Match) time.Time { return m.AcceptBy })
 	t.autoID = store.NewIndex(t.hosted, "ticket", func(h *Hosted, emit func(string)) {
 		for _, id := range h.Tickets {
 			emit(id)

@@ -1,188 +1,126 @@
 package flexmatch
 
 import (
-	"slices"
-	"strconv"
-	"strings"
-	"time"
+	"context"
 
-	"github.com/musterhq/muster/flexmatch/ruleset"
-	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/life"
+	"github.com/musterhq/muster/internal/store"
 )
 
-// Answer is a player's answer to a potential match (AcceptanceType).
-type Answer string
+// What doors use of package life.
+type (
+	Ticket    = life.Ticket
+	Request   = life.Request
+	Player    = life.Player
+	Attribute = life.Attribute
+	Answer    = life.Answer
+	RuleCount = life.RuleCount
+	Status    = life.Status
+	Match     = life.Match
+)
 
-// The answers of the API.
+// States of tickets and answers of players that doors use.
 const (
-	Accept Answer = "ACCEPT"
-	Reject Answer = "REJECT"
+	RequiresAcceptance = life.RequiresAcceptance
+	Completed          = life.Completed
+	Accept             = life.Accept
+	Reject             = life.Reject
 )
 
-// Ticket is the part of a matchmaking ticket that changes. Its players' data is in
-// Request.
-type Ticket struct {
-	ID            string    `json:"id"`
-	Configuration string    `json:"configuration"`
-	Status        Status    `json:"status"`
-	Reason        string    `json:"reason,omitzero"`
-	Message       string    `json:"message,omitzero"`
-	Started       time.Time `json:"started"`
-	Ended         time.Time `json:"ended,omitzero"`
-	Deadline      time.Time `json:"deadline"` // of the request; applies while the ticket waits
-	Arrival       string    `json:"arrival"`  // sorts by time of arrival
-	Members       []Member  `json:"members"`
-	MatchID       string    `json:"match_id,omitzero"` // the latest match it was in
-
-	// Set for a backfill ticket.
-	Backfill      bool   `json:"backfill,omitzero"`
-	Automatic     bool   `json:"automatic,omitzero"`
-	GameSessionID string `json:"game_session_id,omitzero"` // also of a COMPLETED ticket
-
-	// Set when COMPLETED: how to reach the game session.
-	IPAddress string `json:"ip_address,omitzero"`
-	DNSName   string `json:"dns_name,omitzero"`
-	Port      int    `json:"port,omitzero"`
-
-	Rules     []RuleCount `json:"rules,omitzero"` // of the searches around it, once it has ended
-	ArchiveAt time.Time   `json:"archive_at,omitzero"`
+// tickets writes the rows of tickets.
+type tickets struct {
+	t         *tables
+	metrics   *metrics
+	changed   []func(*store.Tx, *Ticket)
+	committed func(configuration, id string) // called once a change of a ticket is durable
 }
 
-// Member is the part of a ticket's player that matchmaking changes.
-type Member struct {
-	PlayerID        string `json:"p"`
-	Team            string `json:"t,omitzero"`
-	Answer          Answer `json:"a,omitzero"`
-	PlayerSessionID string `json:"s,omitzero"`
-}
-
-// RuleCount counts how often a rule passed and failed in a search for a match
-// (ruleEvaluationMetrics).
-type RuleCount struct {
-	Rule   string `json:"rule"`
-	Passed int    `json:"passed"`
-	Failed int    `json:"failed"`
-}
-
-// Request is the data that the players of a ticket provided. It is written once.
-type Request struct {
-	ID      string   `json:"id"`
-	Players []Player `json:"players"`
-}
-
-// Player is one player of a request.
-type Player struct {
-	ID         string               `json:"id"`
-	Attributes map[string]Attribute `json:"attributes,omitzero"`
-	Latency    map[string]int       `json:"latency,omitzero"` // milliseconds by location
-	Team       string               `json:"team,omitzero"`    // of a backfill
-}
-
-// Attribute is a value as in requests: exactly one member is set.
-type Attribute struct {
-	S   *string            `json:"s,omitzero"`
-	N   *float64           `json:"n,omitzero"`
-	SL  []string           `json:"sl,omitzero"`
-	SDM map[string]float64 `json:"sdm,omitzero"`
-}
-
-// Given returns the value as rules see it.
-func (a Attribute) Given() ruleset.Given {
-	switch {
-	case a.S != nil:
-		return ruleset.Given{Type: ruleset.String, Value: ruleset.Value{String: *a.S}}
-	case a.N != nil:
-		return ruleset.Given{Type: ruleset.Number, Value: ruleset.Value{Number: *a.N}}
-	case a.SDM != nil:
-		return ruleset.Given{Type: ruleset.NumberMap, Value: ruleset.Value{Map: a.SDM}}
+// put writes a ticket.
+func (s *tickets) put(tx *store.Tx, t *Ticket) {
+	s.t.tickets.Put(tx, t)
+	for _, f := range s.changed {
+		f(tx, t)
 	}
-	return ruleset.Given{Type: ruleset.StringSet, Value: ruleset.Value{Strings: a.SL}}
+	configuration, id := t.Configuration, t.ID
+	tx.OnCommit(func() { s.committed(configuration, id) })
 }
 
-// given returns all values of a player.
-func (p *Player) given() map[string]ruleset.Given {
-	out := make(map[string]ruleset.Given, len(p.Attributes))
-	for name, a := range p.Attributes {
-		out[name] = a.Given()
+// open writes a new ticket.
+func (s *tickets) open(tx *store.Tx, c *Configuration, in StartInput, automatic bool) *Ticket {
+	id := in.TicketID
+	if id == "" {
+		id = tx.ID("")
 	}
-	return out
-}
-
-// Searchable returns a ticket in the form that the search uses.
-func Searchable(t *Ticket, r *Request) *search.Ticket {
-	out := &search.Ticket{
-		ID: t.ID, Created: t.Started, Arrival: arrival(t.Arrival), Backfill: t.Backfill,
-		Players: make([]search.Player, len(r.Players)),
+	t := &Ticket{
+		ID: id, Configuration: c.Name, Started: tx.Now(), Deadline: tx.Now().Add(c.RequestTimeout), Arrival: tx.ID(""),
+		Backfill: in.Backfill, Automatic: automatic, GameSessionID: in.GameSessionID, Members: make([]life.Member, len(in.Players)),
 	}
-	for i := range r.Players {
-		p := &r.Players[i]
-		latency := make(map[string]float64, len(p.Latency))
-		for location, ms := range p.Latency {
-			latency[location] = float64(ms)
+	for i := range in.Players {
+		t.Members[i].PlayerID = in.Players[i].ID
+		if in.Backfill {
+			t.Members[i].Team = in.Players[i].Team
 		}
-		out.Players[i] = search.Player{ID: p.ID, Attributes: p.given(), Latency: latency}
-		if t.Backfill {
-			out.Players[i].Team = p.Team
+	}
+	t.Start()
+	s.t.requests.Put(tx, &Request{ID: id, Players: in.Players})
+	s.put(tx, t)
+	tx.OnCommit(func() { s.metrics.count("TicketsStarted", t.Configuration, 1) })
+	return t
+}
+
+// players returns the players of tickets with their teams, in the order of tickets.
+func (s *tickets) players(r store.Reader, tickets []*Ticket) []Player {
+	var out []Player
+	for _, t := range tickets {
+		for i, p := range s.t.requests.Get(r, t.ID).Players {
+			p.Team = t.Members[i].Team
+			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// arrival returns the sort order of an identifier of the store: 48 bits of milliseconds
-// and a counter of 12 bits.
-func arrival(id string) uint64 {
-	hex := strings.ReplaceAll(id, "-", "")
-	if len(hex) < 16 {
-		return 0
+// archived returns a ticket from the archive, or nil.
+func (s *tickets) archived(ctx context.Context, id string) (*Described, error) {
+	byID := store.Query{Where: []store.Eq{{Column: "key", Value: id}}, Limit: 1}
+	tickets, err := s.t.tickets.Archived(ctx, byID)
+	if err != nil || len(tickets) == 0 {
+		return nil, err
 	}
-	n, err := strconv.ParseUint(hex[:12]+hex[13:16], 16, 64)
-	if err != nil {
-		return 0
+	requests, err := s.t.requests.Archived(ctx, byID)
+	if err != nil || len(requests) == 0 {
+		return nil, err
 	}
-	return n
+	return &Described{tickets[0], requests[0]}, nil
 }
 
-// due returns the next time at which the ticket must be timed out or archived, or zero.
-func (t *Ticket) due() time.Time {
-	switch {
-	case t.Status.Over():
-		return t.ArchiveAt
-	case t.Status.Waits():
-		return t.Deadline
+// Described is a ticket and its request.
+type Described struct {
+	Ticket  *Ticket
+	Request *Request
+}
+
+// Get returns a ticket that is active or ended within Retention, or nil.
+func (s *Service) Get(ctx context.Context, id string) (*Described, error) {
+	view := s.st.View()
+	if t := s.t.tickets.Get(view, id); t != nil {
+		return &Described{t, s.t.requests.Get(view, id)}, nil
 	}
-	return time.Time{}
+	return s.tickets.archived(ctx, id)
 }
 
-// accepted reports whether every player of the ticket accepted. Those of a backfill are
-// not asked.
-func (t *Ticket) accepted() bool {
-	return t.Backfill || !slices.ContainsFunc(t.Members, func(m Member) bool { return m.Answer != Accept })
+// Live returns a ticket in memory, active or ended within Options.Linger, as of r, or
+// nil.
+func (s *Service) Live(r store.Reader, id string) *Ticket { return s.t.tickets.Get(r, id) }
+
+// Active returns the number of tickets of a configuration that have not ended
+// (CurrentTickets).
+func (s *Service) Active(r store.Reader, configuration string) int {
+	return s.t.active.Count(r, configuration)
 }
 
-// edit returns a copy to modify: rows are never modified in place.
-func (t *Ticket) edit() *Ticket {
-	c := *t
-	c.Members = slices.Clone(t.Members)
-	return &c
-}
-
-// leave clears the data of a dissolved match. A backfill keeps its teams, which come from
-// its request.
-func (t *Ticket) leave() {
-	for i := range t.Members {
-		m := &t.Members[i]
-		if m.Answer, m.PlayerSessionID = "", ""; !t.Backfill {
-			m.Team = ""
-		}
-	}
-}
-
-// player returns the member with a player id, or nil.
-func (t *Ticket) player(id string) *Member {
-	for i := range t.Members {
-		if t.Members[i].PlayerID == id {
-			return &t.Members[i]
-		}
-	}
-	return nil
+// OnChanged registers f to be called in each transaction that creates or changes a ticket,
+// once its row is written. It must be called before the store is opened.
+func (s *Service) OnChanged(f func(*store.Tx, *Ticket)) {
+	s.tickets.changed = append(s.tickets.changed, f)
 }

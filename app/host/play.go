@@ -32,14 +32,14 @@ func (s Places) makePlayable(ctx context.Context, name, aliasID string) error {
 			return fmt.Errorf("make queue %s: %w", name, err)
 		}
 	}
-	if s.Matches.Configuration(view, name) != nil {
+	if s.Matches.Configurations.Get(view, name) != nil {
 		return nil
 	}
-	_, err := s.Matches.CreateRuleSet(ctx, flexmatch.RuleSetInput{Name: name, Body: rules})
+	_, err := s.Matches.RuleSets.Create(ctx, flexmatch.RuleSetInput{Name: name, Body: rules})
 	if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.InvalidRequest) {
 		return fmt.Errorf("make rule set %s: %w", name, err)
 	}
-	_, err = s.Matches.CreateConfiguration(ctx, flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
+	_, err = s.Matches.Configurations.Create(ctx, flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
 		Name: name, RuleSet: name, Queues: []string{s.Placements.QueueARN(name)}, RequestTimeout: matchTimeout,
 	}})
 	if err != nil {

@@ -66,8 +66,9 @@ var rows = []row{
 	{"flexmatch/search", "flexmatch/ruleset", "forms matches from tickets: pure, so it knows the language and no table"},
 	{"flexmatch/explain", "internal/plain flexmatch/ruleset flexmatch/search", "says why tickets wait: pure, by the search that matches them"},
 	{"flexmatch/trace", "flexmatch/ruleset", "a file of tickets, which the server writes and the simulation plays: pure"},
-	{"flexmatch/cases", "flexmatch/ruleset flexmatch/search", "plays written examples without a server"},
-	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
+	{"flexmatch/cases", "internal/fault flexmatch/life flexmatch/ruleset flexmatch/search", "plays written examples without a server"},
+	{"flexmatch/life", "internal/fault internal/state flexmatch/ruleset flexmatch/search", "what becomes of tickets: pure, so that the server, simulations and written cases play the same"},
+	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
 	{"notify", ground + " internal/limit internal/wake auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
 
 	{"admin", ground + " internal/limit auth", "keys of a running server; other packages add their routes"},
@@ -88,7 +89,7 @@ var rows = []row{
 	{"agent/isolate", "", "control groups of the machine"},
 	{"agent/ports", "", "who has which port on a machine"},
 	{"agent/relay", "hosts/protocol internal/sniff", "a door on the loopback interface, and the agent's side of the link"},
-	{"sim", "internal/plain flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
+	{"sim", "internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
 
 	{"agent/supervise", "", "one process's life, wherever it is needed"},
 	{"agent/wrap", "", "a game server process of its own, which speaks as any SDK does"},

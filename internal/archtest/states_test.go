@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/internal/state"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
@@ -34,7 +34,7 @@ func diagrams() map[string]string {
 		"Game session":             diagram(session.Moves),
 		"Player session":           diagram(session.PlayerMoves),
 		"Placement":                diagram(placement.Moves),
-		"Matchmaking ticket":       diagram(flexmatch.Moves),
+		"Matchmaking ticket":       diagram(life.Moves),
 		"Subscription of a topic":  diagram(notify.Moves),
 	}
 }

@@ -26,9 +26,9 @@ const duels = `{"ruleLanguageVersion": "1.0", "playerAttributes": [{"name": "ski
 func lobby(t *testing.T, body string) *market {
 	t.Helper()
 	m := openMarket(t)
-	_, err := m.matches.CreateRuleSet(context.Background(), flexmatch.RuleSetInput{Name: "load", Body: body})
+	_, err := m.matches.RuleSets.Create(context.Background(), flexmatch.RuleSetInput{Name: "load", Body: body})
 	check(t, err)
-	_, err = m.matches.CreateConfiguration(context.Background(), flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
+	_, err = m.matches.Configurations.Create(context.Background(), flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
 		Name: "load", RuleSet: "load", Mode: flexmatch.Standalone, RequestTimeout: time.Hour,
 	}})
 	check(t, err)
@@ -171,9 +171,9 @@ func (m *market) enter(configuration, id string, skill float64) error {
 // enterHopeless fills a separate configuration with tickets that wait forever.
 func (m *market) enterHopeless(t *testing.T, n int) {
 	t.Helper()
-	_, err := m.matches.CreateRuleSet(context.Background(), flexmatch.RuleSetInput{Name: "hopeless", Body: hopeless})
+	_, err := m.matches.RuleSets.Create(context.Background(), flexmatch.RuleSetInput{Name: "hopeless", Body: hopeless})
 	check(t, err)
-	_, err = m.matches.CreateConfiguration(context.Background(), flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
+	_, err = m.matches.Configurations.Create(context.Background(), flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
 		Name: "hopeless", RuleSet: "hopeless", Mode: flexmatch.Standalone, RequestTimeout: time.Hour,
 	}})
 	check(t, err)

@@ -9,8 +9,10 @@ import (
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tag"
 )
 
 // RuleSet is a MatchmakingRuleSet. It is immutable.
@@ -26,9 +28,33 @@ type RuleSetInput struct {
 	Tags       map[string]string
 }
 
+// RuleSets are the matchmaking rule sets, which are written in the language of package
+// ruleset.
+type RuleSets struct {
+	t        *tables
+	home     arn.Home
+	events   *event.Log
+	tags     *tag.Service
+	quota    int // 0 means unlimited
+	compiled compiled
+	create   *store.Command[RuleSetInput, *RuleSet]
+	delete   *store.Action[string]
+}
+
+func newRuleSets(st *store.Store, t *tables, d Deps, quota int) *RuleSets {
+	s := &RuleSets{t: t, home: d.Home, events: d.Events, tags: d.Tags, quota: quota}
+	s.create = store.NewCommand(st, "ruleset.create", s.runCreate)
+	s.delete = store.NewAction(st, "ruleset.delete", s.runDelete)
+	d.Tags.Kind("matchmakingruleset", func(r store.Reader, a string) bool {
+		_, err := s.Get(r, a)
+		return err == nil
+	})
+	return s
+}
+
 // Validate checks the body of a rule set. Errors: InvalidRequest, listing every problem
 // with its position.
-func (s *Service) Validate(body string) error {
+func (s *RuleSets) Validate(body string) error {
 	_, err := parse(body)
 	return err
 }
@@ -43,16 +69,16 @@ func parse(body string) (*ruleset.RuleSet, error) {
 	return rs, err
 }
 
-// CreateRuleSet creates a rule set. Errors: InvalidRequest (name taken, body),
-// LimitExceeded, TaggingFailed.
-func (s *Service) CreateRuleSet(ctx context.Context, in RuleSetInput) (*RuleSet, error) {
+// Create creates a rule set. Errors: InvalidRequest (name taken, body), LimitExceeded,
+// TaggingFailed.
+func (s *RuleSets) Create(ctx context.Context, in RuleSetInput) (*RuleSet, error) {
 	if err := checkName(in.Name); err != nil {
 		return nil, err
 	}
 	if err := s.Validate(in.Body); err != nil {
 		return nil, err
 	}
-	return s.cmd.createRuleSet.Do(ctx, in)
+	return s.create.Do(ctx, in)
 }
 
 // checkName refuses the empty name, which the API's pattern allows.
@@ -63,62 +89,57 @@ func checkName(name string) error {
 	return nil
 }
 
-func (s *Service) runCreateRuleSet(tx *store.Tx, in RuleSetInput) (*RuleSet, error) {
+func (s *RuleSets) runCreate(tx *store.Tx, in RuleSetInput) (*RuleSet, error) {
 	if s.t.ruleSets.Get(tx, in.Name) != nil {
 		return nil, fault.Invalid("Name: matchmaking rule set %s exists already; rule sets cannot be changed", in.Name)
 	}
-	if n := s.t.ruleSets.Len(tx); s.opts.RuleSets > 0 && n >= s.opts.RuleSets {
+	if n := s.t.ruleSets.Len(tx); s.quota > 0 && n >= s.quota {
 		return nil, fault.New(fault.LimitExceeded, "there are %d matchmaking rule sets, which is the quota", n)
 	}
-	if err := s.tags.Put(tx, s.RuleSetARN(in.Name), in.Tags); err != nil {
+	if err := s.tags.Put(tx, s.ARN(in.Name), in.Tags); err != nil {
 		return nil, err
 	}
 	r := &RuleSet{Name: in.Name, Body: in.Body, Created: tx.Now()}
 	s.t.ruleSets.Put(tx, r)
-	s.events.Append(tx, event.Event{Code: event.RuleSetCreated, Resource: s.RuleSetARN(r.Name)})
+	s.events.Append(tx, event.Event{Code: event.RuleSetCreated, Resource: s.ARN(r.Name)})
 	return r, nil
 }
 
-// DeleteRuleSet removes a rule set that no configuration uses. Errors: NotFound,
-// InvalidRequest (in use).
-func (s *Service) DeleteRuleSet(ctx context.Context, nameOrARN string) error {
-	_, err := s.cmd.deleteRuleSet.Do(ctx, nameOrARN)
-	return err
+// Delete removes a rule set that no configuration uses. Errors: NotFound, InvalidRequest
+// (in use).
+func (s *RuleSets) Delete(ctx context.Context, nameOrARN string) error {
+	return s.delete.Do(ctx, nameOrARN)
 }
 
-func (s *Service) runDeleteRuleSet(tx *store.Tx, nameOrARN string) (struct{}, error) {
-	r, err := s.findRuleSet(tx, nameOrARN)
+func (s *RuleSets) runDelete(tx *store.Tx, nameOrARN string) error {
+	r, err := s.Get(tx, nameOrARN)
 	if err != nil {
-		return struct{}{}, err
+		return err
 	}
 	if c := s.t.byRuleSet.First(tx, r.Name); c != nil {
-		return struct{}{}, fault.Invalid("Name: matchmaking rule set %s is used by configuration %s", r.Name, c.Name)
+		return fault.Invalid("Name: matchmaking rule set %s is used by configuration %s", r.Name, c.Name)
 	}
 	s.t.ruleSets.Delete(tx, r.Name)
-	s.tags.Drop(tx, s.RuleSetARN(r.Name))
-	s.events.Append(tx, event.Event{Code: event.RuleSetDeleted, Resource: s.RuleSetARN(r.Name)})
-	return struct{}{}, nil
+	s.tags.Drop(tx, s.ARN(r.Name))
+	s.events.Append(tx, event.Event{Code: event.RuleSetDeleted, Resource: s.ARN(r.Name)})
+	return nil
 }
 
-// RuleSet returns a rule set by name or ARN. Errors: NotFound.
-func (s *Service) RuleSet(r store.Reader, nameOrARN string) (*RuleSet, error) {
-	return s.findRuleSet(r, nameOrARN)
-}
-
-// RuleSets returns an iterator over the rule sets after a name, in order of names.
-func (s *Service) RuleSets(r store.Reader, after string) iter.Seq[*RuleSet] {
+// After returns an iterator over the rule sets after a name, in order of names.
+func (s *RuleSets) After(r store.Reader, after string) iter.Seq[*RuleSet] {
 	return s.t.ruleSets.After(r, after)
 }
 
-func (s *Service) findRuleSet(r store.Reader, nameOrARN string) (*RuleSet, error) {
+// Get returns a rule set by name or ARN. Errors: NotFound.
+func (s *RuleSets) Get(r store.Reader, nameOrARN string) (*RuleSet, error) {
 	if found := s.t.ruleSets.Get(r, s.home.ID("matchmakingruleset", nameOrARN)); found != nil {
 		return found, nil
 	}
 	return nil, fault.Missing("matchmaking rule set %s does not exist", nameOrARN)
 }
 
-// RuleSetARN returns the ARN of a rule set.
-func (s *Service) RuleSetARN(name string) string { return s.home.Of("matchmakingruleset", name) }
+// ARN returns the ARN of a rule set.
+func (s *RuleSets) ARN(name string) string { return s.home.Of("matchmakingruleset", name) }
 
 // compiled caches compiled rule sets. It depends on the rows alone.
 type compiled struct {
@@ -149,9 +170,9 @@ func (c *compiled) of(r *RuleSet) (*ruleset.RuleSet, error) {
 	return rs, nil
 }
 
-// rules returns a configuration's compiled rule set.
-func (s *Service) rules(r store.Reader, c *Configuration) (*ruleset.RuleSet, error) {
-	row, err := s.findRuleSet(r, c.RuleSet)
+// of returns a configuration's compiled rule set.
+func (s *RuleSets) of(r store.Reader, c *Configuration) (*ruleset.RuleSet, error) {
+	row, err := s.Get(r, c.RuleSet)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package flexmatch
+package life
 
 import "github.com/musterhq/muster/internal/state"
 
@@ -24,6 +24,9 @@ func (s Status) Waits() bool { return s == Queued || s == Searching }
 func (s Status) Over() bool {
 	return s == Completed || s == Failed || s == Cancelled || s == TimedOut
 }
+
+// stops reports whether a ticket in this state can be stopped.
+func (s Status) stops() bool { return !s.Over() && s != Placing }
 
 // Moves lists each allowed change of a ticket's status and what causes it.
 var Moves = state.Machine[Status]{

@@ -1,14 +1,95 @@
-package flexmatch
+package life
 
 import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/internal/fault"
 )
+
+// Request is the data that the players of a ticket provided. It is written once.
+type Request struct {
+	ID      string   `json:"id"`
+	Players []Player `json:"players"`
+}
+
+// Player is one player of a request.
+type Player struct {
+	ID         string               `json:"id"`
+	Attributes map[string]Attribute `json:"attributes,omitzero"`
+	Latency    map[string]int       `json:"latency,omitzero"` // milliseconds by location
+	Team       string               `json:"team,omitzero"`    // of a backfill
+}
+
+// Attribute is a value as in requests: exactly one member is set.
+type Attribute struct {
+	S   *string            `json:"s,omitzero"`
+	N   *float64           `json:"n,omitzero"`
+	SL  []string           `json:"sl,omitzero"`
+	SDM map[string]float64 `json:"sdm,omitzero"`
+}
+
+// Given returns the value as rules see it.
+func (a Attribute) Given() ruleset.Given {
+	switch {
+	case a.S != nil:
+		return ruleset.Given{Type: ruleset.String, Value: ruleset.Value{String: *a.S}}
+	case a.N != nil:
+		return ruleset.Given{Type: ruleset.Number, Value: ruleset.Value{Number: *a.N}}
+	case a.SDM != nil:
+		return ruleset.Given{Type: ruleset.NumberMap, Value: ruleset.Value{Map: a.SDM}}
+	}
+	return ruleset.Given{Type: ruleset.StringSet, Value: ruleset.Value{Strings: a.SL}}
+}
+
+// Given returns all values of a player, as rules see them.
+func (p *Player) Given() map[string]ruleset.Given {
+	out := make(map[string]ruleset.Given, len(p.Attributes))
+	for name, a := range p.Attributes {
+		out[name] = a.Given()
+	}
+	return out
+}
+
+// Searchable returns a ticket in the form that the search uses.
+func Searchable(t *Ticket, r *Request) *search.Ticket {
+	out := &search.Ticket{
+		ID: t.ID, Created: t.Started, Arrival: arrival(t.Arrival), Backfill: t.Backfill,
+		Players: make([]search.Player, len(r.Players)),
+	}
+	for i := range r.Players {
+		p := &r.Players[i]
+		latency := make(map[string]float64, len(p.Latency))
+		for location, ms := range p.Latency {
+			latency[location] = float64(ms)
+		}
+		out.Players[i] = search.Player{ID: p.ID, Attributes: p.Given(), Latency: latency}
+		if t.Backfill {
+			out.Players[i].Team = p.Team
+		}
+	}
+	return out
+}
+
+// arrival returns the sort order of an identifier of the store: 48 bits of milliseconds
+// and a counter of 12 bits.
+func arrival(id string) uint64 {
+	hex := strings.ReplaceAll(id, "-", "")
+	if len(hex) < 16 {
+		return 0
+	}
+	n, err := strconv.ParseUint(hex[:12]+hex[13:16], 16, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
 
 // Bounds of a request (API reference, StartMatchmaking, StartMatchBackfill,
 // Player, AttributeValue).
@@ -22,9 +103,9 @@ const (
 	maxPlayerID   = 1024
 )
 
-// checkPlayers checks the players of a request by the rules of the API and of the rule
+// CheckPlayers checks the players of a request by the rules of the API and of the rule
 // set. Data that only prevents a match is not an error.
-func checkPlayers(rs *ruleset.RuleSet, players []Player, backfill bool) error {
+func CheckPlayers(rs *ruleset.RuleSet, players []Player, backfill bool) error {
 	most := maxPlayers
 	if backfill {
 		most = maxBackfill

@@ -1,0 +1,99 @@
+package life
+
+// Reasons for updates to game servers (UpdateReason of the server SDKs).
+const (
+	backfillFailed    = "BACKFILL_FAILED"
+	backfillTimedOut  = "BACKFILL_TIMED_OUT"
+	backfillCancelled = "BACKFILL_CANCELLED"
+)
+
+// Cause is why a ticket ends without a match.
+type Cause int
+
+// The causes.
+const (
+	Overdue       Cause = iota + 1 // RequestTimeoutSeconds passed
+	Stopped                        // StopMatchmaking, or the end of automatic backfill
+	Declined                       // a player rejected the match or did not answer
+	Duplicate                      // a newer ticket of the same player
+	Replaced                       // a newer backfill of the same game session
+	SessionEnded                   // of the game session to fill up
+	DeniesPlayers                  // of the game session to fill up
+)
+
+// end is how a ticket ends.
+type end struct {
+	status  Status
+	reason  string // StatusReason, as AWS writes it (FlexMatch matchmaking events)
+	message string // StatusMessage, likewise
+	notice  Notice // "" publishes none
+	tell    string // what the game server of a backfill learns; "" for nothing
+	resume  bool   // automatic backfill may go on
+}
+
+const (
+	cancelled       = "Cancelled"
+	duplicatePlayer = "Cancelled due to duplicate player" // AWS publishes no event for it
+
+	// StoppedMessage is the message of tickets that were stopped.
+	StoppedMessage = "Cancelled by request."
+)
+
+var ends = [...]end{
+	Overdue:       {TimedOut, "TimedOut", "Removed from matchmaking due to timing out.", TimedOutNotice, backfillTimedOut, true},
+	Stopped:       {Cancelled, cancelled, StoppedMessage, CancelledNotice, backfillCancelled, true},
+	Declined:      {Cancelled, cancelled, "One or more players of the ticket did not accept the match.", CancelledNotice, "", false},
+	Duplicate:     {Cancelled, duplicatePlayer, duplicatePlayer, "", backfillCancelled, false},
+	Replaced:      {Cancelled, cancelled, "Replaced by a newer backfill request of the game session.", CancelledNotice, "", false},
+	SessionEnded:  {Cancelled, cancelled, "The game session has ended.", CancelledNotice, "", false},
+	DeniesPlayers: {Cancelled, cancelled, "The game session takes no new players.", CancelledNotice, backfillCancelled, true},
+}
+
+// End ends a ticket that waits or is asked; the other tickets of its match search again.
+// A ticket that is PLACING or has ended stays as it is.
+func (c *Change) End(t *Ticket, why Cause) (steps []Step) {
+	if !t.Status.stops() {
+		return nil
+	}
+	if t.Status == RequiresAcceptance {
+		m := c.Rows.Match(t.MatchID)
+		for _, other := range c.Tickets(m) {
+			if other.ID != t.ID {
+				steps = c.again(steps, other)
+			}
+		}
+		steps = append(steps, c.close(m, "dissolved: ticket "+t.ID+" was withdrawn", ""))
+	}
+	return c.end(steps, t, why)
+}
+
+// end appends the steps that end a ticket.
+func (c *Change) end(steps []Step, t *Ticket, why Cause) []Step {
+	e := &ends[why]
+	t = t.moved(e.status)
+	t.Reason, t.Message, t.Ended = e.reason, e.message, c.Now
+	steps = append(steps, Step{Do: Write, Ticket: t, Cause: why})
+	if e.notice != "" {
+		steps = append(steps, Step{Do: Notify, Notice: e.notice, Tickets: []*Ticket{t}})
+	}
+	if t.Backfill && e.tell != "" {
+		steps = append(steps, Step{Do: Tell, Ticket: t, Reason: e.tell})
+	}
+	if t.Backfill && e.resume {
+		steps = append(steps, Step{Do: Resume, Ticket: t})
+	}
+	return steps
+}
+
+// again appends the steps that return a ticket to its pool with its original age, or that
+// time it out if its deadline has passed.
+func (c *Change) again(steps []Step, t *Ticket) []Step {
+	t = t.edit()
+	t.move(Searching)
+	t.Reason = "AcceptanceFailed"
+	t.leave()
+	if !t.Deadline.After(c.Now) {
+		return c.end(steps, t, Overdue)
+	}
+	return searching(steps, t)
+}
