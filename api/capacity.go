@@ -58,7 +58,7 @@ func (h handlers) managedFleet(idOrARN string) (*fleet.Fleet, error) {
 }
 
 func (h handlers) capacityOut(f *fleet.Fleet, l fleet.LocationState) gamelift.FleetCapacity {
-	n := h.Computes.Counts(h.Store.View(), f, l.Location)
+	n := h.Instances.Counts(h.Store.View(), f, l.Location)
 	return gamelift.FleetCapacity{
 		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), InstanceType: &f.Managed.InstanceType, Location: &l.Location,
 		InstanceCounts: &gamelift.EC2InstanceCounts{

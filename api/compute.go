@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/fault"
 )
@@ -96,7 +97,7 @@ func (h handlers) getComputeAccess(_ context.Context, in *gamelift.GetComputeAcc
 	if err != nil {
 		return nil, err
 	}
-	if i := h.Computes.Instance(h.Store.View(), c.InstanceID); i != nil {
+	if i := h.Instances.Instance(h.Store.View(), c.InstanceID); i != nil {
 		return nil, h.noAccess(i)
 	}
 	return nil, fault.Invalid("FleetId: remote access is not offered for ANYWHERE fleets; compute %s is a machine of your own", c.Name)
@@ -119,11 +120,11 @@ func (h handlers) computeOut(c *compute.Compute) gamelift.Compute {
 // computeStatus returns the status of the compute's instance; a compute of an ANYWHERE
 // fleet is ACTIVE while it is registered.
 func (h handlers) computeStatus(c *compute.Compute) string {
-	i := h.Computes.Instance(h.Store.View(), c.InstanceID)
+	i := h.Instances.Instance(h.Store.View(), c.InstanceID)
 	switch {
 	case i == nil:
 		return gamelift.ComputeStatusActive
-	case i.Status == compute.InstanceActive && h.Computes.Impaired(h.Store.View(), i):
+	case i.Status == instance.Active && h.Instances.Impaired(h.Store.View(), i):
 		return gamelift.ComputeStatusImpaired
 	}
 	return string(i.Status)

@@ -5,9 +5,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/gamelift"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -25,8 +25,8 @@ func (h handlers) describeInstances(ctx context.Context, in *gamelift.DescribeIn
 		return nil, err
 	}
 	shown := h.places(ctx)
-	var found []*compute.Instance
-	for i := range h.Computes.Instances(h.Store.View(), f.ID, val(in.Location)) {
+	var found []*instance.Instance
+	for i := range h.Instances.Instances(h.Store.View(), f.ID, val(in.Location)) {
 		if i.ID > after && (in.InstanceId == nil || *in.InstanceId == i.ID) && (shown == nil || shown(i.Location)) {
 			found = append(found, i)
 		}
@@ -34,16 +34,16 @@ func (h handlers) describeInstances(ctx context.Context, in *gamelift.DescribeIn
 	if in.InstanceId != nil && len(found) == 0 && after == "" {
 		return nil, fault.Missing("InstanceId: fleet %s has no instance %s", f.ID, *in.InstanceId)
 	}
-	slices.SortFunc(found, func(a, b *compute.Instance) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(found, func(a, b *instance.Instance) int { return cmp.Compare(a.ID, b.ID) })
 	page, more := take(slices.Values(found), limit(in.Limit, defaultPage, largestPage))
 	if more {
 		after = page[len(page)-1].ID
 	}
-	out := list(page, func(i *compute.Instance) gamelift.Instance { return h.instanceOut(f, i) })
+	out := list(page, func(i *instance.Instance) gamelift.Instance { return h.instanceOut(f, i) })
 	return &gamelift.DescribeInstancesOutput{Instances: out, NextToken: nextToken(more, after, request...)}, nil
 }
 
-func (h handlers) instanceOut(f *fleet.Fleet, i *compute.Instance) gamelift.Instance {
+func (h handlers) instanceOut(f *fleet.Fleet, i *instance.Instance) gamelift.Instance {
 	out := gamelift.Instance{
 		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), InstanceId: &i.ID, OperatingSystem: opt(f.Managed.OS), Type: &f.Managed.InstanceType,
 		Status: new(string(i.Status)), CreationTime: gamelift.At(i.Created), Location: &i.Location,
@@ -62,14 +62,14 @@ func (h handlers) getInstanceAccess(_ context.Context, in *gamelift.GetInstanceA
 	if err != nil {
 		return nil, err
 	}
-	i := h.Computes.Instance(h.Store.View(), *in.InstanceId)
+	i := h.Instances.Instance(h.Store.View(), *in.InstanceId)
 	if i == nil || i.FleetID != f.ID {
 		return nil, fault.Missing("InstanceId: fleet %s has no instance %s", f.ID, *in.InstanceId)
 	}
 	return nil, h.noAccess(i)
 }
 
-func (h handlers) noAccess(i *compute.Instance) error {
+func (h handlers) noAccess(i *instance.Instance) error {
 	return fault.Invalid("FleetId: Muster gives no remote access; instance %s is part of your own host %s", i.ID, i.HostID)
 }
 
@@ -87,7 +87,7 @@ func (h handlers) describeEC2InstanceLimits(ctx context.Context, in *gamelift.De
 	}
 	used := map[string]int{}
 	for f := range reached(ctx, h.Fleets.Managed(view), h.arnOfFleet) {
-		for range h.Computes.Instances(view, f.ID, location) {
+		for range h.Instances.Instances(view, f.ID, location) {
 			used[f.Managed.InstanceType]++
 		}
 	}
@@ -100,7 +100,7 @@ func (h handlers) describeEC2InstanceLimits(ctx context.Context, in *gamelift.De
 		if _, ok := fleet.SizeOf(kind); ok {
 			n := used[kind]
 			out = append(out, gamelift.EC2InstanceLimit{
-				EC2InstanceType: &kind, CurrentInstances: num(n), InstanceLimit: num(n + h.Computes.Room(view, kind, location)), Location: &location,
+				EC2InstanceType: &kind, CurrentInstances: num(n), InstanceLimit: num(n + h.Instances.Room(view, kind, location)), Location: &location,
 			})
 		}
 	}

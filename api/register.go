@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/internal/store"
@@ -28,6 +29,7 @@ type Services struct {
 	Tags       *tag.Service
 	Fleets     *fleet.Service
 	Computes   *compute.Service
+	Instances  *instance.Service
 	Sessions   *session.Service
 	Placements *placement.Service
 	Matches    *flexmatch.Service

@@ -19,6 +19,7 @@ import (
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/blob"
 	"github.com/musterhq/muster/internal/fault"
@@ -46,6 +47,7 @@ type domain struct {
 	fleets     *fleet.Service
 	computes   *compute.Service
 	sessions   *session.Service
+	instances  *instance.Service
 	placements *placement.Service
 	scaling    *scaling.Service
 	matches    *flexmatch.Service
@@ -78,8 +80,11 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	d.fleets.OnWish(d.builds.Nudge)
 	computes := o.Computes
 	computes.Tokens = master
-	d.computes = compute.New(st, d.events, d.fleets, d.tags, computes)
+	d.computes = compute.New(st, compute.Deps{Events: d.events, Fleets: d.fleets, Tags: d.tags}, computes)
 	d.sessions = session.New(st, d.events, d.fleets, d.computes, o.Sessions)
+	d.instances = instance.New(st, instance.Deps{
+		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
+	}, o.Instances)
 	placements := o.Placements
 	placements.Registerer = metrics
 	d.placements = placement.New(st, placement.Deps{
@@ -91,7 +96,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 		Home: o.home(), Events: d.events, Tags: d.tags, Sessions: d.sessions, Placements: d.placements,
 	}, matches)
 	d.scaling = scaling.New(st, scaling.Deps{
-		Events: d.events, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
+		Events: d.events, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions, Instances: d.instances,
 	}, scaling.Options{Queued: d.queued, Logger: o.Logger})
 	if metrics != nil {
 		metrics.MustRegister(gauges{d})

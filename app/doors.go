@@ -47,7 +47,7 @@ func (a *App) openDoors() error {
 	})
 	api.Register(srv, api.Services{
 		Store: a.domain.store, Home: a.opts.home(), Events: a.domain.events, Tags: a.domain.tags,
-		Fleets: a.domain.fleets, Computes: a.domain.computes, Sessions: a.domain.sessions,
+		Fleets: a.domain.fleets, Computes: a.domain.computes, Instances: a.domain.instances, Sessions: a.domain.sessions,
 		Placements: a.domain.placements, Matches: a.domain.matches,
 		Builds: a.domain.builds, Objects: a.domain.objects, Uploads: d.uploads, Scaling: a.domain.scaling, Sealer: a.domain.master,
 		GameServerURL: func() string { return gameServerURL(a.base) },
@@ -108,7 +108,7 @@ func (a *App) gameServers() *serversdk.Server {
 // hostDoor returns the door for the agents of machines.
 func (a *App) hostDoor(servers *serversdk.Server) *hosts.Server {
 	return hosts.New(hosts.Options{
-		Store: a.domain.store, Computes: a.domain.computes, Builds: a.domain.builds, Objects: a.domain.objects,
+		Store: a.domain.store, Computes: a.domain.computes, Instances: a.domain.instances, Builds: a.domain.builds, Objects: a.domain.objects,
 		GameServerURL: func() string { return gameServerURL(a.base) }, Home: a.opts.home(),
 		BuildKey: ed25519.NewKeyFromSeed(a.domain.master.Derive("build signatures")),
 		Relay: func(query url.Values, from string, socket hosts.Socket) error {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/build/object"
-	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/cell"
 )
 
@@ -57,7 +57,7 @@ func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.
 
 // JoinToken creates a join token for the home region.
 func (a *App) JoinToken(ctx context.Context) (string, error) {
-	token, _, err := a.domain.computes.CreateJoinToken(ctx, compute.JoinTokenInput{Location: a.opts.Region})
+	token, _, err := a.domain.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: a.opts.Region})
 	return token, err
 }
 

@@ -88,7 +88,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 func (g gauges) hosts(out chan<- prometheus.Metric) {
 	type sum struct{ here, away, cpuMillis, memoryMiB int }
 	sums := map[string]*sum{}
-	for h := range g.d.computes.Hosts(g.d.store.View()) {
+	for h := range g.d.instances.Hosts(g.d.store.View()) {
 		s := sums[h.Location]
 		if s == nil {
 			s = &sum{}

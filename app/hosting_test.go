@@ -214,7 +214,7 @@ func ofFleet(t *testing.T, base, fleetID, code string) (message string) {
 // TestHosting_NamesTheUnconnected runs a program that never calls InitSDK.
 func TestHosting_NamesTheUnconnected(t *testing.T) {
 	t.Parallel()
-	a := start(t, func(o *app.Options) { o.Computes.InitTimeout = time.Second })
+	a := start(t, func(o *app.Options) { o.Instances.InitTimeout = time.Second })
 	join(t, a, filepath.Join(t.TempDir(), "agent"), 22800, nil)
 	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": "#!/bin/sh\nexec sleep 1000\n"}), nil)
 	if err != nil {

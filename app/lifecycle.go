@@ -170,7 +170,7 @@ func (a *App) runLoops() {
 	a.running.Go(func() { a.domain.objects.Run(ctx) })
 	a.running.Go(func() { a.domain.builds.Run(ctx) })
 	a.running.Go(func() { a.domain.computes.Run(ctx) })
-	a.running.Go(func() { a.domain.computes.RunCapacity(ctx) })
+	a.running.Go(func() { a.domain.instances.Run(ctx) })
 	a.running.Go(func() { a.domain.sessions.Run(ctx) })
 	a.running.Go(func() { a.domain.placements.Run(ctx) })
 	a.running.Go(func() { a.domain.scaling.Run(ctx) })

@@ -18,6 +18,7 @@ import (
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/cell"
 	"github.com/musterhq/muster/internal/limit"
@@ -111,6 +112,7 @@ type Options struct {
 	// Computes, Sessions, Placements and Matches change the domain's periods and rules;
 	// zero members mean its defaults.
 	Computes   compute.Options
+	Instances  instance.Options
 	Sessions   session.Options
 	Placements placement.Options
 	Matches    flexmatch.Options

@@ -14,7 +14,7 @@ func (d *domain) loadOf(r store.Reader, f *fleet.Fleet, at fleet.LocationState) 
 		Players: use.Players, MaxPlayers: use.MaxPlayers,
 	}
 	if f.Managed != nil {
-		n := d.computes.Counts(r, f, at.Location)
+		n := d.instances.Counts(r, f, at.Location)
 		l.Desired, l.Active, l.Idle, l.Pending, l.Terminating = at.Capacity.Desired, n.Active, n.Idle, n.Pending, n.Terminating
 	}
 	return l
@@ -23,7 +23,7 @@ func (d *domain) loadOf(r store.Reader, f *fleet.Fleet, at fleet.LocationState) 
 // fleetStates returns every fleet, oldest first.
 func (d *domain) fleetStates() []client.Fleet {
 	view := d.store.View()
-	shortages := d.computes.Shortages(view)
+	shortages := d.instances.Shortages(view)
 	all := []client.Fleet{}
 	for f := range d.fleets.All(view, "") {
 		state := client.Fleet{
@@ -31,7 +31,7 @@ func (d *domain) fleetStates() []client.Fleet {
 		}
 		for _, at := range f.Locations {
 			l := client.FleetLocation{Location: at.Location, Status: string(at.Status), FleetLoad: d.loadOf(view, f, at)}
-			l.Reason = d.computes.Reason(view, f, at.Location, shortages)
+			l.Reason = d.instances.Reason(view, f, at.Location, shortages)
 			state.Locations = append(state.Locations, l)
 			state.Add(l.FleetLoad)
 		}
@@ -45,7 +45,7 @@ func (d *domain) fleetStates() []client.Fleet {
 func (d *domain) processStates(fleetID string, reaches func(location string) bool) []client.Process {
 	view := d.store.View()
 	names := map[string]string{}
-	for h := range d.computes.Hosts(view) {
+	for h := range d.instances.Hosts(view) {
 		names[h.ID] = h.Name
 	}
 	all := []client.Process{}

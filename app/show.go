@@ -6,8 +6,7 @@ import (
 
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
-	"github.com/musterhq/muster/compute"
-	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/instance"
 )
 
 // show is what runs in the server's process but could run beside it: the demo and the
@@ -28,10 +27,11 @@ func (a *App) makeShow() {
 			Dir:    a.opts.absolute("agent"), URL: a.base, GameServerURL: gameServerURL(a.base), Login: a.login(),
 			Region: a.opts.Region, Out: a.opts.Out, Logger: a.log,
 			JoinToken: func(ctx context.Context) (string, error) {
-				token, _, err := a.domain.computes.CreateJoinToken(ctx, compute.JoinTokenInput{Location: a.opts.Region})
+				token, _, err := a.domain.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: a.opts.Region})
 				return token, err
 			},
 		})
+		a.domain.instances.AddLauncher(a.host)
 	}
 	if o := a.opts.Demo; o != nil {
 		a.demo = demo.New(*o, demo.Services{
@@ -41,8 +41,8 @@ func (a *App) makeShow() {
 			URL:           a.base,
 			GameServerURL: gameServerURL(a.base),
 		})
+		a.domain.instances.AddLauncher(a.demo)
 	}
-	a.domain.computes.HostedBy(keepers(a.hosts()))
 }
 
 // places returns the Places for programs of this machine.
@@ -57,38 +57,6 @@ func (a *App) login() string {
 		return "export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION=" + a.opts.Region
 	}
 	return "export AWS_SHARED_CREDENTIALS_FILE=" + a.opts.file(firstKeyFile) + " AWS_DEFAULT_REGION=" + a.opts.Region
-}
-
-// hosts returns everything that runs processes for this Muster.
-func (a *App) hosts() []compute.Launcher {
-	all := []compute.Launcher{a.doors.hosts}
-	if a.host != nil {
-		all = append(all, a.host)
-	}
-	if a.demo != nil {
-		all = append(all, a.demo)
-	}
-	return all
-}
-
-// keepers combines several launchers.
-type keepers []compute.Launcher
-
-// Owns reports whether one of them runs the process.
-func (k keepers) Owns(ref compute.Ref) bool {
-	for _, h := range k {
-		if h.Owns(ref) {
-			return true
-		}
-	}
-	return false
-}
-
-// Ended calls each of them; one that does not run the process does nothing.
-func (k keepers) Ended(ref compute.Ref, why event.Code) {
-	for _, h := range k {
-		h.Ended(ref, why)
-	}
 }
 
 // start runs the demo and the host until stop. The app's mu must be held.

@@ -69,7 +69,7 @@ func newDeaf(t *testing.T) *deaf {
 	events, tags, home := event.New(d.st), tag.New(d.st), arn.Home{Region: "us-east-1", Account: "000000000000"}
 	d.events = events
 	fleets := fleet.New(d.st, events, tags, fleet.Options{Home: home})
-	computes := compute.New(d.st, events, fleets, tags, compute.Options{Tokens: master})
+	computes := compute.New(d.st, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})
 	sessions := session.New(d.st, events, fleets, computes, session.Options{})
 	d.places = placement.New(d.st, placement.Deps{Events: events, Tags: tags, Fleets: fleets, Computes: computes, Sessions: sessions}, placement.Options{})
 	d.matches = flexmatch.New(d.st, flexmatch.Deps{Home: home, Events: events, Tags: tags, Sessions: sessions, Placements: d.places}, flexmatch.Options{})

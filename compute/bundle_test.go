@@ -55,14 +55,9 @@ func open(t *testing.T, driver store.Driver, opts compute.Options) *yard {
 	y.must(err)
 	y.events = event.New(y.st)
 	tags := tag.New(y.st)
-	y.fleets = fleet.New(y.st, y.events, tags, fleet.Options{
-		Home: arn.Home{Region: "us-east-1", Account: "000000000000"},
-		Builds: func(_ store.Reader, id string) (fleet.Build, error) {
-			return fleet.Build{ID: id, Status: "READY", Ready: true, OS: "AMAZON_LINUX_2023", SHA256: "ab", Format: "zip", Bytes: 1}, nil
-		},
-	})
+	y.fleets = fleet.New(y.st, y.events, tags, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	opts.Tokens = master
-	y.computes = compute.New(y.st, y.events, y.fleets, tags, opts)
+	y.computes = compute.New(y.st, compute.Deps{Events: y.events, Fleets: y.fleets, Tags: tags}, opts)
 	y.computes.OnEnded(func(_ *store.Tx, p *compute.Process) { y.ended = append(y.ended, p.ID) })
 	y.computes.OnStopping(func(_ *store.Tx, p *compute.Process) { y.stopping = append(y.stopping, p.ID) })
 	y.computes.OnFree(func() { y.freed++ })
@@ -71,9 +66,7 @@ func open(t *testing.T, driver store.Driver, opts compute.Options) *yard {
 	y.ctx = ctx
 	done := make(chan struct{})
 	go func() { defer close(done); y.computes.Run(ctx) }()
-	capacity := make(chan struct{})
-	go func() { defer close(capacity); y.computes.RunCapacity(ctx) }()
-	t.Cleanup(func() { cancel(); <-done; <-capacity })
+	t.Cleanup(func() { cancel(); <-done })
 	return y
 }
 
@@ -157,7 +150,7 @@ func (y *yard) want(id string, status compute.Status, why event.Code) {
 func (y *yard) take(location, gameSessionID string) (string, error) {
 	var id string
 	err := y.st.Update(y.ctx, func(tx *store.Tx) error {
-		p, _, err := y.computes.Take(tx, y.fleets.Get(tx, y.fleet.ID), location, gameSessionID)
+		p, _, err := y.computes.Take(tx, y.fleets.Get(tx, y.fleet.ID), location, gameSessionID, nil)
 		if err == nil {
 			id = p.ID
 		}

@@ -19,8 +19,8 @@ type Compute struct {
 	Registered      time.Time `json:"registered"`
 }
 
-// computeKey joins what identifies a compute. Neither part can contain a "|".
-func computeKey(fleetID, name string) string { return fleetID + "|" + name }
+// Key returns the key of a compute: it joins what identifies a compute. Neither part can contain a "|".
+func Key(fleetID, name string) string { return fleetID + "|" + name }
 
 // Address returns the IP address and the DNS name that callers receive. AWS's
 // samples and plugins read both, so if one is missing the other replaces it.

@@ -50,33 +50,31 @@ func (s *Service) runConnect(tx *store.Tx, in ConnectInput) (*Process, error) {
 }
 
 func (s *Service) initialize(tx *store.Tx, in ConnectInput) (*Process, error) {
-	c := s.t.computes.Get(tx, computeKey(in.Ref.FleetID, in.Ref.ComputeName))
+	c := s.t.computes.Get(tx, Key(in.Ref.FleetID, in.Ref.ComputeName))
 	f := s.fleets.Get(tx, in.Ref.FleetID)
-	if c == nil || f == nil || !f.TakesProcesses(c.Location) || !s.runs(tx, c) {
+	at, open := s.behind(tx, c)
+	if !open || f == nil || !f.TakesProcesses(c.Location) {
 		return nil, fault.New(fault.Unauthorized, "fleet %s takes no new process on compute %s", in.Ref.FleetID, in.Ref.ComputeName)
 	}
 	p := &Process{
 		Key: in.Ref.Key(), FleetID: f.ID, ComputeName: c.Name, ID: in.Ref.ProcessID, Location: c.Location,
+		HostID: at.ID, Impaired: at.Impaired,
 		SDK: in.SDK, Connected: true, Initialized: tx.Now(), ReadyBy: tx.Now().Add(s.opts.ReadyTimeout),
-	}
-	if h := s.hostOf(tx, c); h != nil {
-		p.HostID, p.Impaired = h.ID, h.Impaired()
 	}
 	p.move(Initialized)
 	s.put(tx, p)
-	s.t.launches.Delete(tx, p.Key)
+	s.hosting.Connected(tx, p)
 	s.record(tx, event.ProcessInitialized, p, in.SDK.Language+" "+in.SDK.Version)
 	return p, nil
 }
 
-// runs reports whether the compute accepts new processes: an instance that is to end
-// does not.
-func (s *Service) runs(r store.Reader, c *Compute) bool {
-	if c.InstanceID == "" {
-		return true
+// behind returns the host of a compute, if it has one, and whether a new process may
+// start there.
+func (s *Service) behind(r store.Reader, c *Compute) (at Host, open bool) {
+	if c == nil || c.InstanceID == "" {
+		return Host{}, c != nil
 	}
-	i := s.t.instances.Get(r, c.InstanceID)
-	return i != nil && i.Stop == Keep
+	return s.hosting.Behind(r, c)
 }
 
 // Disconnect records that the last socket of a process is closed. The process keeps
@@ -135,7 +133,7 @@ func (s *Service) runReady(tx *store.Tx, in ReadyInput) (struct{}, error) {
 	p.Ready, p.ReadyBy = tx.Now(), time.Time{}
 	s.put(tx, &p)
 	s.record(tx, event.ProcessActive, &p, "")
-	s.readyOn(tx, &p)
+	s.hosting.Ready(tx, &p)
 	return struct{}{}, nil
 }
 
@@ -219,9 +217,6 @@ func (s *Service) Kill(tx *store.Tx, key string, why event.Code, text string) {
 	}
 }
 
-// CanKill reports whether a host of this Muster runs the process.
-func (s *Service) CanKill(ref Ref) bool { return s.host != nil && s.host.Owns(ref) }
-
 type stopArgs struct {
 	why   event.Code
 	text  string
@@ -275,11 +270,18 @@ func (s *Service) after(ref Ref, why event.Code, ended time.Time) {
 		s.links.send(key, Link.Drop)
 	}
 	s.links.remove(key)
-	if s.host != nil {
-		s.host.Ended(ref, why)
-	}
+	s.hosting.Ended(ref, why)
 	s.loop.Nudge()
-	s.capacity.Nudge()
+}
+
+// Impair marks a process as impaired, or not any more: it gets no new game sessions.
+func (s *Service) Impair(tx *store.Tx, old *Process, impaired bool) {
+	if old.Impaired == impaired {
+		return
+	}
+	p := *old
+	p.Impaired = impaired
+	s.put(tx, &p)
 }
 
 // put writes a process and wakes the loop if its deadline may be the next.

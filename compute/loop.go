@@ -28,7 +28,7 @@ func (s *Service) runRestart(tx *store.Tx, _ struct{}) (int, error) {
 			n++
 		}
 	}
-	s.restartHosts(tx)
+	s.hosting.Restarted(tx)
 	return n, nil
 }
 
@@ -44,6 +44,9 @@ func (s *Service) Resync(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Nudge makes the deletion of fleets go on: something that it waits for is gone.
+func (s *Service) Nudge() { s.loop.Nudge() }
 
 // Run ends what is overdue until ctx ends.
 func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
@@ -102,12 +105,9 @@ func (s *Service) overdue(tx *store.Tx, p *Process) {
 // canLeave reports whether leave would change something.
 func (s *Service) canLeave(r store.Reader, f *fleet.Fleet) bool {
 	for _, location := range leaving(f) {
-		waiting := false
-		for i := range s.Instances(r, f.ID, location) {
-			if !i.Forced {
-				return true
-			}
-			waiting = true
+		waiting, running := s.hosting.Left(r, f.ID, location)
+		if running {
+			return true
 		}
 		for p := range s.Processes(r, f.ID, location) {
 			if p.Status != Terminating {
@@ -127,7 +127,7 @@ func (s *Service) canLeave(r store.Reader, f *fleet.Fleet) bool {
 // the fleet or the location.
 func (s *Service) leave(tx *store.Tx, f *fleet.Fleet) {
 	for _, location := range leaving(f) {
-		waiting := s.forceOut(tx, f.ID, location)
+		waiting := s.hosting.Clear(tx, f.ID, location)
 		for p := range s.Processes(tx, f.ID, location) {
 			waiting = true
 			if p.Status != Terminating {

@@ -33,6 +33,11 @@ func (s *Service) Uninitialized(ctx context.Context, ref Ref) error {
 	return err
 }
 
+// RecordUninitialized is like Uninitialized inside a transaction of a package above.
+func (s *Service) RecordUninitialized(tx *store.Tx, ref Ref) {
+	s.runNotice(tx, noticeArgs{ref, uninitialized(ref)})
+}
+
 // uninitialized returns the developer's message, with the remedy.
 func uninitialized(ref Ref) string {
 	return fmt.Sprintf("Process %s on %s has run for %s and has not called InitSDK: it is given no game session. "+
@@ -44,7 +49,7 @@ func (s *Service) runNotice(tx *store.Tx, a noticeArgs) (struct{}, error) {
 		return struct{}{}, nil // its fleet does not exist
 	}
 	e := event.Event{Code: event.GenericEvent, FleetID: a.Ref.FleetID, ComputeName: a.Ref.ComputeName, ProcessID: a.Ref.ProcessID, Message: a.Text}
-	if c := s.t.computes.Get(tx, computeKey(a.Ref.FleetID, a.Ref.ComputeName)); c != nil {
+	if c := s.t.computes.Get(tx, Key(a.Ref.FleetID, a.Ref.ComputeName)); c != nil {
 		e.Location = c.Location
 	}
 	s.events.Append(tx, e)

@@ -1,7 +1,6 @@
 package compute_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -41,33 +40,6 @@ func TestUnreachable(t *testing.T) {
 		y.connect("lost")
 		if p := y.process("lost"); p.Unreachable() || !p.Away.IsZero() {
 			y.Errorf("back, and still away since %v", p.Away)
-		}
-	})
-}
-
-// A program that runs on an instance and does not connect is reported after 10 s,
-// once for each instance that never had a process.
-func TestHint_NeverConnected(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
-		f := y.managed("")
-		h := y.host()
-		i := y.assigned(h)[0].InstanceID
-		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.Activating, Processes: []compute.ProcessReport{
-			{ID: "p", Started: time.Now()}, {ID: "q", Started: time.Now()},
-		}})
-		pass(compute.InitHint - moment)
-		if _, texts := y.told(f); strings.Contains(texts, "InitSDK") {
-			y.Errorf("told too early:\n%s", texts)
-		}
-		pass(moment)
-		if _, texts := y.told(f); strings.Count(texts, "has not called InitSDK") != 1 || !strings.Contains(texts, "--no-sdk") {
-			y.Errorf("want one hint with the remedy:\n%s", texts)
-		}
-		y.run(h, i, "r")
-		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.Activating, Processes: []compute.ProcessReport{{ID: "s", Started: time.Now()}}})
-		pass(2 * compute.InitHint)
-		if _, texts := y.told(f); strings.Count(texts, "has not called InitSDK") != 1 {
-			y.Errorf("an instance that had a process is hinted at:\n%s", texts)
 		}
 	})
 }

@@ -111,13 +111,13 @@ func (p *Process) due() time.Time {
 	return first
 }
 
-// remembered is how long an ended process is kept, so that a late reconnect of it is
+// Remembered is how long an ended process is kept, so that a late reconnect of it is
 // refused rather than taken for a new process.
-const remembered = time.Hour
+const Remembered = time.Hour
 
 func (p *Process) forgetAt() time.Time {
 	if p.Status != Terminated {
 		return time.Time{}
 	}
-	return p.Ended.Add(remembered)
+	return p.Ended.Add(Remembered)
 }

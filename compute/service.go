@@ -14,7 +14,6 @@ import (
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
 	"github.com/musterhq/muster/internal/wake"
-	"github.com/musterhq/muster/provider"
 )
 
 // Options configure the service. Zero durations mean the defaults, which are AWS's
@@ -26,16 +25,6 @@ type Options struct {
 	ReconnectGrace time.Duration // from losing its socket to being given up; default 240 s
 	RestartGrace   time.Duration // the same after a restart of Muster; default 300 s
 	TokenLife      time.Duration // of a compute's auth token; default 3 h
-
-	// Of managed fleets:
-	InitTimeout     time.Duration     // from a process's start to InitSDK; default 5 min
-	InstanceTimeout time.Duration     // from the installed build to the first ProcessReady; default 15 min
-	FailurePause    time.Duration     // how long a fleet avoids a host that failed it; default 1 min
-	ImpairGrace     time.Duration     // from losing its agent until a host gets no more game sessions; default 60 s
-	HostGrace       time.Duration     // from losing its agent until a host is given up; default 210 s
-	LeaveGrace      time.Duration     // the same until its instances are replaced although games run there; default 15 min
-	SecretLife      time.Duration     // age of a host's credential at which its agent is sent another; default 30 days
-	Provider        provider.Provider // default: the agents of hosts
 
 	ComputesAFleet int          // quota; 0 means no limit
 	Tokens         *auth.Master // required
@@ -53,47 +42,31 @@ func (o Options) withDefaults() Options {
 	fill(&o.ReconnectGrace, 240*time.Second)
 	fill(&o.RestartGrace, 300*time.Second)
 	fill(&o.TokenLife, 3*time.Hour)
-	fill(&o.InitTimeout, 5*time.Minute)
-	fill(&o.InstanceTimeout, 15*time.Minute)
-	fill(&o.FailurePause, time.Minute)
-	fill(&o.ImpairGrace, time.Minute)
-	fill(&o.HostGrace, 210*time.Second)
-	fill(&o.LeaveGrace, 15*time.Minute)
-	fill(&o.SecretLife, 30*24*time.Hour)
-	if o.Provider == nil {
-		o.Provider = provider.Process{}
-	}
 	return o
+}
+
+// Deps are the services that a Service uses.
+type Deps struct {
+	Events *event.Log
+	Fleets *fleet.Service
+	Tags   *tag.Service
 }
 
 // Service is the interface for doors and the packages above.
 type Service struct {
-	st         *store.Store
-	opts       Options
-	events     *event.Log
-	fleets     *fleet.Service
-	tags       *tag.Service
-	t          tables
-	links      links
-	loop       *wake.Loop
-	capacity   *wake.Loop
-	host       Launcher
-	shield     func(store.Reader, string) (int, bool)
-	activating func(store.Reader, string, string) int
-	onAssign   []func(hostID string)
-	ended      []func(*store.Tx, *Process)
-	free       []func()
-	stopping   []func(*store.Tx, *Process)
-	cmd        commands
-}
-
-// Launcher starts and kills processes on its own computes.
-type Launcher interface {
-	// Owns reports whether it runs the process and can kill it.
-	Owns(Ref) bool
-	// Ended is called after commit when Muster counts the process as ended, or wants
-	// it to end (it never connected). The launcher makes sure that it is gone.
-	Ended(ref Ref, why event.Code)
+	st       *store.Store
+	opts     Options
+	events   *event.Log
+	fleets   *fleet.Service
+	tags     *tag.Service
+	t        tables
+	links    links
+	loop     *wake.Loop
+	hosting  Hosting
+	ended    []func(*store.Tx, *Process)
+	free     []func()
+	stopping []func(*store.Tx, *Process)
+	cmd      commands
 }
 
 type commands struct {
@@ -108,30 +81,14 @@ type commands struct {
 	unhealthy  *store.Command[endArgs, struct{}]
 	restart    *store.Command[struct{}, int]
 	sweep      *store.Command[struct{}, struct{}]
-
-	joinToken     *store.Command[tokenArgs, *JoinToken]
-	revokeToken   *store.Command[string, struct{}]
-	join          *store.Command[joinArgs, *Host]
-	drainHost     *store.Command[string, struct{}]
-	resumeHost    *store.Command[string, struct{}]
-	removeHost    *store.Command[removeHostArgs, bool]
-	rotateHost    *store.Command[string, struct{}]
-	offerSecret   *store.Command[secretArgs, struct{}]
-	secretKept    *store.Command[secretArgs, struct{}]
-	usedElsewhere *store.Command[elsewhereArgs, struct{}]
-	hostConnected *store.Command[presenceArgs, struct{}]
-	hostLost      *store.Command[string, struct{}]
-	report        *store.Command[HostReport, struct{}]
-	exited        *store.Command[ExitReport, Evidence]
-	capacity      *store.Command[struct{}, struct{}]
 }
 
 // New registers the package's tables and commands on the store.
-func New(st *store.Store, events *event.Log, fleets *fleet.Service, tags *tag.Service, opts Options) *Service {
+func New(st *store.Store, d Deps, o Options) *Service {
 	s := &Service{
-		st: st, opts: opts.withDefaults(), events: events, fleets: fleets, tags: tags,
+		st: st, opts: o.withDefaults(), events: d.Events, fleets: d.Fleets, tags: d.Tags,
 		t: newTables(st), links: links{m: map[string]Link{}},
-		activating: func(store.Reader, string, string) int { return 0 },
+		hosting: nobody{},
 	}
 	s.cmd = commands{
 		register:   store.NewCommand(st, "compute.register", s.runRegister),
@@ -146,35 +103,10 @@ func New(st *store.Store, events *event.Log, fleets *fleet.Service, tags *tag.Se
 		restart:    store.NewCommand(st, "process.restart", s.runRestart),
 		sweep:      store.NewCommand(st, "process.sweep", s.runSweep),
 	}
-	s.newHostCommands(st)
 	s.loop = wake.NewLoop(s.next, s.sweep)
-	fleets.OnDeleting(s.loop.Nudge)
-	fleets.OnWish(s.capacity.Nudge)
-	fleets.OnRuntime(s.tellFleet)
-	tags.Kind("compute", s.taggable)
+	d.Fleets.OnDeleting(s.loop.Nudge)
+	d.Tags.Kind("compute", s.taggable)
 	return s
-}
-
-func (s *Service) newHostCommands(st *store.Store) {
-	s.cmd.joinToken = store.NewCommand(st, "host.join_token", s.runJoinToken)
-	s.cmd.revokeToken = store.NewCommand(st, "host.revoke_join_token", s.runRevokeJoinToken)
-	s.cmd.join = store.NewCommand(st, "host.join", s.runJoin)
-	s.cmd.drainHost = store.NewCommand(st, "host.drain", s.runDrainHost)
-	s.cmd.resumeHost = store.NewCommand(st, "host.resume", s.runResumeHost)
-	s.cmd.removeHost = store.NewCommand(st, "host.remove", s.runRemoveHost)
-	s.cmd.rotateHost = store.NewCommand(st, "host.rotate", s.runRotateHost)
-	s.cmd.offerSecret = store.NewCommand(st, "host.offer_secret", s.runOfferSecret)
-	s.cmd.secretKept = store.NewCommand(st, "host.secret_kept", s.runSecretKept)
-	s.cmd.usedElsewhere = store.NewCommand(st, "host.used_elsewhere", s.runUsedElsewhere)
-	s.cmd.hostConnected = store.NewCommand(st, "host.connected", s.runHostConnected)
-	s.cmd.hostLost = store.NewCommand(st, "host.lost", s.runHostLost)
-	s.cmd.report = store.NewCommand(st, "host.report", s.runReport)
-	s.cmd.exited = store.NewCommand(st, "host.process_exited", s.runExited)
-	s.cmd.capacity = store.NewCommand(st, "capacity.plan", s.runCapacity)
-	s.capacity = wake.NewLoop(s.nextCapacity, func(ctx context.Context) error {
-		_, err := s.cmd.capacity.Do(ctx, struct{}{})
-		return err
-	})
 }
 
 // OnEnded registers f to be called in each transaction that ends a process, with the
@@ -196,9 +128,8 @@ func (s *Service) nowFree(tx *store.Tx) {
 	}
 }
 
-// HostedBy sets what starts processes for this Muster, if anything does. It must be
-// called before traffic.
-func (s *Service) HostedBy(h Launcher) { s.host = h }
+// Options returns the options, with the defaults in place of zero values.
+func (s *Service) Options() Options { return s.opts }
 
 // RegisterInput describes a compute to register.
 type RegisterInput struct {
@@ -223,7 +154,7 @@ func (s *Service) runRegister(tx *store.Tx, in RegisterInput) (*Compute, error) 
 		return nil, err
 	}
 	c := &Compute{
-		Key: computeKey(f.ID, in.Name), FleetID: f.ID, Name: in.Name, Location: in.Location,
+		Key: Key(f.ID, in.Name), FleetID: f.ID, Name: in.Name, Location: in.Location,
 		IPAddress: in.IPAddress, DNSName: in.DNSName, CertificatePath: in.CertificatePath, Registered: tx.Now(),
 	}
 	s.t.computes.Put(tx, c)
@@ -245,7 +176,7 @@ func (s *Service) checkRegister(r store.Reader, f *fleet.Fleet, in RegisterInput
 		return fault.Invalid("IpAddress: required for an ANYWHERE fleet; players are given DnsName where there is one")
 	case !isAddress(in.IPAddress):
 		return fault.Invalid("IpAddress: %q is no IPv4 or IPv6 address", in.IPAddress)
-	case s.t.computes.Get(r, computeKey(f.ID, in.Name)) != nil:
+	case s.t.computes.Get(r, Key(f.ID, in.Name)) != nil:
 		return fault.New(fault.Conflict, "ComputeName: %s is registered in fleet %s already", in.Name, f.ID)
 	}
 	if q := s.opts.ComputesAFleet; q > 0 && s.t.inFleet.Count(r, store.Key(f.ID)) >= q {
@@ -294,10 +225,25 @@ func (s *Service) Find(r store.Reader, fleetID, name string) (*Compute, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c := s.t.computes.Get(r, computeKey(f.ID, name)); c != nil {
+	if c := s.t.computes.Get(r, Key(f.ID, name)); c != nil {
 		return c, nil
 	}
 	return nil, fault.Missing("ComputeName: compute %s does not exist in fleet %s", name, f.ID)
+}
+
+// Get returns a compute, or nil.
+func (s *Service) Get(r store.Reader, fleetID, name string) *Compute {
+	return s.t.computes.Get(r, Key(fleetID, name))
+}
+
+// PutInstance writes the compute of an instance.
+func (s *Service) PutInstance(tx *store.Tx, c *Compute) { s.t.computes.Put(tx, c) }
+
+// DropInstance deletes the compute of an instance on which nothing runs.
+func (s *Service) DropInstance(tx *store.Tx, fleetID, name string) {
+	if s.Get(tx, fleetID, name) != nil {
+		s.t.computes.Delete(tx, Key(fleetID, name))
+	}
 }
 
 // InFleet returns the computes of a fleet, ordered by name.
@@ -325,7 +271,7 @@ func (s *Service) IssueToken(c *Compute, now time.Time) (token string, expires t
 // token remains valid for a process that is known and has not ended.
 func (s *Service) CheckToken(ref Ref, token string, now time.Time) error {
 	view := s.st.View()
-	c := s.t.computes.Get(view, computeKey(ref.FleetID, ref.ComputeName))
+	c := s.t.computes.Get(view, Key(ref.FleetID, ref.ComputeName))
 	if c == nil {
 		return fault.New(fault.Unauthorized, "compute %s of fleet %s is not registered", ref.ComputeName, ref.FleetID)
 	}
@@ -351,5 +297,5 @@ func grant(c *Compute) auth.ComputeGrant {
 
 func (s *Service) taggable(r store.Reader, resourceARN string) bool {
 	fleetID, name, _ := strings.Cut(s.fleets.Home().ID("compute", resourceARN), "/")
-	return s.t.computes.Get(r, computeKey(fleetID, name)) != nil
+	return s.t.computes.Get(r, Key(fleetID, name)) != nil
 }

@@ -8,28 +8,31 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
+// Activating returns the number of ACTIVATING game sessions of a compute.
+type Activating func(r store.Reader, fleetID, computeName string) int
+
 // Take assigns a free process of the fleet's location to a game session: the first by
 // rank, or else the one that has been ready longest, on a compute that may activate one
 // more.
 // Errors: FleetCapacityExceeded.
-func (s *Service) Take(tx *store.Tx, f *fleet.Fleet, location, gameSessionID string) (*Process, *Compute, error) {
-	free := s.firstFree(tx, f, store.Key(f.ID, location))
+func (s *Service) Take(tx *store.Tx, f *fleet.Fleet, location, gameSessionID string, activating Activating) (*Process, *Compute, error) {
+	free := s.firstFree(tx, f, store.Key(f.ID, location), activating)
 	if free == nil {
 		return nil, nil, fault.New(fault.FleetCapacityExceeded, "Unable to reserve a process on fleet %s in location %s: no free process", f.ID, location)
 	}
 	p := *free
 	p.GameSessionID = gameSessionID
 	s.put(tx, &p)
-	return &p, s.t.computes.Get(tx, computeKey(p.FleetID, p.ComputeName)), nil
+	return &p, s.t.computes.Get(tx, Key(p.FleetID, p.ComputeName)), nil
 }
 
-func (s *Service) firstFree(r store.Reader, f *fleet.Fleet, place string) *Process {
+func (s *Service) firstFree(r store.Reader, f *fleet.Fleet, place string, activating Activating) *Process {
 	limit := f.Runtime.MaxActivationsOrDefault()
 	if limit >= fleet.UnlimitedActivations {
 		return s.t.free.FirstPrefix(r, place) // no limit to check, so no loop and no copy
 	}
 	for from := ""; ; {
-		p, next := s.nextFree(r, place, from, limit)
+		p, next := s.nextFree(r, place, from, limit, activating)
 		if p != nil || next == "" {
 			return p
 		}
@@ -39,9 +42,9 @@ func (s *Service) firstFree(r store.Reader, f *fleet.Fleet, place string) *Proce
 
 // nextFree returns the first free process after an index key whose compute may activate
 // one more, or else the key at which to continue, past an instance that may not.
-func (s *Service) nextFree(r store.Reader, place, from string, limit int) (p *Process, next string) {
+func (s *Service) nextFree(r store.Reader, place, from string, limit int, activating Activating) (p *Process, next string) {
 	for _, p := range s.t.free.PrefixAfter(r, place, from, "") {
-		if s.activating(r, p.FleetID, p.ComputeName) < limit {
+		if activating(r, p.FleetID, p.ComputeName) < limit {
 			return p, ""
 		}
 		if rank := p.rank(); rank != "" {
@@ -53,7 +56,7 @@ func (s *Service) nextFree(r store.Reader, place, from string, limit int) (p *Pr
 
 // Free returns how many processes of a fleet's location can take a game session now,
 // counting up to most.
-func (s *Service) Free(r store.Reader, f *fleet.Fleet, location string, most int) int {
+func (s *Service) Free(r store.Reader, f *fleet.Fleet, location string, most int, activating Activating) int {
 	limit := f.Runtime.MaxActivationsOrDefault()
 	room := map[string]int{} // by compute: how many more it may activate
 	n := 0
@@ -62,10 +65,10 @@ func (s *Service) Free(r store.Reader, f *fleet.Fleet, location string, most int
 			break
 		}
 		if limit < fleet.UnlimitedActivations {
-			key := computeKey(p.FleetID, p.ComputeName)
+			key := Key(p.FleetID, p.ComputeName)
 			left, seen := room[key]
 			if !seen {
-				left = limit - s.activating(r, p.FleetID, p.ComputeName)
+				left = limit - activating(r, p.FleetID, p.ComputeName)
 			}
 			room[key] = left - 1
 			if left <= 0 {
@@ -87,18 +90,22 @@ func (s *Service) Tell(tx *store.Tx, key string, update Update) {
 	tx.OnCommit(func() { s.links.send(key, func(l Link) { l.UpdateGameSession(update) }) })
 }
 
-// CountActivating registers f, which counts the ACTIVATING game sessions of a compute;
-// without it there are none. It must be called before traffic.
-func (s *Service) CountActivating(f func(r store.Reader, fleetID, computeName string) int) {
-	s.activating = f
-}
-
 // Activated records that a game session is no longer ACTIVATING: its compute may
 // activate another one.
 func (s *Service) Activated(tx *store.Tx) { s.nowFree(tx) }
 
 // Process returns a process by key, or nil.
 func (s *Service) Process(r store.Reader, key string) *Process { return s.t.processes.Get(r, key) }
+
+// On returns the processes of a compute that have not ended.
+func (s *Service) On(r store.Reader, fleetID, computeName string) iter.Seq[*Process] {
+	return s.t.onCompute.Equal(r, Key(fleetID, computeName))
+}
+
+// Hosted returns the number of game sessions on a compute.
+func (s *Service) Hosted(r store.Reader, fleetID, computeName string) int {
+	return s.t.tally.Of(r, Key(fleetID, computeName))
+}
 
 // Processes returns the processes of a fleet that have not ended; location "" means
 // all its locations, and fleetID "" all fleets.

@@ -3,9 +3,9 @@ package hosts
 import (
 	"time"
 
-	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/instance"
 )
 
 // token is the token with which an instance's processes connect.
@@ -19,7 +19,7 @@ func (l *link) assign(now time.Time) protocol.Assign {
 	view := l.s.opts.Store.View()
 	all := protocol.Assign{Instances: []protocol.Desired{}, BuildKey: l.s.buildKey()}
 	kept, signed := map[string]token{}, map[protocol.Build]protocol.Build{}
-	for _, a := range l.s.opts.Computes.Assignments(view, l.hostID) {
+	for _, a := range l.s.opts.Instances.Assignments(view, l.hostID) {
 		t := l.tokenFor(a, now)
 		kept[a.InstanceID] = t
 		b := protocol.Build{ID: a.BuildID, SHA256: a.SHA256, Size: a.Size, Format: a.Format}
@@ -39,7 +39,7 @@ func (l *link) assign(now time.Time) protocol.Assign {
 
 // tokenFor returns the token of an instance, a new one after half the life of the last:
 // a process keeps the token with which it was launched.
-func (l *link) tokenFor(a compute.Assignment, now time.Time) token {
+func (l *link) tokenFor(a instance.Assignment, now time.Time) token {
 	if t, ok := l.tokens[a.InstanceID]; ok && now.Before(t.renew) {
 		return t
 	}

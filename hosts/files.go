@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/build/object"
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -35,7 +36,7 @@ func (s *Server) build(w http.ResponseWriter, r *http.Request, hostID string) {
 
 // assigned returns the id of the build with a hash, if it should run on a host.
 func (s *Server) assigned(hostID, sha string) (buildID string, ok bool) {
-	for _, a := range s.opts.Computes.Assignments(s.opts.Store.View(), hostID) {
+	for _, a := range s.opts.Instances.Assignments(s.opts.Store.View(), hostID) {
 		if a.SHA256 == sha && sha != "" {
 			return a.BuildID, true
 		}
@@ -70,10 +71,10 @@ func (s *Server) putLogs(w http.ResponseWriter, r *http.Request, hostID string) 
 }
 
 // awaited returns a process whose logs were requested and have not arrived.
-func (s *Server) awaited(hostID, instanceID, processID string) (compute.Evidence, bool) {
+func (s *Server) awaited(hostID, instanceID, processID string) (instance.Evidence, bool) {
 	l := s.link(hostID)
 	if l == nil {
-		return compute.Evidence{}, false
+		return instance.Evidence{}, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

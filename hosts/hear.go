@@ -9,6 +9,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/instance"
 )
 
 var errNoHello = errors.New("the agent did not say Hello first")
@@ -42,7 +43,7 @@ func (l *link) isPresent() bool {
 }
 
 func (l *link) hello(ctx context.Context, h protocol.Hello) error {
-	if err := l.s.opts.Computes.HostConnected(ctx, l.hostID, infoOf(h.Facts, l.remote)); err != nil {
+	if err := l.s.opts.Instances.HostConnected(ctx, l.hostID, infoOf(h.Facts, l.remote)); err != nil {
 		return err
 	}
 	l.s.log.Info("an agent is here", "host_id", l.hostID, "name", cut(h.Facts.Name))
@@ -67,7 +68,7 @@ func (l *link) status(ctx context.Context, now protocol.Status) error {
 	report.First = before == nil
 	if before == nil || !reflect.DeepEqual(reportOf(l.hostID, *before).Instances, report.Instances) ||
 		before.Resources.DiskFull != now.Resources.DiskFull {
-		if err := l.s.opts.Computes.ReportHost(ctx, report); err != nil {
+		if err := l.s.opts.Instances.ReportHost(ctx, report); err != nil {
 			return err
 		}
 	}
@@ -75,12 +76,12 @@ func (l *link) status(ctx context.Context, now protocol.Status) error {
 	return nil
 }
 
-func reportOf(hostID string, s protocol.Status) compute.HostReport {
-	r := compute.HostReport{HostID: hostID, DiskFull: s.Resources.DiskFull}
+func reportOf(hostID string, s protocol.Status) instance.HostReport {
+	r := instance.HostReport{HostID: hostID, DiskFull: s.Resources.DiskFull}
 	for _, i := range s.Instances {
-		in := compute.InstanceReport{InstanceID: i.InstanceID, Phase: compute.Phase(i.Phase), Code: event.Code(i.Code), Cause: i.Cause}
+		in := instance.InstanceReport{InstanceID: i.InstanceID, Phase: instance.Phase(i.Phase), Code: event.Code(i.Code), Cause: i.Cause}
 		for _, p := range i.Processes {
-			in.Processes = append(in.Processes, compute.ProcessReport{ID: p.ProcessID, Entry: p.Entry, PID: p.PID, Port: p.Port, Started: p.Started})
+			in.Processes = append(in.Processes, instance.ProcessReport{ID: p.ProcessID, Entry: p.Entry, PID: p.PID, Port: p.Port, Started: p.Started})
 		}
 		r.Instances = append(r.Instances, in)
 	}
@@ -109,7 +110,7 @@ func (l *link) reap(now protocol.Status) {
 
 // refOf returns the reference by which a process of an instance connects.
 func (l *link) refOf(instanceID, processID string) compute.Ref {
-	for _, a := range l.s.opts.Computes.Assignments(l.s.opts.Store.View(), l.hostID) {
+	for _, a := range l.s.opts.Instances.Assignments(l.s.opts.Store.View(), l.hostID) {
 		if a.InstanceID == instanceID {
 			return compute.Ref{FleetID: a.FleetID, ComputeName: a.ComputeName, ProcessID: processID}
 		}
@@ -120,7 +121,7 @@ func (l *link) refOf(instanceID, processID string) compute.Ref {
 // exited stores the end of a process, and requests its logs; the report is acknowledged
 // once they have arrived.
 func (l *link) exited(ctx context.Context, e protocol.Exited) error {
-	seen, err := l.s.opts.Computes.ProcessExited(ctx, compute.ExitReport{
+	seen, err := l.s.opts.Instances.ProcessExited(ctx, instance.ExitReport{
 		HostID: l.hostID, InstanceID: e.InstanceID, ProcessID: e.ProcessID, Known: e.Known, Code: e.Code, Signal: e.Signal,
 		OOM: e.OOM, Reason: event.Code(e.Reason), Cause: e.Cause, Tail: e.Tail, Lived: e.Lived,
 	})

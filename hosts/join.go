@@ -11,8 +11,8 @@ import (
 
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
-	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/limit"
@@ -41,7 +41,7 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	ctx := store.WithActor(r.Context(), "host "+cut(in.Name))
 	audit.From(ctx).SetCaller(auth.Caller{Name: cut(in.Name)}, auth.Join)
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
-	joined, err := s.opts.Computes.Join(ctx, compute.JoinInput{Token: in.Token, From: from.Addr(), HostInfo: infoOf(in.Facts, r)})
+	joined, err := s.opts.Instances.Join(ctx, instance.JoinInput{Token: in.Token, From: from.Addr(), HostInfo: infoOf(in.Facts, r)})
 	if err != nil {
 		audit.From(ctx).SetRefused(auth.Join, err)
 		s.warnings.Warn(door.Site(door.Client(r)).String(), "a machine may not join", "name", cut(in.Name), "remote", r.RemoteAddr, "error", err)
@@ -58,12 +58,12 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 
 // infoOf returns a machine's facts; if they have no address, that of the request is
 // used.
-func infoOf(f protocol.Facts, r *http.Request) compute.HostInfo {
+func infoOf(f protocol.Facts, r *http.Request) instance.HostInfo {
 	address := f.IPAddress
 	if address == "" && f.DNSName == "" {
 		address, _, _ = net.SplitHostPort(r.RemoteAddr)
 	}
-	return compute.HostInfo{
+	return instance.HostInfo{
 		Name: cut(f.Name), IPAddress: cut(address), DNSName: cut(f.DNSName), OS: cut(f.OS), Arch: cut(f.Arch), Version: cut(f.Version), Isolation: cut(strings.Join(f.Isolation, ", ")),
 		CPUMillis: f.CPUMillis, MemoryMiB: f.MemoryMiB, PortFrom: f.PortFrom, PortTo: f.PortTo,
 	}
@@ -86,14 +86,14 @@ func (s *Server) known(next func(http.ResponseWriter, *http.Request, string)) ht
 	return func(w http.ResponseWriter, r *http.Request) {
 		shown, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		hostID, secret, _ := strings.Cut(shown, ".")
-		renewed, err := s.opts.Computes.AuthenticateHost(hostID, secret)
+		renewed, err := s.opts.Instances.AuthenticateHost(hostID, secret)
 		if err == nil && renewed { // it has stored the secret but could not report that
-			err = s.opts.Computes.SecretKept(store.WithActor(r.Context(), hostID), hostID, secret)
+			err = s.opts.Instances.SecretKept(store.WithActor(r.Context(), hostID), hostID, secret)
 		}
 		if err != nil {
 			audit.From(r.Context()).SetRefused(auth.ConnectHost, err)
 			s.warnings.Warn(door.Site(door.Client(r)).String(), "an agent is refused", "host_id", cut(hostID), "remote", r.RemoteAddr, "error", err)
-			if !errors.Is(err, compute.ErrHostRemoved) { // that error requires the right secret
+			if !errors.Is(err, instance.ErrHostRemoved) { // that error requires the right secret
 				err = s.opts.Limits.Failed(r, err)
 			}
 			refuse(w, err)
@@ -132,7 +132,7 @@ func refuse(w http.ResponseWriter, err error) {
 			status = http.StatusConflict
 		}
 	}
-	if errors.Is(err, compute.ErrHostRemoved) {
+	if errors.Is(err, instance.ErrHostRemoved) {
 		status = http.StatusGone
 	}
 	limit.Advise(w.Header(), err)

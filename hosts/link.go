@@ -10,8 +10,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -51,7 +51,7 @@ type link struct {
 // ending is a process whose end is stored, and whose logs have not arrived.
 type ending struct {
 	seq      uint64
-	evidence compute.Evidence
+	evidence instance.Evidence
 }
 
 // connect serves an agent's connection, which replaces an older one.
@@ -110,7 +110,7 @@ func (s *Server) leave(ctx context.Context, l *link) {
 	if !newest || stopping {
 		return
 	}
-	if err := s.opts.Computes.HostLost(ctx, l.hostID); err != nil && ctx.Err() == nil {
+	if err := s.opts.Instances.HostLost(ctx, l.hostID); err != nil && ctx.Err() == nil {
 		s.log.Error("a host's absence is not noted", "host_id", l.hostID, "error", err)
 	}
 }
@@ -179,7 +179,7 @@ func (l *link) put(m protocol.Message) error {
 // putDesired sends the desired state if it differs from the one sent last, and a new
 // secret if one is due. A host that was removed learns that when its next connection is refused.
 func (l *link) putDesired(ctx context.Context, sent *protocol.Assign) (*protocol.Assign, error) {
-	h := l.s.opts.Computes.Host(l.s.opts.Store.View(), l.hostID)
+	h := l.s.opts.Instances.Host(l.s.opts.Store.View(), l.hostID)
 	if h == nil {
 		l.s.forget(l.hostID)
 		return sent, errRemoved

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/auth"
-	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -63,9 +63,9 @@ func (s *Server) operatorRoutes() {
 	s.mux.HandleFunc("GET "+pathHosts+"/{id}", s.allowed(auth.ReadHosts, s.locationOfHost, s.show))
 	s.mux.HandleFunc("DELETE "+pathHosts+"/{id}", s.allowed(auth.ManageHosts, s.locationOfHost, s.remove))
 	for name, change := range map[string]func(*http.Request, string) error{
-		"drain":  func(r *http.Request, id string) error { return s.opts.Computes.DrainHost(r.Context(), id) },
-		"resume": func(r *http.Request, id string) error { return s.opts.Computes.ResumeHost(r.Context(), id) },
-		"rotate": func(r *http.Request, id string) error { return s.opts.Computes.RotateHost(r.Context(), id) },
+		"drain":  func(r *http.Request, id string) error { return s.opts.Instances.DrainHost(r.Context(), id) },
+		"resume": func(r *http.Request, id string) error { return s.opts.Instances.ResumeHost(r.Context(), id) },
+		"rotate": func(r *http.Request, id string) error { return s.opts.Instances.RotateHost(r.Context(), id) },
 	} {
 		s.mux.HandleFunc("POST "+pathHosts+"/{id}/"+name, s.allowed(auth.ManageHosts, s.locationOfHost, func(w http.ResponseWriter, r *http.Request) {
 			if err := change(r, r.PathValue("id")); err != nil {
@@ -106,7 +106,7 @@ func (s *Server) locationAsked(r *http.Request) string {
 
 // locationOfToken returns the location of a join token, "" if it does not exist.
 func (s *Server) locationOfToken(r *http.Request) string {
-	for t := range s.opts.Computes.JoinTokens(s.opts.Store.View(), time.Now()) {
+	for t := range s.opts.Instances.JoinTokens(s.opts.Store.View(), time.Now()) {
 		if t.ID() == r.PathValue("id") {
 			return t.Location
 		}
@@ -116,7 +116,7 @@ func (s *Server) locationOfToken(r *http.Request) string {
 
 // locationOfHost returns the location of a host, "" if it does not exist.
 func (s *Server) locationOfHost(r *http.Request) string {
-	if h := s.opts.Computes.Host(s.opts.Store.View(), r.PathValue("id")); h != nil {
+	if h := s.opts.Instances.Host(s.opts.Store.View(), r.PathValue("id")); h != nil {
 		return h.Location
 	}
 	return ""
@@ -126,7 +126,7 @@ func (s *Server) locationOfHost(r *http.Request) string {
 // ?location=NAME&life=DURATION&uses=NUMBER&cidr=NETWORK,…&name=TEXT.
 func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	in := compute.JoinTokenInput{Name: cut(q.Get("name")), Location: s.locationAsked(r)}
+	in := instance.JoinTokenInput{Name: cut(q.Get("name")), Location: s.locationAsked(r)}
 	var err error
 	if text := q.Get("life"); text != "" {
 		if in.Life, err = time.ParseDuration(text); err != nil {
@@ -143,7 +143,7 @@ func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
 	if text := q.Get("cidr"); text != "" {
 		in.Networks = strings.Split(text, ",")
 	}
-	secret, made, err := s.opts.Computes.CreateJoinToken(r.Context(), in)
+	secret, made, err := s.opts.Instances.CreateJoinToken(r.Context(), in)
 	if err != nil {
 		refuse(w, err)
 		return
@@ -156,13 +156,13 @@ func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
 // listTokens returns all join tokens that have not expired: GET.
 func (s *Server) listTokens(w http.ResponseWriter, _ *http.Request) {
 	all := []JoinToken{}
-	for t := range s.opts.Computes.JoinTokens(s.opts.Store.View(), time.Now()) {
+	for t := range s.opts.Instances.JoinTokens(s.opts.Store.View(), time.Now()) {
 		all = append(all, tokenOf(t))
 	}
 	answer(w, all)
 }
 
-func tokenOf(t *compute.JoinToken) JoinToken {
+func tokenOf(t *instance.JoinToken) JoinToken {
 	return JoinToken{
 		TokenID: t.ID(), Name: t.Name, Location: t.Location, Networks: t.Networks, MaxUses: t.Uses + t.Left(), Uses: t.Uses,
 		Created: t.Created, Expires: t.Expires, LastUsed: t.LastUsed,
@@ -171,7 +171,7 @@ func tokenOf(t *compute.JoinToken) JoinToken {
 
 // revokeToken revokes a join token: DELETE.
 func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) {
-	if err := s.opts.Computes.RevokeJoinToken(r.Context(), r.PathValue("id")); err != nil {
+	if err := s.opts.Instances.RevokeJoinToken(r.Context(), r.PathValue("id")); err != nil {
 		refuse(w, err)
 		return
 	}
@@ -181,7 +181,7 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) {
 // list returns all hosts and what runs on them: GET.
 func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 	all := []Host{}
-	for row := range s.opts.Computes.Hosts(s.opts.Store.View()) {
+	for row := range s.opts.Instances.Hosts(s.opts.Store.View()) {
 		all = append(all, s.hostOf(row))
 	}
 	answer(w, all)
@@ -189,7 +189,7 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 
 // show returns one host: GET.
 func (s *Server) show(w http.ResponseWriter, r *http.Request) {
-	row := s.opts.Computes.Host(s.opts.Store.View(), r.PathValue("id"))
+	row := s.opts.Instances.Host(s.opts.Store.View(), r.PathValue("id"))
 	if row == nil {
 		refuse(w, fault.Missing("host %s does not exist", cut(r.PathValue("id"))))
 		return
@@ -214,7 +214,7 @@ func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	gone, err := s.opts.Computes.RemoveHost(r.Context(), r.PathValue("id"), now)
+	gone, err := s.opts.Instances.RemoveHost(r.Context(), r.PathValue("id"), now)
 	if err != nil {
 		refuse(w, err)
 		return
@@ -223,7 +223,7 @@ func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
 }
 
 // hostOf returns a host with its agent's last report.
-func (s *Server) hostOf(row *compute.Host) Host {
+func (s *Server) hostOf(row *instance.Host) Host {
 	h := Host{
 		HostID: row.ID, Name: row.Name, Location: row.Location, IPAddress: row.IPAddress, DNSName: row.DNSName,
 		OS: row.OS, Arch: row.Arch, Version: row.Version, Isolation: row.Isolation, Connected: row.Connected, Draining: row.Draining, Removing: row.Removing,

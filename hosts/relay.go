@@ -160,7 +160,7 @@ func (l *relay) begin(m protocol.Relayed) error {
 // runs reports whether the host has the instance that a process claims to belong to.
 func (l *relay) runs(query url.Values) bool {
 	ref := compute.Ref{FleetID: query.Get("FleetId"), ComputeName: query.Get("ComputeId"), ProcessID: query.Get("pID")}
-	hostID, ok := l.s.opts.Computes.HostOf(l.s.opts.Store.View(), ref)
+	hostID, ok := l.s.opts.Instances.HostOf(l.s.opts.Store.View(), ref)
 	return ok && hostID == l.hostID
 }
 

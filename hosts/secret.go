@@ -6,19 +6,19 @@ import (
 	"net"
 	"time"
 
-	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/instance"
 )
 
 var errRemoved = errors.New("the host was removed")
 
 // offer sends the agent a new secret if one is due, once per connection: an agent that
 // cannot store it, or is too old to, continues with the old one.
-func (l *link) offer(ctx context.Context, h *compute.Host) error {
-	if l.offers || !l.isPresent() || !l.s.opts.Computes.SecretDue(h, time.Now()) {
+func (l *link) offer(ctx context.Context, h *instance.Host) error {
+	if l.offers || !l.isPresent() || !l.s.opts.Instances.SecretDue(h, time.Now()) {
 		return nil
 	}
-	secret, err := l.s.opts.Computes.OfferSecret(ctx, l.hostID)
+	secret, err := l.s.opts.Instances.OfferSecret(ctx, l.hostID)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (l *link) secretKept(ctx context.Context) error {
 	if offered == "" {
 		return nil
 	}
-	if err := l.s.opts.Computes.SecretKept(ctx, l.hostID, offered); err != nil {
+	if err := l.s.opts.Instances.SecretKept(ctx, l.hostID, offered); err != nil {
 		return err
 	}
 	l.s.log.Info("a host has a new credential", "host_id", l.hostID)
@@ -97,5 +97,5 @@ func (l *link) elsewhere(run string, now time.Time) bool {
 // usedElsewhere records that two agents use the same credential.
 func (l *link) usedElsewhere(ctx context.Context) error {
 	l.s.log.Warn("two agents use the credential of one host", "host_id", l.hostID, "before", l.former.address, "now", l.address())
-	return l.s.opts.Computes.HostUsedElsewhere(ctx, l.hostID, l.former.address, l.address())
+	return l.s.opts.Instances.HostUsedElsewhere(ctx, l.hostID, l.former.address, l.address())
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/door"
 	"github.com/musterhq/muster/internal/limit"
@@ -29,6 +30,7 @@ import (
 type Options struct {
 	Store         *store.Store       // required
 	Computes      *compute.Service   // required
+	Instances     *instance.Service  // required
 	Builds        *build.Service     // required
 	Objects       *object.Service    // required; logs are kept there
 	GameServerURL func() string      // where game server processes connect
@@ -74,7 +76,7 @@ const (
 	pathHosts  = prefix + "hosts"  // and show and change hosts
 )
 
-// Server serves host agents. It is the compute.Launcher of everything that runs on
+// Server serves host agents. It is the instance.Launcher of everything that runs on
 // joined machines.
 type Server struct {
 	opts     Options
@@ -126,7 +128,8 @@ func New(o Options) *Server {
 		s.mux.HandleFunc("GET "+protocol.PathRelay, s.known(s.relays))
 	}
 	s.operatorRoutes()
-	o.Computes.OnAssign(s.assign)
+	o.Instances.OnAssign(s.assign)
+	o.Instances.AddLauncher(s)
 	return s
 }
 
@@ -174,14 +177,14 @@ func (s *Server) buildKey() ed25519.PublicKey { return s.opts.BuildKey.Public().
 
 // of returns the connection of the host that runs a process, or nil.
 func (s *Server) of(ref compute.Ref) *link {
-	hostID, ok := s.opts.Computes.HostOf(s.opts.Store.View(), ref)
+	hostID, ok := s.opts.Instances.HostOf(s.opts.Store.View(), ref)
 	if !ok {
 		return nil
 	}
 	return s.link(hostID)
 }
 
-// Owns reports whether a connected host runs the process (compute.Launcher).
+// Owns reports whether a connected host runs the process (instance.Launcher).
 func (s *Server) Owns(ref compute.Ref) bool { return s.of(ref) != nil }
 
 // exitTime is how long a process may take to exit after it announced its end
@@ -189,7 +192,7 @@ func (s *Server) Owns(ref compute.Ref) bool { return s.of(ref) != nil }
 const exitTime = 30 * time.Second
 
 // Ended has the host kill a process that counts as ended, unless it exits in time
-// (compute.Launcher). A disconnected host is told when it next reports the process.
+// (instance.Launcher). A disconnected host is told when it next reports the process.
 func (s *Server) Ended(ref compute.Ref, why event.Code) {
 	l := s.of(ref)
 	if l == nil {

@@ -50,7 +50,7 @@ func newCell(t rapid.TB, driver store.Driver, opts Options) *cell {
 	c.events = event.New(c.st)
 	tags := tag.New(c.st)
 	c.fleets = fleet.New(c.st, c.events, tags, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
-	c.computes = compute.New(c.st, c.events, c.fleets, tags, compute.Options{Tokens: master})
+	c.computes = compute.New(c.st, compute.Deps{Events: c.events, Fleets: c.fleets, Tags: tags}, compute.Options{Tokens: master})
 	c.sessions = session.New(c.st, c.events, c.fleets, c.computes, session.Options{})
 	opts.Registerer = c.registry
 	c.places = New(c.st, Deps{Events: c.events, Tags: tags, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions}, opts)

@@ -132,7 +132,7 @@ func (s *Service) resolve(r store.Reader, destination string) (*fleet.Fleet, Out
 }
 
 func (s *Service) free(r store.Reader, f *fleet.Fleet, location string, most int) int {
-	return s.computes.Free(r, f, location, most)
+	return s.sessions.Free(r, f, location, most)
 }
 
 // put writes a placement and nudges the loop on commit.

@@ -13,6 +13,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
@@ -31,16 +32,17 @@ const (
 // game servers the test simulates.
 type cell struct {
 	*testing.T
-	ctx      context.Context
-	st       *store.Store
-	events   *event.Log
-	fleets   *fleet.Service
-	computes *compute.Service
-	sessions *session.Service
-	places   *placement.Service
-	scaling  *scaling.Service
-	fleet    *fleet.Fleet
-	wg       sync.WaitGroup
+	ctx       context.Context
+	st        *store.Store
+	events    *event.Log
+	fleets    *fleet.Service
+	computes  *compute.Service
+	instances *instance.Service
+	sessions  *session.Service
+	places    *placement.Service
+	scaling   *scaling.Service
+	fleet     *fleet.Fleet
+	wg        sync.WaitGroup
 
 	mu    sync.Mutex
 	known map[string]bool // instances known to machines
@@ -55,7 +57,7 @@ func in(t *testing.T, machines int, f func(*cell)) {
 		c := open(t)
 		ctx, stop := context.WithCancel(context.Background())
 		c.ctx = ctx
-		for _, run := range []func(context.Context){c.computes.Run, c.computes.RunCapacity, c.sessions.Run, c.places.Run, c.scaling.Run} {
+		for _, run := range []func(context.Context){c.computes.Run, c.instances.Run, c.sessions.Run, c.places.Run, c.scaling.Run} {
 			c.wg.Go(func() { run(ctx) })
 		}
 		for range machines {
@@ -81,13 +83,16 @@ func open(t *testing.T) *cell {
 			return fleet.Build{ID: id, Status: "READY", Ready: true, OS: "AMAZON_LINUX_2023", SHA256: "ab", Format: "zip", Bytes: 1}, nil
 		},
 	})
-	c.computes = compute.New(c.st, c.events, c.fleets, tags, compute.Options{Tokens: master})
+	c.computes = compute.New(c.st, compute.Deps{Events: c.events, Fleets: c.fleets, Tags: tags}, compute.Options{Tokens: master})
 	c.sessions = session.New(c.st, c.events, c.fleets, c.computes, session.Options{})
+	c.instances = instance.New(c.st, instance.Deps{
+		Events: c.events, Tags: tags, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions,
+	}, instance.Options{})
 	c.places = placement.New(c.st, placement.Deps{
 		Events: c.events, Tags: tags, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions,
 	}, placement.Options{})
 	c.scaling = scaling.New(c.st, scaling.Deps{
-		Events: c.events, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions,
+		Events: c.events, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions, Instances: c.instances,
 	}, scaling.Options{Queued: func(r store.Reader, fleetID string, now time.Time) (n int, _ time.Duration) {
 		c.asked.Add(1)
 		for q := range c.places.Queues(r, "") {
@@ -95,7 +100,7 @@ func open(t *testing.T) *cell {
 		}
 		return n, 0
 	}})
-	c.computes.OnAssign(func(host string) { c.wg.Go(func() { c.obey(host) }) })
+	c.instances.OnAssign(func(host string) { c.wg.Go(func() { c.obey(host) }) })
 	c.must(c.st.Open(t.Context()))
 	return c
 }
@@ -108,12 +113,12 @@ func (c *cell) must(err error) {
 }
 
 func (c *cell) join() {
-	info := compute.HostInfo{Name: "m", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 8000, MemoryMiB: 16384, PortFrom: 20000, PortTo: 29999}
-	token, _, err := c.computes.CreateJoinToken(c.ctx, compute.JoinTokenInput{Location: region})
+	info := instance.HostInfo{Name: "m", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 8000, MemoryMiB: 16384, PortFrom: 20000, PortTo: 29999}
+	token, _, err := c.instances.CreateJoinToken(c.ctx, instance.JoinTokenInput{Location: region})
 	c.must(err)
-	j, err := c.computes.Join(c.ctx, compute.JoinInput{Token: token, HostInfo: info})
+	j, err := c.instances.Join(c.ctx, instance.JoinInput{Token: token, HostInfo: info})
 	c.must(err)
-	c.must(c.computes.HostConnected(c.ctx, j.HostID, info))
+	c.must(c.instances.HostConnected(c.ctx, j.HostID, info))
 }
 
 // make creates a fleet of instances with 4 processes each and waits until it is ACTIVE.
@@ -150,24 +155,24 @@ func (c *cell) limit(in fleet.CapacityInput) {
 // obey executes a host's assignments: new instances boot, draining ones without processes
 // end.
 func (c *cell) obey(host string) {
-	for _, a := range c.computes.Assignments(c.st.View(), host) {
+	for _, a := range c.instances.Assignments(c.st.View(), host) {
 		c.mu.Lock()
 		heard := c.known[a.InstanceID]
 		c.known[a.InstanceID] = true
 		c.mu.Unlock()
 		switch {
-		case !heard && a.Stop == compute.Keep:
+		case !heard && a.Stop == instance.Keep:
 			c.start(host, a)
-		case a.Stop != compute.Keep:
+		case a.Stop != instance.Keep:
 			c.leave(host, a.InstanceID)
 		}
 	}
 }
 
-func (c *cell) start(host string, a compute.Assignment) {
+func (c *cell) start(host string, a instance.Assignment) {
 	time.Sleep(boot)
-	for _, phase := range []compute.Phase{compute.Downloading, compute.Validating, compute.Building, compute.Activating} {
-		c.report(host, compute.InstanceReport{InstanceID: a.InstanceID, Phase: phase})
+	for _, phase := range []instance.Phase{instance.Downloading, instance.Validating, instance.Building, instance.Activating} {
+		c.report(host, instance.InstanceReport{InstanceID: a.InstanceID, Phase: phase})
 	}
 	for range perInstance {
 		c.launch(host, a.FleetID, a.InstanceID)
@@ -176,10 +181,10 @@ func (c *cell) start(host string, a compute.Assignment) {
 
 // launch starts a game server. When it ends, another one starts, unless its instance is
 // draining.
-func (c *cell) launch(host, fleetID, instance string) {
+func (c *cell) launch(host, fleetID, id string) {
 	c.mu.Lock()
 	c.runs++
-	ref := compute.Ref{FleetID: fleetID, ComputeName: instance, ProcessID: fmt.Sprint("p-", c.runs)}
+	ref := compute.Ref{FleetID: fleetID, ComputeName: id, ProcessID: fmt.Sprint("p-", c.runs)}
 	c.mu.Unlock()
 	g := &game{cell: c, ref: ref, host: host}
 	if _, err := c.computes.Connect(c.ctx, compute.ConnectInput{Ref: ref}, g); err != nil {
@@ -189,17 +194,17 @@ func (c *cell) launch(host, fleetID, instance string) {
 	c.must(c.computes.Hearing(c.ctx, ref))
 }
 
-func (c *cell) leave(host, instance string) {
+func (c *cell) leave(host, id string) {
 	for p := range c.computes.Processes(c.st.View(), c.fleet.ID, "") {
-		if p.ComputeName == instance {
+		if p.ComputeName == id {
 			return
 		}
 	}
-	c.report(host, compute.InstanceReport{InstanceID: instance, Phase: compute.PhaseGone})
+	c.report(host, instance.InstanceReport{InstanceID: id, Phase: instance.PhaseGone})
 }
 
-func (c *cell) report(host string, r compute.InstanceReport) {
-	if err := c.computes.ReportHost(c.ctx, compute.HostReport{HostID: host, Instances: []compute.InstanceReport{r}}); err != nil && c.ctx.Err() == nil {
+func (c *cell) report(host string, r instance.InstanceReport) {
+	if err := c.instances.ReportHost(c.ctx, instance.HostReport{HostID: host, Instances: []instance.InstanceReport{r}}); err != nil && c.ctx.Err() == nil {
 		c.Errorf("report: %v", err)
 	}
 }
@@ -229,7 +234,7 @@ func (g *game) end() {
 	if g.computes.End(g.ctx, g.ref) != nil {
 		return
 	}
-	if i := g.computes.Instance(g.st.View(), g.ref.ComputeName); i == nil || i.Stop != compute.Keep {
+	if i := g.instances.Instance(g.st.View(), g.ref.ComputeName); i == nil || i.Stop != instance.Keep {
 		g.leave(g.host, g.ref.ComputeName)
 		return
 	}
@@ -254,6 +259,6 @@ func (c *cell) over(id string) {
 		return
 	}
 	ref := compute.ParseRef(s.ProcessKey)
-	i := c.computes.Instance(c.st.View(), ref.ComputeName)
+	i := c.instances.Instance(c.st.View(), ref.ComputeName)
 	(&game{cell: c, ref: ref, host: i.HostID}).end()
 }

@@ -10,7 +10,7 @@ import (
 // sample measures a location (developer guide, "Monitor Amazon GameLift Servers
 // with Amazon CloudWatch").
 func (s *Service) sample(r store.Reader, q *queues, f *fleet.Fleet, location string) Sample {
-	instances := s.Computes.Counts(r, f, location)
+	instances := s.Instances.Counts(r, f, location)
 	use := s.Sessions.Use(r, f.ID, location)
 	processes := s.Computes.Tally(r, f.ID, location)
 	before := q.of(f.ID)
@@ -20,7 +20,7 @@ func (s *Service) sample(r store.Reader, q *queues, f *fleet.Fleet, location str
 		"ActiveGameSessions":                float64(use.GameSessions),
 		"ActivatingGameSessions":            float64(max(0, processes.Hosting-use.GameSessions)),
 		"AvailableGameSessions":             float64(processes.Free),
-		"ConcurrentActivatableGameSessions": float64(s.Computes.Free(r, f, location, math.MaxInt)),
+		"ConcurrentActivatableGameSessions": float64(s.Sessions.Free(r, f, location, math.MaxInt)),
 		"CurrentPlayerSessions":             float64(use.Players),
 		"AvailablePlayerSessions":           float64(max(0, use.MaxPlayers-use.Players)),
 		"QueueDepth":                        float64(before.pending),

@@ -9,6 +9,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
@@ -25,10 +26,11 @@ type Options struct {
 
 // Deps are the services that a Service uses.
 type Deps struct {
-	Events   *event.Log
-	Fleets   *fleet.Service
-	Computes *compute.Service
-	Sessions *session.Service
+	Events    *event.Log
+	Fleets    *fleet.Service
+	Computes  *compute.Service
+	Instances *instance.Service
+	Sessions  *session.Service
 }
 
 // maxPolicies is the most policies of a fleet.

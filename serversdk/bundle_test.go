@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
@@ -30,18 +31,19 @@ const (
 
 // house is a cell with one Anywhere fleet, one compute, and the door under test.
 type house struct {
-	t        *testing.T
-	ctx      context.Context
-	st       *store.Store
-	events   *event.Log
-	fleets   *fleet.Service
-	computes *compute.Service
-	sessions *session.Service
-	matches  *flexmatch.Service
-	server   *serversdk.Server
-	wire     *wire
-	fleet    *fleet.Fleet
-	token    string
+	t         *testing.T
+	ctx       context.Context
+	st        *store.Store
+	events    *event.Log
+	fleets    *fleet.Service
+	computes  *compute.Service
+	instances *instance.Service
+	sessions  *session.Service
+	matches   *flexmatch.Service
+	server    *serversdk.Server
+	wire      *wire
+	fleet     *fleet.Fleet
+	token     string
 }
 
 // config changes how a house is built.
@@ -75,8 +77,9 @@ func newHouse(t testing.TB, c config) *house {
 	tags := tag.New(h.st)
 	h.fleets = fleet.New(h.st, h.events, tags, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	c.computes.Tokens = master
-	h.computes = compute.New(h.st, h.events, h.fleets, tags, c.computes)
+	h.computes = compute.New(h.st, compute.Deps{Events: h.events, Fleets: h.fleets, Tags: tags}, c.computes)
 	h.sessions = session.New(h.st, h.events, h.fleets, h.computes, session.Options{})
+	h.instances = instance.New(h.st, instance.Deps{Events: h.events, Tags: tags, Fleets: h.fleets, Computes: h.computes, Sessions: h.sessions}, instance.Options{})
 	h.match(tags)
 	must(t, h.st.Open(h.ctx))
 	c.server.Store, c.server.Computes, c.server.Sessions, c.server.Matches = h.st, h.computes, h.sessions, h.matches

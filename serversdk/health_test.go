@@ -195,7 +195,7 @@ func (asleep) Ended(compute.Ref, event.Code) {}
 // A process that its host is to kill keeps its socket until then, but not forever.
 func TestEndLinger_NotKilled(t *testing.T) {
 	in(t, config{}, func(t *testing.T, h *house) {
-		h.computes.HostedBy(asleep{})
+		h.instances.AddLauncher(asleep{})
 		g := h.ready("p")
 		must(t, h.computes.Deregister(h.ctx, h.fleet.ID, computeName))
 		pass(30 * time.Second)

@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -66,10 +67,10 @@ func open(t tester, driver store.Driver) *arena {
 	a.events = event.New(a.st)
 	tags := tag.New(a.st)
 	a.fleets = fleet.New(a.st, a.events, tags, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
-	a.computes = compute.New(a.st, a.events, a.fleets, tags, compute.Options{Tokens: master})
-	a.computes.HostedBy(a.host)
+	a.computes = compute.New(a.st, compute.Deps{Events: a.events, Fleets: a.fleets, Tags: tags}, compute.Options{Tokens: master})
 	a.computes.OnFree(func() { a.freed.Add(1) })
 	a.sessions = session.New(a.st, a.events, a.fleets, a.computes, session.Options{})
+	instance.New(a.st, instance.Deps{Events: a.events, Tags: tags, Fleets: a.fleets, Computes: a.computes, Sessions: a.sessions}, instance.Options{}).AddLauncher(a.host)
 	a.must(a.st.Open(a.ctx))
 	ctx, cancel := context.WithCancel(a.ctx)
 	done := make(chan struct{})

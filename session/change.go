@@ -54,9 +54,6 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*GameSession, error) 
 	for _, f := range s.updated {
 		f(tx, &g)
 	}
-	if g.Protection != old.Protection {
-		tx.OnCommit(s.computes.Look)
-	}
 	return &g, nil
 }
 

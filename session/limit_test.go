@@ -29,7 +29,7 @@ func TestCreate_ActivationLimit(t *testing.T) {
 		for name, leave := range leaves {
 			id := a.create()
 			f := a.fleets.Get(a.st.View(), a.fleet.ID)
-			if n := a.computes.Free(a.st.View(), f, home, 10); n != 0 {
+			if n := a.sessions.Free(a.st.View(), f, home, 10); n != 0 {
 				a.Errorf("%d processes can be taken while one activates, want 0", n)
 			}
 			a.refused("second activation", fault.FleetCapacityExceeded, func() error { _, err := a.sessions.Create(a.ctx, a.input()); return err })

@@ -30,7 +30,7 @@ func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location string, spec Spec
 		CreatorID: spec.CreatorID, Fingerprint: spec.fingerprint,
 		ActivateBy: tx.Now().Add(f.Runtime.ActivationTimeoutOrDefault()),
 	}
-	p, c, err := s.computes.Take(tx, f, location, g.ID)
+	p, c, err := s.computes.Take(tx, f, location, g.ID, s.activating)
 	if err != nil {
 		return nil, err
 	}

@@ -68,8 +68,6 @@ func New(st *store.Store, events *event.Log, fleets *fleet.Service, computes *co
 	s.loop = wake.NewLoop(s.next, s.sweep)
 	computes.OnEnded(s.processEnded)
 	computes.OnStopping(s.processStopping)
-	computes.Shield(s.shields)
-	computes.CountActivating(s.activating)
 	return s
 }
 
@@ -79,16 +77,6 @@ func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
 // Players returns the number of slots in use: reserved and active player sessions.
 func (s *Service) Players(r store.Reader, gameSessionID string) int {
 	return s.t.slots.Count(r, gameSessionID)
-}
-
-// shields returns the number of players of a game session, and whether it is protected
-// from being ended by a scale-down.
-func (s *Service) shields(r store.Reader, gameSessionID string) (players int, protected bool) {
-	g := s.t.games.Get(r, gameSessionID)
-	if g == nil || g.Status.Ended() {
-		return 0, false
-	}
-	return s.Players(r, g.ID), g.Protection == fleet.FullProtection
 }
 
 // activating returns the number of ACTIVATING game sessions of a compute.

@@ -1,6 +1,9 @@
 package session
 
-import "github.com/musterhq/muster/internal/store"
+import (
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/store"
+)
 
 // Use is the current use of a fleet.
 type Use struct {
@@ -27,4 +30,10 @@ func (s *Service) Use(r store.Reader, fleetID, location string) Use {
 		GameSessions: games(countActive), Activating: games(countActivating), MaxPlayers: games(countSlots),
 		Players: s.t.playing.Of(r, store.Key(fleetID, location)),
 	}
+}
+
+// Free returns how many game sessions could be created now in a location of a fleet,
+// counting up to most.
+func (s *Service) Free(r store.Reader, f *fleet.Fleet, location string, most int) int {
+	return s.computes.Free(r, f, location, most, s.activating)
 }

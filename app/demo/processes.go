@@ -94,7 +94,7 @@ func (d *Demo) ref(id string) compute.Ref {
 	return compute.Ref{FleetID: *d.fleetID.Load(), ComputeName: computeName, ProcessID: id}
 }
 
-// Owns reports whether the demo runs the process (compute.Launcher).
+// Owns reports whether the demo runs the process (instance.Launcher).
 func (d *Demo) Owns(ref compute.Ref) bool {
 	group := d.group.Load()
 	if group == nil || ref != d.ref(ref.ProcessID) {
@@ -111,7 +111,7 @@ func (d *Demo) Owns(ref compute.Ref) bool {
 // leaveTime is how long a process may take to exit after calling ProcessEnding.
 const leaveTime = 10 * time.Second
 
-// Ended makes sure that a process that counts as ended is gone (compute.Launcher): one
+// Ended makes sure that a process that counts as ended is gone (instance.Launcher): one
 // that called ProcessEnding has time to exit, any other is killed.
 func (d *Demo) Ended(ref compute.Ref, why event.Code) {
 	if !d.Owns(ref) {

@@ -199,7 +199,7 @@ func (h *Host) ref(id string) compute.Ref {
 	return compute.Ref{FleetID: place.FleetID, ComputeName: ComputeName, ProcessID: id}
 }
 
-// Owns reports whether we run the process (compute.Launcher).
+// Owns reports whether we run the process (instance.Launcher).
 func (h *Host) Owns(ref compute.Ref) bool {
 	a := h.agent.Load()
 	return a != nil && ref == h.ref(ref.ProcessID) && a.Runs(execName, ref.ProcessID)
@@ -208,7 +208,7 @@ func (h *Host) Owns(ref compute.Ref) bool {
 // leaveTime is how long a process may take to exit after calling ProcessEnding.
 const leaveTime = 10 * time.Second
 
-// Ended makes sure that a process that counts as ended is gone (compute.Launcher).
+// Ended makes sure that a process that counts as ended is gone (instance.Launcher).
 func (h *Host) Ended(ref compute.Ref, why event.Code) {
 	if !h.Owns(ref) {
 		return

@@ -114,7 +114,7 @@ func (f *serverFlags) options(t *streams) (app.Options, error) {
 	o.Record, o.DrainTimeout = f.Record, f.DrainTimeout
 	o.Audit.Level, o.Audit.Retention = audit.Level(f.Audit), f.AuditKeep
 	o.AuditSink = f.AuditSink
-	o.Placements.UniqueIDs, o.Computes.HostGrace = f.UniqueIDs, f.HostGrace
+	o.Placements.UniqueIDs, o.Instances.HostGrace = f.UniqueIDs, f.HostGrace
 	if f.HostGrace <= 0 {
 		return o, fmt.Errorf("host-grace: %v is not above 0", f.HostGrace)
 	}

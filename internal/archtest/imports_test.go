@@ -14,7 +14,7 @@ type row struct{ path, may, why string }
 const ground = "internal/store internal/state internal/fault internal/arn"
 
 // domain lists the packages that hold the rules of game hosting.
-const domain = "event auth audit build build/object fleet compute session session/filter scaling placement flexmatch flexmatch/ruleset"
+const domain = "event auth audit build build/object fleet compute session session/filter instance scaling placement flexmatch flexmatch/ruleset"
 
 // rows are matched in order; the first that fits a package applies. Doors import the
 // domain, the domain never imports a door. Within the domain, imports go downward only:
@@ -57,10 +57,11 @@ var rows = []row{
 	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},
 	{"identity", ground + " internal/wake event", "accounts of players; knows nothing of games. What seals its keys is given to it"},
 	{"provider", "", "decides about instances: pure, on types of its own"},
-	{"compute", ground + " internal/tag internal/wake internal/plain provider fleet auth event", "machines serve fleets and show tokens; its loops wake at deadlines; a provider says where instances go"},
+	{"compute", ground + " internal/tag internal/wake fleet auth event", "machines serve fleets and show tokens; its loop wakes at deadlines"},
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
-	{"scaling", ground + " session compute fleet event", "capacity follows use; what waits in queues is told to it, since placement is above"},
+	{"instance", ground + " internal/tag internal/wake internal/plain provider session compute fleet event", "instances serve fleets, as computes; game sessions hold up their end; its loop wakes at deadlines"},
+	{"scaling", ground + " instance session compute fleet event", "capacity follows use; what waits in queues is told to it, since placement is above"},
 	{"placement", ground + " internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"flexmatch/search", "flexmatch/ruleset", "forms matches from tickets: pure, so it knows the language and no table"},
@@ -76,7 +77,7 @@ var rows = []row{
 	{"serversdk", ground + " internal/door internal/limit serversdk/protocol audit auth compute session flexmatch", "turns messages of game servers into calls"},
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"uploads", ground + " internal/door internal/limit internal/awsrpc/sigv4 auth audit build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
-	{"hosts", ground + " internal/door internal/limit hosts/protocol audit auth build build/object fleet compute event", "carries wishes, reports, builds and logs between the domain and host agents"},
+	{"hosts", ground + " internal/door internal/limit hosts/protocol audit auth build build/object fleet compute instance event", "carries wishes, reports, builds and logs between the domain and host agents"},
 	{"backend", ground + " internal/door internal/limit sdk/session/player/protocol auth beacon identity fleet session placement flexmatch event", "turns wishes of players into calls; checks the receipts of beacons"},
 	{"console", ground + " internal/limit auth event", "people's endpoints; what the API has, they get from the API"},
 

@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/flexmatch/life"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/state"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
@@ -29,7 +30,7 @@ func diagrams() map[string]string {
 	return map[string]string{
 		"Fleet and fleet location": diagram(fleet.Moves),
 		"Build":                    diagram(build.Moves),
-		"Instance":                 diagram(compute.InstanceMoves),
+		"Instance":                 diagram(instance.Moves),
 		"Game server process":      diagram(compute.Moves),
 		"Game session":             diagram(session.Moves),
 		"Player session":           diagram(session.PlayerMoves),

@@ -59,7 +59,7 @@ func open(ctx context.Context, n int) (*house, error) {
 	events, tags := event.New(h.store), tag.New(h.store)
 	h.keys = auth.New(h.store, events, master, tags.Of)
 	fleets := fleet.New(h.store, events, tags, fleet.Options{Home: home})
-	h.computes = compute.New(h.store, events, fleets, tags, compute.Options{Tokens: master})
+	h.computes = compute.New(h.store, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})
 	h.sessions = session.New(h.store, events, fleets, h.computes, session.Options{})
 	h.verifier = sigv4.New(sigv4.Options{Service: "gamelift", Lookup: func(id string) (sigv4.Secret, bool) {
 		secret, ok := h.keys.Secret(id)

@@ -35,7 +35,7 @@ func TestRefresh(t *testing.T) {
 	st := store.New(store.Options{Driver: store.NewMemory()})
 	events, tags := event.New(st), tag.New(st)
 	fleets := fleet.New(st, events, tags, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
-	computes := compute.New(st, events, fleets, tags, compute.Options{Tokens: master})
+	computes := compute.New(st, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})
 	sessions := gaming.New(st, events, fleets, computes, gaming.Options{})
 	ok(st.Open(ctx))
 	defer st.Close()

@@ -1,4 +1,4 @@
-package compute_test
+package instance_test
 
 import (
 	"errors"
@@ -7,12 +7,13 @@ import (
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/fault"
 )
 
 // A drained host takes nothing new, and its game sessions are played to their end.
 func TestHost_Drain(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
 		i := y.assigned(h)[0].InstanceID
@@ -21,7 +22,7 @@ func TestHost_Drain(t *testing.T) {
 		busy, err := y.takeOf(f)
 		y.must(err)
 		other := y.host()
-		y.must(y.computes.DrainHost(y.ctx, h))
+		y.must(y.instances.DrainHost(y.ctx, h))
 		pass(time.Second)
 		if n := len(y.assigned(other)); n != 1 {
 			y.Errorf("%d instances on the other host, want the one that replaces", n)
@@ -36,21 +37,21 @@ func TestHost_Drain(t *testing.T) {
 		}
 		y.must(y.computes.End(y.ctx, busy.Ref()))
 		pass(6 * time.Minute)
-		if y.computes.Instance(y.st.View(), i) != nil || y.recorded(event.HostDrained) != 1 {
-			y.Errorf("after the last game: instance %+v, %d events", y.computes.Instance(y.st.View(), i), y.recorded(event.HostDrained))
+		if y.instances.Instance(y.st.View(), i) != nil || y.recorded(event.HostDrained) != 1 {
+			y.Errorf("after the last game: instance %+v, %d events", y.instances.Instance(y.st.View(), i), y.recorded(event.HostDrained))
 		}
-		y.must(y.computes.DrainHost(y.ctx, h)) // a second call is no error
-		y.must(y.computes.ResumeHost(y.ctx, h))
-		if host := y.computes.Host(y.st.View(), h); !host.Open() {
+		y.must(y.instances.DrainHost(y.ctx, h)) // a second call is no error
+		y.must(y.instances.ResumeHost(y.ctx, h))
+		if host := y.instances.Host(y.st.View(), h); !host.Open() {
 			y.Errorf("after it was resumed the host is %+v", host)
 		}
-		y.refused("an unknown host", fault.NotFound, func() error { return y.computes.DrainHost(y.ctx, "host-x") })
+		y.refused("an unknown host", fault.NotFound, func() error { return y.instances.DrainHost(y.ctx, "host-x") })
 	})
 }
 
 // A removed host is deleted with its last instance, which has its grace.
 func TestHost_Remove(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		secret, h := y.joined()
 		f := y.managed("")
 		i := y.assigned(h)[0].InstanceID
@@ -58,7 +59,7 @@ func TestHost_Remove(t *testing.T) {
 		if _, err := y.takeOf(f); err != nil {
 			y.Fatal(err)
 		}
-		gone, err := y.computes.RemoveHost(y.ctx, h, false)
+		gone, err := y.instances.RemoveHost(y.ctx, h, false)
 		y.must(err)
 		if gone {
 			y.Error("it went at once, with a game session on it")
@@ -67,8 +68,8 @@ func TestHost_Remove(t *testing.T) {
 		if p := y.computes.Process(y.st.View(), ref.Key()); p.Status != compute.Terminating {
 			y.Errorf("its game server is %s", p.Status)
 		}
-		y.refused("to resume it", fault.Conflict, func() error { return y.computes.ResumeHost(y.ctx, h) })
-		if _, err := y.computes.AuthenticateHost(h, secret); err != nil {
+		y.refused("to resume it", fault.Conflict, func() error { return y.instances.ResumeHost(y.ctx, h) })
+		if _, err := y.instances.AuthenticateHost(h, secret); err != nil {
 			y.Errorf("its agent is refused before it could end anything: %v", err)
 		}
 		pass(5*time.Minute + time.Second)
@@ -80,28 +81,28 @@ func TestHost_Remove(t *testing.T) {
 }
 
 func TestHost_RemoveNow(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		secret, h := y.joined()
 		y.managed("")
 		y.run(h, y.assigned(h)[0].InstanceID, "p")
-		gone, err := y.computes.RemoveHost(y.ctx, h, true)
+		gone, err := y.instances.RemoveHost(y.ctx, h, true)
 		y.must(err)
 		if !gone {
 			y.Error("it is still there")
 		}
 		y.isRemoved(h, secret)
-		y.refused("to remove it again", fault.NotFound, func() error { _, err := y.computes.RemoveHost(y.ctx, h, true); return err })
+		y.refused("to remove it again", fault.NotFound, func() error { _, err := y.instances.RemoveHost(y.ctx, h, true); return err })
 	})
 }
 
 // A removed host whose agent never comes back is deleted as well.
 func TestHost_RemoveAway(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		secret, h := y.joined()
 		y.managed("")
 		y.assigned(h)
-		y.must(y.computes.HostLost(y.ctx, h))
-		_, err := y.computes.RemoveHost(y.ctx, h, false)
+		y.must(y.instances.HostLost(y.ctx, h))
+		_, err := y.instances.RemoveHost(y.ctx, h, false)
 		y.must(err)
 		pass(6 * time.Minute)
 		y.isRemoved(h, secret)
@@ -111,22 +112,22 @@ func TestHost_RemoveAway(t *testing.T) {
 // joined is like host, and returns the secret too.
 func (y *yard) joined() (secret, host string) {
 	y.Helper()
-	j, err := y.computes.Join(y.ctx, compute.JoinInput{Token: y.token(compute.JoinTokenInput{}), HostInfo: machine})
+	j, err := y.instances.Join(y.ctx, instance.JoinInput{Token: y.token(instance.JoinTokenInput{}), HostInfo: machine})
 	y.must(err)
-	y.must(y.computes.HostConnected(y.ctx, j.HostID, machine))
+	y.must(y.instances.HostConnected(y.ctx, j.HostID, machine))
 	pass(0)
 	return j.Secret, j.HostID
 }
 
 func (y *yard) isRemoved(host, secret string) {
 	y.Helper()
-	if y.computes.Host(y.st.View(), host) != nil || len(y.assigned(host)) != 0 || y.recorded(event.HostRemoved) != 1 {
-		y.Errorf("the host is %+v, assigned %v", y.computes.Host(y.st.View(), host), y.assigned(host))
+	if y.instances.Host(y.st.View(), host) != nil || len(y.assigned(host)) != 0 || y.recorded(event.HostRemoved) != 1 {
+		y.Errorf("the host is %+v, assigned %v", y.instances.Host(y.st.View(), host), y.assigned(host))
 	}
-	if _, err := y.computes.AuthenticateHost(host, secret); !errors.Is(err, compute.ErrHostRemoved) {
+	if _, err := y.instances.AuthenticateHost(host, secret); !errors.Is(err, instance.ErrHostRemoved) {
 		y.Errorf("its credential: %v", err)
 	}
-	if _, err := y.computes.AuthenticateHost(host, "guess"); errors.Is(err, compute.ErrHostRemoved) || !fault.Is(err, fault.Unauthorized) {
+	if _, err := y.instances.AuthenticateHost(host, "guess"); errors.Is(err, instance.ErrHostRemoved) || !fault.Is(err, fault.Unauthorized) {
 		y.Errorf("a guess at its credential: %v", err)
 	}
 }
@@ -134,26 +135,26 @@ func (y *yard) isRemoved(host, secret string) {
 // A new secret is valid as soon as it is offered, and the old one until the agent
 // has kept the new one.
 func TestHost_Rotate(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		old, h := y.joined()
-		good := func(secret string) bool { _, err := y.computes.AuthenticateHost(h, secret); return err == nil }
-		due := func() bool { return y.computes.SecretDue(y.computes.Host(y.st.View(), h), time.Now()) }
+		good := func(secret string) bool { _, err := y.instances.AuthenticateHost(h, secret); return err == nil }
+		due := func() bool { return y.instances.SecretDue(y.instances.Host(y.st.View(), h), time.Now()) }
 		if due() {
 			y.Error("a new secret is due on the first day")
 		}
-		y.must(y.computes.RotateHost(y.ctx, h))
+		y.must(y.instances.RotateHost(y.ctx, h))
 		if !due() {
 			y.Error("it is not due though an operator wants it")
 		}
-		lost, err := y.computes.OfferSecret(y.ctx, h)
+		lost, err := y.instances.OfferSecret(y.ctx, h)
 		y.must(err)
-		next, err := y.computes.OfferSecret(y.ctx, h)
+		next, err := y.instances.OfferSecret(y.ctx, h)
 		y.must(err)
-		y.must(y.computes.SecretKept(y.ctx, h, lost)) // superseded by the next offer
+		y.must(y.instances.SecretKept(y.ctx, h, lost)) // superseded by the next offer
 		if !good(old) || !good(next) || good(lost) {
 			y.Errorf("before it is kept: old %v, next %v, lost %v", good(old), good(next), good(lost))
 		}
-		y.must(y.computes.SecretKept(y.ctx, h, next))
+		y.must(y.instances.SecretKept(y.ctx, h, next))
 		if good(old) || !good(next) || due() {
 			y.Errorf("after it was kept: old %v, next %v, due %v", good(old), good(next), due())
 		}

@@ -1,8 +1,9 @@
-package compute
+package instance
 
 import (
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -86,7 +87,7 @@ type launch struct {
 // due returns when the launch needs attention.
 func (l *launch) due() time.Time {
 	if !l.Ended.IsZero() {
-		return l.Ended.Add(remembered)
+		return l.Ended.Add(compute.Remembered)
 	}
 	if !l.HintAt.IsZero() {
 		return l.HintAt

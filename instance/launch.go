@@ -1,9 +1,10 @@
-package compute
+package instance
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -13,16 +14,16 @@ import (
 func (s *Service) reportProcesses(tx *store.Tx, i *Instance, listed []ProcessReport, complete bool) {
 	runs := map[string]bool{}
 	for _, r := range listed {
-		key := Ref{i.FleetID, i.ID, r.ID}.Key()
+		key := compute.Ref{FleetID: i.FleetID, ComputeName: i.ID, ProcessID: r.ID}.Key()
 		runs[key] = true
-		if s.t.processes.Get(tx, key) == nil && s.t.launches.Get(tx, key) == nil {
+		if s.computes.Process(tx, key) == nil && s.t.launches.Get(tx, key) == nil {
 			started := r.Started
 			if started.IsZero() || started.After(tx.Now()) {
 				started = tx.Now()
 			}
 			l := &launch{Key: key, Started: started, PID: r.PID, InitBy: started.Add(s.opts.InitTimeout)}
-			if i.Status == InstancePending && !i.Hinted { // no program has ever connected there
-				l.HintAt = started.Add(min(InitHint, s.opts.InitTimeout))
+			if i.Status == Pending && !i.Hinted { // no program has ever connected there
+				l.HintAt = started.Add(min(compute.InitHint, s.opts.InitTimeout))
 			}
 			s.putLaunch(tx, l)
 		}
@@ -30,12 +31,12 @@ func (s *Service) reportProcesses(tx *store.Tx, i *Instance, listed []ProcessRep
 	if !complete {
 		return
 	}
-	for p := range s.t.onCompute.Equal(tx, i.computeKey()) {
+	for p := range s.computes.On(tx, i.FleetID, i.ID) {
 		if !runs[p.Key] {
-			s.finish(tx, p, event.ServerProcessCrashed, "its host does not run it any more")
+			s.computes.Kill(tx, p.Key, event.ServerProcessCrashed, "its host does not run it any more")
 		}
 	}
-	for l := range s.t.launchesOn.Equal(tx, i.computeKey()) {
+	for l := range s.t.launchesOn.Equal(tx, i.key()) {
 		if !runs[l.Key] {
 			s.endLaunch(tx, l.Key, l)
 		}
@@ -59,7 +60,7 @@ func (s *Service) endLaunch(tx *store.Tx, key string, old *launch) {
 }
 
 func (s *Service) dropLaunches(tx *store.Tx, i *Instance) {
-	for l := range s.t.launchesOn.Equal(tx, i.computeKey()) {
+	for l := range s.t.launchesOn.Equal(tx, i.key()) {
 		s.endLaunch(tx, l.Key, l)
 	}
 }
@@ -68,7 +69,7 @@ func (s *Service) dropLaunches(tx *store.Tx, i *Instance) {
 // then says how it ended. If the host sends none within the grace, only the bare fact
 // is recorded.
 func (s *Service) overdueLaunch(tx *store.Tx, old *launch) {
-	ref := ParseRef(old.Key)
+	ref := compute.ParseRef(old.Key)
 	switch {
 	case !old.Ended.IsZero():
 		s.t.launches.Delete(tx, old.Key)
@@ -91,13 +92,9 @@ func (s *Service) overdueLaunch(tx *store.Tx, old *launch) {
 // killLaunch makes the host of a process that has not connected end it.
 func (s *Service) killLaunch(tx *store.Tx, old *launch, why event.Code) {
 	l := *old
-	l.Why, l.InitBy = why, tx.Now().Add(s.opts.UnhealthyGrace)
+	l.Why, l.InitBy = why, tx.Now().Add(s.graces.UnhealthyGrace)
 	s.putLaunch(tx, &l)
-	tx.OnCommit(func() {
-		if s.host != nil {
-			s.host.Ended(ParseRef(l.Key), why)
-		}
-	})
+	tx.OnCommit(func() { s.endOnHost(compute.ParseRef(l.Key), why) })
 }
 
 // hint records an event about a program that does not connect, once per instance.
@@ -105,18 +102,18 @@ func (s *Service) hint(tx *store.Tx, old *launch) {
 	l := *old
 	l.HintAt = time.Time{}
 	s.putLaunch(tx, &l)
-	ref := ParseRef(l.Key)
+	ref := compute.ParseRef(l.Key)
 	i := s.t.instances.Get(tx, ref.ComputeName)
-	if i == nil || i.Hinted || i.Status != InstancePending {
+	if i == nil || i.Hinted || i.Status != Pending {
 		return
 	}
 	told := *i
 	told.Hinted = true
 	s.putInstance(tx, &told)
-	s.recordLaunch(tx, ref, event.GenericEvent, uninitialized(ref))
+	s.computes.RecordUninitialized(tx, ref)
 }
 
-func (s *Service) recordLaunch(tx *store.Tx, ref Ref, code event.Code, text string) {
+func (s *Service) recordLaunch(tx *store.Tx, ref compute.Ref, code event.Code, text string) {
 	e := event.Event{Code: code, FleetID: ref.FleetID, ComputeName: ref.ComputeName, ProcessID: ref.ProcessID, Message: text}
 	if i := s.t.instances.Get(tx, ref.ComputeName); i != nil {
 		e.Location = i.Location

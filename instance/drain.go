@@ -1,8 +1,9 @@
-package compute
+package instance
 
 import (
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -13,12 +14,12 @@ func (s *Service) drains(r store.Reader) bool {
 		if i.StopBy.IsZero() && !s.spares(r, i) {
 			return true
 		}
-		for p := range s.t.onCompute.Equal(r, i.computeKey()) {
+		for p := range s.computes.On(r, i.FleetID, i.ID) {
 			if s.mayStop(r, i, p) {
 				return true
 			}
 		}
-		for l := range s.t.launchesOn.Equal(r, i.computeKey()) {
+		for l := range s.t.launchesOn.Equal(r, i.key()) {
 			if l.Why == "" {
 				return true
 			}
@@ -32,27 +33,27 @@ func (s *Service) drains(r store.Reader) bool {
 // that no protected game session keeps any more gets a deadline.
 func (s *Service) drainAll(tx *store.Tx) {
 	for i := range s.t.draining.Equal(tx, "") {
-		for p := range s.t.onCompute.Equal(tx, i.computeKey()) {
+		for p := range s.computes.On(tx, i.FleetID, i.ID) {
 			if s.mayStop(tx, i, p) {
-				s.stop(tx, p, stopArgs{why: event.InstanceDraining, grace: s.opts.StopGrace, text: "its instance is removed: " + i.Cause})
+				s.computes.Terminate(tx, p.Key, event.InstanceDraining, "its instance is removed: "+i.Cause)
 			}
 		}
-		for l := range s.t.launchesOn.Equal(tx, i.computeKey()) {
+		for l := range s.t.launchesOn.Equal(tx, i.key()) {
 			if l.Why == "" { // its connection would be refused, and it would retry for minutes
 				s.killLaunch(tx, l, event.InstanceDraining)
 			}
 		}
 		if i.StopBy.IsZero() && !s.spares(tx, i) {
 			bounded := *i
-			bounded.StopBy = tx.Now().Add(s.opts.StopGrace)
+			bounded.StopBy = tx.Now().Add(s.graces.StopGrace)
 			s.putInstance(tx, &bounded)
 			s.assign(tx, i.HostID)
 		}
 	}
 }
 
-func (s *Service) mayStop(r store.Reader, i *Instance, p *Process) bool {
-	return p.Status != Terminating && (i.Forced || !s.protects(r, i, p))
+func (s *Service) mayStop(r store.Reader, i *Instance, p *compute.Process) bool {
+	return p.Status != compute.Terminating && (i.Forced || !s.protects(r, i, p))
 }
 
 // spares reports whether a game session keeps the instance.
@@ -60,8 +61,8 @@ func (s *Service) spares(r store.Reader, i *Instance) bool {
 	if i.Forced {
 		return false
 	}
-	for p := range s.t.onCompute.Equal(r, i.computeKey()) {
-		if p.Status != Terminating && s.protects(r, i, p) {
+	for p := range s.computes.On(r, i.FleetID, i.ID) {
+		if p.Status != compute.Terminating && s.protects(r, i, p) {
 			return true
 		}
 	}
@@ -70,22 +71,20 @@ func (s *Service) spares(r store.Reader, i *Instance) bool {
 
 // protects reports whether the process's game session must not be ended with its
 // instance.
-func (s *Service) protects(r store.Reader, i *Instance, p *Process) bool {
+func (s *Service) protects(r store.Reader, i *Instance, p *compute.Process) bool {
 	switch {
 	case p.GameSessionID == "":
 		return false
 	case i.Spare:
 		return true
-	case s.shield == nil:
-		return false
 	}
-	_, protected := s.shield(r, p.GameSessionID)
+	_, protected := s.players(r, p.GameSessionID)
 	return protected
 }
 
 // forceOut drains the instances of a fleet, or of one of its locations ("" means all),
 // that is being deleted; no game session is spared. It reports whether any is left.
-func (s *Service) forceOut(tx *store.Tx, fleetID, location string) (left bool) {
+func (s *Service) Clear(tx *store.Tx, fleetID, location string) (left bool) {
 	for old := range s.Instances(tx, fleetID, location) {
 		left = true
 		if old.Stop != Keep && old.Forced {
@@ -93,11 +92,14 @@ func (s *Service) forceOut(tx *store.Tx, fleetID, location string) (left bool) {
 		}
 		i := *old
 		i.Cause = "the fleet or the location is being deleted"
-		i.StopBy = tx.Now().Add(s.opts.StopGrace)
+		i.StopBy = tx.Now().Add(s.graces.StopGrace)
 		s.stopInstance(tx, &i, Drain, true)
 	}
 	return left
 }
+
+// atOnce limits how many overdue launches one transaction handles.
+const atOnce = 500
 
 // nextHostDue returns the earliest deadline of hosts, instances and launches.
 func (s *Service) nextHostDue(r store.Reader) time.Time {
@@ -138,7 +140,7 @@ func (s *Service) sweepHosts(tx *store.Tx) {
 	}
 	n := 0
 	for _, l := range s.t.launchDue.Prefix(tx, "") {
-		if l.due().After(tx.Now()) || n == sweepAtOnce {
+		if l.due().After(tx.Now()) || n == atOnce {
 			break
 		}
 		s.overdueLaunch(tx, l)

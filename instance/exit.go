@@ -1,9 +1,10 @@
-package compute
+package instance
 
 import (
 	"context"
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -24,7 +25,7 @@ type ExitReport struct {
 
 // Evidence is what is known of an ended process, for filing its logs.
 type Evidence struct {
-	Ref           Ref
+	Ref           compute.Ref
 	LogPaths      []string
 	GameSessionID string
 	Known         bool // the process had connected
@@ -46,15 +47,15 @@ func (s *Service) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
 		return Evidence{}, nil
 	}
 	key := ref.Key()
-	p, l := s.t.processes.Get(tx, key), s.t.launches.Get(tx, key)
+	p, l := s.computes.Process(tx, key), s.t.launches.Get(tx, key)
 	seen := Evidence{Ref: ref}
 	if p != nil {
 		seen.LogPaths, seen.GameSessionID, seen.Known = p.LogPaths, p.GameSessionID, true
 	}
 	switch {
-	case p != nil && p.Status != Terminated:
+	case p != nil && p.Status != compute.Terminated:
 		d := diagnose(in, p.Status, s.opts.InitTimeout)
-		s.finish(tx, p, d.Code, d.Text)
+		s.computes.Kill(tx, p.Key, d.Code, d.Text)
 	case p == nil && (l == nil || l.Ended.IsZero()):
 		d := diagnose(in, "", s.opts.InitTimeout)
 		s.recordLaunch(tx, ref, d.Code, d.Text)
@@ -64,10 +65,10 @@ func (s *Service) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
 }
 
 // refOn returns the Ref of a reported process. ok is false if the instance is gone.
-func (s *Service) refOn(r store.Reader, in ExitReport) (Ref, bool) {
+func (s *Service) refOn(r store.Reader, in ExitReport) (compute.Ref, bool) {
 	i := s.t.instances.Get(r, in.InstanceID)
 	if i == nil || i.HostID != in.HostID {
-		return Ref{}, false
+		return compute.Ref{}, false
 	}
-	return Ref{i.FleetID, i.ID, in.ProcessID}, true
+	return compute.Ref{FleetID: i.FleetID, ComputeName: i.ID, ProcessID: in.ProcessID}, true
 }

@@ -1,4 +1,4 @@
-package compute_test
+package instance_test
 
 import (
 	"net/netip"
@@ -6,63 +6,63 @@ import (
 	"testing"
 	"time"
 
-	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/fault"
 )
 
-func (y *yard) token(in compute.JoinTokenInput) string {
+func (y *yard) token(in instance.JoinTokenInput) string {
 	y.Helper()
 	in.Location = region
-	secret, _, err := y.computes.CreateJoinToken(y.ctx, in)
+	secret, _, err := y.instances.CreateJoinToken(y.ctx, in)
 	y.must(err)
 	return secret
 }
 
 func (y *yard) joinFrom(token, address string) error {
 	from, _ := netip.ParseAddr(address)
-	_, err := y.computes.Join(y.ctx, compute.JoinInput{Token: token, From: from, HostInfo: machine})
+	_, err := y.instances.Join(y.ctx, instance.JoinInput{Token: token, From: from, HostInfo: machine})
 	return err
 }
 
-func (y *yard) tokens() []*compute.JoinToken {
-	var all []*compute.JoinToken
-	for t := range y.computes.JoinTokens(y.st.View(), time.Now()) {
+func (y *yard) tokens() []*instance.JoinToken {
+	var all []*instance.JoinToken
+	for t := range y.instances.JoinTokens(y.st.View(), time.Now()) {
 		all = append(all, t)
 	}
 	return all
 }
 
 func TestJoinToken_OnceAndInTime(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
-		token, made, err := y.computes.CreateJoinToken(y.ctx, compute.JoinTokenInput{Location: region, Life: time.Minute})
+	in(t, instance.Options{}, func(y *yard) {
+		token, made, err := y.instances.CreateJoinToken(y.ctx, instance.JoinTokenInput{Location: region, Life: time.Minute})
 		y.must(err)
 		if got := time.Until(made.Expires); got != time.Minute {
 			y.Errorf("it ends in %s", got)
 		}
 		y.must(y.joinFrom(token, ""))
 		y.refused("a used token", fault.Unauthorized, func() error { return y.joinFrom(token, "") })
-		late := y.token(compute.JoinTokenInput{Life: time.Minute})
+		late := y.token(instance.JoinTokenInput{Life: time.Minute})
 		pass(time.Minute)
 		y.refused("a token past its end", fault.Unauthorized, func() error { return y.joinFrom(late, "") })
 		if n := len(y.tokens()); n != 0 {
 			y.Errorf("%d tokens are listed after their end", n)
 		}
-		y.refused("an unknown host", fault.Unauthorized, func() error { _, err := y.computes.AuthenticateHost("host-x", ""); return err })
+		y.refused("an unknown host", fault.Unauthorized, func() error { _, err := y.instances.AuthenticateHost("host-x", ""); return err })
 	})
 }
 
 func TestJoinToken_BadInput(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
-		for name, in := range map[string]compute.JoinTokenInput{
+	in(t, instance.Options{}, func(y *yard) {
+		for name, in := range map[string]instance.JoinTokenInput{
 			"location": {Location: "custom-nowhere"},
-			"life":     {Location: region, Life: compute.LongestJoinTokenLife + 1},
-			"uses":     {Location: region, MaxUses: compute.MostJoinTokenUses + 1},
+			"life":     {Location: region, Life: instance.LongestJoinTokenLife + 1},
+			"uses":     {Location: region, MaxUses: instance.MostJoinTokenUses + 1},
 			"cidr":     {Location: region, Networks: []string{"10.0.0.0/99"}},
 			"name":     {Location: region, Name: strings.Repeat("n", 129)},
 		} {
 			y.refused("a bad "+name, fault.InvalidRequest, func() error {
-				_, _, err := y.computes.CreateJoinToken(y.ctx, in)
+				_, _, err := y.instances.CreateJoinToken(y.ctx, in)
 				if err != nil && !strings.Contains(err.Error(), name) {
 					y.Errorf("the refusal of a bad %s does not name it: %v", name, err)
 				}
@@ -74,8 +74,8 @@ func TestJoinToken_BadInput(t *testing.T) {
 
 // A token for a group of machines counts its uses, and is useless once revoked.
 func TestJoinToken_ManyMachines(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
-		token := y.token(compute.JoinTokenInput{Name: "autoscaling", MaxUses: 3, Life: 24 * time.Hour})
+	in(t, instance.Options{}, func(y *yard) {
+		token := y.token(instance.JoinTokenInput{Name: "autoscaling", MaxUses: 3, Life: 24 * time.Hour})
 		y.must(y.joinFrom(token, ""))
 		pass(time.Hour)
 		y.must(y.joinFrom(token, ""))
@@ -83,14 +83,14 @@ func TestJoinToken_ManyMachines(t *testing.T) {
 		if len(all) != 1 || all[0].Uses != 2 || all[0].Left() != 1 || !all[0].LastUsed.Equal(time.Now()) || strings.Contains(token, all[0].ID()) {
 			y.Fatalf("tokens %+v", all)
 		}
-		for h := range y.computes.Hosts(y.st.View()) {
+		for h := range y.instances.Hosts(y.st.View()) {
 			if h.JoinToken != all[0].ID() {
 				y.Errorf("host %s joined with token %q, want %s", h.ID, h.JoinToken, all[0].ID())
 			}
 		}
-		y.must(y.computes.RevokeJoinToken(y.ctx, all[0].ID()))
+		y.must(y.instances.RevokeJoinToken(y.ctx, all[0].ID()))
 		y.refused("a revoked token", fault.Unauthorized, func() error { return y.joinFrom(token, "") })
-		y.refused("revoking it again", fault.NotFound, func() error { return y.computes.RevokeJoinToken(y.ctx, all[0].ID()) })
+		y.refused("revoking it again", fault.NotFound, func() error { return y.instances.RevokeJoinToken(y.ctx, all[0].ID()) })
 		if n := y.recorded(event.HostTokenRevoked); n != 1 {
 			y.Errorf("%d events tell of it", n)
 		}
@@ -98,8 +98,8 @@ func TestJoinToken_ManyMachines(t *testing.T) {
 }
 
 func TestJoinToken_Networks(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
-		token := y.token(compute.JoinTokenInput{MaxUses: 10, Networks: []string{"10.1.2.3/16", "192.0.2.7", "2001:db8::/32"}})
+	in(t, instance.Options{}, func(y *yard) {
+		token := y.token(instance.JoinTokenInput{MaxUses: 10, Networks: []string{"10.1.2.3/16", "192.0.2.7", "2001:db8::/32"}})
 		for _, address := range []string{"10.2.0.1", "192.0.2.8", "2001:db9::1", ""} {
 			y.refused("a machine at "+address, fault.Unauthorized, func() error { return y.joinFrom(token, address) })
 		}
@@ -107,18 +107,4 @@ func TestJoinToken_Networks(t *testing.T) {
 			y.must(y.joinFrom(token, address))
 		}
 	})
-}
-
-// recorded returns the number of events with a code.
-func (y *yard) recorded(code event.Code) int {
-	y.Helper()
-	entries, err := y.events.Read(y.ctx, event.Query{Limit: 1000})
-	y.must(err)
-	n := 0
-	for _, e := range entries {
-		if e.Value.Code == code {
-			n++
-		}
-	}
-	return n
 }

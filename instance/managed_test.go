@@ -1,4 +1,4 @@
-package compute_test
+package instance_test
 
 import (
 	"slices"
@@ -11,95 +11,13 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/fault"
-	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/session"
 )
 
-const region = "us-east-1"
-
-// machine is what each host of the tests offers: room for two instances of c5.large.
-var machine = compute.HostInfo{
-	Name: "machine", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 4000, MemoryMiB: 8192, PortFrom: 20000, PortTo: 29999,
-}
-
-// managed creates a managed fleet with one process per instance.
-func (y *yard) managed(p fleet.Protection) *fleet.Fleet {
-	y.Helper()
-	f, err := y.fleets.Create(y.ctx, fleet.CreateInput{
-		Name: "managed", ComputeType: fleet.EC2, Protection: p,
-		Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
-		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
-	})
-	y.must(err)
-	pass(0)
-	return f
-}
-
-// host joins a machine to the home region and connects it.
-func (y *yard) host() string {
-	y.Helper()
-	return y.hostAt(region)
-}
-
-// hostAt joins a machine to a location.
-func (y *yard) hostAt(location string) string {
-	y.Helper()
-	token, _, err := y.computes.CreateJoinToken(y.ctx, compute.JoinTokenInput{Location: location})
-	y.must(err)
-	j, err := y.computes.Join(y.ctx, compute.JoinInput{Token: token, HostInfo: machine})
-	y.must(err)
-	_, err = y.computes.AuthenticateHost(j.HostID, j.Secret)
-	y.must(err)
-	y.must(y.computes.HostConnected(y.ctx, j.HostID, machine))
-	pass(0)
-	return j.HostID
-}
-
-func (y *yard) assigned(host string) []compute.Assignment {
-	return y.computes.Assignments(y.st.View(), host)
-}
-
-func (y *yard) report(host string, r ...compute.InstanceReport) {
-	y.Helper()
-	y.must(y.computes.ReportHost(y.ctx, compute.HostReport{HostID: host, Instances: r}))
-	pass(0)
-}
-
-// run brings one instance to the point where a process is ready, as a host does.
-func (y *yard) run(host, instance, process string) compute.Ref {
-	y.Helper()
-	for _, phase := range []compute.Phase{compute.Downloading, compute.Validating, compute.Building, compute.Activating} {
-		y.report(host, compute.InstanceReport{InstanceID: instance, Phase: phase})
-	}
-	ref := compute.Ref{FleetID: y.computes.Instance(y.st.View(), instance).FleetID, ComputeName: instance, ProcessID: process}
-	y.report(host, compute.InstanceReport{InstanceID: instance, Phase: compute.Activating, Processes: []compute.ProcessReport{{ID: process, Started: time.Now()}}})
-	_, err := y.computes.Connect(y.ctx, compute.ConnectInput{Ref: ref}, &link{})
-	y.must(err)
-	y.must(y.computes.Ready(y.ctx, compute.ReadyInput{Ref: ref, Port: 20000}))
-	y.must(y.computes.Hearing(y.ctx, ref))
-	pass(0)
-	return ref
-}
-
-func (y *yard) status(f *fleet.Fleet) fleet.Status {
-	return y.fleets.Get(y.st.View(), f.ID).Status
-}
-
-// told returns the published events of a fleet, oldest first.
-func (y *yard) told(f *fleet.Fleet) (codes []event.Code, texts string) {
-	y.Helper()
-	found, err := y.events.Read(y.ctx, event.Query{FleetID: f.ID, Limit: 1000})
-	y.must(err)
-	slices.SortFunc(found, func(a, b event.Entry) int { return int(a.Seq) - int(b.Seq) })
-	for _, e := range found {
-		codes = append(codes, e.Value.Code)
-		texts += e.Value.Message + "\n"
-	}
-	return codes, texts
-}
-
 func TestManaged_WalksByWhatItsHostReports(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		f := y.managed("")
 		if got := y.status(f); got != fleet.Downloading {
 			y.Errorf("without a host the fleet is %s", got)
@@ -107,12 +25,12 @@ func TestManaged_WalksByWhatItsHostReports(t *testing.T) {
 		if _, texts := y.told(f); !strings.Contains(texts, "no host has joined location us-east-1") {
 			y.Errorf("no event says that a host is missing:\n%s", texts)
 		}
-		if c := y.computes.Counts(y.st.View(), y.fleets.Get(y.st.View(), f.ID), region); c != (compute.Counts{Pending: 1}) {
+		if c := y.instances.Counts(y.st.View(), y.fleets.Get(y.st.View(), f.ID), region); c != (instance.Counts{Pending: 1}) {
 			y.Errorf("counts %+v", c)
 		}
 		h := y.host()
 		a := y.assigned(h)
-		if len(a) != 1 || a[0].SHA256 != "ab" || a[0].PortTo-a[0].PortFrom+1 != compute.PortsAnInstance || a[0].CPUMillis != 2000 {
+		if len(a) != 1 || a[0].SHA256 != "ab" || a[0].PortTo-a[0].PortFrom+1 != instance.PortsAnInstance || a[0].CPUMillis != 2000 {
 			y.Fatalf("assigned %+v", a)
 		}
 		y.run(h, a[0].InstanceID, "p")
@@ -136,22 +54,13 @@ func TestManaged_WalksByWhatItsHostReports(t *testing.T) {
 	})
 }
 
-// takeOf takes a free process of a managed fleet for a game session.
-func (y *yard) takeOf(f *fleet.Fleet) (p *compute.Process, err error) {
-	err = y.st.Update(y.ctx, func(tx *store.Tx) (err error) {
-		p, _, err = y.computes.Take(tx, y.fleets.Get(tx, f.ID), region, "session-"+tx.ID(""))
-		return err
-	})
-	return p, err
-}
-
 func TestManaged_ErrorNamesTheCause(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
 		i := y.assigned(h)[0].InstanceID
 		const cause = "launch path /local/game/arena is not in the build"
-		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.PhaseFailed, Code: event.FleetLaunchPathNotFound, Cause: cause})
+		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseFailed, Code: event.FleetLaunchPathNotFound, Cause: cause})
 		if got := y.status(f); got != fleet.Error {
 			y.Errorf("the fleet is %s", got)
 		}
@@ -159,10 +68,10 @@ func TestManaged_ErrorNamesTheCause(t *testing.T) {
 		if !slices.Contains(codes, event.FleetLaunchPathNotFound) || !slices.Contains(codes, event.FleetStateError) || strings.Count(texts, cause) != 2 {
 			y.Errorf("events %v:\n%s", codes, texts)
 		}
-		if a := y.assigned(h); len(a) != 1 || a[0].Stop != compute.End {
+		if a := y.assigned(h); len(a) != 1 || a[0].Stop != instance.End {
 			y.Errorf("assigned %+v", a)
 		}
-		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.PhaseGone})
+		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseGone})
 		pass(10 * time.Minute)
 		if a := y.assigned(h); len(a) != 0 {
 			y.Errorf("an instance was made for a fleet in ERROR: %+v", a)
@@ -176,13 +85,13 @@ func TestManaged_ErrorNamesTheCause(t *testing.T) {
 }
 
 func TestManaged_LostHostIsReplaced(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		first := y.host()
 		f := y.managed("")
 		ref := y.run(first, y.assigned(first)[0].InstanceID, "p")
 		second := y.host()
 		y.must(y.computes.Disconnect(y.ctx, ref))
-		y.must(y.computes.HostLost(y.ctx, first))
+		y.must(y.instances.HostLost(y.ctx, first))
 		pass(209 * time.Second)
 		if n := len(y.assigned(second)); n != 0 {
 			y.Errorf("replaced before its grace: %d", n)
@@ -194,7 +103,7 @@ func TestManaged_LostHostIsReplaced(t *testing.T) {
 		if codes, _ := y.told(f); !slices.Contains(codes, event.InstanceReplaced) || !slices.Contains(codes, event.ServerProcessCrashed) {
 			y.Errorf("events %v", codes)
 		}
-		y.must(y.computes.HostConnected(y.ctx, first, machine))
+		y.must(y.instances.HostConnected(y.ctx, first, machine))
 		if n := len(y.assigned(first)); n != 0 {
 			y.Errorf("the lost host still has %d instances", n)
 		}
@@ -202,9 +111,7 @@ func TestManaged_LostHostIsReplaced(t *testing.T) {
 }
 
 func TestManaged_ScaleInSparesProtected(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
-		protected := ""
-		y.computes.Shield(func(_ store.Reader, g string) (int, bool) { return 1, g == protected })
+	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed(fleet.FullProtection)
 		y.run(h, y.assigned(h)[0].InstanceID, "p")
@@ -213,19 +120,20 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 		y.must(err)
 		pass(0)
 		for _, a := range y.assigned(h) {
-			if y.computes.Instance(y.st.View(), a.InstanceID).Status == compute.InstancePending {
+			if y.instances.Instance(y.st.View(), a.InstanceID).Status == instance.Pending {
 				y.run(h, a.InstanceID, "q")
 			}
 		}
-		busy, err := y.takeOf(f)
+		game, err := y.sessions.Create(y.ctx, session.CreateInput{FleetID: f.ID, MaxPlayers: 2})
 		y.must(err)
-		protected = busy.GameSessionID
+		busy := y.computes.Process(y.st.View(), game.ProcessKey)
+		y.must(y.sessions.Activate(y.ctx, busy.Ref(), game.ID))
 		one, none := 1, 0
 		_, err = y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &one})
 		y.must(err)
 		pass(0)
 		for _, a := range y.assigned(h) {
-			if gone := a.Stop != compute.Keep; gone == (a.InstanceID == busy.ComputeName) {
+			if gone := a.Stop != instance.Keep; gone == (a.InstanceID == busy.ComputeName) {
 				y.Errorf("instance %s: stop %q; the game session is on %s", a.InstanceID, a.Stop, busy.ComputeName)
 			}
 		}
@@ -235,8 +143,9 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 		if p := y.computes.Process(y.st.View(), busy.Key); p.Status != compute.Active {
 			y.Errorf("the process of a protected game session is %s", p.Status)
 		}
-		protected = ""
-		y.computes.Look()
+		unprotected := fleet.NoProtection
+		_, err = y.sessions.Update(y.ctx, session.UpdateInput{GameSessionID: game.ID, Protection: &unprotected})
+		y.must(err)
 		pass(0)
 		if p := y.computes.Process(y.st.View(), busy.Key); p.Status != compute.Terminating {
 			y.Errorf("the process of a game session that is not protected any more is %s", p.Status)
@@ -247,7 +156,7 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 // Capacity can be set for ACTIVE fleets only. In those, the home region may still wait
 // for its first host, and be scaled to zero and back; other locations may not.
 func TestManaged_ScalesHomeThatWaits(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		f, err := y.fleets.Create(y.ctx, fleet.CreateInput{
 			Name: "elsewhere", ComputeType: fleet.EC2, Locations: []string{home, away},
 			Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
@@ -275,7 +184,7 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 		y.refused("another location that waits", fault.InvalidFleetStatus, scale(away, 0))
 		y.must(scale("", 0)())
 		pass(0)
-		if c := y.computes.Counts(y.st.View(), y.fleets.Get(y.st.View(), f.ID), region); c != (compute.Counts{}) || place("").WaitsForHost {
+		if c := y.instances.Counts(y.st.View(), y.fleets.Get(y.st.View(), f.ID), region); c != (instance.Counts{}) || place("").WaitsForHost {
 			y.Errorf("the home region has %+v and waits for a host: %t", c, place("").WaitsForHost)
 		}
 		y.must(scale("", 1)())
@@ -288,15 +197,15 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 }
 
 func TestManaged_NeverConnected(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
 		i := y.assigned(h)[0].InstanceID
-		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.Activating, Processes: []compute.ProcessReport{{ID: "mute", Started: time.Now()}}})
+		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: "mute", Started: time.Now()}}})
 		pass(5*time.Minute + time.Second)
-		exit := compute.ExitReport{HostID: h, InstanceID: i, ProcessID: "mute", Known: true, Code: -1, Signal: "killed", Reason: event.ServerProcessSDKInitTimeout}
+		exit := instance.ExitReport{HostID: h, InstanceID: i, ProcessID: "mute", Known: true, Code: -1, Signal: "killed", Reason: event.ServerProcessSDKInitTimeout}
 		for range 2 {
-			_, err := y.computes.ProcessExited(y.ctx, exit)
+			_, err := y.instances.ProcessExited(y.ctx, exit)
 			y.must(err)
 		}
 		pass(time.Hour)
@@ -319,17 +228,17 @@ func TestManaged_NeverConnected(t *testing.T) {
 // A process that had not connected when its instance was to end is ended by its host,
 // whenever the host reports it: its connection would be refused.
 func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		k := &keeper{ended: map[string]event.Code{}}
-		y.computes.HostedBy(k)
+		y.instances.AddLauncher(k)
 		h := y.host()
 		f := y.managed("")
 		i := y.assigned(h)[0].InstanceID
-		running := []compute.ProcessReport{{ID: "early", Started: time.Now()}, {ID: "late", Started: time.Now()}}
-		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.Activating, Processes: running[:1]})
+		running := []instance.ProcessReport{{ID: "early", Started: time.Now()}, {ID: "late", Started: time.Now()}}
+		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: running[:1]})
 		y.must(y.fleets.Delete(y.ctx, f.ID))
 		pass(0)
-		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.Activating, Processes: running})
+		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: running})
 		want := map[string]event.Code{"early": event.InstanceDraining, "late": event.InstanceDraining}
 		if diff := cmp.Diff(want, k.ended); diff != "" {
 			y.Errorf("the host was told to end (-want +got):\n%s", diff)
@@ -338,7 +247,7 @@ func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 		if _, texts := y.told(f); strings.Contains(texts, "InitSDK within") {
 			y.Errorf("the events blame the processes:\n%s", texts)
 		}
-		y.report(h, compute.InstanceReport{InstanceID: i, Phase: compute.PhaseGone})
+		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.PhaseGone})
 		if y.fleets.Get(y.st.View(), f.ID) != nil {
 			y.Error("the fleet is still there when nothing is left of it")
 		}
@@ -348,7 +257,7 @@ func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 // The runtime configuration of a managed fleet can be corrected while the fleet is
 // activating, and its host is told; not once the fleet is being deleted.
 func TestManaged_RuntimeBeforeActive(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
 		other := fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/server", Concurrent: 1}}}
@@ -357,7 +266,7 @@ func TestManaged_RuntimeBeforeActive(t *testing.T) {
 		if got := y.assigned(h)[0].Runtime; !cmp.Equal(got, other) {
 			y.Errorf("the host runs %+v", got)
 		}
-		y.report(h, compute.InstanceReport{InstanceID: y.assigned(h)[0].InstanceID, Phase: compute.PhaseFailed, Cause: "no such file"})
+		y.report(h, instance.InstanceReport{InstanceID: y.assigned(h)[0].InstanceID, Phase: instance.PhaseFailed, Cause: "no such file"})
 		if got := y.status(f); got != fleet.Error {
 			y.Fatalf("the fleet is %s", got)
 		}
@@ -368,5 +277,32 @@ func TestManaged_RuntimeBeforeActive(t *testing.T) {
 			_, err := y.fleets.UpdateRuntime(y.ctx, f.ID, other)
 			return err
 		})
+	})
+}
+
+// A program that runs on an instance and does not connect is reported after 10 s,
+// once for each instance that never had a process.
+func TestHint_NeverConnected(t *testing.T) {
+	in(t, instance.Options{}, func(y *yard) {
+		f := y.managed("")
+		h := y.host()
+		i := y.assigned(h)[0].InstanceID
+		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: []instance.ProcessReport{
+			{ID: "p", Started: time.Now()}, {ID: "q", Started: time.Now()},
+		}})
+		pass(compute.InitHint - moment)
+		if _, texts := y.told(f); strings.Contains(texts, "InitSDK") {
+			y.Errorf("told too early:\n%s", texts)
+		}
+		pass(moment)
+		if _, texts := y.told(f); strings.Count(texts, "has not called InitSDK") != 1 || !strings.Contains(texts, "--no-sdk") {
+			y.Errorf("want one hint with the remedy:\n%s", texts)
+		}
+		y.run(h, i, "r")
+		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: "s", Started: time.Now()}}})
+		pass(2 * compute.InitHint)
+		if _, texts := y.told(f); strings.Count(texts, "has not called InitSDK") != 1 {
+			y.Errorf("an instance that had a process is hinted at:\n%s", texts)
+		}
 	})
 }

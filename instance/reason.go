@@ -1,4 +1,4 @@
-package compute
+package instance
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ type Place struct{ FleetID, Location string }
 // none takes its instances, with the remedy.
 func (s *Service) Shortages(r store.Reader) map[Place]string {
 	short := map[Place]string{}
-	for _, sh := range s.opts.Provider.Plan(s.world(r)).Short {
+	for _, sh := range s.provider.Plan(s.world(r)).Short {
 		short[Place{sh.Wish.FleetID, sh.Wish.Location}] = sh.Why
 	}
 	return short
@@ -37,7 +37,7 @@ func (s *Service) Reason(r store.Reader, f *fleet.Fleet, location string, shorta
 		switch {
 		case i.Stop != Keep:
 			ending++
-		case i.Status == InstancePending:
+		case i.Status == Pending:
 			phases[i.Phase]++
 		}
 		if i.Code != "" && trouble == "" {
@@ -76,10 +76,10 @@ func instances(n int) string {
 
 // reasonAnywhere says why a location of an Anywhere fleet can host nothing.
 func (s *Service) reasonAnywhere(r store.Reader, f *fleet.Fleet, location string) string {
-	if f.Status != fleet.Active || s.Tally(r, f.ID, location).Active > 0 {
+	if f.Status != fleet.Active || s.computes.Tally(r, f.ID, location).Active > 0 {
 		return ""
 	}
-	for c := range s.InFleet(r, f.ID) {
+	for c := range s.computes.InFleet(r, f.ID) {
 		if c.Location == location {
 			return "no game server is ready"
 		}

@@ -1,4 +1,4 @@
-package compute_test
+package instance_test
 
 import (
 	"slices"
@@ -8,13 +8,14 @@ import (
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/fault"
 )
 
 // An agent that is away while its game servers are connected costs no game session.
 // After a minute its host gets no new ones, until the agent is back.
 func TestManaged_AgentAwayGamesLive(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
 		i := y.assigned(h)[0].InstanceID
@@ -24,8 +25,8 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 		if p.ID == "free" {
 			busy, free = free, busy
 		}
-		impaired := func() bool { return y.computes.Impaired(y.st.View(), y.computes.Instance(y.st.View(), i)) }
-		y.must(y.computes.HostLost(y.ctx, h))
+		impaired := func() bool { return y.instances.Impaired(y.st.View(), y.instances.Instance(y.st.View(), i)) }
+		y.must(y.instances.HostLost(y.ctx, h))
 		pass(59 * time.Second)
 		if impaired() {
 			y.Error("impaired within its grace")
@@ -42,7 +43,7 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 			}
 		}
 		freed := y.freed
-		y.must(y.computes.HostConnected(y.ctx, h, machine))
+		y.must(y.instances.HostConnected(y.ctx, h, machine))
 		if impaired() || y.freed == freed {
 			y.Error("still impaired, or nobody was told, though the agent is back")
 		}
@@ -55,7 +56,7 @@ func TestManaged_AgentAwayGamesLive(t *testing.T) {
 // The instances of an agent that stays away are replaced; game sessions there are
 // played to their end, although nothing protects them.
 func TestManaged_AgentStaysAway(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
 		i := y.assigned(h)[0].InstanceID
@@ -64,7 +65,7 @@ func TestManaged_AgentStaysAway(t *testing.T) {
 		busy, err := y.takeOf(f)
 		y.must(err)
 		other := y.host()
-		y.must(y.computes.HostLost(y.ctx, h))
+		y.must(y.instances.HostLost(y.ctx, h))
 		pass(14 * time.Minute)
 		if n := len(y.assigned(other)); n != 0 {
 			y.Errorf("replaced %d instances after 14 minutes", n)
@@ -86,7 +87,7 @@ func TestManaged_AgentStaysAway(t *testing.T) {
 		}
 		y.must(y.computes.End(y.ctx, busy.Ref()))
 		pass(6 * time.Minute)
-		if y.computes.Instance(y.st.View(), i) != nil {
+		if y.instances.Instance(y.st.View(), i) != nil {
 			y.Error("the instance is still there though its last game session ended")
 		}
 		if codes, _ := y.told(f); slices.Contains(codes, event.ServerProcessCrashed) || y.status(f) != fleet.Active {
@@ -97,16 +98,16 @@ func TestManaged_AgentStaysAway(t *testing.T) {
 
 // A host whose disk is full keeps its game sessions and gets no more.
 func TestManaged_DiskFull(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		h := y.host()
 		f := y.managed("")
 		ref := y.run(h, y.assigned(h)[0].InstanceID, "p")
-		y.must(y.computes.ReportHost(y.ctx, compute.HostReport{HostID: h, DiskFull: true}))
+		y.must(y.instances.ReportHost(y.ctx, instance.HostReport{HostID: h, DiskFull: true}))
 		y.refused("a game session where the disk is full", fault.FleetCapacityExceeded, func() error { _, err := y.takeOf(f); return err })
 		if p := y.computes.Process(y.st.View(), ref.Key()); p.Status != compute.Active {
 			y.Errorf("the process is %s", p.Status)
 		}
-		y.must(y.computes.ReportHost(y.ctx, compute.HostReport{HostID: h}))
+		y.must(y.instances.ReportHost(y.ctx, instance.HostReport{HostID: h}))
 		if _, err := y.takeOf(f); err != nil {
 			y.Error(err)
 		}
@@ -116,7 +117,7 @@ func TestManaged_DiskFull(t *testing.T) {
 // Game sessions fill one host before the next, whichever process was ready first;
 // scaling down removes the instances of the emptier host.
 func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
-	in(t, compute.Options{}, func(y *yard) {
+	in(t, instance.Options{}, func(y *yard) {
 		hosts := []string{y.host(), y.host(), y.host()}
 		slices.Sort(hosts)
 		f := y.managed("")
@@ -131,7 +132,7 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 		pass(0)
 		for _, h := range slices.Backward(hosts) { // the last becomes ready first
 			for _, a := range y.assigned(h) {
-				if y.computes.Instance(y.st.View(), a.InstanceID).Status == compute.InstancePending {
+				if y.instances.Instance(y.st.View(), a.InstanceID).Status == instance.Pending {
 					y.run(h, a.InstanceID, "p-"+a.InstanceID)
 				}
 			}
@@ -151,7 +152,7 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 		for n, h := range hosts {
 			leaving := 0
 			for _, a := range y.assigned(h) {
-				if a.Stop != compute.Keep {
+				if a.Stop != instance.Keep {
 					leaving++
 				}
 			}

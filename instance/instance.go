@@ -1,28 +1,30 @@
-package compute
+package instance
 
 import (
 	"iter"
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/state"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/session"
 )
 
 // Instance is a share of a host that runs one copy of a managed fleet's runtime
 // configuration. The name of its compute is its id.
 type Instance struct {
-	ID        string         `json:"id"`
-	FleetID   string         `json:"fleet_id"`
-	Location  string         `json:"location"`
-	HostID    string         `json:"host_id"`
-	Status    InstanceStatus `json:"status"`
-	CPUMillis int            `json:"cpu_millis"`
-	MemoryMiB int            `json:"memory_mib"`
-	PortFrom  int            `json:"port_from"`
-	PortTo    int            `json:"port_to"`
-	Created   time.Time      `json:"created"`
+	ID        string    `json:"id"`
+	FleetID   string    `json:"fleet_id"`
+	Location  string    `json:"location"`
+	HostID    string    `json:"host_id"`
+	Status    Status    `json:"status"`
+	CPUMillis int       `json:"cpu_millis"`
+	MemoryMiB int       `json:"memory_mib"`
+	PortFrom  int       `json:"port_from"`
+	PortTo    int       `json:"port_to"`
+	Created   time.Time `json:"created"`
 
 	// As its host reports it.
 	Phase Phase      `json:"phase,omitzero"`
@@ -65,31 +67,31 @@ const (
 	End   Stop = "STOP"  // immediately
 )
 
-// InstanceStatus is the state of an instance, with the API's spelling.
-type InstanceStatus string
+// Status is the state of an instance, with the API's spelling.
+type Status string
 
 // The states of an instance.
 const (
-	InstancePending     InstanceStatus = "PENDING"
-	InstanceActive      InstanceStatus = "ACTIVE" // a process on it has been ready
-	InstanceTerminating InstanceStatus = "TERMINATING"
-	InstanceTerminated  InstanceStatus = "TERMINATED" // and forgotten
+	Pending     Status = "PENDING"
+	Active      Status = "ACTIVE" // a process on it has been ready
+	Terminating Status = "TERMINATING"
+	Terminated  Status = "TERMINATED" // and forgotten
 )
 
-// InstanceMoves lists each allowed change of an instance's status and what causes it.
-var InstanceMoves = state.Machine[InstanceStatus]{
-	{"", InstancePending}:                     "a host has room for it",
-	{InstancePending, InstanceActive}:         "first ProcessReady",
-	{InstancePending, InstanceTerminating}:    "not wished for any more, or its host failed to run it",
-	{InstanceActive, InstanceTerminating}:     "not wished for any more, or failed",
-	{InstancePending, InstanceTerminated}:     "host lost",
-	{InstanceActive, InstanceTerminated}:      "host lost",
-	{InstanceTerminating, InstanceTerminated}: "nothing is left of it, or the grace passed",
+// Moves lists each allowed change of an instance's status and what causes it.
+var Moves = state.Machine[Status]{
+	{"", Pending}:             "a host has room for it",
+	{Pending, Active}:         "first ProcessReady",
+	{Pending, Terminating}:    "not wished for any more, or its host failed to run it",
+	{Active, Terminating}:     "not wished for any more, or failed",
+	{Pending, Terminated}:     "host lost",
+	{Active, Terminated}:      "host lost",
+	{Terminating, Terminated}: "nothing is left of it, or the grace passed",
 }
 
-func (i *Instance) move(to InstanceStatus) { InstanceMoves.Move(&i.Status, to, i.ID) }
+func (i *Instance) move(to Status) { Moves.Move(&i.Status, to, i.ID) }
 
-func (i *Instance) computeKey() string { return computeKey(i.FleetID, i.ID) }
+func (i *Instance) key() string { return compute.Key(i.FleetID, i.ID) }
 
 // due returns the earliest of the instance's deadlines, or zero.
 func (i *Instance) due() time.Time {
@@ -133,7 +135,7 @@ func (s *Service) Impaired(r store.Reader, i *Instance) bool {
 }
 
 // HostOf returns the host of the instance whose compute a process is on.
-func (s *Service) HostOf(r store.Reader, ref Ref) (hostID string, ok bool) {
+func (s *Service) HostOf(r store.Reader, ref compute.Ref) (hostID string, ok bool) {
 	i := s.t.instances.Get(r, ref.ComputeName)
 	if i == nil || i.FleetID != ref.FleetID {
 		return "", false
@@ -150,14 +152,14 @@ func (s *Service) Counts(r store.Reader, f *fleet.Fleet, location string) Counts
 	var c Counts
 	for i := range s.Instances(r, f.ID, location) {
 		switch i.Status {
-		case InstancePending:
+		case Pending:
 			c.Pending++
-		case InstanceActive:
+		case Active:
 			c.Active++
-			if s.t.tally.Of(r, i.computeKey()) == 0 {
+			if s.computes.Hosted(r, i.FleetID, i.ID) == 0 {
 				c.Idle++
 			}
-		case InstanceTerminating:
+		case Terminating:
 			c.Terminating++
 		}
 	}
@@ -177,25 +179,31 @@ func (s *Service) Counts(r store.Reader, f *fleet.Fleet, location string) Counts
 
 // load returns what an instance hosts.
 func (s *Service) load(r store.Reader, i *Instance) (sessions, players int, protected bool) {
-	for p := range s.t.onCompute.Equal(r, i.computeKey()) {
+	for p := range s.computes.On(r, i.FleetID, i.ID) {
 		if p.GameSessionID == "" {
 			continue
 		}
 		sessions++
-		if s.shield != nil {
-			n, kept := s.shield(r, p.GameSessionID)
-			players += n
-			protected = protected || kept
-		}
+		n, kept := s.players(r, p.GameSessionID)
+		players += n
+		protected = protected || kept
 	}
 	return sessions, players, protected
 }
 
-// Look makes capacity be planned again: what protects a game session has changed.
-func (s *Service) Look() { s.capacity.Nudge() }
+// players returns the number of players of a game session, and whether it is protected
+// from being ended when its instance is removed.
+func (s *Service) players(r store.Reader, gameSessionID string) (players int, protected bool) {
+	g := s.sessions.Live(r, gameSessionID)
+	if g == nil || g.Status.Ended() {
+		return 0, false
+	}
+	return s.sessions.Players(r, g.ID), g.Protection == fleet.FullProtection
+}
 
-// Shield registers f, which returns the players of a game session and whether its
-// capacity must not be taken away. It must be called before traffic.
-func (s *Service) Shield(f func(r store.Reader, gameSessionID string) (players int, protected bool)) {
-	s.shield = f
+// sessionUpdated plans again if the protection of a game session may hold up a drain.
+func (s *Service) sessionUpdated(tx *store.Tx, g *session.GameSession) {
+	if i := s.t.instances.Get(tx, compute.ParseRef(g.ProcessKey).ComputeName); i != nil && i.Stop == Drain {
+		tx.OnCommit(s.capacity.Nudge)
+	}
 }

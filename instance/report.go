@@ -1,4 +1,4 @@
-package compute
+package instance
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
@@ -100,7 +101,7 @@ func (s *Service) reportInstance(tx *store.Tx, old *Instance, report InstanceRep
 	}
 	i := *old
 	i.Phase, i.Code, i.Cause = report.Phase, report.Code, report.Cause
-	if i.Phase == Activating && i.Status == InstancePending && i.ReadyBy.IsZero() {
+	if i.Phase == Activating && i.Status == Pending && i.ReadyBy.IsZero() {
 		i.ReadyBy = tx.Now().Add(s.opts.InstanceTimeout)
 	}
 	s.putInstance(tx, &i)
@@ -148,12 +149,12 @@ func (s *Service) fail(tx *store.Tx, old *Instance, code event.Code, cause strin
 
 // stopInstance begins the end of an instance; with forced, also of protected game sessions.
 func (s *Service) stopInstance(tx *store.Tx, i *Instance, how Stop, forced bool) {
-	if i.Status != InstanceTerminating {
-		i.move(InstanceTerminating)
+	if i.Status != Terminating {
+		i.move(Terminating)
 	}
 	i.Stop, i.Forced, i.ReadyBy = how, i.Forced || forced, time.Time{}
 	if how == End {
-		i.StopBy = tx.Now().Add(s.opts.UnhealthyGrace)
+		i.StopBy = tx.Now().Add(s.graces.UnhealthyGrace)
 	}
 	s.putInstance(tx, i)
 	s.assign(tx, i.HostID)
@@ -172,18 +173,16 @@ func (s *Service) putInstance(tx *store.Tx, i *Instance) {
 // avoids the host.
 func (s *Service) gone(tx *store.Tx, old *Instance, why event.Code, text string) {
 	i := *old
-	for p := range s.t.onCompute.Equal(tx, i.computeKey()) {
+	for p := range s.computes.On(tx, i.FleetID, i.ID) {
 		cause := why
-		if p.Status == Terminating {
+		if p.Status == compute.Terminating {
 			cause = event.ProcessEnded
 		}
-		s.finish(tx, p, cause, text)
+		s.computes.Kill(tx, p.Key, cause, text)
 	}
 	s.dropLaunches(tx, &i)
-	if c := s.t.computes.Get(tx, i.computeKey()); c != nil {
-		s.t.computes.Delete(tx, c.Key)
-	}
-	i.move(InstanceTerminated)
+	s.computes.DropInstance(tx, i.FleetID, i.ID)
+	i.move(Terminated)
 	i.Gone = true
 	i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo = 0, 0, 0, 0
 	i.StopBy, i.ReadyBy = time.Time{}, time.Time{}
@@ -196,17 +195,18 @@ func (s *Service) gone(tx *store.Tx, old *Instance, why event.Code, text string)
 	s.assign(tx, i.HostID)
 	s.whenEmpty(tx, i.HostID)
 	tx.OnCommit(s.capacity.Nudge)
-	tx.OnCommit(s.loop.Nudge) // a fleet that is being deleted may have waited for it
+	tx.OnCommit(s.computes.Nudge) // a fleet that is being deleted may have waited for it
 }
 
-// readyOn makes an instance ACTIVE, and its location, when a process on it is ready.
-func (s *Service) readyOn(tx *store.Tx, p *Process) {
+// Ready makes the instance ACTIVE, and its location, when a process on it is ready
+// (compute.Hosting).
+func (s *Service) Ready(tx *store.Tx, p *compute.Process) {
 	old := s.t.instances.Get(tx, p.ComputeName)
-	if old == nil || old.FleetID != p.FleetID || old.Status != InstancePending {
+	if old == nil || old.FleetID != p.FleetID || old.Status != Pending {
 		return
 	}
 	i := *old
-	i.move(InstanceActive)
+	i.move(Active)
 	i.ReadyBy = time.Time{}
 	s.putInstance(tx, &i)
 	s.events.Append(tx, event.Event{Code: event.InstanceActive, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID})

@@ -1,4 +1,4 @@
-package compute
+package instance
 
 import (
 	"context"
@@ -40,10 +40,10 @@ func (s *Service) runHostConnected(tx *store.Tx, a presenceArgs) (struct{}, erro
 	s.markImpaired(tx, &h)
 	s.recordHost(tx, event.HostConnected, &h, "")
 	for i := range s.t.onHost.Equal(tx, h.ID) {
-		if c := s.t.computes.Get(tx, i.computeKey()); c != nil && (c.IPAddress != h.IPAddress || c.DNSName != h.DNSName) {
+		if c := s.computes.Get(tx, i.FleetID, i.ID); c != nil && (c.IPAddress != h.IPAddress || c.DNSName != h.DNSName) {
 			moved := *c
 			moved.IPAddress, moved.DNSName = h.IPAddress, h.DNSName
-			s.t.computes.Put(tx, &moved)
+			s.computes.PutInstance(tx, &moved)
 		}
 	}
 	return struct{}{}, nil
@@ -77,26 +77,10 @@ func (s *Service) away(tx *store.Tx, old *Host, grace time.Duration) {
 // are not taken for game sessions.
 func (s *Service) markImpaired(tx *store.Tx, h *Host) {
 	for i := range s.t.onHost.Equal(tx, h.ID) {
-		for old := range s.t.onCompute.Equal(tx, i.computeKey()) {
-			if old.Impaired != h.Impaired() {
-				p := *old
-				p.Impaired = h.Impaired()
-				s.put(tx, &p)
-			}
+		for old := range s.computes.On(tx, i.FleetID, i.ID) {
+			s.computes.Impair(tx, old, h.Impaired())
 		}
 	}
-}
-
-// hostOf returns the host of a compute that is an instance, or nil.
-func (s *Service) hostOf(r store.Reader, c *Compute) *Host {
-	if c.InstanceID == "" {
-		return nil
-	}
-	i := s.t.instances.Get(r, c.InstanceID)
-	if i == nil {
-		return nil
-	}
-	return s.t.hosts.Get(r, i.HostID)
 }
 
 func (s *Service) putHost(tx *store.Tx, h *Host) {
@@ -104,11 +88,12 @@ func (s *Service) putHost(tx *store.Tx, h *Host) {
 	tx.OnCommit(s.capacity.Nudge)
 }
 
-// restartHosts grants every host a grace period to come back after a restart of Muster.
-func (s *Service) restartHosts(tx *store.Tx) {
+// Restarted grants every host a grace period to come back after a restart of Muster
+// (compute.Hosting).
+func (s *Service) Restarted(tx *store.Tx) {
 	for h := range s.t.hosts.All(tx) {
 		if h.Connected || !h.LostBy.IsZero() {
-			s.away(tx, h, s.opts.RestartGrace)
+			s.away(tx, h, s.graces.RestartGrace)
 		}
 	}
 }
@@ -155,7 +140,7 @@ func (s *Service) spareAll(tx *store.Tx, h *Host, cause string) {
 
 func (s *Service) anyConnected(r store.Reader, hostID string) bool {
 	for i := range s.t.onHost.Equal(r, hostID) {
-		for p := range s.t.onCompute.Equal(r, i.computeKey()) {
+		for p := range s.computes.On(r, i.FleetID, i.ID) {
 			if p.Connected {
 				return true
 			}

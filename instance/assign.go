@@ -1,8 +1,9 @@
-package compute
+package instance
 
 import (
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -10,7 +11,7 @@ import (
 // Assignment is one instance that a host is to run.
 type Assignment struct {
 	InstanceID, FleetID, FleetARN, ComputeName, Location string
-	Compute                                              *Compute
+	Compute                                              *compute.Compute
 	BuildID, SHA256, Format                              string
 	Size                                                 int64 // of the build's archive, in bytes
 	Runtime                                              fleet.Runtime
@@ -26,7 +27,7 @@ type Assignment struct {
 func (s *Service) Assignments(r store.Reader, hostID string) []Assignment {
 	var all []Assignment
 	for i := range s.t.onHost.Equal(r, hostID) {
-		f, c := s.fleets.Get(r, i.FleetID), s.t.computes.Get(r, i.computeKey())
+		f, c := s.fleets.Get(r, i.FleetID), s.computes.Get(r, i.FleetID, i.ID)
 		if i.Gone || f == nil || f.Managed == nil || c == nil {
 			continue
 		}

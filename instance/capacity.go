@@ -1,10 +1,11 @@
-package compute
+package instance
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
@@ -75,7 +76,7 @@ func (i *Instance) state() provider.State {
 		return provider.Failed
 	case i.Stop != Keep:
 		return provider.Leaving
-	case i.Status == InstanceActive:
+	case i.Status == Active:
 		return provider.Running
 	}
 	return provider.Pending
@@ -87,22 +88,22 @@ func (s *Service) Room(r store.Reader, instanceType, location string) int {
 	if !ok {
 		return 0
 	}
-	return s.opts.Provider.Room(s.world(r), provider.Wish{
+	return s.provider.Room(s.world(r), provider.Wish{
 		Location: location, CPUMillis: size.CPUMillis, MemoryMiB: size.MemoryMiB, Ports: PortsAnInstance,
 	})
 }
 
-// RunCapacity creates and removes instances, and ends what is overdue on hosts,
+// Run creates and removes instances, and ends what is overdue on hosts,
 // until ctx ends.
-func (s *Service) RunCapacity(ctx context.Context) { s.capacity.Run(ctx) }
+func (s *Service) Run(ctx context.Context) { s.capacity.Run(ctx) }
 
-// nextCapacity returns when RunCapacity has something to do.
+// nextCapacity returns when Run has something to do.
 func (s *Service) nextCapacity() time.Time {
 	view := s.st.View()
 	if s.t.hosts.Len(view) == 0 && s.t.instances.Len(view) == 0 && !s.anyManaged(view) {
 		return time.Time{}
 	}
-	if s.begins(view) || s.drains(view) || s.differs(view, s.opts.Provider.Plan(s.world(view))) {
+	if s.begins(view) || s.drains(view) || s.differs(view, s.provider.Plan(s.world(view))) {
 		return time.Now()
 	}
 	return s.nextHostDue(view)
@@ -155,7 +156,7 @@ func (s *Service) runCapacity(tx *store.Tx, _ struct{}) (struct{}, error) {
 			}
 		}
 	}
-	plan := s.opts.Provider.Plan(s.world(tx))
+	plan := s.provider.Plan(s.world(tx))
 	for _, m := range plan.Make {
 		s.makeInstance(tx, m)
 	}
@@ -190,10 +191,10 @@ func (s *Service) makeInstance(tx *store.Tx, m provider.Make) {
 		ID: fmt.Sprintf("i-%04x%013x", tx.Rand().Uint32()>>16, tx.Rand().Uint64()>>12), FleetID: m.Wish.FleetID, Location: m.Wish.Location,
 		HostID: h.ID, CPUMillis: m.Wish.CPUMillis, MemoryMiB: m.Wish.MemoryMiB, PortFrom: m.PortFrom, PortTo: m.PortTo, Created: tx.Now(),
 	}
-	i.move(InstancePending)
+	i.move(Pending)
 	s.t.instances.Put(tx, i)
-	s.t.computes.Put(tx, &Compute{
-		Key: i.computeKey(), FleetID: i.FleetID, Name: i.ID, Location: i.Location, InstanceID: i.ID,
+	s.computes.PutInstance(tx, &compute.Compute{
+		Key: i.key(), FleetID: i.FleetID, Name: i.ID, Location: i.Location, InstanceID: i.ID,
 		IPAddress: h.IPAddress, DNSName: h.DNSName, Registered: tx.Now(),
 	})
 	s.events.Append(tx, event.Event{

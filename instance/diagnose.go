@@ -1,4 +1,4 @@
-package compute
+package instance
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/plain"
 )
@@ -24,7 +25,7 @@ type diagnosis struct {
 
 // diagnose says what ended a process: in its host's words, and with what only Muster
 // knows, the status it had reached ("" for one that never connected).
-func diagnose(e ExitReport, status Status, initTimeout time.Duration) diagnosis {
+func diagnose(e ExitReport, status compute.Status, initTimeout time.Duration) diagnosis {
 	d := diagnosis{Code: exitCode(e, status)}
 	parts := []string{cmp.Or(plain.Text(e.Cause), exitText(e))}
 	if far := howFar(e, status, d.Code, initTimeout); far != "" {
@@ -38,9 +39,9 @@ func diagnose(e ExitReport, status Status, initTimeout time.Duration) diagnosis 
 }
 
 // exitCode returns the fleet event's code.
-func exitCode(e ExitReport, status Status) event.Code {
+func exitCode(e ExitReport, status compute.Status) event.Code {
 	switch {
-	case status == Terminating:
+	case status == compute.Terminating:
 		return event.ProcessEnded // it was told to end, and did
 	case e.Reason != "":
 		return event.Code(plain.Line(string(e.Reason)))
@@ -62,7 +63,7 @@ func exitText(e ExitReport) string {
 }
 
 // howFar says how far the process had come when it ended without being told to.
-func howFar(e ExitReport, status Status, code event.Code, initTimeout time.Duration) string {
+func howFar(e ExitReport, status compute.Status, code event.Code, initTimeout time.Duration) string {
 	switch {
 	case code == event.ServerProcessSDKInitTimeout:
 		return neverConnected(initTimeout) + ": it started but never connected; it must call InitSDK with the GAMELIFT_SDK_ variables that it is given"
@@ -72,7 +73,7 @@ func howFar(e ExitReport, status Status, code event.Code, initTimeout time.Durat
 		return "it started but never connected: it ended by itself before it called InitSDK"
 	case status == "":
 		return "it had not called InitSDK"
-	case status == Initialized:
+	case status == compute.Initialized:
 		return "it had called InitSDK but not ProcessReady"
 	case e.Known && e.Code == 0 && e.Signal == "":
 		return "it did not call ProcessEnding"

@@ -1,4 +1,4 @@
-package compute
+package instance
 
 import (
 	"context"
@@ -103,7 +103,7 @@ func (s *Service) evict(tx *store.Tx, h *Host) {
 		}
 		i := *old
 		i.Spare, i.Cause = false, "host "+h.ID+" ("+h.Name+") is being removed"
-		i.StopBy = tx.Now().Add(s.opts.StopGrace)
+		i.StopBy = tx.Now().Add(s.graces.StopGrace)
 		s.stopInstance(tx, &i, Drain, true)
 	}
 }

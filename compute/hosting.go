@@ -1,0 +1,57 @@
+package compute
+
+import (
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Hosting is what runs processes for this Muster: it makes the computes that are
+// instances of managed fleets, and can end processes. Package instance implements it.
+type Hosting interface {
+	// Behind returns the host of an instance's compute, and whether a new process may
+	// start there.
+	Behind(r store.Reader, c *Compute) (at Host, open bool)
+	// Connected and Ready are called in the transaction in which a process connects for
+	// the first time, or becomes ready.
+	Connected(*store.Tx, *Process)
+	Ready(*store.Tx, *Process)
+	// Restarted is called in the transaction of Restart.
+	Restarted(*store.Tx)
+
+	// Clear begins the end of the instances of a fleet, or of one of its locations (""
+	// means all), that is being deleted. It reports whether any is left.
+	Clear(tx *store.Tx, fleetID, location string) (left bool)
+	// Left reports whether instances are left, and whether Clear would change any.
+	Left(r store.Reader, fleetID, location string) (left, running bool)
+
+	// CanKill reports whether it runs the process and can kill it.
+	CanKill(Ref) bool
+	// Ended is called after commit when a process counts as ended. Its host makes sure
+	// that it is gone.
+	Ended(ref Ref, why event.Code)
+}
+
+// Host is the host of an instance, as its processes show it.
+type Host struct {
+	ID       string
+	Impaired bool // its processes get no new game sessions
+}
+
+// HostedBy sets what runs processes for this Muster; without it nothing does. It must be
+// called before the store is opened.
+func (s *Service) HostedBy(h Hosting) { s.hosting = h }
+
+// CanKill reports whether a host of this Muster runs the process.
+func (s *Service) CanKill(ref Ref) bool { return s.hosting.CanKill(ref) }
+
+// nobody is the Hosting of a Muster that runs no processes.
+type nobody struct{}
+
+func (nobody) Behind(store.Reader, *Compute) (Host, bool)             { return Host{}, false }
+func (nobody) Connected(*store.Tx, *Process)                          {}
+func (nobody) Ready(*store.Tx, *Process)                              {}
+func (nobody) Restarted(*store.Tx)                                    {}
+func (nobody) Clear(*store.Tx, string, string) (left bool)            { return false }
+func (nobody) Left(store.Reader, string, string) (left, running bool) { return false, false }
+func (nobody) CanKill(Ref) bool                                       { return false }
+func (nobody) Ended(Ref, event.Code)                                  {}
