@@ -225,7 +225,7 @@ func (t *tally) curve() []Point {
 }
 
 func (t *ruleTally) told(r *ruleset.Rule) RuleUse {
-	u := RuleUse{Name: r.Name, Type: string(r.Type), Relaxed: t.relaxed, Strict: t.strict, WaitRelaxed: t.waitRelaxed.quantiles(), WaitStrict: t.waitStrict.quantiles()}
+	u := RuleUse{Name: r.Name, Type: r.Type, Relaxed: t.relaxed, Strict: t.strict, WaitRelaxed: t.waitRelaxed.quantiles(), WaitStrict: t.waitStrict.quantiles()}
 	if t.value.n > 0 {
 		q := t.value.quantiles()
 		u.Value = &q

@@ -104,7 +104,7 @@ func (c *tally) reason(text string) {
 func (c *tally) rule(i int, r *ruleset.Rule, l *ruleset.Lineup, only bool) {
 	b := c.blocking[i]
 	if b == nil {
-		b = &Blocking{Rule: r.Name, Type: string(r.Type)}
+		b = &Blocking{Rule: r.Name, Type: r.Type}
 		c.blocking[i] = b
 	}
 	if b.Tickets++; only {

@@ -40,7 +40,6 @@ func (s *scope) algorithm(root object) {
 	}
 	o.only("strategy", "batchingPreference", "balancedAttribute", "sortByAttributes", "expansionAgeSelection", "backfillPriority")
 	s.strategy(o)
-	s.batching(o)
 	s.sortBy(o)
 	s.balanced(o)
 	a.OldestAge = o.word("expansionAgeSelection", BadExpansionAge, "newest", "oldest") == "oldest"
@@ -49,20 +48,18 @@ func (s *scope) algorithm(root object) {
 	}
 }
 
+// strategy reads the strategy and the batching preference, whose values depend on it.
 func (s *scope) strategy(o object) {
 	s.rs.Algorithm.Strategy = o.word("strategy", BadStrategy, Exhaustive, Balanced)
 	if s.rs.Large && s.rs.Algorithm.Strategy == Exhaustive {
 		o.bad("strategy", LargeStrategy, "must be balanced for more than %d players", MaxSmall)
 	}
-}
-
-func (s *scope) batching(o object) {
-	words := []string{"random", "sorted"}
-	if s.rs.Algorithm.Strategy == Balanced {
-		words = []string{LargestPopulation, FastestRegion}
-	}
-	if s.rs.Algorithm.Strategy == "" {
-		words = []string{"random", "sorted", LargestPopulation, FastestRegion}
+	words := []string{"random", "sorted", LargestPopulation, FastestRegion}
+	switch s.rs.Algorithm.Strategy {
+	case Exhaustive:
+		words = words[:2]
+	case Balanced:
+		words = words[2:]
 	}
 	s.rs.Algorithm.Batching = o.word("batchingPreference", BadBatching, words...)
 }

@@ -50,10 +50,9 @@ func (s *scope) attributes(root object) {
 func (s *scope) declareAttribute(o object) {
 	o.only("name", "type", "default")
 	a := Attribute{Name: trim(o.text("name", MissingProperty))}
-	switch n := o.get("type"); {
-	case n == nil:
+	if o.get("type") == nil {
 		o.bad("type", MissingProperty, "is required")
-	default:
+	} else {
 		a.Type = AttributeType(o.word("type", BadAttributeType, string(Number), string(String), string(StringSet), string(NumberMap)))
 	}
 	if n := o.get("default"); n != nil && a.Type != "" {

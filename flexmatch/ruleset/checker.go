@@ -13,9 +13,8 @@ import (
 
 // checker collects errors while the stages read the tree.
 type checker struct {
-	text   []byte
-	ignore bool // unknown properties are not errors
-	errs   Errors
+	text []byte
+	errs Errors
 }
 
 // fail records an error at a byte offset of the body.
@@ -25,7 +24,7 @@ func (c *checker) fail(at int, path string, code Code, format string, args ...an
 }
 
 // failIn records an error inside a string of the body.
-func (c *checker) failIn(n *node, e *exprError, path string) {
+func (c *checker) failIn(n *node, e *textError, path string) {
 	c.fail(c.inside(n, e.at), path, e.code, "%s", e.text)
 }
 
@@ -47,7 +46,8 @@ func (c *checker) inside(n *node, at int) int {
 		}
 		v, _ := strconv.ParseUint(string(raw[i+2:i+6]), 16, 16)
 		i += 6
-		if u16 = append(u16, uint16(v)); len(u16) == 1 && utf16.IsSurrogate(rune(v)) && bytes.HasPrefix(raw[i:], []byte(`\u`)) {
+		u16 = append(u16, uint16(v))
+		if len(u16) == 1 && utf16.IsSurrogate(rune(v)) && bytes.HasPrefix(raw[i:], []byte(`\u`)) {
 			continue // the other half follows
 		}
 		meant += len(string(utf16.Decode(u16)))
@@ -102,9 +102,6 @@ func (o object) bad(name string, code Code, format string, args ...any) {
 // only records an error for every member not in names. Every object may have a
 // description.
 func (o object) only(names ...string) {
-	if o.ignore {
-		return
-	}
 	for _, m := range o.members {
 		if m.name != "description" && !slices.Contains(names, m.name) {
 			o.fail(m.at, o.place(m.name), UnknownProperty, "is not a property here; known are %s", strings.Join(names, ", "))
@@ -160,6 +157,19 @@ func (o object) list(name string) []*node {
 type Bound struct {
 	Value float64
 	Set   bool
+}
+
+// within reports whether v is inside both bounds.
+func within(v float64, low, high Bound) bool {
+	return !math.IsNaN(v) && !(low.Set && v < low.Value) && !(high.Set && v > high.Value)
+}
+
+// upper returns the upper of two bounds, or the lower if only that is set.
+func upper(low, high Bound) Bound {
+	if high.Set {
+		return high
+	}
+	return low
 }
 
 // limit reads an optional number of at least 0.

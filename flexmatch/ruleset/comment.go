@@ -1,36 +1,39 @@
 package ruleset
 
+import "bytes"
+
 // blankComments replaces // and /* */ comments with spaces, so that every other byte
 // keeps its position. JSON has no comments, but rule sets in AWS's own samples do. An
 // unterminated comment is left to the JSON reader, which refuses it.
 func blankComments(body []byte) []byte {
-	out := append([]byte(nil), body...)
+	out := bytes.Clone(body)
 	for i := 0; i < len(out); {
+		rest, length := out[i:], 1
 		switch {
-		case out[i] == '"':
-			i = stringEnd(out, i)
-		case startsAt(out, i, "//"):
-			end := i
-			for end < len(out) && out[end] != '\n' {
-				end++
+		case rest[0] == '"':
+			length = stringLength(rest)
+		case bytes.HasPrefix(rest, []byte("//")):
+			length = len(rest)
+			if end := bytes.IndexByte(rest, '\n'); end >= 0 {
+				length = end
 			}
-			i = blank(out, i, end)
-		case startsAt(out, i, "/*"):
-			end := commentEnd(out, i+2)
+			blank(rest[:length])
+		case bytes.HasPrefix(rest, []byte("/*")):
+			end := bytes.Index(rest[2:], []byte("*/"))
 			if end < 0 {
 				return out
 			}
-			i = blank(out, i, end)
-		default:
-			i++
+			length = end + 4
+			blank(rest[:length])
 		}
+		i += length
 	}
 	return out
 }
 
-// stringEnd returns the position after the string that begins at i.
-func stringEnd(text []byte, i int) int {
-	for i++; i < len(text); i++ {
+// stringLength returns the length of the string with which text begins.
+func stringLength(text []byte) int {
+	for i := 1; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
 			i++
@@ -41,26 +44,11 @@ func stringEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// commentEnd returns the position after the next */, or -1.
-func commentEnd(text []byte, i int) int {
-	for ; i+1 < len(text); i++ {
-		if startsAt(text, i, "*/") {
-			return i + 2
-		}
-	}
-	return -1
-}
-
-func startsAt(text []byte, i int, word string) bool {
-	return len(text)-i >= len(word) && string(text[i:i+len(word)]) == word
-}
-
-// blank overwrites text[from:to] with spaces, except for line ends, and returns to.
-func blank(text []byte, from, to int) int {
-	for i := from; i < to; i++ {
-		if text[i] != '\n' && text[i] != '\r' {
+// blank overwrites text with spaces, except for line ends.
+func blank(text []byte) {
+	for i, c := range text {
+		if c != '\n' && c != '\r' {
 			text[i] = ' '
 		}
 	}
-	return to
 }

@@ -2,10 +2,13 @@
 //
 // A body is processed in four stages, each in its own files:
 //
-//	node.go, comment.go     parse the JSON text into a tree with positions
-//	teams.go … expansion.go check the tree and collect all errors
-//	level.go                resolves the rules once for each wait time that changes them
-//	evaluate.go, value.go   judge a lineup: which players are in which team
+//	node.go, comment.go   parse the JSON text into a tree with positions
+//	teams.go … rule.go    check the tree and collect all errors
+//	expansion.go          resolves the rules once for each wait time that changes them
+//	level.go, evaluate.go judge a lineup: which players are in which team
+//
+// Each type of rules has a file of its own, with all that is known of it (rule.go lists
+// them). A search learns from Traits what it may rely on.
 //
 // The language is that of the FlexMatch developer guide (rule set schema, rule types,
 // property expressions). Where the guide is silent or contradicts itself,

@@ -18,15 +18,11 @@ type Error struct {
 
 // Error returns code, position, member and message in one line.
 func (e Error) Error() string {
-	return fmt.Sprintf("%s at %d:%d%s: %s", e.Code, e.Line, e.Column, after(" ", e.Path), e.Message)
-}
-
-// after returns s with sep before it, or "" if s is empty.
-func after(sep, s string) string {
-	if s == "" {
-		return ""
+	path := e.Path
+	if path != "" {
+		path = " " + path
 	}
-	return sep + s
+	return fmt.Sprintf("%s at %d:%d%s: %s", e.Code, e.Line, e.Column, path, e.Message)
 }
 
 // Errors lists everything wrong with a rule set, in the order of checking: body, version,
@@ -35,11 +31,7 @@ type Errors []Error
 
 // Error returns every error, one per line.
 func (es Errors) Error() string {
-	lines := make([]string, len(es))
-	for i, e := range es {
-		lines[i] = e.Error()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(each(es, Error.Error), "\n")
 }
 
 // Fault returns the InvalidRequestException for a caller. Its message begins with the
@@ -47,3 +39,64 @@ func (es Errors) Error() string {
 func (es Errors) Fault() error {
 	return fault.Invalid("%s", strings.ReplaceAll(es.Error(), "\n", "; "))
 }
+
+// Code identifies the rule of the language that is broken.
+type Code string
+
+// The body as a whole.
+const (
+	BodyTooLarge    Code = "E_BODY_TOO_LARGE"
+	JSONSyntax      Code = "E_JSON_SYNTAX"
+	UnknownProperty Code = "E_UNKNOWN_PROPERTY"
+	MissingProperty Code = "E_MISSING_PROPERTY"
+	WrongType       Code = "E_TYPE" // if no code below is more specific
+	BadVersion      Code = "E_VERSION"
+)
+
+// Teams, attributes and the algorithm.
+const (
+	NoTeams             Code = "E_NO_TEAMS"
+	BadTeamSize         Code = "E_TEAM_SIZE"
+	BadTeamQuantity     Code = "E_TEAM_QUANTITY"
+	DuplicateTeam       Code = "E_DUP_TEAM"
+	MatchTooLarge       Code = "E_MATCH_TOO_LARGE"
+	DuplicateAttribute  Code = "E_DUP_ATTRIBUTE"
+	BadAttributeType    Code = "E_ATTRIBUTE_TYPE"
+	BadAttributeDefault Code = "E_ATTRIBUTE_DEFAULT"
+	BadStrategy         Code = "E_STRATEGY"
+	BadBatching         Code = "E_BATCHING"
+	BadSortAttributes   Code = "E_SORT_ATTRIBUTES"
+	BadBalanced         Code = "E_BALANCED_ATTRIBUTE"
+	BadBackfillPriority Code = "E_BACKFILL_PRIORITY"
+	BadExpansionAge     Code = "E_EXPANSION_AGE"
+	LargeStrategy       Code = "E_LARGE_STRATEGY"
+)
+
+// Rules and their expressions.
+const (
+	LargeRule           Code = "E_LARGE_RULE"
+	DuplicateRule       Code = "E_DUP_RULE"
+	BadRuleType         Code = "E_RULE_TYPE"
+	BadOperation        Code = "E_RULE_OPERATION"
+	BadReference        Code = "E_RULE_REFERENCE"
+	BadBounds           Code = "E_RULE_BOUNDS"
+	BadPartyAggregation Code = "E_PARTY_AGGREGATION"
+	ExprSyntax          Code = "E_EXPR_SYNTAX"
+	ExprType            Code = "E_EXPR_TYPE"
+	ExprTeam            Code = "E_EXPR_TEAM"
+	ExprAttribute       Code = "E_EXPR_ATTRIBUTE"
+	BadLatency          Code = "E_LATENCY"
+	BadBatchDistance    Code = "E_BATCH_DISTANCE"
+	BadSortRule         Code = "E_SORT_RULE"
+	CompoundSyntax      Code = "E_COMPOUND_SYNTAX"
+	CompoundReference   Code = "E_COMPOUND_REF"
+	CompoundBatch       Code = "E_COMPOUND_BATCH"
+)
+
+// Expansions.
+const (
+	BadExpansionTarget Code = "E_EXPANSION_TARGET"
+	ExpansionCompound  Code = "E_EXPANSION_COMPOUND"
+	BadExpansionSteps  Code = "E_EXPANSION_STEPS"
+	BadExpansionValue  Code = "E_EXPANSION_VALUE"
+)

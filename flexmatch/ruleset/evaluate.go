@@ -1,6 +1,9 @@
 package ruleset
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // view evaluates the expressions of one rule over one lineup.
 type view struct {
@@ -8,19 +11,6 @@ type view struct {
 	party  string // how parties are aggregated; "" if each player counts alone
 	sets   bool   // party aggregates lists of strings, not numbers
 	once   bool   // a party is one element, not one for each player
-}
-
-// view returns how a rule sees parties. A comparison of players with each other sees
-// individuals, unless it has a partyAggregation.
-func (r *Rule) view(lineup *Lineup) *view {
-	across := r.Type == Comparison && !r.Reference.given()
-	switch {
-	case across && !r.PartyGiven:
-		return &view{lineup: lineup}
-	case r.Type == Collection:
-		return &view{lineup: lineup, party: r.Party, sets: true}
-	}
-	return &view{lineup: lineup, party: r.Party, once: across}
 }
 
 func (v *view) eval(e *Expr) datum {
@@ -40,18 +30,6 @@ func (v *view) eval(e *Expr) datum {
 	return list[0]
 }
 
-// many reports whether a path begins with a list of teams.
-func (e *Expr) many() bool {
-	inner := 0
-	if e.part != partTeams {
-		inner++
-	}
-	if e.typ.set {
-		inner++
-	}
-	return e.typ.depth > inner
-}
-
 func (v *view) team(e *Expr, members []Member) datum {
 	if e.part == partTeams {
 		return datum{form: isThing}
@@ -67,11 +45,8 @@ func (v *view) team(e *Expr, members []Member) datum {
 
 // again reports whether the one element of a member's party is in the list already.
 func (v *view) again(e *Expr, before []Member, m Member) bool {
-	return v.once && e.part == partAttribute && e.typ.base == numbers && m.Party.together() && seen(before, m.Party)
-}
-
-func seen(members []Member, p *Party) bool {
-	return slices.ContainsFunc(members, func(m Member) bool { return m.Party == p })
+	return v.once && e.part == partAttribute && e.typ.base == numbers && m.Party.together() &&
+		slices.ContainsFunc(before, func(o Member) bool { return o.Party == m.Party })
 }
 
 func (v *view) member(e *Expr, m Member) datum {
@@ -111,81 +86,61 @@ func (v *view) keyed(e *Expr, m Member) datum {
 	return num(value)
 }
 
-// Notes records verdicts on single rules.
-type Notes interface {
-	Note(rule int, held bool)
-}
-
-// Holds reports whether a lineup passes one rule. A rule whose measurement or reference
-// is undefined passes, so a rule about an empty team does not prevent a match.
-func (l *Level) Holds(rule int, lineup *Lineup) bool { return l.holds(rule, lineup, nil) }
-
-// holds is like Holds. For a compound rule it also notes the verdict on each rule that the
-// statement names, once for each time it is named.
-func (l *Level) holds(rule int, lineup *Lineup, notes Notes) bool {
-	r := l.Rules[rule]
-	switch r.Type {
-	case Comparison, Distance, Collection:
-		return r.measure(lineup)
-	case BatchDistance:
-		return r.batch(lineup)
-	case Latency:
-		return len(l.Locations(lineup, []int{rule})) > 0
-	case Compound:
-		return r.Statement.holds(func(i int) bool {
-			held := l.holds(i, lineup, notes)
-			if notes != nil {
-				notes.Note(i, held)
-			}
-			return held
-		})
+// aggregate applies a function to players' numbers. The result is that of the function on
+// the path's lists, but aggregate builds no lists: most rules are of this kind, and every
+// match of a pass is judged by them.
+func (v *view) aggregate(e, path *Expr) datum {
+	players := 0
+	for _, instance := range path.instances {
+		players += len(v.lineup.Teams[instance])
 	}
-	return true // sort rules never reject
+	values := make([]float64, 0, players)
+	if e.argument == path && path.many() {
+		out := make([]datum, len(path.instances))
+		for i, instance := range path.instances {
+			out[i] = e.function.of(v.numbers(values, path, instance))
+		}
+		return seq(out)
+	}
+	for _, instance := range path.instances {
+		values = v.numbers(values, path, instance)
+	}
+	return e.function.of(values)
 }
 
-// Keeps reports whether a lineup passes rules, and notes the verdict on each rule judged.
-// Located rules are judged last: they must share a location.
-func (l *Level) Keeps(rules []int, lineup *Lineup, notes Notes) bool {
-	var located []int
-	for _, i := range rules {
-		if l.Rules[i].Traits.Located() {
-			located = append(located, i)
+// numbers appends a team's numbers to a list.
+func (v *view) numbers(list []float64, path *Expr, instance int) []float64 {
+	members := v.lineup.Teams[instance]
+	for i, m := range members {
+		if v.again(path, members[:i], m) {
 			continue
 		}
-		held := l.holds(i, lineup, notes)
-		notes.Note(i, held)
-		if !held {
-			return false
+		if d := v.member(path, m); d.form == isNum {
+			list = append(list, d.num)
 		}
 	}
-	if len(located) == 0 {
-		return true
-	}
-	met := len(l.Locations(lineup, located)) > 0
-	for _, i := range located {
-		notes.Note(i, met)
-	}
-	return met
+	return list
 }
 
-// Judge returns the first enforced rule that a lineup breaks, or nil. Located rules must
-// share a location: if there are any, Judge returns the locations that qualify for all of
-// them.
-func (l *Level) Judge(lineup *Lineup) (broken *Rule, locations []string) {
-	asked := false
-	for i, r := range l.Rules {
-		switch {
-		case !r.Enforced:
-		case r.Traits.Located() && !asked:
-			asked, locations = true, l.Locations(lineup, []int{i})
-		case r.Traits.Located():
-			locations = slices.DeleteFunc(locations, func(location string) bool { return !r.qualifies(location, lineup) })
-		case !l.Holds(i, lineup):
-			return r, nil
-		}
-		if asked && len(locations) == 0 {
-			return r, nil
-		}
+// Evaluate returns the value of an expression over a lineup: a number, a string, a list
+// of values, or nil if undefined.
+func (rs *RuleSet) Evaluate(expression string, lineup *Lineup) (any, error) {
+	e, bad := rs.parseExpr(expression)
+	if bad != nil {
+		return nil, fmt.Errorf("%s at %d: %s", bad.code, bad.at+1, bad.text)
 	}
-	return nil, locations
+	v := &view{lineup: lineup}
+	return v.eval(e).show(), nil
+}
+
+func (d datum) show() any {
+	switch d.form {
+	case isNum:
+		return d.num
+	case isStr:
+		return d.str
+	case isSeq:
+		return each(d.list, datum.show)
+	}
+	return nil
 }

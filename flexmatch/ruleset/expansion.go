@@ -1,6 +1,7 @@
 package ruleset
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,19 +24,24 @@ type step struct {
 	path    string
 }
 
-// expansions reads the list of expansions, then resolves the levels.
+// expansions reads the list of expansions, then resolves the levels. Errors in values are
+// reported in the order of the list, those about sizes last.
 func (s *scope) expansions(root object) {
 	var list []*expansion
-	for i, item := range root.list("expansions") {
+	items := root.list("expansions")
+	for i, item := range items {
 		before := len(s.errs)
-		if o, ok := s.object(item, at("expansions", i)); ok {
-			x := s.expansion(o)
-			if x.number = i; len(s.errs) == before {
-				list = append(list, x)
-			}
+		o, ok := s.object(item, at("expansions", i))
+		if !ok {
+			continue
+		}
+		x := s.expansion(o)
+		x.number = i
+		if len(s.errs) == before {
+			list = append(list, x)
 		}
 	}
-	s.levels(list)
+	s.levels(list, len(items))
 }
 
 func (s *scope) expansion(o object) *expansion {
@@ -130,20 +136,169 @@ func (s *scope) targetRule(o object, x *expansion, name string) {
 		o.bad("target", BadExpansionTarget, "no rule %q is declared", name)
 		return
 	}
-	t := s.drafts[i].rule.Type
+	typ, t := s.drafts[i].rule.Type, s.drafts[i].typ
 	switch {
-	case t == Compound:
-		o.bad("target", ExpansionCompound, "rule %q is a compound; expand the rules that it names", name)
-	case t != "" && !slices.Contains(expandable(t), x.property):
-		o.bad("target", BadExpansionTarget, "of %s rules only these can change: %s; not %q", t, strings.Join(expandable(t), ", "), x.property)
+	case t == nil: // reported already
+	case len(t.expandable()) == 0:
+		o.bad("target", ExpansionCompound, "rule %q is a %s; expand the rules that it names", name, typ)
+	case !slices.Contains(t.expandable(), x.property):
+		o.bad("target", BadExpansionTarget, "of %s rules only these can change: %s; not %q", typ, strings.Join(t.expandable(), ", "), x.property)
 	}
 	x.rules = append(x.rules, i)
 }
 
-// expandable returns the properties that may change: all but those that identify a rule
-// or select what it measures.
-func expandable(t RuleType) []string {
-	return slices.DeleteFunc(slices.Clone(properties(t)), func(p string) bool {
-		return slices.Contains([]string{"measurements", "batchAttribute", "sortAttribute", "statement"}, p)
-	})
+// change is a property's value at a level and the step that sets it.
+type change struct {
+	step
+	number   int // the expansion's
+	property string
+}
+
+// resolver builds the levels.
+type resolver struct {
+	*scope
+	ofRule [][]*expansion // by rule
+	ofTeam [][]*expansion // by declaration
+	wrong  [][]Error      // by expansion; then those about the sizes of teams
+}
+
+func (s *scope) levels(list []*expansion, declared int) {
+	r := &resolver{scope: s, ofRule: make([][]*expansion, len(s.drafts)), ofTeam: make([][]*expansion, len(s.rs.Teams)), wrong: make([][]Error, declared+1)}
+	ages := []time.Duration{0}
+	for _, x := range list {
+		for _, i := range x.rules {
+			r.ofRule[i] = append(r.ofRule[i], x)
+		}
+		for _, i := range x.teams {
+			r.ofTeam[i] = append(r.ofTeam[i], x)
+		}
+		for _, step := range x.steps {
+			ages = append(ages, step.wait)
+		}
+	}
+	slices.Sort(ages)
+	var last *Level
+	for _, from := range slices.Compact(ages) {
+		last = r.level(from, last)
+		s.rs.levels = append(s.rs.levels, last)
+	}
+	s.errs = slices.Concat(append([][]Error{s.errs}, r.wrong...)...)
+}
+
+func (r *resolver) level(from time.Duration, last *Level) *Level {
+	l := &Level{From: from}
+	for i, d := range r.drafts {
+		changes := changesAt(from, r.ofRule[i])
+		switch {
+		case d.bad || len(changes) == 0:
+			l.Rules = append(l.Rules, d.rule)
+		case last != nil && !slices.ContainsFunc(changes, func(c change) bool { return c.wait == from }):
+			l.Rules = append(l.Rules, last.Rules[i])
+		default:
+			l.Rules = append(l.Rules, r.rule(d, changes, from))
+		}
+	}
+	if r.sized {
+		r.sizes(l)
+	}
+	return l
+}
+
+// changesAt returns the values in force at an age. Of several steps for one property the
+// one reached last counts; of two reached together, the later in the list.
+func changesAt(from time.Duration, list []*expansion) []change {
+	var out []change
+	for _, x := range list {
+		for _, step := range x.steps {
+			if step.wait > from {
+				break
+			}
+			same := slices.IndexFunc(out, func(c change) bool { return c.property == x.property })
+			switch {
+			case same < 0:
+				out = append(out, change{step, x.number, x.property})
+			case step.wait >= out[same].wait:
+				out[same] = change{step, x.number, x.property}
+			}
+		}
+	}
+	return out
+}
+
+// rule reads a rule again with the values of the level.
+func (r *resolver) rule(d draft, changes []change, from time.Duration) *Rule {
+	scratch := &scope{checker: &checker{text: r.text}, rs: r.rs, drafts: r.drafts}
+	rule := scratch.rule(object{checker: scratch.checker, node: d.at.with(changes), path: d.at.path})
+	for _, e := range scratch.errs {
+		r.blame(e, changes, from)
+	}
+	return rule
+}
+
+// blame attributes an error to a step: the one whose property the error is about, else
+// one that starts at this age.
+func (r *resolver) blame(e Error, changes []change, from time.Duration) {
+	guilty := slices.IndexFunc(changes, func(c change) bool { return strings.HasSuffix(e.Path, "."+c.property) })
+	if guilty < 0 {
+		guilty = max(0, slices.IndexFunc(changes, func(c change) bool { return c.wait == from }))
+	}
+	c := changes[guilty]
+	if c.wait == from {
+		r.note(c.number, c.step, strings.TrimPrefix(e.Path+": ", ": ")+e.Message)
+	}
+}
+
+func (r *resolver) note(number int, s step, text string) {
+	line, column := r.position(s.value.at)
+	r.wrong[number] = append(r.wrong[number], Error{Code: BadExpansionValue, Line: line, Column: column, Path: s.path, Message: text})
+}
+
+// sizes sets the sizes of the level and checks them.
+func (r *resolver) sizes(l *Level) {
+	byTeam := make([]Size, len(r.rs.Teams))
+	var last *step // the last step that starts at this level
+	for i := range r.rs.Teams {
+		fresh := r.resized(i, &byTeam[i], l.From)
+		if fresh == nil {
+			continue
+		}
+		last = fresh
+		if byTeam[i].Min > byTeam[i].Max {
+			r.note(len(r.wrong)-1, *fresh, fmt.Sprintf("team %q then needs %d players and has room for %d", r.rs.Teams[i].Name, byTeam[i].Min, byTeam[i].Max))
+		}
+	}
+	for _, instance := range r.rs.Instances {
+		l.Sizes = append(l.Sizes, byTeam[instance.Team])
+	}
+	limit := MaxSmall
+	if r.rs.Large {
+		limit = MaxLarge
+	}
+	if last != nil && l.Capacity() > limit {
+		r.note(len(r.wrong)-1, *last, fmt.Sprintf("the teams then hold %d players; a match of this size class has at most %d", l.Capacity(), limit))
+	}
+}
+
+// resized sets a team's size at an age. It returns the step that starts at that age, or
+// nil.
+func (r *resolver) resized(team int, size *Size, from time.Duration) (fresh *step) {
+	t := r.rs.Teams[team]
+	*size = Size{t.Min, t.Max}
+	for _, c := range changesAt(from, r.ofTeam[team]) {
+		low, target := 0, &size.Min
+		if c.property == "maxPlayers" {
+			low, target = 1, &size.Max
+		}
+		v, ok := c.value.asWhole(low, 1e6)
+		if ok {
+			*target = v
+		}
+		if c.wait == from {
+			fresh = &c.step
+			if !ok {
+				r.note(c.number, c.step, fmt.Sprintf("must be a whole number of at least %d", low))
+			}
+		}
+	}
+	return fresh
 }

@@ -9,8 +9,6 @@ import "strings"
 //	path       = teams "[" ( "*" | names ) "]" [ ".players" [ part ] ]
 //	part       = "[playerId]" | ".attributes[" name "]" [ "[" key "]" ]
 type Expr struct {
-	Text string // as written
-
 	function function // "" for a path
 	argument *Expr
 
@@ -68,15 +66,6 @@ type exprType struct {
 	inter bool // the innermost list is the result of a set_intersection
 }
 
-// judged returns the depth, from the outside, that a collection rule judges: that of
-// lists of collections, or of a set_intersection.
-func (t exprType) judged() int {
-	if t.set && !t.inter {
-		return t.depth - 1
-	}
-	return t.depth
-}
-
 // String describes the type for messages.
 func (t exprType) String() string {
 	singular := map[base]string{numbers: "a number", strs: "a string", mapped: "a map", players: "a player", teams: "a team"}
@@ -121,14 +110,60 @@ func need(ok bool, what string) string {
 // flat reports whether the value is the same however players are distributed over teams:
 // every path leads to all teams' players and is flattened directly.
 func (e *Expr) flat(all int) bool {
-	if e.function == "" {
+	path := e.argument
+	switch {
+	case e.function == "":
 		return false
+	case path.function != "":
+		return path.flat(all)
+	case e.function == fnFlatten:
+		return len(path.instances) == all && path.part != partTeams
 	}
-	if e.function == fnFlatten && e.argument.function == "" {
-		return len(e.argument.instances) == all && e.argument.part != partTeams
+	return e.function == fnCount && path.part == partTeams
+}
+
+// leaf returns the path at the bottom of an expression.
+func (e *Expr) leaf() *Expr {
+	for e.function != "" {
+		e = e.argument
 	}
-	if e.function == fnCount && e.argument.function == "" && e.argument.part == partTeams {
-		return true
+	return e
+}
+
+// listsPlayers reports whether the value is one list of a path's values.
+func (e *Expr) listsPlayers() bool {
+	return e.function == fnFlatten && e.argument.function == "" && e.typ.depth == 1
+}
+
+// same reports whether two flattened paths read the same values.
+func (e *Expr) same(o *Expr) bool {
+	return o.listsPlayers() && e.argument.attribute == o.argument.attribute && e.argument.key == o.argument.key
+}
+
+// many reports whether a path begins with a list of teams.
+func (e *Expr) many() bool {
+	inner := 0
+	if e.part != partTeams {
+		inner++
 	}
-	return e.argument.flat(all)
+	if e.typ.set {
+		inner++
+	}
+	return e.typ.depth > inner
+}
+
+// counted returns the path whose numbers an expression aggregates, such as that in
+// avg(flatten(teams[*].players.attributes[skill])), or nil for other expressions.
+func (e *Expr) counted() *Expr {
+	switch e.function {
+	case fnMin, fnMax, fnAvg, fnMedian, fnSum, fnStddev:
+		path := e.argument
+		if path.function == fnFlatten {
+			path = path.argument
+		}
+		if path.function == "" && path.part == partAttribute && path.typ.base == numbers {
+			return path
+		}
+	}
+	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// exprError is an error in an expression.
-type exprError struct {
-	at   int // byte offset in the expression
+// textError is an error in the text of the body, of an expression or of a statement.
+type textError struct {
+	at   int // byte offset
 	code Code
 	text string
 }
@@ -17,15 +17,66 @@ type exprError struct {
 // maxNesting limits how deeply functions nest. No useful expression comes near it.
 const maxNesting = 64
 
-// exprParser reads one expression from left to right.
-type exprParser struct {
-	rs    *RuleSet
+// textParser reads a text from left to right.
+type textParser struct {
 	text  string
 	pos   int
 	depth int
 
-	bad  *exprError // the first syntax error
-	vain *exprError // the first thing that is not declared or has the wrong type
+	bad  *textError // the first syntax error
+	vain *textError // the first other error: something not declared, or not allowed there
+}
+
+// fail records the first syntax error and moves to the end of the text, so that nothing
+// more is read.
+func (p *textParser) fail(at int, code Code, format string, args ...any) {
+	if p.bad == nil {
+		p.bad = &textError{at: at, code: code, text: fmt.Sprintf(format, args...)}
+	}
+	p.pos = len(p.text)
+}
+
+// doubt records the first error that is not one of syntax. Parsing continues.
+func (p *textParser) doubt(at int, code Code, format string, args ...any) {
+	if p.vain == nil {
+		p.vain = &textError{at: at, code: code, text: fmt.Sprintf(format, args...)}
+	}
+}
+
+func (p *textParser) blanks() {
+	p.pos = len(p.text) - len(strings.TrimLeft(p.text[p.pos:], " \t\r\n"))
+}
+
+func (p *textParser) has(s string) bool { return strings.HasPrefix(p.text[p.pos:], s) }
+
+func (p *textParser) take(s string) bool {
+	if !p.has(s) {
+		return false
+	}
+	p.pos += len(s)
+	return true
+}
+
+// takeNext is like take, after blanks.
+func (p *textParser) takeNext(s string) bool {
+	p.blanks()
+	return p.take(s)
+}
+
+// until reads up to one of some characters or the end.
+func (p *textParser) until(chars string) string {
+	length := strings.IndexAny(p.text[p.pos:], chars)
+	if length < 0 {
+		length = len(p.text) - p.pos
+	}
+	p.pos += length
+	return p.text[p.pos-length : p.pos]
+}
+
+// exprParser reads one expression.
+type exprParser struct {
+	textParser
+	rs *RuleSet
 }
 
 // functions lists the functions of the language.
@@ -35,7 +86,7 @@ var functions = []function{fnMin, fnMax, fnAvg, fnMedian, fnSum, fnCount, fnStdd
 // team[ or a word and a parenthesis. Only a word of the language may be followed by
 // space: "hard (ranked)" is a plain string.
 func isExpression(s string) bool {
-	p := &exprParser{text: s}
+	p := &exprParser{textParser: textParser{text: s}}
 	p.blanks()
 	word := p.word()
 	if word == "teams" || word == "team" {
@@ -50,35 +101,19 @@ func isExpression(s string) bool {
 
 // parseExpr parses an expression and checks its types. Of several errors it returns the
 // syntax error, if there is one.
-func (rs *RuleSet) parseExpr(text string) (*Expr, *exprError) {
-	p := &exprParser{rs: rs, text: text}
+func (rs *RuleSet) parseExpr(text string) (*Expr, *textError) {
+	p := &exprParser{textParser: textParser{text: text}, rs: rs}
 	e := p.expression()
 	if p.pos < len(text) {
-		p.fail(ExprSyntax, "nothing may follow the expression; found %q", text[p.pos:])
+		p.fail(p.pos, ExprSyntax, "nothing may follow the expression; found %q", text[p.pos:])
 	}
-	e.Text = text
 	return e, cmp.Or(p.bad, p.vain)
 }
 
-// fail records the first syntax error and moves to the end of the text, so that nothing
-// more is read.
-func (p *exprParser) fail(code Code, format string, args ...any) {
-	if p.bad == nil {
-		p.bad = &exprError{at: p.pos, code: code, text: fmt.Sprintf(format, args...)}
-	}
-	p.pos = len(p.text)
-}
-
-// doubt records the first error that is not one of syntax. Parsing continues.
-func (p *exprParser) doubt(at int, code Code, format string, args ...any) {
-	if p.vain == nil {
-		p.vain = &exprError{at: at, code: code, text: fmt.Sprintf(format, args...)}
-	}
-}
-
 func (p *exprParser) expression() *Expr {
-	if p.depth++; p.depth > maxNesting {
-		p.fail(ExprSyntax, "more than %d functions inside each other", maxNesting)
+	p.depth++
+	if p.depth > maxNesting {
+		p.fail(p.pos, ExprSyntax, "more than %d functions inside each other", maxNesting)
 	}
 	p.blanks()
 	start := p.pos
@@ -90,8 +125,7 @@ func (p *exprParser) expression() *Expr {
 	case slices.Contains(functions, function(word)):
 		e = p.call(function(word), start)
 	default:
-		p.pos = start
-		p.fail(ExprSyntax, "expected teams[…] or a function: min, max, avg, median, sum, count, stddev, flatten, set_intersection")
+		p.fail(start, ExprSyntax, "expected teams[…] or a function: min, max, avg, median, sum, count, stddev, flatten, set_intersection")
 	}
 	p.blanks()
 	return e
@@ -128,26 +162,30 @@ func (p *exprParser) path() *Expr {
 	return e
 }
 
-// teams reads names up to the closing bracket and finds their instances.
+// teams reads names up to the closing bracket and finds their instances. A name means one
+// team of the match, or all those of a declaration.
 func (p *exprParser) teams(e *Expr) {
-	var chosen []bool
-	names := 0
-	for {
+	chosen, many := make([]bool, len(p.rs.Instances)), false
+	for first := true; ; first = false {
 		start := p.pos
 		name := p.name()
-		if name == "*" && names == 0 {
-			chosen = append(chosen[:0], slices.Repeat([]bool{true}, len(p.rs.Instances))...)
-			names = 2 // always a list
-		} else {
-			found := p.find(name, start)
-			chosen = either(chosen, found)
-			names += min(2, count(found))
+		all, team, found := first && name == "*", p.rs.team(name), 0
+		for i, instance := range p.rs.Instances {
+			if all || instance.Name == name || instance.Team == team {
+				chosen[i] = true
+				found++
+			}
 		}
+		if found == 0 && team < 0 && !all {
+			p.doubt(start, ExprTeam, "no team %q is declared", name)
+		}
+		many = many || all || found > 1
 		if !p.take(",") {
 			break
 		}
-		if names++; name == "*" {
-			p.fail(ExprSyntax, "* stands alone")
+		many = true
+		if name == "*" {
+			p.fail(p.pos, ExprSyntax, "* stands alone")
 		}
 	}
 	p.expect("]")
@@ -156,49 +194,15 @@ func (p *exprParser) teams(e *Expr) {
 			e.instances = append(e.instances, i)
 		}
 	}
-	if names > 1 {
+	if many {
 		e.typ.depth = 1
 	}
-}
-
-// find returns, by instance, which teams a name means: one team, or all instances of a
-// declaration with a quantity.
-func (p *exprParser) find(name string, start int) []bool {
-	out := make([]bool, len(p.rs.Instances))
-	team := p.rs.team(name)
-	any := team >= 0
-	for i, instance := range p.rs.Instances {
-		out[i] = instance.Name == name || instance.Team == team
-		any = any || out[i]
-	}
-	if !any {
-		p.doubt(start, ExprTeam, "no team %q is declared", name)
-	}
-	return out
-}
-
-func either(a, b []bool) []bool {
-	for i := range a {
-		b[i] = b[i] || a[i]
-	}
-	return b
-}
-
-func count(set []bool) int {
-	n := 0
-	for _, in := range set {
-		if in {
-			n++
-		}
-	}
-	return n
 }
 
 func (p *exprParser) playerID(e *Expr) {
 	start := p.pos
 	if name := p.name(); name != "playerId" && name != "playerid" {
-		p.pos = start
-		p.fail(ExprSyntax, "expected playerId, found %q", name)
+		p.fail(start, ExprSyntax, "expected playerId, found %q", name)
 	}
 	p.expect("]")
 	e.part, e.typ.base = partIDs, strs
@@ -209,13 +213,15 @@ func (p *exprParser) attribute(e *Expr) {
 	name := p.name()
 	e.part, e.attribute = partAttribute, p.rs.attribute(name)
 	p.expect("]")
-	if e.typ.base = unknown; e.attribute < 0 {
+	e.typ.base = unknown
+	if e.attribute < 0 {
 		p.doubt(start, ExprAttribute, "no attribute %q is declared", name)
 	} else {
 		e.typ = e.typ.of(p.rs.Attributes[e.attribute].Type)
 	}
-	if start = p.pos; p.take("[") {
-		p.mapKey(e, start)
+	key := p.pos
+	if p.take("[") {
+		p.mapKey(e, key)
 	}
 }
 
@@ -237,18 +243,10 @@ func (t exprType) of(a AttributeType) exprType {
 func (p *exprParser) mapKey(e *Expr, start int) {
 	e.key, e.hasKey = p.name(), true
 	p.expect("]")
-	switch e.typ.base {
-	case mapped:
+	if e.typ.base == mapped {
 		e.typ.base = numbers
-	case unknown:
-	default:
+	} else if e.typ.base != unknown {
 		p.doubt(start, ExprType, "only maps have keys")
-	}
-}
-
-func (p *exprParser) blanks() {
-	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.pos]) >= 0 {
-		p.pos++
 	}
 }
 
@@ -267,26 +265,12 @@ func (p *exprParser) word() string {
 
 // name reads up to a bracket, a comma or a line end, and trims space.
 func (p *exprParser) name() string {
-	length := strings.IndexAny(p.text[p.pos:], "[],\r\n")
-	if length < 0 {
-		length = len(p.text) - p.pos
-	}
-	name := strings.TrimSpace(p.text[p.pos : p.pos+length])
+	start := p.pos
+	name := trim(p.until("[],\r\n"))
 	if name == "" {
-		p.fail(ExprSyntax, "expected a name")
+		p.fail(start, ExprSyntax, "expected a name")
 	}
-	p.pos += length
 	return name
-}
-
-func (p *exprParser) has(s string) bool { return strings.HasPrefix(p.text[p.pos:], s) }
-
-func (p *exprParser) take(s string) bool {
-	if !p.has(s) {
-		return false
-	}
-	p.pos += len(s)
-	return true
 }
 
 func (p *exprParser) expect(s string) {
@@ -295,6 +279,6 @@ func (p *exprParser) expect(s string) {
 		if p.pos < len(p.text) {
 			found = fmt.Sprintf("%q", p.text[p.pos:])
 		}
-		p.fail(ExprSyntax, "expected %q, found %s", s, found)
+		p.fail(p.pos, ExprSyntax, "expected %q, found %s", s, found)
 	}
 }

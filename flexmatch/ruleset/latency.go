@@ -1,101 +1,100 @@
 package ruleset
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
-// Locations returns the locations that qualify for a lineup under all of the rules, which
-// must be Located, in alphabetical order. A location qualifies only if every player reports
-// it: a match has one location.
-func (l *Level) Locations(lineup *Lineup, rules []int) []string {
-	if len(lineup.Parties) == 0 || len(lineup.Parties[0].Players) == 0 {
-		return nil
-	}
-	var out []string
-	for location := range lineup.Parties[0].Players[0].Latency {
-		if !slices.ContainsFunc(rules, func(i int) bool { return !l.Rules[i].qualifies(location, lineup) }) {
-			out = append(out, location)
-		}
-	}
-	slices.Sort(out)
-	return out
+// latencies are rules that require a location near enough to every player.
+var latencies = ruleType{
+	properties: []string{"maxLatency", "maxDistance", "distanceReference", "partyAggregation"},
+	large:      []string{"maxLatency", "partyAggregation"},
+	read:       readLatency,
 }
 
-// Located returns the enforced rules that require a location.
-func (l *Level) Located() []int {
-	var out []int
-	for i, r := range l.Rules {
-		if r.Enforced && r.Traits.Located() {
-			out = append(out, i)
-		}
-	}
-	return out
+type latency struct {
+	plain
+	at      AtLocation
+	max     Bound // the distance of each latency from the average or the lowest
+	fromMin bool
 }
 
-func (r *Rule) qualifies(location string, lineup *Lineup) bool {
-	total, low, players := 0.0, math.Inf(1), 0
+func readLatency(o *ruleObject) kind {
+	k := &latency{}
+	k.at.Most = o.limit("maxLatency", BadLatency)
+	k.max = o.limit("maxDistance", BadLatency)
+	k.at.Alone = !k.max.Set
+	k.fromMin = o.word("distanceReference", BadLatency, "avg", "min") == "min"
+	reference := o.get("distanceReference") != nil
+	switch {
+	case k.max.Set && !reference:
+		o.bad("distanceReference", BadLatency, "is required with maxDistance")
+	case reference && !k.max.Set:
+		o.bad("maxDistance", BadLatency, "is required with distanceReference")
+	case !k.at.Most.Set && !k.max.Set:
+		o.bad("maxLatency", BadLatency, "maxLatency, or maxDistance with distanceReference, is required")
+	}
+	k.at.Party = o.aggregation("avg", "min", "max")
+	return k
+}
+
+func (k *latency) holds(_ *Level, lineup *Lineup, _ Notes) bool {
+	for location := range lineup.reported() {
+		if k.qualifies(location, lineup) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *latency) qualifies(location string, lineup *Lineup) bool {
+	total, low, high, players := 0.0, math.Inf(1), math.Inf(-1), 0
 	for _, p := range lineup.Parties {
-		together, known := r.togetherAt(p, location)
+		together, known := 0.0, false
+		if p.together() {
+			together, known = p.PartyLatency(location, k.at.Party)
+		}
 		for i := range p.Players {
-			v, ok := r.latencyAt(p, i, location, together, known)
-			if !ok || r.MaxLatency.Set && v > r.MaxLatency.Value {
+			v, ok := together, known
+			if !p.together() {
+				v, ok = p.Players[i].Latency[location]
+			}
+			if !ok || k.at.Most.Set && v > k.at.Most.Value {
 				return false
 			}
-			total, low, players = total+v, min(low, v), players+1
+			total, low, high, players = total+v, min(low, v), max(high, v), players+1
 		}
-	}
-	if !r.Max.Set {
-		return true
 	}
 	reference := total / float64(players)
-	if r.FromMin {
+	if k.fromMin {
 		reference = low
 	}
-	return !slices.ContainsFunc(lineup.Parties, func(p *Party) bool { return !r.near(p, location, reference) })
+	return !(k.max.Set && max(high-reference, reference-low) > k.max.Value)
 }
 
-// near reports whether each of the party's values is within the maximum distance of a
-// reference.
-func (r *Rule) near(p *Party, location string, reference float64) bool {
-	together, known := r.togetherAt(p, location)
-	for i := range p.Players {
-		if v, _ := r.latencyAt(p, i, location, together, known); max(v-reference, reference-v) > r.Max.Value {
-			return false
+func (k *latency) Limit() Bound { return upper(k.max, k.at.Most) }
+
+// Measured returns the highest latency at the location where that is lowest.
+func (k *latency) Measured(lineup *Lineup) (Measured, bool) {
+	if !k.at.Most.Set {
+		return Measured{}, false
+	}
+	best := math.Inf(1)
+	for location := range lineup.reported() {
+		worst := 0.0
+		for _, p := range lineup.Parties {
+			of, ok := k.at.Worst(p, location)
+			if !ok {
+				worst = math.Inf(1)
+				break
+			}
+			worst = max(worst, of)
 		}
+		best = min(best, worst)
 	}
-	return true
+	return Measured{Value: best, Limit: k.at.Most.Value}, !math.IsInf(best, 1)
 }
 
-// togetherAt returns a party's aggregated latency. known is false if the party's values
-// are not aggregated or a player does not report the location.
-func (r *Rule) togetherAt(p *Party, location string) (v float64, known bool) {
-	if !p.together() {
-		return 0, false
-	}
-	return p.PartyLatency(location, r.Party)
-}
-
-// latencyAt returns the latency with which a player counts, and false if there is none.
-func (r *Rule) latencyAt(p *Party, player int, location string, together float64, known bool) (float64, bool) {
-	if p.together() {
-		return together, known
-	}
-	v, ok := p.Players[player].Latency[location]
-	return v, ok
-}
-
-// LatencyValues returns the latencies with which a party's players count, and false
-// unless every player reports the location.
-func (r *Rule) LatencyValues(p *Party, location string) ([]float64, bool) {
-	out := make([]float64, len(p.Players))
-	together, known := r.togetherAt(p, location)
-	for i := range p.Players {
-		v, ok := r.latencyAt(p, i, location, together, known)
-		if !ok {
-			return nil, false
-		}
-		out[i] = v
-	}
-	return out, true
+func (k *latency) traits(rs *RuleSet) Traits {
+	t := rs.independent()
+	t.Reads.Latency = true
+	t.Shrinks, t.Column = !k.max.Set || k.fromMin, k.at
+	return t
 }

@@ -1,6 +1,7 @@
 package ruleset
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -42,6 +43,14 @@ type Lineup struct {
 	Teams   [][]Member // by instance, in order of joining
 }
 
+// reported returns the latencies of the first player: no other location can qualify.
+func (l *Lineup) reported() map[string]float64 {
+	if len(l.Parties) == 0 || len(l.Parties[0].Players) == 0 {
+		return nil
+	}
+	return l.Parties[0].Players[0].Latency
+}
+
 // Given is an attribute value from a request.
 type Given struct {
 	Type AttributeType
@@ -73,13 +82,7 @@ func (rs *RuleSet) Resolve(given map[string]Given) (values []Value, missing []st
 func distinct(list []string) []string {
 	for i, s := range list {
 		if slices.Contains(list[:i], s) {
-			out := slices.Clone(list[:i])
-			for _, s := range list[i:] {
-				if !slices.Contains(out, s) {
-					out = append(out, s)
-				}
-			}
-			return out
+			return intersect([][]string{list})
 		}
 	}
 	return list
@@ -146,6 +149,30 @@ func (p *Party) PartyLatency(location, how string) (float64, bool) {
 	return a.value(how), a.n > 0
 }
 
+// Span returns the lowest and highest number with which a party counts under an
+// aggregation. They are equal, except for parties whose players count individually.
+func (p *Party) Span(attribute int, party string) (low, high float64) {
+	if !p.Individuals {
+		v := p.PartyNumber(attribute, party)
+		return v, v
+	}
+	low, high = math.Inf(1), math.Inf(-1)
+	for i := range p.Players {
+		v := p.Players[i].Values[attribute].Number
+		low, high = min(low, v), max(high, v)
+	}
+	return low, high
+}
+
+// Counted returns the number with which a player counts if its party is aggregated by
+// party.
+func (m Member) Counted(attribute int, party string) float64 {
+	if party != "" && m.Party.together() {
+		return m.Party.PartyNumber(attribute, party)
+	}
+	return m.player().Values[attribute].Number
+}
+
 // FirstString returns a string attribute's value of the first player, "" if there is none.
 func (p *Party) FirstString(attribute int) string {
 	if len(p.Players) == 0 {
@@ -171,11 +198,7 @@ func (p *Party) partyStrings(attribute int, how string) []string {
 func intersect(lists [][]string) []string {
 	out := []string{}
 	for _, s := range lists[0] {
-		everywhere := !slices.Contains(out, s)
-		for _, other := range lists[1:] {
-			everywhere = everywhere && slices.Contains(other, s)
-		}
-		if everywhere {
+		if !slices.Contains(out, s) && !slices.ContainsFunc(lists[1:], func(o []string) bool { return !slices.Contains(o, s) }) {
 			out = append(out, s)
 		}
 	}

@@ -1,225 +1,163 @@
 package ruleset
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// measurements reads the expressions of a rule. fits returns what is wrong with an
+// measures is what comparison, distance and collection rules have in common: expressions
+// that are compared with a reference, which may be another expression.
+type measures struct {
+	plain
+	measurements []*Expr
+	reference    reference
+	party        string // how a party counts: min, max, avg; union, intersection
+}
+
+// reference is what measurements are compared with: an expression or a constant, or
+// nothing.
+type reference struct {
+	expr     *Expr
+	constant datum
+}
+
+// given reports whether there is a reference.
+func (r *reference) given() bool { return r.expr != nil || r.constant.form != isUndefined }
+
+// value returns the reference for a lineup, and false if it is undefined.
+func (r *reference) value(v *view) (datum, bool) {
+	if r.expr == nil {
+		return r.constant, true
+	}
+	d := v.eval(r.expr)
+	return d, d.form != isUndefined
+}
+
+// measurements reads expressions: one or a list. fits returns what is wrong with an
 // expression's type for the rule, or "".
-func (s *scope) measurements(o object, r *Rule, fits func(exprType) string) {
+func (o *ruleObject) measurements(fits func(exprType) string) []*Expr {
 	n := o.get("measurements")
 	if n == nil || n.kind == isList && len(n.items) == 0 {
 		o.bad("measurements", MissingProperty, "at least one expression is required")
-		return
+		return nil
 	}
-	if n.kind == isText {
-		s.measurement(n, o.place("measurements"), r, fits)
-		return
-	}
-	for i, item := range o.list("measurements") {
-		s.measurement(item, at(o.place("measurements"), i), r, fits)
-	}
-}
-
-func (s *scope) measurement(n *node, path string, r *Rule, fits func(exprType) string) {
+	texts, path := []*node{n}, func(int) string { return o.place("measurements") }
 	if n.kind != isText {
-		s.fail(n.at, path, WrongType, "must be a string that holds an expression, not %s", n.kind)
-		return
+		texts, path = o.list("measurements"), func(i int) string { return at(o.place("measurements"), i) }
 	}
-	if e := s.expr(n, path, fits); e != nil {
-		r.Measurements = append(r.Measurements, e)
+	var out []*Expr
+	for i, text := range texts {
+		if text.kind != isText {
+			o.fail(text.at, path(i), WrongType, "must be a string that holds an expression, not %s", text.kind)
+		} else if e := o.expr(text, path(i), fits); e != nil {
+			out = append(out, e)
+		}
 	}
+	return out
 }
 
 // expr parses the expression in a string. It returns nil after recording an error.
-func (s *scope) expr(n *node, path string, fits func(exprType) string) *Expr {
-	e, bad := s.rs.parseExpr(n.text)
+func (o *ruleObject) expr(n *node, path string, fits func(exprType) string) *Expr {
+	e, bad := o.rs.parseExpr(n.text)
 	if bad != nil {
-		s.failIn(n, bad, path)
+		o.failIn(n, bad, path)
 		return nil
 	}
 	if wrong := fits(e.typ); wrong != "" && e.typ.base != unknown {
-		s.fail(n.at+1, path, ExprType, "%s; this is %s", wrong, e.typ)
+		o.fail(n.at+1, path, ExprType, "%s; this is %s", wrong, e.typ)
 		return nil
 	}
 	return e
 }
 
-func (s *scope) comparison(o object, r *Rule) {
-	reference := o.get("referenceValue")
-	s.measurements(o, r, func(t exprType) string {
-		switch {
-		case t.base != numbers && t.base != strs:
-			return "a comparison needs numbers or strings"
-		case reference == nil && t.depth == 0:
-			return "a comparison without referenceValue needs a list"
-		}
-		return ""
-	})
-	if reference != nil {
-		s.comparisonReference(o, r, reference)
-	}
-	s.comparisonOperation(o, r)
-	s.party(o, r, "avg", "min", "max")
-}
-
-func (s *scope) comparisonOperation(o object, r *Rule) {
-	if o.get("operation") == nil {
-		o.bad("operation", BadOperation, "is required: <, <=, =, !=, > or >=")
-		return
-	}
-	r.Operation = o.word("operation", BadOperation, "<", "<=", "=", "!=", ">", ">=")
-	if r.Operation == "" || r.Operation == "=" || r.Operation == "!=" {
-		return
-	}
-	if o.get("referenceValue") == nil {
-		o.bad("referenceValue", BadReference, "is required but for = and !=")
-	}
-	for _, m := range r.Measurements {
-		if m.typ.base == strs {
-			o.bad("operation", BadOperation, "strings have only = and !=")
-			return
-		}
-	}
-}
-
-// comparisonReference reads one number or string of the measurements' type. A
-// numeric string is a number where the measurements are numbers.
-func (s *scope) comparisonReference(o object, r *Rule, n *node) {
-	want := s.measured(r)
-	switch {
-	case n.kind == isNumber:
-		v, ok := n.asNumber()
-		r.Reference.Number = Bound{Value: v, Set: true}
-		if want == strs {
-			o.bad("referenceValue", BadReference, "must be a string, as the measurements are")
-		} else if !ok {
-			o.bad("referenceValue", BadReference, "must be a finite number")
-		}
-	case n.kind == isText && isExpression(n.text):
-		r.Reference.Expr = s.expr(n, o.place("referenceValue"), func(t exprType) string {
-			if t.depth > 0 || t.base != numbers && t.base != strs || want != unknown && t.base != want {
-				return "the reference must be one value of the measurements' type"
-			}
-			return ""
-		})
-	case n.kind == isText && want == numbers:
-		v, ok := parseNumber(n.text)
-		if !ok {
-			o.bad("referenceValue", BadReference, "must be a number or an expression, as the measurements are numbers")
-		}
-		r.Reference.Number = Bound{Value: v, Set: true}
-	case n.kind == isText:
-		r.Reference.Text = &n.text
-	default:
-		o.bad("referenceValue", BadReference, "must be a number, a string or an expression, not %s", n.kind)
-	}
-}
-
-// measured returns the type of the rule's measurements, or unknown if they differ or have
-// errors.
-func (s *scope) measured(r *Rule) base {
-	want := unknown
-	for _, m := range r.Measurements {
-		if want != unknown && m.typ.base != want {
-			return unknown
-		}
-		want = m.typ.base
-	}
-	return want
-}
-
-func (s *scope) distance(o object, r *Rule) {
-	s.measurements(o, r, func(t exprType) string { return need(t.base == numbers, "a distance needs numbers") })
-	s.distanceReference(o, r)
-	s.bounds(o, r, "minDistance", "maxDistance")
-	if !r.Min.Set && !r.Max.Set {
-		o.bad("maxDistance", BadBounds, "minDistance or maxDistance is required")
-	}
-	s.party(o, r, "avg", "min", "max")
-}
-
-func (s *scope) distanceReference(o object, r *Rule) {
-	n := o.get("referenceValue")
-	if n == nil {
-		o.bad("referenceValue", BadReference, "is required")
-		return
-	}
-	if n.kind == isText && isExpression(n.text) {
-		r.Reference.Expr = s.expr(n, o.place("referenceValue"), func(t exprType) string {
-			return need(t.base == numbers && t.depth == 0, "the reference must be one number")
-		})
-		return
-	}
-	v, ok := n.asNumber()
+// all reports whether every measurement that is defined passes.
+func (m *measures) all(v *view, passes func(t exprType, d, reference datum) bool) bool {
+	reference, ok := m.reference.value(v)
 	if !ok {
-		o.bad("referenceValue", BadReference, "must be a number or an expression")
+		return true
 	}
-	r.Reference.Number = Bound{Value: v, Set: true}
-}
-
-func (s *scope) collection(o object, r *Rule) {
-	s.measurements(o, r, func(t exprType) string {
-		return need(t.base == strs && t.depth >= 1, "a collection needs lists of strings")
-	})
-	if o.get("operation") == nil {
-		o.bad("operation", BadOperation, "is required: intersection, contains or reference_intersection_count")
-	} else {
-		r.Operation = o.word("operation", BadOperation, Intersection, Contains, ReferenceIntersectionCount)
-	}
-	s.collectionReference(o, r)
-	s.bounds(o, r, "minCount", "maxCount")
-	o.whole("minCount", r.Min)
-	o.whole("maxCount", r.Max)
-	if !r.Min.Set && !r.Max.Set {
-		r.Min = Bound{Value: 1, Set: true}
-	}
-	s.party(o, r, "union", "intersection")
-}
-
-// whole records an error for a count that is not a whole number.
-func (o object) whole(name string, b Bound) {
-	if b.Set && b.Value != math.Trunc(b.Value) && !math.IsNaN(b.Value) {
-		o.bad(name, BadBounds, "must be a whole number")
-	}
-}
-
-func (s *scope) collectionReference(o object, r *Rule) {
-	n := o.get("referenceValue")
-	switch {
-	case r.Operation == Contains:
-		s.containsReference(o, r, n)
-	case r.Operation == ReferenceIntersectionCount:
-		s.referenceSet(o, r, n)
-	}
-}
-
-func (s *scope) containsReference(o object, r *Rule, n *node) {
-	switch {
-	case n == nil:
-		o.bad("referenceValue", BadReference, "is required with contains")
-	case n.kind != isText:
-		o.bad("referenceValue", BadReference, "must be a string with contains, not %s", n.kind)
-	case isExpression(n.text):
-		s.expr(n, o.place("referenceValue"), func(exprType) string { return "contains looks for one string" })
-	default:
-		r.Reference.Text = &n.text
-	}
-}
-
-func (s *scope) referenceSet(o object, r *Rule, n *node) {
-	switch {
-	case n == nil:
-		o.bad("referenceValue", BadReference, "is required with reference_intersection_count")
-	case n.kind == isText && isExpression(n.text):
-		r.Reference.Expr = s.expr(n, o.place("referenceValue"), func(t exprType) string {
-			return need(t.base == strs && t.depth == 1, "the reference must be one list of strings")
-		})
-	case n.kind == isText:
-		r.Reference.Strings = []string{n.text}
-	default:
-		set, ok := n.asStrings()
-		if !ok {
-			o.bad("referenceValue", BadReference, "must be a string, a list of strings or an expression")
+	for _, e := range m.measurements {
+		d := v.eval(e)
+		if d.form != isUndefined && !passes(e.typ, d, reference) {
+			return false
 		}
-		r.Reference.Strings = set
 	}
+	return true
+}
+
+// worst returns the number farthest beyond a limit among those that each passes on, and
+// false if there is none. The limit is of out, or of the reference.
+func (m *measures) worst(v *view, out Measured, each func(t exprType, d, reference datum, f func(float64) bool) bool) (Measured, bool) {
+	found := false
+	m.all(v, func(t exprType, d, reference datum) bool {
+		return each(t, d, reference, func(n float64) bool {
+			if !found || out.AtLeast && n < out.Value || !out.AtLeast && n > out.Value {
+				out.Value, found = n, true
+			}
+			return true
+		})
+	})
+	return out, found
+}
+
+// traits returns what follows from the expressions alone.
+func (m *measures) traits(rs *RuleSet) Traits {
+	t := rs.independent()
+	exprs := m.measurements
+	if m.reference.expr != nil {
+		exprs = append(exprs[:len(exprs):len(exprs)], m.reference.expr)
+	}
+	for _, e := range exprs {
+		leaf := e.leaf()
+		t.Flat = t.Flat && e.flat(len(rs.Instances))
+		t.Symmetric = t.Symmetric && len(leaf.instances) == len(rs.Instances)
+		switch leaf.part {
+		case partIDs:
+			t.Reads.IDs = true
+		case partAttribute:
+			t.Reads.Attributes[leaf.attribute] = true
+		}
+	}
+	return t
+}
+
+// elementwise reports whether every measurement lists the players' own values, so that a
+// value stays in the list when players join.
+func (m *measures) elementwise() bool {
+	return !slices.ContainsFunc(m.measurements, func(e *Expr) bool {
+		return e.function != fnFlatten || e.argument.function != "" || e.argument.typ.set && e.typ.depth < 2
+	})
+}
+
+// ofPlayers reports whether every measurement is one list of the players' own values.
+func (m *measures) ofPlayers() bool {
+	return m.elementwise() && !slices.ContainsFunc(m.measurements, func(e *Expr) bool { return e.typ.depth != 1 })
+}
+
+// possible reports whether measurements could differ from the reference by a number in a
+// range, and by least in one direction. Rounding may take an average out of the range of
+// its numbers, so those are widened slightly.
+func (m *measures) possible(l *Level, ranges []Range, within Range, least float64) bool {
+	reference := Range{m.reference.constant.num, m.reference.constant.num}
+	switch {
+	case m.reference.expr != nil:
+		reference = m.reference.expr.span(l.Sizes, ranges)
+	case m.reference.constant.form != isNum:
+		return true
+	}
+	for _, e := range m.measurements {
+		if e.typ.base != numbers {
+			continue
+		}
+		v := e.span(l.Sizes, ranges)
+		slack := 1e-9 * (1 + math.Abs(v.Low) + math.Abs(v.High) + math.Abs(reference.Low) + math.Abs(reference.High))
+		above, below := v.High-reference.Low+slack, reference.High-v.Low+slack // how far v can be above and below the reference
+		if math.IsNaN(above) || math.IsNaN(below) || math.IsInf(slack, 0) {
+			continue
+		}
+		if above < within.Low || -below > within.High || max(above, below) < least {
+			return false
+		}
+	}
+	return true
 }

@@ -4,26 +4,27 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// kind is the JSON type of a node.
-type kind string
+// jsonKind is the JSON type of a node.
+type jsonKind string
 
 const (
-	isNull   kind = "null"
-	isBool   kind = "a boolean"
-	isNumber kind = "a number"
-	isText   kind = "a string"
-	isList   kind = "a list"
-	isObject kind = "an object"
+	isNull   jsonKind = "null"
+	isBool   jsonKind = "a boolean"
+	isNumber jsonKind = "a number"
+	isText   jsonKind = "a string"
+	isList   jsonKind = "a list"
+	isObject jsonKind = "an object"
 )
 
 // node is a JSON value and its position.
 type node struct {
-	kind    kind
+	kind    jsonKind
 	at      int // byte offset of its first character
 	text    string
 	number  float64
@@ -60,27 +61,22 @@ func (n *node) set(m member) {
 	n.members = append(n.members, m)
 }
 
-// with returns a copy of an object in which some members have other values.
-func (n *node) with(values map[string]*node) *node {
-	out := &node{kind: n.kind, at: n.at, members: append([]member(nil), n.members...)}
-	for name, value := range values {
-		out.set(member{name: name, at: value.at, value: value})
+// with returns a copy of an object with changes.
+func (n *node) with(changes []change) *node {
+	out := &node{kind: n.kind, at: n.at, members: slices.Clone(n.members)}
+	for _, c := range changes {
+		out.set(member{name: c.property, at: c.value.at, value: c.value})
 	}
 	return out
 }
 
-// syntaxError is a place where the text is not JSON.
-type syntaxError struct {
-	at   int
-	text string
-}
-
 // readJSON parses text, which must be exactly one JSON value.
-func readJSON(text []byte) (*node, *syntaxError) {
+func readJSON(text []byte) (*node, *textError) {
 	r := &reader{text: text, dec: jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))}
 	root, err := r.value()
 	if err == nil {
-		if _, _, err = r.token(); errors.Is(err, io.EOF) {
+		_, _, err = r.token()
+		if errors.Is(err, io.EOF) {
 			return root, nil
 		}
 		if err == nil {
@@ -106,15 +102,15 @@ func (r *reader) token() (jsontext.Token, int, error) {
 	return tok, at, err
 }
 
-func (r *reader) explain(err error) *syntaxError {
+func (r *reader) explain(err error) *textError {
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {
-		return &syntaxError{at: int(syntactic.ByteOffset), text: syntactic.Err.Error()}
+		return &textError{at: int(syntactic.ByteOffset), code: JSONSyntax, text: syntactic.Err.Error()}
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &syntaxError{at: len(r.text), text: "the text ends too early"}
+		return &textError{at: len(r.text), code: JSONSyntax, text: "the text ends too early"}
 	}
-	return &syntaxError{at: r.last, text: err.Error()}
+	return &textError{at: r.last, code: JSONSyntax, text: err.Error()}
 }
 
 func (r *reader) value() (*node, error) {

@@ -1,6 +1,8 @@
 package ruleset
 
 import (
+	"slices"
+	"sort"
 	"time"
 	"unicode/utf8"
 )
@@ -17,7 +19,6 @@ const (
 
 // RuleSet is a checked and compiled rule set.
 type RuleSet struct {
-	Name       string // a label only
 	Attributes []Attribute
 	Teams      []Team     // as declared
 	Instances  []Instance // the teams of a match: each declaration repeated by its quantity
@@ -29,23 +30,15 @@ type RuleSet struct {
 	traits []Traits // by rule: at all levels
 }
 
-// Options change how bodies are read.
-type Options struct {
-	IgnoreUnknown bool // unknown properties are skipped instead of refused
-}
-
 // Parse reads and checks a body. A non-nil error is of type Errors and lists every
 // problem found.
-func Parse(body string) (*RuleSet, error) { return ParseWith(body, Options{}) }
-
-// ParseWith is Parse with options.
-func ParseWith(body string, opts Options) (*RuleSet, error) {
-	c := &checker{text: []byte(body), ignore: opts.IgnoreUnknown}
+func Parse(body string) (*RuleSet, error) {
+	c := &checker{text: []byte(body)}
 	rs := c.ruleSet(body)
 	if len(c.errs) > 0 {
 		return nil, c.errs
 	}
-	rs.deriveTraits()
+	rs.finish()
 	return rs, nil
 }
 
@@ -57,7 +50,7 @@ func (c *checker) ruleSet(body string) *RuleSet {
 	}
 	root, bad := readJSON(blankComments(c.text))
 	if bad != nil {
-		c.fail(bad.at, "", JSONSyntax, "%s", bad.text)
+		c.fail(bad.at, "", bad.code, "%s", bad.text)
 		return nil
 	}
 	if root.kind != isObject {
@@ -72,10 +65,13 @@ func (c *checker) sections(root object) *RuleSet {
 	root.only("name", "ruleLanguageVersion", "playerAttributes", "algorithm", "teams", "rules", "expansions")
 	if n := root.get("name"); n != nil && n.kind != isText {
 		root.bad("name", WrongType, "must be a string, not %s", n.kind)
-	} else if n != nil {
-		rs.Name = n.text
 	}
-	c.version(root)
+	version := root.get("ruleLanguageVersion")
+	if version == nil {
+		root.bad("ruleLanguageVersion", MissingProperty, `is required: "1.0"`)
+	} else if version.kind != isText || version.text != "1.0" {
+		root.bad("ruleLanguageVersion", BadVersion, `must be the string "1.0"`)
+	}
 	s := &scope{checker: c, rs: rs}
 	s.teams(root)
 	s.attributes(root)
@@ -83,16 +79,6 @@ func (c *checker) sections(root object) *RuleSet {
 	s.rules(root)
 	s.expansions(root)
 	return rs
-}
-
-func (c *checker) version(root object) {
-	n := root.get("ruleLanguageVersion")
-	switch {
-	case n == nil:
-		root.bad("ruleLanguageVersion", MissingProperty, `is required: "1.0"`)
-	case n.kind != isText || n.text != "1.0":
-		root.bad("ruleLanguageVersion", BadVersion, `must be the string "1.0"`)
-	}
 }
 
 // scope is what later stages use from earlier ones.
@@ -105,12 +91,7 @@ type scope struct {
 
 // attribute returns the index of a declared attribute, or -1.
 func (rs *RuleSet) attribute(name string) int {
-	for i := range rs.Attributes {
-		if rs.Attributes[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(rs.Attributes, func(x Attribute) bool { return x.Name == name })
 }
 
 // Level returns the rules and sizes for a match of the given age.
@@ -119,16 +100,8 @@ func (rs *RuleSet) Level(age time.Duration) *Level { return rs.levels[rs.LevelAt
 // LevelAt returns the index of the level for a match of the given age: the number of wait
 // times reached. A step applies when the age equals its wait time.
 func (rs *RuleSet) LevelAt(age time.Duration) int {
-	low, high := 0, len(rs.levels)-1
-	for low < high {
-		mid := (low + high + 1) / 2
-		if rs.levels[mid].From <= age {
-			low = mid
-		} else {
-			high = mid - 1
-		}
-	}
-	return low
+	later := sort.Search(len(rs.levels), func(i int) bool { return rs.levels[i].From > age })
+	return max(0, later-1)
 }
 
 // Levels returns all levels; the first applies from age 0. The caller must not modify

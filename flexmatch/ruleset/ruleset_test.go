@@ -107,6 +107,7 @@ func TestParse_Codes(t *testing.T) {
 		{"distance of strings", rule(`"type":"distanceSort","sortDirection":"ascending","sortAttribute":"mode"`), "E_SORT_RULE"},
 		{"property of another type", rule(`"type":"latency","maxLatency":5,"minCount":1`), "E_UNKNOWN_PROPERTY"},
 		{"key of a number", rule(`"type":"comparison","measurements":["teams[red].players.attributes[skill][k]"],"operation":"="`), "E_EXPR_TYPE"},
+		{"blank team", rule(`"type":"comparison","measurements":["count(teams[ ].players)"],"operation":"=","referenceValue":1`), "E_EXPR_SYNTAX"},
 		{"star and team", rule(`"type":"comparison","measurements":["teams[*,red].players.attributes[skill]"],"operation":"="`), "E_EXPR_SYNTAX"},
 		{"step before the last", with(`"rules":[{"name":"r","type":"latency","maxLatency":5}],"expansions":[{"target":"rules[r].maxLatency","steps":[{"waitTimeSeconds":9,"value":6},{"waitTimeSeconds":8,"value":7}]}]`), "E_EXPANSION_STEPS"},
 		{"name cannot change", with(`"rules":[{"name":"r","type":"latency","maxLatency":5}],"expansions":[{"target":"rules[r].name","steps":[{"waitTimeSeconds":9,"value":6}]}]`), "E_EXPANSION_TARGET"},
@@ -136,12 +137,8 @@ func TestParse_Accepts(t *testing.T) {
 	}
 }
 
-func TestParseWith_IgnoreUnknown(t *testing.T) {
-	body := with(`"gameMode":"x"`)
-	if _, err := ruleset.ParseWith(body, ruleset.Options{IgnoreUnknown: true}); err != nil {
-		t.Errorf("unknown property: %v", err)
-	}
-	if got := wrong(t, body); len(got) != 1 {
+func TestParse_RefusesUnknown(t *testing.T) {
+	if got := wrong(t, with(`"gameMode":"x"`)); len(got) != 1 {
 		t.Errorf("errors %v, want one", got)
 	}
 }
@@ -164,7 +161,7 @@ func TestLevel_StepsHoldFromTheirAge(t *testing.T) {
 		{"target":"rules[r].maxLatency","steps":[{"waitTimeSeconds":10,"value":90},{"waitTimeSeconds":15,"value":70}]},
 		{"target":"teams[blue].minPlayers","steps":[{"waitTimeSeconds":12.5,"value":0}]}]`))
 	for age, want := range map[time.Duration]float64{-1: 50, 0: 50, 10*time.Second - 1: 50, 10 * time.Second: 90, 15 * time.Second: 70, 20 * time.Second: 150, time.Hour: 150} {
-		if got := rs.Level(age).Rules[0].MaxLatency.Value; got != want {
+		if got := rs.Level(age).Rules[0].Limit().Value; got != want {
 			t.Errorf("at %v maxLatency is %v, want %v", age, got, want)
 		}
 	}

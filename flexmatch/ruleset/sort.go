@@ -6,73 +6,119 @@ import (
 	"slices"
 )
 
-// SortKeys returns, for each sort rule, a function that yields the number by which the
-// rule orders parties, ascending, relative to an anchor.
-func (l *Level) SortKeys(anchor *Party) []func(*Party) float64 {
-	var out []func(*Party) float64
-	for _, r := range l.Rules {
-		if r.Traits.Sorts {
-			out = append(out, r.sortKey(anchor))
-		}
+// absoluteSort and distanceSort are rules that do not judge matches, but order the
+// candidates for a ticket: by a value, or by its distance from the ticket's.
+var (
+	absoluteSort = sortType(false)
+	distanceSort = sortType(true)
+)
+
+func sortType(distance bool) ruleType {
+	return ruleType{
+		properties: []string{"sortDirection", "sortAttribute", "mapKey", "partyAggregation"},
+		fixed:      []string{"sortAttribute"},
+		unnamed:    textError{code: CompoundReference, text: "sorts and cannot pass or fail"},
+		read:       func(o *ruleObject) kind { return readSort(o, distance) },
 	}
-	return out
 }
 
-func (r *Rule) sortKey(anchor *Party) func(*Party) float64 {
-	value := r.sortValue(anchor)
+type sorter struct {
+	plain
+	distance   bool
+	attribute  int
+	typ        AttributeType
+	descending bool
+	key        string // minValue or maxValue
+	party      string
+}
+
+func readSort(o *ruleObject, distance bool) kind {
+	k := &sorter{distance: distance}
+	if o.get("sortDirection") == nil {
+		o.bad("sortDirection", BadSortRule, "is required: ascending or descending")
+	} else {
+		k.descending = o.word("sortDirection", BadSortRule, "ascending", "descending") == "descending"
+	}
+	k.attribute, k.typ = o.attribute("sortAttribute", BadSortRule)
+	given := o.get("mapKey") != nil
+	if given {
+		k.key = o.word("mapKey", BadSortRule, "minValue", "maxValue")
+	}
+	switch {
+	case k.typ == NumberMap && !given:
+		o.bad("mapKey", BadSortRule, "is required for a map: minValue or maxValue")
+	case k.typ == StringSet:
+		o.bad("sortAttribute", BadSortRule, "must not be a list")
+	case k.typ == String && distance:
+		o.bad("sortAttribute", BadSortRule, "must be a number or a map: strings have no distance")
+	}
+	k.party = o.aggregation("avg", "min", "max")
+	return k
+}
+
+func (k *sorter) holds(*Level, *Lineup, Notes) bool { return true }
+
+func (k *sorter) traits(rs *RuleSet) Traits {
+	t := rs.independent(k.attribute)
+	t.Sorts = true
+	return t
+}
+
+func (k *sorter) order(anchor *Party) func(*Party) float64 {
+	value := k.value(anchor)
 	origin, _ := value(anchor)
 	return func(p *Party) float64 {
 		v, ok := value(p)
 		if !ok {
 			return math.Inf(1) // without the key: last in both directions
 		}
-		if r.Type == DistanceSort {
+		if k.distance {
 			v = math.Abs(v - origin)
 		}
-		if r.Descending {
+		if k.descending {
 			v = -v
 		}
 		return v
 	}
 }
 
-// sortValue returns a function that yields a party's value: its number, its value at the
+// value returns a function that yields a party's value: its number, its value at the
 // anchor's best key, or 1 if its string differs from the anchor's.
-func (r *Rule) sortValue(anchor *Party) func(*Party) (float64, bool) {
-	switch r.sorted {
+func (k *sorter) value(anchor *Party) func(*Party) (float64, bool) {
+	switch k.typ {
 	case NumberMap:
-		key, ok := r.bestKey(anchor)
+		key, ok := k.bestKey(anchor)
 		return func(p *Party) (float64, bool) {
 			if !ok {
 				return 0, true
 			}
-			return p.PartyKey(r.Attribute, key, r.Party)
+			return p.PartyKey(k.attribute, key, k.party)
 		}
 	case String:
-		want := anchor.FirstString(r.Attribute)
+		want := anchor.FirstString(k.attribute)
 		return func(p *Party) (float64, bool) {
-			if p.FirstString(r.Attribute) == want {
+			if p.FirstString(k.attribute) == want {
 				return 0, true
 			}
 			return 1, true
 		}
 	}
-	return func(p *Party) (float64, bool) { return p.PartyNumber(r.Attribute, r.Party), true }
+	return func(p *Party) (float64, bool) { return p.PartyNumber(k.attribute, k.party), true }
 }
 
 // bestKey returns the key with the lowest or highest value in the party's map; of equals,
 // the alphabetically first.
-func (r *Rule) bestKey(p *Party) (string, bool) {
+func (k *sorter) bestKey(p *Party) (string, bool) {
 	keys := map[string]bool{}
 	for i := range p.Players {
-		for key := range p.Players[i].Values[r.Attribute].Map {
+		for key := range p.Players[i].Values[k.attribute].Map {
 			keys[key] = true
 		}
 	}
 	best, found, bestValue := "", false, 0.0
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		v, _ := p.PartyKey(r.Attribute, key, r.Party)
-		if r.MapKey == "maxValue" {
+		v, _ := p.PartyKey(k.attribute, key, k.party)
+		if k.key == "maxValue" {
 			v = -v
 		}
 		if !found || v < bestValue {

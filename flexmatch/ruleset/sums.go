@@ -2,6 +2,35 @@ package ruleset
 
 import "math"
 
+// Range is the numbers from Low to High, inclusive.
+type Range struct{ Low, High float64 }
+
+// anything is the range of an unknown number.
+var anything = Range{math.Inf(-1), math.Inf(1)}
+
+// span returns the range of an expression's numbers, given those of the attributes, or
+// anything if a value might be undefined, which passes every rule.
+func (e *Expr) span(sizes []Size, ranges []Range) Range {
+	switch e.function {
+	case "":
+		if e.part != partAttribute || e.hasKey || e.typ.base != numbers {
+			return anything
+		}
+		for _, instance := range e.instances {
+			if sizes[instance].Min < 1 {
+				return anything
+			}
+		}
+		return ranges[e.attribute]
+	case fnMin, fnMax, fnAvg, fnMedian, fnFlatten:
+		return e.argument.span(sizes, ranges)
+	case fnStddev:
+		of := e.argument.span(sizes, ranges)
+		return Range{0, of.High - of.Low}
+	}
+	return anything
+}
+
 // Sum is a condition on sums over teams: the sum of a number attribute, with a weight for
 // each team, must be in a range.
 type Sum struct {
@@ -11,59 +40,32 @@ type Sum struct {
 	Range     Range
 }
 
-// Sums returns the conditions of a rule that compares a team's sum with another's or with
-// a number, for a match of that many teams. A rule about each team's sum yields one Sum per
-// team. For other rules Sums returns nil.
-func (r *Rule) Sums(teams int) []Sum {
-	within, ok := r.sumRange()
-	if !ok || len(r.Measurements) != 1 {
+// sums returns the conditions of a rule whose measurement may be above the reference by a
+// number in a range: one for each team, if it measures each. It returns nil if the rule is
+// not about sums.
+func (m *measures) sums(passing Range, teams int) []Sum {
+	if passing == anything || len(m.measurements) != 1 || m.reference.expr == nil && m.reference.constant.form != isNum {
 		return nil
 	}
-	measured, attribute, ok := r.Measurements[0].summed(teams)
+	measured, attribute, ok := m.measurements[0].summed(teams)
 	if !ok {
 		return nil
 	}
-	var reference [][]int
-	if r.Reference.Expr != nil {
-		var same int
-		if reference, same, ok = r.Reference.Expr.summed(teams); !ok || same != attribute || len(reference) != 1 {
+	if m.reference.expr != nil {
+		reference, same, ok := m.reference.expr.summed(teams)
+		if !ok || same != attribute || len(reference) != 1 {
 			return nil
 		}
-	}
-	var out []Sum
-	for _, weights := range measured {
-		if reference != nil {
+		for _, weights := range measured {
 			for team, w := range reference[0] {
 				weights[team] -= w
 			}
 		}
-		out = append(out, Sum{Attribute: attribute, Party: r.Party, Weights: weights, Range: within})
 	}
-	return out
-}
-
-// sumRange returns the range of the measurement minus the reference expression, or of the
-// measurement itself if the reference is a number.
-func (r *Rule) sumRange() (Range, bool) {
-	c := r.Reference.Number.Value
-	switch {
-	case r.Reference.Expr == nil && !r.Reference.Number.Set:
-		return Range{}, false
-	case r.Type == Distance && r.Max.Set:
-		reach := r.Max.Value + 1e-9*(1+math.Abs(c)+r.Max.Value) // tolerates rounding
-		return Range{c - reach, c + reach}, true
-	case r.Type != Comparison:
-		return Range{}, false
-	}
-	switch r.Operation {
-	case "=":
-		return Range{c, c}, true
-	case "<", "<=":
-		return Range{math.Inf(-1), c}, true
-	case ">", ">=":
-		return Range{c, math.Inf(1)}, true
-	}
-	return Range{}, false
+	c := m.reference.constant.num
+	return each(measured, func(weights []int) Sum {
+		return Sum{Attribute: attribute, Party: m.party, Weights: weights, Range: Range{c + passing.Low, c + passing.High}}
+	})
 }
 
 // summed analyzes an expression that sums a number attribute. It returns the teams'
@@ -75,8 +77,9 @@ func (e *Expr) summed(teams int) (weights [][]int, attribute int, ok bool) {
 	}
 	if e.argument == path && path.many() {
 		for _, team := range path.instances {
-			weights = append(weights, make([]int, teams))
-			weights[len(weights)-1][team] = 1
+			each := make([]int, teams)
+			each[team] = 1
+			weights = append(weights, each)
 		}
 		return weights, path.attribute, true
 	}
@@ -87,11 +90,29 @@ func (e *Expr) summed(teams int) (weights [][]int, attribute int, ok bool) {
 	return [][]int{one}, path.attribute, true
 }
 
-// Counted returns the number with which a player counts if its party is aggregated by
-// party.
-func (m Member) Counted(attribute int, party string) float64 {
-	if party != "" && m.Party.together() {
-		return m.Party.PartyNumber(attribute, party)
+// Averages is a limit on the distance between averages of teams, of one attribute, with
+// parties counted by their average.
+type Averages struct {
+	Attribute           int
+	Measured, Reference TeamAverage
+	Min, Max            Bound
+}
+
+// TeamAverage is one side of a rule about averages of teams.
+type TeamAverage struct {
+	Instances []int // the teams
+	Whole     bool  // one average over all their players, not one for each team
+}
+
+// average analyzes an expression that is an average of an attribute.
+func (e *Expr) average() (attribute int, of TeamAverage, ok bool) {
+	if e.function != fnAvg {
+		return 0, TeamAverage{}, false
 	}
-	return m.player().Values[attribute].Number
+	path := e.leaf()
+	whole := e.argument.function == fnFlatten && e.argument.argument == path
+	if e.argument != path && !whole || path.part != partAttribute || path.hasKey {
+		return 0, TeamAverage{}, false
+	}
+	return path.attribute, TeamAverage{Instances: path.instances, Whole: whole}, true
 }

@@ -1,6 +1,9 @@
 package ruleset
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Team is a declaration of one or more teams.
 type Team struct {
@@ -78,13 +81,7 @@ func (o object) size(name string, low int) (int, bool) {
 // declare adds the team and its instances if their names are unused. It stops adding
 // instances beyond the largest match, whose size has been reported as an error already.
 func (s *scope) declare(o object, t Team) {
-	for _, other := range s.rs.Teams {
-		if other.Name == t.Name {
-			o.bad("name", DuplicateTeam, "there is another team %q", t.Name)
-			return
-		}
-	}
-	if s.rs.instance(t.Name) >= 0 { // in expressions the name would be ambiguous
+	if s.rs.team(t.Name) >= 0 || s.rs.instance(t.Name) >= 0 { // in expressions the name would be ambiguous
 		o.bad("name", DuplicateTeam, "there is another team %q", t.Name)
 		return
 	}
@@ -104,20 +101,10 @@ func (s *scope) declare(o object, t Team) {
 
 // instance returns the index of the named team of the match, or -1.
 func (rs *RuleSet) instance(name string) int {
-	for i := range rs.Instances {
-		if rs.Instances[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(rs.Instances, func(x Instance) bool { return x.Name == name })
 }
 
 // team returns the index of the named declaration, or -1.
 func (rs *RuleSet) team(name string) int {
-	for i := range rs.Teams {
-		if rs.Teams[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(rs.Teams, func(x Team) bool { return x.Name == name })
 }

@@ -15,14 +15,28 @@ type Traits struct {
 	Sorts     bool   // the rule orders candidates and never rejects a match
 	Column    Column // the rule as a condition on each ticket's own data; nil if it is none
 	Reads     *Reads // the data that the verdict depends on; nil if that may be any
+
+	names []int // of a compound: the rules that it names
+}
+
+// independent returns the traits of a rule that does not depend on teams and reads some
+// attributes only.
+func (rs *RuleSet) independent(attributes ...int) Traits {
+	t := Traits{Flat: true, Symmetric: true, Reads: &Reads{Attributes: make([]bool, len(rs.Attributes))}}
+	for _, i := range attributes {
+		t.Reads.Attributes[i] = true
+	}
+	return t
 }
 
 // Column is a rule as a condition on data that can be stored with each ticket: Partition,
 // Window, PerTicket or AtLocation.
-type Column interface {
-	// join returns the column that holds at both of two levels, or nil.
-	join(Column) Column
-}
+type Column interface{ column() }
+
+func (Partition) column()  {}
+func (Window) column()     {}
+func (PerTicket) column()  {}
+func (AtLocation) column() {}
 
 // Partition requires a string attribute to be equal for all players.
 type Partition struct{ Attribute int }
@@ -46,37 +60,28 @@ type AtLocation struct {
 	Alone bool   // a location qualifies exactly if it does for each ticket alone
 }
 
-func (c Partition) join(o Column) Column {
-	if o == c {
-		return c
+// common returns the column that holds at both of two levels, or nil.
+func common(a, b Column) Column {
+	switch a := a.(type) {
+	case Window:
+		b, ok := b.(Window)
+		if ok && a.Attribute == b.Attribute && a.Party == b.Party {
+			a.Limit = max(a.Limit, b.Limit)
+			return a
+		}
+	case AtLocation:
+		b, ok := b.(AtLocation)
+		if ok {
+			a.Most = Bound{Value: max(a.Most.Value, b.Most.Value), Set: a.Most.Set && b.Most.Set}
+			a.Alone = a.Alone && b.Alone
+			return a
+		}
+	default:
+		if a == b {
+			return a
+		}
 	}
 	return nil
-}
-
-func (c Window) join(o Column) Column {
-	w, ok := o.(Window)
-	if !ok || w.Attribute != c.Attribute || w.Party != c.Party {
-		return nil
-	}
-	c.Limit = max(c.Limit, w.Limit)
-	return c
-}
-
-func (c PerTicket) join(o Column) Column {
-	if o == c {
-		return c
-	}
-	return nil
-}
-
-func (c AtLocation) join(o Column) Column {
-	a, ok := o.(AtLocation)
-	if !ok {
-		return nil
-	}
-	c.Most = Bound{Value: max(c.Most.Value, a.Most.Value), Set: c.Most.Set && a.Most.Set}
-	c.Alone = c.Alone && a.Alone
-	return c
 }
 
 // Worst returns the highest latency with which one of a party's players counts, and false
@@ -116,70 +121,71 @@ type Reads struct {
 	Latency    bool
 }
 
-func (r *Reads) add(o *Reads) {
-	for i, read := range o.Attributes {
-		r.Attributes[i] = r.Attributes[i] || read
-	}
-	r.IDs, r.Latency = r.IDs || o.IDs, r.Latency || o.Latency
-}
-
 // Traits returns what holds for a rule at every level.
 func (rs *RuleSet) Traits(rule int) *Traits { return &rs.traits[rule] }
 
 // Reads returns the data that some rules depend on at any level.
 func (rs *RuleSet) Reads(rules []int) Reads {
-	out := Reads{Attributes: make([]bool, len(rs.Attributes))}
+	all := rs.independent()
 	for _, i := range rules {
-		if of := rs.traits[i].Reads; of != nil {
-			out.add(of)
-		} else {
-			out = Reads{Attributes: slices.Repeat([]bool{true}, len(rs.Attributes)), IDs: true, Latency: true}
-		}
+		all.join(&rs.traits[i])
 	}
-	return out
+	if all.Reads == nil {
+		return Reads{Attributes: slices.Repeat([]bool{true}, len(rs.Attributes)), IDs: true, Latency: true}
+	}
+	return *all.Reads
 }
 
-// deriveTraits sets the traits of every rule, in order, since those of a compound follow
-// from those of rules before it.
-func (rs *RuleSet) deriveTraits() {
+// finish sets what follows from the rules once they are read: in order, since the traits
+// of a compound follow from those of rules before it.
+func (rs *RuleSet) finish() {
 	rs.traits = make([]Traits, len(rs.levels[0].Rules))
+	named := make([]bool, len(rs.traits))
 	for i := range rs.traits {
-		all := &rs.traits[i]
-		var last *Rule
-		for _, l := range rs.levels {
-			r := l.Rules[i]
-			if r == last {
-				continue
-			}
+		for n, r := range rs.versions(i) {
 			r.Traits = r.traits(rs)
-			if last == nil {
-				*all = r.Traits
-			} else {
-				all.join(&r.Traits, len(rs.Attributes))
+			if n == 0 {
+				rs.traits[i] = r.Traits
 			}
-			last = r
+			rs.traits[i].join(&r.Traits)
+		}
+		for _, n := range rs.traits[i].names {
+			named[n] = true
+		}
+		rs.HasLatency = rs.HasLatency || rs.traits[i].Located()
+	}
+	for i, t := range rs.traits {
+		for _, r := range rs.versions(i) {
+			r.Enforced = len(t.names) > 0 || !named[i] && !t.Sorts
 		}
 	}
+}
+
+// versions returns a rule as it is at the first level, and after each change.
+func (rs *RuleSet) versions(rule int) []*Rule {
+	return slices.Compact(each(rs.levels, func(l *Level) *Rule { return l.Rules[rule] }))
 }
 
 // join limits t to what o promises too.
-func (t *Traits) join(o *Traits, attributes int) {
-	t.Flat, t.Symmetric, t.Shrinks, t.Sorts = t.Flat && o.Flat, t.Symmetric && o.Symmetric, t.Shrinks && o.Shrinks, t.Sorts && o.Sorts
-	if t.Column != nil {
-		t.Column = t.Column.join(o.Column)
-	}
+func (t *Traits) join(o *Traits) {
+	t.Flat = t.Flat && o.Flat
+	t.Symmetric = t.Symmetric && o.Symmetric
+	t.Shrinks = t.Shrinks && o.Shrinks
+	t.Sorts = t.Sorts && o.Sorts
+	t.Column = common(t.Column, o.Column)
 	if t.Reads == nil || o.Reads == nil {
 		t.Reads = nil
 		return
 	}
-	both := &Reads{Attributes: make([]bool, attributes)}
-	both.add(t.Reads)
-	both.add(o.Reads)
+	both := &Reads{IDs: t.Reads.IDs || o.Reads.IDs, Latency: t.Reads.Latency || o.Reads.Latency}
+	for i, read := range t.Reads.Attributes {
+		both.Attributes = append(both.Attributes, read || o.Reads.Attributes[i])
+	}
 	t.Reads = both
 }
 
 // Same reports whether a rule is judged by the same values at two levels.
 func (rs *RuleSet) Same(rule int, a, b *Level) bool {
 	r := a.Rules[rule]
-	return r == b.Rules[rule] && (r.Statement == nil || r.Statement.all(func(i int) bool { return rs.Same(i, a, b) }))
+	return r == b.Rules[rule] && !slices.ContainsFunc(r.Traits.names, func(i int) bool { return !rs.Same(i, a, b) })
 }

@@ -46,19 +46,11 @@ func (d datum) defined() []datum {
 }
 
 func (d datum) numbers() []float64 {
-	out := make([]float64, 0, len(d.list))
-	for _, e := range d.defined() {
-		out = append(out, e.num)
-	}
-	return out
+	return each(d.defined(), func(e datum) float64 { return e.num })
 }
 
 func (d datum) strings() []string {
-	out := make([]string, 0, len(d.list))
-	for _, e := range d.defined() {
-		out = append(out, e.str)
-	}
-	return out
+	return each(d.defined(), func(e datum) string { return e.str })
 }
 
 // innermost reports whether f returns true for every list at the depth, counted from the
@@ -78,23 +70,16 @@ func (d datum) innermost(depth int, f func(datum) bool) bool {
 // run applies the function to a value of a type with the given depth. In a deeper value
 // each innermost list is replaced by its result.
 func (f function) run(d datum, depth int) datum {
-	if d.form == isUndefined {
+	switch {
+	case d.form == isUndefined:
 		return d
-	}
-	natural := 1
-	if f == fnIntersection {
-		natural = 2
-	}
-	if f == fnFlatten {
+	case f == fnFlatten:
 		return flatten(d, depth)
-	}
-	if depth > natural {
+	case depth > 2 || depth > 1 && f != fnIntersection:
 		return seq(each(d.defined(), func(e datum) datum { return f.run(e, depth-1) }))
-	}
-	if f == fnCount {
+	case f == fnCount:
 		return num(float64(len(d.defined())))
-	}
-	if f == fnIntersection {
+	case f == fnIntersection:
 		return intersection(d)
 	}
 	return f.of(d.numbers())
@@ -112,10 +97,7 @@ func flatten(d datum, depth int) datum {
 }
 
 func intersection(d datum) datum {
-	var lists [][]string
-	for _, e := range d.defined() {
-		lists = append(lists, e.strings())
-	}
+	lists := each(d.defined(), datum.strings)
 	if len(lists) == 0 {
 		return datum{}
 	}

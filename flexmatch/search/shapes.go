@@ -181,7 +181,7 @@ func (a *attempt) inRange() bool {
 		}
 	}
 	return slices.ContainsFunc(a.rs.Levels(), func(l *ruleset.Level) bool {
-		return !slices.ContainsFunc(a.plan.flat, func(i int) bool { return !l.Possible(i, ranges) }) &&
-			!slices.ContainsFunc(a.plan.teams, func(i int) bool { return !l.Possible(i, ranges) })
+		return !slices.ContainsFunc(a.plan.flat, func(i int) bool { return !l.Rules[i].Possible(l, ranges) }) &&
+			!slices.ContainsFunc(a.plan.teams, func(i int) bool { return !l.Rules[i].Possible(l, ranges) })
 	})
 }

@@ -1,0 +1,176 @@
+package ruleset
+
+import (
+	"math"
+	"slices"
+)
+
+// collections are rules that count strings which collections have in common with each
+// other or with a reference.
+var collections = ruleType{
+	properties: []string{"measurements", "referenceValue", "operation", "minCount", "maxCount", "partyAggregation"},
+	fixed:      []string{"measurements"},
+	read:       readCollection,
+}
+
+// Operations of collections.
+const (
+	opIntersection = "intersection"
+	opContains     = "contains"
+	opReference    = "reference_intersection_count"
+)
+
+type collection struct {
+	measures
+	operation string
+	min, max  Bound // counts
+}
+
+func readCollection(o *ruleObject) kind {
+	k := &collection{}
+	k.measurements = o.measurements(func(t exprType) string {
+		return need(t.base == strs && t.depth >= 1, "a collection needs lists of strings")
+	})
+	if o.get("operation") == nil {
+		o.bad("operation", BadOperation, "is required: intersection, contains or reference_intersection_count")
+	} else {
+		k.operation = o.word("operation", BadOperation, opIntersection, opContains, opReference)
+	}
+	n := o.get("referenceValue")
+	switch k.operation {
+	case opContains:
+		k.readString(o, n)
+	case opReference:
+		k.readStrings(o, n)
+	}
+	k.min, k.max = o.bounds("minCount", "maxCount")
+	o.whole("minCount", k.min)
+	o.whole("maxCount", k.max)
+	if !k.min.Set && !k.max.Set {
+		k.min = Bound{Value: 1, Set: true}
+	}
+	k.party = o.aggregation("union", "intersection")
+	return k
+}
+
+// whole records an error for a count that is not a whole number.
+func (o *ruleObject) whole(name string, b Bound) {
+	if b.Set && b.Value != math.Trunc(b.Value) && !math.IsNaN(b.Value) {
+		o.bad(name, BadBounds, "must be a whole number")
+	}
+}
+
+func (k *collection) readString(o *ruleObject, n *node) {
+	switch {
+	case n == nil:
+		o.bad("referenceValue", BadReference, "is required with contains")
+	case n.kind != isText:
+		o.bad("referenceValue", BadReference, "must be a string with contains, not %s", n.kind)
+	case isExpression(n.text):
+		o.expr(n, o.place("referenceValue"), func(exprType) string { return "contains looks for one string" })
+	default:
+		k.reference.constant = str(n.text)
+	}
+}
+
+func (k *collection) readStrings(o *ruleObject, n *node) {
+	switch {
+	case n == nil:
+		o.bad("referenceValue", BadReference, "is required with reference_intersection_count")
+	case n.kind == isText && isExpression(n.text):
+		k.reference.expr = o.expr(n, o.place("referenceValue"), func(t exprType) string {
+			return need(t.base == strs && t.depth == 1, "the reference must be one list of strings")
+		})
+	case n.kind == isText:
+		k.reference.constant = texts([]string{n.text})
+	default:
+		set, ok := n.asStrings()
+		if !ok {
+			o.bad("referenceValue", BadReference, "must be a string, a list of strings or an expression")
+		}
+		k.reference.constant = texts(set)
+	}
+}
+
+// each calls f with each count in a measurement until f returns false: of the collections
+// in each list of collections, or of each set_intersection.
+func (k *collection) each(t exprType, d, reference datum, f func(float64) bool) bool {
+	depth := t.depth
+	if t.set && !t.inter {
+		depth--
+	}
+	return d.innermost(depth, func(list datum) bool {
+		sets := setsIn(t, list)
+		switch {
+		case len(sets) == 0:
+			return true
+		case k.operation == opIntersection:
+			return f(float64(len(intersect(sets))))
+		case k.operation == opContains:
+			n := 0
+			for _, set := range sets {
+				if slices.Contains(set, reference.str) {
+					n++
+				}
+			}
+			return f(float64(n))
+		}
+		wanted := reference.strings()
+		return !slices.ContainsFunc(sets, func(set []string) bool {
+			return !f(float64(len(intersect([][]string{set, wanted}))))
+		})
+	})
+}
+
+// setsIn returns the collections in a list.
+func setsIn(t exprType, list datum) [][]string {
+	switch {
+	case t.inter: // the result of set_intersection is one collection
+		return [][]string{list.strings()}
+	case t.set:
+		return each(list.defined(), datum.strings)
+	}
+	return each(list.strings(), func(s string) []string { return []string{s} })
+}
+
+func (k *collection) holds(_ *Level, lineup *Lineup, _ Notes) bool {
+	return k.all(&view{lineup: lineup, party: k.party, sets: true}, func(t exprType, d, reference datum) bool {
+		return k.each(t, d, reference, func(n float64) bool { return within(n, k.min, k.max) })
+	})
+}
+
+func (k *collection) Limit() Bound { return upper(k.min, k.max) }
+
+func (k *collection) Measured(l *Lineup) (Measured, bool) {
+	return k.worst(&view{lineup: l, party: k.party, sets: true}, Measured{Limit: k.Limit().Value, AtLeast: !k.max.Set}, k.each)
+}
+
+func (k *collection) traits(rs *RuleSet) Traits {
+	t := k.measures.traits(rs)
+	if !t.Flat || !k.elementwise() {
+		return t
+	}
+	t.Shrinks = k.shrinks()
+	if k.operation == opReference && k.reference.expr == nil {
+		t.Column = PerTicket{}
+	}
+	return t
+}
+
+func (k *collection) shrinks() bool {
+	atLeast, atMost := k.min.Set && k.min.Value > 0, k.max.Set
+	switch k.operation {
+	case opIntersection:
+		return !atMost
+	case opContains:
+		return !atLeast
+	}
+	ref := k.reference.expr
+	switch {
+	case ref == nil:
+		return true
+	case ref.function == fnIntersection && ref.argument.function == fnFlatten:
+		return !atMost
+	}
+	return ref.listsPlayers() && !atLeast
+}

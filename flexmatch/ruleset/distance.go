@@ -1,0 +1,115 @@
+package ruleset
+
+import "math"
+
+// distances are rules that limit how far numbers are from a reference.
+var distances = ruleType{
+	properties: []string{"measurements", "referenceValue", "minDistance", "maxDistance", "partyAggregation"},
+	fixed:      []string{"measurements"},
+	read:       readDistance,
+}
+
+type distance struct {
+	measures
+	min, max Bound
+}
+
+func readDistance(o *ruleObject) kind {
+	k := &distance{}
+	k.measurements = o.measurements(func(t exprType) string { return need(t.base == numbers, "a distance needs numbers") })
+	k.readReference(o)
+	k.min, k.max = o.bounds("minDistance", "maxDistance")
+	if !k.min.Set && !k.max.Set {
+		o.bad("maxDistance", BadBounds, "minDistance or maxDistance is required")
+	}
+	k.party = o.aggregation("avg", "min", "max")
+	return k
+}
+
+func (k *distance) readReference(o *ruleObject) {
+	n := o.get("referenceValue")
+	if n == nil {
+		o.bad("referenceValue", BadReference, "is required")
+		return
+	}
+	if n.kind == isText && isExpression(n.text) {
+		k.reference.expr = o.expr(n, o.place("referenceValue"), func(t exprType) string {
+			return need(t.base == numbers && t.depth == 0, "the reference must be one number")
+		})
+		return
+	}
+	v, ok := n.asNumber()
+	if !ok {
+		o.bad("referenceValue", BadReference, "must be a number or an expression")
+	}
+	k.reference.constant = num(v)
+}
+
+// each calls f with each distance in a measurement until f returns false.
+func (k *distance) each(t exprType, d, reference datum, f func(float64) bool) bool {
+	return d.innermost(t.depth+1, func(e datum) bool { return f(math.Abs(e.num - reference.num)) })
+}
+
+func (k *distance) holds(_ *Level, lineup *Lineup, _ Notes) bool {
+	return k.all(&view{lineup: lineup, party: k.party}, func(t exprType, d, reference datum) bool {
+		return k.each(t, d, reference, func(n float64) bool { return within(n, k.min, k.max) })
+	})
+}
+
+func (k *distance) Limit() Bound { return upper(k.min, k.max) }
+
+func (k *distance) Measured(l *Lineup) (Measured, bool) {
+	return k.worst(&view{lineup: l, party: k.party}, Measured{Limit: k.Limit().Value, AtLeast: !k.max.Set}, k.each)
+}
+
+func (k *distance) traits(rs *RuleSet) Traits {
+	t := k.measures.traits(rs)
+	switch {
+	case !t.Flat:
+	case k.ofPlayers() && k.reference.expr == nil:
+		t.Shrinks, t.Column = true, PerTicket{}
+	case k.spread():
+		t.Shrinks = true
+		path := k.measurements[0].leaf()
+		if k.max.Set && path.part == partAttribute && !path.hasKey {
+			t.Column = Window{path.attribute, k.party, k.max.Value}
+		}
+	}
+	return t
+}
+
+// spread reports whether the rule limits the distance of the highest from the lowest
+// value, which only grows as players join.
+func (k *distance) spread() bool {
+	if k.reference.expr == nil || len(k.measurements) != 1 || k.min.Set {
+		return false
+	}
+	high, low := k.measurements[0], k.reference.expr
+	return (high.function == fnMax && low.function == fnMin || high.function == fnMin && low.function == fnMax) &&
+		high.argument.listsPlayers() && high.argument.same(low.argument)
+}
+
+// passing returns the range of what a measurement may be above its reference, slightly
+// widened because sums are rounded.
+func (k *distance) passing() Range {
+	if !k.max.Set {
+		return anything
+	}
+	reach := k.max.Value + 1e-9*(1+math.Abs(k.reference.constant.num)+k.max.Value)
+	return Range{-reach, reach}
+}
+
+func (k *distance) Possible(l *Level, ranges []Range) bool {
+	return k.possible(l, ranges, k.passing(), k.min.Value)
+}
+
+func (k *distance) Sums(teams int) []Sum { return k.sums(k.passing(), teams) }
+
+func (k *distance) Averages() (Averages, bool) {
+	if len(k.measurements) != 1 || k.reference.expr == nil || k.party != "avg" {
+		return Averages{}, false
+	}
+	a, measured, okA := k.measurements[0].average()
+	b, reference, okB := k.reference.expr.average()
+	return Averages{a, measured, reference, k.min, k.max}, okA && okB && a == b
+}
