@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent/collector"
+	"github.com/musterhq/muster/agent/disk"
+	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -28,6 +30,9 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithCancel(context.WithoutCancel(t.Context()))
 }
+
+// softStop is how long before a drain's deadline processes get SIGTERM.
+const softStop = 10 * time.Second
 
 const (
 	patient = "#!/bin/sh\nenv > env-$GAME_PORT\necho \"$@\" > args-$GAME_PORT\necho hello; echo warning >&2\nmkdir -p logs; echo log > logs/game-$GAME_PORT.log\nexec sleep 1000\n"
@@ -40,7 +45,7 @@ func TestAgent_JoinsInstallsAndRuns(t *testing.T) {
 	home := root(t)
 	m.start(home, nil)
 	b := m.offer(map[string]string{"server.sh": patient, "install.sh": "echo installed > installed\n"})
-	w := wish(t, "i-1", b, protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Parameters: `-port {{.GamePort}} -map "two words"`, Concurrent: 3})
+	w := want(t, "i-1", b, protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Parameters: `-port {{.GamePort}} -map "two words"`, Concurrent: 3})
 	m.assign(w)
 	list := m.running("i-1", 3)
 	seen := map[int]bool{}
@@ -87,7 +92,7 @@ func TestAgent_OtherMetricsPorts(t *testing.T) {
 	m := play(t)
 	home := root(t)
 	m.start(home, func(o *Options) { o.Collect = true })
-	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
 	env := content(t, filepath.Join(home, "instances", "i-1", "game", "env-"+itoa(p.Port)))
 	_, told, ok := strings.Cut(env, "GAMELIFT_STATSD_PORT=")
@@ -104,7 +109,7 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 	m := play(t)
 	home := root(t)
 	m.start(home, nil)
-	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
 	content(t, filepath.Join(home, "instances", "i-1", "game", "logs", "game-"+itoa(p.Port)+".log")) // it has written all its output
 	if err := syscall.Kill(p.PID, syscall.SIGSEGV); err != nil {
@@ -142,18 +147,18 @@ func TestAgent_ReportsAndCollects(t *testing.T) {
 }
 
 // leave starts an agent with instances of one process each and ends it such that the
-// processes keep running, as in a crash. The wish on disk is then replaced with kept
-// for the next agent.
-func (m *muster) leave(home string, kept protocol.Assign, wishes ...protocol.Desired) (running map[string]protocol.Process) {
+// processes keep running, as in a crash. The desired state on disk is then replaced with
+// kept for the next agent.
+func (m *muster) leave(home string, kept protocol.Assign, all ...protocol.Desired) (running map[string]protocol.Process) {
 	m.t.Helper()
-	a := m.start(home, func(o *Options) { o.Leave = true })
-	m.assign(wishes...)
+	a := m.start(home, func(o *Options) { o.KeepRunning = true })
+	m.assign(all...)
 	running = map[string]protocol.Process{}
-	for _, w := range wishes {
+	for _, w := range all {
 		running[w.InstanceID] = m.running(w.InstanceID, 1)[0]
 	}
 	a.stop()
-	if err := writeJSON(filepath.Join(home, wishFile), kept); err != nil {
+	if err := disk.Write(filepath.Join(home, desiredFile), kept); err != nil {
 		m.t.Fatal(err)
 	}
 	m.mu.Lock()
@@ -162,7 +167,7 @@ func (m *muster) leave(home string, kept protocol.Assign, wishes ...protocol.Des
 	return running
 }
 
-// If an agent dies after it stored a wish but before it ended an instance, the next
+// If an agent dies after it stored a desired state but before it ended an instance, the next
 // agent ends the instance and removes its folder; other instances continue.
 func TestAgent_EndsWhatIsNotNamed(t *testing.T) {
 	t.Parallel()
@@ -170,10 +175,10 @@ func TestAgent_EndsWhatIsNotNamed(t *testing.T) {
 	home := root(t)
 	b := m.offer(map[string]string{"server.sh": patient})
 	one := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
-	stays, goes := wish(t, "i-1", b, one), wish(t, "i-2", b, one)
+	stays, goes := want(t, "i-1", b, one), want(t, "i-2", b, one)
 	left := m.leave(home, protocol.Assign{Instances: []protocol.Desired{stays}}, stays, goes)
 	m.assign(stays)
-	a := m.start(home, nil)
+	m.start(home, func(o *Options) { o.keepLogs = time.Millisecond })
 	m.until("the end of the process is reported", func() bool { return len(m.exits) == 1 })
 	if e := m.exits[0]; e.ProcessID != left["i-2"].ProcessID || e.InstanceID != "i-2" {
 		t.Errorf("the report is %+v, want the end of %+v", e, left["i-2"])
@@ -181,24 +186,20 @@ func TestAgent_EndsWhatIsNotNamed(t *testing.T) {
 	if now := m.running("i-1", 1)[0]; now.PID != left["i-1"].PID {
 		t.Errorf("%+v runs in the other instance, want %+v", now, left["i-1"])
 	}
-	m.until("the instance is gone", func() bool { return m.instance("i-2").Phase == protocol.Gone })
-	i := a.find("i-2")
-	i.mu.Lock()
-	i.goneAt = i.goneAt.Add(-2 * keepLogs)
-	i.mu.Unlock()
-	a.bury()
+	m.until("the instance is gone", func() bool { return m.instance("i-2").InstanceID == "" })
 	if _, err := os.Stat(filepath.Join(home, "instances", "i-2")); err == nil {
 		t.Error("its folder is left")
 	}
 }
 
-// If an agent dies that could not store a newer wish, the next one keeps the running
-// processes until it receives a wish, and continues with those instances that it names.
+// If an agent dies that could not store a newer desired state, the next one keeps the
+// running processes until it receives one, and continues with those instances that it
+// names.
 func TestAgent_KeepsWhatIsNamedAgain(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
-	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
+	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
 	left := m.leave(home, protocol.Assign{}, w)["i-1"]
 	m.start(home, nil)
 	m.until("the instance is looked after", func() bool { return m.instance("i-1").Phase == protocol.Activating })
@@ -222,7 +223,7 @@ func TestAgent_ForgetsTokensOfFailedLaunches(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
-	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
+	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
 	w.Relay = true
 	a := m.start(home, nil)
 	m.assign(w)
@@ -235,15 +236,15 @@ func TestAgent_ForgetsTokensOfFailedLaunches(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.until("a failed launch is reported", func() bool { return len(m.exits) > 1 })
-	var kept runFile
-	if err := readJSON(filepath.Join(dir, "slots", "0", "run.json"), &kept); err != nil || kept.Pass == "" || kept.ProcessID == first.ProcessID {
+	var kept struct{ ProcessID, Pass string }
+	if err := disk.Read(filepath.Join(dir, "slots", "0", "run.json"), &kept); err != nil || kept.Pass == "" || kept.ProcessID == first.ProcessID {
 		t.Fatalf("of the launch is kept %+v, %v", kept, err)
 	}
 	m.until("that very one is", func() bool {
 		return slices.ContainsFunc(m.exits, func(e protocol.Exited) bool { return e.ProcessID == kept.ProcessID })
 	})
 	q := url.Values{"pID": {kept.ProcessID}, "Authorization": {kept.Pass}}
-	res, err := http.Get("http" + strings.TrimPrefix(a.relay.URL(), "ws") + "?" + q.Encode())
+	res, err := http.Get("http" + strings.TrimPrefix(a.machine.Relay.URL(), "ws") + "?" + q.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,23 +262,23 @@ func TestAgent_CollectsWithoutWaiting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range cap(a.stored) {
-		a.stored <- protocol.LogsStored{}
+	for range cap(a.uploads.done) {
+		a.uploads.done <- protocol.LogsStored{}
 	}
 	heard := make(chan struct{})
 	go func() {
 		defer close(heard)
-		a.obey(protocol.Message{Collect: &protocol.Collect{InstanceID: "i-gone", ProcessID: "p-1"}})
+		a.link.obey(t.Context(), protocol.Message{Collect: &protocol.Collect{InstanceID: "i-gone", ProcessID: "p-1"}})
 	}()
 	select {
 	case <-heard:
 	case <-time.After(30 * time.Second):
 		t.Fatal("the agent waits")
 	}
-	for range cap(a.stored) {
-		<-a.stored
+	for range cap(a.uploads.done) {
+		<-a.uploads.done
 	}
-	if done := <-a.stored; done.InstanceID != "i-gone" || done.Problem == "" {
+	if done := <-a.uploads.done; done.InstanceID != "i-gone" || done.Problem == "" {
 		t.Errorf("the answer is %+v", done)
 	}
 }
@@ -288,7 +289,7 @@ func TestAgent_ClearsLaunchThatWasCut(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
-	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
+	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
 	slot := filepath.Join(home, "instances", "i-1", "slots", "0")
 	temp := filepath.Join(home, "instances", "i-1", "temp-cut")
 	for _, dir := range []string{filepath.Join(slot, "state"), temp} {
@@ -297,12 +298,12 @@ func TestAgent_ClearsLaunchThatWasCut(t *testing.T) {
 		}
 	}
 	for path, v := range map[string]any{
-		filepath.Join(home, wishFile):               protocol.Assign{Instances: []protocol.Desired{w}},
-		filepath.Join(slot, "slot.json"):            slotFile{0, w.Runtime.Processes[0]},
+		filepath.Join(home, desiredFile):            protocol.Assign{Instances: []protocol.Desired{w}},
+		filepath.Join(slot, "slot.json"):            map[string]any{"Entry": 0, "Spec": w.Runtime.Processes[0]},
 		filepath.Join(slot, "state", "slot-0.json"): map[string]any{"id": "cut", "slot": 0},
-		filepath.Join(slot, "run.json"):             runFile{ProcessID: "cut", Port: w.PortFrom},
+		filepath.Join(slot, "run.json"):             map[string]any{"ProcessID": "cut", "Port": w.PortFrom},
 	} {
-		if err := writeJSON(path, v); err != nil {
+		if err := disk.Write(path, v); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -319,15 +320,15 @@ func TestAgent_ClearsLaunchThatWasCut(t *testing.T) {
 	}
 }
 
-// A wish that arrives while the agent ends is stored for the next one, and does not
+// A desired state that arrives while the agent ends is stored for the next one, and does not
 // delay the end.
-func TestAgent_EndsThoughAWishComes(t *testing.T) {
+func TestAgent_EndsThoughItIsAssigned(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
 	b := m.offer(map[string]string{"server.sh": patient})
 	one := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
-	first, second := wish(t, "i-1", b, one), wish(t, "i-2", b, one)
+	first, second := want(t, "i-1", b, one), want(t, "i-2", b, one)
 	a := m.start(home, nil)
 	m.assign(first)
 	m.running("i-1", 1)
@@ -343,7 +344,7 @@ func TestAgent_EndsThoughAWishComes(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("the agent does not end")
 	}
-	if a.find("i-2") != nil {
+	if a.instances.find("i-2") != nil {
 		t.Error("an instance began when the agent was about to end")
 	}
 	m.mu.Lock()
@@ -373,7 +374,7 @@ func TestAgent_WaitsForNoPipe(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "secret"), []byte("Secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": obstructive}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": obstructive}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	var ended, failed protocol.Exited
 	m.until("it ended, and could not be started again", func() bool {
 		if len(m.exits) < 2 {
@@ -408,14 +409,14 @@ func TestAgent_NamesCauses(t *testing.T) {
 	script := m.offer(map[string]string{"server.sh": patient, "install.sh": "echo needs python >&2; exit 9"})
 	gone := protocol.Build{ID: "build-2", SHA256: strings.Repeat("0", 64), Size: 10, Format: "zip"}.Sign(signing)
 	process := protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Concurrent: 1}
-	m.assign(wish(t, "i-missing", missing, process), wish(t, "i-text", text, process), wish(t, "i-script", script, process),
-		wish(t, "i-gone", gone, process), wish(t, "i-outside", missing, protocol.ServerProcess{LaunchPath: "/usr/bin/env", Concurrent: 1}))
+	m.assign(want(t, "i-missing", missing, process), want(t, "i-text", text, process), want(t, "i-script", script, process),
+		want(t, "i-gone", gone, process), want(t, "i-outside", missing, protocol.ServerProcess{LaunchPath: "/usr/bin/env", Concurrent: 1}))
 	for id, want := range map[string][2]string{
-		"i-missing": {codeLaunchPath, "it has inner/server.sh"},
-		"i-text":    {codeExecutable, "is no program"},
-		"i-script":  {codeInstaller, "needs python"},
-		"i-gone":    {codeDownload, "5 tries"},
-		"i-outside": {codeLaunchPath, "not below /local/game/"},
+		"i-missing": {"FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "it has inner/server.sh"},
+		"i-text":    {"FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "is no program"},
+		"i-script":  {"FLEET_CREATION_FAILED_INSTALLER", "needs python"},
+		"i-gone":    {"FLEET_BINARY_DOWNLOAD_FAILED", "5 tries"},
+		"i-outside": {"FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND", "not below /local/game/"},
 	} {
 		m.until(id+" has failed", func() bool { return m.instance(id).Phase == protocol.Failed })
 		if i := m.instance(id); i.Code != want[0] || !strings.Contains(i.Cause, want[1]) {
@@ -428,7 +429,7 @@ func TestAgent_SaysWhatAProcessSaidLast(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	m.start(root(t), nil)
-	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": failing}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": failing}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	m.until("it ended twice", func() bool { return len(m.exits) >= 2 })
 	for _, e := range m.exits {
 		if e.Code != 3 || !strings.Contains(e.Cause, `exited with code 3`) || !strings.Contains(e.Cause, "no config found") {
@@ -445,7 +446,7 @@ func TestAgent_RepeatsReports(t *testing.T) {
 	home := root(t)
 	a := m.start(home, nil)
 	m.deaf = true
-	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
 	m.send(protocol.Message{Kill: &protocol.Kill{InstanceID: "i-1", ProcessID: p.ProcessID, Reason: "SERVER_PROCESS_TERMINATED_UNHEALTHY"}})
 	m.until("the end is reported", func() bool { return len(m.exits) == 1 })
@@ -472,7 +473,7 @@ func TestAgent_ChangesLive(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	m.start(root(t), nil)
-	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Parameters: "old", Concurrent: 2})
+	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Parameters: "old", Concurrent: 2})
 	m.assign(w)
 	old := m.running("i-1", 2)
 	w.Runtime.Processes = []protocol.ServerProcess{{LaunchPath: "server.sh", Parameters: "new", Concurrent: 3}}
@@ -492,7 +493,7 @@ func TestAgent_Drains(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	m.start(root(t), nil)
-	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2})
+	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2})
 	m.assign(w)
 	list := m.running("i-1", 2)
 	w.Stop = protocol.Drain
@@ -513,8 +514,8 @@ func TestAgent_TakesOver(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
-	a := m.start(home, func(o *Options) { o.Leave = true })
-	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2})
+	a := m.start(home, func(o *Options) { o.KeepRunning = true })
+	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2})
 	m.assign(w)
 	before := m.running("i-1", 2)
 	a.stop()
@@ -536,7 +537,7 @@ func TestAgent_TakesOver(t *testing.T) {
 		t.Errorf("ends were reported: %+v", m.exits)
 	}
 	m.assign()
-	m.until("the last wish stops them", func() bool { return len(m.exits) == 2 })
+	m.until("the last desired state stops them", func() bool { return len(m.exits) == 2 })
 }
 
 func TestAgent_TokenRefused(t *testing.T) {
@@ -555,7 +556,7 @@ func TestAgent_TokenRefused(t *testing.T) {
 func TestAgent_IsolationRequired(t *testing.T) {
 	t.Parallel()
 	m := play(t)
-	users := Users{1_900_000_100, 1_900_000_109}
+	users := jail.Users{From: 1_900_000_100, To: 1_900_000_109}
 	o := Options{Server: m.server.URL, Token: "token", Root: root(t), Launcher: "/bin/false", Users: users, Required: true}
 	a, err := New(o)
 	if err != nil {
@@ -564,7 +565,7 @@ func TestAgent_IsolationRequired(t *testing.T) {
 	if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "isolation is required") || m.joins > 0 {
 		t.Errorf("started without isolation: %v, %d joins", err, m.joins)
 	}
-	o.Users = Users{}
+	o.Users = jail.Users{}
 	if _, err := New(o); err == nil {
 		t.Error("required isolation without users was taken")
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/musterhq/muster/agent/disk"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -27,7 +28,7 @@ func TestAgent_KeepsNewSecret(t *testing.T) {
 	m.send(protocol.Message{Secret: &protocol.Secret{Secret: "better"}})
 	m.until("the new secret is kept", func() bool { return m.kept == 1 })
 	var kept credential
-	if err := readJSON(filepath.Join(home, credentialFile), &kept); err != nil || kept.Secret != "better" || kept.HostID != "host-1" || kept.Location != "here" {
+	if err := disk.Read(filepath.Join(home, credentialFile), &kept); err != nil || kept.Secret != "better" || kept.HostID != "host-1" || kept.Location != "here" {
 		t.Fatalf("on the disk is %+v, %v", kept, err)
 	}
 	m.mu.Lock()
@@ -65,7 +66,7 @@ func TestAgent_Removed(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
-	o := Options{Server: m.server.URL, Token: "token", Root: home, UserClaims: home + "-claims", Leave: true}
+	o := Options{Server: m.server.URL, Token: "token", Root: home, UserClaims: home + "-claims", KeepRunning: true}
 	run := func() error {
 		a, err := New(o)
 		if err != nil {
@@ -75,7 +76,7 @@ func TestAgent_Removed(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- run() }()
-	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
 	m.mu.Lock()
 	m.removed = true
@@ -105,9 +106,9 @@ func TestAgent_LeavesProcessesToSuccessor(t *testing.T) {
 	m := play(t)
 	home := root(t)
 	first := m.start(home, nil)
-	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	p := m.running("i-1", 1)[0]
-	first.LeaveProcesses()
+	first.KeepRunning()
 	first.stop()
 	if err := syscall.Kill(p.PID, 0); err != nil {
 		t.Fatalf("the process ended with the agent: %v", err)
@@ -135,18 +136,18 @@ func TestAgent_Cleanup(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home := root(t)
-	first := m.start(home, func(o *Options) { o.Leave = true })
-	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2}))
+	first := m.start(home, func(o *Options) { o.KeepRunning = true })
+	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 2}))
 	left := m.running("i-1", 2)
 	cleaner, err := New(Options{Root: home, UserClaims: home + "-claims"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cleaner.Cleanup(); err == nil {
+	if _, err := cleaner.Cleanup(t.Context()); err == nil {
 		t.Fatal("it ends what an agent looks after")
 	}
 	first.stop()
-	if n, err := cleaner.Cleanup(); n != 1 || err != nil {
+	if n, err := cleaner.Cleanup(t.Context()); n != 1 || err != nil {
 		t.Fatalf("cleanup: %d instances, %v", n, err)
 	}
 	for _, p := range left {

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,9 +35,10 @@ func TestAgent_InstallScriptIsAGuest(t *testing.T) {
 	m := play(t)
 	home, launcher := reachable(t)
 	users := usersOf(t, launcher, 1_900_000_140)
+	users.To = users.From + 2
 	a := m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
 	b := m.offer(map[string]string{"server.sh": patient, "install.sh": visiting, "data/level": "map", "data/old": "old"})
-	m.assign(wish(t, "i-1", b, protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	m.assign(want(t, "i-1", b, protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	m.running("i-1", 1)
 
 	build := filepath.Join(home, "cache", "builds", b.SHA256)
@@ -62,7 +62,7 @@ func TestAgent_InstallScriptIsAGuest(t *testing.T) {
 		t.Errorf("the instance finds %q", text)
 	}
 	uid := ownerOf(filepath.Join(home, "instances", "i-1", "game"))
-	if !users.has(uid) || first == "uid=0" {
+	if !has(users, uid) || first == "uid=0" {
 		t.Errorf("the script ran as %s, the instance has user %d", first, uid)
 	}
 	if _, err := os.Lstat("/var/tmp/muster-guest-" + number); err == nil {
@@ -73,46 +73,13 @@ func TestAgent_InstallScriptIsAGuest(t *testing.T) {
 			t.Errorf("processes %v of user %d are left", left, n)
 		}
 	}
-	if left, err := os.ReadDir(a.staging()); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(a.machine.Jailer.Staging()); err != nil || len(left) > 0 {
 		t.Errorf("%d files are left where builds are installed, %v", len(left), err)
 	}
-	a.userMutex.Lock()
-	defer a.userMutex.Unlock()
-	if len(a.guests) > 0 {
-		t.Errorf("users %v are not free again", a.guests)
-	}
-}
-
-// A file from elsewhere that a script hard-linked into the build does not become
-// readable by all.
-func TestTakeBack_RefusesLinksFromElsewhere(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can own files of several users")
-	}
-	dir := t.TempDir()
-	secret, tree := filepath.Join(dir, "secret"), filepath.Join(dir, "tree")
-	if err := os.WriteFile(secret, []byte("ours"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(tree, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	const stranger = 1_900_000_149
-	if err := handOver(tree, stranger, func(string, fs.DirEntry) (bool, error) { return true, nil }); err != nil {
-		t.Fatal(err)
-	}
-	if err := takeBack(tree, stranger); err != nil || ownerOf(tree) != 0 {
-		t.Errorf("an empty folder: %v", err)
-	}
-	if err := handOver(tree, stranger, func(string, fs.DirEntry) (bool, error) { return true, nil }); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Link(secret, filepath.Join(tree, "data")); err != nil {
-		t.Fatal(err)
-	}
-	if err := takeBack(tree, stranger); err == nil || !strings.Contains(err.Error(), "data is a file from elsewhere") {
-		t.Errorf("a link to a file of ours: %v", err)
-	}
+	other := m.offer(map[string]string{"server.sh": patient, "install.sh": visiting, "data/level": "map", "data/old": "old", "other": ""})
+	one := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
+	m.assign(want(t, "i-1", b, one), want(t, "i-2", other, one)) // takes three users: the guests' must be free again
+	m.running("i-2", 1)
 }
 
 // asUser starts a program that sleeps, as the given user.

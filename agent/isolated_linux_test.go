@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/musterhq/muster/agent/isolate"
+	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -46,27 +47,29 @@ func whole(t *testing.T, m *muster, from int) (home string, a agentUnderTest, ag
 	t.Helper()
 	home, launcher := reachable(t)
 	change := func(o *Options) {
-		o.Launcher, o.Users, o.Leave = launcher, usersOf(t, launcher, from), true
+		o.Launcher, o.Users, o.KeepRunning = launcher, usersOf(t, launcher, from), true
 	}
 	a = m.start(home, change)
 	m.until("it has joined", func() bool { return m.joins > 0 })
-	if held := a.held(); len(held) < 5 {
+	if held := a.machine.Jailer.Held(); len(held) < 5 {
 		t.Skipf("this machine allows isolation of %v alone; run this as root on Linux with control groups of version 2", held)
 	}
 	return home, a, func() agentUnderTest { return m.start(home, change) }
 }
 
-// Isolation finds the same as an agent does, and leaves nothing behind.
-func TestIsolation_IsWhatAgentsFind(t *testing.T) {
+// A Jailer finds the same as an agent does, and leaves nothing behind.
+func TestJailer_FindsWhatAgentsFind(t *testing.T) {
 	t.Parallel()
 	m := play(t)
 	home, launcher := reachable(t)
-	users := Users{1_900_000_180, 1_900_000_184}
+	users := jail.Users{From: 1_900_000_180, To: 1_900_000_184}
 	a := m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
 	m.until("it has joined", func() bool { return m.joins > 0 })
 	other, _ := reachable(t)
-	held, lacks := Isolation(Options{Root: other, Launcher: launcher, Users: users, UserClaims: filepath.Join(other, "claims")})
-	if want := a.held(); !slices.Equal(held, want) {
+	found := jail.New(jail.Options{Root: other, Launcher: launcher, Users: users, Claims: filepath.Join(other, "claims")})
+	lacks := found.Find()
+	held := found.Held()
+	if want := a.machine.Jailer.Held(); !slices.Equal(held, want) {
 		t.Errorf("held to %v, an agent says %v", held, want)
 	}
 	if all := 5; (len(held) == all) != (len(lacks) == 0) {
@@ -77,7 +80,7 @@ func TestIsolation_IsWhatAgentsFind(t *testing.T) {
 			t.Errorf("%+v says too little", lack)
 		}
 	}
-	if _, lacks := Isolation(Options{Root: other, Launcher: "/nowhere/muster", Users: users, UserClaims: filepath.Join(other, "claims")}); len(lacks) == 0 {
+	if lacks := jail.New(jail.Options{Root: other, Launcher: "/nowhere/muster", Users: users, Claims: filepath.Join(other, "claims")}).Find(); len(lacks) == 0 {
 		t.Error("isolation works without the program that makes it")
 	}
 }
@@ -97,7 +100,7 @@ func TestAgent_IsolatesWhole(t *testing.T) {
 	sdk := strings.TrimPrefix(m.server.URL, "http://")
 	ports := strings.ReplaceAll(sdk+" "+other.Addr().String(), ":", "/")
 	script := strings.NewReplacer("HIDDEN", "/root /home /var/log "+filepath.Join(home, "cache"), "PORTS", ports).Replace(prying)
-	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": script}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
+	w := want(t, "i-1", m.offer(map[string]string{"server.sh": script}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
 	w.SDKURL = "ws://" + sdk
 	m.assign(w)
 	m.running("i-1", 1)
@@ -134,7 +137,7 @@ func TestAgent_TakesOverWhatIsApart(t *testing.T) {
 			t.Parallel()
 			m := play(t)
 			home, a, again := whole(t, m, 1_900_000_180+10*n)
-			w := wish(t, "i-1", m.offer(map[string]string{"server.sh": parting}), protocol.ServerProcess{LaunchPath: "server.sh", Parameters: c.parameter, Concurrent: 1})
+			w := want(t, "i-1", m.offer(map[string]string{"server.sh": parting}), protocol.ServerProcess{LaunchPath: "server.sh", Parameters: c.parameter, Concurrent: 1})
 			m.assign(w)
 			kept := m.running("i-1", 1)[0]
 			game := filepath.Join(home, "instances", "i-1", "game")

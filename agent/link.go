@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
 
+	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Times of the link. The agent pings Muster with its periodic Status; a link without
@@ -18,7 +20,6 @@ import (
 const (
 	silence  = 35 * time.Second      // without a frame or a pong
 	writing  = 10 * time.Second      // of one frame
-	shaking  = 20 * time.Second      // of the handshake
 	settled  = time.Minute           // a link that lasted this long resets the backoff
 	flicker  = 50 * time.Millisecond // between two Status frames, so that many changes share one
 	unjoined = 5 * time.Minute       // between attempts once Muster refuses the credential
@@ -30,13 +31,27 @@ var errRefused = errors.New("this host's credential is refused; remove it from t
 // errRemoved means that an operator removed this host.
 var errRemoved = errors.New("this host was removed from Muster; to join anew, remove credential.json from the agent's folder and give a join token")
 
-// stayLinked keeps a link to Muster until ctx ends, or returns errRemoved. Nothing on
-// this machine requires the link.
-func (a *Agent) stayLinked(ctx context.Context) error {
+// link is the connection to Muster.
+type link struct {
+	server    *server
+	instances *instances
+	uploads   *uploads
+	reports   *reports
+	sampler   *sampler
+	facts     *protocol.Facts
+	run       string     // identifies this run of the agent to Muster
+	changed   wake.Nudge // the status may differ from the one sent last
+	exited    wake.Nudge // there are new reports to send
+	log       *slog.Logger
+}
+
+// keep keeps the link to Muster until ctx ends, or returns errRemoved. Nothing on this
+// machine requires the link.
+func (l *link) keep(ctx context.Context) error {
 	wait := firstWait
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := a.link(ctx)
+		err := l.open(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -46,7 +61,7 @@ func (a *Agent) stayLinked(ctx context.Context) error {
 		this := jitter(wait)
 		if errors.Is(err, errRefused) || errors.Is(err, errRemoved) {
 			refused := err
-			if err = a.rejoin(ctx, refused); err == nil {
+			if err = l.server.rejoin(ctx, refused); err == nil {
 				continue
 			}
 			if errors.Is(err, errRemoved) {
@@ -54,8 +69,8 @@ func (a *Agent) stayLinked(ctx context.Context) error {
 			}
 			this = unjoined
 		}
-		a.log.Warn("no link to Muster; what runs goes on", "error", err, "again_in", this.Round(time.Millisecond))
-		if !pause(ctx, this) {
+		l.log.Warn("no link to Muster; what runs goes on", "error", err, "again_in", this.Round(time.Millisecond))
+		if !wake.Sleep(ctx, this) {
 			return nil
 		}
 		wait = longer(wait)
@@ -63,12 +78,10 @@ func (a *Agent) stayLinked(ctx context.Context) error {
 	return nil
 }
 
-// link opens one link and serves it until it ends.
-func (a *Agent) link(ctx context.Context) error {
-	dialer := websocket.Dialer{HandshakeTimeout: shaking, TLSClientConfig: a.opts.TLS, Proxy: http.ProxyFromEnvironment}
-	url := "ws" + strings.TrimPrefix(a.server(), "http") + protocol.PathHost
-	me := a.identity()
-	ws, res, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {me.bearer()}})
+// open opens the link once and serves it until it ends.
+func (l *link) open(ctx context.Context) error {
+	me := l.server.credential()
+	ws, res, err := l.server.dial(ctx, protocol.PathHost)
 	if err != nil {
 		switch {
 		case res != nil && res.StatusCode == http.StatusGone:
@@ -76,12 +89,10 @@ func (a *Agent) link(ctx context.Context) error {
 		case res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden):
 			return errRefused
 		}
-		a.nextServer()
+		l.server.next()
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer ws.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	ws.SetReadLimit(protocol.MaxFrame)
 	alive := func() error { return ws.SetReadDeadline(time.Now().Add(silence)) }
 	ws.SetPongHandler(func(string) error { return alive() })
@@ -90,9 +101,11 @@ func (a *Agent) link(ctx context.Context) error {
 	}
 	failed := make(chan error, 2)
 	written, heard := make(chan struct{}), make(chan struct{})
-	go func() { defer close(written); failed <- a.speak(ctx, ws) }()
-	go func() { defer close(heard); failed <- a.listen(ws, alive) }()
-	a.log.Info("linked to Muster", "server", a.server(), "host_id", me.HostID)
+	speaking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { defer close(written); failed <- l.speak(speaking, ws) }()
+	go func() { defer close(heard); failed <- l.listen(ctx, ws, alive) }()
+	l.log.Info("linked to Muster", "server", l.server.url(), "host_id", me.HostID)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -101,12 +114,12 @@ func (a *Agent) link(ctx context.Context) error {
 	cancel()
 	<-written
 	ws.Close()
-	<-heard // otherwise an older wish could be applied after one of the next link
+	<-heard // otherwise an older desired state could be applied after one of the next link
 	return err
 }
 
 // speak sends everything that the agent has to send; only it writes to the socket.
-func (a *Agent) speak(ctx context.Context, ws *websocket.Conn) error {
+func (l *link) speak(ctx context.Context, ws *websocket.Conn) error {
 	send := func(m protocol.Message) error {
 		frame, err := protocol.Encode(m)
 		if err != nil {
@@ -115,33 +128,33 @@ func (a *Agent) speak(ctx context.Context, ws *websocket.Conn) error {
 		ws.SetWriteDeadline(time.Now().Add(writing))
 		return ws.WriteMessage(websocket.TextMessage, frame)
 	}
-	if err := send(protocol.Message{Hello: &protocol.Hello{Facts: a.opts.Facts, Boot: bootID(), Run: a.run}}); err != nil {
+	if err := send(protocol.Message{Hello: &protocol.Hello{Facts: *l.facts, Boot: bootID(), Run: l.run}}); err != nil {
 		return err
 	}
 	var told uint64
 	tick := time.NewTicker(protocol.Period)
 	defer tick.Stop()
-	nudge(a.changed)
-	nudge(a.exited)
+	l.changed.Send()
+	l.exited.Send()
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-a.exited:
-			told, err = a.tell(send, told)
-		case <-a.changed:
-			if !pause(ctx, flicker) {
+		case <-l.exited:
+			told, err = l.tell(send, told)
+		case <-l.changed:
+			if !wake.Sleep(ctx, flicker) {
 				return ctx.Err()
 			}
-			err = send(protocol.Message{Status: a.status()})
+			err = send(protocol.Message{Status: l.status()})
 		case <-tick.C:
-			a.sampler.sample()
-			err = errors.Join(send(protocol.Message{Status: a.status()}),
+			l.sampler.sample()
+			err = errors.Join(send(protocol.Message{Status: l.status()}),
 				ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writing)))
-		case done := <-a.stored:
+		case done := <-l.uploads.done:
 			err = send(protocol.Message{LogsStored: &done})
-		case <-a.secretKept:
+		case <-l.server.secretKept:
 			err = send(protocol.Message{SecretKept: &protocol.SecretKept{}})
 		}
 		if err != nil {
@@ -151,8 +164,8 @@ func (a *Agent) speak(ctx context.Context, ws *websocket.Conn) error {
 }
 
 // tell sends the reports after a number and returns the number of the last one sent.
-func (a *Agent) tell(send func(protocol.Message) error, told uint64) (uint64, error) {
-	for _, e := range a.reports.after(told) {
+func (l *link) tell(send func(protocol.Message) error, told uint64) (uint64, error) {
+	for _, e := range l.reports.after(told) {
 		if err := send(protocol.Message{Exited: &e}); err != nil {
 			return told, err
 		}
@@ -162,7 +175,7 @@ func (a *Agent) tell(send func(protocol.Message) error, told uint64) (uint64, er
 }
 
 // listen handles the messages from Muster.
-func (a *Agent) listen(ws *websocket.Conn, alive func() error) error {
+func (l *link) listen(ctx context.Context, ws *websocket.Conn, alive func() error) error {
 	for {
 		_, frame, err := ws.ReadMessage()
 		if err != nil {
@@ -175,37 +188,40 @@ func (a *Agent) listen(ws *websocket.Conn, alive func() error) error {
 		if err != nil {
 			return err
 		}
-		a.obey(m)
+		l.obey(ctx, m)
 	}
 }
 
-func (a *Agent) obey(m protocol.Message) {
+// obey does what a message says. What takes long continues until ctx ends, which a new
+// connection does not.
+func (l *link) obey(ctx context.Context, m protocol.Message) {
 	switch {
 	case m.Assign != nil:
-		a.learn(m.Assign.BuildKey)
-		a.assign(*m.Assign)
+		l.server.learn(m.Assign.BuildKey)
+		if err := l.instances.store(*m.Assign); err != nil {
+			l.log.Error("the wish is not kept; a restart would go on with an older one", "error", err)
+		}
+		l.instances.assign(*m.Assign)
 	case m.Kill != nil:
-		if i := a.find(m.Kill.InstanceID); i != nil {
-			i.kill(*m.Kill)
+		if i := l.instances.find(m.Kill.InstanceID); i != nil {
+			i.Kill(*m.Kill)
 		}
 	case m.Collect != nil:
-		a.collect(*m.Collect)
+		i := l.instances.find(m.Collect.InstanceID)
+		if !instance.ValidID(m.Collect.ProcessID) {
+			i = nil
+		}
+		l.uploads.collect(ctx, i, *m.Collect)
 	case m.Secret != nil:
-		a.renew(m.Secret.Secret)
+		l.server.renew(m.Secret.Secret)
 	case m.Ack != nil:
-		if err := a.reports.ack(m.Ack.Seq); err != nil {
-			a.log.Warn("report not forgotten", "error", err)
+		if err := l.reports.ack(m.Ack.Seq); err != nil {
+			l.log.Warn("report not forgotten", "error", err)
 		}
 	}
 }
 
 // status returns the current state of the machine and of its instances.
-func (a *Agent) status() *protocol.Status {
-	s := &protocol.Status{Resources: a.sampler.resources(), Instances: []protocol.Instance{}}
-	for _, i := range a.all() {
-		if i.own == nil {
-			s.Instances = append(s.Instances, i.report())
-		}
-	}
-	return s
+func (l *link) status() *protocol.Status {
+	return &protocol.Status{Resources: l.sampler.resources(), Instances: l.instances.report()}
 }

@@ -35,7 +35,7 @@ type muster struct {
 	change  chan struct{} // closed and replaced at each change
 	builds  map[string][]byte
 	logs    map[string][]byte
-	wish    protocol.Assign
+	desired protocol.Assign
 	socket  *websocket.Conn
 	status  protocol.Status
 	exits   []protocol.Exited
@@ -146,7 +146,7 @@ func (m *muster) host(w http.ResponseWriter, r *http.Request) {
 	}
 	m.mu.Lock()
 	m.socket = ws
-	m.say(protocol.Message{Assign: &m.wish})
+	m.say(protocol.Message{Assign: &m.desired})
 	m.mu.Unlock()
 	for {
 		_, frame, err := ws.ReadMessage()
@@ -201,12 +201,12 @@ func (m *muster) send(msg protocol.Message) {
 	m.say(msg)
 }
 
-// assign changes the wish and sends it.
-func (m *muster) assign(wishes ...protocol.Desired) {
+// assign changes the desired state and sends it.
+func (m *muster) assign(all ...protocol.Desired) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.wish = protocol.Assign{Instances: wishes, BuildKey: m.buildKey()}
-	m.say(protocol.Message{Assign: &m.wish})
+	m.desired = protocol.Assign{Instances: all, BuildKey: m.buildKey()}
+	m.say(protocol.Message{Assign: &m.desired})
 }
 
 // cut drops the link.
@@ -330,8 +330,8 @@ func (l testLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// wish returns the wish for an instance with the given processes.
-func wish(t *testing.T, id string, b protocol.Build, processes ...protocol.ServerProcess) protocol.Desired {
+// want returns the desired state of an instance with the given processes.
+func want(t *testing.T, id string, b protocol.Build, processes ...protocol.ServerProcess) protocol.Desired {
 	t.Helper()
 	from := freePorts(t)
 	return protocol.Desired{

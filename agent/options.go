@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/musterhq/muster/agent/instance"
+	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -39,10 +41,10 @@ type Options struct {
 	Facts    protocol.Facts
 	TLS      *tls.Config // for https; default: the system's root certificates
 
-	// Leave keeps the processes running when the agent ends; otherwise they are
+	// KeepRunning leaves the processes running when the agent ends; otherwise they are
 	// stopped, and have StopGrace to end by themselves. StopGrace defaults to 10 s.
-	Leave     bool
-	StopGrace time.Duration
+	KeepRunning bool
+	StopGrace   time.Duration
 
 	// Launcher is a program whose main function calls isolate.Enter: this one. With it,
 	// processes are isolated as far as the machine supports it (package isolate); ""
@@ -51,7 +53,7 @@ type Options struct {
 
 	// Users are the users that instances run as, one each, if the agent is root. With
 	// the zero value all run as the agent's user.
-	Users Users
+	Users jail.Users
 	// UserClaims is the folder in which all agents of this machine record which user is
 	// whose. Default: /var/lib/muster-users.
 	UserClaims string
@@ -75,11 +77,12 @@ type Options struct {
 	RelayAll bool
 
 	// Own are instances that Muster does not assign: programs on this machine.
-	Own []*Own
+	Own []*instance.Own
 
 	Log *slog.Logger // default slog.Default()
 
 	retryAfter time.Duration // pause before a build's download is retried; for tests
+	keepLogs   time.Duration // how long the folder of an instance outlives it; for tests
 }
 
 // The default range of ports for games: below the ephemeral ports, which systems use
@@ -103,6 +106,7 @@ func (o Options) withDefaults() Options {
 		f.PortFrom, f.PortTo = defaultPortFrom, defaultPortTo
 	}
 	fill(&o.StopGrace, 10*time.Second)
+	fill(&o.keepLogs, 5*time.Minute)
 	fill(&o.UserClaims, "/var/lib/muster-users")
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/musterhq/muster/agent/disk"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -38,24 +40,14 @@ func openReports(dir string) (*reports, error) {
 	}
 	for _, path := range paths {
 		var e protocol.Exited
-		if err := readJSON(path, &e); err != nil {
+		if err := disk.Read(path, &e); err != nil {
 			return nil, fmt.Errorf("read report %s: %w", path, err)
 		}
 		r.pending = append(r.pending, e)
 		r.last = max(r.last, e.Seq)
 	}
-	slices.SortFunc(r.pending, func(a, b protocol.Exited) int { return compare(a.Seq, b.Seq) })
+	slices.SortFunc(r.pending, func(a, b protocol.Exited) int { return cmp.Compare(a.Seq, b.Seq) })
 	return r, nil
-}
-
-func compare(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (r *reports) path(seq uint64) string {
@@ -73,7 +65,7 @@ func (r *reports) add(e protocol.Exited) error {
 		r.pending = r.pending[1:]
 	}
 	r.pending = append(r.pending, e)
-	if err := writeJSON(r.path(e.Seq), e); err != nil {
+	if err := disk.Write(r.path(e.Seq), e); err != nil {
 		return fmt.Errorf("keep report: %w", err) // it is still in memory, and sent
 	}
 	return nil
@@ -83,7 +75,7 @@ func (r *reports) add(e protocol.Exited) error {
 func (r *reports) after(seq uint64) []protocol.Exited {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at, _ := slices.BinarySearchFunc(r.pending, seq+1, func(e protocol.Exited, s uint64) int { return compare(e.Seq, s) })
+	at, _ := slices.BinarySearchFunc(r.pending, seq+1, func(e protocol.Exited, s uint64) int { return cmp.Compare(e.Seq, s) })
 	return slices.Clone(r.pending[at:])
 }
 

@@ -127,5 +127,3 @@ func bootID() string {
 	}
 	return strings.TrimSpace(string(id))
 }
-
-func alive(pid int) bool { return unix.Kill(pid, 0) == nil }

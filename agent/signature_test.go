@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/musterhq/muster/agent/disk"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -19,7 +20,7 @@ var forging = ed25519.NewKeyFromSeed([]byte("another key, of 32 bytes as well"))
 func (m *muster) refused(home, id, why string) {
 	m.t.Helper()
 	m.until(id+" has failed", func() bool { return m.instance(id).Phase == protocol.Failed })
-	if i := m.instance(id); i.Code != codeDownload || !strings.Contains(i.Cause, "is refused") || !strings.Contains(i.Cause, why) {
+	if i := m.instance(id); i.Code != "FLEET_BINARY_DOWNLOAD_FAILED" || !strings.Contains(i.Cause, "is refused") || !strings.Contains(i.Cause, why) {
 		m.t.Errorf("%s failed with %s: %s; want %q", id, i.Code, i.Cause, why)
 	}
 	for _, where := range []string{"cache/archives/*", "cache/builds/*", "instances/" + id + "/game"} {
@@ -41,11 +42,11 @@ func TestAgent_RefusesBuildsOfOthers(t *testing.T) {
 	unsigned.Signature = ""
 	swapped.Signature = good.Signature
 	process := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
-	m.assign(wish(t, "i-unsigned", unsigned, process), wish(t, "i-forged", forged, process), wish(t, "i-swapped", swapped, process))
+	m.assign(want(t, "i-unsigned", unsigned, process), want(t, "i-forged", forged, process), want(t, "i-swapped", swapped, process))
 	m.refused(home, "i-unsigned", "signature of Muster is missing")
 	m.refused(home, "i-forged", "not Muster's")
 	m.refused(home, "i-swapped", "not Muster's")
-	m.assign(wish(t, "i-unsigned", good, process)) // a correct wish repairs it
+	m.assign(want(t, "i-unsigned", good, process)) // a correct build repairs it
 	m.running("i-unsigned", 1)
 }
 
@@ -61,17 +62,17 @@ func TestAgent_LearnsBuildKeyOnce(t *testing.T) {
 	process := protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}
 	unsigned := good
 	unsigned.Signature = ""
-	m.assign(wish(t, "i-1", unsigned, process))
+	m.assign(want(t, "i-1", unsigned, process))
 	m.refused(home, "i-1", "does not know yet")
 
 	m.mu.Lock()
 	m.older = false
 	m.mu.Unlock()
-	m.assign(wish(t, "i-1", good, process))
+	m.assign(want(t, "i-1", good, process))
 	m.running("i-1", 1)
 	path := filepath.Join(home, credentialFile)
 	var kept credential
-	if err := readJSON(path, &kept); err != nil || !kept.BuildKey.Equal(signing.Public()) || kept.Secret != "secret" {
+	if err := disk.Read(path, &kept); err != nil || !kept.BuildKey.Equal(signing.Public()) || kept.Secret != "secret" {
 		t.Fatalf("on the disk is %+v, %v", kept, err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -83,14 +84,14 @@ func TestAgent_LearnsBuildKeyOnce(t *testing.T) {
 	m.until("the agent is back", func() bool { return m.hellos == 2 })
 	other := m.offer(map[string]string{"server.sh": failing}).Sign(forging)
 	m.mu.Lock()
-	m.wish = protocol.Assign{Instances: []protocol.Desired{wish(t, "i-2", other, process)}, BuildKey: forging.Public().(ed25519.PublicKey)}
-	m.say(protocol.Message{Assign: &m.wish})
+	m.desired = protocol.Assign{Instances: []protocol.Desired{want(t, "i-2", other, process)}, BuildKey: forging.Public().(ed25519.PublicKey)}
+	m.say(protocol.Message{Assign: &m.desired})
 	m.mu.Unlock()
 	m.until("i-2 has failed", func() bool { return m.instance("i-2").Phase == protocol.Failed })
 	if cause := m.instance("i-2").Cause; !strings.Contains(cause, "join anew") {
 		t.Errorf("i-2 failed with %q", cause)
 	}
-	if err := readJSON(path, &kept); err != nil || !kept.BuildKey.Equal(signing.Public()) {
+	if err := disk.Read(path, &kept); err != nil || !kept.BuildKey.Equal(signing.Public()) {
 		t.Errorf("now on the disk is %+v, %v", kept, err)
 	}
 	if _, err := os.Stat(filepath.Join(home, "cache", "archives", other.SHA256)); err == nil {

@@ -7,8 +7,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/musterhq/muster/agent/isolate"
+	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/hosts/protocol"
 )
 
@@ -77,14 +81,26 @@ func copyProgram(t *testing.T, to string) {
 	}
 }
 
+// ownerOf returns the number of the user who owns a file or folder, -1 if that is
+// unknown.
+func ownerOf(path string) int {
+	var info unix.Stat_t
+	if err := unix.Lstat(path, &info); err != nil {
+		return -1
+	}
+	return int(info.Uid)
+}
+
+func has(u jail.Users, uid int) bool { return uid >= u.From && uid <= u.To }
+
 // usersOf returns ten users beginning at a number, or skips the test if this machine
 // does not support them.
-func usersOf(t *testing.T, launcher string, from int) Users {
+func usersOf(t *testing.T, launcher string, from int) jail.Users {
 	t.Helper()
 	if err := (isolate.Jail{User: from}).Try(launcher, "/bin/sh"); err != nil {
 		t.Skipf("%v; this machine has no other users", err)
 	}
-	return Users{from, from + 9}
+	return jail.Users{From: from, To: from + 9}
 }
 
 // curious is a game server that tries what it must not be able to do.
@@ -121,7 +137,7 @@ func TestAgent_UsersOfTheirOwn(t *testing.T) {
 	m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
 	b := m.offer(map[string]string{"server.sh": curious, "data/level": "map"})
 	one := protocol.ServerProcess{LaunchPath: "/local/game/server.sh", Concurrent: 1}
-	m.assign(wish(t, "i-1", b, one), wish(t, "i-2", b, one))
+	m.assign(want(t, "i-1", b, one), want(t, "i-2", b, one))
 	seen := map[string]bool{}
 	for _, id := range []string{"i-1", "i-2"} {
 		p := m.running(id, 1)[0]
@@ -150,7 +166,7 @@ func TestAgent_UsersOfTheirOwn(t *testing.T) {
 		}
 	}
 	kept := m.running("i-1", 1)[0]
-	m.assign(wish(t, "i-1", b, one))
+	m.assign(want(t, "i-1", b, one))
 	m.until("the other instance is gone", func() bool { return m.instance("i-2").Phase == protocol.Gone || m.instance("i-2").InstanceID == "" })
 	left, err := filepath.Glob(filepath.Join(home, "instances", "i-2", "temp-*"))
 	if err != nil || len(left) > 0 {
@@ -171,14 +187,14 @@ func TestAgent_HandsTreeOverOnce(t *testing.T) {
 	m := play(t)
 	home, launcher := reachable(t)
 	users := usersOf(t, launcher, 1_900_000_110)
-	isolated := func(o *Options) { o.Launcher, o.Users, o.Leave = launcher, users, true }
+	isolated := func(o *Options) { o.Launcher, o.Users, o.KeepRunning = launcher, users, true }
 	a := m.start(home, isolated)
-	w := wish(t, "i-1", m.offer(map[string]string{"server.sh": patient, "data/level": "map"}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
+	w := want(t, "i-1", m.offer(map[string]string{"server.sh": patient, "data/level": "map"}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1})
 	m.assign(w)
 	kept := m.running("i-1", 1)[0]
 	game := filepath.Join(home, "instances", "i-1", "game")
 	for _, dir := range []string{game, filepath.Join(game, "data")} {
-		if !users.has(ownerOf(dir)) {
+		if !has(users, ownerOf(dir)) {
 			t.Errorf("%s belongs to %d, want one of %v", dir, ownerOf(dir), users)
 		}
 	}
@@ -217,16 +233,16 @@ func TestAgents_ShareUsers(t *testing.T) {
 
 	m.start(home, shared)
 	build := m.offer(map[string]string{"server.sh": patient})
-	m.assign(wish(t, "i-1", build, one))
+	m.assign(want(t, "i-1", build, one))
 	m.running("i-1", 1)
 	a := other.start(elsewhere, shared)
 	b := other.offer(map[string]string{"server.sh": patient})
-	other.assign(wish(t, "i-2", b, one))
+	other.assign(want(t, "i-2", b, one))
 	other.running("i-2", 1)
-	if first, second := owner(home, "i-1"), owner(elsewhere, "i-2"); first == second || !users.has(first) || !users.has(second) {
+	if first, second := owner(home, "i-1"), owner(elsewhere, "i-2"); first == second || !has(users, first) || !has(users, second) {
 		t.Errorf("the instances of two agents have users %d and %d of %v", first, second, users)
 	}
-	other.assign(wish(t, "i-2", b, one), wish(t, "i-3", b, one))
+	other.assign(want(t, "i-2", b, one), want(t, "i-3", b, one))
 	other.until("the third instance fails", func() bool { return other.instance("i-3").Phase == protocol.Failed })
 	if cause := other.instance("i-3").Cause; !strings.Contains(cause, "no user is left") {
 		t.Errorf("the third instance fails because of %q", cause)
@@ -241,7 +257,7 @@ func TestAgents_ShareUsers(t *testing.T) {
 	if err := os.RemoveAll(elsewhere); err != nil {
 		t.Fatal(err)
 	}
-	m.assign(wish(t, "i-4", build, one))
+	m.assign(want(t, "i-4", build, one))
 	m.running("i-4", 1)
 	if now := owner(home, "i-4"); now != freed {
 		t.Errorf("the next instance has user %d, want %d, which is free again", now, freed)
@@ -254,8 +270,8 @@ func TestAgent_KeepsToUsers(t *testing.T) {
 	m := play(t)
 	home, launcher := reachable(t)
 	users := usersOf(t, launcher, 1_900_000_120)
-	a := m.start(home, func(o *Options) { o.Launcher, o.Users, o.Leave = launcher, users, true })
-	m.assign(wish(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+	a := m.start(home, func(o *Options) { o.Launcher, o.Users, o.KeepRunning = launcher, users, true })
+	m.assign(want(t, "i-1", m.offer(map[string]string{"server.sh": patient}), protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 	m.running("i-1", 1)
 	a.stop()
 	m.mu.Lock()
@@ -293,32 +309,27 @@ func TestAgent_DismissesUsers(t *testing.T) {
 	m := play(t)
 	home, launcher := reachable(t)
 	users := usersOf(t, launcher, 1_900_000_130)
-	a := m.start(home, func(o *Options) { o.Launcher, o.Users = launcher, users })
+	m.start(home, func(o *Options) { o.Launcher, o.Users, o.keepLogs = launcher, users, time.Millisecond })
 	b := m.offer(map[string]string{"server.sh": leaving})
 	seen := map[int]bool{}
 	for _, id := range []string{"i-1", "i-2", "i-3"} {
-		m.assign(wish(t, id, b, protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
+		m.assign(want(t, id, b, protocol.ServerProcess{LaunchPath: "server.sh", Concurrent: 1}))
 		p := m.running(id, 1)[0]
 		dir := filepath.Join(home, "instances", id)
 		content(t, filepath.Join(dir, "game", "done"))
 		uid := ownerOf(filepath.Join(dir, "game"))
-		if seen[uid] || !users.has(uid) {
+		if seen[uid] || !has(users, uid) {
 			t.Errorf("%s has user %d, of another one before or of none of %v", id, uid, users)
 		}
 		seen[uid] = true
 		m.assign()
-		m.until("the instance is gone", func() bool { return m.instance(id).Phase == protocol.Gone })
+		m.until("the instance is gone", func() bool { return m.instance(id).InstanceID == "" })
 		if left := isolate.ProcessesOf(uid); len(left) > 0 {
 			t.Errorf("processes %v of %s are left", left, id)
 		}
 		if _, err := os.Lstat("/var/tmp/muster-left-" + p.ProcessID); err == nil {
 			t.Errorf("a file of %s is left", id)
 		}
-		i := a.find(id)
-		i.mu.Lock()
-		i.goneAt = i.goneAt.Add(-2 * keepLogs)
-		i.mu.Unlock()
-		a.bury()
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("the folder of %s is left", id)
 		}

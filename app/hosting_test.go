@@ -231,7 +231,7 @@ func TestHosting_AgentGoes(t *testing.T) {
 	t.Parallel()
 	a := start(t, nil)
 	root := filepath.Join(t.TempDir(), "agent")
-	first := join(t, a, root, 21600, func(o *agent.Options) { o.Leave = true })
+	first := join(t, a, root, 21600, func(o *agent.Options) { o.KeepRunning = true })
 	f, err := a.MakeFleet(t.Context(), archiveOf(t, map[string]string{"server": arenaText(t)}), func(in *fleet.CreateInput) { in.Runtime.Processes[0].Concurrent = 1 })
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"github.com/musterhq/muster/agent"
 	"github.com/musterhq/muster/agent/diagnose"
 	"github.com/musterhq/muster/agent/install"
+	"github.com/musterhq/muster/agent/instance"
+	"github.com/musterhq/muster/agent/jail"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/compute"
@@ -124,10 +126,9 @@ func (p *preflight) isolation() error {
 	if err := errors.Join(os.Chmod(p.dir, 0o711), os.Mkdir(root, 0o755)); err != nil { // lets users of instances pass
 		return err
 	}
-	held, lacks := agent.Isolation(agent.Options{
-		Root: root, Launcher: p.o.Launcher, Users: agent.DefaultUsers, UserClaims: filepath.Join(p.dir, "users"), Log: p.o.Logger,
-	})
-	if len(held) > 0 {
+	jailer := jail.New(jail.Options{Root: root, Launcher: p.o.Launcher, Users: jail.DefaultUsers, Claims: filepath.Join(p.dir, "users")})
+	lacks := jailer.Find()
+	if held := jailer.Held(); len(held) > 0 {
 		p.pass("an agent of this user on this machine holds game servers to: %s (this try is held to nothing)", strings.Join(held, ", "))
 	}
 	for _, lack := range lacks {
@@ -200,7 +201,7 @@ func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
 		return false, err
 	}
 	runner, err := agent.New(agent.Options{
-		Root: filepath.Join(p.dir, "agent"), StopGrace: time.Second, Log: p.o.Logger, Own: []*agent.Own{p.own(a)},
+		Root: filepath.Join(p.dir, "agent"), StopGrace: time.Second, Log: p.o.Logger, Own: []*instance.Own{p.own(a)},
 		Launcher: p.o.Launcher, Unconfined: true,
 	})
 	if err != nil {
@@ -214,14 +215,14 @@ func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
 	return passed, errors.Join(ctx.Err(), <-done)
 }
 
-func (p *preflight) own(a *App) *agent.Own {
+func (p *preflight) own(a *App) *instance.Own {
 	first := func(e supervise.Exit) {
 		select {
 		case p.ended <- e:
 		default:
 		}
 	}
-	return &agent.Own{
+	return &instance.Own{
 		Desired: protocol.Desired{
 			InstanceID: "preflight", FleetID: p.place.FleetID, Compute: host.ComputeName, Location: host.Location,
 			SDKURL: gameServerURL(a.base), AuthToken: "any", Region: a.opts.Region, PortFrom: 20000, PortTo: 29999,

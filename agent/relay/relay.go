@@ -38,6 +38,7 @@ type Relay struct {
 
 	mu        sync.Mutex
 	processes map[string]*process
+	admitted  chan struct{} // closed at the first Admit
 	up        *uplink       // nil while there is none
 	upChanged chan struct{} // closed and replaced when up changes
 }
@@ -63,7 +64,7 @@ func listenOn(inner net.Listener, o Options) (*Relay, error) {
 	}
 	r := &Relay{
 		opts: o, log: o.Log.With("component", "relay"), listener: sniff.Listen(inner, sniff.Options{Config: sniff.Config(certificate)}),
-		processes: map[string]*process{}, upChanged: make(chan struct{}),
+		processes: map[string]*process{}, admitted: make(chan struct{}), upChanged: make(chan struct{}),
 		upgrader: websocket.Upgrader{
 			HandshakeTimeout: writing, ReadBufferSize: 1024, WriteBufferSize: 4096, WriteBufferPool: &sync.Pool{},
 			CheckOrigin: func(*http.Request) bool { return true }, // processes are authenticated by their token
@@ -96,8 +97,17 @@ func (r *Relay) Admit(processID, token string, upstream func() string) {
 	if p := r.processes[processID]; p != nil && p.token == token {
 		return
 	}
+	select {
+	case <-r.admitted:
+	default:
+		close(r.admitted)
+	}
 	r.processes[processID] = &process{r: r, id: processID, token: token, upstream: upstream}
 }
+
+// Admitted returns a channel that is closed when a process was admitted: without one,
+// no link to Muster is needed.
+func (r *Relay) Admitted() <-chan struct{} { return r.admitted }
 
 // Forget deletes a process that has ended, once its last messages have reached Muster.
 func (r *Relay) Forget(processID string) {

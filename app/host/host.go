@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/agent"
+	"github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/agent/supervise"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
@@ -109,7 +110,7 @@ func offer() protocol.Facts {
 }
 
 // exec creates the place of the developer's program and returns how to run it.
-func (h *Host) exec(ctx context.Context, p Program) (*agent.Own, error) {
+func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 	path, err := filepath.Abs(p.Path)
 	if err != nil {
 		return nil, fmt.Errorf("exec: %w", err)
@@ -123,7 +124,7 @@ func (h *Host) exec(ctx context.Context, p Program) (*agent.Own, error) {
 	if p.Output == nil {
 		p.Output = h.s.Out
 	}
-	return &agent.Own{
+	return &instance.Own{
 		Desired: protocol.Desired{
 			InstanceID: execName, FleetID: place.FleetID, Compute: ComputeName, Location: Location,
 			SDKURL: h.s.GameServerURL, Region: h.s.Region, PortFrom: firstPort, PortTo: lastPort,

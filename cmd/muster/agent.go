@@ -64,7 +64,7 @@ func (c *runAgentCommand) Run(t *streams) error {
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
 	stop := onReplace(func() {
-		a.LeaveProcesses()
+		a.KeepRunning()
 		cancel(errReplace)
 	})
 	defer stop()
@@ -95,7 +95,7 @@ func (c *runAgentCommand) options(t *streams) (agent.Options, error) {
 			return o, err
 		}
 	}
-	o.Leave, o.Collect, o.StopGrace = !c.Stop, true, c.StopGrace
+	o.KeepRunning, o.Collect, o.StopGrace = !c.Stop, true, c.StopGrace
 	o.Facts = protocol.Facts{
 		Name: c.Name, IPAddress: c.IP, DNSName: c.DNS, Version: version(),
 		CPUMillis: int(c.CPU * 1000), MemoryMiB: c.Memory,
@@ -147,7 +147,7 @@ func (c *cleanupAgentCommand) Run(t *streams) error {
 	if err != nil {
 		return err
 	}
-	ended, err := a.Cleanup()
+	ended, err := a.Cleanup(t.ctx)
 	if err != nil {
 		return err
 	}

@@ -86,17 +86,20 @@ var rows = []row{
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
 	{"agent/diagnose", "", "reads files and says what is wrong with them"},
+	{"agent/disk", "", "files of the agent itself"},
 	{"agent/install", "internal/archive", "brings builds onto a machine, whoever asks"},
 	{"agent/isolate", "", "control groups of the machine"},
+	{"agent/jail", "agent/disk agent/isolate agent/supervise hosts/protocol", "who runs as which user, and sees what; knows no instance"},
 	{"agent/ports", "", "who has which port on a machine"},
 	{"agent/relay", "hosts/protocol internal/sniff", "a door on the loopback interface, and the agent's side of the link"},
 	{"sim", "internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
 
 	{"agent/supervise", "", "one process's life, wherever it is needed"},
 	{"agent/wrap", "", "a game server process of its own, which speaks as any SDK does"},
-	{"agent", "agent/... hosts/protocol", "runs on machines without a server: of Muster it knows the protocol alone"},
+	{"agent/instance", "agent/... hosts/protocol internal/state internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
+	{"agent", "agent/... hosts/protocol internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 
-	{"app/host", ground + " agent agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
+	{"app/host", ground + " agent agent/instance agent/supervise hosts/protocol " + domain, "runs the agent in this process, beside the domain that it serves"},
 	{"bots", "sdk/session sdk/session/filter sdk/session/gamelift sdk/session/player beacon", "players like any other: they know the client libraries, and measure latency"},
 
 	{"app/demo", ground + " app/host agent/supervise cli/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},

@@ -12,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	agentinstance "github.com/musterhq/muster/agent/instance"
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/fleet"
@@ -31,6 +32,7 @@ func diagrams() map[string]string {
 		"Fleet and fleet location": diagram(fleet.Moves),
 		"Build":                    diagram(build.Moves),
 		"Instance":                 diagram(instance.Moves),
+		"Instance on its machine":  diagram(agentinstance.Moves),
 		"Game server process":      diagram(compute.Moves),
 		"Game session":             diagram(session.Moves),
 		"Player session":           diagram(session.PlayerMoves),

@@ -1,4 +1,4 @@
-package agent
+package jail
 
 import (
 	"crypto/sha256"
@@ -16,20 +16,20 @@ import (
 // guest is the user of one install script. While the script runs, the user owns the
 // build's folder and no other file of the agent.
 type guest struct {
-	a     *Agent
+	j     *Jailer
 	dir   string // the build's
 	temp  string // for temporary files
 	user  int    // 0 if scripts run as the agent's user
 	group *isolate.Group
 }
 
-// staging returns the folder of builds being installed. Unlike the cache, it is
+// Staging returns the folder of builds being installed. Unlike the cache, it is
 // accessible to other users.
-func (a *Agent) staging() string { return filepath.Join(a.opts.Root, "staging") }
+func (j *Jailer) Staging() string { return filepath.Join(j.opts.Root, "staging") }
 
-// receive starts an install script as a guest (install.Options.Guest).
-func (a *Agent) receive(cmd *exec.Cmd, dir string) (dismiss func() error, err error) {
-	g := &guest{a: a, dir: dir, temp: dir + ".temp"}
+// Guest starts an install script as a guest (install.Options.Guest).
+func (j *Jailer) Guest(cmd *exec.Cmd, dir string) (dismiss func() error, err error) {
+	g := &guest{j: j, dir: dir, temp: dir + ".temp"}
 	if err := g.enter(cmd); err != nil {
 		return nil, errors.Join(err, g.leave())
 	}
@@ -38,7 +38,7 @@ func (a *Agent) receive(cmd *exec.Cmd, dir string) (dismiss func() error, err er
 
 func (g *guest) enter(cmd *exec.Cmd) error {
 	jail := isolate.Jail{}
-	if g.a.users != nil {
+	if g.j.users != nil {
 		if err := g.takeUser(); err != nil {
 			return err
 		}
@@ -48,11 +48,11 @@ func (g *guest) enter(cmd *exec.Cmd) error {
 		return err
 	}
 	var err error
-	if g.group, err = g.a.makeGroup(groupFor(g.dir), isolate.Limits{Processes: maxProcesses}, ""); err != nil {
+	if g.group, err = g.j.makeGroup(groupFor(g.dir), isolate.Limits{Processes: maxProcesses}, ""); err != nil {
 		return err
 	}
 	jail.Group = g.group
-	return g.a.confined(jail, g.dir).Start(cmd, g.a.opts.Launcher)
+	return g.j.confined(jail, g.dir).Start(cmd, g.j.opts.Launcher)
 }
 
 // groupFor returns the name of the control group of the script that runs in a folder.
@@ -64,13 +64,13 @@ func groupFor(dir string) string {
 
 // takeUser picks a user and makes it the owner of the build's folder and its files.
 func (g *guest) takeUser() error {
-	g.a.userMutex.Lock()
-	defer g.a.userMutex.Unlock()
-	uid, err := g.a.freeUser(g.dir)
+	g.j.mu.Lock()
+	defer g.j.mu.Unlock()
+	uid, err := g.j.freeUser(g.dir)
 	if err != nil {
 		return err
 	}
-	g.a.guests[uid], g.user = true, uid
+	g.j.guests[uid], g.user = true, uid
 	return handOver(g.dir, uid, func(string, fs.DirEntry) (bool, error) { return true, nil })
 }
 
@@ -86,7 +86,7 @@ func (g *guest) makeTemp(cmd *exec.Cmd, jail *isolate.Jail) error {
 		}
 	}
 	at := g.temp
-	if g.a.apart {
+	if g.j.apart {
 		at = sharedTemp
 		jail.Mounts = []isolate.Mount{{From: g.temp, At: at}}
 	}
@@ -106,9 +106,9 @@ func (g *guest) leave() error {
 		if errors.Join(errs...) == nil { // otherwise a remaining process could change it at the same time
 			errs = append(errs, takeBack(g.dir, g.user))
 		}
-		g.a.userMutex.Lock()
-		delete(g.a.guests, g.user)
-		g.a.userMutex.Unlock()
+		g.j.mu.Lock()
+		delete(g.j.guests, g.user)
+		g.j.mu.Unlock()
 	}
 	return errors.Join(append(errs, os.RemoveAll(g.temp))...)
 }
@@ -128,20 +128,20 @@ func takeBack(dir string, uid int) error {
 	})
 }
 
-// clearStaging removes unfinished installations of a former agent, and ends their
+// ClearStaging removes unfinished installations of a former agent, and ends their
 // scripts, which may have outlived it.
-func (a *Agent) clearStaging() error {
-	entries, err := os.ReadDir(a.staging())
+func (j *Jailer) ClearStaging() error {
+	entries, err := os.ReadDir(j.Staging())
 	if err != nil {
 		return fmt.Errorf("clear former installations: %w", err)
 	}
 	for _, e := range entries {
-		path := filepath.Join(a.staging(), e.Name())
-		if uid := ownerOf(path); a.users != nil && a.users.has(uid) {
+		path := filepath.Join(j.Staging(), e.Name())
+		if uid := ownerOf(path); j.users != nil && j.users.has(uid) {
 			err = errors.Join(err, endUser(uid))
 		}
-		if a.groups != nil {
-			err = errors.Join(err, a.groups.Get(groupFor(path)).Remove())
+		if j.groups != nil {
+			err = errors.Join(err, j.groups.Get(groupFor(path)).Remove())
 		}
 		err = errors.Join(err, os.RemoveAll(path))
 	}

@@ -1,4 +1,4 @@
-package agent
+package jail
 
 import "golang.org/x/sys/unix"
 

@@ -1,13 +1,15 @@
-package agent
+package instance
 
 import (
 	"bufio"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/musterhq/muster/agent/supervise"
@@ -21,7 +23,7 @@ type Own struct {
 	Dir     string           // working directory
 	Path    string           // of the program; absolute
 	Args    []string         // {port} is replaced with the port
-	Port    int              // for the program; 0 picks one of the wish's range
+	Port    int              // for the program; 0 picks one of Desired's range
 	Clean   bool             // with a fleet's environment and parameters, instead of the agent's and Args
 	Out     io.Writer        // gets a copy of its output; may be nil
 
@@ -38,23 +40,6 @@ func (o *Own) arguments(port int) []string {
 		args[n] = strings.ReplaceAll(arg, "{port}", strconv.Itoa(port))
 	}
 	return args
-}
-
-func (o *Own) ended(processID string, e supervise.Exit) {
-	if o.OnEnd != nil {
-		o.OnEnd(processID, e)
-	}
-}
-
-// startOwn starts the instances of Options.Own.
-func (a *Agent) startOwn() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, o := range a.opts.Own {
-		i := newInstance(a, o.Desired, o)
-		i.resumed = i.resume()
-		a.begin(i)
-	}
 }
 
 // follow copies the output of a process from now on to Out.
@@ -106,23 +91,12 @@ func (o *Own) print(line string) {
 	fmt.Fprintln(o.Out, line)
 }
 
-// Runs reports whether a process of an instance runs here.
-func (a *Agent) Runs(instanceID, processID string) bool {
-	i := a.find(instanceID)
-	if i == nil {
+// alive reports whether there is a process with an id.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
 		return false
 	}
-	for _, s := range i.list() {
-		if p := i.processOf(s); p != nil && p.ProcessID == processID {
-			return true
-		}
-	}
-	return false
-}
-
-// Kill ends a process of an instance, like a Kill message from Muster.
-func (a *Agent) Kill(k protocol.Kill) {
-	if i := a.find(k.InstanceID); i != nil {
-		i.kill(k)
-	}
+	defer p.Release()
+	return runtime.GOOS == "windows" || p.Signal(syscall.Signal(0)) == nil
 }

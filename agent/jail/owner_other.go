@@ -1,6 +1,6 @@
 //go:build !linux
 
-package agent
+package jail
 
 // ownerOf returns -1: instances have their own users only on Linux.
 func ownerOf(string) int { return -1 }

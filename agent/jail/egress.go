@@ -1,4 +1,4 @@
-package agent
+package jail
 
 import (
 	"bufio"
@@ -13,30 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/musterhq/muster/agent/collector"
 	"github.com/musterhq/muster/agent/isolate"
 )
 
-// findEgress determines whether the destinations of processes can be restricted.
-func (a *Agent) findEgress() error {
-	err := isolate.ErrUnavailable
-	if a.groups != nil {
-		err = try(a.groups, func(g *isolate.Group) error { return g.Restrict(a.egressTo("")) })
-	}
-	if err != nil {
-		return fmt.Errorf("game servers get at services of this machine and at addresses where clouds keep credentials: %w", err)
-	}
-	a.egress = true
-	return nil
-}
-
 // egressTo returns where a process that connects to Muster at sdkURL may send.
-func (a *Agent) egressTo(sdkURL string) isolate.Egress {
-	e := isolate.Egress{Allow: a.opts.Egress, Services: endpoints(sdkURL), Players: unnamedPorts()}
-	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	if a.opts.Collect {
-		e.Services = append(e.Services, netip.AddrPortFrom(loopback, collector.StatsDPort), netip.AddrPortFrom(loopback, collector.CrashPort))
-	}
+func (j *Jailer) egressTo(sdkURL string) isolate.Egress {
+	e := isolate.Egress{Allow: j.opts.Egress, Services: append(endpoints(sdkURL), j.opts.Services...), Players: unnamedPorts()}
 	for _, server := range nameServers(resolverFile) {
 		e.Services = append(e.Services, netip.AddrPortFrom(server, 53))
 	}

@@ -1,0 +1,178 @@
+package instance
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/musterhq/muster/agent/disk"
+)
+
+// Home is the folder of an instance:
+//
+//	game/            the build's tree; of Own, the program's folder instead
+//	game.build       the checksum of the build in the tree
+//	slots/N/         slot.json, run.json, and the supervisor's state
+//	logs/N/          output of the processes of a slot, which outlives the slot
+//	logs/of-ID/      a process's own logs, and the evidence of how it ended
+type Home struct {
+	dir string
+	own *Own // nil for instances that Muster assigns
+}
+
+// Folders returns the folder of all instances below an agent's folder.
+func Folders(root string) string { return filepath.Join(root, "instances") }
+
+// game is the folder of the build's tree, and the working directory of processes.
+func (h Home) game() string {
+	if h.own != nil {
+		return h.own.Dir
+	}
+	return filepath.Join(h.dir, "game")
+}
+
+func (h Home) hasTree() bool {
+	_, err := os.Stat(h.game())
+	return err == nil
+}
+
+// built returns the checksum of the build in the tree, "" if there is none.
+func (h Home) built() string {
+	sum, err := os.ReadFile(h.game() + ".build")
+	if err != nil || !h.hasTree() {
+		return ""
+	}
+	return string(sum)
+}
+
+// markBuilt records the checksum of the build in the tree.
+func (h Home) markBuilt(sum string) error {
+	return os.WriteFile(h.game()+".build", []byte(sum), 0o600)
+}
+
+func (h Home) slot(n int) string { return filepath.Join(h.dir, "slots", strconv.Itoa(n)) }
+
+// output is the folder with the output of a slot's processes.
+func (h Home) output(slot int) string { return filepath.Join(h.dir, "logs", strconv.Itoa(slot)) }
+
+// logs is the folder for a process's own logs.
+func (h Home) logs(processID string) string { return filepath.Join(h.dir, "logs", "of-"+processID) }
+
+// The folders where AWS's hosts have the build (API reference, ServerProcess).
+const (
+	linuxGame   = "/local/game/"
+	windowsGame = `C:\game\`
+)
+
+// program returns the file that a launch path refers to.
+func (h Home) program(launchPath string) (string, error) {
+	if h.own != nil {
+		return h.own.Path, nil
+	}
+	path := launchPath
+	switch {
+	case strings.HasPrefix(path, linuxGame):
+		path = path[len(linuxGame):]
+	case len(path) > len(windowsGame) && strings.EqualFold(path[:len(windowsGame)], windowsGame):
+		path = path[len(windowsGame):]
+	}
+	path = filepath.FromSlash(strings.ReplaceAll(path, `\`, "/"))
+	if !filepath.IsLocal(path) {
+		return "", fmt.Errorf("the launch path %s is not below %s or %s, where the build is", launchPath, linuxGame, windowsGame)
+	}
+	return filepath.Join(h.game(), path), nil
+}
+
+// keepSlot stores what a slot was opened for.
+func (h Home) keepSlot(n int, e entry) error {
+	if err := os.MkdirAll(h.slot(n), 0o700); err != nil {
+		return err
+	}
+	return disk.Write(filepath.Join(h.slot(n), "slot.json"), e)
+}
+
+// slots returns what the slots that a former agent left were opened for.
+func (h Home) slots() (map[int]entry, error) {
+	folders, err := os.ReadDir(filepath.Join(h.dir, "slots"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	all := map[int]entry{}
+	for _, f := range folders {
+		n, err := strconv.Atoi(f.Name())
+		if err != nil {
+			continue
+		}
+		var e entry
+		err = disk.Read(filepath.Join(h.slot(n), "slot.json"), &e)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[n] = e
+	}
+	return all, nil
+}
+
+func (h Home) removeSlot(n int) error { return os.RemoveAll(h.slot(n)) }
+
+func (h Home) removeSlots() error { return os.RemoveAll(filepath.Join(h.dir, "slots")) }
+
+// Remove removes the folder.
+func (h Home) Remove() error { return os.RemoveAll(h.dir) }
+
+// run is what the next agent must know about a slot's process.
+type run struct {
+	ProcessID string
+	Port      int
+	Pass      string `json:",omitempty"` // its token at the relay
+}
+
+func (h Home) keepRun(slot int, r run) error {
+	return disk.Write(filepath.Join(h.slot(slot), "run.json"), r)
+}
+
+// run returns what is stored about a process, if it is the last one of the slot.
+func (h Home) run(slot int, processID string) (r run, ok bool) {
+	err := disk.Read(filepath.Join(h.slot(slot), "run.json"), &r)
+	return r, err == nil && r.ProcessID == processID
+}
+
+// deposit writes a file of the agent's into a process's own log folder, as evidence of
+// how it ended. The process could write to that folder.
+func (h Home) deposit(processID, name, text string) error {
+	dir, err := openTheirs(h.logs(processID))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.put(name, text)
+}
+
+// near names a file with the same name elsewhere in the build: a common mistake is an
+// extra top folder in the archive.
+func (h Home) near(path string) string {
+	game, err := openTheirs(h.game())
+	if err != nil {
+		return ""
+	}
+	defer game.Close()
+	found := ""
+	_ = fs.WalkDir(game, ".", func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.EqualFold(d.Name(), filepath.Base(path)) {
+			found = p
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if found == "" {
+		return ""
+	}
+	return ", but it has " + found
+}

@@ -1,0 +1,310 @@
+package instance
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/musterhq/muster/agent/diagnose"
+	"github.com/musterhq/muster/agent/install"
+	"github.com/musterhq/muster/agent/isolate"
+	"github.com/musterhq/muster/agent/jail"
+	"github.com/musterhq/muster/agent/ports"
+	"github.com/musterhq/muster/agent/relay"
+	"github.com/musterhq/muster/agent/supervise"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// launcher starts the processes of an instance, and reports how they end. The
+// supervisors of the slots call it.
+type launcher struct {
+	m     *Machine
+	id    string // the instance's
+	own   *Own
+	home  Home
+	jail  *jail.Jail
+	slots *slots
+	view  func() protocol.Desired
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	ports *ports.Range // nil until usePorts
+}
+
+// keepRuns is how many ended processes of a slot have their output kept.
+const keepRuns = 5
+
+// group returns the supervisor of a slot.
+func (l *launcher) group(s *slot, count int) (group, error) {
+	path, err := l.home.program(s.Spec.LaunchPath)
+	if err != nil && count > 0 {
+		return nil, err
+	}
+	if err != nil {
+		path = l.home.dir // nothing is launched
+	}
+	return supervise.New(supervise.Options{
+		Spec: supervise.Spec{
+			Name: filepath.Base(path), Path: path, Dir: l.home.game(),
+			Launch:   func(cmd *exec.Cmd, _ int, id string) error { return l.launch(cmd, s, id) },
+			LogDir:   l.home.output(s.n),
+			StateDir: filepath.Join(l.home.slot(s.n), "state"),
+			KeepLogs: keepRuns,
+		},
+		Count: count, NewID: uuid.NewString, Log: l.log, May: func() bool { return !l.m.Full() },
+		Restart: supervise.Restart{Base: time.Second}, // a slot is filled again immediately after a clean end
+		Events: supervise.Events{
+			Started:      func(r supervise.Run) { l.started(s, r) },
+			Exited:       func(r supervise.Run, e supervise.Exit) { l.exited(s, r, e) },
+			Failed:       func(_ int, id string, err error) { l.failed(s, id, err) },
+			Cut:          func(id string) { l.jail.End(id) },
+			CrashLooping: func(_, crashes int) { l.crashLoops(s, crashes) },
+		},
+	})
+}
+
+// usePorts makes the launcher take ports of a desired state's range.
+func (l *launcher) usePorts(d protocol.Desired) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ports != nil {
+		return l.ports.Move(d.PortFrom, d.PortTo)
+	}
+	var err error
+	l.ports, err = ports.New(d.PortFrom, d.PortTo)
+	return err
+}
+
+// launch starts a process with its port, arguments and environment.
+func (l *launcher) launch(cmd *exec.Cmd, s *slot, id string) error {
+	d := l.view()
+	port, err := l.takePort()
+	if err != nil {
+		return err
+	}
+	l.slots.launching(s, port)
+	pass := l.admit(&d, id)
+	if err := l.home.keepRun(s.n, run{id, port, pass}); err != nil {
+		return fmt.Errorf("note port: %w", err)
+	}
+	if l.own != nil && l.own.Token != nil {
+		if d.AuthToken, err = l.own.Token(); err != nil {
+			return err
+		}
+	}
+	logs, err := l.makeLogs(id)
+	if err != nil {
+		return err
+	}
+	if err := l.setCommand(cmd, s, d, placeholders{port: port, processID: id, logDir: logs, index: s.n}); err != nil {
+		return err
+	}
+	cmd.Env = append(cmd.Env, l.environment(d, id, port, logs)...)
+	return l.jail.Start(cmd, jail.Process{
+		ID: id, Tree: l.home.game(), SDKURL: d.SDKURL, Limits: isolate.Limits{MemoryMiB: d.MemoryMiB, CPUMillis: d.CPUMillis},
+	})
+}
+
+func (l *launcher) takePort() (int, error) {
+	if l.own != nil && l.own.Port > 0 {
+		return l.own.Port, nil
+	}
+	return l.ports.Take(time.Now())
+}
+
+// admit lets a process of a relayed fleet connect to the agent, and returns its token,
+// or "" for a process that connects directly. It changes the URL and token to those for
+// the process.
+func (l *launcher) admit(d *protocol.Desired, id string) (pass string) {
+	if l.m.Relay == nil || !d.Relay && !l.m.RelayAll {
+		return ""
+	}
+	pass = relay.NewToken()
+	d.SDKURL, d.AuthToken = l.m.Relay.URL(), pass
+	l.m.Relay.Admit(id, pass, l.token)
+	return pass
+}
+
+// token returns the token with which the relay connects processes to Muster.
+func (l *launcher) token() string { return l.view().AuthToken }
+
+func (l *launcher) makeLogs(id string) (string, error) {
+	logs := l.home.logs(id)
+	if err := errors.Join(os.MkdirAll(logs, 0o750), l.jail.Give(logs)); err != nil {
+		return "", fmt.Errorf("make log folder: %w", err)
+	}
+	return logs, nil
+}
+
+// setCommand sets a process's arguments; a program without an SDK is started by a
+// wrapper (agent/wrap).
+func (l *launcher) setCommand(cmd *exec.Cmd, s *slot, d protocol.Desired, values placeholders) error {
+	parameters, bare := withoutSDK(s.Spec.Parameters)
+	args, err := expand(parameters, bare, d, values)
+	if err != nil {
+		return err
+	}
+	if l.own != nil && !l.own.Clean {
+		args = l.own.arguments(values.port)
+	}
+	if bare && (l.own == nil || l.own.Clean) {
+		if l.m.Launcher == "" {
+			return errors.New("this agent cannot host programs without an SDK: it does not know its own program")
+		}
+		args = append([]string{"wrap", "--watched", "--", cmd.Path}, args...)
+		cmd.Path = l.m.Launcher
+	}
+	cmd.Args = append(cmd.Args, args...)
+	return nil
+}
+
+// environment returns a process's environment variables. Their names are those of AWS's
+// SDKs and agent.
+func (l *launcher) environment(d protocol.Desired, id string, port int, logs string) []string {
+	env := append(install.CleanEnvironment(), "HOME="+l.home.game())
+	if l.own != nil && !l.own.Clean {
+		env = os.Environ() // the developer's own program, as from the terminal
+	}
+	if l.m.Metrics != nil {
+		statsd, crash := l.m.Metrics.Ports()
+		env = append(env,
+			"GAMELIFT_STATSD_HOST=127.0.0.1", fmt.Sprintf("GAMELIFT_STATSD_PORT=%d", statsd),
+			"GAMELIFT_CRASH_REPORTER_HOST=127.0.0.1", fmt.Sprintf("GAMELIFT_CRASH_REPORTER_PORT=%d", crash),
+		)
+	}
+	return append(env,
+		"GAMELIFT_SDK_WEBSOCKET_URL="+d.SDKURL,
+		"GAMELIFT_SDK_AUTH_TOKEN="+d.AuthToken,
+		"GAMELIFT_SDK_FLEET_ID="+d.FleetID,
+		"GAMELIFT_SDK_HOST_ID="+d.Compute,
+		"GAMELIFT_SDK_PROCESS_ID="+id,
+		"GAMELIFT_REGION="+d.Region,
+		"GAME_PORT="+strconv.Itoa(port),
+		"GAME_LOG_DIR="+logs,
+	)
+}
+
+// note records the process that runs in a slot and returns it. That of a former agent
+// keeps its port, and its token at the relay.
+func (l *launcher) note(s *slot, r supervise.Run) protocol.Process {
+	if kept, ok := l.home.run(s.n, r.ID); ok && r.Attached {
+		if l.m.Relay != nil && kept.Pass != "" {
+			l.m.Relay.Admit(r.ID, kept.Pass, l.token)
+		}
+		l.ports.Keep(kept.Port)
+		l.slots.launching(s, kept.Port)
+	}
+	return l.slots.started(s, r)
+}
+
+// healed is how long a process must run to end the crash loop of its entry.
+const healed = time.Minute
+
+// started is called when a process was launched or taken over.
+func (l *launcher) started(s *slot, r supervise.Run) {
+	p := l.note(s, r)
+	l.log.Info("process started", "process_id", r.ID, "pid", r.PID, "taken_over", r.Attached, "log", r.Stderr)
+	if l.own != nil {
+		l.own.follow(r)
+		if l.own.OnStart != nil {
+			l.own.OnStart(p)
+		}
+	}
+	time.AfterFunc(healed, func() { l.slots.heal(s, r.ID) })
+}
+
+// exited reports how a process ended.
+func (l *launcher) exited(s *slot, r supervise.Run, e supervise.Exit) {
+	port, why, oom := l.free(s, r.ID)
+	l.keepMetrics(r.ID)
+	cause := diagnose.Exit(diagnose.End{
+		Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, OOM: oom, LimitMiB: l.view().MemoryMiB, Port: port, Asked: why.text,
+	})
+	l.deposit(r.ID, "exit.txt", "Started: "+r.Started.UTC().Format("2006-01-02 15:04:05 UTC")+"\n"+cause+"\n")
+	l.report(protocol.Exited{
+		ProcessID: r.ID, Known: e.Known, Code: e.Code, Signal: e.Signal, OOM: oom, Reason: why.code, Cause: cause,
+		Tail: e.Tail, Lived: e.Lived,
+	})
+	if l.own != nil && l.own.OnEnd != nil {
+		l.own.OnEnd(r.ID, e)
+	}
+}
+
+// failed reports that a process could not be started.
+func (l *launcher) failed(s *slot, id string, err error) {
+	l.free(s, id)
+	reason, cause := codeCrashed, "could not be started: "+err.Error()
+	path, _ := l.home.program(s.Spec.LaunchPath)
+	var found *diagnose.Problem
+	if errors.As(diagnose.Program(path, s.Spec.LaunchPath), &found) {
+		cause = "could not be started: " + found.Text
+		if found.Missing {
+			reason = codeNoFile
+		}
+	}
+	l.report(protocol.Exited{ProcessID: id, Code: -1, Reason: reason, Cause: cause})
+}
+
+// free takes everything back that a process had. It returns the process's port, why it
+// was told to end, and whether it ran out of memory.
+func (l *launcher) free(s *slot, id string) (port int, why reason, oom bool) {
+	port, why = l.slots.ended(s, id)
+	if port > 0 {
+		l.ports.Release(port, time.Now())
+	}
+	oom = l.jail.End(id)
+	if l.m.Relay != nil {
+		l.m.Relay.Forget(id)
+	}
+	return port, why, oom
+}
+
+// keepMetrics stores a process's last metrics with its logs.
+func (l *launcher) keepMetrics(id string) {
+	if l.m.Metrics == nil {
+		return
+	}
+	defer l.m.Metrics.Forget(id)
+	last := l.m.Metrics.Metrics(id)
+	if len(last) == 0 {
+		return
+	}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		fmt.Fprintf(&text, "%s %g\n", name, last[name])
+	}
+	l.deposit(id, "last-metrics.txt", text.String())
+}
+
+// deposit stores evidence of how a process ended with its logs.
+func (l *launcher) deposit(id, name, text string) {
+	if err := l.home.deposit(id, name, text); err != nil {
+		l.log.Warn("evidence not kept", "process_id", id, "file", name, "error", err)
+	}
+}
+
+// report stores the report of a process's end and has it sent.
+func (l *launcher) report(e protocol.Exited) {
+	e.InstanceID, e.FleetID = l.id, l.view().FleetID
+	l.log.Info("process ended", "process_id", e.ProcessID, "cause", e.Cause, "reason", e.Reason)
+	if l.own == nil {
+		l.m.Exited(e)
+	}
+	l.m.Changed()
+}
+
+// crashLoops reports that the processes of a slot crash repeatedly.
+func (l *launcher) crashLoops(s *slot, crashes int) {
+	l.slots.crashes(s, fmt.Sprintf("%s crashed %d times in a row; it is started again every few minutes to see whether it works", s.Spec.LaunchPath, crashes))
+}

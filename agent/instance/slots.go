@@ -1,0 +1,333 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/agent/supervise"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wake"
+)
+
+// slot is a place of an instance in which one process at a time runs. It belongs to the
+// entry of the runtime configuration that it was opened for, until it is retired and
+// its process has ended.
+type slot struct {
+	n int // among the instance's slots
+	entry
+	group group
+
+	// The mutex of slots guards what follows.
+	retired bool              // launches no more processes
+	process *protocol.Process // the running process, or nil
+	port    int               // of the process being launched
+	ended   string            // id of the last process that has ended
+}
+
+// entry is an entry of a runtime configuration: what a slot was opened for.
+type entry struct {
+	N    int `json:"Entry"`
+	Spec protocol.ServerProcess
+}
+
+// in reports whether a runtime configuration asks for the entry.
+func (e entry) in(r protocol.Runtime) bool {
+	if e.N >= len(r.Processes) {
+		return false
+	}
+	now := r.Processes[e.N]
+	return now.LaunchPath == e.Spec.LaunchPath && now.Parameters == e.Spec.Parameters
+}
+
+// group supervises the process of a slot: a supervise.Group, or one without processes
+// in tests in virtual time, where no process can run.
+type group interface {
+	Start(context.Context) error
+	Runs() []supervise.Run
+	Drain(context.Context) error
+	Stop(ctx context.Context, grace time.Duration) error
+	StopRun(ctx context.Context, id string, grace time.Duration) error
+	Detach()
+}
+
+// reason is why a process is told to end: an event code, and text.
+type reason struct{ code, text string }
+
+// slots are the open slots of an instance, and the processes in them.
+type slots struct {
+	ctx     context.Context // of the groups
+	life    context.Context // of the instance's Run
+	home    Home
+	jobs    *sync.WaitGroup // counts goroutines that end with life
+	changed func()          // called when processes or crashLoop may return something else
+	freed   wake.Nudge      // a slot was closed
+	log     *slog.Logger
+
+	supervise func(one *slot, count int) (group, error)
+	note      func(one *slot, r supervise.Run) // called for a process of a former agent; may call started
+
+	mu      sync.Mutex
+	byN     map[int]*slot
+	looping map[int]string    // crash loops by entry, as sentences
+	reasons map[string]reason // why processes were told to end, by id
+}
+
+// open opens a slot and fills it with count processes, 0 or 1, or takes over the
+// process that a former agent left in it. With 0 the slot is retired.
+func (s *slots) open(n int, e entry, count int) error {
+	if err := s.home.keepSlot(n, e); err != nil {
+		return fmt.Errorf("make slot: %w", err)
+	}
+	one := &slot{n: n, entry: e, retired: count == 0}
+	var err error
+	if one.group, err = s.supervise(one, count); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.byN[n] = one
+	s.mu.Unlock()
+	if err := one.group.Start(s.ctx); err != nil {
+		s.mu.Lock()
+		delete(s.byN, n)
+		s.mu.Unlock()
+		return err
+	}
+	for _, r := range one.group.Runs() {
+		s.note(one, r)
+	}
+	if one.retired {
+		s.closeWhenEmpty(one)
+	}
+	return nil
+}
+
+// fit retires the slots that a runtime configuration does not ask for.
+func (s *slots) fit(r protocol.Runtime) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	have := map[int]int{}
+	for _, one := range s.byN {
+		if one.retired {
+			continue
+		}
+		if have[one.N]++; one.in(r) && have[one.N] <= r.Processes[one.N].Concurrent {
+			continue
+		}
+		one.retired = true
+		s.closeWhenEmpty(one)
+	}
+}
+
+// closeWhenEmpty closes a retired slot when its process has ended.
+func (s *slots) closeWhenEmpty(one *slot) {
+	s.jobs.Go(func() {
+		if one.group.Drain(s.life) == nil {
+			s.close(one)
+		}
+	})
+}
+
+// close forgets a slot, here and on disk.
+func (s *slots) close(one *slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.life.Err() != nil {
+		return // the next agent goes on with it
+	}
+	if err := s.home.removeSlot(one.n); err != nil {
+		s.log.Warn("slot not removed", "slot", one.n, "error", err)
+	}
+	delete(s.byN, one.n)
+	s.freed.Send()
+}
+
+// vacant returns an entry that has fewer slots than it asks for, if the instance has
+// fewer processes than all entries together ask for, and an unused slot.
+func (s *slots) vacant(r protocol.Runtime) (n int, e entry, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	have := map[int]int{}
+	for _, one := range s.byN {
+		if !one.retired {
+			have[one.N]++
+		}
+	}
+	if len(s.byN) >= total(r) {
+		return 0, e, false
+	}
+	for s.byN[n] != nil {
+		n++
+	}
+	for at, spec := range r.Processes {
+		if have[at] < spec.Concurrent {
+			return n, entry{at, spec}, true
+		}
+	}
+	return 0, e, false
+}
+
+// total returns how many processes a runtime configuration asks for.
+func total(r protocol.Runtime) (n int) {
+	for _, p := range r.Processes {
+		n += p.Concurrent
+	}
+	return n
+}
+
+func (s *slots) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.byN)
+}
+
+func (s *slots) all() []*slot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.byN))
+}
+
+// processes returns the running processes.
+func (s *slots) processes() (all []protocol.Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.byN {
+		if one.process != nil {
+			all = append(all, *one.process)
+		}
+	}
+	return all
+}
+
+// find returns the slot in which a process runs, or nil.
+func (s *slots) find(processID string) *slot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.byN {
+		if one.process != nil && one.process.ProcessID == processID {
+			return one
+		}
+	}
+	return nil
+}
+
+// launching records the port of a process that is about to be launched.
+func (s *slots) launching(one *slot, port int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one.port = port
+}
+
+// started records the process that runs in a slot, and returns it.
+func (s *slots) started(one *slot, r supervise.Run) protocol.Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := protocol.Process{ProcessID: r.ID, PID: r.PID, Entry: one.N, Port: one.port, Started: r.Started}
+	if one.ended != r.ID && (one.process == nil || one.process.ProcessID != r.ID) {
+		one.process = &p
+		s.changed()
+	}
+	return p
+}
+
+// ended empties a slot, and returns the port of the process, 0 if it had none yet, and
+// why it was told to end.
+func (s *slots) ended(one *slot, processID string) (port int, why reason) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	port, why = one.port, s.reasons[processID]
+	one.port, one.process, one.ended = 0, nil, processID
+	delete(s.reasons, processID)
+	return port, why
+}
+
+// crashes records that the processes of a slot's entry crash again and again.
+func (s *slots) crashes(one *slot, cause string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looping[one.N] = cause
+	s.changed()
+}
+
+// heal ends the crash loop of a slot's entry, if a process still runs.
+func (s *slots) heal(one *slot, processID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one.process == nil || one.process.ProcessID != processID || s.looping[one.N] == "" {
+		return
+	}
+	delete(s.looping, one.N)
+	s.changed()
+}
+
+// crashLoop returns the cause of a crash loop, or "".
+func (s *slots) crashLoop() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, cause := range s.looping {
+		return cause
+	}
+	return ""
+}
+
+// because records why a slot's process is told to end.
+func (s *slots) because(one *slot, why reason) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one.process != nil && s.reasons[one.process.ProcessID] == (reason{}) {
+		s.reasons[one.process.ProcessID] = why
+	}
+}
+
+// kill ends one process, after the grace period in which it may end by itself.
+func (s *slots) kill(k protocol.Kill) {
+	one := s.find(k.ProcessID)
+	if one == nil {
+		return
+	}
+	s.jobs.Go(func() {
+		if k.Grace > 0 && !wake.Sleep(s.life, k.Grace) || s.find(k.ProcessID) == nil {
+			return // the agent ends, or the process has ended
+		}
+		s.because(one, reason{k.Reason, k.Reason})
+		if err := one.group.StopRun(s.life, k.ProcessID, 0); err != nil && !errors.Is(err, supervise.ErrNotRunning) {
+			s.log.Error("process not killed", "process_id", k.ProcessID, "error", err)
+		}
+	})
+}
+
+// stop stops every process, by force after the grace period or when ctx ends.
+func (s *slots) stop(ctx context.Context, grace time.Duration, why string) {
+	var stops sync.WaitGroup
+	for _, one := range s.all() {
+		s.because(one, reason{codeStopped, why})
+		stops.Go(func() {
+			if err := one.group.Stop(ctx, max(grace, 0)); err != nil {
+				s.log.Error("process not stopped", "slot", one.n, "error", err)
+			}
+		})
+	}
+	stops.Wait()
+}
+
+// clear forgets all slots, here and on disk. It is called after stop.
+func (s *slots) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.byN)
+	if err := s.home.removeSlots(); err != nil {
+		s.log.Warn("folder not removed", "error", err)
+	}
+}
+
+// detach stops supervising the processes: the next agent takes them over.
+func (s *slots) detach() {
+	for _, one := range s.all() {
+		one.group.Detach()
+	}
+}

@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/agent/disk"
+	"github.com/musterhq/muster/agent/instance"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// instances are the instances on this machine.
+type instances struct {
+	m *instance.Machine
+
+	mu   sync.Mutex
+	ctx  context.Context // of the instances; set by resume
+	byID map[string]*instance.Instance
+	over bool           // no new instances begin
+	work sync.WaitGroup // of their goroutines
+}
+
+// desiredFile is the file of the desired state that was received last, below Root.
+const desiredFile = "wish.json"
+
+// store stores a desired state for the next agent.
+func (s *instances) store(desired protocol.Assign) error {
+	return disk.Write(filepath.Join(s.m.Root, desiredFile), desired)
+}
+
+// resume goes on with the desired state that a former agent received last, and begins
+// the instances of own. An instance that is on disk although that state does not name
+// it, because the former agent died before it had ended it or could not store a newer
+// state, waits for the next one; unless there is no server to send it: then it is
+// ended. Ports are the machine's. When ctx ends, whatever still runs is left to the
+// next agent.
+func (s *instances) resume(ctx context.Context, o *Options) error {
+	var last protocol.Assign
+	err := disk.Read(filepath.Join(s.m.Root, desiredFile), &last)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("read the last wish: %w", err)
+	}
+	folders, err := os.ReadDir(instance.Folders(s.m.Root))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("look for instances: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ctx = ctx
+	for _, d := range last.Instances {
+		if instance.ValidID(d.InstanceID) {
+			s.begin(instance.New(ctx, s.m, d))
+		}
+	}
+	for _, f := range folders {
+		id := f.Name()
+		isOwn := slices.ContainsFunc(o.Own, func(o *instance.Own) bool { return o.Desired.InstanceID == id })
+		if !f.IsDir() || !instance.ValidID(id) || s.byID[id] != nil || isOwn {
+			continue
+		}
+		i := instance.Found(ctx, s.m, id, o.Facts.PortFrom, o.Facts.PortTo)
+		s.begin(i)
+		if o.Server == "" {
+			i.Forget()
+		}
+	}
+	for _, own := range o.Own {
+		s.begin(instance.NewOwn(ctx, s.m, own))
+	}
+	return nil
+}
+
+// begin starts an instance's goroutine. The caller must hold mu.
+func (s *instances) begin(i *instance.Instance) {
+	s.byID[i.ID] = i
+	s.work.Go(func() {
+		i.Run()
+		if i.Over() {
+			s.mu.Lock()
+			delete(s.byID, i.ID)
+			s.mu.Unlock()
+		}
+		s.m.Changed()
+	})
+}
+
+// assign applies a desired state.
+func (s *instances) assign(desired protocol.Assign) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return // it is on disk for the next agent
+	}
+	named := map[string]bool{}
+	for _, d := range desired.Instances {
+		named[d.InstanceID] = true
+		switch i := s.byID[d.InstanceID]; {
+		case i != nil:
+			i.Want(d)
+		case !instance.ValidID(d.InstanceID):
+			s.m.Log.Error("an instance has an id that cannot be a folder's name", "instance", d.InstanceID)
+		default:
+			s.begin(instance.New(s.ctx, s.m, d))
+		}
+	}
+	for id, i := range s.byID {
+		if !named[id] && i.Own == nil {
+			i.Forget()
+		}
+	}
+	s.m.Changed()
+}
+
+// find returns an instance, or nil.
+func (s *instances) find(id string) *instance.Instance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byID[id]
+}
+
+func (s *instances) all() []*instance.Instance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.byID))
+}
+
+// report returns what is reported to Muster.
+func (s *instances) report() []protocol.Instance {
+	list := []protocol.Instance{}
+	for _, i := range s.all() {
+		if i.Own == nil {
+			list = append(list, i.Report())
+		}
+	}
+	return list
+}
+
+// builds returns the builds in use.
+func (s *instances) builds() map[string]bool {
+	used := map[string]bool{}
+	for _, i := range s.all() {
+		used[i.Desired().Build.SHA256] = true
+	}
+	return used
+}
+
+// clear ends all instances that Muster assigned immediately and removes their folders.
+func (s *instances) clear() {
+	s.assign(protocol.Assign{})
+	for _, i := range s.all() {
+		if i.Own != nil {
+			continue
+		}
+		<-i.Gone()
+		if err := i.Home.Remove(); err != nil {
+			s.m.Log.Warn("the folder of an instance is left", "instance", i.ID, "error", err)
+		}
+	}
+}
+
+// detach ends the work on all instances and leaves their processes to the next agent.
+func (s *instances) detach() { s.end(func(i *instance.Instance) { i.Detach() }) }
+
+// stop ends all instances. Processes have until the end of the grace period, or of ctx,
+// to end by themselves.
+func (s *instances) stop(ctx context.Context, grace time.Duration) {
+	s.end(func(i *instance.Instance) { i.Stop(ctx, grace) })
+}
+
+func (s *instances) end(end func(*instance.Instance)) {
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	var ends sync.WaitGroup
+	for _, i := range s.all() {
+		ends.Go(func() { end(i) })
+	}
+	ends.Wait()
+	s.work.Wait()
+}

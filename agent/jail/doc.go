@@ -1,0 +1,15 @@
+// Package jail isolates the processes of builds as far as the machine supports it:
+// which users they run as, what they see and how much they may use. How one process is
+// put into its jail is package isolate's part.
+//
+// A Jailer knows what the machine supports and assigns users. The game servers of an
+// instance share a Jail; each install script runs as a guest with a user of its own.
+//
+//	ROOT/last-user              the number of the user that was assigned last
+//	ROOT/instances/ID/user      the number of the instance's user
+//	ROOT/instances/ID/temp-PID  temporary files of a process
+//	ROOT/staging/               builds whose install scripts run
+//
+// The agents of one machine share the users: a folder of claims records which agent has
+// which.
+package jail

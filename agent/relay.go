@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/agent/disk"
+	"github.com/musterhq/muster/agent/relay"
+	"github.com/musterhq/muster/hosts/protocol"
+)
+
+// relayFile stores the relay's port below Root: processes that outlive an agent connect
+// to it again.
+const relayFile = "relay.json"
+
+type relayState struct{ Port int }
+
+// startRelay opens the relay, on the port of a former agent if there was one. If it
+// cannot be opened, there is none: processes connect directly.
+func (a *Agent) startRelay(ctx context.Context) (stop func()) {
+	if a.opts.Server == "" {
+		return func() {}
+	}
+	path := filepath.Join(a.opts.Root, relayFile)
+	var kept relayState
+	_ = disk.Read(path, &kept) // without the file a port is picked
+	var r *relay.Relay
+	o := relay.Options{Dir: a.opts.Root, Port: kept.Port, Log: a.opts.Log, Dial: func(ctx context.Context) (*websocket.Conn, error) {
+		select {
+		case <-r.Admitted():
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		ws, _, err := a.server.dial(ctx, protocol.PathRelay)
+		return ws, err
+	}}
+	r, err := relay.Listen(o)
+	if err != nil && kept.Port != 0 {
+		a.log.Error("the relay's port is taken; its game servers cannot come back", "port", kept.Port, "error", err)
+		o.Port = 0
+		r, err = relay.Listen(o)
+	}
+	if err != nil {
+		a.log.Error("there is no relay; game servers connect directly", "error", err)
+		return func() {}
+	}
+	if err := disk.Write(path, relayState{r.Port()}); err != nil {
+		a.log.Warn("the relay's port is not kept", "error", err)
+	}
+	a.machine.Relay = r
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}

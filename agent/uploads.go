@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/musterhq/muster/agent/instance"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/wake"
+)
+
+const (
+	maxUploads  = 5 // archives packed and sent at the same time
+	uploadTries = 5
+)
+
+// uploads collect the logs of ended processes and send them to Muster.
+type uploads struct {
+	server *server
+	root   string                   // for archives that are being sent
+	slots  chan struct{}            // holds a value for each archive being packed and sent
+	done   chan protocol.LogsStored // results for the link to send
+
+	mu   sync.Mutex
+	busy map[string]bool // processes whose logs are being collected
+}
+
+func newUploads(s *server, root string) *uploads {
+	return &uploads{
+		server: s, root: root, slots: make(chan struct{}, maxUploads), done: make(chan protocol.LogsStored, 64), busy: map[string]bool{},
+	}
+}
+
+// collect packs the logs of a process and sends them, without making the caller wait.
+// Where i is nil, there are none.
+func (u *uploads) collect(ctx context.Context, i *instance.Instance, c protocol.Collect) {
+	result := protocol.LogsStored{InstanceID: c.InstanceID, ProcessID: c.ProcessID}
+	if i == nil {
+		result.Problem = "the instance is gone, and its logs with it"
+		go u.tell(ctx, result)
+		return
+	}
+	if !u.begin(c.ProcessID) {
+		return // Muster asks again on each connection; the result of the first request suffices
+	}
+	go func() { // Run does not wait for it: if the agent ends first, Muster asks again
+		u.slots <- struct{}{}
+		defer func() { <-u.slots }()
+		defer u.end(c.ProcessID)
+		var err error
+		if result.Bytes, err = u.ship(ctx, i, c); err != nil {
+			u.server.log.Warn("logs not sent", "instance", c.InstanceID, "process_id", c.ProcessID, "error", err)
+			result.Problem = err.Error()
+		}
+		u.tell(ctx, result)
+	}()
+}
+
+// begin reports whether the logs of a process are not being collected yet, and records
+// that they are.
+func (u *uploads) begin(processID string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	was := u.busy[processID]
+	u.busy[processID] = true
+	return !was
+}
+
+func (u *uploads) end(processID string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.busy, processID)
+}
+
+// tell hands a result to the link. Without a link it gives up after a minute.
+func (u *uploads) tell(ctx context.Context, result protocol.LogsStored) {
+	late := time.NewTimer(time.Minute)
+	defer late.Stop()
+	select {
+	case u.done <- result:
+	case <-late.C: // Muster asks again
+	case <-ctx.Done():
+	}
+}
+
+// ship packs and sends the logs of a process, and then removes its own log folder.
+func (u *uploads) ship(ctx context.Context, i *instance.Instance, c protocol.Collect) (int64, error) {
+	file, err := os.CreateTemp(u.root, "logs-*.zip")
+	if err != nil {
+		return 0, fmt.Errorf("pack logs: %w", err)
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	if err := i.Home.PackLogs(file, c); err != nil {
+		return 0, fmt.Errorf("pack logs: %w", err)
+	}
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, fmt.Errorf("pack logs: %w", err)
+	}
+	wait := firstWait
+	for try := 1; ; try++ {
+		err := u.server.putLogs(ctx, c, file, size)
+		if err == nil {
+			return size, i.Home.DropLogs(c.ProcessID)
+		}
+		if try == uploadTries || !wake.Sleep(ctx, jitter(wait)) {
+			return 0, err
+		}
+		wait = longer(wait)
+	}
+}
