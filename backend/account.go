@@ -27,7 +27,7 @@ func (rq *request) discovery() (answer, error) {
 func (b *Backend) issuer() string { return or(b.Issuer, b.opts.Base()+"/player") }
 
 func (rq *request) keySet() (answer, error) {
-	set, err := rq.b.ids.KeySet()
+	set, err := rq.b.ids.Tokens.Keys.Set()
 	if err != nil {
 		return answer{}, err
 	}
@@ -39,7 +39,7 @@ func (rq *request) createGuest() (answer, error) {
 	if err := rq.limit(rq.b.rates.guest, siteOf(rq.from)); err != nil {
 		return answer{}, err
 	}
-	s, err := rq.b.ids.CreateGuest(rq.http.Context())
+	s, err := rq.b.ids.Logins.CreateGuest(rq.http.Context())
 	return rq.loggedIn(s, err, identity.Guest)
 }
 
@@ -52,7 +52,7 @@ func (rq *request) loginGuest() (answer, error) {
 	if err := rq.checkLock(account); err != nil {
 		return answer{}, err
 	}
-	s, err := rq.b.ids.LoginGuest(rq.http.Context(), in.PlayerID, in.GuestSecret)
+	s, err := rq.b.ids.Logins.LoginGuest(rq.http.Context(), in.PlayerID, in.GuestSecret)
 	rq.countLogin(account, err)
 	return rq.loggedIn(s, err, identity.Guest)
 }
@@ -109,7 +109,7 @@ func (rq *request) loginProvider() (answer, error) {
 		return answer{}, err
 	}
 	provider, create := rq.param("provider"), in.Create == nil || *in.Create
-	s, err := rq.b.ids.Login(rq.http.Context(), provider, credential(&in), create)
+	s, err := rq.b.ids.Logins.Login(rq.http.Context(), provider, credential(&in), create)
 	if err != nil {
 		rq.countLogin("", err)
 	}
@@ -125,7 +125,7 @@ func (rq *request) refresh() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	s, err := rq.b.ids.Refresh(rq.http.Context(), in.RefreshToken)
+	s, err := rq.b.ids.Tokens.Refresh(rq.http.Context(), in.RefreshToken)
 	return rq.loggedIn(s, err, "refresh")
 }
 
@@ -135,13 +135,13 @@ func (rq *request) logout() (answer, error) {
 		return answer{}, err
 	}
 	if in.RefreshToken != "" && !in.All {
-		return done(rq.b.ids.Logout(rq.http.Context(), in.RefreshToken))
+		return done(rq.b.ids.Tokens.Logout(rq.http.Context(), in.RefreshToken))
 	}
-	who, err := rq.b.ids.Check(bearer(rq.http))
+	who, err := rq.b.ids.Tokens.Check(bearer(rq.http))
 	if err != nil {
 		return answer{}, err
 	}
-	return done(rq.b.ids.LogoutAccess(rq.http.Context(), who, in.All))
+	return done(rq.b.ids.Tokens.LogoutAccess(rq.http.Context(), who, in.All))
 }
 
 // loggedIn answers a login.
@@ -172,7 +172,7 @@ func linkedOut(links []*identity.Link) []protocol.LinkedIdentity {
 }
 
 func (rq *request) me() (answer, error) {
-	p, err := rq.b.ids.Player(rq.player.PlayerID)
+	p, err := rq.b.ids.Accounts.Get(rq.player.PlayerID)
 	if err != nil {
 		return answer{}, err
 	}
@@ -182,7 +182,7 @@ func (rq *request) me() (answer, error) {
 func (rq *request) playerOut(p *identity.Player) *protocol.Player {
 	return &protocol.Player{
 		PlayerID: p.ID, DisplayName: p.DisplayName, CreatedAt: p.Created,
-		Scope: protocol.PlayerScope(rq.b.ids.Scope(p.ID)), Identities: linkedOut(rq.b.ids.Links(p.ID)),
+		Scope: protocol.PlayerScope(rq.b.ids.Accounts.Scope(p.ID)), Identities: linkedOut(rq.b.ids.Accounts.Links(p.ID)),
 	}
 }
 
@@ -194,7 +194,7 @@ func (rq *request) changeMe() (answer, error) {
 	if err := rq.change(); err != nil {
 		return answer{}, err
 	}
-	p, err := rq.b.ids.Rename(rq.http.Context(), rq.player.PlayerID, in.DisplayName)
+	p, err := rq.b.ids.Accounts.Rename(rq.http.Context(), rq.player.PlayerID, in.DisplayName)
 	if err != nil {
 		return answer{}, err
 	}
@@ -205,7 +205,7 @@ func (rq *request) deleteMe() (answer, error) {
 	if err := rq.change(); err != nil {
 		return answer{}, err
 	}
-	return done(rq.b.ids.Delete(rq.http.Context(), rq.player))
+	return done(rq.b.ids.Accounts.Delete(rq.http.Context(), rq.player))
 }
 
 func (rq *request) link() (answer, error) {
@@ -217,7 +217,7 @@ func (rq *request) link() (answer, error) {
 		return answer{}, err
 	}
 	provider := rq.param("provider")
-	s, err := rq.b.ids.Link(rq.http.Context(), rq.player, provider, credential(&in))
+	s, err := rq.b.ids.Logins.Link(rq.http.Context(), rq.player, provider, credential(&in))
 	return rq.loggedIn(s, err, provider)
 }
 
@@ -225,7 +225,7 @@ func (rq *request) unlink() (answer, error) {
 	if err := rq.change(); err != nil {
 		return answer{}, err
 	}
-	return done(rq.b.ids.Unlink(rq.http.Context(), rq.player, rq.param("provider")))
+	return done(rq.b.ids.Logins.Unlink(rq.http.Context(), rq.player, rq.param("provider")))
 }
 
 func (rq *request) merge() (answer, error) {
@@ -239,7 +239,7 @@ func (rq *request) merge() (answer, error) {
 	if err := rq.limit(rq.b.rates.login, networkOf(rq.from)); err != nil {
 		return answer{}, err
 	}
-	s, err := rq.b.ids.Merge(rq.http.Context(), rq.player, in.ConflictToken, in.Keep == protocol.MergeRequestKeepTheirs)
+	s, err := rq.b.ids.Merges.Merge(rq.http.Context(), rq.player, in.ConflictToken, in.Keep == protocol.MergeRequestKeepTheirs)
 	return rq.loggedIn(s, err, "merge")
 }
 
@@ -253,11 +253,11 @@ func (rq *request) publicPlayer() (answer, error) {
 
 // publicOut returns what anyone may know of a player.
 func (b *Backend) publicOut(id string) (*protocol.PublicPlayer, error) {
-	p, err := b.ids.Player(id)
+	p, err := b.ids.Accounts.Get(id)
 	if err != nil {
 		return nil, err
 	}
-	data, err := b.ids.AllData(p.ID, identity.Public)
+	data, err := b.ids.Data.All(p.ID, identity.Public)
 	if err != nil {
 		return nil, err
 	}
@@ -311,5 +311,5 @@ func (rq *request) ban() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return done(rq.b.ids.Ban(rq.http.Context(), rq.param("player"), in.Reason, in.Until))
+	return done(rq.b.ids.Accounts.Ban(rq.http.Context(), rq.param("player"), in.Reason, in.Until))
 }

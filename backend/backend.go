@@ -112,7 +112,7 @@ func New(d Deps, c Config) (*Backend, error) {
 		place:      store.NewCommand(d.Store, "play.place", b.runPlace),
 		seePlacing: store.NewCommand(d.Store, "play.see_placement", b.runSeePlacing),
 	}
-	b.ids.OnOut(b.expel)
+	b.ids.Accounts.OnOut(b.expel)
 	b.mux = b.newMux()
 	return b, nil
 }
@@ -148,7 +148,7 @@ func (b *Backend) Reload(c Config) error {
 	if err != nil {
 		return err
 	}
-	if err := b.ids.Reload(c.Providers); err != nil {
+	if err := b.ids.Providers.Reload(c.Providers); err != nil {
 		return err
 	}
 	b.receipts.Store(receipts)

@@ -87,7 +87,7 @@ func (c *socket) key() string {
 // enter uses an access token: the first determines the player, later ones must be the
 // same player's.
 func (c *socket) enter(token, resume string) bool {
-	claims, err := c.b.ids.Check(token)
+	claims, err := c.b.ids.Tokens.Check(token)
 	if err != nil {
 		c.end(protocol.CloseUnauthorized, "the access token is not good")
 		return false

@@ -69,7 +69,7 @@ func (c *socket) handle(m *protocol.Message) protocol.Message {
 	if m.Type == protocol.MessagePing {
 		return protocol.Message{Type: protocol.MessagePong, Re: m.ID, Data: m.Data}
 	}
-	who, err := c.b.ids.Check(c.held())
+	who, err := c.b.ids.Tokens.Check(c.held())
 	if err != nil {
 		return c.problem(m.ID, err)
 	}

@@ -114,7 +114,7 @@ func (c *socket) flush() {
 // stillIn reports whether the player's login is still valid, and otherwise ends the
 // connection.
 func (c *socket) stillIn() (identity.Claims, bool) {
-	claims, err := c.b.ids.Check(c.held())
+	claims, err := c.b.ids.Tokens.Check(c.held())
 	if err != nil {
 		c.end(protocol.CloseUnauthorized, "the login has ended")
 	}

@@ -47,7 +47,7 @@ func (rq *request) allData() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	all, err := rq.b.ids.AllData(rq.player.PlayerID, ns)
+	all, err := rq.b.ids.Data.All(rq.player.PlayerID, ns)
 	if err != nil {
 		return answer{}, err
 	}
@@ -64,7 +64,7 @@ func (rq *request) getData() (answer, error) {
 
 // datum answers with a value; its version is the ETag.
 func (rq *request) datum(player string, ns identity.Namespace) (answer, error) {
-	d, err := rq.b.ids.Data(player, ns, rq.param("key"))
+	d, err := rq.b.ids.Data.Get(player, ns, rq.param("key"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -88,7 +88,7 @@ func (rq *request) put(player string, ns identity.Namespace) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	d, err := rq.b.ids.PutData(rq.http.Context(), player, ns, rq.param("key"), rq.body, e)
+	d, err := rq.b.ids.Data.Put(rq.http.Context(), player, ns, rq.param("key"), rq.body, e)
 	if err != nil {
 		return answer{}, err
 	}
@@ -108,7 +108,7 @@ func (rq *request) deleteData() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return done(rq.b.ids.DeleteData(rq.http.Context(), rq.player.PlayerID, ns, rq.param("key"), e))
+	return done(rq.b.ids.Data.Delete(rq.http.Context(), rq.player.PlayerID, ns, rq.param("key"), e))
 }
 
 // expectation reads If-Match and If-None-Match (RFC 9110, 13.1).

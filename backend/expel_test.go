@@ -14,7 +14,7 @@ import (
 func (d *deaf) guest() (player, token string) {
 	d.Helper()
 	d.must(d.b.ids.Open(d.ctx))
-	s, err := d.b.ids.CreateGuest(d.ctx)
+	s, err := d.b.ids.Logins.CreateGuest(d.ctx)
 	d.must(err)
 	return s.PlayerID, s.AccessToken
 }
@@ -25,22 +25,22 @@ func TestExpel(t *testing.T) {
 	t.Parallel()
 	for name, expel := range map[string]func(*deaf, string, string){
 		"ban": func(d *deaf, player, _ string) {
-			d.must(d.b.ids.Ban(d.ctx, player, "cheats", time.Now().Add(time.Hour)))
+			d.must(d.b.ids.Accounts.Ban(d.ctx, player, "cheats", time.Now().Add(time.Hour)))
 		},
 		"delete": func(d *deaf, _, token string) {
-			who, err := d.b.ids.Check(token)
+			who, err := d.b.ids.Tokens.Check(token)
 			d.must(err)
-			d.must(d.b.ids.Delete(d.ctx, who))
+			d.must(d.b.ids.Accounts.Delete(d.ctx, who))
 		},
 		"merge": func(d *deaf, _, token string) {
 			studio := identity.Credential{Token: "anna"}
-			_, err := d.b.ids.Login(d.ctx, "studio", studio, true)
+			_, err := d.b.ids.Logins.Login(d.ctx, "studio", studio, true)
 			d.must(err)
-			who, err := d.b.ids.Check(token)
+			who, err := d.b.ids.Tokens.Check(token)
 			d.must(err)
-			_, err = d.b.ids.Link(d.ctx, who, "studio", studio)
+			_, err = d.b.ids.Logins.Link(d.ctx, who, "studio", studio)
 			refusal, _ := errors.AsType[*identity.Refusal](err)
-			_, err = d.b.ids.Merge(d.ctx, who, refusal.ConflictToken, true)
+			_, err = d.b.ids.Merges.Merge(d.ctx, who, refusal.ConflictToken, true)
 			d.must(err)
 		},
 	} {
@@ -76,7 +76,7 @@ func TestExpel_LiftedBan(t *testing.T) {
 	inDeaf(t, func(d *deaf) {
 		player, _ := d.guest()
 		ticket := d.ask(player, "alone")
-		d.must(d.b.ids.Ban(d.ctx, player, "", time.Now().Add(-time.Hour)))
+		d.must(d.b.ids.Accounts.Ban(d.ctx, player, "", time.Now().Add(-time.Hour)))
 		time.Sleep(whole)
 		d.wants(ticket.ID, protocol.TicketStateSearching)
 	})
@@ -91,7 +91,7 @@ func TestExpel_NothingIsPushed(t *testing.T) {
 		if _, in := c.stillIn(); !in {
 			t.Error("a good login has ended")
 		}
-		d.must(d.b.ids.Ban(d.ctx, player, "cheats", time.Now().Add(time.Hour)))
+		d.must(d.b.ids.Accounts.Ban(d.ctx, player, "cheats", time.Now().Add(time.Hour)))
 		if _, in := c.stillIn(); in || c.code != protocol.CloseUnauthorized {
 			t.Errorf("a banned player's connection is not closed: %d", c.code)
 		}

@@ -150,7 +150,7 @@ func (rq *request) poll(look func() (body any, seq int64, ended bool, err error)
 	body, seq, ended, err := look()
 	changed := func() bool {
 		if err == nil && rq.has(quoted(seq)) && !ended {
-			if _, err = rq.b.ids.Check(bearer(rq.http)); err == nil { // the login may have ended in the meantime
+			if _, err = rq.b.ids.Tokens.Check(bearer(rq.http)); err == nil { // the login may have ended in the meantime
 				body, seq, ended, err = look()
 			}
 		}

@@ -94,7 +94,7 @@ func (rq *request) run(rt route) (answer, error) {
 	}
 	if rt.access.who == player {
 		var err error
-		if rq.player, err = rq.b.ids.Check(bearer(rq.http)); err != nil {
+		if rq.player, err = rq.b.ids.Tokens.Check(bearer(rq.http)); err != nil {
 			return answer{}, err
 		}
 		door.Known(rq.http)

@@ -136,7 +136,7 @@ func TestServe_LookUpIsBounded(t *testing.T) {
 			ids = append(ids, id)
 			value := jsontext.Value(`"` + strings.Repeat("x", identity.MaxValue-2) + `"`)
 			for i := range identity.MaxNamespace / identity.MaxValue {
-				_, err := d.b.ids.PutData(d.ctx, id, identity.Public, itoa(int64(i)), value, identity.Expect{})
+				_, err := d.b.ids.Data.Put(d.ctx, id, identity.Public, itoa(int64(i)), value, identity.Expect{})
 				d.must(err)
 			}
 		}
@@ -163,7 +163,7 @@ func TestServe_GuessersAreLockedOut(t *testing.T) {
 	inDeaf(t, func(d *deaf) {
 		d.b.Open = false // on an open server all addresses are one
 		d.must(d.b.ids.Open(d.ctx))
-		s, err := d.b.ids.CreateGuest(d.ctx)
+		s, err := d.b.ids.Logins.CreateGuest(d.ctx)
 		d.must(err)
 		try := func(from, player, secret string) int {
 			return d.send(from, "", "POST", login, `{"player_id":"`+player+`","guest_secret":"`+secret+`"}`).Code

@@ -159,7 +159,7 @@ func (rq *request) socket() (answer, error) {
 		}
 	}
 	if token != "" { // a wrong one is refused before the upgrade, so that clients see why
-		if _, err := b.ids.Check(token); err != nil {
+		if _, err := b.ids.Tokens.Check(token); err != nil {
 			return answer{}, err
 		}
 		door.Known(r)

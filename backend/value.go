@@ -96,7 +96,7 @@ func (b *Backend) attribute(a *Attribute, player string, sent protocol.JSON) (v 
 		}
 		return v, true, err
 	case a.From == "server":
-		d, missing := b.ids.Data(player, identity.Server, a.Key)
+		d, missing := b.ids.Data.Get(player, identity.Server, a.Key)
 		if missing == nil {
 			v, err = readValue(protocol.JSON(d.Value))
 			return v, true, err

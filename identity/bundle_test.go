@@ -100,7 +100,7 @@ func (h *house) refused(err error, code Code) {
 
 func (h *house) guest() *Session {
 	h.Helper()
-	s, err := h.ids.CreateGuest(h.ctx)
+	s, err := h.ids.Logins.CreateGuest(h.ctx)
 	h.must(err)
 	return s
 }

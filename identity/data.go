@@ -56,6 +56,22 @@ func dataID(player string, ns Namespace, key string) string {
 	return player + "/" + string(ns) + "/" + key
 }
 
+// Data is what games and operators store about players, with versions.
+type Data struct {
+	st      *store.Store
+	players *players
+	table   *store.Table[Datum]
+	put     *store.Command[putArgs, *Datum]
+	remove  *store.Action[deleteArgs]
+}
+
+func newData(st *store.Store, p *players) *Data {
+	s := &Data{st: st, players: p, table: store.NewTable(st, store.TableSpec[Datum]{Name: "player_data", Key: (*Datum).id})}
+	s.put = store.NewCommand(st, "player.put_data", s.runPut)
+	s.remove = store.NewAction(st, "player.delete_data", s.runDelete)
+	return s
+}
+
 // Expect is the state a write expects.
 type Expect struct {
 	Version int64 // If-Match; 0 expects nothing
@@ -69,9 +85,9 @@ type putArgs struct {
 	Expect      Expect
 }
 
-// PutData writes a value if the state is as expected. Refusals: Invalid (key,
+// Put writes a value if the state is as expected. Refusals: Invalid (key,
 // namespace, JSON, a limit), VersionConflict, NotFound (player).
-func (s *Service) PutData(ctx context.Context, playerID string, ns Namespace, key string, value jsontext.Value, e Expect) (*Datum, error) {
+func (s *Data) Put(ctx context.Context, playerID string, ns Namespace, key string, value jsontext.Value, e Expect) (*Datum, error) {
 	if err := checkKey(ns, key); err != nil {
 		return nil, err
 	}
@@ -82,7 +98,7 @@ func (s *Service) PutData(ctx context.Context, playerID string, ns Namespace, ke
 	case value.Compact() != nil: // also fails if it is not JSON
 		return nil, refuse(Invalid, "value: is not JSON")
 	}
-	return s.cmd.putData.Do(ctx, putArgs{Player: playerID, Namespace: ns, Key: key, Value: string(value), Expect: e})
+	return s.put.Do(ctx, putArgs{Player: playerID, Namespace: ns, Key: key, Value: string(value), Expect: e})
 }
 
 func checkKey(ns Namespace, key string) error {
@@ -95,17 +111,17 @@ func checkKey(ns Namespace, key string) error {
 	return nil
 }
 
-func (s *Service) runPutData(tx *store.Tx, a putArgs) (*Datum, error) {
-	p := s.account(tx, a.Player)
+func (s *Data) runPut(tx *store.Tx, a putArgs) (*Datum, error) {
+	p := s.players.account(tx, a.Player)
 	if p == nil {
-		return nil, s.missing(tx, a.Player)
+		return nil, s.players.missing(tx, a.Player)
 	}
-	old := s.t.data.Get(tx, dataID(a.Player, a.Namespace, a.Key))
+	old := s.table.Get(tx, dataID(a.Player, a.Namespace, a.Key))
 	if err := a.Expect.holds(old); err != nil {
 		return nil, err
 	}
 	count, size := 0, len(a.Value)
-	for d := range s.dataOf(tx, a.Player, a.Namespace) {
+	for d := range s.of(tx, a.Player, a.Namespace) {
 		if d.Key != a.Key {
 			count, size = count+1, size+len(d.Value)
 		}
@@ -123,7 +139,7 @@ func (s *Service) runPutData(tx *store.Tx, a putArgs) (*Datum, error) {
 	if old != nil {
 		d.Version, d.First = old.Version+1, old.First
 	}
-	s.t.data.Put(tx, d)
+	s.table.Put(tx, d)
 	return d, nil
 }
 
@@ -145,65 +161,73 @@ type deleteArgs struct {
 	Expect      Expect
 }
 
-// DeleteData removes a value if the state is as expected. Refusals: NotFound,
+// Delete removes a value if the state is as expected. Refusals: NotFound,
 // VersionConflict.
-func (s *Service) DeleteData(ctx context.Context, playerID string, ns Namespace, key string, e Expect) error {
+func (s *Data) Delete(ctx context.Context, playerID string, ns Namespace, key string, e Expect) error {
 	if err := checkKey(ns, key); err != nil {
 		return err
 	}
-	_, err := s.cmd.deleteData.Do(ctx, deleteArgs{Player: playerID, Namespace: ns, Key: key, Expect: e})
-	return err
+	return s.remove.Do(ctx, deleteArgs{Player: playerID, Namespace: ns, Key: key, Expect: e})
 }
 
-func (s *Service) runDeleteData(tx *store.Tx, a deleteArgs) (struct{}, error) {
-	old := s.t.data.Get(tx, dataID(a.Player, a.Namespace, a.Key))
+func (s *Data) runDelete(tx *store.Tx, a deleteArgs) error {
+	old := s.table.Get(tx, dataID(a.Player, a.Namespace, a.Key))
 	if old == nil {
-		return struct{}{}, refuse(NotFound, "the key does not exist")
+		return refuse(NotFound, "the key does not exist")
 	}
 	if err := a.Expect.holds(old); err != nil {
-		return struct{}{}, err
+		return err
 	}
-	s.t.data.Delete(tx, old.id())
-	p := *s.t.players.Get(tx, a.Player)
+	s.table.Delete(tx, old.id())
+	p := *s.players.table.Get(tx, a.Player)
 	p.DataDeleted = max(p.DataDeleted, old.Version)
-	s.t.players.Put(tx, &p)
-	return struct{}{}, nil
+	s.players.table.Put(tx, &p)
+	return nil
 }
 
-// Data returns a value. Refusals: NotFound, Invalid.
-func (s *Service) Data(playerID string, ns Namespace, key string) (*Datum, error) {
+// Get returns a value. Refusals: NotFound, Invalid.
+func (s *Data) Get(playerID string, ns Namespace, key string) (*Datum, error) {
 	if err := checkKey(ns, key); err != nil {
 		return nil, err
 	}
-	if d := s.t.data.Get(s.st.View(), dataID(playerID, ns, key)); d != nil {
+	if d := s.table.Get(s.st.View(), dataID(playerID, ns, key)); d != nil {
 		return d, nil
 	}
 	return nil, refuse(NotFound, "the key does not exist")
 }
 
-// AllData returns all values of a namespace, by key. Refusals: NotFound (namespace).
-func (s *Service) AllData(playerID string, ns Namespace) ([]*Datum, error) {
+// All returns all values of a namespace, by key. Refusals: NotFound (namespace).
+func (s *Data) All(playerID string, ns Namespace) ([]*Datum, error) {
 	if !ns.Valid() {
 		return nil, checkKey(ns, "")
 	}
 	var all []*Datum
-	for d := range s.dataOf(s.st.View(), playerID, ns) {
+	for d := range s.of(s.st.View(), playerID, ns) {
 		all = append(all, d)
 	}
 	return all, nil
 }
 
-// dataOf yields a player's data, of one namespace or ("") of all.
-func (s *Service) dataOf(r store.Reader, playerID string, ns Namespace) iter.Seq[*Datum] {
+// of yields a player's data, of one namespace or ("") of all.
+func (s *Data) of(r store.Reader, playerID string, ns Namespace) iter.Seq[*Datum] {
 	prefix := playerID + "/"
 	if ns != "" {
 		prefix += string(ns) + "/"
 	}
 	return func(yield func(*Datum) bool) {
-		for d := range s.t.data.After(r, prefix) {
+		for d := range s.table.After(r, prefix) {
 			if !strings.HasPrefix(d.id(), prefix) || !yield(d) {
 				return
 			}
 		}
 	}
+}
+
+// erase removes a player's data, and returns how many rows it removed.
+func (s *Data) erase(tx *store.Tx, playerID string) (rows int) {
+	for d := range s.of(tx, playerID, "") {
+		s.table.Delete(tx, d.id())
+		rows++
+	}
+	return rows
 }

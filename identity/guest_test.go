@@ -12,7 +12,9 @@ import (
 const day = 24 * time.Hour
 
 // there reports whether an account exists.
-func (h *house) there(id string) bool { return h.ids.t.players.Get(h.st.View(), id) != nil }
+func (h *house) there(id string) bool {
+	return h.ids.Accounts.players.table.Get(h.st.View(), id) != nil
+}
 
 // is fails the test unless exactly the wanted accounts exist, by name.
 func (h *house) is(at string, accounts map[string]string, want ...string) {
@@ -41,28 +43,28 @@ func TestGuests_Purge(t *testing.T) {
 			sessions[name] = h.guest()
 			accounts[name] = sessions[name].PlayerID
 		}
-		_, err := h.ids.PutData(h.ctx, accounts["has data"], Private, "k", []byte("1"), Expect{})
+		_, err := h.ids.Data.Put(h.ctx, accounts["has data"], Private, "k", []byte("1"), Expect{})
 		h.must(err)
-		_, err = h.ids.Link(h.ctx, h.who(sessions["has a link"]), "id", h.credential("anna"))
+		_, err = h.ids.Logins.Link(h.ctx, h.who(sessions["has a link"]), "id", h.credential("anna"))
 		h.must(err)
-		h.must(h.ids.Ban(h.ctx, accounts["is banned"], "for a while", time.Now().Add(100*day)))
-		_, err = h.ids.Rename(h.ctx, accounts["renames"], "Bert")
+		h.must(h.ids.Accounts.Ban(h.ctx, accounts["is banned"], "for a while", time.Now().Add(100*day)))
+		_, err = h.ids.Accounts.Rename(h.ctx, accounts["renames"], "Bert")
 		h.must(err)
 		settle(80 * day)
-		again, err := h.ids.LoginGuest(h.ctx, accounts["logs in"], sessions["logs in"].GuestSecret)
+		again, err := h.ids.Logins.LoginGuest(h.ctx, accounts["logs in"], sessions["logs in"].GuestSecret)
 		h.must(err)
-		h.must(h.ids.LogoutAccess(h.ctx, h.who(again), true))
-		_, err = h.ids.Refresh(h.ctx, sessions["refreshes"].RefreshToken)
+		h.must(h.ids.Tokens.LogoutAccess(h.ctx, h.who(again), true))
+		_, err = h.ids.Tokens.Refresh(h.ctx, sessions["refreshes"].RefreshToken)
 		h.must(err)
 		h.is("after 80 days", accounts, "stays away", "has data", "logs in", "refreshes", "is banned", "has a link", "renames")
 		h.reopen()
 		settle(11 * day)
 		h.is("after 91 days", accounts, "has data", "logs in", "refreshes", "is banned", "has a link")
-		if some(h.ids.t.familiesOf.Equal(h.st.View(), accounts["stays away"])) {
+		if some(h.ids.Tokens.families.player.Equal(h.st.View(), accounts["stays away"])) {
 			t.Error("logins of a guest who is gone are kept")
 		}
 		deleted := 0
-		entries, err := h.ids.events.Read(h.ctx, event.Query{Limit: 1000})
+		entries, err := h.ids.Tokens.events.Read(h.ctx, event.Query{Limit: 1000})
 		h.must(err)
 		for _, e := range entries {
 			if e.Value.Code == event.PlayerDeleted && strings.Contains(e.Value.Message, "did not come back") {
@@ -74,10 +76,10 @@ func TestGuests_Purge(t *testing.T) {
 		}
 		settle(80 * day)
 		h.is("after 171 days", accounts, "has data", "is banned", "has a link")
-		h.must(h.ids.DeleteData(h.ctx, accounts["has data"], Private, "k", Expect{}))
+		h.must(h.ids.Data.Delete(h.ctx, accounts["has data"], Private, "k", Expect{}))
 		settle(100 * day)
 		h.is("after 271 days", accounts, "has a link")
-		_, err = h.ids.LoginGuest(h.ctx, accounts["stays away"], sessions["stays away"].GuestSecret)
+		_, err = h.ids.Logins.LoginGuest(h.ctx, accounts["stays away"], sessions["stays away"].GuestSecret)
 		h.refused(err, GuestSecretInvalid)
 	})
 }
@@ -97,9 +99,9 @@ func TestGuests_PurgeInSteps(t *testing.T) {
 		left := all
 		for more := true; more; {
 			var err error
-			more, err = h.ids.cmd.sweep.Do(h.ctx, struct{}{})
+			more, err = h.ids.sweep.Do(h.ctx, struct{}{})
 			h.must(err)
-			now := h.ids.t.players.Len(h.st.View())
+			now := h.ids.Accounts.players.table.Len(h.st.View())
 			if gone := left - now; gone > store.DueAtOnce || gone == 0 || more != (now > 0) {
 				t.Fatalf("%d of %d guests go at once, and there are more: %v", gone, left, more)
 			}
@@ -121,9 +123,9 @@ func TestGuests_PurgeBegins(t *testing.T) {
 			h.stop()
 			id := h.guest().PlayerID
 			h.must(h.st.Update(h.ctx, func(tx *store.Tx) error {
-				p := *h.ids.t.players.Get(tx, id)
+				p := *h.ids.Accounts.players.table.Get(tx, id)
 				p.IdleCheck = time.Time{}
-				h.ids.t.players.Put(tx, &p)
+				h.ids.Accounts.players.table.Put(tx, &p)
 				return nil
 			}))
 			settle(200 * day)

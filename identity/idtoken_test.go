@@ -28,7 +28,7 @@ func TestLogin_GoodTokens(t *testing.T) {
 			h := newHouse(t, withOIDC())
 			claims := h.world.op.claims("anna")
 			change(claims)
-			s, err := h.ids.Login(h.ctx, "id", Credential{Token: h.world.op.token(claims), Nonce: "n-1"}, true)
+			s, err := h.ids.Logins.Login(h.ctx, "id", Credential{Token: h.world.op.token(claims), Nonce: "n-1"}, true)
 			h.must(err)
 			if !s.Created || s.Scope != ScopeAuthenticated || s.GuestSecret != "" {
 				t.Errorf("got %+v", s)
@@ -117,9 +117,9 @@ func TestLogin_RefusedTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t, withOIDC())
 			token := make(h, h.world.op.claims("anna"))
-			_, err := h.ids.Login(h.ctx, "id", Credential{Token: token, Nonce: "n-1"}, true)
+			_, err := h.ids.Logins.Login(h.ctx, "id", Credential{Token: token, Nonce: "n-1"}, true)
 			h.refused(err, ProviderInvalid)
-			if n := h.ids.t.players.Len(h.st.View()); n != 0 {
+			if n := h.ids.Accounts.players.table.Len(h.st.View()); n != 0 {
 				t.Errorf("%d players were made", n)
 			}
 		})
@@ -130,12 +130,12 @@ func TestLogin_TokenOnce(t *testing.T) {
 	t.Parallel()
 	inHouse(t, withOIDC(), func(h *house) {
 		c := Credential{Token: h.world.op.token(h.world.op.claims("anna")), Nonce: "n-1"}
-		_, err := h.ids.Login(h.ctx, "id", c, true)
+		_, err := h.ids.Logins.Login(h.ctx, "id", c, true)
 		h.must(err)
-		_, err = h.ids.Login(h.ctx, "id", c, true)
+		_, err = h.ids.Logins.Login(h.ctx, "id", c, true)
 		h.refused(err, ProviderInvalid)
 		settle(2 * time.Hour)
-		if n := h.ids.t.used.Len(h.st.View()); n != 0 {
+		if n := h.ids.Merges.proofs.table.Len(h.st.View()); n != 0 {
 			h.Errorf("%d tokens are remembered that would be refused anyway", n)
 		}
 	})
@@ -147,10 +147,10 @@ func TestSweep_ForgetsAll(t *testing.T) {
 	t.Parallel()
 	inHouse(t, withOIDC(), func(h *house) {
 		for range 2*store.DueAtOnce + 1 {
-			_, err := h.ids.Login(h.ctx, "id", h.credential("anna"), true)
+			_, err := h.ids.Logins.Login(h.ctx, "id", h.credential("anna"), true)
 			h.must(err)
 		}
-		kept := func() int { return h.ids.t.used.Len(h.st.View()) }
+		kept := func() int { return h.ids.Merges.proofs.table.Len(h.st.View()) }
 		all := kept()
 		for kept() == all {
 			settle(time.Second)
@@ -166,7 +166,7 @@ func TestLogin_TokenOnceHoweverWritten(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
 	token := h.world.op.token(h.world.op.claims("anna"))
-	_, err := h.ids.Login(h.ctx, "id", Credential{Token: token, Nonce: "n-1"}, true)
+	_, err := h.ids.Logins.Login(h.ctx, "id", Credential{Token: token, Nonce: "n-1"}, true)
 	h.must(err)
 	parts := strings.Split(token, ".")
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
@@ -186,7 +186,7 @@ func TestLogin_TokenOnceHoweverWritten(t *testing.T) {
 		if again == token {
 			t.Fatalf("%s: it is the same text", name)
 		}
-		if _, err := h.ids.Login(h.ctx, "id", Credential{Token: again, Nonce: "n-1"}, true); !Is(err, ProviderInvalid) {
+		if _, err := h.ids.Logins.Login(h.ctx, "id", Credential{Token: again, Nonce: "n-1"}, true); !Is(err, ProviderInvalid) {
 			t.Errorf("%s: got %v, want a refusal %s", name, err, ProviderInvalid)
 		}
 	}
@@ -198,7 +198,7 @@ func TestLogin_RotatedKey(t *testing.T) {
 	inHouse(t, withOIDC(), func(h *house) {
 		op := h.world.op
 		login := func(token string) error {
-			_, err := h.ids.Login(h.ctx, "id", Credential{Token: token, Nonce: "n-1"}, true)
+			_, err := h.ids.Logins.Login(h.ctx, "id", Credential{Token: token, Nonce: "n-1"}, true)
 			return err
 		}
 		h.must(login(op.token(op.claims("anna"))))
@@ -226,7 +226,7 @@ func TestLogin_DiscoveryOfAnotherIssuer(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
 	h.world.op.issuer = "https://evil.example"
-	_, err := h.ids.Login(h.ctx, "id", Credential{Token: h.world.op.token(h.world.op.claims("anna")), Nonce: "n-1"}, true)
+	_, err := h.ids.Logins.Login(h.ctx, "id", Credential{Token: h.world.op.token(h.world.op.claims("anna")), Nonce: "n-1"}, true)
 	h.refused(err, ProviderUnavailable)
 }
 

@@ -10,7 +10,9 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -50,8 +52,28 @@ func newPair(algorithm string) (crypto.Signer, error) {
 	return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 }
 
-// newKey creates a key that is not stored yet.
-func (s *Service) newKey() (SigningKey, error) {
+// Keys are the keys that sign access tokens.
+type Keys struct {
+	st      *store.Store
+	opts    *Options
+	events  *event.Log
+	secrets Secrets
+	table   *store.Table[SigningKey]
+	expires *store.Index[SigningKey]
+	signers sync.Map // of opened signing keys, by id
+	add     *store.Action[keyArgs]
+}
+
+func newKeys(st *store.Store, d Deps, opts *Options) *Keys {
+	k := &Keys{st: st, opts: opts, events: d.Events, secrets: d.Secrets}
+	k.table = store.NewTable(st, store.TableSpec[SigningKey]{Name: "player_key", Key: func(k *SigningKey) string { return k.ID }})
+	k.expires = store.NewDueIndex(k.table, "remove", func(k *SigningKey) time.Time { return k.Remove })
+	k.add = store.NewAction(st, "player.key", k.runAdd)
+	return k
+}
+
+// create creates a key that is not stored yet.
+func (s *Keys) create() (SigningKey, error) {
 	pair, err := newPair(s.opts.Algorithm)
 	if err != nil {
 		return SigningKey{}, fmt.Errorf("make signing key: %w", err)
@@ -68,30 +90,26 @@ func (s *Service) newKey() (SigningKey, error) {
 	return SigningKey{ID: id, Algorithm: s.opts.Algorithm, Public: public, Sealed: s.secrets.Seal(string(private), "player key "+id)}, nil
 }
 
-// keepKeys creates the next signing key when it is needed, so that each is published
+// ensure creates the next signing key when it is needed, so that each is published
 // for Options.KeyLead before it signs; the very first signs immediately.
-func (s *Service) keepKeys(ctx context.Context) error {
-	newest := s.newestKey(s.st.View())
+func (s *Keys) ensure(ctx context.Context) error {
+	newest := s.newest(s.st.View())
 	if newest != nil && time.Now().Before(newest.Retire.Add(-s.opts.KeyLead)) {
 		return nil
 	}
-	key, err := s.newKey()
-	if err != nil {
-		return err
-	}
-	_, err = s.cmd.addKey.Do(ctx, keyArgs{Key: key})
-	return err
+	return s.addNew(ctx, false)
 }
 
-// RotateKeys replaces all signing keys immediately: access tokens signed so far are
+// Rotate replaces all signing keys immediately: access tokens signed so far are
 // refused from then on, and clients have to refresh. It is for a leaked key.
-func (s *Service) RotateKeys(ctx context.Context) error {
-	key, err := s.newKey()
+func (s *Keys) Rotate(ctx context.Context) error { return s.addNew(ctx, true) }
+
+func (s *Keys) addNew(ctx context.Context, now bool) error {
+	key, err := s.create()
 	if err != nil {
 		return err
 	}
-	_, err = s.cmd.addKey.Do(ctx, keyArgs{Key: key, Now: true})
-	return err
+	return s.add.Do(ctx, keyArgs{Key: key, Now: now})
 }
 
 type keyArgs struct {
@@ -99,30 +117,30 @@ type keyArgs struct {
 	Now bool // drop all others
 }
 
-func (s *Service) runAddKey(tx *store.Tx, a keyArgs) (struct{}, error) {
+func (s *Keys) runAdd(tx *store.Tx, a keyArgs) error {
 	k, now := a.Key, tx.Now()
 	k.Created, k.Activate = now, now
-	newest := s.newestKey(tx)
+	newest := s.newest(tx)
 	switch {
 	case a.Now:
-		for old := range s.t.keys.All(tx) {
-			s.t.keys.Delete(tx, old.ID)
+		for old := range s.table.All(tx) {
+			s.table.Delete(tx, old.ID)
 		}
 	case newest != nil && now.Before(newest.Retire.Add(-s.opts.KeyLead)):
-		return struct{}{}, nil // another call has added the key
+		return nil // another call has added the key
 	case newest != nil && newest.Retire.After(now):
 		k.Activate = newest.Retire
 	}
 	k.Retire = k.Activate.Add(s.opts.KeyLife)
 	k.Remove = k.Retire.Add(s.opts.AccessLife + time.Hour)
-	s.t.keys.Put(tx, &k)
+	s.table.Put(tx, &k)
 	s.events.Append(tx, event.Event{Code: event.PlayerKeyCreated, Resource: k.ID, Message: k.Algorithm})
-	return struct{}{}, nil
+	return nil
 }
 
-func (s *Service) newestKey(r store.Reader) *SigningKey {
+func (s *Keys) newest(r store.Reader) *SigningKey {
 	var newest *SigningKey
-	for k := range s.t.keys.All(r) {
+	for k := range s.table.All(r) {
 		if newest == nil || k.Activate.After(newest.Activate) {
 			newest = k
 		}
@@ -130,10 +148,10 @@ func (s *Service) newestKey(r store.Reader) *SigningKey {
 	return newest
 }
 
-// activeKey returns the key that signs at a time, or nil.
-func (s *Service) activeKey(r store.Reader, now time.Time) *SigningKey {
+// active returns the key that signs at a time, or nil.
+func (s *Keys) active(r store.Reader, now time.Time) *SigningKey {
 	var active *SigningKey
-	for k := range s.t.keys.All(r) {
+	for k := range s.table.All(r) {
 		if !k.Activate.After(now) && (active == nil || k.Activate.After(active.Activate)) {
 			active = k
 		}
@@ -141,8 +159,12 @@ func (s *Service) activeKey(r store.Reader, now time.Time) *SigningKey {
 	return active
 }
 
-// signer returns the signer for a key; opened keys are cached.
-func (s *Service) signer(k *SigningKey) (jose.Signer, error) {
+// signer returns the signer of the key that signs at a time; opened keys are cached.
+func (s *Keys) signer(r store.Reader, now time.Time) (jose.Signer, error) {
+	k := s.active(r, now)
+	if k == nil {
+		return nil, errors.New("there is no key to sign access tokens with")
+	}
 	if signer, ok := s.signers.Load(k.ID); ok {
 		return signer.(jose.Signer), nil
 	}
@@ -166,10 +188,10 @@ func (s *Service) signer(k *SigningKey) (jose.Signer, error) {
 // public returns the key that verifies.
 func (k *SigningKey) public() (any, error) { return x509.ParsePKIXPublicKey(k.Public) }
 
-// KeySet returns the published keys (RFC 7517).
-func (s *Service) KeySet() (jose.JSONWebKeySet, error) {
+// Set returns the published keys (RFC 7517).
+func (s *Keys) Set() (jose.JSONWebKeySet, error) {
 	var set jose.JSONWebKeySet
-	for k := range s.t.keys.All(s.st.View()) {
+	for k := range s.table.All(s.st.View()) {
 		public, err := k.public()
 		if err != nil {
 			return set, fmt.Errorf("decode public key %s: %w", k.ID, err)

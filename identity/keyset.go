@@ -100,7 +100,7 @@ func (s *keySet) reread(ctx context.Context, now time.Time) error {
 		}
 	}
 	var set jose.JSONWebKeySet
-	header, err := s.get(ctx, s.url, &set)
+	header, err := get(ctx, s.client, s.url, &set)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *keySet) discover(ctx context.Context) error {
 		Issuer  string `json:"issuer"`
 		KeysURL string `json:"jwks_uri"`
 	}
-	if _, err := s.get(ctx, strings.TrimSuffix(s.config.Issuer, "/")+"/.well-known/openid-configuration", &document); err != nil {
+	if _, err := get(ctx, s.client, strings.TrimSuffix(s.config.Issuer, "/")+"/.well-known/openid-configuration", &document); err != nil {
 		return err
 	}
 	if document.Issuer != s.config.Issuer {
@@ -127,12 +127,12 @@ func (s *keySet) discover(ctx context.Context) error {
 	return nil
 }
 
-func (s *keySet) get(ctx context.Context, url string, into any) (http.Header, error) {
+func get(ctx context.Context, client *http.Client, url string, into any) (http.Header, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	return call(s.client, request, into)
+	return call(client, request, into)
 }
 
 // call sends a request and reads a JSON answer of limited size.

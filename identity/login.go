@@ -2,8 +2,10 @@ package identity
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
 	"fmt"
-	"time"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
@@ -17,36 +19,117 @@ type Credential struct {
 	Identity string // Steam: the identity the ticket was made for
 }
 
+// Guest is the method of a login with a guest secret.
+const Guest = "guest"
+
+// Logins are the ways in: with a guest secret, or by an external account that is linked
+// to the player.
+type Logins struct {
+	*rows
+	providers *Providers
+	tokens    *Tokens
+	proofs    *proofs
+	merges    *Merges
+
+	createGuest *store.Command[guestArgs, *Family]
+	enter       *store.Command[enterArgs, *Family]
+	login       *store.Command[loginArgs, loggedIn]
+	link        *store.Command[linkArgs, linked]
+	unlink      *store.Action[unlinkArgs]
+}
+
+func newLogins(r *rows, providers *Providers, t *Tokens, p *proofs, m *Merges) *Logins {
+	s := &Logins{rows: r, providers: providers, tokens: t, proofs: p, merges: m}
+	s.createGuest = store.NewCommand(s.st, "player.guest", s.runCreateGuest)
+	s.enter = store.NewCommand(s.st, "player.enter", s.runEnter)
+	s.login = store.NewCommand(s.st, "player.login", s.runLogin)
+	s.link = store.NewCommand(s.st, "player.link", s.runLink)
+	s.unlink = store.NewAction(s.st, "player.unlink", s.runUnlink)
+	return s
+}
+
+// CreateGuest creates an account for a device and returns the secret that the device
+// has to keep.
+func (s *Logins) CreateGuest(ctx context.Context) (*Session, error) {
+	secret := randomText(32)
+	f, err := s.createGuest.Do(ctx, guestArgs{Secret: hash(secret)})
+	if err != nil {
+		return nil, err
+	}
+	created, err := s.tokens.session(f, true)
+	if err != nil {
+		return nil, err
+	}
+	created.GuestSecret = secret
+	return created, nil
+}
+
+type guestArgs struct{ Secret []byte }
+
+func (s *Logins) runCreateGuest(tx *store.Tx, a guestArgs) (*Family, error) {
+	p := s.players.create(tx)
+	p.GuestSecret = a.Secret
+	if s.opts.GuestKeep > 0 {
+		p.IdleCheck = tx.Now().Add(s.opts.GuestKeep)
+	}
+	s.players.table.Put(tx, p)
+	return s.families.begin(tx, p.ID, Guest, tx.Now()), nil
+}
+
+// LoginGuest logs a device in. Refusals: GuestSecretInvalid, also if the account
+// does not exist or has no guest login; Banned.
+func (s *Logins) LoginGuest(ctx context.Context, playerID, secret string) (*Session, error) {
+	p := s.players.table.Get(s.st.View(), playerID)
+	want := make([]byte, sha256.Size) // compared even without an account, so that it takes as long; no secret has this hash
+	if p != nil && len(p.GuestSecret) == sha256.Size {
+		want = p.GuestSecret
+	}
+	if subtle.ConstantTimeCompare(want, hash(secret)) != 1 {
+		return nil, refuse(GuestSecretInvalid, "no guest account has this player id and secret")
+	}
+	f, err := s.enter.Do(ctx, enterArgs{Player: playerID, Method: Guest})
+	if err != nil {
+		return nil, err
+	}
+	return s.tokens.session(f, false)
+}
+
+type enterArgs struct{ Player, Method string }
+
+// runEnter begins a family for a player who has proven who they are.
+func (s *Logins) runEnter(tx *store.Tx, a enterArgs) (*Family, error) {
+	p := s.players.account(tx, a.Player)
+	if p == nil {
+		return nil, refuse(NotFound, "the account was deleted")
+	}
+	if p.Banned(tx.Now()) {
+		return nil, p.banned()
+	}
+	s.players.seen(tx, p, s.opts.GuestKeep)
+	return s.families.begin(tx, p.ID, a.Method, tx.Now()), nil
+}
+
+func hash(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return sum[:]
+}
+
+// Digest returns the SHA-256 of a secret in hex, for storing in its place.
+func Digest(secret string) string { return hex.EncodeToString(hash(secret)) }
+
 // Login logs a player in by an external account. If that is linked to no player yet, and
 // create is set, a player is created. Refusals: ProviderDisabled, ProviderInvalid,
 // ProviderUnavailable, NotFound, Banned.
-func (s *Service) Login(ctx context.Context, provider string, c Credential, create bool) (*Session, error) {
-	proof, err := s.prove(ctx, provider, c)
+func (s *Logins) Login(ctx context.Context, provider string, c Credential, create bool) (*Session, error) {
+	proof, err := s.providers.prove(ctx, provider, c)
 	if err != nil {
 		return nil, err
 	}
-	in, err := s.cmd.login.Do(ctx, loginArgs{Provider: provider, Subject: proof.Subject, Create: create, Proof: s.once(proof)})
+	in, err := s.login.Do(ctx, loginArgs{Provider: provider, Subject: proof.Subject, Create: create, Proof: s.proofs.once(proof)})
 	if err != nil {
 		return nil, err
 	}
-	return s.session(in.Family, in.Created)
-}
-
-// prove asks a provider whose credential it is.
-func (s *Service) prove(ctx context.Context, name string, c Credential) (proof, error) {
-	p := (*s.providers.Load())[name]
-	if p == nil {
-		return proof{}, refuse(ProviderDisabled, "there is no provider %q here", name)
-	}
-	return p.prove(ctx, c)
-}
-
-// once returns the row that keeps a proof from being used again, if that is required.
-func (s *Service) once(p proof) usedProof {
-	if s.opts.ReuseIDTokens || p.Once == "" {
-		return usedProof{}
-	}
-	return usedProof{Hash: Digest(p.Once), Expires: p.Expires.UTC().Truncate(time.Millisecond).Add(providerLeeway)}
+	return s.tokens.session(in.Family, in.Created)
 }
 
 type loginArgs struct {
@@ -60,52 +143,32 @@ type loggedIn struct {
 	Created bool
 }
 
-func (s *Service) runLogin(tx *store.Tx, a loginArgs) (loggedIn, error) {
-	if err := s.unused(tx, a.Proof, a.Provider); err != nil {
+func (s *Logins) runLogin(tx *store.Tx, a loginArgs) (loggedIn, error) {
+	if err := s.proofs.unused(tx, a.Proof, a.Provider); err != nil {
 		return loggedIn{}, err
 	}
 	out := loggedIn{}
-	l := s.t.links.Get(tx, linkKey(a.Provider, a.Subject))
+	l := s.links.table.Get(tx, linkKey(a.Provider, a.Subject))
 	switch {
 	case l == nil && !a.Create:
 		return loggedIn{}, refuse(NotFound, "no player is linked to this account")
 	case l == nil:
-		p := s.newPlayer(tx)
-		s.t.players.Put(tx, p)
-		l = s.newLink(tx, p.ID, a.Provider, a.Subject)
+		p := s.players.create(tx)
+		s.players.table.Put(tx, p)
+		l = s.links.create(tx, p.ID, a.Provider, a.Subject)
 		out.Created = true
 	default:
-		p := s.t.players.Get(tx, l.PlayerID)
+		p := s.players.table.Get(tx, l.PlayerID)
 		if p.Banned(tx.Now()) {
 			return loggedIn{}, p.banned()
 		}
 	}
 	seen := *l
 	seen.LastLogin = tx.Now()
-	s.t.links.Put(tx, &seen)
-	s.use(tx, a.Proof)
-	out.Family = s.newFamily(tx, l.PlayerID, a.Provider)
+	s.links.table.Put(tx, &seen)
+	s.proofs.use(tx, a.Proof)
+	out.Family = s.families.begin(tx, l.PlayerID, a.Provider, tx.Now())
 	return out, nil
-}
-
-func (s *Service) unused(tx *store.Tx, u usedProof, provider string) error {
-	if u.Hash != "" && s.t.used.Get(tx, u.Hash) != nil {
-		return refuse(ProviderInvalid, "this token was used before; get a new one from %s", provider)
-	}
-	return nil
-}
-
-func (s *Service) use(tx *store.Tx, u usedProof) {
-	if u.Hash != "" {
-		s.t.used.Put(tx, &u)
-	}
-}
-
-func (s *Service) newLink(tx *store.Tx, playerID, provider, subject string) *Link {
-	l := &Link{Provider: provider, Subject: subject, PlayerID: playerID, Linked: tx.Now(), LastLogin: tx.Now()}
-	s.t.links.Put(tx, l)
-	s.events.Append(tx, event.Event{Code: event.PlayerLinked, Resource: playerID, Message: provider})
-	return l
 }
 
 // Link links an external account to the player who requests it; the new tokens have
@@ -113,17 +176,17 @@ func (s *Service) newLink(tx *store.Tx, playerID, provider, subject string) *Lin
 // ID token is used up as by Login. Refusals: as Login, and IdentityInUse (linked to
 // another player, with a token for merging the two, or the player has another account
 // of this provider), ReauthRequired.
-func (s *Service) Link(ctx context.Context, who Claims, provider string, c Credential) (*Session, error) {
-	if err := s.fresh(who); err != nil {
+func (s *Logins) Link(ctx context.Context, who Claims, provider string, c Credential) (*Session, error) {
+	if err := s.opts.fresh(who); err != nil {
 		return nil, err
 	}
-	proof, err := s.prove(ctx, provider, c)
+	proof, err := s.providers.prove(ctx, provider, c)
 	if err != nil {
 		return nil, err
 	}
-	token := newConflictToken()
-	done, err := s.cmd.link.Do(ctx, linkArgs{
-		Player: who.PlayerID, Family: who.FamilyID, Provider: provider, Subject: proof.Subject, Proof: s.once(proof), Conflict: Digest(token),
+	token := "ct_" + NewSecret()
+	done, err := s.link.Do(ctx, linkArgs{
+		Player: who.PlayerID, Family: who.FamilyID, Provider: provider, Subject: proof.Subject, Proof: s.proofs.once(proof), Conflict: Digest(token),
 	})
 	if err != nil {
 		return nil, err
@@ -131,7 +194,7 @@ func (s *Service) Link(ctx context.Context, who Claims, provider string, c Crede
 	if done.Family == nil {
 		return nil, inUse(provider, token, done.Mergeable)
 	}
-	return s.session(done.Family, false)
+	return s.tokens.session(done.Family, false)
 }
 
 // inUse refuses an account that is linked to another player.
@@ -156,66 +219,51 @@ type linked struct {
 	Mergeable bool
 }
 
-func (s *Service) runLink(tx *store.Tx, a linkArgs) (linked, error) {
-	f := s.t.families.Get(tx, a.Family)
-	if s.account(tx, a.Player) == nil || f == nil || !f.valid(tx.Now()) {
+func (s *Logins) runLink(tx *store.Tx, a linkArgs) (linked, error) {
+	f := s.families.table.Get(tx, a.Family)
+	if s.players.account(tx, a.Player) == nil || f == nil || !f.valid(tx.Now()) {
 		return linked{}, refuse(TokenInvalid, "the access token was revoked")
 	}
-	l := s.t.links.Get(tx, linkKey(a.Provider, a.Subject))
+	l := s.links.table.Get(tx, linkKey(a.Provider, a.Subject))
 	switch {
 	case l != nil && l.PlayerID != a.Player:
-		mergeable, err := s.noteConflict(tx, a, l.PlayerID)
+		mergeable, err := s.merges.note(tx, a, l.PlayerID)
 		return linked{Mergeable: mergeable}, err
 	case l != nil: // perhaps linked by this very proof, and the answer was lost
-		s.use(tx, a.Proof)
+		s.proofs.use(tx, a.Proof)
 		return linked{Family: f}, nil
-	case s.linkTo(tx, a.Player, a.Provider) != nil:
+	case s.links.at(tx, a.Player, a.Provider) != nil:
 		return linked{}, refuse(IdentityInUse, "another account of %s is linked; unlink it first", a.Provider)
 	}
-	if err := s.unused(tx, a.Proof, a.Provider); err != nil {
+	if err := s.proofs.unused(tx, a.Proof, a.Provider); err != nil {
 		return linked{}, err
 	}
-	s.use(tx, a.Proof)
-	s.newLink(tx, a.Player, a.Provider, a.Subject)
+	s.proofs.use(tx, a.Proof)
+	s.links.create(tx, a.Player, a.Provider, a.Subject)
 	return linked{Family: f}, nil
-}
-
-// linkTo returns the player's link to a provider, or nil.
-func (s *Service) linkTo(r store.Reader, playerID, provider string) *Link {
-	for l := range s.t.linksOf.Equal(r, playerID) {
-		if l.Provider == provider {
-			return l
-		}
-	}
-	return nil
 }
 
 // Unlink unlinks the player's account of a provider. Refusals: NotFound,
 // LastCredential (no way to log in would be left), ReauthRequired.
-func (s *Service) Unlink(ctx context.Context, who Claims, provider string) error {
-	if err := s.fresh(who); err != nil {
+func (s *Logins) Unlink(ctx context.Context, who Claims, provider string) error {
+	if err := s.opts.fresh(who); err != nil {
 		return err
 	}
-	_, err := s.cmd.unlink.Do(ctx, unlinkArgs{who.PlayerID, provider})
-	return err
+	return s.unlink.Do(ctx, unlinkArgs{who.PlayerID, provider})
 }
 
 type unlinkArgs struct{ Player, Provider string }
 
-func (s *Service) runUnlink(tx *store.Tx, a unlinkArgs) (struct{}, error) {
-	p, l := s.account(tx, a.Player), s.linkTo(tx, a.Player, a.Provider)
+func (s *Logins) runUnlink(tx *store.Tx, a unlinkArgs) error {
+	p, l := s.players.account(tx, a.Player), s.links.at(tx, a.Player, a.Provider)
 	if p == nil || l == nil {
-		return struct{}{}, refuse(NotFound, "no account of %s is linked", a.Provider)
+		return refuse(NotFound, "no account of %s is linked", a.Provider)
 	}
-	if len(p.GuestSecret) == 0 && s.t.linksOf.Count(tx, a.Player) == 1 {
-		return struct{}{}, refuse(LastCredential, "%s is the only way to log in to this account", a.Provider)
+	if len(p.GuestSecret) == 0 && s.links.player.Count(tx, a.Player) == 1 {
+		return refuse(LastCredential, "%s is the only way to log in to this account", a.Provider)
 	}
-	s.t.links.Delete(tx, l.key())
-	for f := range s.t.familiesOf.Equal(tx, a.Player) {
-		if f.Method == a.Provider { // this login was by the unlinked account
-			s.t.families.Delete(tx, f.ID)
-		}
-	}
+	s.links.table.Delete(tx, l.key())
+	s.families.end(tx, a.Player, a.Provider) // the logins by the unlinked account
 	s.events.Append(tx, event.Event{Code: event.PlayerUnlinked, Resource: a.Player, Message: a.Provider})
-	return struct{}{}, nil
+	return nil
 }

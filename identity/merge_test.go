@@ -22,7 +22,7 @@ type two struct {
 
 func newTwo(h *house) *two {
 	h.Helper()
-	theirs, err := h.ids.Login(h.ctx, "id", h.credential("anna"), true)
+	theirs, err := h.ids.Logins.Login(h.ctx, "id", h.credential("anna"), true)
 	h.must(err)
 	return &two{h, h.guest(), theirs}
 }
@@ -42,7 +42,7 @@ func (h *house) credential(subject string) Credential {
 
 func (h *house) who(s *Session) Claims {
 	h.Helper()
-	who, err := h.ids.Check(s.AccessToken)
+	who, err := h.ids.Tokens.Check(s.AccessToken)
 	h.must(err)
 	return who
 }
@@ -50,7 +50,7 @@ func (h *house) who(s *Session) Claims {
 // conflict tries to link and returns the token of the refusal.
 func (h *house) conflict(who Claims, subject string) string {
 	h.Helper()
-	_, err := h.ids.Link(h.ctx, who, "id", h.credential(subject))
+	_, err := h.ids.Logins.Link(h.ctx, who, "id", h.credential(subject))
 	h.refused(err, IdentityInUse)
 	r, _ := errors.AsType[*Refusal](err)
 	return r.ConflictToken
@@ -67,39 +67,39 @@ func TestMerge(t *testing.T) {
 			kept, lost = lost, kept
 		}
 		for _, s := range []*Session{kept, lost} {
-			_, err := h.ids.PutData(h.ctx, s.PlayerID, Public, "of", []byte(`"`+s.PlayerID+`"`), Expect{})
+			_, err := h.ids.Data.Put(h.ctx, s.PlayerID, Public, "of", []byte(`"`+s.PlayerID+`"`), Expect{})
 			h.must(err)
 		}
 		token := h.conflict(h.who(w.mine), "anna")
 		if raw := strings.TrimPrefix(token, "ct_"); raw == token || len(raw) != 32 {
 			t.Errorf("the token is %q", token)
 		}
-		in, err := h.ids.Merge(h.ctx, h.who(w.mine), token, keepTheirs)
+		in, err := h.ids.Merges.Merge(h.ctx, h.who(w.mine), token, keepTheirs)
 		h.must(err)
 		if in.PlayerID != kept.PlayerID || in.Scope != ScopeAuthenticated || len(in.Links) != 1 || in.Created {
 			t.Errorf("the login is %+v, want one of %s", in, kept.PlayerID)
 		}
 		h.who(in)
 		h.who(kept) // its old login remains
-		_, err = h.ids.Check(lost.AccessToken)
+		_, err = h.ids.Tokens.Check(lost.AccessToken)
 		h.refused(err, TokenInvalid)
-		_, err = h.ids.Refresh(h.ctx, lost.RefreshToken)
+		_, err = h.ids.Tokens.Refresh(h.ctx, lost.RefreshToken)
 		h.refused(err, RefreshInvalid)
-		_, err = h.ids.Player(lost.PlayerID)
+		_, err = h.ids.Accounts.Get(lost.PlayerID)
 		h.refused(err, NotFound)
-		_, err = h.ids.PutData(h.ctx, lost.PlayerID, Server, "late", []byte("1"), Expect{})
+		_, err = h.ids.Data.Put(h.ctx, lost.PlayerID, Server, "late", []byte("1"), Expect{})
 		h.refused(err, NotFound)
 		if keepTheirs {
-			_, err = h.ids.LoginGuest(h.ctx, lost.PlayerID, lost.GuestSecret)
+			_, err = h.ids.Logins.LoginGuest(h.ctx, lost.PlayerID, lost.GuestSecret)
 			h.refused(err, GuestSecretInvalid)
 		}
-		again, err := h.ids.Login(h.ctx, "id", h.credential("anna"), false)
+		again, err := h.ids.Logins.Login(h.ctx, "id", h.credential("anna"), false)
 		h.must(err)
 		if again.PlayerID != kept.PlayerID {
 			t.Errorf("the account leads to %s, want %s", again.PlayerID, kept.PlayerID)
 		}
 		for _, s := range []*Session{kept, lost} {
-			if d, err := h.ids.Data(s.PlayerID, Public, "of"); err != nil || d.Value != `"`+s.PlayerID+`"` {
+			if d, err := h.ids.Data.Get(s.PlayerID, Public, "of"); err != nil || d.Value != `"`+s.PlayerID+`"` {
 				t.Errorf("data of %s: %+v, %v", s.PlayerID, d, err)
 			}
 		}
@@ -111,7 +111,7 @@ func TestMerge(t *testing.T) {
 // tellsMerge fails the test unless the log has the merge exactly once.
 func (h *house) tellsMerge(kept, lost string) {
 	h.Helper()
-	page, err := h.ids.events.Read(h.ctx, event.Query{After: 1, Limit: 100})
+	page, err := h.ids.Tokens.events.Read(h.ctx, event.Query{After: 1, Limit: 100})
 	h.must(err)
 	n := 0
 	for _, e := range page {
@@ -131,7 +131,10 @@ func TestMerge_Token(t *testing.T) {
 	inHouse(t, withTwoProviders(), func(h *house) {
 		w := newTwo(h)
 		mine, thief := h.who(w.mine), h.who(h.guest())
-		merge := func(who Claims, token string) error { _, err := h.ids.Merge(h.ctx, who, token, false); return err }
+		merge := func(who Claims, token string) error {
+			_, err := h.ids.Merges.Merge(h.ctx, who, token, false)
+			return err
+		}
 		for _, token := range []string{"", "ct_", "ct_guess"} {
 			h.refused(merge(mine, token), ConflictInvalid)
 		}
@@ -154,7 +157,7 @@ func TestMerge_Token(t *testing.T) {
 		settle(conflictLife)
 		h.refused(merge(fresh, late), ConflictInvalid)
 		settle(2 * sweepEvery)
-		if n := h.ids.t.conflicts.Len(h.st.View()); n != 0 {
+		if n := h.ids.Merges.table.Len(h.st.View()); n != 0 {
 			t.Errorf("%d conflicts are kept for ever", n)
 		}
 		h.reopen()
@@ -168,7 +171,7 @@ func TestMerge_TokenIsNotStored(t *testing.T) {
 	w := newTwo(h)
 	token := h.conflict(h.who(w.mine), "anna")
 	var stored bytes.Buffer
-	for c := range h.ids.t.conflicts.All(h.st.View()) {
+	for c := range h.ids.Merges.table.All(h.st.View()) {
 		h.must(json.MarshalWrite(&stored, c))
 	}
 	if stored.Len() == 0 || strings.Contains(stored.String(), strings.TrimPrefix(token, "ct_")) {
@@ -182,14 +185,14 @@ func TestMerge_NeedsAnUnusedProof(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withOIDC())
 	used := h.credential("anna")
-	_, err := h.ids.Login(h.ctx, "id", used, true)
+	_, err := h.ids.Logins.Login(h.ctx, "id", used, true)
 	h.must(err)
-	_, err = h.ids.Link(h.ctx, h.who(h.guest()), "id", used)
+	_, err = h.ids.Logins.Link(h.ctx, h.who(h.guest()), "id", used)
 	h.refused(err, ProviderInvalid)
 	once := h.credential("anna")
-	_, err = h.ids.Link(h.ctx, h.who(h.guest()), "id", once)
+	_, err = h.ids.Logins.Link(h.ctx, h.who(h.guest()), "id", once)
 	h.refused(err, IdentityInUse)
-	_, err = h.ids.Login(h.ctx, "id", once, false)
+	_, err = h.ids.Logins.Login(h.ctx, "id", once, false)
 	h.refused(err, ProviderInvalid)
 }
 
@@ -202,19 +205,19 @@ func TestMerge_NeedsAFreshLogin(t *testing.T) {
 		settle(8 * time.Minute)
 		token := h.conflict(mine, "anna")
 		settle(3 * time.Minute)
-		_, err := h.ids.Merge(h.ctx, mine, token, false)
+		_, err := h.ids.Merges.Merge(h.ctx, mine, token, false)
 		h.refused(err, ReauthRequired)
-		in, err := h.ids.LoginGuest(h.ctx, w.mine.PlayerID, w.mine.GuestSecret)
+		in, err := h.ids.Logins.LoginGuest(h.ctx, w.mine.PlayerID, w.mine.GuestSecret)
 		h.must(err)
 		gone := h.who(in)
-		h.must(h.ids.LogoutAccess(h.ctx, gone, false))
-		_, err = h.ids.Merge(h.ctx, gone, token, false)
+		h.must(h.ids.Tokens.LogoutAccess(h.ctx, gone, false))
+		_, err = h.ids.Merges.Merge(h.ctx, gone, token, false)
 		h.refused(err, TokenInvalid)
 		// The login of the kept player is as old as its proof.
-		in, err = h.ids.LoginGuest(h.ctx, w.mine.PlayerID, w.mine.GuestSecret)
+		in, err = h.ids.Logins.LoginGuest(h.ctx, w.mine.PlayerID, w.mine.GuestSecret)
 		h.must(err)
 		proven := time.Now().Add(-3 * time.Minute)
-		in, err = h.ids.Merge(h.ctx, h.who(in), token, true)
+		in, err = h.ids.Merges.Merge(h.ctx, h.who(in), token, true)
 		h.must(err)
 		if login := h.who(in).Login; login.Sub(proven).Abs() > time.Second {
 			t.Errorf("the login counts from %v, want %v", login, proven)
@@ -229,25 +232,25 @@ func TestMerge_OnlyGuestsAreGivenUp(t *testing.T) {
 	h := newHouse(t, withTwoProviders())
 	w := newTwo(h)
 	theirs, mine := h.who(w.theirs), h.who(w.mine)
-	_, err := h.ids.Link(h.ctx, theirs, "id2", h.credential("anna"))
+	_, err := h.ids.Logins.Link(h.ctx, theirs, "id2", h.credential("anna"))
 	h.must(err)
 	token := h.conflict(mine, "anna")
-	_, err = h.ids.Merge(h.ctx, mine, token, false)
+	_, err = h.ids.Merges.Merge(h.ctx, mine, token, false)
 	h.refused(err, NotGuest)
-	h.must(h.ids.Unlink(h.ctx, theirs, "id2"))
-	_, err = h.ids.Link(h.ctx, mine, "id2", h.credential("bert"))
+	h.must(h.ids.Logins.Unlink(h.ctx, theirs, "id2"))
+	_, err = h.ids.Logins.Link(h.ctx, mine, "id2", h.credential("bert"))
 	h.must(err)
-	_, err = h.ids.Merge(h.ctx, mine, token, true)
+	_, err = h.ids.Merges.Merge(h.ctx, mine, token, true)
 	h.refused(err, NotGuest)
-	_, err = h.ids.Merge(h.ctx, mine, token, false)
+	_, err = h.ids.Merges.Merge(h.ctx, mine, token, false)
 	h.must(err)
 
 	h = newHouse(t, withOIDC())
 	w = newTwo(h)
 	mine = h.who(w.mine)
-	_, err = h.ids.Link(h.ctx, mine, "id", h.credential("bert"))
+	_, err = h.ids.Logins.Link(h.ctx, mine, "id", h.credential("bert"))
 	h.must(err)
-	_, err = h.ids.Merge(h.ctx, mine, h.conflict(mine, "anna"), false)
+	_, err = h.ids.Merges.Merge(h.ctx, mine, h.conflict(mine, "anna"), false)
 	h.refused(err, IdentityInUse)
 	h.reopen()
 }
@@ -260,28 +263,28 @@ func TestMerge_Bans(t *testing.T) {
 		w := newTwo(h)
 		mine := h.who(w.mine)
 		token := h.conflict(mine, "anna")
-		h.must(h.ids.Ban(h.ctx, w.theirs.PlayerID, "cheated", time.Now().Add(time.Minute)))
+		h.must(h.ids.Accounts.Ban(h.ctx, w.theirs.PlayerID, "cheated", time.Now().Add(time.Minute)))
 		for _, keepTheirs := range []bool{false, true} {
-			_, err := h.ids.Merge(h.ctx, mine, token, keepTheirs)
+			_, err := h.ids.Merges.Merge(h.ctx, mine, token, keepTheirs)
 			h.refused(err, Banned)
 		}
 		if again := h.conflict(mine, "anna"); again != "" {
 			t.Error("a conflict with a banned player gives a token")
 		}
-		h.must(h.ids.Ban(h.ctx, w.mine.PlayerID, "cheated", time.Now().Add(time.Minute)))
-		_, err := h.ids.Merge(h.ctx, mine, token, true) // the token was checked before the ban
+		h.must(h.ids.Accounts.Ban(h.ctx, w.mine.PlayerID, "cheated", time.Now().Add(time.Minute)))
+		_, err := h.ids.Merges.Merge(h.ctx, mine, token, true) // the token was checked before the ban
 		h.refused(err, TokenInvalid)
 		settle(time.Minute)
 
-		in, err := h.ids.LoginGuest(h.ctx, w.mine.PlayerID, w.mine.GuestSecret)
+		in, err := h.ids.Logins.LoginGuest(h.ctx, w.mine.PlayerID, w.mine.GuestSecret)
 		h.must(err)
 		mine = h.who(in)
-		in, err = h.ids.Merge(h.ctx, mine, h.conflict(mine, "anna"), true)
+		in, err = h.ids.Merges.Merge(h.ctx, mine, h.conflict(mine, "anna"), true)
 		h.must(err)
-		h.must(h.ids.Ban(h.ctx, w.mine.PlayerID, "cheated", time.Now().Add(time.Hour)))
-		_, err = h.ids.Check(in.AccessToken)
+		h.must(h.ids.Accounts.Ban(h.ctx, w.mine.PlayerID, "cheated", time.Now().Add(time.Hour)))
+		_, err = h.ids.Tokens.Check(in.AccessToken)
 		h.refused(err, TokenInvalid)
-		_, err = h.ids.Login(h.ctx, "id", h.credential("anna"), false)
+		_, err = h.ids.Logins.Login(h.ctx, "id", h.credential("anna"), false)
 		h.refused(err, Banned)
 	})
 }
@@ -296,7 +299,7 @@ func TestMerge_OneTokenAtOnce(t *testing.T) {
 	var got [6]error
 	var all sync.WaitGroup
 	for i := range got {
-		all.Go(func() { _, got[i] = h.ids.Merge(h.ctx, mine, token, i%2 == 0) })
+		all.Go(func() { _, got[i] = h.ids.Merges.Merge(h.ctx, mine, token, i%2 == 0) })
 	}
 	all.Wait()
 	won := 0
@@ -329,7 +332,7 @@ func TestMerge_SeveralAtOnce(t *testing.T) {
 	var got [6]error
 	var all sync.WaitGroup
 	for i := range got {
-		all.Go(func() { _, got[i] = h.ids.Merge(h.ctx, who[i], tokens[i], i%2 == 0) })
+		all.Go(func() { _, got[i] = h.ids.Merges.Merge(h.ctx, who[i], tokens[i], i%2 == 0) })
 	}
 	all.Wait()
 	for i, err := range got {
@@ -348,19 +351,19 @@ func TestMerge_SeveralAtOnce(t *testing.T) {
 func (h *house) consistent(subject string) {
 	h.Helper()
 	view := h.st.View()
-	if l := h.ids.t.links.Get(view, linkKey("id", subject)); l == nil || h.ids.account(view, l.PlayerID) == nil {
+	if l := h.ids.Accounts.links.table.Get(view, linkKey("id", subject)); l == nil || h.ids.Accounts.players.account(view, l.PlayerID) == nil {
 		h.Errorf("the account leads to %+v", l)
 	}
 	merged := 0
-	for p := range h.ids.t.players.All(view) {
+	for p := range h.ids.Accounts.players.table.All(view) {
 		if p.MergedInto == "" {
 			continue
 		}
 		merged++
-		if h.ids.account(view, p.MergedInto) == nil {
+		if h.ids.Accounts.players.account(view, p.MergedInto) == nil {
 			h.Errorf("%s was merged into %s, who is not there", p.ID, p.MergedInto)
 		}
-		if h.ids.t.linksOf.Count(view, p.ID)+h.ids.t.familiesOf.Count(view, p.ID) != 0 || len(p.GuestSecret) != 0 {
+		if h.ids.Accounts.links.player.Count(view, p.ID)+h.ids.Tokens.families.player.Count(view, p.ID) != 0 || len(p.GuestSecret) != 0 {
 			h.Errorf("%s was merged and can still log in", p.ID)
 		}
 	}
@@ -377,7 +380,7 @@ func TestMerge_IsBounded(t *testing.T) {
 		newTwo(h)
 		merge := func(keepTheirs bool) error {
 			mine := h.who(h.guest())
-			_, err := h.ids.Merge(h.ctx, mine, h.conflict(mine, "anna"), keepTheirs)
+			_, err := h.ids.Merges.Merge(h.ctx, mine, h.conflict(mine, "anna"), keepTheirs)
 			return err
 		}
 		for i := range mergedMost {
@@ -397,33 +400,33 @@ func TestMerge_IsKeptForAWhile(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(h *house, last *Session){
 		"time":   func(*house, *Session) { settle(mergedKept + 2*sweepEvery) },
-		"delete": func(h *house, last *Session) { h.must(h.ids.Delete(h.ctx, h.who(last))) },
+		"delete": func(h *house, last *Session) { h.must(h.ids.Accounts.Delete(h.ctx, h.who(last))) },
 	} {
 		inHouse(t, withOIDC(), func(h *house) {
 			w := newTwo(h)
-			_, err := h.ids.PutData(h.ctx, w.theirs.PlayerID, Private, "save", []byte("1"), Expect{})
+			_, err := h.ids.Data.Put(h.ctx, w.theirs.PlayerID, Private, "save", []byte("1"), Expect{})
 			h.must(err)
-			_, err = h.ids.Merge(h.ctx, h.who(w.mine), h.conflict(h.who(w.mine), "anna"), false)
+			_, err = h.ids.Merges.Merge(h.ctx, h.who(w.mine), h.conflict(h.who(w.mine), "anna"), false)
 			h.must(err)
 			last := h.guest()
-			last, err = h.ids.Merge(h.ctx, h.who(last), h.conflict(h.who(last), "anna"), false)
+			last, err = h.ids.Merges.Merge(h.ctx, h.who(last), h.conflict(h.who(last), "anna"), false)
 			h.must(err)
 			if name == "time" {
 				settle(mergedKept - time.Hour)
-				if _, err := h.ids.Data(w.theirs.PlayerID, Private, "save"); err != nil {
+				if _, err := h.ids.Data.Get(w.theirs.PlayerID, Private, "save"); err != nil {
 					t.Errorf("the data was not kept: %v", err)
 				}
 			}
 			end(h, last)
 			for _, lost := range []*Session{w.mine, w.theirs} {
-				if h.ids.t.players.Get(h.st.View(), lost.PlayerID) != nil {
+				if h.ids.Accounts.players.table.Get(h.st.View(), lost.PlayerID) != nil {
 					t.Errorf("%s: %s is still there", name, lost.PlayerID)
 				}
 			}
-			if _, err := h.ids.Data(w.theirs.PlayerID, Private, "save"); !Is(err, NotFound) {
+			if _, err := h.ids.Data.Get(w.theirs.PlayerID, Private, "save"); !Is(err, NotFound) {
 				t.Errorf("%s: the data is still there: %v", name, err)
 			}
-			if name == "time" && h.ids.account(h.st.View(), last.PlayerID) == nil {
+			if name == "time" && h.ids.Accounts.players.account(h.st.View(), last.PlayerID) == nil {
 				t.Error("who was kept has gone too")
 			}
 			h.reopen()

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -32,30 +33,18 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	span := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	if o.Audience == "" {
-		o.Audience = "gamebackend"
-	}
-	if o.Algorithm == "" {
-		o.Algorithm = "ES256"
-	}
 	const day = 24 * time.Hour
-	span(&o.AccessLife, 15*time.Minute)
-	span(&o.RefreshIdle, 30*day)
-	span(&o.GuestIdle, 180*day)
-	span(&o.GuestKeep, 180*day)
-	span(&o.RefreshLife, 365*day)
-	span(&o.Grace, 30*time.Second)
-	span(&o.Fresh, 10*time.Minute)
-	span(&o.KeyLife, 30*day)
-	span(&o.KeyLead, day)
-	if o.Families == 0 {
-		o.Families = 10
-	}
+	o.Audience, o.Algorithm = cmp.Or(o.Audience, "gamebackend"), cmp.Or(o.Algorithm, "ES256")
+	o.AccessLife = cmp.Or(o.AccessLife, 15*time.Minute)
+	o.RefreshIdle = cmp.Or(o.RefreshIdle, 30*day)
+	o.GuestIdle = cmp.Or(o.GuestIdle, 180*day)
+	o.GuestKeep = cmp.Or(o.GuestKeep, 180*day)
+	o.RefreshLife = cmp.Or(o.RefreshLife, 365*day)
+	o.Grace = cmp.Or(o.Grace, 30*time.Second)
+	o.Fresh = cmp.Or(o.Fresh, 10*time.Minute)
+	o.KeyLife = cmp.Or(o.KeyLife, 30*day)
+	o.KeyLead = cmp.Or(o.KeyLead, day)
+	o.Families = cmp.Or(o.Families, 10)
 }
 
 func (o *Options) validate() error {

@@ -50,7 +50,7 @@ func (s *steam) verify(ctx context.Context, c Credential) (proof, error) {
 		query.Set("identity", c.Identity)
 	}
 	var a steamAnswer
-	if err := get(ctx, s.client, s.config.URL+"/ISteamUserAuth/AuthenticateUserTicket/v1/?"+query.Encode(), &a); err != nil {
+	if _, err := get(ctx, s.client, s.config.URL+"/ISteamUserAuth/AuthenticateUserTicket/v1/?"+query.Encode(), &a); err != nil {
 		return proof{}, unreachable(s.config.Name, err)
 	}
 	p := a.Response.Params
@@ -77,13 +77,13 @@ func (f *facebook) verify(ctx context.Context, c Credential) (proof, error) {
 		ID string `json:"id"`
 	}
 	token := "access_token=" + url.QueryEscape(c.Token)
-	if err := get(ctx, f.client, f.config.URL+"/app?fields=id&"+token, &app); err != nil {
+	if _, err := get(ctx, f.client, f.config.URL+"/app?fields=id&"+token, &app); err != nil {
 		return proof{}, unreachable(f.config.Name, err)
 	}
 	if app.ID != f.config.AppID {
 		return proof{}, refuse(ProviderInvalid, "the access token of %s was made for another application", f.config.Name)
 	}
-	if err := get(ctx, f.client, f.config.URL+"/me?fields=id&"+token, &me); err != nil {
+	if _, err := get(ctx, f.client, f.config.URL+"/me?fields=id&"+token, &me); err != nil {
 		return proof{}, unreachable(f.config.Name, err)
 	}
 	return proof{Subject: me.ID}, nil
@@ -125,15 +125,6 @@ func (u *custom) verify(ctx context.Context, c Credential) (proof, error) {
 		return proof{}, unreachable(u.config.Name, err)
 	}
 	return proof{Subject: answer.Subject}, nil
-}
-
-func get(ctx context.Context, client *http.Client, url string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	_, err = call(client, request, into)
-	return err
 }
 
 // unreachable distinguishes a provider's refusal from a provider that does not answer.

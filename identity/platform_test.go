@@ -38,7 +38,7 @@ func TestLogin_Steam(t *testing.T) {
 				}
 				io.WriteString(w, c.answer)
 			})
-			_, err := h.ids.Login(h.ctx, "steam", Credential{Token: "14ab", Identity: "muster"}, true)
+			_, err := h.ids.Logins.Login(h.ctx, "steam", Credential{Token: "14ab", Identity: "muster"}, true)
 			if c.want == "" {
 				h.must(err)
 				return
@@ -51,7 +51,7 @@ func TestLogin_Steam(t *testing.T) {
 func TestLogin_SteamTicketIsHex(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, Options{Providers: []ProviderConfig{{Name: "steam", AppID: "480", Secret: "publisher"}}})
-	_, err := h.ids.Login(h.ctx, "steam", Credential{Token: "14ab&appid=1"}, true)
+	_, err := h.ids.Logins.Login(h.ctx, "steam", Credential{Token: "14ab&appid=1"}, true)
 	h.refused(err, ProviderInvalid)
 }
 
@@ -66,13 +66,13 @@ func TestLogin_Facebook(t *testing.T) {
 	h.world.HandleFunc("graph.facebook.com/me", func(w http.ResponseWriter, r *http.Request) {
 		json.MarshalWrite(w, map[string]string{"id": "me-" + r.URL.Query().Get("access_token")})
 	})
-	s, err := h.ids.Login(h.ctx, "facebook", Credential{Token: "T&x"}, true)
+	s, err := h.ids.Logins.Login(h.ctx, "facebook", Credential{Token: "T&x"}, true)
 	h.must(err)
 	if got := s.Links[0].Subject; got != "me-T&x" {
 		t.Errorf("the subject is %q", got)
 	}
 	app = "2"
-	_, err = h.ids.Login(h.ctx, "facebook", Credential{Token: "T&x"}, true)
+	_, err = h.ids.Logins.Login(h.ctx, "facebook", Credential{Token: "T&x"}, true)
 	h.refused(err, ProviderInvalid)
 }
 
@@ -93,9 +93,9 @@ func TestLogin_Custom(t *testing.T) {
 		}
 		io.WriteString(w, `{"subject":"anna","more":1}`)
 	})
-	_, err := h.ids.Login(h.ctx, "studio", Credential{Token: "good"}, true)
+	_, err := h.ids.Logins.Login(h.ctx, "studio", Credential{Token: "good"}, true)
 	h.must(err)
-	_, err = h.ids.Login(h.ctx, "studio", Credential{Token: "bad"}, true)
+	_, err = h.ids.Logins.Login(h.ctx, "studio", Credential{Token: "bad"}, true)
 	h.refused(err, ProviderInvalid)
 }
 
@@ -121,7 +121,7 @@ func TestLogin_KnownIssuers(t *testing.T) {
 				claims := h.world.op.claims("anna")
 				claims["iss"] = issuer
 				token := h.world.op.signed(jose.SigningKey{Algorithm: jose.RS256, Key: pair}, "r", claims)
-				_, err := h.ids.Login(h.ctx, string(kind), Credential{Token: token, Nonce: nonce}, true)
+				_, err := h.ids.Logins.Login(h.ctx, string(kind), Credential{Token: token, Nonce: nonce}, true)
 				return err
 			}
 			for _, issuer := range c.issuers {

@@ -1,7 +1,11 @@
 package identity
 
 import (
+	"iter"
 	"time"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/store"
 )
 
 // Player is an account.
@@ -21,6 +25,93 @@ type Player struct {
 
 // Banned reports whether the player may not log in at a time.
 func (p *Player) Banned(now time.Time) bool { return p.BannedUntil.After(now) }
+
+// banned is the refusal for a player who is banned.
+func (p *Player) banned() error {
+	return &Refusal{Code: Banned, Message: "this account is banned until " + p.BannedUntil.UTC().Format(time.RFC3339), Until: p.BannedUntil}
+}
+
+// players is the table of accounts.
+type players struct {
+	events     *event.Log
+	table      *store.Table[Player]
+	mergedInto *store.Index[Player]      // lost players, by kept player
+	purge      *store.Index[Player]      // merged players, by when they are removed
+	idle       *store.Index[Player]      // players with a guest login, by IdleCheck
+	out        []func(*store.Tx, string) // called for players who are out
+}
+
+func newPlayers(st *store.Store, events *event.Log) *players {
+	p := &players{events: events}
+	p.table = store.NewTable(st, store.TableSpec[Player]{Name: "player", Key: func(p *Player) string { return p.ID }})
+	p.mergedInto = store.NewIndex(p.table, "merged_into", func(p *Player, emit func(string)) {
+		if p.MergedInto != "" {
+			emit(p.MergedInto)
+		}
+	})
+	p.purge = store.NewDueIndex(p.table, "purge", func(p *Player) time.Time { return p.Purge })
+	p.idle = store.NewDueIndex(p.table, "idle_check", func(p *Player) time.Time {
+		switch {
+		case len(p.GuestSecret) == 0 || p.MergedInto != "":
+			return time.Time{}
+		case p.IdleCheck.IsZero(): // created before guests were checked
+			return p.Created
+		}
+		return p.IdleCheck
+	})
+	return p
+}
+
+// account returns a player, or nil if there is none or it was merged into another.
+func (p *players) account(r store.Reader, id string) *Player {
+	found := p.table.Get(r, id)
+	if found == nil || found.MergedInto != "" {
+		return nil
+	}
+	return found
+}
+
+// missing is the refusal for an id for which account returns nil. The operator's
+// backend, which may hold the id of a merged player, learns which player was kept.
+func (p *players) missing(r store.Reader, id string) error {
+	if found := p.table.Get(r, id); found != nil {
+		return refuse(NotFound, "player %s was merged into %s", id, found.MergedInto)
+	}
+	return refuse(NotFound, "player %s does not exist", id)
+}
+
+// create returns a new player to be put.
+func (p *players) create(tx *store.Tx) *Player {
+	created := &Player{ID: tx.ID(""), Created: tx.Now()}
+	p.events.Append(tx, event.Event{Code: event.PlayerCreated, Resource: created.ID})
+	return created
+}
+
+// notifyOut calls the functions of OnOut for a player.
+func (p *players) notifyOut(tx *store.Tx, playerID string) {
+	for _, f := range p.out {
+		f(tx, playerID)
+	}
+}
+
+// idleStep is by how much a login must postpone the next check for the change to be
+// written, so that frequent logins do not cause frequent writes.
+const idleStep = 24 * time.Hour
+
+// seen postpones the check of a guest who logs in by keep; below 0 there is none.
+func (p *players) seen(tx *store.Tx, guest *Player, keep time.Duration) {
+	next := tx.Now().Add(keep)
+	if keep >= 0 && len(guest.GuestSecret) > 0 && next.Sub(guest.IdleCheck) >= idleStep {
+		p.checkAt(tx, guest, next)
+	}
+}
+
+// checkAt sets when to check whether an account is still used.
+func (p *players) checkAt(tx *store.Tx, old *Player, next time.Time) {
+	later := *old
+	later.IdleCheck = next
+	p.table.Put(tx, &later)
+}
 
 // Link is an external account that is linked to a player.
 type Link struct {
@@ -43,26 +134,52 @@ func (l *Link) SubjectHint() string {
 	return "…"
 }
 
-// Family is the chain of refresh tokens that follow from one login.
-type Family struct {
-	ID         string    `json:"id"`
-	PlayerID   string    `json:"player_id"`
-	Method     string    `json:"method"` // guest, or the provider's name
-	Login      time.Time `json:"login"`  // when the player last proved who they are
-	Generation int       `json:"generation"`
-	Rotated    time.Time `json:"rotated,omitzero"` // when this generation began
-	Expires    time.Time `json:"expires"`          // unless it is used before
-	Ends       time.Time `json:"ends"`             // regardless of use
-	Revoked    time.Time `json:"revoked,omitzero"`
+// links is the table of external accounts.
+type links struct {
+	events *event.Log
+	table  *store.Table[Link]
+	player *store.Index[Link] // by player
 }
 
-func (f *Family) valid(now time.Time) bool { return f.Revoked.IsZero() && f.Expires.After(now) }
+func newLinks(st *store.Store, events *event.Log) *links {
+	l := &links{events: events, table: store.NewTable(st, store.TableSpec[Link]{Name: "player_link", Key: (*Link).key})}
+	l.player = store.NewIndex(l.table, "player", func(l *Link, emit func(string)) { emit(l.PlayerID) })
+	return l
+}
 
-// Scopes of access tokens: a token has exactly one.
-const (
-	ScopeGuest         = "guest"
-	ScopeAuthenticated = "authenticated"
-)
+// of returns an iterator over the accounts that are linked to a player.
+func (l *links) of(r store.Reader, playerID string) iter.Seq[*Link] {
+	return l.player.Equal(r, playerID)
+}
 
-// Guest is the method of a login with a guest secret.
-const Guest = "guest"
+// at returns the player's account of a provider, or nil.
+func (l *links) at(r store.Reader, playerID, provider string) *Link {
+	for link := range l.of(r, playerID) {
+		if link.Provider == provider {
+			return link
+		}
+	}
+	return nil
+}
+
+// scope returns the scope of a player's tokens: a player with a linked external account
+// is authenticated.
+func (l *links) scope(r store.Reader, playerID string) string {
+	if l.player.First(r, playerID) != nil {
+		return ScopeAuthenticated
+	}
+	return ScopeGuest
+}
+
+// put links an external account to its player.
+func (l *links) put(tx *store.Tx, link *Link) {
+	l.table.Put(tx, link)
+	l.events.Append(tx, event.Event{Code: event.PlayerLinked, Resource: link.PlayerID, Message: link.Provider})
+}
+
+// create links an account that is linked to no player.
+func (l *links) create(tx *store.Tx, playerID, provider, subject string) *Link {
+	link := &Link{Provider: provider, Subject: subject, PlayerID: playerID, Linked: tx.Now(), LastLogin: tx.Now()}
+	l.put(tx, link)
+	return link
+}

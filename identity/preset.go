@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,7 +13,7 @@ import (
 var presets = map[Kind]func(*ProviderConfig) error{
 	Steam: func(c *ProviderConfig) error {
 		// Steamworks Web API, ISteamUserAuth/AuthenticateUserTicket.
-		c.URL = or(c.URL, "https://partner.steam-api.com")
+		c.URL = cmp.Or(c.URL, "https://partner.steam-api.com")
 		if c.AppID == "" || c.Secret == "" {
 			return errors.New("app_id and secret (the publisher's Web API key) are required")
 		}
@@ -20,7 +21,7 @@ var presets = map[Kind]func(*ProviderConfig) error{
 	},
 	Facebook: func(c *ProviderConfig) error {
 		// Facebook Login, "Access tokens"; Graph API.
-		c.URL = or(c.URL, "https://graph.facebook.com")
+		c.URL = cmp.Or(c.URL, "https://graph.facebook.com")
 		if c.AppID == "" {
 			return errors.New("app_id is required")
 		}
@@ -72,7 +73,7 @@ var publicKeyAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", 
 
 // idTokens completes a provider that issues ID tokens.
 func (c *ProviderConfig) idTokens(issuer, keySet string) error {
-	c.Issuer, c.KeySetURL = or(c.Issuer, issuer), or(c.KeySetURL, keySet)
+	c.Issuer, c.KeySetURL = cmp.Or(c.Issuer, issuer), cmp.Or(c.KeySetURL, keySet)
 	if len(c.Algorithms) == 0 {
 		c.Algorithms = []string{"RS256"}
 	}
@@ -88,13 +89,6 @@ func (c *ProviderConfig) idTokens(issuer, keySet string) error {
 		return errors.Join(checkURL("issuer", c.Issuer), checkURL("key_set_url", c.KeySetURL))
 	}
 	return checkURL("issuer", c.Issuer)
-}
-
-func or(value, otherwise string) string {
-	if value != "" {
-		return value
-	}
-	return otherwise
 }
 
 // checkURL requires https, and accepts http only for this machine.

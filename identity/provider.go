@@ -7,8 +7,11 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
+
+	"github.com/musterhq/muster/internal/store"
 )
 
 // Kind is a kind of provider.
@@ -88,24 +91,47 @@ const (
 
 var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
-func newProviders(configs []ProviderConfig, client *http.Client) (map[string]*provider, error) {
+// Providers are the configured providers.
+type Providers struct {
+	client *http.Client
+	named  atomic.Pointer[map[string]*provider]
+}
+
+func newProviders(configs []ProviderConfig, client *http.Client) (*Providers, error) {
 	if client == nil {
 		client = &http.Client{
 			Timeout:       callTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
-	providers := map[string]*provider{}
+	p := &Providers{client: client}
+	return p, p.Reload(configs)
+}
+
+// Reload replaces the ways to log in other than as a guest. If there is an error, it
+// names what is wrong, and nothing has changed.
+func (s *Providers) Reload(configs []ProviderConfig) error {
+	named := map[string]*provider{}
 	for _, c := range configs {
 		if err := c.complete(); err != nil {
-			return nil, fmt.Errorf("players: provider %q: %w", c.Name, err)
+			return fmt.Errorf("players: provider %q: %w", c.Name, err)
 		}
-		if providers[c.Name] != nil {
-			return nil, fmt.Errorf("players: provider %q is configured twice", c.Name)
+		if named[c.Name] != nil {
+			return fmt.Errorf("players: provider %q is configured twice", c.Name)
 		}
-		providers[c.Name] = &provider{name: c.Name, verifier: c.verifier(client), calls: make(chan struct{}, maxCalls)}
+		named[c.Name] = &provider{name: c.Name, verifier: c.verifier(s.client), calls: make(chan struct{}, maxCalls)}
 	}
-	return providers, nil
+	s.named.Store(&named)
+	return nil
+}
+
+// prove asks a provider whose credential it is.
+func (s *Providers) prove(ctx context.Context, name string, c Credential) (proof, error) {
+	p := (*s.named.Load())[name]
+	if p == nil {
+		return proof{}, refuse(ProviderDisabled, "there is no provider %q here", name)
+	}
+	return p.prove(ctx, c)
 }
 
 // prove checks a credential, with limits on number and time, and the subject's form.
@@ -165,4 +191,45 @@ func (c *ProviderConfig) verifier(client *http.Client) verifier {
 		return &custom{config: *c, client: client}
 	}
 	return newIDTokens(*c, client)
+}
+
+// usedProof records a provider's token until it would be refused anyway.
+type usedProof struct {
+	Hash    string    `json:"hash"`
+	Expires time.Time `json:"expires"`
+}
+
+// proofs keeps the tokens of providers from being used twice.
+type proofs struct {
+	reuse   bool // allowed
+	table   *store.Table[usedProof]
+	expires *store.Index[usedProof]
+}
+
+func newProofs(st *store.Store, reuse bool) *proofs {
+	p := &proofs{reuse: reuse}
+	p.table = store.NewTable(st, store.TableSpec[usedProof]{Name: "player_proof", Key: func(u *usedProof) string { return u.Hash }})
+	p.expires = store.NewDueIndex(p.table, "expires", func(u *usedProof) time.Time { return u.Expires })
+	return p
+}
+
+// once returns the row that keeps a proof from being used again, if that is required.
+func (s *proofs) once(p proof) usedProof {
+	if s.reuse || p.Once == "" {
+		return usedProof{}
+	}
+	return usedProof{Hash: Digest(p.Once), Expires: p.Expires.UTC().Truncate(time.Millisecond).Add(providerLeeway)}
+}
+
+func (s *proofs) unused(tx *store.Tx, u usedProof, provider string) error {
+	if u.Hash != "" && s.table.Get(tx, u.Hash) != nil {
+		return refuse(ProviderInvalid, "this token was used before; get a new one from %s", provider)
+	}
+	return nil
+}
+
+func (s *proofs) use(tx *store.Tx, u usedProof) {
+	if u.Hash != "" {
+		s.table.Put(tx, &u)
+	}
 }

@@ -2,17 +2,15 @@ package identity
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
+	"iter"
 	"log/slog"
 	"net/http"
-	"sync"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Secrets seals what is stored, and derives keys (auth.Master).
@@ -32,222 +30,136 @@ type Deps struct {
 
 // Service keeps accounts, tokens and data of players.
 type Service struct {
-	st         *store.Store
-	opts       Options
-	events     *event.Log
-	secrets    Secrets
-	log        *slog.Logger
-	refreshKey []byte
-	client     *http.Client // reaches providers
-	providers  atomic.Pointer[map[string]*provider]
-	signers    sync.Map // of opened signing keys, by id
-	t          tables
-	loop       loop
-	cmd        commands
-	out        []func(*store.Tx, string) // called for players who are out
+	Accounts  *Accounts
+	Logins    *Logins
+	Merges    *Merges
+	Tokens    *Tokens
+	Data      *Data
+	Providers *Providers
+
+	st    *store.Store
+	log   *slog.Logger
+	aged  []aged
+	sweep *store.Command[struct{}, bool]
 }
 
-type commands struct {
-	createGuest *store.Command[guestArgs, *Family]
-	enter       *store.Command[enterArgs, *Family]
-	login       *store.Command[loginArgs, loggedIn]
-	link        *store.Command[linkArgs, linked]
-	merge       *store.Command[mergeArgs, *Family]
-	unlink      *store.Command[unlinkArgs, struct{}]
-	refresh     *store.Command[refreshArgs, refreshed]
-	logout      *store.Command[logoutArgs, struct{}]
-	rename      *store.Command[renameArgs, *Player]
-	ban         *store.Command[banArgs, struct{}]
-	remove      *store.Command[string, struct{}]
-	addKey      *store.Command[keyArgs, struct{}]
-	putData     *store.Command[putArgs, *Datum]
-	deleteData  *store.Command[deleteArgs, struct{}]
-	sweep       *store.Command[struct{}, bool]
+// rows are what an account consists of: the player, the linked external accounts and the
+// logins. Accounts, Logins, Merges and Tokens share them.
+type rows struct {
+	st       *store.Store
+	opts     *Options
+	events   *event.Log
+	players  *players
+	links    *links
+	families *families
 }
 
 // New registers the package's tables and commands on the store. The error names an
 // option or a provider that is not configured correctly.
-func New(st *store.Store, deps Deps, opts Options) (*Service, error) {
-	opts.setDefaults()
-	if err := opts.validate(); err != nil {
+func New(st *store.Store, d Deps, o Options) (*Service, error) {
+	o.setDefaults()
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if deps.Logger == nil {
-		deps.Logger = slog.New(slog.DiscardHandler)
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	providers, err := newProviders(opts.Providers, deps.Client)
+	providers, err := newProviders(o.Providers, d.Client)
 	if err != nil {
 		return nil, err
 	}
+	r := &rows{
+		st: st, opts: &o, events: d.Events, players: newPlayers(st, d.Events), links: newLinks(st, d.Events),
+		families: newFamilies(st, d.Secrets.Derive("player refresh tokens"), &o),
+	}
+	keys, proofs, data := newKeys(st, d, &o), newProofs(st, o.ReuseIDTokens), newData(st, r.players)
+	tokens := newTokens(r, keys)
+	merges := newMerges(r, tokens, proofs)
 	s := &Service{
-		st: st, opts: opts, events: deps.Events, secrets: deps.Secrets, log: deps.Logger.With("component", "identity"),
-		refreshKey: deps.Secrets.Derive("player refresh tokens"), client: deps.Client, t: newTables(st),
+		Accounts: newAccounts(r, data), Logins: newLogins(r, providers, tokens, proofs, merges), Merges: merges,
+		Tokens: tokens, Data: data, Providers: providers,
+		st: st, log: d.Logger.With("component", "identity"),
 	}
-	s.providers.Store(&providers)
-	s.loop = newLoop(s)
-	s.cmd = commands{
-		createGuest: store.NewCommand(st, "player.guest", s.runCreateGuest),
-		enter:       store.NewCommand(st, "player.enter", s.runEnter),
-		login:       store.NewCommand(st, "player.login", s.runLogin),
-		link:        store.NewCommand(st, "player.link", s.runLink),
-		merge:       store.NewCommand(st, "player.merge", s.runMerge),
-		unlink:      store.NewCommand(st, "player.unlink", s.runUnlink),
-		refresh:     store.NewCommand(st, "player.refresh", s.runRefresh),
-		logout:      store.NewCommand(st, "player.logout", s.runLogout),
-		rename:      store.NewCommand(st, "player.rename", s.runRename),
-		ban:         store.NewCommand(st, "player.ban", s.runBan),
-		remove:      store.NewCommand(st, "player.delete", s.runDelete),
-		addKey:      store.NewCommand(st, "player.key", s.runAddKey),
-		putData:     store.NewCommand(st, "player.put_data", s.runPutData),
-		deleteData:  store.NewCommand(st, "player.delete_data", s.runDeleteData),
-		sweep:       store.NewCommand(st, "player.sweep", s.runSweep),
+	s.aged = []aged{
+		expiring(r.families.expires, func(tx *store.Tx, f *Family) int { r.families.table.Delete(tx, f.ID); return 1 }),
+		expiring(proofs.expires, func(tx *store.Tx, u *usedProof) int { proofs.table.Delete(tx, u.Hash); return 1 }),
+		expiring(merges.expires, func(tx *store.Tx, c *conflict) int { merges.table.Delete(tx, c.PlayerID); return 1 }),
+		expiring(r.players.purge, func(tx *store.Tx, p *Player) int { return s.Accounts.erase(tx, p.ID, "") }),
+		expiring(keys.expires, func(tx *store.Tx, k *SigningKey) int { keys.table.Delete(tx, k.ID); return 1 }),
 	}
+	if o.GuestKeep > 0 {
+		s.aged = append(s.aged, expiring(r.players.idle, s.Accounts.retire))
+	}
+	s.sweep = store.NewCommand(st, "player.sweep", s.runSweep)
 	return s, nil
 }
 
-// Reload replaces the ways to log in other than as a guest. If there is an error, it
-// names what is wrong, and nothing has changed.
-func (s *Service) Reload(configs []ProviderConfig) error {
-	providers, err := newProviders(configs, s.client)
-	if err != nil {
+// Open creates the first signing key if there is none. It must be called once the store
+// is open and before the first login.
+func (s *Service) Open(ctx context.Context) error { return s.Tokens.Keys.ensure(ctx) }
+
+// sweepEvery is how often expired rows are removed and keys are checked.
+const sweepEvery = time.Minute
+
+// Run removes what has expired and creates signing keys in time, until ctx ends.
+func (s *Service) Run(ctx context.Context) {
+	next := time.Now()
+	wake.NewLoop(func() time.Time { return next }, func(ctx context.Context) error {
+		err := s.tend(ctx)
+		if err == nil {
+			next = time.Now().Add(sweepEvery)
+		}
 		return err
-	}
-	s.providers.Store(&providers)
-	return nil
+	}).Run(ctx)
 }
 
-// OnOut registers f to be called in each transaction that bans, deletes or merges away
-// a player. It must be called before the store is opened.
-func (s *Service) OnOut(f func(tx *store.Tx, playerID string)) { s.out = append(s.out, f) }
-
-// notifyOut calls the functions of OnOut for a player.
-func (s *Service) notifyOut(tx *store.Tx, playerID string) {
-	for _, f := range s.out {
-		f(tx, playerID)
+func (s *Service) tend(ctx context.Context) error {
+	err := s.Tokens.Keys.ensure(ctx)
+	for more := err == nil && s.anyExpired(s.st.View(), time.Now()); more; {
+		more, err = s.sweep.Do(ctx, struct{}{})
 	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("players not looked after", "error", err)
+	}
+	return err
 }
 
-// Session is the result of a login.
-type Session struct {
-	PlayerID       string
-	Scope          string
-	AccessToken    string
-	AccessExpires  time.Time
-	RefreshToken   string
-	RefreshExpires time.Time
-	Created        bool // the account was created by this login
-	Links          []*Link
-	GuestSecret    string // only if a guest account was created; shown once
+// runSweep removes what has expired, up to a limit, and reports whether there is more.
+func (s *Service) runSweep(tx *store.Tx, _ struct{}) (more bool, err error) {
+	for _, a := range s.aged {
+		a.remove(tx)
+	}
+	return s.anyExpired(tx, tx.Now()), nil
 }
 
-// session creates the tokens of a durable family.
-func (s *Service) session(f *Family, created bool) (*Session, error) {
-	view, now := s.st.View(), time.Now()
-	p := s.account(view, f.PlayerID)
-	if p == nil {
-		return nil, refuse(TokenInvalid, "the account was deleted")
-	}
-	access, err := s.accessToken(view, p, f, now)
-	if err != nil {
-		return nil, err
-	}
-	return &Session{
-		PlayerID: p.ID, Scope: s.scope(view, p.ID), AccessToken: access, AccessExpires: now.Add(s.opts.AccessLife),
-		RefreshToken: s.refreshToken(f), RefreshExpires: f.Expires, Created: created, Links: s.Links(p.ID),
-	}, nil
+// anyExpired reports whether a sweep would remove anything.
+func (s *Service) anyExpired(r store.Reader, now time.Time) bool {
+	return slices.ContainsFunc(s.aged, func(a aged) bool { return a.any(r, now) })
 }
 
-// CreateGuest creates an account for a device and returns the secret that the device
-// has to keep.
-func (s *Service) CreateGuest(ctx context.Context) (*Session, error) {
-	secret := randomText(32)
-	f, err := s.cmd.createGuest.Do(ctx, guestArgs{Secret: hash(secret)})
-	if err != nil {
-		return nil, err
-	}
-	made, err := s.session(f, true)
-	if err != nil {
-		return nil, err
-	}
-	made.GuestSecret = secret
-	return made, nil
+// aged is a kind of rows that are removed in time.
+type aged struct {
+	any    func(store.Reader, time.Time) bool // reports whether there are any to remove
+	remove func(*store.Tx)
 }
 
-type guestArgs struct{ Secret []byte }
-
-func (s *Service) runCreateGuest(tx *store.Tx, a guestArgs) (*Family, error) {
-	p := s.newPlayer(tx)
-	p.GuestSecret = a.Secret
-	if s.opts.GuestKeep > 0 {
-		p.IdleCheck = tx.Now().Add(s.opts.GuestKeep)
-	}
-	s.t.players.Put(tx, p)
-	return s.newFamily(tx, p.ID, Guest), nil
+// expiring is the aged rows of an index by time. It removes until store.DueAtOnce rows
+// are removed; remove returns how many it removed for one.
+func expiring[V any](by *store.Index[V], remove func(*store.Tx, *V) int) aged {
+	return aged{any: by.AnyDue, remove: func(tx *store.Tx) {
+		n := 0
+		for row := range by.Due(tx, tx.Now()) {
+			if n >= store.DueAtOnce {
+				return
+			}
+			n += remove(tx, row)
+		}
+	}}
 }
 
-func (s *Service) newPlayer(tx *store.Tx) *Player {
-	p := &Player{ID: tx.ID(""), Created: tx.Now()}
-	s.events.Append(tx, event.Event{Code: event.PlayerCreated, Resource: p.ID})
-	return p
-}
-
-// LoginGuest logs a device in. Refusals: GuestSecretInvalid, also if the account
-// does not exist or has no guest login; Banned.
-func (s *Service) LoginGuest(ctx context.Context, playerID, secret string) (*Session, error) {
-	p := s.t.players.Get(s.st.View(), playerID)
-	want := make([]byte, sha256.Size) // compared even without an account, so that it takes as long; no secret has this hash
-	if p != nil && len(p.GuestSecret) == sha256.Size {
-		want = p.GuestSecret
+func some[V any](rows iter.Seq[*V]) bool {
+	for range rows {
+		return true
 	}
-	if subtle.ConstantTimeCompare(want, hash(secret)) != 1 {
-		return nil, refuse(GuestSecretInvalid, "no guest account has this player id and secret")
-	}
-	f, err := s.cmd.enter.Do(ctx, enterArgs{Player: playerID, Method: Guest})
-	if err != nil {
-		return nil, err
-	}
-	return s.session(f, false)
-}
-
-type enterArgs struct{ Player, Method string }
-
-// runEnter begins a family for a player who has proven who they are.
-func (s *Service) runEnter(tx *store.Tx, a enterArgs) (*Family, error) {
-	p := s.account(tx, a.Player)
-	if p == nil {
-		return nil, refuse(NotFound, "the account was deleted")
-	}
-	if p.Banned(tx.Now()) {
-		return nil, p.banned()
-	}
-	s.seen(tx, p)
-	return s.newFamily(tx, p.ID, a.Method), nil
-}
-
-func hash(text string) []byte {
-	sum := sha256.Sum256([]byte(text))
-	return sum[:]
-}
-
-// Digest returns the SHA-256 of a secret in hex, for storing in its place.
-func Digest(secret string) string { return hex.EncodeToString(hash(secret)) }
-
-// Player returns an account. Refusals: NotFound.
-func (s *Service) Player(id string) (*Player, error) {
-	if p := s.account(s.st.View(), id); p != nil {
-		return p, nil
-	}
-	return nil, refuse(NotFound, "player %s does not exist", id)
-}
-
-// Scope returns the scope that a new token of a player would have.
-func (s *Service) Scope(playerID string) string { return s.scope(s.st.View(), playerID) }
-
-// Links returns the external accounts that are linked to a player.
-func (s *Service) Links(playerID string) []*Link {
-	var links []*Link
-	for l := range s.t.linksOf.Equal(s.st.View(), playerID) {
-		links = append(links, l)
-	}
-	return links
+	return false
 }

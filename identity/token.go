@@ -1,13 +1,22 @@
 package identity
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/store"
+)
+
+// Scopes of access tokens: a token has exactly one.
+const (
+	ScopeGuest         = "guest"
+	ScopeAuthenticated = "authenticated"
 )
 
 // Claims are what an access token says (RFC 9068, with members of our own).
@@ -36,50 +45,85 @@ const leeway = 5 * time.Second
 // maxToken limits the length of a token that is parsed.
 const maxToken = 8 << 10
 
-// accessToken signs an access token for a family.
-func (s *Service) accessToken(r store.Reader, p *Player, f *Family, now time.Time) (string, error) {
-	k := s.activeKey(r, now)
-	if k == nil {
-		return "", errors.New("there is no key to sign access tokens with")
+// Tokens issues access and refresh tokens, and checks them.
+type Tokens struct {
+	Keys *Keys
+
+	*rows
+	refresh *store.Command[refreshArgs, *Family]
+	logout  *store.Action[logoutArgs]
+}
+
+func newTokens(r *rows, keys *Keys) *Tokens {
+	t := &Tokens{Keys: keys, rows: r}
+	t.refresh = store.NewCommand(r.st, "player.refresh", t.runRefresh)
+	t.logout = store.NewAction(r.st, "player.logout", t.runLogout)
+	return t
+}
+
+// Session is the result of a login.
+type Session struct {
+	PlayerID       string
+	Scope          string
+	AccessToken    string
+	AccessExpires  time.Time
+	RefreshToken   string
+	RefreshExpires time.Time
+	Created        bool // the account was created by this login
+	Links          []*Link
+	GuestSecret    string // only if a guest account was created; shown once
+}
+
+// session creates the tokens of a durable family.
+func (t *Tokens) session(f *Family, created bool) (*Session, error) {
+	view, now := t.st.View(), time.Now()
+	p := t.players.account(view, f.PlayerID)
+	if p == nil {
+		return nil, refuse(TokenInvalid, "the account was deleted")
 	}
-	signer, err := s.signer(k)
+	scope := t.links.scope(view, p.ID)
+	access, err := t.access(view, p, f, scope, now)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{
+		PlayerID: p.ID, Scope: scope, AccessToken: access, AccessExpires: now.Add(t.opts.AccessLife),
+		RefreshToken: t.families.token(f), RefreshExpires: f.Expires, Created: created, Links: slices.Collect(t.links.of(view, p.ID)),
+	}, nil
+}
+
+// access signs an access token for a family.
+func (t *Tokens) access(r store.Reader, p *Player, f *Family, scope string, now time.Time) (string, error) {
+	signer, err := t.Keys.signer(r, now)
 	if err != nil {
 		return "", err
 	}
 	at := jwt.NewNumericDate(now)
 	return jwt.Signed(signer).Claims(accessClaims{
 		Claims: jwt.Claims{
-			Issuer: s.opts.Issuer(), Subject: p.ID, Audience: jwt.Audience{s.opts.Audience},
-			IssuedAt: at, NotBefore: at, Expiry: jwt.NewNumericDate(now.Add(s.opts.AccessLife)), ID: randomText(16),
+			Issuer: t.opts.Issuer(), Subject: p.ID, Audience: jwt.Audience{t.opts.Audience},
+			IssuedAt: at, NotBefore: at, Expiry: jwt.NewNumericDate(now.Add(t.opts.AccessLife)), ID: randomText(16),
 		},
-		Scope: s.scope(r, p.ID), FamilyID: f.ID, AuthTime: f.Login.Unix(), Methods: []string{f.Method}, TokenVersion: p.TokenVersion,
+		Scope: scope, FamilyID: f.ID, AuthTime: f.Login.Unix(), Methods: []string{f.Method}, TokenVersion: p.TokenVersion,
 	}).Serialize()
-}
-
-// scope derives the scope: a player with a linked external account is authenticated.
-func (s *Service) scope(r store.Reader, playerID string) string {
-	if s.t.linksOf.First(r, playerID) != nil {
-		return ScopeAuthenticated
-	}
-	return ScopeGuest
 }
 
 // Check returns the claims of an access token. A token ends with its family too: a
 // logout, a ban or a deleted account takes effect immediately. Refusals:
 // TokenMissing, TokenInvalid, TokenExpired, Banned.
-func (s *Service) Check(token string) (Claims, error) {
+func (t *Tokens) Check(token string) (Claims, error) {
 	if token == "" {
 		return Claims{}, refuse(TokenMissing, "an access token is required: Authorization: Bearer TOKEN")
 	}
-	c, err := s.parse(token)
+	c, err := t.parse(token)
 	if err != nil {
 		return Claims{}, err
 	}
-	return s.current(c, time.Now())
+	return t.current(c, time.Now())
 }
 
 // parse checks a token's form, signature and claims.
-func (s *Service) parse(token string) (*accessClaims, error) {
+func (t *Tokens) parse(token string) (*accessClaims, error) {
 	invalid := func() (*accessClaims, error) { return nil, refuse(TokenInvalid, "the access token is not one of ours") }
 	if len(token) > maxToken {
 		return invalid()
@@ -89,7 +133,7 @@ func (s *Service) parse(token string) (*accessClaims, error) {
 		return invalid()
 	}
 	h := parsed.Headers[0]
-	k := s.t.keys.Get(s.st.View(), h.KeyID)
+	k := t.Keys.table.Get(t.st.View(), h.KeyID)
 	// The algorithm is the key's, regardless of the token's (RFC 8725, 3.1).
 	if k == nil || h.Algorithm != k.Algorithm || h.ExtraHeaders[jose.HeaderType] != "at+jwt" {
 		return invalid()
@@ -102,7 +146,7 @@ func (s *Service) parse(token string) (*accessClaims, error) {
 	if err := parsed.Claims(public, &c); err != nil {
 		return invalid()
 	}
-	expected := jwt.Expected{Issuer: s.opts.Issuer(), AnyAudience: jwt.Audience{s.opts.Audience}, Time: time.Now()}
+	expected := jwt.Expected{Issuer: t.opts.Issuer(), AnyAudience: jwt.Audience{t.opts.Audience}, Time: time.Now()}
 	switch err := c.ValidateWithLeeway(expected, leeway); {
 	case errors.Is(err, jwt.ErrExpired):
 		return nil, refuse(TokenExpired, "the access token has expired; refresh it")
@@ -113,9 +157,9 @@ func (s *Service) parse(token string) (*accessClaims, error) {
 }
 
 // current checks a token's claims against the current state.
-func (s *Service) current(c *accessClaims, now time.Time) (Claims, error) {
-	view := s.st.View()
-	p, f := s.account(view, c.Subject), s.t.families.Get(view, c.FamilyID)
+func (t *Tokens) current(c *accessClaims, now time.Time) (Claims, error) {
+	view := t.st.View()
+	p, f := t.players.account(view, c.Subject), t.families.table.Get(view, c.FamilyID)
 	switch {
 	case p == nil || f == nil || f.PlayerID != c.Subject || !f.valid(now) || c.TokenVersion != p.TokenVersion:
 		return Claims{}, refuse(TokenInvalid, "the access token was revoked")
@@ -128,14 +172,94 @@ func (s *Service) current(c *accessClaims, now time.Time) (Claims, error) {
 	}, nil
 }
 
-func (p *Player) banned() error {
-	return &Refusal{Code: Banned, Message: "this account is banned until " + p.BannedUntil.UTC().Format(time.RFC3339), Until: p.BannedUntil}
+// fresh refuses tokens whose login is too old for changing credentials.
+func (o *Options) fresh(c Claims) error {
+	if age := time.Since(c.Login); age > o.Fresh {
+		return refuse(ReauthRequired, "the login is %s old; changing credentials needs one of the last %s", age.Truncate(time.Second), o.Fresh)
+	}
+	return nil
 }
 
-// fresh refuses tokens whose login is too old for changing credentials.
-func (s *Service) fresh(c Claims) error {
-	if age := time.Since(c.Login); age > s.opts.Fresh {
-		return refuse(ReauthRequired, "the login is %s old; changing credentials needs one of the last %s", age.Truncate(time.Second), s.opts.Fresh)
+type refreshArgs struct {
+	Family     string
+	Generation int
+}
+
+// Refresh returns new tokens for a refresh token, which is used up by it. If the same
+// token is used again within Options.Grace, the result is the same successor, since an
+// answer may be lost; later, or once the successor was used, it has been stolen and the
+// family ends. Refusals: RefreshInvalid, RefreshReused, Banned.
+func (t *Tokens) Refresh(ctx context.Context, token string) (*Session, error) {
+	family, generation, ok := t.families.read(token)
+	if !ok {
+		return nil, refuse(RefreshInvalid, "the refresh token is not one of ours")
+	}
+	f, err := t.refresh.Do(ctx, refreshArgs{family, generation})
+	if err != nil {
+		return nil, err
+	}
+	if !f.Revoked.IsZero() {
+		return nil, refuse(RefreshReused, "the refresh token was used before; all tokens that came from its login have ended")
+	}
+	return t.session(f, false)
+}
+
+func (t *Tokens) runRefresh(tx *store.Tx, a refreshArgs) (*Family, error) {
+	now := tx.Now()
+	f := t.families.table.Get(tx, a.Family)
+	if f == nil || !f.valid(now) || a.Generation > f.Generation {
+		return nil, refuse(RefreshInvalid, "the refresh token has ended; log in again")
+	}
+	p := t.players.account(tx, f.PlayerID)
+	switch {
+	case p == nil:
+		return nil, refuse(RefreshInvalid, "the account does not exist any more")
+	case p.Banned(now):
+		return nil, p.banned()
+	case a.Generation == f.Generation-1 && now.Sub(f.Rotated) <= t.opts.Grace:
+		return f, nil
+	case a.Generation < f.Generation:
+		return t.revokeStolen(tx, f), nil
+	}
+	return t.families.rotate(tx, f), nil
+}
+
+// revokeStolen ends a family, one of whose tokens was used twice, and keeps its row
+// until it would have expired.
+func (t *Tokens) revokeStolen(tx *store.Tx, f *Family) *Family {
+	dead := *f
+	dead.Revoked = tx.Now()
+	t.families.table.Put(tx, &dead)
+	t.events.Append(tx, event.Event{Code: event.PlayerTokenReused, Resource: f.PlayerID, Message: "login by " + f.Method})
+	return &dead
+}
+
+// Logout ends the login of a refresh token. A token that we did not issue, or that has
+// ended, changes nothing.
+func (t *Tokens) Logout(ctx context.Context, token string) error {
+	family, _, ok := t.families.read(token)
+	if !ok {
+		return nil
+	}
+	return t.logout.Do(ctx, logoutArgs{Family: family})
+}
+
+// LogoutAccess ends the login of an access token, or all logins of its player.
+func (t *Tokens) LogoutAccess(ctx context.Context, c Claims, everywhere bool) error {
+	args := logoutArgs{Family: c.FamilyID}
+	if everywhere {
+		args = logoutArgs{Player: c.PlayerID}
+	}
+	return t.logout.Do(ctx, args)
+}
+
+type logoutArgs struct{ Family, Player string }
+
+func (t *Tokens) runLogout(tx *store.Tx, a logoutArgs) error {
+	if a.Player == "" {
+		t.families.table.Delete(tx, a.Family)
+	} else {
+		t.families.end(tx, a.Player, "")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func TestAccessToken_ChecksAgainstKeySet(t *testing.T) {
 		t.Run(algorithm, func(t *testing.T) {
 			h := newHouse(t, Options{Algorithm: algorithm})
 			s := h.guest()
-			set, err := h.ids.KeySet()
+			set, err := h.ids.Tokens.Keys.Set()
 			h.must(err)
 			parsed, err := jwt.ParseSigned(s.AccessToken, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(algorithm)})
 			h.must(err)
@@ -36,7 +36,7 @@ func TestAccessToken_ChecksAgainstKeySet(t *testing.T) {
 					t.Error("a private key is published")
 				}
 			}
-			got, err := h.ids.Check(s.AccessToken)
+			got, err := h.ids.Tokens.Check(s.AccessToken)
 			h.must(err)
 			if got.PlayerID != s.PlayerID || got.Method != Guest {
 				t.Errorf("got %+v", got)
@@ -51,8 +51,8 @@ func TestCheck_Refuses(t *testing.T) {
 	h := newHouse(t, Options{})
 	s := h.guest()
 	parts := strings.Split(s.AccessToken, ".")
-	key := h.ids.activeKey(h.st.View(), time.Now())
-	der, err := h.ids.secrets.Open(key.Sealed, "player key "+key.ID)
+	key := h.ids.Tokens.Keys.active(h.st.View(), time.Now())
+	der, err := h.ids.Tokens.Keys.secrets.Open(key.Sealed, "player key "+key.ID)
 	h.must(err)
 	private, err := x509.ParsePKCS8PrivateKey([]byte(der))
 	h.must(err)
@@ -69,7 +69,7 @@ func TestCheck_Refuses(t *testing.T) {
 			c[k] = v
 		}
 		c[name] = value
-		signer, err := h.ids.signer(key)
+		signer, err := h.ids.Tokens.Keys.signer(h.st.View(), time.Now())
 		h.must(err)
 		text, err := jwt.Signed(signer).Claims(c).Serialize()
 		h.must(err)
@@ -87,7 +87,7 @@ func TestCheck_Refuses(t *testing.T) {
 	h.must(err)
 	confused, err := jwt.Signed(hmacSigner).Claims(good).Serialize()
 	h.must(err)
-	if _, err := h.ids.Check(with("jti", "another")); err != nil {
+	if _, err := h.ids.Tokens.Check(with("jti", "another")); err != nil {
 		t.Fatalf("a good token is refused: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -112,7 +112,7 @@ func TestCheck_Refuses(t *testing.T) {
 		"unknown key":           {strings.Replace(s.AccessToken, parts[0], header(`{"alg":"ES256","kid":"x","typ":"at+jwt"}`), 1), TokenInvalid},
 		"key in its own header": {strings.Replace(s.AccessToken, parts[0], header(`{"alg":"ES256","jwk":{},"typ":"at+jwt"}`), 1), TokenInvalid},
 	} {
-		if _, err := h.ids.Check(c.token); !Is(err, c.want) {
+		if _, err := h.ids.Tokens.Check(c.token); !Is(err, c.want) {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestCheck_Refuses(t *testing.T) {
 // publiclyGood verifies a token's signature as others do, with the published keys.
 func (h *house) publiclyGood(token string) error {
 	h.Helper()
-	set, err := h.ids.KeySet()
+	set, err := h.ids.Tokens.Keys.Set()
 	h.must(err)
 	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.ES256})
 	h.must(err)
@@ -134,21 +134,21 @@ func TestKeys_Rotate(t *testing.T) {
 	t.Parallel()
 	opts := Options{KeyLife: 10 * time.Hour, KeyLead: time.Hour, AccessLife: 15 * time.Minute}
 	inHouse(t, opts, func(h *house) {
-		first := h.ids.activeKey(h.st.View(), time.Now()).ID
+		first := h.ids.Tokens.Keys.active(h.st.View(), time.Now()).ID
 		settle(9*time.Hour + 2*time.Minute)
-		if n := h.ids.t.keys.Len(h.st.View()); n != 2 {
+		if n := h.ids.Tokens.Keys.table.Len(h.st.View()); n != 2 {
 			h.Fatalf("%d keys are published, want the next one too", n)
 		}
-		if now := h.ids.activeKey(h.st.View(), time.Now()).ID; now != first {
+		if now := h.ids.Tokens.Keys.active(h.st.View(), time.Now()).ID; now != first {
 			h.Fatal("a key signs before it was published for long enough")
 		}
 		settle(56 * time.Minute)
 		s := h.guest() // signed with the first key, shortly before it retires
 		settle(10 * time.Minute)
-		if now := h.ids.activeKey(h.st.View(), time.Now()).ID; now == first {
+		if now := h.ids.Tokens.Keys.active(h.st.View(), time.Now()).ID; now == first {
 			h.Fatal("a key signs beyond its life")
 		}
-		_, err := h.ids.Check(s.AccessToken)
+		_, err := h.ids.Tokens.Check(s.AccessToken)
 		h.must(err)
 		for who, token := range map[string]string{"before": s.AccessToken, "after": h.guest().AccessToken} {
 			if err := h.publiclyGood(token); err != nil {
@@ -156,20 +156,20 @@ func TestKeys_Rotate(t *testing.T) {
 			}
 		}
 		settle(2 * time.Hour)
-		if h.ids.t.keys.Get(h.st.View(), first) != nil {
+		if h.ids.Tokens.Keys.table.Get(h.st.View(), first) != nil {
 			h.Error("a key stays published though all it signed has expired")
 		}
 		if err := h.publiclyGood(s.AccessToken); err == nil {
 			h.Error("a token is good by the published keys after its key was removed")
 		}
 		old := h.guest()
-		h.must(h.ids.RotateKeys(h.ctx))
+		h.must(h.ids.Tokens.Keys.Rotate(h.ctx))
 		if err := h.publiclyGood(old.AccessToken); err == nil {
 			h.Error("the key that leaked is still published")
 		}
-		_, err = h.ids.Check(old.AccessToken)
+		_, err = h.ids.Tokens.Check(old.AccessToken)
 		h.refused(err, TokenInvalid)
-		_, err = h.ids.Refresh(h.ctx, old.RefreshToken)
+		_, err = h.ids.Tokens.Refresh(h.ctx, old.RefreshToken)
 		h.must(err)
 		h.reopen()
 	})
@@ -180,22 +180,22 @@ func TestRefresh_RotatesAndFindsTheft(t *testing.T) {
 	inHouse(t, Options{}, func(h *house) {
 		s1 := h.guest()
 		settle(time.Minute)
-		s2, err := h.ids.Refresh(h.ctx, s1.RefreshToken)
+		s2, err := h.ids.Tokens.Refresh(h.ctx, s1.RefreshToken)
 		h.must(err)
-		again, err := h.ids.Refresh(h.ctx, s1.RefreshToken) // the answer was lost
+		again, err := h.ids.Tokens.Refresh(h.ctx, s1.RefreshToken) // the answer was lost
 		h.must(err)
 		if s2.RefreshToken == s1.RefreshToken || again.RefreshToken != s2.RefreshToken {
 			h.Fatal("a repeated refresh does not give the same successor")
 		}
 		h.reopen()
 		settle(31 * time.Second)
-		_, err = h.ids.Refresh(h.ctx, s1.RefreshToken) // stolen
+		_, err = h.ids.Tokens.Refresh(h.ctx, s1.RefreshToken) // stolen
 		h.refused(err, RefreshReused)
-		_, err = h.ids.Refresh(h.ctx, s2.RefreshToken) // the owner has to log in again
+		_, err = h.ids.Tokens.Refresh(h.ctx, s2.RefreshToken) // the owner has to log in again
 		h.refused(err, RefreshInvalid)
-		_, err = h.ids.Check(s2.AccessToken)
+		_, err = h.ids.Tokens.Check(s2.AccessToken)
 		h.refused(err, TokenInvalid)
-		_, err = h.ids.LoginGuest(h.ctx, s1.PlayerID, s1.GuestSecret)
+		_, err = h.ids.Logins.LoginGuest(h.ctx, s1.PlayerID, s1.GuestSecret)
 		h.must(err)
 	})
 }
@@ -206,11 +206,11 @@ func TestRefresh_GraceEndsWithSuccessor(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, Options{})
 	s1 := h.guest()
-	s2, err := h.ids.Refresh(h.ctx, s1.RefreshToken)
+	s2, err := h.ids.Tokens.Refresh(h.ctx, s1.RefreshToken)
 	h.must(err)
-	_, err = h.ids.Refresh(h.ctx, s2.RefreshToken)
+	_, err = h.ids.Tokens.Refresh(h.ctx, s2.RefreshToken)
 	h.must(err)
-	_, err = h.ids.Refresh(h.ctx, s1.RefreshToken)
+	_, err = h.ids.Tokens.Refresh(h.ctx, s1.RefreshToken)
 	h.refused(err, RefreshReused)
 }
 
@@ -222,7 +222,7 @@ func TestRefresh_AtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range got {
 		all.Go(func() {
-			next, err := h.ids.Refresh(h.ctx, s.RefreshToken)
+			next, err := h.ids.Tokens.Refresh(h.ctx, s.RefreshToken)
 			if err != nil {
 				t.Error(err)
 				return
@@ -244,10 +244,10 @@ func TestRefresh_Refuses(t *testing.T) {
 	s := h.guest()
 	next := strings.Replace(s.RefreshToken, ".0.", ".1.", 1)
 	for _, token := range []string{"", "rt_", "rt_..", s.RefreshToken + "A", s.RefreshToken[:len(s.RefreshToken)-2], next, s.AccessToken, "rt_" + rand.Text()} {
-		_, err := h.ids.Refresh(h.ctx, token)
+		_, err := h.ids.Tokens.Refresh(h.ctx, token)
 		h.refused(err, RefreshInvalid)
 	}
-	_, err := h.ids.Refresh(h.ctx, s.RefreshToken)
+	_, err := h.ids.Tokens.Refresh(h.ctx, s.RefreshToken)
 	h.must(err)
 }
 
@@ -259,14 +259,14 @@ func TestRefresh_Ends(t *testing.T) {
 		for range 3 {
 			settle(8 * time.Hour)
 			var err error
-			s, err = h.ids.Refresh(h.ctx, s.RefreshToken)
+			s, err = h.ids.Tokens.Refresh(h.ctx, s.RefreshToken)
 			h.must(err)
 		}
 		settle(2 * time.Hour)
-		_, err := h.ids.Refresh(h.ctx, s.RefreshToken)
+		_, err := h.ids.Tokens.Refresh(h.ctx, s.RefreshToken)
 		h.refused(err, RefreshInvalid)
 		settle(2 * time.Minute)
-		if n := h.ids.t.families.Len(h.st.View()); n != 0 {
+		if n := h.ids.Tokens.families.table.Len(h.st.View()); n != 0 {
 			h.Errorf("%d families are kept beyond their end", n)
 		}
 	})
@@ -277,12 +277,12 @@ func TestLogins_AreBounded(t *testing.T) {
 	h := newHouse(t, Options{Families: 3})
 	first := h.guest()
 	for range 3 {
-		_, err := h.ids.LoginGuest(h.ctx, first.PlayerID, first.GuestSecret)
+		_, err := h.ids.Logins.LoginGuest(h.ctx, first.PlayerID, first.GuestSecret)
 		h.must(err)
 	}
-	_, err := h.ids.Refresh(h.ctx, first.RefreshToken)
+	_, err := h.ids.Tokens.Refresh(h.ctx, first.RefreshToken)
 	h.refused(err, RefreshInvalid)
-	if n := h.ids.t.familiesOf.Count(h.st.View(), first.PlayerID); n != 3 {
+	if n := h.ids.Tokens.families.player.Count(h.st.View(), first.PlayerID); n != 3 {
 		t.Errorf("the player has %d logins, want 3", n)
 	}
 }
@@ -291,14 +291,14 @@ func TestLogout(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, Options{})
 	one := h.guest()
-	two, err := h.ids.LoginGuest(h.ctx, one.PlayerID, one.GuestSecret)
+	two, err := h.ids.Logins.LoginGuest(h.ctx, one.PlayerID, one.GuestSecret)
 	h.must(err)
-	h.must(h.ids.Logout(h.ctx, one.RefreshToken))
-	_, err = h.ids.Check(one.AccessToken)
+	h.must(h.ids.Tokens.Logout(h.ctx, one.RefreshToken))
+	_, err = h.ids.Tokens.Check(one.AccessToken)
 	h.refused(err, TokenInvalid)
-	claims, err := h.ids.Check(two.AccessToken)
+	claims, err := h.ids.Tokens.Check(two.AccessToken)
 	h.must(err)
-	h.must(h.ids.LogoutAccess(h.ctx, claims, true))
-	_, err = h.ids.Refresh(h.ctx, two.RefreshToken)
+	h.must(h.ids.Tokens.LogoutAccess(h.ctx, claims, true))
+	_, err = h.ids.Tokens.Refresh(h.ctx, two.RefreshToken)
 	h.refused(err, RefreshInvalid)
 }
