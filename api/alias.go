@@ -24,7 +24,7 @@ func (h handlers) createAlias(ctx context.Context, in *gamelift.CreateAliasInput
 		return nil, err
 	}
 	r := in.RoutingStrategy
-	a, err := h.Fleets.CreateAlias(ctx, fleet.AliasInput{
+	a, err := h.Fleets.Aliases.Create(ctx, fleet.AliasInput{
 		Name: *in.Name, Description: val(in.Description),
 		Routing: routingType(r), FleetID: val(r.FleetId), Message: val(r.Message), Tags: tags,
 	})
@@ -39,7 +39,7 @@ func (h handlers) updateAlias(ctx context.Context, in *gamelift.UpdateAliasInput
 	if r := in.RoutingStrategy; r != nil {
 		update.Routing, update.FleetID, update.Message = routingType(r), val(r.FleetId), val(r.Message)
 	}
-	a, err := h.Fleets.UpdateAlias(ctx, update)
+	a, err := h.Fleets.Aliases.Update(ctx, update)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func routingType(r *gamelift.RoutingStrategy) fleet.Routing {
 }
 
 func (h handlers) describeAlias(_ context.Context, in *gamelift.DescribeAliasInput) (*gamelift.DescribeAliasOutput, error) {
-	a, err := h.Fleets.FindAlias(h.Store.View(), *in.AliasId)
+	a, err := h.Fleets.Aliases.Find(h.Store.View(), *in.AliasId)
 	if err != nil {
 		return nil, err
 	}
@@ -81,14 +81,14 @@ func (h handlers) listAliases(ctx context.Context, in *gamelift.ListAliasesInput
 }
 
 func (h handlers) matchingAliases(ctx context.Context, in *gamelift.ListAliasesInput, after string) iter.Seq[*fleet.Alias] {
-	all := reached(ctx, h.Fleets.Aliases(h.Store.View(), after), func(a *fleet.Alias) string { return h.Home.OfAlias(a.ID) })
+	all := reached(ctx, h.Fleets.Aliases.All(h.Store.View(), after), func(a *fleet.Alias) string { return h.Home.OfAlias(a.ID) })
 	return filtered(all, func(a *fleet.Alias) bool {
 		return (in.Name == nil || a.Name == *in.Name) && (in.RoutingStrategyType == nil || string(a.Routing) == *in.RoutingStrategyType)
 	})
 }
 
 func (h handlers) resolveAlias(_ context.Context, in *gamelift.ResolveAliasInput) (*gamelift.ResolveAliasOutput, error) {
-	f, err := h.Fleets.Resolve(h.Store.View(), *in.AliasId)
+	f, err := h.Fleets.Aliases.Resolve(h.Store.View(), *in.AliasId)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (h handlers) resolveAlias(_ context.Context, in *gamelift.ResolveAliasInput
 }
 
 func (h handlers) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput) (*gamelift.DeleteAliasOutput, error) {
-	return nil, h.Fleets.DeleteAlias(ctx, *in.AliasId)
+	return nil, h.Fleets.Aliases.Delete(ctx, *in.AliasId)
 }
 
 func (h handlers) aliasOut(a *fleet.Alias) *gamelift.Alias {

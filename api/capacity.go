@@ -92,7 +92,7 @@ func (h handlers) updateFleetCapacity(ctx context.Context, in *gamelift.UpdateFl
 			change.IdleAfter = new(minutes(m.ScaleInAfterInactivityMinutes))
 		}
 	}
-	f, err := h.Fleets.UpdateCapacity(ctx, change)
+	f, err := h.Fleets.Capacities.Update(ctx, change)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func permissionsIn(all []gamelift.IpPermission) []fleet.Permission {
 }
 
 func (h handlers) startFleetActions(ctx context.Context, in *gamelift.StartFleetActionsInput) (*gamelift.StartFleetActionsOutput, error) {
-	f, err := h.Fleets.StartScaling(ctx, *in.FleetId, val(in.Location))
+	f, err := h.Fleets.Capacities.StartScaling(ctx, *in.FleetId, val(in.Location))
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (h handlers) startFleetActions(ctx context.Context, in *gamelift.StartFleet
 }
 
 func (h handlers) stopFleetActions(ctx context.Context, in *gamelift.StopFleetActionsInput) (*gamelift.StopFleetActionsOutput, error) {
-	f, err := h.Fleets.StopScaling(ctx, *in.FleetId, val(in.Location))
+	f, err := h.Fleets.Capacities.StopScaling(ctx, *in.FleetId, val(in.Location))
 	if err != nil {
 		return nil, err
 	}

@@ -242,7 +242,7 @@ func (n *names) beside(location string) {
 // to.
 func (n *names) alias(_ context.Context, v string) {
 	if !strings.HasSuffix(n.operation, "Alias") {
-		if f, err := n.h.Fleets.Resolve(n.h.Store.View(), v); err == nil {
+		if f, err := n.h.Fleets.Aliases.Resolve(n.h.Store.View(), v); err == nil {
 			n.add("fleet", f.ID)
 			return
 		}

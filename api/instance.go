@@ -82,7 +82,7 @@ func (h handlers) describeEC2InstanceLimits(ctx context.Context, in *gamelift.De
 		location = h.Home.Region
 	}
 	view := h.Store.View()
-	if !h.Fleets.Known(view, location) {
+	if !h.Fleets.Locations.Known(view, location) {
 		return nil, fault.Invalid("Location: %s does not exist", location)
 	}
 	used := map[string]int{}

@@ -28,7 +28,7 @@ func (h handlers) createLocation(ctx context.Context, in *gamelift.CreateLocatio
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.Fleets.CreateLocation(ctx, *in.LocationName, tags)
+	l, err := h.Fleets.Locations.Create(ctx, *in.LocationName, tags)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (h handlers) createLocation(ctx context.Context, in *gamelift.CreateLocatio
 }
 
 func (h handlers) deleteLocation(ctx context.Context, in *gamelift.DeleteLocationInput) (*gamelift.DeleteLocationOutput, error) {
-	return nil, h.Fleets.DeleteLocation(ctx, *in.LocationName)
+	return nil, h.Fleets.Locations.Delete(ctx, *in.LocationName)
 }
 
 // The largest page of ListLocations (API reference).
@@ -62,10 +62,10 @@ func (h handlers) locationNames(filters []string, after string) []string {
 	wants := func(filter string) bool { return len(filters) == 0 || slices.Contains(filters, filter) }
 	var names []string
 	if wants("AWS") {
-		names = append(names, h.Fleets.Regions()...)
+		names = append(names, h.Fleets.Locations.Regions()...)
 	}
 	if wants("CUSTOM") {
-		for l := range h.Fleets.Locations(h.Store.View(), "") {
+		for l := range h.Fleets.Locations.All(h.Store.View(), "") {
 			names = append(names, l.Name)
 		}
 	}

@@ -18,7 +18,7 @@ type searchCursor struct {
 }
 
 func (h handlers) searchGameSessions(ctx context.Context, in *gamelift.SearchGameSessionsInput) (*gamelift.SearchGameSessionsOutput, error) {
-	f, err := h.Fleets.Target(h.Store.View(), val(in.FleetId), val(in.AliasId))
+	f, err := h.Fleets.Aliases.Target(h.Store.View(), val(in.FleetId), val(in.AliasId))
 	if err != nil {
 		return nil, err
 	}

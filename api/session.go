@@ -80,7 +80,7 @@ func (h handlers) selectSessions(ctx context.Context, in sessionSelector) ([]*se
 	if in.gameSessionID != nil {
 		return h.oneSession(ctx, in, status)
 	}
-	f, err := h.Fleets.Target(h.Store.View(), val(in.fleetID), val(in.aliasID))
+	f, err := h.Fleets.Aliases.Target(h.Store.View(), val(in.fleetID), val(in.aliasID))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -75,9 +75,9 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	d.keys = auth.New(st, d.events, master, d.tags.Of)
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, d.events, d.tags, d.objects, build.Options{Home: o.home(), Logger: o.Logger})
-	d.fleets = fleet.New(st, d.events, d.tags, fleet.Options{Home: o.home(), Builds: d.hostable})
+	d.fleets = fleet.New(st, fleet.Deps{Events: d.events, Tags: d.tags}, fleet.Options{Home: o.home(), Builds: d.hostable})
 	d.builds.SetInUse(d.hosted)
-	d.fleets.OnWish(d.builds.Nudge)
+	d.fleets.OnDesired(d.builds.Nudge)
 	computes := o.Computes
 	computes.Tokens = master
 	d.computes = compute.New(st, compute.Deps{Events: d.events, Fleets: d.fleets, Tags: d.tags}, computes)
@@ -167,7 +167,7 @@ func (d *domain) leadsTo(r store.Reader, destination, fleetID string) bool {
 	if arn.Kind(destination) != "alias" {
 		return d.fleets.Home().ID("fleet", destination) == fleetID
 	}
-	f, err := d.fleets.Resolve(r, destination)
+	f, err := d.fleets.Aliases.Resolve(r, destination)
 	return err == nil && f.ID == fleetID
 }
 

@@ -61,7 +61,7 @@ func (b *Backend) fleetsOf(view *store.Snapshot, pool *Pool) []string {
 		f := b.opts.Fleets.Get(view, destination)
 		if f == nil {
 			var err error
-			if f, err = b.opts.Fleets.Resolve(view, destination); err != nil {
+			if f, err = b.opts.Fleets.Aliases.Resolve(view, destination); err != nil {
 				continue
 			}
 		}

@@ -182,7 +182,7 @@ func (rq *request) locations() (answer, error) {
 	rq.public("300")
 	known := rq.b.knownLocations()
 	byName := map[string]protocol.Location{}
-	for l := range rq.b.opts.Fleets.Locations(rq.b.st.View(), "") {
+	for l := range rq.b.opts.Fleets.Locations.All(rq.b.st.View(), "") {
 		if known[l.Name] {
 			byName[l.Name] = protocol.Location{Name: l.Name}
 		}

@@ -68,7 +68,7 @@ func newDeaf(t *testing.T) *deaf {
 	d.st = store.New(store.Options{Driver: telling{store.NewMemory(), d}})
 	events, tags, home := event.New(d.st), tag.New(d.st), arn.Home{Region: "us-east-1", Account: "000000000000"}
 	d.events = events
-	fleets := fleet.New(d.st, events, tags, fleet.Options{Home: home})
+	fleets := fleet.New(d.st, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})
 	computes := compute.New(d.st, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})
 	sessions := session.New(d.st, events, fleets, computes, session.Options{})
 	d.places = placement.New(d.st, placement.Deps{Events: events, Tags: tags, Fleets: fleets, Computes: computes, Sessions: sessions}, placement.Options{})
@@ -98,7 +98,7 @@ func newDeaf(t *testing.T) *deaf {
 // end, and "alone", whose matches have no game session.
 func (d *deaf) configure(fleets *fleet.Service) {
 	d.Helper()
-	_, err := fleets.CreateLocation(d.ctx, "custom-home", nil)
+	_, err := fleets.Locations.Create(d.ctx, "custom-home", nil)
 	d.must(err)
 	f, err := fleets.Create(d.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{"custom-home"}})
 	d.must(err)

@@ -55,7 +55,7 @@ func open(t *testing.T, driver store.Driver, opts compute.Options) *yard {
 	y.must(err)
 	y.events = event.New(y.st)
 	tags := tag.New(y.st)
-	y.fleets = fleet.New(y.st, y.events, tags, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
+	y.fleets = fleet.New(y.st, fleet.Deps{Events: y.events, Tags: tags}, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	opts.Tokens = master
 	y.computes = compute.New(y.st, compute.Deps{Events: y.events, Fleets: y.fleets, Tags: tags}, opts)
 	y.computes.OnEnded(func(_ *store.Tx, p *compute.Process) { y.ended = append(y.ended, p.ID) })
@@ -73,7 +73,7 @@ func open(t *testing.T, driver store.Driver, opts compute.Options) *yard {
 func (y *yard) furnish() {
 	y.Helper()
 	for _, l := range []string{home, away} {
-		_, err := y.fleets.CreateLocation(y.ctx, l, nil)
+		_, err := y.fleets.Locations.Create(y.ctx, l, nil)
 		y.must(err)
 	}
 	var err error

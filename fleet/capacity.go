@@ -2,8 +2,6 @@ package fleet
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/musterhq/muster/event"
@@ -40,15 +38,31 @@ type CapacityInput struct {
 	IdleAfter         *time.Duration
 }
 
-// UpdateCapacity changes how many instances a location should have. They are created and
-// removed asynchronously.
-// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
-func (s *Service) UpdateCapacity(ctx context.Context, in CapacityInput) (*Fleet, error) {
-	return s.updateCapacity.Do(ctx, in)
+// Capacities are the capacities of managed fleets in their locations.
+type Capacities struct {
+	fleets     *Fleets
+	update     *store.Command[CapacityInput, *Fleet]
+	setScaling *store.Command[actionsArgs, *Fleet]
+	wake       *store.Action[wakeArgs]
 }
 
-func (s *Service) runUpdateCapacity(tx *store.Tx, in CapacityInput) (*Fleet, error) {
-	f, err := s.managed(tx, in.FleetID)
+func newCapacities(st *store.Store, fleets *Fleets) *Capacities {
+	s := &Capacities{fleets: fleets}
+	s.update = store.NewCommand(st, "fleet.update_capacity", s.runUpdate)
+	s.setScaling = store.NewCommand(st, "fleet.set_scaling", s.runSetScaling)
+	s.wake = store.NewAction(st, "fleet.wake", s.runWake)
+	return s
+}
+
+// Update changes how many instances a location should have. They are created and
+// removed asynchronously.
+// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
+func (s *Capacities) Update(ctx context.Context, in CapacityInput) (*Fleet, error) {
+	return s.update.Do(ctx, in)
+}
+
+func (s *Capacities) runUpdate(tx *store.Tx, in CapacityInput) (*Fleet, error) {
+	f, err := s.fleets.changeableManaged(tx, in.FleetID)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +74,7 @@ func (s *Service) runUpdateCapacity(tx *store.Tx, in CapacityInput) (*Fleet, err
 	if err != nil {
 		return nil, err
 	}
-	s.setCapacity(tx, f, l, c, "asked for")
+	s.put(tx, f, l, c, "asked for")
 	return f, nil
 }
 
@@ -100,33 +114,29 @@ func (in CapacityInput) on(c Capacity) (Capacity, error) {
 // SetDesired changes how many instances an ACTIVE location should have, within its
 // limits. The event contains the reason why. Locations that are not ACTIVE are
 // unaffected.
-func (s *Service) SetDesired(tx *store.Tx, fleetID, location string, n int, why string) {
-	old := s.t.fleets.Get(tx, fleetID)
-	if old == nil || old.Managed == nil || old.Status != Active {
-		return
-	}
-	f := old.clone()
-	l, err := f.activeLocation(location)
+func (s *Capacities) SetDesired(tx *store.Tx, fleetID, location string, n int, why string) {
+	f, err := s.fleets.changeableManaged(tx, fleetID)
 	if err != nil {
 		return
 	}
-	c := l.Capacity
-	c.Desired = max(c.Min, min(c.Max, n))
-	s.setCapacity(tx, f, l, c, why)
+	if l := f.Place(location); l != nil && l.Status == Active {
+		c := l.Capacity
+		c.Desired = max(c.Min, min(c.Max, n))
+		s.put(tx, f, l, c, why)
+	}
 }
 
-// setCapacity puts the copy f of a fleet with another capacity of its location l.
-func (s *Service) setCapacity(tx *store.Tx, f *Fleet, l *LocationState, c Capacity, why string) {
+// put puts the copy f of a fleet with another capacity of its location l.
+func (s *Capacities) put(tx *store.Tx, f *Fleet, l *LocationState, c Capacity, why string) {
 	was := l.Capacity
 	if c == was {
 		return
 	}
 	l.Capacity = c
 	l.WaitsForHost = l.WaitsForHost && c.Desired > 0
-	s.t.fleets.Put(tx, f)
-	s.record(tx, event.FleetScaling, f, l.Location, fmt.Sprintf(
-		"Capacity of %s: desired %d (was %d), minimum %d, maximum %d; %s", l.Location, c.Desired, was.Desired, c.Min, c.Max, why))
-	tx.OnCommit(s.wished)
+	s.fleets.putDesired(tx, f)
+	s.fleets.record(tx, event.FleetScaling, f, l.Location,
+		"Capacity of %s: desired %d (was %d), minimum %d, maximum %d; %s", l.Location, c.Desired, was.Desired, c.Min, c.Max, why)
 }
 
 // scalableLocation returns a location of the fleet whose capacity may be changed, ""
@@ -134,7 +144,7 @@ func (s *Service) setCapacity(tx *store.Tx, f *Fleet, l *LocationState, c Capaci
 // is ACTIVE (API reference, UpdateFleetCapacity). So a home region that no host ever
 // joins can be scaled to zero.
 func (f *Fleet) scalableLocation(name string) (*LocationState, error) {
-	if l := f.Place(name); l != nil && l.Location == f.Home && f.Status == Active && l.Status.Walking() {
+	if l := f.Place(name); l != nil && l.Location == f.Home && f.Status == Active && l.Status.Starting() {
 		return l, nil
 	}
 	return f.activeLocation(name)
@@ -153,19 +163,6 @@ func (f *Fleet) activeLocation(name string) (*LocationState, error) {
 	return l, nil
 }
 
-// Place returns a pointer into the fleet to the state of a location, "" being the home
-// region, or nil.
-func (f *Fleet) Place(location string) *LocationState {
-	if location == "" {
-		location = f.Home
-	}
-	at := slices.IndexFunc(f.Locations, func(l LocationState) bool { return l.Location == location })
-	if at < 0 {
-		return nil
-	}
-	return &f.Locations[at]
-}
-
 type actionsArgs struct {
 	FleetID, Location string
 	Stopped           bool
@@ -174,17 +171,17 @@ type actionsArgs struct {
 // StopScaling stops automatic scaling of a location, "" being the home region. Its
 // policies remain.
 // Errors: NotFound, InvalidRequest, InvalidFleetStatus.
-func (s *Service) StopScaling(ctx context.Context, fleetID, location string) (*Fleet, error) {
+func (s *Capacities) StopScaling(ctx context.Context, fleetID, location string) (*Fleet, error) {
 	return s.setScaling.Do(ctx, actionsArgs{fleetID, location, true})
 }
 
 // StartScaling reverts StopScaling.
-func (s *Service) StartScaling(ctx context.Context, fleetID, location string) (*Fleet, error) {
+func (s *Capacities) StartScaling(ctx context.Context, fleetID, location string) (*Fleet, error) {
 	return s.setScaling.Do(ctx, actionsArgs{fleetID, location, false})
 }
 
-func (s *Service) runSetScaling(tx *store.Tx, a actionsArgs) (*Fleet, error) {
-	f, err := s.managed(tx, a.FleetID)
+func (s *Capacities) runSetScaling(tx *store.Tx, a actionsArgs) (*Fleet, error) {
+	f, err := s.fleets.changeableManaged(tx, a.FleetID)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +190,56 @@ func (s *Service) runSetScaling(tx *store.Tx, a actionsArgs) (*Fleet, error) {
 		return f, err
 	}
 	l.ScalingStopped = a.Stopped
-	s.t.fleets.Put(tx, f)
-	s.record(tx, event.FleetUpdated, f, l.Location, fmt.Sprintf("Automatic scaling is stopped: %t", a.Stopped))
+	s.fleets.table.Put(tx, f)
+	s.fleets.record(tx, event.FleetUpdated, f, l.Location, "Automatic scaling is stopped: %t", a.Stopped)
 	return f, nil
+}
+
+// Asleep reports whether the location has no instances and gets one as soon as a game
+// session is requested there (SCALE_TO_AND_FROM_ZERO).
+func (l *LocationState) Asleep() bool {
+	return l.zeroes() && l.Capacity.Desired == 0 && l.Capacity.Max > 0
+}
+
+// Rests reports whether the location is scaled to zero once it has been idle for its
+// Capacity.IdleAfter.
+func (l *LocationState) Rests() bool { return l.zeroes() && l.Capacity.Desired > 0 }
+
+func (l *LocationState) zeroes() bool {
+	return l.Status == Active && l.Capacity.FromZero && !l.ScalingStopped
+}
+
+type wakeArgs struct{ FleetID, Location, Why string }
+
+// Wake requests an instance for a location that is asleep; why describes the cause. Other locations are unaffected.
+func (s *Capacities) Wake(ctx context.Context, fleetID, location, why string) error {
+	return s.wake.Do(ctx, wakeArgs{fleetID, location, why})
+}
+
+func (s *Capacities) runWake(tx *store.Tx, a wakeArgs) error {
+	s.WakeIn(tx, a.FleetID, a.Location, a.Why)
+	return nil
+}
+
+// WakeIn is like Wake, in a transaction of the caller.
+func (s *Capacities) WakeIn(tx *store.Tx, fleetID, location, why string) {
+	s.turn(tx, fleetID, location, (*LocationState).Asleep, 1, "scaled from zero: "+why)
+}
+
+// Rest scales a location to zero if it Rests.
+func (s *Capacities) Rest(tx *store.Tx, fleetID, location, why string) {
+	s.turn(tx, fleetID, location, (*LocationState).Rests, 0, "scaled to zero: "+why)
+}
+
+// turn sets the minimum and desired instances of a location for which may returns true.
+func (s *Capacities) turn(tx *store.Tx, fleetID, location string, may func(*LocationState) bool, n int, why string) {
+	f, err := s.fleets.changeableManaged(tx, fleetID)
+	if err != nil {
+		return
+	}
+	if l := f.Place(location); l != nil && may(l) {
+		c := l.Capacity
+		c.Min, c.Desired = n, n
+		s.put(tx, f, l, c, why)
+	}
 }

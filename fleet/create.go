@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/musterhq/muster/event"
@@ -26,7 +27,7 @@ type CreateInput struct {
 }
 
 // Create creates a fleet. An ANYWHERE fleet is ACTIVE immediately; a managed one is NEW
-// and becomes ACTIVE step by step (walk.go).
+// and becomes ACTIVE step by step (Advance).
 // Errors: InvalidRequest, NotFound (build), LimitExceeded, TaggingFailed.
 func (s *Service) Create(ctx context.Context, in CreateInput) (*Fleet, error) {
 	return s.create.Do(ctx, in)
@@ -42,30 +43,25 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Fleet, error) {
 	}
 	f := &Fleet{
 		ID: tx.ID("fleet-"), Name: in.Name, Description: in.Description, ComputeType: in.ComputeType,
-		Created: tx.Now(), Protection: in.Protection, CreationLimit: in.CreationLimit,
-		MetricGroups: in.MetricGroups, Cost: in.Cost, LogPaths: in.LogPaths, Home: s.opts.Home.Region, Runtime: in.Runtime,
+		Created: tx.Now(), Protection: cmp.Or(in.Protection, NoProtection), CreationLimit: in.CreationLimit,
+		MetricGroups: in.MetricGroups, Cost: in.Cost, LogPaths: in.LogPaths, Home: s.home.Region, Runtime: in.Runtime,
 		Managed: in.Managed, Gateway: in.Gateway, AsOnDemand: in.AsOnDemand,
-	}
-	if f.Protection == "" {
-		f.Protection = NoProtection
 	}
 	if f.MetricGroups == nil {
 		f.MetricGroups = []string{"default"}
 	}
-	if err := s.tags.Put(tx, s.opts.Home.Of("fleet", f.ID), in.Tags); err != nil {
+	if err := s.tags.Put(tx, s.home.Of("fleet", f.ID), in.Tags); err != nil {
 		return nil, err
 	}
-	s.record(tx, event.FleetCreated, f, "", "Fleet "+f.ID+" was created")
+	s.record(tx, event.FleetCreated, f, "", "Fleet %s was created", f.ID)
+	f.addLocations(in.Locations)
 	if f.Managed != nil {
 		f.move(Made)
-		f.addLocations(in.Locations)
 	} else {
 		f.move(Active)
-		f.addLocations(in.Locations)
-		s.record(tx, event.FleetStateActive, f, "", "Fleet "+f.ID+" changed state to ACTIVE")
+		s.record(tx, event.FleetStateActive, f, "", "Fleet %s changed state to ACTIVE", f.ID)
 	}
-	s.t.fleets.Put(tx, f)
-	tx.OnCommit(s.wished)
+	s.putDesired(tx, f)
 	return f, nil
 }
 
@@ -87,8 +83,42 @@ func (s *Service) checkCreate(tx *store.Tx, in *CreateInput) error {
 			return err
 		}
 	}
-	if q := s.opts.Quotas.Fleets; q > 0 && s.t.fleets.Len(tx) >= q {
-		return fault.New(fault.LimitExceeded, "there are %d fleets; the quota is %d", s.t.fleets.Len(tx), q)
+	if q := s.quotas.Fleets; q > 0 && s.table.Len(tx) >= q {
+		return fault.New(fault.LimitExceeded, "there are %d fleets; the quota is %d", s.table.Len(tx), q)
 	}
 	return in.Runtime.Validate()
+}
+
+// Delete starts the deletion of a fleet: its processes are told to stop, and the fleet is
+// removed when the last one has ended. Errors: NotFound, InvalidRequest (DELETING
+// already; Terraform depends on the exact message to keep waiting).
+func (s *Service) Delete(ctx context.Context, fleetID string) error {
+	return s.remove.Do(ctx, fleetID)
+}
+
+func (s *Service) runDelete(tx *store.Tx, fleetID string) error {
+	old, err := s.Find(tx, fleetID)
+	if err != nil {
+		return err
+	}
+	if old.Status == Deleting {
+		return fault.Invalid("Cannot delete fleet %s that is in status of %s", old.ID, old.Status)
+	}
+	f := old.clone()
+	f.move(Deleting)
+	s.table.Put(tx, f)
+	s.record(tx, event.FleetDeleting, f, "", "Fleet %s changed state to DELETING", f.ID)
+	notify(tx, s.onDeleting)
+	return nil
+}
+
+// Finish removes a DELETING fleet. Nothing may be running in it.
+func (s *Service) Finish(tx *store.Tx, fleetID string) {
+	f := s.table.Get(tx, fleetID).clone()
+	f.move(Terminated)
+	f.Terminated = tx.Now()
+	s.table.Delete(tx, fleetID)
+	s.tags.Drop(tx, s.home.Of("fleet", fleetID))
+	s.record(tx, event.FleetDeleted, f, "", "Fleet %s was deleted", f.ID)
+	s.notifyDesired(tx)
 }

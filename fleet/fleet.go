@@ -123,6 +123,19 @@ func (f *Fleet) Has(location string) bool {
 	})
 }
 
+// Place returns a pointer into the fleet to the state of a location, "" being the home
+// region, or nil.
+func (f *Fleet) Place(location string) *LocationState {
+	if location == "" {
+		location = f.Home
+	}
+	at := slices.IndexFunc(f.Locations, func(l LocationState) bool { return l.Location == location })
+	if at < 0 {
+		return nil
+	}
+	return &f.Locations[at]
+}
+
 // leaving reports whether the fleet or one of its locations is being deleted.
 func (f *Fleet) leaving() bool {
 	return f.Status == Deleting || slices.ContainsFunc(f.Locations, func(l LocationState) bool { return l.Status == Deleting })

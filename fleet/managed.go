@@ -1,10 +1,12 @@
 package fleet
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -103,10 +105,10 @@ func (in *CreateInput) completeRuntime() error {
 }
 
 func (s *Service) checkBuild(r store.Reader, m *Managed) error {
-	if s.opts.Builds == nil {
+	if s.builds == nil {
 		return fault.Invalid("BuildId: this server stores no builds")
 	}
-	b, err := s.opts.Builds(r, m.BuildID)
+	b, err := s.builds(r, m.BuildID)
 	if err != nil {
 		return err
 	}
@@ -155,6 +157,47 @@ func checkPermissions(all []Permission, system string) error {
 		}
 	}
 	return nil
+}
+
+// PortsInput lists inbound permissions of a managed fleet to add and to remove.
+type PortsInput struct {
+	FleetID           string
+	Authorize, Revoke []Permission
+}
+
+// UpdatePorts changes the inbound permissions of a managed fleet: revocations
+// first, each of which must match a permission.
+// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
+func (s *Service) UpdatePorts(ctx context.Context, in PortsInput) (*Fleet, error) {
+	return s.updatePorts.Do(ctx, in)
+}
+
+func (s *Service) runUpdatePorts(tx *store.Tx, in PortsInput) (*Fleet, error) {
+	f, err := s.changeableManaged(tx, in.FleetID)
+	if err != nil {
+		return nil, err
+	}
+	m := *f.Managed
+	m.Inbound = slices.Clone(m.Inbound)
+	for i, p := range in.Revoke {
+		at := slices.Index(m.Inbound, p)
+		if at < 0 {
+			return nil, fault.Invalid("InboundPermissionRevocations.%d: fleet %s has no such permission", i+1, f.ID)
+		}
+		m.Inbound = slices.Delete(m.Inbound, at, at+1)
+	}
+	for _, p := range in.Authorize {
+		if !slices.Contains(m.Inbound, p) {
+			m.Inbound = append(m.Inbound, p)
+		}
+	}
+	if err := checkPermissions(m.Inbound, m.OS); err != nil {
+		return nil, err
+	}
+	f.Managed = &m
+	s.table.Put(tx, f)
+	s.record(tx, event.FleetUpdated, f, "", "The inbound permissions were changed")
+	return f, nil
 }
 
 func windows(system string) bool { return strings.HasPrefix(system, "WINDOWS") }

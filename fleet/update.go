@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"slices"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
@@ -41,20 +42,14 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*Fleet, error) {
 	if in.MetricGroups != nil {
 		f.MetricGroups = in.MetricGroups
 	}
-	s.t.fleets.Put(tx, f)
-	code, text := event.FleetUpdated, "Fleet attributes were updated"
+	s.table.Put(tx, f)
 	if f.Protection != was {
-		code, text = event.FleetProtectionPolicyUpdated, "New game sessions are created with "+string(f.Protection)+", before "+string(was)
+		s.record(tx, event.FleetProtectionPolicyUpdated, f, "", "New game sessions are created with %s, before %s", f.Protection, was)
+	} else {
+		s.record(tx, event.FleetUpdated, f, "", "Fleet attributes were updated")
 	}
-	s.record(tx, code, f, "", text)
 	return f, nil
 }
-
-// OnRuntime sets the function to call, after commit, when a fleet's runtime configuration
-// is replaced.
-func (s *Service) OnRuntime(f func(fleetID string)) { s.onRuntime = f }
-
-func (s *Service) rerun(fleetID string) func() { return func() { s.onRuntime(fleetID) } }
 
 type runtimeArgs struct {
 	FleetID string
@@ -84,9 +79,11 @@ func (s *Service) runUpdateRuntime(tx *store.Tx, a runtimeArgs) (*Fleet, error) 
 		return nil, fault.Invalid("RuntimeConfiguration.ServerProcesses: at least one is required for a fleet with ComputeType EC2")
 	}
 	f.Runtime = a.Runtime
-	s.t.fleets.Put(tx, f)
+	s.table.Put(tx, f)
 	s.record(tx, event.FleetUpdated, f, "", "The runtime configuration was replaced")
-	tx.OnCommit(s.rerun(f.ID))
+	for _, notify := range s.onRuntime {
+		tx.OnCommit(func() { notify(f.ID) })
+	}
 	return f, nil
 }
 
@@ -95,4 +92,114 @@ func set[T any](to *T, v *T) {
 	if v != nil {
 		*to = *v
 	}
+}
+
+type locationsArgs struct {
+	FleetID   string
+	Locations []string
+}
+
+// AddLocations adds locations to a fleet. Those of an Anywhere fleet are ACTIVE
+// immediately, those of a managed one are NEW.
+// Errors: NotFound, InvalidRequest, InvalidFleetStatus, LimitExceeded.
+func (s *Service) AddLocations(ctx context.Context, fleetID string, locations []string) (*Fleet, error) {
+	return s.addLocations.Do(ctx, locationsArgs{fleetID, locations})
+}
+
+func (s *Service) runAddLocations(tx *store.Tx, a locationsArgs) (*Fleet, error) {
+	f, err := s.changeable(tx, a.FleetID)
+	if err != nil {
+		return nil, err
+	}
+	known := len(f.Locations)
+	for i, name := range a.Locations {
+		if f.Place(name) != nil {
+			return nil, fault.Invalid("Locations.%d.Location: %q is a location of fleet %s already", i+1, name, f.ID)
+		}
+	}
+	if err := s.checkLocations(tx, f.Managed != nil, known, a.Locations); err != nil {
+		return nil, err
+	}
+	f.addLocations(a.Locations)
+	for _, l := range f.Locations[known:] {
+		s.recordLocation(tx, f, &l)
+	}
+	s.putDesired(tx, f)
+	return f, nil
+}
+
+// RemoveLocations starts the removal of locations from a fleet: processes there are told
+// to stop, and the locations are removed when these have ended.
+// Errors: NotFound, InvalidRequest (home region, not in the fleet), InvalidFleetStatus.
+func (s *Service) RemoveLocations(ctx context.Context, fleetID string, locations []string) (*Fleet, error) {
+	return s.removeLocations.Do(ctx, locationsArgs{fleetID, locations})
+}
+
+func (s *Service) runRemoveLocations(tx *store.Tx, a locationsArgs) (*Fleet, error) {
+	f, err := s.changeable(tx, a.FleetID)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range a.Locations {
+		at := slices.IndexFunc(f.Locations, func(l LocationState) bool { return l.Location == name })
+		if name == f.Home {
+			return nil, fault.Invalid("Locations.%d: %s is the home region of the fleet and cannot be removed", i+1, name)
+		}
+		if at < 0 {
+			return nil, fault.Invalid("Locations.%d: %s is not a location of fleet %s", i+1, name, f.ID)
+		}
+		if f.Locations[at].Status == Deleting {
+			return nil, fault.Invalid("Locations.%d: %s is being removed already", i+1, name)
+		}
+		f.Locations[at].move(Deleting)
+		s.record(tx, event.LocationStateDeleting, f, name, "Location %s changed state to DELETING", name)
+	}
+	s.table.Put(tx, f)
+	notify(tx, s.onDeleting)
+	return f, nil
+}
+
+// FinishLocation removes a DELETING location from a fleet.
+func (s *Service) FinishLocation(tx *store.Tx, fleetID, location string) {
+	f := s.table.Get(tx, fleetID).clone()
+	f.Locations = slices.DeleteFunc(f.Locations, func(l LocationState) bool { return l.Location == location })
+	s.table.Put(tx, f)
+	s.record(tx, event.LocationStateDeleted, f, location, "Location %s was removed", location)
+}
+
+// addLocations adds locations in their initial state: NEW with one desired instance, or
+// ACTIVE in an Anywhere fleet. The first location of a managed fleet is its home region.
+func (f *Fleet) addLocations(names []string) {
+	if f.Managed != nil && len(f.Locations) == 0 {
+		names = append([]string{f.Home}, slices.DeleteFunc(slices.Clone(names), func(l string) bool { return l == f.Home })...)
+	}
+	for _, name := range names {
+		l := LocationState{Location: name}
+		if f.Managed != nil {
+			l.Capacity = newCapacity
+			l.move(Made)
+		} else {
+			l.move(Active)
+		}
+		f.Locations = append(f.Locations, l)
+	}
+}
+
+// checkLocations checks whether a fleet that has some locations already may add others.
+func (s *Service) checkLocations(r store.Reader, managed bool, has int, names []string) error {
+	if q := s.quotas.LocationsPerFleet; q > 0 && has+len(names) > q {
+		return fault.New(fault.LimitExceeded, "Locations: %d locations; the quota a fleet is %d", has+len(names), q)
+	}
+	for i, name := range names {
+		if !IsCustom(name) && !managed {
+			return fault.Invalid("Locations.%d.Location: %q is not a custom location; an ANYWHERE fleet takes names that begin with %s", i+1, name, CustomPrefix)
+		}
+		if !s.Locations.Known(r, name) {
+			return fault.Invalid("Locations.%d.Location: %q does not exist; create it with CreateLocation", i+1, name)
+		}
+		if slices.Contains(names[:i], name) {
+			return fault.Invalid("Locations.%d.Location: %q is listed twice", i+1, name)
+		}
+	}
+	return nil
 }

@@ -54,7 +54,7 @@ func newCell(t rapid.TB, driver store.Driver, opts Options) *cell {
 	c.events = event.New(c.st)
 	tags := tag.New(c.st)
 	at := arn.Home{Region: "us-east-1", Account: "000000000000"}
-	c.fleets = fleet.New(c.st, c.events, tags, fleet.Options{Home: at})
+	c.fleets = fleet.New(c.st, fleet.Deps{Events: c.events, Tags: tags}, fleet.Options{Home: at})
 	c.computes = compute.New(c.st, compute.Deps{Events: c.events, Fleets: c.fleets, Tags: tags}, compute.Options{Tokens: master})
 	c.sessions = session.New(c.st, c.events, c.fleets, c.computes, session.Options{})
 	c.places = placement.New(c.st, placement.Deps{Events: c.events, Tags: tags, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions}, placement.Options{})
@@ -110,7 +110,7 @@ func settle(d time.Duration) {
 func (c *cell) hosts(processes int, delay time.Duration) {
 	c.Helper()
 	if c.fleet == nil {
-		_, err := c.fleets.CreateLocation(c.ctx, home, nil)
+		_, err := c.fleets.Locations.Create(c.ctx, home, nil)
 		c.must(err)
 		c.fleet, err = c.fleets.Create(c.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{home}})
 		c.must(err)

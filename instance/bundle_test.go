@@ -50,7 +50,7 @@ func in(t *testing.T, opts instance.Options, f func(*yard)) {
 		y.must(err)
 		y.events = event.New(y.st)
 		tags := tag.New(y.st)
-		y.fleets = fleet.New(y.st, y.events, tags, fleet.Options{
+		y.fleets = fleet.New(y.st, fleet.Deps{Events: y.events, Tags: tags}, fleet.Options{
 			Home: arn.Home{Region: region, Account: "000000000000"},
 			Builds: func(_ store.Reader, id string) (fleet.Build, error) {
 				return fleet.Build{ID: id, Status: "READY", Ready: true, OS: "AMAZON_LINUX_2023", SHA256: "ab", Format: "zip", Bytes: 1}, nil
@@ -70,7 +70,7 @@ func in(t *testing.T, opts instance.Options, f func(*yard)) {
 			loops.Go(func() { run(ctx) })
 		}
 		for _, l := range []string{home, away} {
-			_, err := y.fleets.CreateLocation(ctx, l, nil)
+			_, err := y.fleets.Locations.Create(ctx, l, nil)
 			y.must(err)
 		}
 		f(y)

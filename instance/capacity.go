@@ -28,7 +28,7 @@ func (s *Service) world(r store.Reader) provider.World {
 	for f := range s.fleets.Managed(r) {
 		for _, l := range f.Locations {
 			wish := wishOf(f, l.Location, 0)
-			if f.Wishes(l) {
+			if f.WantsInstances(l) {
 				wish.Desired = l.Capacity.Desired
 			}
 			w.Wishes = append(w.Wishes, wish)
@@ -120,7 +120,7 @@ func (s *Service) anyManaged(r store.Reader) bool {
 func (s *Service) begins(r store.Reader) bool {
 	for f := range s.fleets.Managed(r) {
 		for _, l := range f.Locations {
-			if l.Status == fleet.Made && f.Wishes(l) {
+			if l.Status == fleet.Made && f.WantsInstances(l) {
 				return true
 			}
 		}
@@ -151,7 +151,7 @@ func (s *Service) runCapacity(tx *store.Tx, _ struct{}) (struct{}, error) {
 	s.sweepHosts(tx)
 	for f := range s.fleets.Managed(tx) {
 		for _, l := range f.Locations {
-			if l.Status == fleet.Made && f.Wishes(l) {
+			if l.Status == fleet.Made && f.WantsInstances(l) {
 				s.fleets.Advance(tx, f.ID, l.Location, fleet.Downloading)
 			}
 		}

@@ -123,7 +123,7 @@ type tokenArgs struct {
 }
 
 func (s *Service) runJoinToken(tx *store.Tx, a tokenArgs) (*JoinToken, error) {
-	if !s.fleets.Known(tx, a.In.Location) {
+	if !s.fleets.Locations.Known(tx, a.In.Location) {
 		return nil, fault.Invalid("location: %q does not exist; create it with CreateLocation", a.In.Location)
 	}
 	valid := 0

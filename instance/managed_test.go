@@ -116,7 +116,7 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 		f := y.managed(fleet.FullProtection)
 		y.run(h, y.assigned(h)[0].InstanceID, "p")
 		two := 2
-		_, err := y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &two, Max: &two})
+		_, err := y.fleets.Capacities.Update(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &two, Max: &two})
 		y.must(err)
 		pass(0)
 		for _, a := range y.assigned(h) {
@@ -129,7 +129,7 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 		busy := y.computes.Process(y.st.View(), game.ProcessKey)
 		y.must(y.sessions.Activate(y.ctx, busy.Ref(), game.ID))
 		one, none := 1, 0
-		_, err = y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &one})
+		_, err = y.fleets.Capacities.Update(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &one})
 		y.must(err)
 		pass(0)
 		for _, a := range y.assigned(h) {
@@ -137,7 +137,7 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 				y.Errorf("instance %s: stop %q; the game session is on %s", a.InstanceID, a.Stop, busy.ComputeName)
 			}
 		}
-		_, err = y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &none})
+		_, err = y.fleets.Capacities.Update(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &none})
 		y.must(err)
 		pass(time.Hour)
 		if p := y.computes.Process(y.st.View(), busy.Key); p.Status != compute.Active {
@@ -166,7 +166,7 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 		pass(0)
 		scale := func(location string, n int) func() error {
 			return func() error {
-				_, err := y.fleets.UpdateCapacity(y.ctx, fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: &n})
+				_, err := y.fleets.Capacities.Update(y.ctx, fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: &n})
 				return err
 			}
 		}
@@ -178,7 +178,7 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 		if f := y.fleets.Get(y.st.View(), f.ID); f.Status != fleet.Active || f.Home == home {
 			y.Fatalf("the fleet is %s, at home in %s", f.Status, f.Home)
 		}
-		if l := place(""); !l.Status.Walking() || !l.WaitsForHost {
+		if l := place(""); !l.Status.Starting() || !l.WaitsForHost {
 			y.Errorf("the home region is %+v; it has no host", l)
 		}
 		y.refused("another location that waits", fault.InvalidFleetStatus, scale(away, 0))

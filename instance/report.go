@@ -119,7 +119,7 @@ func (s *Service) reportInstance(tx *store.Tx, old *Instance, report InstanceRep
 func (s *Service) trouble(tx *store.Tx, i *Instance) {
 	code := i.Code
 	if f := s.fleets.Get(tx, i.FleetID); f != nil {
-		if l := f.Place(i.Location); l != nil && l.Status.Walking() {
+		if l := f.Place(i.Location); l != nil && l.Status.Starting() {
 			code = event.FleetActivationFailed
 		}
 	}

@@ -124,7 +124,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 		_, err := s.cmd.capacity.Do(ctx, struct{}{})
 		return err
 	})
-	d.Fleets.OnWish(s.capacity.Nudge)
+	d.Fleets.OnDesired(s.capacity.Nudge)
 	d.Fleets.OnRuntime(s.tellFleet)
 	d.Sessions.OnUpdated(s.sessionUpdated)
 	d.Computes.HostedBy(s)

@@ -49,7 +49,7 @@ func newCell(t rapid.TB, driver store.Driver, opts Options) *cell {
 	c.must(err)
 	c.events = event.New(c.st)
 	tags := tag.New(c.st)
-	c.fleets = fleet.New(c.st, c.events, tags, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
+	c.fleets = fleet.New(c.st, fleet.Deps{Events: c.events, Tags: tags}, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	c.computes = compute.New(c.st, compute.Deps{Events: c.events, Fleets: c.fleets, Tags: tags}, compute.Options{Tokens: master})
 	c.sessions = session.New(c.st, c.events, c.fleets, c.computes, session.Options{})
 	opts.Registerer = c.registry
@@ -110,8 +110,8 @@ func settle(d time.Duration) {
 func (c *cell) fleet(in fleet.CreateInput) *fleet.Fleet {
 	c.Helper()
 	for _, l := range in.Locations {
-		if !slices.ContainsFunc(slices.Collect(c.fleets.Locations(c.st.View(), "")), func(have *fleet.Location) bool { return have.Name == l }) {
-			_, err := c.fleets.CreateLocation(c.ctx, l, nil)
+		if !slices.ContainsFunc(slices.Collect(c.fleets.Locations.All(c.st.View(), "")), func(have *fleet.Location) bool { return have.Name == l }) {
+			_, err := c.fleets.Locations.Create(c.ctx, l, nil)
 			c.must(err)
 		}
 	}

@@ -126,7 +126,7 @@ func (s *Service) wakeFor(tx *store.Tx, placementID string, round Round) {
 			continue
 		}
 		if l := f.Place(v.Place.Location); l != nil && l.Asleep() {
-			s.fleets.WakeIn(tx, f.ID, l.Location, "placement "+placementID+" waits for a process")
+			s.fleets.Capacities.WakeIn(tx, f.ID, l.Location, "placement "+placementID+" waits for a process")
 			return
 		}
 	}

@@ -57,7 +57,7 @@ func (s *Service) checkDestinations(r store.Reader, destinations []string) error
 				return fault.Missing("Destinations.%d.DestinationArn: fleet %s does not exist", i+1, d)
 			}
 		case "alias":
-			if _, err := s.fleets.FindAlias(r, d); err != nil {
+			if _, err := s.fleets.Aliases.Find(r, d); err != nil {
 				return fault.Missing("Destinations.%d.DestinationArn: alias %s does not exist", i+1, d)
 			}
 		default:

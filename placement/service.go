@@ -121,7 +121,7 @@ func (s *Service) resolve(r store.Reader, destination string) (*fleet.Fleet, Out
 		}
 		return nil, NoSuchFleet
 	}
-	f, err := s.fleets.Resolve(r, destination)
+	f, err := s.fleets.Aliases.Resolve(r, destination)
 	switch {
 	case fault.Is(err, fault.TerminalRoutingStrategy):
 		return nil, TerminalAlias

@@ -77,7 +77,7 @@ func open(t *testing.T) *cell {
 	c.must(err)
 	c.events = event.New(c.st)
 	tags := tag.New(c.st)
-	c.fleets = fleet.New(c.st, c.events, tags, fleet.Options{
+	c.fleets = fleet.New(c.st, fleet.Deps{Events: c.events, Tags: tags}, fleet.Options{
 		Home: arn.Home{Region: region, Account: "000000000000"},
 		Builds: func(_ store.Reader, id string) (fleet.Build, error) {
 			return fleet.Build{ID: id, Status: "READY", Ready: true, OS: "AMAZON_LINUX_2023", SHA256: "ab", Format: "zip", Bytes: 1}, nil
@@ -148,7 +148,7 @@ func (c *cell) capacity() fleet.Capacity { return c.now().Place("").Capacity }
 func (c *cell) limit(in fleet.CapacityInput) {
 	c.Helper()
 	in.FleetID = c.fleet.ID
-	_, err := c.fleets.UpdateCapacity(c.ctx, in)
+	_, err := c.fleets.Capacities.Update(c.ctx, in)
 	c.must(err)
 }
 

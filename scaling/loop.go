@@ -113,7 +113,7 @@ func (s *Service) runAct(tx *store.Tx, a action) (struct{}, error) {
 	if l == nil || l.ScalingStopped || l.Capacity.Desired != a.From {
 		return struct{}{}, nil
 	}
-	s.Fleets.SetDesired(tx, a.FleetID, a.Location, a.To, a.Why)
+	s.Fleets.Capacities.SetDesired(tx, a.FleetID, a.Location, a.To, a.Why)
 	for p := range s.Of(tx, a.FleetID) {
 		if !slices.Contains(a.By, p.Name) {
 			continue

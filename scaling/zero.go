@@ -60,7 +60,7 @@ func (s *Service) runRest(tx *store.Tx, at place) (struct{}, error) {
 		return struct{}{}, nil
 	}
 	if l := f.Place(at.Location); l != nil {
-		s.Fleets.Rest(tx, at.FleetID, at.Location, fmt.Sprintf("no game session for %s", l.Capacity.IdleAfter))
+		s.Fleets.Capacities.Rest(tx, at.FleetID, at.Location, fmt.Sprintf("no game session for %s", l.Capacity.IdleAfter))
 	}
 	return struct{}{}, nil
 }

@@ -75,7 +75,7 @@ func newHouse(t testing.TB, c config) *house {
 	h.t, _ = t.(*testing.T)
 	h.events = event.New(h.st)
 	tags := tag.New(h.st)
-	h.fleets = fleet.New(h.st, h.events, tags, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
+	h.fleets = fleet.New(h.st, fleet.Deps{Events: h.events, Tags: tags}, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	c.computes.Tokens = master
 	h.computes = compute.New(h.st, compute.Deps{Events: h.events, Fleets: h.fleets, Tags: tags}, c.computes)
 	h.sessions = session.New(h.st, h.events, h.fleets, h.computes, session.Options{})
@@ -118,7 +118,7 @@ func (h *house) match(tags *tag.Service) {
 }
 
 func (h *house) furnish(t testing.TB) {
-	_, err := h.fleets.CreateLocation(h.ctx, location, nil)
+	_, err := h.fleets.Locations.Create(h.ctx, location, nil)
 	must(t, err)
 	h.settle(t)
 }

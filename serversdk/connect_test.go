@@ -207,10 +207,10 @@ func TestConnect_BeforeTheAPI(t *testing.T) {
 		driver.shut()
 		api := store.WithYield(h.ctx)
 		for i := range 6 {
-			go h.fleets.CreateLocation(api, fmt.Sprint("custom-", i), nil)
+			go h.fleets.Locations.Create(api, fmt.Sprint("custom-", i), nil)
 		}
 		synctest.Wait()
-		if _, err := h.fleets.CreateLocation(api, "custom-6", nil); !fault.Is(err, fault.Throttling) {
+		if _, err := h.fleets.Locations.Create(api, "custom-6", nil); !fault.Is(err, fault.Throttling) {
 			t.Errorf("a change by the API: %v", err)
 		}
 		connected := make(chan error)
@@ -223,7 +223,7 @@ func TestConnect_BeforeTheAPI(t *testing.T) {
 		if err := <-connected; err != nil {
 			t.Errorf("a game server: %v", err)
 		}
-		if _, err := h.fleets.CreateLocation(api, "custom-6", nil); err != nil {
+		if _, err := h.fleets.Locations.Create(api, "custom-6", nil); err != nil {
 			t.Errorf("a change by the API, with room: %v", err)
 		}
 	})

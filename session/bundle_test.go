@@ -66,7 +66,7 @@ func open(t tester, driver store.Driver) *arena {
 	a.must(err)
 	a.events = event.New(a.st)
 	tags := tag.New(a.st)
-	a.fleets = fleet.New(a.st, a.events, tags, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
+	a.fleets = fleet.New(a.st, fleet.Deps{Events: a.events, Tags: tags}, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	a.computes = compute.New(a.st, compute.Deps{Events: a.events, Fleets: a.fleets, Tags: tags}, compute.Options{Tokens: master})
 	a.computes.OnFree(func() { a.freed.Add(1) })
 	a.sessions = session.New(a.st, a.events, a.fleets, a.computes, session.Options{})
@@ -82,7 +82,7 @@ func open(t tester, driver store.Driver) *arena {
 
 func (a *arena) furnish() {
 	a.Helper()
-	_, err := a.fleets.CreateLocation(a.ctx, home, nil)
+	_, err := a.fleets.Locations.Create(a.ctx, home, nil)
 	a.must(err)
 	a.fleet, err = a.fleets.Create(a.ctx, fleet.CreateInput{ComputeType: fleet.Anywhere, Locations: []string{home}})
 	a.must(err)

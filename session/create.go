@@ -47,7 +47,7 @@ func (s *Service) Create(ctx context.Context, in CreateInput) (*GameSession, err
 // wake wakes a location that is scaled to zero because a game session was requested
 // there, so that a later request finds a process.
 func (s *Service) wake(ctx context.Context, in CreateInput) error {
-	f, err := s.fleets.Target(s.st.View(), in.FleetID, in.AliasID)
+	f, err := s.fleets.Aliases.Target(s.st.View(), in.FleetID, in.AliasID)
 	if err != nil {
 		return err
 	}
@@ -55,14 +55,14 @@ func (s *Service) wake(ctx context.Context, in CreateInput) error {
 	if l := f.Place(location); l == nil || !l.Asleep() {
 		return nil
 	}
-	return s.fleets.Wake(context.WithoutCancel(ctx), f.ID, location, "CreateGameSession asked for a game session")
+	return s.fleets.Capacities.Wake(context.WithoutCancel(ctx), f.ID, location, "CreateGameSession asked for a game session")
 }
 
 // archivedTwin returns the archived session that an earlier request with the same token
 // created, or nil.
 func (s *Service) archivedTwin(ctx context.Context, in CreateInput) (*GameSession, error) {
 	view := s.st.View()
-	f, err := s.fleets.Target(view, in.FleetID, in.AliasID)
+	f, err := s.fleets.Aliases.Target(view, in.FleetID, in.AliasID)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s *Service) archivedTwin(ctx context.Context, in CreateInput) (*GameSessio
 }
 
 func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) {
-	f, err := s.fleets.Target(tx, in.FleetID, in.AliasID)
+	f, err := s.fleets.Aliases.Target(tx, in.FleetID, in.AliasID)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ type Places struct {
 // fleet, its alias and its compute, and the queue and the matchmaking configuration for
 // its players.
 func (s Places) Make(ctx context.Context, name, description string) (Place, error) {
-	_, err := s.Fleets.CreateLocation(ctx, Location, nil)
+	_, err := s.Fleets.Locations.Create(ctx, Location, nil)
 	if err != nil && !fault.Is(err, fault.Conflict) {
 		return Place{}, fmt.Errorf("make location %s: %w", Location, err)
 	}
@@ -75,17 +75,17 @@ func (s Places) fleet(ctx context.Context, name, description string) (*fleet.Fle
 
 // alias returns the id of an alias with the name that leads to the fleet.
 func (s Places) alias(ctx context.Context, name, fleetID string) (string, error) {
-	for a := range s.Fleets.Aliases(s.Store.View(), "") {
+	for a := range s.Fleets.Aliases.All(s.Store.View(), "") {
 		switch {
 		case a.Name != name:
 		case a.Routing == fleet.Simple && a.FleetID == fleetID:
 			return a.ID, nil
 		default:
-			_, err := s.Fleets.UpdateAlias(ctx, fleet.AliasUpdate{AliasID: a.ID, Routing: fleet.Simple, FleetID: fleetID})
+			_, err := s.Fleets.Aliases.Update(ctx, fleet.AliasUpdate{AliasID: a.ID, Routing: fleet.Simple, FleetID: fleetID})
 			return a.ID, err
 		}
 	}
-	a, err := s.Fleets.CreateAlias(ctx, fleet.AliasInput{Name: name, Routing: fleet.Simple, FleetID: fleetID})
+	a, err := s.Fleets.Aliases.Create(ctx, fleet.AliasInput{Name: name, Routing: fleet.Simple, FleetID: fleetID})
 	if err != nil {
 		return "", err
 	}

@@ -58,7 +58,7 @@ func open(ctx context.Context, n int) (*house, error) {
 	h := &house{dir: dir, store: store.New(store.Options{Driver: sqlite.New(dir)})}
 	events, tags := event.New(h.store), tag.New(h.store)
 	h.keys = auth.New(h.store, events, master, tags.Of)
-	fleets := fleet.New(h.store, events, tags, fleet.Options{Home: home})
+	fleets := fleet.New(h.store, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})
 	h.computes = compute.New(h.store, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})
 	h.sessions = session.New(h.store, events, fleets, h.computes, session.Options{})
 	h.verifier = sigv4.New(sigv4.Options{Service: "gamelift", Lookup: func(id string) (sigv4.Secret, bool) {
@@ -98,7 +98,7 @@ func (h *house) furnish(ctx context.Context, fleets *fleet.Service, n int) (err 
 	if h.key, err = h.keys.Create(ctx, auth.Spec{Name: "load", Role: auth.Admin}); err != nil {
 		return err
 	}
-	if _, err = fleets.CreateLocation(ctx, location, nil); err != nil {
+	if _, err = fleets.Locations.Create(ctx, location, nil); err != nil {
 		return err
 	}
 	h.fleet, err = fleets.Create(ctx, fleet.CreateInput{Name: "load", ComputeType: fleet.Anywhere, Locations: []string{location}})

@@ -64,7 +64,7 @@ func openMarket(t *testing.T) *market {
 	events, tags := event.New(h.store), tag.New(h.store)
 	h.keys = auth.New(h.store, events, master, tags.Of)
 	m := &market{house: h, when: map[string]time.Time{}, met: make(chan struct{}, 1<<20)}
-	m.fleets = fleet.New(h.store, events, tags, fleet.Options{Home: home})
+	m.fleets = fleet.New(h.store, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})
 	h.computes = compute.New(h.store, compute.Deps{Events: events, Fleets: m.fleets, Tags: tags}, compute.Options{Tokens: master})
 	h.sessions = session.New(h.store, events, m.fleets, h.computes, session.Options{})
 	m.places = placement.New(h.store, placement.Deps{Events: events, Tags: tags, Fleets: m.fleets, Computes: h.computes, Sessions: h.sessions}, placement.Options{})
