@@ -24,7 +24,7 @@ func (h handlers) createAlias(ctx context.Context, in *gamelift.CreateAliasInput
 		return nil, err
 	}
 	r := in.RoutingStrategy
-	a, err := h.Fleets.Aliases.Create(ctx, fleet.AliasInput{
+	a, err := h.Fleets.Aliases.Create.Do(ctx, fleet.AliasInput{
 		Name: *in.Name, Description: val(in.Description),
 		Routing: routingType(r), FleetID: val(r.FleetId), Message: val(r.Message), Tags: tags,
 	})
@@ -39,7 +39,7 @@ func (h handlers) updateAlias(ctx context.Context, in *gamelift.UpdateAliasInput
 	if r := in.RoutingStrategy; r != nil {
 		update.Routing, update.FleetID, update.Message = routingType(r), val(r.FleetId), val(r.Message)
 	}
-	a, err := h.Fleets.Aliases.Update(ctx, update)
+	a, err := h.Fleets.Aliases.Update.Do(ctx, update)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (h handlers) resolveAlias(_ context.Context, in *gamelift.ResolveAliasInput
 }
 
 func (h handlers) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput) (*gamelift.DeleteAliasOutput, error) {
-	return nil, h.Fleets.Aliases.Delete(ctx, *in.AliasId)
+	return nil, h.Fleets.Aliases.Delete.Do(ctx, *in.AliasId)
 }
 
 func (h handlers) aliasOut(a *fleet.Alias) *gamelift.Alias {

@@ -92,7 +92,7 @@ func (h handlers) updateFleetCapacity(ctx context.Context, in *gamelift.UpdateFl
 			change.IdleAfter = new(minutes(m.ScaleInAfterInactivityMinutes))
 		}
 	}
-	f, err := h.Fleets.Capacities.Update(ctx, change)
+	f, err := h.Fleets.Capacities.Update.Do(ctx, change)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (h handlers) describeFleetPortSettings(ctx context.Context, in *gamelift.De
 }
 
 func (h handlers) updateFleetPortSettings(ctx context.Context, in *gamelift.UpdateFleetPortSettingsInput) (*gamelift.UpdateFleetPortSettingsOutput, error) {
-	f, err := h.Fleets.UpdatePorts(ctx, fleet.PortsInput{
+	f, err := h.Fleets.UpdatePorts.Do(ctx, fleet.PortsInput{
 		FleetID: *in.FleetId, Authorize: permissionsIn(in.InboundPermissionAuthorizations), Revoke: permissionsIn(in.InboundPermissionRevocations),
 	})
 	if err != nil {

@@ -25,7 +25,7 @@ func (h handlers) registerFleets(srv *awsrpc.Server) {
 }
 
 func (h handlers) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput) (*gamelift.DeleteFleetOutput, error) {
-	return nil, h.Fleets.Delete(ctx, *in.FleetId)
+	return nil, h.Fleets.Delete.Do(ctx, *in.FleetId)
 }
 
 func (h handlers) describeFleetAttributes(ctx context.Context, in *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
@@ -72,7 +72,7 @@ func (h handlers) updateFleetAttributes(ctx context.Context, in *gamelift.Update
 		}
 		update.Cost = in.AnywhereConfiguration.Cost
 	}
-	f, err := h.Fleets.Update(ctx, update)
+	f, err := h.Fleets.Update.Do(ctx, update)
 	if err != nil {
 		return nil, err
 	}

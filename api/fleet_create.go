@@ -16,7 +16,7 @@ func (h handlers) createFleet(ctx context.Context, in *gamelift.CreateFleetInput
 	if err := checkComputeType(in); err != nil {
 		return nil, err
 	}
-	f, err := h.Fleets.Create(ctx, fleet.CreateInput{
+	f, err := h.Fleets.Create.Do(ctx, fleet.CreateInput{
 		Name: *in.Name, Description: val(in.Description), ComputeType: computeType(in.ComputeType),
 		Locations:     locationsIn(in.Locations),
 		Protection:    fleet.Protection(val(in.NewGameSessionProtectionPolicy)),

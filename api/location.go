@@ -36,7 +36,7 @@ func (h handlers) createLocation(ctx context.Context, in *gamelift.CreateLocatio
 }
 
 func (h handlers) deleteLocation(ctx context.Context, in *gamelift.DeleteLocationInput) (*gamelift.DeleteLocationOutput, error) {
-	return nil, h.Fleets.Locations.Delete(ctx, *in.LocationName)
+	return nil, h.Fleets.Locations.Delete.Do(ctx, *in.LocationName)
 }
 
 // The largest page of ListLocations (API reference).

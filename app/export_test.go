@@ -46,7 +46,7 @@ func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.
 			if change != nil {
 				change(&in)
 			}
-			return a.domain.fleets.Create(ctx, in)
+			return a.domain.fleets.Create.Do(ctx, in)
 		case now.Status == build.Failed:
 			return nil, fmt.Errorf("the build is FAILED: %s", now.Reason)
 		case time.Now().After(end):

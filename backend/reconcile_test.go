@@ -100,7 +100,7 @@ func (d *deaf) configure(fleets *fleet.Service) {
 	d.Helper()
 	_, err := fleets.Locations.Create(d.ctx, "custom-home", nil)
 	d.must(err)
-	f, err := fleets.Create(d.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{"custom-home"}})
+	f, err := fleets.Create.Do(d.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{"custom-home"}})
 	d.must(err)
 	_, err = d.places.CreateQueue(d.ctx, placement.QueueInput{Queue: placement.Queue{
 		Name: "empty", Timeout: patient, Destinations: []string{fleets.Home().Of("fleet", f.ID)},

@@ -77,7 +77,7 @@ func (y *yard) furnish() {
 		y.must(err)
 	}
 	var err error
-	y.fleet, err = y.fleets.Create(y.ctx, fleet.CreateInput{ComputeType: fleet.Anywhere, Locations: []string{home, away}})
+	y.fleet, err = y.fleets.Create.Do(y.ctx, fleet.CreateInput{ComputeType: fleet.Anywhere, Locations: []string{home, away}})
 	y.must(err)
 	y.register(first, home)
 	y.register("compute-2", away)

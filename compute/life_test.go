@@ -32,7 +32,7 @@ var moves = map[[2]compute.Status][]struct {
 	},
 	{compute.Initialized, compute.Terminating}: {
 		{"not ready in time", func(y *yard) { pass(ready) }, event.ServerProcessReadyTimeout},
-		{"fleet is deleted", func(y *yard) { y.must(y.fleets.Delete(y.ctx, y.fleet.ID)); pass(0) }, event.FleetDeleting},
+		{"fleet is deleted", func(y *yard) { y.must(y.fleets.Delete.Do(y.ctx, y.fleet.ID)); pass(0) }, event.FleetDeleting},
 	},
 	{compute.Initialized, compute.Terminated}: {
 		{"ends", func(y *yard) { y.must(y.computes.End(y.ctx, y.ref("p"))) }, event.ProcessEnded},
@@ -139,7 +139,7 @@ func TestRefusals(t *testing.T) {
 		y.refused("deregister: unknown", fault.NotFound, func() error { return y.computes.Deregister(y.ctx, y.fleet.ID, "none") })
 		y.register("third", home)
 		y.refused("register: quota", fault.LimitExceeded, register(good))
-		y.must(y.fleets.Delete(y.ctx, y.fleet.ID))
+		y.must(y.fleets.Delete.Do(y.ctx, y.fleet.ID))
 		pass(0)
 		y.refused("register: fleet is going", fault.NotReady, register(good))
 		y.refused("connection: fleet is going", fault.Unauthorized, func() error { return y.tryConnect("late") })

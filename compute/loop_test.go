@@ -133,7 +133,7 @@ func TestFleetDeletion(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("p")
 		y.connect("compute-2/q")
-		y.must(y.fleets.Delete(y.ctx, y.fleet.ID))
+		y.must(y.fleets.Delete.Do(y.ctx, y.fleet.ID))
 		pass(0)
 		if len(y.links["p"].terminates) != 1 || len(y.links["compute-2/q"].terminates) != 1 {
 			y.Error("not every process was told to end")

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"iter"
 	"time"
 
@@ -38,17 +37,22 @@ type Aliases struct {
 	tags   *tag.Service
 	quota  int
 	table  *store.Table[Alias]
-	create *store.Command[AliasInput, *Alias]
-	update *store.Command[AliasUpdate, *Alias]
-	remove *store.Action[string]
+	// Create creates an alias.
+	// Errors: InvalidRequest, LimitExceeded, TaggingFailed.
+	Create *store.Command[AliasInput, *Alias]
+	// Update changes an alias. A new route takes effect immediately.
+	// Errors: NotFound, InvalidRequest.
+	Update *store.Command[AliasUpdate, *Alias]
+	// Delete removes an alias. Errors: NotFound.
+	Delete *store.Action[string]
 }
 
 func newAliases(st *store.Store, fleets *Fleets, tags *tag.Service, quota int) *Aliases {
 	s := &Aliases{fleets: fleets, tags: tags, quota: quota}
 	s.table = store.NewTable(st, store.TableSpec[Alias]{Name: "alias", Key: func(a *Alias) string { return a.ID }})
-	s.create = store.NewCommand(st, "alias.create", s.runCreate)
-	s.update = store.NewCommand(st, "alias.update", s.runUpdate)
-	s.remove = store.NewAction(st, "alias.delete", s.runDelete)
+	s.Create = store.NewCommand(st, "alias.create", s.runCreate)
+	s.Update = store.NewCommand(st, "alias.update", s.runUpdate)
+	s.Delete = store.NewAction(st, "alias.delete", s.runDelete)
 	tags.Kind("alias", func(r store.Reader, a string) bool { return s.table.Get(r, fleets.home.ID("alias", a)) != nil })
 	return s
 }
@@ -59,12 +63,6 @@ type AliasInput struct {
 	Routing           Routing
 	FleetID, Message  string
 	Tags              map[string]string
-}
-
-// Create creates an alias.
-// Errors: InvalidRequest, LimitExceeded, TaggingFailed.
-func (s *Aliases) Create(ctx context.Context, in AliasInput) (*Alias, error) {
-	return s.create.Do(ctx, in)
 }
 
 func (s *Aliases) runCreate(tx *store.Tx, in AliasInput) (*Alias, error) {
@@ -95,12 +93,6 @@ type AliasUpdate struct {
 	FleetID, Message  string
 }
 
-// Update changes an alias. A new route takes effect immediately.
-// Errors: NotFound, InvalidRequest.
-func (s *Aliases) Update(ctx context.Context, in AliasUpdate) (*Alias, error) {
-	return s.update.Do(ctx, in)
-}
-
 func (s *Aliases) runUpdate(tx *store.Tx, in AliasUpdate) (*Alias, error) {
 	old, err := s.Find(tx, in.AliasID)
 	if err != nil {
@@ -119,11 +111,6 @@ func (s *Aliases) runUpdate(tx *store.Tx, in AliasUpdate) (*Alias, error) {
 	s.table.Put(tx, &a)
 	s.record(tx, event.AliasUpdated, &a)
 	return &a, nil
-}
-
-// Delete removes an alias. Errors: NotFound.
-func (s *Aliases) Delete(ctx context.Context, idOrARN string) error {
-	return s.remove.Do(ctx, idOrARN)
 }
 
 func (s *Aliases) runDelete(tx *store.Tx, idOrARN string) error {

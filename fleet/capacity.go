@@ -40,25 +40,21 @@ type CapacityInput struct {
 
 // Capacities are the capacities of managed fleets in their locations.
 type Capacities struct {
-	fleets     *Fleets
-	update     *store.Command[CapacityInput, *Fleet]
+	fleets *Fleets
+	// Update changes how many instances a location should have. They are created and
+	// removed asynchronously.
+	// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
+	Update     *store.Command[CapacityInput, *Fleet]
 	setScaling *store.Command[actionsArgs, *Fleet]
 	wake       *store.Action[wakeArgs]
 }
 
 func newCapacities(st *store.Store, fleets *Fleets) *Capacities {
 	s := &Capacities{fleets: fleets}
-	s.update = store.NewCommand(st, "fleet.update_capacity", s.runUpdate)
+	s.Update = store.NewCommand(st, "fleet.update_capacity", s.runUpdate)
 	s.setScaling = store.NewCommand(st, "fleet.set_scaling", s.runSetScaling)
 	s.wake = store.NewAction(st, "fleet.wake", s.runWake)
 	return s
-}
-
-// Update changes how many instances a location should have. They are created and
-// removed asynchronously.
-// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
-func (s *Capacities) Update(ctx context.Context, in CapacityInput) (*Fleet, error) {
-	return s.update.Do(ctx, in)
 }
 
 func (s *Capacities) runUpdate(tx *store.Tx, in CapacityInput) (*Fleet, error) {

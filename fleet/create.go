@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"cmp"
-	"context"
 
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
@@ -24,13 +23,6 @@ type CreateInput struct {
 	Gateway           Gateway
 	AsOnDemand        bool // FleetType ON_DEMAND, explicit for an Anywhere fleet
 	Tags              map[string]string
-}
-
-// Create creates a fleet. An ANYWHERE fleet is ACTIVE immediately; a managed one is NEW
-// and becomes ACTIVE step by step (Advance).
-// Errors: InvalidRequest, NotFound (build), LimitExceeded, TaggingFailed.
-func (s *Service) Create(ctx context.Context, in CreateInput) (*Fleet, error) {
-	return s.create.Do(ctx, in)
 }
 
 func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Fleet, error) {
@@ -87,13 +79,6 @@ func (s *Service) checkCreate(tx *store.Tx, in *CreateInput) error {
 		return fault.New(fault.LimitExceeded, "there are %d fleets; the quota is %d", s.table.Len(tx), q)
 	}
 	return in.Runtime.Validate()
-}
-
-// Delete starts the deletion of a fleet: its processes are told to stop, and the fleet is
-// removed when the last one has ended. Errors: NotFound, InvalidRequest (DELETING
-// already; Terraform depends on the exact message to keep waiting).
-func (s *Service) Delete(ctx context.Context, fleetID string) error {
-	return s.remove.Do(ctx, fleetID)
 }
 
 func (s *Service) runDelete(tx *store.Tx, fleetID string) error {

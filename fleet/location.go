@@ -32,14 +32,16 @@ type Locations struct {
 	quota  int // of custom locations
 	table  *store.Table[Location]
 	create *store.Command[locationArgs, *Location]
-	remove *store.Action[string]
+	// Delete removes a custom location, by name or ARN, that no fleet uses.
+	// Errors: NotFound, InvalidRequest (in use).
+	Delete *store.Action[string]
 }
 
 func newLocations(st *store.Store, fleets *Fleets, tags *tag.Service, quota int) *Locations {
 	s := &Locations{fleets: fleets, tags: tags, quota: quota}
 	s.table = store.NewTable(st, store.TableSpec[Location]{Name: "location", Key: func(l *Location) string { return l.Name }})
 	s.create = store.NewCommand(st, "location.create", s.runCreate)
-	s.remove = store.NewAction(st, "location.delete", s.runDelete)
+	s.Delete = store.NewAction(st, "location.delete", s.runDelete)
 	tags.Kind("location", func(r store.Reader, a string) bool { return s.table.Get(r, fleets.home.ID("location", a)) != nil })
 	return s
 }
@@ -70,12 +72,6 @@ func (s *Locations) runCreate(tx *store.Tx, a locationArgs) (*Location, error) {
 	s.table.Put(tx, l)
 	s.fleets.events.Append(tx, event.Event{Code: event.LocationCreated, Location: a.Name, Resource: resource})
 	return l, nil
-}
-
-// Delete removes a custom location, by name or ARN, that no fleet uses.
-// Errors: NotFound, InvalidRequest (in use).
-func (s *Locations) Delete(ctx context.Context, nameOrARN string) error {
-	return s.remove.Do(ctx, nameOrARN)
 }
 
 func (s *Locations) runDelete(tx *store.Tx, nameOrARN string) error {

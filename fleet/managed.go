@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"net/netip"
 	"slices"
 	"strings"
@@ -163,13 +162,6 @@ func checkPermissions(all []Permission, system string) error {
 type PortsInput struct {
 	FleetID           string
 	Authorize, Revoke []Permission
-}
-
-// UpdatePorts changes the inbound permissions of a managed fleet: revocations
-// first, each of which must match a permission.
-// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
-func (s *Service) UpdatePorts(ctx context.Context, in PortsInput) (*Fleet, error) {
-	return s.updatePorts.Do(ctx, in)
 }
 
 func (s *Service) runUpdatePorts(tx *store.Tx, in PortsInput) (*Fleet, error) {

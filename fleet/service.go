@@ -33,15 +33,28 @@ type Service struct {
 	Locations  *Locations
 	Aliases    *Aliases
 
+	// Create creates a fleet. An ANYWHERE fleet is ACTIVE immediately; a managed one is NEW
+	// and becomes ACTIVE step by step (Advance).
+	// Errors: InvalidRequest, NotFound (build), LimitExceeded, TaggingFailed.
+	Create *store.Command[CreateInput, *Fleet]
+	// Update changes attributes of a fleet. A new protection policy applies to new game
+	// sessions only.
+	// Errors: NotFound, InvalidFleetStatus.
+	Update *store.Command[UpdateInput, *Fleet]
+	// UpdatePorts changes the inbound permissions of a managed fleet: revocations
+	// first, each of which must match a permission.
+	// Errors: NotFound, InvalidRequest, InvalidFleetStatus.
+	UpdatePorts *store.Command[PortsInput, *Fleet]
+	// Delete starts the deletion of a fleet: its processes are told to stop, and the fleet is
+	// removed when the last one has ended. Errors: NotFound, InvalidRequest (DELETING
+	// already; Terraform depends on the exact message to keep waiting).
+	Delete *store.Action[string]
+
 	quotas Quotas
 	builds Builds
 	tags   *tag.Service
 
-	create          *store.Command[CreateInput, *Fleet]
-	update          *store.Command[UpdateInput, *Fleet]
 	updateRuntime   *store.Command[runtimeArgs, *Fleet]
-	updatePorts     *store.Command[PortsInput, *Fleet]
-	remove          *store.Action[string]
 	addLocations    *store.Command[locationsArgs, *Fleet]
 	removeLocations *store.Command[locationsArgs, *Fleet]
 
@@ -56,11 +69,11 @@ func New(st *store.Store, d Deps, o Options) *Service {
 		Fleets: t, Capacities: newCapacities(st, t), Locations: newLocations(st, t, d.Tags, o.Quotas.Locations),
 		Aliases: newAliases(st, t, d.Tags, o.Quotas.Aliases), quotas: o.Quotas, builds: o.Builds, tags: d.Tags,
 	}
-	s.create = store.NewCommand(st, "fleet.create", s.runCreate)
-	s.update = store.NewCommand(st, "fleet.update", s.runUpdate)
+	s.Create = store.NewCommand(st, "fleet.create", s.runCreate)
+	s.Update = store.NewCommand(st, "fleet.update", s.runUpdate)
 	s.updateRuntime = store.NewCommand(st, "fleet.update_runtime", s.runUpdateRuntime)
-	s.updatePorts = store.NewCommand(st, "fleet.update_ports", s.runUpdatePorts)
-	s.remove = store.NewAction(st, "fleet.delete", s.runDelete)
+	s.UpdatePorts = store.NewCommand(st, "fleet.update_ports", s.runUpdatePorts)
+	s.Delete = store.NewAction(st, "fleet.delete", s.runDelete)
 	s.addLocations = store.NewCommand(st, "fleet.add_locations", s.runAddLocations)
 	s.removeLocations = store.NewCommand(st, "fleet.remove_locations", s.runRemoveLocations)
 	d.Tags.Kind("fleet", func(r store.Reader, a string) bool { return t.Get(r, a) != nil })

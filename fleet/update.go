@@ -19,13 +19,6 @@ type UpdateInput struct {
 	Cost              *string
 }
 
-// Update changes attributes of a fleet. A new protection policy applies to new game
-// sessions only.
-// Errors: NotFound, InvalidFleetStatus.
-func (s *Service) Update(ctx context.Context, in UpdateInput) (*Fleet, error) {
-	return s.update.Do(ctx, in)
-}
-
 func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*Fleet, error) {
 	f, err := s.changeable(tx, in.FleetID)
 	if err != nil {

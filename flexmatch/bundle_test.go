@@ -112,7 +112,7 @@ func (c *cell) hosts(processes int, delay time.Duration) {
 	if c.fleet == nil {
 		_, err := c.fleets.Locations.Create(c.ctx, home, nil)
 		c.must(err)
-		c.fleet, err = c.fleets.Create(c.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{home}})
+		c.fleet, err = c.fleets.Create.Do(c.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{home}})
 		c.must(err)
 		_, err = c.computes.Register(c.ctx, compute.RegisterInput{FleetID: c.fleet.ID, Name: "host", Location: home, IPAddress: "192.0.2.1"})
 		c.must(err)

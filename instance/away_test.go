@@ -127,7 +127,7 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 				y.run(h, a.InstanceID, "p-"+a.InstanceID)
 			}
 		}
-		_, err := y.fleets.Capacities.Update(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &six, Max: &six})
+		_, err := y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &six, Max: &six})
 		y.must(err)
 		pass(0)
 		for _, h := range slices.Backward(hosts) { // the last becomes ready first
@@ -146,7 +146,7 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 			}
 		}
 		four := 4
-		_, err = y.fleets.Capacities.Update(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &four})
+		_, err = y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &four})
 		y.must(err)
 		pass(0)
 		for n, h := range hosts {

@@ -88,7 +88,7 @@ var machine = instance.HostInfo{
 // managed creates a managed fleet with one process per instance.
 func (y *yard) managed(p fleet.Protection) *fleet.Fleet {
 	y.Helper()
-	f, err := y.fleets.Create(y.ctx, fleet.CreateInput{
+	f, err := y.fleets.Create.Do(y.ctx, fleet.CreateInput{
 		Name: "managed", ComputeType: fleet.EC2, Protection: p,
 		Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
 		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},

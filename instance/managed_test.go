@@ -76,7 +76,7 @@ func TestManaged_ErrorNamesTheCause(t *testing.T) {
 		if a := y.assigned(h); len(a) != 0 {
 			y.Errorf("an instance was made for a fleet in ERROR: %+v", a)
 		}
-		y.must(y.fleets.Delete(y.ctx, f.ID))
+		y.must(y.fleets.Delete.Do(y.ctx, f.ID))
 		pass(time.Second)
 		if y.fleets.Get(y.st.View(), f.ID) != nil {
 			y.Error("the fleet was not deleted")
@@ -116,7 +116,7 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 		f := y.managed(fleet.FullProtection)
 		y.run(h, y.assigned(h)[0].InstanceID, "p")
 		two := 2
-		_, err := y.fleets.Capacities.Update(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &two, Max: &two})
+		_, err := y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &two, Max: &two})
 		y.must(err)
 		pass(0)
 		for _, a := range y.assigned(h) {
@@ -129,7 +129,7 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 		busy := y.computes.Process(y.st.View(), game.ProcessKey)
 		y.must(y.sessions.Activate(y.ctx, busy.Ref(), game.ID))
 		one, none := 1, 0
-		_, err = y.fleets.Capacities.Update(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &one})
+		_, err = y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &one})
 		y.must(err)
 		pass(0)
 		for _, a := range y.assigned(h) {
@@ -137,7 +137,7 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 				y.Errorf("instance %s: stop %q; the game session is on %s", a.InstanceID, a.Stop, busy.ComputeName)
 			}
 		}
-		_, err = y.fleets.Capacities.Update(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &none})
+		_, err = y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Desired: &none})
 		y.must(err)
 		pass(time.Hour)
 		if p := y.computes.Process(y.st.View(), busy.Key); p.Status != compute.Active {
@@ -157,7 +157,7 @@ func TestManaged_ScaleInSparesProtected(t *testing.T) {
 // for its first host, and be scaled to zero and back; other locations may not.
 func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
-		f, err := y.fleets.Create(y.ctx, fleet.CreateInput{
+		f, err := y.fleets.Create.Do(y.ctx, fleet.CreateInput{
 			Name: "elsewhere", ComputeType: fleet.EC2, Locations: []string{home, away},
 			Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
 			Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 1}}},
@@ -166,7 +166,7 @@ func TestManaged_ScalesHomeThatWaits(t *testing.T) {
 		pass(0)
 		scale := func(location string, n int) func() error {
 			return func() error {
-				_, err := y.fleets.Capacities.Update(y.ctx, fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: &n})
+				_, err := y.fleets.Capacities.Update.Do(y.ctx, fleet.CapacityInput{FleetID: f.ID, Location: location, Desired: &n})
 				return err
 			}
 		}
@@ -236,7 +236,7 @@ func TestManaged_DrainEndsWhatHasNotConnected(t *testing.T) {
 		i := y.assigned(h)[0].InstanceID
 		running := []instance.ProcessReport{{ID: "early", Started: time.Now()}, {ID: "late", Started: time.Now()}}
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: running[:1]})
-		y.must(y.fleets.Delete(y.ctx, f.ID))
+		y.must(y.fleets.Delete.Do(y.ctx, f.ID))
 		pass(0)
 		y.report(h, instance.InstanceReport{InstanceID: i, Phase: instance.Activating, Processes: running})
 		want := map[string]event.Code{"early": event.InstanceDraining, "late": event.InstanceDraining}
@@ -272,7 +272,7 @@ func TestManaged_RuntimeBeforeActive(t *testing.T) {
 		}
 		_, err = y.fleets.UpdateRuntime(y.ctx, f.ID, other)
 		y.must(err)
-		y.must(y.fleets.Delete(y.ctx, f.ID))
+		y.must(y.fleets.Delete.Do(y.ctx, f.ID))
 		y.refused("a fleet that is going", fault.InvalidFleetStatus, func() error {
 			_, err := y.fleets.UpdateRuntime(y.ctx, f.ID, other)
 			return err

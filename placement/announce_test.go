@@ -90,7 +90,7 @@ func TestMetrics(t *testing.T) {
 			func() { _, err = c.start("q", Request{ID: "second", Latencies: latencies}) }, // first choice is out of capacity
 			func() { _, err = c.start("q", Request{ID: "cancelled"}) },
 			func() { _, _, err = c.places.Stop(c.ctx, "cancelled") },
-			func() { c.must(c.fleets.Delete(c.ctx, dear.ID)); c.process(cheap.ID, "custom-a", activates) },
+			func() { c.must(c.fleets.Delete.Do(c.ctx, dear.ID)); c.process(cheap.ID, "custom-a", activates) },
 			func() { _, err = c.start("q", Request{ID: "third"}) }, // first choice is not viable
 			func() { _, err = c.start("q", Request{ID: "waits"}) },
 			func() { settle(30 * time.Second) },

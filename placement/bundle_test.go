@@ -116,7 +116,7 @@ func (c *cell) fleet(in fleet.CreateInput) *fleet.Fleet {
 		}
 	}
 	in.ComputeType = fleet.Anywhere
-	f, err := c.fleets.Create(c.ctx, in)
+	f, err := c.fleets.Create.Do(c.ctx, in)
 	c.must(err)
 	for _, l := range in.Locations {
 		_, err := c.computes.Register(c.ctx, compute.RegisterInput{FleetID: f.ID, Name: "at-" + l, Location: l, IPAddress: "192.0.2.1"})

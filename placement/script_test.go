@@ -174,9 +174,9 @@ func (s *script) setAlias(words []string, _ [][]string) {
 	}
 	var err error
 	if a := s.aliases[words[0]]; a != nil {
-		_, err = s.cell.fleets.Aliases.Update(s.ctx, fleet.AliasUpdate{AliasID: a.ID, Routing: routing, FleetID: fleetID, Message: message})
+		_, err = s.cell.fleets.Aliases.Update.Do(s.ctx, fleet.AliasUpdate{AliasID: a.ID, Routing: routing, FleetID: fleetID, Message: message})
 	} else {
-		s.aliases[words[0]], err = s.cell.fleets.Aliases.Create(s.ctx, fleet.AliasInput{Name: words[0], Routing: routing, FleetID: fleetID, Message: message})
+		s.aliases[words[0]], err = s.cell.fleets.Aliases.Create.Do(s.ctx, fleet.AliasInput{Name: words[0], Routing: routing, FleetID: fleetID, Message: message})
 	}
 	s.ok(err)
 }
@@ -184,9 +184,9 @@ func (s *script) setAlias(words []string, _ [][]string) {
 func (s *script) delete(words []string, _ [][]string) {
 	switch words[0] {
 	case "fleet":
-		s.ok(s.cell.fleets.Delete(s.ctx, s.fleets[words[1]].ID))
+		s.ok(s.cell.fleets.Delete.Do(s.ctx, s.fleets[words[1]].ID))
 	case "alias":
-		s.ok(s.cell.fleets.Aliases.Delete(s.ctx, s.aliases[words[1]].ID))
+		s.ok(s.cell.fleets.Aliases.Delete.Do(s.ctx, s.aliases[words[1]].ID))
 	case "queue":
 		s.ok(s.places.DeleteQueue(s.ctx, words[1]))
 	default:

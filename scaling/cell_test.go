@@ -124,7 +124,7 @@ func (c *cell) join() {
 // make creates a fleet of instances with 4 processes each and waits until it is ACTIVE.
 func (c *cell) make() {
 	var err error
-	c.fleet, err = c.fleets.Create(c.ctx, fleet.CreateInput{
+	c.fleet, err = c.fleets.Create.Do(c.ctx, fleet.CreateInput{
 		Name: "scaled", ComputeType: fleet.EC2, Protection: fleet.FullProtection,
 		Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
 		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/x", Concurrent: perInstance}}},
@@ -148,7 +148,7 @@ func (c *cell) capacity() fleet.Capacity { return c.now().Place("").Capacity }
 func (c *cell) limit(in fleet.CapacityInput) {
 	c.Helper()
 	in.FleetID = c.fleet.ID
-	_, err := c.fleets.Capacities.Update(c.ctx, in)
+	_, err := c.fleets.Capacities.Update.Do(c.ctx, in)
 	c.must(err)
 }
 

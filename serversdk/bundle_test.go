@@ -132,7 +132,7 @@ func (h *house) furnishAgain(t testing.TB) {
 // settle creates a fleet with one compute.
 func (h *house) settle(t testing.TB) {
 	var err error
-	h.fleet, err = h.fleets.Create(h.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{location}})
+	h.fleet, err = h.fleets.Create.Do(h.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{location}})
 	must(t, err)
 	_, err = h.computes.Register(h.ctx, compute.RegisterInput{
 		FleetID: h.fleet.ID, Name: computeName, Location: location,

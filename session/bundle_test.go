@@ -84,7 +84,7 @@ func (a *arena) furnish() {
 	a.Helper()
 	_, err := a.fleets.Locations.Create(a.ctx, home, nil)
 	a.must(err)
-	a.fleet, err = a.fleets.Create(a.ctx, fleet.CreateInput{ComputeType: fleet.Anywhere, Locations: []string{home}})
+	a.fleet, err = a.fleets.Create.Do(a.ctx, fleet.CreateInput{ComputeType: fleet.Anywhere, Locations: []string{home}})
 	a.must(err)
 	_, err = a.computes.Register(a.ctx, compute.RegisterInput{FleetID: a.fleet.ID, Name: machine, Location: home, IPAddress: "192.0.2.1", DNSName: "host.test"})
 	a.must(err)

@@ -44,7 +44,7 @@ func TestCreate_Refusals(t *testing.T) {
 		a.refused("unknown fleet", fault.NotFound, create(func(in *session.CreateInput) { in.FleetID = "fleet-x" }))
 		a.refused("no location", fault.InvalidRequest, create(func(in *session.CreateInput) { in.Location = "" }))
 		a.refused("foreign location", fault.InvalidRequest, create(func(in *session.CreateInput) { in.Location = "custom-x" }))
-		a.must(a.fleets.Delete(a.ctx, a.fleet.ID))
+		a.must(a.fleets.Delete.Do(a.ctx, a.fleet.ID))
 		pass(0)
 		a.refused("fleet is going", fault.InvalidFleetStatus, create(func(*session.CreateInput) {}))
 	})
@@ -88,7 +88,7 @@ func TestCreate_Idempotency(t *testing.T) {
 // A creator's sessions count for the policy's period from their creation, running or not.
 func TestCreate_CreatorLimit(t *testing.T) {
 	in(t, func(a *arena) {
-		_, err := a.fleets.Update(a.ctx, fleet.UpdateInput{FleetID: a.fleet.ID, CreationLimit: &fleet.CreationLimit{Sessions: 2, Period: time.Hour}})
+		_, err := a.fleets.Update.Do(a.ctx, fleet.UpdateInput{FleetID: a.fleet.ID, CreationLimit: &fleet.CreationLimit{Sessions: 2, Period: time.Hour}})
 		a.must(err)
 		a.free("p", "q", "r", "s")
 		create := func(creator string) error {

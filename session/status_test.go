@@ -22,7 +22,7 @@ func ways() map[[2]session.Status][]way {
 		a.must(err)
 	}}
 	unhealthy := way{"unhealthy", func(a *arena, _ string) { a.must(a.computes.Unhealthy(a.ctx, a.ref("p"), "")) }}
-	deleted := way{"fleet is deleted", func(a *arena, _ string) { a.must(a.fleets.Delete(a.ctx, a.fleet.ID)); pass(0) }}
+	deleted := way{"fleet is deleted", func(a *arena, _ string) { a.must(a.fleets.Delete.Do(a.ctx, a.fleet.ID)); pass(0) }}
 	ended := way{"ProcessEnding", func(a *arena, _ string) { a.must(a.computes.End(a.ctx, a.ref("p"))) }}
 	exited := way{"exit", func(a *arena, _ string) { a.must(a.computes.Exited(a.ctx, a.ref("p"), "exit 1")) }}
 	lost := way{"connection lost", func(a *arena, _ string) { a.must(a.computes.Disconnect(a.ctx, a.ref("p"))); pass(240 * time.Second) }}

@@ -68,7 +68,7 @@ func (s Places) fleet(ctx context.Context, name, description string) (*fleet.Fle
 			return f, nil
 		}
 	}
-	return s.Fleets.Create(ctx, fleet.CreateInput{
+	return s.Fleets.Create.Do(ctx, fleet.CreateInput{
 		Name: name, Description: description, ComputeType: fleet.Anywhere, Locations: []string{Location},
 	})
 }
@@ -81,11 +81,11 @@ func (s Places) alias(ctx context.Context, name, fleetID string) (string, error)
 		case a.Routing == fleet.Simple && a.FleetID == fleetID:
 			return a.ID, nil
 		default:
-			_, err := s.Fleets.Aliases.Update(ctx, fleet.AliasUpdate{AliasID: a.ID, Routing: fleet.Simple, FleetID: fleetID})
+			_, err := s.Fleets.Aliases.Update.Do(ctx, fleet.AliasUpdate{AliasID: a.ID, Routing: fleet.Simple, FleetID: fleetID})
 			return a.ID, err
 		}
 	}
-	a, err := s.Fleets.Aliases.Create(ctx, fleet.AliasInput{Name: name, Routing: fleet.Simple, FleetID: fleetID})
+	a, err := s.Fleets.Aliases.Create.Do(ctx, fleet.AliasInput{Name: name, Routing: fleet.Simple, FleetID: fleetID})
 	if err != nil {
 		return "", err
 	}

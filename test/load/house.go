@@ -101,7 +101,7 @@ func (h *house) furnish(ctx context.Context, fleets *fleet.Service, n int) (err 
 	if _, err = fleets.Locations.Create(ctx, location, nil); err != nil {
 		return err
 	}
-	h.fleet, err = fleets.Create(ctx, fleet.CreateInput{Name: "load", ComputeType: fleet.Anywhere, Locations: []string{location}})
+	h.fleet, err = fleets.Create.Do(ctx, fleet.CreateInput{Name: "load", ComputeType: fleet.Anywhere, Locations: []string{location}})
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func TestRefresh(t *testing.T) {
 	defer st.Close()
 	_, err = fleets.Locations.Create(ctx, location, nil)
 	ok(err)
-	f, err := fleets.Create(ctx, fleet.CreateInput{ComputeType: fleet.Anywhere, Locations: []string{location}})
+	f, err := fleets.Create.Do(ctx, fleet.CreateInput{ComputeType: fleet.Anywhere, Locations: []string{location}})
 	ok(err)
 	at, err := computes.Register(ctx, compute.RegisterInput{FleetID: f.ID, Name: computeName, Location: location, IPAddress: "127.0.0.1"})
 	ok(err)
