@@ -32,10 +32,10 @@ type call struct {
 
 // NewCommand registers a command, before Open. It panics if the name is taken.
 func NewCommand[A, R any](s *Store, name string, run func(tx *Tx, args A) (R, error)) *Command[A, R] {
-	if s.phase != phaseNew || s.commands[name] != nil {
+	if s.catalog.fixed || s.catalog.commands[name] != nil {
 		panic(fmt.Sprintf("store: command %q registered twice or after Open", name))
 	}
-	s.commands[name] = func(tx *Tx, raw jsontext.Value) error {
+	s.catalog.commands[name] = func(tx *Tx, raw jsontext.Value) error {
 		var args A
 		if err := json.Unmarshal(raw, &args, s.rowOptions); err != nil {
 			return fmt.Errorf("decode arguments: %w", err)
@@ -72,7 +72,7 @@ func (a *Action[A]) Do(ctx context.Context, args A) error {
 func (c *Command[A, R]) Do(ctx context.Context, args A) (R, error) {
 	var result, none R
 	call := call{name: c.name, actor: actorOf(ctx)}
-	if c.store.recorder != nil {
+	if c.store.journal.recorder != nil {
 		raw, err := json.Marshal(args, c.store.rowOptions)
 		if err != nil {
 			return none, fmt.Errorf("record %s: %w", c.name, err)
@@ -113,7 +113,7 @@ func (s *Store) do(ctx context.Context, call call, f func(*Tx) error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-g.late:
-		if err := s.outlast(ctx, g.answer); err != nil {
+		if err := outlast(ctx, g.answer, s.opts.Patience); err != nil {
 			return err
 		}
 	}
@@ -141,13 +141,15 @@ func (s *Store) runOnHead(ctx context.Context, call call, f func(*Tx) error) (*g
 	if err := s.admit(ctx); err != nil {
 		return nil, nil, err
 	}
-	tx := s.begin(call.actor)
+	tx := s.head.begin(s, call.actor)
 	if err := tx.run(f); err != nil {
-		s.logPanic(call, err)
-		return s.latest(), nil, err
+		if p, ok := err.(*PanicError); ok {
+			s.log.Error("command panicked", "command", call.name, "panic", p.Value, "stack", string(p.Stack))
+		}
+		return s.queue.latest(), nil, err
 	}
 	if len(tx.changes) == 0 && len(tx.hooks) == 0 {
-		return s.latest(), nil, nil
+		return s.queue.latest(), nil, nil
 	}
 	return s.join(tx, call), tx, nil
 }
@@ -166,7 +168,7 @@ func (s *Store) admit(ctx context.Context) error {
 	default:
 		return fault.New(fault.InternalService, "the store is not open")
 	}
-	return s.room(ctx, s.pending)
+	return s.room(ctx, s.queue.pending)
 }
 
 // room returns an error if no more commands may wait. Commands that yield leave a
@@ -179,8 +181,8 @@ func (s *Store) room(ctx context.Context, waiting int) error {
 	if waiting < most {
 		return nil
 	}
-	s.metrics.refuse(yields)
-	if s.stalled.Load() != nil {
+	s.journal.metrics.refuse(yields)
+	if s.outage.lasts() {
 		return fault.New(fault.InternalService, "the database is away and %d writes wait for it already. Try again", waiting)
 	}
 	if yields {
@@ -189,69 +191,24 @@ func (s *Store) room(ctx context.Context, waiting int) error {
 	return fault.New(fault.Throttling, "Rate exceeded: %d writes are waiting. Try again", waiting)
 }
 
-func (s *Store) begin(actor string) *Tx {
-	return &Tx{store: s, actor: actor, now: s.clock.now(), seed: s.seeds.next(), idsFrom: s.ids}
-}
-
 // join adds a finished transaction to the filling group.
 func (s *Store) join(tx *Tx, call call) *group {
-	if s.filling == nil {
-		s.filling = newGroup(s.stalling)
+	q := &s.queue
+	if q.filling == nil {
+		q.filling = newGroup(s.outage.begun())
 	}
-	g := s.filling
+	g := q.filling
 	c := done{now: tx.now, call: call, seed: tx.seed, idsFrom: tx.idsFrom, changes: tx.changes, rows: &tx.rows, hooks: tx.hooks}
 	if len(tx.changes) > 0 {
-		s.seq++
-		c.seq = s.seq
+		s.head.seq++
+		c.seq = s.head.seq
 		g.changed = true
 	}
 	g.commands = append(g.commands, c)
-	s.pending++
+	q.pending++
 	if len(g.commands) >= s.opts.MaxBatch {
-		s.sealFilling()
+		q.seal(s.head.seal())
 	}
 	s.wake.Send()
 	return g
-}
-
-// sealFilling closes the filling group and stores the resulting state in it.
-func (s *Store) sealFilling() {
-	g := s.filling
-	s.filling = nil
-	g.sealed = s.seal()
-	s.queue = append(s.queue, g)
-}
-
-// seal returns a snapshot of the head.
-func (s *Store) seal() *Snapshot {
-	if s.sealed.seq == s.seq {
-		return s.sealed
-	}
-	sn := &Snapshot{store: s, seq: s.seq, tree: append([]any(nil), s.sealed.tree...), last: make([]uint64, len(s.journals))}
-	for _, t := range s.dirty {
-		t.seal(sn)
-	}
-	s.dirty = s.dirty[:0]
-	for i, l := range s.journals {
-		sn.last[i] = l.last()
-	}
-	s.sealed = sn
-	return sn
-}
-
-// latest returns the last group whose outcome is not known yet, or nil.
-func (s *Store) latest() *group {
-	if s.filling != nil {
-		return s.filling
-	}
-	if n := len(s.queue); n > 0 {
-		return s.queue[n-1]
-	}
-	return s.flying
-}
-
-func (s *Store) logPanic(call call, err error) {
-	if p, ok := err.(*PanicError); ok {
-		s.log.Error("command panicked", "command", call.name, "panic", p.Value, "stack", string(p.Stack))
-	}
 }

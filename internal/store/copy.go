@@ -8,7 +8,7 @@ import (
 // CopyTo copies everything stored, as of one moment, to an empty target of any
 // engine. The store need not be open, and its owner may keep running.
 func (s *Store) CopyTo(ctx context.Context, target Driver) error {
-	source, err := s.opts.Driver.Inspect(ctx, s.opts.Cell, s.schema())
+	source, err := s.opts.Driver.Inspect(ctx, s.opts.Cell, s.catalog.schema())
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
@@ -24,11 +24,11 @@ func (s *Store) CopyFrom(ctx context.Context, source Driver) error {
 	if s.phase != phaseNew {
 		return fmt.Errorf("copy: the store is or was open")
 	}
-	db, err := source.Open(ctx, s.opts.Cell, s.schema())
+	db, err := source.Open(ctx, s.opts.Cell, s.catalog.schema())
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
-	if err := s.grow(ctx, db); err != nil {
+	if err := s.catalog.grow(ctx, db); err != nil {
 		db.Close()
 		return fmt.Errorf("copy: %w", err)
 	}
@@ -38,7 +38,7 @@ func (s *Store) CopyFrom(ctx context.Context, source Driver) error {
 // copy fills to with the contents of source, and closes source.
 func (s *Store) copy(ctx context.Context, source DB, to Driver) error {
 	defer source.Close()
-	target, err := to.Open(ctx, s.opts.Cell, s.schema())
+	target, err := to.Open(ctx, s.opts.Cell, s.catalog.schema())
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}

@@ -91,6 +91,61 @@ type group struct {
 
 func newGroup(late <-chan struct{}) *group { return &group{answer: make(chan struct{}), late: late} }
 
+// queue holds the groups whose outcome is not known yet. The store's mu guards it.
+type queue struct {
+	filling *group   // takes commands
+	sealed  []*group // wait for the journal
+	flying  *group   // is being committed
+	pending int      // commands in all of them
+}
+
+// seal closes the filling group; state is the one after its last command.
+func (q *queue) seal(state *Snapshot) {
+	q.filling.sealed = state
+	q.sealed = append(q.sealed, q.filling)
+	q.filling = nil
+}
+
+// take moves the first sealed group to the journal; nil if there is none.
+func (q *queue) take() *group {
+	if len(q.sealed) == 0 {
+		return nil
+	}
+	q.flying = q.sealed[0]
+	q.sealed[0] = nil
+	q.sealed = q.sealed[1:]
+	return q.flying
+}
+
+// latest returns the last group, or nil.
+func (q *queue) latest() *group {
+	if q.filling != nil {
+		return q.filling
+	}
+	if n := len(q.sealed); n > 0 {
+		return q.sealed[n-1]
+	}
+	return q.flying
+}
+
+// drop empties the queue and returns the groups that the journal has not taken.
+func (q *queue) drop() []*group {
+	void := q.sealed
+	if q.filling != nil {
+		void = append(void, q.filling)
+	}
+	q.sealed, q.filling = nil, nil
+	return void
+}
+
+// settle removes a group whose outcome is known.
+func (q *queue) settle(g *group) {
+	if q.flying == g {
+		q.flying = nil
+	}
+	q.pending -= len(g.commands)
+}
+
 // batchBuilder folds the changes of a group into net changes: the last write of a row
 // wins; archived rows and log entries are all kept.
 type batchBuilder struct {

@@ -7,8 +7,8 @@ import "github.com/google/uuid"
 // milliseconds count (RFC 9562, 6.2, method 1), the other 62 are random.
 func (tx *Tx) ID(prefix string) string {
 	tx.check(tx.store)
-	clock := max(uint64(tx.now.UnixMilli())<<12, tx.store.ids+1)
-	tx.store.ids = clock
+	clock := max(uint64(tx.now.UnixMilli())<<12, tx.store.head.ids+1)
+	tx.store.head.ids = clock
 	return prefix + uuidOf(clock, tx.Rand().Uint64()).String()
 }
 

@@ -26,8 +26,8 @@ type Index[V any] struct {
 // depend on the row only.
 func NewIndex[V any](t *Table[V], name string, keys func(v *V, emit func(string))) *Index[V] {
 	ix := &Index[V]{table: t, name: name, keys: keys, head: newMarkTree()}
-	t.store.register(t.spec.Name + "." + name)
-	ix.slot = t.store.addSlot()
+	t.store.catalog.register(t.spec.Name + "." + name)
+	ix.slot = t.store.catalog.addSlot()
 	t.derived = append(t.derived, ix)
 	return ix
 }

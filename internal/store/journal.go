@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 )
 
@@ -15,97 +16,64 @@ const (
 	maxLosses     = 10 // of one batch, with a database that answers in between
 )
 
-// keepJournal makes one group after another durable until the store is closed and
-// nothing is left.
-func (s *Store) keepJournal() {
-	defer s.running.Done()
-	for {
-		g := s.nextGroup()
-		if g == nil {
-			return
-		}
-		if err := s.commit(g); err != nil {
-			s.startOver(g, err)
-			continue
-		}
-		s.publish(g)
-		s.settle(g, nil)
-	}
+// journal makes groups durable, one after another, under the store's fence. Once it runs,
+// its goroutine alone uses it, except for stopping.
+type journal struct {
+	db       DB
+	fence    Fence
+	recorder *recorder
+	metrics  *metrics
+	outage   *outage
+	log      *slog.Logger
+	stop     <-chan struct{} // closed by Close
 }
 
-// nextGroup waits for a group and takes it; nil means that the store is closed and
-// nothing is left.
-func (s *Store) nextGroup() *group {
-	for {
-		g, closed := s.takeGroup()
-		if g != nil || closed {
-			return g
-		}
-		<-s.wake
-	}
-}
-
-func (s *Store) takeGroup() (g *group, closed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.queue) == 0 && s.filling != nil {
-		s.sealFilling()
-	}
-	if len(s.queue) == 0 {
-		return nil, s.phase == phaseClosed || s.phase == phaseLost
-	}
-	s.flying = s.queue[0]
-	s.queue[0] = nil
-	s.queue = s.queue[1:]
-	return s.flying, false
-}
-
-// commit makes the group durable.
-func (s *Store) commit(g *group) error {
+// commit makes a group durable; durable is the state before it.
+func (j *journal) commit(g *group, durable *Snapshot) error {
 	if !g.changed {
 		return nil
 	}
-	batch, err := s.build(g)
+	batch, err := j.build(g, durable)
 	if err != nil {
 		return err
 	}
 	started := time.Now()
-	if err := s.commitBatch(batch); err != nil {
+	if err := j.commitBatch(batch); err != nil {
 		return err
 	}
-	s.fence = batch.Fence
-	s.fence.Seq = batch.Seq
-	s.metrics.committed(len(g.commands), time.Since(started))
-	s.recorder.write(g)
+	j.fence = batch.Fence
+	j.fence.Seq = batch.Seq
+	j.metrics.committed(len(g.commands), time.Since(started))
+	j.recorder.write(g)
 	return nil
 }
 
 // build returns the group's batch. If a table's own function panics, the group fails
 // instead of the program.
-func (s *Store) build(g *group) (batch *Batch, err error) {
+func (j *journal) build(g *group, durable *Snapshot) (batch *Batch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &PanicError{Value: p, Stack: stack()}
 		}
 		if p, ok := err.(*PanicError); ok {
-			s.log.Error("a row could not be written out", "panic", p.Value, "stack", string(p.Stack))
+			j.log.Error("a row could not be written out", "panic", p.Value, "stack", string(p.Stack))
 		}
 	}()
-	return g.build(s.fence, s.View())
+	return g.build(j.fence, durable)
 }
 
 // commitBatch makes the batch durable. While the database is unavailable, it retries
 // until the batch is committed, another owner has taken the cell, or the store stops;
 // callers wait in the meantime, each for as long as it chooses. On success the batch
 // has the fence under which it was committed.
-func (s *Store) commitBatch(batch *Batch) error {
+func (j *journal) commitBatch(batch *Batch) error {
 	timeout, pause := firstTimeout, firstPause
 	for doubt, losses := false, 0; ; {
-		stopping := s.stopping()
-		err := s.tryBatch(batch, doubt, timeout)
+		stopping := j.stopping()
+		err := j.tryBatch(batch, doubt, timeout)
 		switch {
 		case err == nil:
-			s.resume()
+			j.outage.end()
 			return nil
 		case errors.Is(err, errNotIn):
 			if doubt, losses = false, losses+1; losses < maxLosses {
@@ -117,24 +85,24 @@ func (s *Store) commitBatch(batch *Batch) error {
 		if !away(err) || stopping {
 			return err
 		}
-		s.stall(err)
+		j.outage.begin(err)
 		if errors.Is(err, context.DeadlineExceeded) {
 			timeout = min(2*timeout, commitTimeout)
 		}
-		s.rest(pause)
+		j.rest(pause)
 		pause = min(2*pause, longPause)
 	}
 }
 
 // tryBatch makes one attempt to commit the batch or, in doubt, to learn the outcome
 // of the last attempt.
-func (s *Store) tryBatch(batch *Batch, doubt bool, timeout time.Duration) error {
+func (j *journal) tryBatch(batch *Batch, doubt bool, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	if doubt {
-		return s.resolve(ctx, batch)
+		return j.resolve(ctx, batch)
 	}
-	return s.db.Commit(ctx, batch)
+	return j.db.Commit(ctx, batch)
 }
 
 // errNotIn reports that a batch in doubt was not committed and can no longer be under
@@ -143,8 +111,8 @@ var errNotIn = errors.New("the batch was not committed")
 
 // resolve settles a batch in doubt by its fence alone; nil means that it was
 // committed.
-func (s *Store) resolve(ctx context.Context, batch *Batch) error {
-	fence, err := s.db.Renew(ctx, batch.Fence.Owner)
+func (j *journal) resolve(ctx context.Context, batch *Batch) error {
+	fence, err := j.db.Renew(ctx, batch.Fence.Owner)
 	if err != nil {
 		return err
 	}
@@ -160,47 +128,42 @@ func (s *Store) resolve(ctx context.Context, batch *Batch) error {
 }
 
 // rest waits for the pause or until the store stops.
-func (s *Store) rest(pause time.Duration) {
+func (j *journal) rest(pause time.Duration) {
 	select {
-	case <-s.stop:
+	case <-j.stop:
 	case <-time.After(pause):
 	}
 }
 
-// publish makes the group's state visible and runs its hooks.
-func (s *Store) publish(g *group) {
-	before := s.published.Swap(g.sealed)
-	for i, l := range s.journals {
-		if g.sealed.last[i] != before.last[i] {
-			l.nudge()
-		}
+// reload renews the fence and reads the state again.
+func (j *journal) reload(c *catalog) (*Snapshot, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), reloadTimeout)
+	defer cancel()
+	fence, err := j.db.Renew(ctx, j.fence.Owner)
+	if err != nil {
+		return nil, err
 	}
-	for _, c := range g.commands {
-		for _, hook := range c.hooks {
-			s.runHook(hook)
-		}
+	sn, state, err := c.load(ctx, j.db)
+	if err != nil {
+		return nil, err
 	}
+	if state.Fence != fence {
+		return nil, ErrFenced
+	}
+	if fence.Seq < j.fence.Seq { // restored from a backup, or replaced by a lagging replica
+		j.log.Error("the database lost commits it had confirmed", "confirmed", j.fence.Seq, "found", fence.Seq)
+	}
+	j.fence = fence
+	j.recorder.resume(sn)
+	j.outage.end()
+	return sn, nil
 }
 
-// runHook keeps a panicking hook from stopping the journal: its command is already
-// durable.
-func (s *Store) runHook(hook func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.Error("commit hook panicked", "panic", p, "stack", string(stack()))
-		}
-	}()
-	hook()
-}
-
-// settle answers the callers of the group in flight.
-func (s *Store) settle(g *group, err error) {
-	s.mu.Lock()
-	if s.flying == g {
-		s.flying = nil
+func (j *journal) stopping() bool {
+	select {
+	case <-j.stop:
+		return true
+	default:
+		return false
 	}
-	s.pending -= len(g.commands)
-	s.mu.Unlock()
-	g.err = err
-	close(g.answer)
 }

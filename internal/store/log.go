@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // LogSpec says how the entries of a log are kept.
@@ -25,7 +26,7 @@ type Log[V any] struct {
 	head   uint64
 
 	mu       sync.Mutex
-	watchers map[chan struct{}]struct{}
+	watchers map[wake.Nudge]struct{}
 }
 
 // LogQuery selects entries, in the order of their numbers.
@@ -47,12 +48,12 @@ type Entry[V any] struct {
 // NewLog registers a log, before Open. It panics if the name is taken or not an SQL
 // name.
 func NewLog[V any](s *Store, spec LogSpec[V]) *Log[V] {
-	l := &Log[V]{store: s, spec: spec, number: len(s.journals), watchers: map[chan struct{}]struct{}{}}
-	s.register(spec.Name)
+	l := &Log[V]{store: s, spec: spec, number: len(s.catalog.logs), watchers: map[wake.Nudge]struct{}{}}
+	s.catalog.register(spec.Name)
 	for _, c := range spec.Columns {
 		checkColumn(spec.Name, c.Name)
 	}
-	s.journals = append(s.journals, l)
+	s.catalog.logs = append(s.catalog.logs, l)
 	return l
 }
 
@@ -95,7 +96,7 @@ func (l *Log[V]) Read(ctx context.Context, q LogQuery) ([]Entry[V], error) {
 // function that ends the watch. Several commits may share one value: it only means
 // that there is something to read.
 func (l *Log[V]) Watch() (<-chan struct{}, func()) {
-	ch := make(chan struct{}, 1)
+	ch := wake.NewNudge()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.watchers[ch] = struct{}{}
@@ -110,10 +111,7 @@ func (l *Log[V]) nudge() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for ch := range l.watchers {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
+		ch.Send()
 	}
 }
 

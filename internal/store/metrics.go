@@ -91,13 +91,13 @@ func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	c.store.mu.Lock()
-	pending := c.store.pending
+	pending := c.store.queue.pending
 	c.store.mu.Unlock()
 	ch <- prometheus.MustNewConstMetric(c.pending, prometheus.GaugeValue, float64(pending))
 	stalled, _ := c.store.Stalled()
 	ch <- prometheus.MustNewConstMetric(c.stalled, prometheus.GaugeValue, stalled.Seconds())
 	view := c.store.View()
-	for _, t := range c.store.tables {
+	for _, t := range c.store.catalog.tables {
 		ch <- prometheus.MustNewConstMetric(c.rows, prometheus.GaugeValue, float64(t.count(view)), t.name())
 	}
 }

@@ -39,7 +39,7 @@ func (s *Store) Prepare(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	db, err := driver.Connect(ctx, s.opts.Cell, s.schema())
+	db, err := driver.Connect(ctx, s.opts.Cell, s.catalog.schema())
 	if err != nil || db == nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Store) connect(ctx context.Context) (DB, error) {
 		s.prepared = nil
 		return db, nil
 	}
-	return s.opts.Driver.Open(ctx, s.opts.Cell, s.schema())
+	return s.opts.Driver.Open(ctx, s.opts.Cell, s.catalog.schema())
 }
 
 // Open migrates the database, takes the fence (which ends any other ownership), reads
@@ -88,16 +88,17 @@ func (s *Store) Inspect(ctx context.Context) error {
 	if s.phase != phaseNew {
 		return fmt.Errorf("inspect store: it was opened before")
 	}
-	db, err := s.opts.Driver.Inspect(ctx, s.opts.Cell, s.schema())
+	db, err := s.opts.Driver.Inspect(ctx, s.opts.Cell, s.catalog.schema())
 	if err != nil {
 		return fmt.Errorf("inspect store: %w", err)
 	}
-	sn, _, err := s.read(ctx, db)
+	sn, _, err := s.catalog.load(ctx, db)
 	if err != nil {
 		return errors.Join(fmt.Errorf("inspect store: %w", err), db.Close())
 	}
-	s.adopt(sn)
-	s.db, s.phase = db, phaseInspected
+	s.head.adopt(sn)
+	s.published.Store(sn)
+	s.db, s.phase, s.catalog.fixed = db, phaseInspected, true
 	return nil
 }
 
@@ -108,67 +109,30 @@ func (s *Store) start(ctx context.Context, db DB) error {
 	if err != nil {
 		return fmt.Errorf("take cell %s: %w", s.opts.Cell, err)
 	}
-	if err := s.grow(ctx, db); err != nil {
+	if err := s.catalog.grow(ctx, db); err != nil {
 		return err
 	}
-	sn, state, err := s.read(ctx, db)
+	sn, state, err := s.catalog.load(ctx, db)
 	if err != nil {
 		return fmt.Errorf("read state: %w", err)
 	}
-	if s.recorder, err = s.startRecording(sn); err != nil {
-		return err
-	}
-	s.fence = fence
-	s.fence.Seq = state.Fence.Seq
-	s.seeds = newSeeder()
-	if s.clock, err = clockAfter(ctx, db, state.Now); err != nil {
-		return err
-	}
-	s.adopt(sn)
-	s.db = db
-	s.phase = phaseOpen
-	s.metrics = newMetrics(s.opts.Registerer, s)
-	s.running.Add(2)
-	go s.keepJournal()
-	go s.keepPruning()
-	return nil
-}
-
-// read builds a snapshot of the durable state.
-func (s *Store) read(ctx context.Context, db DB) (*Snapshot, State, error) {
-	sn := s.empty()
-	state, err := db.Load(ctx, func(table int, key string, doc []byte) error {
-		return s.tables[table].load(sn, key, doc)
-	})
+	recorder, err := newRecorder(s.opts.Record, s.opts.Cell, s.log, sn)
 	if err != nil {
-		return nil, State{}, err
+		return err
 	}
-	sn.seq = state.Fence.Seq
-	copy(sn.last, state.Last)
-	return sn, state, nil
-}
-
-// empty returns a snapshot to load rows into.
-func (s *Store) empty() *Snapshot {
-	sn := &Snapshot{store: s, tree: make([]any, s.slots), last: make([]uint64, len(s.journals))}
-	for _, t := range s.tables {
-		t.begin(sn)
+	s.head.seeds = newSeeder()
+	if s.head.clock, err = clockAfter(ctx, db, state.Now); err != nil {
+		return err
 	}
-	return sn
-}
-
-// adopt makes a loaded snapshot the published state and the head.
-func (s *Store) adopt(sn *Snapshot) {
-	for _, t := range s.tables {
-		t.adopt(sn)
-	}
-	for _, l := range s.journals {
-		l.adopt(sn)
-	}
-	s.dirty = s.dirty[:0]
-	s.seq = sn.seq
-	s.sealed = sn
+	s.head.adopt(sn)
 	s.published.Store(sn)
+	s.db, s.phase, s.catalog.fixed = db, phaseOpen, true
+	fence.Seq = state.Fence.Seq
+	s.journal.db, s.journal.fence = db, fence
+	s.journal.recorder, s.journal.metrics = recorder, newMetrics(s.opts.Registerer, s)
+	s.running.Go(s.keepJournal)
+	s.running.Go(s.keepPruning)
+	return nil
 }
 
 // Close makes everything accepted durable, stops the store and releases the database.
@@ -184,7 +148,9 @@ func (s *Store) Close() error {
 	if was != phaseLost {
 		s.phase = phaseClosed
 	}
-	s.endReading()
+	s.catalog.fixed = true
+	s.reading.end()
+	s.reading = nil
 	prepared := s.prepared
 	s.prepared = nil
 	s.mu.Unlock()
@@ -203,32 +169,18 @@ func (s *Store) Close() error {
 // release closes the files when nothing runs any more.
 func (s *Store) release() error {
 	s.mu.Lock()
-	db, rec := s.db, s.recorder
+	db := s.db
 	s.db, s.phase = nil, phaseClosed
 	s.mu.Unlock()
 	if db == nil {
 		return nil
 	}
-	s.metrics.unregister()
-	if err := rec.close(s.View()); err != nil {
+	s.journal.metrics.unregister()
+	if err := s.journal.recorder.close(s.View()); err != nil {
 		s.log.Error("recording not finished", "error", err)
 	}
 	if err := db.Close(); err != nil {
 		return fmt.Errorf("close database: %w", err)
 	}
 	return nil
-}
-
-// clockAfter returns a clock that continues after the last known moment. If that is
-// more than a minute ahead, the clock was wrong then: it starts now, and later log
-// entries are set back to now.
-func clockAfter(ctx context.Context, db DB, last time.Time) (clock, error) {
-	now := time.Now()
-	if last.Sub(now) > time.Minute {
-		if err := db.SetBack(ctx, now); err != nil {
-			return clock{}, fmt.Errorf("set log entries back: %w", err)
-		}
-		last = now.Truncate(time.Millisecond)
-	}
-	return clock{last: last.UTC(), read: now}, nil
 }

@@ -12,7 +12,6 @@ const (
 
 // keepPruning removes expired archive rows and log entries until the store stops.
 func (s *Store) keepPruning() {
-	defer s.running.Done()
 	ticker := time.NewTicker(pruneEvery)
 	defer ticker.Stop()
 	for {
@@ -41,17 +40,8 @@ func (s *Store) pruneAll() {
 			s.log.Warn("expired rows not pruned", "error", err)
 			return
 		}
-		if n < pruneBatch || s.stopping() {
+		if n < pruneBatch || s.journal.stopping() {
 			return
 		}
-	}
-}
-
-func (s *Store) stopping() bool {
-	select {
-	case <-s.stop:
-		return true
-	default:
-		return false
 	}
 }

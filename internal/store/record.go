@@ -78,20 +78,22 @@ var kindNames = [...]string{changePut: "put", changeDelete: "delete", changeArch
 type recorder struct {
 	file *os.File
 	out  *bufio.Writer
+	cell string
 	log  *slog.Logger
 	seq  uint64 // of the state recorded so far
 	err  error
 }
 
-func (s *Store) startRecording(sn *Snapshot) (*recorder, error) {
-	if s.opts.Record == "" {
+// newRecorder begins a recording with a state; path "" means none.
+func newRecorder(path, cell string, log *slog.Logger, sn *Snapshot) (*recorder, error) {
+	if path == "" {
 		return nil, nil
 	}
-	file, err := os.OpenFile(s.opts.Record, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("begin recording: %w", err)
 	}
-	r := &recorder{file: file, out: bufio.NewWriterSize(file, 1<<18), log: s.log}
+	r := &recorder{file: file, out: bufio.NewWriterSize(file, 1<<18), cell: cell, log: log}
 	if err := r.writeState(sn); err != nil {
 		return nil, errors.Join(fmt.Errorf("begin recording: %w", err), file.Close())
 	}
@@ -99,11 +101,11 @@ func (s *Store) startRecording(sn *Snapshot) (*recorder, error) {
 }
 
 func (r *recorder) writeState(sn *Snapshot) error {
-	state := &recordState{Version: recordVersion, Cell: sn.store.opts.Cell, Seq: sn.seq, Logs: map[string]uint64{}}
-	for i, l := range sn.store.journals {
+	state := &recordState{Version: recordVersion, Cell: r.cell, Seq: sn.seq, Logs: map[string]uint64{}}
+	for i, l := range sn.catalog.logs {
 		state.Logs[l.name()] = sn.last[i]
 	}
-	tables := sn.store.tablesByName()
+	tables := sn.catalog.tablesByName()
 	for _, t := range tables {
 		state.Rows += t.count(sn)
 	}

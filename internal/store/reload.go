@@ -35,24 +35,22 @@ func (s *Store) awaitReading(ctx context.Context) error {
 	r.waiting++
 	s.mu.Unlock()
 	defer s.mu.Lock()
-	return s.outlast(ctx, r.over)
+	return outlast(ctx, r.over, s.opts.Patience)
 }
 
-// endReading ends the waiting for the reading. It must be called with mu held.
-func (s *Store) endReading() {
-	if s.reading.worthwhile() {
-		close(s.reading.over)
+// end ends the waiting. It must be called with the store's mu held.
+func (r *reading) end() {
+	if r.worthwhile() {
+		close(r.over)
 	}
-	s.reading = nil
 }
 
-// refuseReading makes commands fail until the state has been read.
-func (s *Store) refuseReading() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.reading.worthwhile() {
-		s.reading.refused = true
-		close(s.reading.over)
+// refuse makes commands fail until the state has been read. It must be called with the
+// store's mu held.
+func (r *reading) refuse() {
+	if r.worthwhile() {
+		r.refused = true
+		close(r.over)
 	}
 }
 
@@ -79,12 +77,7 @@ func (s *Store) dropHead() []*group {
 		s.phase = phaseReloading
 		s.reading = &reading{over: make(chan struct{})}
 	}
-	void := s.queue
-	if s.filling != nil {
-		void = append(void, s.filling)
-	}
-	s.queue, s.filling = nil, nil
-	return void
+	return s.queue.drop()
 }
 
 // giveUp ends the ownership for good.
@@ -92,7 +85,8 @@ func (s *Store) giveUp() {
 	s.log.Error("another owner has taken the cell")
 	s.mu.Lock()
 	s.phase = phaseLost
-	s.endReading()
+	s.reading.end()
+	s.reading = nil
 	s.mu.Unlock()
 	close(s.lost)
 }
@@ -100,65 +94,39 @@ func (s *Store) giveUp() {
 // readAgain tries until the state has been read, the cell turns out to be lost, or
 // the store is closed.
 func (s *Store) readAgain() {
-	for pause := firstPause; !s.stopping(); pause *= 2 {
-		err := s.reloadOnce()
+	for pause := firstPause; !s.journal.stopping(); pause *= 2 {
+		sn, err := s.journal.reload(&s.catalog)
 		if err == nil {
+			s.takeOver(sn)
+			s.log.Info("state read again", "seq", sn.seq)
 			return
 		}
 		if errors.Is(err, ErrFenced) {
 			s.giveUp()
 			return
 		}
-		s.stall(err)
+		s.outage.begin(err)
 		longest := longPause
 		if !away(err) {
-			s.refuseReading()
+			s.mu.Lock()
+			s.reading.refuse()
+			s.mu.Unlock()
 			longest = longestPause
 		}
 		pause = min(pause, longest)
 		s.log.Error("state not read, trying again", "pause", pause, "error", err)
-		s.rest(pause)
-	}
-}
-
-func (s *Store) reloadOnce() error {
-	ctx, cancel := context.WithTimeout(context.Background(), reloadTimeout)
-	defer cancel()
-	fence, err := s.db.Renew(ctx, s.fence.Owner)
-	if err != nil {
-		return err
-	}
-	sn, state, err := s.read(ctx, s.db)
-	if err != nil {
-		return err
-	}
-	if state.Fence != fence {
-		return ErrFenced
-	}
-	s.warnOfLoss(state.Fence.Seq)
-	s.fence = fence
-	s.recorder.resume(sn)
-	s.resume()
-	s.takeOver(sn)
-	s.log.Info("state read again", "seq", sn.seq)
-	return nil
-}
-
-// warnOfLoss logs that the database lost commits that it had confirmed, as happens
-// when it is restored from a backup or replaced by a lagging replica.
-func (s *Store) warnOfLoss(seq uint64) {
-	if seq < s.fence.Seq {
-		s.log.Error("the database lost commits it had confirmed", "confirmed", s.fence.Seq, "found", seq)
+		s.journal.rest(pause)
 	}
 }
 
 // takeOver installs the state read and lets commands run again.
 func (s *Store) takeOver(sn *Snapshot) {
 	s.mu.Lock()
-	s.adopt(sn)
+	s.head.adopt(sn)
+	s.published.Store(sn)
 	hooks := s.onReload
 	s.mu.Unlock()
-	for _, l := range s.journals {
+	for _, l := range s.catalog.logs {
 		l.nudge()
 	}
 	for _, f := range hooks {
@@ -169,5 +137,6 @@ func (s *Store) takeOver(sn *Snapshot) {
 	if s.phase == phaseReloading {
 		s.phase = phaseOpen
 	}
-	s.endReading()
+	s.reading.end()
+	s.reading = nil
 }

@@ -118,7 +118,7 @@ func (p *replay) takeRow(row recordChange) error {
 	if p.state == nil {
 		return fmt.Errorf("a row outside the state")
 	}
-	t := p.store.tableNamed(row.In)
+	t := p.store.catalog.tableNamed(row.In)
 	if t == nil {
 		return fmt.Errorf("no table %q is registered", row.In)
 	}
@@ -137,12 +137,12 @@ func (p *replay) install() error {
 		return nil
 	}
 	s := p.store
-	db, err := NewMemory().Open(p.ctx, s.opts.Cell, s.schema())
+	db, err := NewMemory().Open(p.ctx, s.opts.Cell, s.catalog.schema())
 	if err != nil {
 		return err
 	}
-	state := State{Last: make([]uint64, len(s.journals)), Fence: Fence{Owner: s.fence.Owner, Epoch: 1, Seq: p.state.Seq}}
-	for i, l := range s.journals {
+	state := State{Last: make([]uint64, len(s.catalog.logs)), Fence: Fence{Owner: s.journal.fence.Owner, Epoch: 1, Seq: p.state.Seq}}
+	for i, l := range s.catalog.logs {
 		state.Last[i] = p.state.Logs[l.name()]
 	}
 	err = db.Fill(p.ctx, func(add func(Item) error) (State, error) {
@@ -157,25 +157,27 @@ func (p *replay) install() error {
 		return err
 	}
 	p.state, p.items, p.began = nil, nil, true
-	return s.moveTo(p.ctx, db)
+	return p.moveTo(db)
 }
 
 // moveTo moves the store to another database; nothing may be in flight.
-func (s *Store) moveTo(ctx context.Context, db DB) error {
-	sn, state, err := s.read(ctx, db)
+func (p *replay) moveTo(db DB) error {
+	s := p.store
+	sn, state, err := s.catalog.load(p.ctx, db)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.db, s.fence = db, state.Fence
-	s.adopt(sn)
+	s.db, s.journal.db, s.journal.fence = db, db, state.Fence
+	s.head.adopt(sn)
+	s.published.Store(sn)
 	return nil
 }
 
 func (p *replay) takeCommand(c recordCommand) error {
 	p.report.Commands++
-	digest, err := p.store.rerun(c)
+	digest, err := p.rerun(c)
 	switch {
 	case err != nil:
 		return p.diverge(c.Seq, c.Name, err.Error())
@@ -202,8 +204,8 @@ func (p *replay) diverge(seq uint64, command, reason string) error {
 }
 
 // rerun runs a recorded command and waits for it.
-func (s *Store) rerun(c recordCommand) (string, error) {
-	g, digest, err := s.rerunOnHead(c)
+func (p *replay) rerun(c recordCommand) (string, error) {
+	g, digest, err := p.rerunOnHead(c)
 	if err != nil {
 		return "", err
 	}
@@ -211,15 +213,16 @@ func (s *Store) rerun(c recordCommand) (string, error) {
 	return digest, g.err
 }
 
-func (s *Store) rerunOnHead(c recordCommand) (*group, string, error) {
+func (p *replay) rerunOnHead(c recordCommand) (*group, string, error) {
+	s := p.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.admit(context.Background()); err != nil {
+	if err := s.admit(p.ctx); err != nil {
 		return nil, "", err
 	}
-	s.ids = c.IDs
+	s.head.ids = c.IDs
 	tx := &Tx{store: s, actor: c.Actor, now: c.Time, seed: c.Seed, idsFrom: c.IDs}
-	run := func(tx *Tx) error { return s.again(tx, c) }
+	run := func(tx *Tx) error { return p.again(tx, c) }
 	if c.Name != "" { // an unnamed command is recorded with all its changes
 		run = s.attested(c.Cause, run)
 	}
@@ -238,46 +241,25 @@ func (s *Store) rerunOnHead(c recordCommand) (*group, string, error) {
 }
 
 // again repeats what the command did.
-func (s *Store) again(tx *Tx, c recordCommand) error {
+func (p *replay) again(tx *Tx, c recordCommand) error {
 	if c.Name == "" {
-		return s.redo(tx, c.Changes)
+		return p.redo(tx, c.Changes)
 	}
-	run := s.commands[c.Name]
+	run := p.store.catalog.commands[c.Name]
 	if run == nil {
 		return fmt.Errorf("no command %q is registered", c.Name)
 	}
 	return run(tx, c.Args)
 }
 
-func (s *Store) redo(tx *Tx, changes []recordChange) error {
+func (p *replay) redo(tx *Tx, changes []recordChange) error {
 	for _, ch := range changes {
-		m := s.memberNamed(ch.In)
+		m := p.store.catalog.memberNamed(ch.In)
 		if m == nil {
 			return fmt.Errorf("no table or log %q is registered", ch.In)
 		}
 		if err := m.redo(tx, ch); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-func (s *Store) tableNamed(name string) tableMember {
-	for _, t := range s.tables {
-		if t.name() == name {
-			return t
-		}
-	}
-	return nil
-}
-
-func (s *Store) memberNamed(name string) member {
-	if t := s.tableNamed(name); t != nil {
-		return t
-	}
-	for _, l := range s.journals {
-		if l.name() == name {
-			return l
 		}
 	}
 	return nil

@@ -22,10 +22,10 @@ type Reader interface {
 // Snapshot is one committed state: immutable, readable from any goroutine without
 // locks, and valid for as long as it is referenced.
 type Snapshot struct {
-	store *Store
-	seq   uint64
-	tree  []any    // *btree.BTreeG of each table and index, by slot
-	last  []uint64 // last number of each log, by slot
+	catalog *catalog
+	seq     uint64
+	tree    []any    // *btree.BTreeG of each table and index, by slot
+	last    []uint64 // last number of each log, by slot
 }
 
 func (sn *Snapshot) trees() []any   { return sn.tree }
@@ -40,7 +40,7 @@ func (sn *Snapshot) Seq() uint64 { return sn.seq }
 // of registration.
 func (sn *Snapshot) Digest() string {
 	h := sha256.New()
-	for _, t := range sn.store.tablesByName() {
+	for _, t := range sn.catalog.tablesByName() {
 		t.digest(sn, h)
 	}
 	return hex.EncodeToString(h.Sum(nil))

@@ -2,12 +2,8 @@ package store
 
 import (
 	"fmt"
-	"hash"
 	"log/slog"
-	"regexp"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,44 +32,27 @@ type Options struct {
 type Store struct {
 	opts       Options
 	log        *slog.Logger
-	metrics    *metrics
 	rowOptions json.Options
-
-	// Registration, fixed once open.
-	names    map[string]bool
-	slots    int
-	tables   []tableMember
-	journals []logMember
-	commands map[string]replayer
-	attest   func(*Tx, jsontext.Value) // or nil
+	catalog    catalog
+	attest     func(*Tx, jsontext.Value) // or nil
 
 	published atomic.Pointer[Snapshot]
-	stalled   atomic.Pointer[stalled] // nil while changes become durable
+	outage    outage
 	lost      chan struct{}
-	wake      wake.Nudge    // nudges the journal
+	wake      wake.Nudge    // for the journal
 	stop      chan struct{} // closed by Close
 	stopOnce  sync.Once
 	running   sync.WaitGroup
-	recorder  *recorder
+	journal   journal
 
-	mu       sync.Mutex // guards the head and all below
+	mu       sync.Mutex // guards all below
 	db       DB
 	prepared DB // connected before Open; nil: Open connects
 	phase    phase
-	dirty    []tableMember // tables that differ from the last sealed snapshot
-	sealed   *Snapshot     // the state after the last sealed group
-	seq      uint64        // of the head
-	clock    clock
-	seeds    seeder
-	ids      uint64 // the last identifier's clock: milliseconds and counter
-	filling  *group
-	queue    []*group // sealed, waiting for the journal
-	flying   *group   // being committed
-	pending  int      // commands in filling, queue and flying
+	head     head
+	queue    queue
 	onReload []func()
-	stalling chan struct{} // closed while stalled is not nil
-	reading  *reading      // nil except in phaseReloading
-	fence    Fence         // used only by the journal once it runs
+	reading  *reading // nil except in phaseReloading
 }
 
 // phase is the phase of a store's life.
@@ -88,49 +67,25 @@ const (
 	phaseInspected // opened read-only
 )
 
-// tableMember and logMember are tables and logs as the journal uses them.
-type tableMember interface {
-	member
-	ordinal() int
-	schema() TableSchema
-	compare(sn *Snapshot, key string, columns []string) (same, vacates bool)
-	digest(sn *Snapshot, h hash.Hash)
-	count(sn *Snapshot) int
-	differs(sn, other *Snapshot) error
-	each(sn *Snapshot, f func(key string, doc []byte) error) error
-	keyOf(doc []byte) (string, error)
-	begin(sn *Snapshot)
-	load(sn *Snapshot, key string, doc []byte) error
-	adopt(sn *Snapshot)
-	seal(sn *Snapshot)
-}
-
-type logMember interface {
-	member
-	ordinal() int
-	schema() LogSchema
-	last() uint64
-	adopt(sn *Snapshot)
-	nudge()
-}
-
 // New returns a store. It panics without a driver.
 func New(opts Options) *Store {
 	if opts.Driver == nil {
 		panic("store: Options.Driver is required")
 	}
 	opts.setDefaults()
-	return &Store{
+	s := &Store{
 		opts:       opts,
 		log:        opts.Logger.With("component", "store", "cell", opts.Cell),
 		rowOptions: rowOptions(),
-		names:      map[string]bool{},
-		commands:   map[string]replayer{},
+		catalog:    newCatalog(),
 		lost:       make(chan struct{}),
 		wake:       wake.NewNudge(),
 		stop:       make(chan struct{}),
-		stalling:   make(chan struct{}),
 	}
+	s.outage = newOutage(s.log)
+	s.journal = journal{outage: &s.outage, log: s.log, stop: s.stop}
+	s.head.catalog = &s.catalog
+	return s
 }
 
 // View returns the latest committed state. The store must be open or have been.
@@ -149,56 +104,6 @@ func (s *Store) OnReload(f func()) {
 	s.onReload = append(s.onReload, f)
 }
 
-var sqlName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
-
-// register reserves a name for a table, log, index ("table.index") or command.
-func (s *Store) register(name string) {
-	if s.phase != phaseNew {
-		panic(fmt.Sprintf("store: %s registered after Open", name))
-	}
-	if table, _, isIndex := strings.Cut(name, "."); !sqlName.MatchString(table) && !isIndex {
-		panic(fmt.Sprintf("store: %q is no table name: lower case letters, digits and _, at most 48", name))
-	}
-	if strings.HasPrefix(name, "muster_") {
-		panic(fmt.Sprintf("store: %q: names that begin with muster_ are the drivers' own", name))
-	}
-	if s.names[name] {
-		panic(fmt.Sprintf("store: %s registered twice", name))
-	}
-	s.names[name] = true
-}
-
-// reserved are the columns that every table has.
-var reserved = []string{"key", "doc", "seq", "time", "cell", "archived_at", "expires_at"}
-
-func checkColumn(table, column string) {
-	if !sqlName.MatchString(column) || slices.Contains(reserved, column) {
-		panic(fmt.Sprintf("store: %q is no column name for %s", column, table))
-	}
-}
-
-func (s *Store) addSlot() int {
-	s.slots++
-	return s.slots - 1
-}
-
-func (s *Store) tablesByName() []tableMember {
-	return slices.SortedFunc(slices.Values(s.tables), func(a, b tableMember) int {
-		return strings.Compare(a.name(), b.name())
-	})
-}
-
-func (s *Store) schema() Schema {
-	var schema Schema
-	for _, t := range s.tables {
-		schema.Tables = append(schema.Tables, t.schema())
-	}
-	for _, l := range s.journals {
-		schema.Logs = append(schema.Logs, l.schema())
-	}
-	return schema
-}
-
 // open returns the database if it is open.
 func (s *Store) open() (DB, error) {
 	s.mu.Lock()
@@ -210,20 +115,3 @@ func (s *Store) open() (DB, error) {
 }
 
 func stack() []byte { return debug.Stack() }
-
-// clock returns moments that never go backwards. If the wall clock was set back, it
-// continues from the last moment at the pace of the monotonic clock.
-type clock struct {
-	last time.Time // the last one returned: UTC, milliseconds
-	read time.Time // when that was, with the monotonic reading
-}
-
-func (c *clock) now() time.Time {
-	read := time.Now()
-	now := read.UTC().Truncate(time.Millisecond)
-	if now.Before(c.last) {
-		now = c.last.Add(read.Sub(c.read)).Truncate(time.Millisecond)
-	}
-	c.last, c.read = now, read
-	return now
-}

@@ -20,8 +20,8 @@ type Sum[V any] struct {
 // under their keys. It must depend on the row only.
 func NewSum[V any](t *Table[V], name string, parts func(v *V, add func(key string, n int))) *Sum[V] {
 	s := &Sum[V]{of: t.spec.Name, label: name, parts: parts, head: newTotalTree(), changes: map[string]int{}}
-	t.store.register(t.spec.Name + "." + name)
-	s.slot = t.store.addSlot()
+	t.store.catalog.register(t.spec.Name + "." + name)
+	s.slot = t.store.catalog.addSlot()
 	t.derived = append(t.derived, s)
 	return s
 }

@@ -58,16 +58,16 @@ type Table[V any] struct {
 // after Open.
 func NewTable[V any](s *Store, spec TableSpec[V]) *Table[V] {
 	t := &Table[V]{store: s, spec: spec, head: newRowTree()}
-	s.register(spec.Name)
+	s.catalog.register(spec.Name)
 	if spec.Retention > 0 {
-		s.register(spec.Name + "_archive")
+		s.catalog.register(spec.Name + "_archive")
 	}
 	for _, c := range spec.Columns {
 		checkColumn(spec.Name, c.Name)
 	}
-	t.slot = s.addSlot()
-	t.number = len(s.tables)
-	s.tables = append(s.tables, t)
+	t.slot = s.catalog.addSlot()
+	t.number = len(s.catalog.tables)
+	s.catalog.tables = append(s.catalog.tables, t)
 	return t
 }
 
@@ -148,7 +148,7 @@ func (t *Table[V]) set(key string, row *V) *V {
 	}
 	if !t.dirty {
 		t.dirty = true
-		t.store.dirty = append(t.store.dirty, t)
+		t.store.head.dirty = append(t.store.head.dirty, t)
 	}
 	if row == nil {
 		t.head.Delete(entry{key: key})

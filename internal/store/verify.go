@@ -42,7 +42,7 @@ const maxProblems = 100
 // unique, and that the sequences are plausible. The error reports why reading failed;
 // what was read and found wrong is in the report.
 func (s *Store) Verify(ctx context.Context) (Report, error) {
-	db, err := s.opts.Driver.Inspect(ctx, s.opts.Cell, s.schema())
+	db, err := s.opts.Driver.Inspect(ctx, s.opts.Cell, s.catalog.schema())
 	if err != nil {
 		return Report{}, fmt.Errorf("verify: %w", err)
 	}
@@ -68,13 +68,13 @@ type audit struct {
 }
 
 func newAudit(s *Store) *audit {
-	a := &audit{store: s, unique: map[string]string{}, last: make([]uint64, len(s.journals))}
-	a.state = s.empty()
+	a := &audit{store: s, unique: map[string]string{}, last: make([]uint64, len(s.catalog.logs))}
+	a.state = s.catalog.empty()
 	a.report.Cell = s.opts.Cell
-	for _, t := range s.tables {
+	for _, t := range s.catalog.tables {
 		a.report.Tables = append(a.report.Tables, TableReport{Name: t.name()})
 	}
-	for _, l := range s.journals {
+	for _, l := range s.catalog.logs {
 		a.report.Logs = append(a.report.Logs, LogReport{Name: l.name()})
 	}
 	return a
@@ -90,13 +90,13 @@ func (a *audit) item(it Item) error {
 	switch it.Place {
 	case Live:
 		a.report.Tables[it.Number].Live++
-		a.live(a.store.tables[it.Number], it)
+		a.live(a.store.catalog.tables[it.Number], it)
 	case Archive:
 		a.report.Tables[it.Number].Archived++
-		a.archived(a.store.tables[it.Number], it)
+		a.archived(a.store.catalog.tables[it.Number], it)
 	case LogPart:
 		a.report.Logs[it.Number].Entries++
-		a.entry(a.store.journals[it.Number], it)
+		a.entry(a.store.catalog.logs[it.Number], it)
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (s *Store) CheckReload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stored, _, err := s.read(ctx, db)
+	stored, _, err := s.catalog.load(ctx, db)
 	if err != nil {
 		return fmt.Errorf("read state: %w", err)
 	}
@@ -224,7 +224,7 @@ func (sn *Snapshot) differs(other *Snapshot) error {
 	if !slices.Equal(sn.last, other.last) {
 		errs = append(errs, fmt.Errorf("log numbers %v in memory, %v stored", sn.last, other.last))
 	}
-	for _, t := range sn.store.tables {
+	for _, t := range sn.catalog.tables {
 		errs = append(errs, t.differs(sn, other))
 	}
 	return errors.Join(errs...)

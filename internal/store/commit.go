@@ -1,0 +1,76 @@
+package store
+
+// keepJournal makes one group after another durable until the store is closed and
+// nothing is left.
+func (s *Store) keepJournal() {
+	for {
+		g := s.nextGroup()
+		if g == nil {
+			return
+		}
+		if err := s.journal.commit(g, s.View()); err != nil {
+			s.startOver(g, err)
+			continue
+		}
+		s.publish(g)
+		s.settle(g, nil)
+	}
+}
+
+// nextGroup waits for a group and takes it; nil means that the store is closed and
+// nothing is left.
+func (s *Store) nextGroup() *group {
+	for {
+		g, closed := s.takeGroup()
+		if g != nil || closed {
+			return g
+		}
+		<-s.wake
+	}
+}
+
+// takeGroup takes the next group. Without one, it reports whether the store is closed.
+func (s *Store) takeGroup() (g *group, closed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue.sealed) == 0 && s.queue.filling != nil {
+		s.queue.seal(s.head.seal())
+	}
+	g = s.queue.take()
+	return g, g == nil && (s.phase == phaseClosed || s.phase == phaseLost)
+}
+
+// publish makes the group's state visible and runs its hooks.
+func (s *Store) publish(g *group) {
+	before := s.published.Swap(g.sealed)
+	for i, l := range s.catalog.logs {
+		if g.sealed.last[i] != before.last[i] {
+			l.nudge()
+		}
+	}
+	for _, c := range g.commands {
+		for _, hook := range c.hooks {
+			s.runHook(hook)
+		}
+	}
+}
+
+// runHook keeps a panicking hook from stopping the journal: its command is already
+// durable.
+func (s *Store) runHook(hook func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("commit hook panicked", "panic", p, "stack", string(stack()))
+		}
+	}()
+	hook()
+}
+
+// settle answers the callers of the group in flight.
+func (s *Store) settle(g *group, err error) {
+	s.mu.Lock()
+	s.queue.settle(g)
+	s.mu.Unlock()
+	g.err = err
+	close(g.answer)
+}
