@@ -31,7 +31,7 @@ func (h handlers) createGameSessionQueue(ctx context.Context, in *gamelift.Creat
 	if p := in.PriorityConfiguration; p != nil {
 		q.Priority, q.LocationOrder = criteriaIn(p), p.LocationOrder
 	}
-	made, err := h.Placements.CreateQueue(ctx, placement.QueueInput{Queue: q, Tags: tags})
+	made, err := h.Placements.Queues.Create.Do(ctx, placement.QueueInput{Queue: q, Tags: tags})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (h handlers) updateGameSessionQueue(ctx context.Context, in *gamelift.Updat
 	if p := in.PriorityConfiguration; p != nil {
 		update.Priority, update.LocationOrder = new(criteriaIn(p)), &p.LocationOrder
 	}
-	q, err := h.Placements.UpdateQueue(ctx, update)
+	q, err := h.Placements.Queues.Update.Do(ctx, update)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (h handlers) describeGameSessionQueues(ctx context.Context, in *gamelift.De
 	if len(in.Names) > 0 {
 		var named []*placement.Queue
 		for _, name := range in.Names {
-			if q := h.Placements.Queue(view, name); q != nil {
+			if q := h.Placements.Queues.Get(view, name); q != nil {
 				named = append(named, q)
 			}
 		}
@@ -80,7 +80,7 @@ func (h handlers) describeGameSessionQueues(ctx context.Context, in *gamelift.De
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(reached(ctx, h.Placements.Queues(view, after), h.queueARN), limit(in.Limit, defaultPage, largestQueuePage))
+	page, more := take(reached(ctx, h.Placements.Queues.After(view, after), h.queueARN), limit(in.Limit, defaultPage, largestQueuePage))
 	if more {
 		after = page[len(page)-1].Name
 	}
@@ -90,7 +90,7 @@ func (h handlers) describeGameSessionQueues(ctx context.Context, in *gamelift.De
 }
 
 func (h handlers) deleteGameSessionQueue(ctx context.Context, in *gamelift.DeleteGameSessionQueueInput) (*gamelift.DeleteGameSessionQueueOutput, error) {
-	return nil, h.Placements.DeleteQueue(ctx, *in.Name)
+	return nil, h.Placements.Queues.Delete.Do(ctx, *in.Name)
 }
 
 func destinationsIn(ds []gamelift.GameSessionQueueDestination) []string {
@@ -129,7 +129,7 @@ func (h handlers) queueOut(q *placement.Queue) gamelift.GameSessionQueue {
 	return out
 }
 
-func (h handlers) queueARN(q *placement.Queue) string { return h.Placements.QueueARN(q.Name) }
+func (h handlers) queueARN(q *placement.Queue) string { return h.Placements.Queues.ARN(q.Name) }
 
 func policyOut(p placement.LatencyPolicy) gamelift.PlayerLatencyPolicy {
 	out := gamelift.PlayerLatencyPolicy{MaximumIndividualPlayerLatencyMilliseconds: num(p.Max)}

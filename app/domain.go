@@ -151,7 +151,7 @@ func (d *domain) configurationOf(ctx context.Context, ticketID string) (string, 
 // queued returns how many placements wait in queues with a fleet as a destination, and
 // the longest of these queues' average waits.
 func (d *domain) queued(r store.Reader, fleetID string, now time.Time) (pending int, wait time.Duration) {
-	for q := range d.placements.Queues(r, "") {
+	for q := range d.placements.Queues.After(r, "") {
 		if !slices.ContainsFunc(q.Destinations, func(to string) bool { return d.leadsTo(r, to, fleetID) }) {
 			continue
 		}

@@ -52,7 +52,7 @@ func (rq *request) listSessions() (answer, error) {
 
 // fleetsOf returns the fleets of a pool's queue.
 func (b *Backend) fleetsOf(view *store.Snapshot, pool *Pool) []string {
-	q := b.opts.Placements.Queue(view, pool.Queue)
+	q := b.opts.Placements.Queues.Get(view, pool.Queue)
 	if q == nil {
 		return nil
 	}

@@ -256,7 +256,7 @@ func (b *Backend) matchmakers() []Matchmaker {
 func (b *Backend) pools(view *store.Snapshot) []Pool {
 	all := slices.Clone(b.now().Pools)
 	if b.Open {
-		for q := range b.opts.Placements.Queues(view, "") {
+		for q := range b.opts.Placements.Queues.After(view, "") {
 			if !slices.ContainsFunc(all, func(p Pool) bool { return p.Name == q.Name }) {
 				all = append(all, Pool{Name: q.Name, Queue: q.Name, CanCreate: true, CanList: true, MaxPlayers: 16})
 			}

@@ -102,14 +102,14 @@ func (d *deaf) configure(fleets *fleet.Service) {
 	d.must(err)
 	f, err := fleets.Create.Do(d.ctx, fleet.CreateInput{Name: "f", ComputeType: fleet.Anywhere, Locations: []string{"custom-home"}})
 	d.must(err)
-	_, err = d.places.CreateQueue(d.ctx, placement.QueueInput{Queue: placement.Queue{
+	_, err = d.places.Queues.Create.Do(d.ctx, placement.QueueInput{Queue: placement.Queue{
 		Name: "empty", Timeout: patient, Destinations: []string{fleets.Home().Of("fleet", f.ID)},
 	}})
 	d.must(err)
 	_, err = d.matches.RuleSets.Create(d.ctx, flexmatch.RuleSetInput{Name: "duel", Body: duel})
 	d.must(err)
 	for _, c := range []flexmatch.Configuration{
-		{Name: "placed", Queues: []string{d.places.QueueARN("empty")}, RequestTimeout: patient},
+		{Name: "placed", Queues: []string{d.places.Queues.ARN("empty")}, RequestTimeout: patient},
 		{Name: "slow", Mode: flexmatch.Standalone, RequestTimeout: 2 * ticketKept},
 		{Name: "alone", Mode: flexmatch.Standalone, RequestTimeout: patient},
 	} {

@@ -116,7 +116,7 @@ func (c *cell) hosts(processes int, delay time.Duration) {
 		c.must(err)
 		_, err = c.computes.Register(c.ctx, compute.RegisterInput{FleetID: c.fleet.ID, Name: "host", Location: home, IPAddress: "192.0.2.1"})
 		c.must(err)
-		_, err = c.places.CreateQueue(c.ctx, placement.QueueInput{Queue: placement.Queue{
+		_, err = c.places.Queues.Create.Do(c.ctx, placement.QueueInput{Queue: placement.Queue{
 			Name: queue, Timeout: 10 * time.Minute, Destinations: []string{c.fleets.Home().Of("fleet", c.fleet.ID)},
 		}})
 		c.must(err)
@@ -144,7 +144,7 @@ func (c *cell) configure(name, body string, conf Configuration) *Configuration {
 		conf.Mode = WithQueue
 	}
 	if conf.Mode == WithQueue {
-		conf.Queues = []string{c.places.QueueARN(queue)}
+		conf.Queues = []string{c.places.Queues.ARN(queue)}
 	}
 	made, err := c.matches.Configurations.Create(c.ctx, ConfigurationInput{Configuration: conf})
 	c.must(err)

@@ -171,7 +171,7 @@ func (s *Configurations) check(r store.Reader, c *Configuration) error {
 		if arn.Kind(q) != "gamesessionqueue" {
 			return fault.Invalid("GameSessionQueueArns.%d: %s is not the ARN of a game session queue", i+1, q)
 		}
-		if s.placements.Queue(r, q) == nil {
+		if s.placements.Queues.Get(r, q) == nil {
 			return fault.Missing("GameSessionQueueArns.%d: game session queue %s does not exist", i+1, q)
 		}
 	}

@@ -44,7 +44,7 @@ func (s *Service) announce(tx *store.Tx, p *Placement) {
 	q := s.t.queues.Get(tx, p.Queue)
 	e := event.Event{
 		Code: ends[p.Status].code, Resource: p.ID, Message: p.Reason,
-		Notice: &event.Notice{DetailType: DetailType, Source: s.QueueARN(p.Queue)},
+		Notice: &event.Notice{DetailType: DetailType, Source: s.Queues.ARN(p.Queue)},
 	}
 	d := detail{Type: publishedTypes[p.Status], PlacementID: p.ID, StartTime: stamp(p.Started), EndTime: stamp(p.Ended)}
 	if q != nil {

@@ -25,7 +25,7 @@ func TestAnnounce(t *testing.T) {
 			{Name: "plain"},
 		} {
 			q.Destinations = []string{c.fleetARN(f)}
-			_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: q})
+			_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: q})
 			c.must(err)
 		}
 		begin := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
@@ -43,7 +43,7 @@ func TestAnnounce(t *testing.T) {
 		settle(0)
 		_, err = c.start("plain", Request{ID: "failed"})
 		c.must(err)
-		c.must(c.places.DeleteQueue(c.ctx, "plain"))
+		c.must(c.places.Queues.Delete.Do(c.ctx, "plain"))
 		p := c.get("placed")
 
 		for code, want := range map[event.Code]map[string]any{
@@ -80,7 +80,7 @@ func TestMetrics(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		dear := c.fleet(fleet.CreateInput{Locations: []string{"custom-a", "custom-b"}, Cost: "2"})
 		cheap := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}, Cost: "1"})
-		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(dear), c.fleetARN(cheap)}}})
+		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(dear), c.fleetARN(cheap)}}})
 		c.must(err)
 		latencies := []Latency{{"ann", "custom-a", 20}, {"ann", "custom-b", 80}}
 		for _, step := range []func(){
@@ -127,7 +127,7 @@ muster_queue_events_total{metric="PlacementsSucceeded",queue_name="q"} 3
 // TestUniqueIDs checks that no id can be used twice if so configured.
 func TestUniqueIDs(t *testing.T) {
 	inCell(t, Options{UniqueIDs: true}, func(c *cell) {
-		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
+		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
 		c.must(err)
 		for _, later := range []time.Duration{15 * time.Second, time.Hour} {
 			id := later.String()
@@ -147,7 +147,7 @@ func TestUniqueIDs(t *testing.T) {
 func TestSessionNames(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
-		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(f)}}})
+		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(f)}}})
 		c.must(err)
 		long := strings.Repeat("x", MaxIDLength)
 		c.process(f.ID, "custom-a", activates)
@@ -179,7 +179,7 @@ func TestSessionNames(t *testing.T) {
 func TestSessionNames_LongAfter(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
-		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second, Destinations: []string{c.fleetARN(f)}}})
+		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second, Destinations: []string{c.fleetARN(f)}}})
 		c.must(err)
 		for range 2 {
 			c.process(f.ID, "custom-a", silent)

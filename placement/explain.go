@@ -91,10 +91,10 @@ const roundsAtOnce = 256
 
 // runExplain records the rounds that are due for waiting placements: when they could not
 // be placed immediately, and when their latency cap has changed.
-func (s *Service) runExplain(tx *store.Tx, _ struct{}) (struct{}, error) {
+func (s *Service) runExplain(tx *store.Tx, _ struct{}) error {
 	rounds, n := s.newRoundsAt(tx, tx.Now()), 0
-	for _, old := range s.t.unexplained.Prefix(tx, "") {
-		if old.RoundAt.After(tx.Now()) || n == roundsAtOnce {
+	for old := range s.t.unexplained.Due(tx, tx.Now()) {
+		if n == roundsAtOnce {
 			break
 		}
 		n++
@@ -111,7 +111,7 @@ func (s *Service) runExplain(tx *store.Tx, _ struct{}) (struct{}, error) {
 		}
 		s.t.placements.Put(tx, &p)
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // wakeFor wakes the first place that a waiting placement may use and that is scaled to

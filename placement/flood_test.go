@@ -22,7 +22,7 @@ func TestFlood(t *testing.T) {
 		c := newCell(t, driver, Options{})
 		defer func() { c.halt() }()
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
-		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(f)}}})
+		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Destinations: []string{c.fleetARN(f)}}})
 		c.must(err)
 		c.run()
 		var came []string

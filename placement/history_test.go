@@ -70,7 +70,7 @@ func (s *saga) furnish() {
 		"ordered": {Destinations: []string{s.fleetARN(s.fleets[0])}, Priority: []Criterion{ByLocation}, LocationOrder: []string{"custom-b"}, Timeout: 90 * time.Second},
 	} {
 		q.Name = name
-		made, err := s.places.CreateQueue(s.ctx, QueueInput{Queue: q})
+		made, err := s.places.Queues.Create.Do(s.ctx, QueueInput{Queue: q})
 		s.must(err)
 		s.queues[name] = *made
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // readAhead is how many waiting placements a line reads at a time.
@@ -56,7 +57,7 @@ func (l *line) next() *Placement {
 
 // heldBack records that the rules forbid a placement every free place until its cap
 // changes.
-func (l *line) heldBack(capChange time.Time) { l.until = earliest(l.until, capChange) }
+func (l *line) heldBack(capChange time.Time) { l.until = wake.Earliest(l.until, capChange) }
 
 // held is what a plan remembers for the next one, by queue. It reduces the work but never
 // changes the result.

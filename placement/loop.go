@@ -9,10 +9,9 @@ import (
 )
 
 const (
-	sweepAtOnce = 500         // most overdue placements that one transaction ends
-	afterError  = time.Second // how long the loop waits after a failed write
-	tick        = time.Second // how often it looks while a placement waits, for changes without a notification, such as an alias routed elsewhere
-	misses      = 3           // consecutive plans without any success before the loop waits
+	afterError = time.Second // how long the loop waits after a failed write
+	tick       = time.Second // how often it looks while a placement waits, for changes without a notification, such as an alias routed elsewhere
+	misses     = 3           // consecutive plans without any success before the loop waits
 )
 
 // Run places waiting placements and ends overdue ones until ctx is done. It looks when a
@@ -45,8 +44,8 @@ func (w *worker) look(ctx context.Context) time.Time {
 func (w *worker) work(ctx context.Context) (next time.Time, err error) {
 	for missed := 0; missed < misses; {
 		now := time.Now()
-		if due := w.s.nextDue(); !due.IsZero() && !due.After(now) {
-			if _, err := w.s.cmd.sweep.Do(ctx, struct{}{}); err != nil {
+		if w.s.t.due.AnyDue(w.s.st.View(), now) {
+			if err := w.s.cmd.sweep.Do(ctx, struct{}{}); err != nil {
 				return next, err
 			}
 			continue
@@ -60,10 +59,10 @@ func (w *worker) work(ctx context.Context) (next time.Time, err error) {
 			missed++
 		case proposed > 0:
 			missed = 0
-		case !w.s.anyRound(view, now): // of those in the plan's view: later ones may well be placed
+		case !w.s.t.unexplained.AnyDue(view, now): // of those in the plan's view: later ones may well be placed
 			return w.s.nextLook(now), nil
 		default:
-			if _, err := w.s.cmd.explain.Do(ctx, struct{}{}); err != nil {
+			if err := w.s.cmd.explain.Do(ctx, struct{}{}); err != nil {
 				return next, err
 			}
 		}
@@ -95,40 +94,19 @@ func (w *worker) place(ctx context.Context, view *store.Snapshot, now time.Time)
 	return len(p.Proposals), made, err
 }
 
-// nextDue returns the earliest deadline of any placement, or zero.
-func (s *Service) nextDue() time.Time {
-	if p := s.t.due.FirstPrefix(s.st.View(), ""); p != nil {
-		return p.due()
-	}
-	return time.Time{}
-}
-
-// anyRound reports whether a round is to be recorded for a waiting placement.
-func (s *Service) anyRound(view *store.Snapshot, now time.Time) bool {
-	p := s.t.unexplained.FirstPrefix(view, "")
-	return p != nil && !p.RoundAt.After(now)
-}
-
 // nextLook returns when to look again without a nudge.
 func (s *Service) nextLook(now time.Time) time.Time {
 	view := s.st.View()
-	at := s.nextDue()
-	if p := s.t.unexplained.FirstPrefix(view, ""); p != nil {
-		at = earliest(at, p.RoundAt)
-	}
+	at := wake.Earliest(s.t.due.NextDue(view), s.t.unexplained.NextDue(view))
 	if s.t.waiting.FirstPrefix(view, "") != nil {
-		at = earliest(at, now.Add(tick))
+		at = wake.Earliest(at, now.Add(tick))
 	}
 	return at
 }
 
-func (s *Service) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
-	rounds, n := s.newRoundsAt(tx, tx.Now()), 0
-	for _, p := range s.t.due.Prefix(tx, "") {
-		if p.due().After(tx.Now()) || n == sweepAtOnce {
-			break
-		}
-		n++
+func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
+	rounds := s.newRoundsAt(tx, tx.Now())
+	for p := range s.t.due.Due(tx, tx.Now()) {
 		if p.Over() {
 			s.t.placements.Archive(tx, p.ID)
 			s.t.requests.Archive(tx, p.ID)
@@ -136,7 +114,7 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
 		}
 		s.timeOut(tx, p, rounds)
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // timeOut times out a placement. If it waited for a place, a last round is recorded.
@@ -151,12 +129,4 @@ func (s *Service) timeOut(tx *store.Tx, p *Placement, rounds *roundsAt) {
 		last.keep(round)
 	}
 	s.finish(tx, &last, TimedOut, "no place was found within the queue's timeout")
-}
-
-// earliest returns the earlier of two times, either of which may be zero.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
 }

@@ -19,7 +19,7 @@ func (s *Service) Overview() []QueueState {
 	for q := range s.t.queues.All(view) {
 		d := s.Depth(view, q.Name, now)
 		all = append(all, QueueState{
-			Name: q.Name, ARN: s.QueueARN(q.Name), Pending: d.Pending, AverageWait: d.AverageWait.Milliseconds(),
+			Name: q.Name, ARN: s.Queues.ARN(q.Name), Pending: d.Pending, AverageWait: d.AverageWait.Milliseconds(),
 			Timeout: q.timeout().Milliseconds(), Destinations: append([]string{}, q.Destinations...),
 		})
 	}

@@ -1,10 +1,16 @@
 package placement
 
 import (
+	"iter"
 	"slices"
 	"time"
 
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tag"
 )
 
 // DefaultTimeout is the timeout of a queue that sets none (choice: AWS publishes none).
@@ -113,4 +119,166 @@ func repeated[T comparable](values []T) int {
 		}
 	}
 	return -1
+}
+
+// Queues are the queues of a cell.
+type Queues struct {
+	// Create creates a queue. Errors: InvalidRequest (name taken, rules), NotFound
+	// (destination), LimitExceeded, TaggingFailed.
+	Create *store.Command[QueueInput, *Queue]
+	// Update changes a queue. Waiting placements are placed by the new rules. Errors:
+	// NotFound, InvalidRequest.
+	Update *store.Command[QueueUpdate, *Queue]
+	// Delete removes a queue, by name or ARN. Its pending placements fail. Errors:
+	// NotFound.
+	Delete *store.Action[string]
+
+	table   *store.Table[Queue]
+	quota   int // 0 means unlimited
+	events  *event.Log
+	tags    *tag.Service
+	fleets  *fleet.Service
+	changed func()                  // after a commit
+	deleted func(*store.Tx, *Queue) // in the transaction
+}
+
+func newQueues(st *store.Store, table *store.Table[Queue], d Deps, quota int, changed func(), deleted func(*store.Tx, *Queue)) *Queues {
+	qs := &Queues{table: table, quota: quota, events: d.Events, tags: d.Tags, fleets: d.Fleets, changed: changed, deleted: deleted}
+	qs.Create = store.NewCommand(st, "queue.create", qs.runCreate)
+	qs.Update = store.NewCommand(st, "queue.update", qs.runUpdate)
+	qs.Delete = store.NewAction(st, "queue.delete", qs.runDelete)
+	qs.tags.Kind("gamesessionqueue", func(r store.Reader, a string) bool { return qs.Get(r, a) != nil })
+	return qs
+}
+
+// ARN returns the ARN of a queue.
+func (qs *Queues) ARN(name string) string { return qs.fleets.Home().Of("gamesessionqueue", name) }
+
+// Get returns a queue by name or ARN, or nil.
+func (qs *Queues) Get(r store.Reader, nameOrARN string) *Queue {
+	return qs.table.Get(r, qs.fleets.Home().ID("gamesessionqueue", nameOrARN))
+}
+
+// Find returns a queue by name or ARN. Errors: NotFound.
+func (qs *Queues) Find(r store.Reader, nameOrARN string) (*Queue, error) {
+	if q := qs.Get(r, nameOrARN); q != nil {
+		return q, nil
+	}
+	return nil, fault.Missing("game session queue %s does not exist", nameOrARN)
+}
+
+// After returns an iterator over the queues after a name, in order of names.
+func (qs *Queues) After(r store.Reader, after string) iter.Seq[*Queue] {
+	return qs.table.After(r, after)
+}
+
+// QueueInput describes the queue to create.
+type QueueInput struct {
+	Queue Queue
+	Tags  map[string]string
+}
+
+// QueueUpdate patches a queue: nil members leave the value unchanged; lists are replaced
+// as a whole.
+type QueueUpdate struct {
+	Name             string // or ARN
+	Timeout          *time.Duration
+	Destinations     *[]string
+	Policies         *[]LatencyPolicy
+	AllowedLocations *[]string
+	Priority         *[]Criterion
+	LocationOrder    *[]string
+	EventData        *string
+	Target           *string
+}
+
+func (qs *Queues) runCreate(tx *store.Tx, in QueueInput) (*Queue, error) {
+	q := in.Queue
+	if qs.table.Get(tx, q.Name) != nil {
+		return nil, fault.Invalid("Name: game session queue %s exists already", q.Name)
+	}
+	if n := qs.table.Len(tx); qs.quota > 0 && n >= qs.quota {
+		return nil, fault.New(fault.LimitExceeded, "there are %d game session queues, which is the quota", n)
+	}
+	q.Created = tx.Now()
+	if err := qs.checkDestinations(tx, q.Destinations); err != nil {
+		return nil, err
+	}
+	if err := q.validate(); err != nil {
+		return nil, err
+	}
+	if err := qs.tags.Put(tx, qs.ARN(q.Name), in.Tags); err != nil {
+		return nil, err
+	}
+	qs.table.Put(tx, &q)
+	qs.events.Append(tx, event.Event{Code: event.QueueCreated, Resource: qs.ARN(q.Name)})
+	return &q, nil
+}
+
+func (qs *Queues) checkDestinations(r store.Reader, destinations []string) error {
+	if i := repeated(destinations); i >= 0 {
+		return fault.Invalid("Destinations.%d.DestinationArn: %s is listed twice", i+1, destinations[i])
+	}
+	for i, d := range destinations {
+		switch arn.Kind(d) {
+		case "fleet":
+			if qs.fleets.Get(r, d) == nil {
+				return fault.Missing("Destinations.%d.DestinationArn: fleet %s does not exist", i+1, d)
+			}
+		case "alias":
+			if _, err := qs.fleets.Aliases.Find(r, d); err != nil {
+				return fault.Missing("Destinations.%d.DestinationArn: alias %s does not exist", i+1, d)
+			}
+		default:
+			return fault.Invalid("Destinations.%d.DestinationArn: %s is not the ARN of a fleet or an alias", i+1, d)
+		}
+	}
+	return nil
+}
+
+func (qs *Queues) runUpdate(tx *store.Tx, in QueueUpdate) (*Queue, error) {
+	old, err := qs.Find(tx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	q := *old
+	set(&q.Timeout, in.Timeout)
+	set(&q.Destinations, in.Destinations)
+	set(&q.Policies, in.Policies)
+	set(&q.AllowedLocations, in.AllowedLocations)
+	set(&q.Priority, in.Priority)
+	set(&q.LocationOrder, in.LocationOrder)
+	set(&q.EventData, in.EventData)
+	set(&q.Target, in.Target)
+	if in.Destinations != nil { // even a destination that was there before may have been deleted
+		if err := qs.checkDestinations(tx, q.Destinations); err != nil {
+			return nil, err
+		}
+	}
+	if err := q.validate(); err != nil {
+		return nil, err
+	}
+	qs.table.Put(tx, &q)
+	qs.events.Append(tx, event.Event{Code: event.QueueUpdated, Resource: qs.ARN(q.Name)})
+	tx.OnCommit(qs.changed)
+	return &q, nil
+}
+
+func (qs *Queues) runDelete(tx *store.Tx, nameOrARN string) error {
+	q, err := qs.Find(tx, nameOrARN)
+	if err != nil {
+		return err
+	}
+	qs.deleted(tx, q)
+	qs.table.Delete(tx, q.Name)
+	qs.tags.Drop(tx, qs.ARN(q.Name))
+	qs.events.Append(tx, event.Event{Code: event.QueueDeleted, Resource: qs.ARN(q.Name)})
+	return nil
+}
+
+// set assigns *v to *to unless v is nil.
+func set[T any](to *T, v *T) {
+	if v != nil {
+		*to = *v
+	}
 }

@@ -188,7 +188,7 @@ func (s *script) delete(words []string, _ [][]string) {
 	case "alias":
 		s.ok(s.cell.fleets.Aliases.Delete.Do(s.ctx, s.aliases[words[1]].ID))
 	case "queue":
-		s.ok(s.places.DeleteQueue(s.ctx, words[1]))
+		s.ok(s.places.Queues.Delete.Do(s.ctx, words[1]))
 	default:
 		s.fail("delete what?")
 	}
@@ -222,7 +222,7 @@ func (s *script) destinations(names []string) []string {
 func (s *script) makeQueue(words []string, body [][]string) {
 	q := Queue{Name: words[0], Destinations: s.destinations(words[2:])}
 	refused := s.options(&q, body)
-	_, err := s.places.CreateQueue(s.ctx, QueueInput{Queue: q})
+	_, err := s.places.Queues.Create.Do(s.ctx, QueueInput{Queue: q})
 	s.answer(err, refused)
 }
 
@@ -247,7 +247,7 @@ func (s *script) changeQueue(words []string, body [][]string) {
 			in.AllowedLocations = &q.AllowedLocations
 		}
 	}
-	_, err := s.places.UpdateQueue(s.ctx, in)
+	_, err := s.places.Queues.Update.Do(s.ctx, in)
 	s.answer(err, refused)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/internal/wake"
 	"github.com/musterhq/muster/session"
 )
 
@@ -30,30 +31,28 @@ type Options struct {
 
 // Service provides queues and placements to the doors and the packages above.
 type Service struct {
+	Queues *Queues
+
 	st       *store.Store
 	opts     Options
 	events   *event.Log
-	tags     *tag.Service
 	fleets   *fleet.Service
 	computes *compute.Service
 	sessions *session.Service
 	metrics  *metrics
 	t        tables
 	ended    []func(*store.Tx, *Placement)
-	nudge    chan struct{}
+	nudge    wake.Nudge
 	retried  atomic.Uint64 // placements that returned to waiting since this node started
 	cmd      commands
 }
 
 type commands struct {
-	createQueue *store.Command[QueueInput, *Queue]
-	updateQueue *store.Command[QueueUpdate, *Queue]
-	deleteQueue *store.Command[string, struct{}]
-	start       *store.Command[startArgs, *Placement]
-	stop        *store.Command[string, *Placement]
-	place       *store.Command[[]Proposal, int]
-	explain     *store.Command[struct{}, struct{}]
-	sweep       *store.Command[struct{}, struct{}]
+	start   *store.Command[startArgs, *Placement]
+	stop    *store.Command[string, *Placement]
+	place   *store.Command[[]Proposal, int]
+	explain *store.Action[struct{}]
+	sweep   *store.Action[struct{}]
 }
 
 // Deps are the services that a Service uses.
@@ -71,46 +70,26 @@ func New(st *store.Store, deps Deps, opts Options) *Service {
 		opts.Linger = 5 * time.Minute
 	}
 	s := &Service{
-		st: st, opts: opts, events: deps.Events, tags: deps.Tags, fleets: deps.Fleets, computes: deps.Computes,
-		sessions: deps.Sessions, t: newTables(st), nudge: make(chan struct{}, 1),
+		st: st, opts: opts, events: deps.Events, fleets: deps.Fleets, computes: deps.Computes,
+		sessions: deps.Sessions, t: newTables(st), nudge: wake.NewNudge(),
 	}
+	s.Queues = newQueues(st, s.t.queues, deps, opts.Queues, s.Nudge, s.failPending)
 	s.metrics = newMetrics(opts.Registerer, s)
 	s.cmd = commands{
-		createQueue: store.NewCommand(st, "queue.create", s.runCreateQueue),
-		updateQueue: store.NewCommand(st, "queue.update", s.runUpdateQueue),
-		deleteQueue: store.NewCommand(st, "queue.delete", s.runDeleteQueue),
-		start:       store.NewCommand(st, "placement.start", s.runStart),
-		stop:        store.NewCommand(st, "placement.stop", s.runStop),
-		place:       store.NewCommand(st, "placement.place", s.runPlace),
-		explain:     store.NewCommand(st, "placement.explain", s.runExplain),
-		sweep:       store.NewCommand(st, "placement.sweep", s.runSweep),
+		start:   store.NewCommand(st, "placement.start", s.runStart),
+		stop:    store.NewCommand(st, "placement.stop", s.runStop),
+		place:   store.NewCommand(st, "placement.place", s.runPlace),
+		explain: store.NewAction(st, "placement.explain", s.runExplain),
+		sweep:   store.NewAction(st, "placement.sweep", s.runSweep),
 	}
 	s.computes.OnFree(s.Nudge)
 	s.sessions.OnActivated(s.fulfil)
 	s.sessions.OnEnded(s.tryElsewhere)
-	s.tags.Kind("gamesessionqueue", func(r store.Reader, a string) bool {
-		return s.t.queues.Get(r, s.fleets.Home().ID("gamesessionqueue", a)) != nil
-	})
 	return s
 }
 
 // Nudge makes the loop look at waiting placements. It never blocks.
-func (s *Service) Nudge() {
-	select {
-	case s.nudge <- struct{}{}:
-	default:
-	}
-}
-
-// QueueARN returns the ARN of a queue.
-func (s *Service) QueueARN(name string) string { return s.fleets.Home().Of("gamesessionqueue", name) }
-
-func (s *Service) findQueue(r store.Reader, nameOrARN string) (*Queue, error) {
-	if q := s.t.queues.Get(r, s.fleets.Home().ID("gamesessionqueue", nameOrARN)); q != nil {
-		return q, nil
-	}
-	return nil, fault.Missing("game session queue %s does not exist", nameOrARN)
-}
+func (s *Service) Nudge() { s.nudge.Send() }
 
 // resolve returns the fleet that a destination currently leads to, or the reason why
 // there is none.

@@ -45,7 +45,7 @@ func (s *Service) Start(ctx context.Context, in StartInput) (*Placement, error) 
 
 func (s *Service) runStart(tx *store.Tx, a startArgs) (*Placement, error) {
 	r := a.Input.Request
-	q, err := s.findQueue(tx, a.Input.Queue)
+	q, err := s.Queues.Find(tx, a.Input.Queue)
 	if err != nil {
 		return nil, err
 	}
@@ -189,6 +189,13 @@ func (s *Service) finish(tx *store.Tx, old *Placement, to Status, reason string)
 		s.sessions.Abandon(tx, old.GameSessionID, "its placement ended: "+string(to))
 	}
 	return &p
+}
+
+// failPending ends the pending placements of a queue that is being deleted.
+func (s *Service) failPending(tx *store.Tx, q *Queue) {
+	for p := range s.t.pending.Equal(tx, store.Key(q.Name)) {
+		s.finish(tx, p, Failed, "the queue was deleted")
+	}
 }
 
 // ends maps final statuses to event codes and published metric names.

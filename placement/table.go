@@ -48,11 +48,12 @@ func newTables(st *store.Store) tables {
 			emit(p.GameSessionID)
 		}
 	})
-	t.due = store.NewIndex(t.placements, "due", func(p *Placement, emit func(string)) { emit(store.TimeKey(p.due())) })
-	t.unexplained = store.NewIndex(t.placements, "unexplained", func(p *Placement, emit func(string)) {
-		if p.Status == Pending && !p.Trying() && !p.RoundAt.IsZero() {
-			emit(store.TimeKey(p.RoundAt))
+	t.due = store.NewDueIndex(t.placements, "due", (*Placement).due)
+	t.unexplained = store.NewDueIndex(t.placements, "unexplained", func(p *Placement) time.Time {
+		if p.Status == Pending && !p.Trying() {
+			return p.RoundAt
 		}
+		return time.Time{}
 	})
 	return t
 }

@@ -52,7 +52,7 @@ func TestExplain_InTheTerminal(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		near := c.fleet(fleet.CreateInput{Locations: []string{"custom-near"}})
 		far := c.fleet(fleet.CreateInput{Locations: []string{"custom-far"}})
-		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{
+		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{
 			Name: "arena", Destinations: []string{c.fleetARN(near), c.fleetARN(far)}, Policies: []LatencyPolicy{{100, time.Minute}},
 		}})
 		c.must(err)
@@ -107,7 +107,7 @@ Now, after 20s (cap 100 ms): no candidate has a free process that the rules allo
 // explained from the archive.
 func TestExplain_JSON(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
-		_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
+		_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: "q", Timeout: 15 * time.Second}})
 		c.must(err)
 		_, err = c.start("q", Request{ID: "p", Name: "a game"})
 		c.must(err)
@@ -119,7 +119,7 @@ func TestExplain_JSON(t *testing.T) {
 		queues, explanation, _ := strings.Cut(out.String(), "\n")
 		var all []QueueState
 		c.must(json.Unmarshal([]byte(queues), &all))
-		want := []QueueState{{Name: "q", ARN: c.places.QueueARN("q"), Pending: 1, Timeout: 15000, Destinations: []string{}}}
+		want := []QueueState{{Name: "q", ARN: c.places.Queues.ARN("q"), Pending: 1, Timeout: 15000, Destinations: []string{}}}
 		if diff := cmp.Diff(want, all); diff != "" {
 			t.Error(diff)
 		}
@@ -143,7 +143,7 @@ func TestQueues_InTheTerminal(t *testing.T) {
 	inCell(t, Options{}, func(c *cell) {
 		f := c.fleet(fleet.CreateInput{Locations: []string{"custom-a"}})
 		for name, to := range map[string][]string{"busy": {c.fleetARN(f)}, "idle": nil} {
-			_, err := c.places.CreateQueue(c.ctx, QueueInput{Queue: Queue{Name: name, Destinations: to}})
+			_, err := c.places.Queues.Create.Do(c.ctx, QueueInput{Queue: Queue{Name: name, Destinations: to}})
 			c.must(err)
 		}
 		_, err := c.start("busy", Request{ID: "p"})

@@ -95,7 +95,7 @@ func open(t *testing.T) *cell {
 		Events: c.events, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions, Instances: c.instances,
 	}, scaling.Options{Queued: func(r store.Reader, fleetID string, now time.Time) (n int, _ time.Duration) {
 		c.asked.Add(1)
-		for q := range c.places.Queues(r, "") {
+		for q := range c.places.Queues.After(r, "") {
 			n += c.places.Depth(r, q.Name, now).Pending
 		}
 		return n, 0

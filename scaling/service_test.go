@@ -222,7 +222,7 @@ func TestScaling_PlacementWakes(t *testing.T) {
 		yes := true
 		c.limit(fleet.CapacityInput{FromZero: &yes, Desired: number(0)})
 		c.pass(time.Minute)
-		_, err := c.places.CreateQueue(c.ctx, placement.QueueInput{Queue: placement.Queue{
+		_, err := c.places.Queues.Create.Do(c.ctx, placement.QueueInput{Queue: placement.Queue{
 			Name: "q", Timeout: 10 * time.Minute, Destinations: []string{c.fleets.Home().Of("fleet", c.fleet.ID)},
 		}})
 		c.must(err)

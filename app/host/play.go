@@ -24,8 +24,8 @@ const matchTimeout = 5 * time.Minute
 // place if they are missing; later changes by its owner stay.
 func (s Places) makePlayable(ctx context.Context, name, aliasID string) error {
 	view := s.Store.View()
-	if s.Placements.Queue(view, name) == nil {
-		_, err := s.Placements.CreateQueue(ctx, placement.QueueInput{
+	if s.Placements.Queues.Get(view, name) == nil {
+		_, err := s.Placements.Queues.Create.Do(ctx, placement.QueueInput{
 			Queue: placement.Queue{Name: name, Destinations: []string{s.Fleets.Home().OfAlias(aliasID)}},
 		})
 		if err != nil {
@@ -40,7 +40,7 @@ func (s Places) makePlayable(ctx context.Context, name, aliasID string) error {
 		return fmt.Errorf("make rule set %s: %w", name, err)
 	}
 	_, err = s.Matches.Configurations.Create(ctx, flexmatch.ConfigurationInput{Configuration: flexmatch.Configuration{
-		Name: name, RuleSet: name, Queues: []string{s.Placements.QueueARN(name)}, RequestTimeout: matchTimeout,
+		Name: name, RuleSet: name, Queues: []string{s.Placements.Queues.ARN(name)}, RequestTimeout: matchTimeout,
 	}})
 	if err != nil {
 		return fmt.Errorf("make matchmaking configuration %s: %w", name, err)

@@ -76,7 +76,7 @@ func openMarket(t *testing.T) *market {
 	}})
 	check(t, h.store.Open(ctx))
 	check(t, h.furnish(ctx, m.fleets, 0))
-	_, err = m.places.CreateQueue(ctx, placement.QueueInput{Queue: placement.Queue{Name: "load", Destinations: []string{home.Of("fleet", h.fleet.ID)}}})
+	_, err = m.places.Queues.Create.Do(ctx, placement.QueueInput{Queue: placement.Queue{Name: "load", Destinations: []string{home.Of("fleet", h.fleet.ID)}}})
 	check(t, err)
 	srv, err := awsrpc.New(awsrpc.Options{API: gamelift.API(), Authenticate: h})
 	check(t, err)
