@@ -8,6 +8,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wake"
 )
@@ -23,7 +24,7 @@ type matchers struct {
 	st       *store.Store
 	t        *tables
 	ruleSets *RuleSets
-	limits   search.Limits
+	limits   pool.Limits
 	interval time.Duration
 	metrics  *metrics
 	waits    *waits
@@ -123,7 +124,7 @@ type matcher struct {
 	rules   *ruleset.RuleSet
 	ruleSet string
 	kept    int
-	pool    *search.Pool
+	pool    *pool.Pool
 	in      map[string]bool // tickets in the pool; those of a match leave with their proposal
 	rest    time.Duration   // from one pass to the next
 }
@@ -205,7 +206,7 @@ func (m *matcher) next(now time.Time) time.Time {
 	if m.pool.Pending(now) {
 		return soon
 	}
-	if at, ok := m.pool.Ripens(); ok {
+	if at, ok := m.pool.NextExpansion(); ok {
 		if at.Before(soon) {
 			return soon
 		}
@@ -223,7 +224,7 @@ func (m *matcher) update(view *store.Snapshot) (queued []string) {
 		return nil
 	}
 	if m.renew(view, c) || all {
-		m.pool, m.in = search.NewPool(m.rules, search.Options{AdditionalPlayerCount: m.kept}, m.matchers.limits), map[string]bool{}
+		m.pool, m.in = pool.New(m.rules, search.Options{AdditionalPlayerCount: m.kept}, m.matchers.limits), map[string]bool{}
 		for _, t := range m.matchers.t.waiting.Prefix(view, store.Key(m.name)) {
 			queued = m.look(view, t.ID, queued)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
 	"github.com/musterhq/muster/internal/arn"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
@@ -26,7 +26,7 @@ const passTime = 300 * time.Millisecond
 type Options struct {
 	Interval       time.Duration         // minimum delay from a change of a pool to the next pass; default 50 ms
 	Linger         time.Duration         // how long ended tickets stay in memory; default 5 min
-	Limits         search.Limits         // of a pass
+	Limits         pool.Limits           // of a pass
 	Configurations int                   // quota; 0 means unlimited
 	RuleSets       int                   // quota; 0 means unlimited
 	Registerer     prometheus.Registerer // nil disables metrics

@@ -8,6 +8,7 @@ import (
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
 	"github.com/musterhq/muster/flexmatch/trace"
 )
 
@@ -52,7 +53,7 @@ type run struct {
 	Options
 	clock
 	opts   search.Options
-	pool   *search.Pool
+	pool   *pool.Pool
 	source source
 	rand   *rand.Rand // for lengths of game sessions and placements
 
@@ -66,7 +67,7 @@ type run struct {
 func newRun(o Options) *run {
 	r := &run{Options: o, rand: rand.New(rand.NewPCG(o.Seed, 0)), tickets: map[*search.Ticket]*ticket{}}
 	r.opts.AdditionalPlayerCount = o.Spec.Matchmaking.AdditionalPlayerCount
-	r.pool = search.NewPool(o.RuleSet, r.opts, search.Limits{})
+	r.pool = pool.New(o.RuleSet, r.opts, pool.Limits{})
 	r.tally = newTally(r)
 	return r
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/musterhq/muster/flexmatch/cases"
 	"github.com/musterhq/muster/flexmatch/ruleset"
-	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
 )
 
 // rulesetCommand is `muster ruleset`, which needs no server.
@@ -64,7 +64,7 @@ func (c *evalCasesCommand) Run(t *streams) error {
 	}
 	matcher := cases.Matcher(cases.Exact)
 	if c.Mode == "indexed" {
-		matcher = cases.Indexed(search.Limits{})
+		matcher = cases.Indexed(pool.Limits{})
 	}
 	failed := 0
 	for i := range file.Cases {

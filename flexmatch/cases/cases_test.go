@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/flexmatch/cases"
-	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
 )
 
 // Every written case must pass with the reference search.
@@ -14,9 +14,9 @@ func TestCases_Exact(t *testing.T) { runAll(t, cases.Exact) }
 
 // Every written case must also pass with the search for many tickets, without bounds and
 // with them.
-func TestCases_Indexed(t *testing.T) { runAll(t, cases.Indexed(search.Limits{})) }
+func TestCases_Indexed(t *testing.T) { runAll(t, cases.Indexed(pool.Limits{})) }
 
-func TestCases_IndexedBounded(t *testing.T) { runAll(t, cases.Indexed(search.Limits{Exact: -1})) }
+func TestCases_IndexedBounded(t *testing.T) { runAll(t, cases.Indexed(pool.Limits{Exact: -1})) }
 
 func runAll(t *testing.T, matcher cases.Matcher) {
 	for _, name := range []string{"cases.json", "examples.json", "corners.json"} {

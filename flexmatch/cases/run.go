@@ -10,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
 )
 
 // Matcher returns a function that forms matches from all tickets that are searching at a
@@ -19,28 +20,28 @@ type Matcher func(rs *ruleset.RuleSet, opts search.Options) func(tickets []*sear
 // Exact matches with the reference search.
 func Exact(rs *ruleset.RuleSet, opts search.Options) func([]*search.Ticket, time.Time) []*search.Match {
 	return func(tickets []*search.Ticket, now time.Time) []*search.Match {
-		return search.Pass(rs, opts, tickets, now)
+		return pool.Reference(rs, opts, tickets, now)
 	}
 }
 
 // Indexed matches with a Pool that lives as long as the play.
-func Indexed(limits search.Limits) Matcher {
+func Indexed(limits pool.Limits) Matcher {
 	return func(rs *ruleset.RuleSet, opts search.Options) func([]*search.Ticket, time.Time) []*search.Match {
-		pool := search.NewPool(rs, opts, limits)
+		p := pool.New(rs, opts, limits)
 		known := map[string]bool{}
 		return func(tickets []*search.Ticket, now time.Time) []*search.Match {
 			waiting := map[string]bool{}
 			for _, t := range tickets {
 				if waiting[t.ID] = true; !known[t.ID] {
-					pool.Add(t)
+					p.Add(t)
 				}
 			}
 			for id := range known {
 				if !waiting[id] {
-					pool.Remove(id)
+					p.Remove(id)
 				}
 			}
-			matches := pool.Pass(now)
+			matches := p.Pass(now)
 			for _, m := range matches {
 				for _, t := range m.Tickets {
 					delete(waiting, t.ID)

@@ -7,21 +7,22 @@ import (
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
 )
 
 // future runs the search over waiting tickets without arrivals: passes now and whenever a
 // ticket reaches an expansion step.
 type future struct {
 	*world
-	pool  *search.Pool
+	pool  *pool.Pool
 	ahead Ahead
 }
 
-// work bounds the steps of one pass that is played ahead (search.Limits.Work).
+// work bounds the steps of one pass that is played ahead (pool.Limits.Work).
 const work = 100_000
 
 func (w *world) future(tickets []*one) *future {
-	f := &future{world: w, pool: search.NewPool(w.rs, w.opts, search.Limits{Work: work})}
+	f := &future{world: w, pool: pool.New(w.rs, w.opts, pool.Limits{Work: work})}
 	for _, o := range tickets {
 		f.pool.Add(o.Ticket)
 	}

@@ -1,6 +1,6 @@
-// Package search forms matches from waiting tickets. It is pure: from tickets, a time and
-// a compiled rule set it computes matches. It does not block or store anything, and reads
-// a clock only to bound its own effort (Limits.Clock).
+// Package search says what a match is, and forms the matches of few tickets by the
+// definition. It is pure: from tickets, a time and a compiled rule set it computes
+// matches, and it neither blocks nor stores anything.
 //
 // A match is valid when
 //
@@ -15,6 +15,9 @@
 //
 // Verify checks these conditions directly. Pass is the reference search: for each ticket,
 // oldest first, it finds the best match that includes it: the most new players, then the
-// earliest candidates, then (strategy balanced) the most even teams. Pool is the search
-// for many tickets; every match it forms is verified.
+// earliest candidates, then (strategy balanced) the most even teams.
+//
+// Two packages search with the parts of this one: pool among many tickets, large for
+// matches of more than 40 players. Every match that they form is verified by Judge.Form.
+// docs/search.md is the map.
 package search

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
 )
 
 // FuzzPool compares the pool with the reference on random worlds.
@@ -13,12 +14,12 @@ func FuzzPool(f *testing.F) {
 		now = max(20, now%100)
 		rs, opts, tickets, _ := world(t, seed)
 		want := search.Pass(rs, opts, tickets, second(now))
-		for _, limits := range []search.Limits{{}, unbounded} {
-			pool := search.NewPool(rs, opts, limits)
+		for _, limits := range []pool.Limits{{}, unbounded} {
+			p := pool.New(rs, opts, limits)
 			for _, ticket := range tickets {
-				pool.Add(ticket)
+				p.Add(ticket)
 			}
-			if got := pool.Pass(second(now)); describe(got) != describe(want) {
+			if got := p.Pass(second(now)); describe(got) != describe(want) {
 				t.Fatalf("seed %d: formed\n%s\nreference\n%s", seed, describe(got), describe(want))
 			}
 		}

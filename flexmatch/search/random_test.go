@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
 )
 
 var epoch = time.Unix(1_000_000, 0).UTC()
@@ -157,7 +158,7 @@ func world(t testing.TB, seed uint64) (*ruleset.RuleSet, search.Options, []*sear
 
 // unbounded is the search for many tickets without its bounds: it must agree with
 // the reference.
-var unbounded = search.Limits{Exact: -1, Nodes: 1 << 30, Placements: 1 << 30, Work: 1 << 50}
+var unbounded = pool.Limits{Exact: -1, Nodes: 1 << 30, Placements: 1 << 30, Work: 1 << 50}
 
 func describe(matches []*search.Match) string {
 	var out []string
@@ -169,35 +170,4 @@ func describe(matches []*search.Match) string {
 		out = append(out, strings.Join(ids, " "))
 	}
 	return strings.Join(out, "; ")
-}
-
-// fiveAgainstFive is the rule set of the benchmarks: equal modes, a skill window,
-// a latency limit and teams of nearly equal average.
-const fiveAgainstFive = `{"ruleLanguageVersion":"1.0",
-"playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"}],
-"teams":[{"name":"red","minPlayers":5,"maxPlayers":5},{"name":"blue","minPlayers":5,"maxPlayers":5}],
-"rules":[{"name":"Mode","type":"batchDistance","batchAttribute":"mode"},
-{"name":"Window","type":"batchDistance","batchAttribute":"skill","maxDistance":%d},
-{"name":"Near","type":"latency","maxLatency":100},
-{"name":"Fair","type":"distance","measurements":["avg(teams[*].players.attributes[skill])"],"referenceValue":"avg(flatten(teams[*].players.attributes[skill]))","maxDistance":%d}]}`
-
-// crowd returns tickets: skills around 1500, 4 modes, 8 locations of which 1 or 2 are
-// near.
-func crowd(r *rand.Rand, n, from, party int) []*search.Ticket {
-	modes := []string{"ctf", "tdm", "koth", "ffa"}
-	out := make([]*search.Ticket, n)
-	for i := range out {
-		t := &search.Ticket{ID: fmt.Sprintf("k%d", from+i), Created: epoch.Add(0), Arrival: uint64(from + i)}
-		skill, mode := 1500+400*r.NormFloat64(), modes[r.IntN(len(modes))]
-		near := r.IntN(8)
-		for p := range 1 + r.IntN(party) {
-			latency := map[string]float64{fmt.Sprintf("region-%d", near): float64(10 + r.IntN(80)), fmt.Sprintf("region-%d", (near+1)%8): float64(60 + r.IntN(80))}
-			t.Players = append(t.Players, search.Player{ID: fmt.Sprintf("%s-%d", t.ID, p), Latency: latency, Attributes: map[string]ruleset.Given{
-				"skill": {Type: ruleset.Number, Value: ruleset.Value{Number: skill + 20*r.NormFloat64()}},
-				"mode":  {Type: ruleset.String, Value: ruleset.Value{String: mode}},
-			}})
-		}
-		out[i] = t
-	}
-	return out
 }

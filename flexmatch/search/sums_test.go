@@ -27,7 +27,7 @@ func TestPass_EqualSums(t *testing.T) {
 		skills []float64
 		want   []string // ids of the only match
 	}{{powers, nil}, {append(slices.Clone(powers[:17]), 40), []string{"8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "40"}}} {
-		s := &searcher{rs: rs, now: time.Unix(1, 0), plan: planOf(rs), tally: make(tally, 1)}
+		r := newReference(rs, Options{}, time.Unix(1, 0))
 		var tickets []*Ticket
 		for i, skill := range c.skills {
 			id := fmt.Sprint(skill)
@@ -36,14 +36,14 @@ func TestPass_EqualSums(t *testing.T) {
 			}}}})
 		}
 		var got []string
-		for _, m := range s.pass(tickets) {
+		for _, m := range r.pass(tickets) {
 			for _, k := range m.Tickets {
 				got = append(got, k.ID)
 			}
 		}
 		slices.Sort(got)
 		slices.Sort(c.want)
-		if judged := s.tally[0].passed + s.tally[0].failed; !slices.Equal(got, c.want) || judged > 10 {
+		if judged := r.judge.Tally[0].passed + r.judge.Tally[0].failed; !slices.Equal(got, c.want) || judged > 10 {
 			t.Errorf("formed %v after judging %d times; want %v", got, judged, c.want)
 		}
 	}

@@ -26,41 +26,41 @@ func Evaluated(rs *ruleset.RuleSet) []int {
 	return out
 }
 
-// count is how often a rule passed and failed. It saturates.
+// Tally counts verdicts by rule.
+type Tally []count
+
+// count is how often a rule passed and failed.
 type count struct{ passed, failed uint32 }
 
-func (c *count) add(passed, failed int) {
-	c.passed = uint32(min(uint64(c.passed)+uint64(passed), math.MaxUint32))
-	c.failed = uint32(min(uint64(c.failed)+uint64(failed), math.MaxUint32))
-}
-
-// tally counts by rule. The nil tally counts nothing.
-type tally []count
-
 // Note counts a verdict.
-func (t tally) Note(rule int, held bool) {
-	switch {
-	case t == nil:
-	case held:
+func (t Tally) Note(rule int, held bool) {
+	if held {
 		t[rule].passed++
-	default:
+	} else {
 		t[rule].failed++
 	}
 }
 
-// plus adds o to t and returns the sum. t may be nil.
-func (t tally) plus(o tally) tally {
+// Add counts several verdicts on a rule. Counts saturate.
+func (t Tally) Add(rule, passed, failed int) {
+	c := &t[rule]
+	c.passed = uint32(min(uint64(c.passed)+uint64(passed), math.MaxUint32))
+	c.failed = uint32(min(uint64(c.failed)+uint64(failed), math.MaxUint32))
+}
+
+// Plus adds o to t and returns the sum. t may be nil.
+func (t Tally) Plus(o Tally) Tally {
 	if t == nil {
 		return slices.Clone(o)
 	}
 	for i := range o {
-		t[i].add(int(o[i].passed), int(o[i].failed))
+		t.Add(i, int(o[i].passed), int(o[i].failed))
 	}
 	return t
 }
 
-// evaluations returns the counts of the given rules.
-func (t tally) evaluations(rules []int) []Evaluation {
+// Evaluations returns the counts of the given rules: zeros if t is nil.
+func (t Tally) Evaluations(rules []int) []Evaluation {
 	out := make([]Evaluation, len(rules))
 	for i, rule := range rules {
 		out[i].Rule = rule
@@ -69,41 +69,4 @@ func (t tally) evaluations(rules []int) []Evaluation {
 		}
 	}
 	return out
-}
-
-// Causes for which the columns of two tickets exclude a common match, in the order of
-// checking. Further windows follow causeWindow.
-const (
-	causeNone = iota
-	causePartition
-	causeLatency
-	causePerTicket
-	causeWindow
-)
-
-// causes counts how often columns agreed, and the causes of failures.
-type causes [causeWindow + maxWindows]int
-
-// into adds the verdicts of columns to their rules in a tally, and resets n. A rule was
-// judged each time that nothing before it had failed.
-func (n *causes) into(t tally, c *columns) {
-	reached := n[causeNone]
-	for i := len(c.windows) - 1; i >= 0; i-- {
-		t[c.windows[i].rule].add(reached, n[causeWindow+i])
-		reached += n[causeWindow+i]
-	}
-	for _, step := range []struct {
-		cause int
-		rules []int
-	}{{causePerTicket, c.perTicket}, {causeLatency, c.latencies}, {causePartition, c.partitionRules}} {
-		for _, rule := range step.rules {
-			passed := reached
-			if slices.Contains(c.flat, rule) {
-				passed = 0 // the evaluator judges it too and counts it
-			}
-			t[rule].add(passed, n[step.cause])
-		}
-		reached += n[step.cause]
-	}
-	*n = causes{}
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -33,136 +34,111 @@ type Options struct {
 	AdditionalPlayerCount int
 }
 
-// Match is a set of tickets that may play together.
-type Match struct {
-	Tickets []*Ticket // the anchor first
-	Teams   []int     // by ticket: its team, an index into RuleSet.Instances; -1 for backfill
-	Level   int       // of the rule set, at the age of the match
+// Candidate is a ticket prepared for searching.
+type Candidate struct {
+	Ticket *Ticket
+	Party  *ruleset.Party
+	Teams  []int // of a backfill ticket: its players' teams
+	Size   int   // new players; 0 for backfill
+	Held   int   // players in the game session; 0 except for backfill
 
-	// Locations are those that the latency rules allow for all players, in alphabetical
-	// order; nil if the rule set enforces none.
-	Locations []string
-
-	// Evaluations says how often each rule of Evaluated was judged in the search that
-	// formed the match. Only a Pool sets it.
-	Evaluations []Evaluation
-
-	entries []*entry
+	alike int // in the reference search: equal for tickets that no rule distinguishes
 }
 
-// NewPlayers returns the number of players in all tickets except backfill.
-func (m *Match) NewPlayers() int {
-	n := 0
-	for _, t := range m.Tickets {
-		if !t.Backfill {
-			n += len(t.Players)
-		}
-	}
-	return n
-}
-
-// entry is a ticket prepared for searching.
-type entry struct {
-	ticket *Ticket
-	party  *ruleset.Party
-	seats  []int // of a backfill ticket: its players' teams
-	size   int   // new players; 0 for backfill
-	held   int   // players in the game session; 0 except for backfill
-	alike  int   // equal for tickets that no rule distinguishes
-
-	near []string // for large matches: locations allowed at some age, best first; nil until computed
-}
-
-// prepare resolves the players' values. It returns false if the ticket can never be
+// Prepare resolves the players' values. It returns false if the ticket can never be
 // matched.
-func prepare(rs *ruleset.RuleSet, t *Ticket) (*entry, bool) {
-	e := &entry{ticket: t, party: &ruleset.Party{Individuals: t.Backfill, Created: t.Created, Players: make([]ruleset.Player, len(t.Players))}}
+func Prepare(rs *ruleset.RuleSet, t *Ticket) (*Candidate, bool) {
+	c := &Candidate{Ticket: t, Party: &ruleset.Party{Individuals: t.Backfill, Created: t.Created, Players: make([]ruleset.Player, len(t.Players))}}
 	for i, p := range t.Players {
 		values, missing := rs.Resolve(p.Attributes)
 		if len(missing) > 0 || rs.HasLatency && len(p.Latency) == 0 {
 			return nil, false
 		}
-		e.party.Players[i] = ruleset.Player{ID: p.ID, Values: values, Latency: p.Latency}
+		c.Party.Players[i] = ruleset.Player{ID: p.ID, Values: values, Latency: p.Latency}
 	}
 	if !t.Backfill {
-		e.size = len(t.Players)
-		return e, e.size > 0
+		c.Size = len(t.Players)
+		return c, c.Size > 0
 	}
-	e.held = len(t.Players)
+	c.Held = len(t.Players)
 	for _, p := range t.Players {
-		seat := instance(rs, p.Team)
-		if seat < 0 {
+		team := slices.IndexFunc(rs.Instances, func(i ruleset.Instance) bool { return i.Name == p.Team })
+		if team < 0 {
 			return nil, false
 		}
-		e.seats = append(e.seats, seat)
+		c.Teams = append(c.Teams, team)
 	}
-	return e, e.held > 0
+	return c, c.Held > 0
 }
 
-func instance(rs *ruleset.RuleSet, name string) int {
-	for i := range rs.Instances {
-		if rs.Instances[i].Name == name {
-			return i
+// Common returns the string that all players of the ticket have, and false if they
+// differ.
+func (c *Candidate) Common(attribute int) (string, bool) {
+	first := c.Party.FirstString(attribute)
+	for i := range c.Party.Players {
+		if c.Party.Players[i].Values[attribute].String != first {
+			return "", false
 		}
 	}
-	return -1
+	return first, true
 }
 
-// seating builds lineups, each in the memory of the previous one.
-type seating struct{ lineup ruleset.Lineup }
-
-// of returns entries in their teams: the players of the game session first, then tickets
-// in the order given.
-func (s *seating) of(rs *ruleset.RuleSet, entries []*entry, teams []int) *ruleset.Lineup {
-	l := s.empty(rs)
-	for _, e := range entries {
-		l.Parties = append(l.Parties, e.party)
-		for i, seat := range e.seats {
-			l.Teams[seat] = append(l.Teams[seat], ruleset.Member{Party: e.party, Index: i})
-		}
-	}
-	for n, e := range entries {
-		for i := range e.size {
-			l.Teams[teams[n]] = append(l.Teams[teams[n]], ruleset.Member{Party: e.party, Index: i})
-		}
-	}
-	return l
+// LevelAt returns the index of the level that applies at the ticket's age.
+func (c *Candidate) LevelAt(rs *ruleset.RuleSet, now time.Time) int {
+	return rs.LevelAt(now.Sub(c.Ticket.Created))
 }
 
-// together returns all players in the first team, for rules that do not depend on teams.
-func (s *seating) together(rs *ruleset.RuleSet, entries []*entry) *ruleset.Lineup {
-	l := s.empty(rs)
-	for _, e := range entries {
-		l.Parties = append(l.Parties, e.party)
-		for i := range e.party.Players {
-			l.Teams[0] = append(l.Teams[0], ruleset.Member{Party: e.party, Index: i})
+// Age returns the age of a match of the candidates: that of its youngest ticket, or of its
+// oldest if the rule set says so.
+func Age(rs *ruleset.RuleSet, set []*Candidate, now time.Time) time.Duration {
+	created := set[0].Ticket.Created
+	for _, c := range set[1:] {
+		if c.Ticket.Created.After(created) != rs.Algorithm.OldestAge {
+			created = c.Ticket.Created
 		}
 	}
-	return l
+	return now.Sub(created)
 }
 
-func (s *seating) empty(rs *ruleset.RuleSet) *ruleset.Lineup {
-	l := &s.lineup
-	if l.Teams == nil {
-		l.Teams = make([][]ruleset.Member, len(rs.Instances))
-	}
-	l.Parties = l.Parties[:0]
-	for i := range l.Teams {
-		l.Teams[i] = l.Teams[i][:0]
-	}
-	return l
+// Older compares tickets by age, those created at the same time by arrival.
+func Older(a, b *Ticket) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Arrival, b.Arrival))
 }
 
-// newMatch returns a match of entries and their teams.
-func newMatch(entries []*entry, teams []int, level int) *Match {
-	m := &Match{Level: level, entries: slices.Clone(entries), Tickets: make([]*Ticket, 0, len(entries)), Teams: make([]int, 0, len(entries))}
-	for i, e := range entries {
-		m.Tickets = append(m.Tickets, e.ticket)
-		team := -1
-		if !e.ticket.Backfill {
-			team = teams[i]
+// SortByPriority sorts candidates: backfill first or last if the rule set says so, then
+// by age, oldest first.
+func SortByPriority(rs *ruleset.RuleSet, candidates []*Candidate) {
+	slices.SortStableFunc(candidates, func(a, b *Candidate) int {
+		return cmp.Or(Priority(rs, a)-Priority(rs, b), Older(a.Ticket, b.Ticket))
+	})
+}
+
+// Priority returns where the rule set places a ticket: -1 before the others, 1 after
+// them, or 0.
+func Priority(rs *ruleset.RuleSet, c *Candidate) int {
+	switch {
+	case !c.Ticket.Backfill:
+		return 0
+	case rs.Algorithm.BackfillPriority == ruleset.PriorityHigh:
+		return -1
+	case rs.Algorithm.BackfillPriority == ruleset.PriorityLow:
+		return 1
+	}
+	return 0
+}
+
+// SortByRules sorts candidates by the sort rules, relative to an anchor. The sort is
+// stable.
+func SortByRules(rs *ruleset.RuleSet, anchor *Candidate, candidates []*Candidate, now time.Time) {
+	keys := rs.Level(now.Sub(anchor.Ticket.Created)).SortKeys(anchor.Party)
+	if len(keys) == 0 {
+		return
+	}
+	values := make(map[*Candidate][]float64, len(candidates))
+	for _, c := range candidates {
+		for _, key := range keys {
+			values[c] = append(values[c], key(c.Party))
 		}
-		m.Teams = append(m.Teams, team)
 	}
-	return m
+	slices.SortStableFunc(candidates, func(a, b *Candidate) int { return slices.Compare(values[a], values[b]) })
 }

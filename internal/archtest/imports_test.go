@@ -64,12 +64,14 @@ var rows = []row{
 	{"scaling", ground + " instance session compute fleet event", "capacity follows use; what waits in queues is told to it, since placement is above"},
 	{"placement", ground + " internal/tag internal/wake session compute fleet event", "a placement becomes a game session on a process of a fleet; its loop wakes at deadlines"},
 	{"flexmatch/ruleset", "internal/fault", "a language: pure, with positions in its refusals"},
-	{"flexmatch/search", "flexmatch/ruleset", "forms matches from tickets: pure, so it knows the language and no table"},
-	{"flexmatch/explain", "internal/plain flexmatch/ruleset flexmatch/search", "says why tickets wait: pure, by the search that matches them"},
+	{"flexmatch/search", "flexmatch/ruleset", "says what a match is: pure, so it knows the language and no table"},
+	{"flexmatch/search/large", "flexmatch/ruleset flexmatch/search", "forms matches of more than 40 players, by the definition"},
+	{"flexmatch/search/pool", "flexmatch/ruleset flexmatch/search flexmatch/search/large", "forms matches from many tickets by the definition, and passes large ones on"},
+	{"flexmatch/explain", "internal/plain flexmatch/ruleset flexmatch/search flexmatch/search/pool", "says why tickets wait: pure, by the search that matches them"},
 	{"flexmatch/trace", "flexmatch/ruleset", "a file of tickets, which the server writes and the simulation plays: pure"},
-	{"flexmatch/cases", "internal/fault flexmatch/life flexmatch/ruleset flexmatch/search", "plays written examples without a server"},
+	{"flexmatch/cases", "internal/fault flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool", "plays written examples without a server"},
 	{"flexmatch/life", "internal/fault internal/state flexmatch/ruleset flexmatch/search", "what becomes of tickets: pure, so that the server, simulations and written cases play the same"},
-	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
+	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
 	{"notify", ground + " internal/limit internal/wake auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
 
 	{"admin", ground + " internal/limit auth", "keys of a running server; other packages add their routes"},
@@ -92,7 +94,7 @@ var rows = []row{
 	{"agent/jail", "agent/disk agent/isolate agent/supervise hosts/protocol", "who runs as which user, and sees what; knows no instance"},
 	{"agent/ports", "", "who has which port on a machine"},
 	{"agent/relay", "hosts/protocol internal/sniff", "a door on the loopback interface, and the agent's side of the link"},
-	{"sim", "internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
+	{"sim", "internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
 
 	{"agent/supervise", "", "one process's life, wherever it is needed"},
 	{"agent/wrap", "", "a game server process of its own, which speaks as any SDK does"},
@@ -104,7 +106,7 @@ var rows = []row{
 
 	{"app/demo", ground + " app/host agent/supervise cli/client " + domain, "sets up a game on a running Muster and keeps its processes alive"},
 	{"app", "...", "puts it together: the one package that knows everyone"},
-	{"cmd/...", "internal/limit internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
+	{"cmd/...", "internal/limit internal/plain audit app beacon bots app/... agent agent/... hosts/protocol cli/client cli/terminal backend flexmatch/ruleset flexmatch/search/pool flexmatch/cases flexmatch/trace notify sim", "turns flags into options; rule sets are checked without a server"},
 	{"test/...", "...", "black box: starts the app or the binary and speaks its protocols"},
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
 )
 
 // workload is a rule set and a generator of tickets for it.
@@ -108,18 +109,18 @@ func (w workload) run(rs *ruleset.RuleSet) {
 		p.ID = fmt.Sprint("p", i)
 		tickets[i] = &search.Ticket{ID: fmt.Sprint("t", i), Created: began, Arrival: uint64(i), Players: []search.Player{p}}
 	}
-	pool := search.NewPool(rs, search.Options{}, search.Limits{})
+	p := pool.New(rs, search.Options{}, pool.Limits{})
 	used, start := processor(), time.Now()
 	for _, t := range tickets {
-		pool.Add(t)
+		p.Add(t)
 	}
 	in := time.Since(start)
 	start = time.Now()
 	var matches []*search.Match
 	passes := 0
-	for pool.Pending(began) {
+	for p.Pending(began) {
 		passes++
-		matches = append(matches, pool.Pass(began)...)
+		matches = append(matches, p.Pass(began)...)
 	}
 	placed := 0
 	for _, m := range matches {
@@ -187,24 +188,24 @@ func steadily(s settings) error {
 		s.idleFor = 10 * time.Minute
 	}
 	r := rand.New(rand.NewPCG(20261121, 7))
-	pool := search.NewPool(rs, search.Options{}, search.Limits{})
+	p := pool.New(rs, search.Options{}, pool.Limits{})
 	epoch := time.Unix(1_700_000_000, 0)
 	var waits, passes []time.Duration
 	n, matches, most := 0, 0, 0
 	used, start := processor(), time.Now()
 	for now := time.Duration(0); now < s.idleFor; now += cycle {
 		for range int(1000 * cycle / time.Second) {
-			pool.Add(arrival(r, n, epoch.Add(now+time.Duration(r.Int64N(int64(cycle))))))
+			p.Add(arrival(r, n, epoch.Add(now+time.Duration(r.Int64N(int64(cycle))))))
 			n++
 		}
 		pass := time.Now()
-		for _, m := range pool.Pass(epoch.Add(now + cycle)) {
+		for _, m := range p.Pass(epoch.Add(now + cycle)) {
 			matches++
 			for _, t := range m.Tickets {
 				waits = append(waits, now+cycle-t.Created.Sub(epoch))
 			}
 		}
-		passes, most = append(passes, time.Since(pass)), max(most, pool.Len())
+		passes, most = append(passes, time.Since(pass)), max(most, p.Len())
 	}
 	slices.Sort(waits)
 	slices.Sort(passes)
@@ -214,7 +215,7 @@ func steadily(s settings) error {
 	fmt.Printf("W7: %d tickets in %v of matchmaking took %v, %v of processor time: %.1f %% of one processor\n", n, s.idleFor,
 		time.Since(start).Round(time.Millisecond), (processor() - used).Round(time.Millisecond), 100*float64(processor()-used)/float64(s.idleFor))
 	fmt.Printf("%d matches; %d tickets left, at most %d waiting; wait p50 %v, p99 %v; a pass p50 %v, p99 %v, longest %v; %d searches, %d cut\n", matches,
-		pool.Len(), most, at(waits, 0.5), at(waits, 0.99), at(passes, 0.5), at(passes, 0.99), at(passes, 1), pool.Searches, pool.Cut)
+		p.Len(), most, at(waits, 0.5), at(waits, 0.99), at(passes, 0.5), at(passes, 0.99), at(passes, 1), p.Searches, p.Cut)
 	return nil
 }
 

@@ -1,0 +1,107 @@
+package search_test
+
+import (
+	"testing"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
+)
+
+// worlds is how many random rule sets each property is tried on.
+const worlds = 3000
+
+// If all tickets are added together, the pool forms exactly the matches of the reference,
+// with bounds or without.
+func TestPool_AgreesWithReference(t *testing.T) {
+	formed := 0
+	for seed := range uint64(worlds) {
+		rs, opts, tickets, _ := world(t, seed)
+		want := search.Pass(rs, opts, tickets, second(20))
+		formed += len(want)
+		for name, limits := range map[string]pool.Limits{"exact": {}, "unbounded": unbounded} {
+			p := pool.New(rs, opts, limits)
+			for _, ticket := range tickets {
+				p.Add(ticket)
+			}
+			got := p.Pass(second(20))
+			if describe(got) != describe(want) {
+				t.Fatalf("seed %d, %s: formed\n%s\nreference\n%s", seed, name, describe(got), describe(want))
+			}
+			if p.Rejected > 0 || p.Cut > 0 {
+				t.Fatalf("seed %d, %s: %d matches refused, %d searches cut", seed, name, p.Rejected, p.Cut)
+			}
+			check(t, seed, rs, opts, got, 20)
+		}
+	}
+	if formed < worlds/4 {
+		t.Fatalf("only %d matches in %d worlds: the worlds say little", formed, worlds)
+	}
+}
+
+// Searching only around changed tickets misses no match, whatever tickets are added and
+// removed in between.
+func TestPool_LeavesNoMatchBehind(t *testing.T) {
+	for n := range uint64(worlds) {
+		seed := n
+		if n == 0 {
+			seed = 205147 // only game sessions of low priority to search around
+		}
+		rs, opts, first, r := world(t, seed)
+		p := pool.New(rs, opts, unbounded)
+		waiting := map[string]*search.Ticket{}
+		add := func(tickets []*search.Ticket) {
+			for _, ticket := range tickets {
+				waiting[ticket.ID] = ticket
+				p.Add(ticket)
+			}
+		}
+		add(first)
+		for step, now := range []int{20, 22, 27, 60} {
+			got := p.Pass(second(now))
+			check(t, seed, rs, opts, got, now)
+			for _, m := range got {
+				for _, ticket := range m.Tickets {
+					if waiting[ticket.ID] == nil {
+						t.Fatalf("seed %d: ticket %s is matched and was not waiting", seed, ticket.ID)
+					}
+					delete(waiting, ticket.ID)
+				}
+			}
+			var rest []*search.Ticket
+			for _, ticket := range waiting {
+				rest = append(rest, ticket)
+			}
+			if left := search.Pass(rs, opts, rest, second(now)); len(left) > 0 {
+				t.Fatalf("seed %d, second %d: the pool left %s", seed, now, describe(left))
+			}
+			for id := range waiting {
+				if r.IntN(6) == 0 {
+					p.Remove(id)
+					delete(waiting, id)
+				}
+			}
+			add(randomTickets(r, rs, r.IntN(3), 100*(step+1)))
+		}
+		if p.Len() != len(waiting) {
+			t.Fatalf("seed %d: the pool holds %d tickets, not %d", seed, p.Len(), len(waiting))
+		}
+	}
+}
+
+// check judges matches by the definition, and checks that no ticket is in two.
+func check(t *testing.T, seed uint64, rs *ruleset.RuleSet, opts search.Options, matches []*search.Match, now int) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, m := range matches {
+		if err := search.Verify(rs, opts, m, second(now)); err != nil {
+			t.Fatalf("seed %d: match of %s: %v", seed, describe([]*search.Match{m}), err)
+		}
+		for _, ticket := range m.Tickets {
+			if seen[ticket.ID] {
+				t.Fatalf("seed %d: ticket %s is in two matches", seed, ticket.ID)
+			}
+			seen[ticket.ID] = true
+		}
+	}
+}

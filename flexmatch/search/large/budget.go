@@ -1,0 +1,57 @@
+package large
+
+// budget bounds a pass and prevents starvation: each partition has its share of the
+// steps, and a partition whose share is used up continues in the next pass with the
+// anchors that it has not reached.
+type budget struct {
+	left  int // steps for the remaining partitions
+	share int // steps left for the current partition
+	key   string
+	start int // the first anchor to try in the current partition
+
+	from    map[string]int  // by partition: the anchor at which the next pass continues
+	changed map[string]bool // partitions that changed since their first anchors were tried
+	more    bool            // some partition is not finished
+}
+
+// restart records that tickets were added: unfinished partitions start over when they
+// have finished.
+func (b *budget) restart() {
+	for key := range b.from {
+		b.changed[key] = true
+	}
+}
+
+// begin starts a pass.
+func (b *budget) begin(steps int) {
+	b.left, b.more = steps, false
+}
+
+// open starts the next partition; partitions is how many remain.
+func (b *budget) open(key string, partitions int) {
+	b.key, b.start = key, b.from[key]
+	b.share = b.left / partitions
+	b.left -= b.share
+}
+
+// spend subtracts steps from the share of the partition. It returns false when the share
+// is used up.
+func (b *budget) spend(steps int) bool {
+	b.share -= steps
+	return b.share >= 0
+}
+
+// pause records the anchor at which the partition's share ended.
+func (b *budget) pause(anchor int) {
+	b.from[b.key], b.more = anchor, true
+}
+
+// done records that every anchor from start on was tried.
+func (b *budget) done() {
+	b.more = b.more || b.start > 0 && b.changed[b.key]
+	delete(b.from, b.key)
+	delete(b.changed, b.key)
+}
+
+// close returns the partition's unused steps to the remaining ones.
+func (b *budget) close() { b.left += max(b.share, 0) }

@@ -1,0 +1,243 @@
+package pool
+
+import (
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// attempt is the search for the best match around an anchor: a walk over the sets that
+// include it.
+type attempt struct {
+	worker    *worker
+	columns   *columns
+	memory    *scratch
+	partition *partition
+	anchor    *item
+	exact     bool // exhaustive search
+	backfill  bool // game sessions may be backfilled
+
+	looks    int    // items that the walk through the index returned
+	budget   budget // before the search is cut short
+	short    bool   // not all candidates were gathered
+	sessions bool   // a game session is among the candidates
+	cut      bool   // some of the search was left out
+}
+
+func newAttempt(w *worker, ps *pass, t *task, anchor *item) attempt {
+	return attempt{worker: w, columns: w.pool.columns, memory: &w.scratch, partition: t.partition, anchor: anchor, exact: ps.exact, backfill: ps.backfill}
+}
+
+// begin starts over with the anchor alone, limited to numbers of sets and placements.
+func (a *attempt) begin(sets, placements int) {
+	a.cut, a.worker.deadline.Missed = false, false
+	a.budget = newBudget(sets, placements)
+	it, m := a.anchor, a.memory
+	m.set = append(m.set[:0], it)
+	m.shared = append(m.shared[:0], shared{level: it.level, levels: it.levels, mask: it.maskAt(it.level), filled: it.held > 0, low: it.low, high: it.high,
+		ways: a.columns.teams.with(nobody, it.Candidate), players: it.size + it.held})
+}
+
+// best returns the best match of the anchor and its candidates with at least that many
+// new players. It returns nil if there is none, or if the search was cut short.
+func (a *attempt) best(least int) *search.Match {
+	candidates := a.memory.candidates[0]
+	held := a.anchor.held // the most players that a game session could bring into the match
+	for _, it := range candidates {
+		held = max(held, it.held)
+	}
+	least = max(least, a.anchor.size, 1, a.columns.least-held)
+	for size := a.room(); size >= least; size-- {
+		if !a.reaches(&a.memory.shared[0], candidates, size-a.anchor.size) {
+			continue
+		}
+		if m := a.grow(0, size-a.anchor.size); m != nil || a.cut {
+			return m
+		}
+	}
+	return nil
+}
+
+// room returns the most new players in a match of the anchor, its own included.
+func (a *attempt) room() int {
+	return a.columns.most - a.worker.pool.rules.Options.AdditionalPlayerCount - a.anchor.held
+}
+
+// list returns the empty list of a depth.
+func (a *attempt) list(depth int) []*item {
+	for len(a.memory.candidates) <= depth {
+		a.memory.candidates = append(a.memory.candidates, nil)
+	}
+	return a.memory.candidates[depth][:0]
+}
+
+// reaches reports whether, judging by sizes of parties and teams, some of the items could
+// add that many players to a set.
+func (a *attempt) reaches(s *shared, items []*item, players int) bool {
+	enough := s.filled || !a.sessions // players of a game session can still fill teams
+	return a.columns.teams.reaches(s.ways, items, a.columns.teams.of(s.players+players, enough))
+}
+
+// grow adds candidates of a depth, earlier ones first, until the wanted number of players
+// has joined.
+func (a *attempt) grow(depth, want int) *search.Match {
+	list := a.memory.candidates[depth]
+	if want == 0 {
+		return a.finish(list)
+	}
+	var tried map[int]bool
+	for i, it := range list {
+		if i > 0 && !a.reaches(&a.memory.shared[depth], list[i:], want) {
+			return nil
+		}
+		if it.size > want || tried[it.alike] {
+			continue
+		}
+		if a.budget.sets--; a.budget.sets < 0 || a.worker.deadline.Reached(a.budget.sets) {
+			a.cut = true
+			return nil
+		}
+		if m := a.with(depth, i, want); m != nil || a.cut {
+			return m
+		}
+		if a.exact {
+			if tried == nil {
+				tried = map[int]bool{}
+			}
+			tried[it.alike] = true
+		}
+	}
+	return nil
+}
+
+// with tries to add the i-th candidate of a depth.
+func (a *attempt) with(depth, i, want int) *search.Match {
+	m := a.memory
+	it := m.candidates[depth][i]
+	var s shared
+	if !a.join(&m.shared[depth], it, &s) {
+		return nil
+	}
+	m.set = append(m.set, it)
+	m.shared = append(m.shared, s)
+	match := a.onward(depth, i, want)
+	m.set, m.shared = m.set[:len(m.set)-1], m.shared[:len(m.shared)-1]
+	return match
+}
+
+// onward continues after the i-th candidate of a depth has joined.
+func (a *attempt) onward(depth, i, want int) *search.Match {
+	list := a.memory.candidates[depth]
+	it, s := list[i], &a.memory.shared[len(a.memory.shared)-1]
+	if !a.possible(a.memory.set...) {
+		return nil
+	}
+	next := a.list(depth + 1)
+	if want > it.size || a.sessions {
+		var probe shared
+		for _, other := range list[i+1:] {
+			if a.join(s, other, &probe) {
+				next = append(next, other)
+			}
+		}
+	}
+	a.memory.candidates[depth+1] = next
+	if !a.reaches(s, next, want-it.size) {
+		return nil
+	}
+	return a.grow(depth+1, want-it.size)
+}
+
+// finish seats the set in a game session to backfill, if none is chosen yet and one can
+// take it, else in a new one.
+func (a *attempt) finish(list []*item) *search.Match {
+	m := a.memory
+	if s := &m.shared[len(m.shared)-1]; !s.filled {
+		for _, it := range list {
+			var with shared
+			if it.Ticket.Backfill && a.join(s, it, &with) {
+				m.set = append(m.set, it)
+				match := a.seat()
+				m.set = m.set[:len(m.set)-1]
+				if match != nil || a.cut {
+					return match
+				}
+			}
+		}
+	}
+	return a.seat()
+}
+
+// possible reports whether a match could include the items: the shrinking rules without a
+// column hold at some age that it can have.
+func (a *attempt) possible(items ...*item) bool {
+	if len(a.columns.shrinking) == 0 {
+		return true
+	}
+	a.budget.placements--
+	set := a.members(items)
+	low, high := 0, a.worker.judge.LevelOf(set)
+	if a.columns.oldest {
+		low, high = high, len(a.columns.rs.Levels())-1
+	}
+	return a.worker.judge.Keeps(set, a.columns.shrinking, low, high)
+}
+
+// members returns the candidates of items, until the next call.
+func (a *attempt) members(items []*item) []*search.Candidate {
+	out := a.memory.members[:0]
+	for _, it := range items {
+		out = append(out, it.Candidate)
+	}
+	a.memory.members = out
+	return out
+}
+
+// shared is what the items of a set have in common. It restricts every match that
+// includes the set.
+type shared struct {
+	level   int // the level at the set's age
+	levels  uint64
+	mask    uint64
+	filled  bool // includes a backfill ticket
+	ways    ways // to seat all players
+	players int  // those of the game session included
+	low     [maxWindows]float64
+	high    [maxWindows]float64
+}
+
+// join sets out to what a set with one more item has in common. It returns false if no
+// match can include them all.
+func (a *attempt) join(s *shared, it *item, out *shared) bool {
+	c, seen := a.columns, &a.worker.seen
+	level := min(s.level, it.level)
+	if c.oldest {
+		level = max(s.level, it.level)
+	}
+	mask, levels := s.mask&it.maskAt(level), s.levels&it.levels
+	if it.held > 0 && s.filled {
+		return false
+	}
+	ways := c.teams.with(s.ways, it.Candidate)
+	if ways == 0 {
+		return false
+	}
+	if mask == 0 {
+		seen[causeLatency]++
+		return false
+	}
+	if levels == 0 {
+		seen[causePerTicket]++
+		return false
+	}
+	for i := range c.windows {
+		low, high := min(s.low[i], it.low[i]), max(s.high[i], it.high[i])
+		if high-low > c.windows[i].loosest[level] {
+			seen[causeWindow+i]++
+			return false
+		}
+		out.low[i], out.high[i] = low, high
+	}
+	seen[causeNone]++
+	out.level, out.levels, out.mask, out.filled = level, levels, mask, s.filled || it.held > 0
+	out.ways, out.players = ways, s.players+it.size+it.held
+	return true
+}

@@ -1,0 +1,106 @@
+package pool
+
+import (
+	"math"
+	"slices"
+
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// gather finds tickets that could join the anchor, in order of preference, until there
+// are most of them or they have enough players. It keeps those that an earlier call found.
+func (a *attempt) gather(most, players int) {
+	m := a.memory
+	for _, it := range m.near {
+		players -= it.size
+	}
+	for len(m.near) < most && players > 0 && a.looks < 16*most {
+		it := m.walk.next()
+		if it == nil {
+			break
+		}
+		a.looks++
+		if a.joins(it) {
+			m.near = append(m.near, it)
+			players -= it.size
+		}
+	}
+	a.countExcluded()
+	out := append(a.list(0), m.near...)
+	a.short = !a.exact && (len(m.near) >= most || players <= 0 || a.looks >= 16*most)
+	out = a.gatherSessions(most, out)
+	a.sortByRules(out)
+	m.candidates[0] = out
+}
+
+// joins reports whether a match could include both the anchor and an item.
+func (a *attempt) joins(it *item) bool {
+	var s shared
+	return it != a.anchor && a.join(&a.memory.shared[0], it, &s) && a.possible(a.anchor, it)
+}
+
+// gatherSessions appends game sessions that the anchor could join.
+func (a *attempt) gatherSessions(most int, out []*item) []*item {
+	backfills := a.partition.backfills
+	if a.sessions = a.backfill && !a.anchor.Ticket.Backfill && len(backfills) > 0; !a.sessions {
+		return out
+	}
+	a.short = a.short || !a.exact && len(backfills) > most
+	for _, it := range backfills[:min(len(backfills), most)] {
+		if a.joins(it) {
+			out = append(out, it)
+		}
+	}
+	sortItems(a.columns.rs, out)
+	return out
+}
+
+// around returns the bounds within which the index holds the anchor's neighbors.
+func (a *attempt) around() bounds {
+	it, out := a.anchor, bounds{low: math.Inf(-1), high: math.Inf(1), mask: a.anchor.mask}
+	if a.columns.width > 0 {
+		reach := slices.Max(a.columns.windows[0].limit)
+		reach += 1e-9 * (reach + math.Abs(it.low[0]) + math.Abs(it.high[0])) // tolerates rounding
+		out.low, out.high = it.high[0]-reach, it.low[0]+reach
+	}
+	return out
+}
+
+// countExcluded counts the tickets that the index excluded for the anchor: in an
+// exhaustive pass each ticket of the pool separately.
+func (a *attempt) countExcluded() {
+	seen, within := &a.worker.seen, &a.memory.walk.bounds
+	if !a.exact {
+		seen[causeLatency] += within.elsewhere
+		seen[causeWindow] += within.outside
+		within.elsewhere, within.outside = 0, 0
+		return
+	}
+	for _, it := range a.worker.pool.items {
+		switch {
+		case it == a.anchor || it.gone || it.Ticket.Backfill:
+		case it.partition != a.partition:
+			seen[causePartition]++
+		case it.mask&within.mask == 0:
+			seen[causeLatency]++
+		case it.low[0] < within.low || it.high[0] > within.high:
+			seen[causeWindow]++
+		}
+	}
+}
+
+// sortByRules orders candidates by the sort rules.
+func (a *attempt) sortByRules(items []*item) {
+	if !a.columns.sorts {
+		return
+	}
+	candidates := make([]*search.Candidate, len(items))
+	of := make(map[*search.Candidate]*item, len(items))
+	for i, it := range items {
+		candidates[i], of[it.Candidate] = it.Candidate, it
+	}
+	search.SortByRules(a.columns.rs, a.anchor.Candidate, candidates, a.worker.judge.Now)
+	for i, c := range candidates {
+		items[i] = of[c]
+	}
+}

@@ -1,0 +1,232 @@
+package pool
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// partition holds the waiting tickets that agree in every value that must be equal, in
+// buckets by the value of the first window.
+type partition struct {
+	key     string
+	buckets map[int64]*bucket
+	live    int // items in buckets
+
+	backfills []*item // oldest first; in no bucket
+}
+
+func (p *partition) empty() bool { return p.live == 0 && len(p.backfills) == 0 }
+
+// entry is an item in a bucket with copies of the values that a walk compares, so that a
+// walk reads memory in order and touches only matching items.
+type entry struct {
+	created   int64
+	arrival   uint64
+	low, high float64 // of the first window
+	mask      uint64  // locations at any level
+	it        *item
+}
+
+func (e *entry) older(o *entry) bool {
+	return e.created < o.created || e.created == o.created && e.arrival < o.arrival
+}
+
+func compareEntries(a, b entry) int {
+	return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.arrival, b.arrival))
+}
+
+// bucket is tickets of nearby values, oldest first. Removed tickets stay until they are
+// the majority.
+type bucket struct {
+	number int64
+	items  []entry
+	head   int // all items before it are gone
+	gone   int // gone items after head
+}
+
+// cursor is a position in a bucket.
+type cursor struct {
+	items []entry
+	at    int
+}
+
+func (c *cursor) entry() *entry { return &c.items[c.at] }
+
+// skip moves to the next entry within bounds, which may be the current one. It returns
+// false at the end.
+func (c *cursor) skip(in *bounds) bool {
+	for ; c.at < len(c.items); c.at++ {
+		e := &c.items[c.at]
+		switch {
+		case e.mask&in.mask == 0:
+			in.elsewhere++
+		case e.low < in.low || e.high > in.high:
+			in.outside++
+		case !e.it.gone:
+			return true
+		}
+	}
+	return false
+}
+
+// bounds limits a walk to the items that could play with an anchor.
+type bounds struct {
+	low, high float64 // of the first window; from -Inf to +Inf without windows
+	mask      uint64  // locations
+
+	outside, elsewhere int // entries skipped because of their value, their locations
+}
+
+func compareAge(a, b *item) int {
+	return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.Ticket.Arrival, b.Ticket.Arrival))
+}
+
+// bucketOf returns the number of the bucket for a value. Very distant values share the last
+// ones.
+func bucketOf(v, width float64) int64 {
+	if width == 0 {
+		return 0
+	}
+	return int64(min(max(math.Floor(v/width), -1e15), 1e15))
+}
+
+func (p *partition) add(it *item, width float64) {
+	it.partition = p
+	if it.Ticket.Backfill {
+		at, _ := slices.BinarySearchFunc(p.backfills, it, compareAge)
+		p.backfills = slices.Insert(p.backfills, at, it)
+		return
+	}
+	number := int64(0)
+	if width > 0 {
+		number = bucketOf(it.low[0], width)
+	}
+	b := p.buckets[number]
+	if b == nil {
+		b = &bucket{number: number}
+		p.buckets[number] = b
+	}
+	b.add(it.entry())
+	it.bucket = b
+	p.live++
+}
+
+func (it *item) entry() entry {
+	return entry{created: it.created, arrival: it.Ticket.Arrival, low: it.low[0], high: it.high[0], mask: it.mask, it: it}
+}
+
+func (b *bucket) add(e entry) {
+	n := len(b.items)
+	if n == b.head || b.items[n-1].older(&e) {
+		b.items = append(b.items, e)
+		return
+	}
+	at, _ := slices.BinarySearchFunc(b.items[b.head:], e, compareEntries)
+	b.items = slices.Insert(b.items, b.head+at, e)
+}
+
+// remove marks an item as gone and compacts its bucket when most of it is gone.
+func (p *partition) remove(it *item) {
+	it.gone = true
+	if it.Ticket.Backfill {
+		p.backfills = slices.DeleteFunc(p.backfills, func(o *item) bool { return o == it })
+		return
+	}
+	p.live--
+	b := it.bucket
+	b.gone++
+	for b.head < len(b.items) && b.items[b.head].it.gone {
+		b.head++
+		b.gone--
+	}
+	switch {
+	case b.head == len(b.items):
+		delete(p.buckets, b.number)
+	case b.gone > 32 && b.gone > (len(b.items)-b.head)/2, b.head > 64 && b.head > len(b.items)/2:
+		b.items = slices.DeleteFunc(b.items[b.head:], func(o entry) bool { return o.it.gone })
+		b.head, b.gone = 0, 0
+	}
+}
+
+// walk iterates over the items of a partition within bounds, oldest first. It can be reused.
+type walk struct {
+	bounds bounds
+	heap   []cursor
+}
+
+// begin starts a walk.
+func (w *walk) begin(p *partition, in bounds, width float64) {
+	w.bounds, w.heap = in, w.heap[:0]
+	from, to := bucketOf(in.low, width), bucketOf(in.high, width)
+	if to-from < int64(len(p.buckets)) {
+		for number := from; number <= to; number++ {
+			w.open(p.buckets[number])
+		}
+	} else {
+		for number, b := range p.buckets {
+			if number >= from && number <= to {
+				w.open(b)
+			}
+		}
+	}
+	for i := len(w.heap)/2 - 1; i >= 0; i-- {
+		sift(w.heap, i)
+	}
+}
+
+// next returns the next item, or nil at the end.
+func (w *walk) next() *item {
+	if len(w.heap) == 0 {
+		return nil
+	}
+	c := &w.heap[0]
+	it := c.entry().it
+	if c.at++; !c.skip(&w.bounds) {
+		last := len(w.heap) - 1
+		w.heap[0] = w.heap[last]
+		w.heap = w.heap[:last]
+	}
+	sift(w.heap, 0)
+	return it
+}
+
+// open adds a cursor at the bucket's first entry within the bounds, if there is one.
+func (w *walk) open(b *bucket) {
+	if b == nil {
+		return
+	}
+	if c := (cursor{b.items, b.head}); c.skip(&w.bounds) {
+		w.heap = append(w.heap, c)
+	}
+}
+
+// sift moves the i-th cursor down the heap whose top is the oldest item.
+func sift(heap []cursor, i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
+			if heap[child].entry().older(heap[least].entry()) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		heap[i], heap[least] = heap[least], heap[i]
+		i = least
+	}
+}
+
+// all returns the tickets in the partition's buckets.
+func (p *partition) all() []*item {
+	out := make([]*item, 0, p.live)
+	for _, b := range p.buckets {
+		for _, e := range b.items[b.head:] {
+			if !e.it.gone {
+				out = append(out, e.it)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,254 @@
+package pool
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// pass is what all searches of one pass have in common.
+type pass struct {
+	now      time.Time
+	exact    bool      // searches are exhaustive
+	backfill bool      // game sessions may be backfilled
+	deadline time.Time // by Limits.Clock; zero if there is none
+}
+
+// task is a worker's unit of work: searches around anchors of one partition, within a
+// number of steps.
+type task struct {
+	partition *partition
+	anchors   []*item
+	left      int // steps
+
+	formed  []formed
+	skipped []*item // not searched around because steps or time ran out
+	cut     []*item // search was cut short
+}
+
+// formed is a match and its position among those of the pass.
+type formed struct {
+	rank  int
+	match *search.Match
+}
+
+// Pass forms the matches that are possible at a time and removes their tickets from the
+// pool. Partitions are searched concurrently. The number of workers does not affect the
+// result, unless a clock ends the pass.
+func (p *Pool) Pass(now time.Time) []*search.Match {
+	p.expand(now)
+	if p.large != nil {
+		return p.passLarge(now)
+	}
+	if len(p.changed) == 0 {
+		return nil // so nothing can match
+	}
+	ps := &pass{now: now, exact: len(p.items) <= p.limits.Exact && !p.deferred}
+	p.deferred = false
+	anchors := p.anchors(ps)
+	cut := len(anchors)
+	if !ps.exact {
+		cut = slices.IndexFunc(anchors, func(it *item) bool { return it.cuts > 0 })
+		if cut < 0 {
+			cut = len(anchors)
+		}
+	}
+	began := time.Time{}
+	if p.limits.Clock != nil && p.limits.Time > 0 {
+		began = p.limits.Clock()
+		ps.deadline = began.Add(p.limits.Time * 4 / 5)
+	}
+	reserve := p.limits.Work / 5
+	matches, left := p.form(ps, anchors[:cut], p.limits.Work-reserve)
+	if !began.IsZero() {
+		ps.deadline = began.Add(p.limits.Time)
+	}
+	late, _ := p.form(ps, anchors[cut:], max(left, 0)+reserve)
+	return append(matches, late...)
+}
+
+// passLarge forms large matches, without the index. When its steps are used up, the rest
+// is left to the next pass.
+func (p *Pool) passLarge(now time.Time) []*search.Match {
+	if len(p.changed) == 0 && !p.deferred {
+		return nil
+	}
+	if len(p.changed) > 0 {
+		p.large.Changed()
+	}
+	p.changed = nil
+	var waiting []*search.Candidate
+	for _, it := range p.items {
+		if !it.gone {
+			waiting = append(waiting, it.Candidate)
+		}
+	}
+	matches := p.large.Pass(waiting, now, 10*p.limits.Work) // examining a ticket costs less than trying a set
+	p.deferred = p.large.More()
+	for _, m := range matches {
+		for _, t := range m.Tickets {
+			p.Remove(t.ID)
+		}
+	}
+	return matches
+}
+
+// form searches around anchors, in order. Backfill of low priority is tried after
+// everything else.
+func (p *Pool) form(ps *pass, anchors []*item, work int) ([]*search.Match, int) {
+	ps.backfill = p.rules.Set.Algorithm.BackfillPriority != ruleset.PriorityLow
+	matches, left := p.around(ps, anchors, work)
+	if ps.backfill || p.backfills == 0 {
+		return matches, left
+	}
+	ps.backfill = true
+	more, left := p.around(ps, anchors, left)
+	return append(matches, more...), left
+}
+
+// anchors returns the tickets to search around, in order, and clears changed. Of a small
+// pool these are all; of a large one, those that changed, then those whose search was cut
+// short.
+func (p *Pool) anchors(ps *pass) []*item {
+	var out []*item
+	if ps.exact {
+		for _, it := range p.items {
+			if !it.gone {
+				out = append(out, it)
+			}
+		}
+	} else {
+		out = slices.DeleteFunc(p.changed, func(it *item) bool { return it.gone })
+	}
+	p.changed = nil
+	sortItems(p.rules.Set, out)
+	out = slices.Compact(out)
+	if !ps.exact {
+		slices.SortStableFunc(out, func(a, b *item) int { return int(min(a.cuts, 1) - min(b.cuts, 1)) })
+		return out
+	}
+	candidates := make([]*search.Candidate, len(out))
+	for i, it := range out {
+		candidates[i], it.level = it.Candidate, it.LevelAt(p.rules.Set, ps.now)
+	}
+	for i, n := range p.rules.Alike(candidates, ps.now) {
+		out[i].alike = n
+	}
+	return out
+}
+
+// sortItems orders items by priority, then age.
+func sortItems(rs *ruleset.RuleSet, items []*item) {
+	if rs.Algorithm.BackfillPriority == ruleset.PriorityNormal {
+		slices.SortFunc(items, compareAge)
+		return
+	}
+	slices.SortFunc(items, func(a, b *item) int {
+		return cmp.Or(search.Priority(rs, a.Candidate)-search.Priority(rs, b.Candidate), compareAge(a, b))
+	})
+}
+
+// around searches around each anchor that is still waiting. Steps that some partitions do
+// not use go to those that need more.
+func (p *Pool) around(ps *pass, anchors []*item, work int) (matches []*search.Match, left int) {
+	for i, it := range anchors {
+		it.rank = i
+	}
+	var all []formed
+	for left = work; len(anchors) > 0; {
+		tasks := divide(anchors, ps.backfill, left)
+		if len(tasks) == 0 { // only game sessions to backfill, which come later
+			anchors = nil
+			break
+		}
+		p.run(ps, tasks)
+		left, anchors = 0, nil
+		for _, t := range tasks {
+			left += t.left
+			all = append(all, t.formed...)
+			anchors = append(anchors, t.skipped...)
+			p.changed = append(p.changed, t.cut...)
+		}
+		if deadline := (search.Deadline{Clock: p.limits.Clock, At: ps.deadline}); left <= work/16 || deadline.Over() {
+			break
+		}
+	}
+	p.changed = append(p.changed, anchors...)
+	p.deferred = len(p.changed) > 0
+	slices.SortFunc(all, func(a, b formed) int { return a.rank - b.rank })
+	for _, f := range all {
+		matches = append(matches, f.match)
+		for _, t := range f.match.Tickets {
+			p.forget(t.ID)
+		}
+	}
+	return matches, left
+}
+
+// divide makes a task of the anchors of each partition, with work in proportion to their
+// number.
+func divide(anchors []*item, backfill bool, work int) []*task {
+	var out []*task
+	of := map[*partition]*task{}
+	total := 0
+	for _, it := range anchors {
+		if it.gone || it.Ticket.Backfill && !backfill {
+			continue
+		}
+		t := of[it.partition]
+		if t == nil {
+			t = &task{partition: it.partition}
+			of[it.partition] = t
+			out = append(out, t)
+		}
+		t.anchors = append(t.anchors, it)
+		total++
+	}
+	for _, t := range out {
+		t.left = max(1, int(float64(work)*float64(len(t.anchors))/float64(total)))
+	}
+	return out
+}
+
+// sideBySide is the number of anchors from which a pass uses more than one goroutine.
+const sideBySide = 64
+
+// run does tasks, those with the most anchors first, with up to Limits.Workers goroutines.
+func (p *Pool) run(ps *pass, tasks []*task) {
+	anchors := 0
+	for _, t := range tasks {
+		anchors += len(t.anchors)
+	}
+	workers := min(p.limits.Workers, len(tasks))
+	if anchors < sideBySide {
+		workers = min(workers, 1)
+	}
+	for len(p.workers) < workers {
+		p.workers = append(p.workers, newWorker(p))
+	}
+	queue := slices.Clone(tasks)
+	slices.SortStableFunc(queue, func(a, b *task) int { return len(b.anchors) - len(a.anchors) })
+	var next atomic.Int64
+	var done sync.WaitGroup
+	work := func(w *worker) {
+		for n := next.Add(1) - 1; int(n) < len(queue); n = next.Add(1) - 1 {
+			w.do(ps, queue[n])
+		}
+	}
+	for i := 1; i < workers; i++ {
+		done.Go(func() { work(p.workers[i]) })
+	}
+	if workers > 0 {
+		work(p.workers[0])
+	}
+	done.Wait()
+	for _, w := range p.workers {
+		p.Searches, p.Cut, p.Rejected = p.Searches+w.searches, p.Cut+w.cut, p.Rejected+w.rejected
+		w.searches, w.cut, w.rejected = 0, 0, 0
+	}
+}

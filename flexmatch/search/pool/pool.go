@@ -1,0 +1,214 @@
+package pool
+
+import (
+	"container/heap"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/large"
+)
+
+// Limits bounds the effort of a Pool. A zero member means its default.
+type Limits struct {
+	Exact      int // pools of up to this many tickets are searched exhaustively, bounded only by Work; default 40, -1 for never
+	Candidates int // candidates gathered around one ticket; default 64; up to 16 times as many are examined
+	Nodes      int // sets tried around one ticket; default 2000
+	Placements int // placements judged for one set; default 300
+	Work       int // steps of one Pass, after which the rest is left to the next; default 4 million, roughly a second
+	Workers    int // partitions searched concurrently, without effect on the result; default one per processor, at most 8
+
+	// Clock and Time, if both are set, also bound a Pass by time: the search that is not
+	// done after Time is left to the next. A fifth of Time, as of Work, is reserved for
+	// tickets whose search was cut short before. Clock must be safe for concurrent use.
+	Clock func() time.Time
+	Time  time.Duration
+}
+
+func (l Limits) defaults() Limits {
+	for _, d := range []struct {
+		at    *int
+		value int
+	}{{&l.Exact, 40}, {&l.Candidates, 64}, {&l.Nodes, 2000}, {&l.Placements, 300}, {&l.Work, 4_000_000}, {&l.Workers, min(8, runtime.GOMAXPROCS(0))}} {
+		if *d.at == 0 {
+			*d.at = d.value
+		}
+	}
+	return l
+}
+
+// Pool indexes waiting tickets and forms matches from them. It searches only around
+// tickets that are new, or to which other rules apply since they have aged: a ticket
+// around which no match was found can only be matched with one of those. A Pool must not
+// be used concurrently.
+type Pool struct {
+	rules     *search.Rules
+	columns   *columns
+	limits    Limits
+	evaluated []int // the rules that are counted
+
+	items      map[string]*item
+	partitions map[string]*partition
+	backfills  int     // waiting backfill tickets
+	changed    []*item // to search around in the next pass
+	expansions expansions
+	deferred   bool // the last pass left work for the next
+
+	workers []*worker
+	large   *large.Search // of a rule set of large matches
+
+	// Counters of the effort, for metrics.
+	Searches int // searches around a ticket
+	Cut      int // of these, cut short by a limit
+	Rejected int // matches that the reference evaluator refused
+}
+
+// New returns an empty pool.
+func New(rs *ruleset.RuleSet, opts search.Options, limits Limits) *Pool {
+	p := &Pool{rules: search.RulesOf(rs, opts), limits: limits.defaults(), evaluated: search.Evaluated(rs), items: map[string]*item{}, partitions: map[string]*partition{}}
+	p.columns = columnsOf(p.rules)
+	if rs.Large {
+		p.large = large.New(p.rules)
+	}
+	return p
+}
+
+// Reference returns the matches of the definition, of large matches too.
+func Reference(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket, now time.Time) []*search.Match {
+	if rs.Large {
+		return large.Pass(rs, opts, tickets, now)
+	}
+	return search.Pass(rs, opts, tickets, now)
+}
+
+// Len returns the number of tickets in the pool.
+func (p *Pool) Len() int { return len(p.items) }
+
+// Pending reports whether a Pass at the time would search: tickets were added or have
+// reached a wait time, or the last Pass left some of its work.
+func (p *Pool) Pending(now time.Time) bool {
+	return len(p.changed) > 0 || p.deferred || len(p.expansions) > 0 && p.expansions[0].at <= now.UnixNano()
+}
+
+// NextExpansion returns when the next ticket reaches a wait time of an expansion, and
+// false if none will.
+func (p *Pool) NextExpansion() (time.Time, bool) {
+	if len(p.expansions) == 0 || p.expansions[0].at == math.MaxInt64 {
+		return time.Time{}, false
+	}
+	return time.Unix(0, p.expansions[0].at).UTC(), true
+}
+
+// Evaluations returns how often each rule of search.Evaluated was judged in the searches
+// around a waiting ticket: zeros if there was none, or after Remove.
+func (p *Pool) Evaluations(id string) []search.Evaluation {
+	var t search.Tally
+	if it := p.items[id]; it != nil {
+		t = it.tally
+	}
+	return t.Evaluations(p.evaluated)
+}
+
+// Add adds a ticket to the pool, replacing one with the same id.
+func (p *Pool) Add(t *search.Ticket) {
+	p.Remove(t.ID)
+	c, ok := search.Prepare(p.rules.Set, t)
+	it := &item{Candidate: c, created: t.Created.UnixNano()}
+	p.items[t.ID] = it
+	if !ok {
+		it.gone = true
+		return
+	}
+	it.size, it.held = c.Size, c.Held
+	key, ok := p.columns.fill(it)
+	if !ok {
+		it.gone, it.tally = true, p.columns.alone(it)
+		return
+	}
+	p.changed = append(p.changed, it)
+	if len(p.rules.Set.Levels()) > 1 {
+		heap.Push(&p.expansions, it.next(p.rules.Set))
+	}
+	in := p.partitions[key]
+	if in == nil {
+		in = &partition{key: key, buckets: map[int64]*bucket{}}
+		p.partitions[key] = in
+	}
+	if t.Backfill {
+		p.backfills++
+	}
+	in.add(it, p.columns.width)
+}
+
+// Remove removes a ticket. An unknown id is ignored.
+func (p *Pool) Remove(id string) {
+	it := p.items[id]
+	if it == nil {
+		return
+	}
+	if !it.gone {
+		it.partition.remove(it)
+	}
+	p.forget(id)
+}
+
+// forget drops the pool's own records of a ticket that is no longer in a partition.
+func (p *Pool) forget(id string) {
+	it := p.items[id]
+	delete(p.items, id)
+	if it.partition == nil {
+		return
+	}
+	if it.Ticket.Backfill {
+		p.backfills--
+	}
+	if it.partition.empty() && p.partitions[it.partition.key] == it.partition {
+		delete(p.partitions, it.partition.key)
+	}
+}
+
+// expansions is a heap of the times at which tickets reach their next wait time.
+type expansions []expansion
+
+// expansion is when an item's level changes.
+type expansion struct {
+	at int64 // nanoseconds
+	it *item
+}
+
+func (e expansions) Len() int           { return len(e) }
+func (e expansions) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e expansions) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *expansions) Push(x any)        { *e = append(*e, x.(expansion)) }
+func (e *expansions) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// next returns when the item's level next changes.
+func (it *item) next(rs *ruleset.RuleSet) expansion {
+	if it.level+1 >= len(rs.Levels()) {
+		return expansion{at: math.MaxInt64, it: it}
+	}
+	return expansion{at: it.created + int64(rs.Levels()[it.level+1].From), it: it}
+}
+
+// expand updates the level of items that have reached a wait time, and marks them to be
+// searched around again.
+func (p *Pool) expand(now time.Time) {
+	for len(p.expansions) > 0 && p.expansions[0].at <= now.UnixNano() {
+		it := heap.Pop(&p.expansions).(expansion).it
+		if it.gone {
+			continue
+		}
+		it.level = it.LevelAt(p.rules.Set, now)
+		it.cuts = 0
+		p.changed = append(p.changed, it)
+		if next := it.next(p.rules.Set); next.at != math.MaxInt64 {
+			heap.Push(&p.expansions, next)
+		}
+	}
+}

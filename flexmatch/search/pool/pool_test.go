@@ -1,0 +1,142 @@
+package pool_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/flexmatch/search/pool"
+)
+
+// solos returns n tickets of one player each, in order of age.
+func solos(n int) []*search.Ticket {
+	var out []*search.Ticket
+	for i := range n {
+		id := fmt.Sprintf("s%d", i)
+		out = append(out, &search.Ticket{ID: id, Created: second(0), Arrival: uint64(i), Players: []search.Player{{ID: id}}})
+	}
+	return out
+}
+
+func ruleSet(t *testing.T, body string) *ruleset.RuleSet {
+	t.Helper()
+	rs, err := ruleset.Parse(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs
+}
+
+const oneAgainstOne = `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":1,"maxPlayers":1,"quantity":2}]}`
+
+// Searches for which a pass has no steps left are done by the next ones, oldest first.
+func TestPool_BoundedWork(t *testing.T) {
+	p := pool.New(ruleSet(t, oneAgainstOne), search.Options{}, pool.Limits{Work: 50})
+	for _, ticket := range solos(200) {
+		p.Add(ticket)
+	}
+	passes, formed := 0, 0
+	for p.Len() > 0 {
+		matches := p.Pass(second(1))
+		if len(matches) == 0 || len(matches) > 50 {
+			t.Fatalf("pass %d forms %d matches", passes, len(matches))
+		}
+		for i, m := range matches {
+			if want := fmt.Sprintf("s%d", 2*(formed+i)); m.Tickets[0].ID != want {
+				t.Fatalf("match %d is around %s, not %s", formed+i, m.Tickets[0].ID, want)
+			}
+		}
+		passes, formed = passes+1, formed+len(matches)
+	}
+	if passes < 3 || formed != 100 {
+		t.Errorf("%d matches in %d passes; want 100 in several", formed, passes)
+	}
+}
+
+// A pass without any change searches around no ticket. Reaching a wait time is a change.
+func TestPool_SearchesOnlyAfterChanges(t *testing.T) {
+	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":3,"maxPlayers":3}],
+		"expansions":[{"target":"teams[a].minPlayers","steps":[{"waitTimeSeconds":10,"value":2}]}]}`)
+	p := pool.New(rs, search.Options{}, pool.Limits{})
+	for _, ticket := range solos(2) {
+		p.Add(ticket)
+	}
+	for _, step := range []struct{ now, searches, matches int }{{0, 2, 0}, {9, 2, 0}, {10, 3, 1}, {11, 3, 0}} {
+		if got := len(p.Pass(second(step.now))); got != step.matches || p.Searches != step.searches {
+			t.Errorf("second %d: %d matches after %d searches, want %+v", step.now, got, p.Searches, step)
+		}
+	}
+}
+
+// An id that is added again stands for the new ticket only.
+func TestPool_AddReplaces(t *testing.T) {
+	p := pool.New(ruleSet(t, oneAgainstOne), search.Options{}, pool.Limits{})
+	tickets := solos(2)
+	p.Add(tickets[0])
+	p.Add(tickets[0])
+	if matches := p.Pass(second(1)); len(matches) > 0 || p.Len() != 1 {
+		t.Fatalf("a ticket plays against itself: %s", describe(matches))
+	}
+	p.Add(tickets[1])
+	if got := describe(p.Pass(second(2))); got != "s0 s1" || p.Len() != 0 {
+		t.Errorf("formed %q, %d tickets left", got, p.Len())
+	}
+}
+
+// The number of parts searched concurrently does not change the result.
+func TestPool_SideBySide(t *testing.T) {
+	rs := ruleSet(t, fmt.Sprintf(fiveAgainstFive, 50, 10))
+	waiting := crowd(rand.New(rand.NewPCG(5, 6)), 3000, 0, 3)
+	formed := map[int]string{}
+	for _, workers := range []int{1, 4} {
+		p := pool.New(rs, search.Options{}, pool.Limits{Workers: workers, Work: 20_000})
+		for _, ticket := range waiting {
+			p.Add(ticket)
+		}
+		for range 5 {
+			matches := p.Pass(second(1))
+			check(t, 5, rs, search.Options{}, matches, 1)
+			formed[workers] += describe(matches) + "\n"
+		}
+	}
+	if formed[1] != formed[4] || len(formed[1]) < 1000 {
+		t.Errorf("one worker formed\n%s\nfour\n%s", formed[1], formed[4])
+	}
+}
+
+// Several latency rules, some with a column and some without, must share a location. The
+// search enforces it before the match is judged.
+func TestPool_LatencyRulesShareALocation(t *testing.T) {
+	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":2,"maxPlayers":2}],
+		"rules":[{"name":"Near","type":"latency","maxLatency":40},{"name":"Alike","type":"latency","maxDistance":10,"distanceReference":"min"}]}`)
+	p := pool.New(rs, search.Options{}, pool.Limits{})
+	for i, latency := range []map[string]float64{{"x": 10, "y": 90}, {"x": 35, "y": 95}, {"x": 15}} {
+		ticket := solos(3)[i]
+		ticket.Players[0].Latency = latency
+		p.Add(ticket)
+	}
+	if got := describe(p.Pass(second(1))); got != "s0 s2" || p.Rejected > 0 {
+		t.Errorf("formed %q, %d matches refused", got, p.Rejected)
+	}
+}
+
+// A player with a very large number who was tried in a team leaves a rounding error in
+// its sum. The error decides nothing.
+func TestPool_GreatNumbersDecideNothing(t *testing.T) {
+	rs := ruleSet(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"n","type":"number"}],
+		"teams":[{"name":"a","minPlayers":3,"maxPlayers":3},{"name":"b","minPlayers":1,"maxPlayers":1},{"name":"c","minPlayers":1,"maxPlayers":1}],
+		"rules":[{"name":"Even","type":"distance","measurements":["avg(teams[a].players.attributes[n])"],"referenceValue":"avg(teams[b].players.attributes[n])","maxDistance":0.5}]}`)
+	p := pool.New(rs, search.Options{}, pool.Limits{})
+	for i, numbers := range [][]float64{{-1.3, -2}, {1e10}, {-2.5999999}, {-3}} {
+		ticket := &search.Ticket{ID: fmt.Sprint("k", i), Created: second(0), Arrival: uint64(i)}
+		for p, n := range numbers {
+			ticket.Players = append(ticket.Players, search.Player{ID: fmt.Sprint(i, "-", p), Attributes: map[string]ruleset.Given{"n": {Type: ruleset.Number, Value: ruleset.Value{Number: n}}}})
+		}
+		p.Add(ticket)
+	}
+	if got := describe(p.Pass(second(1))); got == "" || p.Rejected > 0 {
+		t.Errorf("formed %q, %d matches refused", got, p.Rejected)
+	}
+}

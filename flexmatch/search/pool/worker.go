@@ -1,0 +1,145 @@
+package pool
+
+import (
+	"math"
+	"slices"
+
+	"github.com/musterhq/muster/flexmatch/search"
+)
+
+// worker does tasks, one after the other. It has memory that its searches reuse.
+type worker struct {
+	pool     *Pool // its items are read in an exhaustive pass only
+	judge    *search.Judge
+	seating  *search.Seating
+	deadline search.Deadline
+	scratch  scratch
+	seen     causes // verdicts of columns not yet added to the tally
+
+	searches, cut, rejected int // of the pass
+}
+
+// scratch is memory that one attempt after the other uses. What is in it means nothing to
+// the next attempt.
+type scratch struct {
+	walk       walk
+	near       []*item   // candidates from the index
+	candidates [][]*item // remaining candidates, by number of tickets that joined the anchor
+	set        []*item
+	shared     []shared // by number of tickets in the set
+	members    []*search.Candidate
+	matched    []*item // the set of the match found last
+}
+
+func newWorker(p *Pool) *worker {
+	w := &worker{pool: p, judge: search.NewJudge(p.rules)}
+	w.seating = search.NewSeating(w.judge, &w.deadline)
+	return w
+}
+
+// maxCuts is how often the bounds of a ticket's search may be doubled.
+const maxCuts = 4
+
+// do searches around the anchors of a task until its steps or the time are used up.
+func (w *worker) do(ps *pass, t *task) {
+	w.judge.Now, w.deadline = ps.now, search.Deadline{Clock: w.pool.limits.Clock, At: ps.deadline}
+	if w.packs(ps, t) {
+		w.pack(ps, t)
+	}
+	late, before := false, w.searches
+	for i, anchor := range t.anchors {
+		if anchor.gone {
+			continue
+		}
+		if late = late || w.deadline.Over(); late || t.left <= 0 {
+			t.skipped = slices.DeleteFunc(t.anchors[i:], func(it *item) bool { return it.gone })
+			break
+		}
+		m, cut := w.search(ps, t, anchor)
+		switch {
+		case m != nil:
+			t.formed = append(t.formed, formed{anchor.rank, m})
+			for _, it := range w.scratch.matched {
+				t.partition.remove(it)
+			}
+		case w.deadline.Missed && w.searches > before+1: // cut only because the pass ran out of time
+			t.cut = append(t.cut, anchor)
+		case cut && anchor.cuts < maxCuts:
+			anchor.cuts++
+			t.cut = append(t.cut, anchor)
+		}
+	}
+	t.left = max(t.left, 0)
+}
+
+// search searches for a match around an anchor and subtracts its steps from the task. It
+// also returns whether the search was cut short.
+func (w *worker) search(ps *pass, t *task, anchor *item) (m *search.Match, cut bool) {
+	w.searches++
+	t.left--
+	clear(w.judge.Tally)
+	a := newAttempt(w, ps, t, anchor)
+	a.memory.near = a.memory.near[:0]
+	a.memory.walk.begin(t.partition, a.around(), a.columns.width)
+	m = w.quick(&a, t)
+	if m == nil {
+		m = w.thorough(&a, t)
+	}
+	w.seen.into(w.judge.Tally, a.columns)
+	if m != nil {
+		m.Evaluations = w.judge.Tally.Evaluations(w.pool.evaluated)
+		return m, false
+	}
+	anchor.tally = anchor.tally.Plus(w.judge.Tally)
+	if a.cut {
+		w.cut++
+	}
+	return nil, a.cut
+}
+
+// quick searches for a match of the greatest size among the first few candidates only. If
+// many wait, there usually is one.
+func (w *worker) quick(a *attempt, t *task) *search.Match {
+	players, limits := 2*a.columns.most+4, &w.pool.limits
+	if a.exact || a.columns.sorts || a.anchor.cuts > 0 || players >= limits.Candidates || t.partition.live <= limits.Candidates {
+		return nil
+	}
+	a.begin(limits.Nodes/4, limits.Placements)
+	if a.gather(players, players); !a.short {
+		return nil // there are no more candidates: thorough tries them all
+	}
+	m := a.best(a.room())
+	t.left -= a.budget.spent()
+	return m
+}
+
+// thorough searches for the best match within the limits.
+func (w *worker) thorough(a *attempt, t *task) *search.Match {
+	limits, cuts := &w.pool.limits, a.anchor.cuts
+	most := limits.Candidates << cuts
+	if a.exact {
+		most = len(w.pool.items)
+		a.begin(t.left, t.left/search.Judgement)
+	} else {
+		a.begin(limits.Nodes<<cuts, 4*limits.Placements<<cuts)
+	}
+	a.gather(most, math.MaxInt)
+	m := a.best(0)
+	t.left -= a.budget.spent()
+	a.cut = a.cut || m == nil && a.short
+	return m
+}
+
+// budget is what an attempt may spend before it is cut short.
+type budget struct {
+	sets       int
+	placements int
+	granted    int // steps at the start
+}
+
+func newBudget(sets, placements int) budget {
+	return budget{sets, placements, sets + search.Judgement*placements}
+}
+
+// spent returns the steps used so far.
+func (b *budget) spent() int { return b.granted - b.sets - search.Judgement*b.placements }

@@ -1,0 +1,135 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch/ruleset"
+)
+
+// Rules is a rule set with the options of a configuration. It lists the enforced rules by
+// how early a search can judge them.
+type Rules struct {
+	Set     *ruleset.RuleSet
+	Options Options
+
+	Shrinking []int // rules that stay broken as the match grows
+	Flat      []int // rules that do not depend on who is in which team
+	Teams     []int // the other rules
+
+	balanced  []balanced    // by level
+	symmetric bool          // no rule distinguishes teams of equal sizes
+	reads     ruleset.Reads // what all rules depend on
+	teamReads ruleset.Reads // what those of Teams depend on
+}
+
+// RulesOf classifies the rules of a rule set.
+func RulesOf(rs *ruleset.RuleSet, opts Options) *Rules {
+	r := &Rules{Set: rs, Options: opts, symmetric: true}
+	for i, rule := range rs.Level(0).Rules {
+		if !rule.Enforced {
+			continue
+		}
+		traits := rs.Traits(i)
+		if traits.Flat {
+			r.Flat = append(r.Flat, i)
+		} else {
+			r.Teams = append(r.Teams, i)
+			r.symmetric = r.symmetric && traits.Symmetric
+		}
+		if traits.Shrinks {
+			r.Shrinking = append(r.Shrinking, i)
+		}
+	}
+	r.reads, r.teamReads = rs.Reads(append(r.Flat[:len(r.Flat):len(r.Flat)], r.Teams...)), rs.Reads(r.Teams)
+	for _, l := range rs.Levels() {
+		r.balanced = append(r.balanced, balancedAt(rs, l, r.Teams))
+	}
+	return r
+}
+
+// Alike returns a number for each candidate, equal for those that no enforced rule
+// distinguishes at a time.
+func (r *Rules) Alike(candidates []*Candidate, now time.Time) []int {
+	return r.alike(candidates, &r.reads, now)
+}
+
+// alike returns a number for each candidate, equal for those that are equal in everything
+// read. Of their ages only the level matters.
+func (r *Rules) alike(candidates []*Candidate, reads *ruleset.Reads, now time.Time) []int {
+	out, seen := make([]int, len(candidates)), map[string]int{}
+	for i, c := range candidates {
+		key := signature(c, c.LevelAt(r.Set, now), reads)
+		n, ok := seen[key]
+		if !ok {
+			n = len(seen)
+			seen[key] = n
+		}
+		out[i] = n
+	}
+	return out
+}
+
+func signature(c *Candidate, level int, reads *ruleset.Reads) string {
+	var b strings.Builder
+	fmt.Fprint(&b, level, c.Ticket.Backfill, c.Teams)
+	for i := range c.Party.Players {
+		p := &c.Party.Players[i]
+		b.WriteByte('|')
+		for n, read := range reads.Attributes {
+			if read {
+				fmt.Fprintf(&b, "%#v ", p.Values[n])
+			}
+		}
+		if reads.Latency {
+			fmt.Fprint(&b, p.Latency)
+		}
+		if reads.IDs {
+			fmt.Fprintf(&b, "%q", p.ID)
+		}
+	}
+	return b.String()
+}
+
+// Judge judges sets of candidates by the rules at a time. It counts the verdicts and
+// reuses memory, so each goroutine needs its own.
+type Judge struct {
+	Rules *Rules
+	Now   time.Time
+	Tally Tally
+
+	lineups lineups
+}
+
+// NewJudge returns a judge that has counted nothing yet.
+func NewJudge(rules *Rules) *Judge {
+	return &Judge{Rules: rules, Tally: make(Tally, len(rules.Set.Level(0).Rules))}
+}
+
+// LevelOf returns the index of the level that applies to a match of a set.
+func (j *Judge) LevelOf(set []*Candidate) int {
+	return j.Rules.Set.LevelAt(Age(j.Rules.Set, set, j.Now))
+}
+
+// Keeps reports whether a set passes rules that do not depend on teams at one of the
+// levels from low to high.
+func (j *Judge) Keeps(set []*Candidate, rules []int, low, high int) bool {
+	l := j.lineups.together(j.Rules.Set, set)
+	for _, level := range j.Rules.Set.Levels()[low : high+1] {
+		if level.Keeps(rules, l, &j.Tally) {
+			return true
+		}
+	}
+	return false
+}
+
+// Form returns the match of a set in its teams, or nil if the definition refuses it.
+func (j *Judge) Form(set []*Candidate, teams []int, level int) *Match {
+	m := newMatch(set, teams, level)
+	var err error
+	if m.Locations, err = verify(j.Rules.Set, j.Rules.Options, m.candidates, m.Teams, j.Now, &j.lineups); err != nil {
+		return nil
+	}
+	return m
+}
