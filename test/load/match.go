@@ -136,8 +136,8 @@ func (w workload) run(rs *ruleset.RuleSet) {
 func (w workload) possible(rs *ruleset.RuleSet, tickets []*search.Ticket) int {
 	size, reach := rs.Level(0).Capacity(), math.Inf(1)
 	for _, r := range rs.Level(0).Rules {
-		if r.Name == "Skill" {
-			reach = r.Max.Value
+		if window, ok := r.Traits.Column.(ruleset.Window); ok {
+			reach = window.Limit
 		}
 	}
 	skills := map[string][]float64{}
