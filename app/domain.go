@@ -27,6 +27,7 @@ import (
 	"github.com/musterhq/muster/internal/store/postgres"
 	"github.com/musterhq/muster/internal/store/sqlite"
 	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/notify"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/scaling"
@@ -53,6 +54,7 @@ type domain struct {
 	matches    *flexmatch.Service
 	notices    *notify.Service
 	identity   *identity.Service
+	lobby      *lobby.Service
 	players    *backend.Backend
 	outside    outside
 }

@@ -177,7 +177,7 @@ func (a *App) runLoops() {
 	a.running.Go(func() { a.domain.matches.Run(ctx) })
 	a.running.Go(func() { a.domain.notices.Run(ctx) })
 	a.running.Go(func() { a.domain.identity.Run(ctx) })
-	a.running.Go(func() { a.domain.players.Run(ctx) })
+	a.running.Go(func() { a.domain.lobby.Run(ctx) })
 	a.running.Go(func() { a.domain.audit.Run(ctx) })
 	a.running.Go(func() { a.domain.audit.Export(ctx) })
 	a.running.Go(func() { a.doors.servers.Run(ctx) })

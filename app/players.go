@@ -8,6 +8,7 @@ import (
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/lobby"
 )
 
 // outside is what the players' packages learn once the server listens.
@@ -34,9 +35,14 @@ func (d *domain) addPlayers(o *Options, metrics prometheus.Registerer) error {
 	if err != nil {
 		return err
 	}
+	d.lobby, err = lobby.New(d.store, lobby.Deps{
+		Identity: d.identity, Fleets: d.fleets, Sessions: d.sessions, Placements: d.placements, Matches: d.matches,
+	}, lobby.Options{Offer: c.Offer(), Logger: o.Logger, Registerer: metrics})
+	if err != nil {
+		return err
+	}
 	d.players, err = backend.New(backend.Deps{
-		Store: d.store, Events: d.events, Identity: d.identity, Matching: backend.NewMatching(d.store, d.matches),
-		Fleets: d.fleets, Sessions: d.sessions, Placements: d.placements,
+		Store: d.store, Identity: d.identity, Fleets: d.fleets, Lobby: d.lobby,
 		Base:   func() string { return d.outside.base() },
 		Beacon: func() string { return d.outside.beacon() },
 		Operator: func(r *http.Request, action auth.Action) (auth.Caller, func([]byte) error, error) {

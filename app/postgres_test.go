@@ -16,6 +16,7 @@ import (
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/store/postgres/pgtest"
+	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -171,7 +172,7 @@ func TestPostgres_ReloadStandby(t *testing.T) {
 	})
 	renewed := pair(t, cert, key)
 	files = app.Files{
-		Players: backend.Config{Matchmakers: []backend.Matchmaker{{Name: "ranked"}}},
+		Players: backend.Config{Matchmakers: []lobby.Matchmaker{{Name: "ranked"}}},
 		Sinks:   []notify.SinkConfig{{Name: "hook", Kind: notify.Webhook, URL: receiver.URL, Topics: []string{notify.Everything}}},
 	}
 	if err := standby.Reload(t.Context()); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/internal/sniff"
+	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -153,7 +154,7 @@ func TestReload_Files(t *testing.T) {
 		return string(text)
 	}
 	files = app.Files{
-		Players: backend.Config{Matchmakers: []backend.Matchmaker{{Name: "ranked"}}},
+		Players: backend.Config{Matchmakers: []lobby.Matchmaker{{Name: "ranked"}}},
 		Sinks:   []notify.SinkConfig{{Name: "hook", Kind: notify.Webhook, URL: receiver.URL, Topics: []string{notify.Everything}}},
 	}
 	if err := a.Reload(t.Context()); err != nil {
@@ -166,7 +167,7 @@ func TestReload_Files(t *testing.T) {
 		t.Errorf("the sinks are %s", got)
 	}
 	good := files
-	files.Players.Matchmakers = []backend.Matchmaker{{Name: "ranked"}, {Name: "ranked"}}
+	files.Players.Matchmakers = []lobby.Matchmaker{{Name: "ranked"}, {Name: "ranked"}}
 	files.Sinks = []notify.SinkConfig{{Name: "other", Kind: "pigeon"}}
 	err := a.Reload(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "pigeon") || !strings.Contains(err.Error(), "ranked") {

@@ -11,23 +11,32 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
+// accounts handles logins, accounts and what others may know of a player.
+type accounts struct {
+	ids     *identity.Service
+	config  *settings
+	base    func() string
+	metrics *metrics
+	lockout *lockout
+}
+
 // discovery says where the keys are (OpenID Connect Discovery, 3, as far as it
 // applies to a server whose tokens are access tokens).
-func (rq *request) discovery() (answer, error) {
+func (h *accounts) discovery(rq *request) (answer, error) {
 	rq.public("3600")
-	issuer := rq.b.issuer()
+	issuer := h.issuer()
 	return ok(map[string]any{
 		"issuer": issuer, "jwks_uri": issuer + "/.well-known/jwks.json",
-		"id_token_signing_alg_values_supported": []string{or(rq.b.Algorithm, "ES256")},
+		"id_token_signing_alg_values_supported": []string{or(h.config.Algorithm, "ES256")},
 		"scopes_supported":                      []string{identity.ScopeGuest, identity.ScopeAuthenticated},
-		"token_endpoint":                        rq.b.opts.Base() + protocol.Base + "/auth/refresh",
+		"token_endpoint":                        h.base() + protocol.Base + "/auth/refresh",
 	})
 }
 
-func (b *Backend) issuer() string { return or(b.Issuer, b.opts.Base()+"/player") }
+func (h *accounts) issuer() string { return or(h.config.Issuer, h.base()+"/player") }
 
-func (rq *request) keySet() (answer, error) {
-	set, err := rq.b.ids.Tokens.Keys.Set()
+func (h *accounts) keySet(rq *request) (answer, error) {
+	set, err := h.ids.Tokens.Keys.Set()
 	if err != nil {
 		return answer{}, err
 	}
@@ -35,46 +44,46 @@ func (rq *request) keySet() (answer, error) {
 	return ok(set)
 }
 
-func (rq *request) createGuest() (answer, error) {
-	if err := rq.limit(rq.b.rates.guest, siteOf(rq.from)); err != nil {
+func (h *accounts) createGuest(rq *request) (answer, error) {
+	if err := rq.limit(rq.rates.guest, siteOf(rq.from)); err != nil {
 		return answer{}, err
 	}
-	s, err := rq.b.ids.Logins.CreateGuest(rq.http.Context())
-	return rq.loggedIn(s, err, identity.Guest)
+	s, err := h.ids.Logins.CreateGuest(rq.context())
+	return h.loggedIn(rq, s, err, identity.Guest)
 }
 
-func (rq *request) loginGuest() (answer, error) {
+func (h *accounts) loginGuest(rq *request) (answer, error) {
 	in, err := decode[protocol.GuestLogin](rq)
 	if err != nil {
 		return answer{}, err
 	}
-	account := rq.accountKey(in.PlayerID)
-	if err := rq.checkLock(account); err != nil {
+	account := accountKey(rq, in.PlayerID)
+	if err := h.checkLock(rq, account); err != nil {
 		return answer{}, err
 	}
-	s, err := rq.b.ids.Logins.LoginGuest(rq.http.Context(), in.PlayerID, in.GuestSecret)
-	rq.countLogin(account, err)
-	return rq.loggedIn(s, err, identity.Guest)
+	s, err := h.ids.Logins.LoginGuest(rq.context(), in.PlayerID, in.GuestSecret)
+	h.countLogin(rq, account, err)
+	return h.loggedIn(rq, s, err, identity.Guest)
 }
 
 // accountKey returns the key under which failed logins with an account are counted. It
 // is "" for what cannot be one of our accounts, since clients could invent any number
 // of those, and contains the client's network, so that nobody locks others out.
-func (rq *request) accountKey(player string) string {
+func accountKey(rq *request, player string) string {
 	if len(player) != len(uuid.Nil.String()) || uuid.Validate(player) != nil {
 		return ""
 	}
 	return "account " + player + " " + networkOf(rq.from)
 }
 
-func (rq *request) addressKey() string { return "address " + networkOf(rq.from) }
+func addressKey(rq *request) string { return "address " + networkOf(rq.from) }
 
 // checkLock refuses logins after too many failures.
-func (rq *request) checkLock(account string) error {
+func (h *accounts) checkLock(rq *request, account string) error {
 	now := time.Now()
-	wait := max(rq.b.lockout.locked(account, failuresOfAccount, now), rq.b.lockout.locked(rq.addressKey(), failuresOfAddress, now))
+	wait := max(h.lockout.locked(account, failuresOfAccount, now), h.lockout.locked(addressKey(rq), failuresOfAddress, now))
 	if wait > 0 {
-		rq.b.metrics.limit("lockout")
+		h.metrics.limit("lockout")
 		return limited("locked-out", wait)
 	}
 	return nil
@@ -82,71 +91,71 @@ func (rq *request) checkLock(account string) error {
 
 // countLogin counts a failed login against the account, unless it is "", and against the
 // address, unless the server is open: there all clients have the same address.
-func (rq *request) countLogin(account string, err error) {
+func (h *accounts) countLogin(rq *request, account string, err error) {
 	now := time.Now()
 	switch {
 	case err == nil:
-		rq.b.lockout.passed(account)
+		h.lockout.passed(account)
 	case identity.Is(err, identity.GuestSecretInvalid) || identity.Is(err, identity.ProviderInvalid):
 		if account != "" {
-			rq.b.lockout.failed(account, accountLock, now)
+			h.lockout.failed(account, accountLock, now)
 		}
-		if !rq.b.Open {
-			rq.b.lockout.failed(rq.addressKey(), addressLock, now)
+		if !h.config.Open {
+			h.lockout.failed(addressKey(rq), addressLock, now)
 		}
 	}
 }
 
-func (rq *request) loginProvider() (answer, error) {
+func (h *accounts) loginProvider(rq *request) (answer, error) {
 	in, err := decode[protocol.ProviderLogin](rq)
 	if err != nil {
 		return answer{}, err
 	}
-	if err := rq.limit(rq.b.rates.login, networkOf(rq.from)); err != nil {
+	if err := rq.limit(rq.rates.login, networkOf(rq.from)); err != nil {
 		return answer{}, err
 	}
-	if err := rq.checkLock(""); err != nil {
+	if err := h.checkLock(rq, ""); err != nil {
 		return answer{}, err
 	}
 	provider, create := rq.param("provider"), in.Create == nil || *in.Create
-	s, err := rq.b.ids.Logins.Login(rq.http.Context(), provider, credential(&in), create)
+	s, err := h.ids.Logins.Login(rq.context(), provider, credential(&in), create)
 	if err != nil {
-		rq.countLogin("", err)
+		h.countLogin(rq, "", err)
 	}
-	return rq.loggedIn(s, err, provider)
+	return h.loggedIn(rq, s, err, provider)
 }
 
 func credential(in *protocol.ProviderLogin) identity.Credential {
 	return identity.Credential{Token: in.Token, Nonce: in.Nonce, Identity: in.Identity}
 }
 
-func (rq *request) refresh() (answer, error) {
+func (h *accounts) refresh(rq *request) (answer, error) {
 	in, err := decode[protocol.RefreshRequest](rq)
 	if err != nil {
 		return answer{}, err
 	}
-	s, err := rq.b.ids.Tokens.Refresh(rq.http.Context(), in.RefreshToken)
-	return rq.loggedIn(s, err, "refresh")
+	s, err := h.ids.Tokens.Refresh(rq.context(), in.RefreshToken)
+	return h.loggedIn(rq, s, err, "refresh")
 }
 
-func (rq *request) logout() (answer, error) {
+func (h *accounts) logout(rq *request) (answer, error) {
 	in, err := decode[protocol.LogoutRequest](rq)
 	if err != nil {
 		return answer{}, err
 	}
 	if in.RefreshToken != "" && !in.All {
-		return done(rq.b.ids.Tokens.Logout(rq.http.Context(), in.RefreshToken))
+		return done(h.ids.Tokens.Logout(rq.context(), in.RefreshToken))
 	}
-	who, err := rq.b.ids.Tokens.Check(bearer(rq.http))
+	who, err := h.ids.Tokens.Check(bearer(rq.http))
 	if err != nil {
 		return answer{}, err
 	}
-	return done(rq.b.ids.Tokens.LogoutAccess(rq.http.Context(), who, in.All))
+	return done(h.ids.Tokens.LogoutAccess(rq.context(), who, in.All))
 }
 
 // loggedIn answers a login.
-func (rq *request) loggedIn(s *identity.Session, err error, how string) (answer, error) {
-	rq.b.metrics.login(how, err)
+func (h *accounts) loggedIn(rq *request, s *identity.Session, err error, how string) (answer, error) {
+	h.metrics.login(how, err)
 	if err != nil {
 		return answer{}, err
 	}
@@ -171,22 +180,22 @@ func linkedOut(links []*identity.Link) []protocol.LinkedIdentity {
 	return out
 }
 
-func (rq *request) me() (answer, error) {
-	p, err := rq.b.ids.Accounts.Get(rq.player.PlayerID)
+func (h *accounts) me(rq *request) (answer, error) {
+	p, err := h.ids.Accounts.Get(rq.player.PlayerID)
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(rq.playerOut(p))
+	return ok(h.playerOut(p))
 }
 
-func (rq *request) playerOut(p *identity.Player) *protocol.Player {
+func (h *accounts) playerOut(p *identity.Player) *protocol.Player {
 	return &protocol.Player{
 		PlayerID: p.ID, DisplayName: p.DisplayName, CreatedAt: p.Created,
-		Scope: protocol.PlayerScope(rq.b.ids.Accounts.Scope(p.ID)), Identities: linkedOut(rq.b.ids.Accounts.Links(p.ID)),
+		Scope: protocol.PlayerScope(h.ids.Accounts.Scope(p.ID)), Identities: linkedOut(h.ids.Accounts.Links(p.ID)),
 	}
 }
 
-func (rq *request) changeMe() (answer, error) {
+func (h *accounts) changeMe(rq *request) (answer, error) {
 	in, err := decode[protocol.PlayerChange](rq)
 	if err != nil {
 		return answer{}, err
@@ -194,41 +203,41 @@ func (rq *request) changeMe() (answer, error) {
 	if err := rq.change(); err != nil {
 		return answer{}, err
 	}
-	p, err := rq.b.ids.Accounts.Rename(rq.http.Context(), rq.player.PlayerID, in.DisplayName)
+	p, err := h.ids.Accounts.Rename(rq.context(), rq.player.PlayerID, in.DisplayName)
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(rq.playerOut(p))
+	return ok(h.playerOut(p))
 }
 
-func (rq *request) deleteMe() (answer, error) {
+func (h *accounts) deleteMe(rq *request) (answer, error) {
 	if err := rq.change(); err != nil {
 		return answer{}, err
 	}
-	return done(rq.b.ids.Accounts.Delete(rq.http.Context(), rq.player))
+	return done(h.ids.Accounts.Delete(rq.context(), rq.player))
 }
 
-func (rq *request) link() (answer, error) {
+func (h *accounts) link(rq *request) (answer, error) {
 	in, err := decode[protocol.ProviderLogin](rq)
 	if err != nil {
 		return answer{}, err
 	}
-	if err := rq.limit(rq.b.rates.login, networkOf(rq.from)); err != nil {
+	if err := rq.limit(rq.rates.login, networkOf(rq.from)); err != nil {
 		return answer{}, err
 	}
 	provider := rq.param("provider")
-	s, err := rq.b.ids.Logins.Link(rq.http.Context(), rq.player, provider, credential(&in))
-	return rq.loggedIn(s, err, provider)
+	s, err := h.ids.Logins.Link(rq.context(), rq.player, provider, credential(&in))
+	return h.loggedIn(rq, s, err, provider)
 }
 
-func (rq *request) unlink() (answer, error) {
+func (h *accounts) unlink(rq *request) (answer, error) {
 	if err := rq.change(); err != nil {
 		return answer{}, err
 	}
-	return done(rq.b.ids.Logins.Unlink(rq.http.Context(), rq.player, rq.param("provider")))
+	return done(h.ids.Logins.Unlink(rq.context(), rq.player, rq.param("provider")))
 }
 
-func (rq *request) merge() (answer, error) {
+func (h *accounts) merge(rq *request) (answer, error) {
 	in, err := decode[protocol.MergeRequest](rq)
 	if err != nil {
 		return answer{}, err
@@ -236,15 +245,15 @@ func (rq *request) merge() (answer, error) {
 	if in.Keep != protocol.MergeRequestKeepMine && in.Keep != protocol.MergeRequestKeepTheirs {
 		return answer{}, refuse("invalid-parameter", "keep: must be mine or theirs")
 	}
-	if err := rq.limit(rq.b.rates.login, networkOf(rq.from)); err != nil {
+	if err := rq.limit(rq.rates.login, networkOf(rq.from)); err != nil {
 		return answer{}, err
 	}
-	s, err := rq.b.ids.Merges.Merge(rq.http.Context(), rq.player, in.ConflictToken, in.Keep == protocol.MergeRequestKeepTheirs)
-	return rq.loggedIn(s, err, "merge")
+	s, err := h.ids.Merges.Merge(rq.context(), rq.player, in.ConflictToken, in.Keep == protocol.MergeRequestKeepTheirs)
+	return h.loggedIn(rq, s, err, "merge")
 }
 
-func (rq *request) publicPlayer() (answer, error) {
-	p, err := rq.b.publicOut(rq.param("player"))
+func (h *accounts) publicPlayer(rq *request) (answer, error) {
+	p, err := h.publicOut(rq.param("player"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -252,12 +261,12 @@ func (rq *request) publicPlayer() (answer, error) {
 }
 
 // publicOut returns what anyone may know of a player.
-func (b *Backend) publicOut(id string) (*protocol.PublicPlayer, error) {
-	p, err := b.ids.Accounts.Get(id)
+func (h *accounts) publicOut(id string) (*protocol.PublicPlayer, error) {
+	p, err := h.ids.Accounts.Get(id)
 	if err != nil {
 		return nil, err
 	}
-	data, err := b.ids.Data.All(p.ID, identity.Public)
+	data, err := h.ids.Data.All(p.ID, identity.Public)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +279,7 @@ const (
 	mostToldOf   = 1 << 20 // bytes of data in total: one player may have a quarter of that
 )
 
-func (rq *request) lookUpPlayers() (answer, error) {
+func (h *accounts) lookUpPlayers(rq *request) (answer, error) {
 	in, err := decode[protocol.PlayerLookup](rq)
 	if err != nil {
 		return answer{}, err
@@ -278,7 +287,7 @@ func (rq *request) lookUpPlayers() (answer, error) {
 	if len(in.IDs) < 1 || len(in.IDs) > mostLookedUp {
 		return answer{}, refuse("validation-failed", "ids: must be 1 to 50")
 	}
-	if err := rq.limit(rq.b.rates.message, "lookup "+rq.player.PlayerID); err != nil {
+	if err := rq.message("lookup"); err != nil {
 		return answer{}, err
 	}
 	out := &protocol.PublicPlayers{Items: []protocol.PublicPlayer{}}
@@ -288,7 +297,7 @@ func (rq *request) lookUpPlayers() (answer, error) {
 			continue
 		}
 		told[id] = true
-		p, err := rq.b.publicOut(id)
+		p, err := h.publicOut(id)
 		if identity.Is(err, identity.NotFound) {
 			continue
 		}
@@ -306,10 +315,10 @@ func (rq *request) lookUpPlayers() (answer, error) {
 	return ok(out)
 }
 
-func (rq *request) ban() (answer, error) {
+func (h *accounts) ban(rq *request) (answer, error) {
 	in, err := decode[protocol.BanRequest](rq)
 	if err != nil {
 		return answer{}, err
 	}
-	return done(rq.b.ids.Accounts.Ban(rq.http.Context(), rq.param("player"), in.Reason, in.Until))
+	return done(h.ids.Accounts.Ban(rq.context(), rq.param("player"), in.Reason, in.Until))
 }

@@ -14,23 +14,18 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/beacon"
-	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/placement"
-	"github.com/musterhq/muster/session"
+	"github.com/musterhq/muster/lobby"
 )
 
 // Deps are the packages that the backend uses.
 type Deps struct {
-	Store      *store.Store
-	Events     *event.Log
-	Identity   *identity.Service
-	Matching   Matching
-	Fleets     *fleet.Service
-	Sessions   *session.Service
-	Placements *placement.Service
+	Store    *store.Store
+	Identity *identity.Service
+	Fleets   *fleet.Service
+	Lobby    *lobby.Service
 
 	// Base returns the server's base URL, for the configuration that clients read.
 	Base func() string
@@ -46,41 +41,39 @@ type Deps struct {
 
 // Backend serves everything under /player/.
 type Backend struct {
-	Config   // as at the start; now returns what a reload changes
-	current  atomic.Pointer[Config]
-	opts     Deps
-	log      *slog.Logger
-	metrics  *metrics
-	st       *store.Store
-	ids      *identity.Service
-	matching Matching
-	mux      *http.ServeMux
-	rates    meters
-	lockout  *lockout
+	deps    Deps
+	log     *slog.Logger
+	metrics *metrics
+	mux     *http.ServeMux
+	rates   *meters
+	config  *settings
+	hub     *hub
+
+	accounts   *accounts
+	data       *data
+	places     *places
+	tickets    *tickets
+	parties    *parties
+	games      *games
+	placements *placements
+	sockets    *sockets
+}
+
+// settings is the configuration: as at the start and, of what a reload changes, as last
+// read.
+type settings struct {
+	Config
+	last     atomic.Pointer[Config]
 	receipts atomic.Pointer[beacon.Receipts] // nil: receipts cannot be checked
-	latency  *latencies
-	hub      *hub
-	doors    *socketDoor
-	t        tables
-	cmd      commands
-	closing  chan struct{}
-	expelled chan struct{} // makes the reconciler stop what expel marked
 }
 
-type commands struct {
-	open       *store.Command[openArgs, *Ticket]
-	observe    *store.Command[[]observation, struct{}]
-	sweep      *store.Command[struct{}, bool]
-	party      *store.Command[partyArgs, *Party]
-	place      *store.Command[Placing, *Placing]
-	seePlacing *store.Command[[]placingSeen, struct{}]
-}
+// now returns the configuration as last read.
+func (s *settings) now() *Config { return s.last.Load() }
 
-// New registers the package's tables and commands on the store. Its error names
-// what is not configured correctly.
+// New returns the door. Its error names what is not configured correctly.
 func New(d Deps, c Config) (*Backend, error) {
-	c.setDefaults()
-	if err := c.validate(); err != nil {
+	receipts, err := c.check()
+	if err != nil {
 		return nil, err
 	}
 	if d.Beacon == nil {
@@ -89,36 +82,43 @@ func New(d Deps, c Config) (*Backend, error) {
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &Backend{
-		Config: c, opts: d, log: d.Logger.With("component", "players"), st: d.Store, ids: d.Identity, matching: d.Matching,
-		rates: c.Limits.meters(), lockout: newLockout(), latency: newLatencies(),
-		hub: newHub(), doors: newSocketDoor(), t: newTables(d.Store), closing: make(chan struct{}), expelled: make(chan struct{}, 1),
-	}
+	config := &settings{Config: c}
+	config.last.Store(&c)
+	config.receipts.Store(receipts)
+	b := &Backend{deps: d, log: d.Logger.With("component", "players"), config: config, hub: newHub(c.Limits, d.Identity)}
+	b.metrics = newMetrics(d.Registerer, b.hub)
+	b.rates = c.Limits.meters(b.metrics)
 	if c.Open { // everyone connects from this machine
 		b.rates.address, b.rates.guest, b.rates.login = meter{}, meter{}, meter{}
 	}
-	receipts, err := c.readReceipts()
-	if err != nil {
-		return nil, err
-	}
-	b.current.Store(&c)
-	b.receipts.Store(receipts)
-	b.metrics = newMetrics(d.Registerer, b)
-	b.cmd = commands{
-		open:       store.NewCommand(d.Store, "play.open", b.runOpen),
-		observe:    store.NewCommand(d.Store, "play.observe", b.runObserve),
-		sweep:      store.NewCommand(d.Store, "play.sweep", b.runSweep),
-		party:      store.NewCommand(d.Store, "play.party", b.runParty),
-		place:      store.NewCommand(d.Store, "play.place", b.runPlace),
-		seePlacing: store.NewCommand(d.Store, "play.see_placement", b.runSeePlacing),
-	}
-	b.ids.Accounts.OnOut(b.expel)
+	b.accounts = &accounts{ids: d.Identity, config: config, base: d.Base, metrics: b.metrics, lockout: newLockout()}
+	b.data = &data{d.Identity}
+	b.places = &places{st: d.Store, fleets: d.Fleets, lobby: d.Lobby, config: config, base: d.Base, beacon: d.Beacon}
+	b.tickets = &tickets{st: d.Store, lobby: d.Lobby.Tickets, hub: b.hub}
+	b.parties = &parties{d.Lobby.Parties}
+	b.games = &games{d.Lobby.Games}
+	b.placements = &placements{d.Lobby.Placements, b.hub}
+	b.sockets = newSockets(b)
+	d.Lobby.OnChanged(b.hub.wake)
 	b.mux = b.newMux()
 	return b, nil
 }
 
-// readReceipts reads the key of beacons; nil if there is none.
-func (c *Config) readReceipts() (*beacon.Receipts, error) {
+// check sets the defaults, and returns the key of beacons, nil if there is none. Its error
+// names what is not configured correctly.
+func (c *Config) check() (*beacon.Receipts, error) {
+	c.Limits.setDefaults(c.Open)
+	offer := c.Offer()
+	if err := offer.Check(); err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, l := range c.Locations {
+		if l.Name == "" || seen[l.Name] {
+			return nil, fmt.Errorf("players: location %q: names are required and unique", l.Name)
+		}
+		seen[l.Name] = true
+	}
 	if c.BeaconKeyFile == "" {
 		return nil, nil
 	}
@@ -133,26 +133,20 @@ func (c *Config) readReceipts() (*beacon.Receipts, error) {
 	return beacon.NewReceipts(key), nil
 }
 
-// now returns the configuration as last read.
-func (b *Backend) now() *Config { return b.current.Load() }
-
 // Reload replaces providers, matchmakers, pools, locations with their beacon key, and
 // origins; the rest of the configuration cannot change while the server runs. If there
 // is an error, it names what is wrong, and nothing has changed.
 func (b *Backend) Reload(c Config) error {
-	c.setDefaults()
-	if err := c.validate(); err != nil {
-		return err
-	}
-	receipts, err := c.readReceipts()
+	receipts, err := c.check()
 	if err != nil {
 		return err
 	}
-	if err := b.ids.Providers.Reload(c.Providers); err != nil {
+	if err := b.deps.Identity.Providers.Reload(c.Providers); err != nil {
 		return err
 	}
-	b.receipts.Store(receipts)
-	b.current.Store(&c)
+	b.deps.Lobby.Reload(c.Offer())
+	b.config.receipts.Store(receipts)
+	b.config.last.Store(&c)
 	return nil
 }
 
@@ -161,10 +155,20 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.mux.Serv
 
 // Close ends long polls and WebSockets; their clients reconnect. It must be called once.
 func (b *Backend) Close(ctx context.Context) {
-	close(b.closing)
-	b.doors.close(ctx)
+	close(b.hub.closing)
+	b.sockets.door.close(ctx)
 }
+
+// BeaconOf returns where the UDP beacon of a location answers: HOST:PORT, or "".
+func (b *Backend) BeaconOf(location string) string { return b.places.beaconOf(location) }
 
 func newID() string { return uuid.NewString() }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+func or(value, otherwise string) string {
+	if value != "" {
+		return value
+	}
+	return otherwise
+}

@@ -28,7 +28,7 @@ func (c *socket) changes(player string, cursor *string) error {
 // news returns the rows of the player that changed since the cursor, in the order of
 // their changes; without a cursor, those that have not ended. It moves the cursor.
 func (c *socket) news(player string, cursor *string) (all []protocol.Message) {
-	rows, newest, inParty := c.b.changedSince(player, *cursor)
+	rows, newest, inParty := c.of.changedSince(player, *cursor)
 	for _, row := range rows {
 		c.inParty = c.inParty || row.kind == protocol.MessageParty
 		m := message(row.kind, "", row.data)
@@ -55,23 +55,23 @@ func (c *socket) cursorAt(change string) string {
 
 // changedSince returns the rows of a player that are to be sent on a connection, the
 // newest change of all rows, and whether the player is in a party.
-func (b *Backend) changedSince(player, cursor string) (rows []changed, newest string, inParty bool) {
-	view, now := b.st.View(), time.Now()
+func (s *sockets) changedSince(player, cursor string) (rows []changed, newest string, inParty bool) {
+	view, now := s.st.View(), time.Now()
 	add := func(at, kind string, over bool, data func() any) {
 		newest = max(newest, at)
 		if at > cursor && (cursor != "" || !over) {
 			rows = append(rows, changed{at, kind, data()})
 		}
 	}
-	for t := range b.t.ticketsOf.Equal(view, player) {
-		add(t.Change, protocol.MessageTicket, over(t.Found.State), func() any { return t.out(player) })
+	for t := range s.lobby.Tickets.Of(view, player) {
+		add(t.Change, protocol.MessageTicket, t.Over(), func() any { return ticketOut(s.lobby.Tickets, t, player) })
 	}
-	for p := range b.t.partiesOf.Equal(view, player) {
+	if p := s.lobby.Parties.Of(view, player); p != nil {
 		inParty = true
-		add(p.Change, protocol.MessageParty, false, func() any { return p.out(now) })
+		add(p.Change, protocol.MessageParty, false, func() any { return partyOut(p, now) })
 	}
-	for p := range b.t.placingsOf.Equal(view, player) {
-		add(p.Change, protocol.MessagePlacement, p.over(), func() any { return p.out() })
+	for p := range s.lobby.Placements.Of(view, player) {
+		add(p.Change, protocol.MessagePlacement, p.Over(), func() any { return placementOut(p) })
 	}
 	slices.SortFunc(rows, func(a, b changed) int { return strings.Compare(a.at, b.at) })
 	return rows, newest, inParty

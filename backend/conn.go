@@ -14,7 +14,7 @@ import (
 // socket is one WebSocket of a player. Its reader executes messages; its writer sends
 // answers and changes, and nothing else writes.
 type socket struct {
-	b    *Backend
+	of   *sockets
 	ws   *websocket.Conn
 	from netip.Addr
 	out  chan protocol.Message // answers
@@ -44,9 +44,9 @@ func (c *socket) end(code int, reason string) {
 
 // run serves the connection until it ends.
 func (c *socket) run(token, resume string) {
-	defer c.b.doors.leave()
-	c.b.metrics.socket(1)
-	defer c.b.metrics.socket(-1)
+	defer c.of.door.leave()
+	c.of.metrics.socket(1)
+	defer c.of.metrics.socket(-1)
 	defer c.ws.Close()
 	c.ws.SetReadLimit(maxMessage)
 	c.ws.SetReadDeadline(time.Now().Add(silentFor))
@@ -60,7 +60,7 @@ func (c *socket) run(token, resume string) {
 	c.end(websocket.CloseNormalClosure, "")
 	<-done
 	if who := c.who(); who.PlayerID != "" {
-		c.b.doors.drop(c, who.PlayerID)
+		c.of.door.drop(c, who.PlayerID)
 	}
 }
 
@@ -87,7 +87,7 @@ func (c *socket) key() string {
 // enter uses an access token: the first determines the player, later ones must be the
 // same player's.
 func (c *socket) enter(token, resume string) bool {
-	claims, err := c.b.ids.Tokens.Check(token)
+	claims, err := c.of.ids.Tokens.Check(token)
 	if err != nil {
 		c.end(protocol.CloseUnauthorized, "the access token is not good")
 		return false
@@ -103,7 +103,7 @@ func (c *socket) enter(token, resume string) bool {
 	if first {
 		c.known()
 		c.resume = resume
-		c.b.doors.take(c, claims.PlayerID, c.b.Limits.Sockets)
+		c.of.door.take(c, claims.PlayerID, c.of.config.Limits.Sockets)
 		close(c.entered)
 	}
 	return true

@@ -7,6 +7,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -19,7 +20,7 @@ func (c *socket) read() {
 			return
 		}
 		c.ws.SetReadDeadline(time.Now().Add(silentFor))
-		if c.b.limit(c.b.rates.message, "socket "+c.key()) != nil {
+		if c.of.rates.take(c.of.rates.message, "socket "+c.key()) != nil {
 			c.end(protocol.CloseRate, "too many messages")
 			return
 		}
@@ -50,7 +51,7 @@ func (c *socket) problem(re string, err error) protocol.Message {
 	p, meant := problemOf(err)
 	id := newID()
 	if !meant {
-		c.b.log.Error("message failed", "request_id", id, "error", err)
+		c.of.log.Error("message failed", "request_id", id, "error", err)
 	}
 	return message(protocol.MessageError, re, p.body(id))
 }
@@ -69,7 +70,7 @@ func (c *socket) handle(m *protocol.Message) protocol.Message {
 	if m.Type == protocol.MessagePing {
 		return protocol.Message{Type: protocol.MessagePong, Re: m.ID, Data: m.Data}
 	}
-	who, err := c.b.ids.Tokens.Check(c.held())
+	who, err := c.of.ids.Tokens.Check(c.held())
 	if err != nil {
 		return c.problem(m.ID, err)
 	}
@@ -77,35 +78,35 @@ func (c *socket) handle(m *protocol.Message) protocol.Message {
 	if err != nil {
 		return c.problem(m.ID, err)
 	}
-	return message(protocol.MessageTicket, m.ID, t.out(who.PlayerID))
+	return message(protocol.MessageTicket, m.ID, ticketOut(c.of.lobby.Tickets, t, who.PlayerID))
 }
 
 // act executes a message about matchmaking.
-func (c *socket) act(ctx context.Context, who identity.Claims, m *protocol.Message) (*Ticket, error) {
-	b := c.b
+func (c *socket) act(ctx context.Context, who identity.Claims, m *protocol.Message) (*lobby.Ticket, error) {
+	tickets, rates := c.of.lobby.Tickets, c.of.rates
 	if m.Type == protocol.MessageStart {
 		var in protocol.TicketRequest
 		if err := decodeText(m.Data, &in); err != nil {
 			return nil, err
 		}
-		if err := b.limit(b.rates.ticket, who.PlayerID); err != nil {
+		if err := rates.take(rates.ticket, who.PlayerID); err != nil {
 			return nil, err
 		}
-		return b.start(ctx, who.PlayerID, who.Scope, &in)
+		return tickets.Start(ctx, who.PlayerID, who.Scope, matchRequest(&in))
 	}
 	var in protocol.SocketTicketID
 	if err := decodeText(m.Data, &in); err != nil {
 		return nil, err
 	}
-	t, err := b.ticketOf(who.PlayerID, in.TicketID)
+	t, err := tickets.Ticket(who.PlayerID, in.TicketID)
 	if err != nil {
 		return nil, err
 	}
 	switch m.Type {
 	case protocol.MessageCancel:
-		return b.cancel(ctx, t)
+		return tickets.Cancel(ctx, t)
 	case protocol.MessageAccept:
-		return b.reply(ctx, t, who.PlayerID, in.Accept)
+		return tickets.Answer(ctx, t, who.PlayerID, in.Accept)
 	}
 	return nil, refuse("invalid-parameter", "type: "+m.Type+" is not known")
 }

@@ -45,7 +45,7 @@ func (c *socket) open() (early protocol.Message, err error) {
 			}
 		case <-timer.C:
 			c.end(protocol.CloseAuthTimeout, "no auth in time")
-		case <-c.b.closing:
+		case <-c.of.hub.closing:
 			c.end(websocket.CloseGoingAway, "the server stops")
 		case <-c.ended:
 			c.flush()
@@ -58,7 +58,7 @@ func (c *socket) open() (early protocol.Message, err error) {
 // answer, if it has a type.
 func (c *socket) push(early protocol.Message) error {
 	player := c.who().PlayerID
-	watcher, stop := c.b.hub.watch(player)
+	watcher, stop := c.of.hub.watch(player)
 	defer stop()
 	var cursor string
 	cursor, c.inParty = strings.CutSuffix(c.resume, partyMark)
@@ -85,7 +85,7 @@ func (c *socket) push(early protocol.Message) error {
 			err = c.send(m)
 		case <-ping.C:
 			err = c.tick(&warned)
-		case <-c.b.closing:
+		case <-c.of.hub.closing:
 			c.end(websocket.CloseGoingAway, "the server stops; come back")
 		case <-c.ended:
 			c.flush()
@@ -114,7 +114,7 @@ func (c *socket) flush() {
 // stillIn reports whether the player's login is still valid, and otherwise ends the
 // connection.
 func (c *socket) stillIn() (identity.Claims, bool) {
-	claims, err := c.b.ids.Tokens.Check(c.held())
+	claims, err := c.of.ids.Tokens.Check(c.held())
 	if err != nil {
 		c.end(protocol.CloseUnauthorized, "the login has ended")
 	}

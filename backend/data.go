@@ -21,9 +21,12 @@ func itemsOut(all []*identity.Datum) map[string]protocol.DataItem {
 	return out
 }
 
+// data handles the data of players.
+type data struct{ ids *identity.Service }
+
 // readable returns the namespace in the path if the player may read it. To the player,
 // a namespace that is not readable does not exist.
-func (rq *request) readable() (identity.Namespace, error) {
+func readable(rq *request) (identity.Namespace, error) {
 	ns := identity.Namespace(rq.param("namespace"))
 	if !ns.PlayerReads() {
 		return "", refuse("not-found", "namespaces are private, public and server")
@@ -31,8 +34,8 @@ func (rq *request) readable() (identity.Namespace, error) {
 	return ns, nil
 }
 
-func (rq *request) writable() (identity.Namespace, error) {
-	ns, err := rq.readable()
+func writable(rq *request) (identity.Namespace, error) {
+	ns, err := readable(rq)
 	if err != nil {
 		return "", err
 	}
@@ -42,29 +45,29 @@ func (rq *request) writable() (identity.Namespace, error) {
 	return ns, rq.change()
 }
 
-func (rq *request) allData() (answer, error) {
-	ns, err := rq.readable()
+func (h *data) list(rq *request) (answer, error) {
+	ns, err := readable(rq)
 	if err != nil {
 		return answer{}, err
 	}
-	all, err := rq.b.ids.Data.All(rq.player.PlayerID, ns)
+	all, err := h.ids.Data.All(rq.player.PlayerID, ns)
 	if err != nil {
 		return answer{}, err
 	}
 	return ok(&protocol.DataItems{Items: itemsOut(all)})
 }
 
-func (rq *request) getData() (answer, error) {
-	ns, err := rq.readable()
+func (h *data) get(rq *request) (answer, error) {
+	ns, err := readable(rq)
 	if err != nil {
 		return answer{}, err
 	}
-	return rq.datum(rq.player.PlayerID, ns)
+	return h.read(rq, rq.player.PlayerID, ns)
 }
 
-// datum answers with a value; its version is the ETag.
-func (rq *request) datum(player string, ns identity.Namespace) (answer, error) {
-	d, err := rq.b.ids.Data.Get(player, ns, rq.param("key"))
+// read answers with a value; its version is the ETag.
+func (h *data) read(rq *request, player string, ns identity.Namespace) (answer, error) {
+	d, err := h.ids.Data.Get(player, ns, rq.param("key"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -75,20 +78,20 @@ func (rq *request) datum(player string, ns identity.Namespace) (answer, error) {
 	return answer{status: http.StatusOK, body: protocol.JSON(d.Value), etag: etag}, nil
 }
 
-func (rq *request) putData() (answer, error) {
-	ns, err := rq.writable()
+func (h *data) put(rq *request) (answer, error) {
+	ns, err := writable(rq)
 	if err != nil {
 		return answer{}, err
 	}
-	return rq.put(rq.player.PlayerID, ns)
+	return h.write(rq, rq.player.PlayerID, ns)
 }
 
-func (rq *request) put(player string, ns identity.Namespace) (answer, error) {
-	e, err := rq.expectation()
+func (h *data) write(rq *request, player string, ns identity.Namespace) (answer, error) {
+	e, err := expectation(rq)
 	if err != nil {
 		return answer{}, err
 	}
-	d, err := rq.b.ids.Data.Put(rq.http.Context(), player, ns, rq.param("key"), rq.body, e)
+	d, err := h.ids.Data.Put(rq.context(), player, ns, rq.param("key"), rq.body, e)
 	if err != nil {
 		return answer{}, err
 	}
@@ -99,20 +102,20 @@ func (rq *request) put(player string, ns identity.Namespace) (answer, error) {
 	return answer{status: status, body: itemOut(d), etag: quoted(d.Version)}, nil
 }
 
-func (rq *request) deleteData() (answer, error) {
-	ns, err := rq.writable()
+func (h *data) remove(rq *request) (answer, error) {
+	ns, err := writable(rq)
 	if err != nil {
 		return answer{}, err
 	}
-	e, err := rq.expectation()
+	e, err := expectation(rq)
 	if err != nil {
 		return answer{}, err
 	}
-	return done(rq.b.ids.Data.Delete(rq.http.Context(), rq.player.PlayerID, ns, rq.param("key"), e))
+	return done(h.ids.Data.Delete(rq.context(), rq.player.PlayerID, ns, rq.param("key"), e))
 }
 
 // expectation reads If-Match and If-None-Match (RFC 9110, 13.1).
-func (rq *request) expectation() (identity.Expect, error) {
+func expectation(rq *request) (identity.Expect, error) {
 	match, none := rq.http.Header.Get("If-Match"), rq.http.Header.Get("If-None-Match")
 	switch {
 	case none == "*" && match == "":
@@ -129,25 +132,14 @@ func (rq *request) expectation() (identity.Expect, error) {
 	return identity.Expect{Version: version}, nil
 }
 
-// has reports whether the client says that it has the version of an ETag. Compressing
-// proxies make our ETags weak, which makes no difference here (RFC 9110, 13.1.2).
-func (rq *request) has(etag string) bool {
-	for tag := range strings.SplitSeq(strings.Join(rq.http.Header.Values("If-None-Match"), ","), ",") {
-		if strings.TrimPrefix(strings.TrimSpace(tag), "W/") == etag {
-			return true
-		}
-	}
-	return false
-}
-
-// serverGetData and serverPutData are for the operator's game backends and game
+// serverGet and serverPut are for the operator's game backends and game
 // servers; they have access to every namespace.
-func (rq *request) serverGetData() (answer, error) {
-	return rq.datum(rq.param("player"), identity.Namespace(rq.param("namespace")))
+func (h *data) serverGet(rq *request) (answer, error) {
+	return h.read(rq, rq.param("player"), identity.Namespace(rq.param("namespace")))
 }
 
-func (rq *request) serverPutData() (answer, error) {
-	return rq.put(rq.param("player"), identity.Namespace(rq.param("namespace")))
+func (h *data) serverPut(rq *request) (answer, error) {
+	return h.write(rq, rq.param("player"), identity.Namespace(rq.param("namespace")))
 }
 
 func quoted(version int64) string { return `"` + itoa(version) + `"` }

@@ -2,15 +2,23 @@ package backend
 
 import (
 	"context"
+	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/musterhq/muster/identity"
 )
 
 // hub wakes what waits for changes of a player. A nudge only says that something
 // changed: the state is in the rows.
 type hub struct {
+	ids     *identity.Service
+	most    Limits        // of long polls
+	closing chan struct{} // closed when the server stops
+
 	mu      sync.Mutex
 	of      map[string]map[*watcher]struct{} // by player
 	polls   map[string][]chan struct{}       // long polls by player, the oldest first; closed to end one
@@ -20,18 +28,20 @@ type hub struct {
 // watcher is woken after the rows of its player have changed.
 type watcher struct{ nudge chan struct{} }
 
-func newHub() *hub {
-	return &hub{of: map[string]map[*watcher]struct{}{}, polls: map[string][]chan struct{}{}}
+func newHub(most Limits, ids *identity.Service) *hub {
+	return &hub{
+		ids: ids, most: most, closing: make(chan struct{}), of: map[string]map[*watcher]struct{}{}, polls: map[string][]chan struct{}{},
+	}
 }
 
-// poll begins a long poll of a player, and ends the oldest if there would be more than
-// most. over is closed to end this one; end must be called when it has ended.
-func (h *hub) poll(player string, most int) (over <-chan struct{}, end func()) {
+// begin begins a long poll of a player, and ends the oldest if there would be too many.
+// over is closed to end this one; end must be called when it has ended.
+func (h *hub) begin(player string) (over <-chan struct{}, end func()) {
 	own := make(chan struct{})
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := append(h.polls[player], own)
-	if len(all) > most {
+	if len(all) > h.most.WaitsPerPlayer {
 		close(all[0])
 		all = all[1:]
 	}
@@ -79,25 +89,79 @@ func (h *hub) wake(players []string) {
 	}
 }
 
-// maxWait is the longest wait that a long poll may request.
-const maxWait = 25 * time.Second
+// Long polls.
+const (
+	maxWait     = 25 * time.Second // the longest that a client may request
+	advisedPoll = 2 * time.Second  // how often to send requests without one
+)
+
+// poll answers immediately if the client's ETag is not the current one, and otherwise
+// waits for a change as long as the client requested.
+func (h *hub) poll(rq *request, look func() (body any, seq int64, ended bool, err error)) (answer, error) {
+	if err := rq.message("poll"); err != nil {
+		return answer{}, err
+	}
+	wait, err := waitOf(rq)
+	if err != nil {
+		return answer{}, err
+	}
+	body, seq, ended, err := look()
+	changed := func() bool {
+		if err == nil && rq.has(quoted(seq)) && !ended {
+			if _, err = h.ids.Tokens.Check(bearer(rq.http)); err == nil { // the login may have ended in the meantime
+				body, seq, ended, err = look()
+			}
+		}
+		return err != nil || !rq.has(quoted(seq)) || ended
+	}
+	if rq.http.Header.Get("If-None-Match") == "" { // a client without a version is answered immediately
+		wait = 0
+	}
+	if waiting := h.await(rq.context(), rq.player.PlayerID, wait, changed); waiting != nil {
+		return answer{}, waiting
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{status: http.StatusOK, body: body, etag: quoted(seq)}
+	if !ended && wait == 0 {
+		a.wait = advisedPoll
+	}
+	if rq.has(quoted(seq)) {
+		a.status, a.body = http.StatusNotModified, nil
+	}
+	return a, nil
+}
+
+// waitOf returns how long a request wants to wait for a change.
+func waitOf(rq *request) (time.Duration, error) {
+	text := rq.http.URL.Query().Get("wait")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || time.Duration(n)*time.Second > maxWait {
+		return 0, refuse("invalid-parameter", "wait: must be 0 to 25 seconds")
+	}
+	return time.Duration(n) * time.Second, nil
+}
 
 // await waits until changed returns true, the time has passed, the client has gone, the
 // player has too many long polls or the server stops.
-func (b *Backend) await(ctx context.Context, player string, wait time.Duration, changed func() bool) error {
+func (h *hub) await(ctx context.Context, player string, wait time.Duration, changed func() bool) error {
 	if changed() || wait <= 0 {
 		return nil
 	}
-	if int(b.hub.waiting.Add(1)) > b.Limits.Waits {
-		b.hub.waiting.Add(-1)
+	if int(h.waiting.Add(1)) > h.most.Waits {
+		h.waiting.Add(-1)
 		p := refuse("busy", "too many long polls at the moment; ask without wait")
 		p.wait = time.Second
 		return p
 	}
-	defer b.hub.waiting.Add(-1)
-	over, end := b.hub.poll(player, b.Limits.WaitsPerPlayer)
+	defer h.waiting.Add(-1)
+	over, end := h.begin(player)
 	defer end()
-	w, stop := b.hub.watch(player)
+	w, stop := h.watch(player)
 	defer stop()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -110,7 +174,7 @@ func (b *Backend) await(ctx context.Context, player string, wait time.Duration, 
 			return nil
 		case <-over:
 			return nil
-		case <-b.closing:
+		case <-h.closing:
 			return nil
 		}
 	}

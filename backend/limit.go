@@ -68,10 +68,24 @@ func newMeter(name string, n float64, period time.Duration, atOnce int) meter {
 }
 
 // meters are the meters of Limits.
-type meters struct{ address, key, guest, login, ticket, session, write, message meter }
+type meters struct {
+	address, key, guest, login, ticket, session, write, message meter
 
-func (l *Limits) meters() meters {
-	return meters{
+	metrics *metrics
+}
+
+// take counts by a key, and refuses if the limit is reached.
+func (all *meters) take(m meter, key string) error {
+	if wait := m.buckets.Take(key, time.Now()); wait > 0 {
+		all.metrics.limit(m.name)
+		return limited("rate-limited", wait)
+	}
+	return nil
+}
+
+func (l *Limits) meters(counts *metrics) *meters {
+	return &meters{
+		metrics: counts,
 		address: newMeter("address", l.PerAddress, time.Second, int(3*l.PerAddress)),
 		key:     newMeter("key", l.PerKey, time.Second, int(3*l.PerKey)),
 		guest:   newMeter("guest", l.GuestsPerHour, time.Hour, int(l.GuestsPerHour)),

@@ -29,7 +29,7 @@ func TestLimits_Open(t *testing.T) {
 	t.Parallel()
 	l := Limits{TicketsPerMin: 1}
 	l.setDefaults(true)
-	m, now := l.meters(), time.Now()
+	m, now := l.meters(nil), time.Now()
 	for range 1000 {
 		if m.session.buckets.Take("a", now) != 0 || m.write.buckets.Take("a", now) != 0 || m.key.buckets.Take("a", now) != 0 {
 			t.Fatal("limited by a default")
@@ -51,13 +51,12 @@ func TestLimits_Open(t *testing.T) {
 func TestAwait_OfOnePlayer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := &Backend{hub: newHub(), closing: make(chan struct{})}
-		b.Limits = Limits{Waits: 100, WaitsPerPlayer: 3}
+		h := newHub(Limits{Waits: 100, WaitsPerPlayer: 3}, nil)
 		var mu sync.Mutex
 		var ended []string
 		wait := func(player, name string) {
 			go func() {
-				if err := b.await(t.Context(), player, maxWait, func() bool { return false }); err != nil {
+				if err := h.await(t.Context(), player, maxWait, func() bool { return false }); err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
@@ -85,8 +84,8 @@ func TestAwait_OfOnePlayer(t *testing.T) {
 		has("1", "2")
 		time.Sleep(maxWait)
 		synctest.Wait()
-		if n := b.hub.waiting.Load(); n != 0 || len(ended) != 6 || len(b.hub.polls) != 0 {
-			t.Errorf("%d wait, %q ended, polls are kept of %d players", n, ended, len(b.hub.polls))
+		if n := h.waiting.Load(); n != 0 || len(ended) != 6 || len(h.polls) != 0 {
+			t.Errorf("%d wait, %q ended, polls are kept of %d players", n, ended, len(h.polls))
 		}
 	})
 }
@@ -130,11 +129,11 @@ func TestAccountKey(t *testing.T) {
 	here := &request{from: netip.MustParseAddr("192.0.2.1")}
 	there := &request{from: netip.MustParseAddr("192.0.2.2")}
 	player := newID()
-	if here.accountKey(player) == "" || here.accountKey(player) == there.accountKey(player) {
-		t.Errorf("counted under %q here, %q there", here.accountKey(player), there.accountKey(player))
+	if accountKey(here, player) == "" || accountKey(here, player) == accountKey(there, player) {
+		t.Errorf("counted under %q here, %q there", accountKey(here, player), accountKey(there, player))
 	}
 	for _, none := range []string{"", "x", strings.Repeat("x", 64<<10), "urn:uuid:" + player, "{" + player + "}"} {
-		if key := here.accountKey(none); key != "" {
+		if key := accountKey(here, none); key != "" {
 			t.Errorf("a login as %.40q is remembered", none)
 		}
 	}

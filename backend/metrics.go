@@ -15,12 +15,10 @@ type metrics struct {
 	took     prometheus.Histogram
 	limits   *prometheus.CounterVec
 	logins   *prometheus.CounterVec
-	tickets  *prometheus.CounterVec
 	sockets  prometheus.Gauge
-	fixes    prometheus.Counter
 }
 
-func newMetrics(r prometheus.Registerer, b *Backend) *metrics {
+func newMetrics(r prometheus.Registerer, h *hub) *metrics {
 	if r == nil {
 		return nil
 	}
@@ -35,13 +33,11 @@ func newMetrics(r prometheus.Registerer, b *Backend) *metrics {
 		}),
 		limits:  counter("limited_total", "Requests refused because of a limit.", "limit"),
 		logins:  counter("logins_total", "Logins.", "method", "result"),
-		tickets: counter("tickets_total", "Changes of players' tickets, by the state they came to.", "matchmaker", "state"),
 		sockets: prometheus.NewGauge(prometheus.GaugeOpts{Name: "muster_player_sockets", Help: "Open WebSockets of game clients."}),
-		fixes:   prometheus.NewCounter(prometheus.CounterOpts{Name: "muster_player_reconciled_total", Help: "Tickets whose change was found without an event."}),
 	}
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "muster_player_long_polls", Help: "Long polls that wait."},
-		func() float64 { return float64(b.hub.waiting.Load()) })
-	r.MustRegister(m.requests, m.took, m.limits, m.logins, m.tickets, m.sockets, m.fixes, waiting)
+		func() float64 { return float64(h.waiting.Load()) })
+	r.MustRegister(m.requests, m.took, m.limits, m.logins, m.sockets, waiting)
 	return m
 }
 
@@ -69,20 +65,8 @@ func (m *metrics) login(method string, err error) {
 	m.logins.WithLabelValues(method, result).Inc()
 }
 
-func (m *metrics) ticket(matchmaker string, s State) {
-	if m != nil {
-		m.tickets.WithLabelValues(matchmaker, string(s)).Inc()
-	}
-}
-
 func (m *metrics) socket(n float64) {
 	if m != nil {
 		m.sockets.Add(n)
-	}
-}
-
-func (m *metrics) reconciled(n int) {
-	if m != nil {
-		m.fixes.Add(float64(n))
 	}
 }

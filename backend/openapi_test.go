@@ -57,7 +57,7 @@ func TestRoutes_AreTheDescription(t *testing.T) {
 	}
 }
 
-// Each code that occurs in the sources of this package or in identity's refusals has a
+// Each code that occurs in the sources of this package or in identity's or lobby's refusals has a
 // status.
 func TestProblems_HaveAStatus(t *testing.T) {
 	t.Parallel()
@@ -67,7 +67,7 @@ func TestProblems_HaveAStatus(t *testing.T) {
 	}
 	coded := regexp.MustCompile(`(?:refuse|limited)\("([a-z-]+)"|Code = "([a-z-]+)"`)
 	found := map[string]bool{}
-	for _, file := range append(files, "../identity/refusal.go") {
+	for _, file := range append(files, "../identity/refusal.go", "../lobby/refusal.go") {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -29,7 +30,7 @@ type problem struct {
 // Error returns the code and the detail.
 func (p *problem) Error() string { return p.code + ": " + p.detail }
 
-// statuses of the codes, including those of identity's refusals.
+// statuses of the codes, including those of identity's and lobby's refusals.
 var statuses = map[string]int{
 	"malformed-json": 400, "unknown-field": 400, "invalid-parameter": 400,
 	"token-missing": 401, "token-invalid": 401, "token-expired": 401, "guest-secret-invalid": 401,
@@ -67,6 +68,11 @@ func problemOf(err error) (p *problem, ok bool) {
 	if r, is := errors.AsType[*identity.Refusal](err); is {
 		p = refuse(string(r.Code), r.Message)
 		p.until, p.conflict = r.Until, r.ConflictToken
+		return p, true
+	}
+	if r, is := errors.AsType[*lobby.Refusal](err); is {
+		p = refuse(string(r.Code), r.Message)
+		p.ticket = r.TicketID
 		return p, true
 	}
 	f, is := fault.As(err)

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"mime"
 	"net/http"
@@ -19,9 +20,9 @@ import (
 
 // request is an HTTP request that is being handled.
 type request struct {
-	b      *Backend
 	http   *http.Request
 	w      http.ResponseWriter
+	rates  *meters
 	id     string
 	from   netip.Addr      // the client
 	player identity.Claims // of a route for players
@@ -35,6 +36,12 @@ type answer struct {
 	etag   string
 	wait   time.Duration // advised before the next request
 }
+
+// ok is the usual answer.
+func ok(body any) (answer, error) { return answer{status: http.StatusOK, body: body}, nil }
+
+// done is the answer without a body.
+func done(err error) (answer, error) { return answer{status: http.StatusNoContent}, err }
 
 // access says who may use a route.
 type access struct {
@@ -63,13 +70,13 @@ const (
 
 // serve answers a request of a route. Its id is in the answer and in the log.
 func (b *Backend) serve(rt route, w http.ResponseWriter, r *http.Request) {
-	rq := &request{b: b, http: r, w: w, id: newID(), from: door.Client(r)}
+	rq := &request{http: r, w: w, rates: b.rates, id: newID(), from: door.Client(r)}
 	h := w.Header()
 	h.Set("X-Request-Id", rq.id)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	begun := time.Now()
-	a, err := rq.run(rt)
+	a, err := b.run(rq, rt)
 	status := a.status
 	if err != nil {
 		p, meant := problemOf(err)
@@ -79,22 +86,22 @@ func (b *Backend) serve(rt route, w http.ResponseWriter, r *http.Request) {
 		status = p.status
 		p.write(w, rq.id)
 	} else if status != 0 { // 0: the handler has written the answer
-		rq.write(a)
+		b.write(rq, a)
 	}
 	b.metrics.request(rt, status, time.Since(begun))
 }
 
 // run checks a request's limits, identity and body, and calls its handler.
-func (rq *request) run(rt route) (answer, error) {
+func (b *Backend) run(rq *request, rt route) (answer, error) {
 	if rt.access.who == operator {
-		return rq.runOperator(rt)
+		return b.runOperator(rq, rt)
 	}
-	if err := rq.limit(rq.b.rates.address, networkOf(rq.from)); err != nil {
+	if err := rq.limit(rq.rates.address, networkOf(rq.from)); err != nil {
 		return answer{}, err
 	}
 	if rt.access.who == player {
 		var err error
-		if rq.player, err = rq.b.ids.Tokens.Check(bearer(rq.http)); err != nil {
+		if rq.player, err = b.deps.Identity.Tokens.Check(bearer(rq.http)); err != nil {
 			return answer{}, err
 		}
 		door.Known(rq.http)
@@ -108,15 +115,15 @@ func (rq *request) run(rt route) (answer, error) {
 // runOperator runs a request of the operator's own backend, which acts for many players
 // from one address. It is limited by its key, and by its address only if its signature
 // is not valid.
-func (rq *request) runOperator(rt route) (answer, error) {
-	caller, err := rq.operator(rt.access.action)
+func (b *Backend) runOperator(rq *request, rt route) (answer, error) {
+	caller, err := b.operator(rq, rt.access.action)
 	if err != nil {
-		if limited := rq.limit(rq.b.rates.address, networkOf(rq.from)); limited != nil {
+		if limited := rq.limit(rq.rates.address, networkOf(rq.from)); limited != nil {
 			return answer{}, limited
 		}
 		return answer{}, err
 	}
-	if err := rq.limit(rq.b.rates.key, caller.KeyID); err != nil {
+	if err := rq.limit(rq.rates.key, caller.KeyID); err != nil {
 		return answer{}, err
 	}
 	rq.http = rq.http.WithContext(store.WithActor(rq.http.Context(), caller.Actor()))
@@ -125,8 +132,8 @@ func (rq *request) runOperator(rt route) (answer, error) {
 
 // operator returns the caller if it is allowed the action, and reads the body that proves
 // its signature.
-func (rq *request) operator(action auth.Action) (auth.Caller, error) {
-	caller, proof, err := rq.b.opts.Operator(rq.http, action)
+func (b *Backend) operator(rq *request, action auth.Action) (auth.Caller, error) {
+	caller, proof, err := b.deps.Operator(rq.http, action)
 	if err != nil {
 		return auth.Caller{}, err
 	}
@@ -141,19 +148,37 @@ func (rq *request) operator(action auth.Action) (auth.Caller, error) {
 }
 
 // limit counts the request; the key is usually the player or the address.
-func (rq *request) limit(m meter, key string) error { return rq.b.limit(m, key) }
-
-// limit counts by a key, and refuses if the limit is reached.
-func (b *Backend) limit(m meter, key string) error {
-	if wait := m.buckets.Take(key, time.Now()); wait > 0 {
-		b.metrics.limit(m.name)
-		return limited("rate-limited", wait)
-	}
-	return nil
-}
+func (rq *request) limit(m meter, key string) error { return rq.rates.take(m, key) }
 
 // change counts a change by the player.
-func (rq *request) change() error { return rq.limit(rq.b.rates.write, rq.player.PlayerID) }
+func (rq *request) change() error { return rq.limit(rq.rates.write, rq.player.PlayerID) }
+
+// message counts a request that changes nothing, by its kind.
+func (rq *request) message(kind string) error {
+	return rq.limit(rq.rates.message, kind+" "+rq.player.PlayerID)
+}
+
+// context ends when the client has gone.
+func (rq *request) context() context.Context { return rq.http.Context() }
+
+// param returns a part of the path.
+func (rq *request) param(name string) string { return rq.http.PathValue(name) }
+
+// has reports whether the client says that it has the version of an ETag. Compressing
+// proxies make our ETags weak, which makes no difference here (RFC 9110, 13.1.2).
+func (rq *request) has(etag string) bool {
+	for tag := range strings.SplitSeq(strings.Join(rq.http.Header.Values("If-None-Match"), ","), ",") {
+		if strings.TrimPrefix(strings.TrimSpace(tag), "W/") == etag {
+			return true
+		}
+	}
+	return false
+}
+
+// public allows caches to keep the answer.
+func (rq *request) public(maxAge string) {
+	rq.w.Header().Set("Cache-Control", "public, max-age="+maxAge)
+}
 
 func (rq *request) readBody() error {
 	if rq.http.Body == nil || rq.http.Body == http.NoBody {
@@ -209,7 +234,7 @@ func plainError(err error) string {
 	return "the body is no JSON of the form described"
 }
 
-func (rq *request) write(a answer) {
+func (b *Backend) write(rq *request, a answer) {
 	h := rq.w.Header()
 	if a.etag != "" {
 		h.Set("ETag", a.etag)
@@ -223,7 +248,7 @@ func (rq *request) write(a answer) {
 	}
 	text, err := json.Marshal(a.body, json.Deterministic(true), json.FormatNilSliceAsNull(false))
 	if err != nil {
-		rq.b.log.Error("answer not encoded", "request_id", rq.id, "error", err)
+		b.log.Error("answer not encoded", "request_id", rq.id, "error", err)
 		refuse("internal", "something went wrong on our side").write(rq.w, rq.id)
 		return
 	}

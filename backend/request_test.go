@@ -19,11 +19,11 @@ import (
 // The operator's own backend is limited by its key, a caller without one by its address.
 func TestServe_OperatorsCountByKey(t *testing.T) {
 	t.Parallel()
-	inDeaf(t, func(d *deaf) {
-		player, _ := d.guest()
-		d.b.rates.address = newMeter("address", 1, time.Second, 1)
-		d.b.rates.key = newMeter("key", 3, time.Second, 3)
-		d.b.opts.Operator = func(r *http.Request, _ auth.Action) (auth.Caller, func([]byte) error, error) {
+	inHouse(t, func(h *house) {
+		player, _ := h.guest()
+		h.b.rates.address = newMeter("address", 1, time.Second, 1)
+		h.b.rates.key = newMeter("key", 3, time.Second, 3)
+		h.b.deps.Operator = func(r *http.Request, _ auth.Action) (auth.Caller, func([]byte) error, error) {
 			if key := r.Header.Get("Authorization"); key != "" {
 				return auth.Caller{KeyID: key}, func([]byte) error { return nil }, nil
 			}
@@ -33,7 +33,7 @@ func TestServe_OperatorsCountByKey(t *testing.T) {
 			r := httptest.NewRequest("GET", protocol.Base+"/server/players/"+player+"/data/server/skill", nil)
 			r.Header.Set("Authorization", key)
 			w := httptest.NewRecorder()
-			d.b.ServeHTTP(w, r)
+			h.b.ServeHTTP(w, r)
 			return w.Code
 		}
 		for _, c := range []struct {
@@ -47,25 +47,13 @@ func TestServe_OperatorsCountByKey(t *testing.T) {
 	})
 }
 
-// send makes a request from an address; without a token it is anonymous.
-func (d *deaf) send(from, token, method, path, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.RemoteAddr = from + ":1234"
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	w := httptest.NewRecorder()
-	d.b.ServeHTTP(w, r)
-	return w
-}
-
 // New guests are counted by the IPv6 /56 that one customer has: its networks are not
 // counted separately.
 func TestServe_GuestsCountBySite(t *testing.T) {
 	t.Parallel()
-	inDeaf(t, func(d *deaf) {
-		d.must(d.b.ids.Open(d.ctx))
-		d.b.rates.guest = newMeter("guest", 1, time.Hour, 2)
+	inHouse(t, func(h *house) {
+		h.must(h.ids.Open(h.ctx))
+		h.b.rates.guest = newMeter("guest", 1, time.Hour, 2)
 		for _, c := range []struct {
 			from string
 			want int
@@ -73,7 +61,7 @@ func TestServe_GuestsCountBySite(t *testing.T) {
 			{"[2001:db8::1]", 201}, {"[2001:db8:0:1::1]", 201}, {"[2001:db8:0:ff::1]", 429}, {"[2001:db8:0:100::1]", 201},
 			{"192.0.2.1", 201}, {"192.0.2.2", 201},
 		} {
-			if code := d.send(c.from, "", "POST", protocol.Base+"/auth/guest", "").Code; code != c.want {
+			if code := h.send(c.from, "", "POST", protocol.Base+"/auth/guest", "").Code; code != c.want {
 				t.Errorf("a guest from %s: %d, want %d", c.from, code, c.want)
 			}
 		}
@@ -99,8 +87,8 @@ func TestServe_EveryChangeIsCounted(t *testing.T) {
 	apart := map[string]bool{ // not by a known player; a failed login locks out
 		"POST /auth/guest/login": true, "POST /auth/refresh": true, "POST /auth/logout": true,
 	}
-	inDeaf(t, func(d *deaf) {
-		playerID, token := d.guest()
+	inHouse(t, func(h *house) {
+		playerID, token := h.guest()
 		none := func(name string) meter {
 			m := newMeter(name, 1, time.Hour, 1)
 			for _, key := range []string{playerID, "192.0.2.1/32", "lookup " + playerID, "accept " + playerID} {
@@ -108,14 +96,14 @@ func TestServe_EveryChangeIsCounted(t *testing.T) {
 			}
 			return m
 		}
-		d.b.rates = meters{
+		*h.b.rates = meters{
 			guest: none("guest"), login: none("login"), ticket: none("ticket"), session: none("session"), write: none("write"), message: none("message"),
 		}
-		for _, rt := range d.b.routes() {
+		for _, rt := range h.b.routes() {
 			if rt.method == http.MethodGet || rt.access.who == operator || apart[rt.name()] {
 				continue
 			}
-			w := d.send("192.0.2.1", token, rt.method, parameters.Replace(rt.path), bodies[rt.name()])
+			w := h.send("192.0.2.1", token, rt.method, parameters.Replace(rt.path), bodies[rt.name()])
 			if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
 				t.Errorf("%s: got %d %s", rt.name(), w.Code, w.Body)
 			}
@@ -127,23 +115,23 @@ func TestServe_EveryChangeIsCounted(t *testing.T) {
 // request could make the server answer with 12 MiB.
 func TestServe_LookUpIsBounded(t *testing.T) {
 	t.Parallel()
-	inDeaf(t, func(d *deaf) {
+	inHouse(t, func(h *house) {
 		var ids []string
 		var token string
 		for range mostToldOf/identity.MaxNamespace + 1 {
 			var id string
-			id, token = d.guest()
+			id, token = h.guest()
 			ids = append(ids, id)
 			value := jsontext.Value(`"` + strings.Repeat("x", identity.MaxValue-2) + `"`)
 			for i := range identity.MaxNamespace / identity.MaxValue {
-				_, err := d.b.ids.Data.Put(d.ctx, id, identity.Public, itoa(int64(i)), value, identity.Expect{})
-				d.must(err)
+				_, err := h.ids.Data.Put(h.ctx, id, identity.Public, itoa(int64(i)), value, identity.Expect{})
+				h.must(err)
 			}
 		}
 		lookUp := func(ids ...string) int {
 			body, err := json.Marshal(protocol.PlayerLookup{IDs: ids})
-			d.must(err)
-			return d.send("192.0.2.1", token, "POST", protocol.Base+"/players/lookup", string(body)).Code
+			h.must(err)
+			return h.send("192.0.2.1", token, "POST", protocol.Base+"/players/lookup", string(body)).Code
 		}
 		most := ids[1:]
 		if code := lookUp(append(most, most...)...); code != 200 {
@@ -160,13 +148,13 @@ func TestServe_LookUpIsBounded(t *testing.T) {
 func TestServe_GuessersAreLockedOut(t *testing.T) {
 	t.Parallel()
 	const login, here, there = protocol.Base + "/auth/guest/login", "192.0.2.1", "192.0.2.2"
-	inDeaf(t, func(d *deaf) {
-		d.b.Open = false // on an open server all addresses are one
-		d.must(d.b.ids.Open(d.ctx))
-		s, err := d.b.ids.Logins.CreateGuest(d.ctx)
-		d.must(err)
+	inHouse(t, func(h *house) {
+		h.b.config.Open = false // on an open server all addresses are one
+		h.must(h.ids.Open(h.ctx))
+		s, err := h.ids.Logins.CreateGuest(h.ctx)
+		h.must(err)
 		try := func(from, player, secret string) int {
-			return d.send(from, "", "POST", login, `{"player_id":"`+player+`","guest_secret":"`+secret+`"}`).Code
+			return h.send(from, "", "POST", login, `{"player_id":"`+player+`","guest_secret":"`+secret+`"}`).Code
 		}
 		wants := func(what string, got, want int) {
 			t.Helper()
@@ -185,7 +173,7 @@ func TestServe_GuessersAreLockedOut(t *testing.T) {
 			wants("a guess at another account", try(here, newID(), "guess"), 401)
 		}
 		wants("the network, after ten guesses", try(here, s.PlayerID, s.GuestSecret), 429)
-		wants("the network, at a provider", d.send(here, "", "POST", protocol.Base+"/auth/studio", `{"token":"anna"}`).Code, 429)
+		wants("the network, at a provider", h.send(here, "", "POST", protocol.Base+"/auth/studio", `{"token":"anna"}`).Code, 429)
 		wants("the owner, elsewhere", try(there, s.PlayerID, s.GuestSecret), 200)
 		time.Sleep(addressLock)
 		wants("the network, ten minutes later", try(here, s.PlayerID, s.GuestSecret), 200)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/musterhq/muster/auth"
-	"github.com/musterhq/muster/beacon"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -41,85 +40,58 @@ func (b *Backend) routes() []route {
 	const ticket, party = v1 + "/matchmaking/tickets", v1 + "/parties"
 	const data = "/data/{namespace}/{key}"
 	return []route{
-		{"GET", "/player/.well-known/openid-configuration", open, (*request).discovery},
-		{"GET", "/player/.well-known/jwks.json", open, (*request).keySet},
-		{"GET", v1 + "/openapi.yaml", open, (*request).description},
-		{"GET", v1 + "/ping", open, (*request).ping},
-		{"GET", v1 + "/config", open, (*request).config},
-		{"GET", v1 + "/locations", open, (*request).locations},
+		{"GET", "/player/.well-known/openid-configuration", open, b.accounts.discovery},
+		{"GET", "/player/.well-known/jwks.json", open, b.accounts.keySet},
+		{"GET", v1 + "/openapi.yaml", open, b.places.description},
+		{"GET", v1 + "/ping", open, b.places.ping},
+		{"GET", v1 + "/config", open, b.places.configuration},
+		{"GET", v1 + "/locations", open, b.places.locations},
 
-		{"POST", v1 + "/auth/guest", open, (*request).createGuest},
-		{"POST", v1 + "/auth/guest/login", open, (*request).loginGuest},
-		{"POST", v1 + "/auth/refresh", open, (*request).refresh},
-		{"POST", v1 + "/auth/logout", open, (*request).logout},
-		{"POST", v1 + "/auth/ws-ticket", players, (*request).socketTicket},
-		{"POST", v1 + "/auth/{provider}", open, (*request).loginProvider},
+		{"POST", v1 + "/auth/guest", open, b.accounts.createGuest},
+		{"POST", v1 + "/auth/guest/login", open, b.accounts.loginGuest},
+		{"POST", v1 + "/auth/refresh", open, b.accounts.refresh},
+		{"POST", v1 + "/auth/logout", open, b.accounts.logout},
+		{"POST", v1 + "/auth/ws-ticket", players, b.sockets.ticket},
+		{"POST", v1 + "/auth/{provider}", open, b.accounts.loginProvider},
 
-		{"GET", v1 + "/players/me", players, (*request).me},
-		{"PATCH", v1 + "/players/me", players, (*request).changeMe},
-		{"DELETE", v1 + "/players/me", players, (*request).deleteMe},
-		{"PUT", v1 + "/players/me/identities/{provider}", players, (*request).link},
-		{"DELETE", v1 + "/players/me/identities/{provider}", players, (*request).unlink},
-		{"POST", v1 + "/players/me/merge", players, (*request).merge},
-		{"GET", v1 + "/players/me/data/{namespace}", players, (*request).allData},
-		{"GET", v1 + "/players/me" + data, players, (*request).getData},
-		{"PUT", v1 + "/players/me" + data, players, (*request).putData},
-		{"DELETE", v1 + "/players/me" + data, players, (*request).deleteData},
-		{"PUT", v1 + "/players/me/latency", players, (*request).reportLatency},
-		{"GET", v1 + "/players/me/reservations", players, (*request).reservations},
-		{"GET", v1 + "/players/{player}", players, (*request).publicPlayer},
-		{"POST", v1 + "/players/lookup", players, (*request).lookUpPlayers},
+		{"GET", v1 + "/players/me", players, b.accounts.me},
+		{"PATCH", v1 + "/players/me", players, b.accounts.changeMe},
+		{"DELETE", v1 + "/players/me", players, b.accounts.deleteMe},
+		{"PUT", v1 + "/players/me/identities/{provider}", players, b.accounts.link},
+		{"DELETE", v1 + "/players/me/identities/{provider}", players, b.accounts.unlink},
+		{"POST", v1 + "/players/me/merge", players, b.accounts.merge},
+		{"GET", v1 + "/players/me/data/{namespace}", players, b.data.list},
+		{"GET", v1 + "/players/me" + data, players, b.data.get},
+		{"PUT", v1 + "/players/me" + data, players, b.data.put},
+		{"DELETE", v1 + "/players/me" + data, players, b.data.remove},
+		{"PUT", v1 + "/players/me/latency", players, b.places.reportLatency},
+		{"GET", v1 + "/players/me/reservations", players, b.games.reservations},
+		{"GET", v1 + "/players/{player}", players, b.accounts.publicPlayer},
+		{"POST", v1 + "/players/lookup", players, b.accounts.lookUpPlayers},
 
-		{"POST", ticket, players, (*request).startMatchmaking},
-		{"GET", ticket, players, (*request).tickets},
-		{"GET", ticket + "/{ticket}", players, (*request).getTicket},
-		{"DELETE", ticket + "/{ticket}", players, (*request).stopMatchmaking},
-		{"POST", ticket + "/{ticket}/acceptance", players, (*request).acceptMatch},
+		{"POST", ticket, players, b.tickets.start},
+		{"GET", ticket, players, b.tickets.list},
+		{"GET", ticket + "/{ticket}", players, b.tickets.get},
+		{"DELETE", ticket + "/{ticket}", players, b.tickets.cancel},
+		{"POST", ticket + "/{ticket}/acceptance", players, b.tickets.answer},
 
-		{"POST", party, players, (*request).createParty},
-		{"POST", party + "/join", players, (*request).joinParty},
-		{"GET", party + "/{party}", players, (*request).getParty},
-		{"PUT", party + "/{party}/members/me", players, (*request).changeMember},
-		{"DELETE", party + "/{party}/members/{player}", players, (*request).leaveParty},
+		{"POST", party, players, b.parties.create},
+		{"POST", party + "/join", players, b.parties.join},
+		{"GET", party + "/{party}", players, b.parties.get},
+		{"PUT", party + "/{party}/members/me", players, b.parties.change},
+		{"DELETE", party + "/{party}/members/{player}", players, b.parties.leave},
 
-		{"GET", v1 + "/sessions", players, (*request).listSessions},
-		{"POST", v1 + "/sessions", players, (*request).createSession},
-		{"GET", v1 + "/sessions/{session}", players, (*request).getSession},
-		{"POST", v1 + "/sessions/{session}/players", players, (*request).joinSession},
-		{"GET", v1 + "/placements/{placement}", players, (*request).getPlacement},
-		{"DELETE", v1 + "/placements/{placement}", players, (*request).stopPlacement},
+		{"GET", v1 + "/sessions", players, b.games.list},
+		{"POST", v1 + "/sessions", players, b.placements.start},
+		{"GET", v1 + "/sessions/{session}", players, b.games.get},
+		{"POST", v1 + "/sessions/{session}/players", players, b.games.join},
+		{"GET", v1 + "/placements/{placement}", players, b.placements.get},
+		{"DELETE", v1 + "/placements/{placement}", players, b.placements.cancel},
 
-		{"GET", v1 + "/ws", open, (*request).socket},
+		{"GET", v1 + "/ws", open, b.sockets.open},
 
-		{"GET", v1 + "/server/players/{player}" + data, access{operator, auth.ReadPlayerData}, (*request).serverGetData},
-		{"PUT", v1 + "/server/players/{player}" + data, access{operator, auth.WritePlayerData}, (*request).serverPutData},
-		{"PUT", v1 + "/server/players/{player}/ban", access{operator, auth.BanPlayer}, (*request).ban},
+		{"GET", v1 + "/server/players/{player}" + data, access{operator, auth.ReadPlayerData}, b.data.serverGet},
+		{"PUT", v1 + "/server/players/{player}" + data, access{operator, auth.WritePlayerData}, b.data.serverPut},
+		{"PUT", v1 + "/server/players/{player}/ban", access{operator, auth.BanPlayer}, b.accounts.ban},
 	}
 }
-
-func (rq *request) description() (answer, error) {
-	h := rq.w.Header()
-	h.Set("Content-Type", "application/yaml")
-	h.Set("Cache-Control", "public, max-age=300")
-	rq.w.Write(Description) // fails if the client has gone
-	return answer{}, nil
-}
-
-func (rq *request) ping() (answer, error) {
-	beacon.Ping().ServeHTTP(rq.w, rq.http)
-	return answer{}, nil
-}
-
-// public allows caches to keep the answer.
-func (rq *request) public(maxAge string) {
-	rq.w.Header().Set("Cache-Control", "public, max-age="+maxAge)
-}
-
-// param returns a part of the path.
-func (rq *request) param(name string) string { return rq.http.PathValue(name) }
-
-// ok is the usual answer.
-func ok(body any) (answer, error) { return answer{status: http.StatusOK, body: body}, nil }
-
-// done is the answer without a body.
-func done(err error) (answer, error) { return answer{status: http.StatusNoContent}, err }

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -62,12 +65,9 @@ func (d *socketDoor) close(ctx context.Context) {
 	}
 }
 
-func (rq *request) socketTicket() (answer, error) {
-	if err := rq.change(); err != nil {
-		return answer{}, err
-	}
-	ticket := "wt_" + identity.NewSecret()
-	d, now := rq.b.doors, time.Now()
+// issue returns a ticket for one WebSocket, unless there are too many.
+func (d *socketDoor) issue(token, from string, now time.Time) (ticket string, err error) {
+	ticket = "wt_" + identity.NewSecret()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for key, g := range d.tickets {
@@ -79,10 +79,10 @@ func (rq *request) socketTicket() (answer, error) {
 		}
 	}
 	if len(d.tickets) >= mostTickets {
-		return answer{}, limited("busy", time.Second)
+		return "", limited("busy", time.Second)
 	}
-	d.tickets[identity.Digest(ticket)] = socketGrant{bearer(rq.http), networkOf(rq.from), now.Add(socketTicketLife)}
-	return answer{status: http.StatusCreated, body: &protocol.SocketTicket{Ticket: ticket, ExpiresIn: int64(socketTicketLife / time.Second)}}, nil
+	d.tickets[identity.Digest(ticket)] = socketGrant{token, from, now.Add(socketTicketLife)}
+	return ticket, nil
 }
 
 // redeem returns the access token that a ticket stands for, once.
@@ -140,46 +140,78 @@ func (d *socketDoor) drop(c *socket, player string) {
 	d.of[player] = of
 }
 
-// allowedOrigin accepts programs, which send no Origin, and pages of the sites that the
-// configuration names and of the server itself.
-func (b *Backend) allowedOrigin(r *http.Request) bool {
-	origin := r.Header.Get("Origin")
-	return origin == "" || origin == b.opts.Base() || slices.Contains(b.now().Origins, origin)
+// sockets handles WebSockets.
+type sockets struct {
+	st      *store.Store
+	ids     *identity.Service
+	lobby   *lobby.Service
+	config  *settings
+	base    func() string
+	rates   *meters
+	hub     *hub
+	metrics *metrics
+	log     *slog.Logger
+	door    *socketDoor
 }
 
-func (rq *request) socket() (answer, error) {
-	b, r := rq.b, rq.http
-	if !b.allowedOrigin(r) {
+func newSockets(b *Backend) *sockets {
+	return &sockets{
+		st: b.deps.Store, ids: b.deps.Identity, lobby: b.deps.Lobby, config: b.config, base: b.deps.Base,
+		rates: b.rates, hub: b.hub, metrics: b.metrics, log: b.log, door: newSocketDoor(),
+	}
+}
+
+func (s *sockets) ticket(rq *request) (answer, error) {
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
+	ticket, err := s.door.issue(bearer(rq.http), networkOf(rq.from), time.Now())
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusCreated, body: &protocol.SocketTicket{Ticket: ticket, ExpiresIn: int64(socketTicketLife / time.Second)}}, nil
+}
+
+// allowedOrigin accepts programs, which send no Origin, and pages of the sites that the
+// configuration names and of the server itself.
+func (s *sockets) allowedOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	return origin == "" || origin == s.base() || slices.Contains(s.config.now().Origins, origin)
+}
+
+func (s *sockets) open(rq *request) (answer, error) {
+	r := rq.http
+	if !s.allowedOrigin(r) {
 		return answer{}, refuse("not-allowed", "Origin: pages of this site may not connect")
 	}
 	token := bearer(r)
 	if ticket := r.URL.Query().Get("ticket"); token == "" && ticket != "" {
-		if token = b.doors.redeem(ticket, networkOf(rq.from), time.Now()); token == "" {
+		if token = s.door.redeem(ticket, networkOf(rq.from), time.Now()); token == "" {
 			return answer{}, refuse("token-invalid", "ticket: used, expired or another client's")
 		}
 	}
 	if token != "" { // a wrong one is refused before the upgrade, so that clients see why
-		if _, err := b.ids.Tokens.Check(token); err != nil {
+		if _, err := s.ids.Tokens.Check(token); err != nil {
 			return answer{}, err
 		}
 		door.Known(r)
 	}
-	if !b.doors.enter(b.Limits.AllSockets) {
+	if !s.door.enter(s.config.Limits.AllSockets) {
 		return answer{}, limited("busy", time.Second)
 	}
 	upgrader := websocket.Upgrader{
 		HandshakeTimeout: writeWithin, ReadBufferSize: 1024, WriteBufferSize: 1024,
-		Subprotocols: []string{protocol.Subprotocol}, CheckOrigin: b.allowedOrigin,
+		Subprotocols: []string{protocol.Subprotocol}, CheckOrigin: s.allowedOrigin,
 		Error: func(w http.ResponseWriter, _ *http.Request, _ int, reason error) {
 			refuse("invalid-parameter", "this is a WebSocket: "+reason.Error()).write(w, rq.id)
 		},
 	}
 	ws, err := upgrader.Upgrade(rq.w, r, door.UpgradeHeader(r))
 	if err != nil {
-		b.doors.leave()
+		s.door.leave()
 		return answer{}, nil // already answered
 	}
-	c := &socket{b: b, ws: ws, from: rq.from, out: make(chan protocol.Message, outQueue), ended: make(chan struct{}), entered: make(chan struct{})}
+	c := &socket{of: s, ws: ws, from: rq.from, out: make(chan protocol.Message, outQueue), ended: make(chan struct{}), entered: make(chan struct{})}
 	c.known = func() { door.Known(r) }
 	go c.run(token, r.URL.Query().Get("resume"))
 	return answer{}, nil

@@ -44,20 +44,20 @@ func TestSocketTicket(t *testing.T) {
 		"expired":         {here, socketTicketLife, false},
 		"another network": {there, 0, false},
 	} {
-		inDeaf(t, func(d *deaf) {
-			_, token := d.guest()
+		inHouse(t, func(h *house) {
+			_, token := h.guest()
 			var got protocol.SocketTicket
-			d.must(json.Unmarshal(d.send(here, token, "POST", protocol.Base+"/auth/ws-ticket", "").Body.Bytes(), &got))
-			for key := range d.b.doors.tickets {
-				if strings.Contains(key, got.Ticket) || len(d.b.doors.tickets) != 1 {
-					t.Errorf("%s: the door keeps %v", name, d.b.doors.tickets)
+			h.must(json.Unmarshal(h.send(here, token, "POST", protocol.Base+"/auth/ws-ticket", "").Body.Bytes(), &got))
+			for key := range h.b.sockets.door.tickets {
+				if strings.Contains(key, got.Ticket) || len(h.b.sockets.door.tickets) != 1 {
+					t.Errorf("%s: the door keeps %v", name, h.b.sockets.door.tickets)
 				}
 			}
 			time.Sleep(c.later)
-			if let := d.b.doors.redeem(got.Ticket, networkOf(netip.MustParseAddr(c.from)), time.Now()); (let == token) != c.good {
+			if let := h.b.sockets.door.redeem(got.Ticket, networkOf(netip.MustParseAddr(c.from)), time.Now()); (let == token) != c.good {
 				t.Errorf("%s: gave %q", name, let)
 			}
-			if d.b.doors.redeem(got.Ticket, networkOf(netip.MustParseAddr(here)), time.Now()) != "" {
+			if h.b.sockets.door.redeem(got.Ticket, networkOf(netip.MustParseAddr(here)), time.Now()) != "" {
 				t.Errorf("%s: lets in again", name)
 			}
 		})

@@ -72,6 +72,7 @@ var rows = []row{
 	{"flexmatch/cases", "internal/fault flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool", "plays written examples without a server"},
 	{"flexmatch/life", "internal/fault internal/state flexmatch/ruleset flexmatch/search", "what becomes of tickets: pure, so that the server, simulations and written cases play the same"},
 	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
+	{"lobby", ground + " internal/wake identity fleet session placement flexmatch", "players are part of parties, tickets and game sessions; what they are matched into is below"},
 	{"notify", ground + " internal/limit internal/wake auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
 
 	{"admin", ground + " internal/limit auth", "keys of a running server; other packages add their routes"},
@@ -80,7 +81,7 @@ var rows = []row{
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"uploads", ground + " internal/door internal/limit internal/awsrpc/sigv4 auth audit build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
 	{"hosts", ground + " internal/door internal/limit hosts/protocol audit auth build build/object fleet compute instance event", "carries wishes, reports, builds and logs between the domain and host agents"},
-	{"backend", ground + " internal/door internal/limit sdk/session/player/protocol auth beacon identity fleet session placement flexmatch event", "turns wishes of players into calls; checks the receipts of beacons"},
+	{"backend", ground + " internal/door internal/limit sdk/session/player/protocol auth beacon identity fleet session lobby", "turns requests of players into calls; checks the receipts of beacons"},
 	{"console", ground + " internal/limit auth event", "people's endpoints; what the API has, they get from the API"},
 
 	{"cli/client", "internal/plain flexmatch/explain", "a client like any other: it speaks HTTP; explanations are read as they were made"},

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"github.com/musterhq/muster/app"
-	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/beacon"
+	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -31,9 +31,9 @@ func ratedPlaces(t *testing.T) (*stage, *beacon.Server) {
 	least, most := 1.0, 3.0
 	s := newStage(t, func(o *app.Options) {
 		o.Players.BeaconKeyFile, o.Players.Limits.TicketsPerMin = file, -1
-		o.Players.Matchmakers = []backend.Matchmaker{
+		o.Players.Matchmakers = []lobby.Matchmaker{
 			{Name: "near", Configuration: "duel", RequireReceipt: true},
-			{Name: "rated", Configuration: "duel", Attributes: []backend.Attribute{
+			{Name: "rated", Configuration: "duel", Attributes: []lobby.Attribute{
 				{Name: "skill", Default: 10}, {Name: "mode", From: "client", Type: "number", Min: &least, Max: &most},
 			}},
 		}

@@ -1,27 +1,22 @@
-package backend
+package lobby
 
 import (
+	jsonv1 "encoding/json"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/identity"
-	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// Value is an attribute of a player: exactly one member is set (API reference,
-// AttributeValue).
-type Value struct {
-	S   *string            `json:"s,omitzero"`
-	N   *float64           `json:"n,omitzero"`
-	SL  []string           `json:"sl,omitzero"`
-	SDM map[string]float64 `json:"sdm,omitzero"`
-}
+// JSON is a value as a client sent it.
+type JSON = jsonv1.RawMessage
 
 // readValue reads a number, a text, a list of texts, or numbers by text.
-func readValue(text protocol.JSON) (Value, error) {
-	var v Value
+func readValue(text JSON) (flexmatch.Attribute, error) {
+	var v flexmatch.Attribute
 	var err error
 	switch jsontext.Value(text).Kind() {
 	case '"':
@@ -36,12 +31,13 @@ func readValue(text protocol.JSON) (Value, error) {
 		err = fmt.Errorf("no attribute has this form")
 	}
 	if err != nil {
-		return Value{}, fmt.Errorf("must be a number, a text, a list of texts, or numbers by text")
+		return flexmatch.Attribute{}, fmt.Errorf("must be a number, a text, a list of texts, or numbers by text")
 	}
 	return v, nil
 }
 
-func (v Value) kind() string {
+// typeOf returns the type of a value as Attribute.Type names it.
+func typeOf(v flexmatch.Attribute) string {
 	switch {
 	case v.S != nil:
 		return "string"
@@ -53,69 +49,69 @@ func (v Value) kind() string {
 	return "string_list"
 }
 
-// attributes returns a player's attributes, each from the source that the matchmaker's
-// configuration names. Other attributes from the client are refused, so that nobody
-// believes that they are used.
-func (b *Backend) attributes(m *Matchmaker, player string, sent map[string]protocol.JSON) (map[string]Value, error) {
-	out := map[string]Value{}
+// attributes returns a player's attributes, each from the source that the matchmaker
+// names. Other attributes from the client are refused, so that nobody believes that they
+// are used.
+func (s *Tickets) attributes(m *Matchmaker, player string, sent map[string]JSON) (map[string]flexmatch.Attribute, error) {
+	out := map[string]flexmatch.Attribute{}
 	fromClient := map[string]bool{}
 	for i := range m.Attributes {
 		a := &m.Attributes[i]
-		v, given, err := b.attribute(a, player, sent[a.Name])
+		v, given, err := s.attribute(a, player, sent[a.Name])
 		if err != nil {
-			return nil, refuse("attribute-rejected", "attributes."+a.Name+": "+err.Error())
+			return nil, refuse(AttributeRejected, "attributes."+a.Name+": "+err.Error())
 		}
 		fromClient[a.Name] = a.From == "client"
 		if given {
 			out[a.Name] = v
 		}
 	}
-	anything := b.Open && len(m.Attributes) == 0
+	anything := s.catalog.open() && len(m.Attributes) == 0
 	for name, text := range sent {
 		if fromClient[name] {
 			continue
 		}
 		if !anything {
-			return nil, refuse("attribute-rejected", "attributes."+name+": "+m.Name+" does not take it from clients")
+			return nil, refuse(AttributeRejected, "attributes."+name+": "+m.Name+" does not take it from clients")
 		}
 		v, err := readValue(text)
 		if err != nil {
-			return nil, refuse("attribute-rejected", "attributes."+name+": "+err.Error())
+			return nil, refuse(AttributeRejected, "attributes."+name+": "+err.Error())
 		}
 		out[name] = v
 	}
 	return out, nil
 }
 
-func (b *Backend) attribute(a *Attribute, player string, sent protocol.JSON) (v Value, given bool, err error) {
+func (s *Tickets) attribute(a *Attribute, player string, sent JSON) (v flexmatch.Attribute, given bool, err error) {
 	switch {
 	case a.From == "client" && sent != nil:
 		v, err = readValue(sent)
 		if err == nil {
-			err = a.check(v)
+			err = a.accepts(v)
 		}
 		return v, true, err
 	case a.From == "server":
-		d, missing := b.ids.Data.Get(player, identity.Server, a.Key)
+		d, missing := s.ids.Data.Get(player, identity.Server, a.Key)
 		if missing == nil {
-			v, err = readValue(protocol.JSON(d.Value))
+			v, err = readValue(JSON(d.Value))
 			return v, true, err
 		}
 	}
 	if a.Default == nil {
-		return Value{}, false, nil
+		return v, false, nil
 	}
 	text, err := json.Marshal(a.Default)
 	if err != nil {
-		return Value{}, false, err
+		return v, false, err
 	}
 	v, err = readValue(text)
 	return v, true, err
 }
 
-// check returns an error unless a client's value has the right type and range.
-func (a *Attribute) check(v Value) error {
-	if v.kind() != a.Type {
+// accepts returns an error unless a client's value has the right type and range.
+func (a *Attribute) accepts(v flexmatch.Attribute) error {
+	if typeOf(v) != a.Type {
 		return fmt.Errorf("must be a %s", a.Type)
 	}
 	numbers := []float64{}

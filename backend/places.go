@@ -1,0 +1,134 @@
+package backend
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/musterhq/muster/beacon"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/lobby"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
+)
+
+// places handles what clients read before they play: this API, what can be played, where
+// locations are, and the latency to them.
+type places struct {
+	st     *store.Store
+	fleets *fleet.Service
+	lobby  *lobby.Service
+	config *settings
+	base   func() string
+	beacon func() string
+}
+
+func (h *places) description(rq *request) (answer, error) {
+	rq.public("300")
+	rq.w.Header().Set("Content-Type", "application/yaml")
+	rq.w.Write(Description) // fails if the client has gone
+	return answer{}, nil
+}
+
+func (h *places) ping(rq *request) (answer, error) {
+	beacon.Ping().ServeHTTP(rq.w, rq.http)
+	return answer{}, nil
+}
+
+func (h *places) configuration(rq *request) (answer, error) {
+	rq.public("60")
+	out := &protocol.ClientConfig{
+		APIVersion: "1", ServerTime: time.Now().UTC(), PollIntervalMs: 2000, MaxWaitSeconds: int64(maxWait / time.Second),
+		WebsocketURL: "ws" + h.base()[len("http"):] + protocol.Base + "/ws",
+		Providers:    []protocol.ProviderInfo{}, Matchmakers: []protocol.MatchmakerInfo{}, Pools: []protocol.PoolInfo{},
+	}
+	for _, p := range h.config.now().Providers {
+		out.Providers = append(out.Providers, protocol.ProviderInfo{Name: p.Name})
+	}
+	for _, m := range h.lobby.Catalog.Matchmakers() {
+		out.Matchmakers = append(out.Matchmakers, protocol.MatchmakerInfo{
+			Name: m.Name, MinParty: int64(m.MinParty), MaxParty: int64(m.MaxParty), Acceptance: h.lobby.Catalog.AsksPlayers(&m),
+		})
+	}
+	for _, p := range h.lobby.Catalog.Pools() {
+		out.Pools = append(out.Pools, protocol.PoolInfo{Name: p.Name, CanCreate: p.CanCreate, CanList: p.CanList})
+	}
+	return ok(out)
+}
+
+func (h *places) locations(rq *request) (answer, error) {
+	rq.public("300")
+	known := h.lobby.Latencies.Known()
+	byName := map[string]protocol.Location{}
+	for l := range h.fleets.Locations.All(h.st.View(), "") {
+		if known[l.Name] {
+			byName[l.Name] = protocol.Location{Name: l.Name}
+		}
+	}
+	for _, l := range h.config.now().Locations {
+		byName[l.Name] = protocol.Location{Name: l.Name, UDP: l.UDP, TCP: l.TCP, HTTPS: l.HTTPS}
+	}
+	out := &protocol.Locations{TTLSeconds: 3600, Locations: []protocol.Location{}}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		l := byName[name]
+		if h.config.Open && l.UDP == "" && l.TCP == "" && l.HTTPS == "" { // everything is on this machine
+			l.UDP, l.HTTPS = h.beacon(), h.base()+protocol.Base+"/ping"
+		}
+		out.Locations = append(out.Locations, l)
+	}
+	return ok(out)
+}
+
+// beaconOf returns where the UDP beacon of a location answers: HOST:PORT, or "".
+func (h *places) beaconOf(location string) string {
+	for _, l := range h.config.now().Locations {
+		if l.Name == location {
+			return l.UDP
+		}
+	}
+	if h.config.Open && (fleet.IsCustom(location) || location == h.fleets.Home().Region) { // everything is on this machine
+		return h.beacon()
+	}
+	return ""
+}
+
+func (h *places) reportLatency(rq *request) (answer, error) {
+	in, err := decode[protocol.LatencyReport](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	if len(in.Samples) > lobby.MostSamples {
+		return answer{}, refuse("validation-failed", "samples: at most 64")
+	}
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
+	samples := make([]lobby.Sample, len(in.Samples))
+	for i, s := range in.Samples {
+		samples[i] = lobby.Sample{Location: s.Location, Millis: s.RTTMs, Receipt: s.Receipt != "", Attested: h.attested(&s, rq.from)}
+	}
+	accepted, rejected := h.lobby.Latencies.Report(rq.player.PlayerID, samples)
+	out := &protocol.LatencyResult{Accepted: map[string]int64{}, Rejected: []protocol.RejectedSample{}}
+	for location, ms := range accepted {
+		out.Accepted[location] = int64(ms)
+	}
+	for _, r := range rejected {
+		out.Rejected = append(out.Rejected, protocol.RejectedSample{Location: r.Location, Reason: protocol.RejectedSampleReason(r.Reason)})
+	}
+	return ok(out)
+}
+
+// attested returns the latency by a sample's receipt in milliseconds; 0 if there is no
+// good one.
+func (h *places) attested(s *protocol.LatencySample, from netip.Addr) int {
+	receipts := h.config.receipts.Load()
+	if receipts == nil || s.Receipt == "" {
+		return 0
+	}
+	found, err := receipts.Check(s.Receipt, from, time.Now())
+	if err != nil || found.Location != s.Location {
+		return 0
+	}
+	return found.RTT
+}

@@ -1,0 +1,83 @@
+package backend
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/lobby"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
+)
+
+// A player who is removed from a party, or whose party expires, is woken and told, once;
+// so is one who reconnects with a cursor that says that they knew of the party.
+func TestParty_LeftIsTold(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*house, *lobby.Party){
+		"put out": func(h *house, p *lobby.Party) { h.must(h.lobby.Parties.Leave(h.ctx, "anna", p.ID, "bert")) },
+		"expired": func(*house, *lobby.Party) { time.Sleep(31 * time.Minute) },
+	} {
+		inHouse(t, func(h *house) {
+			p, err := h.lobby.Parties.Create(h.ctx, "anna", "alone", 2)
+			h.must(err)
+			_, err = h.lobby.Parties.Join(h.ctx, "bert", p.Code)
+			h.must(err)
+			stays, cursor := &socket{of: h.b.sockets}, ""
+			told := func(c *socket, cursor *string) (kinds []string) {
+				for _, m := range c.news("bert", cursor) {
+					kinds = append(kinds, m.Type)
+					if strings.HasSuffix(m.Cursor, partyMark) != c.inParty {
+						t.Errorf("%s: %s has the cursor %q", name, m.Type, m.Cursor)
+					}
+				}
+				return kinds
+			}
+			if got := told(stays, &cursor); !slices.Equal(got, []string{protocol.MessageParty}) {
+				t.Errorf("%s: a member is told %q", name, got)
+			}
+			before := cursor
+			waits, stop := h.b.hub.watch("bert")
+			defer stop()
+			end(h, p)
+			select {
+			case <-waits.nudge:
+			default:
+				t.Errorf("%s: not woken", name)
+			}
+			for _, c := range []*socket{stays, {of: h.b.sockets, inParty: true}} {
+				at := before
+				if first, then := told(c, &at), told(c, &at); !slices.Equal(first, []string{protocol.MessagePartyLeft}) || then != nil {
+					t.Errorf("%s: told %q, then %q", name, first, then)
+				}
+			}
+			if got := told(&socket{of: h.b.sockets}, &before); got != nil {
+				t.Errorf("%s: who knew of no party is told %q", name, got)
+			}
+		})
+	}
+}
+
+// Nothing is pushed to a connection whose login has ended: it is woken, and closed.
+func TestSocket_LoginHasEnded(t *testing.T) {
+	t.Parallel()
+	inHouse(t, func(h *house) {
+		player, token := h.guest()
+		c := &socket{of: h.b.sockets, ended: make(chan struct{}), token: token, player: identity.Claims{PlayerID: player}}
+		if _, in := c.stillIn(); !in {
+			t.Error("a good login has ended")
+		}
+		waits, stop := h.b.hub.watch(player)
+		defer stop()
+		h.must(h.ids.Accounts.Ban(h.ctx, player, "cheats", time.Now().Add(time.Hour)))
+		select {
+		case <-waits.nudge:
+		default:
+			t.Error("not woken")
+		}
+		if _, in := c.stillIn(); in || c.code != protocol.CloseUnauthorized {
+			t.Errorf("a banned player's connection is not closed: %d", c.code)
+		}
+	})
+}

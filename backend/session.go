@@ -1,0 +1,196 @@
+package backend
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strconv"
+
+	"github.com/musterhq/muster/lobby"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
+	"github.com/musterhq/muster/session"
+)
+
+// sessionName returns a game session's id in a form for paths: its ARN in base64url.
+func sessionName(arn string) string { return base64.RawURLEncoding.EncodeToString([]byte(arn)) }
+
+// sessionOf returns the id of the game session that the path names; "" is the id of none.
+func sessionOf(rq *request) string {
+	text, err := base64.RawURLEncoding.DecodeString(rq.param("session"))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// games handles game sessions that players see and join.
+type games struct{ lobby *lobby.Games }
+
+// mostListed limits a list of game sessions.
+const mostListed = 20
+
+func (h *games) list(rq *request) (answer, error) {
+	q := rq.http.URL.Query()
+	pool, err := h.lobby.PoolToList(q.Get("pool"), rq.player.Scope)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := rq.message("list"); err != nil {
+		return answer{}, err
+	}
+	limit := mostListed
+	if text := q.Get("limit"); text != "" {
+		limit, err = strconv.Atoi(text)
+		if err != nil || limit < 1 || limit > mostListed {
+			return answer{}, refuse("invalid-parameter", "limit: must be 1 to 20")
+		}
+	}
+	out := &protocol.GameSessions{Items: []protocol.GameSession{}}
+	for _, g := range h.lobby.List(pool, q.Get("location"), limit) {
+		out.Items = append(out.Items, gameOut(&g))
+	}
+	return ok(out)
+}
+
+// gameOut returns a game session as players see it.
+func gameOut(g *lobby.Game) protocol.GameSession {
+	out := protocol.GameSession{
+		SessionID: sessionName(g.ID), Status: protocol.GameSessionStatus(g.Status), StatusReason: g.Reason, Name: g.Name, Pool: g.Pool,
+		Properties: map[string]string{}, Players: int64(g.Players), MaxPlayers: int64(g.MaxPlayers),
+		AcceptsPlayers: g.JoinPolicy == session.AcceptAll, Location: g.Location, CreatedAt: g.Created, EndedAt: g.Ended,
+	}
+	for _, p := range g.Properties {
+		if g.Shows(p) {
+			out.Properties[p.Key] = p.Value
+		}
+	}
+	return out
+}
+
+func (h *games) get(rq *request) (answer, error) {
+	if err := rq.message("session"); err != nil {
+		return answer{}, err
+	}
+	g, err := h.lobby.Game(rq.player.PlayerID, sessionOf(rq))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(gameOut(&g))
+}
+
+// maxPlayerData is the API's limit (API reference, CreatePlayerSession).
+const maxPlayerData = 2048
+
+func (h *games) join(rq *request) (answer, error) {
+	in := protocol.JoinRequest{}
+	if len(rq.body) > 0 {
+		var err error
+		if in, err = decode[protocol.JoinRequest](rq); err != nil {
+			return answer{}, err
+		}
+	}
+	if len([]rune(in.PlayerData)) > maxPlayerData {
+		return answer{}, refuse("validation-failed", "player_data: at most 2048 characters")
+	}
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
+	p, made, err := h.lobby.Join(rq.context(), rq.player.PlayerID, rq.player.Scope, sessionOf(rq), in.PlayerData)
+	switch {
+	case err != nil:
+		return answer{}, err
+	case made:
+		return answer{status: http.StatusCreated, body: reservationOut(p)}, nil
+	}
+	return ok(reservationOut(p))
+}
+
+func reservationOut(p *session.PlayerSession) *protocol.Reservation {
+	out := &protocol.Reservation{
+		Connection: connection(p.GameSessionID, p.IPAddress, p.DNSName, p.Port, p.ID), Status: protocol.ReservationStatus(p.Status),
+	}
+	if p.Status == session.Reserved {
+		out.ReservedUntil = p.ReservedUntil
+	}
+	return out
+}
+
+func (h *games) reservations(rq *request) (answer, error) {
+	all, err := h.lobby.Reservations(rq.context(), rq.player.PlayerID)
+	if err != nil {
+		return answer{}, err
+	}
+	out := &protocol.Reservations{Items: []protocol.Reservation{}}
+	for _, p := range all {
+		out.Items = append(out.Items, *reservationOut(p))
+	}
+	return ok(out)
+}
+
+func connection(sessionARN, ip, dns string, port int, playerSession string) *protocol.Connection {
+	return &protocol.Connection{
+		SessionID: sessionName(sessionARN), IP: ip, DNSName: dns, Host: or(dns, ip), Port: int64(port), PlayerSessionID: playerSession,
+	}
+}
+
+// placements handles game sessions that players request.
+type placements struct {
+	lobby *lobby.Placements
+	hub   *hub
+}
+
+func (h *placements) start(rq *request) (answer, error) {
+	in, err := decode[protocol.SessionRequest](rq)
+	if err != nil {
+		return answer{}, err
+	}
+	pool, err := h.lobby.PoolToCreateIn(in.Pool, rq.player.Scope)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := rq.limit(rq.rates.session, rq.player.PlayerID); err != nil {
+		return answer{}, err
+	}
+	p, err := h.lobby.Start(rq.context(), rq.player.PlayerID, pool, lobby.SessionRequest{
+		Name: in.Name, MaxPlayers: in.MaxPlayers, Properties: in.Properties, Latency: in.LatencyMs,
+	})
+	return h.accepted(p, err)
+}
+
+func (h *placements) accepted(p *lobby.Placement, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusAccepted, body: placementOut(p), etag: quoted(p.Seq)}, nil
+}
+
+func (h *placements) get(rq *request) (answer, error) {
+	return h.hub.poll(rq, func() (body any, seq int64, ended bool, err error) {
+		p, err := h.lobby.Placement(rq.player.PlayerID, rq.param("placement"))
+		if err != nil {
+			return nil, 0, false, err
+		}
+		return placementOut(p), p.Seq, p.Over(), nil
+	})
+}
+
+func (h *placements) cancel(rq *request) (answer, error) {
+	if err := rq.change(); err != nil {
+		return answer{}, err
+	}
+	p, err := h.lobby.Placement(rq.player.PlayerID, rq.param("placement"))
+	if err == nil {
+		p, err = h.lobby.Cancel(rq.context(), p)
+	}
+	return h.accepted(p, err)
+}
+
+func placementOut(p *lobby.Placement) *protocol.Placement {
+	r := &p.Result
+	out := &protocol.Placement{
+		PlacementID: p.ID, Pool: p.Pool, State: protocol.PlacementState(r.State), Reason: r.Reason, CreatedAt: p.Created, ExpiresAt: p.Expires, Seq: p.Seq,
+	}
+	if r.State == lobby.PlacementFulfilled {
+		out.Connection = connection(r.SessionID, r.IP, r.DNSName, r.Port, r.PlayerSessionID)
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package lobby
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/store"
+)
+
+func (h *hall) guest() (player, token string) {
+	h.Helper()
+	h.must(h.ids.Open(h.ctx))
+	s, err := h.ids.Logins.CreateGuest(h.ctx)
+	h.must(err)
+	return s.PlayerID, s.AccessToken
+}
+
+// A player who is banned, deleted or merged into another is no longer matched, is in no
+// party, and waits for no game session, from the same moment; clients waiting for changes
+// are woken.
+func TestExpel(t *testing.T) {
+	t.Parallel()
+	for name, expel := range map[string]func(*hall, string, string){
+		"ban": func(h *hall, player, _ string) {
+			h.must(h.ids.Accounts.Ban(h.ctx, player, "cheats", time.Now().Add(time.Hour)))
+		},
+		"delete": func(h *hall, _, token string) {
+			who, err := h.ids.Tokens.Check(token)
+			h.must(err)
+			h.must(h.ids.Accounts.Delete(h.ctx, who))
+		},
+		"merge": func(h *hall, _, token string) {
+			studio := identity.Credential{Token: "anna"}
+			_, err := h.ids.Logins.Login(h.ctx, "studio", studio, true)
+			h.must(err)
+			who, err := h.ids.Tokens.Check(token)
+			h.must(err)
+			_, err = h.ids.Logins.Link(h.ctx, who, "studio", studio)
+			refusal, _ := errors.AsType[*identity.Refusal](err)
+			_, err = h.ids.Merges.Merge(h.ctx, who, refusal.ConflictToken, true)
+			h.must(err)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHall(t, store.NewMemory())
+			var woken []string
+			h.OnChanged(func(players []string) { woken = append(woken, players...) })
+			h.begin()
+			defer h.stop()
+			player, token := h.guest()
+			ticket := h.ask(player, "alone")
+			party := h.party(partyArgs{Do: partyCreate, By: player, New: Party{Matchmaker: "alone", Max: 2}})
+			place := h.place(h.ctx, player)
+			synctest.Wait()
+			woken = nil
+			expel(h, player, token)
+			if !slices.Contains(woken, player) {
+				t.Errorf("%s: the player's connections are not woken", name)
+			}
+			h.wants(ticket.ID, Cancelled)
+			if now := h.Placements.rows.Get(h.st.View(), place.ID); now.Result.State != PlacementCancelled {
+				t.Errorf("%s: the game session is %q", name, now.Result.State)
+			}
+			if h.Parties.rows.Get(h.st.View(), party.ID) != nil {
+				t.Errorf("%s: the player is in a party", name)
+			}
+		})
+	}
+}
+
+// A ban that is lifted expels nobody.
+func TestExpel_LiftedBan(t *testing.T) {
+	t.Parallel()
+	inHall(t, func(h *hall) {
+		player, _ := h.guest()
+		ticket := h.ask(player, "alone")
+		h.must(h.ids.Accounts.Ban(h.ctx, player, "", time.Now().Add(-time.Hour)))
+		time.Sleep(time.Second)
+		h.wants(ticket.ID, Searching)
+	})
+}
+
+// A match that is being placed goes on without a player who is banned.
+func TestExpel_MatchGoesOn(t *testing.T) {
+	t.Parallel()
+	inHall(t, func(h *hall) {
+		player, _ := h.guest()
+		one, two := h.ask(player, "placed"), h.ask("bert", "placed")
+		time.Sleep(time.Second)
+		h.wants(one.ID, Placing)
+		h.must(h.ids.Accounts.Ban(h.ctx, player, "", time.Now().Add(time.Hour)))
+		h.wants(one.ID, Placing)
+		h.wants(two.ID, Placing)
+	})
+}

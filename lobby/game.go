@@ -1,0 +1,170 @@
+package lobby
+
+import (
+	"context"
+	"slices"
+
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/session"
+)
+
+// poolProperty marks game sessions that players created, so that lists show those of a
+// pool and no matched game.
+const poolProperty = "muster_pool"
+
+// Games are the game sessions that players may see and join.
+type Games struct {
+	st       *store.Store
+	fleets   *fleet.Service
+	sessions *session.Service
+	queues   *placement.Service
+	catalog  *Catalog
+}
+
+// Game is a game session as players see it.
+type Game struct {
+	*session.GameSession
+	Pool    string // "" if it belongs to none
+	Players int
+}
+
+// Shows reports whether players see a property: those of a game session that no player
+// created are between operator and game server.
+func (g *Game) Shows(p session.Property) bool { return g.Pool != "" && p.Key != poolProperty }
+
+func (s *Games) game(view *store.Snapshot, pool string, g *session.GameSession) Game {
+	return Game{g, pool, s.sessions.Players(view, g.ID)}
+}
+
+// PoolToList returns a pool whose game sessions a player with a scope may list and join.
+func (s *Games) PoolToList(name, scope string) (*Pool, error) {
+	return s.catalog.pool(name, scope, func(p *Pool) bool { return p.CanList })
+}
+
+// List returns up to limit game sessions of a pool that have room, at a location or, with
+// "", anywhere.
+func (s *Games) List(pool *Pool, location string, limit int) []Game {
+	view := s.st.View()
+	var found []Game
+	for _, fleetID := range s.fleetsOf(view, pool) {
+		for g := range s.sessions.Offered(view, fleetID) {
+			if len(found) == limit {
+				return found
+			}
+			elsewhere := location != "" && g.Location != location
+			if elsewhere || !s.inPool(g, pool) || g.JoinPolicy != session.AcceptAll {
+				continue
+			}
+			if game := s.game(view, pool.Name, g); game.Players < g.MaxPlayers {
+				found = append(found, game)
+			}
+		}
+	}
+	return found
+}
+
+// fleetsOf returns the fleets of a pool's queue.
+func (s *Games) fleetsOf(view *store.Snapshot, pool *Pool) []string {
+	q := s.queues.Queues.Get(view, pool.Queue)
+	if q == nil {
+		return nil
+	}
+	var ids []string
+	for _, destination := range q.Destinations {
+		f := s.fleets.Get(view, destination)
+		if f == nil {
+			var err error
+			if f, err = s.fleets.Aliases.Resolve(view, destination); err != nil {
+				continue
+			}
+		}
+		if !slices.Contains(ids, f.ID) {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
+}
+
+// inPool reports whether a game session belongs to a pool. On an open server, those that
+// were not matched belong to every pool.
+func (s *Games) inPool(g *session.GameSession, pool *Pool) bool {
+	name, marked := g.Property(poolProperty)
+	return name == pool.Name || s.catalog.open() && !marked && g.Matchmaker == ""
+}
+
+// Game returns a game session to the players who have a place in it, or had one; for
+// others it does not exist. An ended one leaves memory after a while, and is not found
+// from then on.
+func (s *Games) Game(player, id string) (Game, error) {
+	view := s.st.View()
+	if g := s.sessions.Live(view, id); g != nil {
+		for p := range s.sessions.PlayersOf(view, g.ID) {
+			if p.PlayerID == player {
+				pool, _ := g.Property(poolProperty)
+				return s.game(view, pool, g), nil
+			}
+		}
+	}
+	return Game{}, refuse(NotFound, "you have no place in such a game session")
+}
+
+// Join reserves a place for a player in a game session of a pool that the player may
+// list. If the player has a place already, Join returns that, and made is false.
+func (s *Games) Join(ctx context.Context, player, scope, id, data string) (p *session.PlayerSession, made bool, err error) {
+	if !s.joinable(scope, id) {
+		return nil, false, refuse(NotFound, "there is no such game session to join")
+	}
+	if held := s.held(player, id); held != nil {
+		return held, false, nil
+	}
+	joining := []session.Joining{{PlayerID: player, Data: data}}
+	reserved, err := s.sessions.Reserve(ctx, session.ReserveInput{GameSessionID: id, Players: joining})
+	if fault.Is(err, fault.InvalidRequest) { // another request of the player came first
+		if held := s.held(player, id); held != nil {
+			return held, false, nil
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return reserved[0], true, nil
+}
+
+// joinable reports whether a player with a scope may join a game session.
+func (s *Games) joinable(scope, id string) bool {
+	view := s.st.View()
+	g := s.sessions.Live(view, id)
+	return g != nil && slices.ContainsFunc(s.catalog.Pools(), func(p Pool) bool {
+		return p.CanList && allows(p.Scopes, scope) && s.inPool(g, &p) && slices.Contains(s.fleetsOf(view, &p), g.FleetID)
+	})
+}
+
+// held returns the place that a player has in a game session, or nil.
+func (s *Games) held(player, id string) *session.PlayerSession {
+	for p := range s.sessions.PlayersOf(s.st.View(), id) {
+		if p.PlayerID == player && p.Status.HoldsSlot() {
+			return p
+		}
+	}
+	return nil
+}
+
+// mostReservations is more than any player has.
+const mostReservations = 20
+
+// Reservations returns the places that a player has in game sessions.
+func (s *Games) Reservations(ctx context.Context, player string) ([]*session.PlayerSession, error) {
+	var all []*session.PlayerSession
+	for _, status := range []session.PlayerStatus{session.Reserved, session.Playing} {
+		page, _, err := s.sessions.ListPlayers(ctx, session.PlayerQuery{PlayerID: player, Status: status, Limit: mostReservations})
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(page)
+		all = append(all, page...)
+	}
+	return all, nil
+}

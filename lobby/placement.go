@@ -1,0 +1,253 @@
+package lobby
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/session"
+)
+
+// PlacementState is the state of a Placement, spelled as players see it.
+type PlacementState string
+
+// The states of a Placement, those of package placement.
+const (
+	PlacementPending   PlacementState = "pending"
+	PlacementFulfilled PlacementState = "fulfilled"
+	PlacementCancelled PlacementState = "cancelled"
+	PlacementTimedOut  PlacementState = "timed_out"
+	PlacementFailed    PlacementState = "failed"
+)
+
+// Placement is a player's request for a game session of their own.
+type Placement struct {
+	ID       string    `json:"id"` // of the queue's placement too
+	Pool     string    `json:"pool"`
+	PlayerID string    `json:"player_id"`
+	Result   Result    `json:"seen"`
+	Seq      int64     `json:"seq"`
+	Change   string    `json:"change"` // orders the changes of all rows
+	Created  time.Time `json:"created"`
+	Expires  time.Time `json:"expires"` // counts once it has ended
+}
+
+// Result is what the player sees of the queue's placement.
+type Result struct {
+	State           PlacementState `json:"state"`
+	Reason          string         `json:"reason,omitzero"`
+	SessionID       string         `json:"session_id,omitzero"`
+	IP              string         `json:"ip,omitzero"`
+	DNSName         string         `json:"dns_name,omitzero"`
+	Port            int            `json:"port,omitzero"`
+	PlayerSessionID string         `json:"player_session_id,omitzero"`
+}
+
+const (
+	placementKept = time.Hour // after its end
+	mostPending   = 2         // of one player at a time
+)
+
+// Over reports whether the placement has ended.
+func (p *Placement) Over() bool { return p.Result.State != PlacementPending }
+
+// Placements are the players' placements.
+type Placements struct {
+	st        *store.Store
+	queues    *placement.Service
+	catalog   *Catalog
+	latencies *Latencies
+	watchers  *watchers
+
+	rows    *store.Table[Placement]
+	open    *store.Index[Placement] // not ended
+	of      *store.Index[Placement] // by player
+	expires *store.Index[Placement] // ended
+	start   *store.Command[placeArgs, *Placement]
+}
+
+// register registers the table and the command, and follows the queues' placements.
+func (s *Placements) register() {
+	s.rows = store.NewTable(s.st, store.TableSpec[Placement]{Name: "play_placement", Key: func(p *Placement) string { return p.ID }})
+	s.open = store.NewIndex(s.rows, "open", func(p *Placement, emit func(string)) {
+		if !p.Over() {
+			emit("")
+		}
+	})
+	s.of = store.NewIndex(s.rows, "player", func(p *Placement, emit func(string)) { emit(p.PlayerID) })
+	s.expires = store.NewDueIndex(s.rows, "expires", func(p *Placement) (at time.Time) {
+		if p.Over() {
+			at = p.Expires
+		}
+		return at
+	})
+	s.start = store.NewCommand(s.st, "play.place", s.runPlace)
+	s.queues.OnEnded(s.follow)
+}
+
+type placeArgs struct {
+	Placement Placement
+	Queue     string
+	Request   placement.Request
+}
+
+// runPlace starts the queue's placement and writes the player's beside it.
+func (s *Placements) runPlace(tx *store.Tx, a placeArgs) (*Placement, error) {
+	p, pending := a.Placement, 0
+	for old := range s.of.Equal(tx, p.PlayerID) {
+		if !old.Over() {
+			pending++
+		}
+	}
+	if pending >= mostPending {
+		return nil, refuse(TicketActive, "two game sessions are on their way already")
+	}
+	p.ID, p.Created = tx.ID(""), tx.Now()
+	a.Request.ID = p.ID
+	if _, err := s.queues.StartNow(tx, placement.StartInput{Queue: a.Queue, Request: a.Request}); err != nil {
+		return nil, err
+	}
+	p.Result.State = PlacementPending
+	s.put(tx, &p)
+	return &p, nil
+}
+
+func (s *Placements) put(tx *store.Tx, p *Placement) {
+	p.Seq++
+	p.Change, p.Expires = tx.ID(""), tx.Now().Add(placementKept)
+	s.rows.Put(tx, p)
+	s.watchers.notify(tx, []string{p.PlayerID})
+}
+
+// follow ends the player's placement in the transaction that ended the queue's.
+func (s *Placements) follow(tx *store.Tx, ended *placement.Placement) {
+	if old := s.rows.Get(tx, ended.ID); old != nil {
+		s.update(tx, old, resultOf(ended, old.PlayerID))
+	}
+}
+
+// update writes what has changed for the player, if anything. An end is final.
+func (s *Placements) update(tx *store.Tx, old *Placement, result Result) {
+	if old.Over() || old.Result == result {
+		return
+	}
+	p := *old
+	p.Result = result
+	s.put(tx, &p)
+}
+
+func resultOf(at *placement.Placement, player string) Result {
+	r := Result{State: PlacementState(strings.ToLower(string(at.Status))), Reason: at.Reason}
+	if at.Status == placement.Fulfilled {
+		r.SessionID, r.IP, r.DNSName, r.Port = at.GameSessionID, at.IPAddress, at.DNSName, at.Port
+		for _, placed := range at.Placed {
+			if placed.PlayerID == player {
+				r.PlayerSessionID = placed.PlayerSessionID
+			}
+		}
+	}
+	return r
+}
+
+// SessionRequest is a player's request for a game session.
+type SessionRequest struct {
+	Name       string
+	MaxPlayers int64 // 0 means the pool's
+	Properties map[string]string
+	Latency    map[string]float64 // milliseconds by location; nil means the reported ones
+}
+
+// PoolToCreateIn returns a pool in which a player with a scope may create game sessions.
+func (s *Placements) PoolToCreateIn(name, scope string) (*Pool, error) {
+	return s.catalog.pool(name, scope, func(p *Pool) bool { return p.CanCreate })
+}
+
+// Start requests a game session of a pool for a player.
+func (s *Placements) Start(ctx context.Context, player string, pool *Pool, in SessionRequest) (*Placement, error) {
+	request, err := s.request(player, pool, &in)
+	if err != nil {
+		return nil, err
+	}
+	return s.start.Do(ctx, placeArgs{Placement{Pool: pool.Name, PlayerID: player}, pool.Queue, request})
+}
+
+// request returns the placement request, within what the pool allows.
+func (s *Placements) request(player string, pool *Pool, in *SessionRequest) (placement.Request, error) {
+	r := placement.Request{
+		Name: in.Name, MaxPlayers: pool.MaxPlayers, Players: []session.Joining{{PlayerID: player}},
+		Properties: []session.Property{{Key: poolProperty, Value: pool.Name}},
+	}
+	if len([]rune(in.Name)) > 1024 {
+		return r, refuse(ValidationFailed, "name: at most 1024 characters")
+	}
+	if in.MaxPlayers != 0 {
+		if in.MaxPlayers < 1 || in.MaxPlayers > int64(pool.MaxPlayers) {
+			return r, refuse(ValidationFailed, "max_players: must be 1 to "+strconv.Itoa(pool.MaxPlayers))
+		}
+		r.MaxPlayers = int(in.MaxPlayers)
+	}
+	for key, value := range in.Properties {
+		if !slices.Contains(pool.Properties, key) && !s.catalog.open() || key == poolProperty {
+			return r, refuse(ValidationFailed, "properties."+key+": "+pool.Name+" does not let players set it")
+		}
+		if len(key) > 32 || len([]rune(value)) > 96 {
+			return r, refuse(ValidationFailed, "properties."+key+": at most 32 characters, its value at most 96")
+		}
+		r.Properties = append(r.Properties, session.Property{Key: key, Value: value})
+	}
+	if len(r.Properties) > 16 {
+		return r, refuse(ValidationFailed, "properties: at most 15")
+	}
+	slices.SortFunc(r.Properties, func(x, y session.Property) int { return cmp.Compare(x.Key, y.Key) })
+	ms, err := s.latencies.forRequest(player, in.Latency, &Matchmaker{Name: pool.Name})
+	for location, n := range ms {
+		r.Latencies = append(r.Latencies, placement.Latency{PlayerID: player, Location: location, Millis: float32(n)})
+	}
+	slices.SortFunc(r.Latencies, func(x, y placement.Latency) int { return cmp.Compare(x.Location, y.Location) })
+	return r, err
+}
+
+// Placement returns one of a player's; another player's is not found.
+func (s *Placements) Placement(player, id string) (*Placement, error) {
+	p := s.rows.Get(s.st.View(), id)
+	if p == nil || p.PlayerID != player {
+		return nil, refuse(NotFound, "you have no placement "+id)
+	}
+	return p, nil
+}
+
+// Of yields the placements of a player, the oldest first.
+func (s *Placements) Of(r store.Reader, player string) iter.Seq[*Placement] {
+	return s.of.Equal(r, player)
+}
+
+// Cancel cancels a placement. One that has ended stays as it is. Errors: PlacementEnded
+// (its game session is being created).
+func (s *Placements) Cancel(ctx context.Context, p *Placement) (*Placement, error) {
+	if p.Over() {
+		return p, nil
+	}
+	_, _, err := s.queues.Stop(ctx, p.ID)
+	if now := s.rows.Get(s.st.View(), p.ID); now != nil {
+		p = now
+	}
+	if err != nil && !p.Over() {
+		return nil, refuse(PlacementEnded, "the game session is being made and cannot be given up any more")
+	}
+	return p, nil
+}
+
+// expel cancels the open placements of a player.
+func (s *Placements) expel(tx *store.Tx, player string) {
+	for p := range s.of.Equal(tx, player) {
+		if !p.Over() {
+			s.queues.Cancel(tx, p.ID)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package lobby
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
+	"github.com/musterhq/muster/placement"
+	"github.com/musterhq/muster/session"
+)
+
+// Deps are the services that a Service uses.
+type Deps struct {
+	Identity   *identity.Service
+	Fleets     *fleet.Service
+	Sessions   *session.Service
+	Placements *placement.Service
+	Matches    *flexmatch.Service
+}
+
+// Options are the options of a Service.
+type Options struct {
+	Offer      Offer
+	Logger     *slog.Logger          // nil means none
+	Registerer prometheus.Registerer // nil keeps no metrics
+}
+
+// Service is what players are part of, by subject.
+type Service struct {
+	Catalog    *Catalog
+	Latencies  *Latencies
+	Parties    *Parties
+	Tickets    *Tickets
+	Placements *Placements
+	Games      *Games
+
+	st       *store.Store
+	log      *slog.Logger
+	watchers *watchers
+	loop     *wake.Loop
+	caughtUp bool // used only by the loop
+	sweep    *store.Action[struct{}]
+	repair   *store.Action[repairArgs]
+}
+
+// New registers the package's tables and commands on the store. Its error names what is
+// not configured correctly.
+func New(st *store.Store, d Deps, o Options) (*Service, error) {
+	if err := o.Offer.Check(); err != nil {
+		return nil, err
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	log := o.Logger.With("component", "players")
+	w := &watchers{}
+	catalog := &Catalog{st: st, matches: d.Matches, placements: d.Placements}
+	catalog.offer.Store(&o.Offer)
+	latencies := &Latencies{st: st, fleets: d.Fleets, of: map[string]report{}}
+	parties := &Parties{st: st, catalog: catalog, watchers: w}
+	s := &Service{
+		Catalog: catalog, Latencies: latencies, Parties: parties,
+		Tickets: &Tickets{
+			st: st, ids: d.Identity, matches: d.Matches, catalog: catalog, parties: parties, latencies: latencies,
+			watchers: w, metrics: newMetrics(o.Registerer), log: log,
+		},
+		Placements: &Placements{st: st, queues: d.Placements, catalog: catalog, latencies: latencies, watchers: w},
+		Games:      &Games{st: st, fleets: d.Fleets, sessions: d.Sessions, queues: d.Placements, catalog: catalog},
+		st:         st, log: log, watchers: w,
+	}
+	s.Tickets.register()
+	s.Parties.register()
+	s.Placements.register()
+	s.sweep = store.NewAction(st, "play.sweep", s.runSweep)
+	s.repair = store.NewAction(st, "play.repair", s.runRepair)
+	s.loop = wake.NewLoop(s.nextDue, s.tidy)
+	d.Identity.Accounts.OnOut(s.expel)
+	return s, nil
+}
+
+// Reload replaces the offer, which Check accepts.
+func (s *Service) Reload(o Offer) { s.Catalog.offer.Store(&o) }
+
+// OnChanged registers f to be called when a change of players' rows is committed. f must
+// not block.
+func (s *Service) OnChanged(f func(players []string)) { s.watchers.add(f) }
+
+// watchers are notified of players whose rows have changed.
+type watchers struct{ all []func(players []string) }
+
+func (w *watchers) add(f func([]string)) { w.all = append(w.all, f) }
+
+func (w *watchers) notify(tx *store.Tx, players []string) {
+	tx.OnCommit(func() {
+		for _, f := range w.all {
+			f(players)
+		}
+	})
+}
+
+// expel removes a player who was banned, deleted or merged away from everything in
+// progress, and notifies the player's connections, whose login has ended.
+func (s *Service) expel(tx *store.Tx, player string) {
+	s.Tickets.expel(tx, player)
+	s.Placements.expel(tx, player)
+	if err := s.Parties.expel(tx, player); err != nil {
+		s.log.Error("player not taken out of a party", "player_id", player, "error", err)
+	}
+	s.watchers.notify(tx, []string{player})
+}
+
+// Run deletes rows when they expire, until ctx is done.
+func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
+
+// tidy brings rows of an earlier version up to date, once, and deletes what has expired.
+func (s *Service) tidy(ctx context.Context) error {
+	err := s.catchUp(ctx)
+	if err == nil {
+		err = s.sweep.Do(ctx, struct{}{})
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("players' rows not tidied; will try again", "error", err)
+	}
+	return err
+}
+
+// runSweep deletes expired rows. An open ticket or placement stays, however long it takes.
+func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
+	now := tx.Now()
+	for t := range s.Tickets.expires.Due(tx, now) {
+		s.Tickets.rows.Delete(tx, t.ID)
+	}
+	for p := range s.Placements.expires.Due(tx, now) {
+		s.Placements.rows.Delete(tx, p.ID)
+	}
+	for p := range s.Parties.expires.Due(tx, now) {
+		s.Parties.rows.Delete(tx, p.ID)
+		s.watchers.notify(tx, p.players())
+	}
+	return nil
+}
+
+// lookEvery is how often to look for the next row to expire. It is far less than any row
+// is kept, so changes of rows need not wake the loop.
+const lookEvery = time.Minute
+
+// nextDue returns when there may be something to tidy.
+func (s *Service) nextDue() time.Time {
+	now, view := time.Now(), s.st.View()
+	if !s.caughtUp {
+		return now
+	}
+	return wake.Earliest(now.Add(lookEvery), s.Tickets.expires.NextDue(view), s.Placements.expires.NextDue(view), s.Parties.expires.NextDue(view))
+}
+
+// metrics counts changes of tickets. A nil *metrics counts nothing.
+type metrics struct{ tickets *prometheus.CounterVec }
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	if r == nil {
+		return nil
+	}
+	m := &metrics{prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "muster_player_tickets_total", Help: "Changes of players' tickets, by the state they came to.",
+	}, []string{"matchmaker", "state"})}
+	r.MustRegister(m.tickets)
+	return m
+}
+
+func (m *metrics) ticket(matchmaker string, s State) {
+	if m != nil {
+		m.tickets.WithLabelValues(matchmaker, string(s)).Inc()
+	}
+}

@@ -1,0 +1,301 @@
+package lobby
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/musterhq/muster/flexmatch"
+	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// State is the state of a ticket, spelled as players see it.
+type State string
+
+// The states of a ticket, those of flexmatch.
+const (
+	Queued             State = "queued"
+	Searching          State = "searching"
+	RequiresAcceptance State = "requires_acceptance"
+	Placing            State = "placing"
+	Completed          State = "completed"
+	Failed             State = "failed"
+	Cancelled          State = "cancelled"
+	TimedOut           State = "timed_out"
+)
+
+// Over reports whether a ticket in this state has ended.
+func (s State) Over() bool {
+	switch s {
+	case Completed, Failed, Cancelled, TimedOut:
+		return true
+	}
+	return false
+}
+
+// Ticket is a request to be matched, as its players may see it.
+type Ticket struct {
+	ID            string    `json:"id"` // of the matchmaker's ticket too
+	Matchmaker    string    `json:"matchmaker"`
+	Configuration string    `json:"configuration"`
+	PartyID       string    `json:"party_id,omitzero"`
+	Players       []string  `json:"players"` // who may see it
+	Found         Found     `json:"found"`
+	Seq           int64     `json:"seq"`
+	Change        string    `json:"change"` // orders the changes of all rows
+	Created       time.Time `json:"created"`
+	Updated       time.Time `json:"updated"`
+	Expires       time.Time `json:"expires"` // counts once it has ended
+}
+
+// Found is what players see of the matchmaker's ticket. It outlives that ticket, which
+// leaves memory some minutes after its end.
+type Found struct {
+	State     State     `json:"state"`
+	Reason    string    `json:"reason,omitzero"`
+	MatchID   string    `json:"match_id,omitzero"`
+	AcceptBy  time.Time `json:"accept_by,omitzero"`
+	Members   []Member  `json:"members"`
+	SessionID string    `json:"session_id,omitzero"`
+	IP        string    `json:"ip,omitzero"`
+	DNSName   string    `json:"dns_name,omitzero"`
+	Port      int       `json:"port,omitzero"`
+}
+
+// Member is a player of a ticket.
+type Member struct {
+	PlayerID        string `json:"player_id"`
+	Team            string `json:"team,omitzero"`
+	Accepted        *bool  `json:"accepted,omitzero"`
+	PlayerSessionID string `json:"player_session_id,omitzero"`
+}
+
+const ticketKept = time.Hour // after its end
+
+// Over reports whether the ticket has ended.
+func (t *Ticket) Over() bool { return t.Found.State.Over() }
+
+func (f *Found) equal(g *Found) bool {
+	same := func(a, b Member) bool {
+		answered := a.Accepted == b.Accepted || a.Accepted != nil && b.Accepted != nil && *a.Accepted == *b.Accepted
+		return answered && a.PlayerID == b.PlayerID && a.Team == b.Team && a.PlayerSessionID == b.PlayerSessionID
+	}
+	return f.State == g.State && f.Reason == g.Reason && f.MatchID == g.MatchID && f.AcceptBy.Equal(g.AcceptBy) && f.Port == g.Port &&
+		f.SessionID == g.SessionID && f.IP == g.IP && f.DNSName == g.DNSName && slices.EqualFunc(f.Members, g.Members, same)
+}
+
+// Tickets are the players' tickets.
+type Tickets struct {
+	st        *store.Store
+	ids       *identity.Service
+	matches   *flexmatch.Service
+	catalog   *Catalog
+	parties   *Parties
+	latencies *Latencies
+	watchers  *watchers
+	metrics   *metrics
+	log       *slog.Logger
+
+	rows    *store.Table[Ticket]
+	open    *store.Index[Ticket] // not ended
+	of      *store.Index[Ticket] // by player
+	expires *store.Index[Ticket] // ended
+	start   *store.Command[openArgs, *Ticket]
+}
+
+// register registers the table and the command, and follows the matchmaker.
+func (s *Tickets) register() {
+	s.rows = store.NewTable(s.st, store.TableSpec[Ticket]{Name: "play_ticket", Key: func(t *Ticket) string { return t.ID }})
+	s.open = store.NewIndex(s.rows, "open", func(t *Ticket, emit func(string)) {
+		if !t.Over() {
+			emit("")
+		}
+	})
+	s.of = store.NewIndex(s.rows, "player", func(t *Ticket, emit func(string)) {
+		for _, p := range t.Players {
+			emit(p)
+		}
+	})
+	s.expires = store.NewDueIndex(s.rows, "expires", func(t *Ticket) (at time.Time) {
+		if t.Over() {
+			at = t.Expires
+		}
+		return at
+	})
+	s.start = store.NewCommand(s.st, "play.open", s.runOpen)
+	s.matches.OnChanged(s.follow)
+}
+
+type openArgs struct {
+	Ticket  Ticket
+	Players []flexmatch.Player
+	Agreed  string // the party's change at which its members agreed
+}
+
+// runOpen starts the matchmaker's ticket and writes the player's beside it. A player is
+// on at most one open ticket: FlexMatch cancels the older one (developer guide, "Request
+// matchmaking for players"), and nobody would be told.
+func (s *Tickets) runOpen(tx *store.Tx, a openArgs) (*Ticket, error) {
+	t := a.Ticket
+	for _, player := range t.Players {
+		for old := range s.of.Equal(tx, player) {
+			if !old.Over() {
+				return nil, active(old, t.Players[0])
+			}
+		}
+	}
+	if t.PartyID != "" {
+		if err := s.parties.useConsent(tx, t.PartyID, a.Agreed); err != nil {
+			return nil, err
+		}
+	}
+	t.ID, t.Created = tx.ID(""), tx.Now()
+	m, err := s.matches.StartNow(tx, flexmatch.StartInput{Configuration: t.Configuration, TicketID: t.ID, Players: a.Players})
+	if err != nil {
+		return nil, err
+	}
+	t.Found = s.found(tx, m)
+	s.put(tx, &t)
+	return &t, nil
+}
+
+// active refuses another ticket; it names the open one only to a player who is on it.
+func active(old *Ticket, player string) error {
+	r := &Refusal{Code: TicketActive, Message: "a player is on a ticket already; cancel that one first"}
+	if slices.Contains(old.Players, player) {
+		r.TicketID = old.ID
+	}
+	return r
+}
+
+// follow updates the player's ticket in a transaction that changed the matchmaker's.
+func (s *Tickets) follow(tx *store.Tx, m *flexmatch.Ticket) {
+	if old := s.rows.Get(tx, m.ID); old != nil {
+		s.update(tx, old, s.found(tx, m))
+	}
+}
+
+// update writes what has changed for the players of a ticket, if anything. An end is final.
+func (s *Tickets) update(tx *store.Tx, old *Ticket, found Found) {
+	if old.Over() || old.Found.equal(&found) {
+		return
+	}
+	t := *old
+	t.Found = found
+	s.put(tx, &t)
+}
+
+// put writes a changed ticket, and notifies what waits for its players.
+func (s *Tickets) put(tx *store.Tx, t *Ticket) {
+	t.Seq++
+	t.Updated, t.Change = tx.Now(), tx.ID("")
+	t.Expires = tx.Now().Add(ticketKept)
+	s.rows.Put(tx, t)
+	s.watchers.notify(tx, t.Players)
+	matchmaker, state := t.Matchmaker, t.Found.State
+	tx.OnCommit(func() { s.metrics.ticket(matchmaker, state) })
+}
+
+func (s *Tickets) found(r store.Reader, t *flexmatch.Ticket) Found {
+	f := Found{
+		State: State(strings.ToLower(string(t.Status))), Reason: t.Reason, MatchID: t.MatchID,
+		IP: t.IPAddress, DNSName: t.DNSName, Port: t.Port, SessionID: t.GameSessionID,
+		Members: make([]Member, len(t.Members)),
+	}
+	if t.Message != "" {
+		f.Reason = t.Message
+	}
+	if t.Status.Waits() {
+		f.Reason, f.MatchID = "", "" // of a match that was not completed
+	}
+	if t.Status == flexmatch.RequiresAcceptance {
+		f.AcceptBy = s.matches.AcceptBy(r, t.MatchID)
+	}
+	for i, m := range t.Members {
+		f.Members[i] = Member{PlayerID: m.PlayerID, Team: m.Team, PlayerSessionID: m.PlayerSessionID}
+		if m.Answer != "" {
+			f.Members[i].Accepted = new(m.Answer == flexmatch.Accept)
+		}
+	}
+	return f
+}
+
+// Ticket returns a ticket of a player; another player's is not found.
+func (s *Tickets) Ticket(player, id string) (*Ticket, error) {
+	t := s.rows.Get(s.st.View(), id)
+	if t == nil || !slices.Contains(t.Players, player) {
+		return nil, refuse(NotFound, "you have no ticket "+id)
+	}
+	return t, nil
+}
+
+// Of yields the tickets of a player, the oldest first.
+func (s *Tickets) Of(r store.Reader, player string) iter.Seq[*Ticket] { return s.of.Equal(r, player) }
+
+// Estimate returns how long a ticket is expected to wait for a match; 0 if that is unknown
+// or it does not wait.
+func (s *Tickets) Estimate(t *Ticket) time.Duration {
+	if t.Found.State != Queued && t.Found.State != Searching {
+		return 0
+	}
+	return time.Duration(s.matches.EstimatedWait(t.Configuration)) * time.Second
+}
+
+// Cancel cancels a ticket. One that has ended stays as it is. Errors: TicketEnded (it
+// cannot be cancelled any more).
+func (s *Tickets) Cancel(ctx context.Context, t *Ticket) (*Ticket, error) {
+	if t.Over() {
+		return t, nil
+	}
+	err := s.matches.Stop(ctx, t.ID)
+	now := s.current(t)
+	switch {
+	case err == nil || now.Over():
+		return now, nil
+	case fault.Is(err, fault.InvalidRequest):
+		return nil, refuse(TicketEnded, "the ticket is "+string(now.Found.State)+" and cannot be cancelled any more")
+	}
+	return nil, err
+}
+
+// Answer answers a proposed match for one player. Errors: NotAwaitingAnswer.
+func (s *Tickets) Answer(ctx context.Context, t *Ticket, player string, accept bool) (*Ticket, error) {
+	answer := flexmatch.Reject
+	if accept {
+		answer = flexmatch.Accept
+	}
+	err := s.matches.Answer(ctx, flexmatch.AcceptInput{TicketID: t.ID, PlayerIDs: []string{player}, Answer: answer})
+	if fault.Is(err, fault.InvalidRequest) || fault.Is(err, fault.NotFound) {
+		return nil, refuse(NotAwaitingAnswer, "no proposed match of this ticket waits for an answer")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.current(t), nil
+}
+
+// current returns the ticket as it is now.
+func (s *Tickets) current(t *Ticket) *Ticket {
+	if now := s.rows.Get(s.st.View(), t.ID); now != nil {
+		return now
+	}
+	return t
+}
+
+// expel cancels the open tickets of a player. A match that is being placed goes on without
+// the player, who is not told where.
+func (s *Tickets) expel(tx *store.Tx, player string) {
+	for t := range s.of.Equal(tx, player) {
+		if t.Over() {
+			continue
+		}
+		if err := s.matches.StopNow(tx, t.ID); err != nil && !fault.Is(err, fault.InvalidRequest) {
+			s.log.Error("ticket of a player who is out not cancelled", "ticket_id", t.ID, "error", err)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package lobby
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Each end of a ticket is seen as soon as the matchmaker has it, whoever caused it, and an
+// hour later the ticket is deleted.
+func TestTickets_End(t *testing.T) {
+	t.Parallel()
+	inHall(t, func(h *hall) {
+		timesOut, cancelled := h.ask("anna", "placed"), h.ask("bert", "alone")
+		time.Sleep(time.Second)
+		h.wants(timesOut.ID, Searching)
+		h.must(h.matches.Stop(h.ctx, cancelled.ID)) // by an operator, without the lobby
+		h.wants(cancelled.ID, Cancelled)
+		one, two := h.ask("carl", "alone"), h.ask("dora", "alone")
+		time.Sleep(time.Second)
+		h.wants(one.ID, Completed)
+		h.wants(two.ID, Completed)
+		time.Sleep(patient)
+		h.wants(timesOut.ID, TimedOut)
+		time.Sleep(ticketKept)
+		for _, ticket := range []*Ticket{timesOut, cancelled, one, two} {
+			h.wants(ticket.ID, "")
+		}
+	})
+}
+
+// A match that never gets a game server ends too.
+func TestTickets_MatchWithoutAGameServer(t *testing.T) {
+	t.Parallel()
+	inHall(t, func(h *hall) {
+		one, two := h.ask("anna", "placed"), h.ask("bert", "placed")
+		time.Sleep(time.Second)
+		h.wants(one.ID, Placing)
+		time.Sleep(patient)
+		for _, ticket := range []*Ticket{one, two} {
+			h.wants(ticket.ID, Failed)
+		}
+	})
+}
+
+// A ticket is kept as long as it is open, however long that takes.
+func TestTickets_OpenOnesAreKept(t *testing.T) {
+	t.Parallel()
+	inHall(t, func(h *hall) {
+		one := h.ask("anna", "slow") // and nobody else requests one
+		time.Sleep(2*ticketKept - patient)
+		h.wants(one.ID, Searching)
+		time.Sleep(patient)
+		h.wants(one.ID, TimedOut)
+	})
+}
+
+// A client that hangs up while its request is written is matched as if it had not.
+func TestTickets_ClientHangsUp(t *testing.T) {
+	t.Parallel()
+	inHall(t, func(h *hall) {
+		ctx, hangUp := context.WithCancel(h.ctx)
+		h.slowly(time.Second, hangUp)
+		_, _ = h.Tickets.Start(ctx, "anna", "guest", MatchRequest{Matchmaker: "alone"})
+		time.Sleep(time.Minute / 2)
+		one := h.Tickets.of.First(h.st.View(), "anna")
+		if one == nil {
+			h.Fatal("there is no ticket")
+		}
+		h.ask("bert", "alone")
+		time.Sleep(time.Second)
+		h.wants(one.ID, Completed)
+	})
+}
+
+// The same for a game session: it is waited for until its queue gives up.
+func TestPlacements_ClientHangsUp(t *testing.T) {
+	t.Parallel()
+	inHall(t, func(h *hall) {
+		ctx, hangUp := context.WithCancel(h.ctx)
+		h.slowly(time.Second, hangUp)
+		_, _ = h.Placements.Start(ctx, "anna", &Pool{Name: "empty", Queue: "empty", MaxPlayers: 2}, SessionRequest{})
+		time.Sleep(patient + 2*time.Second)
+		if p := h.Placements.of.First(h.st.View(), "anna"); p == nil || p.Result.State != PlacementTimedOut {
+			t.Errorf("the placement is %+v, want it timed out", p)
+		}
+	})
+}
+
+// A request that the matchmaker refuses leaves nothing: no ticket, and the members of the
+// party are still ready.
+func TestTickets_Refused(t *testing.T) {
+	t.Parallel()
+	inHall(t, func(h *hall) {
+		p := h.readyParty("alone")
+		many := map[string]JSON{}
+		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"} {
+			many[name] = JSON("1")
+		}
+		if _, err := h.Tickets.Start(h.ctx, "anna", "guest", MatchRequest{Matchmaker: "alone", PartyID: p.ID, Attributes: many}); err == nil {
+			t.Fatal("eleven attributes were accepted")
+		}
+		if n := h.Tickets.rows.Len(h.st.View()); n != 0 {
+			t.Errorf("%d tickets were written", n)
+		}
+		if now := h.Parties.rows.Get(h.st.View(), p.ID); !now.member("bert").IsReady(time.Now()) {
+			t.Error("bert is not ready any more")
+		}
+	})
+}
+
+// A player is on one open ticket, and is told which only if it is theirs.
+func TestTickets_OneForEachPlayer(t *testing.T) {
+	t.Parallel()
+	inHall(t, func(h *hall) {
+		first := h.ask("anna", "alone")
+		_, err := h.Tickets.Start(h.ctx, "anna", "guest", MatchRequest{Matchmaker: "slow"})
+		if r, _ := err.(*Refusal); r == nil || r.Code != TicketActive || r.TicketID != first.ID {
+			t.Errorf("got %v, want ticket-active with the ticket", err)
+		}
+		_, err = h.Tickets.Cancel(h.ctx, first)
+		h.must(err)
+		h.ask("anna", "slow")
+	})
+}
+
+// Everything that has expired is deleted, however much it is.
+func TestSweep_DeletesAll(t *testing.T) {
+	t.Parallel()
+	inHall(t, func(h *hall) {
+		h.must(h.st.Update(h.ctx, func(tx *store.Tx) error {
+			for range 2*store.DueAtOnce + 1 {
+				h.Tickets.put(tx, &Ticket{ID: tx.ID(""), Players: []string{"anna"}, Found: Found{State: Failed}})
+			}
+			return nil
+		}))
+		time.Sleep(ticketKept - time.Second)
+		if n := h.Tickets.rows.Len(h.st.View()); n != 2*store.DueAtOnce+1 {
+			t.Errorf("%d tickets are left before they expire", n)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := h.Tickets.rows.Len(h.st.View()); n != 0 {
+			t.Errorf("%d tickets are still kept", n)
+		}
+	})
+}
+
+// A player's own latencies are used for fifteen minutes.
+func TestLatencies_Expire(t *testing.T) {
+	t.Parallel()
+	inHall(t, func(h *hall) {
+		accepted, rejected := h.Latencies.Report("anna", []Sample{{Location: "custom-home", Millis: 12.5}, {Location: "nowhere", Millis: 1}})
+		if accepted["custom-home"] != 13 || len(rejected) != 1 || rejected[0].Reason != UnknownLocation {
+			t.Fatalf("accepted %v, rejected %v", accepted, rejected)
+		}
+		latency := func(player string) map[string]int {
+			h.ask(player, "alone")
+			found, err := h.matches.Get(h.ctx, h.Tickets.of.First(h.st.View(), player).ID)
+			h.must(err)
+			return found.Request.Players[0].Latency
+		}
+		time.Sleep(latencyLife - time.Second)
+		if got := latency("anna"); got["custom-home"] != 13 {
+			t.Errorf("latency %v is used, want the reported one", got)
+		}
+		h.Latencies.Report("bert", []Sample{{Location: "custom-home", Millis: 20}})
+		time.Sleep(latencyLife)
+		if got := latency("bert"); len(got) != 0 {
+			t.Errorf("latency %v is used after it has expired", got)
+		}
+	})
+}

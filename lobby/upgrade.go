@@ -1,0 +1,81 @@
+package lobby
+
+import (
+	"context"
+	"slices"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// repairAtOnce limits how many rows one transaction brings up to date.
+const repairAtOnce = 200
+
+type repairArgs struct{ Tickets, Placements []string }
+
+// catchUp brings open rows up to date that a server of an earlier version wrote: there
+// they followed the matchmaker by events, after its own transaction, so they can be behind
+// it or have no counterpart. Rows of this version never are.
+func (s *Service) catchUp(ctx context.Context) error {
+	if s.caughtUp {
+		return nil
+	}
+	var behind repairArgs
+	view := s.st.View()
+	for t := range s.Tickets.open.Equal(view, "") {
+		if now := s.Tickets.now(view, t); !now.equal(&t.Found) {
+			behind.Tickets = append(behind.Tickets, t.ID)
+		}
+	}
+	for p := range s.Placements.open.Equal(view, "") {
+		if s.Placements.now(view, p) != p.Result {
+			behind.Placements = append(behind.Placements, p.ID)
+		}
+	}
+	for ids := range slices.Chunk(behind.Tickets, repairAtOnce) {
+		if err := s.repair.Do(ctx, repairArgs{Tickets: ids}); err != nil {
+			return err
+		}
+	}
+	for ids := range slices.Chunk(behind.Placements, repairAtOnce) {
+		if err := s.repair.Do(ctx, repairArgs{Placements: ids}); err != nil {
+			return err
+		}
+	}
+	s.caughtUp = true
+	return nil
+}
+
+func (s *Service) runRepair(tx *store.Tx, a repairArgs) error {
+	for _, id := range a.Tickets {
+		if t := s.Tickets.rows.Get(tx, id); t != nil {
+			s.Tickets.update(tx, t, s.Tickets.now(tx, t))
+		}
+	}
+	for _, id := range a.Placements {
+		if p := s.Placements.rows.Get(tx, id); p != nil {
+			s.Placements.update(tx, p, s.Placements.now(tx, p))
+		}
+	}
+	return nil
+}
+
+// lost is the reason of a row without a counterpart.
+const lost = "Lost"
+
+// now returns what the players of a ticket see of the matchmaker's.
+func (s *Tickets) now(r store.Reader, t *Ticket) Found {
+	if m := s.matches.Live(r, t.ID); m != nil {
+		return s.found(r, m)
+	}
+	f := t.Found
+	f.State, f.Reason = Failed, lost
+	return f
+}
+
+// now returns what the player sees of the queue's placement.
+func (s *Placements) now(r store.Reader, p *Placement) Result {
+	if at := s.queues.Live(r, p.ID); at != nil {
+		return resultOf(at, p.PlayerID)
+	}
+	return Result{State: PlacementFailed, Reason: lost}
+}
