@@ -37,13 +37,6 @@ type Host struct {
 	Impaired bool // its processes get no new game sessions
 }
 
-// HostedBy sets what runs processes for this Muster; without it nothing does. It must be
-// called before the store is opened.
-func (s *Service) HostedBy(h Hosting) { s.hosting = h }
-
-// CanKill reports whether a host of this Muster runs the process.
-func (s *Service) CanKill(ref Ref) bool { return s.hosting.CanKill(ref) }
-
 // nobody is the Hosting of a Muster that runs no processes.
 type nobody struct{}
 

@@ -3,6 +3,8 @@ package compute
 import (
 	"sync"
 	"time"
+
+	"github.com/musterhq/muster/internal/store"
 )
 
 // Link is how Muster sends to a living process. Calls come after commit, in order,
@@ -70,4 +72,14 @@ func (l *links) send(key string, f func(Link)) {
 	if link := l.get(key); link != nil {
 		f(link)
 	}
+}
+
+// Start sends the process its game session once the transaction is durable.
+func (l *links) Start(tx *store.Tx, key string, start Start) {
+	tx.OnCommit(func() { l.send(key, func(to Link) { to.StartGameSession(start) }) })
+}
+
+// Tell sends the process a change of its game session once the transaction is durable.
+func (l *links) Tell(tx *store.Tx, key string, update Update) {
+	tx.OnCommit(func() { l.send(key, func(to Link) { to.UpdateGameSession(update) }) })
 }

@@ -9,20 +9,17 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// sweepAtOnce limits how many overdue processes one transaction ends.
-const sweepAtOnce = 500
-
 // Restart must be called when a node takes over the store, before traffic: the sockets
 // of the previous node are gone, and their processes have a grace to come back. So
 // have those that were away already, because they could not come back while there was
 // no node. It returns how many processes it waits for.
 func (s *Service) Restart(ctx context.Context) (processes int, err error) {
-	return s.cmd.restart.Do(ctx, struct{}{})
+	return s.restart.Do(ctx, struct{}{})
 }
 
 func (s *Service) runRestart(tx *store.Tx, _ struct{}) (int, error) {
 	n := 0
-	for _, p := range s.t.alive.Prefix(tx, "") {
+	for _, p := range s.alive.Prefix(tx, "") {
 		if p.Connected || p.ReconnectBy.Before(tx.Now().Add(s.opts.RestartGrace)) {
 			s.markLost(tx, p, s.opts.RestartGrace)
 			n++
@@ -35,7 +32,7 @@ func (s *Service) runRestart(tx *store.Tx, _ struct{}) (int, error) {
 // Resync marks as lost every process that the store counts as connected but that has
 // no link here. It is for use after a reload of the store.
 func (s *Service) Resync(ctx context.Context) error {
-	for p := range s.t.connected.Equal(s.st.View(), "") {
+	for p := range s.connected.Equal(s.st.View(), "") {
 		if s.links.get(p.Key) == nil {
 			if err := s.Disconnect(ctx, p.Ref()); err != nil {
 				return err
@@ -60,46 +57,17 @@ func (s *Service) next() time.Time {
 			return time.Now()
 		}
 	}
-	for _, p := range s.t.due.Prefix(view, "") {
-		return p.due()
-	}
-	return time.Time{}
+	return s.due.NextDue(view)
 }
 
-func (s *Service) sweep(ctx context.Context) error {
-	_, err := s.cmd.sweep.Do(ctx, struct{}{})
-	return err
-}
-
-func (s *Service) runSweep(tx *store.Tx, _ struct{}) (struct{}, error) {
-	n := 0
-	for _, p := range s.t.due.Prefix(tx, "") {
-		if p.due().After(tx.Now()) || n == sweepAtOnce {
-			break
-		}
+func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
+	for p := range s.due.Due(tx, tx.Now()) {
 		s.overdue(tx, p)
-		n++
 	}
 	for f := range s.fleets.Leaving(tx) {
 		s.leave(tx, f)
 	}
-	return struct{}{}, nil
-}
-
-// overdue handles the passed deadline of a process.
-func (s *Service) overdue(tx *store.Tx, p *Process) {
-	passed := func(t time.Time) bool { return !t.IsZero() && !t.After(tx.Now()) }
-	switch {
-	case p.Status == Terminated:
-		s.t.processes.Delete(tx, p.Key)
-	case passed(p.StopBy):
-		s.finish(tx, p, event.ServerProcessForceTerminated, "the process did not end in time after it was told to")
-	case passed(p.ReconnectBy):
-		s.finish(tx, p, event.ServerProcessCrashed, "the process lost its connection and did not come back in time")
-	case passed(p.ReadyBy):
-		s.stop(tx, p, stopArgs{why: event.ServerProcessReadyTimeout, grace: s.opts.UnhealthyGrace,
-			text: "the process did not call ProcessReady within " + s.opts.ReadyTimeout.String() + " after InitSDK"})
-	}
+	return nil
 }
 
 // canLeave reports whether leave would change something.

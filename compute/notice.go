@@ -13,6 +13,18 @@ import (
 // is told.
 const InitHint = 10 * time.Second
 
+// notices informs the developers of game servers by events of their fleets.
+type notices struct {
+	computes *registry
+	notice   *store.Action[noticeArgs]
+}
+
+func newNotices(st *store.Store, computes *registry) *notices {
+	n := &notices{computes: computes}
+	n.notice = store.NewAction(st, "process.notice", n.runNotice)
+	return n
+}
+
 // noticeArgs is something that the developer of a game server should know although no
 // process in the store is affected.
 type noticeArgs struct {
@@ -22,20 +34,18 @@ type noticeArgs struct {
 
 // Refused reports to the developer that connections of a fleet's game servers were
 // refused, since their SDKs do not show the reason. The caller limits how often.
-func (s *Service) Refused(ctx context.Context, ref Ref, text string) error {
-	_, err := s.cmd.notice.Do(ctx, noticeArgs{ref, text})
-	return err
+func (n *notices) Refused(ctx context.Context, ref Ref, text string) error {
+	return n.notice.Do(ctx, noticeArgs{ref, text})
 }
 
 // Uninitialized reports to the developer that a program runs and has not called InitSDK.
-func (s *Service) Uninitialized(ctx context.Context, ref Ref) error {
-	_, err := s.cmd.notice.Do(ctx, noticeArgs{ref, uninitialized(ref)})
-	return err
+func (n *notices) Uninitialized(ctx context.Context, ref Ref) error {
+	return n.notice.Do(ctx, noticeArgs{ref, uninitialized(ref)})
 }
 
 // RecordUninitialized is like Uninitialized inside a transaction of a package above.
-func (s *Service) RecordUninitialized(tx *store.Tx, ref Ref) {
-	s.runNotice(tx, noticeArgs{ref, uninitialized(ref)})
+func (n *notices) RecordUninitialized(tx *store.Tx, ref Ref) {
+	n.runNotice(tx, noticeArgs{ref, uninitialized(ref)})
 }
 
 // uninitialized returns the developer's message, with the remedy.
@@ -44,14 +54,14 @@ func uninitialized(ref Ref) string {
 		"Where it knows no SDK, use --no-sdk of muster local --exec, or begin a fleet's parameters with {{.NoSDK}}", ref.ProcessID, ref.ComputeName, InitHint)
 }
 
-func (s *Service) runNotice(tx *store.Tx, a noticeArgs) (struct{}, error) {
-	if s.fleets.Get(tx, a.Ref.FleetID) == nil {
-		return struct{}{}, nil // its fleet does not exist
+func (n *notices) runNotice(tx *store.Tx, a noticeArgs) error {
+	if n.computes.fleets.Get(tx, a.Ref.FleetID) == nil {
+		return nil // its fleet does not exist
 	}
 	e := event.Event{Code: event.GenericEvent, FleetID: a.Ref.FleetID, ComputeName: a.Ref.ComputeName, ProcessID: a.Ref.ProcessID, Message: a.Text}
-	if c := s.t.computes.Get(tx, Key(a.Ref.FleetID, a.Ref.ComputeName)); c != nil {
+	if c := n.computes.Get(tx, a.Ref.FleetID, a.Ref.ComputeName); c != nil {
 		e.Location = c.Location
 	}
-	s.events.Append(tx, e)
-	return struct{}{}, nil
+	n.computes.events.Append(tx, e)
+	return nil
 }

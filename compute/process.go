@@ -121,3 +121,11 @@ func (p *Process) forgetAt() time.Time {
 	}
 	return p.Ended.Add(Remembered)
 }
+
+// hosted returns the game session of a process that has not ended.
+func (p *Process) hosted() string {
+	if p.Status == Terminated {
+		return ""
+	}
+	return p.GameSessionID
+}

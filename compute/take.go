@@ -1,12 +1,37 @@
 package compute
 
 import (
-	"iter"
-
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
+
+// taker finds free processes, and counts what processes do.
+type taker struct {
+	processes *processes
+	free      *store.Index[Process] // free ones by fleet, location, then rank and time
+	tally     *store.Sum[Process]   // by what is counted, fleet and location ("" is all); and game sessions by compute
+}
+
+func newTaker(ps *processes) *taker {
+	t := &taker{processes: ps}
+	t.free = store.NewIndex(ps.rows, "free", func(p *Process, emit func(string)) {
+		if p.Free() {
+			emit(store.Key(p.FleetID, p.Location) + p.rank() + store.TimeKey(p.Ready))
+		}
+	})
+	t.tally = store.NewSum(ps.rows, "tally", func(p *Process, add func(string, int)) {
+		for _, location := range []string{p.Location, ""} {
+			for _, what := range p.counted() {
+				add(store.Key(what, p.FleetID, location), 1)
+			}
+		}
+		if p.Status != Terminated && p.GameSessionID != "" {
+			add(Key(p.FleetID, p.ComputeName), 1)
+		}
+	})
+	return t
+}
 
 // Activating returns the number of ACTIVATING game sessions of a compute.
 type Activating func(r store.Reader, fleetID, computeName string) int
@@ -15,24 +40,24 @@ type Activating func(r store.Reader, fleetID, computeName string) int
 // rank, or else the one that has been ready longest, on a compute that may activate one
 // more.
 // Errors: FleetCapacityExceeded.
-func (s *Service) Take(tx *store.Tx, f *fleet.Fleet, location, gameSessionID string, activating Activating) (*Process, *Compute, error) {
-	free := s.firstFree(tx, f, store.Key(f.ID, location), activating)
+func (t *taker) Take(tx *store.Tx, f *fleet.Fleet, location, gameSessionID string, activating Activating) (*Process, *Compute, error) {
+	free := t.firstFree(tx, f, store.Key(f.ID, location), activating)
 	if free == nil {
 		return nil, nil, fault.New(fault.FleetCapacityExceeded, "Unable to reserve a process on fleet %s in location %s: no free process", f.ID, location)
 	}
 	p := *free
 	p.GameSessionID = gameSessionID
-	s.put(tx, &p)
-	return &p, s.t.computes.Get(tx, Key(p.FleetID, p.ComputeName)), nil
+	t.processes.put(tx, &p)
+	return &p, t.processes.computes.Get(tx, p.FleetID, p.ComputeName), nil
 }
 
-func (s *Service) firstFree(r store.Reader, f *fleet.Fleet, place string, activating Activating) *Process {
+func (t *taker) firstFree(r store.Reader, f *fleet.Fleet, place string, activating Activating) *Process {
 	limit := f.Runtime.MaxActivationsOrDefault()
 	if limit >= fleet.UnlimitedActivations {
-		return s.t.free.FirstPrefix(r, place) // no limit to check, so no loop and no copy
+		return t.free.FirstPrefix(r, place) // no limit to check, so no loop and no copy
 	}
 	for from := ""; ; {
-		p, next := s.nextFree(r, place, from, limit, activating)
+		p, next := t.nextFree(r, place, from, limit, activating)
 		if p != nil || next == "" {
 			return p
 		}
@@ -42,8 +67,8 @@ func (s *Service) firstFree(r store.Reader, f *fleet.Fleet, place string, activa
 
 // nextFree returns the first free process after an index key whose compute may activate
 // one more, or else the key at which to continue, past an instance that may not.
-func (s *Service) nextFree(r store.Reader, place, from string, limit int, activating Activating) (p *Process, next string) {
-	for _, p := range s.t.free.PrefixAfter(r, place, from, "") {
+func (t *taker) nextFree(r store.Reader, place, from string, limit int, activating Activating) (p *Process, next string) {
+	for _, p := range t.free.PrefixAfter(r, place, from, "") {
 		if activating(r, p.FleetID, p.ComputeName) < limit {
 			return p, ""
 		}
@@ -56,11 +81,11 @@ func (s *Service) nextFree(r store.Reader, place, from string, limit int, activa
 
 // Free returns how many processes of a fleet's location can take a game session now,
 // counting up to most.
-func (s *Service) Free(r store.Reader, f *fleet.Fleet, location string, most int, activating Activating) int {
+func (t *taker) Free(r store.Reader, f *fleet.Fleet, location string, most int, activating Activating) int {
 	limit := f.Runtime.MaxActivationsOrDefault()
 	room := map[string]int{} // by compute: how many more it may activate
 	n := 0
-	for _, p := range s.t.free.Prefix(r, store.Key(f.ID, location)) {
+	for _, p := range t.free.Prefix(r, store.Key(f.ID, location)) {
 		if n == most {
 			break
 		}
@@ -80,48 +105,49 @@ func (s *Service) Free(r store.Reader, f *fleet.Fleet, location string, most int
 	return n
 }
 
-// Start sends the process its game session once the transaction is durable.
-func (s *Service) Start(tx *store.Tx, key string, start Start) {
-	tx.OnCommit(func() { s.links.send(key, func(l Link) { l.StartGameSession(start) }) })
-}
-
-// Tell sends the process a change of its game session once the transaction is durable.
-func (s *Service) Tell(tx *store.Tx, key string, update Update) {
-	tx.OnCommit(func() { s.links.send(key, func(l Link) { l.UpdateGameSession(update) }) })
-}
-
 // Activated records that a game session is no longer ACTIVATING: its compute may
 // activate another one.
-func (s *Service) Activated(tx *store.Tx) { s.nowFree(tx) }
-
-// Process returns a process by key, or nil.
-func (s *Service) Process(r store.Reader, key string) *Process { return s.t.processes.Get(r, key) }
-
-// On returns the processes of a compute that have not ended.
-func (s *Service) On(r store.Reader, fleetID, computeName string) iter.Seq[*Process] {
-	return s.t.onCompute.Equal(r, Key(fleetID, computeName))
-}
+func (t *taker) Activated(tx *store.Tx) { t.processes.announceFree(tx) }
 
 // Hosted returns the number of game sessions on a compute.
-func (s *Service) Hosted(r store.Reader, fleetID, computeName string) int {
-	return s.t.tally.Of(r, Key(fleetID, computeName))
+func (t *taker) Hosted(r store.Reader, fleetID, computeName string) int {
+	return t.tally.Of(r, Key(fleetID, computeName))
 }
 
-// Processes returns the processes of a fleet that have not ended; location "" means
-// all its locations, and fleetID "" all fleets.
-func (s *Service) Processes(r store.Reader, fleetID, location string) iter.Seq[*Process] {
-	prefix := ""
+// Tally counts the ACTIVE processes of a fleet's location.
+type Tally struct {
+	Active      int // all of them
+	Hosting     int // with a game session
+	Free        int // can take one now
+	Unavailable int // without one, and cannot take one: lost, or on an impaired host
+}
+
+// What the sum of processes counts.
+const (
+	countActive      = "active"
+	countHosting     = "hosting"
+	countFree        = "free"
+	countUnavailable = "unavailable"
+)
+
+// counted returns the names under which the process is counted.
+func (p *Process) counted() []string {
 	switch {
-	case location != "":
-		prefix = store.Key(fleetID, location)
-	case fleetID != "":
-		prefix = store.Key(fleetID)
+	case p.Status != Active:
+		return nil
+	case p.GameSessionID != "":
+		return []string{countActive, countHosting}
+	case p.Free():
+		return []string{countActive, countFree}
+	case p.Impaired || !p.Connected:
+		return []string{countActive, countUnavailable}
 	}
-	return func(yield func(*Process) bool) {
-		for _, p := range s.t.alive.Prefix(r, prefix) {
-			if !yield(p) {
-				return
-			}
-		}
-	}
+	return []string{countActive}
+}
+
+// Tally returns the counts of a fleet's location, "" for all, without iterating over
+// the processes.
+func (t *taker) Tally(r store.Reader, fleetID, location string) Tally {
+	n := func(what string) int { return t.tally.Of(r, store.Key(what, fleetID, location)) }
+	return Tally{n(countActive), n(countHosting), n(countFree), n(countUnavailable)}
 }

@@ -24,18 +24,18 @@ type Assignment struct {
 
 // Assignments returns everything a host is to run. The host stops whatever is not
 // in the list.
-func (s *Service) Assignments(r store.Reader, hostID string) []Assignment {
+func (is *instances) Assignments(r store.Reader, hostID string) []Assignment {
 	var all []Assignment
-	for i := range s.t.onHost.Equal(r, hostID) {
-		f, c := s.fleets.Get(r, i.FleetID), s.computes.Get(r, i.FleetID, i.ID)
+	for i := range is.onHost.Equal(r, hostID) {
+		f, c := is.fleets.Get(r, i.FleetID), is.computes.Get(r, i.FleetID, i.ID)
 		if i.Gone || f == nil || f.Managed == nil || c == nil {
 			continue
 		}
 		all = append(all, Assignment{
-			InstanceID: i.ID, FleetID: f.ID, FleetARN: s.fleets.Home().Of("fleet", f.ID), ComputeName: i.ID, Location: i.Location,
+			InstanceID: i.ID, FleetID: f.ID, FleetARN: is.fleets.Home().Of("fleet", f.ID), ComputeName: i.ID, Location: i.Location,
 			Compute: c, BuildID: f.Managed.BuildID, SHA256: f.Managed.SHA256, Format: f.Managed.Format, Size: f.Managed.Bytes,
 			Runtime: f.Runtime, PortFrom: i.PortFrom, PortTo: i.PortTo, CPUMillis: i.CPUMillis, MemoryMiB: i.MemoryMiB,
-			Relay: s.relayed(f), Stop: i.Stop, StopBy: i.StopBy,
+			Relay: is.relayed(f), Stop: i.Stop, StopBy: i.StopBy,
 		})
 	}
 	return all
@@ -45,32 +45,32 @@ func (s *Service) Assignments(r store.Reader, hostID string) []Assignment {
 // fleet's instances connect through their host's agent.
 const RelayTag = "muster:relay"
 
-func (s *Service) relayed(f *fleet.Fleet) bool {
-	tags, err := s.tags.List(s.fleets.Home().Of("fleet", f.ID))
+func (is *instances) relayed(f *fleet.Fleet) bool {
+	tags, err := is.tags.List(is.fleets.Home().Of("fleet", f.ID))
 	return err == nil && tags[RelayTag] == "true"
 }
 
 // OnAssign registers f to be called, after commit, when the assignments of a host
 // have changed. It must be called before traffic.
-func (s *Service) OnAssign(f func(hostID string)) { s.onAssign = append(s.onAssign, f) }
+func (is *instances) OnAssign(f func(hostID string)) { is.onAssign = append(is.onAssign, f) }
 
-func (s *Service) assign(tx *store.Tx, hostID string) {
-	tx.OnCommit(func() { s.tellHost(hostID) })
+func (is *instances) assign(tx *store.Tx, hostID string) {
+	tx.OnCommit(func() { is.notify(hostID) })
 }
 
-func (s *Service) tellHost(hostID string) {
-	for _, f := range s.onAssign {
+func (is *instances) notify(hostID string) {
+	for _, f := range is.onAssign {
 		f(hostID)
 	}
 }
 
-// tellFleet makes every host of a fleet read its assignments again.
-func (s *Service) tellFleet(fleetID string) {
+// notifyFleet makes every host of a fleet read its assignments again.
+func (is *instances) notifyFleet(fleetID string) {
 	told := map[string]bool{}
-	for i := range s.Instances(s.st.View(), fleetID, "") {
+	for i := range is.Instances(is.st.View(), fleetID, "") {
 		if !told[i.HostID] {
 			told[i.HostID] = true
-			s.tellHost(i.HostID)
+			is.notify(i.HostID)
 		}
 	}
 }

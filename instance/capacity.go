@@ -9,116 +9,117 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/provider"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // PortsAnInstance is how many ports of its host an instance takes: two for each
 // process that it may run.
 const PortsAnInstance = 100
 
-// world returns what the provider plans with: all that exists and all that is desired.
-func (s *Service) world(r store.Reader) provider.World {
-	var w provider.World
-	for h := range s.t.hosts.All(r) {
-		w.Hosts = append(w.Hosts, provider.Host{
-			ID: h.ID, Location: h.Location, OS: h.OS, Open: h.Open(), CPUMillis: h.CPUMillis, MemoryMiB: h.MemoryMiB,
-			PortFrom: h.PortFrom, PortTo: h.PortTo,
-		})
+// planner creates and removes instances, so that there are as many as fleets desire and
+// hosts have room for, and ends what is overdue.
+type planner struct {
+	st        *store.Store
+	opts      Options
+	graces    compute.Options
+	events    *event.Log
+	fleets    *fleet.Service
+	computes  *compute.Service
+	hosts     *hosts
+	instances *instances
+	launches  *launches
+	loop      *wake.Loop
+	plan      *store.Action[struct{}]
+}
+
+func newPlanner(st *store.Store, d Deps, o Options, hs *hosts) *planner {
+	pl := &planner{
+		st: st, opts: o, graces: d.Computes.Options(), events: d.Events, fleets: d.Fleets, computes: d.Computes,
+		hosts: hs, instances: hs.instances, launches: hs.launches,
 	}
-	for f := range s.fleets.Managed(r) {
+	pl.plan = store.NewAction(st, "capacity.plan", pl.runPlan)
+	pl.loop = wake.NewLoop(pl.next, func(ctx context.Context) error { return pl.plan.Do(ctx, struct{}{}) })
+	d.Fleets.OnDesired(pl.loop.Nudge)
+	return pl
+}
+
+// world returns the input of a plan.
+func (pl *planner) world(r store.Reader) world {
+	var w world
+	for h := range pl.hosts.rows.All(r) {
+		w.hosts = append(w.hosts, h)
+	}
+	for f := range pl.fleets.Managed(r) {
+		size := f.Managed.Size()
 		for _, l := range f.Locations {
-			wish := wishOf(f, l.Location, 0)
-			if f.WantsInstances(l) {
-				wish.Desired = l.Capacity.Desired
+			d := demand{
+				Place: Place{f.ID, l.Location}, os: f.Managed.System(), cpuMillis: size.CPUMillis, memoryMiB: size.MemoryMiB, portCount: PortsAnInstance,
 			}
-			w.Wishes = append(w.Wishes, wish)
-			w.Instances = append(w.Instances, s.placed(r, f.ID, l.Location, wish.Desired)...)
+			if f.WantsInstances(l) {
+				d.desired = l.Capacity.Desired
+			}
+			w.demands = append(w.demands, d)
+			w.instances = append(w.instances, pl.loaded(r, d)...)
 		}
 	}
 	return w
 }
 
-// wishOf returns what an instance of a fleet requires of a host.
-func wishOf(f *fleet.Fleet, location string, desired int) provider.Wish {
-	size := f.Managed.Size()
-	return provider.Wish{
-		FleetID: f.ID, Location: location, OS: f.Managed.System(), CPUMillis: size.CPUMillis, MemoryMiB: size.MemoryMiB,
-		Ports: PortsAnInstance, Desired: desired,
-	}
-}
-
-// placed returns the instances of a location. Their load is filled in only where
-// there are more than desired.
-func (s *Service) placed(r store.Reader, fleetID, location string, desired int) []provider.Instance {
-	var all []provider.Instance
+// loaded returns the instances of a location. Their load is filled in only where there
+// are more than desired.
+func (pl *planner) loaded(r store.Reader, d demand) []loaded {
+	var all []loaded
 	alive := 0
-	for _, i := range s.t.ofFleet.Prefix(r, store.Key(fleetID, location)) {
-		all = append(all, provider.Instance{
-			ID: i.ID, FleetID: i.FleetID, Location: i.Location, HostID: i.HostID, CPUMillis: i.CPUMillis, MemoryMiB: i.MemoryMiB,
-			PortFrom: i.PortFrom, PortTo: i.PortTo, State: i.state(),
-		})
+	for _, i := range pl.instances.ofFleet.Prefix(r, store.Key(d.FleetID, d.Location)) {
+		all = append(all, loaded{Instance: i})
 		if i.Stop == Keep {
 			alive++
 		}
 	}
-	if alive <= desired {
-		return all
-	}
-	for n := range all {
-		all[n].Sessions, all[n].Players, all[n].Protected = s.load(r, s.t.instances.Get(r, all[n].ID))
+	if alive > d.desired {
+		for n, i := range all {
+			all[n].sessions, all[n].players, all[n].protected = pl.instances.load(r, i.Instance)
+		}
 	}
 	return all
 }
 
-func (i *Instance) state() provider.State {
-	switch {
-	case i.Failed:
-		return provider.Failed
-	case i.Stop != Keep:
-		return provider.Leaving
-	case i.Status == Active:
-		return provider.Running
-	}
-	return provider.Pending
-}
-
 // Room returns how many more instances of a type the hosts of a location could run.
-func (s *Service) Room(r store.Reader, instanceType, location string) int {
+func (pl *planner) Room(r store.Reader, instanceType, location string) int {
 	size, ok := fleet.SizeOf(instanceType)
 	if !ok {
 		return 0
 	}
-	return s.provider.Room(s.world(r), provider.Wish{
-		Location: location, CPUMillis: size.CPUMillis, MemoryMiB: size.MemoryMiB, Ports: PortsAnInstance,
+	return roomFor(pl.world(r), demand{
+		Place: Place{Location: location}, cpuMillis: size.CPUMillis, memoryMiB: size.MemoryMiB, portCount: PortsAnInstance,
 	})
 }
 
-// Run creates and removes instances, and ends what is overdue on hosts,
-// until ctx ends.
-func (s *Service) Run(ctx context.Context) { s.capacity.Run(ctx) }
+// Run creates and removes instances, and ends what is overdue on hosts, until ctx ends.
+func (pl *planner) Run(ctx context.Context) { pl.loop.Run(ctx) }
 
-// nextCapacity returns when Run has something to do.
-func (s *Service) nextCapacity() time.Time {
-	view := s.st.View()
-	if s.t.hosts.Len(view) == 0 && s.t.instances.Len(view) == 0 && !s.anyManaged(view) {
+// next returns when Run has something to do.
+func (pl *planner) next() time.Time {
+	view := pl.st.View()
+	if pl.hosts.rows.Len(view) == 0 && pl.instances.rows.Len(view) == 0 && !pl.anyManaged(view) {
 		return time.Time{}
 	}
-	if s.begins(view) || s.drains(view) || s.differs(view, s.provider.Plan(s.world(view))) {
+	if pl.begins(view) || pl.drains(view) || pl.differs(view, planFor(pl.world(view))) {
 		return time.Now()
 	}
-	return s.nextHostDue(view)
+	return pl.nextDue(view)
 }
 
-func (s *Service) anyManaged(r store.Reader) bool {
-	for range s.fleets.Managed(r) {
+func (pl *planner) anyManaged(r store.Reader) bool {
+	for range pl.fleets.Managed(r) {
 		return true
 	}
 	return false
 }
 
 // begins reports whether a location is still to begin its activation.
-func (s *Service) begins(r store.Reader) bool {
-	for f := range s.fleets.Managed(r) {
+func (pl *planner) begins(r store.Reader) bool {
+	for f := range pl.fleets.Managed(r) {
 		for _, l := range f.Locations {
 			if l.Status == fleet.Made && f.WantsInstances(l) {
 				return true
@@ -129,17 +130,17 @@ func (s *Service) begins(r store.Reader) bool {
 }
 
 // differs reports whether a plan changes anything.
-func (s *Service) differs(r store.Reader, plan provider.Plan) bool {
-	if len(plan.Make) > 0 || len(plan.Remove) > 0 {
+func (pl *planner) differs(r store.Reader, p plan) bool {
+	if len(p.create) > 0 || len(p.remove) > 0 {
 		return true
 	}
-	short := map[string]bool{}
-	for _, sh := range plan.Short {
-		short[sh.Wish.FleetID+"|"+sh.Wish.Location] = true
+	short := map[Place]bool{}
+	for _, s := range p.short {
+		short[s.Place] = true
 	}
-	for f := range s.fleets.Managed(r) {
+	for f := range pl.fleets.Managed(r) {
 		for _, l := range f.Locations {
-			if l.WaitsForHost != short[f.ID+"|"+l.Location] {
+			if l.WaitsForHost != short[Place{f.ID, l.Location}] {
 				return true
 			}
 		}
@@ -147,59 +148,62 @@ func (s *Service) differs(r store.Reader, plan provider.Plan) bool {
 	return false
 }
 
-func (s *Service) runCapacity(tx *store.Tx, _ struct{}) (struct{}, error) {
-	s.sweepHosts(tx)
-	for f := range s.fleets.Managed(tx) {
+func (pl *planner) runPlan(tx *store.Tx, _ struct{}) error {
+	pl.sweep(tx)
+	for f := range pl.fleets.Managed(tx) {
 		for _, l := range f.Locations {
 			if l.Status == fleet.Made && f.WantsInstances(l) {
-				s.fleets.Advance(tx, f.ID, l.Location, fleet.Downloading)
+				pl.fleets.Advance(tx, f.ID, l.Location, fleet.Downloading)
 			}
 		}
 	}
-	plan := s.provider.Plan(s.world(tx))
-	for _, m := range plan.Make {
-		s.makeInstance(tx, m)
+	p := planFor(pl.world(tx))
+	for _, c := range p.create {
+		pl.create(tx, c)
 	}
-	for _, id := range plan.Remove {
-		i := *s.t.instances.Get(tx, id)
-		i.Cause = "it is not wished for any more"
-		s.stopInstance(tx, &i, Drain, false)
+	for _, id := range p.remove {
+		i := *pl.instances.rows.Get(tx, id)
+		i.Cause = "it is no longer desired"
+		pl.instances.stop(tx, &i, Drain, SparesProtected)
 	}
-	s.tellShort(tx, plan.Short)
-	s.drainAll(tx)
-	return struct{}{}, nil
+	pl.recordShort(tx, p.short)
+	pl.drainAll(tx)
+	return nil
 }
 
-// tellShort records where hosts are missing, once, and clears that when they no longer are.
-func (s *Service) tellShort(tx *store.Tx, short []provider.Short) {
-	texts := map[string]string{}
-	for _, sh := range short {
-		texts[sh.Wish.FleetID+"|"+sh.Wish.Location] = fmt.Sprintf("Waiting for a host in %s to run %d more of fleet %s: %s",
-			sh.Wish.Location, sh.Missing, sh.Wish.FleetID, sh.Why)
+// recordShort records where hosts are missing, once, and clears that when they no longer are.
+func (pl *planner) recordShort(tx *store.Tx, short []Shortage) {
+	texts := map[Place]string{}
+	for _, s := range short {
+		texts[s.Place] = fmt.Sprintf("Waiting for a host in %s to run %d more of fleet %s: %s", s.Location, s.Missing, s.FleetID, s.Why)
 	}
-	for f := range s.fleets.Managed(tx) {
+	for f := range pl.fleets.Managed(tx) {
 		for _, l := range f.Locations {
-			s.fleets.SetWaitReason(tx, f.ID, l.Location, texts[f.ID+"|"+l.Location])
+			pl.fleets.SetWaitReason(tx, f.ID, l.Location, texts[Place{f.ID, l.Location}])
 		}
 	}
 }
 
-// makeInstance creates an instance and the compute that its processes connect as.
-func (s *Service) makeInstance(tx *store.Tx, m provider.Make) {
-	h := s.t.hosts.Get(tx, m.HostID)
+// create creates an instance and the compute that its processes connect as.
+func (pl *planner) create(tx *store.Tx, c creation) {
+	h := pl.hosts.rows.Get(tx, c.hostID)
 	i := &Instance{
-		ID: fmt.Sprintf("i-%04x%013x", tx.Rand().Uint32()>>16, tx.Rand().Uint64()>>12), FleetID: m.Wish.FleetID, Location: m.Wish.Location,
-		HostID: h.ID, CPUMillis: m.Wish.CPUMillis, MemoryMiB: m.Wish.MemoryMiB, PortFrom: m.PortFrom, PortTo: m.PortTo, Created: tx.Now(),
+		ID: fmt.Sprintf("i-%04x%013x", tx.Rand().Uint32()>>16, tx.Rand().Uint64()>>12), FleetID: c.FleetID, Location: c.Location,
+		HostID: h.ID, CPUMillis: c.cpuMillis, MemoryMiB: c.memoryMiB, PortFrom: c.ports.from, PortTo: c.ports.to, Created: tx.Now(),
 	}
 	i.move(Pending)
-	s.t.instances.Put(tx, i)
-	s.computes.PutInstance(tx, &compute.Compute{
+	pl.instances.rows.Put(tx, i)
+	pl.computes.PutInstance(tx, &compute.Compute{
 		Key: i.key(), FleetID: i.FleetID, Name: i.ID, Location: i.Location, InstanceID: i.ID,
 		IPAddress: h.IPAddress, DNSName: h.DNSName, Registered: tx.Now(),
 	})
-	s.events.Append(tx, event.Event{
+	pl.events.Append(tx, event.Event{
 		Code: event.InstanceMade, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID,
 		Message: "Instance " + i.ID + " is made on host " + h.ID + " (" + h.Name + ")",
 	})
-	s.assign(tx, h.ID)
+	pl.instances.assign(tx, h.ID)
 }
+
+// Shortages returns the instances that fleets desire and no host has room for. It is for
+// those who start machines: each that joins is used at once.
+func (pl *planner) Shortages(r store.Reader) []Shortage { return planFor(pl.world(r)).short }

@@ -20,15 +20,15 @@ var ErrHostRemoved = fault.New(fault.Unauthorized, "this host was removed; its m
 // AuthenticateHost checks the credential of a host's agent. next reports whether the
 // secret is the offered one that is to replace the current one (see SecretKept).
 // Errors: Unauthorized, ErrHostRemoved.
-func (s *Service) AuthenticateHost(hostID, secret string) (next bool, err error) {
-	view, shown := s.st.View(), []byte(hash(secret))
+func (hs *hosts) AuthenticateHost(hostID, secret string) (next bool, err error) {
+	view, shown := hs.st.View(), []byte(hash(secret))
 	is := func(want string) bool { return subtle.ConstantTimeCompare(shown, []byte(want)) == 1 }
-	if h := s.t.hosts.Get(view, hostID); h != nil {
+	if h := hs.rows.Get(view, hostID); h != nil {
 		next = h.NextHash != "" && is(h.NextHash)
 		if is(h.SecretHash) || next {
 			return next, nil
 		}
-	} else if gone := s.t.removed.Get(view, hostID); gone != nil {
+	} else if gone := hs.removed.Get(view, hostID); gone != nil {
 		if is(gone.SecretHash) {
 			return false, ErrHostRemoved
 		}
@@ -41,21 +41,20 @@ func (s *Service) AuthenticateHost(hostID, secret string) (next bool, err error)
 // RotateHost makes Muster send the agent of a host a new secret as soon as it is
 // connected. The old one is refused once the agent has kept the new one.
 // Errors: NotFound.
-func (s *Service) RotateHost(ctx context.Context, hostID string) error {
-	_, err := s.cmd.rotateHost.Do(ctx, hostID)
-	return err
+func (hs *hosts) RotateHost(ctx context.Context, hostID string) error {
+	return hs.cmd.rotateHost.Do(ctx, hostID)
 }
 
-func (s *Service) runRotateHost(tx *store.Tx, hostID string) (struct{}, error) {
-	old, err := s.mustHost(tx, hostID)
+func (hs *hosts) runRotateHost(tx *store.Tx, hostID string) error {
+	old, err := hs.mustHost(tx, hostID)
 	if err != nil || old.Rotating {
-		return struct{}{}, err
+		return err
 	}
 	h := *old
 	h.Rotating = true
-	s.t.hosts.Put(tx, &h)
-	s.assign(tx, h.ID)
-	return struct{}{}, nil
+	hs.rows.Put(tx, &h)
+	hs.instances.assign(tx, h.ID)
+	return nil
 }
 
 // SecretSince returns when the host's current secret was set.
@@ -68,66 +67,64 @@ func (h *Host) SecretSince() time.Time {
 
 // SecretDue reports whether the agent of a host is to be sent a new secret, because
 // an operator requested it or the current one is too old.
-func (s *Service) SecretDue(h *Host, now time.Time) bool {
-	return h.Rotating || now.Sub(h.SecretSince()) >= s.opts.SecretLife
+func (hs *hosts) SecretDue(h *Host, now time.Time) bool {
+	return h.Rotating || now.Sub(h.SecretSince()) >= hs.opts.SecretLife
 }
 
 // OfferSecret creates a new secret for a host. Both it and the old one are valid
 // until SecretKept. Errors: NotFound.
-func (s *Service) OfferSecret(ctx context.Context, hostID string) (secret string, err error) {
+func (hs *hosts) OfferSecret(ctx context.Context, hostID string) (secret string, err error) {
 	secret = newSecret()
-	_, err = s.cmd.offerSecret.Do(ctx, secretArgs{hostID, hash(secret)})
+	err = hs.cmd.offerSecret.Do(ctx, secretArgs{hostID, hash(secret)})
 	return secret, err
 }
 
 type secretArgs struct{ HostID, Hash string }
 
-func (s *Service) runOfferSecret(tx *store.Tx, a secretArgs) (struct{}, error) {
-	old, err := s.mustHost(tx, a.HostID)
+func (hs *hosts) runOfferSecret(tx *store.Tx, a secretArgs) error {
+	old, err := hs.mustHost(tx, a.HostID)
 	if err != nil {
-		return struct{}{}, err
+		return err
 	}
 	h := *old
 	h.NextHash = a.Hash
-	s.t.hosts.Put(tx, &h)
-	return struct{}{}, nil
+	hs.rows.Put(tx, &h)
+	return nil
 }
 
 // SecretKept records that a host's agent has kept a secret that it was offered: the
 // old one is refused from now on. A secret other than the last one offered changes
 // nothing. Errors: NotFound.
-func (s *Service) SecretKept(ctx context.Context, hostID, secret string) error {
-	_, err := s.cmd.secretKept.Do(ctx, secretArgs{hostID, hash(secret)})
-	return err
+func (hs *hosts) SecretKept(ctx context.Context, hostID, secret string) error {
+	return hs.cmd.secretKept.Do(ctx, secretArgs{hostID, hash(secret)})
 }
 
-func (s *Service) runSecretKept(tx *store.Tx, a secretArgs) (struct{}, error) {
-	old, err := s.mustHost(tx, a.HostID)
+func (hs *hosts) runSecretKept(tx *store.Tx, a secretArgs) error {
+	old, err := hs.mustHost(tx, a.HostID)
 	if err != nil || old.NextHash != a.Hash {
-		return struct{}{}, err
+		return err
 	}
 	h := *old
 	h.SecretHash, h.NextHash, h.SecretSet, h.Rotating = old.NextHash, "", tx.Now(), false
-	s.t.hosts.Put(tx, &h)
-	s.recordHost(tx, event.HostSecretRotated, &h, "the former credential is refused from now on")
-	return struct{}{}, nil
+	hs.rows.Put(tx, &h)
+	hs.record(tx, event.HostSecretRotated, &h, "the former credential is refused from now on")
+	return nil
 }
 
 // HostUsedElsewhere records that a second agent has connected with a host's
 // credential. Errors: NotFound.
-func (s *Service) HostUsedElsewhere(ctx context.Context, hostID, before, now string) error {
-	_, err := s.cmd.usedElsewhere.Do(ctx, elsewhereArgs{hostID, before, now})
-	return err
+func (hs *hosts) HostUsedElsewhere(ctx context.Context, hostID, before, now string) error {
+	return hs.cmd.usedElsewhere.Do(ctx, elsewhereArgs{hostID, before, now})
 }
 
 type elsewhereArgs struct{ HostID, Before, Now string }
 
-func (s *Service) runUsedElsewhere(tx *store.Tx, a elsewhereArgs) (struct{}, error) {
-	h, err := s.mustHost(tx, a.HostID)
+func (hs *hosts) runUsedElsewhere(tx *store.Tx, a elsewhereArgs) error {
+	h, err := hs.mustHost(tx, a.HostID)
 	if err != nil {
-		return struct{}{}, err
+		return err
 	}
-	s.recordHost(tx, event.HostUsedElsewhere, h, fmt.Sprintf(
+	hs.record(tx, event.HostUsedElsewhere, h, fmt.Sprintf(
 		"an agent at %s took the place of one at %s that was connected with the same credential; if it was copied, remove the host and join anew", a.Now, a.Before))
-	return struct{}{}, nil
+	return nil
 }

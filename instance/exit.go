@@ -34,39 +34,39 @@ type Evidence struct {
 // ProcessExited records the end of a process. One that had not called ProcessEnding,
 // and was not told to end, has crashed. A repeated report changes nothing.
 // Errors: NotFound (host).
-func (s *Service) ProcessExited(ctx context.Context, in ExitReport) (Evidence, error) {
-	return s.cmd.exited.Do(ctx, in)
+func (rs *reports) ProcessExited(ctx context.Context, in ExitReport) (Evidence, error) {
+	return rs.exit.Do(ctx, in)
 }
 
-func (s *Service) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
-	if s.t.hosts.Get(tx, in.HostID) == nil {
+func (rs *reports) runExited(tx *store.Tx, in ExitReport) (Evidence, error) {
+	if rs.hosts.rows.Get(tx, in.HostID) == nil {
 		return Evidence{}, fault.Missing("host %s does not exist", in.HostID)
 	}
-	ref, ok := s.refOn(tx, in)
+	ref, ok := rs.refOn(tx, in)
 	if !ok {
 		return Evidence{}, nil
 	}
 	key := ref.Key()
-	p, l := s.computes.Process(tx, key), s.t.launches.Get(tx, key)
+	p, l := rs.computes.Process(tx, key), rs.launches.rows.Get(tx, key)
 	seen := Evidence{Ref: ref}
 	if p != nil {
 		seen.LogPaths, seen.GameSessionID, seen.Known = p.LogPaths, p.GameSessionID, true
 	}
 	switch {
 	case p != nil && p.Status != compute.Terminated:
-		d := diagnose(in, p.Status, s.opts.InitTimeout)
-		s.computes.Kill(tx, p.Key, d.Code, d.Text)
+		d := diagnose(in, p.Status, rs.opts.InitTimeout)
+		rs.computes.Kill(tx, p.Key, d.Code, d.Text)
 	case p == nil && (l == nil || l.Ended.IsZero()):
-		d := diagnose(in, "", s.opts.InitTimeout)
-		s.recordLaunch(tx, ref, d.Code, d.Text)
-		s.endLaunch(tx, key, l)
+		d := diagnose(in, "", rs.opts.InitTimeout)
+		rs.launches.record(tx, ref, d.Code, d.Text)
+		rs.launches.end(tx, key, l)
 	}
 	return seen, nil
 }
 
 // refOn returns the Ref of a reported process. ok is false if the instance is gone.
-func (s *Service) refOn(r store.Reader, in ExitReport) (compute.Ref, bool) {
-	i := s.t.instances.Get(r, in.InstanceID)
+func (rs *reports) refOn(r store.Reader, in ExitReport) (compute.Ref, bool) {
+	i := rs.instances.rows.Get(r, in.InstanceID)
 	if i == nil || i.HostID != in.HostID {
 		return compute.Ref{}, false
 	}

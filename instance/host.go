@@ -2,10 +2,6 @@ package instance
 
 import (
 	"time"
-
-	"github.com/musterhq/muster/compute"
-	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/internal/store"
 )
 
 // Host is a machine that joined a location. Its agent runs the instances that are
@@ -71,29 +67,3 @@ func (h *Host) describe(i HostInfo) {
 	h.OS, h.Arch, h.Version, h.Isolation = i.OS, i.Arch, i.Version, i.Isolation
 	h.CPUMillis, h.MemoryMiB, h.PortFrom, h.PortTo = i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo
 }
-
-// launch is a process that a host started and that has not connected yet. Once it has
-// ended it is kept for a while, so that a repeated report of its end is recognized.
-type launch struct {
-	Key     string     `json:"key"` // fleet | compute | process, as of the process once it connects
-	Started time.Time  `json:"started"`
-	PID     int        `json:"pid,omitzero"`
-	HintAt  time.Time  `json:"hint_at,omitzero"` // when its developer is told that it has not connected
-	InitBy  time.Time  `json:"init_by,omitzero"` // must have connected by then
-	Why     event.Code `json:"why,omitzero"`     // its host was told to end it before it had connected
-	Ended   time.Time  `json:"ended,omitzero"`
-}
-
-// due returns when the launch needs attention.
-func (l *launch) due() time.Time {
-	if !l.Ended.IsZero() {
-		return l.Ended.Add(compute.Remembered)
-	}
-	if !l.HintAt.IsZero() {
-		return l.HintAt
-	}
-	return l.InitBy
-}
-
-// Hosts returns every host, ordered by id.
-func (s *Service) Hosts(r store.Reader) func(yield func(*Host) bool) { return s.t.hosts.All(r) }

@@ -1,15 +1,12 @@
 package instance
 
 import (
-	"iter"
 	"time"
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
-	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/state"
-	"github.com/musterhq/muster/internal/store"
-	"github.com/musterhq/muster/session"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Instance is a share of a host that runs one copy of a managed fleet's runtime
@@ -67,6 +64,36 @@ const (
 	End   Stop = "STOP"  // immediately
 )
 
+// Spares says which game sessions on an ending instance are played to their end.
+type Spares int
+
+// Which game sessions are spared.
+const (
+	SparesProtected Spares = iota // those that are protected
+	SparesAll
+	SparesNone
+)
+
+// spares returns which game sessions are spared while the instance ends.
+func (i *Instance) spares() Spares {
+	switch {
+	case i.Forced:
+		return SparesNone
+	case i.Spare:
+		return SparesAll
+	}
+	return SparesProtected
+}
+
+// spare sets which game sessions are spared. SparesNone is final.
+func (i *Instance) spare(what Spares) {
+	i.Forced = i.Forced || what == SparesNone
+	i.Spare = (i.Spare || what == SparesAll) && !i.Forced
+}
+
+// evicted reports whether the end of the instance has begun and spares no game session.
+func (i *Instance) evicted() bool { return i.Stop != Keep && i.Forced }
+
 // Status is the state of an instance, with the API's spelling.
 type Status string
 
@@ -82,8 +109,8 @@ const (
 var Moves = state.Machine[Status]{
 	{"", Pending}:             "a host has room for it",
 	{Pending, Active}:         "first ProcessReady",
-	{Pending, Terminating}:    "not wished for any more, or its host failed to run it",
-	{Active, Terminating}:     "not wished for any more, or failed",
+	{Pending, Terminating}:    "no longer desired, or its host failed to run it",
+	{Active, Terminating}:     "no longer desired, or failed",
 	{Pending, Terminated}:     "host lost",
 	{Active, Terminated}:      "host lost",
 	{Terminating, Terminated}: "nothing is left of it, or the grace passed",
@@ -94,116 +121,4 @@ func (i *Instance) move(to Status) { Moves.Move(&i.Status, to, i.ID) }
 func (i *Instance) key() string { return compute.Key(i.FleetID, i.ID) }
 
 // due returns the earliest of the instance's deadlines, or zero.
-func (i *Instance) due() time.Time {
-	var first time.Time
-	for _, t := range []time.Time{i.StopBy, i.ReadyBy, i.KeepBy} {
-		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
-			first = t
-		}
-	}
-	return first
-}
-
-// Instance returns an instance by id, or nil.
-func (s *Service) Instance(r store.Reader, id string) *Instance {
-	if i := s.t.instances.Get(r, id); i != nil && !i.Gone {
-		return i
-	}
-	return nil
-}
-
-// Instances returns the instances of a fleet, ordered by id; location "" means all.
-func (s *Service) Instances(r store.Reader, fleetID, location string) iter.Seq[*Instance] {
-	prefix := store.Key(fleetID)
-	if location != "" {
-		prefix = store.Key(fleetID, location)
-	}
-	return func(yield func(*Instance) bool) {
-		for _, i := range s.t.ofFleet.Prefix(r, prefix) {
-			if !i.Gone && !yield(i) {
-				return
-			}
-		}
-	}
-}
-
-// Impaired reports whether the instance's host is impaired, so that the instance gets
-// no new game sessions.
-func (s *Service) Impaired(r store.Reader, i *Instance) bool {
-	h := s.t.hosts.Get(r, i.HostID)
-	return h == nil || h.Impaired()
-}
-
-// HostOf returns the host of the instance whose compute a process is on.
-func (s *Service) HostOf(r store.Reader, ref compute.Ref) (hostID string, ok bool) {
-	i := s.t.instances.Get(r, ref.ComputeName)
-	if i == nil || i.FleetID != ref.FleetID {
-		return "", false
-	}
-	return i.HostID, true
-}
-
-// Counts holds the number of instances of a fleet's location, by state.
-type Counts struct{ Pending, Active, Idle, Terminating int }
-
-// Counts counts the instances of a fleet's location; "" means all. Idle ones are
-// ACTIVE without a game session. Pending ones include those that wait for a host.
-func (s *Service) Counts(r store.Reader, f *fleet.Fleet, location string) Counts {
-	var c Counts
-	for i := range s.Instances(r, f.ID, location) {
-		switch i.Status {
-		case Pending:
-			c.Pending++
-		case Active:
-			c.Active++
-			if s.computes.Hosted(r, i.FleetID, i.ID) == 0 {
-				c.Idle++
-			}
-		case Terminating:
-			c.Terminating++
-		}
-	}
-	for _, l := range f.Locations {
-		if l.WaitsForHost && (location == "" || l.Location == location) {
-			n := 0
-			for i := range s.Instances(r, f.ID, l.Location) {
-				if i.Stop == Keep {
-					n++
-				}
-			}
-			c.Pending += max(0, l.Capacity.Desired-n)
-		}
-	}
-	return c
-}
-
-// load returns what an instance hosts.
-func (s *Service) load(r store.Reader, i *Instance) (sessions, players int, protected bool) {
-	for p := range s.computes.On(r, i.FleetID, i.ID) {
-		if p.GameSessionID == "" {
-			continue
-		}
-		sessions++
-		n, kept := s.players(r, p.GameSessionID)
-		players += n
-		protected = protected || kept
-	}
-	return sessions, players, protected
-}
-
-// players returns the number of players of a game session, and whether it is protected
-// from being ended when its instance is removed.
-func (s *Service) players(r store.Reader, gameSessionID string) (players int, protected bool) {
-	g := s.sessions.Live(r, gameSessionID)
-	if g == nil || g.Status.Ended() {
-		return 0, false
-	}
-	return s.sessions.Players(r, g.ID), g.Protection == fleet.FullProtection
-}
-
-// sessionUpdated plans again if the protection of a game session may hold up a drain.
-func (s *Service) sessionUpdated(tx *store.Tx, g *session.GameSession) {
-	if i := s.t.instances.Get(tx, compute.ParseRef(g.ProcessKey).ComputeName); i != nil && i.Stop == Drain {
-		tx.OnCommit(s.capacity.Nudge)
-	}
-}
+func (i *Instance) due() time.Time { return wake.Earliest(i.StopBy, i.ReadyBy, i.KeepBy) }

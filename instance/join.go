@@ -27,9 +27,9 @@ type Joined struct{ HostID, Secret, Location string }
 
 // Join makes a machine a host of the token's location.
 // Errors: Unauthorized (token unknown, used up, expired, or for other networks), InvalidRequest.
-func (s *Service) Join(ctx context.Context, in JoinInput) (Joined, error) {
+func (hs *hosts) Join(ctx context.Context, in JoinInput) (Joined, error) {
 	secret := newSecret()
-	h, err := s.cmd.join.Do(ctx, joinArgs{TokenHash: hash(in.Token), SecretHash: hash(secret), From: in.From, Info: in.HostInfo})
+	h, err := hs.cmd.join.Do(ctx, joinArgs{TokenHash: hash(in.Token), SecretHash: hash(secret), From: in.From, Info: in.HostInfo})
 	if err != nil {
 		return Joined{}, err
 	}
@@ -42,25 +42,18 @@ type joinArgs struct {
 	Info                  HostInfo
 }
 
-func (s *Service) runJoin(tx *store.Tx, a joinArgs) (*Host, error) {
-	t := s.t.tokens.Get(tx, a.TokenHash)
-	if t == nil || !t.valid(tx.Now()) {
-		return nil, fault.New(fault.Unauthorized, "the join token is unknown, was used as often as it may be, or has ended; make a new one")
-	}
-	if !t.admits(a.From) {
-		return nil, fault.New(fault.Unauthorized, "the join token %s is for machines of %s, and this request came from %s",
-			t.ID(), strings.Join(t.Networks, ", "), a.From)
+func (hs *hosts) runJoin(tx *store.Tx, a joinArgs) (*Host, error) {
+	t, err := hs.tokens.use(tx, a.TokenHash, a.From)
+	if err != nil {
+		return nil, err
 	}
 	if err := a.Info.check(); err != nil {
 		return nil, err
 	}
-	used := *t
-	used.Uses, used.LastUsed = t.Uses+1, tx.Now()
-	s.t.tokens.Put(tx, &used)
 	h := &Host{ID: tx.ID("host-"), Location: t.Location, SecretHash: a.SecretHash, Joined: tx.Now(), JoinToken: t.ID()}
 	h.describe(a.Info)
-	s.t.hosts.Put(tx, h)
-	s.recordHost(tx, event.HostJoined, h, "with join token "+t.title()+fmt.Sprintf(", use %d of %d", used.Uses, t.maxUses()))
+	hs.rows.Put(tx, h)
+	hs.record(tx, event.HostJoined, h, fmt.Sprintf("with join token %s, use %d of %d", t.title(), t.Uses, t.maxUses()))
 	return h, nil
 }
 
@@ -75,10 +68,6 @@ func (i HostInfo) check() error {
 		return fault.Invalid("IPAddress or DNSName: one of them is required; players connect to it")
 	}
 	return nil
-}
-
-func (s *Service) recordHost(tx *store.Tx, code event.Code, h *Host, text string) {
-	s.events.Append(tx, event.Event{Code: code, Location: h.Location, Resource: h.ID, Message: text})
 }
 
 // newSecret returns 256 random bits as 52 letters and digits.

@@ -6,9 +6,11 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -63,6 +65,40 @@ func (t *JoinToken) admits(from netip.Addr) bool {
 	})
 }
 
+// tokens holds the join tokens.
+type tokens struct {
+	events *event.Log
+	fleets *fleet.Service
+	rows   *store.Table[JoinToken]
+	create *store.Command[tokenArgs, *JoinToken]
+	revoke *store.Action[string]
+}
+
+func newTokens(st *store.Store, d Deps) *tokens {
+	ts := &tokens{events: d.Events, fleets: d.Fleets}
+	ts.rows = store.NewTable(st, store.TableSpec[JoinToken]{Name: "join_token", Key: func(t *JoinToken) string { return t.Hash }})
+	ts.create = store.NewCommand(st, "host.join_token", ts.runJoinToken)
+	ts.revoke = store.NewAction(st, "host.revoke_join_token", ts.runRevokeJoinToken)
+	return ts
+}
+
+// use counts a use of a token by a machine at an address, and returns the token as it
+// is then. Errors: Unauthorized.
+func (ts *tokens) use(tx *store.Tx, tokenHash string, from netip.Addr) (*JoinToken, error) {
+	t := ts.rows.Get(tx, tokenHash)
+	if t == nil || !t.valid(tx.Now()) {
+		return nil, fault.New(fault.Unauthorized, "the join token is unknown, was used as often as it may be, or has ended; make a new one")
+	}
+	if !t.admits(from) {
+		return nil, fault.New(fault.Unauthorized, "the join token %s is for machines of %s, and this request came from %s",
+			t.ID(), strings.Join(t.Networks, ", "), from)
+	}
+	used := *t
+	used.Uses, used.LastUsed = t.Uses+1, tx.Now()
+	ts.rows.Put(tx, &used)
+	return &used, nil
+}
+
 // JoinTokenInput says what a join token allows.
 type JoinTokenInput struct {
 	Name     string        // for people; may be empty
@@ -75,7 +111,7 @@ type JoinTokenInput struct {
 // CreateJoinToken creates a token with which machines may join a location. The
 // secret is in this answer and nowhere else.
 // Errors: InvalidRequest (unknown location, or a limit exceeded), LimitExceeded.
-func (s *Service) CreateJoinToken(ctx context.Context, in JoinTokenInput) (secret string, t *JoinToken, err error) {
+func (ts *tokens) CreateJoinToken(ctx context.Context, in JoinTokenInput) (secret string, t *JoinToken, err error) {
 	if in.Life == 0 {
 		in.Life = DefaultJoinTokenLife
 	}
@@ -86,7 +122,7 @@ func (s *Service) CreateJoinToken(ctx context.Context, in JoinTokenInput) (secre
 		return "", nil, err
 	}
 	secret = "join-" + newSecret()
-	t, err = s.cmd.joinToken.Do(ctx, tokenArgs{hash(secret), in})
+	t, err = ts.create.Do(ctx, tokenArgs{hash(secret), in})
 	return secret, t, err
 }
 
@@ -122,28 +158,28 @@ type tokenArgs struct {
 	In   JoinTokenInput
 }
 
-func (s *Service) runJoinToken(tx *store.Tx, a tokenArgs) (*JoinToken, error) {
-	if !s.fleets.Locations.Known(tx, a.In.Location) {
+func (ts *tokens) runJoinToken(tx *store.Tx, a tokenArgs) (*JoinToken, error) {
+	if !ts.fleets.Locations.Known(tx, a.In.Location) {
 		return nil, fault.Invalid("location: %q does not exist; create it with CreateLocation", a.In.Location)
 	}
 	valid := 0
-	for range s.JoinTokens(tx, tx.Now()) {
+	for range ts.JoinTokens(tx, tx.Now()) {
 		valid++
 	}
 	if valid >= maxJoinTokens {
 		return nil, fault.New(fault.LimitExceeded, "there are %d join tokens, which is the limit; revoke some", valid)
 	}
-	for t := range s.t.tokens.All(tx) { // at most maxJoinTokens, plus expired ones
+	for t := range ts.rows.All(tx) { // at most maxJoinTokens, plus expired ones
 		if !tx.Now().Before(t.Expires) {
-			s.t.tokens.Delete(tx, t.Hash)
+			ts.rows.Delete(tx, t.Hash)
 		}
 	}
 	t := &JoinToken{
 		Hash: a.Hash, Name: a.In.Name, Location: a.In.Location, Networks: a.In.Networks, MaxUses: a.In.MaxUses,
 		Created: tx.Now(), Expires: tx.Now().Add(a.In.Life),
 	}
-	s.t.tokens.Put(tx, t)
-	s.events.Append(tx, event.Event{
+	ts.rows.Put(tx, t)
+	ts.events.Append(tx, event.Event{
 		Code: event.HostTokenMade, Location: t.Location, Resource: t.ID(),
 		Message: fmt.Sprintf("Join token %s was made for %d machines, until %s", t.title(), t.maxUses(), t.Expires.UTC().Format(time.RFC3339)),
 	})
@@ -152,9 +188,9 @@ func (s *Service) runJoinToken(tx *store.Tx, a tokenArgs) (*JoinToken, error) {
 
 // JoinTokens returns the tokens that have not expired, including used-up ones, in no
 // particular order.
-func (s *Service) JoinTokens(r store.Reader, now time.Time) iter.Seq[*JoinToken] {
+func (ts *tokens) JoinTokens(r store.Reader, now time.Time) iter.Seq[*JoinToken] {
 	return func(yield func(*JoinToken) bool) {
-		for t := range s.t.tokens.All(r) {
+		for t := range ts.rows.All(r) {
 			if now.Before(t.Expires) && !yield(t) {
 				return
 			}
@@ -163,22 +199,21 @@ func (s *Service) JoinTokens(r store.Reader, now time.Time) iter.Seq[*JoinToken]
 }
 
 // RevokeJoinToken revokes a token; hosts that joined with it stay. Errors: NotFound.
-func (s *Service) RevokeJoinToken(ctx context.Context, id string) error {
-	_, err := s.cmd.revokeToken.Do(ctx, id)
-	return err
+func (ts *tokens) RevokeJoinToken(ctx context.Context, id string) error {
+	return ts.revoke.Do(ctx, id)
 }
 
-func (s *Service) runRevokeJoinToken(tx *store.Tx, id string) (struct{}, error) {
-	for t := range s.JoinTokens(tx, tx.Now()) {
+func (ts *tokens) runRevokeJoinToken(tx *store.Tx, id string) error {
+	for t := range ts.JoinTokens(tx, tx.Now()) {
 		if t.ID() != id {
 			continue
 		}
-		s.t.tokens.Delete(tx, t.Hash)
-		s.events.Append(tx, event.Event{
+		ts.rows.Delete(tx, t.Hash)
+		ts.events.Append(tx, event.Event{
 			Code: event.HostTokenRevoked, Location: t.Location, Resource: id,
 			Message: fmt.Sprintf("Join token %s was revoked after %d uses", t.title(), t.Uses),
 		})
-		return struct{}{}, nil
+		return nil
 	}
-	return struct{}{}, fault.Missing("join token %s does not exist, or has expired", id)
+	return fault.Missing("join token %s does not exist, or has expired", id)
 }

@@ -9,116 +9,170 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// reportProcesses keeps a row for each process that runs and has not connected yet.
+// launch is a process that a host started and that has not connected yet. Once it has
+// ended it is kept for a while, so that a repeated report of its end is recognized.
+type launch struct {
+	Key     string     `json:"key"` // fleet | compute | process, as of the process once it connects
+	Started time.Time  `json:"started"`
+	PID     int        `json:"pid,omitzero"`
+	HintAt  time.Time  `json:"hint_at,omitzero"` // when its developer is told that it has not connected
+	InitBy  time.Time  `json:"init_by,omitzero"` // must have connected by then
+	Why     event.Code `json:"why,omitzero"`     // its host was told to end it before it had connected
+	Ended   time.Time  `json:"ended,omitzero"`
+}
+
+// due returns when the launch needs attention.
+func (l *launch) due() time.Time {
+	if !l.Ended.IsZero() {
+		return l.Ended.Add(compute.Remembered)
+	}
+	if !l.HintAt.IsZero() {
+		return l.HintAt
+	}
+	return l.InitBy
+}
+
+// launches holds the processes that hosts have started and that have not connected yet.
+type launches struct {
+	opts      Options
+	graces    compute.Options
+	events    *event.Log
+	computes  *compute.Service
+	instances *instances
+	launchers *launchers
+	nudge     func() // makes capacity be planned again
+
+	rows *store.Table[launch]
+	on   *store.Index[launch] // not ended, by compute
+	due  *store.Index[launch]
+}
+
+func newLaunches(st *store.Store, d Deps, o Options, is *instances, enders *launchers, nudge func()) *launches {
+	ls := &launches{opts: o, graces: d.Computes.Options(), events: d.Events, computes: d.Computes, instances: is, launchers: enders, nudge: nudge}
+	ls.rows = store.NewTable(st, store.TableSpec[launch]{Name: "launch", Key: func(l *launch) string { return l.Key }})
+	ls.on = store.NewIndex(ls.rows, "compute", func(l *launch, emit func(string)) {
+		if l.Ended.IsZero() {
+			ref := compute.ParseRef(l.Key)
+			emit(compute.Key(ref.FleetID, ref.ComputeName))
+		}
+	})
+	ls.due = store.NewDueIndex(ls.rows, "due", (*launch).due)
+	return ls
+}
+
+// Connected forgets the launch of a process that has connected (compute.Hosting).
+func (ls *launches) Connected(tx *store.Tx, p *compute.Process) { ls.rows.Delete(tx, p.Key) }
+
+// reported keeps a row for each process that runs and has not connected yet.
 // If complete is set, what is not listed has ended.
-func (s *Service) reportProcesses(tx *store.Tx, i *Instance, listed []ProcessReport, complete bool) {
+func (ls *launches) reported(tx *store.Tx, i *Instance, listed []ProcessReport, complete bool) {
 	runs := map[string]bool{}
 	for _, r := range listed {
 		key := compute.Ref{FleetID: i.FleetID, ComputeName: i.ID, ProcessID: r.ID}.Key()
 		runs[key] = true
-		if s.computes.Process(tx, key) == nil && s.t.launches.Get(tx, key) == nil {
+		if ls.computes.Process(tx, key) == nil && ls.rows.Get(tx, key) == nil {
 			started := r.Started
 			if started.IsZero() || started.After(tx.Now()) {
 				started = tx.Now()
 			}
-			l := &launch{Key: key, Started: started, PID: r.PID, InitBy: started.Add(s.opts.InitTimeout)}
+			l := &launch{Key: key, Started: started, PID: r.PID, InitBy: started.Add(ls.opts.InitTimeout)}
 			if i.Status == Pending && !i.Hinted { // no program has ever connected there
-				l.HintAt = started.Add(min(compute.InitHint, s.opts.InitTimeout))
+				l.HintAt = started.Add(min(compute.InitHint, ls.opts.InitTimeout))
 			}
-			s.putLaunch(tx, l)
+			ls.put(tx, l)
 		}
 	}
 	if !complete {
 		return
 	}
-	for p := range s.computes.On(tx, i.FleetID, i.ID) {
+	for p := range ls.computes.On(tx, i.FleetID, i.ID) {
 		if !runs[p.Key] {
-			s.computes.Kill(tx, p.Key, event.ServerProcessCrashed, "its host does not run it any more")
+			ls.computes.Kill(tx, p.Key, event.ServerProcessCrashed, "its host does not run it any more")
 		}
 	}
-	for l := range s.t.launchesOn.Equal(tx, i.key()) {
+	for l := range ls.on.Equal(tx, i.key()) {
 		if !runs[l.Key] {
-			s.endLaunch(tx, l.Key, l)
+			ls.end(tx, l.Key, l)
 		}
 	}
 }
 
-func (s *Service) putLaunch(tx *store.Tx, l *launch) {
-	s.t.launches.Put(tx, l)
-	tx.OnCommit(s.capacity.Nudge)
+func (ls *launches) put(tx *store.Tx, l *launch) {
+	ls.rows.Put(tx, l)
+	tx.OnCommit(ls.nudge)
 }
 
-// endLaunch records the end of a process that had not connected, so that a repeated
+// end records the end of a process that had not connected, so that a repeated
 // report is recognized. old is its row, or nil.
-func (s *Service) endLaunch(tx *store.Tx, key string, old *launch) {
+func (ls *launches) end(tx *store.Tx, key string, old *launch) {
 	l := launch{Key: key, Started: tx.Now()}
 	if old != nil {
 		l = *old
 	}
 	l.Ended = tx.Now()
-	s.putLaunch(tx, &l)
+	ls.put(tx, &l)
 }
 
-func (s *Service) dropLaunches(tx *store.Tx, i *Instance) {
-	for l := range s.t.launchesOn.Equal(tx, i.key()) {
-		s.endLaunch(tx, l.Key, l)
+func (ls *launches) drop(tx *store.Tx, i *Instance) {
+	for l := range ls.on.Equal(tx, i.key()) {
+		ls.end(tx, l.Key, l)
 	}
 }
 
-// overdueLaunch ends a process that never connected; its host's report of the exit
+// overdue ends a process that never connected; its host's report of the exit
 // then says how it ended. If the host sends none within the grace, only the bare fact
 // is recorded.
-func (s *Service) overdueLaunch(tx *store.Tx, old *launch) {
+func (ls *launches) overdue(tx *store.Tx, old *launch) {
 	ref := compute.ParseRef(old.Key)
 	switch {
 	case !old.Ended.IsZero():
-		s.t.launches.Delete(tx, old.Key)
+		ls.rows.Delete(tx, old.Key)
 		return
 	case !old.HintAt.IsZero():
-		s.hint(tx, old)
+		ls.hint(tx, old)
 		return
 	case old.Why != "":
 		text := "the process had not called InitSDK when its instance was removed"
 		if old.Why == event.ServerProcessSDKInitTimeout {
-			text = neverConnected(s.opts.InitTimeout)
+			text = neverConnected(ls.opts.InitTimeout)
 		}
-		s.recordLaunch(tx, ref, old.Why, text+"; its host has not confirmed its end")
-		s.endLaunch(tx, old.Key, old)
+		ls.record(tx, ref, old.Why, text+"; its host has not confirmed its end")
+		ls.end(tx, old.Key, old)
 		return
 	}
-	s.killLaunch(tx, old, event.ServerProcessSDKInitTimeout)
+	ls.kill(tx, old, event.ServerProcessSDKInitTimeout)
 }
 
-// killLaunch makes the host of a process that has not connected end it.
-func (s *Service) killLaunch(tx *store.Tx, old *launch, why event.Code) {
+// kill makes the host of a process that has not connected end it.
+func (ls *launches) kill(tx *store.Tx, old *launch, why event.Code) {
 	l := *old
-	l.Why, l.InitBy = why, tx.Now().Add(s.graces.UnhealthyGrace)
-	s.putLaunch(tx, &l)
-	tx.OnCommit(func() { s.endOnHost(compute.ParseRef(l.Key), why) })
+	l.Why, l.InitBy = why, tx.Now().Add(ls.graces.UnhealthyGrace)
+	ls.put(tx, &l)
+	tx.OnCommit(func() { ls.launchers.end(compute.ParseRef(l.Key), why) })
 }
 
 // hint records an event about a program that does not connect, once per instance.
-func (s *Service) hint(tx *store.Tx, old *launch) {
+func (ls *launches) hint(tx *store.Tx, old *launch) {
 	l := *old
 	l.HintAt = time.Time{}
-	s.putLaunch(tx, &l)
+	ls.put(tx, &l)
 	ref := compute.ParseRef(l.Key)
-	i := s.t.instances.Get(tx, ref.ComputeName)
+	i := ls.instances.rows.Get(tx, ref.ComputeName)
 	if i == nil || i.Hinted || i.Status != Pending {
 		return
 	}
 	told := *i
 	told.Hinted = true
-	s.putInstance(tx, &told)
-	s.computes.RecordUninitialized(tx, ref)
+	ls.instances.put(tx, &told)
+	ls.computes.RecordUninitialized(tx, ref)
 }
 
-func (s *Service) recordLaunch(tx *store.Tx, ref compute.Ref, code event.Code, text string) {
+func (ls *launches) record(tx *store.Tx, ref compute.Ref, code event.Code, text string) {
 	e := event.Event{Code: code, FleetID: ref.FleetID, ComputeName: ref.ComputeName, ProcessID: ref.ProcessID, Message: text}
-	if i := s.t.instances.Get(tx, ref.ComputeName); i != nil {
+	if i := ls.instances.rows.Get(tx, ref.ComputeName); i != nil {
 		e.Location = i.Location
 	}
-	s.events.Append(tx, e)
+	ls.events.Append(tx, e)
 }
 
 func neverConnected(after fmt.Stringer) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -20,127 +21,135 @@ type presenceArgs struct {
 
 // HostConnected records that a host's agent is connected, with what it offers now.
 // Errors: NotFound, InvalidRequest.
-func (s *Service) HostConnected(ctx context.Context, hostID string, info HostInfo) error {
-	_, err := s.cmd.hostConnected.Do(ctx, presenceArgs{hostID, info})
-	return err
+func (hs *hosts) HostConnected(ctx context.Context, hostID string, info HostInfo) error {
+	return hs.cmd.hostConnected.Do(ctx, presenceArgs{hostID, info})
 }
 
-func (s *Service) runHostConnected(tx *store.Tx, a presenceArgs) (struct{}, error) {
-	old := s.t.hosts.Get(tx, a.HostID)
+func (hs *hosts) runHostConnected(tx *store.Tx, a presenceArgs) error {
+	old := hs.rows.Get(tx, a.HostID)
 	if old == nil {
-		return struct{}{}, fault.Missing("host %s does not exist", a.HostID)
+		return fault.Missing("host %s does not exist", a.HostID)
 	}
 	if err := a.Info.check(); err != nil {
-		return struct{}{}, err
+		return err
 	}
 	h := *old
 	h.describe(a.Info)
 	h.Connected, h.Away, h.Left, h.ImpairAt, h.LostBy = true, false, time.Time{}, time.Time{}, time.Time{}
-	s.putHost(tx, &h)
-	s.markImpaired(tx, &h)
-	s.recordHost(tx, event.HostConnected, &h, "")
-	for i := range s.t.onHost.Equal(tx, h.ID) {
-		if c := s.computes.Get(tx, i.FleetID, i.ID); c != nil && (c.IPAddress != h.IPAddress || c.DNSName != h.DNSName) {
+	hs.put(tx, &h)
+	hs.markImpaired(tx, &h)
+	hs.record(tx, event.HostConnected, &h, "")
+	for i := range hs.instances.onHost.Equal(tx, h.ID) {
+		if c := hs.computes.Get(tx, i.FleetID, i.ID); c != nil && (c.IPAddress != h.IPAddress || c.DNSName != h.DNSName) {
 			moved := *c
 			moved.IPAddress, moved.DNSName = h.IPAddress, h.DNSName
-			s.computes.PutInstance(tx, &moved)
+			hs.computes.PutInstance(tx, &moved)
 		}
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // HostLost records that the last connection of a host's agent is closed. The agent has
 // a grace to come back; its game servers go on.
-func (s *Service) HostLost(ctx context.Context, hostID string) error {
-	_, err := s.cmd.hostLost.Do(ctx, hostID)
-	return err
+func (hs *hosts) HostLost(ctx context.Context, hostID string) error {
+	return hs.cmd.hostLost.Do(ctx, hostID)
 }
 
-func (s *Service) runHostLost(tx *store.Tx, hostID string) (struct{}, error) {
-	if h := s.t.hosts.Get(tx, hostID); h != nil && h.Connected {
-		s.away(tx, h, s.opts.HostGrace)
-		s.recordHost(tx, event.HostDisconnected, h, "")
+func (hs *hosts) runHostLost(tx *store.Tx, hostID string) error {
+	if h := hs.rows.Get(tx, hostID); h != nil && h.Connected {
+		hs.away(tx, h, hs.opts.HostGrace)
+		hs.record(tx, event.HostDisconnected, h, "")
 	}
-	return struct{}{}, nil
+	return nil
 }
 
-func (s *Service) away(tx *store.Tx, old *Host, grace time.Duration) {
+func (hs *hosts) away(tx *store.Tx, old *Host, grace time.Duration) {
 	h := *old
 	if h.Connected {
-		h.Left, h.ImpairAt = tx.Now(), tx.Now().Add(s.opts.ImpairGrace)
+		h.Left, h.ImpairAt = tx.Now(), tx.Now().Add(hs.opts.ImpairGrace)
 	}
 	h.Connected, h.LostBy = false, tx.Now().Add(grace)
-	s.putHost(tx, &h)
+	hs.put(tx, &h)
 }
 
 // markImpaired marks the processes of a host as impaired or not, as the host is. Impaired ones
 // are not taken for game sessions.
-func (s *Service) markImpaired(tx *store.Tx, h *Host) {
-	for i := range s.t.onHost.Equal(tx, h.ID) {
-		for old := range s.computes.On(tx, i.FleetID, i.ID) {
-			s.computes.Impair(tx, old, h.Impaired())
+func (hs *hosts) markImpaired(tx *store.Tx, h *Host) {
+	for i := range hs.instances.onHost.Equal(tx, h.ID) {
+		for old := range hs.computes.On(tx, i.FleetID, i.ID) {
+			hs.computes.Impair(tx, old, h.Impaired())
 		}
 	}
-}
-
-func (s *Service) putHost(tx *store.Tx, h *Host) {
-	s.t.hosts.Put(tx, h)
-	tx.OnCommit(s.capacity.Nudge)
 }
 
 // Restarted grants every host a grace period to come back after a restart of Muster
 // (compute.Hosting).
-func (s *Service) Restarted(tx *store.Tx) {
-	for h := range s.t.hosts.All(tx) {
+func (hs *hosts) Restarted(tx *store.Tx) {
+	for h := range hs.rows.All(tx) {
 		if h.Connected || !h.LostBy.IsZero() {
-			s.away(tx, h, s.graces.RestartGrace)
+			hs.away(tx, h, hs.graces.RestartGrace)
 		}
 	}
 }
 
-// overdueHost excludes a host whose agent is away from placement, and later gives it
+// overdue excludes a host whose agent is away from placement, and later gives it
 // up, unless game servers there are connected: then only its agent is gone.
-func (s *Service) overdueHost(tx *store.Tx, old *Host) {
+func (hs *hosts) overdue(tx *store.Tx, old *Host) {
 	h := *old
 	if !h.ImpairAt.IsZero() && !h.ImpairAt.After(tx.Now()) {
 		h.Away, h.ImpairAt = true, time.Time{}
-		s.t.hosts.Put(tx, &h)
-		s.markImpaired(tx, &h)
-		s.recordHost(tx, event.HostImpaired, &h, "its agent is away; it is given no new game sessions until the agent is back")
+		hs.rows.Put(tx, &h)
+		hs.markImpaired(tx, &h)
+		hs.record(tx, event.HostImpaired, &h, "its agent is away; it is given no new game sessions until the agent is back")
 	}
 	if h.LostBy.IsZero() || h.LostBy.After(tx.Now()) {
 		return
 	}
-	if s.anyConnected(tx, h.ID) {
+	if hs.anyConnected(tx, h.ID) {
 		h.LostBy = tx.Now().Add(liveRetry)
-		s.t.hosts.Put(tx, &h)
-		if tx.Now().Sub(h.Left) >= s.opts.LeaveGrace {
-			s.spareAll(tx, &h, "the agent of host "+h.ID+" ("+h.Name+") stays away")
+		hs.rows.Put(tx, &h)
+		if tx.Now().Sub(h.Left) >= hs.opts.LeaveGrace {
+			hs.spareAll(tx, &h, "the agent of host "+h.ID+" ("+h.Name+") stays away")
 		}
 		return
 	}
 	h.Away, h.ImpairAt, h.LostBy = true, time.Time{}, time.Time{}
-	s.t.hosts.Put(tx, &h)
-	s.recordHost(tx, event.HostLost, &h, "the agent did not come back, and no game server there is connected")
-	s.loseInstances(tx, &h, "host "+h.ID+" ("+h.Name+") was lost")
+	hs.rows.Put(tx, &h)
+	hs.record(tx, event.HostLost, &h, "the agent did not come back, and no game server there is connected")
+	hs.lose(tx, &h, "host "+h.ID+" ("+h.Name+") was lost")
 }
 
 // spareAll has the instances of a host replaced; game sessions there are played to
 // their end.
-func (s *Service) spareAll(tx *store.Tx, h *Host, cause string) {
-	for old := range s.t.onHost.Equal(tx, h.ID) {
+func (hs *hosts) spareAll(tx *store.Tx, h *Host, cause string) {
+	for old := range hs.instances.onHost.Equal(tx, h.ID) {
 		if old.Gone || old.Stop != Keep {
 			continue
 		}
 		i := *old
-		i.Spare, i.Cause = true, cause
-		s.stopInstance(tx, &i, Drain, false)
+		i.Cause = cause
+		hs.instances.stop(tx, &i, Drain, SparesAll)
 	}
 }
 
-func (s *Service) anyConnected(r store.Reader, hostID string) bool {
-	for i := range s.t.onHost.Equal(r, hostID) {
-		for p := range s.computes.On(r, i.FleetID, i.ID) {
+// lose ends all instances of a host immediately; the next plan replaces those
+// that are still desired.
+func (hs *hosts) lose(tx *store.Tx, h *Host, text string) {
+	for i := range hs.instances.onHost.Equal(tx, h.ID) {
+		if !i.Gone {
+			hs.events.Append(tx, event.Event{
+				Code: event.InstanceReplaced, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID,
+				Message: "Instance " + i.ID + " is replaced: " + text,
+			})
+			hs.gone(tx, i, event.ServerProcessCrashed, text)
+		}
+		hs.instances.rows.Delete(tx, i.ID)
+	}
+}
+
+func (hs *hosts) anyConnected(r store.Reader, hostID string) bool {
+	for i := range hs.instances.onHost.Equal(r, hostID) {
+		for p := range hs.computes.On(r, i.FleetID, i.ID) {
 			if p.Connected {
 				return true
 			}
@@ -149,17 +158,32 @@ func (s *Service) anyConnected(r store.Reader, hostID string) bool {
 	return false
 }
 
-// loseInstances ends all instances of a host immediately; the next plan replaces those
-// that are still desired.
-func (s *Service) loseInstances(tx *store.Tx, h *Host, text string) {
-	for i := range s.t.onHost.Equal(tx, h.ID) {
-		if !i.Gone {
-			s.events.Append(tx, event.Event{
-				Code: event.InstanceReplaced, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID,
-				Message: "Instance " + i.ID + " is replaced: " + text,
-			})
-			s.gone(tx, i, event.ServerProcessCrashed, text)
+// gone removes an instance of which nothing is left: what still counts as running there
+// has ended. One that failed is kept, without its capacity, for as long as its fleet
+// avoids the host.
+func (hs *hosts) gone(tx *store.Tx, old *Instance, why event.Code, text string) {
+	i := *old
+	for p := range hs.computes.On(tx, i.FleetID, i.ID) {
+		cause := why
+		if p.Status == compute.Terminating {
+			cause = event.ProcessEnded
 		}
-		s.t.instances.Delete(tx, i.ID)
+		hs.computes.Kill(tx, p.Key, cause, text)
 	}
+	hs.launches.drop(tx, &i)
+	hs.computes.DropInstance(tx, i.FleetID, i.ID)
+	i.move(Terminated)
+	i.Gone = true
+	i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo = 0, 0, 0, 0
+	i.StopBy, i.ReadyBy = time.Time{}, time.Time{}
+	if i.Failed && tx.Now().Before(i.KeepBy) {
+		hs.instances.rows.Put(tx, &i)
+	} else {
+		hs.instances.rows.Delete(tx, i.ID)
+	}
+	hs.events.Append(tx, event.Event{Code: event.InstanceGone, FleetID: i.FleetID, Location: i.Location, ComputeName: i.ID, Message: text})
+	hs.instances.assign(tx, i.HostID)
+	hs.whenEmpty(tx, i.HostID)
+	tx.OnCommit(hs.nudge)
+	tx.OnCommit(hs.computes.Nudge) // a fleet that is being deleted may have waited for it
 }

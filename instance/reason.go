@@ -8,32 +8,21 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Place is a location of a fleet.
-type Place struct{ FleetID, Location string }
-
-// Shortages returns, for each location of a managed fleet that waits for a host, why
-// none takes its instances, with the remedy.
-func (s *Service) Shortages(r store.Reader) map[Place]string {
-	short := map[Place]string{}
-	for _, sh := range s.provider.Plan(s.world(r)).Short {
-		short[Place{sh.Wish.FleetID, sh.Wish.Location}] = sh.Why
-	}
-	return short
-}
-
 // Reason says why something in a fleet's location is pending or ending, or "" if
 // nothing is. shortages is the result of Shortages.
-func (s *Service) Reason(r store.Reader, f *fleet.Fleet, location string, shortages map[Place]string) string {
+func (pl *planner) Reason(r store.Reader, f *fleet.Fleet, location string, shortages []Shortage) string {
 	if f.Managed == nil {
-		return s.reasonAnywhere(r, f, location)
+		return pl.reasonAnywhere(r, f, location)
 	}
 	var reasons []string
-	if why := shortages[Place{f.ID, location}]; why != "" {
-		reasons = append(reasons, why)
+	for _, s := range shortages {
+		if s.Place == (Place{f.ID, location}) {
+			reasons = append(reasons, s.Why)
+		}
 	}
 	phases, ending := map[Phase]int{}, 0
 	trouble := ""
-	for i := range s.Instances(r, f.ID, location) {
+	for i := range pl.instances.Instances(r, f.ID, location) {
 		switch {
 		case i.Stop != Keep:
 			ending++
@@ -46,11 +35,11 @@ func (s *Service) Reason(r store.Reader, f *fleet.Fleet, location string, shorta
 	}
 	for _, phase := range []Phase{"", Downloading, Validating, Building, Activating} {
 		if n := phases[phase]; n > 0 {
-			reasons = append(reasons, fmt.Sprintf("%s %s", instances(n), pending[phase]))
+			reasons = append(reasons, fmt.Sprintf("%s %s", amountOf(n), pending[phase]))
 		}
 	}
 	if ending > 0 {
-		reasons = append(reasons, instances(ending)+" draining")
+		reasons = append(reasons, amountOf(ending)+" draining")
 	}
 	if trouble != "" {
 		reasons = append(reasons, trouble)
@@ -67,7 +56,7 @@ var pending = map[Phase]string{
 	Activating:  "waiting for a process to call ProcessReady",
 }
 
-func instances(n int) string {
+func amountOf(n int) string {
 	if n == 1 {
 		return "1 instance"
 	}
@@ -75,11 +64,11 @@ func instances(n int) string {
 }
 
 // reasonAnywhere says why a location of an Anywhere fleet can host nothing.
-func (s *Service) reasonAnywhere(r store.Reader, f *fleet.Fleet, location string) string {
-	if f.Status != fleet.Active || s.computes.Tally(r, f.ID, location).Active > 0 {
+func (pl *planner) reasonAnywhere(r store.Reader, f *fleet.Fleet, location string) string {
+	if f.Status != fleet.Active || pl.computes.Tally(r, f.ID, location).Active > 0 {
 		return ""
 	}
-	for c := range s.computes.InFleet(r, f.ID) {
+	for c := range pl.computes.InFleet(r, f.ID) {
 		if c.Location == location {
 			return "no game server is ready"
 		}

@@ -1,0 +1,289 @@
+package instance
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// world is the input of a plan: all hosts, all instances, and what is desired.
+type world struct {
+	hosts     []*Host
+	instances []loaded
+	demands   []demand
+}
+
+// loaded is an instance and its load, which decides what is removed from a location
+// that has more than it desires.
+type loaded struct {
+	*Instance
+	sessions, players int
+	protected         bool // one of its game sessions may not be ended
+}
+
+// stays reports whether the instance counts for the demand of its location.
+func (i loaded) stays() bool { return !i.Failed && i.Stop == Keep }
+
+// demand is how many instances a fleet desires in a location, and what each requires of
+// a host.
+type demand struct {
+	Place
+	os                   string // as in GOOS; "" fits every host
+	cpuMillis, memoryMiB int
+	portCount            int
+	desired              int
+}
+
+// Place is a location of a fleet.
+type Place struct{ FleetID, Location string }
+
+// plan is the changes from what exists to what is desired.
+type plan struct {
+	create []creation
+	remove []string // instance ids
+	short  []Shortage
+}
+
+// creation is an instance to be created.
+type creation struct {
+	demand
+	hostID string
+	ports  ports
+}
+
+// Shortage is a number of instances that a fleet desires in a location and that no host
+// has room for.
+type Shortage struct {
+	Place
+	OS                   string // "linux" or "windows"
+	CPUMillis, MemoryMiB int    // of one instance
+	Ports                int    // of one instance
+	Missing              int
+	Why                  string // why no host takes them, for people
+}
+
+// planFor returns the changes for a world. It packs tightly, the fullest host first, so
+// that hosts become empty and can be removed, and serves demands in turns, so that none
+// starves when hosts are scarce.
+func planFor(w world) plan {
+	var out plan
+	p := newPacker(w)
+	missing := make([]int, len(w.demands))
+	for n, d := range w.demands {
+		alive := p.living[d.Place]
+		out.remove = append(out.remove, p.surplus(alive, d.desired)...)
+		missing[n] = max(0, d.desired-len(alive))
+	}
+	for made := true; made; {
+		made = false
+		for n, d := range w.demands {
+			if missing[n] == 0 {
+				continue
+			}
+			if c, ok := p.create(d); ok {
+				out.create = append(out.create, c)
+				missing[n]--
+				made = true
+			}
+		}
+	}
+	for n, d := range w.demands {
+		if missing[n] > 0 {
+			out.short = append(out.short, Shortage{
+				Place: d.Place, OS: d.os, CPUMillis: d.cpuMillis, MemoryMiB: d.memoryMiB, Ports: d.portCount,
+				Missing: missing[n], Why: p.why(d),
+			})
+		}
+	}
+	return out
+}
+
+// roomFor returns how many more instances of a demand's size could be created now.
+func roomFor(w world, d demand) int {
+	p := newPacker(w)
+	for n := 0; ; n++ {
+		if _, ok := p.create(d); !ok {
+			return n
+		}
+	}
+}
+
+// packer fills hosts.
+type packer struct {
+	hosts  []*room
+	open   map[string]bool    // hosts that take new instances
+	busy   map[string]int     // by host: CPUMillis of its instances that stay
+	living map[Place][]loaded // that count for a demand
+}
+
+// room is what is free on a host.
+type room struct {
+	*Host
+	cpu, memory int
+	taken       []ports // in order
+	avoided     map[Place]bool
+}
+
+type ports struct{ from, to int }
+
+func newPacker(w world) *packer {
+	p := &packer{open: map[string]bool{}, busy: map[string]int{}, living: map[Place][]loaded{}}
+	byID := map[string]*room{}
+	for _, h := range w.hosts {
+		r := &room{Host: h, cpu: h.CPUMillis, memory: h.MemoryMiB, avoided: map[Place]bool{}}
+		p.hosts = append(p.hosts, r)
+		byID[h.ID] = r
+		p.open[h.ID] = h.Open()
+	}
+	for _, i := range w.instances {
+		at := Place{i.FleetID, i.Location}
+		if i.stays() {
+			p.living[at] = append(p.living[at], i)
+			p.busy[i.HostID] += i.CPUMillis
+		}
+		if r := byID[i.HostID]; r != nil {
+			r.take(i.CPUMillis, i.MemoryMiB, ports{i.PortFrom, i.PortTo})
+			if i.Failed {
+				r.avoided[at] = true
+			}
+		}
+	}
+	slices.SortFunc(p.hosts, func(a, b *room) int { return cmp.Compare(a.ID, b.ID) })
+	return p
+}
+
+// create puts one instance on the fullest host that has room for it.
+func (p *packer) create(d demand) (creation, bool) {
+	var best *room
+	for _, r := range p.hosts {
+		if r.fits(d) && (best == nil || r.cpu < best.cpu) {
+			best = r
+		}
+	}
+	if best == nil {
+		return creation{}, false
+	}
+	gap := best.gap(d.portCount)
+	best.take(d.cpuMillis, d.memoryMiB, gap)
+	return creation{d, best.ID, gap}, true
+}
+
+func (r *room) fits(d demand) bool {
+	return r.serves(d) && r.Open() && !r.avoided[d.Place] &&
+		r.cpu >= d.cpuMillis && r.memory >= d.memoryMiB && r.gap(d.portCount).from > 0
+}
+
+func (r *room) serves(d demand) bool {
+	return r.Location == d.Location && (r.OS == "" || d.os == "" || (r.OS == "windows") == (d.os == "windows"))
+}
+
+func (r *room) take(cpu, memory int, used ports) {
+	r.cpu -= cpu
+	r.memory -= memory
+	if used.from == 0 {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(r.taken, used, func(a, b ports) int { return cmp.Compare(a.from, b.from) })
+	r.taken = slices.Insert(r.taken, at, used)
+}
+
+// gap returns the first free range of n ports of the host; on a host with fewer ports,
+// one instance gets all of them. from is 0 if there is none.
+func (r *room) gap(n int) ports {
+	n = min(n, r.PortTo-r.PortFrom+1)
+	from := r.PortFrom
+	for _, t := range r.taken {
+		if t.from-from >= n {
+			break
+		}
+		from = max(from, t.to+1)
+	}
+	if n <= 0 || from+n-1 > r.PortTo {
+		return ports{}
+	}
+	return ports{from, from + n - 1}
+}
+
+// surplus returns the instances to remove so that desired are left: those with the
+// least load first, so that a protected game session comes last, and of those without
+// load the ones on the emptiest host, so that it can be removed.
+func (p *packer) surplus(alive []loaded, desired int) []string {
+	if len(alive) <= desired {
+		return nil
+	}
+	left := slices.Clone(alive)
+	var ids []string
+	for len(left) > desired {
+		at := 0
+		for i := range left {
+			if p.goesBefore(left[i], left[at]) < 0 {
+				at = i
+			}
+		}
+		ids = append(ids, left[at].ID)
+		p.busy[left[at].HostID] -= left[at].CPUMillis
+		left = slices.Delete(left, at, at+1)
+	}
+	return ids
+}
+
+// goesBefore orders instances by which is removed first.
+func (p *packer) goesBefore(a, b loaded) int {
+	return cmp.Or(
+		yesLast(a.protected, b.protected),
+		yesLast(a.sessions > 0, b.sessions > 0),
+		yesLast(a.Status == Active, b.Status == Active),
+		yesLast(p.open[a.HostID], p.open[b.HostID]),
+		cmp.Compare(a.players, b.players),
+		cmp.Compare(p.busy[a.HostID], p.busy[b.HostID]),
+		cmp.Compare(b.HostID, a.HostID), // the hosts that are filled last
+		cmp.Compare(b.ID, a.ID),
+	)
+}
+
+func yesLast(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// why returns the reason why no host takes an instance of the demand.
+func (p *packer) why(d demand) string {
+	var here, open []*room
+	for _, r := range p.hosts {
+		if r.serves(d) {
+			here = append(here, r)
+			if r.Open() {
+				open = append(open, r)
+			}
+		}
+	}
+	switch {
+	case len(here) == 0:
+		return fmt.Sprintf("no host has joined location %s; join one with muster agent, or ask for no instances there (update-fleet-capacity --location %s --min-size 0 --desired-instances 0)", d.Location, d.Location)
+	case len(open) == 0:
+		return fmt.Sprintf("none of the %d hosts of location %s is connected and has disk space", len(here), d.Location)
+	}
+	var rooms []string
+	for _, r := range open[:min(3, len(open))] {
+		if r.avoided[d.Place] {
+			rooms = append(rooms, fmt.Sprintf("%s has just failed to run this fleet", r.ID))
+			continue
+		}
+		text := fmt.Sprintf("%s has %s free of %s", r.ID, amount(r.cpu, r.memory), amount(r.CPUMillis, r.MemoryMiB))
+		if r.gap(d.portCount).from == 0 {
+			text += ", and not enough ports"
+		}
+		rooms = append(rooms, text)
+	}
+	return fmt.Sprintf("an instance takes %s and %d ports; %s", amount(d.cpuMillis, d.memoryMiB), d.portCount, strings.Join(rooms, "; "))
+}
+
+func amount(cpuMillis, memoryMiB int) string {
+	return fmt.Sprintf("%g processors and %d MiB", float64(cpuMillis)/1000, memoryMiB)
+}
