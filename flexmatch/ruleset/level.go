@@ -104,6 +104,14 @@ func (l *Level) Locations(lineup *Lineup, rules []int) []string {
 	return out
 }
 
+// Allows reports whether a location qualifies for a lineup under all enforced rules that
+// require one.
+func (l *Level) Allows(location string, lineup *Lineup) bool {
+	return !slices.ContainsFunc(l.Rules, func(r *Rule) bool {
+		return r.Enforced && r.Traits.Located() && !r.qualifies(location, lineup)
+	})
+}
+
 // Located returns the enforced rules that require a location.
 func (l *Level) Located() []int {
 	var out []int

@@ -91,8 +91,10 @@ func (s *Search) locationsOf(c *search.Candidate) []string {
 	var options []option
 	level := s.rules.Set.Level(0)
 	how := level.Rules[level.Located()[0]].Traits.Column.(ruleset.AtLocation).Party // there is one: batches checked HasLatency
+	alone := &ruleset.Lineup{Parties: []*ruleset.Party{c.Party}}
 	for location := range c.Party.Players[0].Latency {
-		if latency, ok := c.Party.PartyLatency(location, how); ok && s.allowed(c, location) {
+		latency, ok := c.Party.PartyLatency(location, how)
+		if ok && slices.ContainsFunc(s.rules.Set.Levels(), func(level *ruleset.Level) bool { return level.Allows(location, alone) }) {
 			options = append(options, option{location, latency})
 		}
 	}
@@ -105,11 +107,4 @@ func (s *Search) locationsOf(c *search.Candidate) []string {
 	}
 	s.locations[c] = out
 	return out
-}
-
-func (s *Search) allowed(c *search.Candidate, location string) bool {
-	l := &ruleset.Lineup{Parties: []*ruleset.Party{c.Party}}
-	return slices.ContainsFunc(s.rules.Set.Levels(), func(level *ruleset.Level) bool {
-		return slices.Contains(level.Locations(l, level.Located()), location)
-	})
 }
