@@ -3,7 +3,6 @@ package flexmatch
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -165,7 +164,7 @@ func (r *round) failPlacements() {
 func (r *round) arrive(t cases.Ticket) {
 	in := StartInput{Configuration: "c", TicketID: t.TicketID}
 	for _, p := range t.Players {
-		in.Players = append(in.Players, playerOf(p))
+		in.Players = append(in.Players, p.Request())
 	}
 	if t.Backfill != nil {
 		in.Backfill, in.GameSessionID = true, t.Backfill.GameSessionARN
@@ -188,20 +187,6 @@ func (r *round) game(name string) string {
 	p, _, err := r.places.Get(r.ctx, id)
 	r.must(err)
 	return p.GameSessionID
-}
-
-func playerOf(p cases.Player) Player {
-	out := Player{ID: p.PlayerID, Team: p.Team, Attributes: map[string]Attribute{}, Latency: map[string]int{}}
-	for name, a := range p.PlayerAttributes {
-		out.Attributes[name] = Attribute{S: a.S, N: a.N, SL: a.SL, SDM: a.SDM}
-	}
-	for location, ms := range p.LatencyInMs {
-		out.Latency[location] = int(ms)
-		if ms != math.Trunc(ms) {
-			out.Latency[location] = 0 // not an integer: refused like 0
-		}
-	}
-	return out
 }
 
 func (r *round) act(a cases.Action) {

@@ -1,10 +1,10 @@
 // Package sim simulates matchmaking without a server: players arrive, search, accept,
-// play and leave in virtual time. The production search (flexmatch/search) forms the
-// matches from an unchanged rule set.
+// play and leave in virtual time. The production code forms the matches from an unchanged
+// rule set (flexmatch/search) and decides what becomes of tickets (flexmatch/life).
 //
 //	spec.go, chance.go       what the players are like: a Spec, as YAML or JSON
 //	arrivals.go, trace.go    the tickets: drawn from a Spec, or read from a trace
-//	run.go, ticket.go, game.go   the simulation: passes, acceptance, timeouts, game sessions, backfill
+//	run.go, match.go, ticket.go, game.go   the simulation: passes, answers, simulated placements, game sessions, backfill
 //	quality.go, tally.go     the measurements
 //	report.go … html.go      the report
 //

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
 )
@@ -32,6 +33,7 @@ func (r *run) begin(p *proposal, location string) {
 	if r.Spec.Matchmaking.Backfill == BackfillNone {
 		return // nothing else happens to it
 	}
+	r.games[g.id] = g
 	r.at(g.ends, func() { r.finish(g) })
 	r.refill(g)
 }
@@ -80,17 +82,16 @@ func (r *run) refill(g *game) {
 	if r.Spec.Matchmaking.Backfill == BackfillNone || g.over || open <= 0 {
 		return
 	}
-	if g.stale = g.backfill != nil && g.backfill.state != searching; g.stale {
+	if g.stale = g.backfill != nil && g.backfill.row.Status != life.Searching; g.stale {
 		return
 	}
 	if g.backfill != nil {
-		r.end(g.backfill, cancelled)
+		r.do(r.change().End(g.backfill.row, life.Replaced))
 	}
 	g.asked++
 	r.tally.backfills++
-	t := r.newTicket(g.id+"-backfill-"+strconv.Itoa(g.asked), slices.Clone(g.players))
-	t.Backfill, t.game, g.backfill = true, g, t
-	r.search(t)
+	g.backfill = r.newTicket(g.id+"-backfill-"+strconv.Itoa(g.asked), slices.Clone(g.players), g)
+	r.do(r.change().Search(g.backfill.row))
 }
 
 // finish ends a game session and its backfill request.
@@ -99,14 +100,10 @@ func (r *run) finish(g *game) {
 		return
 	}
 	g.over = true
-	t := g.backfill
-	if t == nil {
-		return
+	if g.backfill != nil {
+		r.do(r.change().End(g.backfill.row, life.SessionEnded))
 	}
-	if t.state == asking {
-		r.dissolve(t.match, func(o *ticket) bool { return o != t })
-	}
-	r.end(t, cancelled)
+	delete(r.games, g.id)
 }
 
 // bestLocation returns the location with the lowest mean latency among those that the

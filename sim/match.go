@@ -2,130 +2,142 @@ package sim
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
 // proposal is a match that waits for acceptance or placement.
 type proposal struct {
 	*search.Match
-	tickets  []*ticket
-	game     *game // the game session to backfill; nil for a new one
-	formed   time.Duration
-	missing  int  // players who have not accepted yet
-	decided  bool // accepted, or dissolved
-	accepted map[*ticket]int
+	row     *life.Match
+	tickets []*ticket
+	game    *game // the game session to backfill; nil for a new one
+	formed  time.Duration
+}
+
+// Ticket implements life.Rows.
+func (r *run) Ticket(id string) *life.Ticket { return r.find(id).row }
+
+// Match implements life.Rows.
+func (r *run) Match(id string) *life.Match { return r.proposals[id].row }
+
+// change returns a change of tickets now.
+func (r *run) change() life.Change { return life.Change{Rows: r, Now: r.time()} }
+
+// do plays steps.
+func (r *run) do(steps []life.Step) {
+	for i := range steps {
+		switch s := &steps[i]; s.Do {
+		case life.Write:
+			r.write(s.Ticket, s.Cause)
+		case life.Notify:
+			r.notice(s)
+		case life.Ask:
+			r.ask(s.Match)
+		case life.Place:
+			r.place(s.Match, s.Tickets)
+		case life.Fill: // it has room: its own requests say how much
+			r.do(r.change().Complete(s.Match, s.Tickets, nil))
+		case life.Close:
+			delete(r.proposals, s.Match.ID)
+		case life.Resume:
+			r.refill(r.games[s.Ticket.GameSessionID])
+		}
+	}
 }
 
 // propose starts the acceptance or placement of a match.
 func (r *run) propose(m *search.Match) {
-	p := &proposal{Match: m, formed: r.now}
-	for _, t := range m.Tickets {
-		in := r.tickets[t]
-		in.state, in.match = asking, p
-		p.tickets = append(p.tickets, in)
+	p := &proposal{Match: m, formed: r.now, tickets: make([]*ticket, len(m.Tickets))}
+	ids, teams := make([]string, len(m.Tickets)), make([]string, len(m.Tickets))
+	for i, t := range m.Tickets {
+		in := r.tickets[t.Arrival]
+		p.tickets[i] = in
+		ids[i] = in.row.ID
 		if in.game != nil {
 			p.game = in.game
+			continue
 		}
+		teams[i] = r.RuleSet.Instances[m.Teams[i]].Name
 	}
-	if !r.Spec.Matchmaking.AcceptanceRequired {
-		r.place(p)
-		return
+	r.proposed++
+	id := strconv.Itoa(r.proposed)
+	r.proposals[id] = p
+	r.do(r.change().Propose(r.settings, life.Match{ID: id}, ids, teams))
+}
+
+// notice measures what is published of a match.
+func (r *run) notice(s *life.Step) {
+	switch {
+	case s.Notice == life.AcceptanceEndedNotice && s.Reason != life.AllAccepted:
+		r.tally.refused++
+	case s.Notice == life.SucceededNotice:
+		r.complete(r.proposals[s.Match.ID])
 	}
-	r.ask(p)
 }
 
 // ask schedules the answers of the new players and the timeout.
-func (r *run) ask(p *proposal) {
-	timeout := seconds(r.Spec.Matchmaking.AcceptanceTimeout)
-	p.accepted = map[*ticket]int{}
+func (r *run) ask(m *life.Match) {
+	p := r.proposals[m.ID]
+	p.row = m
 	for _, t := range p.tickets {
-		p.missing += t.size()
 		if t.come == nil {
 			continue
 		}
-		for _, a := range t.come.answers {
-			if a.after < timeout && (a.accept || a.reject) {
-				r.at(r.now+a.after, func() { r.answered(p, t, a.accept) })
+		for i, a := range t.come.answers {
+			if a.after < r.settings.AcceptanceTimeout && (a.accept || a.reject) {
+				r.at(r.now+a.after, func() { r.answer(m, t, i, a.accept) })
 			}
 		}
 	}
-	r.at(r.now+timeout, func() { r.refuse(p) })
+	r.at(r.now+r.settings.AcceptanceTimeout, func() {
+		if p.row == m && r.proposals[m.ID] == p {
+			r.do(r.change().Unanswered(m))
+		}
+	})
 }
 
-func (r *run) answered(p *proposal, t *ticket, accept bool) {
-	switch {
-	case p.decided:
-	case !accept:
-		r.refuse(p)
-	default:
-		p.accepted[t]++
-		if p.missing--; p.missing == 0 {
-			r.place(p)
-		}
+// answer plays the answer of a ticket's player to a match.
+func (r *run) answer(m *life.Match, t *ticket, player int, accept bool) {
+	if t.row.Status != life.RequiresAcceptance || t.row.MatchID != m.ID {
+		return // others have decided
 	}
+	answer := life.Reject
+	if accept {
+		answer = life.Accept
+	}
+	steps, err := r.change().Answer(r.settings, t.row, []string{t.row.Members[player].PlayerID}, answer)
+	if err != nil {
+		panic(err) // its players are asked
+	}
+	r.do(steps)
 }
 
-// refuse drops a match that was rejected or not answered in time. Tickets whose players
-// all accepted search again, as does a backfill. The others end.
-func (r *run) refuse(p *proposal) {
-	if p.decided {
-		return
+// place starts the placement of a match.
+func (r *run) place(m *life.Match, tickets []*life.Ticket) {
+	for _, t := range tickets {
+		r.find(t.ID).row = t
 	}
-	r.tally.refused++
-	willing := func(t *ticket) bool { return t.come == nil || p.accepted[t] == len(t.Players) }
-	r.dissolve(p, willing)
-	for _, t := range p.tickets {
-		if !willing(t) {
-			r.end(t, declined)
-		}
-	}
-}
-
-// dissolve drops a match. Those of its tickets for which again returns true search again.
-func (r *run) dissolve(p *proposal, again func(*ticket) bool) {
-	p.decided = true
-	for _, t := range p.tickets {
-		if again(t) && t.state == asking {
-			r.search(t)
-		}
-	}
-}
-
-// place starts the placement of an accepted match. A backfill needs no placement.
-func (r *run) place(p *proposal) {
-	p.decided = true
-	if p.game != nil {
-		if p.game.over {
-			r.dissolve(p, func(t *ticket) bool { return t.game == nil })
-			return
-		}
-		r.complete(p)
-		return
-	}
-	for _, t := range p.tickets {
-		t.state = placing
-	}
+	r.proposals[m.ID].row = m
 	delay := time.Duration(0)
 	if c := r.Spec.Matchmaking.Placement; c != nil {
 		delay = seconds(c.draw(r.rand))
 	}
 	if delay == 0 {
-		r.complete(p)
+		r.do(r.change().Complete(m, tickets, nil))
 		return
 	}
-	r.at(r.now+delay, func() { r.complete(p) })
+	r.at(r.now+delay, func() { r.do(r.change().Complete(m, tickets, nil)) })
 }
 
-// complete ends the tickets of a match and moves their players into its game session.
+// complete measures a match and moves its players into its game session.
 func (r *run) complete(p *proposal) {
 	l := p.Lineup(r.RuleSet)
 	location := r.bestLocation(p, l)
 	r.tally.completed(r, p, l, location)
-	for _, t := range p.tickets {
-		r.end(t, matched)
-	}
 	if p.game == nil {
 		r.begin(p, location)
 		return

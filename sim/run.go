@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/flexmatch/search/pool"
@@ -52,21 +53,29 @@ func Run(o Options) (*Report, error) {
 type run struct {
 	Options
 	clock
-	opts   search.Options
-	pool   *pool.Pool
-	source source
-	rand   *rand.Rand // for lengths of game sessions and placements
+	opts     search.Options
+	settings life.Settings
+	timeout  time.Duration // of requests
+	pool     *pool.Pool
+	source   source
+	rand     *rand.Rand // for lengths of game sessions and placements
 
-	now      time.Duration
-	arrivals uint64
-	sessions int
-	tickets  map[*search.Ticket]*ticket // all tickets in play
-	tally    tally
+	now       time.Duration
+	arrivals  uint64
+	sessions  int
+	proposed  int
+	tickets   map[uint64]*ticket   // all tickets in play, by arrival
+	proposals map[string]*proposal // by id of the match
+	games     map[string]*game     // those that are backfilled
+	tally     tally
 }
 
 func newRun(o Options) *run {
-	r := &run{Options: o, rand: rand.New(rand.NewPCG(o.Seed, 0)), tickets: map[*search.Ticket]*ticket{}}
+	r := &run{Options: o, rand: rand.New(rand.NewPCG(o.Seed, 0)), tickets: map[uint64]*ticket{}, proposals: map[string]*proposal{}, games: map[string]*game{}}
 	r.opts.AdditionalPlayerCount = o.Spec.Matchmaking.AdditionalPlayerCount
+	m := o.Spec.Matchmaking
+	r.settings = life.Settings{AcceptanceRequired: m.AcceptanceRequired, AcceptanceTimeout: seconds(m.AcceptanceTimeout), Queue: true}
+	r.timeout = seconds(m.RequestTimeout)
 	r.pool = pool.New(o.RuleSet, r.opts, pool.Limits{})
 	r.tally = newTally(r)
 	return r

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
@@ -84,21 +85,21 @@ func (p parts) of(name string) *part {
 	return p[name]
 }
 
-func (f *Fates) count(s state, n int) {
-	switch s {
-	case matched:
-		f.Matched += n
-	case timedOut:
-		f.TimedOut += n
-	case cancelled:
-		f.Cancelled += n
-	case declined:
-		f.Declined += n
-	case searching:
-		f.Waiting += n
-	default:
-		f.Pending += n
+// of returns the count for tickets like t, which ended for a cause or is in play.
+func (f *Fates) of(t *life.Ticket, why life.Cause) *int {
+	switch {
+	case t.Status == life.Completed:
+		return &f.Matched
+	case t.Status == life.TimedOut:
+		return &f.TimedOut
+	case why == life.Declined:
+		return &f.Declined
+	case t.Status == life.Cancelled:
+		return &f.Cancelled
+	case t.Status.Waits():
+		return &f.Waiting
 	}
+	return &f.Pending
 }
 
 func (t *tally) arrived(a *arrival) {
@@ -112,17 +113,17 @@ func (t *tally) arrived(a *arrival) {
 
 // ended counts a player ticket that has ended or, at the end of the simulation, is still
 // in play.
-func (t *tally) ended(r *run, in *ticket, s state) {
-	t.tickets.count(s, 1)
-	t.players.count(s, len(in.Players))
-	t.populations.of(in.come.population).tickets.count(s, 1)
-	t.parties.of(strconv.Itoa(len(in.Players))).tickets.count(s, 1)
+func (t *tally) ended(r *run, in *ticket, why life.Cause) {
+	for _, tickets := range []*Fates{&t.tickets, &t.populations.of(in.come.population).tickets, &t.parties.of(strconv.Itoa(len(in.Players))).tickets} {
+		*tickets.of(in.row, why)++
+	}
+	*t.players.of(in.row, why) += len(in.Players)
 	waited := r.now - in.come.at
 	t.waitTime += waited * time.Duration(len(in.Players))
-	switch s {
-	case matched:
+	switch {
+	case in.row.Status == life.Completed:
 		t.moment.Matched++
-	case timedOut, cancelled, declined:
+	case in.row.Status.Over():
 		t.off.add(waited.Seconds())
 		t.moment.Ended++
 	default:
@@ -152,7 +153,7 @@ func (t *tally) end(r *run) {
 	left := slices.SortedFunc(maps.Values(r.tickets), func(a, b *ticket) int { return cmp.Compare(a.Arrival, b.Arrival) })
 	for _, in := range left {
 		if in.come != nil {
-			t.ended(r, in, in.state)
+			t.ended(r, in, 0)
 		}
 	}
 }

@@ -1,67 +1,69 @@
 package sim
 
 import (
-	"time"
+	"fmt"
+	"strconv"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/search"
-)
-
-// state is the state of a ticket.
-type state int
-
-const (
-	searching state = iota
-	asking          // its match waits for acceptance
-	placing         // its match waits for a game session
-	matched
-	timedOut
-	cancelled
-	declined // a player rejected a match or did not answer
 )
 
 // ticket is a player ticket or a backfill ticket in play.
 type ticket struct {
 	*search.Ticket
-	come  *arrival // nil for backfill
-	game  *game    // for backfill
-	state state
-	match *proposal // while it is in one
-	until time.Duration
-}
-
-// size returns the number of the ticket's new players.
-func (t *ticket) size() int {
-	if t.Backfill {
-		return 0
-	}
-	return len(t.Players)
+	row  *life.Ticket // its id is Arrival, since those of a trace may repeat
+	come *arrival     // nil for backfill
+	game *game        // for backfill
 }
 
 func (r *run) arrive(a *arrival) {
-	t := r.newTicket(a.id, a.players)
+	t := r.newTicket(a.id, a.players, nil)
 	t.come = a
 	r.tally.arrived(a)
 	if a.patience > 0 {
 		r.at(r.now+a.patience, func() { r.giveUp(t) })
 	}
-	r.search(t)
+	r.do(r.change().Search(t.row))
 }
 
-func (r *run) newTicket(id string, players []search.Player) *ticket {
+// newTicket returns a QUEUED ticket of players or, with a game session, its backfill.
+func (r *run) newTicket(id string, players []search.Player, g *game) *ticket {
 	r.arrivals++
-	t := &ticket{Ticket: &search.Ticket{ID: id, Created: r.time(), Arrival: r.arrivals, Players: players}}
-	t.until = r.now + seconds(r.Spec.Matchmaking.RequestTimeout)
-	r.tickets[t.Ticket] = t
-	r.at(t.until, func() { r.expire(t) })
+	key := fmt.Sprintf("%012d", r.arrivals)
+	t := &ticket{
+		Ticket: &search.Ticket{ID: id, Created: r.time(), Arrival: r.arrivals, Players: players, Backfill: g != nil}, game: g,
+		row: &life.Ticket{ID: key, Arrival: key, Deadline: r.time().Add(r.timeout), Backfill: g != nil, Members: make([]life.Member, len(players))},
+	}
+	for i := range players {
+		t.row.Members[i].PlayerID = strconv.Itoa(i)
+	}
+	if g != nil {
+		t.row.GameSessionID = g.id
+	}
+	t.row.Start()
+	r.tickets[t.Arrival] = t
+	r.at(r.now+r.timeout, func() { r.expire(t) })
 	return t
 }
 
-// search puts a ticket into the pool. A ticket past its timeout ends instead, and the
-// backfill request of a game session that has changed since is replaced.
-func (r *run) search(t *ticket) {
-	t.state, t.match = searching, nil
+// find returns the ticket in play of a row.
+func (r *run) find(id string) *ticket {
+	n, _ := strconv.ParseUint(id, 10, 64)
+	return r.tickets[n]
+}
+
+// write plays a change of a ticket: it joins the pool or leaves it. The backfill request
+// of a game session that has changed since is replaced.
+func (r *run) write(row *life.Ticket, why life.Cause) {
+	t := r.find(row.ID)
+	if why == life.Overdue {
+		r.tally.unmatched(r, t)
+	}
+	t.row = row
 	switch {
-	case r.expire(t):
+	case row.Status.Over():
+		r.end(t, why)
+	case row.Status != life.Searching:
 	case t.game != nil && t.game.stale:
 		r.refill(t.game)
 	default:
@@ -69,42 +71,27 @@ func (r *run) search(t *ticket) {
 	}
 }
 
-// expire times out a searching ticket if its time is over, and reports whether it did.
-func (r *run) expire(t *ticket) bool {
-	if t.state != searching || t.until > r.now {
-		return false
+// expire times out a ticket that still waits.
+func (r *run) expire(t *ticket) {
+	if t.row.Status.Waits() {
+		r.do(r.change().End(t.row, life.Overdue))
 	}
-	if t.game != nil {
-		r.end(t, timedOut)
-		r.refill(t.game)
-		return true
-	}
-	r.tally.unmatched(r, t)
-	r.end(t, timedOut)
-	return true
 }
 
 // giveUp cancels a ticket whose players have lost patience.
 func (r *run) giveUp(t *ticket) {
-	switch t.state {
-	case searching:
+	if t.row.CannotStop() == nil {
 		r.tally.unmatched(r, t)
-	case asking:
-		r.tally.unmatched(r, t)
-		r.dissolve(t.match, func(o *ticket) bool { return o != t })
-	default:
-		return
+		r.do(r.change().End(t.row, life.Stopped))
 	}
-	r.end(t, cancelled)
 }
 
 // end removes a ticket from play.
-func (r *run) end(t *ticket, s state) {
-	t.state, t.match = s, nil
+func (r *run) end(t *ticket, why life.Cause) {
 	r.pool.Remove(t.ID)
-	delete(r.tickets, t.Ticket)
+	delete(r.tickets, t.Arrival)
 	if t.come != nil {
-		r.tally.ended(r, t, s)
+		r.tally.ended(r, t, why)
 	}
 	if t.game != nil && t.game.backfill == t {
 		t.game.backfill = nil

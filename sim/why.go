@@ -48,7 +48,7 @@ func (t *tally) unmatched(r *run, in *ticket) {
 func (r *run) why(in *ticket) string {
 	waiting := make([]*search.Ticket, 0, len(r.tickets))
 	for _, o := range r.tickets {
-		if o.state == searching {
+		if o == in || o.row.Status.Waits() {
 			waiting = append(waiting, o.Ticket)
 		}
 	}

@@ -149,8 +149,8 @@ func (g *game) compareWaiting() error {
 	}
 	got := []string{}
 	for _, t := range g.tickets {
-		if t.waiting() {
-			got = append(got, t.search.ID)
+		if t.Status.Waits() {
+			got = append(got, t.ID)
 		}
 	}
 	if !sameSet(got, g.c.Expect.Waiting) {
@@ -165,10 +165,10 @@ func (g *game) compareTickets() error {
 		switch {
 		case t == nil:
 			return fmt.Errorf("there is no ticket %s", id)
-		case want.Status != nil && t.status != *want.Status:
-			return fmt.Errorf("ticket %s is %s, not %s", id, t.status, *want.Status)
-		case want.StatusReason != nil && t.reason != *want.StatusReason:
-			return fmt.Errorf("ticket %s has the reason %q, not %q", id, t.reason, *want.StatusReason)
+		case want.Status != nil && string(t.Status) != *want.Status:
+			return fmt.Errorf("ticket %s is %s, not %s", id, t.Status, *want.Status)
+		case want.StatusReason != nil && t.Reason != *want.StatusReason:
+			return fmt.Errorf("ticket %s has the reason %q, not %q", id, t.Reason, *want.StatusReason)
 		}
 	}
 	return nil

@@ -4,6 +4,6 @@
 //
 // A case with tickets is a play with its own clock, which starts at second 0. In one
 // second come arrivals, actions, timers (placement results, then acceptance timeouts,
-// then request timeouts) and the pass, in this order. The package plays the life of
-// tickets by the rules of the developer guide, without a server.
+// then request timeouts) and the pass, in this order. What becomes of tickets is decided
+// by package life, as in the server; placements are simulated.
 package cases

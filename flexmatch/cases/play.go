@@ -1,52 +1,47 @@
 package cases
 
 import (
-	"cmp"
+	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
+	"github.com/musterhq/muster/internal/fault"
 )
 
 // ticket is a ticket in play.
 type ticket struct {
-	search   *search.Ticket
-	session  string // of a backfill ticket
-	deadline float64
-	status   string
-	reason   string
-	accepted map[string]bool
-	match    *proposal // while it takes part in one
-}
-
-func (t *ticket) active() bool {
-	return t.waiting() || t.status == "REQUIRES_ACCEPTANCE" || t.status == "PLACING"
-}
-
-func (t *ticket) waiting() bool { return t.status == "QUEUED" || t.status == "SEARCHING" }
-
-// proposal is a match that waits for acceptance or placement.
-type proposal struct {
-	tickets  []*ticket
-	deadline float64 // of acceptance or of placement
+	*life.Ticket
+	search *search.Ticket
 }
 
 // game plays one case.
 type game struct {
-	c       *Case
-	rs      *ruleset.RuleSet
-	match   func([]*search.Ticket, time.Time) []*search.Match
-	opts    search.Options
+	c        *Case
+	rs       *ruleset.RuleSet
+	match    func([]*search.Ticket, time.Time) []*search.Match
+	opts     search.Options
+	settings life.Settings
+
 	now     float64
-	tickets []*ticket
-	placing []*proposal
-	asking  []*proposal
+	tickets []*ticket     // in order of arrival
+	open    []*life.Match // that are asked or being placed
+	placing []placing
 
 	matches []played
 	events  []Event
 	errors  map[string]string
+}
+
+// placing is a simulated placement.
+type placing struct {
+	match *life.Match
+	ends  float64
 }
 
 // played is a match that formed.
@@ -61,7 +56,11 @@ func (c *Case) play(matcher Matcher) error {
 		return err
 	}
 	g := &game{c: c, rs: rs, errors: map[string]string{}}
-	if c.Config.FlexMatchMode == "WITH_QUEUE" {
+	g.settings = life.Settings{
+		AcceptanceRequired: c.Config.AcceptanceRequired, Queue: c.Config.FlexMatchMode == "WITH_QUEUE",
+		AcceptanceTimeout: duration(c.Config.AcceptanceTimeoutSeconds, time.Minute),
+	}
+	if g.settings.Queue {
 		g.opts.AdditionalPlayerCount = c.Config.AdditionalPlayerCount
 	}
 	g.match = matcher(rs, g.opts)
@@ -95,12 +94,17 @@ func (g *game) following() (float64, bool) {
 			next = min(next, at)
 		}
 	}
-	for _, p := range append(slices.Clone(g.asking), g.placing...) {
-		next = min(next, p.deadline)
+	for _, p := range g.placing {
+		next = min(next, p.ends)
+	}
+	for _, m := range g.open {
+		if !m.AcceptBy.IsZero() {
+			next = min(next, m.AcceptBy.Sub(clock(0)).Seconds())
+		}
 	}
 	for _, t := range g.tickets {
-		if t.waiting() {
-			next = min(next, t.deadline)
+		if t.Status.Waits() {
+			next = min(next, t.Deadline.Sub(clock(0)).Seconds())
 		}
 	}
 	return next, next <= end
@@ -110,12 +114,12 @@ func (g *game) following() (float64, bool) {
 func (g *game) second() {
 	for _, t := range g.c.Tickets {
 		if t.At == g.now {
-			g.arrive(t)
+			g.note(t.TicketID, g.arrive(t))
 		}
 	}
 	for _, a := range g.c.Actions {
 		if a.At == g.now {
-			g.act(a)
+			g.note(fmt.Sprintf("%s@%v", a.Op, a.At), g.act(a))
 		}
 	}
 	g.timers()
@@ -124,47 +128,172 @@ func (g *game) second() {
 	}
 }
 
-func (g *game) timers() {
-	for _, p := range due(&g.placing, g.now) {
-		g.placed(p)
-	}
-	for _, p := range due(&g.asking, g.now) {
-		g.decided(p, "TimedOut")
-	}
-	for _, t := range g.tickets {
-		if t.waiting() {
-			g.expire(t)
-		}
+// note records why a call was refused.
+func (g *game) note(call string, err error) {
+	if f, ok := fault.As(err); ok {
+		g.errors[call] = string(f.Kind)
 	}
 }
 
-// due removes and returns the proposals whose deadline has come.
-func due(list *[]*proposal, now float64) []*proposal {
-	var out []*proposal
-	*list = slices.DeleteFunc(*list, func(p *proposal) bool {
-		if p.deadline <= now {
-			out = append(out, p)
-			return true
+// ticketID matches the ticket ids that the API allows.
+var ticketID = regexp.MustCompile(`^[a-zA-Z0-9.-]{1,128}$`)
+
+// arrive plays StartMatchmaking or StartMatchBackfill.
+func (g *game) arrive(t Ticket) error {
+	if !ticketID.MatchString(t.TicketID) || g.find(t.TicketID) != nil {
+		return fault.Invalid("TicketId: %s is used, or no id", t.TicketID)
+	}
+	r := &life.Request{ID: t.TicketID}
+	in := &ticket{Ticket: &life.Ticket{
+		ID: t.TicketID, Started: clock(g.now), Deadline: clock(g.now).Add(duration(g.c.Config.RequestTimeoutSeconds, time.Hour)),
+		Arrival: fmt.Sprintf("%09d", len(g.tickets)), Backfill: t.Backfill != nil,
+	}}
+	for _, p := range t.Players {
+		if _, ok := p.PlayerAttributes[""]; ok {
+			return fault.Invalid("PlayerAttributes: an attribute has no name")
 		}
-		return false
+		r.Players = append(r.Players, p.Request())
+		in.Members = append(in.Members, life.Member{PlayerID: p.PlayerID})
+	}
+	if err := life.CheckPlayers(g.rs, r.Players, in.Backfill); err != nil {
+		return err
+	}
+	if in.Backfill {
+		in.GameSessionID = t.Backfill.GameSessionARN
+	}
+	for _, old := range g.tickets {
+		switch {
+		case in.GameSessionID != "" && old.GameSessionID == in.GameSessionID && old.Backfill:
+			g.do(g.change().End(old.Ticket, life.Replaced))
+		case sharePlayer(old, in):
+			g.do(g.change().End(old.Ticket, life.Duplicate))
+		}
+	}
+	in.Start()
+	in.search = life.Searchable(in.Ticket, r)
+	in.search.Arrival = uint64(len(g.tickets))
+	g.tickets = append(g.tickets, in)
+	return nil
+}
+
+func sharePlayer(a, b *ticket) bool {
+	return slices.ContainsFunc(a.Members, func(p life.Member) bool {
+		return slices.ContainsFunc(b.Members, func(q life.Member) bool { return p.PlayerID == q.PlayerID })
 	})
-	return out
+}
+
+// act plays a call for a ticket.
+func (g *game) act(a Action) error {
+	t, answer := g.Ticket(a.TicketID), life.Answer(a.AcceptanceType)
+	switch {
+	case t == nil:
+		return fault.Missing("ticket %s does not exist", a.TicketID)
+	case a.Op == "StopMatchmaking":
+		g.do(g.change().End(t, life.Stopped))
+		return t.CannotStop()
+	case answer != life.Accept && answer != life.Reject:
+		return fault.Invalid("AcceptanceType: %s is neither ACCEPT nor REJECT", answer)
+	}
+	steps, err := g.change().Answer(g.settings, t, a.PlayerIDs, answer)
+	g.do(steps)
+	return err
+}
+
+func (g *game) timers() {
+	for _, p := range slices.Clone(g.placing) {
+		if p.ends <= g.now {
+			g.placed(p.match)
+		}
+	}
+	for _, m := range slices.Clone(g.open) {
+		if !m.AcceptBy.IsZero() && !m.AcceptBy.After(clock(g.now)) {
+			g.do(g.change().Unanswered(m))
+		}
+	}
+	for _, t := range g.tickets {
+		if t.Status.Waits() && !t.Deadline.After(clock(g.now)) {
+			g.do(g.change().End(t.Ticket, life.Overdue))
+		}
+	}
 }
 
 func (g *game) pass() {
 	var searching []*search.Ticket
 	for _, t := range g.tickets {
-		if t.status == "QUEUED" {
-			g.searching(t, "")
+		if t.Status == life.Queued {
+			g.do(g.change().Search(t.Ticket))
 		}
-		if t.status == "SEARCHING" {
+		if t.Status == life.Searching {
 			searching = append(searching, t.search)
 		}
 	}
 	for _, m := range g.match(searching, clock(g.now)) {
 		g.matches = append(g.matches, played{g.now, m})
-		g.propose(m)
+		ids, teams := make([]string, len(m.Tickets)), make([]string, len(m.Tickets))
+		for i, t := range m.Tickets {
+			if ids[i] = t.ID; !t.Backfill {
+				teams[i] = g.rs.Instances[m.Teams[i]].Name
+			}
+		}
+		g.do(g.change().Propose(g.settings, life.Match{ID: strconv.Itoa(len(g.matches))}, ids, teams))
 	}
+}
+
+// change returns a change of tickets now.
+func (g *game) change() life.Change { return life.Change{Rows: g, Now: clock(g.now)} }
+
+// do plays steps. Placements are simulated: a backfilled game session has room, and a new
+// one is placed or fails as the case says.
+func (g *game) do(steps []life.Step) {
+	for i := range steps {
+		switch s := &steps[i]; s.Do {
+		case life.Write:
+			g.find(s.Ticket.ID).Ticket = s.Ticket
+		case life.Notify:
+			g.emit(s)
+		case life.Ask:
+			g.open = append(g.open, s.Match)
+		case life.Place:
+			for _, t := range s.Tickets {
+				g.find(t.ID).Ticket = t
+			}
+			g.forget(s.Match)
+			g.open = append(g.open, s.Match)
+			g.place(s.Match)
+		case life.Fill:
+			g.do(g.change().Complete(s.Match, s.Tickets, nil))
+		case life.Close:
+			g.forget(s.Match)
+		}
+	}
+}
+
+// forget removes a match that has ended, or that is no longer asked.
+func (g *game) forget(m *life.Match) {
+	g.open = slices.DeleteFunc(g.open, func(o *life.Match) bool { return o.ID == m.ID })
+}
+
+// place passes a match to the simulated queue.
+func (g *game) place(m *life.Match) {
+	p := placing{m, g.now}
+	if g.c.Config.Placement != nil {
+		p.ends += g.c.Config.Placement.DelaySeconds
+	}
+	if p.ends <= g.now {
+		g.placed(m)
+		return
+	}
+	g.placing = append(g.placing, p)
+}
+
+func (g *game) placed(m *life.Match) {
+	g.placing = slices.DeleteFunc(g.placing, func(p placing) bool { return p.match == m })
+	c := g.change()
+	if g.c.Config.Placement != nil && g.c.Config.Placement.Result == "FAILED" {
+		g.do(c.Fail(m, c.Tickets(m), "UNEXPECTED_ERROR", ""))
+		return
+	}
+	g.do(c.Complete(m, c.Tickets(m), nil))
 }
 
 // clock converts a second of the play to a time.
@@ -172,28 +301,43 @@ func clock(second float64) time.Time {
 	return time.Unix(0, 0).Add(time.Duration(second * float64(time.Second))).UTC()
 }
 
-func (g *game) emit(kind string, reason string, tickets ...*ticket) {
-	e := Event{At: g.now, Type: kind}
-	if kind == "AcceptMatchCompleted" {
-		e.Acceptance = reason
-	} else {
-		e.Reason = reason
+// duration returns a number of seconds, or a default if it is absent.
+func duration(seconds *float64, absent time.Duration) time.Duration {
+	if seconds == nil {
+		return absent
 	}
-	for _, t := range tickets {
-		e.Tickets = append(e.Tickets, t.search.ID)
+	return time.Duration(*seconds * float64(time.Second))
+}
+
+func (g *game) emit(s *life.Step) {
+	e := Event{At: g.now, Type: string(s.Notice), Acceptance: s.Reason}
+	switch s.Notice {
+	case life.TimedOutNotice, life.CancelledNotice, life.FailedNotice:
+		e.Reason = s.Tickets[0].Reason
+	}
+	for _, t := range s.Tickets {
+		e.Tickets = append(e.Tickets, t.ID)
 	}
 	g.events = append(g.events, e)
 }
 
 func (g *game) find(id string) *ticket {
-	i := slices.IndexFunc(g.tickets, func(t *ticket) bool { return t.search.ID == id })
+	i := slices.IndexFunc(g.tickets, func(t *ticket) bool { return t.ID == id })
 	if i < 0 {
 		return nil
 	}
 	return g.tickets[i]
 }
 
-// byArrival orders the tickets of a proposal.
-func byArrival(tickets []*ticket) {
-	slices.SortFunc(tickets, func(a, b *ticket) int { return cmp.Compare(a.search.Arrival, b.search.Arrival) })
+// Ticket implements life.Rows.
+func (g *game) Ticket(id string) *life.Ticket {
+	if t := g.find(id); t != nil {
+		return t.Ticket
+	}
+	return nil
+}
+
+// Match implements life.Rows.
+func (g *game) Match(id string) *life.Match {
+	return g.open[slices.IndexFunc(g.open, func(m *life.Match) bool { return m.ID == id })]
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/musterhq/muster/flexmatch/life"
 	"github.com/musterhq/muster/flexmatch/ruleset"
 	"github.com/musterhq/muster/flexmatch/search"
 	"github.com/musterhq/muster/flexmatch/search/pool"
@@ -93,7 +94,8 @@ func (c *Case) eval() error {
 			return fmt.Errorf("the rule set has no team %q", name)
 		}
 		for _, p := range players {
-			values, _ := rs.Resolve(p.searchPlayer().Attributes)
+			request := p.Request()
+			values, _ := rs.Resolve(request.Given())
 			party := &ruleset.Party{Players: []ruleset.Player{{ID: p.PlayerID, Values: values, Latency: p.LatencyInMs}}}
 			lineup.Teams[team] = append(lineup.Teams[team], ruleset.Member{Party: party})
 			lineup.Parties = append(lineup.Parties, party)
@@ -126,22 +128,17 @@ func same(got, want any) bool {
 	return got == want
 }
 
-func (p Player) searchPlayer() search.Player {
-	out := search.Player{ID: p.PlayerID, Team: p.Team, Latency: p.LatencyInMs, Attributes: map[string]ruleset.Given{}}
+// Request returns the player as in a request to the server. A latency that is not an
+// integer becomes 0, which is refused as well.
+func (p Player) Request() life.Player {
+	out := life.Player{ID: p.PlayerID, Team: p.Team, Attributes: map[string]life.Attribute{}, Latency: map[string]int{}}
 	for name, a := range p.PlayerAttributes {
-		out.Attributes[name] = a.given()
+		out.Attributes[name] = life.Attribute(a)
+	}
+	for location, ms := range p.LatencyInMs {
+		if out.Latency[location] = int(ms); ms != math.Trunc(ms) {
+			out.Latency[location] = 0
+		}
 	}
 	return out
-}
-
-func (a Attribute) given() ruleset.Given {
-	switch {
-	case a.S != nil:
-		return ruleset.Given{Type: ruleset.String, Value: ruleset.Value{String: *a.S}}
-	case a.N != nil:
-		return ruleset.Given{Type: ruleset.Number, Value: ruleset.Value{Number: *a.N}}
-	case a.SL != nil:
-		return ruleset.Given{Type: ruleset.StringSet, Value: ruleset.Value{Strings: a.SL}}
-	}
-	return ruleset.Given{Type: ruleset.NumberMap, Value: ruleset.Value{Map: a.SDM}}
 }

@@ -65,7 +65,7 @@ const (
 )
 
 // Search takes a QUEUED ticket into the pool.
-func (c *Change) Search(t *Ticket) []Step { return searching(nil, t.moved(Searching)) }
+func (c Change) Search(t *Ticket) []Step { return searching(nil, t.moved(Searching)) }
 
 // searching appends the steps for a ticket that is SEARCHING now.
 func searching(steps []Step, t *Ticket) []Step {
@@ -73,7 +73,7 @@ func searching(steps []Step, t *Ticket) []Step {
 }
 
 // Tickets returns the tickets of a match.
-func (c *Change) Tickets(m *Match) []*Ticket {
+func (c Change) Tickets(m *Match) []*Ticket {
 	out := make([]*Ticket, len(m.Tickets))
 	for i, id := range m.Tickets {
 		out[i] = c.Rows.Ticket(id)

@@ -51,7 +51,7 @@ var ends = [...]end{
 
 // End ends a ticket that waits or is asked; the other tickets of its match search again.
 // A ticket that is PLACING or has ended stays as it is.
-func (c *Change) End(t *Ticket, why Cause) (steps []Step) {
+func (c Change) End(t *Ticket, why Cause) (steps []Step) {
 	if !t.Status.stops() {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (c *Change) End(t *Ticket, why Cause) (steps []Step) {
 }
 
 // end appends the steps that end a ticket.
-func (c *Change) end(steps []Step, t *Ticket, why Cause) []Step {
+func (c Change) end(steps []Step, t *Ticket, why Cause) []Step {
 	e := &ends[why]
 	t = t.moved(e.status)
 	t.Reason, t.Message, t.Ended = e.reason, e.message, c.Now
@@ -87,7 +87,7 @@ func (c *Change) end(steps []Step, t *Ticket, why Cause) []Step {
 
 // again appends the steps that return a ticket to its pool with its original age, or that
 // time it out if its deadline has passed.
-func (c *Change) again(steps []Step, t *Ticket) []Step {
+func (c Change) again(steps []Step, t *Ticket) []Step {
 	t = t.edit()
 	t.move(Searching)
 	t.Reason = "AcceptanceFailed"

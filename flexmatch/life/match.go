@@ -43,7 +43,7 @@ type Connection struct {
 }
 
 // AllWait reports whether tickets wait for a match of a configuration.
-func (c *Change) AllWait(configuration string, ids []string) bool {
+func (c Change) AllWait(configuration string, ids []string) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool {
 		t := c.Rows.Ticket(id)
 		return t == nil || !t.Status.Waits() || t.Configuration != configuration
@@ -53,9 +53,9 @@ func (c *Change) AllWait(configuration string, ids []string) bool {
 // Propose creates m, a match of tickets that wait, with the teams of their players by
 // ticket, and starts its acceptance or what follows. The caller sets the ID of m and what
 // the search says of it.
-func (c *Change) Propose(s Settings, m Match, ids, teams []string) []Step {
+func (c Change) Propose(s Settings, m Match, ids, teams []string) []Step {
 	tickets := make([]*Ticket, len(ids))
-	steps := make([]Step, 0, 2*len(ids)+4)
+	steps := make([]Step, 0, len(ids)+2)
 	for i, id := range ids {
 		t := c.Rows.Ticket(id)
 		if t.Status == Queued {
@@ -86,14 +86,15 @@ func (c *Change) Propose(s Settings, m Match, ids, teams []string) []Step {
 	asked.AcceptBy = c.Now.Add(s.AcceptanceTimeout)
 	steps = append(steps, Step{Do: Ask, Match: &asked})
 	for _, t := range tickets {
-		steps = append(steps, Step{Do: Write, Ticket: t.moved(RequiresAcceptance)})
+		t.move(RequiresAcceptance) // the notice does not show it
+		steps = append(steps, Step{Do: Write, Ticket: t})
 	}
 	return steps
 }
 
 // proceed continues with a match that all players accepted or that needs no acceptance:
 // it fills up the game session, is placed by the queue or, if standalone, is complete.
-func (c *Change) proceed(steps []Step, s Settings, old *Match, tickets []*Ticket) []Step {
+func (c Change) proceed(steps []Step, s Settings, old *Match, tickets []*Ticket) []Step {
 	m := *old
 	m.AcceptBy = time.Time{}
 	session := ""
@@ -118,7 +119,7 @@ func (c *Change) proceed(steps []Step, s Settings, old *Match, tickets []*Ticket
 
 // Answer records the answer of players of a ticket to their match. One rejection drops
 // the match; when all have accepted, it proceeds.
-func (c *Change) Answer(s Settings, t *Ticket, players []string, a Answer) ([]Step, error) {
+func (c Change) Answer(s Settings, t *Ticket, players []string, a Answer) ([]Step, error) {
 	if err := t.CannotAnswer(); err != nil {
 		return nil, err
 	}
@@ -133,8 +134,7 @@ func (c *Change) Answer(s Settings, t *Ticket, players []string, a Answer) ([]St
 	m := c.Rows.Match(t.MatchID)
 	tickets := c.Tickets(m)
 	tickets[slices.Index(m.Tickets, t.ID)] = t
-	steps := append(make([]Step, 0, 2*len(tickets)+4), Step{Do: Write, Ticket: t},
-		Step{Do: Notify, Notice: AnsweredNotice, Match: m, Tickets: tickets})
+	steps := []Step{{Do: Write, Ticket: t}, {Do: Notify, Notice: AnsweredNotice, Match: m, Tickets: tickets}}
 	switch {
 	case a == Reject:
 		return c.drop(steps, m, tickets, SomeRejected), nil
@@ -146,13 +146,13 @@ func (c *Change) Answer(s Settings, t *Ticket, players []string, a Answer) ([]St
 }
 
 // Unanswered drops a match whose acceptance has timed out.
-func (c *Change) Unanswered(m *Match) []Step {
+func (c Change) Unanswered(m *Match) []Step {
 	return c.drop(nil, m, c.Tickets(m), AcceptanceTimedOut)
 }
 
 // drop drops a potential match. Tickets whose players all accepted search again, as does a
 // backfill. The others are cancelled (API reference, AcceptMatch).
-func (c *Change) drop(steps []Step, m *Match, tickets []*Ticket, how string) []Step {
+func (c Change) drop(steps []Step, m *Match, tickets []*Ticket, how string) []Step {
 	steps = append(steps, Step{Do: Notify, Notice: AcceptanceEndedNotice, Match: m, Tickets: tickets, Reason: how})
 	for _, t := range tickets {
 		if t.accepted() {
@@ -165,21 +165,21 @@ func (c *Change) drop(steps []Step, m *Match, tickets []*Ticket, how string) []S
 }
 
 // Complete ends a match successfully. A standalone match has no connection.
-func (c *Change) Complete(m *Match, tickets []*Ticket, to *Connection) []Step {
+func (c Change) Complete(m *Match, tickets []*Ticket, to *Connection) []Step {
 	steps, ended, session := make([]Step, 0, len(tickets)+2), make([]*Ticket, len(tickets)), ""
 	if to != nil {
 		session = to.GameSessionID
 	}
 	for i, t := range tickets {
-		t = t.edit()
+		t = t.moved(Completed)
 		t.Reason, t.Message, t.Ended = "", "", c.Now
 		if to != nil {
+			t.Members = slices.Clone(t.Members)
 			t.GameSessionID, t.IPAddress, t.DNSName, t.Port = to.GameSessionID, to.IP, to.DNS, to.Port
 			for j := range t.Members {
 				t.Members[j].PlayerSessionID = to.PlayerSessions[t.Members[j].PlayerID]
 			}
 		}
-		t.move(Completed)
 		ended[i] = t
 		steps = append(steps, Step{Do: Write, Ticket: t})
 	}
@@ -187,7 +187,7 @@ func (c *Change) Complete(m *Match, tickets []*Ticket, to *Connection) []Step {
 }
 
 // Fail ends a match that got no game session.
-func (c *Change) Fail(m *Match, tickets []*Ticket, reason, message string) []Step {
+func (c Change) Fail(m *Match, tickets []*Ticket, reason, message string) []Step {
 	steps, failed := make([]Step, 0, len(tickets)+2), make([]*Ticket, len(tickets))
 	for i, t := range tickets {
 		failed[i] = c.failed(t, reason, message)
@@ -198,7 +198,7 @@ func (c *Change) Fail(m *Match, tickets []*Ticket, reason, message string) []Ste
 
 // Unfilled ends a backfill whose game session is full or accepts no players. The new
 // players search again.
-func (c *Change) Unfilled(m *Match, tickets []*Ticket, why string) []Step {
+func (c Change) Unfilled(m *Match, tickets []*Ticket, why string) []Step {
 	var steps []Step
 	for _, t := range tickets {
 		if !t.Backfill {
@@ -212,14 +212,14 @@ func (c *Change) Unfilled(m *Match, tickets []*Ticket, why string) []Step {
 	return append(steps, c.close(m, string(Failed)+": "+why, ""))
 }
 
-func (c *Change) failed(t *Ticket, reason, message string) *Ticket {
+func (c Change) failed(t *Ticket, reason, message string) *Ticket {
 	t = t.moved(Failed)
 	t.Reason, t.Message, t.Ended = reason, message, c.Now
 	return t
 }
 
 // close returns the step that archives a match that has ended.
-func (c *Change) close(old *Match, result, gameSessionID string) Step {
+func (c Change) close(old *Match, result, gameSessionID string) Step {
 	m := *old
 	m.AcceptBy, m.Result, m.Ended, m.GameSessionID = time.Time{}, result, c.Now, gameSessionID
 	return Step{Do: Close, Match: &m}
