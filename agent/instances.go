@@ -39,8 +39,7 @@ func (s *instances) store(desired protocol.Assign) error {
 // the instances of own. An instance that is on disk although that state does not name
 // it, because the former agent died before it had ended it or could not store a newer
 // state, waits for the next one; unless there is no server to send it: then it is
-// ended. Ports are the machine's. When ctx ends, whatever still runs is left to the
-// next agent.
+// ended.
 func (s *instances) resume(ctx context.Context, o *Options) error {
 	var last protocol.Assign
 	err := disk.Read(filepath.Join(s.m.Root, desiredFile), &last)
@@ -56,7 +55,7 @@ func (s *instances) resume(ctx context.Context, o *Options) error {
 	s.ctx = ctx
 	for _, d := range last.Instances {
 		if instance.ValidID(d.InstanceID) {
-			s.begin(instance.New(ctx, s.m, d))
+			s.begin(instance.New(ctx, s.m, instance.Options{Desired: d}))
 		}
 	}
 	for _, f := range folders {
@@ -65,14 +64,15 @@ func (s *instances) resume(ctx context.Context, o *Options) error {
 		if !f.IsDir() || !instance.ValidID(id) || s.byID[id] != nil || isOwn {
 			continue
 		}
-		i := instance.Found(ctx, s.m, id, o.Facts.PortFrom, o.Facts.PortTo)
+		d := protocol.Desired{InstanceID: id, PortFrom: o.Facts.PortFrom, PortTo: o.Facts.PortTo}
+		i := instance.New(ctx, s.m, instance.Options{Desired: d, Unnamed: true})
 		s.begin(i)
 		if o.Server == "" {
 			i.Forget()
 		}
 	}
 	for _, own := range o.Own {
-		s.begin(instance.NewOwn(ctx, s.m, own))
+		s.begin(instance.New(ctx, s.m, instance.Options{Desired: own.Desired, Own: own}))
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (s *instances) assign(desired protocol.Assign) {
 		case !instance.ValidID(d.InstanceID):
 			s.m.Log.Error("an instance has an id that cannot be a folder's name", "instance", d.InstanceID)
 		default:
-			s.begin(instance.New(s.ctx, s.m, d))
+			s.begin(instance.New(s.ctx, s.m, instance.Options{Desired: d}))
 		}
 	}
 	for id, i := range s.byID {

@@ -80,44 +80,42 @@ type view struct {
 	over    bool              // nothing is left, not even its folder
 }
 
-// New returns an instance in its desired state's folder, and takes over the processes
-// that a former agent left there. ctx ends when the agent has ended; whatever still
-// runs is then left to the next one.
-func New(ctx context.Context, m *Machine, d protocol.Desired) *Instance {
-	return newInstance(ctx, m, d, nil)
+// Options are an instance's.
+type Options struct {
+	Desired protocol.Desired
+	Own     *Own // for a program on this machine
+	// Unnamed says that a former agent left the instance and that no known desired
+	// state names it. Its processes keep running until Want or Forget decides about it.
+	Unnamed bool
+
+	supervise func(*Instance) func(*slot, int) (group, error) // in place of supervise.Group; for tests
 }
 
-// NewOwn returns an instance with a program on this machine.
-func NewOwn(ctx context.Context, m *Machine, o *Own) *Instance {
-	return newInstance(ctx, m, o.Desired, o)
-}
-
-// Found returns an instance that a former agent left and that the last desired state
-// does not name. Its processes keep running until Want or Forget decides about it.
-func Found(ctx context.Context, m *Machine, id string, portFrom, portTo int) *Instance {
-	i := newInstance(ctx, m, protocol.Desired{InstanceID: id, PortFrom: portFrom, PortTo: portTo}, nil)
-	i.named = false
-	return i
-}
-
-func newInstance(ctx context.Context, m *Machine, d protocol.Desired, own *Own) *Instance {
+// New returns an instance, and takes over the processes that a former agent left in its
+// folder. ctx ends when the agent has ended; whatever still runs is then left to the
+// next one.
+func New(ctx context.Context, m *Machine, o Options) *Instance {
+	d := o.Desired
 	i := &Instance{
-		ID: d.InstanceID, Own: own, m: m, log: m.Log.With("instance", d.InstanceID, "fleet", d.FleetID),
-		Home: Home{dir: filepath.Join(Folders(m.Root), d.InstanceID), own: own},
+		ID: d.InstanceID, Own: o.Own, m: m, log: m.Log.With("instance", d.InstanceID, "fleet", d.FleetID),
+		Home: Home{dir: filepath.Join(Folders(m.Root), d.InstanceID), own: o.Own},
 		ctx:  ctx, posts: make(chan func()), finished: make(chan struct{}), gone: make(chan struct{}),
 		view:  view{desired: d, report: protocol.Instance{InstanceID: d.InstanceID, Phase: protocol.Downloading}},
-		named: true,
+		named: !o.Unnamed,
 	}
 	i.life, i.end = context.WithCancel(ctx)
-	if own == nil {
+	if o.Own == nil {
 		i.jail = m.Jailer.For(i.Home.dir, i.log)
 	}
 	i.slots = &slots{
 		ctx: ctx, life: i.life, home: i.Home, jobs: &i.jobs, changed: m.Changed, freed: wake.NewNudge(), log: i.log,
 		byN: map[int]*slot{}, looping: map[int]string{}, reasons: map[string]reason{},
 	}
-	i.launch = &launcher{m: m, id: i.ID, own: own, home: i.Home, jail: i.jail, slots: i.slots, view: i.Desired, log: i.log}
+	i.launch = &launcher{m: m, id: i.ID, own: o.Own, home: i.Home, jail: i.jail, slots: i.slots, view: i.Desired, log: i.log}
 	i.slots.supervise = i.launch.group
+	if o.supervise != nil {
+		i.slots.supervise = o.supervise(i)
+	}
 	i.slots.note = func(one *slot, r supervise.Run) { i.launch.note(one, r) }
 	i.show()
 	if i.broken = i.takeOver(); i.broken != nil {
