@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -97,17 +98,17 @@ func (o Options) withDefaults() Options {
 	if f.Name == "" {
 		f.Name, _ = os.Hostname()
 	}
-	fill(&f.OS, runtime.GOOS)
-	fill(&f.Arch, runtime.GOARCH)
-	fill(&f.Version, Version)
-	fill(&f.CPUMillis, runtime.NumCPU()*1000)
-	fill(&f.MemoryMiB, machineMemory())
+	f.OS = cmp.Or(f.OS, runtime.GOOS)
+	f.Arch = cmp.Or(f.Arch, runtime.GOARCH)
+	f.Version = cmp.Or(f.Version, Version)
+	f.CPUMillis = cmp.Or(f.CPUMillis, runtime.NumCPU()*1000)
+	f.MemoryMiB = cmp.Or(f.MemoryMiB, machineMemory())
 	if f.PortFrom == 0 && f.PortTo == 0 {
 		f.PortFrom, f.PortTo = defaultPortFrom, defaultPortTo
 	}
-	fill(&o.StopGrace, 10*time.Second)
-	fill(&o.keepLogs, 5*time.Minute)
-	fill(&o.UserClaims, "/var/lib/muster-users")
+	o.StopGrace = cmp.Or(o.StopGrace, 10*time.Second)
+	o.keepLogs = cmp.Or(o.keepLogs, 5*time.Minute)
+	o.UserClaims = cmp.Or(o.UserClaims, "/var/lib/muster-users")
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -161,11 +162,4 @@ func (o Options) validate() error {
 		return fmt.Errorf("ports: %d-%d is no range within 1-60000, which is what the API and AWS's SDKs take", o.Facts.PortFrom, o.Facts.PortTo)
 	}
 	return nil
-}
-
-func fill[T comparable](to *T, v T) {
-	var zero T
-	if *to == zero {
-		*to = v
-	}
 }

@@ -74,13 +74,21 @@ func (s *server) dial(ctx context.Context, path string) (*websocket.Conn, *http.
 	return dialer.DialContext(ctx, url, http.Header{"Authorization": {s.credential().bearer()}})
 }
 
+// request returns a request with the credential.
+func (s *server) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, s.url()+path, body)
+	if err == nil {
+		req.Header.Set("Authorization", s.credential().bearer())
+	}
+	return req, err
+}
+
 // build opens a build's archive at an offset (install.Source).
 func (s *server) build(ctx context.Context, sha string, offset int64) (io.ReadCloser, int64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+protocol.PathBuilds+sha, nil)
+	req, err := s.request(ctx, http.MethodGet, protocol.PathBuilds+sha, nil)
 	if err != nil {
 		return nil, 0, err
 	}
-	req.Header.Set("Authorization", s.credential().bearer())
 	if offset > 0 {
 		req.Header.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-")
 	}
@@ -109,12 +117,11 @@ func (s *server) putLogs(ctx context.Context, c protocol.Collect, file *os.File,
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, s.url()+protocol.PathLogs+c.InstanceID+"/"+c.ProcessID, io.NopCloser(file))
+	req, err := s.request(ctx, http.MethodPut, protocol.PathLogs+c.InstanceID+"/"+c.ProcessID, io.NopCloser(file))
 	if err != nil {
 		return err
 	}
 	req.ContentLength = size
-	req.Header.Set("Authorization", s.credential().bearer())
 	req.Header.Set("Content-Type", "application/zip")
 	res, err := s.http.Do(req)
 	if err != nil {

@@ -24,15 +24,11 @@ type uploads struct {
 	root   string                   // for archives that are being sent
 	slots  chan struct{}            // holds a value for each archive being packed and sent
 	done   chan protocol.LogsStored // results for the link to send
-
-	mu   sync.Mutex
-	busy map[string]bool // processes whose logs are being collected
+	busy   sync.Map                 // ids of processes whose logs are being collected
 }
 
 func newUploads(s *server, root string) *uploads {
-	return &uploads{
-		server: s, root: root, slots: make(chan struct{}, maxUploads), done: make(chan protocol.LogsStored, 64), busy: map[string]bool{},
-	}
+	return &uploads{server: s, root: root, slots: make(chan struct{}, maxUploads), done: make(chan protocol.LogsStored, 64)}
 }
 
 // collect packs the logs of a process and sends them, without making the caller wait.
@@ -44,13 +40,13 @@ func (u *uploads) collect(ctx context.Context, i *instance.Instance, c protocol.
 		go u.tell(ctx, result)
 		return
 	}
-	if !u.begin(c.ProcessID) {
+	if _, busy := u.busy.LoadOrStore(c.ProcessID, true); busy {
 		return // Muster asks again on each connection; the result of the first request suffices
 	}
 	go func() { // Run does not wait for it: if the agent ends first, Muster asks again
 		u.slots <- struct{}{}
 		defer func() { <-u.slots }()
-		defer u.end(c.ProcessID)
+		defer u.busy.Delete(c.ProcessID)
 		var err error
 		if result.Bytes, err = u.ship(ctx, i, c); err != nil {
 			u.server.log.Warn("logs not sent", "instance", c.InstanceID, "process_id", c.ProcessID, "error", err)
@@ -58,22 +54,6 @@ func (u *uploads) collect(ctx context.Context, i *instance.Instance, c protocol.
 		}
 		u.tell(ctx, result)
 	}()
-}
-
-// begin reports whether the logs of a process are not being collected yet, and records
-// that they are.
-func (u *uploads) begin(processID string) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	was := u.busy[processID]
-	u.busy[processID] = true
-	return !was
-}
-
-func (u *uploads) end(processID string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	delete(u.busy, processID)
 }
 
 // tell hands a result to the link. Without a link it gives up after a minute.

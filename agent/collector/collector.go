@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -82,11 +83,7 @@ func (c *Collector) Close() error {
 func (c *Collector) Metrics(processID string) map[string]float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := make(map[string]float64, len(c.gauges[processID]))
-	for name, value := range c.gauges[processID] {
-		all[name] = value
-	}
-	return all
+	return maps.Clone(c.gauges[processID])
 }
 
 // Forget deletes the metrics of a process that has ended.

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,13 +60,13 @@ type Options struct {
 
 // New returns a cache and creates its folders.
 func New(o Options) (*Cache, error) {
-	fill(&o.Tries, 5)
-	fill(&o.RetryAfter, time.Second)
-	fill(&o.ScriptTime, 10*time.Minute)
+	o.Tries = cmp.Or(o.Tries, 5)
+	o.RetryAfter = cmp.Or(o.RetryAfter, time.Second)
+	o.ScriptTime = cmp.Or(o.ScriptTime, 10*time.Minute)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	fill(&o.Staging, filepath.Join(o.Dir, "builds"))
+	o.Staging = cmp.Or(o.Staging, filepath.Join(o.Dir, "builds"))
 	var errs []error
 	for _, dir := range []string{filepath.Join(o.Dir, "archives"), filepath.Join(o.Dir, "builds"), o.Staging} {
 		errs = append(errs, os.MkdirAll(dir, 0o755))
@@ -75,13 +76,6 @@ func New(o Options) (*Cache, error) {
 		return nil, fmt.Errorf("make build cache: %w", err)
 	}
 	return &Cache{opts: o, busy: map[string]chan struct{}{}, used: map[string]time.Time{}}, nil
-}
-
-func fill[T comparable](to *T, v T) {
-	var zero T
-	if *to == zero {
-		*to = v
-	}
 }
 
 // Stage is the stage of an installation, or where it failed.

@@ -44,7 +44,7 @@ func (c *Cache) room(size int64) error {
 func (c *Cache) Collect(inUse map[string]bool) error {
 	var errs []error
 	for _, sha := range c.unused(inUse) {
-		if !c.crowded() {
+		if !c.lowOnSpace() {
 			break
 		}
 		errs = append(errs, c.remove(sha))
@@ -58,7 +58,7 @@ func (c *Cache) Collect(inUse map[string]bool) error {
 	return errors.Join(errs...)
 }
 
-func (c *Cache) crowded() bool {
+func (c *Cache) lowOnSpace() bool {
 	if c.opts.Free == nil {
 		return false
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // idle is how long a download may make no progress before it counts as cut off.
@@ -29,7 +31,7 @@ func (c *Cache) download(ctx context.Context, b Build, progress func(int)) (stri
 	for try := range c.opts.Tries {
 		if try > 0 {
 			c.opts.Log.Warn("build download failed, trying again", "build", b.SHA256, "try", try, "error", err)
-			if !pause(ctx, wait) {
+			if !wake.Sleep(ctx, wait) {
 				break
 			}
 			wait *= 2
@@ -129,15 +131,4 @@ func (c *counted) Read(p []byte) (int, error) {
 		c.progress(percent)
 	}
 	return n, err
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -261,6 +261,28 @@ func (s *stage) processes() (ids []string) {
 	return ids
 }
 
+// launches returns how many processes were launched.
+func (s *stage) launches() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.started
+}
+
+// status returns the status of the instance.
+func (s *stage) status() (now Status) {
+	read := make(chan struct{})
+	s.i.post(func() {
+		now = s.i.status
+		close(read)
+	})
+	select {
+	case <-read:
+		return now
+	case <-s.i.finished:
+		return s.i.status
+	}
+}
+
 func (s *stage) want(change func(*protocol.Desired)) {
 	change(&s.desired)
 	s.known, s.ending = true, s.ending || s.desired.Stop != protocol.Keep
@@ -353,10 +375,9 @@ func history(t *rapid.T) {
 	}
 	names := slices.Sorted(maps.Keys(steps))
 	for range rapid.IntRange(1, 30).Draw(t, "steps") {
-		draining, started := s.i.status == Draining || s.i.status == Stopping || s.i.status == Gone, s.started
-		i := s.i
+		i, ends, launches := s.i, slices.Contains([]Status{Draining, Stopping, Gone}, s.status()), s.launches()
 		steps[rapid.SampledFrom(names).Draw(t, "step")]()
-		if draining && i == s.i && s.started != started {
+		if ends && i == s.i && s.launches() != launches {
 			t.Fatal("a process was launched while the instance should end")
 		}
 		s.check()
@@ -380,7 +401,7 @@ func (s *stage) check() {
 	if !slices.Equal(living, reported) {
 		s.Fatalf("%v live, reported are %v", living, reported)
 	}
-	if s.i.status == Gone && len(living) > 0 {
+	if s.status() == Gone && len(living) > 0 {
 		s.Fatalf("%v live in an instance that is gone", living)
 	}
 	s.mu.Lock()
@@ -410,8 +431,8 @@ func (s *stage) checkEnd() {
 	case s.ending:
 		s.wantPhase(protocol.Draining)
 	case !s.known:
-		if s.i.status != Unnamed {
-			s.Fatalf("the status is %q although no desired state names the instance", s.i.status)
+		if now := s.status(); now != Unnamed {
+			s.Fatalf("the status is %q although no desired state names the instance", now)
 		}
 	case !installable:
 		s.wantPhase(protocol.Failed)

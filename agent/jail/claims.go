@@ -27,6 +27,15 @@ func (c claims) lock() (interface{ Close() error }, error) {
 	return lock, nil
 }
 
+// try returns an error if users cannot be claimed.
+func (c claims) try() error {
+	lock, err := c.lock()
+	if err == nil {
+		err = lock.Close()
+	}
+	return err
+}
+
 // take claims a user for the owner of a folder. It reports whether the user was free or
 // already the owner's.
 func (c claims) take(uid int, folder string) (bool, error) {

@@ -31,9 +31,9 @@ func (j *Jailer) Staging() string { return filepath.Join(j.opts.Root, "staging")
 func (j *Jailer) Guest(cmd *exec.Cmd, dir string) (dismiss func() error, err error) {
 	g := &guest{j: j, dir: dir, temp: dir + ".temp"}
 	if err := g.enter(cmd); err != nil {
-		return nil, errors.Join(err, g.leave())
+		return nil, errors.Join(err, g.dismiss())
 	}
-	return g.leave, nil
+	return g.dismiss, nil
 }
 
 func (g *guest) enter(cmd *exec.Cmd) error {
@@ -94,9 +94,9 @@ func (g *guest) makeTemp(cmd *exec.Cmd, jail *isolate.Jail) error {
 	return nil
 }
 
-// leave ends the script's remaining processes and makes the agent the owner of the
+// dismiss ends the script's remaining processes and makes the agent the owner of the
 // build's folder.
-func (g *guest) leave() error {
+func (g *guest) dismiss() error {
 	var errs []error
 	if g.group != nil {
 		errs = append(errs, g.group.Remove())

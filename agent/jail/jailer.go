@@ -27,6 +27,7 @@ type Options struct {
 // is not at all.
 type Jailer struct {
 	opts   Options
+	claims claims
 	groups *isolate.Groups // limit processes to the size of their instance; nil: no limits
 	users  *Users          // each instance has its own; nil: they run as the agent's
 	apart  bool            // they see only their own processes and few folders of others
@@ -38,7 +39,9 @@ type Jailer struct {
 }
 
 // New returns a Jailer that isolates nothing yet.
-func New(o Options) *Jailer { return &Jailer{opts: o, guests: map[int]bool{}} }
+func New(o Options) *Jailer {
+	return &Jailer{opts: o, claims: claims{o.Claims}, guests: map[int]bool{}}
+}
 
 // maxProcesses bounds the processes and threads of a game server: far more than games
 // need and far fewer than would stop a machine.
@@ -117,15 +120,13 @@ func try(groups *isolate.Groups, do func(*isolate.Group) error) error {
 	return err
 }
 
-var errNotRoot = errors.New("the agent is not root")
-
 // findUsers determines whether instances can have their own users, and whether
 // processes can be kept from seeing the machine's other processes and folders.
 func (j *Jailer) findUsers() error {
 	u := j.opts.Users
-	err := errNotRoot
+	err := errors.New("the agent is not root")
 	if os.Geteuid() == 0 {
-		err = j.tryClaims()
+		err = j.claims.try()
 	}
 	if err != nil {
 		return fmt.Errorf("game servers run as the agent's user, and get at its credential: %w", err)

@@ -22,17 +22,6 @@ func (u Users) has(uid int) bool { return uid >= u.From && uid <= u.To }
 // DefaultUsers are numbers that a machine's own users do not have.
 var DefaultUsers = Users{1900000000, 1900009999}
 
-// tryClaims returns an error if users cannot be claimed.
-func (j *Jailer) tryClaims() error {
-	lock, err := j.claims().lock()
-	if err != nil {
-		return err
-	}
-	return lock.Close()
-}
-
-func (j *Jailer) claims() claims { return claims{j.opts.Claims} }
-
 // freeUser returns an unused user, claimed for the owner of a folder. The caller must
 // hold mu.
 func (j *Jailer) freeUser(folder string) (int, error) {
@@ -73,7 +62,7 @@ func (j *Jailer) nextUser(taken map[int]bool, folder string) (int, error) {
 		if taken[uid] || len(isolate.ProcessesOf(uid)) > 0 {
 			continue
 		}
-		ours, err := j.claims().take(uid, folder)
+		ours, err := j.claims.take(uid, folder)
 		if err != nil {
 			return 0, err
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/internal/sniff"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Options configure a Relay.
@@ -137,12 +138,7 @@ func (r *Relay) Run(ctx context.Context) {
 			break
 		}
 		r.log.Warn("no link for game servers; they are answered here", "error", err)
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		wake.Sleep(ctx, wait)
 		wait = min(2*wait, 5*time.Second)
 	}
 	r.server.Close()

@@ -1,6 +1,9 @@
 package supervise
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Restart determines when the next run of a slot starts. Zero fields take their
 // default.
@@ -16,22 +19,15 @@ type Restart struct {
 }
 
 func (r Restart) withDefaults() Restart {
-	setDefault(&r.CrashWithin, 60*time.Second)
-	setDefault(&r.CleanWithin, 2*time.Second)
-	setDefault(&r.StableAfter, 10*time.Minute)
-	setDefault(&r.Base, 2*time.Second)
-	setDefault(&r.Max, 300*time.Second)
-	setDefault(&r.Jitter, 0.2)
-	setDefault(&r.LoopAfter, 8)
-	setDefault(&r.ProbeEvery, 5*time.Minute)
+	r.CrashWithin = cmp.Or(r.CrashWithin, 60*time.Second)
+	r.CleanWithin = cmp.Or(r.CleanWithin, 2*time.Second)
+	r.StableAfter = cmp.Or(r.StableAfter, 10*time.Minute)
+	r.Base = cmp.Or(r.Base, 2*time.Second)
+	r.Max = cmp.Or(r.Max, 300*time.Second)
+	r.Jitter = cmp.Or(r.Jitter, 0.2)
+	r.LoopAfter = cmp.Or(r.LoopAfter, 8)
+	r.ProbeEvery = cmp.Or(r.ProbeEvery, 5*time.Minute)
 	return r
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Next is what follows the end of a run.

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -48,10 +49,10 @@ type Options struct {
 const maxCount = 10000
 
 func (o Options) withDefaults() Options {
-	setDefault(&o.Spec.Dir, filepath.Dir(o.Spec.Path))
-	setDefault(&o.Spec.LogBytes, 64<<20)
-	setDefault(&o.Spec.KeepLogs, 50)
-	setDefault(&o.Rotate, 10*time.Second)
+	o.Spec.Dir = cmp.Or(o.Spec.Dir, filepath.Dir(o.Spec.Path))
+	o.Spec.LogBytes = cmp.Or(o.Spec.LogBytes, 64<<20)
+	o.Spec.KeepLogs = cmp.Or(o.Spec.KeepLogs, 50)
+	o.Rotate = cmp.Or(o.Rotate, 10*time.Second)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Timeouts of the link. A request not answered within patience counts as lost.
@@ -58,13 +60,7 @@ func (l *link) keep(ctx context.Context) {
 			return
 		}
 		l.log.Warn("no connection to Muster", "error", err, "again_in", wait)
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
+		wake.Sleep(ctx, wait)
 		wait = min(2*wait, lastWait)
 	}
 }

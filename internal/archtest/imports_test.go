@@ -89,15 +89,15 @@ var rows = []row{
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
 	{"agent/diagnose", "", "reads files and says what is wrong with them"},
 	{"agent/disk", "", "files of the agent itself"},
-	{"agent/install", "internal/archive", "brings builds onto a machine, whoever asks"},
+	{"agent/install", "internal/archive internal/wake", "brings builds onto a machine, whoever asks"},
 	{"agent/isolate", "", "control groups of the machine"},
 	{"agent/jail", "agent/disk agent/isolate agent/supervise hosts/protocol", "who runs as which user, and sees what; knows no instance"},
 	{"agent/ports", "", "who has which port on a machine"},
-	{"agent/relay", "hosts/protocol internal/sniff", "a door on the loopback interface, and the agent's side of the link"},
+	{"agent/relay", "hosts/protocol internal/sniff internal/wake", "a door on the loopback interface, and the agent's side of the link"},
 	{"sim", "internal/plain flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "plays matchmaking without a server: the pure parts, and players of its own"},
 
 	{"agent/supervise", "", "one process's life, wherever it is needed"},
-	{"agent/wrap", "", "a game server process of its own, which speaks as any SDK does"},
+	{"agent/wrap", "internal/wake", "a game server process of its own, which speaks as any SDK does"},
 	{"agent/instance", "agent/... hosts/protocol internal/state internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
 	{"agent", "agent/... hosts/protocol internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 
