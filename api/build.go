@@ -24,7 +24,7 @@ func (h handlers) createBuild(ctx context.Context, in *gamelift.CreateBuildInput
 		return nil, err
 	}
 	source := locationIn(in.StorageLocation)
-	b, err := h.Builds.Create(ctx, build.CreateInput{
+	b, err := h.Builds.Create.Do(ctx, build.CreateInput{
 		Name: val(in.Name), Version: val(in.Version), OS: val(in.OperatingSystem),
 		SDKVersion: val(in.ServerSdkVersion), Source: source, Tags: tags,
 	})
@@ -92,7 +92,7 @@ func (h handlers) buildsIn(ctx context.Context, status, after string) iter.Seq[*
 }
 
 func (h handlers) updateBuild(ctx context.Context, in *gamelift.UpdateBuildInput) (*gamelift.UpdateBuildOutput, error) {
-	b, err := h.Builds.Update(ctx, build.UpdateInput{BuildID: *in.BuildId, Name: in.Name, Version: in.Version})
+	b, err := h.Builds.Update.Do(ctx, build.UpdateInput{BuildID: *in.BuildId, Name: in.Name, Version: in.Version})
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (h handlers) updateBuild(ctx context.Context, in *gamelift.UpdateBuildInput
 }
 
 func (h handlers) deleteBuild(ctx context.Context, in *gamelift.DeleteBuildInput) (*gamelift.DeleteBuildOutput, error) {
-	return nil, h.Builds.Delete(ctx, *in.BuildId)
+	return nil, h.Builds.Delete.Do(ctx, *in.BuildId)
 }
 
 func (h handlers) buildOut(b *build.Build) *gamelift.Build {

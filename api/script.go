@@ -22,7 +22,7 @@ func (h handlers) createScript(ctx context.Context, in *gamelift.CreateScriptInp
 		return nil, err
 	}
 	source := locationIn(in.StorageLocation)
-	c, err := h.Builds.CreateScript(ctx, build.ScriptInput{
+	c, err := h.Builds.Scripts.Create(ctx, build.ScriptInput{
 		Name: in.Name, Version: in.Version, Node: in.NodeJsVersion, Zip: in.ZipFile, Source: source, Tags: tags,
 	})
 	if err != nil {
@@ -33,7 +33,7 @@ func (h handlers) createScript(ctx context.Context, in *gamelift.CreateScriptInp
 
 func (h handlers) updateScript(ctx context.Context, in *gamelift.UpdateScriptInput) (*gamelift.UpdateScriptOutput, error) {
 	source := locationIn(in.StorageLocation)
-	c, err := h.Builds.UpdateScript(ctx, build.ScriptInput{
+	c, err := h.Builds.Scripts.Update(ctx, build.ScriptInput{
 		ScriptID: *in.ScriptId, Name: in.Name, Version: in.Version, Zip: in.ZipFile, Source: source,
 	})
 	if err != nil {
@@ -43,7 +43,7 @@ func (h handlers) updateScript(ctx context.Context, in *gamelift.UpdateScriptInp
 }
 
 func (h handlers) describeScript(_ context.Context, in *gamelift.DescribeScriptInput) (*gamelift.DescribeScriptOutput, error) {
-	c, err := h.Builds.FindScript(h.Store.View(), *in.ScriptId)
+	c, err := h.Builds.Scripts.Find(h.Store.View(), *in.ScriptId)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (h handlers) listScripts(ctx context.Context, in *gamelift.ListScriptsInput
 	if err != nil {
 		return nil, err
 	}
-	all := reached(ctx, h.Builds.Scripts(h.Store.View(), after), func(c *build.Script) string { return h.Home.Of("script", c.ID) })
+	all := reached(ctx, h.Builds.Scripts.All(h.Store.View(), after), func(c *build.Script) string { return h.Home.Of("script", c.ID) })
 	page, more := take(all, limit(in.Limit, defaultPage, largestPage))
 	if more {
 		after = page[len(page)-1].ID
@@ -65,11 +65,11 @@ func (h handlers) listScripts(ctx context.Context, in *gamelift.ListScriptsInput
 }
 
 func (h handlers) deleteScript(ctx context.Context, in *gamelift.DeleteScriptInput) (*gamelift.DeleteScriptOutput, error) {
-	return nil, h.Builds.DeleteScript(ctx, *in.ScriptId)
+	return nil, h.Builds.Scripts.Delete.Do(ctx, *in.ScriptId)
 }
 
 func (h handlers) scriptOut(c *build.Script) *gamelift.Script {
-	at := h.Builds.ScriptPlace(c)
+	at := h.Builds.Scripts.Place(c)
 	if c.Source != nil {
 		at = *c.Source
 	}

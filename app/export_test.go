@@ -23,7 +23,7 @@ func (a *App) DataDir() string { return a.opts.DataDir }
 
 // MakeFleet creates a managed fleet of an archive, without the API.
 func (a *App) MakeFleet(ctx context.Context, archive []byte, change func(*fleet.CreateInput)) (*fleet.Fleet, error) {
-	b, err := a.domain.builds.Create(ctx, build.CreateInput{Name: "test", OS: "AMAZON_LINUX_2023"})
+	b, err := a.domain.builds.Create.Do(ctx, build.CreateInput{Name: "test", OS: "AMAZON_LINUX_2023"})
 	if err != nil {
 		return nil, err
 	}

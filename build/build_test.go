@@ -35,8 +35,8 @@ func TestBuild_ReadyByItself(t *testing.T) {
 			b.Format != "zip" || b.Files != 2 || b.Unpacked != 10 {
 			t.Errorf("after the upload: %+v", b)
 		}
-		if len(s.ready) != 1 || s.ready[0] != b.ID {
-			t.Errorf("told READY: %v", s.ready)
+		if n := s.count(event.BuildReady); n != 1 {
+			t.Errorf("%d events say that it is READY, want one", n)
 		}
 		f, err := s.builds.Open(s.ctx, b.ID)
 		s.must(err)
@@ -121,7 +121,7 @@ func TestBuild_UploadIsForGood(t *testing.T) {
 
 func TestBuild_FromOwnObject(t *testing.T) {
 	in(t, func(s *shop) {
-		s.must(s.objects.CreateBucket(s.ctx, "games"))
+		s.must(s.objects.Buckets.Create.Do(s.ctx, "games"))
 		s.must(s.put("games", "arena.zip", zipped(t, "server", "1")))
 		b := s.create(build.CreateInput{Source: &build.Location{Bucket: "games", Key: "arena.zip", RoleARN: "arn:aws:iam::1:role/x"}})
 		s.must(s.objects.Delete(s.ctx, "games", "arena.zip"))
@@ -134,7 +134,7 @@ func TestBuild_FromOwnObject(t *testing.T) {
 		s.must(err)
 		f.Close()
 		for _, at := range []build.Location{{Bucket: "games", Key: "none"}, {Bucket: "none", Key: "x"}, s.builds.Place(b)} {
-			_, err := s.builds.Create(s.ctx, build.CreateInput{OS: "AMAZON_LINUX_2023", Source: &at})
+			_, err := s.builds.Create.Do(s.ctx, build.CreateInput{OS: "AMAZON_LINUX_2023", Source: &at})
 			s.refused("a build of "+at.Bucket+"/"+at.Key, err, fault.InvalidRequest)
 		}
 	})
@@ -146,11 +146,11 @@ func TestBuild_DeleteKeepsArchiveWhileUsed(t *testing.T) {
 		s.must(s.upload(b, zipped(t, "a", "1")))
 		s.settle()
 		s.used[b.ID] = true
-		s.must(s.builds.Delete(s.ctx, b.ID))
+		s.must(s.builds.Delete.Do(s.ctx, b.ID))
 		s.settle()
 		_, err := s.builds.Find(s.st.View(), b.ID)
 		s.refused("a deleted build", err, fault.NotFound)
-		s.refused("deleting it again", s.builds.Delete(s.ctx, b.ID), fault.NotFound)
+		s.refused("deleting it again", s.builds.Delete.Do(s.ctx, b.ID), fault.NotFound)
 		for range s.builds.All(s.st.View(), "") {
 			t.Error("a deleted build is listed")
 		}
@@ -169,7 +169,7 @@ func TestBuild_DeleteKeepsArchiveWhileUsed(t *testing.T) {
 func TestBuild_DeletedBeforeItsArchive(t *testing.T) {
 	in(t, func(s *shop) {
 		b := s.create(build.CreateInput{})
-		s.must(s.builds.Delete(s.ctx, b.ID))
+		s.must(s.builds.Delete.Do(s.ctx, b.ID))
 		s.refused("its upload", s.upload(b, zipped(t, "a", "1")), fault.AccessDenied)
 		s.settle()
 		if n := s.contents(); n != 0 {
@@ -180,7 +180,7 @@ func TestBuild_DeletedBeforeItsArchive(t *testing.T) {
 
 func TestBuild_NoOperatingSystem(t *testing.T) {
 	in(t, func(s *shop) {
-		_, err := s.builds.Create(s.ctx, build.CreateInput{})
+		_, err := s.builds.Create.Do(s.ctx, build.CreateInput{})
 		s.refused("a build for no operating system", err, fault.InvalidRequest)
 	})
 }
@@ -189,7 +189,7 @@ func TestBuild_Update(t *testing.T) {
 	in(t, func(s *shop) {
 		b := s.create(build.CreateInput{Name: "a", Version: "1"})
 		name := "b"
-		_, err := s.builds.Update(s.ctx, build.UpdateInput{BuildID: b.ID, Name: &name})
+		_, err := s.builds.Update.Do(s.ctx, build.UpdateInput{BuildID: b.ID, Name: &name})
 		s.must(err)
 		if got := s.build(b.ID); got.Name != "b" || got.Version != "1" {
 			t.Errorf("%+v", got)

@@ -31,7 +31,6 @@ type shop struct {
 	tags    *tag.Service
 	objects *object.Service
 	builds  *build.Service
-	ready   []string        // builds reported as READY
 	used    map[string]bool // builds that a fleet uses
 	stop    func()
 }
@@ -54,8 +53,7 @@ func open(t *testing.T, driver store.Driver, dir string) *shop {
 	st := store.New(store.Options{Driver: driver})
 	s := &shop{T: t, dir: dir, st: st, events: event.New(st), tags: tag.New(st), used: map[string]bool{}}
 	s.objects = object.New(st, object.Options{Blobs: blob.New(dir), MaxSize: 8 << 20})
-	s.builds = build.New(st, s.events, s.tags, s.objects, build.Options{Home: arn.Home{Region: "us-east-1", Account: account}})
-	s.builds.OnReady(func(b *build.Build) { s.ready = append(s.ready, b.ID) })
+	s.builds = build.New(st, build.Deps{Events: s.events, Tags: s.tags, Objects: s.objects}, build.Options{Home: arn.Home{Region: "us-east-1", Account: account}})
 	s.builds.SetInUse(func(_ store.Reader, id string) bool { return s.used[id] })
 	if err := st.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -88,7 +86,7 @@ func (s *shop) create(in build.CreateInput) *build.Build {
 	if in.OS == "" {
 		in.OS = "AMAZON_LINUX_2023"
 	}
-	b, err := s.builds.Create(s.ctx, in)
+	b, err := s.builds.Create.Do(s.ctx, in)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -167,4 +165,17 @@ func zipped(t *testing.T, files ...string) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// count returns how many events have a code.
+func (s *shop) count(code event.Code) (n int) {
+	s.Helper()
+	entries, err := s.events.Read(s.ctx, event.Query{Limit: 1000})
+	s.must(err)
+	for _, e := range entries {
+		if e.Value.Code == code {
+			n++
+		}
+	}
+	return n
 }

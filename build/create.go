@@ -1,7 +1,6 @@
 package build
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -17,12 +16,6 @@ type CreateInput struct {
 	OS, SDKVersion string
 	Source         *Location // an object stored here; nil awaits an upload
 	Tags           map[string]string
-}
-
-// Create creates a build that awaits its archive, or takes an object of the caller's
-// as its archive. Errors: InvalidRequest (no such object), TaggingFailed.
-func (s *Service) Create(ctx context.Context, in CreateInput) (*Build, error) {
-	return s.cmd.create.Do(ctx, in)
 }
 
 func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Build, error) {
@@ -50,7 +43,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*Build, error) {
 		}
 	}
 	s.t.builds.Put(tx, b)
-	s.record(tx, event.BuildCreated, "build", b.ID, "Build "+b.ID+" was created"+b.legacy())
+	s.record(tx, event.BuildCreated, b.ID, "Build "+b.ID+" was created"+b.legacy())
 	tx.OnCommit(s.loop.Nudge)
 	return b, nil
 }
@@ -119,11 +112,6 @@ type UpdateInput struct {
 	Name, Version *string
 }
 
-// Update changes a build's name or version. Errors: NotFound.
-func (s *Service) Update(ctx context.Context, in UpdateInput) (*Build, error) {
-	return s.cmd.update.Do(ctx, in)
-}
-
 func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*Build, error) {
 	b, err := s.Find(tx, in.BuildID)
 	if err != nil {
@@ -137,6 +125,6 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*Build, error) {
 		b.Version = *in.Version
 	}
 	s.t.builds.Put(tx, b)
-	s.record(tx, event.BuildUpdated, "build", b.ID, "Build "+b.ID+" was updated")
+	s.record(tx, event.BuildUpdated, b.ID, "Build "+b.ID+" was updated")
 	return b, nil
 }

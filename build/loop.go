@@ -21,15 +21,12 @@ func (s *Service) next() time.Time {
 	if s.t.unchecked.FirstPrefix(view, "") != nil || s.purgeable(view) {
 		return time.Now()
 	}
-	if b := s.t.due.FirstPrefix(view, ""); b != nil {
-		return b.Due
-	}
-	return time.Time{}
+	return s.t.due.NextDue(view)
 }
 
 func (s *Service) purgeable(r store.Reader) bool {
 	for b := range s.t.deleted.Equal(r, "") {
-		if !s.inUse(r, b.ID) {
+		if s.removable(r, b) {
 			return true
 		}
 	}
@@ -38,34 +35,30 @@ func (s *Service) purgeable(r store.Reader) bool {
 
 // work does what is due, checking one archive at a time.
 func (s *Service) work(ctx context.Context) error {
-	if _, err := s.cmd.overdue.Do(ctx, struct{}{}); err != nil {
+	if err := s.cmd.overdue.Do(ctx, struct{}{}); err != nil {
 		return err
 	}
-	if _, err := s.cmd.purge.Do(ctx, struct{}{}); err != nil {
+	if err := s.cmd.purge.Do(ctx, struct{}{}); err != nil {
 		return err
 	}
 	b := s.t.unchecked.FirstPrefix(s.st.View(), "")
 	if b == nil {
 		return nil
 	}
-	err := s.examine(ctx, b)
-	if err != nil && ctx.Err() == nil {
-		s.log.Error("the archive of a build could not be read; trying again", "build_id", b.ID, "error", err)
+	if err := s.examine(ctx, b); err != nil {
+		return fmt.Errorf("read the archive of build %s: %w", b.ID, err)
 	}
-	return err
+	return nil
 }
 
 // runOverdue fails builds whose archive did not arrive in time.
-func (s *Service) runOverdue(tx *store.Tx, _ struct{}) (struct{}, error) {
-	for _, b := range s.t.due.Prefix(tx, "") {
-		if b.Due.After(tx.Now()) {
-			break
-		}
+func (s *Service) runOverdue(tx *store.Tx, _ struct{}) error {
+	for b := range s.t.due.Due(tx, tx.Now()) {
 		b = b.clone()
 		s.fail(tx, b, "its archive was not received within "+s.opts.UploadTime.String())
 		s.t.builds.Put(tx, b)
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // verdict is the result of examining an archive.
@@ -82,8 +75,7 @@ func (s *Service) examine(ctx context.Context, b *Build) error {
 	at := s.Place(b)
 	o := s.objects.Get(s.st.View(), at.Bucket, at.Key)
 	if o == nil {
-		_, err := s.cmd.settle.Do(ctx, verdict{BuildID: b.ID, Refused: "its archive is gone"})
-		return err
+		return s.cmd.settle.Do(ctx, verdict{BuildID: b.ID, Refused: "its archive is gone"})
 	}
 	file, err := s.objects.Open(o)
 	if err != nil {
@@ -102,15 +94,14 @@ func (s *Service) examine(ctx context.Context, b *Build) error {
 			return err
 		}
 	}
-	_, err = s.cmd.settle.Do(ctx, v)
-	return err
+	return s.cmd.settle.Do(ctx, v)
 }
 
 // runSettle makes a build READY or FAILED, if it is still INITIALIZED.
-func (s *Service) runSettle(tx *store.Tx, v verdict) (struct{}, error) {
+func (s *Service) runSettle(tx *store.Tx, v verdict) error {
 	b := s.visible(tx, v.BuildID)
 	if b == nil || b.Status != Initialized {
-		return struct{}{}, nil
+		return nil
 	}
 	b = b.clone()
 	if v.Refused != "" {
@@ -121,21 +112,16 @@ func (s *Service) runSettle(tx *store.Tx, v verdict) (struct{}, error) {
 		b.move(Ready)
 		b.Format, b.SHA256, b.Size = v.Archive.Format, v.SHA256, v.Size
 		b.Files, b.Unpacked = v.Archive.Files, v.Archive.Bytes
-		s.record(tx, event.BuildReady, "build", b.ID,
+		s.record(tx, event.BuildReady, b.ID,
 			fmt.Sprintf("Build %s is READY: %d files, %d bytes packed, %d unpacked", b.ID, b.Files, b.Size, b.Unpacked))
-		tx.OnCommit(func() {
-			for _, f := range s.ready {
-				f(b)
-			}
-		})
 	}
 	s.t.builds.Put(tx, b)
-	return struct{}{}, nil
+	return nil
 }
 
 func (s *Service) fail(tx *store.Tx, b *Build, reason string) {
 	b.move(Failed)
 	b.Reason = reason
 	s.log.Info("build failed", "build_id", b.ID, "reason", reason)
-	s.record(tx, event.BuildFailed, "build", b.ID, "Build "+b.ID+" FAILED: "+reason)
+	s.record(tx, event.BuildFailed, b.ID, "Build "+b.ID+" FAILED: "+reason)
 }

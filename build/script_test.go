@@ -11,13 +11,13 @@ func TestScript(t *testing.T) {
 	in(t, func(s *shop) {
 		name, version := "lobby", "1"
 		first := zipped(t, "main.js", "1")
-		c, err := s.builds.CreateScript(s.ctx, build.ScriptInput{Name: &name, Version: &version, Zip: first})
+		c, err := s.builds.Scripts.Create(s.ctx, build.ScriptInput{Name: &name, Version: &version, Zip: first})
 		s.must(err)
 		if c.Node != "10.x" || c.SizeOnDisk() != int64(len(first)) || c.Name != name {
 			t.Errorf("created %+v", c)
 		}
 		second := zipped(t, "main.js", "2", "more.js", "3")
-		c, err = s.builds.UpdateScript(s.ctx, build.ScriptInput{ScriptID: c.ID, Zip: second})
+		c, err = s.builds.Scripts.Update(s.ctx, build.ScriptInput{ScriptID: c.ID, Zip: second})
 		s.must(err)
 		if c.Version != version || c.SizeOnDisk() != int64(len(second)) {
 			t.Errorf("updated %+v", c)
@@ -26,33 +26,33 @@ func TestScript(t *testing.T) {
 		if n := s.contents(); n != 1 {
 			t.Errorf("%d files are kept, want the second edition's only", n)
 		}
-		at := s.builds.ScriptPlace(c)
+		at := s.builds.Scripts.Place(c)
 		s.refused("an object put beside scripts", s.put(at.Bucket, "x", []byte("y")), fault.AccessDenied)
-		s.must(s.builds.DeleteScript(s.ctx, c.ID))
+		s.must(s.builds.Scripts.Delete.Do(s.ctx, c.ID))
 		s.settle()
 		if n := s.contents(); n != 0 {
 			t.Errorf("%d files are left", n)
 		}
-		s.refused("deleting it again", s.builds.DeleteScript(s.ctx, c.ID), fault.NotFound)
+		s.refused("deleting it again", s.builds.Scripts.Delete.Do(s.ctx, c.ID), fault.NotFound)
 	})
 }
 
 func TestScript_FromOwnObject(t *testing.T) {
 	in(t, func(s *shop) {
-		s.must(s.objects.CreateBucket(s.ctx, "games"))
+		s.must(s.objects.Buckets.Create.Do(s.ctx, "games"))
 		s.must(s.put("games", "lobby.zip", zipped(t, "main.js", "1")))
 		s.must(s.put("games", "bad.zip", []byte("none")))
-		c, err := s.builds.CreateScript(s.ctx, build.ScriptInput{Source: &build.Location{Bucket: "games", Key: "lobby.zip"}})
+		c, err := s.builds.Scripts.Create(s.ctx, build.ScriptInput{Source: &build.Location{Bucket: "games", Key: "lobby.zip"}})
 		s.must(err)
 		if c.SizeOnDisk() != 0 || c.Size == 0 {
 			t.Errorf("%+v; want no size shown", c)
 		}
-		s.must(s.builds.DeleteScript(s.ctx, c.ID))
+		s.must(s.builds.Scripts.Delete.Do(s.ctx, c.ID))
 		s.settle()
 		if s.objects.Get(s.st.View(), "games", "lobby.zip") == nil || s.contents() != 2 {
 			t.Errorf("the caller's own object went with the script: %d files", s.contents())
 		}
-		_, err = s.builds.CreateScript(s.ctx, build.ScriptInput{Source: &build.Location{Bucket: "games", Key: "bad.zip"}})
+		_, err = s.builds.Scripts.Create(s.ctx, build.ScriptInput{Source: &build.Location{Bucket: "games", Key: "bad.zip"}})
 		s.refused("a script that is no zip", err, fault.InvalidRequest)
 	})
 }
@@ -69,7 +69,7 @@ func TestScript_Refusals(t *testing.T) {
 			"no object":    {Source: &build.Location{Bucket: "a", Key: "b"}},
 			"path escapes": {Zip: zipped(t, "../x", "1")},
 		} {
-			_, err := s.builds.CreateScript(s.ctx, in)
+			_, err := s.builds.Scripts.Create(s.ctx, in)
 			s.refused(what, err, fault.InvalidRequest)
 		}
 		s.settle()

@@ -34,6 +34,16 @@ type Quotas struct{ Builds, Scripts int }
 
 // Service is what doors and the packages above call.
 type Service struct {
+	Scripts *Scripts
+	// Create creates a build that awaits its archive, or takes an object of the caller's
+	// as its archive. Errors: InvalidRequest (no such object), TaggingFailed.
+	Create *store.Command[CreateInput, *Build]
+	// Update changes a build's name or version. Errors: NotFound.
+	Update *store.Command[UpdateInput, *Build]
+	// Delete hides a build, by id or ARN. Fleets that run it continue to, also on new
+	// hosts; when the last of them is gone, the archive is removed. Errors: NotFound.
+	Delete *store.Action[string]
+
 	st      *store.Store
 	opts    Options
 	log     *slog.Logger
@@ -43,24 +53,24 @@ type Service struct {
 	t       tables
 	cmd     commands
 	loop    *wake.Loop
-	ready   []func(*Build)
 	inUse   func(store.Reader, string) bool
 }
 
 type commands struct {
-	create       *store.Command[CreateInput, *Build]
-	update       *store.Command[UpdateInput, *Build]
-	del          *store.Command[string, struct{}]
-	settle       *store.Command[verdict, struct{}]
-	overdue      *store.Command[struct{}, struct{}]
-	purge        *store.Command[struct{}, struct{}]
-	createScript *store.Command[scriptArgs, *Script]
-	updateScript *store.Command[scriptArgs, *Script]
-	deleteScript *store.Command[string, struct{}]
+	settle  *store.Action[verdict]
+	overdue *store.Action[struct{}]
+	purge   *store.Action[struct{}]
+}
+
+// Deps are the services that a Service uses.
+type Deps struct {
+	Events  *event.Log
+	Tags    *tag.Service
+	Objects *object.Service
 }
 
 // New registers the package's tables and commands on the store.
-func New(st *store.Store, events *event.Log, tags *tag.Service, objects *object.Service, o Options) *Service {
+func New(st *store.Store, d Deps, o Options) *Service {
 	if o.UploadTime <= 0 {
 		o.UploadTime = 24 * time.Hour
 	}
@@ -68,37 +78,37 @@ func New(st *store.Store, events *event.Log, tags *tag.Service, objects *object.
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{
-		st: st, opts: o, log: o.Logger, events: events, tags: tags, objects: objects, t: newTables(st),
-		inUse: func(store.Reader, string) bool { return false },
+		Scripts: newScripts(st, d, o),
+		st:      st, opts: o, log: o.Logger, events: d.Events, tags: d.Tags, objects: d.Objects, t: newTables(st),
 	}
+	s.Create = store.NewCommand(st, "build.create", s.runCreate)
+	s.Update = store.NewCommand(st, "build.update", s.runUpdate)
+	s.Delete = store.NewAction(st, "build.delete", s.runDelete)
 	s.cmd = commands{
-		create:       store.NewCommand(st, "build.create", s.runCreate),
-		update:       store.NewCommand(st, "build.update", s.runUpdate),
-		del:          store.NewCommand(st, "build.delete", s.runDelete),
-		settle:       store.NewCommand(st, "build.settle", s.runSettle),
-		overdue:      store.NewCommand(st, "build.overdue", s.runOverdue),
-		purge:        store.NewCommand(st, "build.purge", s.runPurge),
-		createScript: store.NewCommand(st, "script.create", s.runCreateScript),
-		updateScript: store.NewCommand(st, "script.update", s.runUpdateScript),
-		deleteScript: store.NewCommand(st, "script.delete", s.runDeleteScript),
+		settle:  store.NewAction(st, "build.settle", s.runSettle),
+		overdue: store.NewAction(st, "build.overdue", s.runOverdue),
+		purge:   store.NewAction(st, "build.purge", s.runPurge),
 	}
-	s.loop = wake.NewLoop(s.next, s.work)
-	objects.Guard(object.BuildBucket, s.arrive)
-	objects.Guard(object.ScriptBucket, s.ownOnly)
-	tags.Kind("build", func(r store.Reader, a string) bool { return s.visible(r, a) != nil })
-	tags.Kind("script", func(r store.Reader, a string) bool { return s.Script(r, a) != nil })
+	s.loop = wake.NewLoop(s.next, s.work).LogTo(s.log, "builds not tended; trying again")
+	s.objects.Guard(object.BuildBucket, s.arrive)
+	s.tags.Kind("build", func(r store.Reader, a string) bool { return s.visible(r, a) != nil })
 	return s
 }
 
-// OnReady registers f to be called after the commit that made a build READY, on the
-// committing goroutine: f must not block. Call it before the store opens. f is not
-// called for builds that are READY already: check first.
-func (s *Service) OnReady(f func(*Build)) { s.ready = append(s.ready, f) }
-
 // SetInUse sets the function that reports whether a fleet uses a build, so that a
-// deleted build's archive stays that long. Call it before the store opens, and Nudge
-// when a fleet is gone.
-func (s *Service) SetInUse(f func(r store.Reader, buildID string) bool) { s.inUse = f }
+// deleted build's archive stays that long. Call it once, before the store opens, and
+// Nudge when a fleet is gone.
+func (s *Service) SetInUse(f func(r store.Reader, buildID string) bool) {
+	if s.inUse != nil {
+		panic("build: SetInUse was called twice")
+	}
+	s.inUse = f
+}
+
+// removable reports whether no fleet uses a deleted build.
+func (s *Service) removable(r store.Reader, b *Build) bool {
+	return s.inUse == nil || !s.inUse(r, b.ID)
+}
 
 // Nudge makes the service check again whether deleted builds are still in use.
 func (s *Service) Nudge() { s.loop.Nudge() }
@@ -160,6 +170,6 @@ func (s *Service) Open(_ context.Context, idOrARN string) (*object.File, error) 
 	return s.objects.Open(o)
 }
 
-func (s *Service) record(tx *store.Tx, code event.Code, kind, id, text string) {
-	s.events.Append(tx, event.Event{Code: code, Resource: s.opts.Home.Of(kind, id), Message: text})
+func (s *Service) record(tx *store.Tx, code event.Code, id, text string) {
+	s.events.Append(tx, event.Event{Code: code, Resource: s.opts.Home.Of("build", id), Message: text})
 }

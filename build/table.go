@@ -1,11 +1,14 @@
 package build
 
-import "github.com/musterhq/muster/internal/store"
+import (
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
 
 // tables are the package's rows and indexes.
 type tables struct {
-	builds  *store.Table[Build]
-	scripts *store.Table[Script]
+	builds *store.Table[Build]
 
 	unchecked *store.Index[Build] // whose archive is here and not checked
 	due       *store.Index[Build] // by when they fail for lack of an archive
@@ -17,18 +20,16 @@ func newTables(st *store.Store) tables {
 	t.builds = store.NewTable(st, store.TableSpec[Build]{
 		Name: "build", Key: func(b *Build) string { return b.ID },
 	})
-	t.scripts = store.NewTable(st, store.TableSpec[Script]{
-		Name: "script", Key: func(s *Script) string { return s.ID },
-	})
 	t.unchecked = store.NewIndex(t.builds, "unchecked", func(b *Build, emit func(string)) {
 		if b.Status == Initialized && !b.Arrived.IsZero() && b.Deleted.IsZero() {
 			emit(store.TimeKey(b.Arrived))
 		}
 	})
-	t.due = store.NewIndex(t.builds, "due", func(b *Build, emit func(string)) {
+	t.due = store.NewDueIndex(t.builds, "due", func(b *Build) time.Time {
 		if b.Status == Initialized && b.Arrived.IsZero() && b.Deleted.IsZero() {
-			emit(store.TimeKey(b.Due))
+			return b.Due
 		}
+		return time.Time{}
 	})
 	t.deleted = store.NewIndex(t.builds, "deleted", func(b *Build, emit func(string)) {
 		if !b.Deleted.IsZero() {

@@ -16,7 +16,7 @@ import (
 const largestPage = 1000
 
 func (s *Server) createBucket(r *request) error {
-	if err := s.Objects.CreateBucket(r.Context(), r.bucket); err != nil {
+	if err := s.Objects.Buckets.Create.Do(r.Context(), r.bucket); err != nil {
 		switch {
 		case fault.Is(err, fault.Conflict):
 			return s3Error{http.StatusConflict, "BucketAlreadyExists", err.Error()}
@@ -43,7 +43,7 @@ func (s *Server) deleteBucket(r *request) error {
 	if err := s.checkBucket(r); err != nil {
 		return err
 	}
-	if err := s.Objects.DeleteBucket(r.Context(), r.bucket); err != nil {
+	if err := s.Objects.Buckets.Delete.Do(r.Context(), r.bucket); err != nil {
 		if fault.Is(err, fault.Conflict) {
 			return s3Error{http.StatusConflict, "BucketNotEmpty", "the bucket holds objects; delete them first"}
 		}
@@ -76,7 +76,7 @@ func (s *Server) listBuckets(r *request) error {
 		Namespace string   `xml:"xmlns,attr"`
 		Buckets   []bucket `xml:"Buckets>Bucket"`
 	}{Namespace: namespace}
-	for b := range s.Objects.Buckets(s.Store.View()) {
+	for b := range s.Objects.Buckets.All(s.Store.View()) {
 		out.Buckets = append(out.Buckets, bucket{b.Name, stamp(b.Created)})
 	}
 	writeXML(r, http.StatusOK, out)

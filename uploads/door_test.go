@@ -50,7 +50,7 @@ func openShop(ctx context.Context, driver store.Driver, dir string, anyone bool)
 	events := event.New(s.st)
 	keys := auth.New(s.st, events, master, nil)
 	s.objects = object.New(s.st, object.Options{Blobs: blob.New(dir), MaxSize: 1 << 20})
-	s.builds = build.New(s.st, events, tag.New(s.st), s.objects, build.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
+	s.builds = build.New(s.st, build.Deps{Events: events, Tags: tag.New(s.st), Objects: s.objects}, build.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	s.door = uploads.New(uploads.Options{
 		Store: s.st, Objects: s.objects, Builds: s.builds, Keys: keys, Master: master, Region: "us-east-1",
 		Base: func() string { return s.base }, Anyone: anyone,
@@ -58,7 +58,7 @@ func openShop(ctx context.Context, driver store.Driver, dir string, anyone bool)
 	if err := s.st.Open(ctx); err != nil {
 		return nil, err
 	}
-	return s, s.objects.CreateBucket(ctx, "games")
+	return s, s.objects.Buckets.Create.Do(ctx, "games")
 }
 
 // shopFor serves a shop with state in memory for a test.

@@ -18,7 +18,7 @@ func (s *Server) beginUpload(r *request) error {
 	if err := s.checkBucket(r); err != nil {
 		return err
 	}
-	u, err := s.Objects.Begin(r.Context(), object.Upload{Bucket: r.bucket, Key: r.key, ContentType: contentType(r), Headers: kept(r), Meta: meta(r)})
+	u, err := s.Objects.Begin.Do(r.Context(), object.Upload{Bucket: r.bucket, Key: r.key, ContentType: contentType(r), Headers: kept(r), Meta: meta(r)})
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *Server) abortUpload(r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Objects.Abort(r.Context(), u.ID); err != nil {
+	if err := s.Objects.Abort.Do(r.Context(), u.ID); err != nil {
 		return err
 	}
 	r.w.WriteHeader(http.StatusNoContent)

@@ -82,7 +82,7 @@ func (s *Server) deleteObject(r *request) error {
 }
 
 func (s *Server) checkBucket(r *request) error {
-	if !s.Objects.HasBucket(s.Store.View(), r.bucket) {
+	if !s.Objects.Buckets.Has(s.Store.View(), r.bucket) {
 		return errNoBucket
 	}
 	return nil

@@ -88,7 +88,7 @@ func (s *Server) Match(r *http.Request) bool {
 		return true
 	}
 	bucket, _ := split(r.URL.Path)
-	return bucket != "" && s.Objects.HasBucket(s.Store.View(), bucket)
+	return bucket != "" && s.Objects.Buckets.Has(s.Store.View(), bucket)
 }
 
 // split splits a path: /BUCKET/KEY.

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"context"
 	"iter"
 	"regexp"
 	"slices"
@@ -20,62 +19,68 @@ type Bucket struct {
 // bucketForm is the form of names of S3's general purpose buckets.
 var bucketForm = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
-// CreateBucket creates a bucket; if it exists already, it does nothing. Errors:
-// InvalidRequest (name), Conflict (reserved), LimitExceeded.
-func (s *Service) CreateBucket(ctx context.Context, name string) error {
-	_, err := s.cmd.createBucket.Do(ctx, name)
-	return err
+// Buckets are the namespaces of objects.
+type Buckets struct {
+	// Create creates a bucket; if it exists already, it does nothing. Errors:
+	// InvalidRequest (name), Conflict (reserved), LimitExceeded.
+	Create *store.Action[string]
+	// Delete removes an empty bucket. Errors: NotFound, Conflict (not empty),
+	// InvalidRequest (the product's own).
+	Delete *store.Action[string]
+
+	table    *store.Table[Bucket]
+	reserved []string
+	clear    func(tx *store.Tx, name string) error // before a bucket is removed
 }
 
-func (s *Service) runCreateBucket(tx *store.Tx, name string) (struct{}, error) {
+func newBuckets(st *store.Store, reserved []string, clear func(tx *store.Tx, name string) error) *Buckets {
+	bs := &Buckets{reserved: reserved, clear: clear}
+	bs.table = store.NewTable(st, store.TableSpec[Bucket]{Name: "bucket", Key: func(b *Bucket) string { return b.Name }})
+	bs.Create = store.NewAction(st, "bucket.create", bs.runCreate)
+	bs.Delete = store.NewAction(st, "bucket.delete", bs.runDelete)
+	return bs
+}
+
+func (bs *Buckets) runCreate(tx *store.Tx, name string) error {
 	switch {
 	case !bucketForm.MatchString(name):
-		return struct{}{}, fault.Invalid("Bucket: must have 3 to 63 of a-z, 0-9, . and -, and begin and end with a letter or digit")
-	case slices.Contains(s.opts.Reserved, name):
-		return struct{}{}, fault.New(fault.Conflict, "Bucket: %s is the path of something else on this server", name)
-	case s.buckets.Get(tx, name) != nil:
-		return struct{}{}, nil
-	case s.buckets.Len(tx) >= maxBuckets:
-		return struct{}{}, fault.New(fault.LimitExceeded, "there are %d buckets; more are not allowed", maxBuckets)
+		return fault.Invalid("Bucket: must have 3 to 63 of a-z, 0-9, . and -, and begin and end with a letter or digit")
+	case slices.Contains(bs.reserved, name):
+		return fault.New(fault.Conflict, "Bucket: %s is the path of something else on this server", name)
+	case bs.table.Get(tx, name) != nil:
+		return nil
+	case bs.table.Len(tx) >= maxBuckets:
+		return fault.New(fault.LimitExceeded, "there are %d buckets; more are not allowed", maxBuckets)
 	}
-	s.buckets.Put(tx, &Bucket{Name: name, Created: tx.Now()})
-	return struct{}{}, nil
+	bs.table.Put(tx, &Bucket{Name: name, Created: tx.Now()})
+	return nil
 }
 
-// DeleteBucket removes an empty bucket. Errors: NotFound, Conflict (not empty),
-// InvalidRequest (the product's own).
-func (s *Service) DeleteBucket(ctx context.Context, name string) error {
-	_, err := s.cmd.deleteBucket.Do(ctx, name)
-	return err
-}
-
-func (s *Service) runDeleteBucket(tx *store.Tx, name string) (struct{}, error) {
+func (bs *Buckets) runDelete(tx *store.Tx, name string) error {
 	if slices.Contains(Own(), name) {
-		return struct{}{}, fault.Invalid("Bucket: %s is Muster's own", name)
+		return fault.Invalid("Bucket: %s is Muster's own", name)
 	}
-	if err := s.checkBucket(tx, name); err != nil {
-		return struct{}{}, err
+	if err := bs.check(tx, name); err != nil {
+		return err
 	}
-	for range s.List(tx, name, "", "") {
-		return struct{}{}, fault.New(fault.Conflict, "Bucket: %s is not empty", name)
+	if err := bs.clear(tx, name); err != nil {
+		return err
 	}
-	for _, u := range s.uploadsOf(tx, name) {
-		s.forgetUpload(tx, u)
-	}
-	s.buckets.Delete(tx, name)
-	return struct{}{}, nil
+	bs.table.Delete(tx, name)
+	return nil
 }
 
-// Buckets returns the buckets that operators created, by name.
-func (s *Service) Buckets(r store.Reader) iter.Seq[*Bucket] { return s.buckets.All(r) }
+// All returns the buckets that operators created, by name.
+func (bs *Buckets) All(r store.Reader) iter.Seq[*Bucket] { return bs.table.All(r) }
 
-// HasBucket reports whether a bucket exists.
-func (s *Service) HasBucket(r store.Reader, name string) bool {
-	return slices.Contains(Own(), name) || s.buckets.Get(r, name) != nil
+// Has reports whether a bucket exists.
+func (bs *Buckets) Has(r store.Reader, name string) bool {
+	return slices.Contains(Own(), name) || bs.table.Get(r, name) != nil
 }
 
-func (s *Service) checkBucket(r store.Reader, name string) error {
-	if !s.HasBucket(r, name) {
+// check returns an error if a bucket does not exist.
+func (bs *Buckets) check(r store.Reader, name string) error {
+	if !bs.Has(r, name) {
 		return fault.Missing("Bucket: %s does not exist", name)
 	}
 	return nil

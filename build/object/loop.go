@@ -3,11 +3,13 @@ package object
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/musterhq/muster/internal/blob"
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 const (
@@ -17,34 +19,13 @@ const (
 	maxRemembers = 100000         // contents to look at again; the sweep finds the rest
 )
 
-// waste remembers contents that a row no longer refers to. A content that is still
-// being read or added is remembered again when that ends (judge).
-type waste struct {
-	mu    sync.Mutex
-	refs  map[string]bool
-	sweep time.Time // when to sweep next
-}
-
 // discard removes contents after the transaction if nothing refers to them.
 func (s *Service) discard(tx *store.Tx, parts []blob.Ref) {
 	tx.OnCommit(func() {
 		for _, p := range parts {
-			s.judge(p.SHA256)
+			s.waste.add(p.SHA256)
 		}
 	})
-}
-
-// judge makes the loop remove a content if nothing refers to it.
-func (s *Service) judge(sha string) {
-	s.waste.mu.Lock()
-	defer s.waste.mu.Unlock()
-	if s.waste.refs == nil {
-		s.waste.refs = map[string]bool{}
-	}
-	if len(s.waste.refs) < maxRemembers {
-		s.waste.refs[sha] = true
-	}
-	s.loop.Nudge()
 }
 
 // nudgeFor makes the loop look again if a row has an end.
@@ -60,93 +41,105 @@ func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
 
 // next returns when there is something to do.
 func (s *Service) next() time.Time {
-	s.waste.mu.Lock()
-	first, waiting := s.waste.sweep, len(s.waste.refs) > 0
-	s.waste.mu.Unlock()
 	view := s.st.View()
-	if waiting || first.IsZero() {
-		return time.Now()
-	}
-	if o := s.expiring.FirstPrefix(view, ""); o != nil && o.Expires.Before(first) {
-		first = o.Expires
-	}
-	if u := s.closing.FirstPrefix(view, ""); u != nil && u.Begun.Add(s.opts.UploadLife).Before(first) {
-		first = u.Begun.Add(s.opts.UploadLife)
-	}
-	return first
+	return wake.Earliest(s.waste.next(), s.expiring.NextDue(view), s.closing.NextDue(view))
 }
 
-// work does what is due, and logs an error.
+// work does what is due.
 func (s *Service) work(ctx context.Context) error {
-	err := s.tidy(ctx)
-	if err != nil && ctx.Err() == nil {
-		s.log.Error("stored files not tidied; trying again", "error", err)
-	}
-	return err
-}
-
-func (s *Service) tidy(ctx context.Context) error {
-	if _, err := s.cmd.expire.Do(ctx, struct{}{}); err != nil {
+	if err := s.cmd.expire.Do(ctx, struct{}{}); err != nil {
 		return err
 	}
-	if err := s.removeWaste(); err != nil {
-		return err
-	}
-	return s.sweepIfDue(time.Now())
+	return s.waste.remove(time.Now())
 }
 
-func (s *Service) runExpire(tx *store.Tx, _ struct{}) (struct{}, error) {
+func (s *Service) runExpire(tx *store.Tx, _ struct{}) error {
 	n := 0
-	for _, o := range s.expiring.Prefix(tx, "") {
-		if o.Expires.After(tx.Now()) || n == atOnce {
+	for o := range s.expiring.Due(tx, tx.Now()) {
+		if n == atOnce {
 			break
 		}
 		s.DeleteIn(tx, o.Bucket, o.Key)
 		n++
 	}
-	for _, u := range s.closing.Prefix(tx, "") {
-		if u.Begun.Add(s.opts.UploadLife).After(tx.Now()) || n >= atOnce {
+	for u := range s.closing.Due(tx, tx.Now()) {
+		if n == atOnce {
 			break
 		}
 		s.forgetUpload(tx, u)
 		n++
 	}
-	return struct{}{}, nil
-}
-
-func (s *Service) removeWaste() error {
-	s.waste.mu.Lock()
-	refs := s.waste.refs
-	s.waste.refs = nil
-	s.waste.mu.Unlock()
-	var failed error // the others are still removed; the sweep returns to these
-	for sha := range refs {
-		_, err := s.blobs.Remove(sha, func() bool { return s.used(sha) })
-		failed = errors.Join(failed, err)
-	}
-	return failed
-}
-
-// sweepIfDue sweeps all files at the start and once a day.
-func (s *Service) sweepIfDue(now time.Time) error {
-	s.waste.mu.Lock()
-	due := !s.waste.sweep.After(now)
-	if due {
-		s.waste.sweep = now.Add(sweepEvery)
-	}
-	s.waste.mu.Unlock()
-	if !due {
-		return nil
-	}
-	files, bytes, err := s.blobs.Sweep(now.Add(-sweepGrace), s.used)
-	if files > 0 {
-		s.log.Info("removed stored files that nothing refers to", "files", files, "bytes", bytes)
-	}
-	return err
+	return nil
 }
 
 // used reports whether a committed row refers to a content.
 func (s *Service) used(sha string) bool {
 	view := s.st.View()
 	return s.objectsWith.First(view, sha) != nil || s.partsWith.First(view, sha) != nil
+}
+
+// waste remembers contents that a row no longer refers to, and removes them. A content
+// that is still being read or added is remembered again when that ends.
+type waste struct {
+	blobs *blob.Store
+	used  func(sha string) bool // by a committed row
+	nudge func()
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	refs  map[string]bool
+	sweep time.Time // when to sweep next
+}
+
+// add makes the loop remove a content if nothing refers to it.
+func (w *waste) add(sha string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refs == nil {
+		w.refs = map[string]bool{}
+	}
+	if len(w.refs) < maxRemembers {
+		w.refs[sha] = true
+	}
+	w.nudge()
+}
+
+// next returns when there is something to remove: now, or at the next sweep.
+func (w *waste) next() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.refs) > 0 || w.sweep.IsZero() {
+		return time.Now()
+	}
+	return w.sweep
+}
+
+// remove removes the remembered contents; at the start and once a day, it sweeps all.
+func (w *waste) remove(now time.Time) error {
+	w.mu.Lock()
+	refs := w.refs
+	w.refs = nil
+	w.mu.Unlock()
+	var failed error // the others are still removed; the sweep returns to these
+	for sha := range refs {
+		_, err := w.blobs.Remove(sha, func() bool { return w.used(sha) })
+		failed = errors.Join(failed, err)
+	}
+	if failed != nil {
+		return failed
+	}
+	w.mu.Lock()
+	due := !w.sweep.After(now)
+	if due {
+		w.sweep = now.Add(sweepEvery)
+	}
+	w.mu.Unlock()
+	if !due {
+		return nil
+	}
+	files, bytes, err := w.blobs.Sweep(now.Add(-sweepGrace), w.used)
+	if files > 0 {
+		w.log.Info("removed stored files that nothing refers to", "files", files, "bytes", bytes)
+	}
+	return err
 }

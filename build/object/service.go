@@ -30,6 +30,13 @@ type Options struct {
 
 // Service is what doors and the packages above call.
 type Service struct {
+	Buckets *Buckets
+	// Begin starts a multipart upload. Errors: NotFound (bucket), InvalidRequest (key),
+	// LimitExceeded.
+	Begin *store.Command[Upload, *Upload]
+	// Abort drops an upload and its parts; if it does not exist, it does nothing.
+	Abort *store.Action[string]
+
 	st     *store.Store
 	opts   Options
 	blobs  *blob.Store
@@ -42,14 +49,11 @@ type Service struct {
 }
 
 type commands struct {
-	createBucket, deleteBucket *store.Command[string, struct{}]
-	put                        *store.Command[*Object, *Object]
-	del                        *store.Command[name, struct{}]
-	begin                      *store.Command[Upload, *Upload]
-	addPart                    *store.Command[Part, struct{}]
-	complete                   *store.Command[completion, *Object]
-	abort                      *store.Command[string, struct{}]
-	expire                     *store.Command[struct{}, struct{}]
+	put      *store.Command[*Object, *Object]
+	del      *store.Action[name]
+	addPart  *store.Action[Part]
+	complete *store.Command[completion, *Object]
+	expire   *store.Action[struct{}]
 }
 
 type name struct{ Bucket, Key string }
@@ -70,24 +74,30 @@ func New(st *store.Store, o Options) *Service {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{st: st, opts: o, blobs: o.Blobs, log: o.Logger, guards: map[string]Guard{}, tables: newTables(st, o.UploadLife)}
+	s.Buckets = newBuckets(st, o.Reserved, s.clear)
+	s.waste = waste{used: s.used, blobs: o.Blobs, log: o.Logger}
 	s.cmd = commands{
-		createBucket: store.NewCommand(st, "bucket.create", s.runCreateBucket),
-		deleteBucket: store.NewCommand(st, "bucket.delete", s.runDeleteBucket),
-		put:          store.NewCommand(st, "object.put", s.runPut),
-		del:          store.NewCommand(st, "object.delete", s.runDelete),
-		begin:        store.NewCommand(st, "upload.begin", s.runBegin),
-		addPart:      store.NewCommand(st, "upload.part", s.runAddPart),
-		complete:     store.NewCommand(st, "upload.complete", s.runComplete),
-		abort:        store.NewCommand(st, "upload.abort", s.runAbort),
-		expire:       store.NewCommand(st, "object.expire", s.runExpire),
+		put:      store.NewCommand(st, "object.put", s.runPut),
+		del:      store.NewAction(st, "object.delete", s.runDelete),
+		addPart:  store.NewAction(st, "upload.part", s.runAddPart),
+		complete: store.NewCommand(st, "upload.complete", s.runComplete),
+		expire:   store.NewAction(st, "object.expire", s.runExpire),
 	}
-	s.loop = wake.NewLoop(s.next, s.work)
-	s.blobs.OnSpared(s.judge)
+	s.Begin = store.NewCommand(st, "upload.begin", s.runBegin)
+	s.Abort = store.NewAction(st, "upload.abort", s.runAbort)
+	s.loop = wake.NewLoop(s.next, s.work).LogTo(s.log, "stored files not tidied; trying again")
+	s.waste.nudge = s.loop.Nudge
+	s.blobs.OnSpared(s.waste.add)
 	return s
 }
 
-// Guard sets the guard of a bucket. Call it before the store opens.
-func (s *Service) Guard(bucket string, g Guard) { s.guards[bucket] = g }
+// Guard sets the guard of a bucket, which has none yet. Call it before the store opens.
+func (s *Service) Guard(bucket string, g Guard) {
+	if s.guards[bucket] != nil {
+		panic("object: bucket " + bucket + " has a guard already")
+	}
+	s.guards[bucket] = g
+}
 
 // MaxSize returns the largest size of an object in bytes.
 func (s *Service) MaxSize() int64 { return s.opts.MaxSize }
@@ -135,7 +145,7 @@ func (s *Service) PutIn(tx *store.Tx, o *Object) {
 }
 
 func (s *Service) check(tx *store.Tx, o *Object) error {
-	if err := s.checkBucket(tx, o.Bucket); err != nil {
+	if err := s.Buckets.check(tx, o.Bucket); err != nil {
 		return err
 	}
 	if err := checkKey(o.Key); err != nil {
@@ -176,19 +186,18 @@ func (s *Service) List(r store.Reader, bucket, prefix, after string) iter.Seq[*O
 // Delete removes an object; if it does not exist, it does nothing. Errors: NotFound
 // (bucket), AccessDenied (a bucket whose owner removes objects itself).
 func (s *Service) Delete(ctx context.Context, bucket, key string) error {
-	_, err := s.cmd.del.Do(ctx, name{bucket, key})
-	return err
+	return s.cmd.del.Do(ctx, name{bucket, key})
 }
 
-func (s *Service) runDelete(tx *store.Tx, n name) (struct{}, error) {
-	if err := s.checkBucket(tx, n.Bucket); err != nil {
-		return struct{}{}, err
+func (s *Service) runDelete(tx *store.Tx, n name) error {
+	if err := s.Buckets.check(tx, n.Bucket); err != nil {
+		return err
 	}
 	if s.guards[n.Bucket] != nil {
-		return struct{}{}, fault.New(fault.AccessDenied, "Key: what is in %s goes with the resource that it belongs to", n.Bucket)
+		return fault.New(fault.AccessDenied, "Key: what is in %s goes with the resource that it belongs to", n.Bucket)
 	}
 	s.DeleteIn(tx, n.Bucket, n.Key)
-	return struct{}{}, nil
+	return nil
 }
 
 // DeleteIn removes an object in a transaction of the caller.

@@ -38,7 +38,7 @@ func in(t *testing.T, f func(*shelf)) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { s.objects.Run(ctx); close(done) }()
-		s.must(s.objects.CreateBucket(t.Context(), "games"))
+		s.must(s.objects.Buckets.Create.Do(t.Context(), "games"))
 		f(s)
 		stop()
 		<-done
@@ -140,8 +140,8 @@ func TestObject_RefusalsLeaveNothing(t *testing.T) {
 		s.refused("too much metadata", err, fault.InvalidRequest)
 		_, err = s.objects.Stage(bytes.NewReader(make([]byte, 1001)), 5000)
 		s.refused("more bytes than an object may have", err, fault.InvalidRequest)
-		s.refused("a reserved bucket", s.objects.CreateBucket(s.Context(), "console"), fault.Conflict)
-		s.refused("a bucket of ours", s.objects.DeleteBucket(s.Context(), object.BuildBucket), fault.InvalidRequest)
+		s.refused("a reserved bucket", s.objects.Buckets.Create.Do(s.Context(), "console"), fault.Conflict)
+		s.refused("a bucket of ours", s.objects.Buckets.Delete.Do(s.Context(), object.BuildBucket), fault.InvalidRequest)
 		if n := s.files(); n != 0 {
 			s.Errorf("%d files are left", n)
 		}
@@ -152,7 +152,7 @@ func TestObject_RefusalsLeaveNothing(t *testing.T) {
 func TestObject_Expire(t *testing.T) {
 	in(t, func(s *shelf) {
 		s.must(s.put("log", "text", time.Now().Add(time.Hour)))
-		u, err := s.objects.Begin(s.Context(), object.Upload{Bucket: "games", Key: "large"})
+		u, err := s.objects.Begin.Do(s.Context(), object.Upload{Bucket: "games", Key: "large"})
 		s.must(err)
 		s.must(s.objects.AddPart(s.Context(), object.Part{UploadID: u.ID, Number: 1}, s.stage("part")))
 		time.Sleep(time.Hour - time.Second)
@@ -175,7 +175,7 @@ func TestObject_Expire(t *testing.T) {
 // An object is made of the chosen parts; the others are removed.
 func TestObject_Parts(t *testing.T) {
 	in(t, func(s *shelf) {
-		u, err := s.objects.Begin(s.Context(), object.Upload{Bucket: "games", Key: "large"})
+		u, err := s.objects.Begin.Do(s.Context(), object.Upload{Bucket: "games", Key: "large"})
 		s.must(err)
 		chosen := map[int]object.Chosen{}
 		for number, text := range map[int]string{1: "one", 2: "two", 7: "seven"} {
@@ -230,6 +230,6 @@ func TestObject_List(t *testing.T) {
 				s.Errorf("prefix %q after %q: %s, want %s", c.prefix, c.after, got, c.want)
 			}
 		}
-		s.refused("a bucket with objects", s.objects.DeleteBucket(s.Context(), "games"), fault.Conflict)
+		s.refused("a bucket with objects", s.objects.Buckets.Delete.Do(s.Context(), "games"), fault.Conflict)
 	})
 }

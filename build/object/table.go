@@ -9,7 +9,6 @@ import (
 
 // tables are the package's rows and indexes.
 type tables struct {
-	buckets *store.Table[Bucket]
 	objects *store.Table[Object]
 	uploads *store.Table[Upload]
 	parts   *store.Table[Part]
@@ -23,9 +22,6 @@ type tables struct {
 
 func newTables(st *store.Store, uploadLife time.Duration) tables {
 	var t tables
-	t.buckets = store.NewTable(st, store.TableSpec[Bucket]{
-		Name: "bucket", Key: func(b *Bucket) string { return b.Name },
-	})
 	t.objects = store.NewTable(st, store.TableSpec[Object]{
 		Name: "object", Key: func(o *Object) string { return path(o.Bucket, o.Key) },
 	})
@@ -42,14 +38,8 @@ func newTables(st *store.Store, uploadLife time.Duration) tables {
 	})
 	t.partsWith = store.NewIndex(t.parts, "content", func(p *Part, emit func(string)) { emit(p.Content.SHA256) })
 	t.partsOf = store.NewIndex(t.parts, "upload", func(p *Part, emit func(string)) { emit(p.UploadID) })
-	t.expiring = store.NewIndex(t.objects, "expires", func(o *Object, emit func(string)) {
-		if !o.Expires.IsZero() {
-			emit(store.TimeKey(o.Expires))
-		}
-	})
-	t.closing = store.NewIndex(t.uploads, "closes", func(u *Upload, emit func(string)) {
-		emit(store.TimeKey(u.Begun.Add(uploadLife)))
-	})
+	t.expiring = store.NewDueIndex(t.objects, "expires", func(o *Object) time.Time { return o.Expires })
+	t.closing = store.NewDueIndex(t.uploads, "closes", func(u *Upload) time.Time { return u.Begun.Add(uploadLife) })
 	return t
 }
 

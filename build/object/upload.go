@@ -35,12 +35,6 @@ type Part struct {
 	Modified  time.Time         `json:"modified"`
 }
 
-// Begin starts a multipart upload. Errors: NotFound (bucket), InvalidRequest (key),
-// LimitExceeded.
-func (s *Service) Begin(ctx context.Context, u Upload) (*Upload, error) {
-	return s.cmd.begin.Do(ctx, u)
-}
-
 func (s *Service) runBegin(tx *store.Tx, u Upload) (*Upload, error) {
 	if err := s.check(tx, &Object{Bucket: u.Bucket, Key: u.Key, Headers: u.Headers, Meta: u.Meta}); err != nil {
 		return nil, err
@@ -69,18 +63,18 @@ func (s *Service) Upload(r store.Reader, id, bucket, key string) (*Upload, error
 // InvalidRequest (number, size).
 func (s *Service) AddPart(ctx context.Context, p Part, content *Content) error {
 	p.Content, p.MD5 = content.Ref, content.MD5
-	_, err := s.cmd.addPart.Do(context.WithoutCancel(ctx), p)
+	err := s.cmd.addPart.Do(context.WithoutCancel(ctx), p)
 	content.Settle(err)
 	return err
 }
 
-func (s *Service) runAddPart(tx *store.Tx, p Part) (struct{}, error) {
+func (s *Service) runAddPart(tx *store.Tx, p Part) error {
 	if p.Number < 1 || p.Number > MaxParts {
-		return struct{}{}, fault.Invalid("PartNumber: must be 1 to %d", MaxParts)
+		return fault.Invalid("PartNumber: must be 1 to %d", MaxParts)
 	}
 	u := s.uploads.Get(tx, p.UploadID)
 	if u == nil {
-		return struct{}{}, fault.Missing("UploadId: the upload was completed or aborted meanwhile")
+		return fault.Missing("UploadId: the upload was completed or aborted meanwhile")
 	}
 	grown := *u
 	grown.Size += p.Content.Size
@@ -89,12 +83,12 @@ func (s *Service) runAddPart(tx *store.Tx, p Part) (struct{}, error) {
 		s.discard(tx, []blob.Ref{old.Content})
 	}
 	if grown.Size > s.opts.MaxSize {
-		return struct{}{}, fault.Invalid("the parts have %d bytes; at most %d are allowed", grown.Size, s.opts.MaxSize)
+		return fault.Invalid("the parts have %d bytes; at most %d are allowed", grown.Size, s.opts.MaxSize)
 	}
 	p.Modified = tx.Now()
 	s.uploads.Put(tx, &grown)
 	s.parts.Put(tx, &p)
-	return struct{}{}, nil
+	return nil
 }
 
 // Parts returns an upload's parts, by number.
@@ -165,17 +159,11 @@ func (s *Service) assemble(tx *store.Tx, o *Object, c completion) error {
 	return nil
 }
 
-// Abort drops an upload and its parts; if it does not exist, it does nothing.
-func (s *Service) Abort(ctx context.Context, uploadID string) error {
-	_, err := s.cmd.abort.Do(ctx, uploadID)
-	return err
-}
-
-func (s *Service) runAbort(tx *store.Tx, id string) (struct{}, error) {
+func (s *Service) runAbort(tx *store.Tx, id string) error {
 	if u := s.uploads.Get(tx, id); u != nil {
 		s.forgetUpload(tx, u)
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 func (s *Service) forgetUpload(tx *store.Tx, u *Upload) {
@@ -186,12 +174,15 @@ func (s *Service) forgetUpload(tx *store.Tx, u *Upload) {
 	s.uploads.Delete(tx, u.ID)
 }
 
-func (s *Service) uploadsOf(r store.Reader, bucket string) []*Upload {
-	var found []*Upload
-	for u := range s.uploads.All(r) {
+// clear drops the uploads of a bucket. Errors: Conflict (it has objects).
+func (s *Service) clear(tx *store.Tx, bucket string) error {
+	for range s.List(tx, bucket, "", "") {
+		return fault.New(fault.Conflict, "Bucket: %s is not empty", bucket)
+	}
+	for u := range s.uploads.All(tx) {
 		if u.Bucket == bucket {
-			found = append(found, u)
+			s.forgetUpload(tx, u)
 		}
 	}
-	return found
+	return nil
 }

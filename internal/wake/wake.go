@@ -7,6 +7,7 @@ package wake
 
 import (
 	"context"
+	"log/slog"
 	"time"
 )
 
@@ -33,6 +34,8 @@ type Loop struct {
 	next  func() time.Time
 	work  func(context.Context) error
 	nudge Nudge
+	log   *slog.Logger // nil discards
+	what  string
 }
 
 // NewLoop returns a loop. next returns the earliest deadline, or the zero time if
@@ -41,11 +44,16 @@ func NewLoop(next func() time.Time, work func(context.Context) error) *Loop {
 	return &Loop{next: next, work: work, nudge: NewNudge()}
 }
 
+// LogTo makes the loop log the errors of its work, under a message, and returns it.
+func (l *Loop) LogTo(log *slog.Logger, message string) *Loop {
+	l.log, l.what = log, message
+	return l
+}
+
 // Nudge makes the loop look again; it never blocks.
 func (l *Loop) Nudge() { l.nudge.Send() }
 
-// Run works until ctx ends. work must report its errors itself; after one, the loop
-// waits a second and tries again.
+// Run works until ctx ends. After an error, the loop waits a second and tries again.
 func (l *Loop) Run(ctx context.Context) { Run(ctx, l.nudge, l.look) }
 
 // look does what is due and returns the next deadline.
@@ -55,6 +63,9 @@ func (l *Loop) look(ctx context.Context) time.Time {
 		return due
 	}
 	if err := l.work(ctx); err != nil {
+		if l.log != nil && ctx.Err() == nil {
+			l.log.Error(l.what, "error", err)
+		}
 		return time.Now().Add(retry)
 	}
 	return l.next()

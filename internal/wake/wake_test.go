@@ -3,6 +3,8 @@ package wake_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,7 @@ type bench struct {
 	served []time.Duration
 	fail   int
 	start  time.Time
+	log    strings.Builder
 }
 
 func (b *bench) next() time.Time {
@@ -38,7 +41,7 @@ func (b *bench) work(context.Context) error {
 func run(t *testing.T, b *bench, whileRunning func(*wake.Loop)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	loop := wake.NewLoop(b.next, b.work)
+	loop := wake.NewLoop(b.next, b.work).LogTo(slog.New(slog.NewTextHandler(&b.log, nil)), "not served")
 	done := make(chan struct{})
 	go func() { loop.Run(ctx); close(done) }()
 	whileRunning(loop)
@@ -81,6 +84,9 @@ func TestLoop_TriesAgainAfterAFailure(t *testing.T) {
 		run(t, b, func(*wake.Loop) { time.Sleep(time.Minute) })
 		if len(b.served) != 1 || b.served[0] != 3*time.Second {
 			t.Fatalf("served at %v, want [3s]", b.served)
+		}
+		if n := strings.Count(b.log.String(), `msg="not served" error="store is away"`); n != 3 {
+			t.Errorf("%d failures are logged, want 3:\n%s", n, &b.log)
 		}
 	})
 }
