@@ -14,6 +14,7 @@ type Rules struct {
 	Set     *ruleset.RuleSet
 	Options Options
 
+	Equal     []int // string attributes that must be equal for all players
 	Shrinking []int // rules that stay broken as the match grows
 	Flat      []int // rules that do not depend on who is in which team
 	Teams     []int // the other rules
@@ -38,6 +39,9 @@ func RulesOf(rs *ruleset.RuleSet, opts Options) *Rules {
 			r.Teams = append(r.Teams, i)
 			r.symmetric = r.symmetric && traits.Symmetric
 		}
+		if equal, ok := traits.Column.(ruleset.Partition); ok {
+			r.Equal = append(r.Equal, equal.Attribute)
+		}
 		if traits.Shrinks {
 			r.Shrinking = append(r.Shrinking, i)
 		}
@@ -47,6 +51,25 @@ func RulesOf(rs *ruleset.RuleSet, opts Options) *Rules {
 		r.balanced = append(r.balanced, balancedAt(rs, l, r.Teams))
 	}
 	return r
+}
+
+// Partition joins the ticket's values that must be equal in a match. It returns false if
+// its players differ in them.
+func (r *Rules) Partition(c *Candidate) (key string, ok bool) {
+	for _, attribute := range r.Equal {
+		first := c.Party.FirstString(attribute)
+		for i := range c.Party.Players {
+			if c.Party.Players[i].Values[attribute].String != first {
+				return "", false
+			}
+		}
+		if key == "" {
+			key = first // the common case allocates nothing
+		} else {
+			key += "\x00" + first
+		}
+	}
+	return key, true
 }
 
 // Alike returns a number for each candidate, equal for those that no enforced rule

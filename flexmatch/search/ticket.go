@@ -71,18 +71,6 @@ func Prepare(rs *ruleset.RuleSet, t *Ticket) (*Candidate, bool) {
 	return c, c.Held > 0
 }
 
-// Common returns the string that all players of the ticket have, and false if they
-// differ.
-func (c *Candidate) Common(attribute int) (string, bool) {
-	first := c.Party.FirstString(attribute)
-	for i := range c.Party.Players {
-		if c.Party.Players[i].Values[attribute].String != first {
-			return "", false
-		}
-	}
-	return first, true
-}
-
 // LevelAt returns the index of the level that applies at the ticket's age.
 func (c *Candidate) LevelAt(rs *ruleset.RuleSet, now time.Time) int {
 	return rs.LevelAt(now.Sub(c.Ticket.Created))

@@ -14,17 +14,13 @@ type budget struct {
 	more    bool            // some partition is not finished
 }
 
-// restart records that tickets were added: unfinished partitions start over when they
+// begin starts a pass. If tickets were added, unfinished partitions start over when they
 // have finished.
-func (b *budget) restart() {
-	for key := range b.from {
-		b.changed[key] = true
-	}
-}
-
-// begin starts a pass.
-func (b *budget) begin(steps int) {
+func (b *budget) begin(steps int, changed bool) {
 	b.left, b.more = steps, false
+	for key := range b.from {
+		b.changed[key] = b.changed[key] || changed
+	}
 }
 
 // open starts the next partition; partitions is how many remain.

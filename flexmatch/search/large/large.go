@@ -18,7 +18,8 @@ func Pass(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket, no
 			pool = append(pool, c)
 		}
 	}
-	return New(search.RulesOf(rs, opts)).Pass(pool, now, math.MaxInt)
+	matches, _ := New(search.RulesOf(rs, opts)).Pass(pool, now, math.MaxInt, false)
+	return matches
 }
 
 // Search forms large matches pass by pass. It remembers where the last pass stopped. A
@@ -43,20 +44,14 @@ func New(rules *search.Rules) *Search {
 	return s
 }
 
-// Changed says that tickets were added, or that other rules apply to some by now.
-func (s *Search) Changed() { s.budget.restart() }
-
-// More reports whether the last pass used up its steps before it was done.
-func (s *Search) More() bool { return s.budget.more }
-
-// Pass returns the matches that the candidates allow at a time, within a number of steps.
-// It sorts the candidates.
-func (s *Search) Pass(pool []*search.Candidate, now time.Time, steps int) []*search.Match {
+// Pass returns the matches that the candidates allow at a time, within a number of steps,
+// and whether it used them up before it was done. It sorts the candidates. The caller says
+// whether tickets were added since the last pass, or other rules apply to some by now.
+func (s *Search) Pass(pool []*search.Candidate, now time.Time, steps int, changed bool) (matches []*search.Match, more bool) {
 	s.now, s.judge.Now = now, now
 	s.forget(pool)
-	s.budget.begin(steps)
+	s.budget.begin(steps, changed)
 	search.SortByPriority(s.rules.Set, pool)
-	var matches []*search.Match
 	partitions := s.partitions(pool)
 	for n, p := range partitions {
 		s.budget.open(p.key, len(partitions)-n)
@@ -74,7 +69,7 @@ func (s *Search) Pass(pool []*search.Candidate, now time.Time, steps int) []*sea
 		}
 		s.budget.close()
 	}
-	return matches
+	return matches, s.budget.more
 }
 
 // forget drops what is known of tickets that do not wait any more.
@@ -104,7 +99,7 @@ func (s *Search) partitions(pool []*search.Candidate) []*partition {
 	var out []*partition
 	index := map[string]*partition{}
 	for _, c := range pool {
-		key, ok := s.key(c)
+		key, ok := s.rules.Partition(c)
 		if !ok {
 			continue
 		}
@@ -117,20 +112,6 @@ func (s *Search) partitions(pool []*search.Candidate) []*partition {
 		p.candidates = append(p.candidates, c)
 	}
 	return out
-}
-
-func (s *Search) key(c *search.Candidate) (string, bool) {
-	key := ""
-	for _, r := range s.rules.Set.Level(0).Rules {
-		if equal, ok := r.Traits.Column.(ruleset.Partition); ok {
-			value, same := c.Common(equal.Attribute)
-			if !same {
-				return "", false
-			}
-			key += value + "\x00"
-		}
-	}
-	return key, true
 }
 
 // match forms one match from the tickets of a partition, and returns the tickets that it

@@ -81,7 +81,7 @@ func (a *attempt) reaches(s *shared, items []*item, players int) bool {
 func (a *attempt) grow(depth, want int) *search.Match {
 	list := a.memory.candidates[depth]
 	if want == 0 {
-		return a.finish(list)
+		return a.finish(depth)
 	}
 	var tried map[int]bool
 	for i, it := range list {
@@ -108,61 +108,52 @@ func (a *attempt) grow(depth, want int) *search.Match {
 	return nil
 }
 
-// with tries to add the i-th candidate of a depth.
+// with continues with the i-th candidate of a depth, if it can join.
 func (a *attempt) with(depth, i, want int) *search.Match {
 	m := a.memory
-	it := m.candidates[depth][i]
+	list := m.candidates[depth]
+	it := list[i]
 	var s shared
 	if !a.join(&m.shared[depth], it, &s) {
 		return nil
 	}
-	m.set = append(m.set, it)
-	m.shared = append(m.shared, s)
-	match := a.onward(depth, i, want)
-	m.set, m.shared = m.set[:len(m.set)-1], m.shared[:len(m.shared)-1]
-	return match
-}
-
-// onward continues after the i-th candidate of a depth has joined.
-func (a *attempt) onward(depth, i, want int) *search.Match {
-	list := a.memory.candidates[depth]
-	it, s := list[i], &a.memory.shared[len(a.memory.shared)-1]
-	if !a.possible(a.memory.set...) {
+	m.set, m.shared = append(m.set[:depth+1], it), append(m.shared[:depth+1], s)
+	if !a.possible(m.set...) {
 		return nil
 	}
 	next := a.list(depth + 1)
 	if want > it.size || a.sessions {
 		var probe shared
 		for _, other := range list[i+1:] {
-			if a.join(s, other, &probe) {
+			if a.join(&s, other, &probe) {
 				next = append(next, other)
 			}
 		}
 	}
-	a.memory.candidates[depth+1] = next
-	if !a.reaches(s, next, want-it.size) {
+	m.candidates[depth+1] = next
+	if !a.reaches(&s, next, want-it.size) {
 		return nil
 	}
 	return a.grow(depth+1, want-it.size)
 }
 
-// finish seats the set in a game session to backfill, if none is chosen yet and one can
-// take it, else in a new one.
-func (a *attempt) finish(list []*item) *search.Match {
+// finish seats the set of a depth in a game session to backfill, if none is chosen yet and
+// one can take it, else in a new one.
+func (a *attempt) finish(depth int) *search.Match {
 	m := a.memory
-	if s := &m.shared[len(m.shared)-1]; !s.filled {
-		for _, it := range list {
+	set, s := m.set[:depth+1], &m.shared[depth]
+	if !s.filled {
+		for _, it := range m.candidates[depth] {
 			var with shared
 			if it.Ticket.Backfill && a.join(s, it, &with) {
-				m.set = append(m.set, it)
-				match := a.seat()
-				m.set = m.set[:len(m.set)-1]
-				if match != nil || a.cut {
+				m.set = append(set, it)
+				if match := a.seat(); match != nil || a.cut {
 					return match
 				}
 			}
 		}
 	}
+	m.set = set
 	return a.seat()
 }
 

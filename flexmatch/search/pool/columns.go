@@ -15,22 +15,24 @@ const maxMaskLevels = 8
 // columns says which rules of a rule set are judged from values stored with each ticket,
 // and which by the evaluator.
 type columns struct {
-	rs             *ruleset.RuleSet
-	partitions     []int // attributes
-	partitionRules []int
-	windows        []window
-	latencies      []int // rules
-	perTicket      []int // rules
-	shrinking      []int // shrinking rules without a column
-	flat           []int // flat rules without a column
-	exactMasks     bool
-	oldest         bool // the oldest ticket's age counts
-	least          int  // the fewest players in a match at any age
-	most           int  // the most
-	sorts          bool
-	packable       bool       // matches can be packed
-	width          float64    // of a bucket of the index; 0 without windows
-	teams          *teamSizes // nil for large matches, which have too many
+	rules *search.Rules
+	rs    *ruleset.RuleSet
+
+	partitions []int // rules
+	windows    []window
+	latencies  []int // rules
+	perTicket  []int // rules
+	shrinking  []int // shrinking rules without a column
+	flat       []int // flat rules without a column
+
+	exactMasks bool
+	oldest     bool       // the oldest ticket's age counts
+	sorts      bool       // there are sort rules
+	packable   bool       // matches can be packed
+	least      int        // the fewest players in a match at any age
+	most       int        // the most
+	width      float64    // of a bucket of the index; 0 without windows
+	teams      *teamSizes // nil for large matches, which have too many
 
 	locations map[string]int // bits of location masks
 	crowded   bool           // more locations than bits
@@ -51,7 +53,7 @@ type window struct {
 
 func columnsOf(rules *search.Rules) *columns {
 	rs := rules.Set
-	c := &columns{rs: rs, locations: map[string]int{}, least: math.MaxInt, exactMasks: len(rs.Levels()) <= maxMaskLevels, oldest: rs.Algorithm.OldestAge}
+	c := &columns{rules: rules, rs: rs, locations: map[string]int{}, least: math.MaxInt, exactMasks: len(rs.Levels()) <= maxMaskLevels, oldest: rs.Algorithm.OldestAge}
 	if !rs.Large {
 		c.teams = teamSizesOf(rs)
 	}
@@ -91,8 +93,7 @@ func (c *columns) located(rule int) bool { return c.rs.Traits(rule).Located() }
 func (c *columns) take(rule int) bool {
 	switch column := c.rs.Traits(rule).Column.(type) {
 	case ruleset.Partition:
-		c.partitions = append(c.partitions, column.Attribute)
-		c.partitionRules = append(c.partitionRules, rule)
+		c.partitions = append(c.partitions, rule)
 		return true
 	case ruleset.Window:
 		if len(c.windows) == maxWindows {
@@ -174,8 +175,7 @@ func (it *item) exactly(level int) uint64 {
 // fill computes an item's columns. It returns the partition's key, and false if the item
 // can never be matched.
 func (c *columns) fill(it *item) (key string, ok bool) {
-	key, ok = c.key(it.Candidate)
-	if !ok {
+	if key, ok = c.rules.Partition(it.Candidate); !ok {
 		return "", false
 	}
 	for i, w := range c.windows {
@@ -187,24 +187,6 @@ func (c *columns) fill(it *item) (key string, ok bool) {
 	}
 	c.locate(it)
 	return key, it.levels != 0 && it.mask != 0
-}
-
-// key joins the values that must be equal in a match. It returns false if the ticket's
-// own players differ.
-func (c *columns) key(candidate *search.Candidate) (string, bool) {
-	key := ""
-	for _, attribute := range c.partitions {
-		value, ok := candidate.Common(attribute)
-		if !ok {
-			return "", false
-		}
-		if key == "" {
-			key = value // the common case allocates nothing
-		} else {
-			key += "\x00" + value
-		}
-	}
-	return key, true
 }
 
 // passedAt returns the bits of the levels at which a ticket passes the per-ticket rules.
@@ -224,7 +206,7 @@ func (c *columns) passedAt(candidate *search.Candidate) uint64 {
 func (c *columns) alone(it *item) search.Tally {
 	t := make(search.Tally, len(c.rs.Level(0).Rules))
 	l := it.Alone(c.rs)
-	for _, i := range slices.Concat(c.partitionRules, c.perTicket, c.latencies) {
+	for _, i := range slices.Concat(c.partitions, c.perTicket, c.latencies) {
 		t.Note(i, slices.ContainsFunc(c.rs.Levels(), func(level *ruleset.Level) bool { return level.Holds(i, l) }))
 	}
 	return t
@@ -305,7 +287,7 @@ func (n *causes) into(t search.Tally, c *columns) {
 	for _, step := range []struct {
 		cause int
 		rules []int
-	}{{causePerTicket, c.perTicket}, {causeLatency, c.latencies}, {causePartition, c.partitionRules}} {
+	}{{causePerTicket, c.perTicket}, {causeLatency, c.latencies}, {causePartition, c.partitions}} {
 		for _, rule := range step.rules {
 			passed := reached
 			if slices.Contains(c.flat, rule) {

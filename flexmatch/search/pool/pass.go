@@ -42,7 +42,7 @@ type formed struct {
 // result, unless a clock ends the pass.
 func (p *Pool) Pass(now time.Time) []*search.Match {
 	p.expand(now)
-	if p.large != nil {
+	if p.rules.Set.Large {
 		return p.passLarge(now)
 	}
 	if len(p.changed) == 0 {
@@ -78,18 +78,15 @@ func (p *Pool) passLarge(now time.Time) []*search.Match {
 	if len(p.changed) == 0 && !p.deferred {
 		return nil
 	}
-	if len(p.changed) > 0 {
-		p.large.Changed()
-	}
-	p.changed = nil
 	var waiting []*search.Candidate
 	for _, it := range p.items {
 		if !it.gone {
 			waiting = append(waiting, it.Candidate)
 		}
 	}
-	matches := p.large.Pass(waiting, now, 10*p.limits.Work) // examining a ticket costs less than trying a set
-	p.deferred = p.large.More()
+	const steps = 10 // examining a ticket costs less than trying a set
+	matches, more := p.large.Pass(waiting, now, steps*p.limits.Work, len(p.changed) > 0)
+	p.changed, p.deferred = nil, more
 	for _, m := range matches {
 		for _, t := range m.Tickets {
 			p.Remove(t.ID)
@@ -233,20 +230,22 @@ func (p *Pool) run(ps *pass, tasks []*task) {
 	}
 	queue := slices.Clone(tasks)
 	slices.SortStableFunc(queue, func(a, b *task) int { return len(b.anchors) - len(a.anchors) })
-	var next atomic.Int64
-	var done sync.WaitGroup
+	var group struct {
+		next atomic.Int64 // in the queue
+		done sync.WaitGroup
+	}
 	work := func(w *worker) {
-		for n := next.Add(1) - 1; int(n) < len(queue); n = next.Add(1) - 1 {
+		for n := group.next.Add(1) - 1; int(n) < len(queue); n = group.next.Add(1) - 1 {
 			w.do(ps, queue[n])
 		}
 	}
 	for i := 1; i < workers; i++ {
-		done.Go(func() { work(p.workers[i]) })
+		group.done.Go(func() { work(p.workers[i]) })
 	}
 	if workers > 0 {
 		work(p.workers[0])
 	}
-	done.Wait()
+	group.done.Wait()
 	for _, w := range p.workers {
 		p.Searches, p.Cut, p.Rejected = p.Searches+w.searches, p.Cut+w.cut, p.Rejected+w.rejected
 		w.searches, w.cut, w.rejected = 0, 0, 0
