@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/amazon-gamelift/amazon-gamelift-servers-go-server-sdk/v5/model/request"
@@ -44,13 +45,13 @@ func (s *Server) StartBackfill(ctx context.Context, r BackfillRequest) (ticketID
 	ask.TicketID = r.TicketID
 	out, err := call(ctx, func() (result.StartMatchBackfillResult, error) { return s.sdk.StartBackfill(ask) }, func(late result.StartMatchBackfillResult, err error) {
 		if err == nil {
-			s.remember(late.TicketID) // so that it can be stopped
+			s.filling.set(late.TicketID) // so that it can be stopped
 		}
 	})
 	if err != nil {
 		return "", fmt.Errorf("start match backfill: %w", err)
 	}
-	s.remember(out.TicketID)
+	s.filling.set(out.TicketID)
 	return out.TicketID, nil
 }
 
@@ -67,12 +68,6 @@ func (s *Server) match(allowWithAuto bool) (session.Info, matchdata.Data, error)
 		return s.info, s.data, ErrAutoBackfill
 	}
 	return s.info, s.data, nil
-}
-
-func (s *Server) remember(ticket string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ticket = ticket
 }
 
 // present returns the matched players that are connected.
@@ -107,65 +102,90 @@ func (s *Server) StopBackfill(ctx context.Context, ticketID string) error {
 	if err := call0(ctx, func() error { return s.sdk.StopBackfill(ask) }, nil); err != nil {
 		return fmt.Errorf("stop match backfill: %w", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ticket == ticketID {
-		s.ticket = ""
-	}
+	s.filling.over(ticketID)
 	return nil
 }
 
 // BackfillTicket returns the latest backfill ticket not known to have ended: this
 // server's own, else the service's, else "".
 func (s *Server) BackfillTicket() string {
+	if own := s.filling.own(); own != "" {
+		return own
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ticket != "" {
-		return s.ticket
-	}
 	return s.data.AutoBackfillTicketID
 }
 
-// stopOwnBackfill makes an attempt to stop this server's own backfill at the end.
-func (s *Server) stopOwnBackfill(ctx context.Context) {
-	s.mu.Lock()
-	ticket := s.ticket
-	s.mu.Unlock()
+// filling is the server's own backfill, and when to request one.
+type filling struct {
+	s *Server
+
+	mu     sync.Mutex
+	ticket string // the latest not known to have ended, or ""
+}
+
+// own returns the latest ticket, or "".
+func (f *filling) own() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ticket
+}
+
+func (f *filling) set(ticket string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ticket = ticket
+}
+
+// over forgets a ticket that has ended.
+func (f *filling) over(ticket string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ticket == ticket {
+		f.ticket = ""
+	}
+}
+
+// stop makes an attempt to stop the backfill at the end.
+func (f *filling) stop(ctx context.Context) {
+	ticket := f.own()
 	if ticket == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopBackfill)
 	defer cancel()
-	if err := s.StopBackfill(ctx, ticket); err != nil {
-		s.opts.Logger.Warn("backfill not stopped", "ticket_id", ticket, "error", err)
+	if err := f.s.StopBackfill(ctx, ticket); err != nil {
+		f.s.opts.Logger.Warn("backfill not stopped", "ticket_id", ticket, "error", err)
 	}
 }
 
-// backfillAfterStart starts the first backfill, if the policy says so.
-func (s *Server) backfillAfterStart() {
-	if !s.opts.Backfill.Enabled {
+// begin starts the first backfill after StartDelay, if the policy says so.
+func (f *filling) begin() {
+	if !f.s.opts.Backfill.Enabled {
 		return
 	}
-	s.spawn(func() {
-		timer := time.NewTimer(s.opts.Backfill.StartDelay)
+	f.s.spawn(func() {
+		timer := time.NewTimer(f.s.opts.Backfill.StartDelay)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			s.backfill("the session started", "")
-		case <-s.life.Done():
+			f.request("the session started", "")
+		case <-f.s.life.Done():
 		}
 	})
 }
 
-// backfillBecause starts a backfill on its own goroutine, if the policy says so.
-func (s *Server) backfillBecause(why, ticketID string) {
-	if s.opts.Backfill.Enabled {
-		s.spawn(func() { s.backfill(why, ticketID) })
+// because starts a backfill on its own goroutine, if the policy says so.
+func (f *filling) because(why, ticketID string) {
+	if f.s.opts.Backfill.Enabled {
+		f.s.spawn(func() { f.request(why, ticketID) })
 	}
 }
 
-// backfill requests players if there are free slots.
-func (s *Server) backfill(why, ticketID string) {
+// request requests players if there are free slots.
+func (f *filling) request(why, ticketID string) {
+	s := f.s
 	s.mu.Lock()
 	wanted := s.state == Active && len(s.players) < s.info.MaxPlayers
 	s.mu.Unlock()

@@ -41,7 +41,7 @@ func (s *Server) begin(r EndReason, cause error) {
 	s.work.Go(func() {
 		until, cancel := context.WithTimeout(context.Background(), s.grace(r))
 		defer cancel()
-		s.stopOwnBackfill(until)
+		s.filling.stop(until)
 		if begun {
 			s.destroy(until, r)
 		}

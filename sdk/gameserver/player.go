@@ -37,7 +37,7 @@ func (s *Server) ValidatePlayer(ctx context.Context, c ConnectionID, playerSessi
 	s.came = true
 	s.mu.Unlock()
 	if s.opts.Backfill.OnJoin {
-		s.backfillBecause("a player joined", "")
+		s.filling.because("a player joined", "")
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (s *Server) PlayerLeft(ctx context.Context, c ConnectionID) error {
 	}
 	err := call0(ctx, func() error { return s.sdk.Remove(id) }, nil)
 	if s.opts.Backfill.OnLeave {
-		s.backfillBecause("a player left", "")
+		s.filling.because("a player left", "")
 	}
 	if err != nil {
 		return fmt.Errorf("remove player session: %w", err)

@@ -126,7 +126,7 @@ func (s *Server) start(g model.GameSession) {
 		}
 		return nil
 	})
-	s.backfillAfterStart()
+	s.filling.begin()
 }
 
 // arrive records the game session; players can join from now on.
@@ -165,24 +165,21 @@ func (s *Server) update(m model.UpdateGameSession) {
 		return nil
 	})
 	if u.Reason == BackfillTimedOut && s.opts.Backfill.OnTimeout {
-		s.backfillBecause("timed out", u.BackfillTicketID)
+		s.filling.because("timed out", u.BackfillTicketID)
 	}
 }
 
-// apply applies an update to the server's state.
+// apply applies an update to the server's state. A backfill that found its players, or
+// ended without, is over.
 func (s *Server) apply(u Update) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch u.Reason {
 	case MatchmakingDataUpdated:
+		s.mu.Lock()
 		s.info, s.data = u.Session, u.Match
-		if s.ticket == u.BackfillTicketID {
-			s.ticket = "" // it found its players
-		}
+		s.mu.Unlock()
+		s.filling.over(u.BackfillTicketID)
 	case BackfillFailed, BackfillTimedOut, BackfillCancelled:
-		if s.ticket == u.BackfillTicketID {
-			s.ticket = ""
-		}
+		s.filling.over(u.BackfillTicketID)
 	}
 }
 

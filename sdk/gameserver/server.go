@@ -22,6 +22,7 @@ type Server struct {
 	turn    chan struct{} // holds a token while a handler runs
 	ended   chan struct{} // closed when the state is Ended
 	work    sync.WaitGroup
+	filling filling
 
 	mu      sync.Mutex // guards what follows
 	state   State
@@ -35,7 +36,6 @@ type Server struct {
 	taken   map[string]bool // player sessions in players
 	came    bool            // a player was accepted
 	empty   *time.Timer     // running while empty, with EndWhenEmpty
-	ticket  string          // this server's latest backfill
 }
 
 // New returns a server for a game. Errors: ErrInvalid.
@@ -52,6 +52,7 @@ func New(o Options, h ...Handler) (*Server, error) {
 		turn: make(chan struct{}, 1), ended: make(chan struct{}),
 		players: map[ConnectionID]string{}, taken: map[string]bool{},
 	}
+	s.filling.s = s
 	s.life, s.endLife = context.WithCancel(context.Background())
 	return s, nil
 }
