@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // fate is the outcome of the notice at a position in the batch.
@@ -90,7 +91,7 @@ func (k *sink) deliver(ctx context.Context, lane []place, fates chan<- fate) {
 func (k *sink) insist(ctx context.Context, n *notice) *DeadLetter {
 	var err error
 	for try := 1; ; try++ {
-		if !pause(ctx, k.rest(try, err)) {
+		if !wake.Sleep(ctx, k.rest(try, err)) {
 			return nil
 		}
 		err = k.sender.send(ctx, n)
@@ -158,7 +159,7 @@ func (k *sink) move(ctx context.Context, cursor *Cursor, p *progress) error {
 		return nil
 	}
 	a := advance{Sink: k.cfg.Name, Generation: cursor.Generation, Seq: p.seq(), Dead: p.dead}
-	if _, err := k.svc.cmd.advance.Do(ctx, a); err != nil {
+	if err := k.svc.cmd.advance.Do(ctx, a); err != nil {
 		return err
 	}
 	p.moved, p.dead = a.Seq, nil

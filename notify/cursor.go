@@ -21,16 +21,16 @@ type replay struct {
 }
 
 // runBegin creates the cursor of a new sink, after everything that has happened so far.
-func (s *Service) runBegin(tx *store.Tx, sink string) (struct{}, error) {
+func (s *Service) runBegin(tx *store.Tx, sink string) error {
 	if s.t.cursors.Get(tx, sink) == nil {
 		s.t.cursors.Put(tx, &Cursor{Sink: sink, Seq: s.events.Last(tx), Changed: tx.Now()})
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // runAdvance moves a cursor forward, unless it has been set in the meantime. What was
 // given up is dead in either case.
-func (s *Service) runAdvance(tx *store.Tx, a advance) (struct{}, error) {
+func (s *Service) runAdvance(tx *store.Tx, a advance) error {
 	for _, d := range a.Dead {
 		d.Time = tx.Now()
 		s.t.dead.Put(tx, &d)
@@ -40,25 +40,25 @@ func (s *Service) runAdvance(tx *store.Tx, a advance) (struct{}, error) {
 	}
 	c := s.t.cursors.Get(tx, a.Sink)
 	if c == nil || c.Generation != a.Generation || c.Seq >= a.Seq {
-		return struct{}{}, nil
+		return nil
 	}
 	next := *c
 	next.Seq, next.Changed = a.Seq, tx.Now()
 	s.t.cursors.Put(tx, &next)
-	return struct{}{}, nil
+	return nil
 }
 
-func (s *Service) runReplay(tx *store.Tx, r replay) (struct{}, error) {
+func (s *Service) runReplay(tx *store.Tx, r replay) error {
 	c := s.t.cursors.Get(tx, r.Sink)
 	if c == nil {
-		return struct{}{}, fault.Missing("sink %q has no cursor", r.Sink)
+		return fault.Missing("sink %q has no cursor", r.Sink)
 	}
 	next := *c
 	next.Seq = r.From - min(r.From, 1)
 	next.Generation++
 	next.Changed = tx.Now()
 	s.t.cursors.Put(tx, &next)
-	return struct{}{}, nil
+	return nil
 }
 
 // ReplayFrom makes a sink deliver everything from a sequence number of the event log on
@@ -71,7 +71,7 @@ func (s *Service) ReplayFrom(ctx context.Context, sink string, seq uint64) error
 		return err
 	}
 	seq = min(seq, s.events.Last(s.st.View())+1)
-	if _, err := s.cmd.replay.Do(ctx, replay{Sink: sink, From: seq}); err != nil {
+	if err := s.cmd.replay.Do(ctx, replay{Sink: sink, From: seq}); err != nil {
 		return err
 	}
 	k.interrupt()

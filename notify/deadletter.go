@@ -76,7 +76,7 @@ func (s *Service) runAgain(tx *store.Tx, a again) (int, error) {
 	return len(rows), nil
 }
 
-func (s *Service) runSettled(tx *store.Tx, o settled) (struct{}, error) {
+func (s *Service) runSettled(tx *store.Tx, o settled) error {
 	d := s.t.dead.Get(tx, deadKey(o.Sink, o.Seq))
 	switch {
 	case d == nil:
@@ -88,7 +88,7 @@ func (s *Service) runSettled(tx *store.Tx, o settled) (struct{}, error) {
 		next.Attempts++
 		s.t.dead.Put(tx, &next)
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // trim keeps a sink's dead letters within MaxDeadLetters.

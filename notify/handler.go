@@ -3,10 +3,12 @@ package notify
 import (
 	"encoding/xml"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/internal/fault"
 )
 
@@ -14,21 +16,34 @@ import (
 // of operators.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-func (s *Service) routes() {
-	s.mux = http.NewServeMux()
-	s.mux.HandleFunc("GET "+confirmPath, s.serveConfirm)
-	s.mux.HandleFunc("GET "+unsubscribePath, s.serveUnsubscribe)
-	s.mux.HandleFunc("GET /notify/{certificate}", s.serveCertificate)
-	s.operatorRoutes()
-	s.mux.HandleFunc("/notify/", func(w http.ResponseWriter, r *http.Request) {
+// handler serves the requests.
+type handler struct {
+	svc   *Service
+	allow func(r *http.Request, action auth.Action, resources ...string) (auth.Caller, error) // nil allows no operator
+	log   *slog.Logger
+}
+
+func (h handler) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+confirmPath, h.serveConfirm)
+	mux.HandleFunc("GET "+unsubscribePath, h.serveUnsubscribe)
+	mux.HandleFunc("GET /notify/{certificate}", h.serveCertificate)
+	mux.HandleFunc("GET /notify/recent", h.guard(mayTell, h.serveRecent))
+	mux.HandleFunc("GET /notify/sinks", h.guard(mayRead, h.serveSinks))
+	mux.HandleFunc("GET /notify/dead-letters", h.guard(mayTell, h.serveDeadLetters))
+	mux.HandleFunc("POST /notify/replay", h.guard(mayChange, h.serveReplay))
+	mux.HandleFunc("POST /notify/redeliver", h.guard(mayChange, h.serveRedeliver))
+	mux.HandleFunc("POST /notify/subscribe", h.guard(mayChange, h.serveSubscribe))
+	mux.HandleFunc("/notify/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "there is nothing at "+r.Method+" "+r.URL.Path)
 	})
+	return mux
 }
 
 // serveCertificate serves the certificate of the signing key, under its own name and as
 // cert.pem.
-func (s *Service) serveCertificate(w http.ResponseWriter, r *http.Request) {
-	signer := s.signs()
+func (h handler) serveCertificate(w http.ResponseWriter, r *http.Request) {
+	signer := h.svc.signs()
 	known := signer != nil &&
 		(r.URL.Path == certificatePrefix+signer.fingerprint+certificateSuffix || r.URL.Path == "/notify/cert.pem")
 	if !known {
@@ -56,41 +71,41 @@ type errorXML struct {
 
 const snsNamespace = "http://sns.amazonaws.com/doc/2010-03-31/"
 
-func (s *Service) serveConfirm(w http.ResponseWriter, r *http.Request) {
+func (h handler) serveConfirm(w http.ResponseWriter, r *http.Request) {
 	if !isGet(w, r) {
 		return
 	}
 	c, err := parseConfirm(r.URL.RawQuery)
 	if err != nil {
-		s.failXML(w, err)
+		h.failXML(w, err)
 		return
 	}
-	arn, err := s.cmd.confirm.Do(r.Context(), c)
+	arn, err := h.svc.subs.confirm.Do(r.Context(), c)
 	if err != nil {
-		s.failXML(w, err)
+		h.failXML(w, err)
 		return
 	}
-	s.log.Info("endpoint confirmed its subscription", "topic", c.Topic)
+	h.log.Info("endpoint confirmed its subscription", "topic", c.Topic)
 	writeXML(w, http.StatusOK, answerXML{XMLName: xml.Name{Local: "ConfirmSubscriptionResponse"}, ARN: arn})
 }
 
-func (s *Service) serveUnsubscribe(w http.ResponseWriter, r *http.Request) {
+func (h handler) serveUnsubscribe(w http.ResponseWriter, r *http.Request) {
 	if !isGet(w, r) {
 		return
 	}
 	arn, err := parseUnsubscribe(r.URL.RawQuery)
 	if err != nil {
-		s.failXML(w, err)
+		h.failXML(w, err)
 		return
 	}
-	if _, err := s.cmd.unsubscribe.Do(r.Context(), arn); err != nil {
-		s.failXML(w, err)
+	if err := h.svc.subs.unsubscribe.Do(r.Context(), arn); err != nil {
+		h.failXML(w, err)
 		return
 	}
-	for _, k := range s.current() {
+	for _, k := range h.svc.current() {
 		k.askSubscribers() // sends the notification of the end
 	}
-	s.log.Info("endpoint unsubscribed")
+	h.log.Info("endpoint unsubscribed")
 	writeXML(w, http.StatusOK, answerXML{XMLName: xml.Name{Local: "UnsubscribeResponse"}})
 }
 
@@ -172,12 +187,12 @@ func parseAction(raw, action string) (url.Values, error) {
 }
 
 // failXML answers with an error in SNS's form.
-func (s *Service) failXML(w http.ResponseWriter, err error) {
+func (h handler) failXML(w http.ResponseWriter, err error) {
 	status, e := http.StatusBadRequest, errorXML{Type: "Sender"}
 	f, ok := fault.As(err)
 	switch {
 	case !ok || f.Kind == fault.InternalService || f.Kind == fault.Throttling:
-		s.log.Error("subscription not changed", "error", err)
+		h.log.Error("subscription not changed", "error", err)
 		status, e = http.StatusServiceUnavailable, errorXML{"Receiver", "InternalError", "try again"}
 	case f.Kind == fault.NotFound:
 		status, e.Code, e.Message = http.StatusNotFound, "NotFound", f.Message

@@ -39,7 +39,7 @@ func (k *sink) shake(ctx context.Context, sub *Subscription, a *asked) {
 
 // leave ends a subscription whose endpoint has been told.
 func (k *sink) leave(ctx context.Context, sub *Subscription) {
-	if _, err := k.svc.cmd.left.Do(ctx, sub.ARN); err != nil && ctx.Err() == nil {
+	if err := k.svc.subs.left.Do(ctx, sub.ARN); err != nil && ctx.Err() == nil {
 		k.svc.log.Warn("end of a subscription not kept", "sink", k.cfg.Name, "topic", sub.Topic, "error", err)
 	}
 }

@@ -25,43 +25,34 @@ const (
 	mayTell   = auth.ReadPlayerSessionIDs // notices contain these
 )
 
-func (s *Service) operatorRoutes() {
-	s.mux.HandleFunc("GET /notify/recent", s.guard(mayTell, s.serveRecent))
-	s.mux.HandleFunc("GET /notify/sinks", s.guard(mayRead, s.serveSinks))
-	s.mux.HandleFunc("GET /notify/dead-letters", s.guard(mayTell, s.serveDeadLetters))
-	s.mux.HandleFunc("POST /notify/replay", s.guard(mayChange, s.serveReplay))
-	s.mux.HandleFunc("POST /notify/redeliver", s.guard(mayChange, s.serveRedeliver))
-	s.mux.HandleFunc("POST /notify/subscribe", s.guard(mayChange, s.serveSubscribe))
-}
-
 // guard serves requests whose sender is allowed the action, in the sender's name.
-func (s *Service) guard(action auth.Action, serve func(http.ResponseWriter, *http.Request, url.Values) error) http.HandlerFunc {
+func (h handler) guard(action auth.Action, serve func(http.ResponseWriter, *http.Request, url.Values) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if s.opts.Allow == nil {
+		if h.allow == nil {
 			refuse(w, http.StatusForbidden, "nobody may ask this here")
 			return
 		}
-		caller, err := s.opts.Allow(r, action)
+		caller, err := h.allow(r, action)
 		if err != nil {
-			s.fail(w, err)
+			h.fail(w, err)
 			return
 		}
 		r = r.WithContext(store.WithActor(r.Context(), caller.Actor()))
 		if err := serve(w, r, r.URL.Query()); err != nil {
-			s.fail(w, err)
+			h.fail(w, err)
 		}
 	}
 }
 
 // fail answers with an error.
-func (s *Service) fail(w http.ResponseWriter, err error) {
+func (h handler) fail(w http.ResponseWriter, err error) {
 	f, ok := fault.As(err)
 	limit.Advise(w.Header(), err)
 	switch {
 	case ok && f.Kind == fault.Throttling && f.Wait > 0:
 		refuse(w, http.StatusTooManyRequests, f.Message)
 	case !ok || f.Kind == fault.InternalService || f.Kind == fault.Throttling:
-		s.log.Error("request about notifications failed", "error", err)
+		h.log.Error("request about notifications failed", "error", err)
 		refuse(w, http.StatusServiceUnavailable, "try again; the log of the server tells why")
 	default:
 		refuse(w, f.Kind.HTTPStatus(), f.Message)
@@ -103,12 +94,12 @@ func (s *Service) Recent(ctx context.Context, n int) ([]jsontext.Value, error) {
 }
 
 // serveRecent answers with JSON lines.
-func (s *Service) serveRecent(w http.ResponseWriter, r *http.Request, v url.Values) error {
+func (h handler) serveRecent(w http.ResponseWriter, r *http.Request, v url.Values) error {
 	n, err := number(v, "n", 20, 1, 1000)
 	if err != nil {
 		return err
 	}
-	notices, err := s.Recent(r.Context(), int(n))
+	notices, err := h.svc.Recent(r.Context(), int(n))
 	if err != nil {
 		return err
 	}
@@ -150,7 +141,7 @@ func (s *Service) Status() []SinkStatus {
 		}
 		st.DeadLetters = s.t.deadOf.Count(view, k.cfg.Name)
 		for _, topic := range k.cfg.Topics {
-			if sub := s.t.subscriptions.Get(view, subscriptionKey(k.cfg.Name, topic)); sub != nil {
+			if sub := s.subs.of(view, k.cfg.Name, topic); sub != nil {
 				st.Subscriptions = append(st.Subscriptions, SubscriptionStatus{sub.Topic, sub.Status, sub.Changed})
 			}
 		}
@@ -168,12 +159,12 @@ func bareURL(raw string) string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-func (s *Service) serveSinks(w http.ResponseWriter, _ *http.Request, _ url.Values) error {
-	writeJSON(w, http.StatusOK, map[string]any{"sinks": s.Status()})
+func (h handler) serveSinks(w http.ResponseWriter, _ *http.Request, _ url.Values) error {
+	writeJSON(w, http.StatusOK, map[string]any{"sinks": h.svc.Status()})
 	return nil
 }
 
-func (s *Service) serveDeadLetters(w http.ResponseWriter, _ *http.Request, v url.Values) error {
+func (h handler) serveDeadLetters(w http.ResponseWriter, _ *http.Request, v url.Values) error {
 	after, err := number(v, "after", 0, 0, maxSeq)
 	if err != nil {
 		return err
@@ -182,7 +173,7 @@ func (s *Service) serveDeadLetters(w http.ResponseWriter, _ *http.Request, v url
 	if err != nil {
 		return err
 	}
-	letters, err := s.DeadLetters(v.Get("sink"), after, int(limit))
+	letters, err := h.svc.DeadLetters(v.Get("sink"), after, int(limit))
 	if err != nil {
 		return err
 	}
@@ -193,7 +184,7 @@ func (s *Service) serveDeadLetters(w http.ResponseWriter, _ *http.Request, v url
 	return nil
 }
 
-func (s *Service) serveReplay(w http.ResponseWriter, r *http.Request, v url.Values) error {
+func (h handler) serveReplay(w http.ResponseWriter, r *http.Request, v url.Values) error {
 	if !v.Has("from") {
 		return fault.Invalid("from: the sequence number to begin with is missing; 0 is the oldest event kept")
 	}
@@ -201,7 +192,7 @@ func (s *Service) serveReplay(w http.ResponseWriter, r *http.Request, v url.Valu
 	if err != nil {
 		return err
 	}
-	if err := s.ReplayFrom(r.Context(), v.Get("sink"), from); err != nil {
+	if err := h.svc.ReplayFrom(r.Context(), v.Get("sink"), from); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"sink": v.Get("sink"), "from": from})
@@ -211,7 +202,7 @@ func (s *Service) serveReplay(w http.ResponseWriter, r *http.Request, v url.Valu
 // maxRedeliver limits the numbers in one request.
 const maxRedeliver = 1000
 
-func (s *Service) serveRedeliver(w http.ResponseWriter, r *http.Request, v url.Values) error {
+func (h handler) serveRedeliver(w http.ResponseWriter, r *http.Request, v url.Values) error {
 	if len(v["seq"]) > maxRedeliver {
 		return fault.Invalid("seq: %d numbers, at most %d; none means all", len(v["seq"]), maxRedeliver)
 	}
@@ -223,7 +214,7 @@ func (s *Service) serveRedeliver(w http.ResponseWriter, r *http.Request, v url.V
 		}
 		seqs = append(seqs, seq)
 	}
-	n, err := s.Redeliver(r.Context(), v.Get("sink"), seqs...)
+	n, err := h.svc.Redeliver(r.Context(), v.Get("sink"), seqs...)
 	if err != nil {
 		return err
 	}
@@ -231,8 +222,8 @@ func (s *Service) serveRedeliver(w http.ResponseWriter, r *http.Request, v url.V
 	return nil
 }
 
-func (s *Service) serveSubscribe(w http.ResponseWriter, r *http.Request, v url.Values) error {
-	if err := s.Subscribe(r.Context(), v.Get("sink")); err != nil {
+func (h handler) serveSubscribe(w http.ResponseWriter, r *http.Request, v url.Values) error {
+	if err := h.svc.Subscribe(r.Context(), v.Get("sink")); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"sink": v.Get("sink"), "status": Pending})

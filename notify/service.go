@@ -24,6 +24,7 @@ type Service struct {
 	log     *slog.Logger
 	metrics *metrics
 	t       tables
+	subs    *subscriptions
 	cmd     commands
 	mux     *http.ServeMux
 
@@ -38,16 +39,12 @@ type Service struct {
 }
 
 type commands struct {
-	begin       *store.Command[string, struct{}]
-	advance     *store.Command[advance, struct{}]
-	replay      *store.Command[replay, struct{}]
-	again       *store.Command[again, int]
-	settled     *store.Command[settled, struct{}]
-	expire      *store.Command[struct{}, int]
-	subscribe   *store.Command[subscribe, struct{}]
-	confirm     *store.Command[confirmation, string]
-	unsubscribe *store.Command[string, struct{}]
-	left        *store.Command[string, struct{}]
+	begin   *store.Action[string]
+	advance *store.Action[advance]
+	replay  *store.Action[replay]
+	again   *store.Command[again, int]
+	settled *store.Action[settled]
+	expire  *store.Command[struct{}, int]
 }
 
 // New registers the tables and commands on a store that is not open yet. Its error names
@@ -56,25 +53,21 @@ func New(st *store.Store, events *event.Log, o Options) (*Service, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Service{st: st, events: events, opts: o, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), t: newTables(st)}
+	s := &Service{st: st, events: events, opts: o, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), t: newTables(st), subs: newSubscriptions(st)}
 	s.cmd = commands{
-		begin:       store.NewCommand(st, "notify.begin", s.runBegin),
-		advance:     store.NewCommand(st, "notify.advance", s.runAdvance),
-		replay:      store.NewCommand(st, "notify.replay", s.runReplay),
-		again:       store.NewCommand(st, "notify.again", s.runAgain),
-		settled:     store.NewCommand(st, "notify.settled", s.runSettled),
-		expire:      store.NewCommand(st, "notify.expire", s.runExpire),
-		subscribe:   store.NewCommand(st, "notify.subscribe", s.runSubscribe),
-		confirm:     store.NewCommand(st, "notify.confirm", s.runConfirm),
-		unsubscribe: store.NewCommand(st, "notify.unsubscribe", s.runUnsubscribe),
-		left:        store.NewCommand(st, "notify.left", s.runLeft),
+		begin:   store.NewAction(st, "notify.begin", s.runBegin),
+		advance: store.NewAction(st, "notify.advance", s.runAdvance),
+		replay:  store.NewAction(st, "notify.replay", s.runReplay),
+		again:   store.NewCommand(st, "notify.again", s.runAgain),
+		settled: store.NewAction(st, "notify.settled", s.runSettled),
+		expire:  store.NewCommand(st, "notify.expire", s.runExpire),
 	}
 	if s.transport = o.Transport; s.transport == nil {
 		s.transport = newTransport()
 	}
 	s.sinks, s.changed = s.makeSinks(o.Sinks), make(chan struct{})
 	s.metrics = newMetrics(o.Registerer, s)
-	s.routes()
+	s.mux = handler{s, o.Allow, s.log}.routes()
 	return s, nil
 }
 
@@ -147,7 +140,7 @@ func (s *Service) Open(ctx context.Context) error {
 // begin creates the missing cursors of sinks and subscriptions of topics.
 func (s *Service) begin(ctx context.Context, sinks []*sink) error {
 	for _, k := range sinks {
-		if _, err := s.cmd.begin.Do(ctx, k.cfg.Name); err != nil {
+		if err := s.cmd.begin.Do(ctx, k.cfg.Name); err != nil {
 			return fmt.Errorf("begin sink %s: %w", k.cfg.Name, err)
 		}
 		if k.cfg.Kind != SNS {
@@ -171,7 +164,7 @@ func (s *Service) openSNS(ctx context.Context, k *sink) error {
 		s.mu.Unlock()
 	}
 	for _, topic := range k.cfg.Topics {
-		if err := s.subscribe(ctx, k, topic, onlyIfNew); err != nil {
+		if err := s.subs.request(ctx, k, topic, onlyIfNew); err != nil {
 			return fmt.Errorf("subscribe sink %s to %s: %w", k.cfg.Name, topic, err)
 		}
 	}

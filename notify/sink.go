@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // sender sends a notice to a sink's destination. The error is a *refusal if the receiver
@@ -24,8 +25,8 @@ type sink struct {
 	svc    *Service
 	sender sender
 	poster *poster // nil for kind log
-	wakeup chan struct{}
-	resend chan struct{} // nudges keepSubscribing
+	wakeup wake.Nudge
+	resend wake.Nudge // nudges keepSubscribing
 
 	oldest atomic.Int64 // Unix nanoseconds of the oldest notice not delivered; 0 for none
 
@@ -35,7 +36,7 @@ type sink struct {
 }
 
 func newSink(s *Service, c SinkConfig, transport http.RoundTripper) *sink {
-	k := &sink{cfg: c, svc: s, wakeup: make(chan struct{}, 1), resend: make(chan struct{}, 1)}
+	k := &sink{cfg: c, svc: s, wakeup: wake.NewNudge(), resend: wake.NewNudge()}
 	if c.Kind != Log {
 		k.poster = newPoster(&c, transport)
 	}
@@ -61,7 +62,7 @@ func (k *sink) run(ctx context.Context) {
 		busy, err := k.turn(ctx)
 		if err != nil && ctx.Err() == nil {
 			k.svc.log.Error("sink cannot go on; it tries again", "sink", k.cfg.Name, "error", err)
-			pause(ctx, time.Second)
+			wake.Sleep(ctx, time.Second)
 			continue
 		}
 		if busy {
@@ -113,7 +114,7 @@ func (k *sink) redeliver(ctx context.Context, d *DeadLetter) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	_, err = k.svc.cmd.settled.Do(ctx, outcome)
+	err = k.svc.cmd.settled.Do(ctx, outcome)
 	return err
 }
 
@@ -125,7 +126,7 @@ func (k *sink) sendOnce(ctx context.Context, e event.Entry) error {
 	if !k.wants(&n) {
 		return fmt.Errorf("the sink does not subscribe to topic %q any more", n.target())
 	}
-	if !pause(ctx, k.rest(1, nil)) {
+	if !wake.Sleep(ctx, k.rest(1, nil)) {
 		return ctx.Err()
 	}
 	err = k.sender.send(ctx, &n)
@@ -180,12 +181,7 @@ func (k *sink) inTrouble() int {
 	return k.failures
 }
 
-func (k *sink) nudge() {
-	select {
-	case k.wakeup <- struct{}{}:
-	default:
-	}
-}
+func (k *sink) nudge() { k.wakeup.Send() }
 
 // interrupt cuts off the batch that is being delivered.
 func (k *sink) interrupt() {

@@ -1,9 +1,6 @@
 package notify
 
-import (
-	"github.com/musterhq/muster/internal/state"
-	"github.com/musterhq/muster/internal/store"
-)
+import "github.com/musterhq/muster/internal/state"
 
 // Status is the state of a subscription.
 type Status string
@@ -29,11 +26,4 @@ var Moves = state.Machine[Status]{
 	{Pending, Leaving}:        "UnsubscribeURL is visited",
 	{Confirmed, Leaving}:      "UnsubscribeURL is visited",
 	{Leaving, Unsubscribed}:   "the endpoint took the message that says so, or refused it too often",
-}
-
-// move writes a subscription with a new status.
-func (t *tables) move(tx *store.Tx, s Subscription, to Status) {
-	Moves.Move(&s.Status, to, s.ARN)
-	s.Changed = tx.Now()
-	t.subscriptions.Put(tx, &s)
 }

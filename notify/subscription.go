@@ -37,13 +37,44 @@ const (
 	anew      occasion = true  // an operator says so
 )
 
-func (s *Service) subscribe(ctx context.Context, k *sink, topic string, why occasion) error {
+// subscriptions are the subscriptions of endpoints to topics.
+type subscriptions struct {
+	table   *store.Table[Subscription]
+	byToken *store.Index[Subscription]
+	byARN   *store.Index[Subscription]
+
+	subscribe   *store.Action[subscribe]
+	confirm     *store.Command[confirmation, string]
+	unsubscribe *store.Action[string]
+	left        *store.Action[string]
+}
+
+func newSubscriptions(st *store.Store) *subscriptions {
+	ss := &subscriptions{}
+	ss.table = store.NewTable(st, store.TableSpec[Subscription]{
+		Name: "notify_subscription", Key: func(s *Subscription) string { return subscriptionKey(s.Sink, s.Topic) },
+	})
+	ss.byToken = store.NewIndex(ss.table, "token", func(s *Subscription, emit func(string)) { emit(s.Token) })
+	ss.byARN = store.NewIndex(ss.table, "arn", func(s *Subscription, emit func(string)) { emit(s.ARN) })
+	ss.subscribe = store.NewAction(st, "notify.subscribe", ss.runSubscribe)
+	ss.confirm = store.NewCommand(st, "notify.confirm", ss.runConfirm)
+	ss.unsubscribe = store.NewAction(st, "notify.unsubscribe", ss.runUnsubscribe)
+	ss.left = store.NewAction(st, "notify.left", ss.runLeft)
+	return ss
+}
+
+// of returns a sink's subscription to a topic, or nil.
+func (ss *subscriptions) of(r store.Reader, sink, topic string) *Subscription {
+	return ss.table.Get(r, subscriptionKey(sink, topic))
+}
+
+// request requests a subscription of a sink to a topic.
+func (ss *subscriptions) request(ctx context.Context, k *sink, topic string, why occasion) error {
 	endpoint := sha256.Sum256([]byte(k.cfg.URL))
-	_, err := s.cmd.subscribe.Do(ctx, subscribe{
+	return ss.subscribe.Do(ctx, subscribe{
 		Sink: k.cfg.Name, Topic: topic, ARN: topic + ":" + uuid.NewString(),
 		Endpoint: hex.EncodeToString(endpoint[:]), Token: newToken(), Anew: why == anew,
 	})
-	return err
 }
 
 // newToken returns a token of the length of SNS's: 256 random bits.
@@ -53,48 +84,55 @@ func newToken() string {
 	return hex.EncodeToString(b)
 }
 
-func (s *Service) runSubscribe(tx *store.Tx, a subscribe) (struct{}, error) {
-	old := s.t.subscriptions.Get(tx, subscriptionKey(a.Sink, a.Topic))
+func (ss *subscriptions) runSubscribe(tx *store.Tx, a subscribe) error {
+	old := ss.of(tx, a.Sink, a.Topic)
 	next := Subscription{Sink: a.Sink, Topic: a.Topic, ARN: a.ARN, Endpoint: a.Endpoint, Token: a.Token}
 	if old != nil {
 		if old.Endpoint == a.Endpoint && !a.Anew {
-			return struct{}{}, nil
+			return nil
 		}
 		next.Status = old.Status
 	}
-	s.t.move(tx, next, Pending)
-	return struct{}{}, nil
+	ss.move(tx, next, Pending)
+	return nil
 }
 
 // runConfirm confirms the subscription with the token and returns its ARN.
-func (s *Service) runConfirm(tx *store.Tx, c confirmation) (string, error) {
-	sub := s.t.byToken.First(tx, c.Token)
+func (ss *subscriptions) runConfirm(tx *store.Tx, c confirmation) (string, error) {
+	sub := ss.byToken.First(tx, c.Token)
 	if sub == nil || sub.Topic != c.Topic {
 		return "", fault.Invalid("Token: it belongs to no subscription of this topic, or a later one has taken its place")
 	}
 	if sub.Status != Confirmed {
-		s.t.move(tx, *sub, Confirmed)
+		ss.move(tx, *sub, Confirmed)
 	}
 	return sub.ARN, nil
 }
 
-func (s *Service) runUnsubscribe(tx *store.Tx, subscriptionARN string) (struct{}, error) {
-	sub := s.t.byARN.First(tx, subscriptionARN)
+func (ss *subscriptions) runUnsubscribe(tx *store.Tx, subscriptionARN string) error {
+	sub := ss.byARN.First(tx, subscriptionARN)
 	if sub == nil {
-		return struct{}{}, fault.Missing("SubscriptionArn: there is no such subscription")
+		return fault.Missing("SubscriptionArn: there is no such subscription")
 	}
 	if sub.Status == Pending || sub.Status == Confirmed {
-		s.t.move(tx, *sub, Leaving)
+		ss.move(tx, *sub, Leaving)
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // runLeft ends the subscription with the ARN if it is still leaving.
-func (s *Service) runLeft(tx *store.Tx, subscriptionARN string) (struct{}, error) {
-	if sub := s.t.byARN.First(tx, subscriptionARN); sub != nil && sub.Status == Leaving {
-		s.t.move(tx, *sub, Unsubscribed)
+func (ss *subscriptions) runLeft(tx *store.Tx, subscriptionARN string) error {
+	if sub := ss.byARN.First(tx, subscriptionARN); sub != nil && sub.Status == Leaving {
+		ss.move(tx, *sub, Unsubscribed)
 	}
-	return struct{}{}, nil
+	return nil
+}
+
+// move writes a subscription with a new status.
+func (ss *subscriptions) move(tx *store.Tx, s Subscription, to Status) {
+	Moves.Move(&s.Status, to, s.ARN)
+	s.Changed = tx.Now()
+	ss.table.Put(tx, &s)
 }
 
 // Subscribe requests the endpoint of a sink of kind sns to confirm its topics anew, with new
@@ -109,7 +147,7 @@ func (s *Service) Subscribe(ctx context.Context, sink string) error {
 		return fault.Invalid("sink %q is of kind %s; only those of kind sns have subscriptions", sink, k.cfg.Kind)
 	}
 	for _, topic := range k.cfg.Topics {
-		if err := s.subscribe(ctx, k, topic, anew); err != nil {
+		if err := s.subs.request(ctx, k, topic, anew); err != nil {
 			return err
 		}
 	}
@@ -119,19 +157,14 @@ func (s *Service) Subscribe(ctx context.Context, sink string) error {
 
 // subscription returns the sink's confirmed subscription to a topic, or nil.
 func (k *sink) subscription(topic string) *Subscription {
-	sub := k.svc.t.subscriptions.Get(k.svc.st.View(), subscriptionKey(k.cfg.Name, topic))
+	sub := k.svc.subs.of(k.svc.st.View(), k.cfg.Name, topic)
 	if sub == nil || sub.Status != Confirmed {
 		return nil
 	}
 	return sub
 }
 
-func (k *sink) askSubscribers() {
-	select {
-	case k.resend <- struct{}{}:
-	default:
-	}
-}
+func (k *sink) askSubscribers() { k.resend.Send() }
 
 // Pauses between requests to confirm that were received but not followed.
 const (
@@ -170,7 +203,7 @@ func (k *sink) sendHandshakes(ctx context.Context, tried map[string]*asked) time
 	wait := lastAsk
 	waiting := map[string]bool{}
 	for _, topic := range k.cfg.Topics {
-		sub := k.svc.t.subscriptions.Get(k.svc.st.View(), subscriptionKey(k.cfg.Name, topic))
+		sub := k.svc.subs.of(k.svc.st.View(), k.cfg.Name, topic)
 		if sub == nil || sub.Status != Pending && sub.Status != Leaving {
 			continue
 		}

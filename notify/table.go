@@ -47,13 +47,10 @@ const (
 
 // tables holds the package's tables and indexes.
 type tables struct {
-	cursors       *store.Table[Cursor]
-	subscriptions *store.Table[Subscription]
-	dead          *store.Table[DeadLetter]
-	byToken       *store.Index[Subscription]
-	byARN         *store.Index[Subscription]
-	deadOf        *store.Index[DeadLetter] // by sink, oldest first
-	again         *store.Index[DeadLetter] // by sink, those to be delivered again
+	cursors *store.Table[Cursor]
+	dead    *store.Table[DeadLetter]
+	deadOf  *store.Index[DeadLetter] // by sink, oldest first
+	again   *store.Index[DeadLetter] // by sink, those to be delivered again
 }
 
 func newTables(st *store.Store) tables {
@@ -61,14 +58,9 @@ func newTables(st *store.Store) tables {
 	t.cursors = store.NewTable(st, store.TableSpec[Cursor]{
 		Name: "notify_cursor", Key: func(c *Cursor) string { return c.Sink },
 	})
-	t.subscriptions = store.NewTable(st, store.TableSpec[Subscription]{
-		Name: "notify_subscription", Key: func(s *Subscription) string { return subscriptionKey(s.Sink, s.Topic) },
-	})
 	t.dead = store.NewTable(st, store.TableSpec[DeadLetter]{
 		Name: "notify_dead_letter", Key: func(d *DeadLetter) string { return deadKey(d.Sink, d.Seq) },
 	})
-	t.byToken = store.NewIndex(t.subscriptions, "token", func(s *Subscription, emit func(string)) { emit(s.Token) })
-	t.byARN = store.NewIndex(t.subscriptions, "arn", func(s *Subscription, emit func(string)) { emit(s.ARN) })
 	t.deadOf = store.NewIndex(t.dead, "sink", func(d *DeadLetter, emit func(string)) { emit(d.Sink) })
 	t.again = store.NewIndex(t.dead, "again", func(d *DeadLetter, emit func(string)) {
 		if d.Again {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // lull is how long the watch waits after each check, so that thousands of commits per
@@ -28,7 +29,7 @@ func (s *Service) watch(ctx context.Context) {
 			newest = seq
 			s.wake()
 		}
-		if !pause(ctx, wait) {
+		if !wake.Sleep(ctx, wait) {
 			return
 		}
 		if err != nil {
@@ -54,20 +55,5 @@ func (s *Service) newest(ctx context.Context) (uint64, error) {
 func (s *Service) wake() {
 	for _, k := range s.current() {
 		k.nudge()
-	}
-}
-
-// pause waits, and reports whether ctx has not ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
