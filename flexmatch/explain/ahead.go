@@ -21,7 +21,7 @@ type future struct {
 // work bounds the steps of one pass that is played ahead (pool.Limits.Work).
 const work = 100_000
 
-func (w *world) future(tickets []*one) *future {
+func (w *world) future(tickets []*ticket) *future {
 	f := &future{world: w, pool: pool.New(w.rs, w.opts, pool.Limits{Work: work})}
 	for _, o := range tickets {
 		f.pool.Add(o.Ticket)
@@ -32,7 +32,7 @@ func (w *world) future(tickets []*one) *future {
 
 // moments returns the times at which something can change: now, and whenever a ticket
 // reaches a step. If there are too many, some are rounded up.
-func (f *future) moments(tickets []*one) []time.Time {
+func (f *future) moments(tickets []*ticket) []time.Time {
 	var waits []time.Duration
 	for _, o := range tickets {
 		for _, l := range f.rs.Levels() {
@@ -59,7 +59,7 @@ func (f *future) moments(tickets []*one) []time.Time {
 }
 
 // run plays until matched returns true.
-func (f *future) run(tickets []*one, matched func(at time.Time, m *search.Match) bool) {
+func (f *future) run(tickets []*ticket, matched func(at time.Time, m *search.Match) bool) {
 	for _, at := range f.moments(tickets) {
 		f.ahead.Passes++
 		f.ahead.Until = at.Sub(f.now).Milliseconds()
@@ -72,7 +72,7 @@ func (f *future) run(tickets []*one, matched func(at time.Time, m *search.Match)
 }
 
 // would returns the match that the ticket will be in, or nil.
-func (w *world) would(t *one, compatible []*one) (*Future, Ahead) {
+func (w *world) would(t *ticket, compatible []*ticket) (*Future, Ahead) {
 	tickets := w.neighbours(t, compatible)
 	f := w.future(tickets)
 	var out *Future
@@ -92,12 +92,12 @@ func (w *world) would(t *one, compatible []*one) (*Future, Ahead) {
 
 // neighbours returns the tickets to play ahead: all or, if there are too many, the oldest
 // ones that could play with the ticket at some time.
-func (w *world) neighbours(t *one, compatible []*one) []*one {
+func (w *world) neighbours(t *ticket, compatible []*ticket) []*ticket {
 	if len(w.waiting) <= w.limits.Ahead {
 		return w.waiting
 	}
-	out := append([]*one{t}, compatible...)
-	known := make(map[*one]bool, len(out))
+	out := append([]*ticket{t}, compatible...)
+	known := make(map[*ticket]bool, len(out))
 	for _, o := range out {
 		known[o] = true
 	}
@@ -111,12 +111,12 @@ func (w *world) neighbours(t *one, compatible []*one) []*one {
 		}
 	}
 	out = out[:min(len(out), w.limits.Ahead)]
-	slices.SortFunc(out, func(a, b *one) int { return cmp.Or(older(a, b), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b *ticket) int { return cmp.Or(older(a, b), cmp.Compare(a.ID, b.ID)) })
 	return out
 }
 
 // nextStep returns the next expansion step that a ticket will reach, or nil.
-func (w *world) nextStep(t *one) *Step {
+func (w *world) nextStep(t *ticket) *Step {
 	waited := w.now.Sub(t.Created)
 	next := w.rs.LevelAt(waited) + 1
 	if next >= len(w.rs.Levels()) {

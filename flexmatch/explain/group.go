@@ -2,7 +2,9 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
@@ -10,8 +12,8 @@ import (
 
 // nearest finds the largest group around a ticket: candidates join in several orders, and
 // the group nearest to a match is returned.
-func (w *world) nearest(t *one, compatible []*one) *Group {
-	var best *crowd
+func (w *world) nearest(t *ticket, compatible []*ticket) *Group {
+	var best *group
 	for _, order := range w.orders(t, compatible) {
 		c := w.gather(t, order)
 		c.arrange()
@@ -19,14 +21,14 @@ func (w *world) nearest(t *one, compatible []*one) *Group {
 			best = c
 		}
 	}
-	return best.told()
+	return best.result()
 }
 
 // orders returns the orders in which candidates may join: by age, and for up to two
 // windows by distance from the ticket, from both sides and from each side only.
-func (w *world) orders(t *one, compatible []*one) [][]*one {
+func (w *world) orders(t *ticket, compatible []*ticket) [][]*ticket {
 	byAge := slices.Clone(compatible[:min(len(compatible), w.limits.Candidates)])
-	out := [][]*one{byAge}
+	out := [][]*ticket{byAge}
 	windows := 0
 	for i, r := range w.rs.Level(0).Rules {
 		window, ok := w.rs.Traits(i).Column.(ruleset.Window)
@@ -34,24 +36,24 @@ func (w *world) orders(t *one, compatible []*one) [][]*one {
 			continue
 		}
 		windows++
-		value := func(o *one) float64 { return o.party.PartyNumber(window.Attribute, window.Party) }
+		value := func(o *ticket) float64 { return o.party.PartyNumber(window.Attribute, window.Party) }
 		origin := value(t)
 		near := slices.Clone(compatible)
-		slices.SortStableFunc(near, func(a, b *one) int {
+		slices.SortStableFunc(near, func(a, b *ticket) int {
 			return cmp.Compare(math.Abs(value(a)-origin), math.Abs(value(b)-origin))
 		})
 		near = near[:min(len(near), w.limits.Candidates)]
 		out = append(out, near,
-			slices.DeleteFunc(slices.Clone(near), func(o *one) bool { return value(o) > origin }),
-			slices.DeleteFunc(slices.Clone(near), func(o *one) bool { return value(o) < origin }))
+			slices.DeleteFunc(slices.Clone(near), func(o *ticket) bool { return value(o) > origin }),
+			slices.DeleteFunc(slices.Clone(near), func(o *ticket) bool { return value(o) < origin }))
 	}
 	return out
 }
 
-// crowd is a growing group.
-type crowd struct {
+// group is a growing group of tickets.
+type group struct {
 	*world
-	set      []*one
+	set      []*ticket
 	lineup   *ruleset.Lineup
 	level    int
 	players  int
@@ -61,8 +63,8 @@ type crowd struct {
 	unplaced int // players without a team in it
 }
 
-func (w *world) gather(t *one, order []*one) *crowd {
-	c := &crowd{world: w, set: []*one{t}, lineup: w.together(t), players: len(t.Players), refused: map[string]*Refusal{}}
+func (w *world) gather(t *ticket, order []*ticket) *group {
+	c := &group{world: w, set: []*ticket{t}, lineup: w.together(t), players: len(t.Players), refused: map[string]*Refusal{}}
 	c.level = w.rs.LevelAt(w.age(c.set))
 	for _, o := range order {
 		c.try(o)
@@ -71,11 +73,11 @@ func (w *world) gather(t *one, order []*one) *crowd {
 }
 
 // try adds a ticket to the group unless sizes or a rule refuse it.
-func (c *crowd) try(o *one) {
+func (c *group) try(o *ticket) {
 	set := append(c.set, o)
 	at := c.rs.LevelAt(c.age(set))
 	level := c.rs.Levels()[at]
-	if o.Backfill && slices.ContainsFunc(c.set, func(o *one) bool { return o.Backfill }) {
+	if o.Backfill && slices.ContainsFunc(c.set, func(o *ticket) bool { return o.Backfill }) {
 		c.refuse(ReasonBackfill, "")
 		return
 	}
@@ -93,7 +95,7 @@ func (c *crowd) try(o *one) {
 	c.set, c.level, c.players = set, at, c.players+len(o.Players)
 }
 
-func (c *crowd) refuse(reason, rule string) {
+func (c *group) refuse(reason, rule string) {
 	r := c.refused[reason+rule]
 	if r == nil {
 		r = &Refusal{Rule: rule, Reason: reason}
@@ -103,11 +105,11 @@ func (c *crowd) refuse(reason, rule string) {
 }
 
 // match reports whether the group is a valid match as placed.
-func (c *crowd) match() bool { return len(c.broken) == 0 && c.teams == "" }
+func (c *group) match() bool { return len(c.broken) == 0 && c.teams == "" }
 
 // better reports whether c is nearer to a match than o: it is a match, has more players,
 // or breaks fewer rules.
-func (c *crowd) better(o *crowd) bool {
+func (c *group) better(o *group) bool {
 	if c.match() != o.match() {
 		return c.match()
 	}
@@ -117,7 +119,7 @@ func (c *crowd) better(o *crowd) bool {
 	return len(c.broken) < len(o.broken)
 }
 
-func (c *crowd) told() *Group {
+func (c *group) result() *Group {
 	level := c.rs.Levels()[c.level]
 	g := &Group{
 		Players: c.players, Level: c.level, Match: c.match(), Broken: c.broken, Teams: c.teams,
@@ -136,4 +138,115 @@ func (c *crowd) told() *Group {
 		return cmp.Or(b.Tickets-a.Tickets, cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Reason, b.Reason))
 	})
 	return g
+}
+
+// arrange distributes the group over the teams in several ways, and records what is wrong
+// with the best one.
+func (c *group) arrange() {
+	if len(c.set) == 1 && c.set[0].Backfill {
+		c.teams = "no new player for the game session"
+		return
+	}
+	r := rand.New(rand.NewPCG(1, 1)) // deterministic
+	order := make([]int, len(c.set))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(c.set[b].Players) - len(c.set[a].Players) })
+	for try := range c.limits.Placements {
+		broken, teams, unplaced := c.place(order, r, try)
+		if try == 0 || cmp.Or(unplaced-c.unplaced, len(broken)-len(c.broken), len(teams)-len(c.teams)) < 0 {
+			c.broken, c.teams, c.unplaced = broken, teams, unplaced
+		}
+		if c.match() {
+			return
+		}
+		r.Shuffle(len(order), func(i, j int) {
+			if len(c.set[order[i]].Players) == len(c.set[order[j]].Players) {
+				order[i], order[j] = order[j], order[i]
+			}
+		})
+	}
+}
+
+// place distributes the group once: to teams below their minimum first, then to those
+// with the most open slots. After the first try it sometimes takes any team with room.
+func (c *group) place(order []int, r *rand.Rand, try int) (broken []string, teams string, unplaced int) {
+	level := c.rs.Levels()[c.level]
+	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(c.rs.Instances))}
+	for _, o := range c.set {
+		l.Parties = append(l.Parties, o.party)
+		for i, seat := range o.seats {
+			l.Teams[seat] = append(l.Teams[seat], ruleset.Member{Party: o.party, Index: i})
+		}
+	}
+	for _, i := range order {
+		o := c.set[i]
+		if o.Backfill {
+			continue
+		}
+		team := roomiest(level, l, len(o.Players), r, try > 0)
+		if team < 0 {
+			unplaced += len(o.Players)
+			continue
+		}
+		for m := range o.party.Players {
+			l.Teams[team] = append(l.Teams[team], ruleset.Member{Party: o.party, Index: m})
+		}
+	}
+	teams = c.sizes(level, l)
+	if unplaced > 0 {
+		teams = fmt.Sprintf("no team has room for %d of the players together with their parties", unplaced)
+	}
+	return brokenNames(level, l), teams, unplaced
+}
+
+// roomiest returns a team for a party, or -1 if none has room.
+func roomiest(level *ruleset.Level, l *ruleset.Lineup, players int, r *rand.Rand, mix bool) int {
+	var fit []int
+	for i, size := range level.Sizes {
+		if len(l.Teams[i])+players <= size.Max {
+			fit = append(fit, i)
+		}
+	}
+	if len(fit) == 0 {
+		return -1
+	}
+	if mix && r.IntN(4) == 0 {
+		return fit[r.IntN(len(fit))]
+	}
+	return slices.MaxFunc(fit, func(a, b int) int {
+		short := func(i int) int {
+			if len(l.Teams[i]) < level.Sizes[i].Min {
+				return 1
+			}
+			return 0
+		}
+		open := func(i int) int { return level.Sizes[i].Max - len(l.Teams[i]) }
+		return cmp.Or(short(a)-short(b), open(a)-open(b), b-a)
+	})
+}
+
+// sizes returns text about a team below its minimum, or "".
+func (c *group) sizes(level *ruleset.Level, l *ruleset.Lineup) string {
+	for i, size := range level.Sizes {
+		if n := len(l.Teams[i]); n < size.Min {
+			return fmt.Sprintf("team %s has %d of at least %d players", c.rs.Instances[i].Name, n, size.Min)
+		}
+	}
+	return ""
+}
+
+// brokenNames returns the enforced rules that a lineup breaks.
+func brokenNames(level *ruleset.Level, l *ruleset.Lineup) []string {
+	var out []string
+	for i, r := range level.Rules {
+		if r.Enforced && !level.Holds(i, l) {
+			out = append(out, r.Name)
+		}
+	}
+	if located := level.Located(); len(out) == 0 && len(located) > 1 && len(level.Locations(l, located)) == 0 {
+		out = append(out, level.Rules[located[len(located)-1]].Name)
+	}
+	return out
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // alone returns the rules that a ticket breaks by itself: at every level, or at its age.
-func (w *world) alone(t *one) (never, now []Cause) {
+func (w *world) alone(t *ticket) (never, now []Cause) {
 	l := w.together(t)
 	level := w.rs.LevelAt(w.now.Sub(t.Created))
 	for _, i := range w.broken(w.rs.Levels()[level], l) {
@@ -55,10 +55,10 @@ type tally struct {
 
 // compare compares a ticket with others. It returns those that could play with it, and
 // what keeps the rest apart, most frequent first.
-func (w *world) compare(t *one, others []*one) (compatible []*one, blocking []Blocking) {
+func (w *world) compare(t *ticket, others []*ticket) (compatible []*ticket, blocking []Blocking) {
 	c := &tally{blocking: map[int]*Blocking{}, reasons: map[string]*Blocking{}}
 	for _, o := range others {
-		level := w.rs.Level(w.age([]*one{t, o}))
+		level := w.rs.Level(w.age([]*ticket{t, o}))
 		if reason := w.apart(level, t, o); reason != "" {
 			c.reason(reason)
 			continue
@@ -76,7 +76,7 @@ func (w *world) compare(t *one, others []*one) (compatible []*one, blocking []Bl
 }
 
 // apart returns a reason other than rules why two tickets cannot be together, or "".
-func (w *world) apart(level *ruleset.Level, t, o *one) string {
+func (w *world) apart(level *ruleset.Level, t, o *ticket) string {
 	switch {
 	case len(o.never) > 0:
 		return ReasonNever
@@ -85,7 +85,7 @@ func (w *world) apart(level *ruleset.Level, t, o *one) string {
 	case len(t.Players)+len(o.Players) > level.Capacity()-w.opts.AdditionalPlayerCount:
 		return ReasonSizes
 	}
-	for _, p := range []*one{t, o} {
+	for _, p := range []*ticket{t, o} {
 		if !p.Backfill && !w.fitsAlone(level, len(p.Players)) {
 			return ReasonSizes
 		}
@@ -107,7 +107,8 @@ func (c *tally) rule(i int, r *ruleset.Rule, l *ruleset.Lineup, only bool) {
 		b = &Blocking{Rule: r.Name, Type: r.Type}
 		c.blocking[i] = b
 	}
-	if b.Tickets++; only {
+	b.Tickets++
+	if only {
 		b.Only++
 	}
 	m, ok := r.Measured(l)

@@ -100,7 +100,8 @@ func (v *Overview) count(w *world) {
 		if !o.Backfill {
 			v.Players += len(o.Players)
 		}
-		if w.resolve(o); len(o.never) > 0 {
+		w.resolve(o)
+		if len(o.never) > 0 {
 			causes[CauseCount{Code: o.never[0].Code, Name: o.never[0].Name}]++
 		}
 	}
@@ -139,7 +140,8 @@ func (v *Overview) look(w *world) {
 			refused.add(Blocking{Reason: ReasonSizes}, true)
 		}
 	}
-	if v.Short = len(lacks); v.Short > 0 {
+	v.Short = len(lacks)
+	if v.Short > 0 {
 		slices.Sort(lacks)
 		v.Lacks = lacks[len(lacks)/2]
 	}

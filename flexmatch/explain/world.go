@@ -37,13 +37,13 @@ type world struct {
 	opts    search.Options
 	now     time.Time
 	limits  Limits
-	pairing []int  // enforced rules that stay broken as a match grows
-	waiting []*one // oldest first
+	pairing []int     // enforced rules that stay broken as a match grows
+	waiting []*ticket // oldest first
 }
 
-// one is a waiting ticket. resolve sets all members but Ticket when needed, because few
+// ticket is a waiting ticket. resolve sets all members but Ticket when needed, because few
 // tickets of a large pool are examined.
-type one struct {
+type ticket struct {
 	*search.Ticket
 	party *ruleset.Party // as rules see it
 	seats []int          // of backfill: its players' teams
@@ -57,24 +57,24 @@ func newWorld(rs *ruleset.RuleSet, opts search.Options, tickets []*search.Ticket
 			w.pairing = append(w.pairing, i)
 		}
 	}
-	w.waiting = make([]*one, len(tickets))
+	w.waiting = make([]*ticket, len(tickets))
 	for i, t := range tickets {
-		w.waiting[i] = &one{Ticket: t}
+		w.waiting[i] = &ticket{Ticket: t}
 	}
 	slices.SortFunc(w.waiting, older)
 	return w
 }
 
-func older(a, b *one) int {
+func older(a, b *ticket) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Arrival, b.Arrival))
 }
 
 // resolve sets a ticket's values, and the causes if it can never be matched.
-func (w *world) resolve(o *one) *one {
+func (w *world) resolve(o *ticket) *ticket {
 	if o.party != nil {
 		return o
 	}
-	o.party = &ruleset.Party{Individuals: o.Backfill, Created: o.Created, Players: make([]ruleset.Player, len(o.Players))}
+	o.party = &ruleset.Party{Individuals: o.Backfill, Players: make([]ruleset.Player, len(o.Players))}
 	for i, p := range o.Players {
 		values, missing := w.rs.Resolve(p.Attributes)
 		for _, name := range missing {
@@ -96,7 +96,7 @@ func (w *world) resolve(o *one) *one {
 }
 
 // seat finds the teams of a game session's players.
-func (w *world) seat(o *one) {
+func (w *world) seat(o *ticket) {
 	filled := make([]int, len(w.rs.Instances))
 	for _, p := range o.Players {
 		seat := slices.IndexFunc(w.rs.Instances, func(i ruleset.Instance) bool { return i.Name == p.Team })
@@ -120,7 +120,7 @@ func (w *world) seat(o *one) {
 	}
 }
 
-func (w *world) roomFor(o *one) {
+func (w *world) roomFor(o *ticket) {
 	if slices.ContainsFunc(w.rs.Levels(), func(l *ruleset.Level) bool { return w.fitsAlone(l, len(o.Players)) }) {
 		return
 	}
@@ -133,12 +133,12 @@ func (w *world) fitsAlone(l *ruleset.Level, players int) bool {
 }
 
 // sample returns at most n tickets other than but, evenly distributed by age.
-func (w *world) sample(but *one, n int) []*one {
+func (w *world) sample(but *ticket, n int) []*ticket {
 	others := len(w.waiting)
 	if but != nil {
 		others--
 	}
-	out := make([]*one, 0, min(n, others))
+	out := make([]*ticket, 0, min(n, others))
 	at, taken := 0, 0
 	for _, o := range w.waiting {
 		if o == but {
@@ -154,7 +154,7 @@ func (w *world) sample(but *one, n int) []*one {
 }
 
 // age returns the age of a match of the tickets.
-func (w *world) age(set []*one) time.Duration {
+func (w *world) age(set []*ticket) time.Duration {
 	created := set[0].Created
 	for _, o := range set[1:] {
 		if o.Created.After(created) != w.rs.Algorithm.OldestAge {
@@ -165,7 +165,7 @@ func (w *world) age(set []*one) time.Duration {
 }
 
 // together returns all players in the first team, for rules that do not depend on teams.
-func (w *world) together(set ...*one) *ruleset.Lineup {
+func (w *world) together(set ...*ticket) *ruleset.Lineup {
 	l := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(w.rs.Instances))}
 	for _, o := range set {
 		w.join(l, o)
@@ -173,7 +173,7 @@ func (w *world) together(set ...*one) *ruleset.Lineup {
 	return l
 }
 
-func (w *world) join(l *ruleset.Lineup, o *one) {
+func (w *world) join(l *ruleset.Lineup, o *ticket) {
 	l.Parties = append(l.Parties, o.party)
 	for i := range o.party.Players {
 		l.Teams[0] = append(l.Teams[0], ruleset.Member{Party: o.party, Index: i})
