@@ -43,8 +43,8 @@ func (s *scope) algorithm(root object) {
 	s.sortBy(o)
 	s.balanced(o)
 	a.OldestAge = o.word("expansionAgeSelection", BadExpansionAge, "newest", "oldest") == "oldest"
-	if priority := o.word("backfillPriority", BadBackfillPriority, PriorityNormal, PriorityLow, PriorityHigh); o.get("backfillPriority") != nil {
-		a.BackfillPriority = priority
+	if o.get("backfillPriority") != nil {
+		a.BackfillPriority = o.word("backfillPriority", BadBackfillPriority, PriorityNormal, PriorityLow, PriorityHigh)
 	}
 }
 

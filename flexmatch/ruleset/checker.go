@@ -83,10 +83,7 @@ func (c *checker) object(n *node, path string) (object, bool) {
 
 // place returns the path of a member of the object.
 func (o object) place(name string) string {
-	if o.path == "" {
-		return name
-	}
-	return o.path + "." + name
+	return strings.TrimPrefix(o.path+"."+name, ".")
 }
 
 // bad records an error about a member. Its position is that of the member's value, or of

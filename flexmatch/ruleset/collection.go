@@ -107,13 +107,8 @@ func (k *collection) each(t exprType, d, reference datum, f func(float64) bool) 
 		case k.operation == opIntersection:
 			return f(float64(len(intersect(sets))))
 		case k.operation == opContains:
-			n := 0
-			for _, set := range sets {
-				if slices.Contains(set, reference.str) {
-					n++
-				}
-			}
-			return f(float64(n))
+			with := slices.DeleteFunc(sets, func(set []string) bool { return !slices.Contains(set, reference.str) })
+			return f(float64(len(with)))
 		}
 		wanted := reference.strings()
 		return !slices.ContainsFunc(sets, func(set []string) bool {

@@ -127,10 +127,8 @@ func (k *comparison) holds(_ *Level, lineup *Lineup, _ Notes) bool {
 func (k *comparison) across(list datum) bool {
 	elements := list.defined()
 	for i, a := range elements {
-		for _, b := range elements[:i] {
-			if !compare(a, k.operation, b) {
-				return false
-			}
+		if slices.ContainsFunc(elements[:i], func(b datum) bool { return !compare(a, k.operation, b) }) {
+			return false
 		}
 	}
 	return true

@@ -67,9 +67,6 @@ func (v *view) member(e *Expr, m Member) datum {
 	case e.typ.base == strs:
 		return str(m.player().Values[e.attribute].String)
 	case e.typ.base == numbers:
-		if v.sets {
-			return num(m.Counted(e.attribute, ""))
-		}
 		return num(m.Counted(e.attribute, v.party))
 	}
 	return datum{form: isThing}
@@ -77,7 +74,7 @@ func (v *view) member(e *Expr, m Member) datum {
 
 func (v *view) keyed(e *Expr, m Member) datum {
 	value, ok := m.player().Values[e.attribute].Map[e.key]
-	if v.party != "" && !v.sets && m.Party.together() {
+	if v.party != "" && m.Party.together() {
 		value, ok = m.Party.PartyKey(e.attribute, e.key, v.party)
 	}
 	if !ok {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
@@ -67,7 +66,7 @@ func FuzzExpression(f *testing.F) {
 
 // judge evaluates an empty match and one of one player at every level.
 func judge(rs *ruleset.RuleSet) {
-	party := &ruleset.Party{Players: []ruleset.Player{{ID: "p", Values: make([]ruleset.Value, len(rs.Attributes))}}, Created: time.Unix(0, 0)}
+	party := &ruleset.Party{Players: []ruleset.Player{{ID: "p", Values: make([]ruleset.Value, len(rs.Attributes))}}}
 	empty := &ruleset.Lineup{Teams: make([][]ruleset.Member, len(rs.Instances))}
 	one := &ruleset.Lineup{Parties: []*ruleset.Party{party}, Teams: make([][]ruleset.Member, len(rs.Instances))}
 	one.Teams[0] = []ruleset.Member{{Party: party}}

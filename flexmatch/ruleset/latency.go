@@ -78,16 +78,14 @@ func (k *latency) Measured(lineup *Lineup) (Measured, bool) {
 	}
 	best := math.Inf(1)
 	for location := range lineup.reported() {
-		worst := 0.0
+		worst, known := 0.0, true
 		for _, p := range lineup.Parties {
 			of, ok := k.at.Worst(p, location)
-			if !ok {
-				worst = math.Inf(1)
-				break
-			}
-			worst = max(worst, of)
+			worst, known = max(worst, of), known && ok
 		}
-		best = min(best, worst)
+		if known {
+			best = min(best, worst)
+		}
 	}
 	return Measured{Value: best, Limit: k.at.Most.Value}, !math.IsInf(best, 1)
 }

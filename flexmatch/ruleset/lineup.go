@@ -3,7 +3,6 @@ package ruleset
 import (
 	"math"
 	"slices"
-	"time"
 )
 
 // Player is a player as rules see one: with a value for every declared attribute.
@@ -21,9 +20,6 @@ type Party struct {
 	// Individuals says that the players are in a game session already: they may be in
 	// several teams, and each counts alone.
 	Individuals bool
-
-	// Created is when the ticket's age began.
-	Created time.Time
 }
 
 // together reports whether the party's values are aggregated.

@@ -28,7 +28,7 @@ type sorter struct {
 	attribute  int
 	typ        AttributeType
 	descending bool
-	key        string // minValue or maxValue
+	highest    bool // of a map: the key is that of the highest value
 	party      string
 }
 
@@ -42,7 +42,7 @@ func readSort(o *ruleObject, distance bool) kind {
 	k.attribute, k.typ = o.attribute("sortAttribute", BadSortRule)
 	given := o.get("mapKey") != nil
 	if given {
-		k.key = o.word("mapKey", BadSortRule, "minValue", "maxValue")
+		k.highest = o.word("mapKey", BadSortRule, "minValue", "maxValue") == "maxValue"
 	}
 	switch {
 	case k.typ == NumberMap && !given:
@@ -118,7 +118,7 @@ func (k *sorter) bestKey(p *Party) (string, bool) {
 	best, found, bestValue := "", false, 0.0
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		v, _ := p.PartyKey(k.attribute, key, k.party)
-		if k.key == "maxValue" {
+		if k.highest {
 			v = -v
 		}
 		if !found || v < bestValue {

@@ -48,7 +48,7 @@ type Candidate struct {
 // Prepare resolves the players' values. It returns false if the ticket can never be
 // matched.
 func Prepare(rs *ruleset.RuleSet, t *Ticket) (*Candidate, bool) {
-	c := &Candidate{Ticket: t, Party: &ruleset.Party{Individuals: t.Backfill, Created: t.Created, Players: make([]ruleset.Player, len(t.Players))}}
+	c := &Candidate{Ticket: t, Party: &ruleset.Party{Individuals: t.Backfill, Players: make([]ruleset.Player, len(t.Players))}}
 	for i, p := range t.Players {
 		values, missing := rs.Resolve(p.Attributes)
 		if len(missing) > 0 || rs.HasLatency && len(p.Latency) == 0 {
