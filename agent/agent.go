@@ -257,7 +257,7 @@ func (a *Agent) Cleanup(ctx context.Context) (ended int, err error) {
 		return 0, err
 	}
 	if err := a.instances.store(protocol.Assign{}); err != nil {
-		return 0, fmt.Errorf("forget the last wish: %w", err)
+		return 0, fmt.Errorf("forget the last desired state: %w", err)
 	}
 	left, err := filepath.Glob(filepath.Join(instance.Folders(a.opts.Root), "*", "slots"))
 	if err != nil {

@@ -44,7 +44,7 @@ func (s *instances) resume(ctx context.Context, o *Options) error {
 	var last protocol.Assign
 	err := disk.Read(filepath.Join(s.m.Root, desiredFile), &last)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("read the last wish: %w", err)
+		return fmt.Errorf("read the last desired state: %w", err)
 	}
 	folders, err := os.ReadDir(instance.Folders(s.m.Root))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -199,7 +199,7 @@ func (l *link) obey(ctx context.Context, m protocol.Message) {
 	case m.Assign != nil:
 		l.server.learn(m.Assign.BuildKey)
 		if err := l.instances.store(*m.Assign); err != nil {
-			l.log.Error("the wish is not kept; a restart would go on with an older one", "error", err)
+			l.log.Error("the desired state is not kept; a restart would go on with an older one", "error", err)
 		}
 		l.instances.assign(*m.Assign)
 	case m.Kill != nil:
