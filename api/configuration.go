@@ -57,7 +57,7 @@ func (h handlers) updateMatchmakingConfiguration(ctx context.Context, in *gameli
 	if in.GameProperties != nil {
 		u.Properties = new(list(in.GameProperties, propertyIn))
 	}
-	c, err := h.Matches.Configurations.Update(ctx, u)
+	c, err := h.Matches.Configurations.Update.Do(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (h handlers) describeMatchmakingConfigurations(ctx context.Context, in *gam
 }
 
 func (h handlers) deleteMatchmakingConfiguration(ctx context.Context, in *gamelift.DeleteMatchmakingConfigurationInput) (*gamelift.DeleteMatchmakingConfigurationOutput, error) {
-	return nil, h.Matches.Configurations.Delete(ctx, *in.Name)
+	return nil, h.Matches.Configurations.Delete.Do(ctx, *in.Name)
 }
 
 func (h handlers) configurationARN(c *flexmatch.Configuration) string {

@@ -58,7 +58,7 @@ func (h handlers) describeMatchmakingRuleSets(ctx context.Context, in *gamelift.
 }
 
 func (h handlers) deleteMatchmakingRuleSet(ctx context.Context, in *gamelift.DeleteMatchmakingRuleSetInput) (*gamelift.DeleteMatchmakingRuleSetOutput, error) {
-	return nil, h.Matches.RuleSets.Delete(ctx, *in.Name)
+	return nil, h.Matches.RuleSets.Delete.Do(ctx, *in.Name)
 }
 
 func (h handlers) validateMatchmakingRuleSet(_ context.Context, in *gamelift.ValidateMatchmakingRuleSetInput) (*gamelift.ValidateMatchmakingRuleSetOutput, error) {

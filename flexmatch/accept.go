@@ -33,7 +33,7 @@ func (s *Service) runAccept(tx *store.Tx, in AcceptInput) error {
 		return fault.Missing("TicketId: matchmaking ticket %s does not exist", in.TicketID)
 	}
 	c := s.lives.in(tx)
-	steps, err := c.Answer(s.Configurations.settings(tx, t.Configuration), t, in.PlayerIDs, in.Answer)
+	steps, err := c.Answer(s.t.configurations.Get(tx, t.Configuration).settings(), t, in.PlayerIDs, in.Answer)
 	if err == nil {
 		c.do(steps)
 	}

@@ -110,15 +110,21 @@ type Configurations struct {
 	quota      int               // 0 means unlimited
 	changed    func(name string) // called once a change is durable
 	create     *store.Command[ConfigurationInput, *Configuration]
-	update     *store.Command[ConfigurationUpdate, *Configuration]
-	delete     *store.Action[string]
+
+	// Update changes a configuration. It applies to all later matches, including those of
+	// waiting tickets. Errors: NotFound, InvalidRequest.
+	Update *store.Command[ConfigurationUpdate, *Configuration]
+
+	// Delete removes a configuration, by name or ARN, that no active ticket uses. Errors:
+	// NotFound, InvalidRequest (in use).
+	Delete *store.Action[string]
 }
 
 func newConfigurations(st *store.Store, t *tables, d Deps, ruleSets *RuleSets, quota int) *Configurations {
 	s := &Configurations{t: t, home: d.Home, events: d.Events, tags: d.Tags, ruleSets: ruleSets, placements: d.Placements, quota: quota}
 	s.create = store.NewCommand(st, "matchmaking.create", s.runCreate)
-	s.update = store.NewCommand(st, "matchmaking.update", s.runUpdate)
-	s.delete = store.NewAction(st, "matchmaking.delete", s.runDelete)
+	s.Update = store.NewCommand(st, "matchmaking.update", s.runUpdate)
+	s.Delete = store.NewAction(st, "matchmaking.delete", s.runDelete)
 	d.Tags.Kind("matchmakingconfiguration", func(r store.Reader, a string) bool { return s.Get(r, a) != nil })
 	return s
 }
@@ -206,13 +212,6 @@ type ConfigurationUpdate struct {
 	EventData          *string
 }
 
-// Update changes a configuration. It applies to all later matches, including
-// those of waiting tickets.
-// Errors: NotFound, InvalidRequest.
-func (s *Configurations) Update(ctx context.Context, in ConfigurationUpdate) (*Configuration, error) {
-	return s.update.Do(ctx, in)
-}
-
 func (s *Configurations) runUpdate(tx *store.Tx, in ConfigurationUpdate) (*Configuration, error) {
 	old, err := s.find(tx, in.Name)
 	if err != nil {
@@ -255,12 +254,6 @@ func set[T any](to *T, v *T) {
 	}
 }
 
-// Delete removes a configuration that no active ticket uses. Errors: NotFound,
-// InvalidRequest (in use).
-func (s *Configurations) Delete(ctx context.Context, nameOrARN string) error {
-	return s.delete.Do(ctx, nameOrARN)
-}
-
 func (s *Configurations) runDelete(tx *store.Tx, nameOrARN string) error {
 	c, err := s.find(tx, nameOrARN)
 	if err != nil {
@@ -295,8 +288,3 @@ func (s *Configurations) find(r store.Reader, nameOrARN string) (*Configuration,
 
 // ARN returns the ARN of a configuration.
 func (s *Configurations) ARN(name string) string { return s.home.Of("matchmakingconfiguration", name) }
-
-// settings returns what the life of a configuration's tickets depends on.
-func (s *Configurations) settings(r store.Reader, name string) life.Settings {
-	return s.t.configurations.Get(r, name).settings()
-}

@@ -31,20 +31,25 @@ type RuleSetInput struct {
 // RuleSets are the matchmaking rule sets, which are written in the language of package
 // ruleset.
 type RuleSets struct {
-	t        *tables
-	home     arn.Home
-	events   *event.Log
-	tags     *tag.Service
-	quota    int // 0 means unlimited
-	compiled compiled
-	create   *store.Command[RuleSetInput, *RuleSet]
-	delete   *store.Action[string]
+	t      *tables
+	home   arn.Home
+	events *event.Log
+	tags   *tag.Service
+	quota  int // 0 means unlimited
+	create *store.Command[RuleSetInput, *RuleSet]
+
+	// Delete removes a rule set, by name or ARN, that no configuration uses. Errors:
+	// NotFound, InvalidRequest (in use).
+	Delete *store.Action[string]
+
+	mu       sync.Mutex
+	compiled map[string]compiledRuleSet // by name; it depends on the rows alone
 }
 
 func newRuleSets(st *store.Store, t *tables, d Deps, quota int) *RuleSets {
-	s := &RuleSets{t: t, home: d.Home, events: d.Events, tags: d.Tags, quota: quota}
+	s := &RuleSets{t: t, home: d.Home, events: d.Events, tags: d.Tags, quota: quota, compiled: map[string]compiledRuleSet{}}
 	s.create = store.NewCommand(st, "ruleset.create", s.runCreate)
-	s.delete = store.NewAction(st, "ruleset.delete", s.runDelete)
+	s.Delete = store.NewAction(st, "ruleset.delete", s.runDelete)
 	d.Tags.Kind("matchmakingruleset", func(r store.Reader, a string) bool {
 		_, err := s.Get(r, a)
 		return err == nil
@@ -105,12 +110,6 @@ func (s *RuleSets) runCreate(tx *store.Tx, in RuleSetInput) (*RuleSet, error) {
 	return r, nil
 }
 
-// Delete removes a rule set that no configuration uses. Errors: NotFound, InvalidRequest
-// (in use).
-func (s *RuleSets) Delete(ctx context.Context, nameOrARN string) error {
-	return s.delete.Do(ctx, nameOrARN)
-}
-
 func (s *RuleSets) runDelete(tx *store.Tx, nameOrARN string) error {
 	r, err := s.Get(tx, nameOrARN)
 	if err != nil {
@@ -141,40 +140,27 @@ func (s *RuleSets) Get(r store.Reader, nameOrARN string) (*RuleSet, error) {
 // ARN returns the ARN of a rule set.
 func (s *RuleSets) ARN(name string) string { return s.home.Of("matchmakingruleset", name) }
 
-// compiled caches compiled rule sets. It depends on the rows alone.
-type compiled struct {
-	mu sync.Mutex
-	m  map[string]compiledRuleSet // by name
-}
-
 type compiledRuleSet struct {
 	body string
 	rs   *ruleset.RuleSet
 }
 
-// of returns the compiled form of a row, which was validated when it was created.
-func (c *compiled) of(r *RuleSet) (*ruleset.RuleSet, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if have, ok := c.m[r.Name]; ok && have.body == r.Body {
-		return have.rs, nil
-	}
-	rs, err := parse(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	if c.m == nil {
-		c.m = map[string]compiledRuleSet{}
-	}
-	c.m[r.Name] = compiledRuleSet{r.Body, rs}
-	return rs, nil
-}
-
-// of returns a configuration's compiled rule set.
+// of returns a configuration's compiled rule set. Rule sets are valid, since they were
+// checked when they were created.
 func (s *RuleSets) of(r store.Reader, c *Configuration) (*ruleset.RuleSet, error) {
 	row, err := s.Get(r, c.RuleSet)
 	if err != nil {
 		return nil, err
 	}
-	return s.compiled.of(row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have, ok := s.compiled[row.Name]; ok && have.body == row.Body {
+		return have.rs, nil
+	}
+	rs, err := parse(row.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.compiled[row.Name] = compiledRuleSet{row.Body, rs}
+	return rs, nil
 }

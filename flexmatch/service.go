@@ -70,7 +70,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	if o.Limits.Time == 0 {
 		o.Limits.Time, o.Limits.Clock = passTime, time.Now
 	}
-	s := &Service{st: st, t: newTables(st), waits: &waits{}, explains: make(chan struct{}, 1)}
+	s := &Service{st: st, t: newTables(st), waits: &waits{m: map[string][]waited{}}, explains: make(chan struct{}, 1)}
 	s.deadlines = wake.NewLoop(s.nextDue, s.sweep)
 	m := newMetrics(o.Registerer, st, s.t)
 	s.RuleSets = newRuleSets(st, s.t, d, o.RuleSets)

@@ -29,9 +29,6 @@ type waited struct {
 func (w *waits) matched(m *Match, tickets []*Ticket) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.m == nil {
-		w.m = map[string][]waited{}
-	}
 	list := w.m[m.Configuration]
 	for _, t := range tickets {
 		if !t.Backfill {
