@@ -41,7 +41,8 @@ var (
 		newFleetGauge("desired_instances", "DesiredInstances.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Desired }),
 		newFleetGauge("min_instances", "MinInstances.", func(_ client.FleetLoad, c fleet.Capacity) int { return c.Min }),
 		newFleetGauge("max_instances", "MaxInstances.", func(_ client.FleetLoad, c fleet.Capacity) int { return c.Max }),
-		newFleetGauge("pending_instances", "Instances that are wished for and not ACTIVE yet.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Pending }),
+		newFleetGauge("pending_instances", "Instances that are desired and not ACTIVE yet.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Pending }),
+		newFleetGauge("short_instances", "Pending instances that no host has room for.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Short }),
 		newFleetGauge("terminating_instances", "Instances that are ending.", func(l client.FleetLoad, _ fleet.Capacity) int { return l.Terminating }),
 	}
 	hostsDesc = prometheus.NewDesc("muster_hosts", "Machines that have joined, by whether their agent is connected.", []string{"location", "connected"}, nil)
@@ -67,9 +68,10 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	if view == nil {
 		return // the store is not open yet
 	}
+	short := g.d.instances.Shortages(view)
 	for f := range g.d.fleets.All(view, "") {
 		for _, at := range f.Locations {
-			l := g.d.loadOf(view, f, at)
+			l := g.d.loadOf(view, f, at, short)
 			emit := func(list []fleetGauge) {
 				for _, m := range list {
 					out <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(m.value(l, at.Capacity)), f.ID, f.Name, at.Location)

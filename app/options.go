@@ -109,7 +109,7 @@ type Options struct {
 	// DrainTimeout limits how long Stop waits for requests in flight. Default 10 s.
 	DrainTimeout time.Duration
 
-	// Computes, Sessions, Placements and Matches change the domain's periods and rules;
+	// Computes, Instances, Sessions, Placements and Matches change the domain's periods and rules;
 	// zero members mean its defaults.
 	Computes   compute.Options
 	Instances  instance.Options

@@ -3,11 +3,12 @@ package app
 import (
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/instance"
 	"github.com/musterhq/muster/internal/store"
 )
 
-// loadOf returns the load of a fleet's location.
-func (d *domain) loadOf(r store.Reader, f *fleet.Fleet, at fleet.LocationState) client.FleetLoad {
+// loadOf returns the load of a fleet's location. short is the result of Shortages.
+func (d *domain) loadOf(r store.Reader, f *fleet.Fleet, at fleet.LocationState, short []instance.Shortage) client.FleetLoad {
 	use, processes := d.sessions.Use(r, f.ID, at.Location), d.computes.Tally(r, f.ID, at.Location)
 	l := client.FleetLoad{
 		Processes: use.Processes, Free: processes.Free, Sessions: use.GameSessions, Activating: use.Activating,
@@ -16,6 +17,11 @@ func (d *domain) loadOf(r store.Reader, f *fleet.Fleet, at fleet.LocationState) 
 	if f.Managed != nil {
 		n := d.instances.Counts(r, f, at.Location)
 		l.Desired, l.Active, l.Idle, l.Pending, l.Terminating = at.Capacity.Desired, n.Active, n.Idle, n.Pending, n.Terminating
+	}
+	for _, s := range short {
+		if s.Place == (instance.Place{FleetID: f.ID, Location: at.Location}) {
+			l.Short += s.Missing
+		}
 	}
 	return l
 }
@@ -30,7 +36,7 @@ func (d *domain) fleetStates() []client.Fleet {
 			ID: f.ID, Name: f.Name, Status: string(f.Status), ComputeType: string(f.ComputeType), Created: f.Created, Locations: []client.FleetLocation{},
 		}
 		for _, at := range f.Locations {
-			l := client.FleetLocation{Location: at.Location, Status: string(at.Status), FleetLoad: d.loadOf(view, f, at)}
+			l := client.FleetLocation{Location: at.Location, Status: string(at.Status), FleetLoad: d.loadOf(view, f, at, shortages)}
 			l.Reason = d.instances.Reason(view, f, at.Location, shortages)
 			state.Locations = append(state.Locations, l)
 			state.Add(l.FleetLoad)

@@ -59,6 +59,7 @@ func (s *Server) operatorRoutes() {
 	s.mux.HandleFunc("POST "+pathTokens, s.allowed(auth.JoinHost, s.locationAsked, s.makeToken))
 	s.mux.HandleFunc("GET "+pathTokens, s.allowed(auth.ReadHosts, nil, s.listTokens))
 	s.mux.HandleFunc("DELETE "+pathTokens+"/{id}", s.allowed(auth.JoinHost, s.locationOfToken, s.revokeToken))
+	s.mux.HandleFunc("GET "+pathShortages, s.allowed(auth.ReadHosts, nil, s.listShortages))
 	s.mux.HandleFunc("GET "+pathHosts, s.allowed(auth.ReadHosts, nil, s.list))
 	s.mux.HandleFunc("GET "+pathHosts+"/{id}", s.allowed(auth.ReadHosts, s.locationOfHost, s.show))
 	s.mux.HandleFunc("DELETE "+pathHosts+"/{id}", s.allowed(auth.ManageHosts, s.locationOfHost, s.remove))
@@ -183,6 +184,30 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 	all := []Host{}
 	for row := range s.opts.Instances.Hosts(s.opts.Store.View()) {
 		all = append(all, s.hostOf(row))
+	}
+	answer(w, all)
+}
+
+// Shortage is a number of instances that a fleet desires in a location and that no host
+// has room for.
+type Shortage struct {
+	FleetID, Location string
+	Missing           int    // instances
+	OS                string // of the machines that could run them: linux or windows
+	CPUMillis         int    // of one instance, like the next two
+	MemoryMiB         int
+	Ports             int
+	Why               string // why no host takes them
+}
+
+// listShortages returns what hosts are missing for: GET.
+func (s *Server) listShortages(w http.ResponseWriter, _ *http.Request) {
+	all := []Shortage{}
+	for _, m := range s.opts.Instances.Shortages(s.opts.Store.View()) {
+		all = append(all, Shortage{
+			FleetID: m.FleetID, Location: m.Location, Missing: m.Missing, OS: m.OS, CPUMillis: m.CPUMillis, MemoryMiB: m.MemoryMiB,
+			Ports: m.Ports, Why: m.Why,
+		})
 	}
 	answer(w, all)
 }

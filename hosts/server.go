@@ -71,9 +71,10 @@ func (anyNumber) Failed(_ *http.Request, err error) error { return err }
 
 // prefix begins the paths of this door.
 const (
-	prefix     = "/agent/v1/"
-	pathTokens = prefix + "tokens" // operators create, list and revoke join tokens
-	pathHosts  = prefix + "hosts"  // and show and change hosts
+	prefix        = "/agent/v1/"
+	pathTokens    = prefix + "tokens"    // operators create, list and revoke join tokens
+	pathHosts     = prefix + "hosts"     // and show and change hosts
+	pathShortages = prefix + "shortages" // what hosts are missing for
 )
 
 // Server serves host agents. It is the instance.Launcher of everything that runs on

@@ -34,6 +34,7 @@ type FleetLoad struct {
 	Idle        int `json:"idle_instances"`
 	Pending     int `json:"pending_instances"`
 	Terminating int `json:"terminating_instances"`
+	Short       int `json:"short_instances"` // of the pending ones, those that no host has room for
 	Processes   int `json:"active_server_processes"`
 	Free        int `json:"available_game_sessions"`
 	Sessions    int `json:"active_game_sessions"`
@@ -49,6 +50,7 @@ func (l *FleetLoad) Add(other FleetLoad) {
 	l.Idle += other.Idle
 	l.Pending += other.Pending
 	l.Terminating += other.Terminating
+	l.Short += other.Short
 	l.Processes += other.Processes
 	l.Free += other.Free
 	l.Sessions += other.Sessions

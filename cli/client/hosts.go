@@ -70,8 +70,9 @@ type JoinTokenInput struct {
 
 // The operators' paths of the hosts' door.
 const (
-	pathTokens = "/agent/v1/tokens"
-	pathHosts  = "/agent/v1/hosts"
+	pathTokens    = "/agent/v1/tokens"
+	pathHosts     = "/agent/v1/hosts"
+	pathShortages = "/agent/v1/shortages"
 )
 
 // CreateJoinToken creates a token with which machines can join.
@@ -112,6 +113,23 @@ func (c *Client) Hosts(ctx context.Context) (all []Host, err error) {
 func (c *Client) Host(ctx context.Context, id string) (h Host, err error) {
 	_, err = c.read(ctx, pathHosts+"/"+url.PathEscape(id), &h)
 	return h, err
+}
+
+// Shortage is a number of instances that a fleet desires in a location and that no host
+// has room for.
+type Shortage struct {
+	FleetID, Location    string
+	Missing              int
+	OS                   string
+	CPUMillis, MemoryMiB int // of one instance, like Ports
+	Ports                int
+	Why                  string
+}
+
+// Shortages returns the instances that no host has room for.
+func (c *Client) Shortages(ctx context.Context) (all []Shortage, err error) {
+	_, err = c.read(ctx, pathShortages, &all)
+	return all, err
 }
 
 // DrainHost drains a host: it gets no new instances, and each that it has ends after

@@ -14,12 +14,13 @@ import (
 
 // hostsCommand is `muster hosts`.
 type hostsCommand struct {
-	List   listHostsCommand  `cmd:"" default:"withargs" help:"Show the machines, and what runs on them."`
-	Show   showHostCommand   `cmd:"" help:"Show one machine, with its game servers."`
-	Drain  drainHostCommand  `cmd:"" help:"Place nothing new on a machine; what is played there is played to its end."`
-	Resume resumeHostCommand `cmd:"" help:"Use a drained machine again."`
-	Remove removeHostCommand `cmd:"" help:"End what runs on a machine, and forget it: its credential is refused from then on."`
-	Rotate rotateHostCommand `cmd:"" help:"Give a machine's agent a new credential; the old one is refused once the agent has kept it."`
+	List      listHostsCommand  `cmd:"" default:"withargs" help:"Show the machines, and what runs on them."`
+	Shortages shortagesCommand  `cmd:"" help:"Show the instances that fleets desire and no machine has room for."`
+	Show      showHostCommand   `cmd:"" help:"Show one machine, with its game servers."`
+	Drain     drainHostCommand  `cmd:"" help:"Place nothing new on a machine; what is played there is played to its end."`
+	Resume    resumeHostCommand `cmd:"" help:"Use a drained machine again."`
+	Remove    removeHostCommand `cmd:"" help:"End what runs on a machine, and forget it: its credential is refused from then on."`
+	Rotate    rotateHostCommand `cmd:"" help:"Give a machine's agent a new credential; the old one is refused once the agent has kept it."`
 }
 
 type listHostsCommand struct {
@@ -46,6 +47,34 @@ func (c *listHostsCommand) Run(t *streams) error {
 			h.HostID, h.Name, h.Location, h.IPAddress, hostState(h), strconv.Itoa(h.Instances), strconv.Itoa(h.Processes),
 			fmt.Sprintf("%.1f/%.1f", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000),
 			fmt.Sprintf("%d/%d", h.Resources.MemoryUsedMiB, h.MemoryMiB), strconv.FormatInt(h.Resources.DiskFreeMiB, 10),
+		})
+	}
+	return view.Write(t.out)
+}
+
+type shortagesCommand struct {
+	clientFlags
+	outputFlags
+}
+
+// Run lists what machines are missing for.
+func (c *shortagesCommand) Run(t *streams) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	all, err := api.Shortages(t.ctx)
+	if err != nil {
+		return err
+	}
+	if c.json() {
+		return terminal.WriteJSON(t.out, all)
+	}
+	view := terminal.Table{Head: []string{"LOCATION", "MISSING", "OS", "CPU EACH", "MEMORY MIB EACH", "PORTS EACH", "FLEET", "WHY"}}
+	for _, s := range all {
+		view.Rows = append(view.Rows, []string{
+			s.Location, strconv.Itoa(s.Missing), s.OS, fmt.Sprintf("%.1f", float64(s.CPUMillis)/1000), strconv.Itoa(s.MemoryMiB),
+			strconv.Itoa(s.Ports), s.FleetID, s.Why,
 		})
 	}
 	return view.Write(t.out)

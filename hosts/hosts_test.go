@@ -1,0 +1,381 @@
+package hosts_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/musterhq/muster/auth"
+	"github.com/musterhq/muster/build"
+	"github.com/musterhq/muster/build/object"
+	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/hosts"
+	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/arn"
+	"github.com/musterhq/muster/internal/blob"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/tag"
+	"github.com/musterhq/muster/session"
+)
+
+const region = "us-east-1"
+
+// facts is what each machine of the tests offers: room for one instance of c5.large.
+var facts = protocol.Facts{
+	Name: "machine", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 2000, MemoryMiB: 4096, PortFrom: 20000, PortTo: 20999,
+}
+
+// yard is the door before the real domain. The tests are its agents and operators.
+type yard struct {
+	*testing.T
+	st        *store.Store
+	events    *event.Log
+	fleets    *fleet.Service
+	computes  *compute.Service
+	instances *instance.Service
+	objects   *object.Service
+	url       string
+}
+
+func open(t *testing.T) *yard {
+	t.Helper()
+	t.Parallel()
+	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
+	y := &yard{T: t, st: store.New(store.Options{Driver: store.NewMemory()})}
+	y.must(err)
+	home := arn.Home{Region: region, Account: "000000000000"}
+	y.events = event.New(y.st)
+	tags := tag.New(y.st)
+	y.objects = object.New(y.st, object.Options{Blobs: blob.New(t.TempDir())})
+	builds := build.New(y.st, build.Deps{Events: y.events, Tags: tags, Objects: y.objects}, build.Options{Home: home})
+	y.fleets = fleet.New(y.st, fleet.Deps{Events: y.events, Tags: tags}, fleet.Options{
+		Home: home,
+		Builds: func(_ store.Reader, id string) (fleet.Build, error) {
+			return fleet.Build{ID: id, Status: "READY", Ready: true, OS: "AMAZON_LINUX_2023", SHA256: "ab", Format: "zip", Bytes: 1}, nil
+		},
+	})
+	y.computes = compute.New(y.st, compute.Deps{Events: y.events, Fleets: y.fleets, Tags: tags}, compute.Options{Tokens: master})
+	sessions := session.New(y.st, y.events, y.fleets, y.computes, session.Options{})
+	y.instances = instance.New(y.st, instance.Deps{
+		Events: y.events, Tags: tags, Fleets: y.fleets, Computes: y.computes, Sessions: sessions,
+	}, instance.Options{})
+	door := hosts.New(hosts.Options{
+		Store: y.st, Computes: y.computes, Instances: y.instances, Builds: builds, Objects: y.objects,
+		GameServerURL: func() string { return "wss://muster.test" }, Home: home, BuildKey: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)),
+		Allow: func(r *http.Request, _ auth.Action, _ ...string) (auth.Caller, error) {
+			if r.Header.Get("Operator") == "" {
+				return auth.Caller{}, fault.New(fault.AccessDenied, "not an operator")
+			}
+			return auth.Caller{Name: "operator"}, nil
+		},
+	})
+	y.must(y.st.Open(t.Context()))
+	ctx, stop := context.WithCancel(context.Background())
+	var loops sync.WaitGroup
+	loops.Go(func() { y.computes.Run(ctx) })
+	loops.Go(func() { y.instances.Run(ctx) })
+	srv := httptest.NewServer(door)
+	y.url = srv.URL
+	t.Cleanup(func() {
+		door.Stop()
+		srv.Close()
+		stop()
+		loops.Wait()
+		y.must(y.st.Close())
+	})
+	return y
+}
+
+func (y *yard) must(err error) {
+	if err != nil {
+		y.Helper()
+		y.Fatal(err)
+	}
+}
+
+// request sends a request and decodes the response into out, unless that is nil. It fails
+// the test unless the response has a status.
+func (y *yard) request(status int, method, path string, header http.Header, body io.Reader, out any) {
+	y.Helper()
+	r, err := http.NewRequestWithContext(y.Context(), method, y.url+path, body)
+	y.must(err)
+	r.Header = header
+	answer, err := http.DefaultClient.Do(r)
+	y.must(err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	y.must(err)
+	if answer.StatusCode != status {
+		y.Fatalf("%s %s: %s %s, want %d", method, path, answer.Status, text, status)
+	}
+	if out != nil {
+		y.must(json.Unmarshal(text, out))
+	}
+}
+
+// operate sends a request of an operator.
+func (y *yard) operate(method, path string, out any) {
+	y.Helper()
+	y.request(http.StatusOK, method, path, http.Header{"Operator": {"yes"}}, nil, out)
+}
+
+// tryJoin sends a machine's request to join.
+func (y *yard) tryJoin(status int, token string, out any) {
+	y.Helper()
+	body, err := json.Marshal(protocol.JoinRequest{Token: token, Facts: facts})
+	y.must(err)
+	y.request(status, http.MethodPost, protocol.PathJoin, http.Header{}, bytes.NewReader(body), out)
+}
+
+// join makes a machine a host, with a new token.
+func (y *yard) join() (j protocol.JoinResponse) {
+	y.Helper()
+	var token hosts.JoinToken
+	y.operate(http.MethodPost, "/agent/v1/tokens?life=1h", &token)
+	y.tryJoin(http.StatusOK, token.Token, &j)
+	return j
+}
+
+func credential(j protocol.JoinResponse) http.Header {
+	return http.Header{"Authorization": {"Bearer " + j.HostID + "." + j.Secret}}
+}
+
+// agent is a host's agent.
+type agent struct {
+	*yard
+	protocol.JoinResponse
+	ws *websocket.Conn
+}
+
+// connect connects the agent of a host, which says Hello.
+func (y *yard) connect(j protocol.JoinResponse) *agent {
+	y.Helper()
+	ws, answer, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(y.url, "http")+protocol.PathHost, credential(j))
+	y.must(err)
+	answer.Body.Close()
+	y.Cleanup(func() { ws.Close() })
+	a := &agent{yard: y, JoinResponse: j, ws: ws}
+	a.send(protocol.Message{Hello: &protocol.Hello{Facts: facts, Run: "run-1"}})
+	return a
+}
+
+func (a *agent) send(m protocol.Message) {
+	a.Helper()
+	frame, err := protocol.Encode(m)
+	a.must(err)
+	a.must(a.ws.WriteMessage(websocket.TextMessage, frame))
+}
+
+// await returns the first message for which is returns true; others before it are
+// skipped.
+func (a *agent) await(what string, is func(protocol.Message) bool) protocol.Message {
+	a.Helper()
+	a.must(a.ws.SetReadDeadline(time.Now().Add(time.Minute)))
+	for {
+		_, frame, err := a.ws.ReadMessage()
+		if err != nil {
+			a.Fatalf("waiting for %s: %v", what, err)
+		}
+		m, err := protocol.Decode(frame)
+		a.must(err)
+		if is(m) {
+			return m
+		}
+	}
+}
+
+// assigned waits until a number of instances is assigned.
+func (a *agent) assigned(n int) []protocol.Desired {
+	a.Helper()
+	m := a.await("an assignment", func(m protocol.Message) bool { return m.Assign != nil && len(m.Assign.Instances) == n })
+	return m.Assign.Instances
+}
+
+// status reports an instance with processes that run there.
+func (a *agent) status(d protocol.Desired, phase protocol.Phase, processes ...string) {
+	a.Helper()
+	i := protocol.Instance{InstanceID: d.InstanceID, Phase: phase}
+	for _, id := range processes {
+		i.Processes = append(i.Processes, protocol.Process{ProcessID: id, PID: 1, Started: time.Now()})
+	}
+	a.send(protocol.Message{Status: &protocol.Status{Instances: []protocol.Instance{i}}})
+}
+
+// exited reports the end of a process, and returns what Muster wants collected of it.
+func (a *agent) exited(e protocol.Exited) protocol.Collect {
+	a.Helper()
+	a.send(protocol.Message{Exited: &e})
+	return *a.await("a request for logs", func(m protocol.Message) bool { return m.Collect != nil }).Collect
+}
+
+// managed creates a managed fleet.
+func (y *yard) managed() *fleet.Fleet {
+	y.Helper()
+	f, err := y.fleets.Create.Do(y.Context(), fleet.CreateInput{
+		Name: "managed", ComputeType: fleet.EC2, Managed: &fleet.Managed{BuildID: "build-1", InstanceType: "c5.large"},
+		Runtime: fleet.Runtime{Processes: []fleet.ProcessSpec{{LaunchPath: "/local/game/arena", Concurrent: 2}}},
+	})
+	y.must(err)
+	return f
+}
+
+// link is the connection of a game server that ignores what it is sent.
+type link struct{}
+
+func (link) StartGameSession(compute.Start)   {}
+func (link) UpdateGameSession(compute.Update) {}
+func (link) Terminate(time.Time)              {}
+func (link) Drop()                            {}
+
+// ready runs a game server until it is ready, with the token of its instance.
+func (y *yard) ready(d protocol.Desired, id string) compute.Ref {
+	y.Helper()
+	ref := compute.Ref{FleetID: d.FleetID, ComputeName: d.Compute, ProcessID: id}
+	y.must(y.computes.CheckToken(ref, d.AuthToken, time.Now()))
+	_, err := y.computes.Connect(y.Context(), compute.ConnectInput{Ref: ref}, link{})
+	y.must(err)
+	y.must(y.computes.Ready(y.Context(), compute.ReadyInput{Ref: ref, Port: d.PortFrom}))
+	return ref
+}
+
+// A token admits one machine; what is refused says why by its status.
+func TestJoin(t *testing.T) {
+	y := open(t)
+	var token hosts.JoinToken
+	y.operate(http.MethodPost, "/agent/v1/tokens", &token)
+	var j protocol.JoinResponse
+	y.tryJoin(http.StatusOK, token.Token, &j)
+	if h := y.instances.Host(y.st.View(), j.HostID); h == nil || h.Name != facts.Name || h.CPUMillis != facts.CPUMillis || h.JoinToken != token.TokenID || h.Connected {
+		t.Errorf("the host is %+v", h)
+	}
+	if j.Location != region || len(j.BuildKey) != ed25519.PublicKeySize {
+		t.Errorf("joined %s, with a build key of %d bytes", j.Location, len(j.BuildKey))
+	}
+	y.tryJoin(http.StatusUnauthorized, token.Token, nil)
+	y.tryJoin(http.StatusUnauthorized, "join-unknown", nil)
+	y.request(http.StatusBadRequest, http.MethodPost, protocol.PathJoin, http.Header{}, strings.NewReader("{"), nil)
+	y.request(http.StatusForbidden, http.MethodPost, "/agent/v1/tokens", http.Header{}, nil, nil)
+}
+
+// An agent needs the secret of a host that was not removed.
+func TestConnect_Refused(t *testing.T) {
+	y := open(t)
+	j := y.join()
+	y.request(http.StatusUnauthorized, http.MethodGet, protocol.PathHost, http.Header{}, nil, nil)
+	y.request(http.StatusUnauthorized, http.MethodGet, protocol.PathHost, credential(protocol.JoinResponse{HostID: j.HostID, Secret: "guess"}), nil, nil)
+	var gone hosts.Removal
+	y.operate(http.MethodDelete, "/agent/v1/hosts/"+j.HostID+"?now=true", &gone)
+	if !gone.Gone {
+		t.Error("the host is still there")
+	}
+	y.request(http.StatusGone, http.MethodGet, protocol.PathHost, credential(j), nil, nil)
+	y.request(http.StatusUnauthorized, http.MethodGet, protocol.PathHost, credential(protocol.JoinResponse{HostID: j.HostID, Secret: "guess"}), nil, nil)
+}
+
+// A host is assigned an instance, its reports make the fleet ACTIVE, and what Muster ends
+// is ended there.
+func TestAssignAndReport(t *testing.T) {
+	y := open(t)
+	a := y.connect(y.join())
+	a.assigned(0)
+	f := y.managed()
+	d := a.assigned(1)[0]
+	if d.FleetID != f.ID || d.Build.SHA256 != "ab" || d.SDKURL != "wss://muster.test" || len(d.Runtime.Processes) != 1 || d.Stop != protocol.Keep {
+		t.Errorf("assigned %+v", d)
+	}
+	if err := d.Build.Verify(a.BuildKey); err != nil {
+		t.Errorf("the build is not signed with the key of the join: %v", err)
+	}
+	for _, phase := range []protocol.Phase{protocol.Downloading, protocol.Validating, protocol.Building} {
+		a.status(d, phase)
+	}
+	a.status(d, protocol.Activating, "p", "q")
+	ref := y.ready(d, "p")
+	if got := y.fleets.Get(y.st.View(), f.ID).Status; got != fleet.Active {
+		t.Errorf("with a ready process the fleet is %s", got)
+	}
+	y.must(y.st.Update(t.Context(), func(tx *store.Tx) error {
+		y.computes.Kill(tx, ref.Key(), event.ServerProcessForceTerminated, "a test")
+		return nil
+	}))
+	kill := a.await("the order to kill", func(m protocol.Message) bool { return m.Kill != nil }).Kill
+	if kill.ProcessID != "p" || kill.InstanceID != d.InstanceID || kill.Reason != string(event.ServerProcessForceTerminated) {
+		t.Errorf("to kill: %+v", kill)
+	}
+	_, err := y.fleets.Capacities.Update.Do(t.Context(), fleet.CapacityInput{FleetID: f.ID, Desired: new(0)})
+	y.must(err)
+	a.await("the end of the instance", func(m protocol.Message) bool {
+		return m.Assign != nil && len(m.Assign.Instances) == 1 && m.Assign.Instances[0].Stop == protocol.Drain
+	})
+	a.status(d, protocol.Gone)
+	a.assigned(0)
+}
+
+// The end of a process is an event that names the cause. Its logs are accepted once they
+// are awaited, and the report is acknowledged after them.
+func TestExited(t *testing.T) {
+	y := open(t)
+	a := y.connect(y.join())
+	f := y.managed()
+	d := a.assigned(1)[0]
+	logs := protocol.PathLogs + d.InstanceID + "/p"
+	y.request(http.StatusConflict, http.MethodPut, logs, credential(a.JoinResponse), strings.NewReader("zip"), nil)
+	a.status(d, protocol.Activating, "p")
+	e := protocol.Exited{Seq: 7, InstanceID: d.InstanceID, FleetID: f.ID, ProcessID: "p", Known: true, Code: 3, Cause: "the program exited with code 3: no map"}
+	if c := a.exited(e); c.ProcessID != "p" || c.GameSessionID != "" {
+		t.Errorf("to collect: %+v", c)
+	}
+	y.request(http.StatusNoContent, http.MethodPut, logs, credential(a.JoinResponse), strings.NewReader("zip"), nil)
+	a.send(protocol.Message{LogsStored: &protocol.LogsStored{InstanceID: d.InstanceID, ProcessID: "p", Bytes: 3}})
+	if ack := a.await("the acknowledgement", func(m protocol.Message) bool { return m.Ack != nil }).Ack; ack.Seq != 7 {
+		t.Errorf("acknowledged %d, want 7", ack.Seq)
+	}
+	found, err := y.events.Read(t.Context(), event.Query{FleetID: f.ID, Limit: 100})
+	y.must(err)
+	if !slices.ContainsFunc(found, func(e event.Entry) bool {
+		return e.Value.Code == event.ServerProcessCrashed && e.Value.ProcessID == "p" && strings.Contains(e.Value.Message, "no map")
+	}) {
+		t.Errorf("no event names the cause: %+v", found)
+	}
+	stored := ""
+	for o := range y.objects.List(y.st.View(), object.LogBucket, f.ID+"/", "") {
+		stored += o.Key
+	}
+	if want := hosts.LogKey(compute.Ref{FleetID: f.ID, ComputeName: d.InstanceID, ProcessID: "p"}, ""); stored != want {
+		t.Errorf("stored logs %q, want %q", stored, want)
+	}
+	y.request(http.StatusNotFound, http.MethodGet, protocol.PathBuilds+"cd", credential(a.JoinResponse), nil, nil)
+}
+
+// What hosts are missing for can be read, until a host joins that has room.
+func TestShortages(t *testing.T) {
+	y := open(t)
+	f := y.managed()
+	var short []hosts.Shortage
+	y.operate(http.MethodGet, "/agent/v1/shortages", &short)
+	if len(short) != 1 || short[0].FleetID != f.ID || short[0].Location != region || short[0].Missing != 1 || short[0].OS != "linux" ||
+		short[0].CPUMillis != 2000 || short[0].MemoryMiB == 0 || short[0].Ports != instance.PortsAnInstance || !strings.Contains(short[0].Why, "no host has joined") {
+		t.Errorf("short of %+v", short)
+	}
+	y.connect(y.join()).assigned(1)
+	y.operate(http.MethodGet, "/agent/v1/shortages", &short)
+	if len(short) != 0 {
+		t.Errorf("with a host it is short of %+v", short)
+	}
+	y.request(http.StatusForbidden, http.MethodGet, "/agent/v1/shortages", http.Header{}, nil, nil)
+}
