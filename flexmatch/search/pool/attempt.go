@@ -83,7 +83,7 @@ func (a *attempt) grow(depth, want int) *search.Match {
 	if want == 0 {
 		return a.finish(depth)
 	}
-	var tried map[int]bool
+	var tried map[int32]bool
 	for i, it := range list {
 		if i > 0 && !a.reaches(&a.memory.shared[depth], list[i:], want) {
 			return nil
@@ -100,7 +100,7 @@ func (a *attempt) grow(depth, want int) *search.Match {
 		}
 		if a.exact {
 			if tried == nil {
-				tried = map[int]bool{}
+				tried = map[int32]bool{}
 			}
 			tried[it.alike] = true
 		}

@@ -147,8 +147,8 @@ type item struct {
 	partition *partition // nil if it can never be matched
 	bucket    *bucket
 	created   int64        // nanoseconds
-	alike     int          // in an exhaustive pass: equal for tickets that no rule distinguishes
-	rank      int          // position among the anchors of a pass
+	alike     int32        // in an exhaustive pass: equal for tickets that no rule distinguishes
+	rank      int32        // position among the anchors of a pass
 	exact     []uint64     // by level: locations allowed at that level; nil for a single level or more than maxMaskLevels
 	tally     search.Tally // of the searches around it that found no match; nil before the first
 	gone      bool

@@ -33,7 +33,7 @@ type task struct {
 
 // formed is a match and its position among those of the pass.
 type formed struct {
-	rank  int
+	rank  int32
 	match *search.Match
 }
 
@@ -134,7 +134,7 @@ func (p *Pool) anchors(ps *pass) []*item {
 		candidates[i], it.level = it.Candidate, it.LevelAt(p.rules.Set, ps.now)
 	}
 	for i, n := range p.rules.Alike(candidates, ps.now) {
-		out[i].alike = n
+		out[i].alike = int32(n)
 	}
 	return out
 }
@@ -154,7 +154,7 @@ func sortItems(rs *ruleset.RuleSet, items []*item) {
 // not use go to those that need more.
 func (p *Pool) around(ps *pass, anchors []*item, work int) (matches []*search.Match, left int) {
 	for i, it := range anchors {
-		it.rank = i
+		it.rank = int32(i)
 	}
 	var all []formed
 	for left = work; len(anchors) > 0; {
@@ -177,7 +177,7 @@ func (p *Pool) around(ps *pass, anchors []*item, work int) (matches []*search.Ma
 	}
 	p.changed = append(p.changed, anchors...)
 	p.deferred = len(p.changed) > 0
-	slices.SortFunc(all, func(a, b formed) int { return a.rank - b.rank })
+	slices.SortFunc(all, func(a, b formed) int { return int(a.rank - b.rank) })
 	for _, f := range all {
 		matches = append(matches, f.match)
 		for _, t := range f.match.Tickets {
