@@ -175,14 +175,15 @@ func (w *world) answer() {
 
 // placed ends a placement.
 func (w *world) placed() {
-	for _, id := range slices.Sorted(maps.Keys(w.placing)) {
-		c, m := w.change(), w.open[id]
-		if rapid.Bool().Draw(w.T, "placed") {
-			w.do(c.Complete(m, c.Tickets(m), w.to()))
-		} else {
-			w.do(c.Fail(m, c.Tickets(m), "REASON", "message"))
-		}
+	ids := slices.Sorted(maps.Keys(w.placing))
+	if len(ids) == 0 {
 		return
+	}
+	c, m := w.change(), w.open[ids[0]]
+	if rapid.Bool().Draw(w.T, "placed") {
+		w.do(c.Complete(m, c.Tickets(m), w.to()))
+	} else {
+		w.do(c.Fail(m, c.Tickets(m), "REASON", "message"))
 	}
 }
 
