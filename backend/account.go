@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -27,13 +28,13 @@ func (h *accounts) discovery(rq *request) (answer, error) {
 	issuer := h.issuer()
 	return ok(map[string]any{
 		"issuer": issuer, "jwks_uri": issuer + "/.well-known/jwks.json",
-		"id_token_signing_alg_values_supported": []string{or(h.config.Algorithm, "ES256")},
+		"id_token_signing_alg_values_supported": []string{cmp.Or(h.config.Algorithm, "ES256")},
 		"scopes_supported":                      []string{identity.ScopeGuest, identity.ScopeAuthenticated},
 		"token_endpoint":                        h.base() + protocol.Base + "/auth/refresh",
 	})
 }
 
-func (h *accounts) issuer() string { return or(h.config.Issuer, h.base()+"/player") }
+func (h *accounts) issuer() string { return cmp.Or(h.config.Issuer, h.base()+"/player") }
 
 func (h *accounts) keySet(rq *request) (answer, error) {
 	set, err := h.ids.Tokens.Keys.Set()

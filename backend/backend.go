@@ -98,7 +98,10 @@ func New(d Deps, c Config) (*Backend, error) {
 	b.parties = &parties{d.Lobby.Parties}
 	b.games = &games{d.Lobby.Games}
 	b.placements = &placements{d.Lobby.Placements, b.hub}
-	b.sockets = newSockets(b)
+	b.sockets = &sockets{
+		st: d.Store, ids: d.Identity, lobby: d.Lobby, config: config, base: d.Base,
+		rates: b.rates, hub: b.hub, metrics: b.metrics, log: b.log, door: newSocketDoor(),
+	}
 	d.Lobby.OnChanged(b.hub.wake)
 	b.mux = b.newMux()
 	return b, nil
@@ -160,15 +163,18 @@ func (b *Backend) Close(ctx context.Context) {
 }
 
 // BeaconOf returns where the UDP beacon of a location answers: HOST:PORT, or "".
-func (b *Backend) BeaconOf(location string) string { return b.places.beaconOf(location) }
+func (b *Backend) BeaconOf(location string) string {
+	for _, l := range b.config.now().Locations {
+		if l.Name == location {
+			return l.UDP
+		}
+	}
+	if b.config.Open && (fleet.IsCustom(location) || location == b.deps.Fleets.Home().Region) { // everything is on this machine
+		return b.deps.Beacon()
+	}
+	return ""
+}
 
 func newID() string { return uuid.NewString() }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
-
-func or(value, otherwise string) string {
-	if value != "" {
-		return value
-	}
-	return otherwise
-}

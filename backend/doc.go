@@ -6,7 +6,7 @@
 // that players are part of is lobby's. Each resource has a handler type, with the
 // requests about it and the form in which clients see it.
 //
-// Push and long poll (hub.go, sockets.go) are notified of the player, not of the
+// Push and long poll (hub.go, conn.go) are notified of the player, not of the
 // change: they read the rows that changed since their cursor. A client that was
 // away continues from its cursor, even after a restart of the server.
 package backend

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // hub wakes what waits for changes of a player. A nudge only says that something
@@ -20,17 +21,14 @@ type hub struct {
 	closing chan struct{} // closed when the server stops
 
 	mu      sync.Mutex
-	of      map[string]map[*watcher]struct{} // by player
-	polls   map[string][]chan struct{}       // long polls by player, the oldest first; closed to end one
-	waiting atomic.Int64                     // long polls
+	of      map[string]map[wake.Nudge]struct{} // by player
+	polls   map[string][]chan struct{}         // long polls by player, the oldest first; closed to end one
+	waiting atomic.Int64                       // long polls
 }
-
-// watcher is woken after the rows of its player have changed.
-type watcher struct{ nudge chan struct{} }
 
 func newHub(most Limits, ids *identity.Service) *hub {
 	return &hub{
-		ids: ids, most: most, closing: make(chan struct{}), of: map[string]map[*watcher]struct{}{}, polls: map[string][]chan struct{}{},
+		ids: ids, most: most, closing: make(chan struct{}), of: map[string]map[wake.Nudge]struct{}{}, polls: map[string][]chan struct{}{},
 	}
 }
 
@@ -56,13 +54,13 @@ func (h *hub) begin(player string) (over <-chan struct{}, end func()) {
 	}
 }
 
-// watch begins to watch a player; the returned function ends that.
-func (h *hub) watch(player string) (*watcher, func()) {
-	w := &watcher{nudge: make(chan struct{}, 1)}
+// watch returns what is nudged after the rows of a player have changed; stop ends that.
+func (h *hub) watch(player string) (changed wake.Nudge, stop func()) {
+	w := wake.NewNudge()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.of[player] == nil {
-		h.of[player] = map[*watcher]struct{}{}
+		h.of[player] = map[wake.Nudge]struct{}{}
 	}
 	h.of[player][w] = struct{}{}
 	return w, func() {
@@ -81,10 +79,7 @@ func (h *hub) wake(players []string) {
 	defer h.mu.Unlock()
 	for _, player := range players {
 		for w := range h.of[player] {
-			select {
-			case w.nudge <- struct{}{}:
-			default:
-			}
+			w.Send()
 		}
 	}
 }
@@ -167,7 +162,7 @@ func (h *hub) await(ctx context.Context, player string, wait time.Duration, chan
 	defer timer.Stop()
 	for !changed() {
 		select {
-		case <-w.nudge:
+		case <-w:
 		case <-timer.C:
 			return nil
 		case <-ctx.Done():

@@ -103,16 +103,16 @@ const maxLockouts = 200_000
 // makeRoom deletes past entries, and if necessary others until there is room for a
 // while: a flood of keys must neither use up memory nor make every call iterate over
 // all of them.
-func makeRoom[V any](of map[string]V, past func(V) bool) {
-	if len(of) < maxLockouts {
+func (l *lockout) makeRoom(now time.Time) {
+	if len(l.of) < maxLockouts {
 		return
 	}
-	maps.DeleteFunc(of, func(_ string, v V) bool { return past(v) })
-	for key := range of {
-		if len(of) < maxLockouts*3/4 {
+	maps.DeleteFunc(l.of, func(_ string, f failures) bool { return !f.until.After(now) })
+	for key := range l.of {
+		if len(l.of) < maxLockouts*3/4 {
 			return
 		}
-		delete(of, key)
+		delete(l.of, key)
 	}
 }
 
@@ -153,7 +153,7 @@ func (l *lockout) failed(key string, lock time.Duration, now time.Time) {
 	defer l.mu.Unlock()
 	f, known := l.of[key]
 	if !known {
-		makeRoom(l.of, func(f failures) bool { return !f.until.After(now) })
+		l.makeRoom(now)
 	}
 	if !f.until.After(now) {
 		f.n = 0

@@ -55,9 +55,7 @@ func (h *parties) change(rq *request) (answer, error) {
 	if err := rq.change(); err != nil {
 		return answer{}, err
 	}
-	p, err := h.lobby.Change(rq.context(), rq.player.PlayerID, rq.param("party"), lobby.MemberChange{
-		Ready: in.Ready, Attributes: in.Attributes, Latency: in.LatencyMs,
-	})
+	p, err := h.lobby.Change(rq.context(), rq.player.PlayerID, rq.param("party"), in.Ready, in.Attributes, in.LatencyMs)
 	return h.answer(http.StatusOK, p, err)
 }
 

@@ -80,19 +80,6 @@ func (h *places) locations(rq *request) (answer, error) {
 	return ok(out)
 }
 
-// beaconOf returns where the UDP beacon of a location answers: HOST:PORT, or "".
-func (h *places) beaconOf(location string) string {
-	for _, l := range h.config.now().Locations {
-		if l.Name == location {
-			return l.UDP
-		}
-	}
-	if h.config.Open && (fleet.IsCustom(location) || location == h.fleets.Home().Region) { // everything is on this machine
-		return h.beacon()
-	}
-	return ""
-}
-
 func (h *places) reportLatency(rq *request) (answer, error) {
 	in, err := decode[protocol.LatencyReport](rq)
 	if err != nil {

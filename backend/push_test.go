@@ -42,7 +42,7 @@ func TestParty_LeftIsTold(t *testing.T) {
 			defer stop()
 			end(h, p)
 			select {
-			case <-waits.nudge:
+			case <-waits:
 			default:
 				t.Errorf("%s: not woken", name)
 			}
@@ -72,7 +72,7 @@ func TestSocket_LoginHasEnded(t *testing.T) {
 		defer stop()
 		h.must(h.ids.Accounts.Ban(h.ctx, player, "cheats", time.Now().Add(time.Hour)))
 		select {
-		case <-waits.nudge:
+		case <-waits:
 		default:
 			t.Error("not woken")
 		}

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"mime"
@@ -229,7 +230,7 @@ func decodeText(text []byte, into any) error {
 // plainError is a decoder's error without its Go types.
 func plainError(err error) string {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
-		return "the member at " + or(string(e.JSONPointer), "/") + " is not what it should be"
+		return "the member at " + cmp.Or(string(e.JSONPointer), "/") + " is not what it should be"
 	}
 	return "the body is no JSON of the form described"
 }

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	_ "embed"
 	"net/http"
 	"strings"
 
@@ -95,3 +96,11 @@ func (b *Backend) routes() []route {
 		{"PUT", v1 + "/server/players/{player}/ban", access{operator, auth.BanPlayer}, b.accounts.ban},
 	}
 }
+
+//go:generate go run github.com/musterhq/muster/internal/gen/openapi -in openapi.yaml -out ../sdk/session/player/protocol/types.go -package protocol
+
+// Description is the OpenAPI 3.1 description of the API, in YAML. The types of
+// package protocol are generated from it.
+//
+//go:embed openapi.yaml
+var Description []byte

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"encoding/base64"
 	"net/http"
 	"strconv"
@@ -128,7 +129,7 @@ func (h *games) reservations(rq *request) (answer, error) {
 
 func connection(sessionARN, ip, dns string, port int, playerSession string) *protocol.Connection {
 	return &protocol.Connection{
-		SessionID: sessionName(sessionARN), IP: ip, DNSName: dns, Host: or(dns, ip), Port: int64(port), PlayerSessionID: playerSession,
+		SessionID: sessionName(sessionARN), IP: ip, DNSName: dns, Host: cmp.Or(dns, ip), Port: int64(port), PlayerSessionID: playerSession,
 	}
 }
 

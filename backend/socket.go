@@ -154,13 +154,6 @@ type sockets struct {
 	door    *socketDoor
 }
 
-func newSockets(b *Backend) *sockets {
-	return &sockets{
-		st: b.deps.Store, ids: b.deps.Identity, lobby: b.deps.Lobby, config: b.config, base: b.deps.Base,
-		rates: b.rates, hub: b.hub, metrics: b.metrics, log: b.log, door: newSocketDoor(),
-	}
-}
-
 func (s *sockets) ticket(rq *request) (answer, error) {
 	if err := rq.change(); err != nil {
 		return answer{}, err

@@ -105,7 +105,7 @@ func (h *history) start(player string) {
 	if p := h.Parties.Of(h.st.View(), player); p != nil && h.rand.IntN(2) == 0 {
 		in.Matchmaker, in.PartyID = p.Matchmaker, p.ID
 		for _, member := range p.players() {
-			_, err := h.Parties.Change(h.ctx, member, p.ID, MemberChange{Ready: h.rand.IntN(8) > 0})
+			_, err := h.Parties.Change(h.ctx, member, p.ID, h.rand.IntN(8) > 0, nil, nil)
 			h.must(err)
 		}
 		player = p.Leader
@@ -182,7 +182,7 @@ func (h *history) inParty(player string) {
 	case h.rand.IntN(5) == 0:
 		h.must(h.Parties.Leave(h.ctx, player, p.ID, player))
 	default:
-		_, err := h.Parties.Change(h.ctx, player, p.ID, MemberChange{Ready: true})
+		_, err := h.Parties.Change(h.ctx, player, p.ID, true, nil, nil)
 		h.must(err)
 	}
 }

@@ -121,20 +121,15 @@ func (l *Latencies) put(player string, r report, now time.Time) {
 	l.of[player] = r
 }
 
-// last returns a player's report unless it has expired; otherwise an empty one.
-func (l *Latencies) last(player string) report {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if r := l.of[player]; r.until.After(time.Now()) {
-		return r
-	}
-	return report{}
-}
-
 // forRequest returns the latencies for a player's request: those in it, or else the
 // reported ones.
 func (l *Latencies) forRequest(player string, given map[string]float64, m *Matchmaker) (map[string]int, error) {
-	reported := l.last(player)
+	l.mu.Lock()
+	reported := l.of[player]
+	l.mu.Unlock()
+	if !reported.until.After(time.Now()) {
+		reported = report{}
+	}
 	ms := reported.ms
 	switch {
 	case m.RequireReceipt:

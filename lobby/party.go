@@ -129,24 +129,18 @@ func (s *Parties) Join(ctx context.Context, player, code string) (*Party, error)
 	return s.act.Do(ctx, partyArgs{Do: partyJoin, By: player, Code: strings.ToUpper(code)})
 }
 
-// MemberChange is what a member contributes to the party's next ticket.
-type MemberChange struct {
-	Ready      bool
-	Attributes map[string]JSON
-	Latency    map[string]float64 // milliseconds by location
-}
-
-// Change replaces what a member contributes.
-func (s *Parties) Change(ctx context.Context, player, id string, in MemberChange) (*Party, error) {
-	if len(in.Latency) > MostSamples {
+// Change replaces what a member contributes to the party's next ticket: whether they are
+// ready, and the attributes and latencies (milliseconds by location) of their client.
+func (s *Parties) Change(ctx context.Context, player, id string, ready bool, attributes map[string]JSON, latency map[string]float64) (*Party, error) {
+	if len(latency) > MostSamples {
 		return nil, refuse(LatencyRejected, "latency_ms: at most 64 locations")
 	}
-	m := PartyMember{Latency: in.Latency}
-	if in.Ready {
+	m := PartyMember{Latency: latency}
+	if ready {
 		m.Ready = time.Now() // the command sets the actual time
 	}
-	if len(in.Attributes) > 0 {
-		text, err := json.Marshal(in.Attributes, json.Deterministic(true))
+	if len(attributes) > 0 {
+		text, err := json.Marshal(attributes, json.Deterministic(true))
 		if err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ func TestParty_ConsentTakenBackMeanwhile(t *testing.T) {
 			go func() { _, err := h.Parties.act.Do(h.ctx, meanwhile); left <- err }()
 			synctest.Wait()
 			_, err := h.Tickets.Start(h.ctx, "anna", "guest", MatchRequest{Matchmaker: "alone", PartyID: p.ID})
-			if !Is(err, PartyNotReady) {
+			if r, _ := err.(*Refusal); r == nil || r.Code != PartyNotReady {
 				t.Errorf("after %q: got %v, want party-not-ready", meanwhile.Do, err)
 			}
 			h.must(<-left)

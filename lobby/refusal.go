@@ -1,7 +1,5 @@
 package lobby
 
-import "errors"
-
 // Code says what is wrong with a request, for programs.
 type Code string
 
@@ -36,9 +34,3 @@ type Refusal struct {
 func (r *Refusal) Error() string { return string(r.Code) + ": " + r.Message }
 
 func refuse(code Code, message string) error { return &Refusal{Code: code, Message: message} }
-
-// Is reports whether err is a refusal with the code.
-func Is(err error, code Code) bool {
-	r, ok := errors.AsType[*Refusal](err)
-	return ok && r.Code == code
-}

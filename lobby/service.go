@@ -59,9 +59,14 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	log := o.Logger.With("component", "players")
+	changes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "muster_player_tickets_total", Help: "Changes of players' tickets, by the state they came to.",
+	}, []string{"matchmaker", "state"})
+	if o.Registerer != nil {
+		o.Registerer.MustRegister(changes)
+	}
 	w := &watchers{}
-	catalog := &Catalog{st: st, matches: d.Matches, placements: d.Placements}
+	log, catalog := o.Logger.With("component", "players"), &Catalog{st: st, matches: d.Matches, placements: d.Placements}
 	catalog.offer.Store(&o.Offer)
 	latencies := &Latencies{st: st, fleets: d.Fleets, of: map[string]report{}}
 	parties := &Parties{st: st, catalog: catalog, watchers: w}
@@ -69,7 +74,7 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 		Catalog: catalog, Latencies: latencies, Parties: parties,
 		Tickets: &Tickets{
 			st: st, ids: d.Identity, matches: d.Matches, catalog: catalog, parties: parties, latencies: latencies,
-			watchers: w, metrics: newMetrics(o.Registerer), log: log,
+			watchers: w, changes: changes, log: log,
 		},
 		Placements: &Placements{st: st, queues: d.Placements, catalog: catalog, latencies: latencies, watchers: w},
 		Games:      &Games{st: st, fleets: d.Fleets, sessions: d.Sessions, queues: d.Placements, catalog: catalog},
@@ -158,24 +163,4 @@ func (s *Service) nextDue() time.Time {
 		return now
 	}
 	return wake.Earliest(now.Add(lookEvery), s.Tickets.expires.NextDue(view), s.Placements.expires.NextDue(view), s.Parties.expires.NextDue(view))
-}
-
-// metrics counts changes of tickets. A nil *metrics counts nothing.
-type metrics struct{ tickets *prometheus.CounterVec }
-
-func newMetrics(r prometheus.Registerer) *metrics {
-	if r == nil {
-		return nil
-	}
-	m := &metrics{prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "muster_player_tickets_total", Help: "Changes of players' tickets, by the state they came to.",
-	}, []string{"matchmaker", "state"})}
-	r.MustRegister(m.tickets)
-	return m
-}
-
-func (m *metrics) ticket(matchmaker string, s State) {
-	if m != nil {
-		m.tickets.WithLabelValues(matchmaker, string(s)).Inc()
-	}
 }

@@ -2,12 +2,11 @@ package lobby
 
 import (
 	"context"
-	"slices"
 
 	"github.com/musterhq/muster/internal/store"
 )
 
-// repairAtOnce limits how many rows one transaction brings up to date.
+// repairAtOnce limits how many rows of a kind one transaction brings up to date.
 const repairAtOnce = 200
 
 type repairArgs struct{ Tickets, Placements []string }
@@ -19,27 +18,24 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if s.caughtUp {
 		return nil
 	}
-	var behind repairArgs
+	var tickets, placements []string
 	view := s.st.View()
 	for t := range s.Tickets.open.Equal(view, "") {
 		if now := s.Tickets.now(view, t); !now.equal(&t.Found) {
-			behind.Tickets = append(behind.Tickets, t.ID)
+			tickets = append(tickets, t.ID)
 		}
 	}
 	for p := range s.Placements.open.Equal(view, "") {
 		if s.Placements.now(view, p) != p.Result {
-			behind.Placements = append(behind.Placements, p.ID)
+			placements = append(placements, p.ID)
 		}
 	}
-	for ids := range slices.Chunk(behind.Tickets, repairAtOnce) {
-		if err := s.repair.Do(ctx, repairArgs{Tickets: ids}); err != nil {
+	for len(tickets)+len(placements) > 0 {
+		n, m := min(len(tickets), repairAtOnce), min(len(placements), repairAtOnce)
+		if err := s.repair.Do(ctx, repairArgs{tickets[:n], placements[:m]}); err != nil {
 			return err
 		}
-	}
-	for ids := range slices.Chunk(behind.Placements, repairAtOnce) {
-		if err := s.repair.Do(ctx, repairArgs{Placements: ids}); err != nil {
-			return err
-		}
+		tickets, placements = tickets[n:], placements[m:]
 	}
 	s.caughtUp = true
 	return nil
