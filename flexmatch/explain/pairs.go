@@ -57,13 +57,16 @@ type tally struct {
 // what keeps the rest apart, most frequent first.
 func (w *world) compare(t *ticket, others []*ticket) (compatible []*ticket, blocking []Blocking) {
 	c := &tally{blocking: map[int]*Blocking{}, reasons: map[string]*Blocking{}}
+	l := w.together()
 	for _, o := range others {
 		level := w.rs.Level(w.age([]*ticket{t, o}))
 		if reason := w.apart(level, t, o); reason != "" {
 			c.reason(reason)
 			continue
 		}
-		l := w.together(t, o)
+		l.Parties, l.Teams[0] = l.Parties[:0], l.Teams[0][:0]
+		w.join(l, t)
+		w.join(l, o)
 		rules := w.broken(level, l)
 		if len(rules) == 0 {
 			compatible = append(compatible, o)
