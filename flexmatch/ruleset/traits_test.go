@@ -3,6 +3,7 @@ package ruleset
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ var samples = map[string][]string{
 	"distanceSort":  {`"sortAttribute":"likes","mapKey":"maxValue","sortDirection":"ascending"`},
 	"batchDistance": {`"batchAttribute":"mode"`, `"batchAttribute":"skill","maxDistance":N`, `"batchAttribute":"rank","maxDistance":N,"partyAggregation":"max"`},
 	"latency": {`"maxLatency":N`, `"maxLatency":N,"partyAggregation":"min"`, `"maxDistance":N,"distanceReference":"min"`,
-		`"maxLatency":9,"maxDistance":N,"distanceReference":"avg","partyAggregation":"max"`, `"maxDistance":4,"distanceReference":"avg"`},
+		`"maxLatency":9,"maxDistance":N,"distanceReference":"avg","partyAggregation":"max"`, `"maxDistance":3,"distanceReference":"avg"`, `"maxDistance":6,"distanceReference":"avg"`},
 	"compound": {`"statement":"and(first,first)"`, `"statement":"or(first,not(first))"`, `"statement":"xor(first,first)"`},
 	"comparison": {
 		`"measurements":["flatten(teams[*].players.attributes[skill])"],"operation":">=","referenceValue":N`,
@@ -43,6 +44,7 @@ var samples = map[string][]string{
 		`"measurements":["min(flatten(teams[*].players.attributes[skill]))"],"referenceValue":"max(flatten(teams[*].players.attributes[skill]))","maxDistance":N,"partyAggregation":"max"`,
 		`"measurements":["max(flatten(teams[*].players.attributes[likes][x]))"],"referenceValue":"min(flatten(teams[*].players.attributes[likes][x]))","maxDistance":N`,
 		`"measurements":["max(flatten(teams[*].players.attributes[skill]))"],"referenceValue":"min(flatten(teams[*].players.attributes[rank]))","maxDistance":N`,
+		`"measurements":["max(flatten(teams[*].players.attributes[skill]))"],"referenceValue":"min(flatten(teams[*].players.attributes[skill]))","minDistance":N`,
 		`"measurements":["avg(teams[*].players.attributes[skill])"],"referenceValue":"avg(flatten(teams[*].players.attributes[skill]))","maxDistance":N`,
 		`"measurements":["avg(teams[red].players.attributes[skill])"],"referenceValue":"avg(teams[blue].players.attributes[skill])","minDistance":N`,
 		`"measurements":["teams[*].players.attributes[skill]"],"referenceValue":"median(flatten(teams[*].players.attributes[skill]))","maxDistance":N`,
@@ -58,6 +60,7 @@ var samples = map[string][]string{
 		`"operation":"reference_intersection_count","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":"set_intersection(flatten(teams[*].players.attributes[modes]))","minCount":N`,
 		`"operation":"reference_intersection_count","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":"set_intersection(flatten(teams[*].players.attributes[modes]))","maxCount":N`,
 		`"operation":"reference_intersection_count","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":"flatten(teams[*].players[playerId])","maxCount":0`,
+		`"operation":"reference_intersection_count","measurements":["flatten(teams[*].players.attributes[modes])"],"referenceValue":"flatten(teams[*].players[playerId])","minCount":1`,
 	},
 }
 
@@ -81,6 +84,25 @@ func TestTraits_AgreeWithTheEvaluator(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// verdictOnly is a type that has nothing but its verdict.
+type verdictOnly struct{ plain }
+
+func (verdictOnly) holds(*Level, *Lineup, Notes) bool { return false }
+
+// Such a type promises nothing, and a search takes it to depend on everything.
+func TestTraits_ZeroPromisesNothing(t *testing.T) {
+	r := &Rule{kind: verdictOnly{}}
+	_, measured := r.Measured(&Lineup{})
+	_, averages := r.Averages()
+	if got := r.traits(nil); !reflect.DeepEqual(got, Traits{}) || measured || averages || r.Sums(2) != nil || !r.Possible(nil, nil) {
+		t.Errorf("promises %+v", got)
+	}
+	rs := &RuleSet{Attributes: make([]Attribute, 2), traits: []Traits{{}}}
+	if got, want := rs.Reads([]int{0}), (Reads{Attributes: []bool{true, true}, IDs: true, Latency: true}); !reflect.DeepEqual(got, want) {
+		t.Errorf("reads %+v, want %+v", got, want)
 	}
 }
 
@@ -126,17 +148,18 @@ type promise struct {
 	lineup *Lineup
 }
 
-// drawPlayer returns a player with numbers of which averages over a party are exact, so that
-// no sum depends on its order.
+// drawPlayer returns a player with few different values, so that rules break and are
+// repaired, and with numbers of which averages over a party are exact, so that no sum
+// depends on its order.
 func (w *promise) drawPlayer() Player {
-	small := rapid.IntRange(0, 9)
+	small := rapid.IntRange(0, 3)
 	strings := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"x", "y", "z", "p1"}), rapid.ID)
 	p := Player{ID: fmt.Sprint("p", small.Draw(w.T, "id")), Latency: map[string]float64{}, Values: []Value{
 		{Number: float64(6 * small.Draw(w.T, "skill"))}, {Number: float64(3 * small.Draw(w.T, "rank"))},
 		{String: rapid.SampledFrom([]string{"x", "y"}).Draw(w.T, "mode")}, {Strings: strings.Draw(w.T, "modes")}, {Map: map[string]float64{}}}}
 	for _, location := range []string{"a", "b"} {
-		if small.Draw(w.T, "reports") > 1 {
-			p.Latency[location] = float64(small.Draw(w.T, "latency"))
+		if small.Draw(w.T, "reports") > 0 {
+			p.Latency[location] = float64(3 * small.Draw(w.T, "latency"))
 			p.Values[4].Map["x"] = float64(small.Draw(w.T, "like"))
 		}
 	}
