@@ -33,7 +33,7 @@ func (a *attempt) begin(sets, placements int) {
 	it, m := a.anchor, a.memory
 	m.set = append(m.set[:0], it)
 	m.shared = append(m.shared[:0], shared{level: it.level, levels: it.levels, mask: it.maskAt(it.level), filled: it.held > 0, low: it.low, high: it.high,
-		ways: a.columns.teams.with(nobody, it.Candidate), players: it.size + it.held})
+		ways: a.columns.teams.with(nobody, it), players: it.size + it.held})
 }
 
 // best returns the best match of the anchor and its candidates with at least that many
@@ -207,7 +207,7 @@ func (a *attempt) join(s *shared, it *item, out *shared) bool {
 	if it.held > 0 && s.filled {
 		return false
 	}
-	ways := c.teams.with(s.ways, it.Candidate)
+	ways := c.teams.with(s.ways, it)
 	if ways == 0 {
 		return false
 	}

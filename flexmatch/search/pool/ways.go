@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/musterhq/muster/flexmatch/ruleset"
-	"github.com/musterhq/muster/flexmatch/search"
 )
 
 // ways is a set of ways to fill the teams, one bit each. A way is a number of players for
@@ -111,11 +110,11 @@ func (t *teamSizes) note(way int, sizes []ruleset.Size) {
 const nobody ways = 1
 
 // with returns the ways of a set after a ticket joins.
-func (t *teamSizes) with(set ways, c *search.Candidate) ways {
-	if c.Held > 0 {
-		return t.seated(set, c.Teams)
+func (t *teamSizes) with(set ways, it *item) ways {
+	if it.held > 0 {
+		return t.seated(set, it.Teams)
 	}
-	return t.plus(set, c.Size)
+	return t.plus(set, it.size)
 }
 
 // plus returns the ways of a set after a party of that many players joins one team.
