@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Sink stores records outside of the database.
@@ -26,7 +27,7 @@ const (
 // exports is the part of a Log that exports records to its sink.
 type exports struct {
 	cursors  *store.Table[Cursor]
-	advance  *store.Command[Cursor, struct{}]
+	advance  *store.Action[Cursor]
 	failures prometheus.Counter
 }
 
@@ -44,7 +45,7 @@ func newExports(l *Log) *exports {
 		Name: "muster_audit_sink_failures_total", Help: "Attempts to hand records to the audit sink that failed; they are tried again.",
 	})}
 	x.cursors = store.NewTable(l.store, store.TableSpec[Cursor]{Name: "audit_sink", Key: func(c *Cursor) string { return c.ID }})
-	x.advance = store.NewCommand(l.store, "audit.kept", x.runAdvance)
+	x.advance = store.NewAction(l.store, "audit.kept", x.runAdvance)
 	if l.opts.Sink != nil && l.opts.Registerer != nil {
 		l.opts.Registerer.MustRegister(x.failures, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "muster_audit_sink_waiting", Help: "Audit records that the sink does not keep yet.",
@@ -53,11 +54,11 @@ func newExports(l *Log) *exports {
 	return x
 }
 
-func (x *exports) runAdvance(tx *store.Tx, to Cursor) (struct{}, error) {
+func (x *exports) runAdvance(tx *store.Tx, to Cursor) error {
 	if c := x.cursors.Get(tx, cursorID); c == nil || c.Seq < to.Seq {
 		x.cursors.Put(tx, &Cursor{cursorID, to.Seq})
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // exported returns the number of the last record that the sink has stored.
@@ -93,7 +94,7 @@ func (l *Log) Export(ctx context.Context) {
 				l.opts.Logger.Error("audit: the sink does not keep records; they wait", "error", err)
 			}
 			l.failures.Inc()
-			sleep(ctx, min(time.Second<<min(failures, 6), longestPause))
+			wake.Sleep(ctx, min(time.Second<<min(failures, 6), longestPause))
 			failures++
 			continue
 		case failures > 0:
@@ -106,7 +107,7 @@ func (l *Log) Export(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-nudge:
-			sleep(ctx, flushEvery) // to batch records that come at the same time
+			wake.Sleep(ctx, flushEvery) // to batch records that come at the same time
 		}
 	}
 }
@@ -129,14 +130,6 @@ func (l *Log) export(ctx context.Context) (more bool, err error) {
 	if err := l.opts.Sink.Keep(ctx, lines, last); err != nil {
 		return false, err
 	}
-	_, err = l.advance.Do(ctx, Cursor{Seq: last})
+	err = l.advance.Do(ctx, Cursor{Seq: last})
 	return len(batch) == exportBatch, err
-}
-
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

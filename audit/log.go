@@ -46,8 +46,8 @@ type Log struct {
 	store  *store.Store
 	log    *store.Log[Record]
 	chain  *store.Table[Chain]
-	append *store.Command[[]Record, struct{}]
-	anchor *store.Command[Chain, struct{}]
+	append *store.Action[[]Record]
+	anchor *store.Action[Chain]
 	*queue
 	*exports
 }
@@ -86,8 +86,8 @@ func New(st *store.Store, o Options) *Log {
 		},
 	})
 	l.chain = store.NewTable(st, store.TableSpec[Chain]{Name: "audit_chain", Key: func(c *Chain) string { return c.ID }})
-	l.append = store.NewCommand(st, "audit.append", l.runAppend)
-	l.anchor = store.NewCommand(st, "audit.anchor", l.runAnchor)
+	l.append = store.NewAction(st, "audit.append", l.runAppend)
+	l.anchor = store.NewAction(st, "audit.anchor", l.runAnchor)
 	l.exports = newExports(l)
 	st.OnCause(l.attest)
 	return l
@@ -104,11 +104,11 @@ func (l *Log) attest(tx *store.Tx, cause jsontext.Value) {
 	l.add(tx, r)
 }
 
-func (l *Log) runAppend(tx *store.Tx, records []Record) (struct{}, error) {
+func (l *Log) runAppend(tx *store.Tx, records []Record) error {
 	for _, r := range records {
 		l.add(tx, r)
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // add appends a record and updates the end of the chain.
@@ -124,13 +124,13 @@ func (l *Log) add(tx *store.Tx, r Record) {
 }
 
 // runAnchor moves the beginning of the chain forward, if to is after it.
-func (l *Log) runAnchor(tx *store.Tx, to Chain) (struct{}, error) {
+func (l *Log) runAnchor(tx *store.Tx, to Chain) error {
 	if c := l.chain.Get(tx, chainID); c != nil && to.From > c.From {
 		next := *c
 		next.From, next.Before = to.From, to.Before
 		l.chain.Put(tx, &next)
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // Anchor moves the beginning of the chain to the first record that is not older than
@@ -151,7 +151,7 @@ func (l *Log) Anchor(ctx context.Context, now time.Time) error {
 	if to.From <= c.From {
 		return nil
 	}
-	_, err = l.anchor.Do(ctx, to)
+	err = l.anchor.Do(ctx, to)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/musterhq/muster/internal/plain"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 const (
@@ -28,7 +29,7 @@ type queue struct {
 	waiting []Record
 	counted map[alike]*count
 	lost    int
-	wake    chan struct{}
+	wake    wake.Nudge
 	lostAll prometheus.Counter
 }
 
@@ -43,7 +44,7 @@ type count struct {
 }
 
 func newQueue(r prometheus.Registerer) *queue {
-	q := &queue{counted: map[alike]*count{}, wake: make(chan struct{}, 1), lostAll: prometheus.NewCounter(prometheus.CounterOpts{
+	q := &queue{counted: map[alike]*count{}, wake: wake.NewNudge(), lostAll: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "muster_audit_lost_total", Help: "Audit records of reads and refusals that were not kept: too many waited.",
 	})}
 	if r != nil {
@@ -81,10 +82,7 @@ func (q *queue) add(r Record) {
 		return
 	}
 	q.waiting = append(q.waiting, r)
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
+	q.wake.Send()
 }
 
 // take removes and returns the queued records, with the counts whose minute has passed,
@@ -153,7 +151,7 @@ func (l *Log) flush(ctx context.Context, final bool) {
 	if len(records) == 0 {
 		return
 	}
-	if _, err := l.append.Do(ctx, records); err != nil {
+	if err := l.append.Do(ctx, records); err != nil {
 		l.lostAll.Add(float64(len(records)))
 		l.opts.Logger.Error("audit: records were not kept", "records", len(records), "error", err)
 	}

@@ -54,11 +54,10 @@ func (s *Service) Adopt(ctx context.Context) error {
 			return ErrOtherMaster
 		}
 	}
-	_, err := s.adopt.Do(ctx, seal{sealID, s.master.Fingerprint()})
-	return err
+	return s.adopt.Do(ctx, seal{sealID, s.master.Fingerprint()})
 }
 
-func (s *Service) runAdopt(tx *store.Tx, v seal) (struct{}, error) {
+func (s *Service) runAdopt(tx *store.Tx, v seal) error {
 	s.seals.Put(tx, &v)
-	return struct{}{}, nil
+	return nil
 }

@@ -25,12 +25,12 @@ type Service struct {
 	seals *store.Table[seal]
 	used  *store.Table[Use]
 
-	create *store.Command[Key, struct{}]
-	del    *store.Command[string, struct{}]
+	create *store.Action[Key]
+	del    *store.Action[string]
 	enable *store.Command[enableArgs, *Key]
 	rotate *store.Command[rotateArgs, *Key]
-	adopt  *store.Command[seal, struct{}]
-	note   *store.Command[[]Use, struct{}]
+	adopt  *store.Action[seal]
+	note   *store.Action[[]Use]
 }
 
 type enableArgs struct {
@@ -51,12 +51,12 @@ func New(st *store.Store, events *event.Log, master *Master, tags func(r store.R
 	s.keys = store.NewTable(st, store.TableSpec[Key]{Name: "access_key", Key: func(k *Key) string { return k.ID }})
 	s.seals = store.NewTable(st, store.TableSpec[seal]{Name: "master_key", Key: func(v *seal) string { return v.ID }})
 	s.used = store.NewTable(st, store.TableSpec[Use]{Name: "access_key_use", Key: func(u *Use) string { return u.ID }})
-	s.create = store.NewCommand(st, "key.create", s.runCreate)
-	s.del = store.NewCommand(st, "key.delete", s.runDelete)
+	s.create = store.NewAction(st, "key.create", s.runCreate)
+	s.del = store.NewAction(st, "key.delete", s.runDelete)
 	s.enable = store.NewCommand(st, "key.enable", s.runEnable)
 	s.rotate = store.NewCommand(st, "key.rotate", s.runRotate)
-	s.adopt = store.NewCommand(st, "key.adopt_master", s.runAdopt)
-	s.note = store.NewCommand(st, "key.note_use", s.runNote)
+	s.adopt = store.NewAction(st, "key.adopt_master", s.runAdopt)
+	s.note = store.NewAction(st, "key.note_use", s.runNote)
 	return s
 }
 
@@ -75,7 +75,7 @@ func (s *Service) CreateKept(ctx context.Context, spec Spec, keep func(Credentia
 	if err := keep(c); err != nil {
 		return Credentials{}, err
 	}
-	_, err := s.create.Do(ctx, k)
+	err := s.create.Do(ctx, k)
 	return c, err
 }
 
@@ -88,11 +88,11 @@ func (s *Service) newKey(spec Spec) (Key, Credentials) {
 	}, c
 }
 
-func (s *Service) runCreate(tx *store.Tx, k Key) (struct{}, error) {
+func (s *Service) runCreate(tx *store.Tx, k Key) error {
 	k.Created = tx.Now()
 	s.keys.Put(tx, &k)
 	s.events.Append(tx, event.Event{Code: event.KeyCreated, Resource: k.ID, Message: describe(&k)})
-	return struct{}{}, nil
+	return nil
 }
 
 // describe returns a description of a key for events.
@@ -110,22 +110,21 @@ func describe(k *Key) string {
 // Delete removes a key; requests signed with it are refused from then on.
 // Errors: NotFound, Conflict (the last admin key).
 func (s *Service) Delete(ctx context.Context, id string) error {
-	_, err := s.del.Do(ctx, id)
-	return err
+	return s.del.Do(ctx, id)
 }
 
-func (s *Service) runDelete(tx *store.Tx, id string) (struct{}, error) {
+func (s *Service) runDelete(tx *store.Tx, id string) error {
 	k, err := s.Key(tx, id)
 	if err == nil {
 		err = s.keepAdmin(tx, k, "deleted")
 	}
 	if err != nil {
-		return struct{}{}, err
+		return err
 	}
 	s.keys.Delete(tx, id)
 	s.used.Delete(tx, id)
 	s.events.Append(tx, event.Event{Code: event.KeyDeleted, Resource: id, Message: describe(k)})
-	return struct{}{}, nil
+	return nil
 }
 
 // SetEnabled disables a key, or enables it again. Requests signed with a disabled

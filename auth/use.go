@@ -76,15 +76,15 @@ func (s *Service) keepUses(ctx context.Context) {
 		}
 	}
 	if len(uses) > 0 {
-		_, _ = s.note.Do(ctx, uses) // the next call tries again
+		_ = s.note.Do(ctx, uses) // the next call tries again
 	}
 }
 
-func (s *Service) runNote(tx *store.Tx, uses []Use) (struct{}, error) {
+func (s *Service) runNote(tx *store.Tx, uses []Use) error {
 	for _, u := range uses {
 		if s.keys.Get(tx, u.ID) != nil {
 			s.used.Put(tx, &u)
 		}
 	}
-	return struct{}{}, nil
+	return nil
 }

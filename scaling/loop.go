@@ -46,7 +46,7 @@ func (s *Service) pass(ctx context.Context) error {
 		orphans = orphans || s.Fleets.Get(view, p.FleetID) == nil
 	}
 	if orphans {
-		if _, err := s.forget.Do(ctx, struct{}{}); err != nil {
+		if err := s.forget.Do(ctx, struct{}{}); err != nil {
 			return err
 		}
 	}
@@ -80,8 +80,7 @@ func (s *Service) scale(ctx context.Context, view store.Reader, waiting *queues,
 	if d.Desired == limits.Desired {
 		return nil
 	}
-	_, err := s.act.Do(ctx, action{f.ID, l.Location, limits.Desired, d.Desired, d.Why, d.By})
-	return err
+	return s.act.Do(ctx, action{f.ID, l.Location, limits.Desired, d.Desired, d.Why, d.By})
 }
 
 // remember returns the Memory of a location. Streaks come from the previous pass, except
@@ -104,14 +103,14 @@ func (s *Service) remember(at, location string, policies []*Policy) Memory {
 }
 
 // runAct changes a location's capacity, unless it has changed since the decision.
-func (s *Service) runAct(tx *store.Tx, a action) (struct{}, error) {
+func (s *Service) runAct(tx *store.Tx, a action) error {
 	f := s.Fleets.Get(tx, a.FleetID)
 	if f == nil {
-		return struct{}{}, nil
+		return nil
 	}
 	l := f.Place(a.Location)
 	if l == nil || l.ScalingStopped || l.Capacity.Desired != a.From {
-		return struct{}{}, nil
+		return nil
 	}
 	s.Fleets.Capacities.SetDesired(tx, a.FleetID, a.Location, a.To, a.Why)
 	for p := range s.Of(tx, a.FleetID) {
@@ -125,15 +124,15 @@ func (s *Service) runAct(tx *store.Tx, a action) (struct{}, error) {
 		c.Acted[a.Location] = tx.Now()
 		s.policies.Put(tx, c)
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 // runForget removes the policies of deleted fleets.
-func (s *Service) runForget(tx *store.Tx, _ struct{}) (struct{}, error) {
+func (s *Service) runForget(tx *store.Tx, _ struct{}) error {
 	for p := range s.policies.All(tx) {
 		if s.Fleets.Get(tx, p.FleetID) == nil {
 			s.policies.Delete(tx, key(p.FleetID, p.Name))
 		}
 	}
-	return struct{}{}, nil
+	return nil
 }

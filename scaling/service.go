@@ -43,10 +43,10 @@ type Service struct {
 	opts     Options
 	policies *store.Table[Policy]
 	put      *store.Command[Input, *Policy]
-	del      *store.Command[name, struct{}]
-	act      *store.Command[action, struct{}]
-	forget   *store.Command[struct{}, struct{}]
-	rest     *store.Command[place, struct{}]
+	del      *store.Action[name]
+	act      *store.Action[action]
+	forget   *store.Action[struct{}]
+	rest     *store.Action[place]
 	memories map[string]Memory   // by fleet and location; used by the loop only
 	idle     map[place]time.Time // since when locations are idle; used by the loop only
 }
@@ -66,10 +66,10 @@ func New(st *store.Store, d Deps, o Options) *Service {
 		Name: "scaling_policy", Key: func(p *Policy) string { return key(p.FleetID, p.Name) },
 	})
 	s.put = store.NewCommand(st, "scaling.put", s.runPut)
-	s.del = store.NewCommand(st, "scaling.delete", s.runDelete)
-	s.act = store.NewCommand(st, "scaling.act", s.runAct)
-	s.rest = store.NewCommand(st, "scaling.rest", s.runRest)
-	s.forget = store.NewCommand(st, "scaling.forget", s.runForget)
+	s.del = store.NewAction(st, "scaling.delete", s.runDelete)
+	s.act = store.NewAction(st, "scaling.act", s.runAct)
+	s.rest = store.NewAction(st, "scaling.rest", s.runRest)
+	s.forget = store.NewAction(st, "scaling.forget", s.runForget)
 	return s
 }
 
@@ -118,20 +118,19 @@ func (s *Service) runPut(tx *store.Tx, in Input) (*Policy, error) {
 
 // Delete removes a policy. Errors: NotFound.
 func (s *Service) Delete(ctx context.Context, fleetID, policy string) error {
-	_, err := s.del.Do(ctx, name{fleetID, policy})
-	return err
+	return s.del.Do(ctx, name{fleetID, policy})
 }
 
-func (s *Service) runDelete(tx *store.Tx, n name) (struct{}, error) {
+func (s *Service) runDelete(tx *store.Tx, n name) error {
 	f, err := s.Fleets.Find(tx, n.FleetID)
 	if err != nil {
-		return struct{}{}, err
+		return err
 	}
 	if !s.policies.Delete(tx, key(f.ID, n.Name)) {
-		return struct{}{}, fault.Missing("Name: fleet %s has no scaling policy %s", f.ID, n.Name)
+		return fault.Missing("Name: fleet %s has no scaling policy %s", f.ID, n.Name)
 	}
 	s.record(tx, f.ID, "Scaling policy "+n.Name+" was deleted")
-	return struct{}{}, nil
+	return nil
 }
 
 // Of returns an iterator over a fleet's policies, by name.

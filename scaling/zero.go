@@ -31,7 +31,7 @@ func (s *Service) restAll(ctx context.Context, view store.Reader, waiting *queue
 			if waiting.now.Sub(since) < l.Capacity.IdleAfter {
 				continue
 			}
-			if _, err := s.rest.Do(ctx, at); err != nil {
+			if err := s.rest.Do(ctx, at); err != nil {
 				return err
 			}
 		}
@@ -54,13 +54,13 @@ func (s *Service) busy(r store.Reader, waiting *queues, f *fleet.Fleet, location
 	return false
 }
 
-func (s *Service) runRest(tx *store.Tx, at place) (struct{}, error) {
+func (s *Service) runRest(tx *store.Tx, at place) error {
 	f := s.Fleets.Get(tx, at.FleetID)
 	if f == nil || s.busy(tx, s.queues(tx, tx.Now()), f, at.Location) {
-		return struct{}{}, nil
+		return nil
 	}
 	if l := f.Place(at.Location); l != nil {
 		s.Fleets.Capacities.Rest(tx, at.FleetID, at.Location, fmt.Sprintf("no game session for %s", l.Capacity.IdleAfter))
 	}
-	return struct{}{}, nil
+	return nil
 }

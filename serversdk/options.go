@@ -1,6 +1,7 @@
 package serversdk
 
 import (
+	"cmp"
 	"log/slog"
 	"net/url"
 	"time"
@@ -56,18 +57,18 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	fill(&o.MaxConnections, 1000)
-	fill(&o.MessageRate, 100)
-	fill(&o.MessageBurst, 500)
-	fill(&o.RefusalRate, 20)
-	fill(&o.RefusalBurst, 200)
-	fill(&o.WriteTimeout, 10*time.Second)
-	fill(&o.RequestTimeout, 15*time.Second)
-	fill(&o.HearAfter, 200*time.Millisecond)
-	fill(&o.HeartbeatTimeout, 180*time.Second)
-	fill(&o.EndLinger, 30*time.Second)
-	fill(&o.SupersededIdle, 3*time.Minute)
-	fill(&o.ReplayWindow, 4*time.Minute)
+	o.MaxConnections = cmp.Or(o.MaxConnections, 1000)
+	o.MessageRate = cmp.Or(o.MessageRate, 100)
+	o.MessageBurst = cmp.Or(o.MessageBurst, 500)
+	o.RefusalRate = cmp.Or(o.RefusalRate, 20)
+	o.RefusalBurst = cmp.Or(o.RefusalBurst, 200)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
+	o.RequestTimeout = cmp.Or(o.RequestTimeout, 15*time.Second)
+	o.HearAfter = cmp.Or(o.HearAfter, 200*time.Millisecond)
+	o.HeartbeatTimeout = cmp.Or(o.HeartbeatTimeout, 180*time.Second)
+	o.EndLinger = cmp.Or(o.EndLinger, 30*time.Second)
+	o.SupersededIdle = cmp.Or(o.SupersededIdle, 3*time.Minute)
+	o.ReplayWindow = cmp.Or(o.ReplayWindow, 4*time.Minute)
 	return o
 }
 
@@ -78,11 +79,4 @@ func (o *Options) refusals() limit.Rate {
 		return limit.Off
 	}
 	return limit.Rate{PerSecond: o.RefusalRate, Burst: o.RefusalBurst}
-}
-
-func fill[T comparable](to *T, v T) {
-	var zero T
-	if *to == zero {
-		*to = v
-	}
 }

@@ -51,7 +51,7 @@ var rows = []row{
 
 	{"event", ground, "the bottom of the domain: everybody appends to it"},
 	{"auth", ground + " event", "making and deleting a key is an event, for the audit"},
-	{"audit", ground + " internal/plain auth", "who asked for what; the store calls it in the commands of others"},
+	{"audit", ground + " internal/wake internal/plain auth", "who asked for what; the store calls it in the commands of others"},
 	{"build/object", ground + " internal/blob internal/wake", "named files for whoever owns their bucket, so it knows no owner"},
 	{"build", ground + " internal/archive internal/blob internal/tag internal/wake build/object event", "a build is an archive that came as an object; its loop reads the archive"},
 	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},

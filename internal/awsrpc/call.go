@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -31,7 +30,6 @@ type call struct {
 	input     any // nil until decoded
 	in, out   *bytes.Buffer
 	checker   checker
-	attrs     []slog.Attr // added by handlers, for the log record
 	status    int
 	failure   *wireError // nil when all went well
 }

@@ -1,7 +1,6 @@
 package awsrpc
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -11,15 +10,6 @@ import (
 
 	"github.com/musterhq/muster/internal/fault"
 )
-
-// Annotate adds attributes to the log record of the request that ctx belongs
-// to; outside of a request it does nothing. Only the goroutine that runs the
-// handler may call it, before the handler returns.
-func Annotate(ctx context.Context, attrs ...slog.Attr) {
-	if c := callFrom(ctx); c != nil {
-		c.attrs = append(c.attrs, attrs...)
-	}
-}
 
 // record counts the request and writes its one log record: at level error if the server
 // is at fault, at level debug if the request was throttled, else at level info.
@@ -87,7 +77,7 @@ func ClaimedKey(r *http.Request) string {
 }
 
 func (c *call) logAttrs(took time.Duration) []slog.Attr {
-	attrs := make([]slog.Attr, 0, 14+len(c.attrs))
+	attrs := make([]slog.Attr, 0, 14)
 	attrs = append(attrs,
 		slog.String("operation", c.operationLabel()),
 		slog.String("protocol", c.codec.name()),
@@ -114,7 +104,7 @@ func (c *call) logAttrs(took time.Duration) []slog.Attr {
 			attrs = append(attrs, slog.String("stack", string(p.stack)))
 		}
 	}
-	return append(attrs, c.attrs...)
+	return attrs
 }
 
 // operationLabel returns the operation's name, or "unknown": names made up by callers

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net"
@@ -43,21 +44,14 @@ type Door struct {
 
 // New returns a Door.
 func New(o Options) *Door {
-	fill(&o.BodyTimeout, 30*time.Second)
-	fill(&o.BodyBytes, 128<<20)
-	fill(&o.WritePatience, 30*time.Second)
-	fill(&o.Connections, 16_384)
-	fill(&o.Strangers, 256)
+	o.BodyTimeout = cmp.Or(o.BodyTimeout, 30*time.Second)
+	o.BodyBytes = cmp.Or(o.BodyBytes, 128<<20)
+	o.WritePatience = cmp.Or(o.WritePatience, 30*time.Second)
+	o.Connections = cmp.Or(o.Connections, 16_384)
+	o.Strangers = cmp.Or(o.Strangers, 256)
 	d := &Door{opts: o, conns: newConns(o), budget: newBudget(o.BodyBytes, o.BodyBytes/4)}
 	d.register(o.Registerer)
 	return d
-}
-
-func fill[T comparable](to *T, v T) {
-	var zero T
-	if *to == zero {
-		*to = v
-	}
 }
 
 // Listen returns a listener that counts and limits the connections of another.

@@ -28,8 +28,8 @@ type Service struct {
 	st    *store.Store
 	sets  *store.Table[Set]
 	kinds map[string]func(store.Reader, string) bool
-	add   *store.Command[addArgs, struct{}]
-	cut   *store.Command[cutArgs, struct{}]
+	add   *store.Action[addArgs]
+	cut   *store.Action[cutArgs]
 }
 
 type addArgs struct {
@@ -46,13 +46,13 @@ type cutArgs struct {
 func New(st *store.Store) *Service {
 	s := &Service{st: st, kinds: map[string]func(store.Reader, string) bool{}}
 	s.sets = store.NewTable(st, store.TableSpec[Set]{Name: "tag", Key: func(v *Set) string { return v.ARN }})
-	s.add = store.NewCommand(st, "tag.add", func(tx *store.Tx, a addArgs) (struct{}, error) {
+	s.add = store.NewAction(st, "tag.add", func(tx *store.Tx, a addArgs) error {
 		if err := s.check(tx, a.ARN); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, s.Put(tx, a.ARN, a.Tags)
+		return s.Put(tx, a.ARN, a.Tags)
 	})
-	s.cut = store.NewCommand(st, "tag.remove", s.remove)
+	s.cut = store.NewAction(st, "tag.remove", s.remove)
 	return s
 }
 
@@ -65,15 +65,13 @@ func (s *Service) Kind(kind string, exists func(r store.Reader, resourceARN stri
 // Add sets tags of a resource, replacing values of keys it has.
 // Errors: NotFound, InvalidRequest (kind cannot be tagged), TaggingFailed (limit, reserved key).
 func (s *Service) Add(ctx context.Context, resourceARN string, tags map[string]string) error {
-	_, err := s.add.Do(ctx, addArgs{resourceARN, tags})
-	return err
+	return s.add.Do(ctx, addArgs{resourceARN, tags})
 }
 
 // Remove removes tags from a resource; keys it does not have are ignored. Errors:
 // NotFound, InvalidRequest.
 func (s *Service) Remove(ctx context.Context, resourceARN string, keys []string) error {
-	_, err := s.cut.Do(ctx, cutArgs{resourceARN, keys})
-	return err
+	return s.cut.Do(ctx, cutArgs{resourceARN, keys})
 }
 
 // List returns a resource's tags. Errors: NotFound, InvalidRequest.
@@ -122,13 +120,13 @@ func (s *Service) Put(tx *store.Tx, resourceARN string, tags map[string]string) 
 // Drop removes all tags of a resource that is being deleted.
 func (s *Service) Drop(tx *store.Tx, resourceARN string) { s.sets.Delete(tx, resourceARN) }
 
-func (s *Service) remove(tx *store.Tx, a cutArgs) (struct{}, error) {
+func (s *Service) remove(tx *store.Tx, a cutArgs) error {
 	if err := s.check(tx, a.ARN); err != nil {
-		return struct{}{}, err
+		return err
 	}
 	old := s.sets.Get(tx, a.ARN)
 	if old == nil {
-		return struct{}{}, nil
+		return nil
 	}
 	left := maps.Clone(old.Tags)
 	for _, k := range a.Keys {
@@ -139,7 +137,7 @@ func (s *Service) remove(tx *store.Tx, a cutArgs) (struct{}, error) {
 	} else if len(left) != len(old.Tags) {
 		s.sets.Put(tx, &Set{ARN: a.ARN, Tags: left})
 	}
-	return struct{}{}, nil
+	return nil
 }
 
 func (s *Service) check(r store.Reader, resourceARN string) error {

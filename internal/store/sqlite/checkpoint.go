@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/musterhq/muster/internal/wake"
 	"modernc.org/sqlite"
 )
 
@@ -25,7 +26,7 @@ const (
 type checkpointer struct {
 	db     *db
 	pages  int // written since the last checkpoint; guarded by db.mu
-	due    chan struct{}
+	due    wake.Nudge
 	conn   *sql.Conn
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -38,7 +39,7 @@ func (db *db) keepCheckpoints(ctx context.Context) error {
 		return fmt.Errorf("open for checkpoints: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &checkpointer{db: db, due: make(chan struct{}, 1), conn: conn, cancel: cancel, done: make(chan struct{})}
+	c := &checkpointer{db: db, due: wake.NewNudge(), conn: conn, cancel: cancel, done: make(chan struct{})}
 	db.checkpoints = c
 	go c.run(ctx)
 	return nil
@@ -55,10 +56,7 @@ func (c *checkpointer) committed() {
 		return
 	}
 	c.pages = 0
-	select {
-	case c.due <- struct{}{}:
-	default:
-	}
+	c.due.Send()
 }
 
 func (c *checkpointer) run(ctx context.Context) {
