@@ -17,7 +17,7 @@ func (h handlers) registerPlayers(srv *awsrpc.Server) {
 }
 
 func (h handlers) createPlayerSession(ctx context.Context, in *gamelift.CreatePlayerSessionInput) (*gamelift.CreatePlayerSessionOutput, error) {
-	made, err := h.Sessions.Reserve(ctx, session.ReserveInput{
+	made, err := h.Sessions.Players.Reserve(ctx, session.ReserveInput{
 		GameSessionID: *in.GameSessionId, Players: []session.Joining{{PlayerID: *in.PlayerId, Data: val(in.PlayerData)}},
 	})
 	if err != nil {
@@ -30,7 +30,7 @@ func (h handlers) createPlayerSessions(ctx context.Context, in *gamelift.CreateP
 	joining := list(in.PlayerIds, func(id string) session.Joining {
 		return session.Joining{PlayerID: id, Data: in.PlayerDataMap[id]}
 	})
-	made, err := h.Sessions.Reserve(ctx, session.ReserveInput{GameSessionID: *in.GameSessionId, Players: joining})
+	made, err := h.Sessions.Players.Reserve(ctx, session.ReserveInput{GameSessionID: *in.GameSessionId, Players: joining})
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (h handlers) describePlayerSessions(ctx context.Context, in *gamelift.Descr
 	if err != nil {
 		return nil, err
 	}
-	page, more, err := h.Sessions.ListPlayers(ctx, session.PlayerQuery{
+	page, more, err := h.Sessions.Players.List(ctx, session.PlayerQuery{
 		PlayerSessionID: val(in.PlayerSessionId), GameSessionID: val(in.GameSessionId), PlayerID: val(in.PlayerId), Games: h.games(ctx),
 		Status: status, After: after, Limit: limit(in.Limit, defaultPage, largestPage),
 	})

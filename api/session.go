@@ -144,7 +144,7 @@ func (h handlers) sessionOut(g *session.GameSession) *gamelift.GameSession {
 	return &gamelift.GameSession{
 		GameSessionId: &g.ID, Name: opt(g.Name), FleetId: &g.FleetID, FleetArn: h.fleetARN(g.FleetID),
 		CreationTime: gamelift.At(g.Created), TerminationTime: gamelift.MaybeAt(g.Ended),
-		CurrentPlayerSessionCount: num(h.Sessions.Players(h.Store.View(), g.ID)), MaximumPlayerSessionCount: num(g.MaxPlayers),
+		CurrentPlayerSessionCount: num(h.Sessions.Players.Count(h.Store.View(), g.ID)), MaximumPlayerSessionCount: num(g.MaxPlayers),
 		Status: new(string(g.Status)), StatusReason: opt(g.Reason), GameProperties: list(g.Properties, propertyOut),
 		IpAddress: opt(g.IPAddress), DnsName: opt(g.DNSName), Port: num(g.Port),
 		PlayerSessionCreationPolicy: new(string(g.JoinPolicy)), CreatorId: opt(g.CreatorID),

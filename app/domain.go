@@ -83,7 +83,7 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	computes := o.Computes
 	computes.Tokens = master
 	d.computes = compute.New(st, compute.Deps{Events: d.events, Fleets: d.fleets, Tags: d.tags}, computes)
-	d.sessions = session.New(st, d.events, d.fleets, d.computes, o.Sessions)
+	d.sessions = session.New(st, session.Deps{Events: d.events, Fleets: d.fleets, Computes: d.computes}, o.Sessions)
 	d.instances = instance.New(st, instance.Deps{
 		Events: d.events, Tags: d.tags, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
 	}, o.Instances)

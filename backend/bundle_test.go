@@ -61,7 +61,7 @@ func inHouse(t *testing.T, f func(*house)) {
 		events, tags, home := event.New(st), tag.New(st), arn.Home{Region: "us-east-1", Account: "000000000000"}
 		fleets := fleet.New(st, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})
 		computes := compute.New(st, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})
-		sessions := session.New(st, events, fleets, computes, session.Options{})
+		sessions := session.New(st, session.Deps{Events: events, Fleets: fleets, Computes: computes}, session.Options{})
 		queues := placement.New(st, placement.Deps{Events: events, Tags: tags, Fleets: fleets, Computes: computes, Sessions: sessions}, placement.Options{})
 		matches := flexmatch.New(st, flexmatch.Deps{Home: home, Events: events, Tags: tags, Sessions: sessions, Placements: queues}, flexmatch.Options{})
 		h.ids, err = identity.New(st, identity.Deps{Events: events, Secrets: master, Client: &http.Client{Transport: studio{}}}, identity.Options{

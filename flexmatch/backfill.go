@@ -132,7 +132,7 @@ func (s *backfills) room(r store.Reader, c *Configuration, h *Hosted) int {
 	if h.Off || c.Backfill != Automatic || g == nil || g.Status != session.Active || g.JoinPolicy == session.DenyAll {
 		return 0
 	}
-	return min(g.MaxPlayers-c.kept()-len(h.Players), g.MaxPlayers-s.sessions.Players(r, g.ID))
+	return min(g.MaxPlayers-c.kept()-len(h.Players), g.MaxPlayers-s.sessions.Players.Count(r, g.ID))
 }
 
 // resume opens a new automatic ticket for a game session that has no backfill ticket,

@@ -56,7 +56,7 @@ func newCell(t rapid.TB, driver store.Driver, opts Options) *cell {
 	at := arn.Home{Region: "us-east-1", Account: "000000000000"}
 	c.fleets = fleet.New(c.st, fleet.Deps{Events: c.events, Tags: tags}, fleet.Options{Home: at})
 	c.computes = compute.New(c.st, compute.Deps{Events: c.events, Fleets: c.fleets, Tags: tags}, compute.Options{Tokens: master})
-	c.sessions = session.New(c.st, c.events, c.fleets, c.computes, session.Options{})
+	c.sessions = session.New(c.st, session.Deps{Events: c.events, Fleets: c.fleets, Computes: c.computes}, session.Options{})
 	c.places = placement.New(c.st, placement.Deps{Events: c.events, Tags: tags, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions}, placement.Options{})
 	c.matches = New(c.st, Deps{Home: at, Events: c.events, Tags: tags, Sessions: c.sessions, Placements: c.places}, opts)
 	c.must(c.st.Open(c.ctx))

@@ -45,7 +45,7 @@ func TestMatch_ToGameSession(t *testing.T) {
 		case a.IPAddress != g.IPAddress || a.Port != g.Port || a.Members[0].PlayerSessionID == "":
 			t.Errorf("ticket: %+v, game session: %+v", a, g)
 		}
-		if n := c.sessions.Players(c.st.View(), g.ID); n != 2 {
+		if n := c.sessions.Players.Count(c.st.View(), g.ID); n != 2 {
 			t.Errorf("%d player sessions", n)
 		}
 		last := c.published()[3]
@@ -134,7 +134,7 @@ func TestBackfill_NoRoom(t *testing.T) {
 		c.enter("mm", "first", "ann", "bob")
 		settle(time.Second)
 		id := c.ticket("first").GameSessionID
-		_, err := c.sessions.Reserve(c.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "x"}, {PlayerID: "y"}}})
+		_, err := c.sessions.Players.Reserve(c.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "x"}, {PlayerID: "y"}}})
 		c.must(err)
 		_, _, err = c.matches.Start(c.ctx, StartInput{
 			Configuration: "mm", TicketID: "fill", Backfill: true, GameSessionID: id, Players: []Player{{ID: "ann", Team: "squad"}, {ID: "bob", Team: "squad"}},

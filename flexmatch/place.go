@@ -101,7 +101,7 @@ func (c *change) fill(m *Match, tickets []*Ticket) {
 			joining = append(joining, session.Joining{PlayerID: member.PlayerID})
 		}
 	}
-	made, err := c.sessions.ReserveNow(c.tx, gameSessionID, joining)
+	made, err := c.sessions.Players.ReserveNow(c.tx, session.ReserveInput{GameSessionID: gameSessionID, Players: joining})
 	if err != nil {
 		c.do(c.Unfilled(m, tickets, refusedBy(err)))
 		return

@@ -57,7 +57,7 @@ func in(t *testing.T, opts instance.Options, f func(*yard)) {
 			},
 		})
 		y.computes = compute.New(y.st, compute.Deps{Events: y.events, Fleets: y.fleets, Tags: tags}, compute.Options{Tokens: master})
-		y.sessions = session.New(y.st, y.events, y.fleets, y.computes, session.Options{})
+		y.sessions = session.New(y.st, session.Deps{Events: y.events, Fleets: y.fleets, Computes: y.computes}, session.Options{})
 		y.instances = instance.New(y.st, instance.Deps{
 			Events: y.events, Tags: tags, Fleets: y.fleets, Computes: y.computes, Sessions: y.sessions,
 		}, opts)

@@ -139,7 +139,7 @@ func (is *instances) players(r store.Reader, gameSessionID string) (players int,
 	if g == nil || g.Status.Ended() {
 		return 0, false
 	}
-	return is.sessions.Players(r, g.ID), g.Protection == fleet.FullProtection
+	return is.sessions.Players.Count(r, g.ID), g.Protection == fleet.FullProtection
 }
 
 // sessionUpdated plans again if the protection of a game session may hold up a drain.

@@ -36,7 +36,7 @@ type Game struct {
 func (g *Game) Shows(p session.Property) bool { return g.Pool != "" && p.Key != poolProperty }
 
 func (s *Games) game(view *store.Snapshot, pool string, g *session.GameSession) Game {
-	return Game{g, pool, s.sessions.Players(view, g.ID)}
+	return Game{g, pool, s.sessions.Players.Count(view, g.ID)}
 }
 
 // PoolToList returns a pool whose game sessions a player with a scope may list and join.
@@ -101,7 +101,7 @@ func (s *Games) inPool(g *session.GameSession, pool *Pool) bool {
 func (s *Games) Game(player, id string) (Game, error) {
 	view := s.st.View()
 	if g := s.sessions.Live(view, id); g != nil {
-		for p := range s.sessions.PlayersOf(view, g.ID) {
+		for p := range s.sessions.Players.Of(view, g.ID) {
 			if p.PlayerID == player {
 				pool, _ := g.Property(poolProperty)
 				return s.game(view, pool, g), nil
@@ -121,7 +121,7 @@ func (s *Games) Join(ctx context.Context, player, scope, id, data string) (p *se
 		return held, false, nil
 	}
 	joining := []session.Joining{{PlayerID: player, Data: data}}
-	reserved, err := s.sessions.Reserve(ctx, session.ReserveInput{GameSessionID: id, Players: joining})
+	reserved, err := s.sessions.Players.Reserve(ctx, session.ReserveInput{GameSessionID: id, Players: joining})
 	if fault.Is(err, fault.InvalidRequest) { // another request of the player came first
 		if held := s.held(player, id); held != nil {
 			return held, false, nil
@@ -144,7 +144,7 @@ func (s *Games) joinable(scope, id string) bool {
 
 // held returns the place that a player has in a game session, or nil.
 func (s *Games) held(player, id string) *session.PlayerSession {
-	for p := range s.sessions.PlayersOf(s.st.View(), id) {
+	for p := range s.sessions.Players.Of(s.st.View(), id) {
 		if p.PlayerID == player && p.Status.HoldsSlot() {
 			return p
 		}
@@ -159,7 +159,7 @@ const mostReservations = 20
 func (s *Games) Reservations(ctx context.Context, player string) ([]*session.PlayerSession, error) {
 	var all []*session.PlayerSession
 	for _, status := range []session.PlayerStatus{session.Reserved, session.Playing} {
-		page, _, err := s.sessions.ListPlayers(ctx, session.PlayerQuery{PlayerID: player, Status: status, Limit: mostReservations})
+		page, _, err := s.sessions.Players.List(ctx, session.PlayerQuery{PlayerID: player, Status: status, Limit: mostReservations})
 		if err != nil {
 			return nil, err
 		}

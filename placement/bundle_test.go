@@ -51,7 +51,7 @@ func newCell(t rapid.TB, driver store.Driver, opts Options) *cell {
 	tags := tag.New(c.st)
 	c.fleets = fleet.New(c.st, fleet.Deps{Events: c.events, Tags: tags}, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	c.computes = compute.New(c.st, compute.Deps{Events: c.events, Fleets: c.fleets, Tags: tags}, compute.Options{Tokens: master})
-	c.sessions = session.New(c.st, c.events, c.fleets, c.computes, session.Options{})
+	c.sessions = session.New(c.st, session.Deps{Events: c.events, Fleets: c.fleets, Computes: c.computes}, session.Options{})
 	opts.Registerer = c.registry
 	c.places = New(c.st, Deps{Events: c.events, Tags: tags, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions}, opts)
 	c.must(c.st.Open(c.ctx))

@@ -77,7 +77,7 @@ func (s *Service) fulfil(tx *store.Tx, g *session.GameSession) {
 		return
 	}
 	r := s.t.requests.Get(tx, old.ID)
-	made, err := s.sessions.ReserveNow(tx, g.ID, r.Players)
+	made, err := s.sessions.Players.ReserveNow(tx, session.ReserveInput{GameSessionID: g.ID, Players: r.Players})
 	if err != nil {
 		s.finish(tx, old, Failed, err.Error())
 		return

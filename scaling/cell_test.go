@@ -84,7 +84,7 @@ func open(t *testing.T) *cell {
 		},
 	})
 	c.computes = compute.New(c.st, compute.Deps{Events: c.events, Fleets: c.fleets, Tags: tags}, compute.Options{Tokens: master})
-	c.sessions = session.New(c.st, c.events, c.fleets, c.computes, session.Options{})
+	c.sessions = session.New(c.st, session.Deps{Events: c.events, Fleets: c.fleets, Computes: c.computes}, session.Options{})
 	c.instances = instance.New(c.st, instance.Deps{
 		Events: c.events, Tags: tags, Fleets: c.fleets, Computes: c.computes, Sessions: c.sessions,
 	}, instance.Options{})

@@ -78,7 +78,7 @@ func newHouse(t testing.TB, c config) *house {
 	h.fleets = fleet.New(h.st, fleet.Deps{Events: h.events, Tags: tags}, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	c.computes.Tokens = master
 	h.computes = compute.New(h.st, compute.Deps{Events: h.events, Fleets: h.fleets, Tags: tags}, c.computes)
-	h.sessions = session.New(h.st, h.events, h.fleets, h.computes, session.Options{})
+	h.sessions = session.New(h.st, session.Deps{Events: h.events, Fleets: h.fleets, Computes: h.computes}, session.Options{})
 	h.instances = instance.New(h.st, instance.Deps{Events: h.events, Tags: tags, Fleets: h.fleets, Computes: h.computes, Sessions: h.sessions}, instance.Options{})
 	h.match(tags)
 	must(t, h.st.Open(h.ctx))
@@ -197,7 +197,7 @@ func (h *house) reserve(gameSessionID string, players ...string) []string {
 	for _, p := range players {
 		in.Players = append(in.Players, session.Joining{PlayerID: p, Data: "of " + p})
 	}
-	made, err := h.sessions.Reserve(h.ctx, in)
+	made, err := h.sessions.Players.Reserve(h.ctx, in)
 	must(h.t, err)
 	var ids []string
 	for _, p := range made {

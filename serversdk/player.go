@@ -21,7 +21,7 @@ func acceptPlayerSession(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.s.opts.Sessions.AcceptPlayer(ctx, c.ref, in.GameSessionID, in.PlayerSessionID); err != nil {
+	if _, err := c.s.opts.Sessions.Players.Accept(ctx, c.ref, in.GameSessionID, in.PlayerSessionID); err != nil {
 		return nil, err
 	}
 	return c.ok(), nil
@@ -32,7 +32,7 @@ func removePlayerSession(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.s.opts.Sessions.RemovePlayer(ctx, c.ref, in.GameSessionID, in.PlayerSessionID); err != nil {
+	if err := c.s.opts.Sessions.Players.Remove(ctx, c.ref, in.GameSessionID, in.PlayerSessionID); err != nil {
 		return nil, err
 	}
 	return c.ok(), nil
@@ -63,7 +63,7 @@ func describePlayerSessions(ctx context.Context, c *call) (any, error) {
 	if q.GameSessionID != "" && arn.SessionFleet(q.GameSessionID) != c.ref.FleetID {
 		return nil, fault.Missing("GameSessionId: fleet %s has no game session %s", c.ref.FleetID, q.GameSessionID)
 	}
-	page, more, err := c.s.opts.Sessions.ListPlayers(ctx, q)
+	page, more, err := c.s.opts.Sessions.Players.List(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func TestRefusedRequests(t *testing.T) {
 		_, foreign := h.hosting("other")
 		players := h.reserve(id, "ann")
 		elsewhere := h.reserve(foreign, "bob")
-		must(t, h.sessions.RemovePlayer(h.ctx, h.ref("p"), id, h.reserve(id, "gone")[0]))
+		must(t, h.sessions.Players.Remove(h.ctx, h.ref("p"), id, h.reserve(id, "gone")[0]))
 		for _, c := range []struct {
 			action  string
 			members object

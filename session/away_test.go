@@ -19,7 +19,7 @@ func TestAway_NotOffered(t *testing.T) {
 			return len(page)
 		}
 		join := func() error {
-			_, err := a.sessions.Reserve(a.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ben"}}})
+			_, err := a.sessions.Players.Reserve(a.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ben"}}})
 			return err
 		}
 		a.must(a.computes.Disconnect(a.ctx, a.ref("p")))
@@ -58,11 +58,11 @@ func TestWrapped_KeepsItsPlayers(t *testing.T) {
 		a.wantPlayer(ana, session.Playing)
 		pass(time.Hour)
 		a.wantPlayer(ana, session.Playing)
-		if n := a.sessions.Players(a.st.View(), id); n != 1 {
+		if n := a.sessions.Players.Count(a.st.View(), id); n != 1 {
 			a.Errorf("%d slots are used, want 1", n)
 		}
 		a.refused("ana again", fault.InvalidRequest, func() error {
-			_, err := a.sessions.Reserve(a.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ana"}}})
+			_, err := a.sessions.Players.Reserve(a.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ana"}}})
 			return err
 		})
 		a.must(a.computes.End(a.ctx, a.ref("p")))

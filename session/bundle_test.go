@@ -69,7 +69,7 @@ func open(t tester, driver store.Driver) *arena {
 	a.fleets = fleet.New(a.st, fleet.Deps{Events: a.events, Tags: tags}, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	a.computes = compute.New(a.st, compute.Deps{Events: a.events, Fleets: a.fleets, Tags: tags}, compute.Options{Tokens: master})
 	a.computes.OnFree(func() { a.freed.Add(1) })
-	a.sessions = session.New(a.st, a.events, a.fleets, a.computes, session.Options{})
+	a.sessions = session.New(a.st, session.Deps{Events: a.events, Fleets: a.fleets, Computes: a.computes}, session.Options{})
 	instance.New(a.st, instance.Deps{Events: a.events, Tags: tags, Fleets: a.fleets, Computes: a.computes, Sessions: a.sessions}, instance.Options{}).AddLauncher(a.host)
 	a.must(a.st.Open(a.ctx))
 	ctx, cancel := context.WithCancel(a.ctx)
@@ -156,7 +156,7 @@ func (a *arena) reserve(id string, players ...string) []string {
 	for _, p := range players {
 		in.Players = append(in.Players, session.Joining{PlayerID: p})
 	}
-	made, err := a.sessions.Reserve(a.ctx, in)
+	made, err := a.sessions.Players.Reserve(a.ctx, in)
 	a.must(err)
 	var ids []string
 	for _, p := range made {
@@ -167,7 +167,7 @@ func (a *arena) reserve(id string, players ...string) []string {
 
 func (a *arena) player(id string) *session.PlayerSession {
 	a.Helper()
-	page, _, err := a.sessions.ListPlayers(a.ctx, session.PlayerQuery{PlayerSessionID: id, Limit: 1})
+	page, _, err := a.sessions.Players.List(a.ctx, session.PlayerQuery{PlayerSessionID: id, Limit: 1})
 	a.must(err)
 	if len(page) != 1 {
 		a.Fatalf("player session %s is not known", id)

@@ -28,7 +28,7 @@ const MaxProperties = 16
 // Errors: NotFound, InvalidGameSessionStatus (ended), InvalidRequest (fewer slots than
 // players, too many properties).
 func (s *Service) Update(ctx context.Context, in UpdateInput) (*GameSession, error) {
-	g, err := s.cmd.update.Do(ctx, in)
+	g, err := s.update.Do(ctx, in)
 	return g, s.asEnded(ctx, in.GameSessionID, err)
 }
 
@@ -43,7 +43,7 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*GameSession, error) 
 	set(&g.JoinPolicy, in.JoinPolicy)
 	set(&g.Protection, in.Protection)
 	g.Properties = merge(g.Properties, in.Properties)
-	if n := s.Players(tx, g.ID); g.MaxPlayers < n {
+	if n := s.Players.Count(tx, g.ID); g.MaxPlayers < n {
 		return nil, fault.Invalid("MaximumPlayerSessionCount: %d is below the %d player sessions in the game session", g.MaxPlayers, n)
 	}
 	if n := len(g.Properties); n > MaxProperties {
@@ -77,10 +77,10 @@ type terminateArgs struct {
 // process).
 func (s *Service) Terminate(ctx context.Context, gameSessionID string, mode Mode) (*GameSession, error) {
 	args := terminateArgs{GameSessionID: gameSessionID, Mode: mode}
-	if g := s.t.games.Get(s.st.View(), gameSessionID); g != nil {
+	if g := s.Live(s.st.View(), gameSessionID); g != nil {
 		args.CanKill = s.computes.CanKill(compute.ParseRef(g.ProcessKey))
 	}
-	g, err := s.cmd.terminate.Do(ctx, args)
+	g, err := s.terminate.Do(ctx, args)
 	return g, s.asEnded(ctx, gameSessionID, err)
 }
 
@@ -97,7 +97,7 @@ func (s *Service) runTerminate(tx *store.Tx, a terminateArgs) (*GameSession, err
 	}
 	s.setReason(tx, g, ReasonTriggered)
 	s.computes.Terminate(tx, g.ProcessKey, event.GameSessionTerminating, "TerminateGameSession was called")
-	return s.t.games.Get(tx, g.ID), nil
+	return s.Live(tx, g.ID), nil
 }
 
 // force kills the process. It returns the session as TERMINATING, as the API documents,
@@ -108,7 +108,7 @@ func (s *Service) force(tx *store.Tx, g *GameSession, canKill bool) (*GameSessio
 	}
 	s.setReason(tx, g, ReasonForced)
 	s.computes.Kill(tx, g.ProcessKey, event.ServerProcessForceTerminated, "TerminateGameSession was called with FORCE_TERMINATE")
-	shown := *s.t.games.Get(tx, g.ID)
+	shown := *s.Live(tx, g.ID)
 	shown.Status = Terminating
 	return &shown, nil
 }
@@ -119,32 +119,92 @@ func (s *Service) setReason(tx *store.Tx, old *GameSession, reason string) {
 	s.put(tx, &g)
 }
 
-// changeable returns a game session that has not ended.
-func (s *Service) changeable(r store.Reader, id string) (*GameSession, error) {
-	g, err := s.living(r, id)
-	if err != nil {
-		return nil, err
-	}
-	if g.Status.Ended() {
-		return nil, over(id)
-	}
-	return g, nil
+// Requests of a game server process about the game session that it hosts. Each names the
+// process, which can affect only its own game session.
+
+type processArgs struct {
+	ProcessKey, GameSessionID string
 }
 
-// asEnded replaces a NotFound error by that of an ended session, if the session is
-// archived.
-func (s *Service) asEnded(ctx context.Context, id string, err error) error {
-	if !fault.Is(err, fault.NotFound) {
+// Activate makes the process's game session ACTIVE (ActivateGameSession). A repeated call
+// is not an error. Errors: NotFound, Conflict (not ACTIVATING).
+func (s *Service) Activate(ctx context.Context, ref compute.Ref, gameSessionID string) error {
+	return s.activate.Do(ctx, processArgs{ref.Key(), gameSessionID})
+}
+
+func (s *Service) runActivate(tx *store.Tx, a processArgs) error {
+	old, err := s.hostedBy(tx, a.ProcessKey, a.GameSessionID)
+	if err != nil || old.Status == Active {
 		return err
 	}
-	if old, archiveErr := s.archived(ctx, id); archiveErr == nil && old != nil {
-		return over(id)
+	if old.Status != Activating {
+		return fault.New(fault.Conflict, "GameSessionId: game session %s is %s; it must be ACTIVATING", old.ID, old.Status)
 	}
-	return err
+	g := *old
+	g.move(Active)
+	s.put(tx, &g)
+	s.settle(tx, old)
+	s.record(tx, event.GameSessionActivated, &g, "")
+	for _, f := range s.activated {
+		f(tx, &g)
+	}
+	return nil
 }
 
-func over(id string) error {
-	return fault.New(fault.InvalidGameSessionStatus, "game session %s is over", id)
+type policyArgs struct {
+	ProcessKey, GameSessionID string
+	Policy                    JoinPolicy
+}
+
+// SetJoinPolicy changes whether the process's game session accepts new players.
+// Errors: NotFound, InvalidRequest.
+func (s *Service) SetJoinPolicy(ctx context.Context, ref compute.Ref, gameSessionID string, policy JoinPolicy) error {
+	if policy != AcceptAll && policy != DenyAll {
+		return fault.Invalid("PlayerSessionPolicy: must be one of %s, %s", AcceptAll, DenyAll)
+	}
+	return s.joinPolicy.Do(ctx, policyArgs{ref.Key(), gameSessionID, policy})
+}
+
+func (s *Service) runJoinPolicy(tx *store.Tx, a policyArgs) error {
+	old, err := s.hostedBy(tx, a.ProcessKey, a.GameSessionID)
+	if err != nil || old.JoinPolicy == a.Policy {
+		return err
+	}
+	g := *old
+	g.JoinPolicy = a.Policy
+	s.put(tx, &g)
+	s.record(tx, event.GameSessionUpdated, &g, "player session creation policy is "+string(a.Policy))
+	for _, f := range s.updated {
+		f(tx, &g)
+	}
+	return nil
+}
+
+// SetMatchmakerData replaces the matchmaker data of a game session that a backfill has
+// filled up, and notifies its process. The reason is an UpdateReason of the server SDKs.
+func (s *Service) SetMatchmakerData(tx *store.Tx, gameSessionID, data, reason, backfillTicketID string) {
+	old := s.Live(tx, gameSessionID)
+	if old == nil || old.Status.Ended() {
+		return
+	}
+	g := *old
+	g.Matchmaker = data
+	s.put(tx, &g)
+	s.record(tx, event.GameSessionUpdated, &g, "filled up by backfill "+backfillTicketID)
+	s.TellBackfill(tx, g.ID, reason, backfillTicketID)
+}
+
+// TellBackfill notifies the process of a game session of the result of a backfill, once
+// the transaction is durable.
+func (s *Service) TellBackfill(tx *store.Tx, gameSessionID, reason, backfillTicketID string) {
+	g := s.Live(tx, gameSessionID)
+	if g == nil || g.Status.Ended() {
+		return
+	}
+	s.computes.Tell(tx, g.ProcessKey, compute.Update{
+		Session: g.start(), FleetID: g.FleetID, Location: g.Location, Status: string(g.Status),
+		Reason: reason, BackfillTicketID: backfillTicketID,
+	})
 }
 
 // set assigns *v to *to unless v is nil.

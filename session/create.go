@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"time"
 
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
@@ -35,7 +35,7 @@ func (s *Service) Create(ctx context.Context, in CreateInput) (*GameSession, err
 			return g, err
 		}
 	}
-	g, err := s.cmd.create.Do(ctx, in)
+	g, err := s.create.Do(ctx, in)
 	if fault.Is(err, fault.FleetCapacityExceeded) {
 		if err := s.wake(ctx, in); err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (s *Service) archivedTwin(ctx context.Context, in CreateInput) (*GameSessio
 	}
 	in.Location = placeIn(f, in.Location)
 	id := s.fleets.Home().OfSession(f.ID, in.Location, in.Token)
-	if s.t.games.Get(view, id) != nil {
+	if s.Live(view, id) != nil {
 		return nil, nil
 	}
 	old, err := s.archived(ctx, id)
@@ -88,7 +88,7 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) 
 		return nil, err
 	}
 	if in.Token != "" {
-		if old := s.t.games.Get(tx, s.fleets.Home().OfSession(f.ID, in.Location, in.Token)); old != nil {
+		if old := s.Live(tx, s.fleets.Home().OfSession(f.ID, in.Location, in.Token)); old != nil {
 			return sameRequest(old, in, f.ID)
 		}
 	}
@@ -98,11 +98,6 @@ func (s *Service) runCreate(tx *store.Tx, in CreateInput) (*GameSession, error) 
 	if err := s.checkCreator(tx, f, in.CreatorID); err != nil {
 		return nil, err
 	}
-	return s.place(tx, f, in)
-}
-
-// place creates the game session of a request.
-func (s *Service) place(tx *store.Tx, f *fleet.Fleet, in CreateInput) (*GameSession, error) {
 	spec := Spec{
 		Name: in.Name, Data: in.Data, MaxPlayers: in.MaxPlayers, Properties: in.Properties, CreatorID: in.CreatorID, LastPart: in.Token,
 	}
@@ -148,7 +143,7 @@ func (s *Service) checkCreator(r *store.Tx, f *fleet.Fleet, creator string) erro
 	}
 	since, n := store.TimeKey(r.Now().Add(-limit.Period)), 0
 	prefix := store.Key(f.ID, creator)
-	for range s.t.byCreator.PrefixAfter(r, prefix, prefix+since, "\uffff") {
+	for range s.byCreator.PrefixAfter(r, prefix, prefix+since, "\uffff") {
 		n++
 	}
 	if n >= limit.Sessions {
@@ -182,14 +177,49 @@ func fingerprint(in CreateInput, fleetID string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// archiveAt returns when an ended session is archived: after Options.Linger, and not
-// before it stops counting against its creator's limit.
-func (s *Service) archiveAt(r store.Reader, g *GameSession, now time.Time) time.Time {
-	at := now.Add(s.opts.Linger)
-	if f := s.fleets.Get(r, g.FleetID); f != nil && f.CreationLimit != nil && g.CreatorID != "" {
-		if until := g.Created.Add(f.CreationLimit.Period); until.After(at) {
-			return until
-		}
+// Spec describes a game session to create on some process.
+type Spec struct {
+	Name, Data, MatchmakerData string
+	MaxPlayers                 int
+	Properties                 []Property
+	CreatorID                  string
+	LastPart                   string // of its id; "" generates one
+	fingerprint                string
+}
+
+// Place creates a game session on a free process in a location of the fleet.
+// Errors: FleetCapacityExceeded.
+func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location string, spec Spec) (*GameSession, error) {
+	last := spec.LastPart
+	if last == "" {
+		last = tx.ID("gsess-")
 	}
-	return at
+	g := &GameSession{
+		ID: s.fleets.Home().OfSession(f.ID, location, last), FleetID: f.ID, Location: location,
+		Name: spec.Name, Created: tx.Now(), MaxPlayers: spec.MaxPlayers, Properties: spec.Properties,
+		Data: spec.Data, Matchmaker: spec.MatchmakerData, JoinPolicy: AcceptAll, Protection: f.Protection,
+		CreatorID: spec.CreatorID, Fingerprint: spec.fingerprint,
+		ActivateBy: tx.Now().Add(f.Runtime.ActivationTimeoutOrDefault()),
+	}
+	p, c, err := s.computes.Take(tx, f, location, g.ID, s.counted)
+	if err != nil {
+		return nil, err
+	}
+	g.ProcessKey, g.Port = p.Key, p.Port
+	g.IPAddress, g.DNSName = c.Address()
+	g.move(Activating)
+	s.put(tx, g)
+	s.record(tx, event.GameSessionCreated, g, "")
+	s.computes.Start(tx, p.Key, g.start())
+	return g, nil
+}
+
+// Abandon ends a game session that is no longer needed, and tells its process to end.
+func (s *Service) Abandon(tx *store.Tx, gameSessionID, text string) {
+	g := s.Live(tx, gameSessionID)
+	if g == nil || g.Status.Ended() {
+		return
+	}
+	s.end(tx, g, text)
+	s.computes.Terminate(tx, g.ProcessKey, event.GameSessionTerminating, text)
 }

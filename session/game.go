@@ -1,12 +1,19 @@
 package session
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
 )
+
+// Retention is how long ended sessions can be read (API reference, DescribeGameSessions).
+const Retention = 30 * 24 * time.Hour
 
 // JoinPolicy says whether a game session accepts new players
 // (PlayerSessionCreationPolicy).
@@ -101,4 +108,168 @@ func merge(old, changes []Property) []Property {
 		}
 	}
 	return merged
+}
+
+// Kinds of counts in the sum of game sessions.
+const (
+	countActive     = "active"
+	countActivating = "activating"
+	countSlots      = "slots"
+)
+
+// Games is the table of game sessions, and their archive.
+type Games struct {
+	st         *store.Store
+	events     *event.Log
+	nudge      func() // makes the loop look at the next deadline
+	table      *store.Table[GameSession]
+	byFleet    *store.Index[GameSession] // by fleet, then creation
+	active     *store.Index[GameSession] // only ACTIVE, by fleet, then creation
+	activating *store.Index[GameSession] // only ACTIVATING, by fleet and compute
+	byCreator  *store.Index[GameSession] // by fleet and creator, then creation
+	due        *store.Index[GameSession]
+	tally      *store.Sum[GameSession] // by kind of count, fleet and location ("" is all)
+}
+
+func newGames(st *store.Store, events *event.Log, nudge func()) *Games {
+	g := &Games{st: st, events: events, nudge: nudge}
+	g.table = store.NewTable(st, store.TableSpec[GameSession]{
+		Name: "game_session", Key: func(g *GameSession) string { return g.ID }, Retention: Retention,
+		Columns: []store.Column[GameSession]{
+			// The database enforces that a process has at most one game session.
+			{Name: "process", Unique: true, Value: playedOn},
+			{Name: "fleet_created", Value: fleetCreated},
+		},
+	})
+	g.byFleet = store.NewIndex(g.table, "fleet", func(g *GameSession, emit func(string)) { emit(fleetCreated(g)) })
+	g.active = store.NewIndex(g.table, "active", func(g *GameSession, emit func(string)) {
+		if g.Status == Active {
+			emit(fleetCreated(g))
+		}
+	})
+	g.activating = store.NewIndex(g.table, "activating", func(g *GameSession, emit func(string)) {
+		if g.Status == Activating {
+			ref := compute.ParseRef(g.ProcessKey)
+			emit(store.Key(ref.FleetID, ref.ComputeName))
+		}
+	})
+	g.byCreator = store.NewIndex(g.table, "creator", func(g *GameSession, emit func(string)) {
+		if g.CreatorID != "" {
+			emit(store.Key(g.FleetID, g.CreatorID) + store.TimeKey(g.Created))
+		}
+	})
+	g.due = store.NewDueIndex(g.table, "due", (*GameSession).due)
+	g.tally = store.NewSum(g.table, "tally", func(g *GameSession, add func(string, int)) {
+		for _, location := range []string{g.Location, ""} {
+			switch g.Status {
+			case Active:
+				add(store.Key(countActive, g.FleetID, location), 1)
+				add(store.Key(countSlots, g.FleetID, location), g.MaxPlayers)
+			case Activating:
+				add(store.Key(countActivating, g.FleetID, location), 1)
+			}
+		}
+	})
+	return g
+}
+
+// playedOn returns the process of a game session that has not ended, or "".
+func playedOn(g *GameSession) string {
+	if g.Status.Ended() {
+		return ""
+	}
+	return g.ProcessKey
+}
+
+// fleetCreated returns a key that orders a fleet's sessions by creation, in memory and in
+// the archive.
+func fleetCreated(g *GameSession) string { return fleetPrefix(g.FleetID) + store.TimeKey(g.Created) }
+
+func fleetPrefix(fleetID string) string { return fleetID + "|" }
+
+// Live returns a game session in memory, running or recently ended, or nil.
+func (s *Games) Live(r store.Reader, id string) *GameSession { return s.table.Get(r, id) }
+
+// Get returns a game session that is running or ended within Retention.
+// Errors: NotFound.
+func (s *Games) Get(ctx context.Context, id string) (*GameSession, error) {
+	if g := s.Live(s.st.View(), id); g != nil {
+		return g, nil
+	}
+	g, err := s.archived(ctx, id)
+	if err == nil && g == nil {
+		err = fault.Missing("GameSessionId: game session %s does not exist", id)
+	}
+	return g, err
+}
+
+// archived returns a game session from the archive, or nil.
+func (s *Games) archived(ctx context.Context, id string) (*GameSession, error) {
+	rows, err := s.table.Archived(ctx, store.Query{Where: []store.Eq{{Column: "key", Value: id}}, Limit: 1})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return rows[0], nil
+}
+
+// living returns a game session that is in memory. Errors: NotFound.
+func (s *Games) living(r store.Reader, id string) (*GameSession, error) {
+	if g := s.Live(r, id); g != nil {
+		return g, nil
+	}
+	return nil, fault.Missing("GameSessionId: game session %s does not exist", id)
+}
+
+// changeable returns a game session that has not ended.
+func (s *Games) changeable(r store.Reader, id string) (*GameSession, error) {
+	g, err := s.living(r, id)
+	if err == nil && g.Status.Ended() {
+		return nil, over(id)
+	}
+	return g, err
+}
+
+// hostedBy returns the game session if the process hosts it.
+func (s *Games) hostedBy(r store.Reader, processKey, gameSessionID string) (*GameSession, error) {
+	g := s.Live(r, gameSessionID)
+	if g == nil || g.ProcessKey != processKey || g.Status.Ended() {
+		return nil, fault.Missing("GameSessionId: the process hosts no game session %s", gameSessionID)
+	}
+	return g, nil
+}
+
+// asEnded replaces a NotFound error by that of an ended session, if the session is
+// archived.
+func (s *Games) asEnded(ctx context.Context, id string, err error) error {
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	if old, archiveErr := s.archived(ctx, id); archiveErr == nil && old != nil {
+		return over(id)
+	}
+	return err
+}
+
+func over(id string) error {
+	return fault.New(fault.InvalidGameSessionStatus, "game session %s is over", id)
+}
+
+func (s *Games) put(tx *store.Tx, g *GameSession) {
+	s.table.Put(tx, g)
+	if !g.due().IsZero() {
+		tx.OnCommit(s.nudge)
+	}
+}
+
+// countActivating returns the number of ACTIVATING game sessions of a compute.
+func (s *Games) countActivating(r store.Reader, fleetID, computeName string) int {
+	return s.activating.Count(r, store.Key(fleetID, computeName))
+}
+
+func (s *Games) record(tx *store.Tx, code event.Code, g *GameSession, text string) {
+	ref := compute.ParseRef(g.ProcessKey)
+	s.events.Append(tx, event.Event{
+		Code: code, FleetID: g.FleetID, Location: g.Location, GameSessionID: g.ID,
+		ComputeName: ref.ComputeName, ProcessID: ref.ProcessID, Message: text,
+	})
 }

@@ -126,7 +126,7 @@ func (s *saga) take(id string) {
 	for i := range rapid.IntRange(1, 3).Draw(s.t, "players") {
 		in.Players = append(in.Players, session.Joining{PlayerID: fmt.Sprint(len(s.players[id]), "-", i)})
 	}
-	made, err := s.sessions.Reserve(s.ctx, in)
+	made, err := s.sessions.Players.Reserve(s.ctx, in)
 	if err != nil && len(made) > 0 {
 		s.t.Fatalf("a refused reservation made %d player sessions", len(made))
 	}
@@ -137,13 +137,13 @@ func (s *saga) take(id string) {
 
 func (s *saga) accept(id string) {
 	if p, ok := s.anyPlayer(id); ok {
-		s.sessions.AcceptPlayer(s.ctx, compute.ParseRef(s.game(id).ProcessKey), id, p)
+		s.sessions.Players.Accept(s.ctx, compute.ParseRef(s.game(id).ProcessKey), id, p)
 	}
 }
 
 func (s *saga) leave(id string) {
 	if p, ok := s.anyPlayer(id); ok {
-		s.sessions.RemovePlayer(s.ctx, compute.ParseRef(s.game(id).ProcessKey), id, p)
+		s.sessions.Players.Remove(s.ctx, compute.ParseRef(s.game(id).ProcessKey), id, p)
 	}
 }
 
@@ -180,7 +180,7 @@ func (s *saga) check(t *rapid.T) {
 	hosted := map[string]string{} // game session by process
 	for _, id := range s.games {
 		g := s.game(id)
-		used := s.sessions.Players(view, id)
+		used := s.sessions.Players.Count(view, id)
 		if used > g.MaxPlayers {
 			t.Fatalf("%d slots are used of %d", used, g.MaxPlayers)
 		}
@@ -246,7 +246,7 @@ func (s *saga) checkUse(t *rapid.T, view *store.Snapshot) {
 		case session.Activating:
 			want.Activating++
 		}
-		want.Players += s.sessions.Players(view, id)
+		want.Players += s.sessions.Players.Count(view, id)
 	}
 	var tally compute.Tally
 	for p := range s.computes.Processes(view, s.fleet.ID, "") {

@@ -100,9 +100,9 @@ func TestListPlayers(t *testing.T) {
 				player := a.reserve(id, fmt.Sprint("player-", i))[0]
 				made = append(made, player)
 				if i%2 == 0 {
-					a.must(a.sessions.RemovePlayer(a.ctx, a.ref("p"), id, player))
+					a.must(a.sessions.Players.Remove(a.ctx, a.ref("p"), id, player))
 				} else {
-					_, err := a.sessions.AcceptPlayer(a.ctx, a.ref("p"), id, player)
+					_, err := a.sessions.Players.Accept(a.ctx, a.ref("p"), id, player)
 					a.must(err)
 				}
 				if i == 3 {
@@ -112,7 +112,7 @@ func TestListPlayers(t *testing.T) {
 			var got []string
 			q := session.PlayerQuery{GameSessionID: id, Limit: limit}
 			for {
-				page, more, err := a.sessions.ListPlayers(a.ctx, q)
+				page, more, err := a.sessions.Players.List(a.ctx, q)
 				a.must(err)
 				for _, p := range page {
 					got = append(got, p.ID)
@@ -126,12 +126,12 @@ func TestListPlayers(t *testing.T) {
 			if diff := cmp.Diff(made, got); diff != "" {
 				t.Errorf("limit %d (-want +got):\n%s", limit, diff)
 			}
-			page, _, err := a.sessions.ListPlayers(a.ctx, session.PlayerQuery{GameSessionID: id, Status: session.Playing, Limit: 10})
+			page, _, err := a.sessions.Players.List(a.ctx, session.PlayerQuery{GameSessionID: id, Status: session.Playing, Limit: 10})
 			a.must(err)
 			if len(page) != 3 {
 				t.Errorf("%d players are in, want 3", len(page))
 			}
-			one, _, err := a.sessions.ListPlayers(a.ctx, session.PlayerQuery{PlayerID: "player-0", Limit: 10})
+			one, _, err := a.sessions.Players.List(a.ctx, session.PlayerQuery{PlayerID: "player-0", Limit: 10})
 			a.must(err)
 			if len(one) != 1 || one[0].ID != made[0] {
 				t.Errorf("by player: %v", one)

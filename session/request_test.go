@@ -122,17 +122,17 @@ func TestReserve_Refusals(t *testing.T) {
 			for _, p := range players {
 				in.Players = append(in.Players, session.Joining{PlayerID: p})
 			}
-			return func() error { _, err := a.sessions.Reserve(a.ctx, in); return err }
+			return func() error { _, err := a.sessions.Players.Reserve(a.ctx, in); return err }
 		}
 		a.refused("unknown session", fault.NotFound, reserve("arn:none", "x"))
 		a.refused("session that is not ACTIVE", fault.InvalidGameSessionStatus, reserve(activating, "x"))
 		a.refused("too many players: none gets in", fault.GameSessionFull, reserve(id, "x", "y"))
 		ann := a.reserve(id, "ann")[0] // her reservation, requested again
 		a.refused("a reservation with other data", fault.InvalidRequest, func() error {
-			_, err := a.sessions.Reserve(a.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ann", Data: "red"}}})
+			_, err := a.sessions.Players.Reserve(a.ctx, session.ReserveInput{GameSessionID: id, Players: []session.Joining{{PlayerID: "ann", Data: "red"}}})
 			return err
 		})
-		if _, err := a.sessions.AcceptPlayer(a.ctx, a.ref("p"), id, ann); err != nil {
+		if _, err := a.sessions.Players.Accept(a.ctx, a.ref("p"), id, ann); err != nil {
 			a.Fatal(err)
 		}
 		a.refused("player who is in", fault.InvalidRequest, reserve(id, "ann"))
@@ -159,10 +159,10 @@ func TestProcessRequests_Refusals(t *testing.T) {
 		mine, other := a.active("p"), a.active("q")
 		ann, bob := a.reserve(mine, "ann")[0], a.reserve(other, "bob")[0]
 		accept := func(process, game, player string) func() error {
-			return func() error { _, err := a.sessions.AcceptPlayer(a.ctx, a.ref(process), game, player); return err }
+			return func() error { _, err := a.sessions.Players.Accept(a.ctx, a.ref(process), game, player); return err }
 		}
 		remove := func(process, game, player string) func() error {
-			return func() error { return a.sessions.RemovePlayer(a.ctx, a.ref(process), game, player) }
+			return func() error { return a.sessions.Players.Remove(a.ctx, a.ref(process), game, player) }
 		}
 		a.refused("accept for another's session", fault.NotFound, accept("q", mine, ann))
 		a.refused("accept a player of another session", fault.InvalidRequest, accept("p", mine, bob))

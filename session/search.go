@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session/filter"
 )
@@ -25,7 +26,7 @@ type Search struct {
 // whose process is unreachable.
 func (s *Service) Offered(r store.Reader, fleetID string) iter.Seq[*GameSession] {
 	return func(yield func(*GameSession) bool) {
-		for _, g := range s.t.active.Prefix(r, fleetPrefix(fleetID)) {
+		for _, g := range s.active.Prefix(r, fleetPrefix(fleetID)) {
 			if p := s.computes.Process(r, g.ProcessKey); p != nil && p.Unreachable() {
 				continue
 			}
@@ -41,7 +42,7 @@ func (s *Service) Search(q Search) (page []*GameSession, more bool) {
 	view := s.st.View()
 	var found []*subject
 	for g := range s.Offered(view, q.FleetID) {
-		at := &subject{g: g, s: s, view: view}
+		at := &subject{g: g, players: s.Players, view: view}
 		if inPlace(g, q.Location, q.Places) && q.Filter.Match(at) {
 			found = append(found, at)
 		}
@@ -71,9 +72,9 @@ func resume(found []*subject, q Search) int {
 // subject is a game session for search expressions. Players are counted once.
 type subject struct {
 	g       *GameSession
-	s       *Service
+	players *Players
 	view    *store.Snapshot
-	players int
+	count   int
 	counted bool
 }
 
@@ -85,7 +86,33 @@ func (x *subject) CreationTime() time.Time            { return x.g.Created }
 
 func (x *subject) PlayerSessionCount() int {
 	if !x.counted {
-		x.players, x.counted = x.s.Players(x.view, x.g.ID), true
+		x.count, x.counted = x.players.Count(x.view, x.g.ID), true
 	}
-	return x.players
+	return x.count
+}
+
+// Use is the current use of a fleet.
+type Use struct {
+	Processes    int // ACTIVE game server processes
+	GameSessions int // ACTIVE game sessions
+	Activating   int // ACTIVATING game sessions
+	Players      int // player sessions that hold a slot: reserved and active ones
+	MaxPlayers   int // slots of the ACTIVE game sessions
+}
+
+// Use returns the current use of a fleet's location, "" meaning all, without iterating
+// over its sessions.
+func (s *Service) Use(r store.Reader, fleetID, location string) Use {
+	games := func(what string) int { return s.tally.Of(r, store.Key(what, fleetID, location)) }
+	return Use{
+		Processes:    s.computes.Tally(r, fleetID, location).Active,
+		GameSessions: games(countActive), Activating: games(countActivating), MaxPlayers: games(countSlots),
+		Players: s.Players.playing.Of(r, store.Key(fleetID, location)),
+	}
+}
+
+// Free returns how many game sessions could be created now in a location of a fleet,
+// counting up to most.
+func (s *Service) Free(r store.Reader, f *fleet.Fleet, location string, most int) int {
+	return s.computes.Free(r, f, location, most, s.counted)
 }

@@ -1,16 +1,23 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
-	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/wake"
 )
+
+// Deps are the service's dependencies.
+type Deps struct {
+	Events   *event.Log
+	Fleets   *fleet.Service
+	Computes *compute.Service
+}
 
 // Options are the options of a Service. Zero members mean the defaults.
 type Options struct {
@@ -20,96 +27,133 @@ type Options struct {
 
 // Service provides game sessions and player sessions to the doors and the packages above.
 type Service struct {
-	st       *store.Store
+	*Games
+	Players *Players
+
 	opts     Options
-	events   *event.Log
 	fleets   *fleet.Service
 	computes *compute.Service
-	t        tables
 	loop     *wake.Loop
 
 	activated, updated, ended []func(*store.Tx, *GameSession)
 
-	cmd commands
-}
-
-type commands struct {
+	counted    func(store.Reader, string, string) int // Games.countActivating
 	create     *store.Command[CreateInput, *GameSession]
 	update     *store.Command[UpdateInput, *GameSession]
 	terminate  *store.Command[terminateArgs, *GameSession]
-	reserve    *store.Command[ReserveInput, []*PlayerSession]
-	activate   *store.Command[processArgs, struct{}]
-	joinPolicy *store.Command[policyArgs, struct{}]
-	accept     *store.Command[playerArgs, *PlayerSession]
-	remove     *store.Command[playerArgs, struct{}]
-	sweep      *store.Command[struct{}, struct{}]
+	activate   *store.Action[processArgs]
+	joinPolicy *store.Action[policyArgs]
+	sweep      *store.Action[struct{}]
 }
 
 // New registers the package's tables and commands on the store.
-func New(st *store.Store, events *event.Log, fleets *fleet.Service, computes *compute.Service, opts Options) *Service {
-	if opts.ReservationTimeout == 0 {
-		opts.ReservationTimeout = time.Minute
-	}
-	if opts.Linger == 0 {
-		opts.Linger = 5 * time.Minute
-	}
-	s := &Service{st: st, opts: opts, events: events, fleets: fleets, computes: computes, t: newTables(st)}
-	s.cmd = commands{
-		create:     store.NewCommand(st, "session.create", s.runCreate),
-		update:     store.NewCommand(st, "session.update", s.runUpdate),
-		terminate:  store.NewCommand(st, "session.terminate", s.runTerminate),
-		reserve:    store.NewCommand(st, "session.reserve", s.runReserve),
-		activate:   store.NewCommand(st, "session.activate", s.runActivate),
-		joinPolicy: store.NewCommand(st, "session.join_policy", s.runJoinPolicy),
-		accept:     store.NewCommand(st, "player.accept", s.runAccept),
-		remove:     store.NewCommand(st, "player.remove", s.runRemove),
-		sweep:      store.NewCommand(st, "session.sweep", s.runSweep),
-	}
-	s.loop = wake.NewLoop(s.next, s.sweep)
-	computes.OnEnded(s.processEnded)
-	computes.OnStopping(s.processStopping)
+func New(st *store.Store, d Deps, o Options) *Service {
+	o.ReservationTimeout = cmp.Or(o.ReservationTimeout, time.Minute)
+	o.Linger = cmp.Or(o.Linger, 5*time.Minute)
+	s := &Service{opts: o, fleets: d.Fleets, computes: d.Computes}
+	s.loop = wake.NewLoop(s.next, func(ctx context.Context) error { return s.sweep.Do(ctx, struct{}{}) })
+	s.Games = newGames(st, d.Events, s.loop.Nudge)
+	s.Players = newPlayers(s.Games, d.Computes, o)
+	s.counted = s.countActivating
+	s.create = store.NewCommand(st, "session.create", s.runCreate)
+	s.update = store.NewCommand(st, "session.update", s.runUpdate)
+	s.terminate = store.NewCommand(st, "session.terminate", s.runTerminate)
+	s.activate = store.NewAction(st, "session.activate", s.runActivate)
+	s.joinPolicy = store.NewAction(st, "session.join_policy", s.runJoinPolicy)
+	s.sweep = store.NewAction(st, "session.sweep", s.runSweep)
+	d.Computes.OnEnded(s.processEnded)
+	d.Computes.OnStopping(s.processStopping)
 	return s
 }
+
+// OnUpdated registers f to be called in each transaction in which UpdateGameSession or
+// the process changes a game session. It must be called before the store is opened.
+func (s *Service) OnUpdated(f func(*store.Tx, *GameSession)) { s.updated = append(s.updated, f) }
+
+// OnActivated registers f to be called in each transaction that makes a game session
+// ACTIVE. It must be called before the store is opened.
+func (s *Service) OnActivated(f func(*store.Tx, *GameSession)) { s.activated = append(s.activated, f) }
+
+// OnEnded registers f to be called in each transaction that ends a game session. It must
+// be called before the store is opened.
+func (s *Service) OnEnded(f func(*store.Tx, *GameSession)) { s.ended = append(s.ended, f) }
 
 // Run ends overdue sessions and archives ended ones until ctx is done.
 func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
 
-// Players returns the number of slots in use: reserved and active player sessions.
-func (s *Service) Players(r store.Reader, gameSessionID string) int {
-	return s.t.slots.Count(r, gameSessionID)
+// next returns the earliest deadline of any session, or zero.
+func (s *Service) next() time.Time {
+	view := s.st.View()
+	return wake.Earliest(s.due.NextDue(view), s.Players.due.NextDue(view))
 }
 
-// activating returns the number of ACTIVATING game sessions of a compute.
-func (s *Service) activating(r store.Reader, fleetID, computeName string) int {
-	return s.t.activating.Count(r, store.Key(fleetID, computeName))
-}
-
-// living returns a game session that is in memory. Errors: NotFound.
-func (s *Service) living(r store.Reader, id string) (*GameSession, error) {
-	if g := s.t.games.Get(r, id); g != nil {
-		return g, nil
+// runSweep ends game sessions that were not activated in time, archives those that have
+// ended, and sweeps player sessions.
+func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
+	for g := range s.due.Due(tx, tx.Now()) {
+		if g.Status.Ended() {
+			s.table.Archive(tx, g.ID)
+			continue
+		}
+		text := "the process did not call ActivateGameSession in time"
+		s.end(tx, g, text)
+		s.computes.Terminate(tx, g.ProcessKey, event.GameSessionActivationTimeout, text)
 	}
-	return nil, fault.Missing("GameSessionId: game session %s does not exist", id)
+	s.Players.sweep(tx)
+	return nil
 }
 
-func (s *Service) put(tx *store.Tx, g *GameSession) {
-	s.t.games.Put(tx, g)
-	if !g.due().IsZero() {
-		tx.OnCommit(s.loop.Nudge)
+// processStopping moves the game session of a process that was told to end to
+// TERMINATING.
+func (s *Service) processStopping(tx *store.Tx, p *compute.Process) {
+	old := s.Live(tx, p.GameSessionID)
+	if old == nil || (old.Status != Active && old.Status != Activating) {
+		return
+	}
+	g := *old
+	g.move(Terminating)
+	s.put(tx, &g)
+	s.settle(tx, old)
+	s.record(tx, event.GameSessionTerminating, &g, "")
+}
+
+// processEnded ends the game session of a process that has ended.
+func (s *Service) processEnded(tx *store.Tx, p *compute.Process) {
+	if g := s.Live(tx, p.GameSessionID); g != nil && !g.Status.Ended() {
+		s.end(tx, g, "")
 	}
 }
 
-func (s *Service) putPlayer(tx *store.Tx, p *PlayerSession) {
-	s.t.players.Put(tx, p)
-	if !p.due().IsZero() {
-		tx.OnCommit(s.loop.Nudge)
+// end ends a game session and its player sessions.
+func (s *Service) end(tx *store.Tx, old *GameSession, text string) {
+	g := *old
+	g.move(Terminated)
+	g.Ended = tx.Now()
+	g.ArchiveAt = s.archiveAt(tx, &g, tx.Now())
+	s.put(tx, &g)
+	s.settle(tx, old)
+	s.record(tx, event.GameSessionTerminated, &g, text)
+	s.Players.endAll(tx, g.ID)
+	for _, f := range s.ended {
+		f(tx, &g)
 	}
 }
 
-func (s *Service) record(tx *store.Tx, code event.Code, g *GameSession, text string) {
-	ref := compute.ParseRef(g.ProcessKey)
-	s.events.Append(tx, event.Event{
-		Code: code, FleetID: g.FleetID, Location: g.Location, GameSessionID: g.ID,
-		ComputeName: ref.ComputeName, ProcessID: ref.ProcessID, Message: text,
-	})
+// settle notifies compute when a game session leaves ACTIVATING.
+func (s *Service) settle(tx *store.Tx, old *GameSession) {
+	if old.Status == Activating {
+		s.computes.Activated(tx)
+	}
+}
+
+// archiveAt returns when an ended session is archived: after Options.Linger, and not
+// before it stops counting against its creator's limit.
+func (s *Service) archiveAt(r store.Reader, g *GameSession, now time.Time) time.Time {
+	at := now.Add(s.opts.Linger)
+	if f := s.fleets.Get(r, g.FleetID); f != nil && f.CreationLimit != nil && g.CreatorID != "" {
+		if until := g.Created.Add(f.CreationLimit.Period); until.After(at) {
+			return until
+		}
+	}
+	return at
 }

@@ -88,11 +88,11 @@ func (a *arena) lead(to session.Status) string {
 // TestPlayerMoves makes each move of a player session.
 func TestPlayerMoves(t *testing.T) {
 	accept := func(a *arena, game, player string) {
-		_, err := a.sessions.AcceptPlayer(a.ctx, a.ref("p"), game, player)
+		_, err := a.sessions.Players.Accept(a.ctx, a.ref("p"), game, player)
 		a.must(err)
 	}
 	remove := func(a *arena, game, player string) {
-		a.must(a.sessions.RemovePlayer(a.ctx, a.ref("p"), game, player))
+		a.must(a.sessions.Players.Remove(a.ctx, a.ref("p"), game, player))
 	}
 	end := func(a *arena, _, _ string) { a.must(a.computes.End(a.ctx, a.ref("p"))) }
 	type way func(a *arena, game, player string)
@@ -120,7 +120,7 @@ func TestPlayerMoves(t *testing.T) {
 				if move[1].HoldsSlot() {
 					used = 1
 				}
-				if got := a.sessions.Players(a.st.View(), game); got != used {
+				if got := a.sessions.Players.Count(a.st.View(), game); got != used {
 					t.Errorf("%v: %d slots in use, want %d", move, got, used)
 				}
 			})
@@ -151,13 +151,13 @@ func TestReservationTimeout(t *testing.T) {
 		id := a.active("p")
 		players := a.reserve(id, "ann", "bob", "cid")
 		pass(time.Minute - moment)
-		_, err := a.sessions.AcceptPlayer(a.ctx, a.ref("p"), id, players[0])
+		_, err := a.sessions.Players.Accept(a.ctx, a.ref("p"), id, players[0])
 		a.must(err)
 		pass(moment)
 		a.wantPlayer(players[0], session.Playing)
 		a.wantPlayer(players[1], session.TimedOut)
 		a.reserve(id, "bob", "dan")
-		if n := a.sessions.Players(a.st.View(), id); n != 3 {
+		if n := a.sessions.Players.Count(a.st.View(), id); n != 3 {
 			t.Errorf("%d slots in use, want 3", n)
 		}
 		pass(time.Hour)

@@ -50,7 +50,7 @@ func (d *Demo) running(ctx context.Context) *session.GameSession {
 		return nil
 	}
 	for _, g := range page {
-		if g.Name == name && d.s.Sessions.Players(d.s.Store.View(), g.ID) > 0 {
+		if g.Name == name && d.s.Sessions.Players.Count(d.s.Store.View(), g.ID) > 0 {
 			return g
 		}
 	}
@@ -70,7 +70,7 @@ func (d *Demo) play(ctx context.Context, first bool) error {
 	if err != nil || g.Status != session.Active {
 		return fmt.Errorf("demo session did not become ACTIVE: %w", err)
 	}
-	players, err := d.s.Sessions.Reserve(ctx, session.ReserveInput{GameSessionID: g.ID, Players: d.joining()})
+	players, err := d.s.Sessions.Players.Reserve(ctx, session.ReserveInput{GameSessionID: g.ID, Players: d.joining()})
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func direct(ctx context.Context, h *house, n, callers int) (r rates, err error) 
 		return r, err
 	}
 	r.reserve, err = together(callers, n, func(i int) error {
-		_, err := h.sessions.Reserve(ctx, session.ReserveInput{GameSessionID: ids[i], Players: []session.Joining{{PlayerID: "ana"}}})
+		_, err := h.sessions.Players.Reserve(ctx, session.ReserveInput{GameSessionID: ids[i], Players: []session.Joining{{PlayerID: "ana"}}})
 		return err
 	})
 	return r, err

@@ -60,7 +60,7 @@ func open(ctx context.Context, n int) (*house, error) {
 	h.keys = auth.New(h.store, events, master, tags.Of)
 	fleets := fleet.New(h.store, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})
 	h.computes = compute.New(h.store, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})
-	h.sessions = session.New(h.store, events, fleets, h.computes, session.Options{})
+	h.sessions = session.New(h.store, session.Deps{Events: events, Fleets: fleets, Computes: h.computes}, session.Options{})
 	h.verifier = sigv4.New(sigv4.Options{Service: "gamelift", Lookup: func(id string) (sigv4.Secret, bool) {
 		secret, ok := h.keys.Secret(id)
 		return sigv4.Secret{Key: secret}, ok

@@ -66,7 +66,7 @@ func openMarket(t *testing.T) *market {
 	m := &market{house: h, when: map[string]time.Time{}, met: make(chan struct{}, 1<<20)}
 	m.fleets = fleet.New(h.store, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: home})
 	h.computes = compute.New(h.store, compute.Deps{Events: events, Fleets: m.fleets, Tags: tags}, compute.Options{Tokens: master})
-	h.sessions = session.New(h.store, events, m.fleets, h.computes, session.Options{})
+	h.sessions = session.New(h.store, session.Deps{Events: events, Fleets: m.fleets, Computes: h.computes}, session.Options{})
 	m.places = placement.New(h.store, placement.Deps{Events: events, Tags: tags, Fleets: m.fleets, Computes: h.computes, Sessions: h.sessions}, placement.Options{})
 	m.matches = flexmatch.New(h.store, flexmatch.Deps{Home: home, Events: events, Tags: tags, Sessions: h.sessions, Placements: m.places}, flexmatch.Options{})
 	h.sessions.OnActivated(m.fulfilled)

@@ -36,7 +36,7 @@ func TestRefresh(t *testing.T) {
 	events, tags := event.New(st), tag.New(st)
 	fleets := fleet.New(st, fleet.Deps{Events: events, Tags: tags}, fleet.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	computes := compute.New(st, compute.Deps{Events: events, Fleets: fleets, Tags: tags}, compute.Options{Tokens: master})
-	sessions := gaming.New(st, events, fleets, computes, gaming.Options{})
+	sessions := gaming.New(st, gaming.Deps{Events: events, Fleets: fleets, Computes: computes}, gaming.Options{})
 	ok(st.Open(ctx))
 	defer st.Close()
 	_, err = fleets.Locations.Create(ctx, location, nil)
