@@ -1,0 +1,232 @@
+package fleet_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/store"
+)
+
+// A managed fleet passes through each status, with the events of each, although a host may
+// report only some.
+func TestAdvance_StepByStep(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, fleet.Options{})
+	f := x.managed()
+	x.happened(f.ID, 0, event.FleetCreated)
+	steps := []struct {
+		to     fleet.Status
+		events []event.Code
+	}{
+		{fleet.Downloading, []event.Code{event.FleetStateDownloading}},
+		{fleet.Building, []event.Code{
+			event.FleetExtractingBuild, event.FleetStateValidating, event.FleetValidatingRuntime,
+			event.FleetStateBuilding, event.FleetRunningInstaller,
+		}},
+		{fleet.Validating, nil}, // never back
+		{fleet.Active, []event.Code{
+			event.LocationStateActivating, event.FleetCompletedInstaller, event.FleetStateActivating,
+			event.LocationStateActive, event.FleetStateActive,
+		}},
+		{fleet.Downloading, nil},
+		{fleet.Deleting, nil}, // no status before ACTIVE
+	}
+	want := fleet.Made
+	for _, s := range steps {
+		since, calls := x.now(), x.desired
+		x.advance(f.ID, home, s.to)
+		x.happened(f.ID, since, s.events...)
+		if len(s.events) > 0 {
+			want = s.to
+		}
+		if f := x.get(f.ID); f.Status != want || x.at(f.ID, home).Status != want {
+			t.Errorf("after %s: fleet %s, location %s, want %s", s.to, f.Status, x.at(f.ID, home).Status, want)
+		}
+		if called := x.desired > calls; called != (len(s.events) > 0) {
+			t.Errorf("%s: OnDesired was called: %v", s.to, called)
+		}
+	}
+	x.advance("fleet-none", home, fleet.Active)
+	x.advance(f.ID, "custom-nowhere", fleet.Active)
+}
+
+// The fleet moves with the location that is furthest, and fails with the last one.
+func TestFail(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, fleet.Options{})
+	fail := func(id, location string) {
+		x.do(func(tx *store.Tx) { x.fleets.Fail(tx, id, location, event.FleetActivationFailed, "no such file") })
+	}
+	want := func(what, id string, all, first, second fleet.Status) {
+		t.Helper()
+		if a, b := x.at(id, home).Status, x.at(id, other).Status; x.get(id).Status != all || a != first || b != second {
+			t.Errorf("%s: fleet %s, locations %s and %s", what, x.get(id).Status, a, b)
+		}
+	}
+	f := x.managed(other)
+	x.advance(f.ID, other, fleet.Building)
+	want("one advances", f.ID, fleet.Building, fleet.Made, fleet.Building)
+	fail(f.ID, other)
+	want("one fails", f.ID, fleet.Building, fleet.Made, fleet.Error)
+	x.do(func(tx *store.Tx) { x.fleets.SetWaitReason(tx, f.ID, home, "no host has room") })
+	fail(f.ID, home)
+	want("all fail", f.ID, fleet.Error, fleet.Error, fleet.Error)
+	if x.at(f.ID, home).WaitsForHost || x.get(f.ID).WantsInstances(x.at(f.ID, home)) {
+		t.Error("a location in ERROR waits for instances")
+	}
+	g := x.managed(other)
+	x.advance(g.ID, home, fleet.Active)
+	fail(g.ID, home)
+	want("an ACTIVE one fails", g.ID, fleet.Active, fleet.Active, fleet.Made)
+	fail(g.ID, other)
+	want("the other fails", g.ID, fleet.Active, fleet.Active, fleet.Error)
+}
+
+// SetWaitReason records an event only when a wait begins.
+func TestSetWaitReason(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, fleet.Options{})
+	f := x.managed()
+	since := x.now()
+	for _, text := range []string{"", "no host has room", "still none", "", ""} {
+		x.do(func(tx *store.Tx) { x.fleets.SetWaitReason(tx, f.ID, home, text) })
+		if l := x.at(f.ID, home); l.WaitsForHost != (text != "") {
+			t.Errorf("waits for a host: %v after %q", l.WaitsForHost, text)
+		}
+	}
+	x.happened(f.ID, since, event.GenericEvent)
+}
+
+// A fleet is deleted once nothing runs in it any more; until then it changes no more.
+func TestDelete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newFixture(t, fleet.Options{})
+		second := 0
+		x.fleets.OnDeleting(func() { second++ })
+		f := x.anywhere("custom-a")
+		if f.Status != fleet.Active || !f.Created.Equal(time.Now()) || !f.TakesProcesses("custom-a") {
+			t.Fatalf("created %+v", f)
+		}
+		x.must(x.fleets.Delete.Do(x.ctx, f.ID))
+		if x.deleted != 1 || second != 1 {
+			t.Errorf("OnDeleting was called %d and %d times", x.deleted, second)
+		}
+		if leaving := slices.Collect(x.fleets.Leaving(x.st.View())); len(leaving) != 1 || leaving[0].TakesProcesses("custom-a") {
+			t.Errorf("leaving %v", leaving)
+		}
+		x.refused(x.fleets.Delete.Do(x.ctx, f.ID), fault.InvalidRequest)
+		_, err := x.fleets.Update.Do(x.ctx, fleet.UpdateInput{FleetID: f.ID, Name: ptr("new")})
+		x.refused(err, fault.InvalidFleetStatus)
+		x.refused(x.fleets.Locations.Delete.Do(x.ctx, "custom-a"), fault.InvalidRequest)
+		x.do(func(tx *store.Tx) { x.fleets.Finish(tx, f.ID) })
+		if x.get(f.ID) != nil {
+			t.Error("the fleet is left")
+		}
+		x.must(x.fleets.Locations.Delete.Do(x.ctx, "custom-a"))
+		x.happened(f.ID, 0, event.FleetCreated, event.FleetStateActive, event.FleetDeleting, event.FleetDeleted)
+	})
+}
+
+func TestLocations(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, fleet.Options{Quotas: fleet.Quotas{LocationsPerFleet: 2}})
+	f := x.managed(home) // named twice, it is one
+	if len(f.Locations) != 1 || f.Locations[0].Capacity != (fleet.Capacity{Desired: 1, Max: 1}) {
+		t.Fatalf("locations %+v", f.Locations)
+	}
+	_, err := x.fleets.AddLocations(x.ctx, f.ID, []string{other})
+	x.refused(err, fault.InvalidFleetStatus)
+	x.advance(f.ID, home, fleet.Active)
+	for _, bad := range [][]string{{home}, {"custom-nowhere"}, {other, other}} {
+		_, err = x.fleets.AddLocations(x.ctx, f.ID, bad)
+		if !fault.Is(err, fault.InvalidRequest) && !fault.Is(err, fault.LimitExceeded) {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+	_, err = x.fleets.AddLocations(x.ctx, f.ID, []string{other})
+	x.must(err)
+	if l := x.at(f.ID, other); l.Status != fleet.Made || !x.get(f.ID).WantsInstances(l) || !x.get(f.ID).TakesProcesses(other) {
+		t.Errorf("added %+v", l)
+	}
+	_, err = x.fleets.AddLocations(x.ctx, f.ID, []string{"eu-central-1"})
+	x.refused(err, fault.LimitExceeded)
+	_, err = x.fleets.RemoveLocations(x.ctx, f.ID, []string{home})
+	x.refused(err, fault.InvalidRequest)
+}
+
+// A location is removed when nothing runs there any more.
+func TestRemoveLocations(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, fleet.Options{})
+	f := x.anywhere("custom-a")
+	_, err := x.fleets.Locations.Create(x.ctx, "custom-b", nil)
+	x.must(err)
+	_, err = x.fleets.AddLocations(x.ctx, f.ID, []string{"custom-b"})
+	x.must(err)
+	_, err = x.fleets.RemoveLocations(x.ctx, f.ID, []string{"custom-b"})
+	x.must(err)
+	if l := x.at(f.ID, "custom-b"); l.Status != fleet.Deleting || x.get(f.ID).Has("custom-b") || x.deleted != 1 {
+		t.Errorf("removed %+v", l)
+	}
+	_, err = x.fleets.RemoveLocations(x.ctx, f.ID, []string{"custom-b"})
+	x.refused(err, fault.InvalidRequest)
+	x.do(func(tx *store.Tx) { x.fleets.FinishLocation(tx, f.ID, "custom-b") })
+	if x.get(f.ID).Place("custom-b") != nil {
+		t.Error("the location is left")
+	}
+}
+
+// Whatever hosts report and in whatever order, statuses change only as Moves lists, a
+// location that is ACTIVE stays it until it is deleted, and a fleet is ACTIVE if and only
+// if a location was.
+func TestStatus_History(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		x := newFixture(t, fleet.Options{})
+		f := x.managed(other)
+		was := map[string]fleet.Status{"": fleet.Made, home: fleet.Made, other: fleet.Made}
+		statuses := []fleet.Status{fleet.Made, fleet.Downloading, fleet.Validating, fleet.Building, fleet.Activating, fleet.Active, fleet.Error, fleet.Deleting}
+		rt.Repeat(map[string]func(*rapid.T){
+			"advance": func(rt *rapid.T) {
+				x.advance(f.ID, rapid.SampledFrom([]string{home, other}).Draw(rt, "location"), rapid.SampledFrom(statuses).Draw(rt, "to"))
+			},
+			"fail": func(rt *rapid.T) {
+				location := rapid.SampledFrom([]string{home, other}).Draw(rt, "location")
+				x.do(func(tx *store.Tx) { x.fleets.Fail(tx, f.ID, location, event.FleetActivationFailed, "") })
+			},
+			"delete": func(*rapid.T) { _ = x.fleets.Delete.Do(x.ctx, f.ID) },
+			"": func(rt *rapid.T) {
+				now := map[string]fleet.Status{"": x.get(f.ID).Status, home: x.at(f.ID, home).Status, other: x.at(f.ID, other).Status}
+				for name, status := range now {
+					if !reachable(was[name], status) {
+						rt.Fatalf("%q went from %s to %s", name, was[name], status)
+					}
+				}
+				active := now[home] == fleet.Active || now[other] == fleet.Active
+				if now[""] != fleet.Deleting && active != (now[""] == fleet.Active) {
+					rt.Fatalf("fleet %s with locations %s and %s", now[""], now[home], now[other])
+				}
+				was = now
+			},
+		})
+	})
+}
+
+// reachable reports whether moves lead from a status to another.
+func reachable(from, to fleet.Status) bool {
+	if from == to {
+		return true
+	}
+	for m := range fleet.Moves {
+		if m[0] == from && m[1] != from && reachable(m[1], to) {
+			return true
+		}
+	}
+	return false
+}
