@@ -15,9 +15,15 @@ import (
 // call is a request to the API.
 type call struct {
 	method, path string
-	in           any         // additional request headers
-	header       http.Header // of the request, besides the usual
+	in           any         // the body; nil for none
+	header       http.Header // additional request headers
 	answered     func(*http.Response)
+}
+
+// transport makes the requests.
+type transport struct {
+	base string // including the API's path
+	http *http.Client
 }
 
 // maxAnswer is how much of a response is read, in bytes.
@@ -25,11 +31,11 @@ const maxAnswer = 4 << 20
 
 // call makes a request as the player with a valid access token, and repeats it once
 // with a new token if that one is refused.
-func (c *Client) call(ctx context.Context, r call, out any) error {
-	return c.callWith(ctx, c.access, r, out)
+func (a *account) call(ctx context.Context, r call, out any) error {
+	return a.callWith(ctx, a.access, r, out)
 }
 
-func (c *Client) callWith(ctx context.Context, access func(ctx context.Context, stale string) (string, error), r call, out any) error {
+func (a *account) callWith(ctx context.Context, access func(ctx context.Context, stale string) (string, error), r call, out any) error {
 	stale := ""
 	for {
 		token, err := access(ctx, stale)
@@ -40,7 +46,7 @@ func (c *Client) callWith(ctx context.Context, access func(ctx context.Context, 
 			r.header = http.Header{}
 		}
 		r.header.Set("Authorization", "Bearer "+token)
-		err = c.send(ctx, r, out)
+		err = a.send(ctx, r, out)
 		if !staleToken(err) || stale != "" {
 			return err
 		}
@@ -55,12 +61,12 @@ func staleToken(err error) bool {
 
 // send makes a request and decodes the response into out, unless out is nil or the
 // body is empty.
-func (c *Client) send(ctx context.Context, r call, out any) error {
-	request, err := c.request(ctx, r)
+func (t *transport) send(ctx context.Context, r call, out any) error {
+	request, err := t.request(ctx, r)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errInvalid, err)
 	}
-	response, err := c.http.Do(request)
+	response, err := t.http.Do(request)
 	if err != nil {
 		return fmt.Errorf("%w: %w", session.ErrUnavailable, err)
 	}
@@ -85,7 +91,7 @@ func (c *Client) send(ctx context.Context, r call, out any) error {
 }
 
 // request converts a call to an HTTP request.
-func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
+func (t *transport) request(ctx context.Context, r call) (*http.Request, error) {
 	var body io.Reader
 	if r.in != nil {
 		text, err := json.Marshal(r.in)
@@ -94,7 +100,7 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 		}
 		body = bytes.NewReader(text)
 	}
-	out, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, body)
+	out, err := http.NewRequestWithContext(ctx, r.method, t.base+r.path, body)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,10 @@
 package player
 
 import (
-	"crypto/tls"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -34,17 +32,11 @@ type Config struct {
 // Client is one player. It is safe for concurrent use. It implements
 // session.Sessions, session.Matchmaking and session.Tracker.
 type Client struct {
-	base     string // including the API's path
-	http     *http.Client
+	account  account
 	dialer   websocket.Dialer
-	store    TokenStore
 	noSocket bool
 	seat     joining.Seat
-
-	login      sync.Mutex // one login or refresh at a time
-	mu         sync.Mutex // guards what follows
-	tokens     Tokens
-	unanswered string // the ticket requested last, if no answer came: the server may have created it
+	tickets  unanswered
 }
 
 var (
@@ -63,29 +55,19 @@ func New(c Config) (*Client, error) {
 		return nil, fmt.Errorf("%w: Config.URL: %q is no http or https URL", errInvalid, c.URL)
 	}
 	client := &Client{
-		base: strings.TrimRight(c.URL, "/") + protocol.Base, http: c.HTTP, store: c.Store, noSocket: c.NoSocket,
-		seat:   joining.Seat{Connector: c.Connector},
-		dialer: websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: handshakeTimeout, Subprotocols: []string{protocol.Subprotocol}},
+		account:  account{transport: transport{base: strings.TrimRight(c.URL, "/") + protocol.Base, http: c.HTTP}, store: c.Store},
+		noSocket: c.NoSocket,
+		seat:     joining.Seat{Connector: c.Connector},
+		dialer:   websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: handshakeTimeout, Subprotocols: []string{protocol.Subprotocol}},
 	}
-	if client.http == nil {
-		client.http = &http.Client{}
+	if client.account.http == nil {
+		client.account.http = &http.Client{}
 	}
-	client.dialer.TLSClientConfig = tlsOf(client.http)
+	if t, ok := client.account.http.Transport.(*http.Transport); ok {
+		client.dialer.TLSClientConfig = t.TLSClientConfig.Clone() // of nil is nil
+	}
 	return client, nil
 }
 
-func tlsOf(c *http.Client) *tls.Config {
-	if t, ok := c.Transport.(*http.Transport); ok && t.TLSClientConfig != nil {
-		return t.TLSClientConfig.Clone()
-	}
-	return nil
-}
-
 // PlayerID returns the id of the player who is logged in; "" before the first login.
-func (c *Client) PlayerID() string { return c.held().PlayerID }
-
-func (c *Client) held() Tokens {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tokens
-}
+func (c *Client) PlayerID() string { return c.account.held().PlayerID }

@@ -25,14 +25,14 @@ const sessionsPath = "/sessions"
 // Errors: ErrNotFound (the pool), ErrUnauthorized if players may not create sessions
 // there, ErrConflict if two placements are already under way, ErrThrottled.
 func (c *Client) Create(ctx context.Context, r session.CreateRequest) (session.Created, error) {
-	if err := c.checkCreate(r); err != nil {
+	if err := checkCreate(r, c.PlayerID()); err != nil {
 		return session.Created{}, err
 	}
 	in := &protocol.SessionRequest{
 		Pool: r.QueueName, Name: r.Name, MaxPlayers: int64(r.MaxPlayers), Properties: r.Properties, LatencyMs: latencyOut(r.Latency[c.PlayerID()]),
 	}
 	var p protocol.Placement
-	if err := c.call(ctx, call{method: http.MethodPost, path: sessionsPath, in: in}, &p); err != nil {
+	if err := c.account.call(ctx, call{method: http.MethodPost, path: sessionsPath, in: in}, &p); err != nil {
 		return session.Created{}, err
 	}
 	return session.Created{PlacementID: p.PlacementID}, nil
@@ -40,7 +40,7 @@ func (c *Client) Create(ctx context.Context, r session.CreateRequest) (session.C
 
 // checkCreate refuses invalid requests, and members that the player API cannot honor:
 // a caller that sets one relies on it.
-func (c *Client) checkCreate(r session.CreateRequest) error {
+func checkCreate(r session.CreateRequest, me string) error {
 	valid := r
 	if r.MaxPlayers == 0 { // the pool's limit, which has room for this player
 		valid.Players = nil
@@ -48,7 +48,6 @@ func (c *Client) checkCreate(r session.CreateRequest) error {
 	if err := valid.Validate(); err != nil {
 		return err
 	}
-	me := c.PlayerID()
 	for i, p := range r.Players {
 		if i > 0 || p.PlayerID != me || p.Data != "" {
 			return fmt.Errorf("%w: Players: must be the own player alone, without Data", errInvalid)
@@ -93,10 +92,10 @@ func (c *Client) WaitPlacement(ctx context.Context, placementID string) (session
 	var p protocol.Placement
 	for failures := 0; ; {
 		begun := time.Now()
-		changed, err := c.pollPlacement(ctx, placementID, &p)
+		changed, err := pollPlacement(ctx, &c.account, placementID, &p)
 		switch {
 		case err == nil && session.PlacementStatus(upper(p.State)).Ended():
-			return c.ended(&p)
+			return ended(&p, c.PlayerID())
 		case ctx.Err() != nil:
 			return session.Placement{}, ctx.Err()
 		case errors.Is(err, session.ErrThrottled) || errors.Is(err, session.ErrUnavailable):
@@ -115,14 +114,14 @@ func (c *Client) WaitPlacement(ctx context.Context, placementID string) (session
 
 // pollPlacement updates p: if p was read before, it waits for a change. It reports
 // whether there was one.
-func (c *Client) pollPlacement(ctx context.Context, id string, p *protocol.Placement) (changed bool, err error) {
+func pollPlacement(ctx context.Context, a *account, id string, p *protocol.Placement) (changed bool, err error) {
 	r := call{method: http.MethodGet, path: placementPath(id), header: http.Header{}}
 	if p.Seq > 0 {
 		r.path += "?wait=" + strconv.Itoa(int(pollWait.Seconds()))
 		r.header.Set("If-None-Match", strconv.Quote(strconv.FormatInt(p.Seq, 10)))
 	}
 	var now protocol.Placement
-	if err := c.call(ctx, r, &now); err != nil || now.PlacementID == "" {
+	if err := a.call(ctx, r, &now); err != nil || now.PlacementID == "" {
 		return false, err
 	}
 	*p = now
@@ -130,8 +129,7 @@ func (c *Client) pollPlacement(ctx context.Context, id string, p *protocol.Place
 }
 
 // ended converts a placement that has ended, as its player sees it.
-func (c *Client) ended(p *protocol.Placement) (session.Placement, error) {
-	me := c.PlayerID()
+func ended(p *protocol.Placement, me string) (session.Placement, error) {
 	out := session.Placement{ID: p.PlacementID, Status: session.PlacementStatus(upper(p.State))}
 	if p.Connection != nil {
 		place := connection(p.Connection, me)
@@ -150,7 +148,7 @@ func upper[S ~string](state S) string { return strings.ToUpper(string(state)) }
 // CancelPlacement implements session.Sessions. Errors: ErrNotFound, and ErrConflict
 // if the game session is being created and can no longer be given up.
 func (c *Client) CancelPlacement(ctx context.Context, placementID string) error {
-	return c.call(ctx, call{method: http.MethodDelete, path: placementPath(placementID)}, nil)
+	return c.account.call(ctx, call{method: http.MethodDelete, path: placementPath(placementID)}, nil)
 }
 
 func placementPath(id string) string { return "/placements/" + url.PathEscape(id) }

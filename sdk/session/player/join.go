@@ -16,25 +16,25 @@ import (
 // Errors: ErrNotFound also for a game session outside the pools that players may
 // list, such as one created by a match.
 func (c *Client) Reserve(ctx context.Context, r session.JoinRequest) (session.Connection, error) {
-	if err := c.checkJoin(r); err != nil {
+	if err := checkJoin(r, c.PlayerID()); err != nil {
 		return session.Connection{}, err
 	}
 	in := &protocol.JoinRequest{PlayerData: r.PlayerData}
 	var out protocol.Reservation
-	if err := c.call(ctx, call{method: http.MethodPost, path: sessionPath(r.SessionID) + "/players", in: in}, &out); err != nil {
+	if err := c.account.call(ctx, call{method: http.MethodPost, path: sessionPath(r.SessionID) + "/players", in: in}, &out); err != nil {
 		return session.Connection{}, err
 	}
 	if out.Connection == nil {
 		return session.Connection{}, fmt.Errorf("%w: the answer has no place", session.ErrUnavailable)
 	}
-	return c.reserved(&out), nil
+	return reserved(&out, c.PlayerID()), nil
 }
 
 // checkJoin is JoinRequest.Validate except for the limit on SessionID, which is that
 // of an ARN: the ids of the player API are longer.
-func (c *Client) checkJoin(r session.JoinRequest) error {
+func checkJoin(r session.JoinRequest, me string) error {
 	switch {
-	case r.PlayerID != c.PlayerID():
+	case r.PlayerID != me:
 		return fmt.Errorf("%w: PlayerID: must be the own player", errInvalid)
 	case r.SessionID == "":
 		return fmt.Errorf("%w: SessionID is required", errInvalid)
@@ -44,8 +44,8 @@ func (c *Client) checkJoin(r session.JoinRequest) error {
 }
 
 // reserved converts a reservation, including its expiry.
-func (c *Client) reserved(r *protocol.Reservation) session.Connection {
-	place := connection(r.Connection, c.PlayerID())
+func reserved(r *protocol.Reservation, me string) session.Connection {
+	place := connection(r.Connection, me)
 	place.ReservedUntil = r.ReservedUntil
 	return place
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/musterhq/muster/sdk/session"
@@ -43,13 +44,13 @@ func (c *Client) start(ctx context.Context, r session.MatchRequest, partyID stri
 		return session.Ticket{}, err
 	}
 	var t protocol.Ticket
-	err = c.call(ctx, call{method: http.MethodPost, path: ticketsPath, in: in}, &t)
+	err = c.account.call(ctx, call{method: http.MethodPost, path: ticketsPath, in: in}, &t)
 	_, answered := errors.AsType[*Problem](err)
-	c.asked(r.TicketID, err == nil || answered)
+	c.tickets.set(r.TicketID, err == nil || answered)
 	if err != nil {
 		return session.Ticket{}, err
 	}
-	return c.ticket(&t), nil
+	return ticketOf(&t, c.PlayerID()), nil
 }
 
 func attributesOut(attributes map[string]session.Attribute) (map[string]json.RawMessage, error) {
@@ -78,27 +79,38 @@ func latencyOut(latency map[string]time.Duration) map[string]float64 {
 	return out
 }
 
-// asked records whether the start of a ticket was answered.
-func (c *Client) asked(ticketID string, answered bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.unanswered = ticketID; answered {
-		c.unanswered = ""
+// unanswered is the ticket requested last, if no answer came: the server may have created
+// it.
+type unanswered struct {
+	mu sync.Mutex
+	id string
+}
+
+// set records whether the start of a ticket was answered.
+func (u *unanswered) set(ticketID string, answered bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.id = ticketID
+	if answered {
+		u.id = ""
 	}
+}
+
+func (u *unanswered) is(ticketID string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return ticketID != "" && ticketID == u.id
 }
 
 // StopMatchmaking implements session.Matchmaking. For a ticket whose start was not
 // answered, it stops all of the player's open tickets, since it does not know which
 // id the server chose.
 func (c *Client) StopMatchmaking(ctx context.Context, ticketID string) error {
-	c.mu.Lock()
-	unanswered := ticketID != "" && ticketID == c.unanswered
-	c.mu.Unlock()
-	if !unanswered {
+	if !c.tickets.is(ticketID) {
 		return c.stop(ctx, ticketID)
 	}
 	var open protocol.Tickets
-	if err := c.call(ctx, call{method: http.MethodGet, path: ticketsPath + "?active=true"}, &open); err != nil {
+	if err := c.account.call(ctx, call{method: http.MethodGet, path: ticketsPath + "?active=true"}, &open); err != nil {
 		return err
 	}
 	for _, t := range open.Items {
@@ -106,12 +118,12 @@ func (c *Client) StopMatchmaking(ctx context.Context, ticketID string) error {
 			return err
 		}
 	}
-	c.asked("", true)
+	c.tickets.set("", true)
 	return nil
 }
 
 func (c *Client) stop(ctx context.Context, ticketID string) error {
-	err := c.call(ctx, call{method: http.MethodDelete, path: ticketPath(ticketID)}, nil)
+	err := c.account.call(ctx, call{method: http.MethodDelete, path: ticketPath(ticketID)}, nil)
 	if p, ok := errors.AsType[*Problem](err); ok && p.Code == "ticket-ended" {
 		return nil
 	}
@@ -126,7 +138,7 @@ func (c *Client) AcceptMatch(ctx context.Context, ticketID string, accept bool, 
 			return fmt.Errorf("%w: playerIDs: must be the own player alone", errInvalid)
 		}
 	}
-	return c.call(ctx, call{method: http.MethodPost, path: ticketPath(ticketID) + "/acceptance", in: &protocol.AcceptRequest{Accept: accept}}, nil)
+	return c.account.call(ctx, call{method: http.MethodPost, path: ticketPath(ticketID) + "/acceptance", in: &protocol.AcceptRequest{Accept: accept}}, nil)
 }
 
 // DescribeTickets implements session.Matchmaking, with one request per ticket.
@@ -134,23 +146,22 @@ func (c *Client) DescribeTickets(ctx context.Context, ticketIDs ...string) ([]se
 	var all []session.Ticket
 	for _, id := range ticketIDs {
 		var t protocol.Ticket
-		err := c.call(ctx, call{method: http.MethodGet, path: ticketPath(id)}, &t)
+		err := c.account.call(ctx, call{method: http.MethodGet, path: ticketPath(id)}, &t)
 		if errors.Is(err, session.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, c.ticket(&t))
+		all = append(all, ticketOf(&t, c.PlayerID()))
 	}
 	return all, nil
 }
 
 func ticketPath(id string) string { return ticketsPath + "/" + url.PathEscape(id) }
 
-// ticket converts a ticket as its player sees it: Connections has this player's only.
-func (c *Client) ticket(t *protocol.Ticket) session.Ticket {
-	me := c.PlayerID()
+// ticketOf converts a ticket as the player me sees it: Connections has this player's only.
+func ticketOf(t *protocol.Ticket, me string) session.Ticket {
 	out := session.Ticket{
 		ID: t.TicketID, ConfigurationName: t.Matchmaker, State: session.TicketState(upper(t.State)),
 		StatusReason: t.Reason, EstimatedWait: seconds(t.EstimatedWaitSeconds), StartedAt: t.CreatedAt,

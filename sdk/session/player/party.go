@@ -63,18 +63,14 @@ func (c *Client) LeaveParty(ctx context.Context, partyID string) error {
 // PutOut removes a member from a party that the player leads. Errors: ErrNotFound,
 // ErrUnauthorized if another member leads.
 func (c *Client) PutOut(ctx context.Context, partyID, playerID string) error {
-	return c.call(ctx, call{method: http.MethodDelete, path: partyPath(partyID) + "/members/" + url.PathEscape(playerID)}, nil)
+	return c.account.call(ctx, call{method: http.MethodDelete, path: partyPath(partyID) + "/members/" + url.PathEscape(playerID)}, nil)
 }
 
 func partyPath(id string) string { return "/parties/" + url.PathEscape(id) }
 
 func (c *Client) party(ctx context.Context, method, path string, in any) (Party, error) {
-	r := call{method: method, path: path}
-	if in != nil {
-		r.in = in
-	}
 	var p Party
-	err := c.call(ctx, r, &p)
+	err := c.account.call(ctx, call{method: method, path: path, in: in}, &p)
 	return p, err
 }
 

@@ -118,12 +118,12 @@ func (f *partyFollower) look(ctx context.Context) error {
 	}
 	f.see(p)
 	var all protocol.Tickets
-	if err := f.c.call(ctx, call{method: http.MethodGet, path: ticketsPath}, &all); err != nil {
+	if err := f.c.account.call(ctx, call{method: http.MethodGet, path: ticketsPath}, &all); err != nil {
 		return err
 	}
 	for i := range all.Items {
 		t := &all.Items[i]
-		if !f.looked && f.c.ticket(t).State.Terminal() {
+		if !f.looked && ticketOf(t, f.c.PlayerID()).State.Terminal() {
 			f.tickets[t.TicketID] = true
 		}
 		f.matched(t)
@@ -155,7 +155,7 @@ func (f *partyFollower) matched(t *protocol.Ticket) {
 		return
 	}
 	f.tickets[t.TicketID] = true
-	f.tell(PartyEvent{Kind: PartyMatched, Ticket: f.c.ticket(t)})
+	f.tell(PartyEvent{Kind: PartyMatched, Ticket: ticketOf(t, f.c.PlayerID())})
 }
 
 // tell yields an event, unless the caller stopped.

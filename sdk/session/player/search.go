@@ -48,7 +48,7 @@ func (c *Client) list(ctx context.Context, r session.SearchRequest) ([]protocol.
 		q.Set("limit", strconv.Itoa(min(r.Max, mostListed)))
 	}
 	var out protocol.GameSessions
-	err := c.call(ctx, call{method: http.MethodGet, path: sessionsPath + "?" + q.Encode()}, &out)
+	err := c.account.call(ctx, call{method: http.MethodGet, path: sessionsPath + "?" + q.Encode()}, &out)
 	return out.Items, err
 }
 
@@ -74,7 +74,7 @@ func (c *Client) SearchPage(context.Context, session.SearchRequest) (session.Pag
 // session or had one until a few minutes ago. For others the error is ErrNotFound.
 func (c *Client) Describe(ctx context.Context, sessionID string) (session.Info, error) {
 	var g protocol.GameSession
-	if err := c.call(ctx, call{method: http.MethodGet, path: sessionPath(sessionID)}, &g); err != nil {
+	if err := c.account.call(ctx, call{method: http.MethodGet, path: sessionPath(sessionID)}, &g); err != nil {
 		return session.Info{}, err
 	}
 	return infoOf(&g), nil

@@ -35,14 +35,14 @@ var errNoSocket = errors.New("there is no push")
 
 // dial opens the WebSocket, retrying once with a new token if the first is refused.
 func (l *line) dial(ctx context.Context) (*websocket.Conn, error) {
-	at, err := url.Parse(l.c.base + "/ws?resume=" + url.QueryEscape(l.cursor))
+	at, err := url.Parse(l.c.account.base + "/ws?resume=" + url.QueryEscape(l.cursor))
 	if err != nil {
 		return nil, err
 	}
 	at.Scheme = "ws" + at.Scheme[len("http"):]
 	stale := ""
 	for {
-		token, err := l.c.access(ctx, stale)
+		token, err := l.c.account.access(ctx, stale)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (l *line) hear(ctx context.Context, ws *websocket.Conn, m *protocol.Message
 	}
 	switch m.Type {
 	case protocol.MessageExpiring:
-		token, err := l.c.access(ctx, l.c.held().Access)
+		token, err := l.c.account.access(ctx, l.c.account.held().Access)
 		if err != nil {
 			return err
 		}

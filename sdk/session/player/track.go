@@ -134,7 +134,7 @@ func (f *follower) see(t *protocol.Ticket) {
 	if k == nil || t.Seq < k.seq {
 		return
 	}
-	now := f.c.ticket(t)
+	now := ticketOf(t, f.c.PlayerID())
 	k.seq, k.missed = t.Seq, 0
 	if now.State == k.state {
 		return
@@ -190,7 +190,7 @@ func (f *follower) poll(ctx context.Context, id string, wait time.Duration) erro
 		r.header.Set("If-None-Match", strconv.Quote(strconv.FormatInt(k.seq, 10)))
 	}
 	var t protocol.Ticket
-	err := f.c.call(ctx, r, &t)
+	err := f.c.account.call(ctx, r, &t)
 	if err == nil && t.TicketID != "" {
 		f.see(&t)
 	}

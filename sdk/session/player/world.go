@@ -32,7 +32,7 @@ type World = protocol.ClientConfig
 // World returns what there is to play. It needs no login.
 func (c *Client) World(ctx context.Context) (World, error) {
 	var out World
-	err := c.send(ctx, call{method: http.MethodGet, path: "/config"}, &out)
+	err := c.account.send(ctx, call{method: http.MethodGet, path: "/config"}, &out)
 	return out, err
 }
 
@@ -40,7 +40,7 @@ func (c *Client) World(ctx context.Context) (World, error) {
 // long as the server says, an hour.
 func (c *Client) Locations(ctx context.Context) ([]Location, error) {
 	var out protocol.Locations
-	err := c.send(ctx, call{method: http.MethodGet, path: "/locations"}, &out)
+	err := c.account.send(ctx, call{method: http.MethodGet, path: "/locations"}, &out)
 	return out.Locations, err
 }
 
@@ -54,7 +54,7 @@ func (c *Client) ReportLatency(ctx context.Context, samples []Sample) (accepted 
 		})
 	}
 	var out protocol.LatencyResult
-	if err := c.call(ctx, call{method: http.MethodPut, path: "/players/me/latency", in: in}, &out); err != nil {
+	if err := c.account.call(ctx, call{method: http.MethodPut, path: "/players/me/latency", in: in}, &out); err != nil {
 		return nil, err
 	}
 	accepted = map[string]time.Duration{}
@@ -68,13 +68,13 @@ func (c *Client) ReportLatency(ctx context.Context, samples []Sample) (accepted 
 // after a crash.
 func (c *Client) Reservations(ctx context.Context) ([]session.Connection, error) {
 	var out protocol.Reservations
-	if err := c.call(ctx, call{method: http.MethodGet, path: "/players/me/reservations"}, &out); err != nil {
+	if err := c.account.call(ctx, call{method: http.MethodGet, path: "/players/me/reservations"}, &out); err != nil {
 		return nil, err
 	}
 	var all []session.Connection
 	for _, r := range out.Items {
 		if r.Connection != nil {
-			all = append(all, c.reserved(&r))
+			all = append(all, reserved(&r, c.PlayerID()))
 		}
 	}
 	return all, nil
@@ -85,7 +85,7 @@ func (c *Client) Reservations(ctx context.Context) ([]session.Connection, error)
 func (c *Client) GetData(ctx context.Context, namespace, key string, v any) (version int64, err error) {
 	r := call{method: http.MethodGet, path: dataPath(namespace, key), answered: func(r *http.Response) { version = versionOf(r) }}
 	var raw json.RawMessage
-	if err := c.call(ctx, r, &raw); err != nil {
+	if err := c.account.call(ctx, r, &raw); err != nil {
 		return 0, err
 	}
 	return version, json.Unmarshal(raw, v)
@@ -111,7 +111,7 @@ func (c *Client) PutData(ctx context.Context, namespace, key string, v any, expe
 		r.header.Set("If-Match", strconv.Quote(strconv.FormatInt(expected, 10)))
 	}
 	var out protocol.DataItem
-	err = c.call(ctx, r, &out)
+	err = c.account.call(ctx, r, &out)
 	return out.Version, err
 }
 
