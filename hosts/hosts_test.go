@@ -70,7 +70,7 @@ func open(t *testing.T) *yard {
 		},
 	})
 	y.computes = compute.New(y.st, compute.Deps{Events: y.events, Fleets: y.fleets, Tags: tags}, compute.Options{Tokens: master})
-	sessions := session.New(y.st, y.events, y.fleets, y.computes, session.Options{})
+	sessions := session.New(y.st, session.Deps{Events: y.events, Fleets: y.fleets, Computes: y.computes}, session.Options{})
 	y.instances = instance.New(y.st, instance.Deps{
 		Events: y.events, Tags: tags, Fleets: y.fleets, Computes: y.computes, Sessions: sessions,
 	}, instance.Options{})
