@@ -108,7 +108,7 @@ func (h handlers) computeOut(c *compute.Compute) gamelift.Compute {
 	out := gamelift.Compute{
 		FleetId: &c.FleetID, FleetArn: h.fleetARN(c.FleetID), ComputeName: &c.Name, ComputeArn: new(h.Computes.ARN(c)),
 		IpAddress: &ip, DnsName: &dns, ComputeStatus: new(h.computeStatus(c)),
-		Location: &c.Location, CreationTime: gamelift.At(c.Registered), GameLiftServiceSdkEndpoint: new(h.GameServerURL()),
+		Location: &c.Location, CreationTime: gamelift.At(c.Registered), GameLiftServiceSdkEndpoint: &h.GameServerURL,
 	}
 	if f := h.Fleets.Get(h.Store.View(), c.FleetID); f != nil && f.Managed != nil {
 		out.InstanceId, out.Type, out.OperatingSystem = &c.InstanceID, &f.Managed.InstanceType, opt(f.Managed.OS)

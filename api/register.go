@@ -40,7 +40,7 @@ type Services struct {
 	// Sealer seals data that callers send back and must not read.
 	Sealer Sealer
 	// GameServerURL is the WebSocket URL that game servers connect to; at most 128 characters.
-	GameServerURL func() string
+	GameServerURL string
 	// Beacon returns the HOST:PORT of a location's UDP beacon, or ""; nil means that no
 	// location has one.
 	Beacon func(location string) string

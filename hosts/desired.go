@@ -29,7 +29,7 @@ func (l *link) assign(now time.Time) protocol.Assign {
 		all.Instances = append(all.Instances, protocol.Desired{
 			InstanceID: a.InstanceID, FleetID: a.FleetID, FleetARN: a.FleetARN, Compute: a.ComputeName, Location: a.Location,
 			Build: signed[b], Runtime: runtimeOf(a.Runtime), PortFrom: a.PortFrom, PortTo: a.PortTo, CPUMillis: a.CPUMillis, MemoryMiB: a.MemoryMiB,
-			SDKURL: l.s.opts.GameServerURL(), AuthToken: t.text, Region: l.s.opts.Home.Region, Relay: a.Relay,
+			SDKURL: l.s.opts.GameServerURL, AuthToken: t.text, Region: l.s.opts.Home.Region, Relay: a.Relay,
 			Stop: protocol.Stop(a.Stop), StopBy: a.StopBy,
 		})
 	}

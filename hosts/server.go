@@ -33,7 +33,7 @@ type Options struct {
 	Instances     *instance.Service  // required
 	Builds        *build.Service     // required
 	Objects       *object.Service    // required; logs are kept there
-	GameServerURL func() string      // where game server processes connect
+	GameServerURL string             // where game server processes connect
 	Home          arn.Home           // its Region is passed to processes
 	BuildKey      ed25519.PrivateKey // required; signs the builds that agents install
 	Logger        *slog.Logger       // nil discards

@@ -146,7 +146,7 @@ func (s *Server) Credentials(buildID string) (auth.Temporary, error) {
 func (s *Server) Presign(method, bucket, key string, life time.Duration) (string, error) {
 	id, secret := s.Master.Signer()
 	return sigv4.Presign(sigv4.Grant{
-		Method: method, Base: s.Base(), Path: "/" + bucket + "/" + key, AccessKeyID: id, Secret: secret,
+		Method: method, Base: s.Base, Path: "/" + bucket + "/" + key, AccessKeyID: id, Secret: secret,
 		Region: s.Region, Service: "s3", Life: life,
 	}, time.Now())
 }

@@ -39,21 +39,21 @@ type shop struct {
 	base    string // base URL; set once known
 }
 
-// openShop opens a door with a store driver and a folder. If anyone is true, requests
+// openShop opens a door with a store driver, a folder and a base URL. If anyone is true, requests
 // need no signatures.
-func openShop(ctx context.Context, driver store.Driver, dir string, anyone bool) (*shop, error) {
+func openShop(ctx context.Context, driver store.Driver, dir, base string, anyone bool) (*shop, error) {
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	if err != nil {
 		return nil, err
 	}
-	s := &shop{st: store.New(store.Options{Driver: driver})}
+	s := &shop{st: store.New(store.Options{Driver: driver}), base: base}
 	events := event.New(s.st)
 	keys := auth.New(s.st, events, master, nil)
 	s.objects = object.New(s.st, object.Options{Blobs: blob.New(dir), MaxSize: 1 << 20})
 	s.builds = build.New(s.st, build.Deps{Events: events, Tags: tag.New(s.st), Objects: s.objects}, build.Options{Home: arn.Home{Region: "us-east-1", Account: "000000000000"}})
 	s.door = uploads.New(uploads.Options{
 		Store: s.st, Objects: s.objects, Builds: s.builds, Keys: keys, Master: master, Region: "us-east-1",
-		Base: func() string { return s.base }, Anyone: anyone,
+		Base: base, Anyone: anyone,
 	})
 	if err := s.st.Open(ctx); err != nil {
 		return nil, err
@@ -64,12 +64,13 @@ func openShop(ctx context.Context, driver store.Driver, dir string, anyone bool)
 // shopFor serves a shop with state in memory for a test.
 func shopFor(t *testing.T, anyone bool) *shop {
 	t.Helper()
-	s, err := openShop(t.Context(), store.NewMemory(), t.TempDir(), anyone)
+	server := httptest.NewUnstartedServer(nil)
+	s, err := openShop(t.Context(), store.NewMemory(), t.TempDir(), "http://"+server.Listener.Addr().String(), anyone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(s.door)
-	s.base = server.URL
+	server.Config.Handler = s.door
+	server.Start()
 	ctx, stop := context.WithCancel(t.Context())
 	var loops sync.WaitGroup
 	loops.Go(func() { s.objects.Run(ctx) })

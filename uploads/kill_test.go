@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 // keep serves a folder until it is killed.
 func keep(dir string) error {
-	s, err := openShop(context.Background(), sqlite.New(dir), dir+"/blobs", true)
+	s, err := openShop(context.Background(), sqlite.New(dir), dir+"/blobs", "", true)
 	if err != nil {
 		return err
 	}

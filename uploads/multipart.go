@@ -112,7 +112,7 @@ func (s *Server) completeUpload(r *request) error {
 		XMLName                     xml.Name `xml:"CompleteMultipartUploadResult"`
 		Namespace                   string   `xml:"xmlns,attr"`
 		Location, Bucket, Key, ETag string
-	}{Namespace: namespace, Location: s.Base() + r.URL.EscapedPath(), Bucket: o.Bucket, Key: o.Key, ETag: quoted(o.ETag)})
+	}{Namespace: namespace, Location: s.Base + r.URL.EscapedPath(), Bucket: o.Bucket, Key: o.Key, ETag: quoted(o.ETag)})
 	return nil
 }
 

@@ -27,7 +27,7 @@ type Options struct {
 	Master  *auth.Master
 	Region  string
 	// Base returns the base URL of signed URLs, without a trailing slash.
-	Base func() string
+	Base string
 	// Anyone accepts callers with any credentials or none. URLs and credentials that
 	// Muster issued are still checked.
 	Anyone bool

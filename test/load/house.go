@@ -77,7 +77,7 @@ func open(ctx context.Context, n int) (*house, error) {
 	}
 	api.Register(srv, api.Services{
 		Store: h.store, Home: home, Events: events, Tags: tags, Fleets: fleets, Computes: h.computes, Sessions: h.sessions,
-		GameServerURL: func() string { return "ws://127.0.0.1" },
+		GameServerURL: "ws://127.0.0.1",
 	})
 	return h, h.listen(srv)
 }

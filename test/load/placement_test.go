@@ -82,7 +82,7 @@ func openMarket(t *testing.T) *market {
 	check(t, err)
 	api.Register(srv, api.Services{
 		Store: h.store, Home: home, Events: events, Tags: tags, Fleets: m.fleets, Computes: h.computes, Sessions: h.sessions,
-		Placements: m.places, Matches: m.matches, GameServerURL: func() string { return "ws://127.0.0.1" },
+		Placements: m.places, Matches: m.matches, GameServerURL: "ws://127.0.0.1",
 	})
 	servers := serversdk.New(serversdk.Options{Store: h.store, Computes: h.computes, Sessions: h.sessions, Matches: m.matches})
 	check(t, h.listen(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
