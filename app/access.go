@@ -20,11 +20,6 @@ type callers struct {
 	limits *limits
 }
 
-// newCallers returns the callers that all doors use.
-func (a *App) newCallers() *callers {
-	return &callers{anyone: a.opts.AcceptAny, signed: newSignatures(a.domain.keys), limits: a.limits}
-}
-
 // authenticate accepts anyone as a local admin if the options say so, and otherwise
 // requires a signature. Wrong ones are recorded in the audit log, and counted.
 func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Principal, awsrpc.Proof, error) {
@@ -136,6 +131,20 @@ func (c *callers) allowOf(r *http.Request, action auth.Action, look func(context
 	return caller, nil
 }
 
+// claimOf is like claim, for requests about players: the proof counts the request, too.
+func (c *callers) claimOf(r *http.Request, action auth.Action) (auth.Caller, func(body []byte) error, error) {
+	caller, proof, err := c.claim(r, action)
+	if err != nil {
+		return caller, nil, err
+	}
+	return caller, func(body []byte) error {
+		if err := proof(body); err != nil {
+			return err
+		}
+		return c.limits.Key(caller)
+	}, nil
+}
+
 // mayCall checks the role of a caller of the API. Its scope is checked once the named
 // resources have been read (package api).
 func mayCall(p awsrpc.Principal, operation string) error {
@@ -153,16 +162,16 @@ const firstKeyFile = "admin-credentials"
 
 // firstKey creates an admin key if callers need one and there is none, and writes it
 // to the data directory for the operator.
-func (a *App) firstKey(ctx context.Context) error {
-	if a.opts.AcceptAny {
+func (d *domain) firstKey(ctx context.Context, o *Options) error {
+	if o.AcceptAny {
 		return nil
 	}
-	for range a.domain.keys.Keys(a.domain.store.View()) {
+	for range d.keys.Keys(d.store.View()) {
 		return nil
 	}
-	path, kept := a.opts.file(firstKeyFile), false
-	c, err := a.domain.keys.CreateKept(ctx, auth.Spec{Name: "first", Role: auth.Admin}, func(c auth.Credentials) error {
-		err := writeSecret(path, credentialsFile(c, a.opts.Region))
+	path, kept := o.file(firstKeyFile), false
+	c, err := d.keys.CreateKept(ctx, auth.Spec{Name: "first", Role: auth.Admin}, func(c auth.Credentials) error {
+		err := writeSecret(path, credentialsFile(c, o.Region))
 		kept = err == nil
 		return err
 	})
@@ -172,7 +181,7 @@ func (a *App) firstKey(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make the first key: %w", err)
 	}
-	a.log.Info("made the first key, of role admin", "access_key_id", c.AccessKeyID, "file", path)
+	o.Logger.Info("made the first key, of role admin", "access_key_id", c.AccessKeyID, "file", path)
 	return nil
 }
 

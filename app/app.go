@@ -2,68 +2,39 @@ package app
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-
-	"github.com/musterhq/muster/app/demo"
-	"github.com/musterhq/muster/app/host"
-	"github.com/musterhq/muster/beacon"
-	"github.com/musterhq/muster/internal/cell"
-	"github.com/musterhq/muster/internal/door"
 )
 
 // App is one Muster node. It must be started once; stopping it again does nothing.
 type App struct {
-	opts     Options
-	begun    time.Time
-	log      *slog.Logger
-	registry *prometheus.Registry
-	domain   *domain
-	doors    *doors
-	demo     *demo.Demo
-	host     *host.Host
-	door     *door.Door
-	keeper   *cell.Keeper // nil if no other node can have the state
-	gate     *cell.Gate
-	secret   []byte // shared by the nodes of a cell
-	limits   *limits
-	callers  *callers
-	show     show
-	reloads  *reloads
-
-	masterKey   masterKey
-	certificate *certificate // the listener's
+	opts      Options
+	begun     time.Time
+	log       *slog.Logger
+	metrics   *metrics
+	masterKey masterKey
+	domain    *domain
+	site      *site
+	member    *member
+	health    *health
+	reloads   *reloads
+	show      show
 
 	standing    context.Context // canceled by Stop
 	endStanding context.CancelFunc
+	done        chan struct{} // closed when the app has stopped, or must be stopped
+	failOnce    sync.Once
+	running     sync.WaitGroup
 
-	ready atomic.Bool
-	done  chan struct{} // closed when the app has stopped, or must be stopped
-
-	mu       sync.Mutex // guards what follows: the lifecycle
-	phase    phase
-	listener net.Listener
-	leaf     []byte // the certificate that the listener presents to other nodes, DER
-	server   *http.Server
-
-	metricsServer *http.Server // nil if the listener serves the metrics
-	metricsAddr   net.Addr
-
-	base     string         // base URL
-	beacon   *beacon.Server // nil: none
-	nodeLock io.Closer      // of the data directory's node id; nil: not used
-	cancel   context.CancelFunc
-	running  sync.WaitGroup
-	failed   error
-	failOnce sync.Once
+	mu     sync.Mutex // guards what follows: the lifecycle
+	phase  phase
+	doors  *doors       // nil until this node has the state
+	server *http.Server // nil until it serves
+	cancel context.CancelFunc
+	failed error
 }
 
 // New checks the options and builds the app; nothing runs yet and no database is used.
@@ -82,21 +53,18 @@ func New(o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	a := &App{opts: o, begun: begun, log: o.Logger, registry: registry, done: make(chan struct{}), secret: key.NodeSecret(), masterKey: key}
-	a.reloads = newReloads(registry)
+	a := &App{opts: o, begun: begun, log: o.Logger, metrics: newMetrics(), masterKey: key, done: make(chan struct{})}
 	a.standing, a.endStanding = context.WithCancel(context.Background())
-	a.domain, err = newDomain(&o, o.driver(), key.Master, a.notices())
+	a.reloads = newReloads(a.metrics.registry)
+	a.member = &member{opts: &a.opts, secret: key.NodeSecret()}
+	if a.site, err = newSite(&a.opts); err != nil {
+		return nil, err
+	}
+	a.domain, err = newDomain(&a.opts, o.driver(), key.Master, &front{a.site, a.metrics.registry})
 	if err != nil {
 		return nil, err
 	}
-	if a.door, err = a.outerDoor(); err != nil {
-		return nil, err
-	}
-	a.limits = newLimits(&a.opts, registry)
-	a.callers = a.newCallers()
-	a.domain.outside = outside{base: func() string { return a.base }, beacon: a.ownBeacon, operator: a.claimForPlayers}
+	a.health = &health{member: a.member, store: a.domain.store, patience: o.LeaseTTL}
 	return a, nil
 }
 
@@ -104,17 +72,28 @@ func New(o Options) (*App, error) {
 func (a *App) URL() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.base
+	return a.site.URL()
 }
 
 // Addr returns the listener's address: nil before Start.
 func (a *App) Addr() net.Addr {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.listener == nil {
+	if a.site.listener == nil {
 		return nil
 	}
-	return a.listener.Addr()
+	return a.site.listener.Addr()
+}
+
+// MetricsAddr returns the address of the metrics' separate listener: nil if there is none,
+// and before Start.
+func (a *App) MetricsAddr() net.Addr {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.metrics.listener == nil {
+		return nil
+	}
+	return a.metrics.listener.Addr()
 }
 
 // Done is closed when the app has stopped, or when it cannot go on and has to be

@@ -19,12 +19,12 @@ import (
 )
 
 // audited records the requests of a door (package audit).
-func (a *App) audited(name string, next http.Handler) http.Handler {
-	if a.opts.Audit.Level == audit.Off {
+func (d *domain) audited(name string, next http.Handler) http.Handler {
+	if d.auditLevel == audit.Off {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, request := a.domain.audit.Begin(r.Context(), audit.Origin{
+		ctx, request := d.audit.Begin(r.Context(), audit.Origin{
 			Door: name, Source: source(r), UserAgent: r.UserAgent(), ClaimedKeyID: awsrpc.ClaimedKey(r),
 			RequestID: func() string { return requestID(w.Header()) },
 		})
@@ -129,11 +129,8 @@ func named(in any) (names []string) {
 }
 
 // flushAudit records what still waits to be recorded, after the last request.
-func (a *App) flushAudit() {
-	if a.doors == nil {
-		return
-	}
+func (d *domain) flushAudit() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	a.domain.audit.Flush(ctx)
+	d.audit.Flush(ctx)
 }

@@ -20,18 +20,18 @@ type auditPage struct {
 }
 
 // auditRoutes adds reading the audit log to the door for administrators.
-func (a *App) auditRoutes(d *admin.Door) {
-	d.Handle("GET /admin/v1/audit", auth.ReadAudit, a.readAudit)
-	d.Handle("GET /admin/v1/audit/verify", auth.ReadAudit, a.verifyAudit)
+func (d *domain) auditRoutes(to *admin.Door) {
+	to.Handle("GET /admin/v1/audit", auth.ReadAudit, d.readAudit)
+	to.Handle("GET /admin/v1/audit/verify", auth.ReadAudit, d.verifyAudit)
 }
 
 // readAudit answers ?since=&key=&action=&newest=&limit=&next=.
-func (a *App) readAudit(r *http.Request, _ []byte) (any, error) {
+func (d *domain) readAudit(r *http.Request, _ []byte) (any, error) {
 	q, err := auditQuery(r.URL.Query(), time.Now())
 	if err != nil {
 		return nil, err
 	}
-	entries, err := a.domain.audit.Read(r.Context(), q)
+	entries, err := d.audit.Read(r.Context(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func auditQuery(v url.Values, now time.Time) (q audit.Query, err error) {
 }
 
 // verifyAudit checks the chain of records.
-func (a *App) verifyAudit(r *http.Request, _ []byte) (any, error) {
-	v, err := a.domain.audit.Verify(r.Context())
+func (d *domain) verifyAudit(r *http.Request, _ []byte) (any, error) {
+	v, err := d.audit.Verify(r.Context())
 	if err != nil {
 		return nil, fmt.Errorf("verify the audit log: %w", err)
 	}

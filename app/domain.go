@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/musterhq/muster/audit"
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/backend"
@@ -40,9 +42,11 @@ type domain struct {
 	master     *auth.Master
 	events     *event.Log
 	audit      *audit.Log
+	auditLevel audit.Level
 	auditSink  audit.Sink // nil: none
 	tags       *tag.Service
 	keys       *auth.Service
+	callers    *callers
 	objects    *object.Service
 	builds     *build.Service
 	fleets     *fleet.Service
@@ -55,15 +59,25 @@ type domain struct {
 	notices    *notify.Service
 	identity   *identity.Service
 	lobby      *lobby.Service
-	players    *backend.Backend
-	outside    outside
+	players    *backend.Settings
 }
 
-// newDomain registers everything on a store that is not open yet. Its error names what is
-// not configured correctly, for notices or for players. Metrics are registered where
-// those of the notices are.
-func newDomain(o *Options, driver store.Driver, master *auth.Master, notices notify.Options) (*domain, error) {
-	metrics := notices.Registerer
+// front is what a domain that is served knows of its front: where it is reached, and
+// where its metrics are.
+type front struct {
+	site    *site
+	metrics prometheus.Registerer
+}
+
+// newDomain registers everything on a store that is not open yet, from the lowest package
+// to the highest: each registers at those below it what they shall call (docs/flows.md).
+// Without a front, nothing is going to be served. The error names what is not configured
+// correctly, for notices or for players.
+func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (*domain, error) {
+	var metrics prometheus.Registerer
+	if f != nil {
+		metrics = f.metrics
+	}
 	st := store.New(store.Options{
 		Driver: driver, Cell: o.Cell, Logger: o.Logger, Registerer: metrics, Record: o.Record,
 		Patience: 2 * o.LeaseTTL,
@@ -72,9 +86,10 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	if err != nil {
 		return nil, err
 	}
-	d := &domain{store: st, master: master, events: event.New(st), tags: tag.New(st), auditSink: sink}
+	d := &domain{store: st, master: master, events: event.New(st), tags: tag.New(st), auditLevel: o.Audit.Level, auditSink: sink}
 	d.audit = audit.New(st, audit.Options{Level: o.Audit.Level, Retention: o.Audit.Retention, Sink: sink, Logger: o.Logger, Registerer: metrics})
 	d.keys = auth.New(st, d.events, master, d.tags.Of)
+	d.callers = &callers{anyone: o.AcceptAny, signed: newSignatures(d.keys), limits: newLimits(o, metrics)}
 	d.objects = object.New(st, object.Options{Blobs: blob.New(o.blobDir()), Reserved: paths, Logger: o.Logger})
 	d.builds = build.New(st, build.Deps{Events: d.events, Tags: d.tags, Objects: d.objects}, build.Options{Home: o.home(), Logger: o.Logger})
 	d.fleets = fleet.New(st, fleet.Deps{Events: d.events, Tags: d.tags}, fleet.Options{Home: o.home(), Builds: d.hostable})
@@ -100,13 +115,53 @@ func newDomain(o *Options, driver store.Driver, master *auth.Master, notices not
 	d.scaling = scaling.New(st, scaling.Deps{
 		Events: d.events, Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions, Instances: d.instances,
 	}, scaling.Options{Queued: d.queued, Logger: o.Logger})
-	if metrics != nil {
+	if f == nil {
+		d.notices, err = notify.New(st, d.events, notify.Options{})
+	} else {
 		metrics.MustRegister(gauges{d})
+		d.notices, err = notify.New(st, d.events, notify.Options{
+			Sinks: o.Sinks, Home: o.home(), KeyFile: o.file("notify.pem"), BaseURL: f.site.URL,
+			Allow: d.callers.allow, Logger: o.Logger, Registerer: metrics,
+		})
 	}
-	if d.notices, err = notify.New(st, d.events, notices); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return d, d.addPlayers(o, metrics)
+	return d, d.addPlayers(o, f)
+}
+
+// addPlayers creates the services for accounts and game clients.
+func (d *domain) addPlayers(o *Options, f *front) (err error) {
+	c := o.Players
+	c.Open = o.AcceptAny
+	if d.players, err = backend.NewSettings(c); err != nil {
+		return err
+	}
+	issuer, players := func() string { return c.Issuer }, lobby.Options{Offer: c.Offer(), Logger: o.Logger}
+	if f != nil {
+		players.Registerer = f.metrics
+		if c.Issuer == "" {
+			issuer = func() string { return f.site.URL() + "/player" }
+		}
+	}
+	d.identity, err = identity.New(d.store, identity.Deps{Events: d.events, Secrets: d.master, Logger: o.Logger}, identity.Options{
+		Issuer: issuer, Audience: c.Audience, Algorithm: c.Algorithm, AccessLife: c.AccessLife, GuestKeep: c.GuestKeep, Providers: c.Providers,
+	})
+	if err != nil {
+		return err
+	}
+	d.lobby, err = lobby.New(d.store, lobby.Deps{
+		Identity: d.identity, Fleets: d.fleets, Sessions: d.sessions, Placements: d.placements, Matches: d.matches,
+	}, players)
+	return err
+}
+
+// loops returns the background work of the domain.
+func (d *domain) loops() []func(context.Context) {
+	return []func(context.Context){
+		d.keys.Run, d.objects.Run, d.builds.Run, d.computes.Run, d.sessions.Run, d.instances.Run, d.placements.Run, d.scaling.Run,
+		d.matches.Run, d.notices.Run, d.identity.Run, d.lobby.Run, d.audit.Run, d.audit.Export,
+	}
 }
 
 // hostable returns what fleets need of a build.

@@ -8,8 +8,11 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/musterhq/muster/admin"
 	"github.com/musterhq/muster/api"
+	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/console"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/hosts"
@@ -26,65 +29,85 @@ type doors struct {
 	uploads *uploads.Server
 	hosts   *hosts.Server
 	admin   *admin.Door
+	players *backend.Backend
 }
 
-// openDoors creates the doors; requests come once serve runs.
-func (a *App) openDoors() error {
-	d := &doors{}
+// openDoors creates the doors of a node at a site; requests come once it is served.
+func openDoors(d *domain, at *site, o *Options, metrics prometheus.Registerer) (*doors, error) {
 	srv, err := awsrpc.New(awsrpc.Options{
-		API: gamelift.API(), Authenticate: apiCallers{a.callers}, Authorize: mayCall, Limit: a.limits.call, MaxBodies: api.MaxBodies(),
+		API: gamelift.API(), Authenticate: apiCallers{d.callers}, Authorize: mayCall, Limit: d.callers.limits.call, MaxBodies: api.MaxBodies(),
 		Source: source, Ended: ended,
-		Logger: a.log, Registerer: a.registry,
+		Logger: o.Logger, Registerer: metrics,
 	})
 	if err != nil {
-		return fmt.Errorf("make API: %w", err)
+		return nil, fmt.Errorf("make API: %w", err)
 	}
-	d.api = srv
-	d.uploads = uploads.New(uploads.Options{
-		Store: a.domain.store, Objects: a.domain.objects, Builds: a.domain.builds, Keys: a.domain.keys,
-		Master: a.domain.master, Region: a.opts.Region, Base: func() string { return a.base }, Anyone: a.opts.AcceptAny,
-		Quiet: a.opts.BodyTimeout, Limits: a.limits, Logger: a.log,
+	all := &doors{
+		api: srv,
+		uploads: uploads.New(uploads.Options{
+			Store: d.store, Objects: d.objects, Builds: d.builds, Keys: d.keys,
+			Master: d.master, Region: o.Region, Base: at.base, Anyone: o.AcceptAny,
+			Quiet: o.BodyTimeout, Limits: d.callers.limits, Logger: o.Logger,
+		}),
+		console: consoleDoor(d, o),
+		servers: serversdk.New(serversdk.Options{
+			Store: d.store, Computes: d.computes, Sessions: d.sessions, Matches: d.matches,
+			Signatures: newSignatures(d.keys), AcceptAnyCredentials: o.AcceptAny,
+			Logger: o.Logger, Registerer: metrics,
+		}),
+		admin: admin.New(admin.Options{Store: d.store, Keys: d.keys, Allow: d.callers.administer, Logger: o.Logger}),
+		players: backend.New(backend.Deps{
+			Store: d.store, Identity: d.identity, Fleets: d.fleets, Lobby: d.lobby,
+			Base: at.base, Beacon: at.beaconAddress(), Operator: d.callers.claimOf, Logger: o.Logger, Registerer: metrics,
+		}, d.players),
+	}
+	all.hosts = hosts.New(hosts.Options{
+		Store: d.store, Computes: d.computes, Instances: d.instances, Builds: d.builds, Objects: d.objects,
+		GameServerURL: at.gameServers(), Home: o.home(),
+		BuildKey: ed25519.NewKeyFromSeed(d.master.Derive("build signatures")),
+		Relay: func(query url.Values, from string, socket hosts.Socket) error {
+			return all.servers.Relay(query, from, socket)
+		},
+		Allow: d.callers.allow, Limits: d.callers.limits, Logger: o.Logger, Registerer: metrics,
 	})
 	api.Register(srv, api.Services{
-		Store: a.domain.store, Home: a.opts.home(), Events: a.domain.events, Tags: a.domain.tags,
-		Fleets: a.domain.fleets, Computes: a.domain.computes, Instances: a.domain.instances, Sessions: a.domain.sessions,
-		Placements: a.domain.placements, Matches: a.domain.matches,
-		Builds: a.domain.builds, Objects: a.domain.objects, Uploads: d.uploads, Scaling: a.domain.scaling, Sealer: a.domain.master,
-		GameServerURL: func() string { return gameServerURL(a.base) },
-		Beacon:        a.domain.players.BeaconOf,
+		Store: d.store, Home: o.home(), Events: d.events, Tags: d.tags,
+		Fleets: d.fleets, Computes: d.computes, Instances: d.instances, Sessions: d.sessions,
+		Placements: d.placements, Matches: d.matches,
+		Builds: d.builds, Objects: d.objects, Uploads: all.uploads, Scaling: d.scaling, Sealer: d.master,
+		GameServerURL: at.gameServers(), Beacon: all.players.BeaconOf,
 	})
-	d.console = console.New(console.Options{
-		Home: a.opts.home(), Events: a.domain.events, Logger: a.log, Streams: a.opts.MaxStreams,
-		Last:  func() uint64 { return a.domain.events.Last(a.domain.store.View()) },
-		Allow: a.callers.allow, AllowOf: a.callers.allowOf,
+	d.auditRoutes(all.admin)
+	return all, nil
+}
+
+// consoleDoor returns the door for people.
+func consoleDoor(d *domain, o *Options) *console.Console {
+	c := console.New(console.Options{
+		Home: o.home(), Events: d.events, Logger: o.Logger, Streams: o.MaxStreams,
+		Last:  func() uint64 { return d.events.Last(d.store.View()) },
+		Allow: d.callers.allow, AllowOf: d.callers.allowOf,
 	})
-	d.console.Placements(console.Placements{
-		Explain: func(ctx context.Context, id string) (any, error) { return a.domain.placements.Explain(ctx, id) },
-		Queues:  func() any { return a.domain.placements.Overview() },
-		QueueOf: a.domain.queueOf,
+	c.Placements(console.Placements{
+		Explain: func(ctx context.Context, id string) (any, error) { return d.placements.Explain(ctx, id) },
+		Queues:  func() any { return d.placements.Overview() },
+		QueueOf: d.queueOf,
 	})
-	d.console.Fleets(console.Fleets{
-		Fleets:    func() any { return a.domain.fleetStates() },
-		Processes: func(fleetID string, reaches func(string) bool) any { return a.domain.processStates(fleetID, reaches) },
+	c.Fleets(console.Fleets{
+		Fleets:    func() any { return d.fleetStates() },
+		Processes: func(fleetID string, reaches func(string) bool) any { return d.processStates(fleetID, reaches) },
 	})
-	d.console.Tickets(console.Tickets{
-		Explain:  func(ctx context.Context, id string) (any, error) { return a.domain.matches.Explain(ctx, id) },
-		Overview: func(ctx context.Context, name string) (any, error) { return a.domain.matches.Overview(ctx, name) },
-		Trace:    a.trace, ConfigurationOf: a.domain.configurationOf,
+	c.Tickets(console.Tickets{
+		Explain:  func(ctx context.Context, id string) (any, error) { return d.matches.Explain(ctx, id) },
+		Overview: func(ctx context.Context, name string) (any, error) { return d.matches.Overview(ctx, name) },
+		Trace:    d.trace, ConfigurationOf: d.configurationOf,
 	})
-	d.servers = a.gameServers()
-	d.hosts = a.hostDoor(d.servers)
-	d.admin = admin.New(admin.Options{
-		Store: a.domain.store, Keys: a.domain.keys, Allow: a.callers.administer, Logger: a.log,
-	})
-	a.auditRoutes(d.admin)
-	a.doors = d
-	return nil
+	return c
 }
 
 // trace returns a configuration's tickets, each for one line of output.
-func (a *App) trace(ctx context.Context, configuration string, since time.Time) (iter.Seq[any], error) {
-	tickets, err := a.domain.matches.Trace(ctx, configuration, since)
+func (d *domain) trace(ctx context.Context, configuration string, since time.Time) (iter.Seq[any], error) {
+	tickets, err := d.matches.Trace(ctx, configuration, since)
 	if err != nil {
 		return nil, err
 	}
@@ -97,29 +120,14 @@ func (a *App) trace(ctx context.Context, configuration string, since time.Time) 
 	}, nil
 }
 
-func (a *App) gameServers() *serversdk.Server {
-	return serversdk.New(serversdk.Options{
-		Store: a.domain.store, Computes: a.domain.computes, Sessions: a.domain.sessions, Matches: a.domain.matches,
-		Signatures: newSignatures(a.domain.keys), AcceptAnyCredentials: a.opts.AcceptAny,
-		Logger: a.log, Registerer: a.registry,
-	})
-}
-
-// hostDoor returns the door for the agents of machines.
-func (a *App) hostDoor(servers *serversdk.Server) *hosts.Server {
-	return hosts.New(hosts.Options{
-		Store: a.domain.store, Computes: a.domain.computes, Instances: a.domain.instances, Builds: a.domain.builds, Objects: a.domain.objects,
-		GameServerURL: func() string { return gameServerURL(a.base) }, Home: a.opts.home(),
-		BuildKey: ed25519.NewKeyFromSeed(a.domain.master.Derive("build signatures")),
-		Relay: func(query url.Values, from string, socket hosts.Socket) error {
-			return servers.Relay(query, from, socket)
-		},
-		Allow: a.callers.allow, Limits: a.limits, Logger: a.log, Registerer: a.registry,
-	})
-}
+// loops returns the background work of the doors.
+func (d *doors) loops() []func(context.Context) { return []func(context.Context){d.servers.Run} }
 
 // endStreams ends the answers that would never end by themselves.
-func (d *doors) endStreams() { d.console.Close() }
+func (d *doors) endStreams(ctx context.Context) {
+	d.console.Close()
+	d.players.Close(ctx)
+}
 
 // close drops the connections of game servers, which reconnect to the next start.
 func (d *doors) close(ctx context.Context) error {

@@ -16,7 +16,7 @@ import (
 )
 
 // Handler serves requests as the listener does, without the outer door.
-func (a *App) Handler() http.Handler { return a.mux() }
+func (a *App) Handler() http.Handler { return a.routes() }
 
 // DataDir returns the data directory.
 func (a *App) DataDir() string { return a.opts.DataDir }
@@ -74,12 +74,12 @@ func (a *App) Logs(fleetID string) map[string]int64 {
 // lease long ago.
 func (a *App) OwnWithoutLease(ctx context.Context) error {
 	var err error
-	if a.keeper, err = cell.Open(ctx, cell.Options{URL: a.opts.Store, Cell: "of its own"}); err != nil {
+	if a.member.keeper, err = cell.Open(ctx, cell.Options{URL: a.opts.Store, Cell: "of its own"}); err != nil {
 		return err
 	}
-	if err := a.keeper.Close(ctx); err != nil {
+	if err := a.member.keeper.Close(ctx); err != nil {
 		return err
 	}
-	a.gate = cell.NewGate(a.keeper)
+	a.member.gate = cell.NewGate(a.member.keeper)
 	return a.own(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/musterhq/muster/internal/store/postgres"
@@ -35,7 +36,7 @@ func Run(ctx context.Context, o Options) error {
 	fmt.Fprintf(a.opts.Out, "ready %s\n", a.URL())
 	a.mu.Lock()
 	if a.doors != nil { // a standby shows nothing yet
-		a.show.start(a)
+		a.show.start()
 	}
 	a.mu.Unlock()
 	for waiting := true; waiting; {
@@ -69,20 +70,23 @@ func (a *App) Start(ctx context.Context) error {
 	if err := a.start(ctx); err != nil {
 		return errors.Join(err, a.tearDown(ctx))
 	}
-	a.ready.Store(true)
+	a.health.serves.Store(true)
 	if a.doors == nil {
-		a.log.Info("standing by", "url", a.base)
+		a.log.Info("standing by", "url", a.site.base)
 		return nil
 	}
-	a.log.Info("ready", "url", a.base, "store", a.opts.storeKind(), "operations", len(a.doors.api.Handled()))
+	a.log.Info("ready", "url", a.site.base, "store", a.opts.storeKind(), "operations", len(a.doors.api.Handled()))
 	return nil
 }
 
 // start does each step of the start; tearDown undoes those of a failed start.
 func (a *App) start(ctx context.Context) error {
-	a.raiseFileLimit()
-	if err := a.listenMetrics(); err != nil {
-		return err
+	raiseFileLimit(a.log)
+	if a.opts.MetricsListen != "" {
+		if err := a.metrics.open(&a.opts); err != nil {
+			return err
+		}
+		a.running.Go(func() { a.failIf(a.metrics.serve()) })
 	}
 	if a.opts.usesPostgres() {
 		return a.join(ctx)
@@ -90,22 +94,25 @@ func (a *App) start(ctx context.Context) error {
 	if err := a.openState(ctx); err != nil {
 		return err
 	}
-	if err := a.listen(); err != nil {
+	if err := a.site.open(a.member.forwarded, a.metrics.registry); err != nil {
 		return err
 	}
 	if err := a.work(ctx); err != nil {
 		return err
 	}
-	a.serve(a.mux())
+	a.serve(a.routes())
 	return nil
 }
 
-// work creates the doors and starts everything behind them.
+// work opens the doors of a node that has the state, and starts everything behind them.
 func (a *App) work(ctx context.Context) error {
-	if err := a.openDoors(); err != nil {
+	a.site.openBeacon()
+	doors, err := openDoors(a.domain, a.site, &a.opts, a.metrics.registry)
+	if err != nil {
 		return err
 	}
-	if err := a.firstKey(ctx); err != nil {
+	a.doors = doors
+	if err := a.domain.firstKey(ctx, &a.opts); err != nil {
 		return err
 	}
 	if err := a.domain.notices.Open(ctx); err != nil {
@@ -114,8 +121,7 @@ func (a *App) work(ctx context.Context) error {
 	if err := a.domain.identity.Open(ctx); err != nil {
 		return err
 	}
-	a.listenBeacon()
-	a.makeShow()
+	a.show.open(a)
 	a.runLoops()
 	return nil
 }
@@ -126,7 +132,7 @@ func (a *App) openState(ctx context.Context) error {
 	if err := a.domain.store.Open(ctx); err != nil {
 		return err
 	}
-	if err := a.adoptMaster(ctx); err != nil {
+	if err := adopt(ctx, a.domain, &a.masterKey); err != nil {
 		return err
 	}
 	n, err := a.domain.computes.Restart(ctx)
@@ -166,23 +172,11 @@ func (a *App) runLoops() {
 		default:
 		}
 	})
-	a.running.Go(func() { a.domain.keys.Run(ctx) })
-	a.running.Go(func() { a.domain.objects.Run(ctx) })
-	a.running.Go(func() { a.domain.builds.Run(ctx) })
-	a.running.Go(func() { a.domain.computes.Run(ctx) })
-	a.running.Go(func() { a.domain.instances.Run(ctx) })
-	a.running.Go(func() { a.domain.sessions.Run(ctx) })
-	a.running.Go(func() { a.domain.placements.Run(ctx) })
-	a.running.Go(func() { a.domain.scaling.Run(ctx) })
-	a.running.Go(func() { a.domain.matches.Run(ctx) })
-	a.running.Go(func() { a.domain.notices.Run(ctx) })
-	a.running.Go(func() { a.domain.identity.Run(ctx) })
-	a.running.Go(func() { a.domain.lobby.Run(ctx) })
-	a.running.Go(func() { a.domain.audit.Run(ctx) })
-	a.running.Go(func() { a.domain.audit.Export(ctx) })
-	a.running.Go(func() { a.doors.servers.Run(ctx) })
-	if a.beacon != nil {
-		a.running.Go(func() { _ = a.beacon.Serve(ctx) }) // a socket that fails is measured as loss
+	for _, loop := range slices.Concat(a.domain.loops(), a.doors.loops()) {
+		a.running.Go(func() { loop(ctx) })
+	}
+	if a.site.beacon != nil {
+		a.running.Go(func() { _ = a.site.beacon.Serve(ctx) }) // a socket that fails is measured as loss
 	}
 	a.running.Go(func() { a.resync(ctx, resync) })
 	a.running.Go(func() { a.watchOwnership(ctx) })
@@ -215,9 +209,16 @@ func (a *App) watchOwnership(ctx context.Context) {
 
 var errOvertaken = errors.New("another node has taken the cell; this one can change nothing any more")
 
+// failIf marks the app as one that has to be stopped, if there is an error.
+func (a *App) failIf(err error) {
+	if err != nil {
+		a.fail(err)
+	}
+}
+
 // fail marks the app as one that has to be stopped.
 func (a *App) fail(err error) {
-	a.ready.Store(false)
+	a.health.serves.Store(false)
 	a.failOnce.Do(func() {
 		a.log.Error("stopping", "error", err)
 		go func() { // Start or Stop may hold the mutex
@@ -233,17 +234,10 @@ func (a *App) fail(err error) {
 
 // serve begins to serve on the listener.
 func (a *App) serve(h http.Handler) {
-	a.server = &http.Server{
-		Handler:           a.door.Handler(a.strict(h)),
-		ConnContext:       a.door.ConnContext,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          a.connectionLog(),
-	}
-	server, listener := a.server, a.listener
+	server := a.site.server(h)
+	a.server = server
 	a.running.Go(func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(a.site.listener); !errors.Is(err, http.ErrServerClosed) {
 			a.fail(fmt.Errorf("listen on %s: %w", a.opts.Listen, err))
 		}
 	})
@@ -266,22 +260,20 @@ func (a *App) Stop(ctx context.Context) error {
 // tearDown ends whatever runs. a.mu must be held.
 func (a *App) tearDown(ctx context.Context) error {
 	a.phase = phaseStopped
-	a.ready.Store(false)
+	a.health.serves.Store(false)
 	a.endStanding()
 	drained := a.drain(ctx)
 	if a.cancel != nil {
 		a.cancel()
 	}
-	if a.metricsServer != nil {
-		a.metricsServer.Close()
-	}
+	a.metrics.close()
 	a.running.Wait()
 	var served error
 	if a.doors != nil { // after the loops, which send game servers what only this node can
 		served = a.doors.close(ctx)
+		a.domain.flushAudit()
 	}
-	a.flushAudit()
-	err := errors.Join(drained, served, a.domain.store.Close(), a.leave(ctx))
+	err := errors.Join(drained, served, a.domain.store.Close(), a.member.leave(ctx))
 	if a.failed == nil {
 		close(a.done)
 	}
@@ -293,15 +285,14 @@ func (a *App) tearDown(ctx context.Context) error {
 // end immediately.
 func (a *App) drain(ctx context.Context) error {
 	if a.doors != nil {
-		a.doors.endStreams()
-		a.domain.players.Close(ctx)
+		a.doors.endStreams(ctx)
 	}
-	if a.gate != nil {
-		a.gate.Close()
+	if a.member.joined() {
+		a.member.gate.Close()
 	}
 	if a.server == nil {
-		if a.listener != nil {
-			return a.listener.Close()
+		if a.site.listener != nil {
+			return a.site.listener.Close()
 		}
 		return nil
 	}

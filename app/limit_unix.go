@@ -2,18 +2,21 @@
 
 package app
 
-import "syscall"
+import (
+	"log/slog"
+	"syscall"
+)
 
 // raiseFileLimit allows the process as many open sockets as the machine permits: each
 // game server process has one.
-func (a *App) raiseFileLimit() {
+func raiseFileLimit(log *slog.Logger) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur == limit.Max {
 		return
 	}
 	limit.Cur = limit.Max
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		a.log.Warn("file limit not raised", "error", err)
+		log.Warn("file limit not raised", "error", err)
 	}
 }
 

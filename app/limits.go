@@ -85,7 +85,9 @@ func newLimits(o *Options, metrics prometheus.Registerer) *limits {
 	for _, role := range auth.Roles() {
 		l.keys[role] = limit.NewBuckets[string](rates[string(role)])
 	}
-	metrics.MustRegister(l.refused)
+	if metrics != nil {
+		metrics.MustRegister(l.refused)
+	}
 	return l
 }
 

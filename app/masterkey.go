@@ -68,12 +68,8 @@ func (m *masterKey) keep() error {
 	return nil
 }
 
-// adoptMaster checks that the master key is that of the state that has just been opened.
-// The first start on an empty state writes a new one.
-func (a *App) adoptMaster(ctx context.Context) error {
-	return adopt(ctx, a.domain, &a.masterKey)
-}
-
+// adopt checks that the master key is that of the state that has just been opened. The
+// first start on an empty state writes a new one.
 func adopt(ctx context.Context, d *domain, key *masterKey) error {
 	if key.made() && d.store.View().Seq() > 0 {
 		return key.missing()

@@ -7,49 +7,56 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics serves every metric.
-func (a *App) metrics() http.Handler { return promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}) }
-
-// handleMetrics adds the path of metrics, unless they have a separate listener.
-func (a *App) handleMetrics(mux *http.ServeMux) {
-	if a.opts.MetricsListen == "" {
-		mux.Handle("GET /metrics", a.metrics())
-	}
+// metrics are the figures of a node, and where they are served.
+type metrics struct {
+	registry *prometheus.Registry
+	listener net.Listener // of their own; nil: the paths have them, or not open yet
+	server   *http.Server
 }
 
-// listenMetrics serves metrics on their separate listener, if one is configured.
-func (a *App) listenMetrics() error {
-	if a.opts.MetricsListen == "" {
-		return nil
-	}
-	l, err := net.Listen("tcp", a.opts.MetricsListen)
+func newMetrics() *metrics {
+	m := &metrics{registry: prometheus.NewRegistry()}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// handle adds the metrics to the paths of a listener.
+func (m *metrics) handle(mux *http.ServeMux) {
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+}
+
+// open opens a listener for metrics alone; serve serves it.
+func (m *metrics) open(o *Options) error {
+	l, err := net.Listen("tcp", o.MetricsListen)
 	if err != nil {
 		return fmt.Errorf("metrics-listen: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", a.metrics())
-	a.metricsServer = &http.Server{
+	m.handle(mux)
+	m.listener = l
+	m.server = &http.Server{
 		Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: a.connectionLog(),
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: connectionLog(o.Logger),
 	}
-	a.metricsAddr = l.Addr()
-	a.log.Info("metrics are served on an address of their own", "address", l.Addr())
-	server := a.metricsServer
-	a.running.Go(func() {
-		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			a.fail(fmt.Errorf("listen on %s for metrics: %w", a.opts.MetricsListen, err))
-		}
-	})
+	o.Logger.Info("metrics are served on an address of their own", "address", l.Addr())
 	return nil
 }
 
-// MetricsAddr returns the address of the metrics' separate listener: nil if there is none,
-// and before Start.
-func (a *App) MetricsAddr() net.Addr {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.metricsAddr
+// serve serves the listener for metrics until close.
+func (m *metrics) serve() error {
+	if err := m.server.Serve(m.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("listen on %s for metrics: %w", m.listener.Addr(), err)
+	}
+	return nil
+}
+
+func (m *metrics) close() {
+	if m.server != nil {
+		m.server.Close()
+	}
 }

@@ -12,22 +12,30 @@ import (
 // have such a name.
 var paths = []string{"admin", "agent", "beacon", "console", "gameserver", "healthz", "metrics", "notify", "player", "readyz", "service"}
 
-// mux routes each request to its door. Requests in AWS's protocols are recognized by
+// ownPaths returns the paths that answer about this node itself.
+func (a *App) ownPaths() *http.ServeMux {
+	own := http.NewServeMux()
+	own.HandleFunc("GET /healthz", a.health.alive)
+	own.HandleFunc("GET /readyz", a.health.ready)
+	if a.opts.MetricsListen == "" {
+		a.metrics.handle(own)
+	}
+	return own
+}
+
+// routes routes each request to its door. Requests in AWS's protocols are recognized by
 // their headers, game servers by their query, files by a signature for S3 or their
 // bucket, and everything else by its path.
-func (a *App) mux() http.Handler {
-	paths := http.NewServeMux()
-	paths.HandleFunc("GET /healthz", a.healthz)
-	paths.HandleFunc("GET /readyz", a.readyz)
-	a.handleMetrics(paths)
-	paths.Handle("/console/", a.audited("console", a.doors.console))
-	paths.Handle("/agent/", a.audited("agent", a.doors.hosts))
-	paths.Handle("/player/", yields(a.audited("player", a.domain.players)))
-	paths.Handle("/notify/", yields(a.audited("notify", a.domain.notices)))
-	paths.Handle("/admin/", yields(a.audited("admin", a.doors.admin)))
+func (a *App) routes() http.Handler {
+	paths, audited := a.ownPaths(), a.domain.audited
+	paths.Handle("/console/", audited("console", a.doors.console))
+	paths.Handle("/agent/", audited("agent", a.doors.hosts))
+	paths.Handle("/player/", yields(audited("player", a.doors.players)))
+	paths.Handle("/notify/", yields(audited("notify", a.domain.notices)))
+	paths.Handle("/admin/", yields(audited("admin", a.doors.admin)))
 	paths.HandleFunc("/", nothingHere)
-	servers := a.audited("gameserver", a.doors.servers)
-	api, files := yields(a.audited("api", a.doors.api)), yields(a.audited("files", a.doors.uploads))
+	servers := audited("gameserver", a.doors.servers)
+	api, files := yields(audited("api", a.doors.api)), yields(audited("files", a.doors.uploads))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case a.doors.api.Match(r):
@@ -48,11 +56,6 @@ func yields(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(store.WithYield(r.Context())))
 	})
-}
-
-// healthz answers that the process is running.
-func (a *App) healthz(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, `{"status":"ok"}`)
 }
 
 func nothingHere(w http.ResponseWriter, _ *http.Request) {

@@ -18,7 +18,6 @@ import (
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/backup"
 	"github.com/musterhq/muster/internal/store/sqlite"
-	"github.com/musterhq/muster/notify"
 )
 
 // Backup writes the state to a new file, a SQLite database; a server may be running on
@@ -117,7 +116,7 @@ func inspect(o *Options, driver func() store.Driver) (*domain, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDomain(o, driver(), master, notify.Options{})
+	return newDomain(o, driver(), master, nil)
 }
 
 // Keys changes access keys while no server has the state.
@@ -146,7 +145,7 @@ func OpenKeys(ctx context.Context, o Options, stopped bool) (*Keys, error) {
 	if key.made() {
 		return nil, fmt.Errorf("keys: %w", key.missing())
 	}
-	d, err := newDomain(&o, o.driver(), key.Master, notify.Options{})
+	d, err := newDomain(&o, o.driver(), key.Master, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -196,7 +196,7 @@ func (p *preflight) look() bool {
 
 // play starts the program and makes it host a game session.
 func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
-	places := a.places()
+	places := a.domain.places()
 	if p.place, err = places.Make(ctx, "preflight", "A build being tried"); err != nil {
 		return false, err
 	}
@@ -225,7 +225,7 @@ func (p *preflight) own(a *App) *instance.Own {
 	return &instance.Own{
 		Desired: protocol.Desired{
 			InstanceID: "preflight", FleetID: p.place.FleetID, Compute: host.ComputeName, Location: host.Location,
-			SDKURL: gameServerURL(a.base), AuthToken: "any", Region: a.opts.Region, PortFrom: 20000, PortTo: 29999,
+			SDKURL: a.site.gameServers(), AuthToken: "any", Region: a.opts.Region, PortFrom: 20000, PortTo: 29999,
 			Runtime: protocol.Runtime{Processes: []protocol.ServerProcess{{LaunchPath: p.o.LaunchPath, Parameters: p.o.Parameters, Concurrent: 1}}},
 		},
 		Dir: p.game, Path: p.program, Clean: true, Out: p.o.Output,

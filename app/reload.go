@@ -49,7 +49,7 @@ func (m *reloads) note(what string, err error) error {
 // Reload reads the certificate, the players file, and the sinks with their secrets again. What is invalid
 // stays as it was, is logged and returned; the rest takes effect.
 func (a *App) Reload(ctx context.Context) error {
-	certificate := a.reloads.note("certificate", a.certificate.reload())
+	certificate := a.reloads.note("certificate", a.site.certificate.reload())
 	files := a.reloadFiles(ctx)
 	if err := errors.Join(certificate, files); err != nil {
 		a.log.Error("not all is reloaded; what is wrong stays as it was", "error", err)
@@ -69,7 +69,7 @@ func (a *App) reloadFiles(ctx context.Context) error {
 	}
 	files.Players.Open = a.opts.AcceptAny
 	return errors.Join(
-		a.reloads.note("players", a.domain.players.Reload(files.Players)),
+		a.reloads.note("players", a.domain.players.Reload(files.Players, a.domain.identity, a.domain.lobby)),
 		a.reloads.note("sinks", a.domain.notices.Reload(ctx, files.Sinks)),
 		a.reloads.note("audit-sink", a.domain.signAudit(files.AuditSinkSecret)),
 	)

@@ -12,55 +12,59 @@ import (
 // show is what runs in the server's process but could run beside it: the demo and the
 // host of this process. It is started last and stopped first.
 type show struct {
+	runs []func(context.Context) // of the demo and the host, if they are configured
+
 	mu     sync.Mutex
 	cancel context.CancelFunc // nil before start
 	over   bool               // stop was called
 	ended  sync.WaitGroup
 }
 
-// makeShow creates the demo and the host, if they are configured, and registers them as
-// the launchers of their processes.
-func (a *App) makeShow() {
+// open creates the demo and the host, if they are configured, and registers them as the
+// launchers of their processes.
+func (s *show) open(a *App) {
+	d := a.domain
 	if o := a.opts.Host; o != nil {
-		a.host = host.New(*o, host.Services{
-			Places: a.places(),
-			Dir:    a.opts.absolute("agent"), URL: a.base, GameServerURL: gameServerURL(a.base), Login: a.login(),
+		h := host.New(*o, host.Services{
+			Places: d.places(),
+			Dir:    a.opts.absolute("agent"), URL: a.site.base, GameServerURL: a.site.gameServers(), Login: a.opts.login(),
 			Region: a.opts.Region, Out: a.opts.Out, Logger: a.log,
 			JoinToken: func(ctx context.Context) (string, error) {
-				token, _, err := a.domain.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: a.opts.Region})
+				token, _, err := d.instances.CreateJoinToken(ctx, instance.JoinTokenInput{Location: a.opts.Region})
 				return token, err
 			},
 		})
-		a.domain.instances.AddLauncher(a.host)
+		d.instances.AddLauncher(h)
+		s.runs = append(s.runs, h.Run)
 	}
 	if o := a.opts.Demo; o != nil {
-		a.demo = demo.New(*o, demo.Services{
-			Places: a.places(), Store: a.domain.store, Events: a.domain.events,
-			Fleets: a.domain.fleets, Computes: a.domain.computes, Sessions: a.domain.sessions,
-			Dir: a.opts.file("demo"), Login: a.login(), Out: a.opts.Out, Logger: a.log, Started: a.begun,
-			URL:           a.base,
-			GameServerURL: gameServerURL(a.base),
+		g := demo.New(*o, demo.Services{
+			Places: d.places(), Store: d.store, Events: d.events,
+			Fleets: d.fleets, Computes: d.computes, Sessions: d.sessions,
+			Dir: a.opts.file("demo"), Login: a.opts.login(), Out: a.opts.Out, Logger: a.log, Started: a.begun,
+			URL:           a.site.base,
+			GameServerURL: a.site.gameServers(),
 		})
-		a.domain.instances.AddLauncher(a.demo)
+		d.instances.AddLauncher(g)
+		s.runs = append(s.runs, g.Run)
 	}
 }
 
 // places returns the Places for programs of this machine.
-func (a *App) places() host.Places {
-	d := a.domain
+func (d *domain) places() host.Places {
 	return host.Places{Store: d.store, Fleets: d.fleets, Computes: d.computes, Placements: d.placements, Matches: d.matches}
 }
 
 // login returns what to export before the printed commands.
-func (a *App) login() string {
-	if a.opts.AcceptAny {
-		return "export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION=" + a.opts.Region
+func (o *Options) login() string {
+	if o.AcceptAny {
+		return "export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION=" + o.Region
 	}
-	return "export AWS_SHARED_CREDENTIALS_FILE=" + a.opts.file(firstKeyFile) + " AWS_DEFAULT_REGION=" + a.opts.Region
+	return "export AWS_SHARED_CREDENTIALS_FILE=" + o.file(firstKeyFile) + " AWS_DEFAULT_REGION=" + o.Region
 }
 
-// start runs the demo and the host until stop. The app's mu must be held.
-func (s *show) start(a *App) {
+// start runs the demo and the host until stop.
+func (s *show) start() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over || s.cancel != nil {
@@ -68,11 +72,8 @@ func (s *show) start(a *App) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	if a.host != nil {
-		s.ended.Go(func() { a.host.Run(ctx) })
-	}
-	if a.demo != nil {
-		s.ended.Go(func() { a.demo.Run(ctx) })
+	for _, run := range s.runs {
+		s.ended.Go(func() { run(ctx) })
 	}
 }
 

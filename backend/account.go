@@ -15,8 +15,8 @@ import (
 // accounts handles logins, accounts and what others may know of a player.
 type accounts struct {
 	ids     *identity.Service
-	config  *settings
-	base    func() string
+	config  *Settings
+	base    string
 	metrics *metrics
 	lockout *lockout
 }
@@ -30,11 +30,11 @@ func (h *accounts) discovery(rq *request) (answer, error) {
 		"issuer": issuer, "jwks_uri": issuer + "/.well-known/jwks.json",
 		"id_token_signing_alg_values_supported": []string{cmp.Or(h.config.Algorithm, "ES256")},
 		"scopes_supported":                      []string{identity.ScopeGuest, identity.ScopeAuthenticated},
-		"token_endpoint":                        h.base() + protocol.Base + "/auth/refresh",
+		"token_endpoint":                        h.base + protocol.Base + "/auth/refresh",
 	})
 }
 
-func (h *accounts) issuer() string { return cmp.Or(h.config.Issuer, h.base()+"/player") }
+func (h *accounts) issuer() string { return cmp.Or(h.config.Issuer, h.base+"/player") }
 
 func (h *accounts) keySet(rq *request) (answer, error) {
 	set, err := h.ids.Tokens.Keys.Set()

@@ -27,11 +27,8 @@ type Deps struct {
 	Fleets   *fleet.Service
 	Lobby    *lobby.Service
 
-	// Base returns the server's base URL, for the configuration that clients read.
-	Base func() string
-	// Beacon returns where the server's own UDP beacon answers, HOST:PORT or "", for
-	// an open server's locations; nil means that it has none.
-	Beacon func() string
+	Base   string // the server's base URL, for the configuration that clients read
+	Beacon string // where the server's own UDP beacon answers, HOST:PORT, for an open server's locations; "": nowhere
 	// Operator returns who claims to have signed a request (SigV4), and a function that
 	// proves it with the request's body. It refuses callers who are not allowed the action.
 	Operator   func(r *http.Request, action auth.Action) (caller auth.Caller, proof func(body []byte) error, err error)
@@ -46,7 +43,7 @@ type Backend struct {
 	metrics *metrics
 	mux     *http.ServeMux
 	rates   *meters
-	config  *settings
+	config  *Settings
 	hub     *hub
 
 	accounts   *accounts
@@ -59,52 +56,71 @@ type Backend struct {
 	sockets    *sockets
 }
 
-// settings is the configuration: as at the start and, of what a reload changes, as last
+// Settings are the configuration: as at the start and, of what a reload changes, as last
 // read.
-type settings struct {
+type Settings struct {
 	Config
 	last     atomic.Pointer[Config]
 	receipts atomic.Pointer[beacon.Receipts] // nil: receipts cannot be checked
 }
 
-// now returns the configuration as last read.
-func (s *settings) now() *Config { return s.last.Load() }
-
-// New returns the door. Its error names what is not configured correctly.
-func New(d Deps, c Config) (*Backend, error) {
+// NewSettings returns a configuration. Its error names what is wrong.
+func NewSettings(c Config) (*Settings, error) {
 	receipts, err := c.check()
 	if err != nil {
 		return nil, err
 	}
-	if d.Beacon == nil {
-		d.Beacon = func() string { return "" }
+	s := &Settings{Config: c}
+	s.last.Store(&c)
+	s.receipts.Store(receipts)
+	return s, nil
+}
+
+// Reload replaces providers, matchmakers, pools, locations with their beacon key, and
+// origins; the rest of the configuration cannot change while the server runs. If there
+// is an error, it names what is wrong, and nothing has changed.
+func (s *Settings) Reload(c Config, ids *identity.Service, l *lobby.Service) error {
+	receipts, err := c.check()
+	if err != nil {
+		return err
 	}
+	if err := ids.Providers.Reload(c.Providers); err != nil {
+		return err
+	}
+	l.Reload(c.Offer())
+	s.receipts.Store(receipts)
+	s.last.Store(&c)
+	return nil
+}
+
+// now returns the configuration as last read.
+func (s *Settings) now() *Config { return s.last.Load() }
+
+// New returns the door.
+func New(d Deps, c *Settings) *Backend {
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	config := &settings{Config: c}
-	config.last.Store(&c)
-	config.receipts.Store(receipts)
-	b := &Backend{deps: d, log: d.Logger.With("component", "players"), config: config, hub: newHub(c.Limits, d.Identity)}
+	b := &Backend{deps: d, log: d.Logger.With("component", "players"), config: c, hub: newHub(c.Limits, d.Identity)}
 	b.metrics = newMetrics(d.Registerer, b.hub)
 	b.rates = c.Limits.meters(b.metrics)
 	if c.Open { // everyone connects from this machine
 		b.rates.address, b.rates.guest, b.rates.login = meter{}, meter{}, meter{}
 	}
-	b.accounts = &accounts{ids: d.Identity, config: config, base: d.Base, metrics: b.metrics, lockout: newLockout()}
+	b.accounts = &accounts{ids: d.Identity, config: c, base: d.Base, metrics: b.metrics, lockout: newLockout()}
 	b.data = &data{d.Identity}
-	b.places = &places{st: d.Store, fleets: d.Fleets, lobby: d.Lobby, config: config, base: d.Base, beacon: d.Beacon}
+	b.places = &places{st: d.Store, fleets: d.Fleets, lobby: d.Lobby, config: c, base: d.Base, beacon: d.Beacon}
 	b.tickets = &tickets{st: d.Store, lobby: d.Lobby.Tickets, hub: b.hub}
 	b.parties = &parties{d.Lobby.Parties}
 	b.games = &games{d.Lobby.Games}
 	b.placements = &placements{d.Lobby.Placements, b.hub}
 	b.sockets = &sockets{
-		st: d.Store, ids: d.Identity, lobby: d.Lobby, config: config, base: d.Base,
+		st: d.Store, ids: d.Identity, lobby: d.Lobby, config: c, base: d.Base,
 		rates: b.rates, hub: b.hub, metrics: b.metrics, log: b.log, door: newSocketDoor(),
 	}
 	d.Lobby.OnChanged(b.hub.wake)
 	b.mux = b.newMux()
-	return b, nil
+	return b
 }
 
 // check sets the defaults, and returns the key of beacons, nil if there is none. Its error
@@ -136,23 +152,6 @@ func (c *Config) check() (*beacon.Receipts, error) {
 	return beacon.NewReceipts(key), nil
 }
 
-// Reload replaces providers, matchmakers, pools, locations with their beacon key, and
-// origins; the rest of the configuration cannot change while the server runs. If there
-// is an error, it names what is wrong, and nothing has changed.
-func (b *Backend) Reload(c Config) error {
-	receipts, err := c.check()
-	if err != nil {
-		return err
-	}
-	if err := b.deps.Identity.Providers.Reload(c.Providers); err != nil {
-		return err
-	}
-	b.deps.Lobby.Reload(c.Offer())
-	b.config.receipts.Store(receipts)
-	b.config.last.Store(&c)
-	return nil
-}
-
 // ServeHTTP answers one request.
 func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.mux.ServeHTTP(w, r) }
 
@@ -170,7 +169,7 @@ func (b *Backend) BeaconOf(location string) string {
 		}
 	}
 	if b.config.Open && (fleet.IsCustom(location) || location == b.deps.Fleets.Home().Region) { // everything is on this machine
-		return b.deps.Beacon()
+		return b.deps.Beacon
 	}
 	return ""
 }

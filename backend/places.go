@@ -19,9 +19,9 @@ type places struct {
 	st     *store.Store
 	fleets *fleet.Service
 	lobby  *lobby.Service
-	config *settings
-	base   func() string
-	beacon func() string
+	config *Settings
+	base   string
+	beacon string
 }
 
 func (h *places) description(rq *request) (answer, error) {
@@ -40,7 +40,7 @@ func (h *places) configuration(rq *request) (answer, error) {
 	rq.public("60")
 	out := &protocol.ClientConfig{
 		APIVersion: "1", ServerTime: time.Now().UTC(), PollIntervalMs: 2000, MaxWaitSeconds: int64(maxWait / time.Second),
-		WebsocketURL: "ws" + h.base()[len("http"):] + protocol.Base + "/ws",
+		WebsocketURL: "ws" + h.base[len("http"):] + protocol.Base + "/ws",
 		Providers:    []protocol.ProviderInfo{}, Matchmakers: []protocol.MatchmakerInfo{}, Pools: []protocol.PoolInfo{},
 	}
 	for _, p := range h.config.now().Providers {
@@ -73,7 +73,7 @@ func (h *places) locations(rq *request) (answer, error) {
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		l := byName[name]
 		if h.config.Open && l.UDP == "" && l.TCP == "" && l.HTTPS == "" { // everything is on this machine
-			l.UDP, l.HTTPS = h.beacon(), h.base()+protocol.Base+"/ping"
+			l.UDP, l.HTTPS = h.beacon, h.base+protocol.Base+"/ping"
 		}
 		out.Locations = append(out.Locations, l)
 	}

@@ -145,8 +145,8 @@ type sockets struct {
 	st      *store.Store
 	ids     *identity.Service
 	lobby   *lobby.Service
-	config  *settings
-	base    func() string
+	config  *Settings
+	base    string
 	rates   *meters
 	hub     *hub
 	metrics *metrics
@@ -169,7 +169,7 @@ func (s *sockets) ticket(rq *request) (answer, error) {
 // configuration names and of the server itself.
 func (s *sockets) allowedOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	return origin == "" || origin == s.base() || slices.Contains(s.config.now().Origins, origin)
+	return origin == "" || origin == s.base || slices.Contains(s.config.now().Origins, origin)
 }
 
 func (s *sockets) open(rq *request) (answer, error) {

@@ -4,12 +4,26 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/internal/store"
 )
+
+// health answers whether the node runs, and whether it accepts work.
+type health struct {
+	serves   atomic.Bool // the app has started, and has not to be stopped
+	member   *member
+	store    *store.Store
+	patience time.Duration // an outage of the database that is shorter is waited out
+}
+
+// alive answers that the process is running.
+func (h *health) alive(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, `{"status":"ok"}`)
+}
 
 // readiness is the answer of /readyz.
 type readiness struct {
@@ -20,11 +34,11 @@ type readiness struct {
 	Clock  string `json:"clock,omitzero"`  // the error of the node's clock, if it is too large to own the cell
 }
 
-// readyz answers whether the node accepts work.
-func (a *App) readyz(w http.ResponseWriter, _ *http.Request) {
-	ready := a.readiness()
+// ready answers whether the node accepts work.
+func (h *health) ready(w http.ResponseWriter, _ *http.Request) {
+	ready := h.readiness()
 	status := http.StatusOK
-	if ready.Reason != "" || !a.ready.Load() {
+	if ready.Reason != "" || !h.serves.Load() {
 		ready.Status, status = "not ready", http.StatusServiceUnavailable
 	}
 	body, err := json.Marshal(ready)
@@ -34,18 +48,18 @@ func (a *App) readyz(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, status, string(body))
 }
 
-func (a *App) readiness() readiness {
+func (h *health) readiness() readiness {
 	ready := readiness{Status: "ready"}
-	if a.keeper == nil {
-		ready.Reason = a.unwritable()
+	if !h.member.joined() {
+		ready.Reason = h.unwritable()
 		return ready
 	}
-	_, ready.Clock = a.keeper.Skew()
-	route, _ := a.keeper.Route()
+	_, ready.Clock = h.member.keeper.Skew()
+	route, _ := h.member.keeper.Route()
 	switch {
 	case route.Mine:
 		ready.Role = "owner"
-		if ready.Reason = a.unwritable(); ready.Reason == "" && !a.gate.Serves() {
+		if ready.Reason = h.unwritable(); ready.Reason == "" && !h.member.gate.Serves() {
 			ready.Role, ready.Reason = "", "this node owns the cell and reads its state, or could not renew its lease in time"
 		}
 	case !route.Live && ready.Clock != "":
@@ -54,7 +68,7 @@ func (a *App) readiness() readiness {
 		ready.Reason = "no node owns the cell"
 	default:
 		ready.Role, ready.Owner = "standby", route.Owner.Address
-		if a.gate.Unreachable() != nil {
+		if h.member.gate.Unreachable() != nil {
 			ready.Reason = "the owner cannot be reached from here; the log has the error"
 		}
 	}
@@ -64,9 +78,9 @@ func (a *App) readiness() readiness {
 // unwritable returns why no change becomes durable, or "" if changes do, or if the outage
 // has not lasted longer than requests wait. The database's own error may name hosts and
 // users, so it is only logged.
-func (a *App) unwritable() string {
-	lasted, err := a.domain.store.Stalled()
-	if lasted < a.opts.LeaseTTL {
+func (h *health) unwritable() string {
+	lasted, err := h.store.Stalled()
+	if lasted < h.patience {
 		return ""
 	}
 	what := "the database refuses changes or is away; the log has the error"
