@@ -76,7 +76,7 @@ func open(t *testing.T) *yard {
 	}, instance.Options{})
 	door := hosts.New(hosts.Options{
 		Store: y.st, Computes: y.computes, Instances: y.instances, Builds: builds, Objects: y.objects,
-		GameServerURL: func() string { return "wss://muster.test" }, Home: home, BuildKey: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)),
+		GameServerURL: "wss://muster.test", Home: home, BuildKey: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)),
 		Allow: func(r *http.Request, _ auth.Action, _ ...string) (auth.Caller, error) {
 			if r.Header.Get("Operator") == "" {
 				return auth.Caller{}, fault.New(fault.AccessDenied, "not an operator")

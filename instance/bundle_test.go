@@ -200,6 +200,7 @@ func (y *yard) update(f func(tx *store.Tx)) {
 // refused fails the test unless do returns a kind of fault and changes nothing.
 func (y *yard) refused(name string, kind fault.Kind, do func() error) {
 	y.Helper()
+	synctest.Wait() // until the loops have done what is due
 	before := y.st.View().Digest()
 	if err := do(); !fault.Is(err, kind) {
 		y.Errorf("%s: got %v, want %s", name, err, kind)
