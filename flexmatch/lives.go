@@ -84,7 +84,7 @@ func (c *change) write(t *Ticket) {
 	c.tickets.put(c.tx, t)
 }
 
-// measure counts what a notice says, on commit.
+// measure updates the metrics for a notice, on commit.
 func (c *change) measure(s *life.Step) {
 	m, tickets := s.Match, s.Tickets
 	switch s.Notice {

@@ -32,7 +32,7 @@ type matchers struct {
 
 	mu    sync.Mutex
 	m     map[string]*matcher
-	fresh wake.Nudge // some matcher does not run yet
+	fresh wake.Nudge // some matcher is not running yet
 }
 
 // tell notifies a configuration's matcher of changed tickets or, without tickets, of a
@@ -93,7 +93,7 @@ func (ms *matchers) run(ctx context.Context) {
 	}
 }
 
-// idle returns the matchers that do not run yet, and marks them as running.
+// idle returns the matchers that are not running yet, and marks them as running.
 func (ms *matchers) idle() (out []*matcher) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()

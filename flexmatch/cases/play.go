@@ -30,7 +30,7 @@ type game struct {
 
 	now     float64
 	tickets []*ticket     // in order of arrival
-	open    []*life.Match // that are asked or being placed
+	open    []*life.Match // waiting for acceptance or being placed
 	placing []placing
 
 	matches []played
@@ -268,7 +268,7 @@ func (g *game) do(steps []life.Step) {
 	}
 }
 
-// forget removes a match that has ended, or that is no longer asked.
+// forget removes a match that has ended or whose acceptance is over.
 func (g *game) forget(m *life.Match) {
 	g.open = slices.DeleteFunc(g.open, func(o *life.Match) bool { return o.ID == m.ID })
 }

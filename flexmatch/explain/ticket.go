@@ -63,7 +63,7 @@ type Explanation struct {
 	Blocking   []Blocking `json:"blocking,omitzero"`
 
 	Nearest *Group  `json:"nearest,omitzero"`
-	Would   *Future `json:"would,omitzero"` // nil if none with the waiting tickets
+	Would   *Future `json:"would,omitzero"` // nil if the waiting tickets form none
 	Ahead   Ahead   `json:"ahead"`
 }
 

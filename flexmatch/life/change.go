@@ -2,7 +2,7 @@ package life
 
 import "time"
 
-// Rows are the tickets and matches as they are.
+// Rows reads the current tickets and matches.
 type Rows interface {
 	Ticket(id string) *Ticket // nil if there is none
 	Match(id string) *Match   // of a ticket that is REQUIRES_ACCEPTANCE or PLACING
@@ -21,7 +21,7 @@ type Do int
 const (
 	Write  Do = iota + 1 // write Ticket
 	Notify               // publish Notice
-	Ask                  // write Match and wait until its AcceptBy for the answers of its players; then Unanswered
+	Ask                  // write Match and wait for its players' answers until AcceptBy; then Unanswered
 	Place                // request a game session for Match, and write it and its Tickets, which are PLACING; later Complete or Fail
 	Fill                 // let Tickets, which are PLACING, join the backfill's game session; then Complete or Unfilled
 	Close                // write Match, which has ended

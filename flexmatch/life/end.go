@@ -27,8 +27,8 @@ type end struct {
 	reason  string // StatusReason, as AWS writes it (FlexMatch matchmaking events)
 	message string // StatusMessage, likewise
 	notice  Notice // "" publishes none
-	tell    string // what the game server of a backfill learns; "" for nothing
-	resume  bool   // automatic backfill may go on
+	tell    string // the reason sent to the game server of a backfill; "" sends nothing
+	resume  bool   // automatic backfill may continue
 }
 
 const (

@@ -50,9 +50,9 @@ func (c Change) AllWait(configuration string, ids []string) bool {
 	})
 }
 
-// Propose creates m, a match of tickets that wait, with the teams of their players by
-// ticket, and starts its acceptance or what follows. The caller sets the ID of m and what
-// the search says of it.
+// Propose creates m, a match of the tickets with the given ids, which wait. teams has the
+// team of each. The match starts its acceptance or, without one, proceeds. The caller sets
+// m.ID and the members that the search determines.
 func (c Change) Propose(s Settings, m Match, ids, teams []string) []Step {
 	tickets := make([]*Ticket, len(ids))
 	steps := make([]Step, 0, len(ids)+2)

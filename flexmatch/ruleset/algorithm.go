@@ -1,6 +1,6 @@
 package ruleset
 
-// Algorithm says how matches are formed (developer guide, rule set components).
+// Algorithm describes how matches are formed (developer guide, rule set components).
 type Algorithm struct {
 	Strategy         string // exhaustiveSearch or balanced
 	Batching         string // random or sorted; largestPopulation or fastestRegion

@@ -184,7 +184,7 @@ func (k *comparison) traits(rs *RuleSet) Traits {
 	return t
 }
 
-// passing returns the range of what a measurement may be above its reference.
+// passing returns the range in which a measurement minus its reference must be.
 func (k *comparison) passing() Range {
 	switch k.operation {
 	case "=":

@@ -139,8 +139,9 @@ func (st *statement) holds(rule func(int) bool) bool {
 	return rule(st.rule)
 }
 
-// traits returns what the named rules have in common, at all levels, because a level can
-// change them without changing the compound. Which verdicts they shrink to is unknown.
+// traits returns the traits that all named rules have at all levels, because a level can
+// change them without changing the compound. Shrinks is not set even if they all shrink,
+// because a broken rule can make the compound pass.
 func (k *compound) traits(rs *RuleSet) Traits {
 	t := rs.independent()
 	t.names = k.statement.names(nil)

@@ -78,8 +78,8 @@ func (k *distance) traits(rs *RuleSet) Traits {
 	return t
 }
 
-// spread reports whether the rule limits the distance of the highest from the lowest
-// value, which only grows as players join.
+// spread reports whether the rule limits the distance between the highest and the lowest
+// value, which never shrinks as players join.
 func (k *distance) spread() bool {
 	if k.reference.expr == nil || len(k.measurements) != 1 || k.min.Set {
 		return false
@@ -89,8 +89,8 @@ func (k *distance) spread() bool {
 		high.argument.listsPlayers() && high.argument.same(low.argument)
 }
 
-// passing returns the range of what a measurement may be above its reference, slightly
-// widened because sums are rounded.
+// passing returns a range in which a measurement minus its reference must be, slightly
+// widened because sums are rounded. It ignores the minimum.
 func (k *distance) passing() Range {
 	if !k.max.Set {
 		return anything

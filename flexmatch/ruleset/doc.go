@@ -7,8 +7,8 @@
 //	expansion.go          resolves the rules once for each wait time that changes them
 //	level.go, evaluate.go judge a lineup: which players are in which team
 //
-// Each type of rules has a file of its own, with all that is known of it (rule.go lists
-// them). A search learns from Traits what it may rely on.
+// Each type of rules has its own file with everything about it (rule.go lists the types).
+// Traits says what a search may rely on.
 //
 // The language is that of the FlexMatch developer guide (rule set schema, rule types,
 // property expressions). Where the guide is silent or contradicts itself,

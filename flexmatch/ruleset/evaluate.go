@@ -43,7 +43,8 @@ func (v *view) team(e *Expr, members []Member) datum {
 	return seq(out)
 }
 
-// again reports whether the one element of a member's party is in the list already.
+// again reports whether the element of m's party, which is one element for all of its
+// players, is in the list already.
 func (v *view) again(e *Expr, before []Member, m Member) bool {
 	return v.once && e.part == partAttribute && e.typ.base == numbers && m.Party.together() &&
 		slices.ContainsFunc(before, func(o Member) bool { return o.Party == m.Party })
@@ -83,9 +84,9 @@ func (v *view) keyed(e *Expr, m Member) datum {
 	return num(value)
 }
 
-// aggregate applies a function to players' numbers. The result is that of the function on
-// the path's lists, but aggregate builds no lists: most rules are of this kind, and every
-// match of a pass is judged by them.
+// aggregate applies e's function to the players' numbers that path reads. The result is the
+// same as from evaluating path to a list first, but aggregate builds no list: most rules are
+// of this kind and judge every match of a pass.
 func (v *view) aggregate(e, path *Expr) datum {
 	players := 0
 	for _, instance := range path.instances {

@@ -88,7 +88,7 @@ func (s *scope) step(o object, x *expansion) {
 	x.steps = append(x.steps, step{seconds: seconds, wait: wait, value: value, path: o.place("value")})
 }
 
-// longest caps wait times. No ticket comes near it.
+// longest caps wait times. No ticket waits nearly as long.
 const longest = 250 * 365 * 24 * time.Hour
 
 // target reads

@@ -14,7 +14,7 @@ type textError struct {
 	text string
 }
 
-// maxNesting limits how deeply functions nest. No useful expression comes near it.
+// maxNesting limits how deeply functions nest. Useful expressions nest far less.
 const maxNesting = 64
 
 // textParser reads a text from left to right.

@@ -85,8 +85,8 @@ func (m *measures) all(v *view, passes func(t exprType, d, reference datum) bool
 	return true
 }
 
-// worst returns the number farthest beyond a limit among those that each passes on, and
-// false if there is none. The limit is of out, or of the reference.
+// worst returns out with its value set to the worst number that each yields: the lowest if
+// values must be at least the limit, else the highest. It returns false if there is none.
 func (m *measures) worst(v *view, out Measured, each func(t exprType, d, reference datum, f func(float64) bool) bool) (Measured, bool) {
 	found := false
 	m.all(v, func(t exprType, d, reference datum) bool {

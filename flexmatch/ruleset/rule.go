@@ -55,12 +55,12 @@ var ruleTypes = map[string]*ruleType{
 	"latency":       &latencies,
 }
 
-// kind is a rule as its type reads it. A new kind embeds plain and has its own holds, which
-// makes it right; with every other method that it has, it can be searched for faster or
-// explained better.
+// kind is a rule as its type reads it. A new kind embeds plain and defines holds, which
+// makes it correct. Each other method that it defines makes searches faster or explanations
+// better.
 type kind interface {
-	// holds judges a complete match. It is the definition, with which all else must
-	// agree.
+	// holds reports whether a complete match passes. It is the definition, with which
+	// every other method must agree.
 	holds(l *Level, lineup *Lineup, notes Notes) bool
 	// traits returns what a search may rely on.
 	traits(rs *RuleSet) Traits
@@ -74,7 +74,7 @@ type kind interface {
 	// it compares strings.
 	Measured(lineup *Lineup) (Measured, bool)
 	// Limit returns the number that the rule compares with. It is not set if the rule has
-	// none, or computes it.
+	// none or computes it from the lineup.
 	Limit() Bound
 
 	// Possible reports whether a lineup with number attributes in the given ranges and
@@ -84,8 +84,8 @@ type kind interface {
 	// Sums returns conditions on sums over the given number of teams that every match
 	// must meet to pass.
 	Sums(teams int) []Sum
-	// Averages returns the limit that the rule is for averages of teams, and false if it
-	// is none.
+	// Averages returns the limit that the rule sets on averages of teams, and false if it
+	// sets none.
 	Averages() (Averages, bool)
 }
 

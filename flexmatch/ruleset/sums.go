@@ -40,9 +40,9 @@ type Sum struct {
 	Range     Range
 }
 
-// sums returns the conditions of a rule whose measurement may be above the reference by a
-// number in a range: one for each team, if it measures each. It returns nil if the rule is
-// not about sums.
+// sums returns the conditions of a rule whose measurement minus its reference must be in a
+// range: one for each team, if it measures each. It returns nil if the rule is not about
+// sums.
 func (m *measures) sums(passing Range, teams int) []Sum {
 	if passing == anything || len(m.measurements) != 1 || m.reference.expr == nil && m.reference.constant.form != isNum {
 		return nil

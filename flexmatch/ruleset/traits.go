@@ -6,14 +6,14 @@ import (
 )
 
 // Traits are what a search may rely on about the verdicts of a rule. The zero value
-// promises nothing: such a rule is judged on complete matches only, which is always right.
-// A Rule has those of one level, RuleSet.Traits returns those of all levels together.
+// promises nothing: such a rule is judged on complete matches only, which is always correct.
+// A Rule has the traits of one level; RuleSet.Traits returns those that hold at all levels.
 type Traits struct {
 	Flat      bool   // the verdict does not depend on how players are distributed over teams
 	Symmetric bool   // it stays the same when whole teams are exchanged
 	Shrinks   bool   // flat, and once broken by some players, broken when more join
 	Sorts     bool   // the rule orders candidates and never rejects a match
-	Column    Column // the rule as a condition on each ticket's own data; nil if it is none
+	Column    Column // the rule as a condition on each ticket's own data; nil if it is not one
 	Reads     *Reads // the data that the verdict depends on; nil if that may be any
 
 	names []int // of a compound: the rules that it names
@@ -136,8 +136,8 @@ func (rs *RuleSet) Reads(rules []int) Reads {
 	return *all.Reads
 }
 
-// finish sets what follows from the rules once they are read: in order, since the traits
-// of a compound follow from those of rules before it.
+// finish sets what follows from the rules once they are read. It does so in their order,
+// since the traits of a compound follow from those of rules before it.
 func (rs *RuleSet) finish() {
 	rs.traits = make([]Traits, len(rs.levels[0].Rules))
 	named := make([]bool, len(rs.traits))

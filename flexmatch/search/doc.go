@@ -17,7 +17,7 @@
 // oldest first, it finds the best match that includes it: the most new players, then the
 // earliest candidates, then (strategy balanced) the most even teams.
 //
-// Two packages search with the parts of this one: pool among many tickets, large for
-// matches of more than 40 players. Every match that they form is verified by Judge.Form.
-// docs/search.md is the map.
+// Two packages build on this one: pool searches many tickets, large forms matches of more
+// than 40 players. Judge.Form verifies every match that they form. docs/search.md is an
+// overview.
 package search

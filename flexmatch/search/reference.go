@@ -9,9 +9,9 @@ import (
 )
 
 // Pass is the reference search: it returns every match that the tickets allow at a time,
-// in the order of forming. Its effort grows fast with the number of tickets. It is meant
-// for few of them, and to check faster searches. The rule set must not be one of large
-// matches, which have a search of their own (package large).
+// in the order of forming. Its effort grows fast with the number of tickets: it is meant
+// for few tickets and for checking faster searches. The rule set must not be one of large
+// matches, which package large forms.
 func Pass(rs *ruleset.RuleSet, opts Options, tickets []*Ticket, now time.Time) []*Match {
 	return newReference(rs, opts, now).pass(tickets)
 }
@@ -196,7 +196,7 @@ func (a *attempt) seat(set []*Candidate) *Match {
 	if !a.pass.judge.Keeps(set, a.pass.rules.Flat, level, level) || !a.pass.shape.seats(set) || !a.pass.shape.seating.Found {
 		return nil
 	}
-	return a.pass.judge.Form(set, a.pass.shape.seating.Best, level) // which refuses nothing: all has been judged
+	return a.pass.judge.Form(set, a.pass.shape.seating.Best, level) // never nil: every rule has been judged already
 }
 
 // possible reports whether a match could include the whole set: at an age that such a

@@ -18,8 +18,8 @@ const Judgement = 20
 const MaxPlacements = 20000
 
 // Seating is the search for the teams of one set: it tries placements, each a team for
-// every ticket, and judges those that are complete by the rules about teams. It can be
-// used for one set after the other.
+// every ticket, and judges those that are complete by the rules about teams. Begin reuses
+// it for another set.
 type Seating struct {
 	judge    *Judge
 	deadline *Deadline
@@ -242,7 +242,7 @@ const clockEvery = 64
 // Over reports whether the time has come.
 func (d *Deadline) Over() bool { return !d.At.IsZero() && !d.Clock().Before(d.At) }
 
-// Reached is like Over, but reads the clock every clockEvery steps only.
+// Reached is like Over, but reads the clock only once every clockEvery steps.
 func (d *Deadline) Reached(steps int) bool {
 	if d.At.IsZero() || steps%clockEvery != 0 {
 		return false

@@ -30,8 +30,8 @@ func shapesOf(judge *Judge, pool []*Candidate) *shapes {
 	return out
 }
 
-// known returns whether sets of this shape can be distributed over the teams, and whether
-// that is known.
+// known returns whether sets of this shape can be distributed over the teams. The second
+// result is false if that is not in the cache.
 func (s *shapes) known(set []*Candidate) (seats, known bool) {
 	if s.of == nil {
 		return false, false
@@ -49,8 +49,8 @@ func (s *shapes) key(set []*Candidate) string {
 	return string(key)
 }
 
-// seats searches for teams that the rules about teams allow, and leaves them in seating.
-// It also returns true if the search reached its bound.
+// seats reports whether the set can be seated so that the rules about teams pass, or the
+// search reached its bound. The placement found is in s.seating.
 func (s *shapes) seats(set []*Candidate) bool {
 	bounded := false
 	if s.seating.Begin(set, s.judge.LevelOf(set), MaxPlacements) {

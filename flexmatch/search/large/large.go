@@ -44,9 +44,10 @@ func New(rules *search.Rules) *Search {
 	return s
 }
 
-// Pass returns the matches that the candidates allow at a time, within a number of steps,
-// and whether it used them up before it was done. It sorts the candidates. The caller says
-// whether tickets were added since the last pass, or other rules apply to some by now.
+// Pass returns the matches that the candidates allow at a time. It stops after the given
+// number of steps; more reports whether some partition is unfinished. changed must be true
+// if tickets were added since the last pass, or other rules apply to some by now. Pass
+// sorts the candidates.
 func (s *Search) Pass(pool []*search.Candidate, now time.Time, steps int, changed bool) (matches []*search.Match, more bool) {
 	s.now, s.judge.Now = now, now
 	s.forget(pool)
@@ -72,7 +73,7 @@ func (s *Search) Pass(pool []*search.Candidate, now time.Time, steps int, change
 	return matches, s.budget.more
 }
 
-// forget drops what is known of tickets that do not wait any more.
+// forget drops the locations of tickets that no longer wait.
 func (s *Search) forget(pool []*search.Candidate) {
 	if len(s.locations) == 0 {
 		return

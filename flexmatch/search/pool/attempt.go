@@ -26,7 +26,7 @@ func newAttempt(w *worker, ps *pass, t *task, anchor *item) attempt {
 	return attempt{worker: w, columns: w.pool.columns, memory: &w.scratch, partition: t.partition, anchor: anchor, exact: ps.exact, backfill: ps.backfill}
 }
 
-// begin starts over with the anchor alone, limited to numbers of sets and placements.
+// begin starts over with the anchor alone, and limits the sets and placements to try.
 func (a *attempt) begin(sets, placements int) {
 	a.cut, a.worker.deadline.Missed = false, false
 	a.budget = newBudget(sets, placements)

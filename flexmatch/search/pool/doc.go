@@ -6,11 +6,11 @@
 //     judged without evaluating them (columns.go), in an index by partition and window
 //     (index.go).
 //   - A pass takes the tickets that are new or have reached another level as anchors and
-//     divides them into one task for each partition (pass.go), for workers side by side
-//     (worker.go).
+//     divides them into one task for each partition (pass.go), which workers do
+//     concurrently (worker.go).
 //   - An attempt searches for the best match around one anchor: it gathers candidates
 //     (gather.go), grows sets of them (attempt.go), and seats each complete set (seat.go).
 //
-// The state of an attempt is its own; memory reused from one to the next is in scratch.
+// No state is shared between attempts; memory that they reuse is in scratch.
 // Rule sets of large matches are searched by package large.
 package pool

@@ -11,8 +11,7 @@ import (
 // players and all matches have one size (columns.packable). Then many new tickets are
 // packed in order of the window's value: each match takes the next tickets that are within
 // the window. That yields the greatest possible number of matches, each of near neighbors.
-// Matches formed around one ticket after the other would leave gaps with too few tickets
-// between them.
+// Matches formed around one ticket after another would leave too few tickets between them.
 
 // packs reports whether a task is packed: most of its partition is new, and too many
 // tickets wait for an exhaustive search.
@@ -74,8 +73,8 @@ func (w *worker) form(ps *pass, t *task, set []*item) *search.Match {
 // maxSwaps bounds the rounds over the tickets that were left over.
 const maxSwaps = 100
 
-// preferOlder lets tickets that were left over, oldest first, replace younger ones in
-// matches within reach, until nothing changes.
+// preferOlder replaces tickets in matches by older ones that were left over, oldest first
+// and within reach, until nothing changes or maxSwaps is reached.
 func preferOlder(sets [][]*item, over []*item, reach float64) {
 	starts := make([]float64, len(sets))
 	for n, set := range sets {
@@ -99,8 +98,9 @@ func preferOlder(sets [][]*item, over []*item, reach float64) {
 	}
 }
 
-// replace puts an older ticket in place of the youngest one in a set that is younger and
-// keeps all within reach when replaced. It returns the replaced ticket, or nil.
+// replace replaces one ticket of a set by it: the youngest of those that are younger than
+// it and whose replacement keeps all tickets within reach. It returns the replaced ticket,
+// or nil.
 func replace(set []*item, it *item, reach float64) *item {
 	slices.SortFunc(set, func(a, b *item) int { return compareAge(b, a) })
 	for i, younger := range set {

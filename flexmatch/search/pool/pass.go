@@ -212,7 +212,7 @@ func divide(anchors []*item, backfill bool, work int) []*task {
 	return out
 }
 
-// sideBySide is the number of anchors from which a pass uses more than one goroutine.
+// sideBySide is the least number of anchors for which a pass uses more than one goroutine.
 const sideBySide = 64
 
 // run does tasks, those with the most anchors first, with up to Limits.Workers goroutines.

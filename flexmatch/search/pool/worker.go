@@ -7,7 +7,7 @@ import (
 	"github.com/musterhq/muster/flexmatch/search"
 )
 
-// worker does tasks, one after the other. It has memory that its searches reuse.
+// worker does one task after another. It has memory that its searches reuse.
 type worker struct {
 	pool     *Pool // its items are read in an exhaustive pass only
 	judge    *search.Judge
@@ -19,8 +19,8 @@ type worker struct {
 	searches, cut, rejected int // of the pass
 }
 
-// scratch is memory that one attempt after the other uses. What is in it means nothing to
-// the next attempt.
+// scratch is memory that successive attempts reuse. No attempt reads what an earlier one
+// left in it.
 type scratch struct {
 	walk       walk
 	near       []*item   // candidates from the index
