@@ -6,11 +6,12 @@
 //	domain.go     the store and the packages of the domain on it
 //	doors.go      the doors: API, game servers, console and others
 //	access.go     the callers and the first key; signatures.go checks signatures
-//	listen.go     the listener, TLS and plain connections, the base URL
+//	site.go       the listener, TLS and plain connections, the base URL
+//	member.go     the node's part in a cell of several nodes
 //	mux.go        which door a request goes to
-//	lifecycle.go  start, stop, and stopping by itself
+//	lifecycle.go  start, stop, and stopping without a request
 //	show.go       the demo, last to start and first to stop
-//	offline.go    what operators do with the state while no server has it
+//	offline.go    operations on the state without a running server
 //
 // The demo of `muster local` is in app/demo.
 package app

@@ -62,17 +62,17 @@ type domain struct {
 	players    *backend.Settings
 }
 
-// front is what a domain that is served knows of its front: where it is reached, and
-// where its metrics are.
+// front is what a domain needs in order to be served: the site at which it is reached, and
+// where its metrics are registered.
 type front struct {
 	site    *site
 	metrics prometheus.Registerer
 }
 
 // newDomain registers everything on a store that is not open yet, from the lowest package
-// to the highest: each registers at those below it what they shall call (docs/flows.md).
-// Without a front, nothing is going to be served. The error names what is not configured
-// correctly, for notices or for players.
+// to the highest: each registers its hooks with those below it (docs/flows.md). If f is
+// nil, the domain will not be served. The error names what is misconfigured, for notices
+// or for players.
 func newDomain(o *Options, driver store.Driver, master *auth.Master, f *front) (*domain, error) {
 	var metrics prometheus.Registerer
 	if f != nil {

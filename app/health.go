@@ -14,10 +14,10 @@ import (
 
 // health answers whether the node runs, and whether it accepts work.
 type health struct {
-	serves   atomic.Bool // the app has started, and has not to be stopped
+	serves   atomic.Bool // the app has started and is not to be stopped
 	member   *member
 	store    *store.Store
-	patience time.Duration // an outage of the database that is shorter is waited out
+	patience time.Duration // requests wait out an outage of the database that is shorter
 }
 
 // alive answers that the process is running.
@@ -75,8 +75,8 @@ func (h *health) readiness() readiness {
 	return ready
 }
 
-// unwritable returns why no change becomes durable, or "" if changes do, or if the outage
-// has not lasted longer than requests wait. The database's own error may name hosts and
+// unwritable returns why no change becomes durable. It returns "" if changes do, or if the
+// outage has lasted less than patience. The database's own error may name hosts and
 // users, so it is only logged.
 func (h *health) unwritable() string {
 	lasted, err := h.store.Stalled()

@@ -29,7 +29,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	if err := a.Start(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil // told to stop before it was ready
+			return nil // stopped before it was ready
 		}
 		return err
 	}

@@ -98,7 +98,7 @@ func (l *limits) refuse(name string, rate limit.Rate, wait time.Duration, who, r
 	return limit.Refuse(wait, "Rate exceeded: %s has reached the limit %q, which is %s; %s, or raise it with --limits %s=RATE", who, name, rate, remedy, name)
 }
 
-// Key counts a request of an access key; the zero Caller has none, and is not counted.
+// Key counts a request of an access key. The zero Caller has no key and is not counted.
 func (l *limits) Key(caller auth.Caller) error {
 	of := l.keys[caller.Role]
 	wait := of.Take(caller.KeyID, time.Now())

@@ -20,8 +20,8 @@ import (
 	"github.com/musterhq/muster/serversdk"
 )
 
-// member is a node's part in its cell, and what other nodes learn of it. A node with the
-// state to itself is no member.
+// member is a node's part in its cell, and what other nodes know about it. A node that
+// does not share its state is not a member.
 type member struct {
 	opts    *Options
 	secret  []byte // shared by the nodes of a cell
@@ -48,7 +48,7 @@ func (m *member) open(ctx context.Context, s *site, metrics prometheus.Registere
 // joined reports whether the node is a member.
 func (m *member) joined() bool { return m.keeper != nil }
 
-// options returns what the other nodes of the cell learn of this one. Its name contains
+// options returns what the other nodes of the cell know about this one. Its name contains
 // an id in addition to host and address, which two nodes can have in common: with equal
 // names they would take the cell from each other forever.
 func (m *member) options(s *site) (cell.Options, error) {

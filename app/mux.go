@@ -50,7 +50,7 @@ func (a *App) routes() http.Handler {
 	})
 }
 
-// yields makes the changes of a door leave room for game servers and agents while many
+// yields makes the changes of a door yield to those of game servers and agents while many
 // changes wait to become durable.
 func yields(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

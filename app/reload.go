@@ -46,8 +46,8 @@ func (m *reloads) note(what string, err error) error {
 	return err
 }
 
-// Reload reads the certificate, the players file, and the sinks with their secrets again. What is invalid
-// stays as it was, is logged and returned; the rest takes effect.
+// Reload reads the certificate, the players file, and the sinks with their secrets again.
+// What is invalid stays as it was; the error is logged and returned. The rest takes effect.
 func (a *App) Reload(ctx context.Context) error {
 	certificate := a.reloads.note("certificate", a.site.certificate.reload())
 	files := a.reloadFiles(ctx)

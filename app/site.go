@@ -23,8 +23,8 @@ import (
 // gameServerPath is where game server processes connect.
 const gameServerPath = "/gameserver/v5"
 
-// site is where others reach a node. open sets what it says, before anything is served;
-// nothing changes afterwards.
+// site is where others reach a node. open sets its members before anything is served;
+// they do not change afterwards.
 type site struct {
 	opts        *Options
 	proxies     door.Proxies
@@ -75,8 +75,8 @@ func (s *site) open(forwarded func(*http.Request) (string, bool), metrics promet
 	return nil
 }
 
-// openBeacon opens the latency beacon beside the listener. If its port is taken, there is
-// none.
+// openBeacon opens the latency beacon on the UDP port with the listener's number. If it is
+// taken, there is no beacon.
 func (s *site) openBeacon() {
 	if !s.opts.Beacon {
 		return
@@ -182,9 +182,9 @@ func (o *Options) tlsConfig(certificate tls.Certificate) *tls.Config {
 	return config
 }
 
-// strict has browsers that connect with TLS and the operator's certificate use only TLS
-// from then on (HSTS). Not with a self-signed certificate: browsers would not let
-// users bypass its warning any more.
+// strict makes browsers that connect with TLS and the operator's certificate use only TLS
+// from then on (HSTS). It does nothing with a self-signed certificate, since browsers would
+// no longer let users bypass the warning.
 func (s *site) strict(next http.Handler) http.Handler {
 	if s.opts.TLSCert == "" {
 		return next
@@ -206,8 +206,8 @@ func (o *Options) hosts() []string {
 	return hosts
 }
 
-// ownAddress returns an address of this machine that others can reach, as far as the
-// machine knows, or else loopback.
+// ownAddress returns an address of this machine that others can probably reach, or else
+// loopback.
 func ownAddress() string {
 	addrs, _ := net.InterfaceAddrs()
 	for _, a := range addrs {
