@@ -56,7 +56,7 @@ func (b *bot) live(ctx context.Context) Outcome {
 	return o
 }
 
-// game joins a game and plays it to its end. It retries until Patience is over; the
+// game joins a game and plays it to its end. It retries until Patience has passed; the
 // error is the last obstacle.
 func (b *bot) game(ctx context.Context, o *Outcome) error {
 	patient, cancel := context.WithTimeout(ctx, b.opts.Patience)

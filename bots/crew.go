@@ -37,8 +37,8 @@ func (c *crew) newBot(n int) *bot {
 }
 
 // Run sets up what the bots need, runs them all, and returns the results. When ctx
-// ends, the games are ended in order. The error is about the setup; later errors are
-// in the report.
+// ends, the bots leave their games first. The error is that of the setup or of the game's
+// program; errors of bots are in the report.
 func Run(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -6,7 +6,7 @@
 // with its player session and play, and leaves. It uses Muster only through
 // sdk/session, as any caller would.
 //
-// A bot whose server or game disappears tries again until its patience is over.
+// A bot whose server or game disappears tries again until Options.Patience has passed.
 // Whatever happens, each bot ends with an outcome, and a failure names the last
 // obstacle.
 package bots

@@ -15,7 +15,7 @@ import (
 
 // Program is a running program that plays a game: a client of the game without a
 // screen. It reads orders as lines of JSON from its standard input, answers with lines
-// of JSON on its standard output, and plays for any number of bots at once. It ends
+// of JSON on its standard output, and plays for any number of bots concurrently. It ends
 // when its standard input does. docs/libraries.md describes the lines.
 type Program struct {
 	command *exec.Cmd
@@ -79,7 +79,7 @@ type Game struct {
 // progressEvery is the interval of Game.Progress.
 const progressEvery = 100 * time.Millisecond
 
-// leaveGame limits how long a bot that is to leave may take.
+// leaveGame limits how long a bot may take to leave.
 const leaveGame = 5 * time.Second
 
 // StartProgram starts a game's program. It ends with Close, or when ctx ends.
@@ -113,7 +113,7 @@ func (p *Program) Close() error {
 	return p.err
 }
 
-// read passes answers on until the program ends.
+// read passes answers to their games until the program ends.
 func (p *Program) read(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	var bad error
@@ -126,7 +126,7 @@ func (p *Program) read(out io.Reader) {
 		}
 		p.pass(a)
 	}
-	_, _ = io.Copy(io.Discard, out) // until it ends: it must not be stopped by a full pipe
+	_, _ = io.Copy(io.Discard, out) // until it ends: a full pipe would block it
 	err := p.command.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,8 +147,8 @@ func (p *Program) read(out io.Reader) {
 	close(p.ended)
 }
 
-// pass hands an answer to its game. A game keeps the last few answers that nobody has
-// read: of several reports of progress one is enough.
+// pass sends an answer to its game, which buffers a few. Reports of progress are
+// dropped while more than half of the buffer is full.
 func (p *Program) pass(a answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +161,7 @@ func (p *Program) pass(a answer) {
 	}
 	select {
 	case game <- a:
-	default: // more endings than games have
+	default: // the program repeats itself
 	}
 }
 
@@ -179,7 +179,7 @@ func (p *Program) send(o order) error {
 }
 
 // Play plays one game and returns how it ended, and why if it was not played. When ctx
-// is canceled, the bot leaves. The error is that of a program that has ended.
+// is canceled, the bot leaves. The error is not nil if the program has ended.
 func (p *Program) Play(ctx context.Context, g Game) (Ending, string, error) {
 	o := order{
 		Address: g.Address, PlayerSessionID: g.PlayerSessionID, Seed: g.Seed,
@@ -218,7 +218,7 @@ func (p *Program) Play(ctx context.Context, g Game) (Ending, string, error) {
 	}
 }
 
-// hear acts on an answer. It reports whether the game is over.
+// hear acts on an answer. It returns true, and how the game ended, if the game is over.
 func (g Game) hear(a answer) (Ending, bool) {
 	switch {
 	case a.State == "joined" && g.Joined != nil:
@@ -232,7 +232,7 @@ func (g Game) hear(a answer) (Ending, bool) {
 	return "", false
 }
 
-// begin gives a bot a number and sends its order.
+// begin assigns a number to a bot and sends its order.
 func (p *Program) begin(o order) (bot int, answers <-chan answer, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,5 +9,5 @@
 //
 // Ended sessions stay in memory for some time, so that a repeated request finds them, and
 // are then archived, where they can be read for 30 days. The statuses are in status.go;
-// loop.go ends overdue sessions.
+// Service.Run ends overdue sessions.
 package session

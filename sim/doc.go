@@ -1,6 +1,6 @@
 // Package sim simulates matchmaking without a server: players arrive, search, accept,
 // play and leave in virtual time. The production code forms the matches from an unchanged
-// rule set (flexmatch/search) and decides what becomes of tickets (flexmatch/life).
+// rule set (flexmatch/search/pool) and decides what becomes of tickets (flexmatch/life).
 //
 //	spec.go, chance.go       what the players are like: a Spec, as YAML or JSON
 //	arrivals.go, trace.go    the tickets: drawn from a Spec, or read from a trace

@@ -39,7 +39,7 @@ func (r *run) do(steps []life.Step) {
 			r.ask(s.Match)
 		case life.Place:
 			r.place(s.Match, s.Tickets)
-		case life.Fill: // it has room: its own requests say how much
+		case life.Fill: // always fits: the backfill requested only open slots
 			r.do(r.change().Complete(s.Match, s.Tickets, nil))
 		case life.Close:
 			delete(r.proposals, s.Match.ID)
@@ -69,7 +69,7 @@ func (r *run) propose(m *search.Match) {
 	r.do(r.change().Propose(r.settings, life.Match{ID: id}, ids, teams))
 }
 
-// notice measures what is published of a match.
+// notice measures a published notice about a match.
 func (r *run) notice(s *life.Step) {
 	switch {
 	case s.Notice == life.AcceptanceEndedNotice && s.Reason != life.AllAccepted:

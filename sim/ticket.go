@@ -46,7 +46,7 @@ func (r *run) newTicket(id string, players []search.Player, g *game) *ticket {
 	return t
 }
 
-// find returns the ticket in play of a row.
+// find returns the ticket in play with the id of a row.
 func (r *run) find(id string) *ticket {
 	n, _ := strconv.ParseUint(id, 10, 64)
 	return r.tickets[n]

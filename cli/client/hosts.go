@@ -138,7 +138,7 @@ func (c *Client) DrainHost(ctx context.Context, id string) (Host, error) {
 	return c.changeHost(ctx, id, "drain")
 }
 
-// ResumeHost lets a drained host get instances again.
+// ResumeHost makes a drained host available for instances again.
 func (c *Client) ResumeHost(ctx context.Context, id string) (Host, error) {
 	return c.changeHost(ctx, id, "resume")
 }

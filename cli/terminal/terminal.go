@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/internal/plain"
 )
 
-// Terminal says where to read from, and where and how to show it.
+// Terminal prints what it reads from a server.
 type Terminal struct {
 	Client *client.Client
 	Out    io.Writer

@@ -56,7 +56,7 @@ func release(repository, version, proxy string) error {
 	return nil
 }
 
-// write writes the four files of one version that the go command reads of a proxy.
+// write writes the four files that the go command reads from a proxy for one version.
 func write(repository, folder, version, proxy string) error {
 	tag := path.Join(folder, version)
 	commit, err := git(repository, "log", "-1", "--format=%cI", "refs/tags/"+tag)
