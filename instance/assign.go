@@ -64,7 +64,7 @@ func (is *instances) notify(hostID string) {
 	}
 }
 
-// notifyFleet makes every host of a fleet read its assignments again.
+// notifyFleet reports every host of a fleet to the functions registered with OnAssign.
 func (is *instances) notifyFleet(fleetID string) {
 	told := map[string]bool{}
 	for i := range is.Instances(is.st.View(), fleetID, "") {

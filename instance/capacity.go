@@ -12,7 +12,7 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// PortsAnInstance is how many ports of its host an instance takes: two for each
+// PortsAnInstance is the number of host ports that an instance takes: two for each
 // process that it may run.
 const PortsAnInstance = 100
 
@@ -98,7 +98,7 @@ func (pl *planner) Room(r store.Reader, instanceType, location string) int {
 // Run creates and removes instances, and ends what is overdue on hosts, until ctx ends.
 func (pl *planner) Run(ctx context.Context) { pl.loop.Run(ctx) }
 
-// next returns when Run has something to do.
+// next returns when Run next has something to do.
 func (pl *planner) next() time.Time {
 	view := pl.st.View()
 	if pl.hosts.rows.Len(view) == 0 && pl.instances.rows.Len(view) == 0 && !pl.anyManaged(view) {
@@ -117,7 +117,7 @@ func (pl *planner) anyManaged(r store.Reader) bool {
 	return false
 }
 
-// begins reports whether a location is still to begin its activation.
+// begins reports whether a location has yet to begin its activation.
 func (pl *planner) begins(r store.Reader) bool {
 	for f := range pl.fleets.Managed(r) {
 		for _, l := range f.Locations {
@@ -171,7 +171,8 @@ func (pl *planner) runPlan(tx *store.Tx, _ struct{}) error {
 	return nil
 }
 
-// recordShort records where hosts are missing, once, and clears that when they no longer are.
+// recordShort sets the wait reason of each location that is short of hosts, and clears
+// that of the others.
 func (pl *planner) recordShort(tx *store.Tx, short []Shortage) {
 	texts := map[Place]string{}
 	for _, s := range short {
@@ -204,6 +205,6 @@ func (pl *planner) create(tx *store.Tx, c creation) {
 	pl.instances.assign(tx, h.ID)
 }
 
-// Shortages returns the instances that fleets desire and no host has room for. It is for
-// those who start machines: each that joins is used at once.
+// Shortages returns the instances that fleets desire and no host has room for. It is meant
+// for tools that start machines: a machine that joins is used immediately.
 func (pl *planner) Shortages(r store.Reader) []Shortage { return planFor(pl.world(r)).short }

@@ -39,7 +39,7 @@ func (hs *hosts) AuthenticateHost(hostID, secret string) (next bool, err error) 
 }
 
 // RotateHost makes Muster send the agent of a host a new secret as soon as it is
-// connected. The old one is refused once the agent has kept the new one.
+// connected. The old one is refused once the agent has stored the new one.
 // Errors: NotFound.
 func (hs *hosts) RotateHost(ctx context.Context, hostID string) error {
 	return hs.cmd.rotateHost.Do(ctx, hostID)
@@ -92,7 +92,7 @@ func (hs *hosts) runOfferSecret(tx *store.Tx, a secretArgs) error {
 	return nil
 }
 
-// SecretKept records that a host's agent has kept a secret that it was offered: the
+// SecretKept records that a host's agent has stored a secret that it was offered: the
 // old one is refused from now on. A secret other than the last one offered changes
 // nothing. Errors: NotFound.
 func (hs *hosts) SecretKept(ctx context.Context, hostID, secret string) error {

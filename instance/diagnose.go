@@ -23,8 +23,8 @@ type diagnosis struct {
 	Text string
 }
 
-// diagnose says what ended a process: in its host's words, and with what only Muster
-// knows, the status it had reached ("" for one that never connected).
+// diagnose returns what ended a process: its host's description, and what only Muster
+// knows, the status that the process had reached ("" if it never connected).
 func diagnose(e ExitReport, status compute.Status, initTimeout time.Duration) diagnosis {
 	d := diagnosis{Code: exitCode(e, status)}
 	parts := []string{cmp.Or(plain.Text(e.Cause), exitText(e))}
@@ -49,7 +49,7 @@ func exitCode(e ExitReport, status compute.Status) event.Code {
 	return event.ServerProcessCrashed
 }
 
-// exitText says how the process ended, for a host that does not.
+// exitText returns how the process ended, for a report whose host does not say.
 func exitText(e ExitReport) string {
 	switch {
 	case !e.Known:
@@ -62,7 +62,7 @@ func exitText(e ExitReport) string {
 	return fmt.Sprintf("the process exited with code %d", e.Code)
 }
 
-// howFar says how far the process had come when it ended without being told to.
+// howFar returns how far the process had come when it ended without being told to.
 func howFar(e ExitReport, status compute.Status, code event.Code, initTimeout time.Duration) string {
 	switch {
 	case code == event.ServerProcessSDKInitTimeout:
@@ -81,7 +81,7 @@ func howFar(e ExitReport, status compute.Status, code event.Code, initTimeout ti
 	return ""
 }
 
-// quoted returns the process's last lines, unless its host's words contain them.
+// quoted returns the process's last lines, unless the host's description contains them.
 func quoted(e ExitReport) string {
 	lines := e.Tail[max(0, len(e.Tail)-tailLines):]
 	if len(lines) == 0 || strings.Contains(e.Cause, lines[len(lines)-1]) {

@@ -29,8 +29,8 @@ func (pl *planner) drains(r store.Reader) bool {
 }
 
 // drainAll tells the processes of draining instances to end, except those whose game
-// session is protected, and has those killed that have not connected yet. An instance
-// that no protected game session keeps any more gets a deadline.
+// session is protected, and kills those that have not connected yet. An instance that no
+// protected game session keeps any longer gets a deadline.
 func (pl *planner) drainAll(tx *store.Tx) {
 	for i := range pl.instances.draining.Equal(tx, "") {
 		for p := range pl.computes.On(tx, i.FleetID, i.ID) {

@@ -61,7 +61,7 @@ type HostInfo struct {
 	CPUMillis, MemoryMiB, PortFrom, PortTo                 int
 }
 
-// describe copies what the machine says of itself.
+// describe copies the machine's description of itself.
 func (h *Host) describe(i HostInfo) {
 	h.Name, h.IPAddress, h.DNSName = i.Name, i.IPAddress, i.DNSName
 	h.OS, h.Arch, h.Version, h.Isolation = i.OS, i.Arch, i.Version, i.Isolation

@@ -20,7 +20,7 @@ type hosts struct {
 	tokens    *tokens
 	instances *instances
 	launches  *launches
-	nudge     func() // makes capacity be planned again
+	nudge     func() // wakes the capacity loop
 
 	rows    *store.Table[Host]
 	removed *store.Table[removedHost]
@@ -64,8 +64,8 @@ func newHosts(st *store.Store, d Deps, o Options, ts *tokens, ls *launches, nudg
 	return hs
 }
 
-// removedHost is what is kept of a removed host, so that its agent, which presents
-// the credential once more, learns of the removal.
+// removedHost records a removed host, so that its agent learns of the removal when it
+// next presents the credential.
 type removedHost struct {
 	ID         string    `json:"id"`
 	SecretHash string    `json:"secret_hash"`

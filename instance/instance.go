@@ -33,7 +33,7 @@ type Instance struct {
 	Forced bool      `json:"forced,omitzero"` // protected game sessions end too
 	Spare  bool      `json:"spare,omitzero"`  // no game session is ended, protected or not
 	Failed bool      `json:"failed,omitzero"`
-	Hinted bool      `json:"hinted,omitzero"`  // a process on it did not connect, and its developer was told
+	Hinted bool      `json:"hinted,omitzero"`  // an event has reported that a process on it did not connect
 	StopBy time.Time `json:"stop_by,omitzero"` // counted as gone from then on, zero: no deadline yet
 
 	ReadyBy time.Time `json:"ready_by,omitzero"` // must have a ready process by then

@@ -22,7 +22,7 @@ type instances struct {
 	fleets   *fleet.Service
 	computes *compute.Service
 	sessions *session.Service
-	nudge    func() // makes capacity be planned again
+	nudge    func() // wakes the capacity loop
 	onAssign []func(hostID string)
 
 	st       *store.Store
@@ -75,7 +75,7 @@ func (is *instances) Instances(r store.Reader, fleetID, location string) iter.Se
 	}
 }
 
-// HostOf returns the host of the instance whose compute a process is on.
+// HostOf returns the host of the instance that a process runs on.
 func (is *instances) HostOf(r store.Reader, ref compute.Ref) (hostID string, ok bool) {
 	i := is.rows.Get(r, ref.ComputeName)
 	if i == nil || i.FleetID != ref.FleetID {
@@ -87,8 +87,8 @@ func (is *instances) HostOf(r store.Reader, ref compute.Ref) (hostID string, ok 
 // Counts holds the number of instances of a fleet's location, by state.
 type Counts struct{ Pending, Active, Idle, Terminating int }
 
-// Counts counts the instances of a fleet's location; "" means all. Idle ones are
-// ACTIVE without a game session. Pending ones include those that wait for a host.
+// Counts counts the instances of a fleet's location; "" means all locations. Idle ones
+// are ACTIVE without a game session. Pending ones include those that wait for a host.
 func (is *instances) Counts(r store.Reader, f *fleet.Fleet, location string) Counts {
 	var c Counts
 	for i := range is.Instances(r, f.ID, location) {
@@ -118,7 +118,8 @@ func (is *instances) Counts(r store.Reader, f *fleet.Fleet, location string) Cou
 	return c
 }
 
-// load returns what an instance hosts.
+// load returns the numbers of game sessions and players on an instance, and whether any
+// of the game sessions is protected.
 func (is *instances) load(r store.Reader, i *Instance) (sessions, players int, protected bool) {
 	for p := range is.computes.On(r, i.FleetID, i.ID) {
 		if p.GameSessionID == "" {
@@ -142,7 +143,8 @@ func (is *instances) players(r store.Reader, gameSessionID string) (players int,
 	return is.sessions.Players.Count(r, g.ID), g.Protection == fleet.FullProtection
 }
 
-// sessionUpdated plans again if the protection of a game session may hold up a drain.
+// sessionUpdated wakes the capacity loop if a game session on a draining instance has
+// changed: its protection may decide whether the drain waits for it.
 func (is *instances) sessionUpdated(tx *store.Tx, g *session.GameSession) {
 	if i := is.rows.Get(tx, compute.ParseRef(g.ProcessKey).ComputeName); i != nil && i.Stop == Drain {
 		tx.OnCommit(is.nudge)
@@ -150,7 +152,7 @@ func (is *instances) sessionUpdated(tx *store.Tx, g *session.GameSession) {
 }
 
 // trouble records that the processes of an instance do not stay alive, as its host
-// reports. A location that has never been ACTIVE does not become so.
+// reports. A location that has never been ACTIVE moves to ERROR.
 func (is *instances) trouble(tx *store.Tx, i *Instance) {
 	code := i.Code
 	if f := is.fleets.Get(tx, i.FleetID); f != nil {
@@ -204,8 +206,8 @@ func (is *instances) put(tx *store.Tx, i *Instance) {
 	tx.OnCommit(is.nudge)
 }
 
-// Ready makes the instance ACTIVE, and its location, when a process on it is ready
-// (compute.Hosting).
+// Ready makes a pending instance and its location ACTIVE, because a process on it is
+// ready (compute.Hosting).
 func (is *instances) Ready(tx *store.Tx, p *compute.Process) {
 	old := is.rows.Get(tx, p.ComputeName)
 	if old == nil || old.FleetID != p.FleetID || old.Status != Pending {
@@ -223,7 +225,7 @@ func (is *instances) mayStop(r store.Reader, i *Instance, p *compute.Process) bo
 	return p.Status != compute.Terminating && !is.protects(r, i, p)
 }
 
-// keeps reports whether a game session keeps the instance.
+// keeps reports whether the instance has a game session that must not be ended with it.
 func (is *instances) keeps(r store.Reader, i *Instance) bool {
 	for p := range is.computes.On(r, i.FleetID, i.ID) {
 		if p.Status != compute.Terminating && is.protects(r, i, p) {

@@ -15,14 +15,14 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// JoinInput is what a machine that wants to join presents.
+// JoinInput is the request of a machine to join.
 type JoinInput struct {
 	Token string
 	From  netip.Addr // source of its request; used only by tokens bound to networks
 	HostInfo
 }
 
-// Joined is the credential of a host. The secret is in this answer and nowhere else.
+// Joined is the credential of a host. The secret is returned only here; it is not stored.
 type Joined struct{ HostID, Secret, Location string }
 
 // Join makes a machine a host of the token's location.
@@ -57,7 +57,7 @@ func (hs *hosts) runJoin(tx *store.Tx, a joinArgs) (*Host, error) {
 	return h, nil
 }
 
-// check returns an error if what a machine says of itself is not possible.
+// check returns an error if the machine's description of itself is invalid.
 func (i HostInfo) check() error {
 	switch {
 	case i.CPUMillis <= 0 || i.MemoryMiB <= 0:

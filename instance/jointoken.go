@@ -20,7 +20,7 @@ const (
 	DefaultJoinTokenLife = time.Hour
 	LongestJoinTokenLife = 366 * 24 * time.Hour
 	MostJoinTokenUses    = 100_000
-	maxJoinTokens        = 1000 // that are valid at a time
+	maxJoinTokens        = 1000 // that have not expired
 	maxJoinTokenName     = 128
 	maxJoinTokenNetworks = 32
 )
@@ -82,8 +82,8 @@ func newTokens(st *store.Store, d Deps) *tokens {
 	return ts
 }
 
-// use counts a use of a token by a machine at an address, and returns the token as it
-// is then. Errors: Unauthorized.
+// use counts a use of a token by a machine at an address, and returns the updated
+// token. Errors: Unauthorized.
 func (ts *tokens) use(tx *store.Tx, tokenHash string, from netip.Addr) (*JoinToken, error) {
 	t := ts.rows.Get(tx, tokenHash)
 	if t == nil || !t.valid(tx.Now()) {
@@ -109,7 +109,7 @@ type JoinTokenInput struct {
 }
 
 // CreateJoinToken creates a token with which machines may join a location. The
-// secret is in this answer and nowhere else.
+// secret is returned only here; it is not stored.
 // Errors: InvalidRequest (unknown location, or a limit exceeded), LimitExceeded.
 func (ts *tokens) CreateJoinToken(ctx context.Context, in JoinTokenInput) (secret string, t *JoinToken, err error) {
 	if in.Life == 0 {

@@ -15,9 +15,9 @@ type launch struct {
 	Key     string     `json:"key"` // fleet | compute | process, as of the process once it connects
 	Started time.Time  `json:"started"`
 	PID     int        `json:"pid,omitzero"`
-	HintAt  time.Time  `json:"hint_at,omitzero"` // when its developer is told that it has not connected
+	HintAt  time.Time  `json:"hint_at,omitzero"` // when an event reports that it has not connected
 	InitBy  time.Time  `json:"init_by,omitzero"` // must have connected by then
-	Why     event.Code `json:"why,omitzero"`     // its host was told to end it before it had connected
+	Why     event.Code `json:"why,omitzero"`     // why its host was told to end it before it connected
 	Ended   time.Time  `json:"ended,omitzero"`
 }
 
@@ -40,7 +40,7 @@ type launches struct {
 	computes  *compute.Service
 	instances *instances
 	launchers *launchers
-	nudge     func() // makes capacity be planned again
+	nudge     func() // wakes the capacity loop
 
 	rows *store.Table[launch]
 	on   *store.Index[launch] // not ended, by compute
@@ -64,7 +64,7 @@ func newLaunches(st *store.Store, d Deps, o Options, is *instances, enders *laun
 func (ls *launches) Connected(tx *store.Tx, p *compute.Process) { ls.rows.Delete(tx, p.Key) }
 
 // reported keeps a row for each process that runs and has not connected yet.
-// If complete is set, what is not listed has ended.
+// If complete is set, processes that are not listed have ended.
 func (ls *launches) reported(tx *store.Tx, i *Instance, listed []ProcessReport, complete bool) {
 	runs := map[string]bool{}
 	for _, r := range listed {
@@ -119,9 +119,9 @@ func (ls *launches) drop(tx *store.Tx, i *Instance) {
 	}
 }
 
-// overdue ends a process that never connected; its host's report of the exit
-// then says how it ended. If the host sends none within the grace, only the bare fact
-// is recorded.
+// overdue handles a passed deadline of a launch. A process that never connected is
+// killed; its host's report of the exit then says how it ended. If the host sends none
+// within the grace period, the event says only that the end is not confirmed.
 func (ls *launches) overdue(tx *store.Tx, old *launch) {
 	ref := compute.ParseRef(old.Key)
 	switch {
@@ -143,7 +143,7 @@ func (ls *launches) overdue(tx *store.Tx, old *launch) {
 	ls.kill(tx, old, event.ServerProcessSDKInitTimeout)
 }
 
-// kill makes the host of a process that has not connected end it.
+// kill has the host end a process that has not connected.
 func (ls *launches) kill(tx *store.Tx, old *launch, why event.Code) {
 	l := *old
 	l.Why, l.InitBy = why, tx.Now().Add(ls.graces.UnhealthyGrace)

@@ -20,7 +20,7 @@ func (k *keeper) Ended(ref compute.Ref, why event.Code) { k.ended[ref.ProcessID]
 
 // A process that its host kills keeps its socket until then; otherwise it could see
 // the socket close first and exit by itself. One that no host of ours runs, or whose
-// host is away, learns of its end only by its socket.
+// host is away, learns of its end only when its socket closes.
 func TestEnd_KilledBeforeItsSocketEnds(t *testing.T) {
 	in(t, instance.Options{}, func(y *yard) {
 		k := &keeper{runs: map[string]bool{"ours": true}, ended: map[string]event.Code{}}

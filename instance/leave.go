@@ -51,7 +51,7 @@ func (hs *hosts) runResumeHost(tx *store.Tx, hostID string) error {
 
 // RemoveHost removes a host. The game servers of its instances are told to end, game
 // sessions included; once the last has ended, or after StopGrace, the host is deleted
-// and its credential refused. With now it does not wait for them. gone reports
+// and its credential refused. If now is set, it is deleted without waiting. gone reports
 // whether the host is deleted already. Errors: NotFound.
 func (hs *hosts) RemoveHost(ctx context.Context, hostID string, now bool) (gone bool, err error) {
 	return hs.cmd.removeHost.Do(ctx, removeHostArgs{hostID, now})
@@ -95,7 +95,7 @@ func (hs *hosts) evict(tx *store.Tx, h *Host) {
 }
 
 // whenEmpty completes the drain or removal of a host once its last instance is gone:
-// a removed host is deleted, of a drained one an event is recorded.
+// a host that is being removed is deleted; for a drained one, an event is recorded.
 func (hs *hosts) whenEmpty(tx *store.Tx, hostID string) {
 	h := hs.rows.Get(tx, hostID)
 	if h == nil || !h.Draining {

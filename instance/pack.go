@@ -64,8 +64,8 @@ type Shortage struct {
 }
 
 // planFor returns the changes for a world. It packs tightly, the fullest host first, so
-// that hosts become empty and can be removed, and serves demands in turns, so that none
-// starves when hosts are scarce.
+// that hosts become empty and can be removed, and serves demands round-robin, so that
+// none starves when hosts are scarce.
 func planFor(w world) plan {
 	var out plan
 	p := newPacker(w)
@@ -109,7 +109,7 @@ func roomFor(w world, d demand) int {
 	}
 }
 
-// packer fills hosts.
+// packer assigns instances to hosts.
 type packer struct {
 	hosts  []*room
 	open   map[string]bool    // hosts that take new instances
@@ -117,11 +117,11 @@ type packer struct {
 	living map[Place][]loaded // that count for a demand
 }
 
-// room is what is free on a host.
+// room is a host and the capacity that is free on it.
 type room struct {
 	*Host
 	cpu, memory int
-	taken       []ports // in order
+	taken       []ports // in ascending order
 	avoided     map[Place]bool
 }
 
@@ -205,9 +205,9 @@ func (r *room) gap(n int) ports {
 	return ports{from, from + n - 1}
 }
 
-// surplus returns the instances to remove so that desired are left: those with the
-// least load first, so that a protected game session comes last, and of those without
-// load the ones on the emptiest host, so that it can be removed.
+// surplus returns the ids of the instances to remove so that desired are left. Those with
+// the least load go first, and those with a protected game session last; among equals,
+// those on the emptiest host go first, so that the host can be removed.
 func (p *packer) surplus(alive []loaded, desired int) []string {
 	if len(alive) <= desired {
 		return nil
@@ -252,7 +252,7 @@ func yesLast(a, b bool) int {
 	return 1
 }
 
-// why returns the reason why no host takes an instance of the demand.
+// why returns why no host takes an instance of the demand.
 func (p *packer) why(d demand) string {
 	var here, open []*room
 	for _, r := range p.hosts {

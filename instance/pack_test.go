@@ -63,7 +63,7 @@ func TestPlan(t *testing.T) {
 	})
 }
 
-// isComplete fails the test unless the shortages are what is desired and not there.
+// isComplete fails the test unless the shortages are the desired instances that are missing.
 func isComplete(t *rapid.T, w world, short []Shortage) {
 	for _, d := range w.demands {
 		missing := d.desired - countAt(w, d.Place)

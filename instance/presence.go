@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// liveRetry is the interval at which a host that was due to be given up is checked
-// again while its game servers are still connected.
+// liveRetry is how often a host that is due to be given up is checked again while its
+// game servers are still connected.
 const liveRetry = 30 * time.Second
 
 type presenceArgs struct {
@@ -50,7 +50,7 @@ func (hs *hosts) runHostConnected(tx *store.Tx, a presenceArgs) error {
 }
 
 // HostLost records that the last connection of a host's agent is closed. The agent has
-// a grace to come back; its game servers go on.
+// a grace period to come back; its game servers keep running.
 func (hs *hosts) HostLost(ctx context.Context, hostID string) error {
 	return hs.cmd.hostLost.Do(ctx, hostID)
 }
@@ -72,8 +72,8 @@ func (hs *hosts) away(tx *store.Tx, old *Host, grace time.Duration) {
 	hs.put(tx, &h)
 }
 
-// markImpaired marks the processes of a host as impaired or not, as the host is. Impaired ones
-// are not taken for game sessions.
+// markImpaired copies to a host's processes whether the host is impaired. Impaired
+// processes get no new game sessions.
 func (hs *hosts) markImpaired(tx *store.Tx, h *Host) {
 	for i := range hs.instances.onHost.Equal(tx, h.ID) {
 		for old := range hs.computes.On(tx, i.FleetID, i.ID) {
@@ -158,9 +158,9 @@ func (hs *hosts) anyConnected(r store.Reader, hostID string) bool {
 	return false
 }
 
-// gone removes an instance of which nothing is left: what still counts as running there
-// has ended. One that failed is kept, without its capacity, for as long as its fleet
-// avoids the host.
+// gone removes an instance of which nothing is left, and ends the processes that still
+// count as running there. The row of a failed instance is kept, without its capacity, for
+// as long as its fleet avoids the host.
 func (hs *hosts) gone(tx *store.Tx, old *Instance, why event.Code, text string) {
 	i := *old
 	for p := range hs.computes.On(tx, i.FleetID, i.ID) {

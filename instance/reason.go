@@ -8,7 +8,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Reason says why something in a fleet's location is pending or ending, or "" if
+// Reason returns why something in a fleet's location is pending or ending, or "" if
 // nothing is. shortages is the result of Shortages.
 func (pl *planner) Reason(r store.Reader, f *fleet.Fleet, location string, shortages []Shortage) string {
 	if f.Managed == nil {
@@ -47,7 +47,7 @@ func (pl *planner) Reason(r store.Reader, f *fleet.Fleet, location string, short
 	return strings.Join(reasons, "; ")
 }
 
-// pending says what an instance in a phase waits for.
+// pending describes what an instance in each phase waits for.
 var pending = map[Phase]string{
 	"":          "assigned to a host that has not begun",
 	Downloading: "downloading the build",
@@ -63,7 +63,7 @@ func amountOf(n int) string {
 	return fmt.Sprintf("%d instances", n)
 }
 
-// reasonAnywhere says why a location of an Anywhere fleet can host nothing.
+// reasonAnywhere returns why a location of an Anywhere fleet can host nothing.
 func (pl *planner) reasonAnywhere(r store.Reader, f *fleet.Fleet, location string) string {
 	if f.Status != fleet.Active || pl.computes.Tally(r, f.ID, location).Active > 0 {
 		return ""

@@ -13,10 +13,10 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// HostReport is what is on a host now. It is sent when something has changed.
+// HostReport is the current state of a host. It is sent when something has changed.
 type HostReport struct {
 	HostID    string
-	First     bool // since its agent connected: processes that it does not list have ended
+	First     bool // the first since its agent connected: processes that it does not list have ended
 	DiskFull  bool
 	Instances []InstanceReport
 }
@@ -27,7 +27,7 @@ type InstanceReport struct {
 	Phase      Phase
 	Code       event.Code // what is wrong, or ""
 	Cause      string
-	Processes  []ProcessReport // those that run
+	Processes  []ProcessReport // the running ones
 }
 
 // ProcessReport is a process that runs on an instance.
@@ -38,7 +38,7 @@ type ProcessReport struct {
 	Started   time.Time
 }
 
-// reports carries out what the agents of hosts report.
+// reports handles what the agents of hosts report.
 type reports struct {
 	opts      Options
 	hosts     *hosts
@@ -87,7 +87,7 @@ func (rs *reports) runReport(tx *store.Tx, in HostReport) error {
 	return nil
 }
 
-// missing ends what ran on instances that a host no longer has after coming back.
+// missing ends the processes of instances that a host, after coming back, no longer has.
 func (rs *reports) missing(tx *store.Tx, h *Host, reported []InstanceReport) {
 	for i := range rs.instances.onHost.Equal(tx, h.ID) {
 		at := slices.IndexFunc(reported, func(r InstanceReport) bool { return r.InstanceID == i.ID })

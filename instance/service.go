@@ -49,8 +49,8 @@ type Deps struct {
 	Sessions *session.Service
 }
 
-// Service is the interface for doors and the packages above. For package compute it is
-// what runs processes (compute.Hosting).
+// Service is the interface for doors and the packages above. It implements
+// compute.Hosting.
 type Service struct {
 	*tokens    // with which machines join
 	*hosts     // the machines
@@ -61,7 +61,7 @@ type Service struct {
 	*launchers // end processes
 }
 
-// New registers the package's tables and commands on the store, and the service at
+// New registers the package's tables and commands on the store, and the service with
 // d.Computes.
 func New(st *store.Store, d Deps, o Options) *Service {
 	o = o.withDefaults()
@@ -88,16 +88,15 @@ func (s *Service) Ended(ref compute.Ref, why event.Code) {
 type Launcher interface {
 	// Owns reports whether it runs the process and can kill it.
 	Owns(compute.Ref) bool
-	// Ended is called after commit when Muster counts the process as ended, or wants
-	// it to end (it never connected). The launcher makes sure that it is gone.
+	// Ended is called after commit when Muster counts the process as ended, or when the
+	// process never connected and must end. The launcher makes sure that it is gone.
 	Ended(ref compute.Ref, why event.Code)
 }
 
-// launchers is what starts processes for this Muster.
+// launchers holds what starts processes for this Muster.
 type launchers struct{ all []Launcher }
 
-// AddLauncher adds l to what starts processes for this Muster. It must be called before
-// traffic.
+// AddLauncher registers l. It must be called before traffic.
 func (ls *launchers) AddLauncher(l Launcher) { ls.all = append(ls.all, l) }
 
 // CanKill reports whether a launcher runs the process (compute.Hosting).
@@ -105,7 +104,7 @@ func (ls *launchers) CanKill(ref compute.Ref) bool {
 	return slices.ContainsFunc(ls.all, func(l Launcher) bool { return l.Owns(ref) })
 }
 
-// end makes the launcher of a process end it.
+// end notifies the launchers, one of which ends the process.
 func (ls *launchers) end(ref compute.Ref, why event.Code) {
 	for _, l := range ls.all {
 		l.Ended(ref, why)

@@ -14,7 +14,7 @@ import (
 // JSON is a value as a client sent it.
 type JSON = jsonv1.RawMessage
 
-// readValue reads a number, a text, a list of texts, or numbers by text.
+// readValue parses a number, a string, a list of strings, or a map of strings to numbers.
 func readValue(text JSON) (flexmatch.Attribute, error) {
 	var v flexmatch.Attribute
 	var err error
@@ -50,8 +50,8 @@ func typeOf(v flexmatch.Attribute) string {
 }
 
 // attributes returns a player's attributes, each from the source that the matchmaker
-// names. Other attributes from the client are refused, so that nobody believes that they
-// are used.
+// names. Other attributes from the client are refused rather than ignored, except on an
+// open server if the matchmaker names none.
 func (s *Tickets) attributes(m *Matchmaker, player string, sent map[string]JSON) (map[string]flexmatch.Attribute, error) {
 	out := map[string]flexmatch.Attribute{}
 	fromClient := map[string]bool{}

@@ -212,7 +212,7 @@ func (t tellingDB) Commit(ctx context.Context, b *store.Batch) error {
 	return t.DB.Commit(ctx, b)
 }
 
-// slowly makes the next commit take a while; during is called when it begins.
+// slowly makes the next commit take a while; during is called when the commit begins.
 func (h *hall) slowly(commit time.Duration, during func()) {
 	synctest.Wait()
 	h.committing = func() {

@@ -5,11 +5,11 @@
 //
 // A player's ticket and the matchmaker's are written together: one command starts both,
 // and every later change of the matchmaker's ticket updates the player's in its own
-// transaction (flexmatch.OnChanged). So neither is ever behind the other, and nothing
-// compares them. The same holds for placements (placement.OnEnded).
+// transaction (flexmatch.OnChanged). So neither is ever behind the other, and they need
+// no reconciliation. The same holds for placements (placement.OnEnded).
 //
-// Each change gives a row an identifier that rises over all rows, the cursor of what a
-// client has seen, and OnChanged reports on commit whose rows have changed.
+// Each change assigns the row an identifier that increases across all rows, which clients
+// use as a cursor. On commit, OnChanged reports whose rows have changed.
 //
 // Nothing here trusts a client: attributes come from server-owned data unless the offer
 // takes them from clients, latency is filtered, members of a party agree for themselves,

@@ -11,8 +11,8 @@ import (
 	"github.com/musterhq/muster/session"
 )
 
-// poolProperty marks game sessions that players created, so that lists show those of a
-// pool and no matched game.
+// poolProperty is the key of the property that marks a game session created by a player
+// with its pool, so that lists of a pool leave out matched games.
 const poolProperty = "muster_pool"
 
 // Games are the game sessions that players may see and join.
@@ -31,8 +31,8 @@ type Game struct {
 	Players int
 }
 
-// Shows reports whether players see a property: those of a game session that no player
-// created are between operator and game server.
+// Shows reports whether players see a property. The properties of a game session that no
+// player created are private to the operator and the game server.
 func (g *Game) Shows(p session.Property) bool { return g.Pool != "" && p.Key != poolProperty }
 
 func (s *Games) game(view *store.Snapshot, pool string, g *session.GameSession) Game {

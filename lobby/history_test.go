@@ -125,7 +125,7 @@ func (h *history) open(player string) *Ticket {
 	return nil
 }
 
-// answer answers for all players of a ticket, the given player's or another one.
+// answer answers for all players of a ticket: the given player's ticket, or another.
 func (h *history) answer(player string) {
 	asked := func(player string) bool {
 		t := h.open(player)
@@ -166,7 +166,7 @@ func (h *history) startByOperator(player string) {
 	h.must(err)
 }
 
-// inParty does something about the player's party.
+// inParty performs a random action on the player's party.
 func (h *history) inParty(player string) {
 	view := h.st.View()
 	p := h.Parties.Of(view, player)
@@ -327,7 +327,7 @@ func showTicket(t *Ticket) string {
 	return text
 }
 
-// showMatchmakers returns the same of the matchmaker's ticket.
+// showMatchmakers returns the same for the matchmaker's ticket.
 func showMatchmakers(s *flexmatch.Service, r store.Reader, t *flexmatch.Ticket) string {
 	match, acceptBy := t.MatchID, time.Time{}
 	switch t.Status {

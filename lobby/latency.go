@@ -23,7 +23,7 @@ type Sample struct {
 	Location string
 	Millis   float64
 	Receipt  bool // the client sent a beacon's receipt
-	Attested int  // milliseconds by the receipt; 0 if it is not good
+	Attested int  // milliseconds according to the receipt; 0 if it is invalid
 }
 
 // Reason says why a sample is left out.
@@ -62,8 +62,8 @@ type Latencies struct {
 }
 
 // Report replaces the report of a player. It returns the accepted latencies in
-// milliseconds by location, and which samples are left out: one of a location that no
-// fleet has would distort placements (developer guide, "Create a player latency policy").
+// milliseconds by location, and the samples that are left out. A sample of a location that
+// no fleet has would distort placements (developer guide, "Create a player latency policy").
 func (l *Latencies) Report(player string, samples []Sample) (accepted map[string]int, rejected []Rejected) {
 	now := time.Now()
 	r := report{ms: map[string]int{}, attested: map[string]int{}, until: now.Add(latencyLife)}
@@ -121,8 +121,8 @@ func (l *Latencies) put(player string, r report, now time.Time) {
 	l.of[player] = r
 }
 
-// forRequest returns the latencies for a player's request: those in it, or else the
-// reported ones.
+// forRequest returns the latencies for a player's request: those in the request, or else
+// the reported ones. If m requires receipts, only reported ones with a receipt count.
 func (l *Latencies) forRequest(player string, given map[string]float64, m *Matchmaker) (map[string]int, error) {
 	l.mu.Lock()
 	reported := l.of[player]
@@ -152,7 +152,7 @@ func (l *Latencies) forRequest(player string, given map[string]float64, m *Match
 	return maps.Clone(ms), nil
 }
 
-// Known returns the locations that active fleets have.
+// Known returns the locations of active fleets.
 func (l *Latencies) Known() map[string]bool {
 	known := map[string]bool{}
 	for f := range l.fleets.All(l.st.View(), "") {

@@ -16,7 +16,7 @@ type Offer struct {
 	Matchmakers []Matchmaker
 	Pools       []Pool
 	// Open offers every matchmaking configuration and every queue by its own name
-	// and accepts all attributes from clients. It is for one's own machine.
+	// and accepts all attributes from clients. It is meant for a developer's machine.
 	Open bool
 }
 
@@ -61,8 +61,7 @@ type Pool struct {
 // mostParty is the most players of a ticket (API reference, StartMatchmaking).
 const mostParty = 10
 
-// Check sets the defaults in place, and returns an error that names what is not
-// configured correctly.
+// Check sets the defaults in place, and returns an error that names an invalid setting.
 func (o *Offer) Check() error {
 	seen := map[string]bool{}
 	for i := range o.Matchmakers {
@@ -169,7 +168,8 @@ func (c *Catalog) Pools() []Pool {
 	return all
 }
 
-// pool returns a pool that a player with a scope may use in a given way.
+// pool returns the named pool, or an error if a player with the scope may not use it or
+// may reports false.
 func (c *Catalog) pool(name, scope string, may func(*Pool) bool) (*Pool, error) {
 	p, err := named(c.Pools(), func(p *Pool) string { return p.Name }, "pool", name)
 	switch {

@@ -58,7 +58,7 @@ func (p *Party) players() []string {
 	return all
 }
 
-// IsReady reports whether the member has said so within the last minute.
+// IsReady reports whether the member declared to be ready within the last minute.
 func (m *PartyMember) IsReady(now time.Time) bool {
 	return !m.Ready.IsZero() && now.Sub(m.Ready) <= readyFor
 }
@@ -98,7 +98,7 @@ func (s *Parties) register() {
 	s.act = store.NewCommand(s.st, "play.party", s.runParty)
 }
 
-// Party returns the party of a player; another party is not found.
+// Party returns a party that the player is in. Errors: NotFound.
 func (s *Parties) Party(player, id string) (*Party, error) {
 	p := s.rows.Get(s.st.View(), id)
 	if p == nil || !p.has(player) {
@@ -149,7 +149,7 @@ func (s *Parties) Change(ctx context.Context, player, id string, ready bool, att
 	return s.act.Do(ctx, partyArgs{Do: partyChange, By: player, Party: id, Member: m})
 }
 
-// Leave removes a member: the player or, by the leader, another one.
+// Leave removes a member. Only the leader may remove another player.
 func (s *Parties) Leave(ctx context.Context, player, id, member string) error {
 	_, err := s.act.Do(ctx, partyArgs{Do: partyLeave, By: player, Party: id, Target: member})
 	return err
@@ -200,7 +200,7 @@ func (s *Parties) runParty(tx *store.Tx, a partyArgs) (*Party, error) {
 	return &p, nil
 }
 
-// put writes a changed party, and notifies what waits for its members.
+// put writes a changed party, and notifies the watchers of its members.
 func (s *Parties) put(tx *store.Tx, p *Party) {
 	p.Change, p.Expires = tx.ID(""), tx.Now().Add(partyKept)
 	s.rows.Put(tx, p)
@@ -224,7 +224,7 @@ func (s *Parties) create(tx *store.Tx, a partyArgs) (*Party, error) {
 	return &p, nil
 }
 
-// alone refuses a player who is in a party.
+// alone returns an error if the player is in a party.
 func (s *Parties) alone(tx *store.Tx, player string) error {
 	if old := s.of.First(tx, player); old != nil {
 		return refuse(AlreadyJoined, "you are in party "+old.ID+"; leave it first")
@@ -232,7 +232,7 @@ func (s *Parties) alone(tx *store.Tx, player string) error {
 	return nil
 }
 
-// apply changes a copy of the party.
+// apply carries out the action on p, which is a copy of the party.
 func (s *Parties) apply(tx *store.Tx, p *Party, a partyArgs) error {
 	switch a.Do {
 	case partyJoin:
@@ -273,8 +273,8 @@ func (s *Parties) join(tx *store.Tx, p *Party, player string) error {
 	return nil
 }
 
-// useConsent clears the consent that a ticket uses up: each match needs a new one. It
-// refuses if the party has changed since its members agreed.
+// useConsent clears the members' consent, which a ticket uses up: each match needs a new
+// one. It returns an error if the party has changed since its members agreed.
 func (s *Parties) useConsent(tx *store.Tx, party, agreed string) error {
 	old := s.rows.Get(tx, party)
 	if old == nil || old.Change != agreed {

@@ -177,7 +177,7 @@ func (s *Placements) Start(ctx context.Context, player string, pool *Pool, in Se
 	return s.start.Do(ctx, placeArgs{Placement{Pool: pool.Name, PlayerID: player}, pool.Queue, request})
 }
 
-// request returns the placement request, within what the pool allows.
+// request returns the placement request, or an error if the pool does not allow it.
 func (s *Placements) request(player string, pool *Pool, in *SessionRequest) (placement.Request, error) {
 	r := placement.Request{
 		Name: in.Name, MaxPlayers: pool.MaxPlayers, Players: []session.Joining{{PlayerID: player}},
@@ -213,7 +213,7 @@ func (s *Placements) request(player string, pool *Pool, in *SessionRequest) (pla
 	return r, err
 }
 
-// Placement returns one of a player's; another player's is not found.
+// Placement returns a placement of the player. Errors: NotFound.
 func (s *Placements) Placement(player, id string) (*Placement, error) {
 	p := s.rows.Get(s.st.View(), id)
 	if p == nil || p.PlayerID != player {

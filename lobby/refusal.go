@@ -1,9 +1,9 @@
 package lobby
 
-// Code says what is wrong with a request, for programs.
+// Code identifies what is wrong with a request, for programs.
 type Code string
 
-// The codes of refusals, beside those of identity and of internal/fault.
+// The codes of refusals, in addition to those of identity and of internal/fault.
 const (
 	NotFound          Code = "not-found"
 	NotAllowed        Code = "not-allowed"

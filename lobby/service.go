@@ -32,7 +32,7 @@ type Options struct {
 	Registerer prometheus.Registerer // nil keeps no metrics
 }
 
-// Service is what players are part of, by subject.
+// Service is the interface of the package, divided by subject.
 type Service struct {
 	Catalog    *Catalog
 	Latencies  *Latencies
@@ -50,8 +50,8 @@ type Service struct {
 	repair   *store.Action[repairArgs]
 }
 
-// New registers the package's tables and commands on the store. Its error names what is
-// not configured correctly.
+// New registers the package's tables and commands on the store. Its error names the
+// invalid setting of the offer.
 func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	if err := o.Offer.Check(); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	return s, nil
 }
 
-// Reload replaces the offer, which Check accepts.
+// Reload replaces the offer. o must have passed Check.
 func (s *Service) Reload(o Offer) { s.Catalog.offer.Store(&o) }
 
 // OnChanged registers f to be called when a change of players' rows is committed. f must
@@ -152,8 +152,8 @@ func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
 	return nil
 }
 
-// lookEvery is how often to look for the next row to expire. It is far less than any row
-// is kept, so changes of rows need not wake the loop.
+// lookEvery is how often to look for the next row to expire. It is far shorter than any
+// row is kept, so changes of rows need not wake the loop.
 const lookEvery = time.Minute
 
 // nextDue returns when there may be something to tidy.

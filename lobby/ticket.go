@@ -162,8 +162,8 @@ func (s *Tickets) Start(ctx context.Context, player, scope string, in MatchReque
 	return s.start.Do(ctx, args)
 }
 
-// players returns the players of a ticket: the requesting one, or the party, with the
-// party's change at which its members agreed.
+// players returns the players of a ticket: the requesting one, or those of the party.
+// agreed is the party's Change at which its members agreed.
 func (s *Tickets) players(m *Matchmaker, player string, in *MatchRequest) (all []flexmatch.Player, agreed string, err error) {
 	if in.Team != "" {
 		return nil, "", refuse(Invalid, "team: "+m.Name+" does not let players choose")
@@ -229,12 +229,12 @@ func (s *Tickets) player(m *Matchmaker, id string, sent map[string]JSON, latency
 type openArgs struct {
 	Ticket  Ticket
 	Players []flexmatch.Player
-	Agreed  string // the party's change at which its members agreed
+	Agreed  string // the party's Change at which its members agreed
 }
 
 // runOpen starts the matchmaker's ticket and writes the player's beside it. A player is
 // on at most one open ticket: FlexMatch cancels the older one (developer guide, "Request
-// matchmaking for players"), and nobody would be told.
+// matchmaking for players"), and its players would not learn of it.
 func (s *Tickets) runOpen(tx *store.Tx, a openArgs) (*Ticket, error) {
 	t := a.Ticket
 	for _, player := range t.Players {
@@ -281,7 +281,7 @@ func (s *Tickets) update(tx *store.Tx, old *Ticket, found Found) {
 	s.put(tx, &t)
 }
 
-// put writes a changed ticket, and notifies what waits for its players.
+// put writes a changed ticket, and notifies the watchers of its players.
 func (s *Tickets) put(tx *store.Tx, t *Ticket) {
 	t.Seq++
 	t.Updated, t.Change = tx.Now(), tx.ID("")
@@ -316,7 +316,7 @@ func (s *Tickets) found(r store.Reader, t *flexmatch.Ticket) Found {
 	return f
 }
 
-// Ticket returns a ticket of a player; another player's is not found.
+// Ticket returns a ticket of the player. Errors: NotFound.
 func (s *Tickets) Ticket(player, id string) (*Ticket, error) {
 	t := s.rows.Get(s.st.View(), id)
 	if t == nil || !slices.Contains(t.Players, player) {

@@ -112,7 +112,7 @@ func TestTickets_Refused(t *testing.T) {
 	})
 }
 
-// A player is on one open ticket, and is told which only if it is theirs.
+// A player is on at most one open ticket, and learns which only if it is theirs.
 func TestTickets_OneForEachPlayer(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {
@@ -127,7 +127,7 @@ func TestTickets_OneForEachPlayer(t *testing.T) {
 	})
 }
 
-// Everything that has expired is deleted, however much it is.
+// Everything that has expired is deleted, no matter how much.
 func TestSweep_DeletesAll(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {

@@ -11,9 +11,9 @@ const repairAtOnce = 200
 
 type repairArgs struct{ Tickets, Placements []string }
 
-// catchUp brings open rows up to date that a server of an earlier version wrote: there
-// they followed the matchmaker by events, after its own transaction, so they can be behind
-// it or have no counterpart. Rows of this version never are.
+// catchUp brings open rows that a server of an earlier version wrote up to date. That
+// version updated them by events, after the matchmaker's own transaction, so they can be
+// behind it or have no counterpart. Rows of this version never are.
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.caughtUp {
 		return nil
@@ -58,7 +58,7 @@ func (s *Service) runRepair(tx *store.Tx, a repairArgs) error {
 // lost is the reason of a row without a counterpart.
 const lost = "Lost"
 
-// now returns what the players of a ticket see of the matchmaker's.
+// now returns what the players of a ticket see of the matchmaker's ticket.
 func (s *Tickets) now(r store.Reader, t *Ticket) Found {
 	if m := s.matches.Live(r, t.ID); m != nil {
 		return s.found(r, m)
