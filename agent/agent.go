@@ -102,7 +102,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("another agent works in %s: %w", a.opts.Root, err)
 	}
 	defer lock.Close()
-	life, end := context.WithCancel(context.WithoutCancel(ctx)) // of what ends in order, after ctx
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // for what ends in order, after ctx
 	defer end()
 	if err := a.prepare(); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	return err
 }
 
-// lock makes sure that no other agent uses the folder.
+// lock locks the folder, so that no other agent uses it.
 func (a *Agent) lock() (io.Closer, error) {
 	return supervise.Lock(filepath.Join(a.opts.Root, "agent.lock"))
 }
@@ -173,7 +173,7 @@ func (a *Agent) isolate() error {
 	return nil
 }
 
-// identify makes the agent known to Muster, if it works for one.
+// identify loads the credential or joins, if the agent works for a Muster.
 func (a *Agent) identify(ctx context.Context) error {
 	if a.opts.Server == "" {
 		return nil
@@ -245,7 +245,7 @@ func (a *Agent) KeepRunning() { a.keepRunning.Store(true) }
 
 // Cleanup ends the processes that a former agent left running below Root, removes the
 // folders of its instances, and returns how many there were; builds and the credential
-// stay. It fails if an agent uses the folder. It is called in place of Run, without a
+// stay. It fails if an agent uses the folder. It is called instead of Run, without a
 // Server.
 func (a *Agent) Cleanup(ctx context.Context) (ended int, err error) {
 	lock, err := a.lock()

@@ -23,7 +23,7 @@ type instances struct {
 	mu   sync.Mutex
 	ctx  context.Context // of the instances; set by resume
 	byID map[string]*instance.Instance
-	over bool           // no new instances begin
+	over bool           // no new instances are begun
 	work sync.WaitGroup // of their goroutines
 }
 
@@ -35,11 +35,11 @@ func (s *instances) store(desired protocol.Assign) error {
 	return disk.Write(filepath.Join(s.m.Root, desiredFile), desired)
 }
 
-// resume goes on with the desired state that a former agent received last, and begins
-// the instances of own. An instance that is on disk although that state does not name
-// it, because the former agent died before it had ended it or could not store a newer
-// state, waits for the next one; unless there is no server to send it: then it is
-// ended.
+// resume continues with the desired state that a former agent received last, and begins
+// the instances of o.Own. An instance can be on disk although that state does not name it:
+// the former agent died before it ended the instance, or could not store a newer state.
+// Such an instance waits for the next desired state or, if there is no server to send one,
+// is ended.
 func (s *instances) resume(ctx context.Context, o *Options) error {
 	var last protocol.Assign
 	err := disk.Read(filepath.Join(s.m.Root, desiredFile), &last)
@@ -131,7 +131,7 @@ func (s *instances) all() []*instance.Instance {
 	return slices.Collect(maps.Values(s.byID))
 }
 
-// report returns what is reported to Muster.
+// report returns the instances as they are reported to Muster.
 func (s *instances) report() []protocol.Instance {
 	list := []protocol.Instance{}
 	for _, i := range s.all() {
@@ -151,7 +151,7 @@ func (s *instances) builds() map[string]bool {
 	return used
 }
 
-// clear ends all instances that Muster assigned immediately and removes their folders.
+// clear immediately ends all instances that Muster assigned, and removes their folders.
 func (s *instances) clear() {
 	s.assign(protocol.Assign{})
 	for _, i := range s.all() {

@@ -102,7 +102,7 @@ func (s *server) renew(secret string) {
 	s.secretKept.Send()
 }
 
-// learn stores the key with which Muster signs builds, received from an authenticated
+// learn stores the key with which Muster signs builds, as received from an authenticated
 // server, if this machine joined before there was one. A known key is never replaced:
 // another one is ignored, and builds signed with it are refused.
 func (s *server) learn(key ed25519.PublicKey) {
@@ -123,7 +123,7 @@ func (s *server) learn(key ed25519.PublicKey) {
 	s.log.Info("learned the key that signs builds", "host_id", next.HostID)
 }
 
-// rejoin removes a credential that Muster refuses and joins again if the agent can get
+// rejoin removes a credential that Muster refuses and joins again, if the agent can create
 // a token itself; otherwise it returns refused.
 func (s *server) rejoin(ctx context.Context, refused error) error {
 	if s.opts.NewToken == nil {

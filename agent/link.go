@@ -192,8 +192,8 @@ func (l *link) listen(ctx context.Context, ws *websocket.Conn, alive func() erro
 	}
 }
 
-// obey does what a message says. What takes long continues until ctx ends, which a new
-// connection does not.
+// obey carries out a message. Work that takes long continues until ctx ends, across
+// connections.
 func (l *link) obey(ctx context.Context, m protocol.Message) {
 	switch {
 	case m.Assign != nil:

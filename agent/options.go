@@ -52,11 +52,11 @@ type Options struct {
 	// means no isolation.
 	Launcher string
 
-	// Users are the users that instances run as, one each, if the agent is root. With
-	// the zero value all run as the agent's user.
+	// Users are the users that instances run as, one each, if the agent is root. If
+	// zero, all run as the agent's user.
 	Users jail.Users
-	// UserClaims is the folder in which all agents of this machine record which user is
-	// whose. Default: /var/lib/muster-users.
+	// UserClaims is the folder in which all agents of this machine record the users
+	// that they use. Default: /var/lib/muster-users.
 	UserClaims string
 	// Unconfined disables isolation: processes only get their own process group.
 	Unconfined bool
@@ -73,8 +73,8 @@ type Options struct {
 	Collect bool
 
 	// RelayAll makes the processes of every fleet connect through the agent, like those
-	// of fleets with the relay's tag: for when the agent trusts Muster's certificate
-	// and they do not.
+	// of fleets with the relay's tag. It is for processes that do not trust Muster's
+	// certificate, as the agent does.
 	RelayAll bool
 
 	// Own are instances that Muster does not assign: programs on this machine.

@@ -18,7 +18,7 @@ const relayFile = "relay.json"
 type relayState struct{ Port int }
 
 // startRelay opens the relay, on the port of a former agent if there was one. If it
-// cannot be opened, there is none: processes connect directly.
+// cannot be opened, processes connect directly.
 func (a *Agent) startRelay(ctx context.Context) (stop func()) {
 	if a.opts.Server == "" {
 		return func() {}

@@ -21,8 +21,8 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// server is the Muster that the agent works for: where it is reached, and the
-// credential for it.
+// server is the Muster that the agent works for: its base URLs, and the credential
+// for it.
 type server struct {
 	opts       *Options
 	log        *slog.Logger
@@ -64,7 +64,7 @@ func jitter(wait time.Duration) time.Duration {
 	return time.Duration(float64(wait) * (0.75 + rand.Float64()/2))
 }
 
-// shaking is the most time of a WebSocket's handshake.
+// shaking limits the time of a WebSocket's handshake.
 const shaking = 20 * time.Second
 
 // dial opens a WebSocket to a path. On refusal it returns the response too.
@@ -134,7 +134,7 @@ func (s *server) putLogs(ctx context.Context, c protocol.Collect, file *os.File,
 	return nil
 }
 
-// refusalOf returns the error that a response without success describes.
+// refusalOf returns the error that an unsuccessful response describes.
 func refusalOf(res *http.Response) error {
 	var refusal protocol.Refusal
 	text, _ := io.ReadAll(io.LimitReader(res.Body, 4096))

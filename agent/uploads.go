@@ -31,8 +31,8 @@ func newUploads(s *server, root string) *uploads {
 	return &uploads{server: s, root: root, slots: make(chan struct{}, maxUploads), done: make(chan protocol.LogsStored, 64)}
 }
 
-// collect packs the logs of a process and sends them, without making the caller wait.
-// Where i is nil, there are none.
+// collect packs the logs of a process and sends them in another goroutine. If i is nil,
+// there are none.
 func (u *uploads) collect(ctx context.Context, i *instance.Instance, c protocol.Collect) {
 	result := protocol.LogsStored{InstanceID: c.InstanceID, ProcessID: c.ProcessID}
 	if i == nil {
@@ -56,7 +56,7 @@ func (u *uploads) collect(ctx context.Context, i *instance.Instance, c protocol.
 	}()
 }
 
-// tell hands a result to the link. Without a link it gives up after a minute.
+// tell passes a result to the link. If there is no link, it gives up after a minute.
 func (u *uploads) tell(ctx context.Context, result protocol.LogsStored) {
 	late := time.NewTimer(time.Minute)
 	defer late.Stop()

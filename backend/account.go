@@ -12,7 +12,7 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// accounts handles logins, accounts and what others may know of a player.
+// accounts handles logins, accounts and players' public profiles.
 type accounts struct {
 	ids     *identity.Service
 	config  *Settings
@@ -21,7 +21,7 @@ type accounts struct {
 	lockout *lockout
 }
 
-// discovery says where the keys are (OpenID Connect Discovery, 3, as far as it
+// discovery returns where the keys are (OpenID Connect Discovery, 3, as far as it
 // applies to a server whose tokens are access tokens).
 func (h *accounts) discovery(rq *request) (answer, error) {
 	rq.public("3600")
@@ -79,7 +79,7 @@ func accountKey(rq *request, player string) string {
 
 func addressKey(rq *request) string { return "address " + networkOf(rq.from) }
 
-// checkLock refuses logins after too many failures.
+// checkLock returns an error for logins after too many failures.
 func (h *accounts) checkLock(rq *request, account string) error {
 	now := time.Now()
 	wait := max(h.lockout.locked(account, failuresOfAccount, now), h.lockout.locked(addressKey(rq), failuresOfAddress, now))
@@ -261,7 +261,7 @@ func (h *accounts) publicPlayer(rq *request) (answer, error) {
 	return ok(p)
 }
 
-// publicOut returns what anyone may know of a player.
+// publicOut returns the public profile of a player.
 func (h *accounts) publicOut(id string) (*protocol.PublicPlayer, error) {
 	p, err := h.ids.Accounts.Get(id)
 	if err != nil {

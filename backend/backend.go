@@ -29,8 +29,9 @@ type Deps struct {
 
 	Base   string // the server's base URL, for the configuration that clients read
 	Beacon string // where the server's own UDP beacon answers, HOST:PORT, for an open server's locations; "": nowhere
-	// Operator returns who claims to have signed a request (SigV4), and a function that
-	// proves it with the request's body. It refuses callers who are not allowed the action.
+	// Operator returns the claimed signer of a request (SigV4), and a function that
+	// verifies the claim with the request's body. It refuses callers who are not allowed
+	// the action.
 	Operator   func(r *http.Request, action auth.Action) (caller auth.Caller, proof func(body []byte) error, err error)
 	Logger     *slog.Logger          // nil means none
 	Registerer prometheus.Registerer // nil keeps no metrics
@@ -56,15 +57,15 @@ type Backend struct {
 	sockets    *sockets
 }
 
-// Settings are the configuration: as at the start and, of what a reload changes, as last
-// read.
+// Settings are the configuration: Config as of the start, and the parts that a reload
+// changes as last read.
 type Settings struct {
 	Config
 	last     atomic.Pointer[Config]
 	receipts atomic.Pointer[beacon.Receipts] // nil: receipts cannot be checked
 }
 
-// NewSettings returns a configuration. Its error names what is wrong.
+// NewSettings returns the settings for a configuration. Its error names an invalid setting.
 func NewSettings(c Config) (*Settings, error) {
 	receipts, err := c.check()
 	if err != nil {
@@ -78,7 +79,7 @@ func NewSettings(c Config) (*Settings, error) {
 
 // Reload replaces providers, matchmakers, pools, locations with their beacon key, and
 // origins; the rest of the configuration cannot change while the server runs. If there
-// is an error, it names what is wrong, and nothing has changed.
+// is an error, it names an invalid setting, and nothing has changed.
 func (s *Settings) Reload(c Config, ids *identity.Service, l *lobby.Service) error {
 	receipts, err := c.check()
 	if err != nil {
@@ -123,8 +124,8 @@ func New(d Deps, c *Settings) *Backend {
 	return b
 }
 
-// check sets the defaults, and returns the key of beacons, nil if there is none. Its error
-// names what is not configured correctly.
+// check sets the defaults, and returns the checker of beacons' receipts, or nil if there is
+// no key. Its error names an invalid setting.
 func (c *Config) check() (*beacon.Receipts, error) {
 	c.Limits.setDefaults(c.Open)
 	offer := c.Offer()

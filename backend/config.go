@@ -32,15 +32,15 @@ type Config struct {
 	Locations []Location `yaml:"locations"`
 	// BeaconKeyFile contains the key with which beacons sign receipts.
 	BeaconKeyFile string `yaml:"beacon_key_file"`
-	// TrustedProxies are addresses or networks whose X-Forwarded-For is believed.
+	// TrustedProxies are addresses or networks whose X-Forwarded-For is trusted.
 	TrustedProxies []string `yaml:"trusted_proxies"`
 	// Origins are web sites whose pages may open a WebSocket, such as
 	// https://game.example. Programs other than browsers send no Origin.
 	Origins []string `yaml:"origins"`
-	// Limits change how often players may do things.
+	// Limits limit how often players may do things.
 	Limits Limits `yaml:"limits"`
 	// Open offers every matchmaking configuration and every queue by its own name
-	// and accepts all attributes from clients. It is for one's own machine.
+	// and accepts all attributes from clients. It is meant for a developer's machine.
 	Open bool `yaml:"-"`
 }
 

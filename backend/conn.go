@@ -27,7 +27,7 @@ type socket struct {
 
 	known   func()        // records that the connection's player is known
 	entered chan struct{} // closed once the player is known
-	mu      sync.Mutex    // guards what follows
+	mu      sync.Mutex    // guards token, player and resume
 	token   string
 	player  identity.Claims
 	resume  string
@@ -142,7 +142,7 @@ func (c *socket) read() {
 	}
 }
 
-// answer queues a message. A client that does not read is disconnected, to come back.
+// answer queues a message. A client that does not read is disconnected.
 func (c *socket) answer(m protocol.Message) {
 	select {
 	case c.out <- m:
@@ -232,7 +232,7 @@ func (c *socket) auth(m *protocol.Message) protocol.Message {
 
 var errEnded = errors.New("the connection shall end")
 
-// write sends who the player is, then what has not ended, and then what changes.
+// write sends the player's identity, then the rows that have not ended, and then changes.
 func (c *socket) write() {
 	early, err := c.open()
 	if err == nil {
@@ -416,7 +416,7 @@ func (c *socket) news(player string, cursor *string) (all []protocol.Message) {
 	return all
 }
 
-// partyMark ends the cursors of clients that know that they are in a party.
+// partyMark is the suffix of cursors of clients that know that they are in a party.
 const partyMark = ".party"
 
 func (c *socket) cursorAt(change string) string {

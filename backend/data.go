@@ -24,8 +24,8 @@ func itemsOut(all []*identity.Datum) map[string]protocol.DataItem {
 // data handles the data of players.
 type data struct{ ids *identity.Service }
 
-// readable returns the namespace in the path if the player may read it. To the player,
-// a namespace that is not readable does not exist.
+// readable returns the namespace in the path if the player may read it, and otherwise the
+// same error as for a namespace that does not exist.
 func readable(rq *request) (identity.Namespace, error) {
 	ns := identity.Namespace(rq.param("namespace"))
 	if !ns.PlayerReads() {

@@ -13,8 +13,8 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// hub wakes what waits for changes of a player. A nudge only says that something
-// changed: the state is in the rows.
+// hub wakes long polls and WebSockets that wait for changes of a player. A nudge only
+// signals that something changed: the state is in the rows.
 type hub struct {
 	ids     *identity.Service
 	most    Limits        // of long polls
@@ -54,7 +54,8 @@ func (h *hub) begin(player string) (over <-chan struct{}, end func()) {
 	}
 }
 
-// watch returns what is nudged after the rows of a player have changed; stop ends that.
+// watch returns a Nudge that receives after the rows of a player have changed, until stop
+// is called.
 func (h *hub) watch(player string) (changed wake.Nudge, stop func()) {
 	w := wake.NewNudge()
 	h.mu.Lock()
@@ -128,7 +129,7 @@ func (h *hub) poll(rq *request, look func() (body any, seq int64, ended bool, er
 	return a, nil
 }
 
-// waitOf returns how long a request wants to wait for a change.
+// waitOf returns how long a request asks to wait for a change.
 func waitOf(rq *request) (time.Duration, error) {
 	text := rq.http.URL.Query().Get("wait")
 	if text == "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/internal/limit"
 )
 
-// Limits say how often players may do things. Zero members mean the defaults, which on
-// an open server mean no rate limits; a negative member means no limit.
+// Limits limit how often players may do things. A zero field means the default, which on
+// an open server is no rate limit; a negative field means no limit.
 type Limits struct {
 	PerAddress     float64 `yaml:"per_address"`      // requests per second from one address, with bursts of three times as many; default 20
 	PerKey         float64 `yaml:"per_key"`          // requests per second with one access key, with bursts of three times as many; default 1,000
@@ -74,7 +74,7 @@ type meters struct {
 	metrics *metrics
 }
 
-// take counts by a key, and refuses if the limit is reached.
+// take counts a request by a key, and returns an error if the limit is reached.
 func (all *meters) take(m meter, key string) error {
 	if wait := m.buckets.Take(key, time.Now()); wait > 0 {
 		all.metrics.limit(m.name)
@@ -100,8 +100,8 @@ func (l *Limits) meters(counts *metrics) *meters {
 // maxLockouts limits the memory of a lockout; keys are short.
 const maxLockouts = 200_000
 
-// makeRoom deletes past entries, and if necessary others until there is room for a
-// while: a flood of keys must neither use up memory nor make every call iterate over
+// makeRoom deletes past entries and, if necessary, others, until there is room for many
+// new ones: a flood of keys must neither use up memory nor make every call iterate over
 // all of them.
 func (l *lockout) makeRoom(now time.Time) {
 	if len(l.of) < maxLockouts {

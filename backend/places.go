@@ -106,8 +106,8 @@ func (h *places) reportLatency(rq *request) (answer, error) {
 	return ok(out)
 }
 
-// attested returns the latency by a sample's receipt in milliseconds; 0 if there is no
-// good one.
+// attested returns the latency in milliseconds according to a sample's receipt, or 0 if
+// there is no valid one.
 func (h *places) attested(s *protocol.LatencySample, from netip.Addr) int {
 	receipts := h.config.receipts.Load()
 	if receipts == nil || s.Receipt == "" {

@@ -23,7 +23,7 @@ type problem struct {
 	detail   string
 	wait     time.Duration // for Retry-After
 	until    time.Time     // when a ban ends
-	ticket   string        // the ticket that prevents it
+	ticket   string        // the ticket that prevents the request
 	conflict string        // token for merging two players
 }
 
@@ -139,5 +139,5 @@ func challenge(code string) string {
 	return `Bearer error="invalid_request", error_description="` + code + `"`
 }
 
-// seconds rounds up, so that a client that waits that long has waited long enough.
+// seconds rounds up, so that a client that waits that long waits long enough.
 func seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }

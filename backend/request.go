@@ -44,7 +44,7 @@ func ok(body any) (answer, error) { return answer{status: http.StatusOK, body: b
 // done is the answer without a body.
 func done(err error) (answer, error) { return answer{status: http.StatusNoContent}, err }
 
-// access says who may use a route.
+// access is who may use a route.
 type access struct {
 	who    who
 	action auth.Action // that an operator must be allowed
@@ -165,7 +165,7 @@ func (rq *request) context() context.Context { return rq.http.Context() }
 // param returns a part of the path.
 func (rq *request) param(name string) string { return rq.http.PathValue(name) }
 
-// has reports whether the client says that it has the version of an ETag. Compressing
+// has reports whether the client has the version of an ETag (If-None-Match). Compressing
 // proxies make our ETags weak, which makes no difference here (RFC 9110, 13.1.2).
 func (rq *request) has(etag string) bool {
 	for tag := range strings.SplitSeq(strings.Join(rq.http.Header.Values("If-None-Match"), ","), ",") {
@@ -267,8 +267,8 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// networkOf returns the network that one client is taken to have.
+// networkOf returns the network that is assumed to belong to one client.
 func networkOf(addr netip.Addr) string { return door.Network(addr).String() }
 
-// siteOf returns the network that one household or office is taken to have.
+// siteOf returns the network that is assumed to belong to one household or office.
 func siteOf(addr netip.Addr) string { return door.Site(addr).String() }

@@ -14,7 +14,7 @@ import (
 // sessionName returns a game session's id in a form for paths: its ARN in base64url.
 func sessionName(arn string) string { return base64.RawURLEncoding.EncodeToString([]byte(arn)) }
 
-// sessionOf returns the id of the game session that the path names; "" is the id of none.
+// sessionOf returns the id of the game session that the path names, or "" if it is malformed.
 func sessionOf(rq *request) string {
 	text, err := base64.RawURLEncoding.DecodeString(rq.param("session"))
 	if err != nil {

@@ -52,7 +52,7 @@ func newSocketDoor() *socketDoor {
 	return &socketDoor{tickets: map[string]socketGrant{}, of: map[string][]*socket{}}
 }
 
-// close admits no more connections and waits until all have ended, or ctx has.
+// close admits no more connections, and waits until all have ended or ctx is done.
 func (d *socketDoor) close(ctx context.Context) {
 	d.mu.Lock()
 	d.closed = true
@@ -65,7 +65,7 @@ func (d *socketDoor) close(ctx context.Context) {
 	}
 }
 
-// issue returns a ticket for one WebSocket, unless there are too many.
+// issue returns a ticket for one WebSocket, or an error if there are too many.
 func (d *socketDoor) issue(token, from string, now time.Time) (ticket string, err error) {
 	ticket = "wt_" + identity.NewSecret()
 	d.mu.Lock()
@@ -85,7 +85,7 @@ func (d *socketDoor) issue(token, from string, now time.Time) (ticket string, er
 	return ticket, nil
 }
 
-// redeem returns the access token that a ticket stands for, once.
+// redeem returns the access token that a ticket stands for, and deletes the ticket.
 func (d *socketDoor) redeem(ticket, from string, now time.Time) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,7 +98,7 @@ func (d *socketDoor) redeem(ticket, from string, now time.Time) string {
 	return g.token
 }
 
-// enter counts a connection, and reports whether there is room for it.
+// enter counts a connection if there is room for it, and reports whether there is.
 func (d *socketDoor) enter(most int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -165,8 +165,8 @@ func (s *sockets) ticket(rq *request) (answer, error) {
 	return answer{status: http.StatusCreated, body: &protocol.SocketTicket{Ticket: ticket, ExpiresIn: int64(socketTicketLife / time.Second)}}, nil
 }
 
-// allowedOrigin accepts programs, which send no Origin, and pages of the sites that the
-// configuration names and of the server itself.
+// allowedOrigin reports whether a request comes from a program, which sends no Origin, or
+// from a page of the server itself or of a site that the configuration names.
 func (s *sockets) allowedOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	return origin == "" || origin == s.base || slices.Contains(s.config.now().Origins, origin)

@@ -96,7 +96,7 @@ func (h *tickets) answer(rq *request) (answer, error) {
 	return h.answerWith(http.StatusAccepted, t, rq.player.PlayerID)
 }
 
-// ticketOut returns a ticket as one of its players sees it: each player learns only their
+// ticketOut returns a ticket as one of its players sees it: each player sees only their
 // own player session.
 func ticketOut(from *lobby.Tickets, t *lobby.Ticket, player string) *protocol.Ticket {
 	f := &t.Found

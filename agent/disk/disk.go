@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Read decodes a file of JSON. Its error is os.ErrNotExist if there is none.
+// Read decodes a JSON file. If there is none, the error wraps os.ErrNotExist.
 func Read(path string, to any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -17,7 +17,7 @@ func Read(path string, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// Write replaces a file of JSON atomically; only the agent's user may read it.
+// Write replaces a JSON file atomically; only the agent's user may read it.
 func Write(path string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package instance runs one instance of a fleet on this machine: its build is
-// installed, the processes of the runtime configuration are kept running, and all ends
-// when the instance should end.
+// Package instance runs one instance of a fleet on this machine: it installs the build,
+// keeps the processes of the runtime configuration running, and ends them when the
+// instance should end.
 //
 // An Instance has one goroutine, Run, that owns the desired state and the status
-// (status.go). Others hand it what should change, and read a snapshot of what is. What
-// takes long, installing and stopping, runs beside it and reports back. Its parts have
-// a state of their own:
+// (status.go). Other goroutines send it changes and read a snapshot of its state.
+// Installing and stopping take long, so they run concurrently and report back. Its parts
+// have their own state:
 //
-//   - slots are the places for processes, and who is in them;
+//   - slots are the places for processes, and the processes in them;
 //   - launcher starts processes, and reports how they end;
 //   - Home is the folder of the instance: the build's tree, logs, and the files with which
 //     the next agent takes over;

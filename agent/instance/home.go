@@ -14,7 +14,7 @@ import (
 
 // Home is the folder of an instance:
 //
-//	game/            the build's tree; of Own, the program's folder instead
+//	game/            the build's tree; Own uses the program's folder instead
 //	game.build       the checksum of the build in the tree
 //	slots/N/         slot.json, run.json, and the supervisor's state
 //	logs/N/          output of the processes of a slot, which outlives the slot
@@ -87,7 +87,7 @@ func (h Home) program(launchPath string) (string, error) {
 	return filepath.Join(h.game(), path), nil
 }
 
-// keepSlot stores what a slot was opened for.
+// keepSlot stores the entry that a slot was opened for.
 func (h Home) keepSlot(n int, e entry) error {
 	if err := os.MkdirAll(h.slot(n), 0o700); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (h Home) keepSlot(n int, e entry) error {
 	return disk.Write(filepath.Join(h.slot(n), "slot.json"), e)
 }
 
-// slots returns what the slots that a former agent left were opened for.
+// slots returns the slots that a former agent left, with the entries they were opened for.
 func (h Home) slots() (map[int]entry, error) {
 	folders, err := os.ReadDir(filepath.Join(h.dir, "slots"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -144,8 +144,8 @@ func (h Home) run(slot int, processID string) (r run, ok bool) {
 	return r, err == nil && r.ProcessID == processID
 }
 
-// deposit writes a file of the agent's into a process's own log folder, as evidence of
-// how it ended. The process could write to that folder.
+// deposit writes evidence of how a process ended to the process's own log folder. The
+// process can write to that folder too.
 func (h Home) deposit(processID, name, text string) error {
 	dir, err := openTheirs(h.logs(processID))
 	if err != nil {
@@ -155,8 +155,8 @@ func (h Home) deposit(processID, name, text string) error {
 	return dir.put(name, text)
 }
 
-// near names a file with the same name elsewhere in the build: a common mistake is an
-// extra top folder in the archive.
+// near returns a hint that names a file with the same name elsewhere in the build, or "":
+// a common mistake is an extra top folder in the archive.
 func (h Home) near(path string) string {
 	game, err := openTheirs(h.game())
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 )
 
 // problem is why an instance does not work: an event code and a sentence. The zero
-// value is none.
+// value means that it works.
 type problem struct{ code, cause string }
 
 // installation is an attempt to bring a build into an instance's folder.
@@ -45,7 +45,7 @@ func (n *installation) same(d protocol.Desired, key ed25519.PublicKey) bool {
 	return d.Build == n.desired.Build && slices.Equal(d.Runtime.Processes, n.desired.Runtime.Processes) && key.Equal(n.key)
 }
 
-// run installs the build, unless it is there, and checks it.
+// run installs the build, unless it is already installed, and checks it.
 func (n *installation) run(ctx context.Context) problem {
 	if err := n.l.usePorts(n.desired); err != nil {
 		return problem{codeActivation, err.Error()}
@@ -95,7 +95,7 @@ func (n *installation) fetch(ctx context.Context) problem {
 	return problem{}
 }
 
-// stage reports the progress of the cache.
+// stage reports the cache's progress as a phase.
 func (n *installation) stage(s install.Stage, percent int) {
 	phases := map[install.Stage]protocol.Phase{
 		install.Download: protocol.Downloading, install.Unpack: protocol.Validating, install.Script: protocol.Building,

@@ -21,7 +21,7 @@ import (
 	"github.com/musterhq/muster/internal/wake"
 )
 
-// Machine is what the instances of an agent share.
+// Machine holds what the instances of an agent share.
 type Machine struct {
 	Root     string               // the agent's folder
 	Launcher string               // wraps programs without an SDK; "" if the agent does not know its own program
@@ -60,10 +60,10 @@ type Instance struct {
 	posts    chan func()        // for Run to call
 	finished chan struct{}      // closed when Run has returned
 	gone     chan struct{}      // closed when the status is Gone
-	jobs     sync.WaitGroup     // installing, stopping, and what waits for processes
+	jobs     sync.WaitGroup     // installing, stopping, and waiting for processes
 	seen     atomic.Pointer[view]
 
-	// Only Run uses what follows.
+	// Only Run uses the fields below.
 	view
 	status     Status
 	named      bool          // false: a former agent left it, and no known desired state names it
@@ -73,14 +73,14 @@ type Instance struct {
 	goneAt     time.Time
 }
 
-// view is what others see of an instance.
+// view is what other goroutines see of an instance.
 type view struct {
 	desired protocol.Desired
 	report  protocol.Instance // without processes
 	over    bool              // nothing is left, not even its folder
 }
 
-// Options are an instance's.
+// Options configure an Instance.
 type Options struct {
 	Desired protocol.Desired
 	Own     *Own // for a program on this machine
@@ -92,8 +92,8 @@ type Options struct {
 }
 
 // New returns an instance, and takes over the processes that a former agent left in its
-// folder. ctx ends when the agent has ended; whatever still runs is then left to the
-// next one.
+// folder. ctx ends when the agent has ended; processes that still run then are left to
+// the next agent.
 func New(ctx context.Context, m *Machine, o Options) *Instance {
 	d := o.Desired
 	i := &Instance{
@@ -217,7 +217,7 @@ func (i *Instance) Report() protocol.Instance {
 	return r
 }
 
-// post has Run call a function. After Run, that is never.
+// post makes Run call a function. Once Run has returned, post does nothing.
 func (i *Instance) post(f func()) {
 	select {
 	case i.posts <- f:
@@ -260,8 +260,8 @@ func (i *Instance) Run() {
 	}
 }
 
-// act makes the moves that are due, and returns when to look again; the zero time waits
-// for a change.
+// act makes the moves that are due, and returns when to call it again; the zero time
+// means after the next change.
 func (i *Instance) act(now time.Time) (next time.Time) {
 	for to := i.status.next(i.situation(now)); to != i.status; to = i.status.next(i.situation(now)) {
 		i.enter(to)
@@ -280,7 +280,7 @@ func (i *Instance) act(now time.Time) (next time.Time) {
 	return time.Time{}
 }
 
-// situation returns what the next status depends on.
+// situation returns the current situation.
 func (i *Instance) situation(now time.Time) situation {
 	d := i.desired
 	return situation{
@@ -290,7 +290,7 @@ func (i *Instance) situation(now time.Time) situation {
 	}
 }
 
-// enter changes the status and does what belongs to the change.
+// enter changes the status and carries out the change.
 func (i *Instance) enter(to Status) {
 	from := i.status
 	Moves.Move(&i.status, to, "instance "+i.ID)
@@ -314,7 +314,7 @@ func (i *Instance) enter(to Status) {
 	}
 }
 
-// install installs the build, beside Run.
+// install starts installing the build in another goroutine.
 func (i *Instance) install() {
 	ctx, cancel := context.WithCancel(i.life)
 	n := &installation{
@@ -344,11 +344,10 @@ func (i *Instance) progress(p protocol.Phase, percent int) {
 	i.set(p, problem{})
 }
 
-// installed is called at the end of an installation that was not abandoned, with its
-// problem.
+// installed handles the end of an installation that was not abandoned; p is its problem.
 func (i *Instance) installed(p problem) {
 	switch {
-	case i.status != Installing: // it is abandoned since
+	case i.status != Installing: // abandoned in the meantime
 	case p == problem{}:
 		i.enter(Running)
 		i.set(protocol.Activating, p)
@@ -361,7 +360,8 @@ func (i *Instance) installed(p problem) {
 // softStop is how long before a drain's deadline processes get SIGTERM.
 const softStop = 10 * time.Second
 
-// stop ends everything of the instance, beside Run. Its folder stays for the logs.
+// stop starts ending everything of the instance in another goroutine. Its folder stays
+// for the logs.
 func (i *Instance) stop(from Status) {
 	grace, why := time.Duration(0), "its instance is stopped"
 	if from == Draining && i.desired.Stop == protocol.Drain {
@@ -379,7 +379,7 @@ func (i *Instance) stop(from Status) {
 	})
 }
 
-// remove removes the folder, beside Run, which ends then.
+// remove ends Run and removes the folder in another goroutine.
 func (i *Instance) remove() {
 	i.end()
 	i.jobs.Go(func() {
@@ -403,9 +403,9 @@ const (
 // patience is how often a full disk is checked for space.
 const patience = time.Second
 
-// fill retires the slots that the runtime configuration does not ask for, and opens one
+// fill retires the slots that the runtime configuration does not request, and opens one
 // that is missing. Processes of retired slots keep running and count, so that there are
-// never more than the configuration asks for (API reference,
+// never more than the configuration requests (API reference,
 // UpdateRuntimeConfiguration: running processes are not affected). It returns when the
 // next one can be opened.
 func (i *Instance) fill(now time.Time) (next time.Time) {
@@ -442,14 +442,14 @@ func (i *Instance) set(phase protocol.Phase, p problem) {
 	i.show()
 }
 
-// show makes others see what Run sees.
+// show publishes the view to other goroutines.
 func (i *Instance) show() {
 	now := i.view
 	i.seen.Store(&now)
 	i.m.Changed()
 }
 
-// ValidID reports whether an instance's id may be the name of a folder.
+// ValidID reports whether an id may be the name of a folder.
 func ValidID(id string) bool {
 	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return id != "" && len(id) <= 128 && strings.Trim(id, characters) == ""

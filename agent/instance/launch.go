@@ -74,7 +74,7 @@ func (l *launcher) group(s *slot, count int) (group, error) {
 	})
 }
 
-// usePorts makes the launcher take ports of a desired state's range.
+// usePorts makes the launcher take ports from a desired state's range.
 func (l *launcher) usePorts(d protocol.Desired) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,8 +195,8 @@ func (l *launcher) environment(d protocol.Desired, id string, port int, logs str
 	)
 }
 
-// note records the process that runs in a slot and returns it. That of a former agent
-// keeps its port, and its token at the relay.
+// note records the process that runs in a slot and returns it. A process taken over from
+// a former agent keeps its port, and its token at the relay.
 func (l *launcher) note(s *slot, r supervise.Run) protocol.Process {
 	if kept, ok := l.home.run(s.n, r.ID); ok && r.Attached {
 		if l.m.Relay != nil && kept.Pass != "" {
@@ -256,8 +256,8 @@ func (l *launcher) failed(s *slot, id string, err error) {
 	l.report(protocol.Exited{ProcessID: id, Code: -1, Reason: reason, Cause: cause})
 }
 
-// free takes everything back that a process had. It returns the process's port, why it
-// was told to end, and whether it ran out of memory.
+// free releases everything that a process held. It returns the process's port, why it was
+// told to end, and whether it ran out of memory.
 func (l *launcher) free(s *slot, id string) (port int, why reason, oom bool) {
 	port, why = l.slots.ended(s, id)
 	if port > 0 {

@@ -17,13 +17,13 @@ import (
 )
 
 // Own is an instance with a program on this machine: a developer's own server, or that
-// of the demo. Its processes connect as those of a compute registered for them.
+// of the demo. Its processes connect as a compute that is registered for them.
 type Own struct {
 	Desired protocol.Desired // InstanceID, FleetID, Compute, SDKURL, AuthToken, Ports; Runtime.Processes[0].Concurrent
 	Dir     string           // working directory
 	Path    string           // of the program; absolute
 	Args    []string         // {port} is replaced with the port
-	Port    int              // for the program; 0 picks one of Desired's range
+	Port    int              // for the program; 0 picks one from Desired's range
 	Clean   bool             // with a fleet's environment and parameters, instead of the agent's and Args
 	Out     io.Writer        // gets a copy of its output; may be nil
 
@@ -42,7 +42,8 @@ func (o *Own) arguments(port int) []string {
 	return args
 }
 
-// follow copies the output of a process from now on to Out.
+// follow starts copying the output of a process to Out; of a process that was taken over,
+// only new output.
 func (o *Own) follow(r supervise.Run) {
 	if o.Out == nil {
 		return
@@ -91,7 +92,7 @@ func (o *Own) print(line string) {
 	fmt.Fprintln(o.Out, line)
 }
 
-// alive reports whether there is a process with an id.
+// alive reports whether a process with the id exists.
 func alive(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

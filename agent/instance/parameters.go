@@ -27,8 +27,8 @@ var token = regexp.MustCompile(`\{\{\s*\.?([A-Za-z0-9]+)\s*\}\}|\{port\}`)
 // first. AWS's agent splits at single spaces and has no quotes, with the same result
 // for all parameters that make sense there.
 //
-// With lenient, unknown names are left unchanged, for the wrapper of a program without
-// an SDK, which knows the game session.
+// If lenient is set, unknown names are left unchanged: the wrapper of a program without
+// an SDK replaces them, since it knows the game session.
 func expand(parameters string, lenient bool, w protocol.Desired, p placeholders) ([]string, error) {
 	words, err := split(parameters)
 	if err != nil {
@@ -57,7 +57,7 @@ func expand(parameters string, lenient bool, w protocol.Desired, p placeholders)
 	return words, err
 }
 
-// noSDK at the beginning of parameters says that the program uses no SDK.
+// noSDK at the beginning of parameters means that the program uses no SDK.
 const noSDK = "{{.NoSDK}}"
 
 // withoutSDK returns a program's parameters, and whether they say that it uses no SDK.

@@ -23,7 +23,7 @@ type slot struct {
 	entry
 	group group
 
-	// The mutex of slots guards what follows.
+	// The mutex of slots guards the fields below.
 	retired bool              // launches no more processes
 	process *protocol.Process // the running process, or nil
 	port    int               // of the process being launched
@@ -36,7 +36,7 @@ type entry struct {
 	Spec protocol.ServerProcess
 }
 
-// in reports whether a runtime configuration asks for the entry.
+// in reports whether a runtime configuration has the entry.
 func (e entry) in(r protocol.Runtime) bool {
 	if e.N >= len(r.Processes) {
 		return false
@@ -79,7 +79,7 @@ type slots struct {
 }
 
 // open opens a slot and fills it with count processes, 0 or 1, or takes over the
-// process that a former agent left in it. With 0 the slot is retired.
+// process that a former agent left in it. If count is 0, the slot is retired.
 func (s *slots) open(n int, e entry, count int) error {
 	if err := s.home.keepSlot(n, e); err != nil {
 		return fmt.Errorf("make slot: %w", err)
@@ -107,7 +107,7 @@ func (s *slots) open(n int, e entry, count int) error {
 	return nil
 }
 
-// fit retires the slots that a runtime configuration does not ask for.
+// fit retires the slots that a runtime configuration does not request.
 func (s *slots) fit(r protocol.Runtime) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *slots) close(one *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life.Err() != nil {
-		return // the next agent goes on with it
+		return // the next agent takes it over
 	}
 	if err := s.home.removeSlot(one.n); err != nil {
 		s.log.Warn("slot not removed", "slot", one.n, "error", err)
@@ -147,8 +147,9 @@ func (s *slots) close(one *slot) {
 	s.freed.Send()
 }
 
-// vacant returns an entry that has fewer slots than it asks for, if the instance has
-// fewer processes than all entries together ask for, and an unused slot.
+// vacant returns an unused slot number and an entry with fewer slots than it requests. ok
+// is false if there is none, or if the instance has as many slots as all entries together
+// request.
 func (s *slots) vacant(r protocol.Runtime) (n int, e entry, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +173,7 @@ func (s *slots) vacant(r protocol.Runtime) (n int, e entry, ok bool) {
 	return 0, e, false
 }
 
-// total returns how many processes a runtime configuration asks for.
+// total returns how many processes a runtime configuration requests.
 func total(r protocol.Runtime) (n int) {
 	for _, p := range r.Processes {
 		n += p.Concurrent
@@ -235,7 +236,7 @@ func (s *slots) started(one *slot, r supervise.Run) protocol.Process {
 	return p
 }
 
-// ended empties a slot, and returns the port of the process, 0 if it had none yet, and
+// ended empties a slot, and returns the port of the process (0 if it had none yet) and
 // why it was told to end.
 func (s *slots) ended(one *slot, processID string) (port int, why reason) {
 	s.mu.Lock()
@@ -246,7 +247,7 @@ func (s *slots) ended(one *slot, processID string) (port int, why reason) {
 	return port, why
 }
 
-// crashes records that the processes of a slot's entry crash again and again.
+// crashes records that the processes of a slot's entry crash repeatedly.
 func (s *slots) crashes(one *slot, cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,7 +276,7 @@ func (s *slots) crashLoop() string {
 	return ""
 }
 
-// because records why a slot's process is told to end.
+// because records why a slot's process is told to end. The first reason stays.
 func (s *slots) because(one *slot, why reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ type Status string
 // The statuses of an instance.
 const (
 	Unnamed    Status = "UNNAMED"    // a former agent left it, and no known desired state names it
-	Installing Status = "INSTALLING" // the build is brought here and checked
+	Installing Status = "INSTALLING" // downloads, installs and checks the build
 	Failed     Status = "FAILED"     // it cannot be installed; waits for another desired state or build key
 	Broken     Status = "BROKEN"     // the processes of a former agent cannot be taken over; waits for its end
 	Running    Status = "RUNNING"    // keeps the processes of the runtime configuration running
@@ -21,7 +21,7 @@ const (
 	Gone       Status = "GONE"       // only its logs are left
 )
 
-// Moves are the moves of an instance's status.
+// Moves lists each allowed change of an instance's status and what causes it.
 var Moves = state.Machine[Status]{
 	{"", Installing}:       "assigned",
 	{"", Unnamed}:          "a former agent left it, and no stored desired state names it",
@@ -51,13 +51,13 @@ type situation struct {
 	stop   protocol.Stop // desired
 	named  bool          // a desired state names the instance
 	broken bool          // it could not be taken over
-	retry  bool          // what could not be installed is not what is desired now
+	retry  bool          // another installation is desired than the one that failed
 	empty  bool          // no process is left
 	late   bool          // the drain's deadline is near
 }
 
-// next returns the status that follows in a situation, the same one if none does. The
-// ends of installing and stopping are not situations; their jobs report them.
+// next returns the status that follows in a situation, or s if none does. The ends of
+// installing and stopping do not show in a situation; their jobs report them.
 func (s Status) next(now situation) Status {
 	switch {
 	case s == Stopping || s == Gone:

@@ -11,8 +11,8 @@ import (
 	"github.com/musterhq/muster/agent/supervise"
 )
 
-// claims record which user belongs to whom among all agents of this machine: a symbolic
-// link, named after the user's number, to the owner's folder. A claim ends when that
+// claims record which folder each user belongs to, for all agents of this machine: a symbolic
+// link, named after the user's number, points to the folder. A claim ends when that
 // folder is removed, so that claims of agents that no longer exist need no cleanup.
 type claims struct{ dir string }
 
@@ -36,8 +36,8 @@ func (c claims) try() error {
 	return err
 }
 
-// take claims a user for the owner of a folder. It reports whether the user was free or
-// already the owner's.
+// take claims a user for a folder. It returns false if the user belongs to another
+// folder that exists.
 func (c claims) take(uid int, folder string) (bool, error) {
 	lock, err := c.lock()
 	if err != nil {

@@ -28,8 +28,8 @@ func (j *Jailer) egressTo(sdkURL string) isolate.Egress {
 // resolving bounds how long a launch waits for the addresses of a name.
 const resolving = 2 * time.Second
 
-// endpoints returns those addresses of a URL's host that processes could not reach
-// otherwise. A name that cannot be resolved has none.
+// endpoints returns the addresses of a URL's host that processes could not reach
+// otherwise, or none if the name cannot be resolved.
 func endpoints(text string) []netip.AddrPort {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" {

@@ -114,7 +114,7 @@ func (g *guest) dismiss() error {
 }
 
 // takeBack makes the agent the owner of a folder that no other process uses any more.
-// It fails if a file in it is not the user's: that is a link to a file from elsewhere,
+// It fails if a file in it is not the user's: such a file is a link to a file elsewhere,
 // which would become readable by all.
 func takeBack(dir string, uid int) error {
 	if ownerOf(dir) != uid {

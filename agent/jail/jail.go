@@ -12,8 +12,8 @@ import (
 	"github.com/musterhq/muster/agent/isolate"
 )
 
-// Jail isolates the processes of one instance. A nil Jail isolates nothing: that of a
-// program which its developer runs.
+// Jail isolates the processes of one instance. A nil Jail isolates nothing; it is used
+// for programs that their developer runs.
 type Jail struct {
 	j   *Jailer
 	dir string // the instance's
@@ -23,7 +23,7 @@ type Jail struct {
 // For returns the jail of the instance with a folder.
 func (j *Jailer) For(dir string, log *slog.Logger) *Jail { return &Jail{j, dir, log} }
 
-// Process is what a process needs in its jail.
+// Process describes a process to be started in a jail.
 type Process struct {
 	ID     string
 	Tree   string // the build's, its working directory
@@ -116,7 +116,7 @@ func (l *Jail) Dismiss() {
 // userFile is the file with the number of an instance's user, in the instance's folder.
 const userFile = "user"
 
-// user returns the number of the instance's user, 0 if it has none of its own. The
+// user returns the number of the instance's user, or 0 if it has none. The
 // first call picks one that no other instance on this machine has. An instance whose
 // files belong to a user never runs as another: the former user could have changed
 // them.
@@ -141,12 +141,12 @@ func (l *Jail) user() (int, error) {
 	return uid, disk.Write(filepath.Join(l.dir, userFile), uid)
 }
 
-// tempDir is a process's own folder for temporary files. It is removed with the
-// process.
+// tempDir returns a process's own folder for temporary files. It is removed when the
+// process ends.
 func (l *Jail) tempDir(id string) string { return filepath.Join(l.dir, "temp-"+id) }
 
-// makeTemp creates the process's folder for temporary files and returns where the
-// process sees it: at the usual path, if the machine supports that.
+// makeTemp creates the process's folder for temporary files and returns the path at which
+// the process sees it: the usual one, if the machine supports that.
 func (l *Jail) makeTemp(id string) (at string, mounts []isolate.Mount, err error) {
 	dir := l.tempDir(id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

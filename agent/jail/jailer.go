@@ -17,14 +17,14 @@ import (
 type Options struct {
 	Root     string           // the agent's folder
 	Launcher string           // a program whose main function calls isolate.Enter
-	Users    Users            // that instances run as, one each; with the zero value all run as the agent's user
-	Claims   string           // folder in which all agents of this machine record which user is whose
+	Users    Users            // that instances run as, one each; if zero, all run as the agent's user
+	Claims   string           // folder in which all agents of this machine record the users they use
 	Egress   []netip.Prefix   // networks to which processes may send although isolation forbids them
-	Services []netip.AddrPort // of this machine, for the processes
+	Services []netip.AddrPort // of this machine that processes may use
 }
 
-// Jailer isolates the processes of builds on this machine. Until Find was called, that
-// is not at all.
+// Jailer isolates the processes of builds on this machine. It isolates nothing until Find
+// is called.
 type Jailer struct {
 	opts   Options
 	claims claims

@@ -13,8 +13,8 @@ import (
 	"github.com/musterhq/muster/agent/isolate"
 )
 
-// Users is a range of numbers for the users that instances run as, one each. Agents on
-// one machine may share it; the machine's other users should not be in it.
+// Users is a range of user numbers (uids) for instances, one each. Agents on one machine
+// may share it; the machine's other users should not be in it.
 type Users struct{ From, To int }
 
 func (u Users) has(uid int) bool { return uid >= u.From && uid <= u.To }
@@ -22,7 +22,7 @@ func (u Users) has(uid int) bool { return uid >= u.From && uid <= u.To }
 // DefaultUsers are numbers that a machine's own users do not have.
 var DefaultUsers = Users{1900000000, 1900009999}
 
-// freeUser returns an unused user, claimed for the owner of a folder. The caller must
+// freeUser returns an unused user, claimed for a folder. The caller must
 // hold mu.
 func (j *Jailer) freeUser(folder string) (int, error) {
 	taken := maps.Clone(j.guests)
@@ -40,9 +40,9 @@ func (j *Jailer) freeUser(folder string) (int, error) {
 	return j.nextUser(taken, folder)
 }
 
-// nextUser returns the next number after the last one, cycling through the range, so
-// that files which a user left on the machine do not soon get a new owner. A number in
-// use is skipped. The caller must hold mu.
+// nextUser returns the next unused number after the last one. It cycles through the range,
+// so that files that a user left on the machine do not soon get a new owner. The caller
+// must hold mu.
 func (j *Jailer) nextUser(taken map[int]bool, folder string) (int, error) {
 	last := filepath.Join(j.opts.Root, "last-user")
 	count := j.users.To - j.users.From + 1
@@ -102,7 +102,7 @@ func sweep(dir string, uid int) error {
 	return err
 }
 
-// readUser reads the number in an instance's folder, 0 for none.
+// readUser reads the number in an instance's folder, or 0 if it has none.
 func readUser(dir string) (uid int, err error) {
 	err = disk.Read(filepath.Join(dir, userFile), &uid)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,8 +114,8 @@ func readUser(dir string) (uid int, err error) {
 	return uid, nil
 }
 
-// giveFolders makes a user the owner of the folders of a tree, once: the top folder is
-// handed over last, so its owner says whether all are.
+// giveFolders makes a user the owner of the folders of a tree, unless it already is. The
+// top folder is handed over last, so its owner shows whether all folders were.
 func giveFolders(tree string, uid int) error {
 	if ownerOf(tree) == uid {
 		return nil
