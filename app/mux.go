@@ -50,8 +50,8 @@ func (a *App) routes() http.Handler {
 	})
 }
 
-// yields makes the changes of a door yield to those of game servers and agents while many
-// changes wait to become durable.
+// yields marks the changes of a door as the first to be refused while too many changes wait
+// to become durable (store.WithYield).
 func yields(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(store.WithYield(r.Context())))
