@@ -10,8 +10,8 @@ import (
 	"github.com/musterhq/muster/flexmatch/ruleset"
 )
 
-// nearest finds the largest group around a ticket: candidates join in several orders, and
-// the group nearest to a match is returned.
+// nearest returns the group around a ticket that is nearest to a match, of those that form
+// when candidates join in several orders.
 func (w *world) nearest(t *ticket, compatible []*ticket) *Group {
 	var best *group
 	for _, order := range w.orders(t, compatible) {

@@ -42,7 +42,7 @@ type Connection struct {
 	PlayerSessions map[string]string // by player
 }
 
-// AllWait reports whether tickets wait for a match of a configuration.
+// AllWait reports whether all of the tickets exist and wait for a match of a configuration.
 func (c Change) AllWait(configuration string, ids []string) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool {
 		t := c.Rows.Ticket(id)

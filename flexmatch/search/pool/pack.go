@@ -13,8 +13,8 @@ import (
 // the window. That yields the greatest possible number of matches, each of near neighbors.
 // Matches formed around one ticket after another would leave too few tickets between them.
 
-// packs reports whether a task is packed: most of its partition is new, and too many
-// tickets wait for an exhaustive search.
+// packs reports whether a task is packed: at least half of its partition are anchors, and
+// more tickets wait there than a search around one of them gathers.
 func (w *worker) packs(ps *pass, t *task) bool {
 	p := t.partition
 	return !ps.exact && w.pool.columns.packable && p.live > w.pool.limits.Candidates && 2*len(t.anchors) >= p.live && len(p.backfills) == 0 && len(t.anchors) <= t.left

@@ -10,7 +10,7 @@ import (
 // every team.
 type ways uint64
 
-// maxWays is the number of distinct ways in a set.
+// maxWays is the most distinct ways that a set can hold.
 const maxWays = 64
 
 // teamSizes holds the ways to fill the teams of a rule set at any age. Parties stay
