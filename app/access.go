@@ -20,8 +20,8 @@ type callers struct {
 	limits *limits
 }
 
-// authenticate accepts anyone as a local admin if the options say so, and otherwise
-// requires a signature. Wrong ones are recorded in the audit log, and counted.
+// authenticate accepts any caller as a local admin with Options.AcceptAny, and otherwise
+// requires a signature. Wrong signatures are recorded in the audit log and counted.
 func (c *callers) authenticate(r *http.Request, action auth.Action) (awsrpc.Principal, awsrpc.Proof, error) {
 	if c.anyone {
 		local := auth.Anybody()

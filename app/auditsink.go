@@ -35,7 +35,7 @@ type auditReceiver struct {
 	to  atomic.Pointer[notify.Signed]
 }
 
-// sign has later requests signed with secret, or not signed if it is "".
+// sign makes the sink sign later requests with secret, or not at all if it is "".
 func (a *auditReceiver) sign(secret string) error {
 	var secrets []string
 	if secret != "" {
@@ -56,7 +56,7 @@ func (a *auditReceiver) Keep(ctx context.Context, lines []byte, last uint64) err
 	}, lines)
 }
 
-// signAudit has records that are exported to a URL signed with another secret.
+// signAudit makes the sink of the audit log, if it is a URL, sign with another secret.
 func (d *domain) signAudit(secret string) error {
 	to, ok := d.auditSink.(*auditReceiver)
 	if !ok {

@@ -85,7 +85,7 @@ func adopt(ctx context.Context, d *domain, key *masterKey) error {
 }
 
 // sealedUnder returns the fingerprint of the master key under which a state is sealed,
-// without opening it; "" if the state does not say. The state must exist.
+// without opening it; "" if the state does not contain it. The state must exist.
 func sealedUnder(ctx context.Context, driver store.Driver, cell string) (fingerprint string, err error) {
 	db, err := driver.Inspect(ctx, cell, store.Schema{Tables: []store.TableSchema{{Name: auth.SealTable}}})
 	if err != nil {

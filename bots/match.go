@@ -13,7 +13,8 @@ import (
 // giveUpTimeout is how long a bot that gives up may take to cancel its ticket.
 const giveUpTimeout = 5 * time.Second
 
-// seekMatch runs through matchmaking: a ticket, its end, the bot's player session.
+// seekMatch requests a match, waits for the end of the ticket and returns how to reach the
+// game session.
 func (b *bot) seekMatch(ctx context.Context) (session.Connection, error) {
 	ticketID, err := b.start(ctx)
 	if err != nil {
@@ -29,7 +30,7 @@ func (b *bot) seekMatch(ctx context.Context) (session.Connection, error) {
 	return place, err
 }
 
-// start requests a match until the service has the ticket.
+// start requests a match, and repeats the request until the service has the ticket.
 func (b *bot) start(ctx context.Context) (ticketID string, err error) {
 	request := session.MatchRequest{Configuration: b.house.configuration, TicketID: session.NewPlayerID(), Players: []session.Player{{
 		ID:         b.id,
@@ -54,9 +55,8 @@ func (b *bot) start(ctx context.Context) (ticketID string, err error) {
 	}
 }
 
-// asked returns the ticket of a request whose answer was lost. The AWS API refuses
-// the id, which is ours, and knows the ticket; the player API names the existing
-// ticket.
+// asked returns the ticket of a request whose answer was lost, or "". The AWS API refuses
+// our id because the ticket exists; the player API names the existing ticket.
 func (b *bot) asked(ctx context.Context, ours string, refusal error) (ticketID string) {
 	if p, ok := errors.AsType[*player.Problem](refusal); ok {
 		return p.TicketID

@@ -56,7 +56,7 @@ func (b *bot) joinOpen(ctx context.Context) (session.Connection, error) {
 		}
 		place, err := b.client.Reserve(ctx, session.JoinRequest{SessionID: info.ID, PlayerID: b.id})
 		if errors.Is(err, session.ErrFull) || errors.Is(err, session.ErrNotActive) || errors.Is(err, session.ErrInvalid) {
-			continue // somebody was quicker, or the session has ended
+			continue // another player was quicker, or the session has ended
 		}
 		return place, err
 	}

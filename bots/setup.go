@@ -26,7 +26,7 @@ func (h house) target() session.Target {
 }
 
 // setup finds or creates what the bots need: a queue for the fleet, a rule set and a
-// configuration, under names of the bots' own.
+// configuration, under the bots' own names.
 type setup struct {
 	api  *awsgamelift.Client
 	opts Options

@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// Chance says how a number is drawn: exactly one member selects the distribution, Round
-// rounds to a multiple, Min and Max limit the result. A plain number is a constant.
+// Chance describes how a number is drawn: exactly one member selects the distribution.
+// Round rounds to a multiple; Min and Max limit the result. A plain number is a constant.
 type Chance struct {
 	Constant    *float64    `json:"constant,omitempty"`
 	Uniform     *[2]float64 `json:"uniform,omitempty"` // from, to

@@ -51,7 +51,7 @@ const (
 	computeName = host.ComputeName
 )
 
-// Demo is the demo. Use New to create one, and Run to run it.
+// Demo runs the demo game. Use New to create one, and Run to run it.
 type Demo struct {
 	opts    Options
 	s       Services
