@@ -11,8 +11,8 @@ import (
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// A player who is removed from a party, or whose party expires, is woken and told, once;
-// so is one who reconnects with a cursor that says that they knew of the party.
+// A player who is removed from a party, or whose party expires, is notified once; so is
+// one who reconnects with a cursor that shows that they knew of the party.
 func TestParty_LeftIsTold(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*house, *lobby.Party){

@@ -190,8 +190,9 @@ func (ss *Scripts) storedZip(ctx context.Context, at *Location) (*object.Object,
 	return o, ss.checkZip(ctx, "StorageLocation", file, o.Size)
 }
 
-// noObject refuses a storage location. Its message begins like AWS's, for a build or
-// a resource, because Terraform retries for a while after exactly these messages.
+// noObject returns the error for a storage location without an object. Its message begins
+// like AWS's, for a build or a resource, because Terraform retries for a while after
+// exactly these messages.
 func noObject(what string, at *Location) error {
 	return fault.Invalid("Provided "+what+" is not accessible. StorageLocation: there is no object %s in bucket %s of this server; put it there over the S3 endpoint first", at.Key, at.Bucket)
 }

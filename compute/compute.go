@@ -19,7 +19,7 @@ type Compute struct {
 	Registered      time.Time `json:"registered"`
 }
 
-// Key returns the key of a compute: it joins what identifies a compute. Neither part can contain a "|".
+// Key returns the key of a compute. Neither part can contain a "|".
 func Key(fleetID, name string) string { return fleetID + "|" + name }
 
 // Address returns the IP address and the DNS name that callers receive. AWS's

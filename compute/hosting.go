@@ -5,8 +5,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Hosting is what runs processes for this Muster: it makes the computes that are
-// instances of managed fleets, and can end processes. Package instance implements it.
+// Hosting runs processes for this Muster: it creates the computes that are instances of
+// managed fleets, and can end processes. Package instance implements it.
 type Hosting interface {
 	// Behind returns the host of an instance's compute, and whether a new process may
 	// start there.
@@ -18,10 +18,10 @@ type Hosting interface {
 	// Restarted is called in the transaction of Restart.
 	Restarted(*store.Tx)
 
-	// Clear begins the end of the instances of a fleet, or of one of its locations (""
-	// means all), that is being deleted. It reports whether any is left.
+	// Clear begins to end the instances of a fleet that is being deleted, or of one of
+	// its locations ("" means all). It reports whether any instance is left.
 	Clear(tx *store.Tx, fleetID, location string) (left bool)
-	// Left reports whether instances are left, and whether Clear would change any.
+	// Left reports whether any instance is left, and whether Clear would change any.
 	Left(r store.Reader, fleetID, location string) (left, running bool)
 
 	// CanKill reports whether it runs the process and can kill it.

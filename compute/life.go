@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// ConnectInput is what a process says of itself when it connects.
+// ConnectInput describes a process that connects.
 type ConnectInput struct {
 	Ref Ref
 	SDK SDK
@@ -78,7 +78,7 @@ func (ps *processes) behind(r store.Reader, c *Compute) (at Host, open bool) {
 }
 
 // Disconnect records that the last socket of a process is closed. The process keeps
-// its game session and has a grace to come back.
+// its game session and has a grace period to come back.
 func (ps *processes) Disconnect(ctx context.Context, ref Ref) error {
 	return ps.cmd.disconnect.Do(ctx, ref.Key())
 }
@@ -99,7 +99,7 @@ func (ps *processes) markLost(tx *store.Tx, old *Process, grace time.Duration) {
 	ps.put(tx, &p)
 }
 
-// ReadyInput is what a process says in ProcessReady.
+// ReadyInput is the content of a ProcessReady request.
 type ReadyInput struct {
 	Ref      Ref
 	SDK      SDK
@@ -184,7 +184,7 @@ func (ps *processes) runEnd(tx *store.Tx, a endArgs) error {
 	return nil
 }
 
-// Unhealthy begins the end of a process that reports bad health, or none.
+// Unhealthy begins to end a process that reports bad health, or does not report.
 func (ps *processes) Unhealthy(ctx context.Context, ref Ref, text string) error {
 	return ps.cmd.unhealthy.Do(ctx, endArgs{ref.Key(), event.ServerProcessUnhealthy, text})
 }
@@ -252,9 +252,10 @@ func (ps *processes) finish(tx *store.Tx, old *Process, why event.Code, text str
 	tx.OnCommit(func() { ps.after(p.Ref(), why, p.Ended) })
 }
 
-// after completes the end of a process once it is durable. The sockets of one that ends
-// itself or is killed close with it: it must not see them close before. One whose
-// compute was deregistered is still alive, so it is told to end before its sockets close.
+// after completes the end of a process once it is durable. The sockets of a process that
+// ends itself or is killed close with it: it must not see them close earlier. A process
+// whose compute was deregistered is still alive, so it is told to end before its sockets
+// close.
 func (ps *processes) after(ref Ref, why event.Code, ended time.Time) {
 	key := ref.Key()
 	switch {
@@ -269,7 +270,7 @@ func (ps *processes) after(ref Ref, why event.Code, ended time.Time) {
 	ps.wake()
 }
 
-// Impair marks a process as impaired, or not any more: it gets no new game sessions.
+// Impair sets whether a process is impaired: if so, it gets no new game sessions.
 func (ps *processes) Impair(tx *store.Tx, old *Process, impaired bool) {
 	if old.Impaired == impaired {
 		return

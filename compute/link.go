@@ -7,9 +7,9 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Link is how Muster sends to a living process. Calls come after commit, in order,
-// and must not block: an implementation keeps what it cannot send now and sends it
-// on the process's next connection.
+// Link sends messages to a living process. Calls come after commit, in order, and must
+// not block: an implementation keeps what it cannot send now and sends it on the
+// process's next connection.
 type Link interface {
 	// StartGameSession tells the process to host a game session. It is called
 	// at most once for a session: an ambiguous send is never repeated.

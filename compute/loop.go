@@ -10,9 +10,9 @@ import (
 )
 
 // Restart must be called when a node takes over the store, before traffic: the sockets
-// of the previous node are gone, and their processes have a grace to come back. So
-// have those that were away already, because they could not come back while there was
-// no node. It returns how many processes it waits for.
+// of the previous node are gone, and their processes get a grace period to come back.
+// Processes that were away already get one too, because they could not come back while
+// there was no node. It returns how many processes got one.
 func (s *Service) Restart(ctx context.Context) (processes int, err error) {
 	return s.restart.Do(ctx, struct{}{})
 }
@@ -42,7 +42,8 @@ func (s *Service) Resync(ctx context.Context) error {
 	return nil
 }
 
-// Nudge makes the deletion of fleets go on: something that it waits for is gone.
+// Nudge makes Run check again whether the deletion of a fleet can continue. It is called
+// when something that a deletion may wait for is gone.
 func (s *Service) Nudge() { s.loop.Nudge() }
 
 // Run ends what is overdue until ctx ends.

@@ -9,8 +9,8 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// InitHint is how long a program may run without calling InitSDK before its developer
-// is told.
+// InitHint is how long a program may run without calling InitSDK before an event reports
+// it to its developer.
 const InitHint = 10 * time.Second
 
 // notices informs the developers of game servers by events of their fleets.

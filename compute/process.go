@@ -41,7 +41,7 @@ type Process struct {
 	Why event.Code `json:"why,omitzero"` // what ends or ended it
 }
 
-// SDK is what a process says of the library it uses.
+// SDK describes the library that a process uses, as the process reports it.
 type SDK struct {
 	Version     string `json:"version,omitzero"`
 	Language    string `json:"language,omitzero"`
@@ -75,8 +75,8 @@ func (p *Process) Free() bool {
 }
 
 // Unreachable reports whether the process's last socket was seen to close, and it has
-// not connected since. After a restart of Muster nobody saw what became of the sockets
-// of the previous node: their processes are waited for and count as reachable.
+// not connected since. After a restart of Muster, processes that were connected to the
+// previous node count as reachable: nobody saw their sockets close, and they are waited for.
 func (p *Process) Unreachable() bool {
 	return p.Status != Terminated && !p.Connected && !p.Away.IsZero()
 }
@@ -91,7 +91,7 @@ func (p *Process) Wrapped() bool { return p.SDK.ToolName == WrapTool }
 
 // rank orders the free processes of a location. Those of a managed fleet are ordered
 // by host and instance, in an order that never changes and is the same for all fleets:
-// game sessions fill the first hosts, and the last ones become empty and can go.
+// game sessions fill the first hosts, and the last ones become empty and can be removed.
 // Others are ordered by how long they have been ready.
 func (p *Process) rank() string {
 	if p.HostID == "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/musterhq/muster/internal/tag"
 )
 
-// registry holds the computes, whatever runs on them.
+// registry holds the computes, but not the processes on them.
 type registry struct {
 	opts   Options
 	events *event.Log

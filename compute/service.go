@@ -53,7 +53,7 @@ type Deps struct {
 type Service struct {
 	*registry  // the computes
 	*processes // what runs on them
-	*taker     // which of that is free
+	*taker     // which processes are free
 	*notices   // for its developers
 
 	st         *store.Store
@@ -86,8 +86,9 @@ func (s *Service) Options() Options { return s.opts }
 
 type computeArgs struct{ FleetID, Name string }
 
-// Deregister removes a compute. What runs on it counts as ended immediately and is told
-// to end; its sockets are dropped after a moment. Errors: NotFound.
+// Deregister removes a compute. Its processes count as ended immediately and are told to
+// end; their sockets are dropped after a moment. Errors: NotFound, InvalidRequest (an
+// instance).
 func (s *Service) Deregister(ctx context.Context, fleetID, name string) error {
 	return s.deregister.Do(ctx, computeArgs{fleetID, name})
 }

@@ -145,8 +145,8 @@ func (p *Process) counted() []string {
 	return []string{countActive}
 }
 
-// Tally returns the counts of a fleet's location, "" for all, without iterating over
-// the processes.
+// Tally returns the counts of a fleet's location ("" means all locations), without
+// iterating over the processes.
 func (t *taker) Tally(r store.Reader, fleetID, location string) Tally {
 	n := func(what string) int { return t.tally.Of(r, store.Key(what, fleetID, location)) }
 	return Tally{n(countActive), n(countHosting), n(countFree), n(countUnavailable)}

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/internal/tag"
 )
 
-// Routing is where an alias leads.
+// Routing is how an alias routes requests.
 type Routing string
 
 // The routing strategies of the API.

@@ -81,7 +81,7 @@ func (x *fixture) anywhere(location string) *fleet.Fleet {
 	return f
 }
 
-// do runs f in a transaction of its own.
+// do runs f in its own transaction.
 func (x *fixture) do(f func(tx *store.Tx)) {
 	x.Helper()
 	x.must(x.st.Update(x.ctx, func(tx *store.Tx) error { f(tx); return nil }))

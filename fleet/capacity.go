@@ -74,7 +74,7 @@ func (s *Capacities) runUpdate(tx *store.Tx, in CapacityInput) (*Fleet, error) {
 	return f, nil
 }
 
-// on returns the capacity c after the change.
+// on returns c with the change applied.
 func (in CapacityInput) on(c Capacity) (Capacity, error) {
 	set(&c.FromZero, in.FromZero)
 	if c.FromZero && in.Min != nil {

@@ -104,7 +104,7 @@ func TestSetWaitReason(t *testing.T) {
 	x.happened(f.ID, since, event.GenericEvent)
 }
 
-// A fleet is deleted once nothing runs in it any more; until then it changes no more.
+// A fleet is deleted once nothing runs in it any more; until then it cannot be changed.
 func TestDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newFixture(t, fleet.Options{})
@@ -184,7 +184,7 @@ func TestRemoveLocations(t *testing.T) {
 }
 
 // Whatever hosts report and in whatever order, statuses change only as Moves lists, a
-// location that is ACTIVE stays it until it is deleted, and a fleet is ACTIVE if and only
+// location that is ACTIVE stays ACTIVE until it is deleted, and a fleet is ACTIVE if and only
 // if a location was.
 func TestStatus_History(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -37,8 +37,8 @@ func (l *link) assign(now time.Time) protocol.Assign {
 	return all
 }
 
-// tokenFor returns the token of an instance, a new one after half the life of the last:
-// a process keeps the token with which it was launched.
+// tokenFor returns the token of an instance. It issues a new one after half the life of
+// the last, because a process keeps the token with which it was launched.
 func (l *link) tokenFor(a instance.Assignment, now time.Time) token {
 	if t, ok := l.tokens[a.InstanceID]; ok && now.Before(t.renew) {
 		return t

@@ -2,7 +2,7 @@
 // keep a WebSocket open on which they receive what to run and report what runs,
 // download builds and upload logs (hosts/protocol).
 //
-// The domain (package compute) makes the decisions; this package transports them. The
+// The domain (package instance) makes the decisions; this package transports them. The
 // complete desired state of a host is sent whenever it changes and on each connection;
 // a host's report reaches the store only if it differs from the last one. Nothing here
 // has to survive a restart: hosts reconnect and send everything again, and the report

@@ -40,7 +40,7 @@ var facts = protocol.Facts{
 	Name: "machine", IPAddress: "192.0.2.9", OS: "linux", Arch: "amd64", CPUMillis: 2000, MemoryMiB: 4096, PortFrom: 20000, PortTo: 20999,
 }
 
-// yard is the door before the real domain. The tests are its agents and operators.
+// yard is the door in front of the real domain. The tests are its agents and operators.
 type yard struct {
 	*testing.T
 	st        *store.Store
@@ -253,7 +253,7 @@ func (y *yard) ready(d protocol.Desired, id string) compute.Ref {
 	return ref
 }
 
-// A token admits one machine; what is refused says why by its status.
+// A token admits one machine; the status of a refusal shows its cause.
 func TestJoin(t *testing.T) {
 	y := open(t)
 	var token hosts.JoinToken
@@ -362,7 +362,7 @@ func TestExited(t *testing.T) {
 	y.request(http.StatusNotFound, http.MethodGet, protocol.PathBuilds+"cd", credential(a.JoinResponse), nil, nil)
 }
 
-// What hosts are missing for can be read, until a host joins that has room.
+// Shortages of hosts can be read until a host joins that has room.
 func TestShortages(t *testing.T) {
 	y := open(t)
 	f := y.managed()

@@ -200,7 +200,7 @@ type Shortage struct {
 	Why               string // why no host takes them
 }
 
-// listShortages returns what hosts are missing for: GET.
+// listShortages returns the shortages of hosts: GET.
 func (s *Server) listShortages(w http.ResponseWriter, _ *http.Request) {
 	all := []Shortage{}
 	for _, m := range s.opts.Instances.Shortages(s.opts.Store.View()) {

@@ -73,8 +73,8 @@ func (anyNumber) Failed(_ *http.Request, err error) error { return err }
 const (
 	prefix        = "/agent/v1/"
 	pathTokens    = prefix + "tokens"    // operators create, list and revoke join tokens
-	pathHosts     = prefix + "hosts"     // and show and change hosts
-	pathShortages = prefix + "shortages" // what hosts are missing for
+	pathHosts     = prefix + "hosts"     // operators list and change hosts
+	pathShortages = prefix + "shortages" // operators list shortages of hosts
 )
 
 // Server serves host agents. It is the instance.Launcher of everything that runs on

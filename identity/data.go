@@ -45,7 +45,7 @@ type Datum struct {
 	Namespace Namespace `json:"namespace"`
 	Key       string    `json:"key"`
 	Value     string    `json:"value"`   // JSON text; kept as text, so that it is returned as it was stored
-	Version   int64     `json:"version"` // rises by one with each write
+	Version   int64     `json:"version"` // increases by one with each write
 	First     int64     `json:"first"`   // the version with which it was created
 	Updated   time.Time `json:"updated"`
 }
@@ -133,7 +133,7 @@ func (s *Data) runPut(tx *store.Tx, a putArgs) (*Datum, error) {
 		return nil, refuse(Invalid, "value: namespace %s would hold %d bytes; at most %d", a.Namespace, size, MaxNamespace)
 	}
 	// No version of a key is used twice, not even after a deletion: a request that
-	// expects the old value must not overwrite the new one, nor take it for the old.
+	// expects the old value must not overwrite the new one or mistake it for the old one.
 	d := &Datum{PlayerID: a.Player, Namespace: a.Namespace, Key: a.Key, Value: a.Value, Version: p.DataDeleted + 1, Updated: tx.Now()}
 	d.First = d.Version
 	if old != nil {

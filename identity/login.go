@@ -11,7 +11,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Credential is what a player's client got from a provider. Which members are used
+// Credential is what a player's client received from a provider. Which members are used
 // depends on the provider's kind (ProviderConfig).
 type Credential struct {
 	Token    string // an ID token, an access token, a Steam ticket (hex), or what the operator's webhook understands
@@ -22,7 +22,7 @@ type Credential struct {
 // Guest is the method of a login with a guest secret.
 const Guest = "guest"
 
-// Logins are the ways in: with a guest secret, or by an external account that is linked
+// Logins logs players in: with a guest secret, or by an external account that is linked
 // to the player.
 type Logins struct {
 	*rows
@@ -114,7 +114,7 @@ func hash(text string) []byte {
 	return sum[:]
 }
 
-// Digest returns the SHA-256 of a secret in hex, for storing in its place.
+// Digest returns the SHA-256 of a secret in hex, to be stored instead of the secret.
 func Digest(secret string) string { return hex.EncodeToString(hash(secret)) }
 
 // Login logs a player in by an external account. If that is linked to no player yet, and
@@ -197,7 +197,7 @@ func (s *Logins) Link(ctx context.Context, who Claims, provider string, c Creden
 	return s.tokens.session(done.Family, false)
 }
 
-// inUse refuses an account that is linked to another player.
+// inUse returns the refusal for an account that is linked to another player.
 func inUse(provider, token string, mergeable bool) error {
 	const text = "this account of %s leads to another player; log in with it to be that player"
 	r := &Refusal{Code: IdentityInUse, Message: fmt.Sprintf(text, provider)}

@@ -31,7 +31,7 @@ type conflict struct {
 
 func (c *conflict) expires() time.Time { return c.Proven.Add(conflictLife) }
 
-// Merges makes one player of two.
+// Merges merges two players into one.
 type Merges struct {
 	*rows
 	tokens  *Tokens
@@ -72,7 +72,7 @@ type mergeArgs struct {
 	KeepHolder     bool
 }
 
-// Merge makes one player of two, with the token from Link's refusal: it keeps either
+// Merge merges two players into one, with the token from Link's refusal: it keeps either
 // the requesting player or the one to whom the account is linked. The other must have
 // no further external account. The kept player gets the account, but nothing else of
 // the other, who is logged out and counts as deleted; the operator can read the other's

@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// steam asks Steam whose ticket it is (Steamworks Web API,
+// steam verifies tickets with Steam (Steamworks Web API,
 // ISteamUserAuth/AuthenticateUserTicket/v1).
 type steam struct {
 	config ProviderConfig
@@ -65,8 +65,8 @@ func (s *steam) verify(ctx context.Context, c Credential) (proof, error) {
 	return proof{Subject: p.SteamID}, nil
 }
 
-// facebook asks Facebook which application an access token was made for, and
-// then whose it is (Graph API, /app and /me).
+// facebook verifies access tokens with Facebook: first the application that a token was
+// issued to, and then its user (Graph API, /app and /me).
 type facebook struct {
 	config ProviderConfig
 	client *http.Client
@@ -89,7 +89,7 @@ func (f *facebook) verify(ctx context.Context, c Credential) (proof, error) {
 	return proof{Subject: me.ID}, nil
 }
 
-// custom asks the operator's webhook:
+// custom verifies tokens with the operator's webhook:
 //
 //	POST URL
 //	X-Muster-Timestamp: 1763700000
@@ -128,7 +128,7 @@ func (u *custom) verify(ctx context.Context, c Credential) (proof, error) {
 }
 
 // unreachable distinguishes a provider's refusal from a provider that does not answer.
-// The error itself is not shown: it may contain the URL, and that the secret.
+// The error itself is not shown: it may contain the URL, which may contain the secret.
 func unreachable(name string, err error) error {
 	if rejected(err) {
 		return refuse(ProviderInvalid, "%s did not accept the token", name)

@@ -38,7 +38,7 @@ type players struct {
 	mergedInto *store.Index[Player]      // lost players, by kept player
 	purge      *store.Index[Player]      // merged players, by when they are removed
 	idle       *store.Index[Player]      // players with a guest login, by IdleCheck
-	out        []func(*store.Tx, string) // called for players who are out
+	out        []func(*store.Tx, string) // called for players who are banned, deleted or merged away
 }
 
 func newPlayers(st *store.Store, events *event.Log) *players {

@@ -29,11 +29,11 @@ const (
 	Custom          Kind = "custom"           // Token: whatever the operator's webhook understands
 )
 
-// ProviderConfig says how accounts of one provider are proven.
+// ProviderConfig configures how accounts of one provider are verified.
 type ProviderConfig struct {
 	// Name is used in paths and tokens: lower case letters, digits, _ and -.
 	Name string `yaml:"name"`
-	// Kind says how tokens are checked; default: the same as Name.
+	// Kind determines how tokens are checked; default: the same as Name.
 	Kind Kind `yaml:"kind"`
 	// ClientIDs are the audiences an ID token may have: only our own. Required for
 	// the kinds with ID tokens.
@@ -109,7 +109,7 @@ func newProviders(configs []ProviderConfig, client *http.Client) (*Providers, er
 }
 
 // Reload replaces the ways to log in other than as a guest. If there is an error, it
-// names what is wrong, and nothing has changed.
+// names the invalid setting, and nothing has changed.
 func (s *Providers) Reload(configs []ProviderConfig) error {
 	named := map[string]*provider{}
 	for _, c := range configs {
@@ -125,7 +125,7 @@ func (s *Providers) Reload(configs []ProviderConfig) error {
 	return nil
 }
 
-// prove asks a provider whose credential it is.
+// prove checks a credential with a provider, and returns the proof of its account.
 func (s *Providers) prove(ctx context.Context, name string, c Credential) (proof, error) {
 	p := (*s.named.Load())[name]
 	if p == nil {
@@ -134,7 +134,8 @@ func (s *Providers) prove(ctx context.Context, name string, c Credential) (proof
 	return p.prove(ctx, c)
 }
 
-// prove checks a credential, with limits on number and time, and the subject's form.
+// prove checks a credential and the form of its subject, with limits on the number of
+// concurrent checks and on their time.
 func (p *provider) prove(ctx context.Context, c Credential) (proof, error) {
 	select {
 	case p.calls <- struct{}{}:
@@ -158,7 +159,8 @@ func (p *provider) prove(ctx context.Context, c Credential) (proof, error) {
 	return found, nil
 }
 
-// complete fills in what the kind implies and refuses what cannot work.
+// complete fills in what the kind implies, and returns an error if the configuration is
+// invalid.
 func (c *ProviderConfig) complete() error {
 	if c.Kind == "" {
 		c.Kind = Kind(c.Name)
@@ -193,7 +195,7 @@ func (c *ProviderConfig) verifier(client *http.Client) verifier {
 	return newIDTokens(*c, client)
 }
 
-// usedProof records a provider's token until it would be refused anyway.
+// usedProof records a used token of a provider, until the token expires.
 type usedProof struct {
 	Hash    string    `json:"hash"`
 	Expires time.Time `json:"expires"`

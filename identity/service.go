@@ -43,8 +43,8 @@ type Service struct {
 	sweep *store.Command[struct{}, bool]
 }
 
-// rows are what an account consists of: the player, the linked external accounts and the
-// logins. Accounts, Logins, Merges and Tokens share them.
+// rows are the tables that make up an account: the player, the linked external accounts
+// and the logins. Accounts, Logins, Merges and Tokens share them.
 type rows struct {
 	st       *store.Store
 	opts     *Options
@@ -54,8 +54,8 @@ type rows struct {
 	families *families
 }
 
-// New registers the package's tables and commands on the store. The error names an
-// option or a provider that is not configured correctly.
+// New registers the package's tables and commands on the store. The error names the
+// invalid option or provider.
 func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	o.setDefaults()
 	if err := o.validate(); err != nil {
@@ -137,14 +137,14 @@ func (s *Service) anyExpired(r store.Reader, now time.Time) bool {
 	return slices.ContainsFunc(s.aged, func(a aged) bool { return a.any(r, now) })
 }
 
-// aged is a kind of rows that are removed in time.
+// aged is a kind of rows that are removed once they expire.
 type aged struct {
 	any    func(store.Reader, time.Time) bool // reports whether there are any to remove
 	remove func(*store.Tx)
 }
 
-// expiring is the aged rows of an index by time. It removes until store.DueAtOnce rows
-// are removed; remove returns how many it removed for one.
+// expiring returns the aged rows of an index by time. One call removes rows until about
+// store.DueAtOnce are gone; remove returns how many rows it removed for one of them.
 func expiring[V any](by *store.Index[V], remove func(*store.Tx, *V) int) aged {
 	return aged{any: by.AnyDue, remove: func(tx *store.Tx) {
 		n := 0

@@ -19,7 +19,7 @@ const (
 	ScopeAuthenticated = "authenticated"
 )
 
-// Claims are what an access token says (RFC 9068, with members of our own).
+// Claims are the claims of an access token (RFC 9068, with members of our own).
 type Claims struct {
 	PlayerID string
 	Scope    string // guest or authenticated
@@ -108,8 +108,8 @@ func (t *Tokens) access(r store.Reader, p *Player, f *Family, scope string, now 
 	}).Serialize()
 }
 
-// Check returns the claims of an access token. A token ends with its family too: a
-// logout, a ban or a deleted account takes effect immediately. Refusals:
+// Check returns the claims of an access token. A token also ends with its family, so a
+// logout, a ban or the deletion of an account takes effect immediately. Refusals:
 // TokenMissing, TokenInvalid, TokenExpired, Banned.
 func (t *Tokens) Check(token string) (Claims, error) {
 	if token == "" {
@@ -172,7 +172,7 @@ func (t *Tokens) current(c *accessClaims, now time.Time) (Claims, error) {
 	}, nil
 }
 
-// fresh refuses tokens whose login is too old for changing credentials.
+// fresh returns a refusal if a token's login is too old for changing credentials.
 func (o *Options) fresh(c Claims) error {
 	if age := time.Since(c.Login); age > o.Fresh {
 		return refuse(ReauthRequired, "the login is %s old; changing credentials needs one of the last %s", age.Truncate(time.Second), o.Fresh)
@@ -185,10 +185,10 @@ type refreshArgs struct {
 	Generation int
 }
 
-// Refresh returns new tokens for a refresh token, which is used up by it. If the same
+// Refresh returns new tokens for a refresh token, which is then used up. If the same
 // token is used again within Options.Grace, the result is the same successor, since an
-// answer may be lost; later, or once the successor was used, it has been stolen and the
-// family ends. Refusals: RefreshInvalid, RefreshReused, Banned.
+// answer may be lost. If it is used later, or once the successor was used, it counts as
+// stolen, and the family ends. Refusals: RefreshInvalid, RefreshReused, Banned.
 func (t *Tokens) Refresh(ctx context.Context, token string) (*Session, error) {
 	family, generation, ok := t.families.read(token)
 	if !ok {
@@ -224,8 +224,8 @@ func (t *Tokens) runRefresh(tx *store.Tx, a refreshArgs) (*Family, error) {
 	return t.families.rotate(tx, f), nil
 }
 
-// revokeStolen ends a family, one of whose tokens was used twice, and keeps its row
-// until it would have expired.
+// revokeStolen ends a family of which a token was used twice. The row is kept until the
+// family would have expired.
 func (t *Tokens) revokeStolen(tx *store.Tx, f *Family) *Family {
 	dead := *f
 	dead.Revoked = tx.Now()

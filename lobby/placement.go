@@ -97,7 +97,7 @@ type placeArgs struct {
 	Request   placement.Request
 }
 
-// runPlace starts the queue's placement and writes the player's beside it.
+// runPlace starts the queue's placement and writes the player's in the same transaction.
 func (s *Placements) runPlace(tx *store.Tx, a placeArgs) (*Placement, error) {
 	p, pending := a.Placement, 0
 	for old := range s.of.Equal(tx, p.PlayerID) {

@@ -232,7 +232,7 @@ type openArgs struct {
 	Agreed  string // the party's Change at which its members agreed
 }
 
-// runOpen starts the matchmaker's ticket and writes the player's beside it. A player is
+// runOpen starts the matchmaker's ticket and writes the player's with it. A player is
 // on at most one open ticket: FlexMatch cancels the older one (developer guide, "Request
 // matchmaking for players"), and its players would not learn of it.
 func (s *Tickets) runOpen(tx *store.Tx, a openArgs) (*Ticket, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Each end of a ticket is seen as soon as the matchmaker has it, whoever caused it, and an
+// Each end of a ticket is seen as soon as the matchmaker has it, no matter who caused it, and an
 // hour later the ticket is deleted.
 func TestTickets_End(t *testing.T) {
 	t.Parallel()

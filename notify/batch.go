@@ -186,7 +186,7 @@ func (p *progress) finish(at int) {
 	}
 }
 
-// seq returns how far the cursor may move: 0 if the first entry is not done.
+// seq returns how far the cursor may move, or 0 if the first entry is not done.
 func (p *progress) seq() uint64 {
 	if p.next == 0 {
 		return 0
@@ -194,7 +194,7 @@ func (p *progress) seq() uint64 {
 	return p.entries[p.next-1].Seq
 }
 
-// oldest returns the time of the first entry that is not done, 0 if all are.
+// oldest returns the time of the first entry that is not done, or 0 if all are.
 func (p *progress) oldest() int64 {
 	if p.next == len(p.entries) {
 		return 0

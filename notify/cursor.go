@@ -7,7 +7,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// advance is a step of a sink: its new position, and what it gave up on the way.
+// advance is a step of a sink: its new position, and the notices that it gave up.
 type advance struct {
 	Sink       string       `json:"sink"`
 	Generation uint64       `json:"generation"` // of the cursor that it started from

@@ -37,7 +37,7 @@ func (k *sink) shake(ctx context.Context, sub *Subscription, a *asked) {
 	}
 }
 
-// leave ends a subscription whose endpoint has been told.
+// leave ends a subscription that is leaving, after the last message to its endpoint.
 func (k *sink) leave(ctx context.Context, sub *Subscription) {
 	if err := k.svc.subs.left.Do(ctx, sub.ARN); err != nil && ctx.Err() == nil {
 		k.svc.log.Warn("end of a subscription not kept", "sink", k.cfg.Name, "topic", sub.Topic, "error", err)

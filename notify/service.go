@@ -31,7 +31,7 @@ type Service struct {
 	transport http.RoundTripper
 
 	reloading sync.Mutex // held by one Open or Reload at a time
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	sinks     []*sink
 	signer    *signer       // nil until there is a sink of kind sns
 	opened    bool          // the store is open, and sinks have cursors

@@ -14,7 +14,7 @@ import (
 )
 
 // sender sends a notice to a sink's destination. The error is a *refusal if the receiver
-// answered that it does not want the notice, and otherwise a failure.
+// rejected the notice, and otherwise a failure.
 type sender interface {
 	send(ctx context.Context, n *notice) error
 }
@@ -56,7 +56,8 @@ func newSink(s *Service, c SinkConfig, transport http.RoundTripper) *sink {
 // batchSize limits how many notices a sink holds in memory.
 const batchSize = 100
 
-// run delivers what there is, and again whenever it is nudged.
+// run delivers what there is to deliver, initially and whenever it is nudged, until ctx
+// ends.
 func (k *sink) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		busy, err := k.turn(ctx)
@@ -134,7 +135,7 @@ func (k *sink) sendOnce(ctx context.Context, e event.Entry) error {
 	return err
 }
 
-// wants reports whether a notice is for this sink now.
+// wants reports whether the sink is to receive a notice now.
 func (k *sink) wants(n *notice) bool {
 	if !k.cfg.wants(n.target()) {
 		return false
@@ -164,9 +165,10 @@ func (k *sink) note(err error) {
 // troubled is the number of consecutive failures after which one is logged.
 const troubled = 3
 
-// rest returns the pause before attempt number try of a notice: by the failures of the
-// sink, whatever their notice, so that an unreachable receiver is tried once a minute and
-// not once per notice; or by the attempts of this notice.
+// rest returns the pause before attempt number try of a notice. It grows with the attempts
+// of the notice and with the sink's consecutive failures over all notices, so that an
+// unreachable receiver is tried once a minute and not once per notice. It is at least what
+// the receiver requested.
 func (k *sink) rest(try int, err error) time.Duration {
 	k.mu.Lock()
 	failures := k.failures

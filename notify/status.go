@@ -7,7 +7,7 @@ type Status string
 
 // The statuses of a subscription.
 const (
-	Pending      Status = "PENDING"      // the endpoint is told repeatedly to visit SubscribeURL
+	Pending      Status = "PENDING"      // the endpoint is asked repeatedly to visit SubscribeURL
 	Confirmed    Status = "CONFIRMED"    // the endpoint visited it, and gets notifications
 	Leaving      Status = "LEAVING"      // it unsubscribed and has not been notified of that yet
 	Unsubscribed Status = "UNSUBSCRIBED" // it gets nothing until SubscribeURL is visited, or an operator subscribes it anew

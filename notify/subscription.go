@@ -33,8 +33,8 @@ type confirmation struct {
 type occasion bool
 
 const (
-	onlyIfNew occasion = false // the configuration says so
-	anew      occasion = true  // an operator says so
+	onlyIfNew occasion = false // the configuration names the topic
+	anew      occasion = true  // an operator requests it
 )
 
 // subscriptions are the subscriptions of endpoints to topics.

@@ -43,7 +43,7 @@ func (s *Service) watch(ctx context.Context) {
 	}
 }
 
-// newest returns the number of the latest notice, 0 if there is none.
+// newest returns the number of the latest notice, or 0 if there is none.
 func (s *Service) newest(ctx context.Context) (uint64, error) {
 	entries, err := s.events.Read(ctx, event.Query{Notices: true, NewestFirst: true, Limit: 1})
 	if err != nil || len(entries) == 0 {

@@ -68,8 +68,9 @@ func (s *Service) newRoundsAt(r store.Reader, now time.Time) *roundsAt {
 	return &roundsAt{p: newPlanner(&s.t, r, s, now), lines: map[string]*line{}}
 }
 
-// of returns the round of a waiting placement, and when its latency cap changes next. A
-// candidate that it could use is CHOSEN, although nothing is placed.
+// of returns the round of a waiting placement, and when its latency cap changes next. In
+// that round, a candidate that the placement could use is CHOSEN, although nothing is
+// placed.
 func (a *roundsAt) of(q *Queue, p *Placement, r *Request) (Round, time.Time) {
 	l := a.lines[q.Name]
 	if l == nil {

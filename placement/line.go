@@ -55,7 +55,7 @@ func (l *line) next() *Placement {
 	return first
 }
 
-// heldBack records that the rules forbid a placement every free place until its cap
+// heldBack records that the rules exclude a placement from every free place until its cap
 // changes.
 func (l *line) heldBack(capChange time.Time) { l.until = wake.Earliest(l.until, capChange) }
 
@@ -63,8 +63,8 @@ func (l *line) heldBack(capChange time.Time) { l.until = wake.Earliest(l.until, 
 // changes the result.
 type held map[string]heldLine
 
-// heldLine says that the placements of a line up to upTo can use none of the places that
-// had room.
+// heldLine records that the placements of a line up to upTo can use none of the places
+// that had room.
 type heldLine struct {
 	queue *Queue
 	room  []Place
@@ -72,7 +72,7 @@ type heldLine struct {
 	until time.Time
 }
 
-// hold returns what the next plan needs to know about the line.
+// hold returns the heldLine of the line, for the next plan.
 func (l *line) hold(p *planner) heldLine {
 	h := heldLine{queue: l.queue, upTo: l.last, until: l.until}
 	for i := range l.candidates {

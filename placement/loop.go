@@ -10,7 +10,7 @@ import (
 
 const (
 	afterError = time.Second // how long the loop waits after a failed write
-	tick       = time.Second // how often it looks while a placement waits, for changes without a notification, such as an alias routed elsewhere
+	tick       = time.Second // how often the loop looks while a placement waits, for changes without a notification, such as an alias routed elsewhere
 	misses     = 3           // consecutive plans without any success before the loop waits
 )
 
@@ -22,7 +22,7 @@ func (s *Service) Run(ctx context.Context) {
 	wake.Run(ctx, s.nudge, w.look)
 }
 
-// worker is the loop's state. All of it may be lost.
+// worker is the loop's state. None of it has to survive a restart.
 type worker struct {
 	s       *Service
 	turn    int // game sessions created so far; selects the queue that comes first
@@ -59,7 +59,7 @@ func (w *worker) work(ctx context.Context) (next time.Time, err error) {
 			missed++
 		case proposed > 0:
 			missed = 0
-		case !w.s.t.unexplained.AnyDue(view, now): // of those in the plan's view: later ones may well be placed
+		case !w.s.t.unexplained.AnyDue(view, now): // of those in the plan's view: later ones may still be placed
 			return w.s.nextLook(now), nil
 		default:
 			if err := w.s.cmd.explain.Do(ctx, struct{}{}); err != nil {

@@ -57,7 +57,7 @@ func (s *Service) runUpdate(tx *store.Tx, in UpdateInput) (*GameSession, error) 
 	return &g, nil
 }
 
-// Mode says how a game session is ended (TerminationMode).
+// Mode is how a game session is ended (TerminationMode).
 type Mode string
 
 // The termination modes of the API.

@@ -152,7 +152,8 @@ func (s *Service) checkCreator(r *store.Tx, f *fleet.Fleet, creator string) erro
 	return nil
 }
 
-// sameRequest returns the earlier session if the request equals the one that created it.
+// sameRequest returns the earlier session if the request equals the one that created it,
+// and otherwise IdempotentParameterMismatch.
 func sameRequest(old *GameSession, in CreateInput, fleetID string) (*GameSession, error) {
 	if old.Fingerprint != fingerprint(in, fleetID) {
 		return nil, fault.New(fault.IdempotentParameterMismatch, "IdempotencyToken: %s was used in fleet %s with other parameters", in.Token, fleetID)

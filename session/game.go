@@ -84,7 +84,7 @@ func (g *GameSession) due() time.Time {
 	return time.Time{}
 }
 
-// start returns what the process is told about the session.
+// start returns the session as it is sent to its process.
 func (g *GameSession) start() compute.Start {
 	properties := make(map[string]string, len(g.Properties))
 	for _, p := range g.Properties {

@@ -9,7 +9,7 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Query says which game sessions of a fleet to list.
+// Query selects game sessions of a fleet.
 type Query struct {
 	FleetID  string
 	Location string                     // "" means all
@@ -45,8 +45,8 @@ func (q Query) wants(g *GameSession) bool {
 	return inPlace(g, q.Location, q.Places) && (q.Status == "" || g.Status == q.Status)
 }
 
-// inPlace reports whether a game session is in a location, "" meaning any, of those
-// that places admits; nil admits all.
+// inPlace reports whether a game session is in the location ("" means any) and places
+// returns true for its location (nil means for any).
 func inPlace(g *GameSession, location string, places func(string) bool) bool {
 	return (location == "" || g.Location == location) && (places == nil || places(g.Location))
 }

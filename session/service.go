@@ -139,7 +139,7 @@ func (s *Service) end(tx *store.Tx, old *GameSession, text string) {
 	}
 }
 
-// settle notifies compute when a game session leaves ACTIVATING.
+// settle notifies compute if old was ACTIVATING: its compute may activate another one.
 func (s *Service) settle(tx *store.Tx, old *GameSession) {
 	if old.Status == Activating {
 		s.computes.Activated(tx)

@@ -304,7 +304,7 @@ func (s *stage) wantPhase(p protocol.Phase) {
 }
 
 // Histories of what Muster, processes, the disk and agents can do: after each step the
-// instance breaks no rule, and when nothing else happens it comes to where it should.
+// instance breaks no rule, and once nothing else happens it reaches the desired state.
 func TestInstance_Histories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(timeless{t}, history)

@@ -16,8 +16,8 @@ func situations(do func(situation)) {
 	}
 }
 
-// In every situation the next status is one that the table allows, and another look
-// at the same situation comes to an end.
+// In every situation the next status is one that the table allows, and repeated moves
+// in the same situation come to an end.
 func TestStatus_EveryMoveIsAllowed(t *testing.T) {
 	t.Parallel()
 	statuses := map[Status]bool{"": true}

@@ -3,7 +3,7 @@
 // one process into its jail.
 //
 // A Jailer knows what the machine supports and assigns users. The game servers of an
-// instance share a Jail; each install script runs as a guest with a user of its own.
+// instance share a Jail; each install script runs as a guest with its own user.
 //
 //	ROOT/last-user              the number of the user that was assigned last
 //	ROOT/instances/ID/user      the number of the instance's user

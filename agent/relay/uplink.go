@@ -167,7 +167,7 @@ func (st *stream) send(frame []byte) error {
 	return st.u.send(protocol.Relayed{Op: protocol.RelayFrame, Stream: st.id, Payload: frame})
 }
 
-// close ends the stream and tells Muster.
+// close ends the stream and notifies Muster.
 func (st *stream) close() {
 	st.forget()
 	_ = st.u.send(protocol.Relayed{Op: protocol.RelayClose, Stream: st.id}) // a broken link ends it as well

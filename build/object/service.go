@@ -91,7 +91,7 @@ func New(st *store.Store, o Options) *Service {
 	return s
 }
 
-// Guard sets the guard of a bucket, which has none yet. Call it before the store opens.
+// Guard sets the guard of a bucket that has none yet. It must be called before the store opens.
 func (s *Service) Guard(bucket string, g Guard) {
 	if s.guards[bucket] != nil {
 		panic("object: bucket " + bucket + " has a guard already")

@@ -3,8 +3,8 @@ package state
 
 import "fmt"
 
-// Machine lists each allowed change of a status, from and to, and what causes it. From ""
-// is the creation. docs/state-machines.md is drawn from the machines.
+// Machine lists each allowed change of a status, from and to, and what causes it. A change
+// from "" is the creation. docs/state-machines.md is generated from the machines.
 type Machine[S ~string] map[[2]S]string
 
 // Move changes a status; what identifies the resource. A change that the machine does

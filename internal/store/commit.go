@@ -29,7 +29,7 @@ func (s *Store) nextGroup() *group {
 	}
 }
 
-// takeGroup takes the next group. Without one, it reports whether the store is closed.
+// takeGroup takes the next group. If there is none, it reports whether the store is closed.
 func (s *Store) takeGroup() (g *group, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

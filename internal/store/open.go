@@ -80,7 +80,7 @@ func (s *Store) Open(ctx context.Context) error {
 	return nil
 }
 
-// Inspect opens the store read-only, beside its owner if there is one: its View and
+// Inspect opens the store read-only, even while an owner has it open: its View and
 // logs can be read, and no command runs. Close ends it.
 func (s *Store) Inspect(ctx context.Context) error {
 	s.mu.Lock()

@@ -11,7 +11,7 @@ import (
 )
 
 // outage records since when no change has become durable, and why. The journal begins and
-// ends it; anyone may ask.
+// ends it; any goroutine may read it.
 type outage struct {
 	log *slog.Logger
 	now atomic.Pointer[stalled] // nil while changes become durable
@@ -76,7 +76,8 @@ func (s *Store) Stalled() (time.Duration, error) {
 	return 0, nil
 }
 
-// outlast waits until over is closed, for at most patience. A timer is started only then.
+// outlast waits until over is closed, for at most patience. It is called only while the
+// database is unavailable, so that other commands need no timer.
 func outlast(ctx context.Context, over <-chan struct{}, patience time.Duration) error {
 	late := time.NewTimer(patience)
 	defer late.Stop()

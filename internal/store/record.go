@@ -191,7 +191,7 @@ func describe(changes []change) (string, []recordChange, error) {
 	return fmt.Sprintf("%016x", h.Sum64()), out, nil
 }
 
-// resume continues after the state was read again.
+// resume continues after the state was read again, with the whole state if it differs.
 func (r *recorder) resume(sn *Snapshot) {
 	if r != nil && r.err == nil && r.seq != sn.seq {
 		r.note(r.writeState(sn))

@@ -13,8 +13,8 @@ const (
 	longestPause  = 5 * time.Second // between attempts, if the database answers and refuses
 )
 
-// reading is the state of reading everything again. Commands wait for its end as long
-// as that may come soon.
+// reading is the state of the store while everything is read again. Commands wait for its
+// end as long as that may come soon.
 type reading struct {
 	waiting int           // commands
 	over    chan struct{} // closed at its end, and when waiting is no longer worthwhile

@@ -31,7 +31,7 @@ type Column[V any] struct {
 }
 
 // derived is an Index or a Sum: data computed from the rows of a table and kept
-// beside them.
+// with them.
 type derived[V any] interface {
 	plan(old, row *V)    // computes the change; may panic
 	move(primary string) // applies the plan to the head

@@ -36,8 +36,8 @@ type LogReport struct {
 // maxProblems is the most problems in a report.
 const maxProblems = 100
 
-// Verify reads everything stored, on a store that need not be open and beside its
-// owner if there is one. It checks the engine's own integrity check, that every
+// Verify reads everything stored. The store need not be open, and its owner may keep
+// running. It checks the engine's own integrity check, that every
 // document decodes, that keys and columns match the documents, that unique values are
 // unique, and that the sequences are plausible. The error reports why reading failed;
 // what was read and found wrong is in the report.

@@ -14,7 +14,7 @@ import (
 // retry is how long a loop waits after its work failed.
 const retry = time.Second
 
-// Nudge is a signal to look again. Signals that are not received yet are one signal.
+// Nudge is a signal to look again. Signals that have not been received yet merge into one.
 type Nudge chan struct{}
 
 // NewNudge returns a Nudge.
@@ -44,7 +44,7 @@ func NewLoop(next func() time.Time, work func(context.Context) error) *Loop {
 	return &Loop{next: next, work: work, nudge: NewNudge()}
 }
 
-// LogTo makes the loop log the errors of its work, under a message, and returns it.
+// LogTo makes the loop log the errors of its work with a message, and returns the loop.
 func (l *Loop) LogTo(log *slog.Logger, message string) *Loop {
 	l.log, l.what = log, message
 	return l

@@ -118,7 +118,7 @@ func (db *db) connectReader(file string) (err error) {
 	return nil
 }
 
-// Inspect opens the file for reading, beside an owner if there is one.
+// Inspect opens the file for reading, even while an owner has it open.
 func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
 	if _, err := os.Stat(d.file); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
