@@ -111,8 +111,8 @@ func TestServe_EveryChangeIsCounted(t *testing.T) {
 	})
 }
 
-// A lookup of players who have much data is refused, and asks for fewer; otherwise one
-// request could make the server answer with 12 MiB.
+// A lookup of players who have much data is refused; otherwise one request could make the
+// server answer with 12 MiB.
 func TestServe_LookUpIsBounded(t *testing.T) {
 	t.Parallel()
 	inHouse(t, func(h *house) {

@@ -3,7 +3,7 @@
 //
 // A process is a row from the moment it connects until an hour after its end,
 // because AWS's server SDKs never announce it a second time: it survives
-// dropped sockets and restarts of Muster. Heartbeats stay beside the
+// dropped sockets and restarts of Muster. Heartbeats stay with the
 // connection (package serversdk); only changes of state reach the store.
 // Whatever must happen by a time (become ready, come back, stop) is a member of
 // the row; loop.go ends what is overdue. The statuses are in status.go.

@@ -74,7 +74,7 @@ func TestForgetting(t *testing.T) {
 	})
 }
 
-// After a restart every process has the grace to come back, including one that was
+// After a restart every process has a grace period to come back, including one that was
 // away before: it could not come back while there was no node.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestResync(t *testing.T) {
 	})
 }
 
-// A deleted fleet goes once its processes have: they are told to end, then the computes
+// A deleted fleet is removed after its processes: they are told to end, then the computes
 // are deleted, and then the fleet.
 func TestFleetDeletion(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {

@@ -23,7 +23,7 @@ func TestDeregister_TellsToEnd(t *testing.T) {
 }
 
 // A process is unreachable only if its last socket was seen to close: after a restart
-// of Muster nobody knows what became of the sockets.
+// of Muster, the end of the previous sockets was not seen.
 func TestUnreachable(t *testing.T) {
 	in(t, compute.Options{}, func(y *yard) {
 		y.free("lost")

@@ -178,7 +178,8 @@ func (f *Fleet) addLocations(names []string) {
 	}
 }
 
-// checkLocations checks whether a fleet that has some locations already may add others.
+// checkLocations returns an error unless a fleet that already has some locations may add
+// others.
 func (s *Service) checkLocations(r store.Reader, managed bool, has int, names []string) error {
 	if q := s.quotas.LocationsPerFleet; q > 0 && has+len(names) > q {
 		return fault.New(fault.LimitExceeded, "Locations: %d locations; the quota a fleet is %d", has+len(names), q)

@@ -216,7 +216,7 @@ func (a *agent) status(d protocol.Desired, phase protocol.Phase, processes ...st
 	a.send(protocol.Message{Status: &protocol.Status{Instances: []protocol.Instance{i}}})
 }
 
-// exited reports the end of a process, and returns what Muster wants collected of it.
+// exited reports the end of a process, and returns Muster's request for its logs.
 func (a *agent) exited(e protocol.Exited) protocol.Collect {
 	a.Helper()
 	a.send(protocol.Message{Exited: &e})

@@ -312,8 +312,7 @@ func (s *Players) hosted(r store.Reader, a playerArgs) (*PlayerSession, error) {
 	return p, nil
 }
 
-// PlayerQuery says which player sessions to list. Exactly one of its first three members
-// is set.
+// PlayerQuery selects player sessions. Exactly one of its first three members is set.
 type PlayerQuery struct {
 	PlayerSessionID, GameSessionID, PlayerID string
 	Games                                    func(gameSessionID string) bool // condition on the game session; nil means all

@@ -10,7 +10,7 @@ import (
 	"github.com/musterhq/muster/session/filter"
 )
 
-// Search says which ACTIVE game sessions of a fleet to find.
+// Search selects ACTIVE game sessions of a fleet.
 type Search struct {
 	FleetID  string
 	Location string                     // "" means all

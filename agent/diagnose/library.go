@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Libraries returns the shared libraries that a program needs and that are neither beside
+// Libraries returns the shared libraries that a program needs and that are neither next to
 // it nor where the system keeps them; none for what is not a dynamic program. It searches
 // as the loader does, without what only the loader knows (environment, cache), so its
 // result is a warning, not a verdict.

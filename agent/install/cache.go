@@ -49,7 +49,7 @@ type Options struct {
 	Log        *slog.Logger                // default slog.Default()
 
 	// Staging is the folder in which builds are unpacked and their install scripts
-	// run. It must be on the file system of Dir. Default: beside the installed
+	// run. It must be on the file system of Dir. Default: next to the installed
 	// builds.
 	Staging string
 	// Guest starts an install script's command as a user who may only write the

@@ -106,8 +106,8 @@ func (r *Relay) Admit(processID, token string, upstream func() string) {
 	r.processes[processID] = &process{r: r, id: processID, token: token, upstream: upstream}
 }
 
-// Admitted returns a channel that is closed when a process was admitted: without one,
-// no link to Muster is needed.
+// Admitted returns a channel that is closed when the first process is admitted. Until
+// then, no link to Muster is needed.
 func (r *Relay) Admitted() <-chan struct{} { return r.admitted }
 
 // Forget deletes a process that has ended, once its last messages have reached Muster.

@@ -15,7 +15,7 @@ type Driver interface {
 	Open(ctx context.Context, cell string, schema Schema) (DB, error)
 
 	// Inspect opens an existing database read-only: nothing is migrated or locked, so
-	// it works beside a running owner. The tables of the schema must exist.
+	// it works while an owner is running. The tables of the schema must exist.
 	Inspect(ctx context.Context, cell string, schema Schema) (DB, error)
 }
 
@@ -136,7 +136,7 @@ type LogSchema struct {
 	Retention time.Duration // 0 keeps entries forever
 }
 
-// ColumnSchema describes a text column stored beside the document.
+// ColumnSchema describes a text column stored next to the document.
 type ColumnSchema struct {
 	Name   string
 	Unique bool // among the values of live rows that are not ""

@@ -76,8 +76,8 @@ func (s *Store) Stalled() (time.Duration, error) {
 	return 0, nil
 }
 
-// outlast waits until over is closed, for at most patience. It is called only while the
-// database is unavailable, so that other commands need no timer.
+// outlast waits until over is closed, for at most patience. It is called only during an
+// outage or while the state is read again, so that other commands need no timer.
 func outlast(ctx context.Context, over <-chan struct{}, patience time.Duration) error {
 	late := time.NewTimer(patience)
 	defer late.Stop()

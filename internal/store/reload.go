@@ -25,8 +25,8 @@ type reading struct {
 // mu held.
 func (r *reading) worthwhile() bool { return r != nil && !r.refused }
 
-// awaitReading waits until the state has been read, or will not be soon. It must be
-// called with mu held; it releases mu while it waits.
+// awaitReading waits until the state has been read, or waiting is no longer worthwhile. It
+// must be called with mu held; it releases mu while it waits.
 func (s *Store) awaitReading(ctx context.Context) error {
 	r := s.reading
 	if err := s.room(ctx, r.waiting); err != nil {

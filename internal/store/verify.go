@@ -37,9 +37,9 @@ type LogReport struct {
 const maxProblems = 100
 
 // Verify reads everything stored. The store need not be open, and its owner may keep
-// running. It checks the engine's own integrity check, that every
-// document decodes, that keys and columns match the documents, that unique values are
-// unique, and that the sequences are plausible. The error reports why reading failed;
+// running. Verify runs the engine's own integrity check, and checks that every document
+// decodes, that keys and columns match the documents, that unique values are unique, and
+// that the sequences are plausible. The error reports why reading failed;
 // what was read and found wrong is in the report.
 func (s *Store) Verify(ctx context.Context) (Report, error) {
 	db, err := s.opts.Driver.Inspect(ctx, s.opts.Cell, s.catalog.schema())

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// private removes other users' access to a database and the files beside it, and
+// private removes other users' access to a database and the files next to it, and
 // creates the database if it does not exist: SQLite creates the others with its mode.
 // An existing file is not opened, since closing it would release SQLite's locks.
 func private(database string) error {

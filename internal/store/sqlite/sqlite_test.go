@@ -135,7 +135,7 @@ func TestOpen_NewerLayout(t *testing.T) {
 	}
 }
 
-// Only their owner can read the database, the files beside it, and a backup, whatever
+// Only their owner can read the database, the files next to it, and a backup, whatever
 // the umask and their previous modes.
 func TestFiles_Private(t *testing.T) {
 	t.Parallel()
