@@ -68,8 +68,8 @@ func (h *accounts) loginGuest(rq *request) (answer, error) {
 }
 
 // accountKey returns the key under which failed logins with an account are counted. It
-// is "" for what cannot be one of our accounts, since clients could invent any number
-// of those, and contains the client's network, so that nobody locks others out.
+// contains the client's network, so that no client can lock others out. It is "" for ids
+// that cannot be accounts, since clients could invent any number of them.
 func accountKey(rq *request, player string) string {
 	if len(player) != len(uuid.Nil.String()) || uuid.Validate(player) != nil {
 		return ""

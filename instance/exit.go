@@ -23,7 +23,7 @@ type ExitReport struct {
 	Lived                         time.Duration
 }
 
-// Evidence is what is known of an ended process, for filing its logs.
+// Evidence is what is known of an ended process; its logs are filed by it.
 type Evidence struct {
 	Ref           compute.Ref
 	LogPaths      []string

@@ -28,8 +28,8 @@ func (hs *hosts) runDrainHost(tx *store.Tx, hostID string) error {
 	return nil
 }
 
-// ResumeHost makes a drained host take instances again. Those that are ending go on
-// ending. Errors: NotFound, Conflict (it is being removed).
+// ResumeHost makes a drained host take instances again. Instances that have begun to end
+// still end. Errors: NotFound, Conflict (it is being removed).
 func (hs *hosts) ResumeHost(ctx context.Context, hostID string) error {
 	return hs.cmd.resumeHost.Do(ctx, hostID)
 }

@@ -84,7 +84,7 @@ func TestExpel_LiftedBan(t *testing.T) {
 	})
 }
 
-// A match that is being placed goes on without a player who is banned.
+// A match that is being placed continues without a player who is banned.
 func TestExpel_MatchGoesOn(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {

@@ -378,7 +378,7 @@ func (s *Tickets) current(t *Ticket) *Ticket {
 	return t
 }
 
-// expel cancels the open tickets of a player. A match that is being placed goes on without
+// expel cancels the open tickets of a player. A match that is being placed continues without
 // the player, who is not told where.
 func (s *Tickets) expel(tx *store.Tx, player string) {
 	for t := range s.of.Equal(tx, player) {
