@@ -27,8 +27,11 @@ const duel = `{"name":"duel","ruleLanguageVersion":"1.0","teams":[{"name":"red",
 // pair matches two players on the same team.
 const pair = `{"name":"pair","ruleLanguageVersion":"1.0","teams":[{"name":"both","minPlayers":2,"maxPlayers":2}]}`
 
+// trio matches three players on the same team.
+const trio = `{"name":"trio","ruleLanguageVersion":"1.0","teams":[{"name":"all","minPlayers":3,"maxPlayers":3}]}`
+
 // stage is a Muster with a fleet, a queue and the matchmaking configurations "duel",
-// "pair", and "asked", whose matches have to be accepted.
+// "pair", "trio", and "asked", whose matches have to be accepted.
 type stage struct {
 	*testing.T
 	app    *app.App
@@ -52,13 +55,14 @@ func newStage(t *testing.T, change func(*app.Options)) *stage {
 		Name: aws.String("duel"), Destinations: []types.GameSessionQueueDestination{{DestinationArn: &s.place.FleetARN}},
 	})
 	s.must(err)
-	for name, rules := range map[string]string{"duel": duel, "pair": pair} {
+	for name, rules := range map[string]string{"duel": duel, "pair": pair, "trio": trio} {
 		_, err = s.aws.CreateMatchmakingRuleSet(t.Context(), &gamelift.CreateMatchmakingRuleSetInput{Name: &name, RuleSetBody: &rules})
 		s.must(err)
 	}
 	arn := *queue.GameSessionQueue.GameSessionQueueArn
 	s.configure("duel", "duel", arn, false)
 	s.configure("pair", "pair", arn, false)
+	s.configure("trio", "trio", arn, false)
 	s.configure("asked", "duel", arn, true)
 	return s
 }

@@ -196,7 +196,7 @@ func TestLibrary_Data(t *testing.T) {
 		t.Errorf("the AWS API tells the beacon %+v, want %s", at, places[0].UDP)
 	}
 	world, err := c.World(t.Context())
-	if err != nil || len(world.Matchmakers) != 3 || world.APIVersion == "" {
+	if err != nil || len(world.Matchmakers) != 4 || world.APIVersion == "" {
 		t.Errorf("there is %+v, %v", world, err)
 	}
 	if _, err := player.New(player.Config{URL: "play.example.com"}); !errors.Is(err, session.ErrInvalid) {

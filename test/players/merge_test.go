@@ -69,12 +69,12 @@ func TestMerge_LeavesWhatIsUnderWay(t *testing.T) {
 	mine.call("PUT", "/players/me/data/private/save", `{"level":1}`, 201, nil)
 	theirs.call("PUT", "/players/me/data/private/save", `{"level":9}`, 201, nil)
 	var party protocol.Party
-	mine.call("POST", "/parties", protocol.PartyRequest{Matchmaker: "pair"}, 201, &party)
+	mine.call("POST", "/parties", protocol.PartyRequest{Matchmaker: "trio"}, 201, &party)
 	bert.call("POST", "/parties/join", protocol.PartyJoin{Code: party.Code}, 200, nil)
 	mine.call("PUT", "/parties/"+party.PartyID+"/members/me", protocol.MemberChange{}, 200, nil)
 	bert.call("PUT", "/parties/"+party.PartyID+"/members/me", protocol.MemberChange{Ready: true}, 200, nil)
 	var ticket protocol.Ticket
-	mine.call("POST", "/matchmaking/tickets", protocol.TicketRequest{Matchmaker: "pair", PartyID: party.PartyID}, 201, &ticket)
+	mine.call("POST", "/matchmaking/tickets", protocol.TicketRequest{Matchmaker: "trio", PartyID: party.PartyID}, 201, &ticket)
 	push := mine.connect("")
 	var ready protocol.SocketReady
 	push.of(protocol.MessageReady, &ready)
