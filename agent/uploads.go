@@ -56,7 +56,7 @@ func (u *uploads) collect(ctx context.Context, i *instance.Instance, c protocol.
 	}()
 }
 
-// tell passes a result to the link. If there is no link, it gives up after a minute.
+// tell sends a result over the link. It waits at most a minute for one.
 func (u *uploads) tell(ctx context.Context, result protocol.LogsStored) {
 	late := time.NewTimer(time.Minute)
 	defer late.Stop()

@@ -79,6 +79,9 @@ type Game struct {
 // progressEvery is the interval of Game.Progress.
 const progressEvery = 100 * time.Millisecond
 
+// errEnded is the error of a program that has ended as it should.
+var errEnded = errors.New("the game's program has ended")
+
 // leaveGame limits how long a bot may take to leave.
 const leaveGame = 5 * time.Second
 
@@ -107,7 +110,7 @@ func StartProgram(ctx context.Context, path string) (*Program, error) {
 func (p *Program) Close() error {
 	p.in.Close()
 	<-p.ended
-	if errors.Is(p.err, io.EOF) {
+	if errors.Is(p.err, errEnded) {
 		return nil
 	}
 	return p.err
@@ -138,7 +141,7 @@ func (p *Program) read(out io.Reader) {
 	case err != nil:
 		p.err = fmt.Errorf("the game's program ended: %w", err)
 	default:
-		p.err = io.EOF
+		p.err = errEnded
 	}
 	for _, game := range p.games {
 		close(game)
@@ -174,8 +177,10 @@ func (p *Program) send(o order) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.in.Write(append(line, '\n'))
-	return err
+	if _, err := p.in.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("write to the game's program: %w", err)
+	}
+	return nil
 }
 
 // Play plays one game and returns how it ended, and why if it was not played. When ctx

@@ -79,7 +79,7 @@ func newProcesses(st *store.Store, d Deps, o Options, computes *registry, wake f
 // process as it last was. It must be called before the store is opened.
 func (ps *processes) OnEnded(f func(*store.Tx, *Process)) { ps.ended = append(ps.ended, f) }
 
-// OnStopping registers f to be called in each transaction that tells a process to end.
+// OnStopping registers f to be called in each transaction that orders a process to end.
 // It must be called before the store is opened.
 func (ps *processes) OnStopping(f func(*store.Tx, *Process)) { ps.stopping = append(ps.stopping, f) }
 

@@ -28,7 +28,7 @@ func (pl *planner) drains(r store.Reader) bool {
 	return false
 }
 
-// drainAll tells the processes of draining instances to end, except those whose game
+// drainAll orders the processes of draining instances to end, except those whose game
 // session is protected, and kills those that have not connected yet. An instance that no
 // protected game session keeps any longer gets a deadline.
 func (pl *planner) drainAll(tx *store.Tx) {

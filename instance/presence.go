@@ -92,8 +92,8 @@ func (hs *hosts) Restarted(tx *store.Tx) {
 	}
 }
 
-// overdue excludes a host whose agent is away from placement, and later gives it
-// up, unless game servers there are connected: then only its agent is gone.
+// overdue excludes a host whose agent is away from placement, and later abandons it
+// unless game servers there are connected: then only its agent is gone.
 func (hs *hosts) overdue(tx *store.Tx, old *Host) {
 	h := *old
 	if !h.ImpairAt.IsZero() && !h.ImpairAt.After(tx.Now()) {

@@ -75,7 +75,7 @@ func (rs *reports) runReport(tx *store.Tx, in HostReport) error {
 	for _, report := range in.Instances {
 		i := rs.instances.rows.Get(tx, report.InstanceID)
 		if i == nil || i.HostID != h.ID || i.Gone {
-			continue // the next Assign tells the host to stop it
+			continue // the next Assign has the host stop it
 		}
 		report.Code, report.Cause = event.Code(plain.Line(string(report.Code))), bounded(plain.Text(report.Cause))
 		rs.launches.reported(tx, i, report.Processes, in.First)

@@ -76,7 +76,7 @@ func TestTickets_ClientHangsUp(t *testing.T) {
 	})
 }
 
-// The same for a game session: it is waited for until its queue gives up.
+// The same for a game session: the wait ends with the timeout of its queue.
 func TestPlacements_ClientHangsUp(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {

@@ -215,7 +215,7 @@ func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location string, spec Spec
 	return g, nil
 }
 
-// Abandon ends a game session that is no longer needed, and tells its process to end.
+// Abandon ends a game session that is no longer needed, and orders its process to end.
 func (s *Service) Abandon(tx *store.Tx, gameSessionID, text string) {
 	g := s.Live(tx, gameSessionID)
 	if g == nil || g.Status.Ended() {

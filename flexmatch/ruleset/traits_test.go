@@ -310,7 +310,7 @@ func (w *promise) checkColumn(t *Traits, held bool) {
 	}
 }
 
-// checkNumbers tries what the rule tells about numbers and the order of candidates.
+// checkNumbers checks what the rule promises about numbers and the order of candidates.
 func (w *promise) checkNumbers(r *Rule) {
 	held := w.holds(w.lineup)
 	ranges := make([]Range, len(w.rs.Attributes))
