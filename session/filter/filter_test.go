@@ -81,16 +81,18 @@ func TestNil_MatchesAllAndLeavesOrder(t *testing.T) {
 	t.Parallel()
 	var f *filter.Filter
 	var o *filter.Sort
-	if !f.Match(&subject{}) || o.Compare(&subject{maximum: 1}, &subject{}) != 0 || f.String()+o.String() != "" {
+	if !f.Match(&subject{}) || o.Compare(&subject{maximum: 1}, &subject{}) != 0 {
 		t.Error("a nil filter must match and a nil sort must leave the order")
 	}
 }
 
+const typicalFilter = `gameSessionProperties.map = 'winter' AND maximumSessions >= 4 AND ` +
+	`creationTimeMillis > 1462233600000 AND (hasAvailablePlayerSessions = true OR NOT gameSessionName = 'x')`
+
 // typical returns a search as a lobby sends it, and a session for which all of it is
 // evaluated.
 func typical(t testing.TB) (*filter.Filter, *filter.Sort, *subject) {
-	f, err := filter.Parse(`gameSessionProperties.map = 'winter' AND maximumSessions >= 4 AND ` +
-		`creationTimeMillis > 1462233600000 AND (hasAvailablePlayerSessions = true OR NOT gameSessionName = 'x')`)
+	f, err := filter.Parse(typicalFilter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,11 +132,9 @@ func BenchmarkCompare(b *testing.B) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	f, _, _ := typical(b)
-	expression := f.String()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := filter.Parse(expression); err != nil {
+		if _, err := filter.Parse(typicalFilter); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,11 +1,20 @@
 package filter_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/session/filter"
 )
+
+// subjects are game sessions that differ in each attribute.
+var subjects = []*subject{
+	{maximum: 1},
+	{id: "a", name: "b", maximum: 2, players: 2, created: time.UnixMilli(1), properties: map[string]string{"a": "x"}},
+	{id: "b", name: "Matt's Game", maximum: 9, players: 3, created: time.UnixMilli(2), properties: map[string]string{"a": "y"}},
+}
 
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
@@ -22,13 +31,17 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		parsed.Match(&subject{maximum: 1})
-		again, err := filter.Parse(parsed.String())
+		negated, err := filter.Parse("NOT (" + expression + ")")
 		if err != nil {
-			t.Fatalf("%q printed as %q: %v", expression, parsed, err)
+			if text := err.Error(); !strings.Contains(text, "nest at most") && !strings.Contains(text, "holds at most") {
+				t.Fatalf("%q is an expression, and NOT (…) of it is none: %v", expression, err)
+			}
+			return
 		}
-		if again.String() != parsed.String() {
-			t.Fatalf("%q printed as %q, then as %q", expression, parsed, again)
+		for _, s := range subjects {
+			if parsed.Match(s) == negated.Match(s) {
+				t.Fatalf("%q and NOT (…) of it agree on %+v", expression, s)
+			}
 		}
 	})
 }
@@ -45,9 +58,12 @@ func FuzzParseSort(f *testing.F) {
 			}
 			return
 		}
-		again, err := filter.ParseSort(parsed.String())
-		if err != nil || again.String() != parsed.String() {
-			t.Fatalf("%q printed as %q, then as %q (%v)", expression, parsed, again, err)
+		for _, a := range subjects {
+			for _, b := range subjects {
+				if parsed.Compare(a, b) != -parsed.Compare(b, a) {
+					t.Fatalf("%q: %+v and %+v are each before the other", expression, a, b)
+				}
+			}
 		}
 	})
 }

@@ -3,6 +3,9 @@ package filter
 // maxDepth is how deep parentheses and NOT may nest.
 const maxDepth = 64
 
+// expr is a compiled part of a filter.
+type expr func(Subject) bool
+
 // parser parses tokens by recursive descent. Methods that parse a part return false after
 // a syntax error, which ends parsing.
 type parser struct {
@@ -28,52 +31,32 @@ func (p *parser) expected(what string) {
 	p.errs.add(t.at, "expected %s, found %s", what, t.describe())
 }
 
-func (p *parser) or() (expr, bool) {
-	first, ok := p.and()
-	if !ok || !p.peek().is("OR") {
-		return first, ok
+// end records a mistake unless all tokens are parsed.
+func (p *parser) end(expected string) {
+	if p.peek().kind != tokenEnd {
+		p.expected(expected)
 	}
-	parts := flattenOr(nil, first)
-	for p.peek().is("OR") {
-		p.advance()
-		part, ok := p.and()
-		if !ok {
-			return nil, false
-		}
-		parts = flattenOr(parts, part)
-	}
-	return parts, true
 }
 
-func flattenOr(parts or, part expr) or {
-	if inner, ok := part.(or); ok {
-		return append(parts, inner...)
-	}
-	return append(parts, part)
+func (p *parser) or() (expr, bool) {
+	return p.joined("OR", p.and, func(a, b expr) expr { return func(s Subject) bool { return a(s) || b(s) } })
 }
 
 func (p *parser) and() (expr, bool) {
-	first, ok := p.not()
-	if !ok || !p.peek().is("AND") {
-		return first, ok
-	}
-	parts := flattenAnd(nil, first)
-	for p.peek().is("AND") {
-		p.advance()
-		part, ok := p.not()
-		if !ok {
-			return nil, false
-		}
-		parts = flattenAnd(parts, part)
-	}
-	return parts, true
+	return p.joined("AND", p.not, func(a, b expr) expr { return func(s Subject) bool { return a(s) && b(s) } })
 }
 
-func flattenAnd(parts and, part expr) and {
-	if inner, ok := part.(and); ok {
-		return append(parts, inner...)
+// joined parses one or more parts with a keyword between them.
+func (p *parser) joined(keyword string, part func() (expr, bool), join func(a, b expr) expr) (expr, bool) {
+	all, ok := part()
+	for ok && p.peek().is(keyword) {
+		p.advance()
+		var next expr
+		if next, ok = part(); ok {
+			all = join(all, next)
+		}
 	}
-	return append(parts, part)
+	return all, ok
 }
 
 func (p *parser) not() (expr, bool) {
@@ -86,7 +69,7 @@ func (p *parser) not() (expr, bool) {
 	defer p.leave()
 	p.advance()
 	part, ok := p.not()
-	return not{part}, ok
+	return func(s Subject) bool { return !part(s) }, ok
 }
 
 func (p *parser) primary() (expr, bool) {
@@ -133,29 +116,33 @@ func (p *parser) comparison() (expr, bool) {
 		return nil, false
 	}
 	op := p.advance()
-	value := p.peek()
-	if value.valueKind() == "" {
+	given := p.peek()
+	want, got := given.value()
+	if got == "" {
 		p.expected("a number, true, false or a quoted string")
 		return nil, false
 	}
 	p.advance()
-	if named.kind == "" {
-		return and{}, true
+	if named.kind != "" {
+		if !named.allows(op.text) {
+			p.errs.add(op.at, "%s is a %s and has no comparator %q; it has \"=\" and \"<>\"", named.name, named.kind, op.text)
+		}
+		if got != named.kind {
+			p.errs.add(given.at, "%s is a %s and cannot be compared with a %s", named.name, named.kind, got)
+		}
 	}
-	if !named.allows(op.text) {
-		p.errs.add(op.at, "%s is a %s and has no comparator %q; it has \"=\" and \"<>\"", named.name, named.kind, op.text)
-	}
-	if got := value.valueKind(); got != named.kind {
-		p.errs.add(value.at, "%s is a %s and cannot be compared with a %s", named.name, named.kind, got)
-	}
-	return compare(named, op.text, value), true
+	holds := comparators[op.text]
+	return func(s Subject) bool {
+		is, has := named.of(s)
+		return has && holds(is.compare(want))
+	}, true
 }
 
 // attribute parses an attribute's name. An unknown one is recorded and returned without a
 // kind.
 func (p *parser) attribute() (attribute, bool) {
 	t := p.peek()
-	if t.kind != tokenWord || t.is("AND") || t.is("OR") || t.is("NOT") || t.valueKind() != "" {
+	if _, kind := t.value(); t.kind != tokenWord || t.is("AND") || t.is("OR") || t.is("NOT") || kind != "" {
 		p.expected("an attribute")
 		return attribute{}, false
 	}
@@ -166,28 +153,4 @@ func (p *parser) attribute() (attribute, bool) {
 		return attribute{}, true
 	}
 	return named, true
-}
-
-// valueKind returns the type of a value, or "" if the token is not a value.
-func (t token) valueKind() kind {
-	switch {
-	case t.kind == tokenString:
-		return text
-	case t.kind == tokenNumber:
-		return number
-	case t.is("true"), t.is("false"):
-		return flag
-	}
-	return ""
-}
-
-func compare(a attribute, op string, value token) expr {
-	switch a.kind {
-	case text:
-		return textComparison{a, op, value.text}
-	case number:
-		return numberComparison{a, op, value.number}
-	default:
-		return flagComparison{a, op, value.is("true")}
-	}
 }

@@ -35,6 +35,19 @@ func (t token) is(keyword string) bool {
 	return t.kind == tokenWord && strings.EqualFold(t.text, keyword)
 }
 
+// value returns the value that the token stands for and its type, "" if it is not a value.
+func (t token) value() (value, kind) {
+	switch {
+	case t.kind == tokenString:
+		return value{text: t.text}, text
+	case t.kind == tokenNumber:
+		return value{number: t.number}, number
+	case t.is("true"), t.is("false"):
+		return value{number: truth(t.is("true"))}, flag
+	}
+	return value{}, ""
+}
+
 // describe returns a description of the token for an error.
 func (t token) describe() string {
 	switch t.kind {
