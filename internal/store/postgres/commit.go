@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -21,25 +20,22 @@ func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 				INSERT INTO "muster_cell" AS c ("name", "owner", "epoch", "seq", "now") VALUES ($1, $2, 1, 0, 0)
 				ON CONFLICT ("name") DO UPDATE SET "owner" = excluded."owner", "epoch" = c."epoch" + 1 RETURNING "epoch", "seq")
 			SELECT "epoch", "seq", "version", "columns" FROM taken, "muster_schema"`,
-			pgx.QueryExecModeExec, db.cell, owner).Scan(&fence.Epoch, &fence.Seq, &found, &settled)
+			pgx.QueryExecModeExec, db.Name, owner).Scan(&fence.Epoch, &fence.Seq, &found, &settled)
 		if err != nil {
 			return fence, err
 		}
 		db.settled = &settled
-		return fence, checkVersion(found)
+		return fence, sqltext.CheckVersion(found)
 	})
 }
 
 // Renew moves the owner's fence to the next epoch. The row lock makes it wait for a
 // commit that lost its client and may still be running.
 func (db *db) Renew(ctx context.Context, owner string) (store.Fence, error) {
-	fence := store.Fence{Owner: owner}
-	err := db.writer.QueryRow(ctx, `UPDATE "muster_cell" SET "epoch" = "epoch" + 1 WHERE "name" = $1 AND "owner" = $2 RETURNING "epoch", "seq"`,
-		db.cell, owner).Scan(&fence.Epoch, &fence.Seq)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return fence, store.ErrFenced
-	}
-	return fence, classify(err)
+	writer := query(ctx, db.writer)
+	return db.Cell.Renew(func(row func(sqltext.Row) error, text string, args ...any) error {
+		return classify(writer(row, text, args...))
+	}, owner)
 }
 
 // Commit sends the batch as one pipeline, which PostgreSQL runs as one transaction: its
@@ -62,7 +58,7 @@ func (db *db) statements(b *store.Batch) *statements {
 	p := &statements{}
 	p.queue(`WITH moved AS (UPDATE "muster_cell" SET "seq" = $1, "now" = $2
 		WHERE "name" = $3 AND "owner" = $4 AND "epoch" = $5 AND "seq" = $6 RETURNING 1) SELECT 1 / count(*) FROM moved`,
-		int64(b.Seq), sqltext.Millis(b.Now), db.cell, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq))
+		int64(b.Seq), sqltext.Millis(b.Now), db.Name, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq))
 	for _, tb := range b.Tables {
 		db.queueTable(p, tb, b.Seq)
 	}
@@ -73,7 +69,7 @@ func (db *db) statements(b *store.Batch) *statements {
 }
 
 func (db *db) queueTable(p *statements, tb store.TableBatch, seq uint64) {
-	t := db.schema.Tables[tb.Table]
+	t := db.Schema.Tables[tb.Table]
 	if len(tb.Deletes) > 0 {
 		keys := make([]string, len(tb.Deletes))
 		for i, key := range tb.Deletes {
@@ -117,7 +113,7 @@ func arrays(rows []store.StoredRow, columns []store.ColumnSchema) []any {
 }
 
 func (db *db) queueLog(p *statements, lb store.LogBatch) {
-	l := db.schema.Logs[lb.Log]
+	l := db.Schema.Logs[lb.Log]
 	seqs, times := make([]int64, len(lb.Entries)), make([]int64, len(lb.Entries))
 	rows := make([]store.StoredRow, len(lb.Entries))
 	for i, e := range lb.Entries {
@@ -133,6 +129,5 @@ func (db *db) queueLog(p *statements, lb store.LogBatch) {
 	}
 	p.queue(fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS r(%s)`, sqltext.Quote(l.Name), names, picked, marks, aliases),
 		append([]any{seqs, times}, arrays(rows, l.Columns)[1:]...)...)
-	p.queue(`INSERT INTO "muster_log" ("name", "last") VALUES ($1, $2) ON CONFLICT ("name") DO UPDATE SET "last" = excluded."last"`,
-		l.Name, seqs[len(seqs)-1])
+	p.queue(sqltext.SetLast, l.Name, seqs[len(seqs)-1])
 }

@@ -61,7 +61,7 @@ func (l *loading) read(ctx context.Context, conn *pgxpool.Conn) (store.State, er
 	if err := each(results, nil); err != nil { // BEGIN
 		return store.State{}, err
 	}
-	for i, t := range l.db.schema.Tables {
+	for i, t := range l.db.Schema.Tables {
 		err := each(results, func(values [][]byte) error {
 			l.begun = true
 			return l.row(i, sqltext.Unescape(string(values[0])), bytes.Clone(values[1]))
@@ -79,10 +79,10 @@ func (l *loading) questions() *pgconn.Batch {
 	batch := &pgconn.Batch{}
 	ask := func(text string, args ...[]byte) { batch.ExecParams(text, args, nil, nil, nil) }
 	ask("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-	for _, t := range l.db.schema.Tables {
+	for _, t := range l.db.Schema.Tables {
 		ask(`SELECT "key", "doc" FROM ` + sqltext.Quote(t.Name) + ` ORDER BY "key"`)
 	}
-	ask(`SELECT "owner", "epoch", "seq", "now" FROM "muster_cell" WHERE "name" = $1`, []byte(l.db.cell))
+	ask(`SELECT "owner", "epoch", "seq", "now" FROM "muster_cell" WHERE "name" = $1`, []byte(l.db.Name))
 	ask(`SELECT "name", "last" FROM "muster_log"`)
 	ask("COMMIT")
 	return batch
@@ -112,8 +112,8 @@ func (l *loading) state(results *pgconn.MultiResultReader) (store.State, error) 
 	if err != nil {
 		return state, fmt.Errorf("read last numbers of logs: %w", err)
 	}
-	state.Last = make([]uint64, len(l.db.schema.Logs))
-	for i, log := range l.db.schema.Logs {
+	state.Last = make([]uint64, len(l.db.Schema.Logs))
+	for i, log := range l.db.Schema.Logs {
 		state.Last[i] = last[log.Name]
 	}
 	return state, nil

@@ -12,12 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/store/sqltext"
 )
-
-// version is the version of the layout that all drivers share; a newer one is refused.
-const version = 1
 
 // migrateLock keeps nodes from migrating concurrently.
 const migrateLock = 0x6d75737465720001
@@ -54,12 +50,12 @@ func (db *db) layout() string {
 		}
 	}
 	write(dialect().System()...)
-	for _, table := range dialect().Tables(db.schema) {
+	for _, table := range dialect().Tables(db.Schema) {
 		write(table.Create)
 		write(slices.Sorted(maps.Keys(table.Columns))...)
 		write(table.Indexes...)
 	}
-	return fmt.Sprintf("muster layout %d %x", version, h.Sum(nil)[:8])
+	return fmt.Sprintf("muster layout %d %x", sqltext.Version, h.Sum(nil)[:8])
 }
 
 // makeTables creates what is missing, in two round trips. A cell whose tables are new
@@ -84,42 +80,29 @@ func (db *db) migrateTables(ctx context.Context, wire *pgconn.PgConn) error {
 	begin := append([]string{
 		"BEGIN", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(migrateLock)), "CREATE SCHEMA IF NOT EXISTS " + db.space,
 	}, dialect().System()...)
-	begin = append(begin,
-		fmt.Sprintf(`INSERT INTO "muster_schema" SELECT %d, %s WHERE NOT EXISTS (SELECT FROM "muster_schema")`, version, quoted(db.schema.Signature())),
-		`SELECT "version" FROM "muster_schema"`)
+	begin = append(begin, db.Begin(), `SELECT "version" FROM "muster_schema"`)
 	results, err := wire.Exec(ctx, strings.Join(begin, ";\n")).ReadAll()
 	if err != nil {
 		return err
 	}
 	found, err := strconv.Atoi(string(results[len(results)-1].Rows[0][0]))
 	if err == nil {
-		err = checkVersion(found)
+		err = sqltext.CheckVersion(found)
 	}
 	if err != nil {
 		return err
 	}
 	var texts []string
-	for _, table := range dialect().Tables(db.schema) {
+	for _, table := range dialect().Tables(db.Schema) {
 		texts = append(texts, tableStatements(table)...)
 	}
-	return execAll(ctx, wire, append(texts, "COMMENT ON SCHEMA "+db.space+" IS "+quoted(db.layout()), "COMMIT"))
+	return execAll(ctx, wire, append(texts, "COMMENT ON SCHEMA "+db.space+" IS "+sqltext.Literal(db.layout()), "COMMIT"))
 }
-
-// quoted returns a text as a string literal of SQL.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // execAll runs statements without arguments, in one round trip.
 func execAll(ctx context.Context, wire *pgconn.PgConn, texts []string) error {
 	_, err := wire.Exec(ctx, strings.Join(texts, ";\n")).ReadAll()
 	return err
-}
-
-// checkVersion returns an error for the layout of a newer release.
-func checkVersion(found int) error {
-	if found > version {
-		return fmt.Errorf("the schema has layout %d, this program knows %d: it was written by a newer release", found, version)
-	}
-	return nil
 }
 
 // tableStatements returns the statements that create a table, or add what an older one lacks.
@@ -136,32 +119,17 @@ func tableStatements(table sqltext.SQLTable) []string {
 // last taken or settled.
 func (db *db) Grown(ctx context.Context) (bool, error) {
 	if db.settled == nil {
-		var settled string
-		if err := db.reader.QueryRow(ctx, `SELECT "columns" FROM "muster_schema"`).Scan(&settled); err != nil {
+		settled, err := db.Settled(query(ctx, db.reader))
+		if err != nil {
 			return false, err
 		}
 		db.settled = &settled
 	}
-	return *db.settled != db.schema.Signature(), nil
-}
-
-// SetColumns stores the columns of rows and entries.
-func (db *db) SetColumns(ctx context.Context, items []store.Item) error {
-	parts := sqltext.Parts(db.schema)
-	batch := &pgx.Batch{}
-	for _, it := range items {
-		part, err := sqltext.PartOf(parts, it)
-		if err != nil {
-			return err
-		}
-		batch.Queue(part.SetColumns(dialect()), part.ColumnValues(it)...)
-	}
-	return db.writer.SendBatch(ctx, batch).Close()
+	return *db.settled != db.Schema.Signature(), nil
 }
 
 // Settle records that all rows have the columns of this schema.
 func (db *db) Settle(ctx context.Context) error {
 	db.settled = nil
-	_, err := db.writer.Exec(ctx, `UPDATE "muster_schema" SET "columns" = $1`, db.schema.Signature())
-	return err
+	return db.Cell.Settle(db.exec(ctx))
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,9 +42,8 @@ const connectTimeout = 5 * time.Second
 // db is one cell's schema. The writer pool has one connection, so that commits
 // stay in order and their statements stay prepared.
 type db struct {
-	cell   string
+	sqltext.Cell
 	space  string // the SQL schema, quoted
-	schema store.Schema
 	writer *pgxpool.Pool
 	reader *pgxpool.Pool
 
@@ -53,8 +51,7 @@ type db struct {
 }
 
 func dialect() sqltext.Dialect {
-	return sqltext.Dialect{Text: `text COLLATE "C"`, Doc: "json", Int: "bigint",
-		Mark: func(n int) string { return "$" + strconv.Itoa(n) }}
+	return sqltext.Dialect{Text: `text COLLATE "C"`, Doc: "json", Int: "bigint"}
 }
 
 var cellForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
@@ -102,7 +99,7 @@ func (d *Driver) connect(ctx context.Context, cell string, schema store.Schema) 
 	if !cellForm.MatchString(cell) {
 		return nil, fmt.Errorf("cell %q: a name on PostgreSQL has 1 to 40 lower case letters, digits, - and _", cell)
 	}
-	db := &db{cell: cell, space: sqltext.Quote("muster_" + cell), schema: schema}
+	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema}, space: sqltext.Quote("muster_" + cell)}
 	var err error
 	if db.writer, err = d.pool(ctx, db.space, 1); err != nil {
 		return nil, err
@@ -157,9 +154,26 @@ func (db *db) Close() error {
 	return nil
 }
 
-// write runs f in one transaction on the writer's connection.
-func (db *db) write(ctx context.Context, f func(pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, db.writer, f)
+// query returns a function that runs queries on a pool or in a transaction.
+func query(ctx context.Context, on interface {
+	Query(ctx context.Context, text string, args ...any) (pgx.Rows, error)
+}) sqltext.Query {
+	return func(row func(sqltext.Row) error, text string, args ...any) error {
+		rows, err := on.Query(ctx, text, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		return sqltext.Rows(rows, row)
+	}
+}
+
+// exec returns a function that runs statements on the writer's connection.
+func (db *db) exec(ctx context.Context) sqltext.Exec {
+	return func(text string, args ...any) (int64, error) {
+		tag, err := db.writer.Exec(ctx, text, args...)
+		return tag.RowsAffected(), err
+	}
 }
 
 // view runs f in one read-only transaction, which sees a single state.

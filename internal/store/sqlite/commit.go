@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,17 +41,22 @@ func (db *db) exec(text string, args ...any) error {
 	return err
 }
 
-func (db *db) run(text string, args ...any) (sql.Result, error) {
+// run is exec, and returns how many rows were changed.
+func (db *db) run(text string, args ...any) (int64, error) {
 	ctx := context.Background()
 	stmt := db.stmt[text]
 	if stmt == nil {
 		var err error
 		if stmt, err = db.conn.PrepareContext(ctx, text); err != nil {
-			return nil, err
+			return 0, err
 		}
 		db.stmt[text] = stmt
 	}
-	return stmt.ExecContext(ctx, args...)
+	result, err := stmt.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 // Take stores owner in the fence.
@@ -60,23 +64,18 @@ func (db *db) Take(ctx context.Context, owner string) (store.Fence, error) {
 	fence := store.Fence{Owner: owner}
 	err := db.write(ctx, func() error {
 		row := db.conn.QueryRowContext(ctx, `INSERT INTO "muster_cell" ("name", "owner", "epoch", "seq", "now") VALUES (?1, ?2, 1, 0, 0)
-			ON CONFLICT ("name") DO UPDATE SET "owner" = excluded."owner", "epoch" = "epoch" + 1 RETURNING "epoch", "seq"`, db.cell, owner)
+			ON CONFLICT ("name") DO UPDATE SET "owner" = excluded."owner", "epoch" = "epoch" + 1 RETURNING "epoch", "seq"`, db.Name, owner)
 		return row.Scan(&fence.Epoch, &fence.Seq)
 	})
 	return fence, err
 }
 
 // Renew moves the owner's fence to the next epoch.
-func (db *db) Renew(ctx context.Context, owner string) (store.Fence, error) {
-	fence := store.Fence{Owner: owner}
-	err := db.write(ctx, func() error {
-		row := db.conn.QueryRowContext(ctx, `UPDATE "muster_cell" SET "epoch" = "epoch" + 1 WHERE "name" = ?1 AND "owner" = ?2 RETURNING "epoch", "seq"`,
-			db.cell, owner)
-		return row.Scan(&fence.Epoch, &fence.Seq)
+func (db *db) Renew(ctx context.Context, owner string) (fence store.Fence, err error) {
+	err = db.write(ctx, func() error {
+		fence, err = db.Cell.Renew(query(ctx, db.conn), owner)
+		return err
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return fence, store.ErrFenced
-	}
 	return fence, err
 }
 
@@ -88,12 +87,12 @@ func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 		}
 		for _, tb := range b.Tables {
 			if err := db.writeTable(tb, b.Seq); err != nil {
-				return fmt.Errorf("write %s: %w", db.schema.Tables[tb.Table].Name, err)
+				return fmt.Errorf("write %s: %w", db.Schema.Tables[tb.Table].Name, err)
 			}
 		}
 		for _, lb := range b.Logs {
 			if err := db.writeLog(lb); err != nil {
-				return fmt.Errorf("write %s: %w", db.schema.Logs[lb.Log].Name, err)
+				return fmt.Errorf("write %s: %w", db.Schema.Logs[lb.Log].Name, err)
 			}
 		}
 		return nil
@@ -101,19 +100,16 @@ func (db *db) Commit(ctx context.Context, b *store.Batch) error {
 }
 
 func (db *db) advance(b *store.Batch) error {
-	result, err := db.run(`UPDATE "muster_cell" SET "seq" = ?1, "now" = ?2 WHERE "name" = ?3 AND "owner" = ?4 AND "epoch" = ?5 AND "seq" = ?6`,
-		int64(b.Seq), sqltext.Millis(b.Now), db.cell, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq))
-	if err != nil {
-		return err
+	n, err := db.run(`UPDATE "muster_cell" SET "seq" = ?1, "now" = ?2 WHERE "name" = ?3 AND "owner" = ?4 AND "epoch" = ?5 AND "seq" = ?6`,
+		int64(b.Seq), sqltext.Millis(b.Now), db.Name, b.Fence.Owner, int64(b.Fence.Epoch), int64(b.Fence.Seq))
+	if err == nil && n != 1 {
+		err = store.ErrFenced
 	}
-	if n, err := result.RowsAffected(); err != nil || n != 1 {
-		return errors.Join(store.ErrFenced, err)
-	}
-	return nil
+	return err
 }
 
 func (db *db) writeTable(tb store.TableBatch, seq uint64) error {
-	t := db.schema.Tables[tb.Table]
+	t := db.Schema.Tables[tb.Table]
 	for _, key := range tb.Deletes {
 		if err := db.exec(`DELETE FROM `+sqltext.Quote(t.Name)+` WHERE "key" = ?1`, sqltext.Escape(key)); err != nil {
 			return err
@@ -126,7 +122,7 @@ func (db *db) writeTable(tb store.TableBatch, seq uint64) error {
 	return db.insert(ended, len(tb.Archives), func(i int, args []any) []any {
 		row := tb.Archives[i]
 		args = append(args, sqltext.Escape(row.Key), string(row.Doc), sqltext.Millis(row.Time), sqltext.Millis(row.Time.Add(t.Retention)))
-		return appendTexts(args, row.Columns)
+		return sqltext.AppendColumns(args, row.Columns, false)
 	})
 }
 
@@ -145,7 +141,7 @@ func (db *db) put(t store.TableSchema, puts []store.StoredRow, seq uint64) error
 	for _, rows := range [][]store.StoredRow{changed, same} {
 		err := db.insert(live, len(rows), func(i int, args []any) []any {
 			args = append(args, sqltext.Escape(rows[i].Key), string(rows[i].Doc), int64(seq))
-			return appendNullable(args, rows[i].Columns)
+			return sqltext.AppendColumns(args, rows[i].Columns, true)
 		})
 		if err != nil {
 			return err
@@ -156,36 +152,16 @@ func (db *db) put(t store.TableSchema, puts []store.StoredRow, seq uint64) error
 }
 
 func (db *db) writeLog(lb store.LogBatch) error {
-	l := db.schema.Logs[lb.Log]
+	l := db.Schema.Logs[lb.Log]
 	into := insert{table: l.Name, fixed: []string{"seq", "time", "doc"}, columns: l.Columns}
 	err := db.insert(into, len(lb.Entries), func(i int, args []any) []any {
 		e := lb.Entries[i]
-		return appendTexts(append(args, int64(e.Seq), sqltext.Millis(e.Time), string(e.Doc)), e.Columns)
+		return sqltext.AppendColumns(append(args, int64(e.Seq), sqltext.Millis(e.Time), string(e.Doc)), e.Columns, false)
 	})
 	if err != nil {
 		return err
 	}
-	return db.exec(`INSERT INTO "muster_log" ("name", "last") VALUES (?1, ?2) ON CONFLICT ("name") DO UPDATE SET "last" = excluded."last"`,
-		l.Name, int64(lb.Entries[len(lb.Entries)-1].Seq))
-}
-
-func appendTexts(args []any, values []string) []any {
-	for _, v := range values {
-		args = append(args, sqltext.Escape(v))
-	}
-	return args
-}
-
-// appendNullable replaces "" with NULL, which unique indexes ignore.
-func appendNullable(args []any, values []string) []any {
-	for _, v := range values {
-		if v == "" {
-			args = append(args, nil)
-		} else {
-			args = append(args, sqltext.Escape(v))
-		}
-	}
-	return args
+	return db.exec(sqltext.SetLast, l.Name, int64(lb.Entries[len(lb.Entries)-1].Seq))
 }
 
 // insert describes a multi-row INSERT.

@@ -5,7 +5,34 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 )
+
+// lockDirectory locks the directory for this process and writes its id into the lock
+// file; the lock ends when the file is closed or the process ends.
+func lockDirectory(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	if err := lock(file); err != nil {
+		file.Close()
+		holder, _ := os.ReadFile(path)
+		return nil, fmt.Errorf("data directory %s is in use by process %s: %w", dir, strings.TrimSpace(string(holder)), err)
+	}
+	err = file.Truncate(0)
+	if err == nil {
+		_, err = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("write lock: %w", err)
+	}
+	return file, nil
+}
 
 // private removes other users' access to a database and the files next to it, and
 // creates the database if it does not exist: SQLite creates the others with its mode.

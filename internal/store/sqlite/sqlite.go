@@ -35,9 +35,8 @@ func File(path string) *Driver { return &Driver{file: path} }
 // db is an opened database. Writes use one connection under a mutex, reads a separate
 // pool.
 type db struct {
-	cell   string
+	sqltext.Cell
 	file   string
-	schema store.Schema
 	lock   *os.File // held while open; nil if only inspecting
 	writer *sql.DB
 	reader *sql.DB
@@ -56,12 +55,12 @@ type db struct {
 const readers = 4
 
 func dialect() sqltext.Dialect {
-	return sqltext.Dialect{Text: "TEXT", Doc: "TEXT", Int: "INTEGER", Mark: func(n int) string { return "?" + strconv.Itoa(n) }}
+	return sqltext.Dialect{Text: "TEXT", Doc: "TEXT", Int: "INTEGER"}
 }
 
 // Open locks the directory, checks the file's integrity and migrates it.
 func (d *Driver) Open(ctx context.Context, cell string, schema store.Schema) (store.DB, error) {
-	db := &db{cell: cell, file: d.file, schema: schema, stmt: map[string]*sql.Stmt{}, inserts: map[shape]string{}}
+	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema}, file: d.file, stmt: map[string]*sql.Stmt{}, inserts: map[shape]string{}}
 	if err := db.open(ctx, d); err != nil {
 		db.Close()
 		return nil, db.explain(err)
@@ -123,7 +122,7 @@ func (d *Driver) Inspect(ctx context.Context, cell string, schema store.Schema) 
 	if _, err := os.Stat(d.file); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	db := &db{cell: cell, file: d.file, schema: schema}
+	db := &db{Cell: sqltext.Cell{Name: cell, Schema: schema}, file: d.file}
 	if err := db.connectReader(d.file); err != nil {
 		return nil, err
 	}
@@ -157,21 +156,15 @@ func address(file, mode string) string {
 
 // check runs SQLite's own integrity check.
 func check(ctx context.Context, conn *sql.Conn, file string) error {
-	rows, err := conn.QueryContext(ctx, "PRAGMA quick_check(5)")
+	var found []string
+	err := query(ctx, conn)(func(row sqltext.Row) error {
+		var line string
+		err := row.Scan(&line)
+		found = append(found, line)
+		return err
+	}, "PRAGMA quick_check(5)")
 	if err != nil {
 		return fmt.Errorf("%s is damaged or no database; restore a backup: %w", file, err)
-	}
-	defer rows.Close()
-	var found []string
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			return fmt.Errorf("check %s: %w", file, err)
-		}
-		found = append(found, line)
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("%s is damaged; restore a backup: %w", file, err)
 	}
 	if len(found) != 1 || found[0] != "ok" {
 		return fmt.Errorf("%s is damaged; restore a backup: %s", file, strings.Join(found, "; "))

@@ -8,82 +8,80 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// Part is one SQL table as a dump reads or writes it.
-type Part struct {
-	Name    string
+// part is one SQL table as a dump reads or writes it.
+type part struct {
+	name    string
 	place   store.Place
 	number  int
 	fixed   []string
 	columns []store.ColumnSchema
 }
 
-// Parts lists the tables that store a schema's rows.
-func Parts(schema store.Schema) []Part {
-	var parts []Part
+// partsOf lists the tables that store a schema's rows.
+func partsOf(schema store.Schema) []part {
+	var parts []part
 	for i, t := range schema.Tables {
-		parts = append(parts, Part{t.Name, store.Live, i, []string{"key", "doc", "seq"}, t.Columns})
+		parts = append(parts, part{t.Name, store.Live, i, []string{"key", "doc", "seq"}, t.Columns})
 		if t.Retention > 0 {
-			parts = append(parts, Part{ArchiveOf(t.Name), store.Archive, i, []string{"key", "doc", "archived_at", "expires_at"}, t.Columns})
+			parts = append(parts, part{ArchiveOf(t.Name), store.Archive, i, []string{"key", "doc", "archived_at", "expires_at"}, t.Columns})
 		}
 	}
 	for i, l := range schema.Logs {
-		parts = append(parts, Part{l.Name, store.LogPart, i, []string{"seq", "doc", "time"}, l.Columns})
+		parts = append(parts, part{l.Name, store.LogPart, i, []string{"seq", "doc", "time"}, l.Columns})
 	}
 	return parts
 }
 
-// PartOf returns the part that an item belongs to.
-func PartOf(parts []Part, it store.Item) (Part, error) {
+// partOf returns the part that an item belongs to.
+func partOf(parts []part, it store.Item) (part, error) {
 	for _, p := range parts {
 		if p.place == it.Place && p.number == it.Number {
 			return p, nil
 		}
 	}
-	return Part{}, fmt.Errorf("the schema has no %s part %d", it.Place, it.Number)
+	return part{}, fmt.Errorf("the schema has no %s part %d", it.Place, it.Number)
 }
 
-func (p Part) names() string { return `"` + strings.Join(p.fixed, `", "`) + `"` + Names(p.columns) }
+func (p part) names() string { return `"` + strings.Join(p.fixed, `", "`) + `"` + Names(p.columns) }
 
-// Select returns a query of all rows in the order of their keys.
-func (p Part) Select() string {
-	return "SELECT " + p.names() + " FROM " + Quote(p.Name) + " ORDER BY " + Quote(p.fixed[0])
+// selection returns a query of all rows in the order of their keys.
+func (p part) selection() string {
+	return "SELECT " + p.names() + " FROM " + Quote(p.name) + " ORDER BY " + Quote(p.fixed[0])
 }
 
-// Any returns a query that yields 1 if there are rows and 0 otherwise.
-func (p Part) Any() string {
-	return "SELECT count(*) FROM (SELECT 1 FROM " + Quote(p.Name) + " LIMIT 1) AS found"
-}
+// first returns a query that yields a row if there are any.
+func (p part) first() string { return "SELECT 1 FROM " + Quote(p.name) + " LIMIT 1" }
 
-// Insert returns a statement that adds a row of Values.
-func (p Part) Insert(d Dialect) string {
+// insert returns a statement that adds a row of values.
+func (p part) insert() string {
 	marks := make([]string, len(p.fixed)+len(p.columns))
 	for i := range marks {
-		marks[i] = d.Mark(i + 1)
+		marks[i] = mark(i + 1)
 	}
-	return "INSERT INTO " + Quote(p.Name) + " (" + p.names() + ") VALUES (" + strings.Join(marks, ", ") + ")"
+	return "INSERT INTO " + Quote(p.name) + " (" + p.names() + ") VALUES (" + strings.Join(marks, ", ") + ")"
 }
 
-// SetColumns returns a statement that sets the columns of the row with a key; "" if
+// setColumns returns a statement that sets the columns of the row with a key; "" if
 // there are none.
-func (p Part) SetColumns(d Dialect) string {
+func (p part) setColumns() string {
 	if len(p.columns) == 0 {
 		return ""
 	}
 	sets := make([]string, len(p.columns))
 	for i, c := range p.columns {
-		sets[i] = Quote(c.Name) + " = " + d.Mark(i+2)
+		sets[i] = Quote(c.Name) + " = " + mark(i+2)
 	}
-	return "UPDATE " + Quote(p.Name) + " SET " + strings.Join(sets, ", ") + " WHERE " + Quote(p.fixed[0]) + " = " + d.Mark(1)
+	return "UPDATE " + Quote(p.name) + " SET " + strings.Join(sets, ", ") + " WHERE " + Quote(p.fixed[0]) + " = " + mark(1)
 }
 
-// ColumnValues returns an item's key and columns in the order of SetColumns.
-func (p Part) ColumnValues(it store.Item) []any {
-	values := p.Values(it)
+// columnValues returns an item's key and columns in the order of setColumns.
+func (p part) columnValues(it store.Item) []any {
+	values := p.values(it)
 	return append([]any{values[0]}, values[len(p.fixed):]...)
 }
 
-// Values returns an item's values in the order of Insert.
-func (p Part) Values(it store.Item) []any {
+// values returns an item's values in the order of insert.
+func (p part) values(it store.Item) []any {
 	var values []any
 	switch p.place {
 	case store.Live:
@@ -93,8 +91,14 @@ func (p Part) Values(it store.Item) []any {
 	case store.LogPart:
 		values = []any{int64(it.Seq), string(it.Doc), Millis(it.Time)}
 	}
-	for _, v := range it.Columns {
-		if v == "" && p.place == store.Live {
+	return AppendColumns(values, it.Columns, p.place == store.Live)
+}
+
+// AppendColumns appends the columns of a row to its values. In live rows NULL replaces "",
+// which unique indexes ignore.
+func AppendColumns(values []any, columns []string, live bool) []any {
+	for _, v := range columns {
+		if v == "" && live {
 			values = append(values, nil)
 		} else {
 			values = append(values, Escape(v))
@@ -103,8 +107,8 @@ func (p Part) Values(it store.Item) []any {
 	return values
 }
 
-// Scan reads an item from a row of Select.
-func (p Part) Scan(row interface{ Scan(...any) error }) (store.Item, error) {
+// scan reads an item from a row of selection.
+func (p part) scan(row Row) (store.Item, error) {
 	it := store.Item{Place: p.place, Number: p.number}
 	var doc string
 	var first, second int64

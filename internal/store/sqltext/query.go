@@ -9,16 +9,20 @@ import (
 
 // question is a SELECT statement under construction.
 type question struct {
-	mark  func(int) string
 	conds []string
 	args  []any
+}
+
+// arg adds an argument and returns its placeholder.
+func (q *question) arg(value any) string {
+	q.args = append(q.args, value)
+	return mark(len(q.args))
 }
 
 func (q *question) add(format string, args ...any) {
 	marks := make([]any, len(args))
 	for i, arg := range args {
-		q.args = append(q.args, arg)
-		marks[i] = q.mark(len(q.args))
+		marks[i] = q.arg(arg)
 	}
 	q.conds = append(q.conds, fmt.Sprintf(format, marks...))
 }
@@ -39,8 +43,7 @@ func (q *question) among(column string, values []string) {
 	}
 	var marks []string
 	for n := 0; n < len(values) || n&(n-1) != 0; n++ {
-		q.args = append(q.args, Escape(values[min(n, len(values)-1)]))
-		marks = append(marks, q.mark(len(q.args)))
+		marks = append(marks, q.arg(Escape(values[min(n, len(values)-1)])))
 	}
 	q.conds = append(q.conds, Quote(column)+" IN ("+strings.Join(marks, ", ")+")")
 }
@@ -52,13 +55,13 @@ func (q *question) finish(selection, order string, limit int) (string, []any) {
 	if len(q.conds) > 0 {
 		text += " WHERE " + strings.Join(q.conds, " AND ")
 	}
-	q.args = append(q.args, int64(limit))
-	return fmt.Sprintf("%s ORDER BY %s LIMIT CAST(%s AS BIGINT)", text, order, q.mark(len(q.args))), q.args
+	text += fmt.Sprintf(" ORDER BY %s LIMIT CAST(%s AS BIGINT)", order, q.arg(int64(limit)))
+	return text, q.args
 }
 
-// Archived returns the query of archived rows' documents.
-func (d Dialect) Archived(t store.TableSchema, q store.Query) (string, []any) {
-	ask := &question{mark: d.Mark}
+// archived returns the query of archived rows' documents.
+func archived(t store.TableSchema, q store.Query) (string, []any) {
+	ask := new(question)
 	by := Quote(q.OrderBy)
 	ask.equal(q.Where)
 	if q.Keys != nil {
@@ -92,9 +95,9 @@ func (ask *question) after(q store.Query, by, after string) {
 	ask.add("("+by+`, "key") `+after+" (%s, %s)", Escape(q.AfterOrder), Escape(q.AfterKey))
 }
 
-// Entries returns the query of log entries: number, time, document.
-func (d Dialect) Entries(l store.LogSchema, q store.LogQuery) (string, []any) {
-	ask := &question{mark: d.Mark}
+// entries returns the query of log entries: number, time, document.
+func entries(l store.LogSchema, q store.LogQuery) (string, []any) {
+	ask := new(question)
 	ask.equal(q.Where)
 	for _, eq := range q.Where {
 		if eq.Value != "" { // allows the index of the rows with a value
@@ -129,17 +132,4 @@ func firstAt(l store.LogSchema) string {
 		SELECT CASE WHEN ` + late + ` THEN low ELSE (low + high) / 2 + 1 END, CASE WHEN ` + late + ` THEN (low + high) / 2 ELSE high END
 		FROM half WHERE low < high)
 		SELECT low FROM half WHERE low >= high`
-}
-
-// Expired returns the query for the numbers of expired entries, oldest first: among a
-// number of the oldest entries, those not later than a time.
-func (d Dialect) Expired(l store.LogSchema) string {
-	return fmt.Sprintf(`SELECT "seq" FROM (SELECT "seq", "time" FROM %s ORDER BY "seq" LIMIT %s) AS oldest WHERE "time" <= %s`,
-		Quote(l.Name), d.Mark(2), d.Mark(1))
-}
-
-// SetBack returns a statement that sets later times to a given one. It visits all
-// entries: with wrong clocks, times need not increase with numbers.
-func (d Dialect) SetBack(l store.LogSchema) string {
-	return fmt.Sprintf(`UPDATE %s SET "time" = %[2]s WHERE "time" > %[2]s`, Quote(l.Name), d.Mark(1))
 }

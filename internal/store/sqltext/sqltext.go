@@ -1,9 +1,10 @@
-// Package sqltext generates the SQL that the drivers of internal/store share: how
-// names and strings are quoted, the tables, and the queries of archives and logs. It
-// runs nothing.
+// Package sqltext is what the SQL drivers of internal/store share: how names and strings
+// are quoted, the tables, and the operations whose statements are the same in both
+// engines (Cell). Arguments are marked $1, $2, …, which both understand.
 package sqltext
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,14 +13,19 @@ import (
 
 // Dialect is what differs between the engines.
 type Dialect struct {
-	Text string             // type of keys and columns; must compare byte by byte
-	Doc  string             // type of documents
-	Int  string             // type of 64-bit integers
-	Mark func(n int) string // the n-th placeholder, from 1
+	Text string // type of keys and columns; must compare byte by byte
+	Doc  string // type of documents
+	Int  string // type of 64-bit integers
 }
+
+// mark returns the n-th placeholder, from 1.
+func mark(n int) string { return "$" + strconv.Itoa(n) }
 
 // Quote quotes a name that was checked at registration.
 func Quote(name string) string { return `"` + name + `"` }
+
+// Literal returns a text as a string literal of SQL.
+func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // ArchiveOf returns the name of a table's archive.
 func ArchiveOf(table string) string { return table + "_archive" }

@@ -1,0 +1,240 @@
+package sqltext
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/musterhq/muster/internal/store"
+)
+
+// Exec runs a statement and returns how many rows it changed.
+type Exec func(text string, args ...any) (int64, error)
+
+// Query runs a query and calls row for each row.
+type Query func(row func(Row) error, text string, args ...any) error
+
+// Row is a row of a query, as database/sql and pgx have it.
+type Row interface{ Scan(into ...any) error }
+
+// Rows calls row for each of rows. The caller closes rows.
+func Rows(rows interface {
+	Row
+	Next() bool
+	Err() error
+}, row func(Row) error) error {
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Cell is one cell of a database. Its methods are those of a store.DB whose statements
+// are the same in both engines.
+type Cell struct {
+	Name   string
+	Schema store.Schema
+}
+
+// Version is the version of the layout that both engines share.
+const Version = 1
+
+// CheckVersion returns an error for the layout of a newer release.
+func CheckVersion(found int) error {
+	if found > Version {
+		return fmt.Errorf("the database has layout %d, this program knows %d: it was written by a newer release", found, Version)
+	}
+	return nil
+}
+
+// Begin returns the statement that stores the version of a new database, which has no rows
+// that could lack columns.
+func (c Cell) Begin() string {
+	return fmt.Sprintf(`INSERT INTO "muster_schema" SELECT %d, %s WHERE NOT EXISTS (SELECT 1 FROM "muster_schema")`,
+		Version, Literal(c.Schema.Signature()))
+}
+
+// Renew moves the owner's fence to the next epoch.
+func (c Cell) Renew(query Query, owner string) (store.Fence, error) {
+	fence := store.Fence{}
+	err := query(func(row Row) error {
+		fence.Owner = owner
+		return row.Scan(&fence.Epoch, &fence.Seq)
+	}, `UPDATE "muster_cell" SET "epoch" = "epoch" + 1 WHERE "name" = $1 AND "owner" = $2 RETURNING "epoch", "seq"`, c.Name, owner)
+	if err == nil && fence.Owner == "" {
+		err = store.ErrFenced
+	}
+	return fence, err
+}
+
+// State reads the fence and the logs' last numbers; for a cell without an owner so far
+// they are zero.
+func (c Cell) State(query Query) (store.State, error) {
+	state := store.State{Last: make([]uint64, len(c.Schema.Logs))}
+	f := &state.Fence
+	err := query(func(row Row) error {
+		var now int64
+		err := row.Scan(&f.Owner, &f.Epoch, &f.Seq, &now)
+		state.Now = Moment(now)
+		return err
+	}, `SELECT "owner", "epoch", "seq", "now" FROM "muster_cell" WHERE "name" = $1`, c.Name)
+	if err != nil {
+		return state, fmt.Errorf("read fence: %w", err)
+	}
+	for i, l := range c.Schema.Logs {
+		last := func(row Row) error { return row.Scan(&state.Last[i]) }
+		if err := query(last, `SELECT "last" FROM "muster_log" WHERE "name" = $1`, l.Name); err != nil {
+			return state, fmt.Errorf("read last number of %s: %w", l.Name, err)
+		}
+	}
+	return state, nil
+}
+
+// Archived reads archived documents.
+func (c Cell) Archived(query Query, table int, q store.Query) (docs [][]byte, err error) {
+	text, args := archived(c.Schema.Tables[table], q)
+	err = query(func(row Row) error {
+		var doc string
+		err := row.Scan(&doc)
+		docs = append(docs, []byte(doc))
+		return err
+	}, text, args...)
+	return docs, err
+}
+
+// Entries reads log entries.
+func (c Cell) Entries(query Query, log int, q store.LogQuery) (found []store.StoredEntry, err error) {
+	text, args := entries(c.Schema.Logs[log], q)
+	err = query(func(row Row) error {
+		var e store.StoredEntry
+		var ms int64
+		var doc string
+		err := row.Scan(&e.Seq, &ms, &doc)
+		e.Time, e.Doc = Moment(ms), []byte(doc)
+		found = append(found, e)
+		return err
+	}, text, args...)
+	return found, err
+}
+
+// Prune removes expired rows, table by table, until limit is reached. Of a log, it looks
+// only at the oldest entries.
+func (c Cell) Prune(exec Exec, now time.Time, limit int) (pruned int, err error) {
+	remove := func(from, key, expired string, before time.Time) {
+		if err != nil || pruned >= limit {
+			return
+		}
+		var n int64
+		n, err = exec(fmt.Sprintf(`DELETE FROM %s WHERE %s IN (%s)`, Quote(from), key, expired), Millis(before), limit-pruned)
+		pruned += int(n)
+	}
+	for _, t := range c.Schema.Tables {
+		if t.Retention > 0 {
+			name := ArchiveOf(t.Name)
+			remove(name, `"key"`, `SELECT "key" FROM `+Quote(name)+` WHERE "expires_at" <= $1 LIMIT $2`, now)
+		}
+	}
+	for _, l := range c.Schema.Logs {
+		if l.Retention > 0 {
+			remove(l.Name, `"seq"`, `SELECT "seq" FROM (SELECT "seq", "time" FROM `+Quote(l.Name)+` ORDER BY "seq" LIMIT $2) AS oldest WHERE "time" <= $1`,
+				now.Add(-l.Retention))
+		}
+	}
+	return pruned, err
+}
+
+// SetBack sets the time of log entries later than now to now. It visits all entries: with
+// wrong clocks, times need not increase with numbers.
+func (c Cell) SetBack(exec Exec, now time.Time) error {
+	for _, l := range c.Schema.Logs {
+		if _, err := exec(`UPDATE `+Quote(l.Name)+` SET "time" = $1 WHERE "time" > $1`, Millis(now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetColumns stores the columns of rows and entries.
+func (c Cell) SetColumns(exec Exec, items []store.Item) error {
+	parts := partsOf(c.Schema)
+	for _, it := range items {
+		p, err := partOf(parts, it)
+		if err == nil {
+			_, err = exec(p.setColumns(), p.columnValues(it)...)
+		}
+		if err != nil {
+			return fmt.Errorf("%s %q: %w", p.name, it.Key, err)
+		}
+	}
+	return nil
+}
+
+// Settle records that all rows have the columns of the schema.
+func (c Cell) Settle(exec Exec) error {
+	_, err := exec(`UPDATE "muster_schema" SET "columns" = $1`, c.Schema.Signature())
+	return err
+}
+
+// Settled returns the signature of the schema whose columns all rows have.
+func (c Cell) Settled(query Query) (columns string, err error) {
+	err = query(func(row Row) error { return row.Scan(&columns) }, `SELECT "columns" FROM "muster_schema"`)
+	return columns, err
+}
+
+// Dump reads everything stored for the schema.
+func (c Cell) Dump(query Query, item func(store.Item) error) (store.State, error) {
+	for _, p := range partsOf(c.Schema) {
+		err := query(func(row Row) error {
+			it, err := p.scan(row)
+			if err != nil {
+				return err
+			}
+			return item(it)
+		}, p.selection())
+		if err != nil {
+			return store.State{}, fmt.Errorf("read %s: %w", p.name, err)
+		}
+	}
+	return c.State(query)
+}
+
+// Fill stores a dump in a cell, or returns ErrNotEmpty if anything is stored already.
+func (c Cell) Fill(query Query, exec Exec, items func(add func(store.Item) error) (store.State, error)) error {
+	parts := partsOf(c.Schema)
+	for _, p := range parts {
+		full := func(Row) error { return fmt.Errorf("%w: table %s has rows", store.ErrNotEmpty, p.name) }
+		if err := query(full, p.first()); err != nil {
+			return err
+		}
+	}
+	state, err := items(func(it store.Item) error {
+		p, err := partOf(parts, it)
+		if err == nil {
+			_, err = exec(p.insert(), p.values(it)...)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.setState(exec, state)
+}
+
+func (c Cell) setState(exec Exec, state store.State) error {
+	f := state.Fence
+	if _, err := exec(`DELETE FROM "muster_cell" WHERE "name" = $1`, c.Name); err != nil {
+		return err
+	}
+	_, err := exec(`INSERT INTO "muster_cell" ("name", "owner", "epoch", "seq", "now") VALUES ($1, $2, $3, $4, $5)`,
+		c.Name, f.Owner, int64(f.Epoch), int64(f.Seq), Millis(state.Now))
+	for i, l := range c.Schema.Logs {
+		if err == nil {
+			_, err = exec(SetLast, l.Name, int64(state.Last[i]))
+		}
+	}
+	return err
+}
+
+// SetLast stores the last number of a log.
+const SetLast = `INSERT INTO "muster_log" ("name", "last") VALUES ($1, $2) ON CONFLICT ("name") DO UPDATE SET "last" = excluded."last"`
