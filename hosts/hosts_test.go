@@ -145,7 +145,7 @@ func (y *yard) tryJoin(status int, token string, out any) {
 // join makes a machine a host, with a new token.
 func (y *yard) join() (j protocol.JoinResponse) {
 	y.Helper()
-	var token hosts.JoinToken
+	var token protocol.JoinToken
 	y.operate(http.MethodPost, "/agent/v1/tokens?life=1h", &token)
 	y.tryJoin(http.StatusOK, token.Token, &j)
 	return j
@@ -256,7 +256,7 @@ func (y *yard) ready(d protocol.Desired, id string) compute.Ref {
 // A token admits one machine; the status of a refusal shows its cause.
 func TestJoin(t *testing.T) {
 	y := open(t)
-	var token hosts.JoinToken
+	var token protocol.JoinToken
 	y.operate(http.MethodPost, "/agent/v1/tokens", &token)
 	var j protocol.JoinResponse
 	y.tryJoin(http.StatusOK, token.Token, &j)
@@ -278,7 +278,7 @@ func TestConnect_Refused(t *testing.T) {
 	j := y.join()
 	y.request(http.StatusUnauthorized, http.MethodGet, protocol.PathHost, http.Header{}, nil, nil)
 	y.request(http.StatusUnauthorized, http.MethodGet, protocol.PathHost, credential(protocol.JoinResponse{HostID: j.HostID, Secret: "guess"}), nil, nil)
-	var gone hosts.Removal
+	var gone protocol.Removal
 	y.operate(http.MethodDelete, "/agent/v1/hosts/"+j.HostID+"?now=true", &gone)
 	if !gone.Gone {
 		t.Error("the host is still there")
@@ -366,7 +366,7 @@ func TestExited(t *testing.T) {
 func TestShortages(t *testing.T) {
 	y := open(t)
 	f := y.managed()
-	var short []hosts.Shortage
+	var short []protocol.Shortage
 	y.operate(http.MethodGet, "/agent/v1/shortages", &short)
 	if len(short) != 1 || short[0].FleetID != f.ID || short[0].Location != region || short[0].Missing != 1 || short[0].OS != "linux" ||
 		short[0].CPUMillis != 2000 || short[0].MemoryMiB == 0 || short[0].Ports != instance.PortsAnInstance || !strings.Contains(short[0].Why, "no host has joined") {

@@ -15,46 +15,6 @@ import (
 	"github.com/musterhq/muster/internal/store"
 )
 
-// JoinToken is a token with which machines join. Its secret is returned only to the
-// operator who creates it.
-type JoinToken struct {
-	TokenID  string
-	Token    string `json:",omitempty"`
-	Name     string `json:",omitempty"`
-	Location string
-	Networks []string `json:",omitempty"`
-	MaxUses  int
-	Uses     int
-	Created  time.Time
-	Expires  time.Time
-	LastUsed time.Time `json:",omitzero"`
-}
-
-// Host is a host as shown to operators.
-type Host struct {
-	HostID      string
-	Name        string
-	Location    string
-	IPAddress   string
-	DNSName     string `json:",omitempty"`
-	OS, Arch    string
-	Version     string // of the agent
-	Isolation   string `json:",omitempty"` // how game servers are isolated there
-	Connected   bool
-	Draining    bool
-	Removing    bool
-	Joined      time.Time
-	JoinToken   string `json:",omitempty"` // id of the token with which it joined
-	SecretSince time.Time
-	Rotating    bool // a new credential waits for the agent to store it
-	CPUMillis   int
-	MemoryMiB   int
-	Instances   int
-	Processes   int
-	Resources   protocol.Resources
-	Instance    []protocol.Instance `json:",omitempty"`
-}
-
 func (s *Server) operatorRoutes() {
 	s.mux.HandleFunc("POST "+pathTokens, s.allowed(auth.JoinHost, s.locationAsked, s.makeToken))
 	s.mux.HandleFunc("GET "+pathTokens, s.allowed(auth.ReadHosts, nil, s.listTokens))
@@ -156,15 +116,15 @@ func (s *Server) makeToken(w http.ResponseWriter, r *http.Request) {
 
 // listTokens returns all join tokens that have not expired: GET.
 func (s *Server) listTokens(w http.ResponseWriter, _ *http.Request) {
-	all := []JoinToken{}
+	all := []protocol.JoinToken{}
 	for t := range s.opts.Instances.JoinTokens(s.opts.Store.View(), time.Now()) {
 		all = append(all, tokenOf(t))
 	}
 	answer(w, all)
 }
 
-func tokenOf(t *instance.JoinToken) JoinToken {
-	return JoinToken{
+func tokenOf(t *instance.JoinToken) protocol.JoinToken {
+	return protocol.JoinToken{
 		TokenID: t.ID(), Name: t.Name, Location: t.Location, Networks: t.Networks, MaxUses: t.Uses + t.Left(), Uses: t.Uses,
 		Created: t.Created, Expires: t.Expires, LastUsed: t.LastUsed,
 	}
@@ -181,30 +141,18 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) {
 
 // list returns all hosts and what runs on them: GET.
 func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
-	all := []Host{}
+	all := []protocol.Host{}
 	for row := range s.opts.Instances.Hosts(s.opts.Store.View()) {
 		all = append(all, s.hostOf(row))
 	}
 	answer(w, all)
 }
 
-// Shortage is a number of instances that a fleet desires in a location and that no host
-// has room for.
-type Shortage struct {
-	FleetID, Location string
-	Missing           int    // instances
-	OS                string // of the machines that could run them: linux or windows
-	CPUMillis         int    // of one instance, like the next two
-	MemoryMiB         int
-	Ports             int
-	Why               string // why no host takes them
-}
-
 // listShortages returns the shortages of hosts: GET.
 func (s *Server) listShortages(w http.ResponseWriter, _ *http.Request) {
-	all := []Shortage{}
+	all := []protocol.Shortage{}
 	for _, m := range s.opts.Instances.Shortages(s.opts.Store.View()) {
-		all = append(all, Shortage{
+		all = append(all, protocol.Shortage{
 			FleetID: m.FleetID, Location: m.Location, Missing: m.Missing, OS: m.OS, CPUMillis: m.CPUMillis, MemoryMiB: m.MemoryMiB,
 			Ports: m.Ports, Why: m.Why,
 		})
@@ -220,12 +168,6 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, s.hostOf(row))
-}
-
-// Removal is the response to an operator who removes a host.
-type Removal struct {
-	HostID string
-	Gone   bool // if false, its game servers were told to end, and it is removed with the last of them
 }
 
 // remove removes a host: DELETE; with ?now=true it does not wait for game servers to
@@ -244,12 +186,12 @@ func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	answer(w, Removal{r.PathValue("id"), gone})
+	answer(w, protocol.Removal{HostID: r.PathValue("id"), Gone: gone})
 }
 
 // hostOf returns a host with its agent's last report.
-func (s *Server) hostOf(row *instance.Host) Host {
-	h := Host{
+func (s *Server) hostOf(row *instance.Host) protocol.Host {
+	h := protocol.Host{
 		HostID: row.ID, Name: row.Name, Location: row.Location, IPAddress: row.IPAddress, DNSName: row.DNSName,
 		OS: row.OS, Arch: row.Arch, Version: row.Version, Isolation: row.Isolation, Connected: row.Connected, Draining: row.Draining, Removing: row.Removing,
 		Joined: row.Joined, JoinToken: row.JoinToken, SecretSince: row.SecretSince(), Rotating: row.Rotating,

@@ -6,26 +6,12 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/musterhq/muster/audit"
 )
 
-// AuditRecord is a record of the audit log (audit.Record) with its sequence number.
-type AuditRecord struct {
-	Seq          uint64    `json:"seq"`
-	Time         time.Time `json:"time"`
-	Door         string    `json:"door"`
-	Action       string    `json:"action"`
-	Resources    []string  `json:"resources,omitempty"`
-	KeyID        string    `json:"key_id,omitempty"`
-	KeyName      string    `json:"key_name,omitempty"`
-	Role         string    `json:"role,omitempty"`
-	ClaimedKeyID string    `json:"claimed_key_id,omitempty"`
-	Source       string    `json:"source,omitempty"`
-	UserAgent    string    `json:"user_agent,omitempty"`
-	RequestID    string    `json:"request_id,omitempty"`
-	Outcome      string    `json:"outcome"`
-	Count        int       `json:"count,omitempty"`
-	Previous     string    `json:"previous"`
-}
+// AuditRecord is a record of the audit log with its sequence number.
+type AuditRecord = audit.Line
 
 // AuditQuery selects the records to read.
 type AuditQuery struct {
@@ -38,7 +24,7 @@ func (c *Client) Audit(ctx context.Context, q AuditQuery, f func(AuditRecord) er
 	values := url.Values{"since": {q.Since}, "key": {q.KeyID}, "action": {q.Action}, "limit": {"1000"}}
 	for {
 		var page struct{ Records []AuditRecord }
-		if _, err := c.query(ctx, "/admin/v1/audit", values, &page); err != nil {
+		if _, err := c.read(ctx, "/admin/v1/audit?"+values.Encode(), &page); err != nil {
 			if ctx.Err() != nil && q.Follow > 0 {
 				return nil
 			}
@@ -58,17 +44,8 @@ func (c *Client) Audit(ctx context.Context, q AuditQuery, f func(AuditRecord) er
 	}
 }
 
-// AuditVerdict is the result of verifying the chain of records (audit.Verdict).
-type AuditVerdict struct {
-	Records uint64 `json:"records"`
-	From    uint64 `json:"from"`
-	Last    uint64 `json:"last"`
-	Hash    string `json:"hash"`
-	Problem string `json:"problem,omitempty"`
-}
-
 // VerifyAudit has the server verify the chain; raw is the whole response.
-func (c *Client) VerifyAudit(ctx context.Context) (v AuditVerdict, raw json.RawMessage, err error) {
+func (c *Client) VerifyAudit(ctx context.Context) (v audit.Verdict, raw json.RawMessage, err error) {
 	raw, err = c.read(ctx, "/admin/v1/audit/verify", &v)
 	return v, raw, err
 }

@@ -5,16 +5,22 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
-	"net/url"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/musterhq/muster/internal/plain"
 )
@@ -28,9 +34,7 @@ type Client struct {
 }
 
 // Credentials are an access key; the zero value sends requests unsigned.
-type Credentials struct {
-	AccessKeyID, SecretAccessKey, SessionToken string
-}
+type Credentials = aws.Credentials
 
 // Error is a response with an error status.
 type Error struct {
@@ -53,71 +57,64 @@ const maxAnswer = 64 << 20
 // Call runs an operation: in is encoded as its input, the response is decoded into out
 // unless out is nil. If the server refuses, the error is an *Error.
 func (c *Client) Call(ctx context.Context, operation string, in, out any) error {
-	body, err := json.Marshal(in)
+	_, err := c.send(ctx, http.MethodPost, "/", in, out, http.Header{
+		"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {"GameLift." + operation},
+	})
+	return err
+}
+
+// read requests a document and decodes it into out; raw is the whole response.
+func (c *Client) read(ctx context.Context, path string, out any) (raw json.RawMessage, err error) {
+	return c.send(ctx, http.MethodGet, path, nil, out, nil)
+}
+
+// change sends a request for a change, with in as its body unless it is nil, and decodes
+// the response into out.
+func (c *Client) change(ctx context.Context, method, path string, in, out any) error {
+	_, err := c.send(ctx, method, path, in, out, http.Header{"Content-Type": {"application/json"}})
+	return err
+}
+
+// send is like open, and decodes the response into out unless out is nil.
+func (c *Client) send(ctx context.Context, method, path string, in, out any, header http.Header) (raw json.RawMessage, err error) {
+	answer, err := c.open(ctx, method, path, in, header)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", operation, err)
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(c.Endpoint, "/")+"/", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
-	r.Header.Set("X-Amz-Target", "GameLift."+operation)
-	answer, err := c.do(r, body)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	defer answer.Body.Close()
+	if raw, err = io.ReadAll(io.LimitReader(answer.Body, maxAnswer)); err != nil {
+		return nil, fmt.Errorf("read answer of %s %s: %w", method, path, err)
+	}
 	if out == nil {
-		return nil
-	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(out); err != nil {
-		return fmt.Errorf("decode answer of %s: %w", operation, err)
-	}
-	return nil
-}
-
-// get requests a path of the console.
-func (c *Client) get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
-	target := strings.TrimRight(c.Endpoint, "/") + path + "?" + query.Encode()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
-	if err != nil {
-		return nil, err
-	}
-	return c.do(r, nil)
-}
-
-// read requests a document from the console and decodes it into out.
-func (c *Client) read(ctx context.Context, path string, out any) (json.RawMessage, error) {
-	return c.query(ctx, path, url.Values{}, out)
-}
-
-// query is like read, with query parameters.
-func (c *Client) query(ctx context.Context, path string, query url.Values, out any) (json.RawMessage, error) {
-	answer, err := c.get(ctx, path, query)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return raw, nil
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return nil, fmt.Errorf("decode %s: %w", path, err)
+		return nil, fmt.Errorf("decode answer of %s %s: %w", method, path, err)
 	}
 	return raw, nil
 }
 
-// do signs and sends a request; any status but 200 yields an *Error.
-func (c *Client) do(r *http.Request, body []byte) (*http.Response, error) {
+// open sends a request to a path, with in as its body unless in is nil, and returns the
+// response, whose body the caller must close. Any status but 200 yields an *Error.
+func (c *Client) open(ctx context.Context, method, path string, in any, header http.Header) (*http.Response, error) {
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return nil, fmt.Errorf("encode %s: %w", path, err)
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(c.Endpoint, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(r.Header, header)
 	if c.Credentials.AccessKeyID != "" {
-		c.sign(r, body, time.Now())
+		if err := c.sign(r, body, time.Now()); err != nil {
+			return nil, err
+		}
 	}
-	h := c.HTTP
-	if h == nil {
-		h = http.DefaultClient
-	}
+	h := cmp.Or(c.HTTP, http.DefaultClient)
 	answer, err := h.Do(r)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, fmt.Errorf("no server answers at %s: start one with 'muster local' or 'muster serve', or name yours with --endpoint or MUSTER_ENDPOINT: %w", c.Endpoint, err)
@@ -130,6 +127,13 @@ func (c *Client) do(r *http.Request, body []byte) (*http.Response, error) {
 		return nil, refusal(answer)
 	}
 	return answer, nil
+}
+
+// sign adds an AWS Signature Version 4 for the service gamelift, which covers the body. It
+// makes a signer for each request, since one keeps the secret that it first saw of a key.
+func (c *Client) sign(r *http.Request, body []byte, now time.Time) error {
+	hash := sha256.Sum256(body)
+	return v4.NewSigner().SignHTTP(r.Context(), c.Credentials, r, hex.EncodeToString(hash[:]), "gamelift", cmp.Or(c.Region, "us-east-1"), now)
 }
 
 func refusal(answer *http.Response) error {

@@ -88,7 +88,7 @@ type handled struct{ error }
 
 // events reads one response and advances q.After.
 func (c *Client) events(ctx context.Context, q *EventQuery, f func(Event) error) error {
-	answer, err := c.get(ctx, "/console/api/events", q.values())
+	answer, err := c.open(ctx, http.MethodGet, "/console/api/events?"+q.values().Encode(), nil, nil)
 	if err != nil {
 		return err
 	}

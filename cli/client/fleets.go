@@ -80,6 +80,6 @@ func (c *Client) Fleets(ctx context.Context) (all []Fleet, err error) {
 // Processes returns the game server processes of a fleet, or of all fleets if fleetID
 // is "".
 func (c *Client) Processes(ctx context.Context, fleetID string) (all []Process, err error) {
-	_, err = c.query(ctx, "/console/api/processes", url.Values{"fleet": {fleetID}}, &all)
+	_, err = c.read(ctx, "/console/api/processes?fleet="+url.QueryEscape(fleetID), &all)
 	return all, err
 }

@@ -2,63 +2,17 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/musterhq/muster/hosts/protocol"
 )
 
-// JoinToken lets machines join a location. Only CreateJoinToken returns the token
-// itself.
-type JoinToken struct {
-	TokenID  string
-	Token    string `json:",omitempty"`
-	Name     string `json:",omitempty"`
-	Location string
-	Networks []string `json:",omitempty"`
-	MaxUses  int
-	Uses     int
-	Created  time.Time
-	Expires  time.Time
-	LastUsed time.Time `json:",omitzero"`
-}
-
 // Host is a machine that has joined, with its agent's last report.
-type Host struct {
-	HostID, Name, Location, IPAddress          string
-	DNSName                                    string `json:",omitempty"`
-	OS, Arch, Version, Isolation               string
-	Connected, Draining, Removing              bool
-	Joined                                     time.Time
-	JoinToken                                  string `json:",omitempty"`
-	SecretSince                                time.Time
-	Rotating                                   bool
-	CPUMillis, MemoryMiB, Instances, Processes int
-	Resources                                  struct {
-		CPUMillisUsed, MemoryMiB, MemoryUsedMiB int
-		DiskMiB, DiskFreeMiB                    int64
-		DiskFull                                bool
-	}
-	Instance []HostInstance `json:",omitempty"`
-}
-
-// HostInstance is an instance as its host's agent last reported it.
-type HostInstance struct {
-	InstanceID, Phase string
-	Code, Cause       string `json:",omitempty"`
-	Processes         []HostProcess
-}
-
-// HostProcess is a game server process that runs on a host.
-type HostProcess struct {
-	ProcessID string
-	PID, Port int
-	Started   time.Time
-}
+type Host = protocol.Host
 
 // JoinTokenInput describes a new join token; zero fields mean the server's defaults.
 type JoinTokenInput struct {
@@ -76,31 +30,26 @@ const (
 )
 
 // CreateJoinToken creates a token with which machines can join.
-func (c *Client) CreateJoinToken(ctx context.Context, in JoinTokenInput) (t JoinToken, err error) {
-	q := url.Values{}
-	for name, value := range map[string]string{"location": in.Location, "name": in.Name, "cidr": strings.Join(in.Networks, ",")} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
+func (c *Client) CreateJoinToken(ctx context.Context, in JoinTokenInput) (t protocol.JoinToken, err error) {
+	q := url.Values{"location": {in.Location}, "name": {in.Name}, "cidr": {strings.Join(in.Networks, ",")}}
 	if in.Life != 0 {
 		q.Set("life", in.Life.String())
 	}
 	if in.Uses != 0 {
 		q.Set("uses", strconv.Itoa(in.Uses))
 	}
-	return t, c.change(ctx, http.MethodPost, pathTokens, q, &t)
+	return t, c.change(ctx, http.MethodPost, pathTokens+"?"+q.Encode(), nil, &t)
 }
 
 // JoinTokens returns all join tokens that have not expired.
-func (c *Client) JoinTokens(ctx context.Context) (all []JoinToken, err error) {
+func (c *Client) JoinTokens(ctx context.Context) (all []protocol.JoinToken, err error) {
 	_, err = c.read(ctx, pathTokens, &all)
 	return all, err
 }
 
 // RevokeJoinToken revokes a join token.
 func (c *Client) RevokeJoinToken(ctx context.Context, id string) error {
-	return c.change(ctx, http.MethodDelete, pathTokens+"/"+url.PathEscape(id), nil, &struct{}{})
+	return c.change(ctx, http.MethodDelete, pathTokens+"/"+url.PathEscape(id), nil, nil)
 }
 
 // Hosts returns all hosts.
@@ -115,19 +64,8 @@ func (c *Client) Host(ctx context.Context, id string) (h Host, err error) {
 	return h, err
 }
 
-// Shortage is a number of instances that a fleet desires in a location and that no host
-// has room for.
-type Shortage struct {
-	FleetID, Location    string
-	Missing              int
-	OS                   string
-	CPUMillis, MemoryMiB int // of one instance, like Ports
-	Ports                int
-	Why                  string
-}
-
 // Shortages returns the instances that no host has room for.
-func (c *Client) Shortages(ctx context.Context) (all []Shortage, err error) {
+func (c *Client) Shortages(ctx context.Context) (all []protocol.Shortage, err error) {
 	_, err = c.read(ctx, pathShortages, &all)
 	return all, err
 }
@@ -155,32 +93,7 @@ func (c *Client) changeHost(ctx context.Context, id, change string) (h Host, err
 // RemoveHost removes a host; with now it does not wait for game servers to end. It
 // reports whether the host is already gone.
 func (c *Client) RemoveHost(ctx context.Context, id string, now bool) (gone bool, err error) {
-	q := url.Values{}
-	if now {
-		q.Set("now", "true")
-	}
-	var answer struct{ Gone bool }
-	err = c.change(ctx, http.MethodDelete, pathHosts+"/"+url.PathEscape(id), q, &answer)
+	var answer protocol.Removal
+	err = c.change(ctx, http.MethodDelete, pathHosts+"/"+url.PathEscape(id)+"?now="+strconv.FormatBool(now), nil, &answer)
 	return answer.Gone, err
-}
-
-// change sends a request without a body and decodes the response into out.
-func (c *Client) change(ctx context.Context, method, path string, q url.Values, out any) error {
-	target := strings.TrimRight(c.Endpoint, "/") + path
-	if len(q) > 0 {
-		target += "?" + q.Encode()
-	}
-	r, err := http.NewRequestWithContext(ctx, method, target, nil)
-	if err != nil {
-		return err
-	}
-	answer, err := c.do(r, nil)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(out); err != nil {
-		return fmt.Errorf("decode answer of %s %s: %w", method, path, err)
-	}
-	return nil
 }

@@ -24,18 +24,21 @@ func TestSign(t *testing.T) {
 		body, sent  string
 		good        bool
 	}{
-		"call":          {Credentials{"KEY", "secret", ""}, "/", `{"a":1}`, `{"a":1}`, true},
-		"query":         {Credentials{"KEY", "secret", ""}, "/console/api/events?session=arn%3Aaws%3A%2Fa+b~&after=3", "", "", true},
-		"session token": {Credentials{"SHORT", "secret", "token"}, "/", "{}", "{}", true},
-		"wrong token":   {Credentials{"SHORT", "secret", "other"}, "/", "{}", "{}", false},
-		"wrong secret":  {Credentials{"KEY", "other", ""}, "/", "{}", "{}", false},
-		"changed body":  {Credentials{"KEY", "secret", ""}, "/", `{"a":1}`, `{"a":2}`, false},
+		"call":          {Credentials{AccessKeyID: "KEY", SecretAccessKey: "secret"}, "/", `{"a":1}`, `{"a":1}`, true},
+		"query":         {Credentials{AccessKeyID: "KEY", SecretAccessKey: "secret"}, "/console/api/events?session=arn%3Aaws%3A%2Fa+b~&after=3", "", "", true},
+		"escaped path":  {Credentials{AccessKeyID: "KEY", SecretAccessKey: "secret"}, "/console/api/tickets/a%20b%2Fc/explain", "", "", true},
+		"session token": {Credentials{AccessKeyID: "SHORT", SecretAccessKey: "secret", SessionToken: "token"}, "/", "{}", "{}", true},
+		"wrong token":   {Credentials{AccessKeyID: "SHORT", SecretAccessKey: "secret", SessionToken: "other"}, "/", "{}", "{}", false},
+		"wrong secret":  {Credentials{AccessKeyID: "KEY", SecretAccessKey: "other"}, "/", "{}", "{}", false},
+		"changed body":  {Credentials{AccessKeyID: "KEY", SecretAccessKey: "secret"}, "/", `{"a":1}`, `{"a":2}`, false},
 	} {
 		r := httptest.NewRequest("POST", "http://muster.example:9080"+c.target, strings.NewReader(c.sent))
 		r.Header.Set("X-Amz-Target", "GameLift.ListFleets")
 		r.Header.Set("Content-Type", "application/x-amz-json-1.1")
 		caller := &Client{Credentials: c.credentials, Region: "eu-west-1"}
-		caller.sign(r, []byte(c.body), now)
+		if err := caller.sign(r, []byte(c.body), now); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
 		id, err := verifier.Header(r, sigv4.HashPayload([]byte(c.sent)), now)
 		if (err == nil) != c.good {
 			t.Errorf("%s: %v, want good %v", name, err, c.good)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -56,7 +57,7 @@ func (c *Client) TraceMatchmaking(ctx context.Context, configuration string, sin
 	if !since.IsZero() {
 		query.Set("since", since.UTC().Format(time.RFC3339))
 	}
-	answer, err := c.get(ctx, "/console/api/matchmaking/"+url.PathEscape(configuration)+"/trace", query)
+	answer, err := c.open(ctx, http.MethodGet, "/console/api/matchmaking/"+url.PathEscape(configuration)+"/trace?"+query.Encode(), nil, nil)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -91,7 +92,7 @@ func showRound(out io.Writer, title string, r client.Round) error {
 	view := Table{Head: []string{"  #", "FLEET", "LOCATION", "LATENCY", "OUTCOME", "WHY"}}
 	for i, c := range r.Candidates {
 		view.Rows = append(view.Rows, []string{
-			fmt.Sprintf("  %d", i+1), shortID(c.Place.FleetID), dash(c.Place.Location), millis(c.Latency), c.Outcome, why(c),
+			fmt.Sprintf("  %d", i+1), shortID(c.Place.FleetID), cmp.Or(c.Place.Location, "-"), millis(c.Latency), c.Outcome, why(c),
 		})
 	}
 	if r.More > 0 {
@@ -121,32 +122,17 @@ func millis(v *float64) string {
 	return strconv.FormatFloat(*v, 'f', -1, 64) + " ms"
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 // Queues shows all queues with their pending placements.
 func (t *Terminal) Queues(ctx context.Context) error {
-	return t.show(ctx, func(ctx context.Context) (table, error) {
-		all, err := t.Client.Queues(ctx)
-		if err != nil {
-			return table{}, err
+	head := []string{"QUEUE", "PENDING", "WAIT", "TIMEOUT", "DESTINATIONS"}
+	return List(ctx, t, (*client.Client).Queues, head, func(q client.Queue) []string {
+		var to []string
+		for _, d := range q.Destinations {
+			to = append(to, shortID(d))
 		}
-		view := table{data: all}
-		view.Head = []string{"QUEUE", "PENDING", "WAIT", "TIMEOUT", "DESTINATIONS"}
-		for _, q := range all {
-			var to []string
-			for _, d := range q.Destinations {
-				to = append(to, shortID(d))
-			}
-			view.Rows = append(view.Rows, []string{
-				q.Name, strconv.Itoa(q.Pending), (time.Duration(q.AverageWait) * time.Millisecond).String(),
-				(time.Duration(q.Timeout) * time.Millisecond).String(), dash(strings.Join(to, ",")),
-			})
+		return []string{
+			q.Name, strconv.Itoa(q.Pending), (time.Duration(q.AverageWait) * time.Millisecond).String(),
+			(time.Duration(q.Timeout) * time.Millisecond).String(), cmp.Or(strings.Join(to, ","), "-"),
 		}
-		return view, nil
 	})
 }

@@ -57,6 +57,26 @@ func WriteJSON(out io.Writer, document any) error {
 	return json.NewEncoder(plain.NewWriter(out)).Encode(document)
 }
 
+// Report prints a document as JSON, or a sentence about it.
+func (t *Terminal) Report(document any, format string, args ...any) error {
+	if t.JSON {
+		return WriteJSON(t.Out, document)
+	}
+	return t.line(fmt.Sprintf(format, args...))
+}
+
+// List reads a list and prints it as a table with a row for each member, or as JSON.
+func List[T any](ctx context.Context, t *Terminal, read func(*client.Client, context.Context) ([]T, error), head []string, row func(T) []string) error {
+	return t.show(ctx, func(ctx context.Context) (table, error) {
+		all, err := read(t.Client, ctx)
+		view := table{Table: Table{Head: head}, data: all}
+		for _, member := range all {
+			view.Rows = append(view.Rows, row(member))
+		}
+		return view, err
+	})
+}
+
 // line prints text on one line, with the escapes of package plain.
 func (t *Terminal) line(text string) error {
 	_, err := fmt.Fprintln(t.Out, plain.Line(text))

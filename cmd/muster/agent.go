@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -63,11 +62,15 @@ func (c *runAgentCommand) Run(t *streams) error {
 	}
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
-	stop := onReplace(func() {
-		a.KeepRunning()
-		cancel(errReplace)
-	})
-	defer stop()
+	replaced := replacements()
+	go func() {
+		select {
+		case <-replaced:
+			a.KeepRunning()
+			cancel(errReplace)
+		case <-ctx.Done():
+		}
+	}()
 	err = a.Run(ctx)
 	if errors.Is(err, agent.ErrIsolation) {
 		return fmt.Errorf("%w; with --isolation auto game servers are held to what this machine allows, with off to nothing: then host only builds that you trust", err)
@@ -105,13 +108,10 @@ func (c *runAgentCommand) options(t *streams) (agent.Options, error) {
 	}
 	o.Egress = c.Egress
 	if c.CA != "" {
-		pool, err := trusted(c.CA)
-		if err != nil {
-			return o, err
-		}
-		o.TLS, o.RelayAll = &tls.Config{RootCAs: pool}, true
+		o.RelayAll = true
+		o.TLS, err = trusting(c.CA)
 	}
-	return o, nil
+	return o, err
 }
 
 // place returns the options for any work in an agent's folder.

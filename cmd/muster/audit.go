@@ -30,11 +30,7 @@ type listAuditCommand struct {
 }
 
 // Run shows the audit log, oldest first.
-func (c *listAuditCommand) Run(t *streams) error {
-	view, err := c.terminal(t)
-	if err != nil {
-		return err
-	}
+func (c *listAuditCommand) Run(t *streams, view *terminal.Terminal) error {
 	q := client.AuditQuery{Since: c.Since, KeyID: c.Key, Action: c.Action}
 	if c.Follow {
 		q.Follow = time.Second
@@ -66,9 +62,9 @@ func (c *verifyAuditCommand) Run(t *streams) error {
 }
 
 // verify makes the server check its chain, or checks that of files.
-func (c *verifyAuditCommand) verify(t *streams) (v client.AuditVerdict, raw json.RawMessage, err error) {
+func (c *verifyAuditCommand) verify(t *streams) (v audit.Verdict, raw json.RawMessage, err error) {
 	if len(c.File) == 0 {
-		api, err := c.client()
+		api, err := c.ProvideClient()
 		if err != nil {
 			return v, nil, err
 		}
@@ -83,10 +79,9 @@ func (c *verifyAuditCommand) verify(t *streams) (v client.AuditVerdict, raw json
 		defer f.Close()
 		files = append(files, f)
 	}
-	found, err := audit.VerifyExport(files...)
-	if err != nil {
+	if v, err = audit.VerifyExport(files...); err != nil {
 		return v, nil, fmt.Errorf("%s: %w", strings.Join(c.File, ", "), err)
 	}
-	raw, err = json.Marshal(found)
-	return client.AuditVerdict(found), raw, err
+	raw, err = json.Marshal(v)
+	return v, raw, err
 }

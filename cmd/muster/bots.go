@@ -1,12 +1,10 @@
 package main
 
 import (
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/bots"
+	"github.com/musterhq/muster/cli/client"
 )
 
 // botsCommand is `muster bots`.
@@ -33,14 +32,13 @@ type botsCommand struct {
 }
 
 // Run plays. It fails if a bot failed.
-func (c *botsCommand) Run(t *streams) error {
-	settings, err := c.settings()
-	if err != nil {
-		return err
-	}
-	client, err := c.client()
-	if err != nil {
-		return err
+func (c *botsCommand) Run(t *streams, api *client.Client) error {
+	transport := bots.Transport()
+	if c.CA != "" {
+		var err error
+		if transport.TLSClientConfig, err = trusting(c.CA); err != nil {
+			return err
+		}
 	}
 	program, err := demo.FindProgram(c.Game)
 	if err != nil {
@@ -51,55 +49,29 @@ func (c *botsCommand) Run(t *streams) error {
 		progress = io.Discard
 	}
 	report, err := bots.Run(t.ctx, bots.Options{
-		URL: c.Endpoint, HTTP: client, AWS: settings, Via: bots.Way(c.Via), Fleet: c.Fleet, Game: program, Matchmaker: c.Matchmaker, Players: c.Players, MatchSize: c.MatchSize,
+		URL: c.Endpoint, HTTP: &http.Client{Transport: transport}, AWS: settings(api), Via: bots.Way(c.Via), Fleet: c.Fleet, Game: program, Matchmaker: c.Matchmaker, Players: c.Players, MatchSize: c.MatchSize,
 		Games: c.Games, For: c.For, Over: c.Over, Patience: c.Patience, Out: progress,
 	})
 	if err != nil {
 		return err
 	}
-	if err := c.tell(t.out, report); err != nil {
-		return err
-	}
-	if report.Failed > 0 {
-		return fmt.Errorf("%d of %d bots did not play", report.Failed, report.Players)
-	}
-	return nil
-}
-
-func (c *botsCommand) tell(out io.Writer, report bots.Report) error {
 	if c.Output == "json" {
-		return json.NewEncoder(out).Encode(report)
+		err = json.NewEncoder(t.out).Encode(report)
+	} else {
+		report.Write(t.out)
 	}
-	report.Write(out)
-	return nil
+	if err == nil && report.Failed > 0 {
+		err = fmt.Errorf("%d of %d bots did not play", report.Failed, report.Players)
+	}
+	return err
 }
 
-// settings returns the configuration for calling the AWS API. Without keys in the
-// environment it has arbitrary ones, which `muster local` accepts.
-func (c *botsCommand) settings() (aws.Config, error) {
-	key, secret, token := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")
-	if c.Credentials != "" {
-		read, err := readCredentials(c.Credentials)
-		if err != nil {
-			return aws.Config{}, err
-		}
-		key, secret, token = read.AccessKeyID, read.SecretAccessKey, read.SessionToken
+// settings returns the configuration for calling the AWS API. Without a key it has an
+// arbitrary one, which `muster local` accepts.
+func settings(api *client.Client) aws.Config {
+	key := api.Credentials
+	if key.AccessKeyID == "" {
+		key = client.Credentials{AccessKeyID: "any", SecretAccessKey: "any"}
 	}
-	if key == "" {
-		key, secret = "any", "any"
-	}
-	return aws.Config{Region: c.Region, Credentials: credentials.NewStaticCredentialsProvider(key, secret, token)}, nil
-}
-
-// client returns the HTTP client of all bots.
-func (c *botsCommand) client() (*http.Client, error) {
-	transport := bots.Transport()
-	if c.CA != "" {
-		pool, err := trusted(c.CA)
-		if err != nil {
-			return nil, err
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
-	}
-	return &http.Client{Transport: transport}, nil
+	return aws.Config{Region: api.Region, Credentials: credentials.StaticCredentialsProvider{Value: key}}
 }

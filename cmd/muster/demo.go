@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/app/demo"
+	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
 )
 
@@ -22,12 +23,8 @@ type playCommand struct {
 }
 
 // Run plays.
-func (c *playCommand) Run(t *streams) error {
+func (c *playCommand) Run(t *streams, api *client.Client) error {
 	bots, err := demo.FindProgram(c.DemoServer)
-	if err != nil {
-		return err
-	}
-	api, err := c.client()
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,32 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"go.yaml.in/yaml/v4"
 )
+
+// readYAML reads the file that an option names: the zero value if it names none. It refuses
+// unknown fields.
+func readYAML[T any](option, file string) (v T, err error) {
+	if file == "" {
+		return v, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return v, fmt.Errorf("%s: %w", option, err)
+	}
+	defer f.Close()
+	decoder := yaml.NewDecoder(f)
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&v); err != nil {
+		return v, fmt.Errorf("%s: %s: %w", option, file, err)
+	}
+	return v, nil
+}
 
 // writeFile writes a file that only its owner can read. An existing file is unchanged until
 // everything is written; anything but a regular file is written to in place.

@@ -95,7 +95,7 @@ func TestHostileText(t *testing.T) {
 // TestWatch_Erases checks that --watch can erase the screen although others' text is escaped.
 func TestWatch_Erases(t *testing.T) {
 	s := (&streams{ctx: t.Context(), out: &strings.Builder{}, err: io.Discard}).escaped()
-	view, err := (&watchFlags{Watch: true, Every: 1}).terminal(s)
+	view, err := (&watchFlags{Watch: true, Every: 1}).ProvideTerminal(s)
 	if err != nil || view.Screen == nil || view.Screen == view.Out {
 		t.Errorf("a watch erases through %v, %v", view.Screen, err)
 	}

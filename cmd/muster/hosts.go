@@ -10,6 +10,7 @@ import (
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/hosts/protocol"
 )
 
 // hostsCommand is `muster hosts`.
@@ -23,61 +24,31 @@ type hostsCommand struct {
 	Rotate    rotateHostCommand `cmd:"" help:"Give a machine's agent a new credential; the old one is refused once the agent has kept it."`
 }
 
-type listHostsCommand struct {
-	clientFlags
-	outputFlags
-}
+type listHostsCommand struct{ lookFlags }
 
 // Run lists the machines that have joined.
-func (c *listHostsCommand) Run(t *streams) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
-	all, err := api.Hosts(t.ctx)
-	if err != nil {
-		return err
-	}
-	if c.json() {
-		return terminal.WriteJSON(t.out, all)
-	}
-	view := terminal.Table{Head: []string{"HOST", "NAME", "LOCATION", "ADDRESS", "STATE", "INSTANCES", "PROCESSES", "CPU", "MEMORY MIB", "DISK FREE MIB"}}
-	for _, h := range all {
-		view.Rows = append(view.Rows, []string{
+func (c *listHostsCommand) Run(t *streams, view *terminal.Terminal) error {
+	head := []string{"HOST", "NAME", "LOCATION", "ADDRESS", "STATE", "INSTANCES", "PROCESSES", "CPU", "MEMORY MIB", "DISK FREE MIB"}
+	return terminal.List(t.ctx, view, (*client.Client).Hosts, head, func(h client.Host) []string {
+		return []string{
 			h.HostID, h.Name, h.Location, h.IPAddress, hostState(h), strconv.Itoa(h.Instances), strconv.Itoa(h.Processes),
 			fmt.Sprintf("%.1f/%.1f", float64(h.Resources.CPUMillisUsed)/1000, float64(h.CPUMillis)/1000),
 			fmt.Sprintf("%d/%d", h.Resources.MemoryUsedMiB, h.MemoryMiB), strconv.FormatInt(h.Resources.DiskFreeMiB, 10),
-		})
-	}
-	return view.Write(t.out)
+		}
+	})
 }
 
-type shortagesCommand struct {
-	clientFlags
-	outputFlags
-}
+type shortagesCommand struct{ lookFlags }
 
 // Run lists what machines are missing for.
-func (c *shortagesCommand) Run(t *streams) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
-	all, err := api.Shortages(t.ctx)
-	if err != nil {
-		return err
-	}
-	if c.json() {
-		return terminal.WriteJSON(t.out, all)
-	}
-	view := terminal.Table{Head: []string{"LOCATION", "MISSING", "OS", "CPU EACH", "MEMORY MIB EACH", "PORTS EACH", "FLEET", "WHY"}}
-	for _, s := range all {
-		view.Rows = append(view.Rows, []string{
+func (c *shortagesCommand) Run(t *streams, view *terminal.Terminal) error {
+	head := []string{"LOCATION", "MISSING", "OS", "CPU EACH", "MEMORY MIB EACH", "PORTS EACH", "FLEET", "WHY"}
+	return terminal.List(t.ctx, view, (*client.Client).Shortages, head, func(s protocol.Shortage) []string {
+		return []string{
 			s.Location, strconv.Itoa(s.Missing), s.OS, fmt.Sprintf("%.1f", float64(s.CPUMillis)/1000), strconv.Itoa(s.MemoryMiB),
 			strconv.Itoa(s.Ports), s.FleetID, s.Why,
-		})
-	}
-	return view.Write(t.out)
+		}
+	})
 }
 
 // hostState returns a machine's state in a word or two.
@@ -102,32 +73,22 @@ func hostState(h client.Host) string {
 
 // hostFlags are shared by the commands for one machine.
 type hostFlags struct {
-	clientFlags
-	outputFlags
+	lookFlags
 	ID string `arg:"" help:"The machine's id, as 'muster hosts' shows it."`
-}
-
-// with calls the server and shows the machine in its answer.
-func (c *hostFlags) with(t *streams, call func(*client.Client) (client.Host, error), show func(io.Writer, client.Host) error) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
-	h, err := call(api)
-	if err != nil {
-		return err
-	}
-	if c.json() {
-		return terminal.WriteJSON(t.out, h)
-	}
-	return show(t.out, h)
 }
 
 type showHostCommand struct{ hostFlags }
 
 // Run shows a machine.
-func (c *showHostCommand) Run(t *streams) error {
-	return c.with(t, func(api *client.Client) (client.Host, error) { return api.Host(t.ctx, c.ID) }, showHost)
+func (c *showHostCommand) Run(t *streams, view *terminal.Terminal) error {
+	h, err := view.Client.Host(t.ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if view.JSON {
+		return terminal.WriteJSON(t.out, h)
+	}
+	return showHost(t.out, h)
 }
 
 func showHost(out io.Writer, h client.Host) error {
@@ -154,11 +115,11 @@ func showHost(out io.Writer, h client.Host) error {
 	runs := terminal.Table{Head: []string{"INSTANCE", "PHASE", "PROCESS", "PID", "PORT", "STARTED"}}
 	for _, i := range h.Instance {
 		if len(i.Processes) == 0 {
-			runs.Rows = append(runs.Rows, []string{i.InstanceID, i.Phase, "-", "-", "-", "-"})
+			runs.Rows = append(runs.Rows, []string{i.InstanceID, string(i.Phase), "-", "-", "-", "-"})
 		}
 		for _, p := range i.Processes {
 			runs.Rows = append(runs.Rows, []string{
-				i.InstanceID, i.Phase, p.ProcessID, strconv.Itoa(p.PID), strconv.Itoa(p.Port), p.Started.Local().Format(time.DateTime),
+				i.InstanceID, string(i.Phase), p.ProcessID, strconv.Itoa(p.PID), strconv.Itoa(p.Port), p.Started.Local().Format(time.DateTime),
 			})
 		}
 	}
@@ -168,61 +129,54 @@ func showHost(out io.Writer, h client.Host) error {
 type drainHostCommand struct{ hostFlags }
 
 // Run drains a machine.
-func (c *drainHostCommand) Run(t *streams) error {
-	return c.with(t, func(api *client.Client) (client.Host, error) { return api.DrainHost(t.ctx, c.ID) }, func(out io.Writer, h client.Host) error {
-		_, err := fmt.Fprintf(out, "%s takes nothing new. It is empty when 'muster hosts' says drained, or HOST_DRAINED is among the events.\n", h.HostID)
+func (c *drainHostCommand) Run(t *streams, view *terminal.Terminal) error {
+	h, err := view.Client.DrainHost(t.ctx, c.ID)
+	if err != nil {
 		return err
-	})
+	}
+	return view.Report(h, "%s takes nothing new. It is empty when 'muster hosts' says drained, or HOST_DRAINED is among the events.", h.HostID)
 }
 
 type resumeHostCommand struct{ hostFlags }
 
 // Run makes a drained machine be used again.
-func (c *resumeHostCommand) Run(t *streams) error {
-	return c.with(t, func(api *client.Client) (client.Host, error) { return api.ResumeHost(t.ctx, c.ID) }, func(out io.Writer, h client.Host) error {
-		_, err := fmt.Fprintf(out, "%s is used again.\n", h.HostID)
+func (c *resumeHostCommand) Run(t *streams, view *terminal.Terminal) error {
+	h, err := view.Client.ResumeHost(t.ctx, c.ID)
+	if err != nil {
 		return err
-	})
+	}
+	return view.Report(h, "%s is used again.", h.HostID)
 }
 
 type rotateHostCommand struct{ hostFlags }
 
 // Run replaces a machine's credential.
-func (c *rotateHostCommand) Run(t *streams) error {
-	return c.with(t, func(api *client.Client) (client.Host, error) { return api.RotateHost(t.ctx, c.ID) }, func(out io.Writer, h client.Host) error {
-		when := "now"
-		if !h.Connected {
-			when = "when its agent is back"
-		}
-		_, err := fmt.Fprintf(out, "%s is given a new credential %s. The event HOST_CREDENTIAL_ROTATED tells that the old one is refused.\n", h.HostID, when)
+func (c *rotateHostCommand) Run(t *streams, view *terminal.Terminal) error {
+	h, err := view.Client.RotateHost(t.ctx, c.ID)
+	if err != nil {
 		return err
-	})
+	}
+	when := "now"
+	if !h.Connected {
+		when = "when its agent is back"
+	}
+	return view.Report(h, "%s is given a new credential %s. The event HOST_CREDENTIAL_ROTATED tells that the old one is refused.", h.HostID, when)
 }
 
 type removeHostCommand struct {
-	clientFlags
-	outputFlags
-	ID  string `arg:"" help:"The machine's id, as 'muster hosts' shows it."`
-	Now bool   `help:"Do not wait for its game servers to end."`
+	hostFlags
+	Now bool `help:"Do not wait for its game servers to end."`
 }
 
 // Run removes a machine.
-func (c *removeHostCommand) Run(t *streams) error {
-	api, err := c.client()
+func (c *removeHostCommand) Run(t *streams, view *terminal.Terminal) error {
+	gone, err := view.Client.RemoveHost(t.ctx, c.ID, c.Now)
 	if err != nil {
 		return err
-	}
-	gone, err := api.RemoveHost(t.ctx, c.ID, c.Now)
-	if err != nil {
-		return err
-	}
-	if c.json() {
-		return terminal.WriteJSON(t.out, map[string]any{"HostID": c.ID, "Gone": gone})
 	}
 	text := "is removed; its credential is refused"
 	if !gone {
 		text = "goes with the last of its game servers, which have been told to end; --now does not wait for them"
 	}
-	_, err = fmt.Fprintf(t.out, "%s %s.\n", c.ID, text)
-	return err
+	return view.Report(protocol.Removal{HostID: c.ID, Gone: gone}, "%s %s.", c.ID, text)
 }

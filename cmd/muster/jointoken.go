@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/cli/terminal"
+	"github.com/musterhq/muster/hosts/protocol"
 )
 
 // joinTokensCommand is `muster admin join-tokens`.
@@ -17,8 +19,7 @@ type joinTokensCommand struct {
 }
 
 type createJoinTokenCommand struct {
-	clientFlags
-	outputFlags
+	lookFlags
 	Location string        `placeholder:"NAME" help:"Location that machines join (the server's region)."`
 	Life     time.Duration `default:"1h" help:"How long the token is good, at most 8784h (${default})."`
 	Uses     int           `default:"1" placeholder:"COUNT" help:"How many machines may join with it (${default})."`
@@ -27,18 +28,14 @@ type createJoinTokenCommand struct {
 }
 
 // Run creates a token and prints how to use it.
-func (c *createJoinTokenCommand) Run(t *streams) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
-	made, err := api.CreateJoinToken(t.ctx, client.JoinTokenInput{
+func (c *createJoinTokenCommand) Run(t *streams, view *terminal.Terminal) error {
+	made, err := view.Client.CreateJoinToken(t.ctx, client.JoinTokenInput{
 		Name: c.Name, Location: c.Location, Life: c.Life, Uses: c.Uses, Networks: c.CIDR,
 	})
 	if err != nil {
 		return err
 	}
-	if c.json() {
+	if view.JSON {
 		return terminal.WriteJSON(t.out, made)
 	}
 	where := "one machine"
@@ -53,39 +50,21 @@ func (c *createJoinTokenCommand) Run(t *streams) error {
 	return nil
 }
 
-type listJoinTokensCommand struct {
-	clientFlags
-	outputFlags
-}
+type listJoinTokensCommand struct{ lookFlags }
 
 // Run lists the tokens.
-func (c *listJoinTokensCommand) Run(t *streams) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
-	all, err := api.JoinTokens(t.ctx)
-	if err != nil {
-		return err
-	}
-	if c.json() {
-		return terminal.WriteJSON(t.out, all)
-	}
-	view := terminal.Table{Head: []string{"TOKEN", "NAME", "LOCATION", "NETWORKS", "USES", "LAST USED", "EXPIRES"}}
-	for _, token := range all {
-		last, networks := "-", "any"
+func (c *listJoinTokensCommand) Run(t *streams, view *terminal.Terminal) error {
+	head := []string{"TOKEN", "NAME", "LOCATION", "NETWORKS", "USES", "LAST USED", "EXPIRES"}
+	return terminal.List(t.ctx, view, (*client.Client).JoinTokens, head, func(token protocol.JoinToken) []string {
+		last := "-"
 		if !token.LastUsed.IsZero() {
 			last = token.LastUsed.Local().Format(time.DateTime)
 		}
-		if len(token.Networks) > 0 {
-			networks = strings.Join(token.Networks, ",")
-		}
-		view.Rows = append(view.Rows, []string{
-			token.TokenID, token.Name, token.Location, networks, fmt.Sprintf("%d/%d", token.Uses, token.MaxUses),
+		return []string{
+			token.TokenID, token.Name, token.Location, cmp.Or(strings.Join(token.Networks, ","), "any"), fmt.Sprintf("%d/%d", token.Uses, token.MaxUses),
 			last, token.Expires.Local().Format(time.DateTime),
-		})
-	}
-	return view.Write(t.out)
+		}
+	})
 }
 
 type revokeJoinTokenCommand struct {
@@ -94,14 +73,10 @@ type revokeJoinTokenCommand struct {
 }
 
 // Run revokes a token.
-func (c *revokeJoinTokenCommand) Run(t *streams) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *revokeJoinTokenCommand) Run(t *streams, api *client.Client) error {
 	if err := api.RevokeJoinToken(t.ctx, c.ID); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(t.out, "%s is revoked.\n", c.ID)
+	_, err := fmt.Fprintf(t.out, "%s is revoked.\n", c.ID)
 	return err
 }

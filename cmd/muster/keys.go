@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,8 +28,7 @@ type keysCommand struct {
 // keyFlags say where the keys are: on a running server, or in a state that no server is
 // using.
 type keyFlags struct {
-	clientFlags
-	outputFlags
+	lookFlags
 	storeFlags
 	Offline           bool   `help:"Work on the state itself, while no server runs on it, instead of asking a running server."`
 	Data              string `placeholder:"DIR" help:"With --offline: the server's data directory."`
@@ -39,17 +37,17 @@ type keyFlags struct {
 	ServersAreStopped bool   `help:"With --offline on PostgreSQL: say that no server runs on the database."`
 }
 
-// with calls f with a client of the server, or of the state itself.
-func (k *keyFlags) with(t *streams, f func(*client.Client) error) error {
+// with calls f with a terminal for the server, or for the state itself.
+func (k *keyFlags) with(t *streams, f func(*terminal.Terminal) error) error {
 	if !k.Offline {
 		if err := k.online(); err != nil {
 			return err
 		}
-		c, err := k.client()
+		view, err := k.ProvideTerminal(t)
 		if err != nil {
 			return err
 		}
-		return f(c)
+		return f(view)
 	}
 	o := app.Options{
 		DataDir: k.Data, MasterKeyFile: k.MasterKey, Cell: k.Cell, Region: k.Region, Logger: slog.New(slog.NewTextHandler(t.err, &slog.HandlerOptions{Level: slog.LevelWarn})),
@@ -61,7 +59,8 @@ func (k *keyFlags) with(t *streams, f func(*client.Client) error) error {
 	if err != nil {
 		return err
 	}
-	err = f(&client.Client{Endpoint: "http://offline", HTTP: &http.Client{Transport: keys}})
+	offline := &client.Client{Endpoint: "http://offline", HTTP: &http.Client{Transport: keys}}
+	err = f(&terminal.Terminal{Client: offline, Out: t.out, JSON: k.json()})
 	return errors.Join(err, keys.Close())
 }
 
@@ -95,23 +94,23 @@ func (c *createKeyCommand) Run(t *streams) error {
 	if spec.Expires, err = when("expires", c.Expires, time.Now()); err != nil {
 		return err
 	}
-	return c.with(t, func(api *client.Client) error {
-		made, err := api.CreateKey(t.ctx, spec)
+	return c.with(t, func(view *terminal.Terminal) error {
+		made, err := view.Client.CreateKey(t.ctx, spec)
 		if err != nil {
 			return err
 		}
-		return c.showNew(t, &made)
+		return showNew(view, &made)
 	})
 }
 
 // showNew prints a new key with its secret.
-func (k *keyFlags) showNew(t *streams, made *client.Key) error {
-	if k.json() {
-		return json.NewEncoder(t.out).Encode(map[string]any{
+func showNew(view *terminal.Terminal, made *client.Key) error {
+	if view.JSON {
+		return terminal.WriteJSON(view.Out, map[string]any{
 			"AccessKeyId": made.ID, "SecretAccessKey": made.Secret, "Role": made.Role, "Name": made.Name,
 		})
 	}
-	_, err := fmt.Fprintf(t.out, "AWS_ACCESS_KEY_ID=%s\nAWS_SECRET_ACCESS_KEY=%s\n", made.ID, made.Secret)
+	_, err := fmt.Fprintf(view.Out, "AWS_ACCESS_KEY_ID=%s\nAWS_SECRET_ACCESS_KEY=%s\n", made.ID, made.Secret)
 	return err
 }
 
@@ -119,21 +118,11 @@ type listKeysCommand struct{ keyFlags }
 
 // Run lists the keys.
 func (c *listKeysCommand) Run(t *streams) error {
-	return c.with(t, func(api *client.Client) error {
-		all, err := api.Keys(t.ctx)
-		if err != nil {
-			return err
-		}
-		if c.json() {
-			return json.NewEncoder(t.out).Encode(all)
-		}
-		view := terminal.Table{Head: []string{"KEY", "NAME", "ROLE", "STATUS", "CREATED", "EXPIRES", "LAST USED", "SCOPE"}}
-		for _, k := range all {
-			view.Rows = append(view.Rows, []string{
-				k.ID, k.Name, k.Role, k.Status, moment(k.Created), moment(k.Expires), moment(k.LastUsed), k.Scope.String(),
-			})
-		}
-		return view.Write(t.out)
+	head := []string{"KEY", "NAME", "ROLE", "STATUS", "CREATED", "EXPIRES", "LAST USED", "SCOPE"}
+	return c.with(t, func(view *terminal.Terminal) error {
+		return terminal.List(t.ctx, view, (*client.Client).Keys, head, func(k client.Key) []string {
+			return []string{k.ID, k.Name, k.Role, k.Status, moment(k.Created), moment(k.Expires), moment(k.LastUsed), k.Scope.String()}
+		})
 	})
 }
 
@@ -145,28 +134,28 @@ func moment(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-type disableKeyCommand struct {
+// oneKeyFlags are shared by the commands for one key.
+type oneKeyFlags struct {
 	keyFlags
 	ID string `arg:"" help:"Access key id."`
 }
 
+type disableKeyCommand struct{ oneKeyFlags }
+
 // Run disables a key.
 func (c *disableKeyCommand) Run(t *streams) error {
-	return c.with(t, func(api *client.Client) error {
-		_, err := api.DisableKey(t.ctx, c.ID)
+	return c.with(t, func(view *terminal.Terminal) error {
+		_, err := view.Client.DisableKey(t.ctx, c.ID)
 		return err
 	})
 }
 
-type enableKeyCommand struct {
-	keyFlags
-	ID string `arg:"" help:"Access key id."`
-}
+type enableKeyCommand struct{ oneKeyFlags }
 
 // Run enables a key.
 func (c *enableKeyCommand) Run(t *streams) error {
-	return c.with(t, func(api *client.Client) error {
-		_, err := api.EnableKey(t.ctx, c.ID)
+	return c.with(t, func(view *terminal.Terminal) error {
+		_, err := view.Client.EnableKey(t.ctx, c.ID)
 		return err
 	})
 }
@@ -188,23 +177,20 @@ func (c *rotateKeyCommand) Run(t *streams) error {
 	if r.OldUntil, err = when("old-until", c.OldUntil, time.Now()); err != nil {
 		return err
 	}
-	return c.with(t, func(api *client.Client) error {
-		made, err := api.RotateKey(t.ctx, c.ID, r)
+	return c.with(t, func(view *terminal.Terminal) error {
+		made, err := view.Client.RotateKey(t.ctx, c.ID, r)
 		if err != nil {
 			return err
 		}
-		return c.showNew(t, &made)
+		return showNew(view, &made)
 	})
 }
 
-type deleteKeyCommand struct {
-	keyFlags
-	ID string `arg:"" help:"Access key id."`
-}
+type deleteKeyCommand struct{ oneKeyFlags }
 
 // Run deletes a key.
 func (c *deleteKeyCommand) Run(t *streams) error {
-	return c.with(t, func(api *client.Client) error { return api.DeleteKey(t.ctx, c.ID) })
+	return c.with(t, func(view *terminal.Terminal) error { return view.Client.DeleteKey(t.ctx, c.ID) })
 }
 
 // scopeOf parses a scope: patterns of ARNs, and tags as KEY=VALUE.

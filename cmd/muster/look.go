@@ -29,7 +29,8 @@ type clientFlags struct {
 	CA          string `name:"ca" placeholder:"FILE" type:"existingfile" help:"PEM certificates to trust besides the system's."`
 }
 
-func (f *clientFlags) client() (*client.Client, error) {
+// ProvideClient is called by kong for commands whose Run takes a client.
+func (f *clientFlags) ProvideClient() (*client.Client, error) {
 	c := &client.Client{Endpoint: f.Endpoint, Region: f.Region, Credentials: client.Credentials{
 		AccessKeyID:     os.Getenv("AWS_ACCESS_KEY_ID"),
 		SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),
@@ -42,18 +43,20 @@ func (f *clientFlags) client() (*client.Client, error) {
 		}
 	}
 	if f.CA != "" {
-		pool, err := trusted(f.CA)
+		config, err := trusting(f.CA)
 		if err != nil {
 			return nil, err
 		}
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
+		transport.TLSClientConfig = config
 		c.HTTP = &http.Client{Transport: transport}
 	}
 	return c, nil
 }
 
-func trusted(file string) (*x509.CertPool, error) {
+// trusting returns the configuration for trusting a file of certificates besides the
+// system's.
+func trusting(file string) (*tls.Config, error) {
 	pem, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read certificates: %w", err)
@@ -65,7 +68,7 @@ func trusted(file string) (*x509.CertPool, error) {
 	if !pool.AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("read certificates: %s holds none", file)
 	}
-	return pool, nil
+	return &tls.Config{RootCAs: pool}, nil
 }
 
 // readCredentials reads the first profile of a file in the form of AWS's tools.
@@ -97,8 +100,9 @@ type lookFlags struct {
 	outputFlags
 }
 
-func (f *lookFlags) terminal(t *streams) (*terminal.Terminal, error) {
-	c, err := f.client()
+// ProvideTerminal is called by kong for commands whose Run takes a Terminal.
+func (f *lookFlags) ProvideTerminal(t *streams) (*terminal.Terminal, error) {
+	c, err := f.ProvideClient()
 	return &terminal.Terminal{Client: c, Out: t.out, JSON: f.json()}, err
 }
 
@@ -108,8 +112,9 @@ type watchFlags struct {
 	Every time.Duration `default:"2s" help:"Pause of --watch (${default})."`
 }
 
-func (f *watchFlags) terminal(t *streams) (*terminal.Terminal, error) {
-	view, err := f.lookFlags.terminal(t)
+// ProvideTerminal is like that of lookFlags.
+func (f *watchFlags) ProvideTerminal(t *streams) (*terminal.Terminal, error) {
+	view, err := f.lookFlags.ProvideTerminal(t)
 	if f.Watch {
 		view.Watch, view.Screen = f.Every, t.screen
 	}
@@ -122,11 +127,7 @@ type fleetsCommand struct {
 }
 
 // Run shows the fleets.
-func (c *fleetsCommand) Run(t *streams) error {
-	view, err := c.terminal(t)
-	if err != nil {
-		return err
-	}
+func (c *fleetsCommand) Run(t *streams, view *terminal.Terminal) error {
 	return view.Fleets(t.ctx, c.ByLocation)
 }
 
@@ -137,11 +138,7 @@ type sessionsCommand struct {
 }
 
 // Run shows game sessions.
-func (c *sessionsCommand) Run(t *streams) error {
-	view, err := c.terminal(t)
-	if err != nil {
-		return err
-	}
+func (c *sessionsCommand) Run(t *streams, view *terminal.Terminal) error {
 	return view.Sessions(t.ctx, terminal.SessionFilter{FleetID: c.Fleet, Status: c.Status})
 }
 
@@ -155,11 +152,7 @@ type eventsCommand struct {
 }
 
 // Run shows the event log.
-func (c *eventsCommand) Run(t *streams) error {
-	view, err := c.terminal(t)
-	if err != nil {
-		return err
-	}
+func (c *eventsCommand) Run(t *streams, view *terminal.Terminal) error {
 	return view.Events(t.ctx, client.EventQuery{
 		After: c.After, Last: c.Last, Follow: c.Follow, FleetID: c.Fleet, GameSessionID: c.Session,
 		Reconnected: func(err error) { fmt.Fprintln(t.err, "muster: connection lost, trying again:", err) },

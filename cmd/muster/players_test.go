@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/musterhq/muster/backend"
 )
 
 func TestReadPlayers(t *testing.T) {
@@ -27,7 +29,7 @@ func TestReadPlayers(t *testing.T) {
 		t.Fatal("docs/players.md has no example")
 	}
 	write(example)
-	c, err := readPlayers(file)
+	c, err := readYAML[backend.Config]("players", file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func TestReadPlayers(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	write("matchmaker: []")
-	if _, err := readPlayers(file); err == nil {
+	if _, err := readYAML[backend.Config]("players", file); err == nil {
 		t.Error("a field that does not exist is accepted")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
 	"github.com/musterhq/muster/audit"
+	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/notify"
 )
 
@@ -129,7 +130,7 @@ func (f *serverFlags) files(log *slog.Logger) (files app.Files, err error) {
 	if files.AuditSinkSecret, err = (secret{"audit-sink-secret", f.AuditSecret, f.AuditFile}).read(log); err != nil {
 		return files, err
 	}
-	files.Players, err = readPlayers(f.Players)
+	files.Players, err = readYAML[backend.Config]("players", f.Players)
 	return files, err
 }
 

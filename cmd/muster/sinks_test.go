@@ -27,7 +27,7 @@ func TestSinks_FileAndURL(t *testing.T) {
 }
 
 func TestSinks_UnknownFieldIsRefused(t *testing.T) {
-	_, err := readSinks(write(t, "- name: x\n  kind: log\n  adress: http://example\n"))
+	_, err := readYAML[[]notify.SinkConfig]("sinks", write(t, "- name: x\n  kind: log\n  adress: http://example\n"))
 	if err == nil || !strings.Contains(err.Error(), "adress") {
 		t.Errorf("error is %v, want one that names the field", err)
 	}

@@ -3,6 +3,9 @@ package main
 import (
 	"io"
 	"time"
+
+	"github.com/musterhq/muster/cli/client"
+	"github.com/musterhq/muster/cli/terminal"
 )
 
 // ticketsCommand is `muster tickets`.
@@ -18,11 +21,7 @@ type explainTicketCommand struct {
 }
 
 // Run explains a ticket.
-func (c *explainTicketCommand) Run(t *streams) error {
-	view, err := c.terminal(t)
-	if err != nil {
-		return err
-	}
+func (c *explainTicketCommand) Run(t *streams, view *terminal.Terminal) error {
 	return view.ExplainTicket(t.ctx, c.ID)
 }
 
@@ -32,11 +31,7 @@ type ticketsOverviewCommand struct {
 }
 
 // Run explains the pool of a configuration.
-func (c *ticketsOverviewCommand) Run(t *streams) error {
-	view, err := c.terminal(t)
-	if err != nil {
-		return err
-	}
+func (c *ticketsOverviewCommand) Run(t *streams, view *terminal.Terminal) error {
 	return view.ExplainMatchmaking(t.ctx, c.Configuration)
 }
 
@@ -48,11 +43,7 @@ type exportTicketsCommand struct {
 }
 
 // Run writes the trace.
-func (c *exportTicketsCommand) Run(t *streams) error {
-	from, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *exportTicketsCommand) Run(t *streams, from *client.Client) error {
 	var since time.Time
 	if c.Last > 0 {
 		since = time.Now().Add(-c.Last)

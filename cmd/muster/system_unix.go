@@ -1,0 +1,38 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// hangups returns a channel that receives each SIGHUP from now on. The signal then ends
+// nothing.
+func hangups() <-chan os.Signal { return received(syscall.SIGHUP) }
+
+// replacements is like hangups for the signals at which an agent replaces itself: SIGHUP
+// and SIGUSR2.
+func replacements() <-chan os.Signal { return received(syscall.SIGHUP, syscall.SIGUSR2) }
+
+func received(signals ...os.Signal) <-chan os.Signal {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, signals...)
+	return c
+}
+
+// replace executes this process's program as it is on disk now, with the same arguments:
+// children stay children.
+func replace() error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("replace: %w", err)
+	}
+	return fmt.Errorf("replace: %w", syscall.Exec(self, os.Args, os.Environ()))
+}
+
+// private makes files created from now on readable only by their owner. Commands that run
+// game servers, or install builds for other users, do not call it.
+func private() { syscall.Umask(0o077) }

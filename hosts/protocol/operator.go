@@ -1,0 +1,61 @@
+package protocol
+
+import "time"
+
+// JoinToken is a token with which machines join a location. Its secret is returned only to
+// the operator who creates it.
+type JoinToken struct {
+	TokenID  string
+	Token    string `json:",omitempty"`
+	Name     string `json:",omitempty"`
+	Location string
+	Networks []string `json:",omitempty"`
+	MaxUses  int
+	Uses     int
+	Created  time.Time
+	Expires  time.Time
+	LastUsed time.Time `json:",omitzero"`
+}
+
+// Host is a host as shown to operators, with its agent's last report.
+type Host struct {
+	HostID      string
+	Name        string
+	Location    string
+	IPAddress   string
+	DNSName     string `json:",omitempty"`
+	OS, Arch    string
+	Version     string // of the agent
+	Isolation   string // how game servers are isolated there
+	Connected   bool
+	Draining    bool
+	Removing    bool
+	Joined      time.Time
+	JoinToken   string `json:",omitempty"` // id of the token with which it joined
+	SecretSince time.Time
+	Rotating    bool // a new credential waits for the agent to store it
+	CPUMillis   int
+	MemoryMiB   int
+	Instances   int
+	Processes   int
+	Resources   Resources
+	Instance    []Instance `json:",omitempty"`
+}
+
+// Shortage is a number of instances that a fleet desires in a location and that no host
+// has room for.
+type Shortage struct {
+	FleetID, Location string
+	Missing           int    // instances
+	OS                string // of the machines that could run them: linux or windows
+	CPUMillis         int    // of one instance, like the next two
+	MemoryMiB         int
+	Ports             int
+	Why               string // why no host takes them
+}
+
+// Removal is the response to an operator who removes a host.
+type Removal struct {
+	HostID string
+	Gone   bool // if false, its game servers were told to end, and it is removed with the last of them
+}
