@@ -147,11 +147,12 @@ func (l *link) speak(ctx context.Context, ws *websocket.Conn) error {
 			if !wake.Sleep(ctx, flicker) {
 				return ctx.Err()
 			}
-			err = send(protocol.Message{Status: l.status()})
+			told, err = l.say(send, told)
 		case <-tick.C:
 			l.sampler.sample()
-			err = errors.Join(send(protocol.Message{Status: l.status()}),
-				ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writing)))
+			if told, err = l.say(send, told); err == nil {
+				err = ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writing))
+			}
 		case done := <-l.uploads.done:
 			err = send(protocol.Message{LogsStored: &done})
 		case <-l.server.secretKept:
@@ -161,6 +162,17 @@ func (l *link) speak(ctx context.Context, ws *websocket.Conn) error {
 			return fmt.Errorf("send: %w", err)
 		}
 	}
+}
+
+// say sends the status, and before it the reports of the processes that it no longer
+// lists: to Muster, one that an agent does not list without having reported it has crashed.
+func (l *link) say(send func(protocol.Message) error, told uint64) (uint64, error) {
+	now := l.status()
+	told, err := l.tell(send, told)
+	if err != nil {
+		return told, err
+	}
+	return told, send(protocol.Message{Status: now})
 }
 
 // tell sends the reports after a number and returns the number of the last one sent.

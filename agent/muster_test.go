@@ -16,6 +16,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -170,6 +171,7 @@ func (m *muster) hear(msg protocol.Message) {
 	case msg.Hello != nil:
 		m.hellos++
 	case msg.Status != nil:
+		m.explained(*msg.Status)
 		m.status = *msg.Status
 	case msg.Exited != nil:
 		m.exits = append(m.exits, *msg.Exited)
@@ -180,6 +182,24 @@ func (m *muster) hear(msg protocol.Message) {
 		m.kept++
 	case msg.LogsStored != nil:
 		m.stored = append(m.stored, *msg.LogsStored)
+	}
+}
+
+// explained checks that the end of each process that a status no longer lists has been
+// reported: Muster would count it as crashed. The caller must hold m.mu.
+func (m *muster) explained(now protocol.Status) {
+	runs := map[string]bool{}
+	for _, i := range now.Instances {
+		for _, p := range i.Processes {
+			runs[p.ProcessID] = true
+		}
+	}
+	for _, i := range m.status.Instances {
+		for _, p := range i.Processes {
+			if !runs[p.ProcessID] && !slices.ContainsFunc(m.exits, func(e protocol.Exited) bool { return e.ProcessID == p.ProcessID }) {
+				m.t.Errorf("the agent lists process %s no more and has not reported its end", p.ProcessID)
+			}
+		}
 	}
 }
 

@@ -157,9 +157,12 @@ type endArgs struct {
 	Text string
 }
 
+// CalledProcessEnding is the text of a process that ended as it should.
+const CalledProcessEnding = "the process called ProcessEnding"
+
 // End records that the process called ProcessEnding. Errors: NotFound.
 func (ps *processes) End(ctx context.Context, ref Ref) error {
-	return ps.cmd.end.Do(ctx, endArgs{ref.Key(), event.ProcessEnded, "the process called ProcessEnding"})
+	return ps.cmd.end.Do(ctx, endArgs{ref.Key(), event.ProcessEnded, CalledProcessEnding})
 }
 
 // Exited records that a host saw the process exit. A process that had not called

@@ -124,6 +124,7 @@ func (l *link) exited(ctx context.Context, e protocol.Exited) error {
 	seen, err := l.s.opts.Instances.ProcessExited(ctx, instance.ExitReport{
 		HostID: l.hostID, InstanceID: e.InstanceID, ProcessID: e.ProcessID, Known: e.Known, Code: e.Code, Signal: e.Signal,
 		OOM: e.OOM, Reason: event.Code(e.Reason), Cause: e.Cause, Tail: e.Tail, Lived: e.Lived,
+		ProcessEnding: e.ProcessEnding,
 	})
 	if err != nil {
 		return err

@@ -162,3 +162,28 @@ func TestManaged_PacksSoThatHostsEmpty(t *testing.T) {
 		}
 	})
 }
+
+// The first report of an agent that came back ends the processes that had connected before
+// and that it does not list. One that has connected since may be newer than the report.
+func TestManaged_FirstReport(t *testing.T) {
+	in(t, instance.Options{}, func(y *yard) {
+		h := y.host()
+		y.managed("")
+		i := y.assigned(h)[0].InstanceID
+		ref := y.run(h, i, "p")
+		first := instance.HostReport{HostID: h, First: true, Instances: []instance.InstanceReport{{InstanceID: i, Phase: instance.Activating}}}
+		status := func() compute.Status { return y.computes.Process(y.st.View(), ref.Key()).Status }
+
+		y.must(y.instances.ReportHost(y.ctx, first))
+		if got := status(); got != compute.Active {
+			t.Fatalf("a process newer than the agent's connection is %s, want ACTIVE", got)
+		}
+		y.must(y.instances.HostLost(y.ctx, h))
+		pass(time.Second)
+		y.must(y.instances.HostConnected(y.ctx, h, machine))
+		y.must(y.instances.ReportHost(y.ctx, first))
+		if got := status(); got != compute.Terminated {
+			t.Errorf("a process that the agent found no more is %s, want TERMINATED", got)
+		}
+	})
+}

@@ -26,6 +26,9 @@ type diagnosis struct {
 // diagnose returns what ended a process: its host's description, and what only Muster
 // knows, the status that the process had reached ("" if it never connected).
 func diagnose(e ExitReport, status compute.Status, initTimeout time.Duration) diagnosis {
+	if e.ProcessEnding {
+		return diagnosis{event.ProcessEnded, compute.CalledProcessEnding}
+	}
 	d := diagnosis{Code: exitCode(e, status)}
 	parts := []string{cmp.Or(plain.Text(e.Cause), exitText(e))}
 	if far := howFar(e, status, d.Code, initTimeout); far != "" {

@@ -24,6 +24,7 @@ func TestDiagnose(t *testing.T) {
 		"never connected, ended by itself": {ExitReport{Known: true}, "", event.ServerProcessCrashed, []string{"exited with code 0", "never connected"}, "ProcessEnding"},
 		"before ProcessReady":              {ExitReport{Known: true, Code: 3}, compute.Initialized, event.ServerProcessCrashed, []string{"exited with code 3", "not ProcessReady"}, ""},
 		"clean exit without ProcessEnding": {ExitReport{Known: true}, compute.Active, event.ServerProcessCrashed, []string{"did not call ProcessEnding"}, ""},
+		"ProcessEnding in an outage":       {ExitReport{Known: true, ProcessEnding: true}, compute.Active, event.ProcessEnded, []string{"called ProcessEnding"}, "exited"},
 		"out of memory":                    {ExitReport{Known: true, Code: -1, Signal: "killed", OOM: true}, compute.Active, event.ServerProcessCrashed, []string{"out of memory"}, "signal"},
 		"nobody watched":                   {ExitReport{}, compute.Active, event.ServerProcessCrashed, []string{"no agent watched"}, "code 0"},
 		"told to go":                       {ExitReport{Known: true, Code: 1, Reason: event.ServerProcessForceTerminated}, compute.Terminating, event.ProcessEnded, []string{"code 1"}, ""},

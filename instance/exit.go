@@ -21,6 +21,7 @@ type ExitReport struct {
 	Cause                         string     // a sentence: how and, if known, why
 	Tail                          []string   // its last lines on standard error
 	Lived                         time.Duration
+	ProcessEnding                 bool // it had called ProcessEnding, which Muster may not have received
 }
 
 // Evidence is what is known of an ended process; its logs are filed by it.

@@ -23,6 +23,7 @@ type Host struct {
 	PortTo     int       `json:"port_to"`
 	Joined     time.Time `json:"joined"`
 	Connected  bool      `json:"connected"`
+	Since      time.Time `json:"since,omitzero"` // when its agent connected for the last time
 	DiskFull   bool      `json:"disk_full,omitzero"`
 	JoinToken  string    `json:"join_token,omitzero"` // id of the token with which it joined
 	Draining   bool      `json:"draining,omitzero"`   // takes no new instances

@@ -64,8 +64,9 @@ func newLaunches(st *store.Store, d Deps, o Options, is *instances, enders *laun
 func (ls *launches) Connected(tx *store.Tx, p *compute.Process) { ls.rows.Delete(tx, p.Key) }
 
 // reported keeps a row for each process that runs and has not connected yet.
-// If complete is set, processes that are not listed have ended.
-func (ls *launches) reported(tx *store.Tx, i *Instance, listed []ProcessReport, complete bool) {
+// Processes that are not listed and had connected before since have ended: the report is
+// the first of an agent that connected then. It may not list one that is newer.
+func (ls *launches) reported(tx *store.Tx, i *Instance, listed []ProcessReport, since time.Time) {
 	runs := map[string]bool{}
 	for _, r := range listed {
 		key := compute.Ref{FleetID: i.FleetID, ComputeName: i.ID, ProcessID: r.ID}.Key()
@@ -82,11 +83,11 @@ func (ls *launches) reported(tx *store.Tx, i *Instance, listed []ProcessReport, 
 			ls.put(tx, l)
 		}
 	}
-	if !complete {
+	if since.IsZero() {
 		return
 	}
 	for p := range ls.computes.On(tx, i.FleetID, i.ID) {
-		if !runs[p.Key] {
+		if !runs[p.Key] && p.Initialized.Before(since) {
 			ls.computes.Kill(tx, p.Key, event.ServerProcessCrashed, "its host does not run it any more")
 		}
 	}

@@ -35,7 +35,8 @@ func (hs *hosts) runHostConnected(tx *store.Tx, a presenceArgs) error {
 	}
 	h := *old
 	h.describe(a.Info)
-	h.Connected, h.Away, h.Left, h.ImpairAt, h.LostBy = true, false, time.Time{}, time.Time{}, time.Time{}
+	h.Connected, h.Since = true, tx.Now()
+	h.Away, h.Left, h.ImpairAt, h.LostBy = false, time.Time{}, time.Time{}, time.Time{}
 	hs.put(tx, &h)
 	hs.markImpaired(tx, &h)
 	hs.record(tx, event.HostConnected, &h, "")

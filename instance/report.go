@@ -16,7 +16,7 @@ import (
 // HostReport is the current state of a host. It is sent when something has changed.
 type HostReport struct {
 	HostID    string
-	First     bool // the first since its agent connected: processes that it does not list have ended
+	First     bool // the first since its agent connected: processes that connected earlier and that it does not list have ended
 	DiskFull  bool
 	Instances []InstanceReport
 }
@@ -72,13 +72,17 @@ func (rs *reports) runReport(tx *store.Tx, in HostReport) error {
 		rs.hosts.put(tx, &full)
 		rs.hosts.markImpaired(tx, &full)
 	}
+	var since time.Time
+	if in.First {
+		since = h.Since
+	}
 	for _, report := range in.Instances {
 		i := rs.instances.rows.Get(tx, report.InstanceID)
 		if i == nil || i.HostID != h.ID || i.Gone {
 			continue // the next Assign has the host stop it
 		}
 		report.Code, report.Cause = event.Code(plain.Line(string(report.Code))), bounded(plain.Text(report.Cause))
-		rs.launches.reported(tx, i, report.Processes, in.First)
+		rs.launches.reported(tx, i, report.Processes, since)
 		rs.reportInstance(tx, i, report)
 	}
 	if in.First {
@@ -94,7 +98,7 @@ func (rs *reports) missing(tx *store.Tx, h *Host, reported []InstanceReport) {
 		if at >= 0 || i.Gone {
 			continue
 		}
-		rs.launches.reported(tx, i, nil, true)
+		rs.launches.reported(tx, i, nil, h.Since)
 		if i.Stop != Keep {
 			rs.hosts.gone(tx, i, event.ProcessEnded, "the host has ended the instance")
 		}

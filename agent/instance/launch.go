@@ -226,15 +226,15 @@ func (l *launcher) started(s *slot, r supervise.Run) {
 
 // exited reports how a process ended.
 func (l *launcher) exited(s *slot, r supervise.Run, e supervise.Exit) {
-	port, why, oom := l.free(s, r.ID)
+	was := l.free(s, r.ID)
 	l.keepMetrics(r.ID)
 	cause := diagnose.Exit(diagnose.End{
-		Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, OOM: oom, LimitMiB: l.view().MemoryMiB, Port: port, Asked: why.text,
+		Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, OOM: was.oom, LimitMiB: l.view().MemoryMiB, Port: was.port, Asked: was.why.text,
 	})
 	l.deposit(r.ID, "exit.txt", "Started: "+r.Started.UTC().Format("2006-01-02 15:04:05 UTC")+"\n"+cause+"\n")
-	l.report(protocol.Exited{
-		ProcessID: r.ID, Known: e.Known, Code: e.Code, Signal: e.Signal, OOM: oom, Reason: why.code, Cause: cause,
-		Tail: e.Tail, Lived: e.Lived,
+	l.report(s, protocol.Exited{
+		ProcessID: r.ID, Known: e.Known, Code: e.Code, Signal: e.Signal, OOM: was.oom, Reason: was.why.code, Cause: cause,
+		Tail: e.Tail, Lived: e.Lived, ProcessEnding: was.left,
 	})
 	if l.own != nil && l.own.OnEnd != nil {
 		l.own.OnEnd(r.ID, e)
@@ -253,21 +253,26 @@ func (l *launcher) failed(s *slot, id string, err error) {
 			reason = codeNoFile
 		}
 	}
-	l.report(protocol.Exited{ProcessID: id, Code: -1, Reason: reason, Cause: cause})
+	l.report(s, protocol.Exited{ProcessID: id, Code: -1, Reason: reason, Cause: cause})
 }
 
-// free releases everything that a process held. It returns the process's port, why it was
-// told to end, and whether it ran out of memory.
-func (l *launcher) free(s *slot, id string) (port int, why reason, oom bool) {
-	port, why = l.slots.ended(s, id)
+// freed is what is known of an ended process besides its exit code.
+type freed struct {
+	port int
+	why  reason // it was told to end
+	oom  bool   // it ran out of memory
+	left bool   // it had called ProcessEnding, through the relay
+}
+
+// free releases everything that a process held, except its slot.
+func (l *launcher) free(s *slot, id string) freed {
+	port, why := l.slots.last(s, id)
 	if port > 0 {
 		l.ports.Release(port, time.Now())
 	}
-	oom = l.jail.End(id)
-	if l.m.Relay != nil {
-		l.m.Relay.Forget(id)
-	}
-	return port, why, oom
+	oom := l.jail.End(id)
+	left := l.m.Relay != nil && l.m.Relay.Forget(id)
+	return freed{port, why, oom, left}
 }
 
 // keepMetrics stores a process's last metrics with its logs.
@@ -294,13 +299,15 @@ func (l *launcher) deposit(id, name, text string) {
 	}
 }
 
-// report stores the report of a process's end and has it sent.
-func (l *launcher) report(e protocol.Exited) {
+// report stores the report of a process's end and has it sent. Only then the slot is
+// empty, so that no status lacks a process whose report is not stored.
+func (l *launcher) report(s *slot, e protocol.Exited) {
 	e.InstanceID, e.FleetID = l.id, l.view().FleetID
 	l.log.Info("process ended", "process_id", e.ProcessID, "cause", e.Cause, "reason", e.Reason)
 	if l.own == nil {
 		l.m.Exited(e)
 	}
+	l.slots.ended(s, e.ProcessID)
 	l.m.Changed()
 }
 

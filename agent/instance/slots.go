@@ -236,15 +236,20 @@ func (s *slots) started(one *slot, r supervise.Run) protocol.Process {
 	return p
 }
 
-// ended empties a slot, and returns the port of the process (0 if it had none yet) and
-// why it was told to end.
-func (s *slots) ended(one *slot, processID string) (port int, why reason) {
+// ended empties the slot of a process that has ended.
+func (s *slots) ended(one *slot, processID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	port, why = one.port, s.reasons[processID]
 	one.port, one.process, one.ended = 0, nil, processID
 	delete(s.reasons, processID)
-	return port, why
+}
+
+// last returns the port of a slot's process (0 if it has none yet), and why the process
+// was told to end.
+func (s *slots) last(one *slot, processID string) (port int, why reason) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return one.port, s.reasons[processID]
 }
 
 // crashes records that the processes of a slot's entry crash repeatedly.

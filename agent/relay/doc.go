@@ -4,8 +4,9 @@
 //
 // While that WebSocket is down the processes notice nothing: heartbeats are answered
 // here, other requests wait for it to come back, for as long as the SDKs wait for an
-// answer, and ProcessEnding is accepted and passed on later. Once it is back, each
-// process is connected anew with its earlier query, which to Muster is a reconnect.
+// answer, and ProcessEnding is accepted and passed on later, at the latest with the report
+// of the end of the process. Once the link is back, each process is connected anew with
+// its earlier query, which to Muster is a reconnect.
 // AWS's C++ SDK gives up for good two minutes after losing its connection; behind the
 // relay it does not lose it.
 //

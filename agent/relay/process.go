@@ -43,7 +43,6 @@ type process struct {
 	told    string          // id of the heartbeat that was repeated to Muster; its answer is dropped
 	dropped bool            // Muster closed the stream of the connection being made
 	left    bool            // it has sent ProcessEnding
-	exited  bool            // the process no longer exists
 	ended   bool
 
 	writing sync.Mutex // of down
@@ -225,24 +224,12 @@ func (p *process) fromMuster(frame []byte) {
 	if h.RequestID != "" {
 		p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool { return r.id == h.RequestID })
 	}
-	down, exited := p.down, p.exited
+	down := p.down
 	repeated := h.RequestID != "" && h.RequestID == p.told // the process has been answered already
 	p.mu.Unlock()
 	if down != nil && !repeated {
 		p.write(down, frame)
 	}
-	if exited {
-		go p.r.Forget(p.id)
-	}
-}
-
-// mayGo records that the process has ended, and reports whether Muster has received all
-// that it must.
-func (p *process) mayGo() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.exited = true
-	return !slices.ContainsFunc(p.waiting, func(r request) bool { return r.keep })
 }
 
 func (p *process) write(ws *websocket.Conn, frame []byte) {
@@ -287,15 +274,17 @@ func (p *process) dropDown() {
 	}
 }
 
-// end closes all connections of a process that has ended.
-func (p *process) end() {
+// end closes all connections of a process that has ended, and reports whether it had
+// called ProcessEnding.
+func (p *process) end() bool {
 	p.mu.Lock()
 	p.ended = true
-	up := p.up
+	up, left := p.up, p.left
 	p.up = nil
 	p.mu.Unlock()
 	p.dropDown()
 	if up != nil {
 		up.close()
 	}
+	return left
 }

@@ -110,18 +110,15 @@ func (r *Relay) Admit(processID, token string, upstream func() string) {
 // then, no link to Muster is needed.
 func (r *Relay) Admitted() <-chan struct{} { return r.admitted }
 
-// Forget deletes a process that has ended, once its last messages have reached Muster.
-func (r *Relay) Forget(processID string) {
+// Forget deletes a process that has ended, and reports whether it had called
+// ProcessEnding. Muster may not have received that call: the report of the process's
+// end must say it.
+func (r *Relay) Forget(processID string) (left bool) {
 	r.mu.Lock()
 	p := r.processes[processID]
-	r.mu.Unlock()
-	if p == nil || !p.mayGo() {
-		return
-	}
-	r.mu.Lock()
 	delete(r.processes, processID)
 	r.mu.Unlock()
-	p.end()
+	return p != nil && p.end()
 }
 
 // Run keeps the link to Muster until ctx ends. Then it drops every connection without a

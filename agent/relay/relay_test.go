@@ -212,8 +212,8 @@ func TestRelay_OutageIsInvisible(t *testing.T) {
 	hear(t, game, "CreateGameSession")
 }
 
-// A ProcessEnding sent during an outage is accepted, and reaches Muster although the
-// process has long ended.
+// A ProcessEnding sent during an outage is accepted, and reaches Muster after it, although
+// the process has closed its connection. Who forgets the process learns of the call.
 func TestRelay_KeepsTheGoodbye(t *testing.T) {
 	t.Parallel()
 	m := play(t)
@@ -226,7 +226,6 @@ func TestRelay_KeepsTheGoodbye(t *testing.T) {
 	say(t, game, goodbye, "bye")
 	hear(t, game, `"RequestId":"bye"`)
 	game.Close()
-	r.Forget("p1")
 	m.leave(false)
 	m.next(protocol.RelayOpen)
 	f := m.next(protocol.RelayFrame)
@@ -234,7 +233,12 @@ func TestRelay_KeepsTheGoodbye(t *testing.T) {
 		t.Fatalf("Muster hears %s, want the goodbye", f.Payload)
 	}
 	m.answer(f)
-	waitFor(t, func() bool { return len(r.all()) == 0 })
+	if !r.Forget("p1") {
+		t.Error("the relay does not say that the process had called ProcessEnding")
+	}
+	if r.Forget("p1") || len(r.all()) != 0 {
+		t.Errorf("the relay has not forgotten the process: %v", r.all())
+	}
 }
 
 func TestRelay_LetsNobodyElseIn(t *testing.T) {

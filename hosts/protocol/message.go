@@ -126,6 +126,10 @@ type Exited struct {
 	Cause      string   // a sentence for people: how and, if known, why
 	Tail       []string // the last lines of its standard error
 	Lived      time.Duration
+
+	// The process had called ProcessEnding through the relay. While the relay has no
+	// link, this report is what says so.
+	ProcessEnding bool `json:",omitempty"`
 }
 
 // Ack says that a report is stored.
