@@ -31,7 +31,7 @@ func (h handlers) createAlias(ctx context.Context, in *gamelift.CreateAliasInput
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.CreateAliasOutput{Alias: h.aliasOut(a)}, nil
+	return &gamelift.CreateAliasOutput{Alias: new(h.aliasOut(a))}, nil
 }
 
 func (h handlers) updateAlias(ctx context.Context, in *gamelift.UpdateAliasInput) (*gamelift.UpdateAliasOutput, error) {
@@ -43,7 +43,7 @@ func (h handlers) updateAlias(ctx context.Context, in *gamelift.UpdateAliasInput
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.UpdateAliasOutput{Alias: h.aliasOut(a)}, nil
+	return &gamelift.UpdateAliasOutput{Alias: new(h.aliasOut(a))}, nil
 }
 
 // routingType returns the strategy's type; if that is omitted, it follows from the
@@ -63,28 +63,20 @@ func (h handlers) describeAlias(_ context.Context, in *gamelift.DescribeAliasInp
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DescribeAliasOutput{Alias: h.aliasOut(a)}, nil
+	return &gamelift.DescribeAliasOutput{Alias: new(h.aliasOut(a))}, nil
 }
 
 func (h handlers) listAliases(ctx context.Context, in *gamelift.ListAliasesInput) (*gamelift.ListAliasesOutput, error) {
-	request := []string{"ListAliases", val(in.Name), val(in.RoutingStrategyType)}
-	after, err := cursor[string](in.NextToken, request...)
+	page, next, err := pageOf(in.NextToken, limit(in.Limit, defaultPage, largestPage), func(after string) iter.Seq[*fleet.Alias] {
+		all := reached(ctx, h.Fleets.Aliases.All(h.Store.View(), after), func(a *fleet.Alias) string { return h.Home.OfAlias(a.ID) })
+		return filtered(all, func(a *fleet.Alias) bool {
+			return (in.Name == nil || a.Name == *in.Name) && (in.RoutingStrategyType == nil || string(a.Routing) == *in.RoutingStrategyType)
+		})
+	}, func(a *fleet.Alias) string { return a.ID }, "ListAliases", val(in.Name), val(in.RoutingStrategyType))
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(h.matchingAliases(ctx, in, after), limit(in.Limit, defaultPage, largestPage))
-	if more {
-		after = page[len(page)-1].ID
-	}
-	out := list(page, func(a *fleet.Alias) gamelift.Alias { return *h.aliasOut(a) })
-	return &gamelift.ListAliasesOutput{Aliases: out, NextToken: nextToken(more, after, request...)}, nil
-}
-
-func (h handlers) matchingAliases(ctx context.Context, in *gamelift.ListAliasesInput, after string) iter.Seq[*fleet.Alias] {
-	all := reached(ctx, h.Fleets.Aliases.All(h.Store.View(), after), func(a *fleet.Alias) string { return h.Home.OfAlias(a.ID) })
-	return filtered(all, func(a *fleet.Alias) bool {
-		return (in.Name == nil || a.Name == *in.Name) && (in.RoutingStrategyType == nil || string(a.Routing) == *in.RoutingStrategyType)
-	})
+	return &gamelift.ListAliasesOutput{Aliases: list(page, h.aliasOut), NextToken: next}, nil
 }
 
 func (h handlers) resolveAlias(_ context.Context, in *gamelift.ResolveAliasInput) (*gamelift.ResolveAliasOutput, error) {
@@ -99,8 +91,8 @@ func (h handlers) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput
 	return nil, h.Fleets.Aliases.Delete.Do(ctx, *in.AliasId)
 }
 
-func (h handlers) aliasOut(a *fleet.Alias) *gamelift.Alias {
-	return &gamelift.Alias{
+func (h handlers) aliasOut(a *fleet.Alias) gamelift.Alias {
+	return gamelift.Alias{
 		AliasId: &a.ID, AliasArn: new(h.Home.OfAlias(a.ID)), Name: &a.Name, Description: opt(a.Description),
 		RoutingStrategy: &gamelift.RoutingStrategy{Type: new(string(a.Routing)), FleetId: opt(a.FleetID), Message: opt(a.Message)},
 		CreationTime:    gamelift.At(a.Created), LastUpdatedTime: gamelift.At(a.Updated),

@@ -31,7 +31,7 @@ func (h handlers) createBuild(ctx context.Context, in *gamelift.CreateBuildInput
 	if err != nil {
 		return nil, err
 	}
-	out := &gamelift.CreateBuildOutput{Build: h.buildOut(b)}
+	out := &gamelift.CreateBuildOutput{Build: new(h.buildOut(b))}
 	if source != nil {
 		out.StorageLocation = locationOut(*source)
 		return out, nil
@@ -68,27 +68,18 @@ func (h handlers) describeBuild(_ context.Context, in *gamelift.DescribeBuildInp
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DescribeBuildOutput{Build: h.buildOut(b)}, nil
+	return &gamelift.DescribeBuildOutput{Build: new(h.buildOut(b))}, nil
 }
 
 func (h handlers) listBuilds(ctx context.Context, in *gamelift.ListBuildsInput) (*gamelift.ListBuildsOutput, error) {
-	request := []string{"ListBuilds", val(in.Status)}
-	after, err := cursor[string](in.NextToken, request...)
+	page, next, err := pageOf(in.NextToken, limit(in.Limit, defaultPage, largestPage), func(after string) iter.Seq[*build.Build] {
+		all := reached(ctx, h.Builds.All(h.Store.View(), after), func(b *build.Build) string { return h.Home.Of("build", b.ID) })
+		return filtered(all, func(b *build.Build) bool { return in.Status == nil || string(b.Status) == *in.Status })
+	}, func(b *build.Build) string { return b.ID }, "ListBuilds", val(in.Status))
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(h.buildsIn(ctx, val(in.Status), after), limit(in.Limit, defaultPage, largestPage))
-	if more {
-		after = page[len(page)-1].ID
-	}
-	out := list(page, func(b *build.Build) gamelift.Build { return *h.buildOut(b) })
-	return &gamelift.ListBuildsOutput{Builds: out, NextToken: nextToken(more, after, request...)}, nil
-}
-
-// buildsIn returns the builds with a status, or all if it is "".
-func (h handlers) buildsIn(ctx context.Context, status, after string) iter.Seq[*build.Build] {
-	all := reached(ctx, h.Builds.All(h.Store.View(), after), func(b *build.Build) string { return h.Home.Of("build", b.ID) })
-	return filtered(all, func(b *build.Build) bool { return status == "" || string(b.Status) == status })
+	return &gamelift.ListBuildsOutput{Builds: list(page, h.buildOut), NextToken: next}, nil
 }
 
 func (h handlers) updateBuild(ctx context.Context, in *gamelift.UpdateBuildInput) (*gamelift.UpdateBuildOutput, error) {
@@ -96,15 +87,15 @@ func (h handlers) updateBuild(ctx context.Context, in *gamelift.UpdateBuildInput
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.UpdateBuildOutput{Build: h.buildOut(b)}, nil
+	return &gamelift.UpdateBuildOutput{Build: new(h.buildOut(b))}, nil
 }
 
 func (h handlers) deleteBuild(ctx context.Context, in *gamelift.DeleteBuildInput) (*gamelift.DeleteBuildOutput, error) {
 	return nil, h.Builds.Delete.Do(ctx, *in.BuildId)
 }
 
-func (h handlers) buildOut(b *build.Build) *gamelift.Build {
-	return &gamelift.Build{
+func (h handlers) buildOut(b *build.Build) gamelift.Build {
+	return gamelift.Build{
 		BuildId: &b.ID, BuildArn: new(h.Home.Of("build", b.ID)), Name: opt(b.Name), Version: opt(b.Version),
 		Status: new(string(b.Status)), SizeOnDisk: new(b.SizeOnDisk()), OperatingSystem: &b.OS,
 		CreationTime: gamelift.At(b.Created), ServerSdkVersion: &b.SDKVersion,

@@ -88,9 +88,7 @@ func (h handlers) updateFleetCapacity(ctx context.Context, in *gamelift.UpdateFl
 		if m.ZeroCapacityStrategy != nil {
 			change.FromZero = new(*m.ZeroCapacityStrategy == gamelift.ZeroCapacityStrategyScaleToAndFromZero)
 		}
-		if m.ScaleInAfterInactivityMinutes != nil {
-			change.IdleAfter = new(minutes(m.ScaleInAfterInactivityMinutes))
-		}
+		change.IdleAfter = times(m.ScaleInAfterInactivityMinutes, time.Minute)
 	}
 	f, err := h.Fleets.Capacities.Update.Do(ctx, change)
 	if err != nil {
@@ -100,13 +98,6 @@ func (h handlers) updateFleetCapacity(ctx context.Context, in *gamelift.UpdateFl
 	return &gamelift.UpdateFleetCapacityOutput{
 		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), Location: &l.Location, ManagedCapacityConfiguration: zeroOut(l.Capacity),
 	}, nil
-}
-
-func count(n *int32) *int {
-	if n == nil {
-		return nil
-	}
-	return new(int(*n))
 }
 
 func (h handlers) describeFleetPortSettings(ctx context.Context, in *gamelift.DescribeFleetPortSettingsInput) (*gamelift.DescribeFleetPortSettingsOutput, error) {

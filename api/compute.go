@@ -59,25 +59,17 @@ func (h handlers) listCompute(ctx context.Context, in *gamelift.ListComputeInput
 	if in.ContainerGroupDefinitionName != nil {
 		return nil, fault.Invalid("ContainerGroupDefinitionName: allowed for container fleets only")
 	}
-	request := []string{"ListCompute", f.ID, val(in.Location), val(in.ComputeStatus)}
-	after, err := cursor[string](in.NextToken, request...)
+	shown := h.places(ctx)
+	page, next, err := pageOf(in.NextToken, limit(in.Limit, defaultPage, largestPage), func(after string) iter.Seq[*compute.Compute] {
+		return filtered(h.Computes.InFleet(h.Store.View(), f.ID), func(c *compute.Compute) bool {
+			here := (in.Location == nil || c.Location == *in.Location) && (shown == nil || shown(c.Location))
+			return c.Name > after && here && (in.ComputeStatus == nil || *in.ComputeStatus == h.computeStatus(c))
+		})
+	}, func(c *compute.Compute) string { return c.Name }, "ListCompute", f.ID, val(in.Location), val(in.ComputeStatus))
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(h.matchingComputes(ctx, in, f.ID, after), limit(in.Limit, defaultPage, largestPage))
-	if more {
-		after = page[len(page)-1].Name
-	}
-	out := list(page, h.computeOut)
-	return &gamelift.ListComputeOutput{ComputeList: out, NextToken: nextToken(more, after, request...)}, nil
-}
-
-func (h handlers) matchingComputes(ctx context.Context, in *gamelift.ListComputeInput, fleetID, after string) iter.Seq[*compute.Compute] {
-	shown := h.places(ctx)
-	return filtered(h.Computes.InFleet(h.Store.View(), fleetID), func(c *compute.Compute) bool {
-		here := (in.Location == nil || c.Location == *in.Location) && (shown == nil || shown(c.Location))
-		return c.Name > after && here && (in.ComputeStatus == nil || *in.ComputeStatus == h.computeStatus(c))
-	})
+	return &gamelift.ListComputeOutput{ComputeList: list(page, h.computeOut), NextToken: next}, nil
 }
 
 func (h handlers) getComputeAuthToken(_ context.Context, in *gamelift.GetComputeAuthTokenInput) (*gamelift.GetComputeAuthTokenOutput, error) {

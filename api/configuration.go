@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/musterhq/muster/flexmatch"
@@ -41,21 +43,11 @@ func (h handlers) updateMatchmakingConfiguration(ctx context.Context, in *gameli
 		Name: *in.Name, Description: in.Description, RuleSet: in.RuleSetName, AcceptanceRequired: in.AcceptanceRequired,
 		Mode: as[flexmatch.Mode](in.FlexMatchMode), Backfill: as[flexmatch.BackfillMode](in.BackfillMode),
 		Data: in.GameSessionData, Target: in.NotificationTarget, EventData: in.CustomEventData,
+		RequestTimeout: times(in.RequestTimeoutSeconds, time.Second), Additional: count(in.AdditionalPlayerCount),
+		AcceptanceTimeout: times(in.AcceptanceTimeoutSeconds, time.Second), Properties: listIfGiven(in.GameProperties, propertyIn),
 	}
 	if in.GameSessionQueueArns != nil {
 		u.Queues = &in.GameSessionQueueArns
-	}
-	if in.RequestTimeoutSeconds != nil {
-		u.RequestTimeout = new(seconds(in.RequestTimeoutSeconds))
-	}
-	if in.AcceptanceTimeoutSeconds != nil {
-		u.AcceptanceTimeout = new(seconds(in.AcceptanceTimeoutSeconds))
-	}
-	if in.AdditionalPlayerCount != nil {
-		u.Additional = new(int(*in.AdditionalPlayerCount))
-	}
-	if in.GameProperties != nil {
-		u.Properties = new(list(in.GameProperties, propertyIn))
 	}
 	c, err := h.Matches.Configurations.Update.Do(ctx, u)
 	if err != nil {
@@ -69,26 +61,18 @@ func (h handlers) describeMatchmakingConfigurations(ctx context.Context, in *gam
 	ruleSet := h.Home.ID("matchmakingruleset", val(in.RuleSetName))
 	fits := func(c *flexmatch.Configuration) bool { return in.RuleSetName == nil || c.RuleSet == ruleSet }
 	if len(in.Names) > 0 {
-		var named []*flexmatch.Configuration
-		for _, name := range in.Names {
-			if c := h.Matches.Configurations.Get(view, name); c != nil && fits(c) {
-				named = append(named, c)
-			}
-		}
+		named := existing(in.Names, func(name string) *flexmatch.Configuration { return h.Matches.Configurations.Get(view, name) })
+		named = slices.DeleteFunc(named, func(c *flexmatch.Configuration) bool { return !fits(c) })
 		return &gamelift.DescribeMatchmakingConfigurationsOutput{Configurations: list(named, h.configurationOut)}, nil
 	}
-	after, err := cursor[string](in.NextToken, "DescribeMatchmakingConfigurations", ruleSet)
+	size := limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage)
+	page, next, err := pageOf(in.NextToken, size, func(after string) iter.Seq[*flexmatch.Configuration] {
+		return filtered(reached(ctx, h.Matches.Configurations.After(view, after), h.configurationARN), fits)
+	}, func(c *flexmatch.Configuration) string { return c.Name }, "DescribeMatchmakingConfigurations", ruleSet)
 	if err != nil {
 		return nil, err
 	}
-	all := filtered(reached(ctx, h.Matches.Configurations.After(view, after), h.configurationARN), fits)
-	page, more := take(all, limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage))
-	if more {
-		after = page[len(page)-1].Name
-	}
-	return &gamelift.DescribeMatchmakingConfigurationsOutput{
-		Configurations: list(page, h.configurationOut), NextToken: nextToken(more, after, "DescribeMatchmakingConfigurations", ruleSet),
-	}, nil
+	return &gamelift.DescribeMatchmakingConfigurationsOutput{Configurations: list(page, h.configurationOut), NextToken: next}, nil
 }
 
 func (h handlers) deleteMatchmakingConfiguration(ctx context.Context, in *gamelift.DeleteMatchmakingConfigurationInput) (*gamelift.DeleteMatchmakingConfigurationOutput, error) {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
@@ -41,24 +42,14 @@ func (h handlers) describeFleetAttributes(ctx context.Context, in *gamelift.Desc
 func (h handlers) fleetPage(ctx context.Context, operation string, ids []string, asked *int32, next *string) ([]*fleet.Fleet, *string, error) {
 	view := h.Store.View()
 	if len(ids) > 0 {
-		named := make([]*fleet.Fleet, 0, len(ids))
-		for _, id := range ids {
-			if f := h.Fleets.Get(view, id); f != nil {
-				named = append(named, f)
-			}
-		}
-		return named, nil, nil
+		return existing(ids, func(id string) *fleet.Fleet { return h.Fleets.Get(view, id) }), nil, nil
 	}
-	after, err := cursor[string](next, operation)
-	if err != nil {
-		return nil, nil, err
-	}
-	page, more := take(reached(ctx, h.Fleets.All(view, after), h.arnOfFleet), limit(asked, defaultPage, largestPage))
-	if more {
-		after = page[len(page)-1].ID
-	}
-	return page, nextToken(more, after, operation), nil
+	return pageOf(next, limit(asked, defaultPage, largestPage), func(after string) iter.Seq[*fleet.Fleet] {
+		return reached(ctx, h.Fleets.All(view, after), h.arnOfFleet)
+	}, fleetID, operation)
 }
+
+func fleetID(f *fleet.Fleet) string { return f.ID }
 
 func (h handlers) updateFleetAttributes(ctx context.Context, in *gamelift.UpdateFleetAttributesInput) (*gamelift.UpdateFleetAttributesOutput, error) {
 	update := fleet.UpdateInput{
@@ -83,33 +74,22 @@ func (h handlers) updateFleetAttributes(ctx context.Context, in *gamelift.Update
 const listFleetsPage = 16
 
 func (h handlers) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (*gamelift.ListFleetsOutput, error) {
-	after, err := cursor[string](in.NextToken, "ListFleets", val(in.BuildId), val(in.ScriptId))
+	view := h.Store.View()
+	page, next, err := pageOf(in.NextToken, limit(in.Limit, listFleetsPage, largestPage), func(after string) iter.Seq[*fleet.Fleet] {
+		all := h.Fleets.All(view, after)
+		switch {
+		case in.ScriptId != nil:
+			return func(func(*fleet.Fleet) bool) {} // no fleet has one
+		case in.BuildId != nil:
+			ofBuild := h.Fleets.OfBuild(view, h.Home.ID("build", *in.BuildId))
+			all = filtered(ofBuild, func(f *fleet.Fleet) bool { return f.ID > after })
+		}
+		return reached(ctx, all, h.arnOfFleet)
+	}, fleetID, "ListFleets", val(in.BuildId), val(in.ScriptId))
 	if err != nil {
 		return nil, err
 	}
-	all := h.Fleets.All(h.Store.View(), after)
-	switch {
-	case in.ScriptId != nil:
-		return &gamelift.ListFleetsOutput{FleetIds: []string{}}, nil // no fleet has one
-	case in.BuildId != nil:
-		all = h.fleetsOfBuild(h.Home.ID("build", *in.BuildId), after)
-	}
-	page, more := take(reached(ctx, all, h.arnOfFleet), limit(in.Limit, listFleetsPage, largestPage))
-	ids := list(page, func(f *fleet.Fleet) string { return f.ID })
-	if more {
-		after = ids[len(ids)-1]
-	}
-	return &gamelift.ListFleetsOutput{FleetIds: ids, NextToken: nextToken(more, after, "ListFleets", val(in.BuildId), val(in.ScriptId))}, nil
-}
-
-func (h handlers) fleetsOfBuild(buildID, after string) iter.Seq[*fleet.Fleet] {
-	return func(yield func(*fleet.Fleet) bool) {
-		for f := range h.Fleets.OfBuild(h.Store.View(), buildID) {
-			if f.ID > after && !yield(f) {
-				return
-			}
-		}
-	}
+	return &gamelift.ListFleetsOutput{FleetIds: list(page, fleetID), NextToken: next}, nil
 }
 
 func (h handlers) describeRuntimeConfiguration(ctx context.Context, in *gamelift.DescribeRuntimeConfigurationInput) (*gamelift.DescribeRuntimeConfigurationOutput, error) {
@@ -196,5 +176,207 @@ func runtimeOut(r fleet.Runtime) *gamelift.RuntimeConfiguration {
 		}),
 		MaxConcurrentGameSessionActivations: num(r.MaxActivationsOrDefault()),
 		GameSessionActivationTimeoutSeconds: num(int(r.ActivationTimeoutOrDefault() / time.Second)),
+	}
+}
+
+func (h handlers) createFleet(ctx context.Context, in *gamelift.CreateFleetInput) (*gamelift.CreateFleetOutput, error) {
+	tags, err := tagMap(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkComputeType(in); err != nil {
+		return nil, err
+	}
+	f, err := h.Fleets.Create.Do(ctx, fleet.CreateInput{
+		Name: *in.Name, Description: val(in.Description), ComputeType: computeType(in.ComputeType),
+		Locations:     locationsIn(in.Locations),
+		Protection:    fleet.Protection(val(in.NewGameSessionProtectionPolicy)),
+		CreationLimit: creationLimit(in.ResourceCreationLimitPolicy), MetricGroups: in.MetricGroups,
+		Cost: anywhereCost(in.AnywhereConfiguration), LogPaths: in.LogPaths,
+		Runtime: runtimeIn(in.RuntimeConfiguration), Managed: managedIn(in), Tags: tags,
+		Gateway: gatewayIn(in), AsOnDemand: in.FleetType != nil,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreateFleetOutput{FleetAttributes: new(h.fleetOut(f)), LocationStates: locationStates(f)}, nil
+}
+
+// checkComputeType returns a fault if a member does not apply to the fleet's compute
+// type.
+func checkComputeType(in *gamelift.CreateFleetInput) error {
+	given, kind := managedMembers(in), fleet.Anywhere
+	if computeType(in.ComputeType) == fleet.EC2 {
+		given, kind = map[string]bool{
+			"AnywhereConfiguration": in.AnywhereConfiguration != nil,
+			"ScriptId":              in.ScriptId != nil, // no script is hosted yet
+		}, fleet.EC2
+	}
+	for member, is := range given {
+		if is && member == "ScriptId" && kind == fleet.EC2 {
+			return fault.Invalid("ScriptId: this version of Muster keeps scripts but hosts none; give a BuildId")
+		}
+		if is {
+			return fault.Invalid("%s: not allowed for a fleet with ComputeType %s", member, kind)
+		}
+	}
+	return nil
+}
+
+func managedMembers(in *gamelift.CreateFleetInput) map[string]bool {
+	return map[string]bool{
+		"BuildId": in.BuildId != nil, "ScriptId": in.ScriptId != nil, "EC2InstanceType": in.EC2InstanceType != nil,
+		"EC2InboundPermissions":               in.EC2InboundPermissions != nil,
+		"FleetType " + gamelift.FleetTypeSpot: val(in.FleetType) == gamelift.FleetTypeSpot,
+	}
+}
+
+func computeType(given *string) fleet.ComputeType {
+	if given == nil {
+		return fleet.EC2
+	}
+	return fleet.ComputeType(*given)
+}
+
+// managedIn returns the part of a fleet that only compute type EC2 has, or nil for
+// other types.
+func managedIn(in *gamelift.CreateFleetInput) *fleet.Managed {
+	if computeType(in.ComputeType) != fleet.EC2 {
+		return nil
+	}
+	m := &fleet.Managed{
+		BuildID: val(in.BuildId), InstanceType: val(in.EC2InstanceType), FleetType: val(in.FleetType),
+		Inbound: permissionsIn(in.EC2InboundPermissions), InstanceRole: val(in.InstanceRoleArn),
+		RoleCredentials: val(in.InstanceRoleCredentialsProvider), PeerAccount: val(in.PeerVpcAwsAccountId), PeerVPC: val(in.PeerVpcId),
+		LaunchPath: val(in.ServerLaunchPath), LaunchParameters: val(in.ServerLaunchParameters),
+	}
+	if in.CertificateConfiguration != nil {
+		m.CertificateType = val(in.CertificateConfiguration.CertificateType)
+	}
+	return m
+}
+
+// gatewayIn returns the requested player gateway.
+func gatewayIn(in *gamelift.CreateFleetInput) fleet.Gateway {
+	g := fleet.Gateway{Mode: val(in.PlayerGatewayMode)}
+	if c := in.PlayerGatewayConfiguration; c != nil {
+		g.IPProtocol = val(c.GameServerIpProtocolSupported)
+	}
+	return g
+}
+
+// managedOut adds the members that only a fleet of compute type EC2 has.
+func (h handlers) managedOut(out *gamelift.FleetAttributes, f *fleet.Fleet) {
+	m := f.Managed
+	out.BuildId, out.BuildArn = &m.BuildID, new(h.Home.Of("build", m.BuildID))
+	out.InstanceType, out.FleetType, out.OperatingSystem = &m.InstanceType, &m.FleetType, opt(m.OS)
+	out.ServerLaunchPath, out.ServerLaunchParameters = opt(m.LaunchPath), opt(m.LaunchParameters)
+	out.InstanceRoleArn, out.InstanceRoleCredentialsProvider = opt(m.InstanceRole), opt(m.RoleCredentials)
+	if l := f.Place(f.Home); l != nil && l.ScalingStopped {
+		out.StoppedActions = []string{gamelift.FleetActionAutoScaling}
+	}
+}
+
+func (h handlers) describeFleetEvents(ctx context.Context, in *gamelift.DescribeFleetEventsInput) (*gamelift.DescribeFleetEventsOutput, error) {
+	id := h.Home.ID("fleet", *in.FleetId)
+	if id == "" {
+		return nil, fault.Missing("FleetId: fleet %s does not exist", *in.FleetId)
+	}
+	request := []string{"DescribeFleetEvents", id, wireTime(in.StartTime), wireTime(in.EndTime)}
+	after, err := cursor[uint64](in.NextToken, request...)
+	if err != nil {
+		return nil, err
+	}
+	n := limit(in.Limit, defaultPage, largestPage)
+	found, err := h.Events.Read(ctx, event.Query{
+		FleetID: id, After: after, From: in.StartTime.Or(time.Time{}), To: in.EndTime.Or(time.Time{}), NewestFirst: true, Limit: n + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 && h.Fleets.Get(h.Store.View(), id) == nil {
+		return nil, fault.Missing("FleetId: fleet %s does not exist", id)
+	}
+	more := len(found) > n
+	found = found[:min(n, len(found))]
+	if more {
+		after = found[n-1].Seq
+	}
+	return &gamelift.DescribeFleetEventsOutput{Events: list(found, eventOut), NextToken: nextToken(more, after, request...)}, nil
+}
+
+// unlessDeleted returns err, the error of looking up a fleet, or nil if the fleet was
+// deleted, as its events show: some operations return an empty result then (API
+// reference).
+func (h handlers) unlessDeleted(ctx context.Context, idOrARN string, err error) error {
+	id := h.Home.ID("fleet", idOrARN)
+	if !fault.Is(err, fault.NotFound) || id == "" {
+		return err
+	}
+	found, readErr := h.Events.Read(ctx, event.Query{FleetID: id, NewestFirst: true, Limit: 1})
+	switch {
+	case readErr != nil:
+		return readErr
+	case len(found) == 0:
+		return err
+	}
+	return nil
+}
+
+func wireTime(t *gamelift.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func eventOut(e event.Entry) gamelift.Event {
+	return gamelift.Event{
+		EventId: &e.Value.ID, ResourceId: &e.Value.FleetID, EventCode: new(string(e.Value.Code)),
+		Message: opt(e.Value.Message), EventTime: gamelift.At(e.Value.Time), Count: new(int64(1)),
+	}
+}
+
+func (h handlers) describeFleetUtilization(ctx context.Context, in *gamelift.DescribeFleetUtilizationInput) (*gamelift.DescribeFleetUtilizationOutput, error) {
+	page, next, err := h.fleetPage(ctx, "DescribeFleetUtilization", in.FleetIds, in.Limit, in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	use := list(page, func(f *fleet.Fleet) gamelift.FleetUtilization { return h.utilization(f, wholeOf(f)) })
+	return &gamelift.DescribeFleetUtilizationOutput{FleetUtilization: use, NextToken: next}, nil
+}
+
+func (h handlers) describeFleetLocationUtilization(_ context.Context, in *gamelift.DescribeFleetLocationUtilizationInput) (*gamelift.DescribeFleetLocationUtilizationOutput, error) {
+	f, err := h.Fleets.Find(h.Store.View(), *in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLocation(f, in.Location); err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeFleetLocationUtilizationOutput{FleetUtilization: new(h.utilization(f, *in.Location))}, nil
+}
+
+// wholeOf returns the location that is meant if a request names none: the home region
+// of a managed fleet, "" (all) for an ANYWHERE fleet.
+func wholeOf(f *fleet.Fleet) string {
+	if f.Managed != nil {
+		return f.Home
+	}
+	return ""
+}
+
+// utilization returns the utilization of a fleet in a location; "" means the whole
+// fleet, since the processes of an ANYWHERE fleet are never in its home region.
+func (h handlers) utilization(f *fleet.Fleet, location string) gamelift.FleetUtilization {
+	use := h.Sessions.Use(h.Store.View(), f.ID, location)
+	shown := location
+	if shown == "" {
+		shown = f.Home
+	}
+	return gamelift.FleetUtilization{
+		FleetId: &f.ID, FleetArn: h.fleetARN(f.ID), Location: &shown,
+		ActiveServerProcessCount: num(use.Processes), ActiveGameSessionCount: num(use.GameSessions),
+		CurrentPlayerSessionCount: num(use.Players), MaximumPlayerSessionCount: num(use.MaxPlayers),
 	}
 }

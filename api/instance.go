@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/musterhq/muster/fleet"
@@ -19,28 +20,22 @@ func (h handlers) describeInstances(ctx context.Context, in *gamelift.DescribeIn
 	if err := checkLocation(f, in.Location); err != nil {
 		return nil, err
 	}
-	request := []string{"DescribeInstances", f.ID, val(in.InstanceId), val(in.Location)}
-	after, err := cursor[string](in.NextToken, request...)
+	shown := h.places(ctx)
+	page, next, err := pageOf(in.NextToken, limit(in.Limit, defaultPage, largestPage), func(after string) iter.Seq[*instance.Instance] {
+		found := slices.SortedFunc(h.Instances.Instances(h.Store.View(), f.ID, val(in.Location)),
+			func(a, b *instance.Instance) int { return cmp.Compare(a.ID, b.ID) })
+		return filtered(slices.Values(found), func(i *instance.Instance) bool {
+			return i.ID > after && (in.InstanceId == nil || *in.InstanceId == i.ID) && (shown == nil || shown(i.Location))
+		})
+	}, func(i *instance.Instance) string { return i.ID }, "DescribeInstances", f.ID, val(in.InstanceId), val(in.Location))
 	if err != nil {
 		return nil, err
 	}
-	shown := h.places(ctx)
-	var found []*instance.Instance
-	for i := range h.Instances.Instances(h.Store.View(), f.ID, val(in.Location)) {
-		if i.ID > after && (in.InstanceId == nil || *in.InstanceId == i.ID) && (shown == nil || shown(i.Location)) {
-			found = append(found, i)
-		}
-	}
-	if in.InstanceId != nil && len(found) == 0 && after == "" {
+	if in.InstanceId != nil && len(page) == 0 {
 		return nil, fault.Missing("InstanceId: fleet %s has no instance %s", f.ID, *in.InstanceId)
 	}
-	slices.SortFunc(found, func(a, b *instance.Instance) int { return cmp.Compare(a.ID, b.ID) })
-	page, more := take(slices.Values(found), limit(in.Limit, defaultPage, largestPage))
-	if more {
-		after = page[len(page)-1].ID
-	}
 	out := list(page, func(i *instance.Instance) gamelift.Instance { return h.instanceOut(f, i) })
-	return &gamelift.DescribeInstancesOutput{Instances: out, NextToken: nextToken(more, after, request...)}, nil
+	return &gamelift.DescribeInstancesOutput{Instances: out, NextToken: next}, nil
 }
 
 func (h handlers) instanceOut(f *fleet.Fleet, i *instance.Instance) gamelift.Instance {

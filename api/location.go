@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"iter"
 	"net"
 	"slices"
 	"strconv"
@@ -43,17 +44,13 @@ func (h handlers) deleteLocation(ctx context.Context, in *gamelift.DeleteLocatio
 const largestLocationsPage = 200
 
 func (h handlers) listLocations(ctx context.Context, in *gamelift.ListLocationsInput) (*gamelift.ListLocationsOutput, error) {
-	request := []string{"ListLocations", strings.Join(in.Filters, ",")}
-	after, err := cursor[string](in.NextToken, request...)
+	page, next, err := pageOf(in.NextToken, limit(in.Limit, largestPage, largestLocationsPage), func(after string) iter.Seq[string] {
+		return reached(ctx, slices.Values(h.locationNames(in.Filters, after)), func(name string) string { return h.Home.Of("location", name) })
+	}, func(name string) string { return name }, "ListLocations", strings.Join(in.Filters, ","))
 	if err != nil {
 		return nil, err
 	}
-	names := reached(ctx, slices.Values(h.locationNames(in.Filters, after)), func(name string) string { return h.Home.Of("location", name) })
-	page, more := take(names, limit(in.Limit, largestPage, largestLocationsPage))
-	if more {
-		after = page[len(page)-1]
-	}
-	return &gamelift.ListLocationsOutput{Locations: list(page, h.locationListed), NextToken: nextToken(more, after, request...)}, nil
+	return &gamelift.ListLocationsOutput{Locations: list(page, h.locationListed), NextToken: next}, nil
 }
 
 // locationNames returns the regions and custom locations that match the filters, in

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/base64"
 	"hash/fnv"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -61,6 +62,43 @@ func nextToken[C any](more bool, c C, parts ...string) *string {
 		panic(err) // cursors are plain data, which always encodes
 	}
 	return new(base64.RawURLEncoding.EncodeToString(raw))
+}
+
+// pageOf returns a page of at most n items of a list, and the NextToken for the page after
+// it. all returns the items after a key, in order of keys, and key the key of an item;
+// parts identify the request, as for cursor.
+func pageOf[T any](next *string, n int, all func(after string) iter.Seq[T], key func(T) string, parts ...string) ([]T, *string, error) {
+	after, err := cursor[string](next, parts...)
+	if err != nil {
+		return nil, nil, err
+	}
+	page, more := take(all(after), n)
+	if more {
+		after = key(page[len(page)-1])
+	}
+	return page, nextToken(more, after, parts...), nil
+}
+
+// take returns the first n items of a sequence and reports whether more follow.
+func take[T any](all iter.Seq[T], n int) (page []T, more bool) {
+	for v := range all {
+		if len(page) == n {
+			return page, true
+		}
+		page = append(page, v)
+	}
+	return page, false
+}
+
+// existing returns those of the named items that exist.
+func existing[T any](names []string, get func(name string) *T) []*T {
+	var found []*T
+	for _, name := range names {
+		if v := get(name); v != nil {
+			found = append(found, v)
+		}
+	}
+	return found
 }
 
 func requestHash(parts []string) string {

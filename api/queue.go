@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/musterhq/muster/gamelift"
@@ -22,8 +23,8 @@ func (h handlers) createGameSessionQueue(ctx context.Context, in *gamelift.Creat
 		return nil, err
 	}
 	q := placement.Queue{
-		Name: *in.Name, Timeout: seconds(in.TimeoutInSeconds), Destinations: destinationsIn(in.Destinations),
-		Policies: policiesIn(in.PlayerLatencyPolicies), EventData: val(in.CustomEventData), Target: val(in.NotificationTarget),
+		Name: *in.Name, Timeout: seconds(in.TimeoutInSeconds), Destinations: list(in.Destinations, destinationIn),
+		Policies: list(in.PlayerLatencyPolicies, policyIn), EventData: val(in.CustomEventData), Target: val(in.NotificationTarget),
 	}
 	if in.FilterConfiguration != nil {
 		q.AllowedLocations = in.FilterConfiguration.AllowedLocations
@@ -39,15 +40,9 @@ func (h handlers) createGameSessionQueue(ctx context.Context, in *gamelift.Creat
 }
 
 func (h handlers) updateGameSessionQueue(ctx context.Context, in *gamelift.UpdateGameSessionQueueInput) (*gamelift.UpdateGameSessionQueueOutput, error) {
-	update := placement.QueueUpdate{Name: *in.Name, EventData: in.CustomEventData, Target: in.NotificationTarget}
-	if in.TimeoutInSeconds != nil {
-		update.Timeout = new(seconds(in.TimeoutInSeconds))
-	}
-	if in.Destinations != nil {
-		update.Destinations = new(destinationsIn(in.Destinations))
-	}
-	if in.PlayerLatencyPolicies != nil {
-		update.Policies = new(policiesIn(in.PlayerLatencyPolicies))
+	update := placement.QueueUpdate{
+		Name: *in.Name, EventData: in.CustomEventData, Target: in.NotificationTarget, Timeout: times(in.TimeoutInSeconds, time.Second),
+		Destinations: listIfGiven(in.Destinations, destinationIn), Policies: listIfGiven(in.PlayerLatencyPolicies, policyIn),
 	}
 	if in.FilterConfiguration != nil { // an empty one removes the filter
 		update.AllowedLocations = &in.FilterConfiguration.AllowedLocations
@@ -68,41 +63,28 @@ const largestQueuePage = 50
 func (h handlers) describeGameSessionQueues(ctx context.Context, in *gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
 	view := h.Store.View()
 	if len(in.Names) > 0 {
-		var named []*placement.Queue
-		for _, name := range in.Names {
-			if q := h.Placements.Queues.Get(view, name); q != nil {
-				named = append(named, q)
-			}
-		}
+		named := existing(in.Names, func(name string) *placement.Queue { return h.Placements.Queues.Get(view, name) })
 		return &gamelift.DescribeGameSessionQueuesOutput{GameSessionQueues: list(named, h.queueOut)}, nil
 	}
-	after, err := cursor[string](in.NextToken, "DescribeGameSessionQueues")
+	page, next, err := pageOf(in.NextToken, limit(in.Limit, defaultPage, largestQueuePage), func(after string) iter.Seq[*placement.Queue] {
+		return reached(ctx, h.Placements.Queues.After(view, after), h.queueARN)
+	}, func(q *placement.Queue) string { return q.Name }, "DescribeGameSessionQueues")
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(reached(ctx, h.Placements.Queues.After(view, after), h.queueARN), limit(in.Limit, defaultPage, largestQueuePage))
-	if more {
-		after = page[len(page)-1].Name
-	}
-	return &gamelift.DescribeGameSessionQueuesOutput{
-		GameSessionQueues: list(page, h.queueOut), NextToken: nextToken(more, after, "DescribeGameSessionQueues"),
-	}, nil
+	return &gamelift.DescribeGameSessionQueuesOutput{GameSessionQueues: list(page, h.queueOut), NextToken: next}, nil
 }
 
 func (h handlers) deleteGameSessionQueue(ctx context.Context, in *gamelift.DeleteGameSessionQueueInput) (*gamelift.DeleteGameSessionQueueOutput, error) {
 	return nil, h.Placements.Queues.Delete.Do(ctx, *in.Name)
 }
 
-func destinationsIn(ds []gamelift.GameSessionQueueDestination) []string {
-	return list(ds, func(d gamelift.GameSessionQueueDestination) string { return val(d.DestinationArn) })
-}
+func destinationIn(d gamelift.GameSessionQueueDestination) string { return val(d.DestinationArn) }
 
-func policiesIn(ps []gamelift.PlayerLatencyPolicy) []placement.LatencyPolicy {
-	return list(ps, func(p gamelift.PlayerLatencyPolicy) placement.LatencyPolicy {
-		return placement.LatencyPolicy{
-			Max: int(val(p.MaximumIndividualPlayerLatencyMilliseconds)), Duration: seconds(p.PolicyDurationSeconds),
-		}
-	})
+func policyIn(p gamelift.PlayerLatencyPolicy) placement.LatencyPolicy {
+	return placement.LatencyPolicy{
+		Max: int(val(p.MaximumIndividualPlayerLatencyMilliseconds)), Duration: seconds(p.PolicyDurationSeconds),
+	}
 }
 
 func criteriaIn(p *gamelift.PriorityConfiguration) []placement.Criterion {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"iter"
 
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/gamelift"
@@ -44,17 +45,14 @@ func (h handlers) describeMatchmakingRuleSets(ctx context.Context, in *gamelift.
 		}
 		return &gamelift.DescribeMatchmakingRuleSetsOutput{RuleSets: named}, nil
 	}
-	after, err := cursor[string](in.NextToken, "DescribeMatchmakingRuleSets")
+	size := limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage)
+	page, next, err := pageOf(in.NextToken, size, func(after string) iter.Seq[*flexmatch.RuleSet] {
+		return reached(ctx, h.Matches.RuleSets.After(view, after), h.ruleSetARN)
+	}, func(r *flexmatch.RuleSet) string { return r.Name }, "DescribeMatchmakingRuleSets")
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(reached(ctx, h.Matches.RuleSets.After(view, after), h.ruleSetARN), limit(in.Limit, largestMatchmakingPage, largestMatchmakingPage))
-	if more {
-		after = page[len(page)-1].Name
-	}
-	return &gamelift.DescribeMatchmakingRuleSetsOutput{
-		RuleSets: list(page, h.ruleSetOut), NextToken: nextToken(more, after, "DescribeMatchmakingRuleSets"),
-	}, nil
+	return &gamelift.DescribeMatchmakingRuleSetsOutput{RuleSets: list(page, h.ruleSetOut), NextToken: next}, nil
 }
 
 func (h handlers) deleteMatchmakingRuleSet(ctx context.Context, in *gamelift.DeleteMatchmakingRuleSetInput) (*gamelift.DeleteMatchmakingRuleSetOutput, error) {

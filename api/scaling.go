@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/gamelift"
 	"github.com/musterhq/muster/internal/awsrpc"
 	"github.com/musterhq/muster/scaling"
@@ -20,15 +19,10 @@ func (h handlers) putScalingPolicy(ctx context.Context, in *gamelift.PutScalingP
 	input := scaling.Input{
 		FleetID: *in.FleetId, Name: *in.Name, Metric: *in.MetricName, Kind: scaling.Kind(val(in.PolicyType)),
 		Comparison: val(in.ComparisonOperator), Threshold: in.Threshold, Type: scaling.Adjustment(val(in.ScalingAdjustmentType)),
+		Periods: count(in.EvaluationPeriods), By: count(in.ScalingAdjustment),
 	}
 	if in.TargetConfiguration != nil {
 		input.Target = in.TargetConfiguration.TargetValue
-	}
-	if in.EvaluationPeriods != nil {
-		input.Periods = new(int(*in.EvaluationPeriods))
-	}
-	if in.ScalingAdjustment != nil {
-		input.By = new(int(*in.ScalingAdjustment))
 	}
 	p, err := h.Scaling.Put(ctx, input)
 	if err != nil {
@@ -49,29 +43,20 @@ func (h handlers) describeScalingPolicies(_ context.Context, in *gamelift.Descri
 	if err := checkLocation(f, in.Location); err != nil {
 		return nil, err
 	}
-	request := []string{"DescribeScalingPolicies", f.ID, val(in.StatusFilter), val(in.Location)}
-	after, err := cursor[string](in.NextToken, request...)
+	page, next, err := pageOf(in.NextToken, limit(in.Limit, defaultPage, largestPage), func(after string) iter.Seq[*scaling.Policy] {
+		all := h.Scaling.After(h.Store.View(), f.ID, after)
+		return filtered(all, func(*scaling.Policy) bool { return in.StatusFilter == nil || *in.StatusFilter == policyActive })
+	}, func(p *scaling.Policy) string { return p.Name }, "DescribeScalingPolicies", f.ID, val(in.StatusFilter), val(in.Location))
 	if err != nil {
 		return nil, err
 	}
-	page, more := take(h.policiesOf(f, val(in.StatusFilter), after), limit(in.Limit, defaultPage, largestPage))
-	if more {
-		after = page[len(page)-1].Name
-	}
 	out := list(page, func(p *scaling.Policy) gamelift.ScalingPolicy { return h.policyOut(p, in.Location) })
-	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: out, NextToken: nextToken(more, after, request...)}, nil
+	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: out, NextToken: next}, nil
 }
 
 // policyActive is the status of every existing policy: policies are created and deleted
 // immediately.
 const policyActive = "ACTIVE"
-
-func (h handlers) policiesOf(f *fleet.Fleet, status, after string) iter.Seq[*scaling.Policy] {
-	if status != "" && status != policyActive {
-		return func(func(*scaling.Policy) bool) {}
-	}
-	return h.Scaling.After(h.Store.View(), f.ID, after)
-}
 
 func (h handlers) policyOut(p *scaling.Policy, location *string) gamelift.ScalingPolicy {
 	out := gamelift.ScalingPolicy{

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"iter"
 
 	"github.com/musterhq/muster/build"
 	"github.com/musterhq/muster/gamelift"
@@ -21,25 +22,24 @@ func (h handlers) createScript(ctx context.Context, in *gamelift.CreateScriptInp
 	if err != nil {
 		return nil, err
 	}
-	source := locationIn(in.StorageLocation)
 	c, err := h.Builds.Scripts.Create(ctx, build.ScriptInput{
-		Name: in.Name, Version: in.Version, Node: in.NodeJsVersion, Zip: in.ZipFile, Source: source, Tags: tags,
+		Name: in.Name, Version: in.Version, Node: in.NodeJsVersion, Zip: in.ZipFile,
+		Source: locationIn(in.StorageLocation), Tags: tags,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.CreateScriptOutput{Script: h.scriptOut(c)}, nil
+	return &gamelift.CreateScriptOutput{Script: new(h.scriptOut(c))}, nil
 }
 
 func (h handlers) updateScript(ctx context.Context, in *gamelift.UpdateScriptInput) (*gamelift.UpdateScriptOutput, error) {
-	source := locationIn(in.StorageLocation)
 	c, err := h.Builds.Scripts.Update(ctx, build.ScriptInput{
-		ScriptID: *in.ScriptId, Name: in.Name, Version: in.Version, Zip: in.ZipFile, Source: source,
+		ScriptID: *in.ScriptId, Name: in.Name, Version: in.Version, Zip: in.ZipFile, Source: locationIn(in.StorageLocation),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.UpdateScriptOutput{Script: h.scriptOut(c)}, nil
+	return &gamelift.UpdateScriptOutput{Script: new(h.scriptOut(c))}, nil
 }
 
 func (h handlers) describeScript(_ context.Context, in *gamelift.DescribeScriptInput) (*gamelift.DescribeScriptOutput, error) {
@@ -47,33 +47,29 @@ func (h handlers) describeScript(_ context.Context, in *gamelift.DescribeScriptI
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DescribeScriptOutput{Script: h.scriptOut(c)}, nil
+	return &gamelift.DescribeScriptOutput{Script: new(h.scriptOut(c))}, nil
 }
 
 func (h handlers) listScripts(ctx context.Context, in *gamelift.ListScriptsInput) (*gamelift.ListScriptsOutput, error) {
-	after, err := cursor[string](in.NextToken, "ListScripts")
+	page, next, err := pageOf(in.NextToken, limit(in.Limit, defaultPage, largestPage), func(after string) iter.Seq[*build.Script] {
+		return reached(ctx, h.Builds.Scripts.All(h.Store.View(), after), func(c *build.Script) string { return h.Home.Of("script", c.ID) })
+	}, func(c *build.Script) string { return c.ID }, "ListScripts")
 	if err != nil {
 		return nil, err
 	}
-	all := reached(ctx, h.Builds.Scripts.All(h.Store.View(), after), func(c *build.Script) string { return h.Home.Of("script", c.ID) })
-	page, more := take(all, limit(in.Limit, defaultPage, largestPage))
-	if more {
-		after = page[len(page)-1].ID
-	}
-	out := list(page, func(c *build.Script) gamelift.Script { return *h.scriptOut(c) })
-	return &gamelift.ListScriptsOutput{Scripts: out, NextToken: nextToken(more, after, "ListScripts")}, nil
+	return &gamelift.ListScriptsOutput{Scripts: list(page, h.scriptOut), NextToken: next}, nil
 }
 
 func (h handlers) deleteScript(ctx context.Context, in *gamelift.DeleteScriptInput) (*gamelift.DeleteScriptOutput, error) {
 	return nil, h.Builds.Scripts.Delete.Do(ctx, *in.ScriptId)
 }
 
-func (h handlers) scriptOut(c *build.Script) *gamelift.Script {
+func (h handlers) scriptOut(c *build.Script) gamelift.Script {
 	at := h.Builds.Scripts.Place(c)
 	if c.Source != nil {
 		at = *c.Source
 	}
-	return &gamelift.Script{
+	return gamelift.Script{
 		ScriptId: &c.ID, ScriptArn: new(h.Home.Of("script", c.ID)), Name: opt(c.Name), Version: opt(c.Version),
 		SizeOnDisk: new(c.SizeOnDisk()), CreationTime: gamelift.At(c.Created), StorageLocation: locationOut(at),
 		NodeJsVersion: &c.Node,

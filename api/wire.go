@@ -38,6 +38,22 @@ func as[T ~string](p *string) *T {
 	return new(T(*p))
 }
 
+// count converts an optional number.
+func count(n *int32) *int {
+	if n == nil {
+		return nil
+	}
+	return new(int(*n))
+}
+
+// times converts an optional number of units of time.
+func times(n *int32, unit time.Duration) *time.Duration {
+	if n == nil {
+		return nil
+	}
+	return new(time.Duration(*n) * unit)
+}
+
 // list maps each item; the result is never nil, so that an empty list is a list on the
 // wire.
 func list[A, B any](items []A, f func(A) B) []B {
@@ -46,6 +62,14 @@ func list[A, B any](items []A, f func(A) B) []B {
 		out = append(out, f(item))
 	}
 	return out
+}
+
+// listIfGiven is like list for an optional list, which is nil if it was not given.
+func listIfGiven[A, B any](items []A, f func(A) B) *[]B {
+	if items == nil {
+		return nil
+	}
+	return new(list(items, f))
 }
 
 // tagMap returns a list of tags as a map. Keys must be unique.
