@@ -8,77 +8,57 @@ import (
 )
 
 func aliasesOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "CreateAlias",
-			Family:    "Aliases",
-			NewInput:  func() any { return new(CreateAliasInput) },
-			NewOutput: func() any { return new(CreateAliasOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.InternalService, fault.LimitExceeded, fault.TaggingFailed},
+	return shape.Family("Aliases",
+		shape.Of[CreateAliasInput, CreateAliasOutput](shape.Operation{
+			Name:   "CreateAlias",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.InternalService, fault.LimitExceeded, fault.TaggingFailed},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `.*\S.*`}},
 				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "RoutingStrategy", Required: true, Type: shape.Type{Kind: shape.Struct, Ref: "RoutingStrategy"}},
 				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
 			},
-		},
-		{
-			Name:      "DescribeAlias",
-			Family:    "Aliases",
-			NewInput:  func() any { return new(DescribeAliasInput) },
-			NewOutput: func() any { return new(DescribeAliasOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[DescribeAliasInput, DescribeAliasOutput](shape.Operation{
+			Name:   "DescribeAlias",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "AliasId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
 			},
-		},
-		{
-			Name:      "ListAliases",
-			Family:    "Aliases",
-			NewInput:  func() any { return new(ListAliasesInput) },
-			NewOutput: func() any { return new(ListAliasesOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
+		}),
+		shape.Of[ListAliasesInput, ListAliasesOutput](shape.Operation{
+			Name:   "ListAliases",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "RoutingStrategyType", Type: shape.Type{Kind: shape.String, Enum: RoutingStrategyTypeValues()}},
 				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
 			},
-		},
-		{
-			Name:      "ResolveAlias",
-			Family:    "Aliases",
-			NewInput:  func() any { return new(ResolveAliasInput) },
-			NewOutput: func() any { return new(ResolveAliasOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.TerminalRoutingStrategy, fault.InternalService},
+		}),
+		shape.Of[ResolveAliasInput, ResolveAliasOutput](shape.Operation{
+			Name:   "ResolveAlias",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.TerminalRoutingStrategy, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "AliasId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
 			},
-		},
-		{
-			Name:      "UpdateAlias",
-			Family:    "Aliases",
-			NewInput:  func() any { return new(UpdateAliasInput) },
-			NewOutput: func() any { return new(UpdateAliasOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[UpdateAliasInput, UpdateAliasOutput](shape.Operation{
+			Name:   "UpdateAlias",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "AliasId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
 				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `.*\S.*`}},
 				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(1024))}},
 				{Name: "RoutingStrategy", Type: shape.Type{Kind: shape.Struct, Ref: "RoutingStrategy"}},
 			},
-		},
-		{
-			Name:      "DeleteAlias",
-			Family:    "Aliases",
-			NewInput:  func() any { return new(DeleteAliasInput) },
-			NewOutput: func() any { return new(DeleteAliasOutput) },
-			NoOutput:  true,
-			Errors:    []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService},
+		}),
+		shape.Of[DeleteAliasInput, DeleteAliasOutput](shape.Operation{
+			Name:   "DeleteAlias",
+			Errors: []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "AliasId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
 			},
-		},
-	}
+		}),
+	)
 }

@@ -8,13 +8,10 @@ import (
 )
 
 func buildsOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "CreateBuild",
-			Family:    "Builds",
-			NewInput:  func() any { return new(CreateBuildInput) },
-			NewOutput: func() any { return new(CreateBuildOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.TaggingFailed, fault.InternalService},
+	return shape.Family("Builds",
+		shape.Of[CreateBuildInput, CreateBuildOutput](shape.Operation{
+			Name:   "CreateBuild",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.TaggingFailed, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "Version", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
@@ -23,62 +20,45 @@ func buildsOperations() []shape.Operation {
 				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
 				{Name: "ServerSdkVersion", Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `^\d+\.\d+\.\d+$`}},
 			},
-		},
-		{
-			Name:      "DescribeBuild",
-			Family:    "Builds",
-			NewInput:  func() any { return new(DescribeBuildInput) },
-			NewOutput: func() any { return new(DescribeBuildOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[DescribeBuildInput, DescribeBuildOutput](shape.Operation{
+			Name:   "DescribeBuild",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "BuildId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^build-\S+|^arn:.*:build\/build-\S+`}},
 			},
-		},
-		{
-			Name:      "ListBuilds",
-			Family:    "Builds",
-			NewInput:  func() any { return new(ListBuildsInput) },
-			NewOutput: func() any { return new(ListBuildsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
+		}),
+		shape.Of[ListBuildsInput, ListBuildsOutput](shape.Operation{
+			Name:   "ListBuilds",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "Status", Type: shape.Type{Kind: shape.String, Enum: BuildStatusValues()}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
 			},
-		},
-		{
-			Name:      "UpdateBuild",
-			Family:    "Builds",
-			NewInput:  func() any { return new(UpdateBuildInput) },
-			NewOutput: func() any { return new(UpdateBuildOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[UpdateBuildInput, UpdateBuildOutput](shape.Operation{
+			Name:   "UpdateBuild",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "BuildId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^build-\S+|^arn:.*:build\/build-\S+`}},
 				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "Version", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DeleteBuild",
-			Family:    "Builds",
-			NewInput:  func() any { return new(DeleteBuildInput) },
-			NewOutput: func() any { return new(DeleteBuildOutput) },
-			NoOutput:  true,
-			Errors:    []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InternalService, fault.TaggingFailed, fault.InvalidRequest},
+		}),
+		shape.Of[DeleteBuildInput, DeleteBuildOutput](shape.Operation{
+			Name:   "DeleteBuild",
+			Errors: []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InternalService, fault.TaggingFailed, fault.InvalidRequest},
 			Input: []shape.Member{
 				{Name: "BuildId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^build-\S+|^arn:.*:build\/build-\S+`}},
 			},
-		},
-		{
-			Name:      "RequestUploadCredentials",
-			Family:    "Builds",
-			NewInput:  func() any { return new(RequestUploadCredentialsInput) },
-			NewOutput: func() any { return new(RequestUploadCredentialsOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[RequestUploadCredentialsInput, RequestUploadCredentialsOutput](shape.Operation{
+			Name:   "RequestUploadCredentials",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "BuildId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^build-\S+|^arn:.*:build\/build-\S+`}},
 			},
-		},
-	}
+		}),
+	)
 }

@@ -8,13 +8,10 @@ import (
 )
 
 func computeOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "RegisterCompute",
-			Family:    "Compute and credentials",
-			NewInput:  func() any { return new(RegisterComputeInput) },
-			NewOutput: func() any { return new(RegisterComputeOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.InternalService, fault.NotReady, fault.LimitExceeded},
+	return shape.Family("Compute and credentials",
+		shape.Of[RegisterComputeInput, RegisterComputeOutput](shape.Operation{
+			Name:   "RegisterCompute",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.InternalService, fault.NotReady, fault.LimitExceeded},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "ComputeName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
@@ -23,36 +20,26 @@ func computeOperations() []shape.Operation {
 				{Name: "IpAddress", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[0-9A-Fa-f\:\.]+`, Sensitive: true}},
 				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
 			},
-		},
-		{
-			Name:      "DeregisterCompute",
-			Family:    "Compute and credentials",
-			NewInput:  func() any { return new(DeregisterComputeInput) },
-			NewOutput: func() any { return new(DeregisterComputeOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[DeregisterComputeInput, DeregisterComputeOutput](shape.Operation{
+			Name:   "DeregisterCompute",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "ComputeName", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(1024)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?$|^arn:.*:compute\/[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
 			},
-		},
-		{
-			Name:      "DescribeCompute",
-			Family:    "Compute and credentials",
-			NewInput:  func() any { return new(DescribeComputeInput) },
-			NewOutput: func() any { return new(DescribeComputeOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeComputeInput, DescribeComputeOutput](shape.Operation{
+			Name:   "DescribeCompute",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "ComputeName", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(1024)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?$|^arn:.*:compute\/[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
 			},
-		},
-		{
-			Name:      "ListCompute",
-			Family:    "Compute and credentials",
-			NewInput:  func() any { return new(ListComputeInput) },
-			NewOutput: func() any { return new(ListComputeOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[ListComputeInput, ListComputeOutput](shape.Operation{
+			Name:   "ListCompute",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
@@ -61,28 +48,22 @@ func computeOperations() []shape.Operation {
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "GetComputeAuthToken",
-			Family:    "Compute and credentials",
-			NewInput:  func() any { return new(GetComputeAuthTokenInput) },
-			NewOutput: func() any { return new(GetComputeAuthTokenOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[GetComputeAuthTokenInput, GetComputeAuthTokenOutput](shape.Operation{
+			Name:   "GetComputeAuthToken",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "ComputeName", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(1024)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?$|^arn:.*:compute\/[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
 			},
-		},
-		{
-			Name:      "GetComputeAccess",
-			Family:    "Compute and credentials",
-			NewInput:  func() any { return new(GetComputeAccessInput) },
-			NewOutput: func() any { return new(GetComputeAccessOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[GetComputeAccessInput, GetComputeAccessOutput](shape.Operation{
+			Name:   "GetComputeAccess",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "ComputeName", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(1024)), Pattern: `^[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?$|^arn:.*:compute\/[a-zA-Z0-9\-]+(\/[a-zA-Z0-9\-]+)?`}},
 			},
-		},
-	}
+		}),
+	)
 }

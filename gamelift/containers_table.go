@@ -8,13 +8,10 @@ import (
 )
 
 func containersOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "CreateContainerGroupDefinition",
-			Family:    "Containers",
-			NewInput:  func() any { return new(CreateContainerGroupDefinitionInput) },
-			NewOutput: func() any { return new(CreateContainerGroupDefinitionOutput) },
-			Errors:    []fault.Kind{fault.Conflict, fault.InternalService, fault.InvalidRequest, fault.LimitExceeded, fault.TaggingFailed, fault.Unauthorized, fault.UnsupportedRegion},
+	return shape.Family("Containers",
+		shape.Of[CreateContainerGroupDefinitionInput, CreateContainerGroupDefinitionOutput](shape.Operation{
+			Name:   "CreateContainerGroupDefinition",
+			Errors: []fault.Kind{fault.Conflict, fault.InternalService, fault.InvalidRequest, fault.LimitExceeded, fault.TaggingFailed, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-zA-Z0-9\-]+$`}},
 				{Name: "ContainerGroupType", Type: shape.Type{Kind: shape.String, Enum: ContainerGroupTypeValues()}},
@@ -26,13 +23,10 @@ func containersOperations() []shape.Operation {
 				{Name: "VersionDescription", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
 			},
-		},
-		{
-			Name:      "UpdateContainerGroupDefinition",
-			Family:    "Containers",
-			NewInput:  func() any { return new(UpdateContainerGroupDefinitionInput) },
-			NewOutput: func() any { return new(UpdateContainerGroupDefinitionOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.LimitExceeded, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[UpdateContainerGroupDefinitionInput, UpdateContainerGroupDefinitionOutput](shape.Operation{
+			Name:   "UpdateContainerGroupDefinition",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.LimitExceeded, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
 				{Name: "GameServerContainerDefinition", Type: shape.Type{Kind: shape.Struct, Ref: "GameServerContainerDefinitionInput"}},
@@ -43,62 +37,45 @@ func containersOperations() []shape.Operation {
 				{Name: "SourceVersionNumber", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "OperatingSystem", Type: shape.Type{Kind: shape.String, Enum: ContainerOperatingSystemValues()}},
 			},
-		},
-		{
-			Name:      "DescribeContainerGroupDefinition",
-			Family:    "Containers",
-			NewInput:  func() any { return new(DescribeContainerGroupDefinitionInput) },
-			NewOutput: func() any { return new(DescribeContainerGroupDefinitionOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeContainerGroupDefinitionInput, DescribeContainerGroupDefinitionOutput](shape.Operation{
+			Name:   "DescribeContainerGroupDefinition",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
 				{Name: "VersionNumber", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 			},
-		},
-		{
-			Name:      "ListContainerGroupDefinitions",
-			Family:    "Containers",
-			NewInput:  func() any { return new(ListContainerGroupDefinitionsInput) },
-			NewOutput: func() any { return new(ListContainerGroupDefinitionsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[ListContainerGroupDefinitionsInput, ListContainerGroupDefinitionsOutput](shape.Operation{
+			Name:   "ListContainerGroupDefinitions",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "ContainerGroupType", Type: shape.Type{Kind: shape.String, Enum: ContainerGroupTypeValues()}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(100))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "ListContainerGroupDefinitionVersions",
-			Family:    "Containers",
-			NewInput:  func() any { return new(ListContainerGroupDefinitionVersionsInput) },
-			NewOutput: func() any { return new(ListContainerGroupDefinitionVersionsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[ListContainerGroupDefinitionVersionsInput, ListContainerGroupDefinitionVersionsOutput](shape.Operation{
+			Name:   "ListContainerGroupDefinitionVersions",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(100))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DeleteContainerGroupDefinition",
-			Family:    "Containers",
-			NewInput:  func() any { return new(DeleteContainerGroupDefinitionInput) },
-			NewOutput: func() any { return new(DeleteContainerGroupDefinitionOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.TaggingFailed, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[DeleteContainerGroupDefinitionInput, DeleteContainerGroupDefinitionOutput](shape.Operation{
+			Name:   "DeleteContainerGroupDefinition",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.TaggingFailed, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
 				{Name: "VersionNumber", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "VersionCountToRetain", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
 			},
-		},
-		{
-			Name:      "CreateContainerFleet",
-			Family:    "Containers",
-			NewInput:  func() any { return new(CreateContainerFleetInput) },
-			NewOutput: func() any { return new(CreateContainerFleetOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.Conflict, fault.LimitExceeded, fault.InvalidRequest, fault.Unauthorized, fault.TaggingFailed, fault.UnsupportedRegion},
+		}),
+		shape.Of[CreateContainerFleetInput, CreateContainerFleetOutput](shape.Operation{
+			Name:   "CreateContainerFleet",
+			Errors: []fault.Kind{fault.InternalService, fault.Conflict, fault.LimitExceeded, fault.InvalidRequest, fault.Unauthorized, fault.TaggingFailed, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetRoleArn", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `^arn:.*:role\/[\w+=,.@-]+`}},
 				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
@@ -117,13 +94,10 @@ func containersOperations() []shape.Operation {
 				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
 				{Name: "PlayerGatewayMode", Type: shape.Type{Kind: shape.String, Enum: PlayerGatewayModeValues()}},
 			},
-		},
-		{
-			Name:      "UpdateContainerFleet",
-			Family:    "Containers",
-			NewInput:  func() any { return new(UpdateContainerFleetInput) },
-			NewOutput: func() any { return new(UpdateContainerFleetOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.NotReady, fault.LimitExceeded, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[UpdateContainerFleetInput, UpdateContainerFleetOutput](shape.Operation{
+			Name:   "UpdateContainerFleet",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.NotReady, fault.LimitExceeded, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "GameServerContainerGroupDefinitionName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
@@ -140,46 +114,33 @@ func containersOperations() []shape.Operation {
 				{Name: "LogConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "LogConfiguration"}},
 				{Name: "RemoveAttributes", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Enum: ContainerFleetRemoveAttributeValues()}}},
 			},
-		},
-		{
-			Name:      "DescribeContainerFleet",
-			Family:    "Containers",
-			NewInput:  func() any { return new(DescribeContainerFleetInput) },
-			NewOutput: func() any { return new(DescribeContainerFleetOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeContainerFleetInput, DescribeContainerFleetOutput](shape.Operation{
+			Name:   "DescribeContainerFleet",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 			},
-		},
-		{
-			Name:      "ListContainerFleets",
-			Family:    "Containers",
-			NewInput:  func() any { return new(ListContainerFleetsInput) },
-			NewOutput: func() any { return new(ListContainerFleetsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[ListContainerFleetsInput, ListContainerFleetsOutput](shape.Operation{
+			Name:   "ListContainerFleets",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "ContainerGroupDefinitionName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-zA-Z0-9\-]+$|^arn:.*:containergroupdefinition\/[a-zA-Z0-9\-]+(:[0-9]+)?$`}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DeleteContainerFleet",
-			Family:    "Containers",
-			NewInput:  func() any { return new(DeleteContainerFleetInput) },
-			NewOutput: func() any { return new(DeleteContainerFleetOutput) },
-			Errors:    []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.TaggingFailed, fault.UnsupportedRegion},
+		}),
+		shape.Of[DeleteContainerFleetInput, DeleteContainerFleetOutput](shape.Operation{
+			Name:   "DeleteContainerFleet",
+			Errors: []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.TaggingFailed, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 			},
-		},
-		{
-			Name:      "DescribeContainerGroupPortMappings",
-			Family:    "Containers",
-			NewInput:  func() any { return new(DescribeContainerGroupPortMappingsInput) },
-			NewOutput: func() any { return new(DescribeContainerGroupPortMappingsOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.LimitExceeded, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeContainerGroupPortMappingsInput, DescribeContainerGroupPortMappingsOutput](shape.Operation{
+			Name:   "DescribeContainerGroupPortMappings",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.LimitExceeded, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "ContainerGroupType", Required: true, Type: shape.Type{Kind: shape.String, Enum: ContainerGroupTypeValues()}},
@@ -187,30 +148,23 @@ func containersOperations() []shape.Operation {
 				{Name: "InstanceId", Type: shape.Type{Kind: shape.String, Pattern: `[a-zA-Z0-9\.-]+`}},
 				{Name: "ContainerName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-zA-Z0-9\-]+$`}},
 			},
-		},
-		{
-			Name:      "DescribeFleetDeployment",
-			Family:    "Containers",
-			NewInput:  func() any { return new(DescribeFleetDeploymentInput) },
-			NewOutput: func() any { return new(DescribeFleetDeploymentOutput) },
-			Errors:    []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeFleetDeploymentInput, DescribeFleetDeploymentOutput](shape.Operation{
+			Name:   "DescribeFleetDeployment",
+			Errors: []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "DeploymentId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `^[a-zA-Z0-9\-]+$`}},
 			},
-		},
-		{
-			Name:      "ListFleetDeployments",
-			Family:    "Containers",
-			NewInput:  func() any { return new(ListFleetDeploymentsInput) },
-			NewOutput: func() any { return new(ListFleetDeploymentsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.UnsupportedRegion},
+		}),
+		shape.Of[ListFleetDeploymentsInput, ListFleetDeploymentsOutput](shape.Operation{
+			Name:   "ListFleetDeployments",
+			Errors: []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-	}
+		}),
+	)
 }

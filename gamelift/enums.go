@@ -30,13 +30,6 @@ func BackfillModeValues() []string {
 	}
 }
 
-// Values of BalancingStrategy.
-const (
-	BalancingStrategySpotOnly      = "SPOT_ONLY"
-	BalancingStrategySpotPreferred = "SPOT_PREFERRED"
-	BalancingStrategyOnDemandOnly  = "ON_DEMAND_ONLY"
-)
-
 // BalancingStrategyValues returns every value of BalancingStrategy, in the API's order.
 func BalancingStrategyValues() []string {
 	return []string{
@@ -102,16 +95,6 @@ const (
 	ComputeStatusImpaired    = "IMPAIRED"
 )
 
-// ComputeStatusValues returns every value of ComputeStatus, in the API's order.
-func ComputeStatusValues() []string {
-	return []string{
-		"PENDING",
-		"ACTIVE",
-		"TERMINATING",
-		"IMPAIRED",
-	}
-}
-
 // Values of ComputeType.
 const (
 	ComputeTypeEc2      = "EC2"
@@ -126,14 +109,6 @@ func ComputeTypeValues() []string {
 	}
 }
 
-// Values of ContainerDependencyCondition.
-const (
-	ContainerDependencyConditionStart    = "START"
-	ContainerDependencyConditionComplete = "COMPLETE"
-	ContainerDependencyConditionSuccess  = "SUCCESS"
-	ContainerDependencyConditionHealthy  = "HEALTHY"
-)
-
 // ContainerDependencyConditionValues returns every value of ContainerDependencyCondition, in the API's order.
 func ContainerDependencyConditionValues() []string {
 	return []string{
@@ -144,12 +119,6 @@ func ContainerDependencyConditionValues() []string {
 	}
 }
 
-// Values of ContainerFleetBillingType.
-const (
-	ContainerFleetBillingTypeOnDemand = "ON_DEMAND"
-	ContainerFleetBillingTypeSpot     = "SPOT"
-)
-
 // ContainerFleetBillingTypeValues returns every value of ContainerFleetBillingType, in the API's order.
 func ContainerFleetBillingTypeValues() []string {
 	return []string{
@@ -158,87 +127,12 @@ func ContainerFleetBillingTypeValues() []string {
 	}
 }
 
-// Values of ContainerFleetLocationStatus.
-const (
-	ContainerFleetLocationStatusPending    = "PENDING"
-	ContainerFleetLocationStatusCreating   = "CREATING"
-	ContainerFleetLocationStatusCreated    = "CREATED"
-	ContainerFleetLocationStatusActivating = "ACTIVATING"
-	ContainerFleetLocationStatusActive     = "ACTIVE"
-	ContainerFleetLocationStatusUpdating   = "UPDATING"
-	ContainerFleetLocationStatusDeleting   = "DELETING"
-)
-
-// ContainerFleetLocationStatusValues returns every value of ContainerFleetLocationStatus, in the API's order.
-func ContainerFleetLocationStatusValues() []string {
-	return []string{
-		"PENDING",
-		"CREATING",
-		"CREATED",
-		"ACTIVATING",
-		"ACTIVE",
-		"UPDATING",
-		"DELETING",
-	}
-}
-
-// Values of ContainerFleetRemoveAttribute.
-const (
-	ContainerFleetRemoveAttributePerInstanceContainerGroupDefinition = "PER_INSTANCE_CONTAINER_GROUP_DEFINITION"
-)
-
 // ContainerFleetRemoveAttributeValues returns every value of ContainerFleetRemoveAttribute, in the API's order.
 func ContainerFleetRemoveAttributeValues() []string {
 	return []string{
 		"PER_INSTANCE_CONTAINER_GROUP_DEFINITION",
 	}
 }
-
-// Values of ContainerFleetStatus.
-const (
-	ContainerFleetStatusPending    = "PENDING"
-	ContainerFleetStatusCreating   = "CREATING"
-	ContainerFleetStatusCreated    = "CREATED"
-	ContainerFleetStatusActivating = "ACTIVATING"
-	ContainerFleetStatusActive     = "ACTIVE"
-	ContainerFleetStatusUpdating   = "UPDATING"
-	ContainerFleetStatusDeleting   = "DELETING"
-)
-
-// ContainerFleetStatusValues returns every value of ContainerFleetStatus, in the API's order.
-func ContainerFleetStatusValues() []string {
-	return []string{
-		"PENDING",
-		"CREATING",
-		"CREATED",
-		"ACTIVATING",
-		"ACTIVE",
-		"UPDATING",
-		"DELETING",
-	}
-}
-
-// Values of ContainerGroupDefinitionStatus.
-const (
-	ContainerGroupDefinitionStatusReady   = "READY"
-	ContainerGroupDefinitionStatusCopying = "COPYING"
-	ContainerGroupDefinitionStatusFailed  = "FAILED"
-)
-
-// ContainerGroupDefinitionStatusValues returns every value of ContainerGroupDefinitionStatus, in the API's order.
-func ContainerGroupDefinitionStatusValues() []string {
-	return []string{
-		"READY",
-		"COPYING",
-		"FAILED",
-	}
-}
-
-// Values of ContainerGroupType.
-const (
-	ContainerGroupTypeGameServer  = "GAME_SERVER"
-	ContainerGroupTypePerInstance = "PER_INSTANCE"
-)
 
 // ContainerGroupTypeValues returns every value of ContainerGroupType, in the API's order.
 func ContainerGroupTypeValues() []string {
@@ -247,12 +141,6 @@ func ContainerGroupTypeValues() []string {
 		"PER_INSTANCE",
 	}
 }
-
-// Values of ContainerMountPointAccessLevel.
-const (
-	ContainerMountPointAccessLevelReadOnly     = "READ_ONLY"
-	ContainerMountPointAccessLevelReadAndWrite = "READ_AND_WRITE"
-)
 
 // ContainerMountPointAccessLevelValues returns every value of ContainerMountPointAccessLevel, in the API's order.
 func ContainerMountPointAccessLevelValues() []string {
@@ -274,12 +162,6 @@ func ContainerOperatingSystemValues() []string {
 	}
 }
 
-// Values of DeploymentImpairmentStrategy.
-const (
-	DeploymentImpairmentStrategyMaintain = "MAINTAIN"
-	DeploymentImpairmentStrategyRollback = "ROLLBACK"
-)
-
 // DeploymentImpairmentStrategyValues returns every value of DeploymentImpairmentStrategy, in the API's order.
 func DeploymentImpairmentStrategyValues() []string {
 	return []string{
@@ -288,41 +170,11 @@ func DeploymentImpairmentStrategyValues() []string {
 	}
 }
 
-// Values of DeploymentProtectionStrategy.
-const (
-	DeploymentProtectionStrategyWithProtection   = "WITH_PROTECTION"
-	DeploymentProtectionStrategyIgnoreProtection = "IGNORE_PROTECTION"
-)
-
 // DeploymentProtectionStrategyValues returns every value of DeploymentProtectionStrategy, in the API's order.
 func DeploymentProtectionStrategyValues() []string {
 	return []string{
 		"WITH_PROTECTION",
 		"IGNORE_PROTECTION",
-	}
-}
-
-// Values of DeploymentStatus.
-const (
-	DeploymentStatusInProgress         = "IN_PROGRESS"
-	DeploymentStatusImpaired           = "IMPAIRED"
-	DeploymentStatusComplete           = "COMPLETE"
-	DeploymentStatusRollbackInProgress = "ROLLBACK_IN_PROGRESS"
-	DeploymentStatusRollbackComplete   = "ROLLBACK_COMPLETE"
-	DeploymentStatusCancelled          = "CANCELLED"
-	DeploymentStatusPending            = "PENDING"
-)
-
-// DeploymentStatusValues returns every value of DeploymentStatus, in the API's order.
-func DeploymentStatusValues() []string {
-	return []string{
-		"IN_PROGRESS",
-		"IMPAIRED",
-		"COMPLETE",
-		"ROLLBACK_IN_PROGRESS",
-		"ROLLBACK_COMPLETE",
-		"CANCELLED",
-		"PENDING",
 	}
 }
 
@@ -386,74 +238,6 @@ const (
 	EventCodeLocationStateDeleted                       = "LOCATION_STATE_DELETED"
 )
 
-// EventCodeValues returns every value of EventCode, in the API's order.
-func EventCodeValues() []string {
-	return []string{
-		"GENERIC_EVENT",
-		"FLEET_CREATED",
-		"FLEET_DELETED",
-		"FLEET_SCALING_EVENT",
-		"FLEET_STATE_DOWNLOADING",
-		"FLEET_STATE_VALIDATING",
-		"FLEET_STATE_BUILDING",
-		"FLEET_STATE_ACTIVATING",
-		"FLEET_STATE_ACTIVE",
-		"FLEET_STATE_ERROR",
-		"FLEET_STATE_PENDING",
-		"FLEET_STATE_CREATING",
-		"FLEET_STATE_CREATED",
-		"FLEET_STATE_UPDATING",
-		"FLEET_INITIALIZATION_FAILED",
-		"FLEET_BINARY_DOWNLOAD_FAILED",
-		"FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND",
-		"FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE",
-		"FLEET_VALIDATION_TIMED_OUT",
-		"FLEET_ACTIVATION_FAILED",
-		"FLEET_ACTIVATION_FAILED_NO_INSTANCES",
-		"FLEET_NEW_GAME_SESSION_PROTECTION_POLICY_UPDATED",
-		"SERVER_PROCESS_INVALID_PATH",
-		"SERVER_PROCESS_SDK_INITIALIZATION_TIMEOUT",
-		"SERVER_PROCESS_PROCESS_READY_TIMEOUT",
-		"SERVER_PROCESS_CRASHED",
-		"SERVER_PROCESS_TERMINATED_UNHEALTHY",
-		"SERVER_PROCESS_FORCE_TERMINATED",
-		"SERVER_PROCESS_PROCESS_EXIT_TIMEOUT",
-		"SERVER_PROCESS_SDK_INITIALIZATION_FAILED",
-		"SERVER_PROCESS_MISCONFIGURED_CONTAINER_PORT",
-		"GAME_SESSION_ACTIVATION_TIMEOUT",
-		"FLEET_CREATION_EXTRACTING_BUILD",
-		"FLEET_CREATION_RUNNING_INSTALLER",
-		"FLEET_CREATION_VALIDATING_RUNTIME_CONFIG",
-		"FLEET_VPC_PEERING_SUCCEEDED",
-		"FLEET_VPC_PEERING_FAILED",
-		"FLEET_VPC_PEERING_DELETED",
-		"INSTANCE_INTERRUPTED",
-		"INSTANCE_RECYCLED",
-		"INSTANCE_REPLACED_UNHEALTHY",
-		"FLEET_CREATION_COMPLETED_INSTALLER",
-		"FLEET_CREATION_FAILED_INSTALLER",
-		"COMPUTE_LOG_UPLOAD_FAILED",
-		"GAME_SERVER_CONTAINER_GROUP_CRASHED",
-		"PER_INSTANCE_CONTAINER_GROUP_CRASHED",
-		"GAME_SERVER_CONTAINER_GROUP_REPLACED_UNHEALTHY",
-		"LOCATION_STATE_PENDING",
-		"LOCATION_STATE_CREATING",
-		"LOCATION_STATE_CREATED",
-		"LOCATION_STATE_ACTIVATING",
-		"LOCATION_STATE_ACTIVE",
-		"LOCATION_STATE_UPDATING",
-		"LOCATION_STATE_ERROR",
-		"LOCATION_STATE_DELETING",
-		"LOCATION_STATE_DELETED",
-	}
-}
-
-// Values of FilterInstanceStatus.
-const (
-	FilterInstanceStatusActive   = "ACTIVE"
-	FilterInstanceStatusDraining = "DRAINING"
-)
-
 // FilterInstanceStatusValues returns every value of FilterInstanceStatus, in the API's order.
 func FilterInstanceStatusValues() []string {
 	return []string{
@@ -488,22 +272,6 @@ const (
 	FleetStatusNotFound    = "NOT_FOUND"
 )
 
-// FleetStatusValues returns every value of FleetStatus, in the API's order.
-func FleetStatusValues() []string {
-	return []string{
-		"NEW",
-		"DOWNLOADING",
-		"VALIDATING",
-		"BUILDING",
-		"ACTIVATING",
-		"ACTIVE",
-		"DELETING",
-		"ERROR",
-		"TERMINATED",
-		"NOT_FOUND",
-	}
-}
-
 // Values of FleetType.
 const (
 	FleetTypeOnDemand = "ON_DEMAND"
@@ -532,36 +300,12 @@ func FlexMatchModeValues() []string {
 	}
 }
 
-// Values of GameServerClaimStatus.
-const (
-	GameServerClaimStatusClaimed = "CLAIMED"
-)
-
-// GameServerClaimStatusValues returns every value of GameServerClaimStatus, in the API's order.
-func GameServerClaimStatusValues() []string {
-	return []string{
-		"CLAIMED",
-	}
-}
-
-// Values of GameServerGroupAction.
-const (
-	GameServerGroupActionReplaceInstanceTypes = "REPLACE_INSTANCE_TYPES"
-)
-
 // GameServerGroupActionValues returns every value of GameServerGroupAction, in the API's order.
 func GameServerGroupActionValues() []string {
 	return []string{
 		"REPLACE_INSTANCE_TYPES",
 	}
 }
-
-// Values of GameServerGroupDeleteOption.
-const (
-	GameServerGroupDeleteOptionSafeDelete  = "SAFE_DELETE"
-	GameServerGroupDeleteOptionForceDelete = "FORCE_DELETE"
-	GameServerGroupDeleteOptionRetain      = "RETAIN"
-)
 
 // GameServerGroupDeleteOptionValues returns every value of GameServerGroupDeleteOption, in the API's order.
 func GameServerGroupDeleteOptionValues() []string {
@@ -572,63 +316,12 @@ func GameServerGroupDeleteOptionValues() []string {
 	}
 }
 
-// Values of GameServerGroupStatus.
-const (
-	GameServerGroupStatusNew             = "NEW"
-	GameServerGroupStatusActivating      = "ACTIVATING"
-	GameServerGroupStatusActive          = "ACTIVE"
-	GameServerGroupStatusDeleteScheduled = "DELETE_SCHEDULED"
-	GameServerGroupStatusDeleting        = "DELETING"
-	GameServerGroupStatusDeleted         = "DELETED"
-	GameServerGroupStatusError           = "ERROR"
-)
-
-// GameServerGroupStatusValues returns every value of GameServerGroupStatus, in the API's order.
-func GameServerGroupStatusValues() []string {
-	return []string{
-		"NEW",
-		"ACTIVATING",
-		"ACTIVE",
-		"DELETE_SCHEDULED",
-		"DELETING",
-		"DELETED",
-		"ERROR",
-	}
-}
-
-// Values of GameServerHealthCheck.
-const (
-	GameServerHealthCheckHealthy = "HEALTHY"
-)
-
 // GameServerHealthCheckValues returns every value of GameServerHealthCheck, in the API's order.
 func GameServerHealthCheckValues() []string {
 	return []string{
 		"HEALTHY",
 	}
 }
-
-// Values of GameServerInstanceStatus.
-const (
-	GameServerInstanceStatusActive          = "ACTIVE"
-	GameServerInstanceStatusDraining        = "DRAINING"
-	GameServerInstanceStatusSpotTerminating = "SPOT_TERMINATING"
-)
-
-// GameServerInstanceStatusValues returns every value of GameServerInstanceStatus, in the API's order.
-func GameServerInstanceStatusValues() []string {
-	return []string{
-		"ACTIVE",
-		"DRAINING",
-		"SPOT_TERMINATING",
-	}
-}
-
-// Values of GameServerIpProtocolSupported.
-const (
-	GameServerIpProtocolSupportedIPv4      = "IPv4"
-	GameServerIpProtocolSupportedDualStack = "DUAL_STACK"
-)
 
 // GameServerIpProtocolSupportedValues returns every value of GameServerIpProtocolSupported, in the API's order.
 func GameServerIpProtocolSupportedValues() []string {
@@ -638,12 +331,6 @@ func GameServerIpProtocolSupportedValues() []string {
 	}
 }
 
-// Values of GameServerProtectionPolicy.
-const (
-	GameServerProtectionPolicyNoProtection   = "NO_PROTECTION"
-	GameServerProtectionPolicyFullProtection = "FULL_PROTECTION"
-)
-
 // GameServerProtectionPolicyValues returns every value of GameServerProtectionPolicy, in the API's order.
 func GameServerProtectionPolicyValues() []string {
 	return []string{
@@ -651,12 +338,6 @@ func GameServerProtectionPolicyValues() []string {
 		"FULL_PROTECTION",
 	}
 }
-
-// Values of GameServerUtilizationStatus.
-const (
-	GameServerUtilizationStatusAvailable = "AVAILABLE"
-	GameServerUtilizationStatusUtilized  = "UTILIZED"
-)
 
 // GameServerUtilizationStatusValues returns every value of GameServerUtilizationStatus, in the API's order.
 func GameServerUtilizationStatusValues() []string {
@@ -675,17 +356,6 @@ const (
 	GameSessionPlacementStateFailed    = "FAILED"
 )
 
-// GameSessionPlacementStateValues returns every value of GameSessionPlacementState, in the API's order.
-func GameSessionPlacementStateValues() []string {
-	return []string{
-		"PENDING",
-		"FULFILLED",
-		"CANCELLED",
-		"TIMED_OUT",
-		"FAILED",
-	}
-}
-
 // Values of GameSessionStatus.
 const (
 	GameSessionStatusActive      = "ACTIVE"
@@ -695,36 +365,11 @@ const (
 	GameSessionStatusError       = "ERROR"
 )
 
-// GameSessionStatusValues returns every value of GameSessionStatus, in the API's order.
-func GameSessionStatusValues() []string {
-	return []string{
-		"ACTIVE",
-		"ACTIVATING",
-		"TERMINATED",
-		"TERMINATING",
-		"ERROR",
-	}
-}
-
 // Values of GameSessionStatusReason.
 const (
 	GameSessionStatusReasonInterrupted                 = "INTERRUPTED"
 	GameSessionStatusReasonTriggeredOnProcessTerminate = "TRIGGERED_ON_PROCESS_TERMINATE"
 	GameSessionStatusReasonForceTerminated             = "FORCE_TERMINATED"
-)
-
-// GameSessionStatusReasonValues returns every value of GameSessionStatusReason, in the API's order.
-func GameSessionStatusReasonValues() []string {
-	return []string{
-		"INTERRUPTED",
-		"TRIGGERED_ON_PROCESS_TERMINATE",
-		"FORCE_TERMINATED",
-	}
-}
-
-// Values of InstanceRoleCredentialsProvider.
-const (
-	InstanceRoleCredentialsProviderSharedCredentialFile = "SHARED_CREDENTIAL_FILE"
 )
 
 // InstanceRoleCredentialsProviderValues returns every value of InstanceRoleCredentialsProvider, in the API's order.
@@ -734,28 +379,6 @@ func InstanceRoleCredentialsProviderValues() []string {
 	}
 }
 
-// Values of InstanceStatus.
-const (
-	InstanceStatusPending     = "PENDING"
-	InstanceStatusActive      = "ACTIVE"
-	InstanceStatusTerminating = "TERMINATING"
-)
-
-// InstanceStatusValues returns every value of InstanceStatus, in the API's order.
-func InstanceStatusValues() []string {
-	return []string{
-		"PENDING",
-		"ACTIVE",
-		"TERMINATING",
-	}
-}
-
-// Values of IpProtocol.
-const (
-	IpProtocolTcp = "TCP"
-	IpProtocolUdp = "UDP"
-)
-
 // IpProtocolValues returns every value of IpProtocol, in the API's order.
 func IpProtocolValues() []string {
 	return []string{
@@ -763,12 +386,6 @@ func IpProtocolValues() []string {
 		"UDP",
 	}
 }
-
-// Values of ListComputeInputStatus.
-const (
-	ListComputeInputStatusActive   = "ACTIVE"
-	ListComputeInputStatusImpaired = "IMPAIRED"
-)
 
 // ListComputeInputStatusValues returns every value of ListComputeInputStatus, in the API's order.
 func ListComputeInputStatusValues() []string {
@@ -792,25 +409,6 @@ func LocationFilterValues() []string {
 	}
 }
 
-// Values of LocationUpdateStatus.
-const (
-	LocationUpdateStatusPendingUpdate = "PENDING_UPDATE"
-)
-
-// LocationUpdateStatusValues returns every value of LocationUpdateStatus, in the API's order.
-func LocationUpdateStatusValues() []string {
-	return []string{
-		"PENDING_UPDATE",
-	}
-}
-
-// Values of LogDestination.
-const (
-	LogDestinationNone       = "NONE"
-	LogDestinationCloudwatch = "CLOUDWATCH"
-	LogDestinationS3         = "S3"
-)
-
 // LogDestinationValues returns every value of LogDestination, in the API's order.
 func LogDestinationValues() []string {
 	return []string{
@@ -831,20 +429,6 @@ const (
 	MatchmakingConfigurationStatusSearching          = "SEARCHING"
 	MatchmakingConfigurationStatusTimedOut           = "TIMED_OUT"
 )
-
-// MatchmakingConfigurationStatusValues returns every value of MatchmakingConfigurationStatus, in the API's order.
-func MatchmakingConfigurationStatusValues() []string {
-	return []string{
-		"CANCELLED",
-		"COMPLETED",
-		"FAILED",
-		"PLACING",
-		"QUEUED",
-		"REQUIRES_ACCEPTANCE",
-		"SEARCHING",
-		"TIMED_OUT",
-	}
-}
 
 // Values of MetricName.
 const (
@@ -938,14 +522,6 @@ const (
 	PlayerGatewayStatusEnabled  = "ENABLED"
 )
 
-// PlayerGatewayStatusValues returns every value of PlayerGatewayStatus, in the API's order.
-func PlayerGatewayStatusValues() []string {
-	return []string{
-		"DISABLED",
-		"ENABLED",
-	}
-}
-
 // Values of PlayerSessionCreationPolicy.
 const (
 	PlayerSessionCreationPolicyAcceptAll = "ACCEPT_ALL"
@@ -967,16 +543,6 @@ const (
 	PlayerSessionStatusCompleted = "COMPLETED"
 	PlayerSessionStatusTimedout  = "TIMEDOUT"
 )
-
-// PlayerSessionStatusValues returns every value of PlayerSessionStatus, in the API's order.
-func PlayerSessionStatusValues() []string {
-	return []string{
-		"RESERVED",
-		"ACTIVE",
-		"COMPLETED",
-		"TIMEDOUT",
-	}
-}
 
 // Values of PolicyType.
 const (
@@ -1077,12 +643,6 @@ func ScalingStatusTypeValues() []string {
 		"ERROR",
 	}
 }
-
-// Values of SortOrder.
-const (
-	SortOrderAscending  = "ASCENDING"
-	SortOrderDescending = "DESCENDING"
-)
 
 // SortOrderValues returns every value of SortOrder, in the API's order.
 func SortOrderValues() []string {

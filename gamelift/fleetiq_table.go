@@ -8,13 +8,10 @@ import (
 )
 
 func fleetiqOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "CreateGameServerGroup",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(CreateGameServerGroupInput) },
-			NewOutput: func() any { return new(CreateGameServerGroupOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.Conflict, fault.Unauthorized, fault.InternalService, fault.LimitExceeded},
+	return shape.Family("Game server groups, FleetIQ",
+		shape.Of[CreateGameServerGroupInput, CreateGameServerGroupOutput](shape.Operation{
+			Name:   "CreateGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.Conflict, fault.Unauthorized, fault.InternalService, fault.LimitExceeded},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
 				{Name: "RoleArn", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `^arn:.*:role\/[\w+=,.@-]+`}},
@@ -28,13 +25,10 @@ func fleetiqOperations() []shape.Operation {
 				{Name: "VpcSubnets", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(20)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(15)), Max: new(float64(24)), Pattern: `^subnet-[0-9a-z]+$`}}},
 				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
 			},
-		},
-		{
-			Name:      "UpdateGameServerGroup",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(UpdateGameServerGroupInput) },
-			NewOutput: func() any { return new(UpdateGameServerGroupOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[UpdateGameServerGroupInput, UpdateGameServerGroupOutput](shape.Operation{
+			Name:   "UpdateGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 				{Name: "RoleArn", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `^arn:.*:role\/[\w+=,.@-]+`}},
@@ -42,82 +36,59 @@ func fleetiqOperations() []shape.Operation {
 				{Name: "GameServerProtectionPolicy", Type: shape.Type{Kind: shape.String, Enum: GameServerProtectionPolicyValues()}},
 				{Name: "BalancingStrategy", Type: shape.Type{Kind: shape.String, Enum: BalancingStrategyValues()}},
 			},
-		},
-		{
-			Name:      "DescribeGameServerGroup",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(DescribeGameServerGroupInput) },
-			NewOutput: func() any { return new(DescribeGameServerGroupOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[DescribeGameServerGroupInput, DescribeGameServerGroupOutput](shape.Operation{
+			Name:   "DescribeGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 			},
-		},
-		{
-			Name:      "ListGameServerGroups",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(ListGameServerGroupsInput) },
-			NewOutput: func() any { return new(ListGameServerGroupsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[ListGameServerGroupsInput, ListGameServerGroupsOutput](shape.Operation{
+			Name:   "ListGameServerGroups",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DeleteGameServerGroup",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(DeleteGameServerGroupInput) },
-			NewOutput: func() any { return new(DeleteGameServerGroupOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[DeleteGameServerGroupInput, DeleteGameServerGroupOutput](shape.Operation{
+			Name:   "DeleteGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 				{Name: "DeleteOption", Type: shape.Type{Kind: shape.String, Enum: GameServerGroupDeleteOptionValues()}},
 			},
-		},
-		{
-			Name:      "SuspendGameServerGroup",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(SuspendGameServerGroupInput) },
-			NewOutput: func() any { return new(SuspendGameServerGroupOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[SuspendGameServerGroupInput, SuspendGameServerGroupOutput](shape.Operation{
+			Name:   "SuspendGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 				{Name: "SuspendActions", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Enum: GameServerGroupActionValues()}}},
 			},
-		},
-		{
-			Name:      "ResumeGameServerGroup",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(ResumeGameServerGroupInput) },
-			NewOutput: func() any { return new(ResumeGameServerGroupOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[ResumeGameServerGroupInput, ResumeGameServerGroupOutput](shape.Operation{
+			Name:   "ResumeGameServerGroup",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 				{Name: "ResumeActions", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Enum: GameServerGroupActionValues()}}},
 			},
-		},
-		{
-			Name:      "DescribeGameServerInstances",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(DescribeGameServerInstancesInput) },
-			NewOutput: func() any { return new(DescribeGameServerInstancesOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[DescribeGameServerInstancesInput, DescribeGameServerInstancesOutput](shape.Operation{
+			Name:   "DescribeGameServerInstances",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 				{Name: "InstanceIds", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(20)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(19)), Max: new(float64(19)), Pattern: `^i-[0-9a-zA-Z]{17}$`}}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "RegisterGameServer",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(RegisterGameServerInput) },
-			NewOutput: func() any { return new(RegisterGameServerOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.Conflict, fault.Unauthorized, fault.LimitExceeded, fault.InternalService},
+		}),
+		shape.Of[RegisterGameServerInput, RegisterGameServerOutput](shape.Operation{
+			Name:   "RegisterGameServer",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.Conflict, fault.Unauthorized, fault.LimitExceeded, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 				{Name: "GameServerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
@@ -125,13 +96,10 @@ func fleetiqOperations() []shape.Operation {
 				{Name: "ConnectionInfo", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `.*\S.*`}},
 				{Name: "GameServerData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `.*\S.*`}},
 			},
-		},
-		{
-			Name:      "UpdateGameServer",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(UpdateGameServerInput) },
-			NewOutput: func() any { return new(UpdateGameServerOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[UpdateGameServerInput, UpdateGameServerOutput](shape.Operation{
+			Name:   "UpdateGameServer",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 				{Name: "GameServerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
@@ -139,56 +107,42 @@ func fleetiqOperations() []shape.Operation {
 				{Name: "UtilizationStatus", Type: shape.Type{Kind: shape.String, Enum: GameServerUtilizationStatusValues()}},
 				{Name: "HealthCheck", Type: shape.Type{Kind: shape.String, Enum: GameServerHealthCheckValues()}},
 			},
-		},
-		{
-			Name:      "DeregisterGameServer",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(DeregisterGameServerInput) },
-			NewOutput: func() any { return new(DeregisterGameServerOutput) },
-			NoOutput:  true,
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[DeregisterGameServerInput, DeregisterGameServerOutput](shape.Operation{
+			Name:   "DeregisterGameServer",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 				{Name: "GameServerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
 			},
-		},
-		{
-			Name:      "DescribeGameServer",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(DescribeGameServerInput) },
-			NewOutput: func() any { return new(DescribeGameServerOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[DescribeGameServerInput, DescribeGameServerOutput](shape.Operation{
+			Name:   "DescribeGameServer",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 				{Name: "GameServerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
 			},
-		},
-		{
-			Name:      "ListGameServers",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(ListGameServersInput) },
-			NewOutput: func() any { return new(ListGameServersOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[ListGameServersInput, ListGameServersOutput](shape.Operation{
+			Name:   "ListGameServers",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 				{Name: "SortOrder", Type: shape.Type{Kind: shape.String, Enum: SortOrderValues()}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "ClaimGameServer",
-			Family:    "Game server groups, FleetIQ",
-			NewInput:  func() any { return new(ClaimGameServerInput) },
-			NewOutput: func() any { return new(ClaimGameServerOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Conflict, fault.OutOfCapacity, fault.Unauthorized, fault.InternalService},
+		}),
+		shape.Of[ClaimGameServerInput, ClaimGameServerOutput](shape.Operation{
+			Name:   "ClaimGameServer",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.Conflict, fault.OutOfCapacity, fault.Unauthorized, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameServerGroupName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]+|^arn:.*:gameservergroup\/[a-zA-Z0-9-\.]+`}},
 				{Name: "GameServerId", Type: shape.Type{Kind: shape.String, Min: new(float64(3)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]+`}},
 				{Name: "GameServerData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Pattern: `.*\S.*`}},
 				{Name: "FilterOption", Type: shape.Type{Kind: shape.Struct, Ref: "ClaimFilterOption"}},
 			},
-		},
-	}
+		}),
+	)
 }

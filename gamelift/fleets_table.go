@@ -8,13 +8,10 @@ import (
 )
 
 func fleetsOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "CreateFleet",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(CreateFleetInput) },
-			NewOutput: func() any { return new(CreateFleetOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.NotReady, fault.Conflict, fault.LimitExceeded, fault.InvalidRequest, fault.Unauthorized, fault.TaggingFailed, fault.UnsupportedRegion},
+	return shape.Family("Fleets",
+		shape.Of[CreateFleetInput, CreateFleetOutput](shape.Operation{
+			Name:   "CreateFleet",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.NotReady, fault.Conflict, fault.LimitExceeded, fault.InvalidRequest, fault.Unauthorized, fault.TaggingFailed, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
@@ -42,37 +39,26 @@ func fleetsOperations() []shape.Operation {
 				{Name: "PlayerGatewayMode", Type: shape.Type{Kind: shape.String, Enum: PlayerGatewayModeValues()}},
 				{Name: "PlayerGatewayConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "PlayerGatewayConfiguration"}},
 			},
-		},
-		{
-			Name:      "DeleteFleet",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(DeleteFleetInput) },
-			NewOutput: func() any { return new(DeleteFleetOutput) },
-			NoOutput:  true,
-			Errors:    []fault.Kind{fault.NotFound, fault.InternalService, fault.InvalidFleetStatus, fault.Unauthorized, fault.InvalidRequest, fault.TaggingFailed},
+		}),
+		shape.Of[DeleteFleetInput, DeleteFleetOutput](shape.Operation{
+			Name:   "DeleteFleet",
+			Errors: []fault.Kind{fault.NotFound, fault.InternalService, fault.InvalidFleetStatus, fault.Unauthorized, fault.InvalidRequest, fault.TaggingFailed},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 			},
-		},
-		{
-			Name:      "DescribeFleetAttributes",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(DescribeFleetAttributesInput) },
-			NewOutput: func() any { return new(DescribeFleetAttributesOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
+		}),
+		shape.Of[DescribeFleetAttributesInput, DescribeFleetAttributesOutput](shape.Operation{
+			Name:   "DescribeFleetAttributes",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
 			Input: []shape.Member{
 				{Name: "FleetIds", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "UpdateFleetAttributes",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(UpdateFleetAttributesInput) },
-			NewOutput: func() any { return new(UpdateFleetAttributesOutput) },
-			Errors:    []fault.Kind{fault.NotFound, fault.Conflict, fault.InvalidFleetStatus, fault.LimitExceeded, fault.InternalService, fault.InvalidRequest, fault.Unauthorized},
+		}),
+		shape.Of[UpdateFleetAttributesInput, UpdateFleetAttributesOutput](shape.Operation{
+			Name:   "UpdateFleetAttributes",
+			Errors: []fault.Kind{fault.NotFound, fault.Conflict, fault.InvalidFleetStatus, fault.LimitExceeded, fault.InternalService, fault.InvalidRequest, fault.Unauthorized},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
@@ -82,28 +68,20 @@ func fleetsOperations() []shape.Operation {
 				{Name: "MetricGroups", Type: shape.Type{Kind: shape.List, Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(255))}}},
 				{Name: "AnywhereConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "AnywhereConfiguration"}},
 			},
-		},
-		{
-			Name:      "ListFleets",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(ListFleetsInput) },
-			NewOutput: func() any { return new(ListFleetsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
+		}),
+		shape.Of[ListFleetsInput, ListFleetsOutput](shape.Operation{
+			Name:   "ListFleets",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
 			Input: []shape.Member{
 				{Name: "BuildId", Type: shape.Type{Kind: shape.String, Pattern: `^build-\S+|^arn:.*:build\/build-\S+`}},
 				{Name: "ScriptId", Type: shape.Type{Kind: shape.String, Pattern: `^script-\S+|^arn:.*:script\/script-\S+`}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DescribeFleetEvents",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(DescribeFleetEventsInput) },
-			NewOutput: func() any { return new(DescribeFleetEventsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeFleetEventsInput, DescribeFleetEventsOutput](shape.Operation{
+			Name:   "DescribeFleetEvents",
+			Errors: []fault.Kind{fault.NotFound, fault.InternalService, fault.Unauthorized, fault.InvalidRequest, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "StartTime", Type: shape.Type{Kind: shape.Timestamp}},
@@ -111,83 +89,60 @@ func fleetsOperations() []shape.Operation {
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DescribeFleetPortSettings",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(DescribeFleetPortSettingsInput) },
-			NewOutput: func() any { return new(DescribeFleetPortSettingsOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeFleetPortSettingsInput, DescribeFleetPortSettingsOutput](shape.Operation{
+			Name:   "DescribeFleetPortSettings",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
 			},
-		},
-		{
-			Name:      "UpdateFleetPortSettings",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(UpdateFleetPortSettingsInput) },
-			NewOutput: func() any { return new(UpdateFleetPortSettingsOutput) },
-			Errors:    []fault.Kind{fault.NotFound, fault.Conflict, fault.InvalidFleetStatus, fault.LimitExceeded, fault.InternalService, fault.InvalidRequest, fault.Unauthorized},
+		}),
+		shape.Of[UpdateFleetPortSettingsInput, UpdateFleetPortSettingsOutput](shape.Operation{
+			Name:   "UpdateFleetPortSettings",
+			Errors: []fault.Kind{fault.NotFound, fault.Conflict, fault.InvalidFleetStatus, fault.LimitExceeded, fault.InternalService, fault.InvalidRequest, fault.Unauthorized},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "InboundPermissionAuthorizations", Type: shape.Type{Kind: shape.List, Max: new(float64(50)), Elem: &shape.Type{Kind: shape.Struct, Ref: "IpPermission"}}},
 				{Name: "InboundPermissionRevocations", Type: shape.Type{Kind: shape.List, Max: new(float64(50)), Elem: &shape.Type{Kind: shape.Struct, Ref: "IpPermission"}}},
 			},
-		},
-		{
-			Name:      "DescribeRuntimeConfiguration",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(DescribeRuntimeConfigurationInput) },
-			NewOutput: func() any { return new(DescribeRuntimeConfigurationOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InternalService, fault.InvalidRequest},
+		}),
+		shape.Of[DescribeRuntimeConfigurationInput, DescribeRuntimeConfigurationOutput](shape.Operation{
+			Name:   "DescribeRuntimeConfiguration",
+			Errors: []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InternalService, fault.InvalidRequest},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 			},
-		},
-		{
-			Name:      "UpdateRuntimeConfiguration",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(UpdateRuntimeConfigurationInput) },
-			NewOutput: func() any { return new(UpdateRuntimeConfigurationOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InternalService, fault.InvalidRequest, fault.InvalidFleetStatus, fault.LimitExceeded},
+		}),
+		shape.Of[UpdateRuntimeConfigurationInput, UpdateRuntimeConfigurationOutput](shape.Operation{
+			Name:   "UpdateRuntimeConfiguration",
+			Errors: []fault.Kind{fault.Unauthorized, fault.NotFound, fault.InternalService, fault.InvalidRequest, fault.InvalidFleetStatus, fault.LimitExceeded},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "RuntimeConfiguration", Required: true, Type: shape.Type{Kind: shape.Struct, Ref: "RuntimeConfiguration"}},
 			},
-		},
-		{
-			Name:      "DescribeFleetUtilization",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(DescribeFleetUtilizationInput) },
-			NewOutput: func() any { return new(DescribeFleetUtilizationOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
+		}),
+		shape.Of[DescribeFleetUtilizationInput, DescribeFleetUtilizationOutput](shape.Operation{
+			Name:   "DescribeFleetUtilization",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
 			Input: []shape.Member{
 				{Name: "FleetIds", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DescribeFleetCapacity",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(DescribeFleetCapacityInput) },
-			NewOutput: func() any { return new(DescribeFleetCapacityOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeFleetCapacityInput, DescribeFleetCapacityOutput](shape.Operation{
+			Name:   "DescribeFleetCapacity",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetIds", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "UpdateFleetCapacity",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(UpdateFleetCapacityInput) },
-			NewOutput: func() any { return new(UpdateFleetCapacityOutput) },
-			Errors:    []fault.Kind{fault.NotFound, fault.Conflict, fault.LimitExceeded, fault.InvalidFleetStatus, fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[UpdateFleetCapacityInput, UpdateFleetCapacityOutput](shape.Operation{
+			Name:   "UpdateFleetCapacity",
+			Errors: []fault.Kind{fault.NotFound, fault.Conflict, fault.LimitExceeded, fault.InvalidFleetStatus, fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "DesiredInstances", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
@@ -196,49 +151,36 @@ func fleetsOperations() []shape.Operation {
 				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
 				{Name: "ManagedCapacityConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "ManagedCapacityConfiguration"}},
 			},
-		},
-		{
-			Name:      "DescribeEC2InstanceLimits",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(DescribeEC2InstanceLimitsInput) },
-			NewOutput: func() any { return new(DescribeEC2InstanceLimitsOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeEC2InstanceLimitsInput, DescribeEC2InstanceLimitsOutput](shape.Operation{
+			Name:   "DescribeEC2InstanceLimits",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "EC2InstanceType", Type: shape.Type{Kind: shape.String, Enum: EC2InstanceTypeValues()}},
 				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
 			},
-		},
-		{
-			Name:      "StartFleetActions",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(StartFleetActionsInput) },
-			NewOutput: func() any { return new(StartFleetActionsOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+		}),
+		shape.Of[StartFleetActionsInput, StartFleetActionsOutput](shape.Operation{
+			Name:   "StartFleetActions",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "Actions", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Enum: FleetActionValues()}}},
 				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
 			},
-		},
-		{
-			Name:      "StopFleetActions",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(StopFleetActionsInput) },
-			NewOutput: func() any { return new(StopFleetActionsOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+		}),
+		shape.Of[StopFleetActionsInput, StopFleetActionsOutput](shape.Operation{
+			Name:   "StopFleetActions",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "Actions", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Enum: FleetActionValues()}}},
 				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
 			},
-		},
-		{
-			Name:      "DescribeInstances",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(DescribeInstancesInput) },
-			NewOutput: func() any { return new(DescribeInstancesOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeInstancesInput, DescribeInstancesOutput](shape.Operation{
+			Name:   "DescribeInstances",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "InstanceId", Type: shape.Type{Kind: shape.String, Pattern: `[a-zA-Z0-9\.-]+`}},
@@ -246,17 +188,14 @@ func fleetsOperations() []shape.Operation {
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
 			},
-		},
-		{
-			Name:      "GetInstanceAccess",
-			Family:    "Fleets",
-			NewInput:  func() any { return new(GetInstanceAccessInput) },
-			NewOutput: func() any { return new(GetInstanceAccessOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[GetInstanceAccessInput, GetInstanceAccessOutput](shape.Operation{
+			Name:   "GetInstanceAccess",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "InstanceId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `[a-zA-Z0-9\.-]+`}},
 			},
-		},
-	}
+		}),
+	)
 }

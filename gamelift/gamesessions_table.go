@@ -8,13 +8,10 @@ import (
 )
 
 func gamesessionsOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "CreateGameSession",
-			Family:    "Game sessions",
-			NewInput:  func() any { return new(CreateGameSessionInput) },
-			NewOutput: func() any { return new(CreateGameSessionOutput) },
-			Errors:    []fault.Kind{fault.Conflict, fault.InternalService, fault.Unauthorized, fault.InvalidFleetStatus, fault.TerminalRoutingStrategy, fault.InvalidRequest, fault.NotFound, fault.FleetCapacityExceeded, fault.LimitExceeded, fault.IdempotentParameterMismatch, fault.UnsupportedRegion},
+	return shape.Family("Game sessions",
+		shape.Of[CreateGameSessionInput, CreateGameSessionOutput](shape.Operation{
+			Name:   "CreateGameSession",
+			Errors: []fault.Kind{fault.Conflict, fault.InternalService, fault.Unauthorized, fault.InvalidFleetStatus, fault.TerminalRoutingStrategy, fault.InvalidRequest, fault.NotFound, fault.FleetCapacityExceeded, fault.LimitExceeded, fault.IdempotentParameterMismatch, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "AliasId", Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
@@ -27,14 +24,10 @@ func gamesessionsOperations() []shape.Operation {
 				{Name: "GameSessionData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(262144))}},
 				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
 			},
-		},
-		{
-			Name:      "DescribeGameSessions",
-			Family:    "Game sessions",
-			NewInput:  func() any { return new(DescribeGameSessionsInput) },
-			NewOutput: func() any { return new(DescribeGameSessionsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.TerminalRoutingStrategy, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeGameSessionsInput, DescribeGameSessionsOutput](shape.Operation{
+			Name:   "DescribeGameSessions",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.TerminalRoutingStrategy, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "GameSessionId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
@@ -44,14 +37,10 @@ func gamesessionsOperations() []shape.Operation {
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DescribeGameSessionDetails",
-			Family:    "Game sessions",
-			NewInput:  func() any { return new(DescribeGameSessionDetailsInput) },
-			NewOutput: func() any { return new(DescribeGameSessionDetailsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.TerminalRoutingStrategy, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeGameSessionDetailsInput, DescribeGameSessionDetailsOutput](shape.Operation{
+			Name:   "DescribeGameSessionDetails",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.TerminalRoutingStrategy, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "GameSessionId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
@@ -61,14 +50,10 @@ func gamesessionsOperations() []shape.Operation {
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "SearchGameSessions",
-			Family:    "Game sessions",
-			NewInput:  func() any { return new(SearchGameSessionsInput) },
-			NewOutput: func() any { return new(SearchGameSessionsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.TerminalRoutingStrategy, fault.UnsupportedRegion},
+		}),
+		shape.Of[SearchGameSessionsInput, SearchGameSessionsOutput](shape.Operation{
+			Name:   "SearchGameSessions",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized, fault.TerminalRoutingStrategy, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "AliasId", Type: shape.Type{Kind: shape.String, Pattern: `^alias-\S+|^arn:.*:alias\/alias-\S+`}},
@@ -78,13 +63,10 @@ func gamesessionsOperations() []shape.Operation {
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "UpdateGameSession",
-			Family:    "Game sessions",
-			NewInput:  func() any { return new(UpdateGameSessionInput) },
-			NewOutput: func() any { return new(UpdateGameSessionOutput) },
-			Errors:    []fault.Kind{fault.NotFound, fault.Conflict, fault.InternalService, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.InvalidRequest, fault.NotReady},
+		}),
+		shape.Of[UpdateGameSessionInput, UpdateGameSessionOutput](shape.Operation{
+			Name:   "UpdateGameSession",
+			Errors: []fault.Kind{fault.NotFound, fault.Conflict, fault.InternalService, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.InvalidRequest, fault.NotReady},
 			Input: []shape.Member{
 				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
 				{Name: "MaximumPlayerSessionCount", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
@@ -93,27 +75,21 @@ func gamesessionsOperations() []shape.Operation {
 				{Name: "ProtectionPolicy", Type: shape.Type{Kind: shape.String, Enum: ProtectionPolicyValues()}},
 				{Name: "GameProperties", Type: shape.Type{Kind: shape.List, Max: new(float64(16)), Elem: &shape.Type{Kind: shape.Struct, Ref: "GameProperty"}}},
 			},
-		},
-		{
-			Name:      "TerminateGameSession",
-			Family:    "Game sessions",
-			NewInput:  func() any { return new(TerminateGameSessionInput) },
-			NewOutput: func() any { return new(TerminateGameSessionOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.NotReady},
+		}),
+		shape.Of[TerminateGameSessionInput, TerminateGameSessionOutput](shape.Operation{
+			Name:   "TerminateGameSession",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.NotReady},
 			Input: []shape.Member{
 				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
 				{Name: "TerminationMode", Required: true, Type: shape.Type{Kind: shape.String, Enum: TerminationModeValues()}},
 			},
-		},
-		{
-			Name:      "GetGameSessionLogUrl",
-			Family:    "Game sessions",
-			NewInput:  func() any { return new(GetGameSessionLogUrlInput) },
-			NewOutput: func() any { return new(GetGameSessionLogUrlOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.Unauthorized, fault.InvalidRequest},
+		}),
+		shape.Of[GetGameSessionLogUrlInput, GetGameSessionLogUrlOutput](shape.Operation{
+			Name:   "GetGameSessionLogUrl",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.Unauthorized, fault.InvalidRequest},
 			Input: []shape.Member{
 				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
 			},
-		},
-	}
+		}),
+	)
 }

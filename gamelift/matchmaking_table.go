@@ -8,13 +8,10 @@ import (
 )
 
 func matchmakingOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "CreateMatchmakingConfiguration",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(CreateMatchmakingConfigurationInput) },
-			NewOutput: func() any { return new(CreateMatchmakingConfigurationOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.LimitExceeded, fault.NotFound, fault.InternalService, fault.UnsupportedRegion, fault.TaggingFailed},
+	return shape.Family("Matchmaking",
+		shape.Of[CreateMatchmakingConfigurationInput, CreateMatchmakingConfigurationOutput](shape.Operation{
+			Name:   "CreateMatchmakingConfiguration",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.LimitExceeded, fault.NotFound, fault.InternalService, fault.UnsupportedRegion, fault.TaggingFailed},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
 				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
@@ -32,13 +29,10 @@ func matchmakingOperations() []shape.Operation {
 				{Name: "FlexMatchMode", Type: shape.Type{Kind: shape.String, Enum: FlexMatchModeValues()}},
 				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
 			},
-		},
-		{
-			Name:      "UpdateMatchmakingConfiguration",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(UpdateMatchmakingConfigurationInput) },
-			NewOutput: func() any { return new(UpdateMatchmakingConfigurationOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[UpdateMatchmakingConfigurationInput, UpdateMatchmakingConfigurationOutput](shape.Operation{
+			Name:   "UpdateMatchmakingConfiguration",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingconfiguration\/[a-zA-Z0-9-\.]*`}},
 				{Name: "Description", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
@@ -55,119 +49,87 @@ func matchmakingOperations() []shape.Operation {
 				{Name: "BackfillMode", Type: shape.Type{Kind: shape.String, Enum: BackfillModeValues()}},
 				{Name: "FlexMatchMode", Type: shape.Type{Kind: shape.String, Enum: FlexMatchModeValues()}},
 			},
-		},
-		{
-			Name:      "DescribeMatchmakingConfigurations",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(DescribeMatchmakingConfigurationsInput) },
-			NewOutput: func() any { return new(DescribeMatchmakingConfigurationsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeMatchmakingConfigurationsInput, DescribeMatchmakingConfigurationsOutput](shape.Operation{
+			Name:   "DescribeMatchmakingConfigurations",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "Names", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingconfiguration\/[a-zA-Z0-9-\.]*`}}},
 				{Name: "RuleSetName", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingruleset\/[a-zA-Z0-9-\.]*`}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DeleteMatchmakingConfiguration",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(DeleteMatchmakingConfigurationInput) },
-			NewOutput: func() any { return new(DeleteMatchmakingConfigurationOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion, fault.TaggingFailed},
+		}),
+		shape.Of[DeleteMatchmakingConfigurationInput, DeleteMatchmakingConfigurationOutput](shape.Operation{
+			Name:   "DeleteMatchmakingConfiguration",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion, fault.TaggingFailed},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingconfiguration\/[a-zA-Z0-9-\.]*`}},
 			},
-		},
-		{
-			Name:      "CreateMatchmakingRuleSet",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(CreateMatchmakingRuleSetInput) },
-			NewOutput: func() any { return new(CreateMatchmakingRuleSetOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.LimitExceeded, fault.InternalService, fault.UnsupportedRegion, fault.TaggingFailed},
+		}),
+		shape.Of[CreateMatchmakingRuleSetInput, CreateMatchmakingRuleSetOutput](shape.Operation{
+			Name:   "CreateMatchmakingRuleSet",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.LimitExceeded, fault.InternalService, fault.UnsupportedRegion, fault.TaggingFailed},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
 				{Name: "RuleSetBody", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(65535))}},
 				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
 			},
-		},
-		{
-			Name:      "DescribeMatchmakingRuleSets",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(DescribeMatchmakingRuleSetsInput) },
-			NewOutput: func() any { return new(DescribeMatchmakingRuleSetsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.NotFound, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeMatchmakingRuleSetsInput, DescribeMatchmakingRuleSetsOutput](shape.Operation{
+			Name:   "DescribeMatchmakingRuleSets",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.NotFound, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "Names", Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(10)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingruleset\/[a-zA-Z0-9-\.]*`}}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1)), Max: new(float64(10))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DeleteMatchmakingRuleSet",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(DeleteMatchmakingRuleSetInput) },
-			NewOutput: func() any { return new(DeleteMatchmakingRuleSetOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion, fault.NotFound, fault.TaggingFailed},
+		}),
+		shape.Of[DeleteMatchmakingRuleSetInput, DeleteMatchmakingRuleSetOutput](shape.Operation{
+			Name:   "DeleteMatchmakingRuleSet",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion, fault.NotFound, fault.TaggingFailed},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingruleset\/[a-zA-Z0-9-\.]*`}},
 			},
-		},
-		{
-			Name:      "ValidateMatchmakingRuleSet",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(ValidateMatchmakingRuleSetInput) },
-			NewOutput: func() any { return new(ValidateMatchmakingRuleSetOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.UnsupportedRegion, fault.InvalidRequest},
+		}),
+		shape.Of[ValidateMatchmakingRuleSetInput, ValidateMatchmakingRuleSetOutput](shape.Operation{
+			Name:   "ValidateMatchmakingRuleSet",
+			Errors: []fault.Kind{fault.InternalService, fault.UnsupportedRegion, fault.InvalidRequest},
 			Input: []shape.Member{
 				{Name: "RuleSetBody", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(65535))}},
 			},
-		},
-		{
-			Name:      "StartMatchmaking",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(StartMatchmakingInput) },
-			NewOutput: func() any { return new(StartMatchmakingOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[StartMatchmakingInput, StartMatchmakingOutput](shape.Operation{
+			Name:   "StartMatchmaking",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "TicketId", Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
 				{Name: "ConfigurationName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-\.]*|^arn:.*:matchmakingconfiguration\/[a-zA-Z0-9-\.]*`}},
 				{Name: "Players", Required: true, Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.Struct, Ref: "Player"}}},
 			},
-		},
-		{
-			Name:      "DescribeMatchmaking",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(DescribeMatchmakingInput) },
-			NewOutput: func() any { return new(DescribeMatchmakingOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeMatchmakingInput, DescribeMatchmakingOutput](shape.Operation{
+			Name:   "DescribeMatchmaking",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "TicketIds", Required: true, Type: shape.Type{Kind: shape.List, Max: new(float64(10)), Elem: &shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}}},
 			},
-		},
-		{
-			Name:      "StopMatchmaking",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(StopMatchmakingInput) },
-			NewOutput: func() any { return new(StopMatchmakingOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[StopMatchmakingInput, StopMatchmakingOutput](shape.Operation{
+			Name:   "StopMatchmaking",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "TicketId", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
 			},
-		},
-		{
-			Name:      "AcceptMatch",
-			Family:    "Matchmaking",
-			NewInput:  func() any { return new(AcceptMatchInput) },
-			NewOutput: func() any { return new(AcceptMatchOutput) },
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[AcceptMatchInput, AcceptMatchOutput](shape.Operation{
+			Name:   "AcceptMatch",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "TicketId", Required: true, Type: shape.Type{Kind: shape.String, Max: new(float64(128)), Pattern: `[a-zA-Z0-9-\.]*`}},
 				{Name: "PlayerIds", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}, Sensitive: true}},
 				{Name: "AcceptanceType", Required: true, Type: shape.Type{Kind: shape.String, Enum: AcceptanceTypeValues()}},
 			},
-		},
-	}
+		}),
+	)
 }

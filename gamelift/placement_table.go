@@ -8,13 +8,10 @@ import (
 )
 
 func placementOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "CreateGameSessionQueue",
-			Family:    "Queues and placement",
-			NewInput:  func() any { return new(CreateGameSessionQueueInput) },
-			NewOutput: func() any { return new(CreateGameSessionQueueOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.LimitExceeded, fault.NotFound, fault.TaggingFailed},
+	return shape.Family("Queues and placement",
+		shape.Of[CreateGameSessionQueueInput, CreateGameSessionQueueOutput](shape.Operation{
+			Name:   "CreateGameSessionQueue",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.LimitExceeded, fault.NotFound, fault.TaggingFailed},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `[a-zA-Z0-9-]+`}},
 				{Name: "TimeoutInSeconds", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
@@ -26,13 +23,10 @@ func placementOperations() []shape.Operation {
 				{Name: "NotificationTarget", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(300)), Pattern: `[a-zA-Z0-9:_-]*(\.fifo)?`}},
 				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
 			},
-		},
-		{
-			Name:      "UpdateGameSessionQueue",
-			Family:    "Queues and placement",
-			NewInput:  func() any { return new(UpdateGameSessionQueueInput) },
-			NewOutput: func() any { return new(UpdateGameSessionQueueOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
+		}),
+		shape.Of[UpdateGameSessionQueueInput, UpdateGameSessionQueueOutput](shape.Operation{
+			Name:   "UpdateGameSessionQueue",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-]+|^arn:.*:gamesessionqueue\/[a-zA-Z0-9-]+`}},
 				{Name: "TimeoutInSeconds", Type: shape.Type{Kind: shape.Integer, Min: new(float64(0))}},
@@ -43,36 +37,26 @@ func placementOperations() []shape.Operation {
 				{Name: "CustomEventData", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(256)), Pattern: `[\s\S]*`}},
 				{Name: "NotificationTarget", Type: shape.Type{Kind: shape.String, Min: new(float64(0)), Max: new(float64(300)), Pattern: `[a-zA-Z0-9:_-]*(\.fifo)?`}},
 			},
-		},
-		{
-			Name:      "DescribeGameSessionQueues",
-			Family:    "Queues and placement",
-			NewInput:  func() any { return new(DescribeGameSessionQueuesInput) },
-			NewOutput: func() any { return new(DescribeGameSessionQueuesOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
+		}),
+		shape.Of[DescribeGameSessionQueuesInput, DescribeGameSessionQueuesOutput](shape.Operation{
+			Name:   "DescribeGameSessionQueues",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
 			Input: []shape.Member{
 				{Name: "Names", Type: shape.Type{Kind: shape.List, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-]+|^arn:.*:gamesessionqueue\/[a-zA-Z0-9-]+`}}},
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DeleteGameSessionQueue",
-			Family:    "Queues and placement",
-			NewInput:  func() any { return new(DeleteGameSessionQueueInput) },
-			NewOutput: func() any { return new(DeleteGameSessionQueueOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.TaggingFailed},
+		}),
+		shape.Of[DeleteGameSessionQueueInput, DeleteGameSessionQueueOutput](shape.Operation{
+			Name:   "DeleteGameSessionQueue",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.TaggingFailed},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-]+|^arn:.*:gamesessionqueue\/[a-zA-Z0-9-]+`}},
 			},
-		},
-		{
-			Name:      "StartGameSessionPlacement",
-			Family:    "Queues and placement",
-			NewInput:  func() any { return new(StartGameSessionPlacementInput) },
-			NewOutput: func() any { return new(StartGameSessionPlacementOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
+		}),
+		shape.Of[StartGameSessionPlacementInput, StartGameSessionPlacementOutput](shape.Operation{
+			Name:   "StartGameSessionPlacement",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "PlacementId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(48)), Pattern: `[a-zA-Z0-9-]+`}},
 				{Name: "GameSessionQueueName", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(256)), Pattern: `[a-zA-Z0-9-]+|^arn:.*:gamesessionqueue\/[a-zA-Z0-9-]+`}},
@@ -84,26 +68,20 @@ func placementOperations() []shape.Operation {
 				{Name: "GameSessionData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(262144))}},
 				{Name: "PriorityConfigurationOverride", Type: shape.Type{Kind: shape.Struct, Ref: "PriorityConfigurationOverride"}},
 			},
-		},
-		{
-			Name:      "DescribeGameSessionPlacement",
-			Family:    "Queues and placement",
-			NewInput:  func() any { return new(DescribeGameSessionPlacementInput) },
-			NewOutput: func() any { return new(DescribeGameSessionPlacementOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
+		}),
+		shape.Of[DescribeGameSessionPlacementInput, DescribeGameSessionPlacementOutput](shape.Operation{
+			Name:   "DescribeGameSessionPlacement",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
 			Input: []shape.Member{
 				{Name: "PlacementId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(48)), Pattern: `[a-zA-Z0-9-]+`}},
 			},
-		},
-		{
-			Name:      "StopGameSessionPlacement",
-			Family:    "Queues and placement",
-			NewInput:  func() any { return new(StopGameSessionPlacementInput) },
-			NewOutput: func() any { return new(StopGameSessionPlacementOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
+		}),
+		shape.Of[StopGameSessionPlacementInput, StopGameSessionPlacementOutput](shape.Operation{
+			Name:   "StopGameSessionPlacement",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.NotFound, fault.Unauthorized},
 			Input: []shape.Member{
 				{Name: "PlacementId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(48)), Pattern: `[a-zA-Z0-9-]+`}},
 			},
-		},
-	}
+		}),
+	)
 }

@@ -8,38 +8,28 @@ import (
 )
 
 func playersessionsOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "CreatePlayerSession",
-			Family:    "Player sessions",
-			NewInput:  func() any { return new(CreatePlayerSessionInput) },
-			NewOutput: func() any { return new(CreatePlayerSessionOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.GameSessionFull, fault.TerminalRoutingStrategy, fault.InvalidRequest, fault.NotFound},
+	return shape.Family("Player sessions",
+		shape.Of[CreatePlayerSessionInput, CreatePlayerSessionOutput](shape.Operation{
+			Name:   "CreatePlayerSession",
+			Errors: []fault.Kind{fault.InternalService, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.GameSessionFull, fault.TerminalRoutingStrategy, fault.InvalidRequest, fault.NotFound},
 			Input: []shape.Member{
 				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
 				{Name: "PlayerId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}},
 				{Name: "PlayerData", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(2048))}},
 			},
-		},
-		{
-			Name:      "CreatePlayerSessions",
-			Family:    "Player sessions",
-			NewInput:  func() any { return new(CreatePlayerSessionsInput) },
-			NewOutput: func() any { return new(CreatePlayerSessionsOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.GameSessionFull, fault.TerminalRoutingStrategy, fault.InvalidRequest, fault.NotFound},
+		}),
+		shape.Of[CreatePlayerSessionsInput, CreatePlayerSessionsOutput](shape.Operation{
+			Name:   "CreatePlayerSessions",
+			Errors: []fault.Kind{fault.InternalService, fault.Unauthorized, fault.InvalidGameSessionStatus, fault.GameSessionFull, fault.TerminalRoutingStrategy, fault.InvalidRequest, fault.NotFound},
 			Input: []shape.Member{
 				{Name: "GameSessionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
 				{Name: "PlayerIds", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(1)), Max: new(float64(25)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}, Sensitive: true}},
 				{Name: "PlayerDataMap", Type: shape.Type{Kind: shape.Map, Key: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}, Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(2048))}}},
 			},
-		},
-		{
-			Name:      "DescribePlayerSessions",
-			Family:    "Player sessions",
-			NewInput:  func() any { return new(DescribePlayerSessionsInput) },
-			NewOutput: func() any { return new(DescribePlayerSessionsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
+		}),
+		shape.Of[DescribePlayerSessionsInput, DescribePlayerSessionsOutput](shape.Operation{
+			Name:   "DescribePlayerSessions",
+			Errors: []fault.Kind{fault.InternalService, fault.NotFound, fault.InvalidRequest, fault.Unauthorized},
 			Input: []shape.Member{
 				{Name: "GameSessionId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `[a-zA-Z0-9:/-]+`}},
 				{Name: "PlayerId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024)), Sensitive: true}},
@@ -48,6 +38,6 @@ func playersessionsOperations() []shape.Operation {
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-	}
+		}),
+	)
 }

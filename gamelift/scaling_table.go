@@ -8,13 +8,10 @@ import (
 )
 
 func scalingOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "PutScalingPolicy",
-			Family:    "Scaling",
-			NewInput:  func() any { return new(PutScalingPolicyInput) },
-			NewOutput: func() any { return new(PutScalingPolicyOutput) },
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+	return shape.Family("Scaling",
+		shape.Of[PutScalingPolicyInput, PutScalingPolicyOutput](shape.Operation{
+			Name:   "PutScalingPolicy",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
@@ -27,14 +24,10 @@ func scalingOperations() []shape.Operation {
 				{Name: "PolicyType", Type: shape.Type{Kind: shape.String, Enum: PolicyTypeValues()}},
 				{Name: "TargetConfiguration", Type: shape.Type{Kind: shape.Struct, Ref: "TargetConfiguration"}},
 			},
-		},
-		{
-			Name:      "DescribeScalingPolicies",
-			Family:    "Scaling",
-			NewInput:  func() any { return new(DescribeScalingPoliciesInput) },
-			NewOutput: func() any { return new(DescribeScalingPoliciesOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+		}),
+		shape.Of[DescribeScalingPoliciesInput, DescribeScalingPoliciesOutput](shape.Operation{
+			Name:   "DescribeScalingPolicies",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 				{Name: "StatusFilter", Type: shape.Type{Kind: shape.String, Enum: ScalingStatusTypeValues()}},
@@ -42,18 +35,14 @@ func scalingOperations() []shape.Operation {
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "Location", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(64)), Pattern: `^[A-Za-z0-9\-]+`}},
 			},
-		},
-		{
-			Name:      "DeleteScalingPolicy",
-			Family:    "Scaling",
-			NewInput:  func() any { return new(DeleteScalingPolicyInput) },
-			NewOutput: func() any { return new(DeleteScalingPolicyOutput) },
-			NoOutput:  true,
-			Errors:    []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
+		}),
+		shape.Of[DeleteScalingPolicyInput, DeleteScalingPolicyOutput](shape.Operation{
+			Name:   "DeleteScalingPolicy",
+			Errors: []fault.Kind{fault.InternalService, fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "Name", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(512)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+$|^arn:.*:[a-z]*fleet\/[a-z]*fleet-[a-zA-Z0-9\-]+$`}},
 			},
-		},
-	}
+		}),
+	)
 }

@@ -8,13 +8,10 @@ import (
 )
 
 func scriptsOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "CreateScript",
-			Family:    "Scripts",
-			NewInput:  func() any { return new(CreateScriptInput) },
-			NewOutput: func() any { return new(CreateScriptOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.TaggingFailed, fault.InternalService},
+	return shape.Family("Scripts",
+		shape.Of[CreateScriptInput, CreateScriptOutput](shape.Operation{
+			Name:   "CreateScript",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.Conflict, fault.TaggingFailed, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "Version", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
@@ -23,13 +20,10 @@ func scriptsOperations() []shape.Operation {
 				{Name: "Tags", Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
 				{Name: "NodeJsVersion", Type: shape.Type{Kind: shape.String, Max: new(float64(16)), Pattern: `^[0-9]+\.(?:x|[0-9]+)$`}},
 			},
-		},
-		{
-			Name:      "UpdateScript",
-			Family:    "Scripts",
-			NewInput:  func() any { return new(UpdateScriptInput) },
-			NewOutput: func() any { return new(UpdateScriptOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[UpdateScriptInput, UpdateScriptOutput](shape.Operation{
+			Name:   "UpdateScript",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "ScriptId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^script-\S+|^arn:.*:script\/script-\S+`}},
 				{Name: "Name", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
@@ -37,39 +31,28 @@ func scriptsOperations() []shape.Operation {
 				{Name: "StorageLocation", Type: shape.Type{Kind: shape.Struct, Ref: "S3Location"}},
 				{Name: "ZipFile", Type: shape.Type{Kind: shape.Blob, Max: new(float64(5000000))}},
 			},
-		},
-		{
-			Name:      "DescribeScript",
-			Family:    "Scripts",
-			NewInput:  func() any { return new(DescribeScriptInput) },
-			NewOutput: func() any { return new(DescribeScriptOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService, fault.NotFound},
+		}),
+		shape.Of[DescribeScriptInput, DescribeScriptOutput](shape.Operation{
+			Name:   "DescribeScript",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService, fault.NotFound},
 			Input: []shape.Member{
 				{Name: "ScriptId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^script-\S+|^arn:.*:script\/script-\S+`}},
 			},
-		},
-		{
-			Name:      "ListScripts",
-			Family:    "Scripts",
-			NewInput:  func() any { return new(ListScriptsInput) },
-			NewOutput: func() any { return new(ListScriptsOutput) },
-			Paginated: true,
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
+		}),
+		shape.Of[ListScriptsInput, ListScriptsOutput](shape.Operation{
+			Name:   "ListScripts",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "Limit", Type: shape.Type{Kind: shape.Integer, Min: new(float64(1))}},
 				{Name: "NextToken", Type: shape.Type{Kind: shape.String, Min: new(float64(1))}},
 			},
-		},
-		{
-			Name:      "DeleteScript",
-			Family:    "Scripts",
-			NewInput:  func() any { return new(DeleteScriptInput) },
-			NewOutput: func() any { return new(DeleteScriptOutput) },
-			NoOutput:  true,
-			Errors:    []fault.Kind{fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.TaggingFailed, fault.InternalService},
+		}),
+		shape.Of[DeleteScriptInput, DeleteScriptOutput](shape.Operation{
+			Name:   "DeleteScript",
+			Errors: []fault.Kind{fault.InvalidRequest, fault.Unauthorized, fault.NotFound, fault.TaggingFailed, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "ScriptId", Required: true, Type: shape.Type{Kind: shape.String, Pattern: `^script-\S+|^arn:.*:script\/script-\S+`}},
 			},
-		},
-	}
+		}),
+	)
 }

@@ -8,38 +8,29 @@ import (
 )
 
 func tagsOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "TagResource",
-			Family:    "Tags",
-			NewInput:  func() any { return new(TagResourceInput) },
-			NewOutput: func() any { return new(TagResourceOutput) },
-			Errors:    []fault.Kind{fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService, fault.UnsupportedRegion},
+	return shape.Family("Tags",
+		shape.Of[TagResourceInput, TagResourceOutput](shape.Operation{
+			Name:   "TagResource",
+			Errors: []fault.Kind{fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "ResourceARN", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1011))}},
 				{Name: "Tags", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.Struct, Ref: "Tag"}}},
 			},
-		},
-		{
-			Name:      "UntagResource",
-			Family:    "Tags",
-			NewInput:  func() any { return new(UntagResourceInput) },
-			NewOutput: func() any { return new(UntagResourceOutput) },
-			Errors:    []fault.Kind{fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[UntagResourceInput, UntagResourceOutput](shape.Operation{
+			Name:   "UntagResource",
+			Errors: []fault.Kind{fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "ResourceARN", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1011))}},
 				{Name: "TagKeys", Required: true, Type: shape.Type{Kind: shape.List, Min: new(float64(0)), Max: new(float64(200)), Elem: &shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128))}}},
 			},
-		},
-		{
-			Name:      "ListTagsForResource",
-			Family:    "Tags",
-			NewInput:  func() any { return new(ListTagsForResourceInput) },
-			NewOutput: func() any { return new(ListTagsForResourceOutput) },
-			Errors:    []fault.Kind{fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService, fault.UnsupportedRegion},
+		}),
+		shape.Of[ListTagsForResourceInput, ListTagsForResourceOutput](shape.Operation{
+			Name:   "ListTagsForResource",
+			Errors: []fault.Kind{fault.NotFound, fault.InvalidRequest, fault.TaggingFailed, fault.InternalService, fault.UnsupportedRegion},
 			Input: []shape.Member{
 				{Name: "ResourceARN", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1011))}},
 			},
-		},
-	}
+		}),
+	)
 }

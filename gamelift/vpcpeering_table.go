@@ -8,69 +8,51 @@ import (
 )
 
 func vpcpeeringOperations() []shape.Operation {
-	return []shape.Operation{
-		{
-			Name:      "CreateVpcPeeringAuthorization",
-			Family:    "VPC peering",
-			NewInput:  func() any { return new(CreateVpcPeeringAuthorizationInput) },
-			NewOutput: func() any { return new(CreateVpcPeeringAuthorizationOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+	return shape.Family("VPC peering",
+		shape.Of[CreateVpcPeeringAuthorizationInput, CreateVpcPeeringAuthorizationOutput](shape.Operation{
+			Name:   "CreateVpcPeeringAuthorization",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameLiftAwsAccountId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "PeerVpcId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "CreateVpcPeeringConnection",
-			Family:    "VPC peering",
-			NewInput:  func() any { return new(CreateVpcPeeringConnectionInput) },
-			NewOutput: func() any { return new(CreateVpcPeeringConnectionOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[CreateVpcPeeringConnectionInput, CreateVpcPeeringConnectionOutput](shape.Operation{
+			Name:   "CreateVpcPeeringConnection",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+`}},
 				{Name: "PeerVpcAwsAccountId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "PeerVpcId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DeleteVpcPeeringAuthorization",
-			Family:    "VPC peering",
-			NewInput:  func() any { return new(DeleteVpcPeeringAuthorizationInput) },
-			NewOutput: func() any { return new(DeleteVpcPeeringAuthorizationOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[DeleteVpcPeeringAuthorizationInput, DeleteVpcPeeringAuthorizationOutput](shape.Operation{
+			Name:   "DeleteVpcPeeringAuthorization",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "GameLiftAwsAccountId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 				{Name: "PeerVpcId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DeleteVpcPeeringConnection",
-			Family:    "VPC peering",
-			NewInput:  func() any { return new(DeleteVpcPeeringConnectionInput) },
-			NewOutput: func() any { return new(DeleteVpcPeeringConnectionOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[DeleteVpcPeeringConnectionInput, DeleteVpcPeeringConnectionOutput](shape.Operation{
+			Name:   "DeleteVpcPeeringConnection",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "FleetId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+`}},
 				{Name: "VpcPeeringConnectionId", Required: true, Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(1024))}},
 			},
-		},
-		{
-			Name:      "DescribeVpcPeeringAuthorizations",
-			Family:    "VPC peering",
-			NewInput:  func() any { return new(DescribeVpcPeeringAuthorizationsInput) },
-			NewOutput: func() any { return new(DescribeVpcPeeringAuthorizationsOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
-			Input:     []shape.Member{},
-		},
-		{
-			Name:      "DescribeVpcPeeringConnections",
-			Family:    "VPC peering",
-			NewInput:  func() any { return new(DescribeVpcPeeringConnectionsInput) },
-			NewOutput: func() any { return new(DescribeVpcPeeringConnectionsOutput) },
-			Errors:    []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
+		}),
+		shape.Of[DescribeVpcPeeringAuthorizationsInput, DescribeVpcPeeringAuthorizationsOutput](shape.Operation{
+			Name:   "DescribeVpcPeeringAuthorizations",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.InternalService},
+			Input:  []shape.Member{},
+		}),
+		shape.Of[DescribeVpcPeeringConnectionsInput, DescribeVpcPeeringConnectionsOutput](shape.Operation{
+			Name:   "DescribeVpcPeeringConnections",
+			Errors: []fault.Kind{fault.Unauthorized, fault.InvalidRequest, fault.NotFound, fault.InternalService},
 			Input: []shape.Member{
 				{Name: "FleetId", Type: shape.Type{Kind: shape.String, Min: new(float64(1)), Max: new(float64(128)), Pattern: `^[a-z]*fleet-[a-zA-Z0-9\-]+`}},
 			},
-		},
-	}
+		}),
+	)
 }

@@ -1,34 +1,43 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// Enumerations whose values get no constants: hundreds of labels that code never
-// names.
-func isCatalogue(name string) bool { return strings.HasSuffix(name, "InstanceType") }
+// named are the enumerations whose values code names: they get constants.
+var named = strings.Fields(`
+	AcceptanceType BackfillMode BuildStatus CertificateType ComparisonOperatorType ComputeStatus ComputeType
+	ContainerOperatingSystem EventCode FleetAction FleetStatus FleetType FlexMatchMode GameSessionPlacementState
+	GameSessionStatus GameSessionStatusReason LocationFilter MatchmakingConfigurationStatus MetricName OperatingSystem
+	PlacementFallbackStrategy PlayerGatewayMode PlayerGatewayStatus PlayerSessionCreationPolicy PlayerSessionStatus
+	PolicyType PriorityType ProtectionPolicy RoutingStrategyType ScalingAdjustmentType ScalingStatusType TerminationMode
+	ZeroCapacityStrategy`)
 
-// enumFiles writes the values of every enumeration, and constants for those that code
-// may need to name.
+// enumFiles writes constants of the named enumerations, and the values of those that
+// inputs are checked against.
 func (m *model) enumFiles(files map[string][]byte) {
-	enums, catalogues := newSource(), newSource()
-	found := m.enums()
-	for _, name := range sortedKeys(found) {
-		if isCatalogue(name) {
-			catalogues.enumValues(name, found[name])
-			continue
+	enums, types := newSource(), newSource()
+	all, checked := m.enums(m.members(false)), m.enums(m.members(true))
+	for _, name := range sortedKeys(all) {
+		s := enums
+		if strings.HasSuffix(name, "InstanceType") { // hundreds of values
+			s = types
 		}
-		enums.enumConstants(name, found[name])
-		enums.enumValues(name, found[name])
+		if slices.Contains(named, name) {
+			s.enumConstants(name, all[name])
+		}
+		if checked[name] != nil {
+			s.enumValues(name, all[name])
+		}
 	}
-	files["enums.go"] = enums.Bytes()
-	files["instance_types.go"] = catalogues.Bytes()
+	files["enums.go"], files["instance_types.go"] = enums.Bytes(), types.Bytes()
 }
 
 // enums collects the enumerations that members refer to, and names the unnamed ones
 // inside lists after their lists.
-func (m *model) enums() map[string][]string {
+func (m *model) enums(all []members) map[string][]string {
 	found := map[string][]string{}
 	var visit func(t *typ)
 	visit = func(t *typ) {
@@ -48,7 +57,7 @@ func (m *model) enums() map[string][]string {
 		visit(t.Key)
 		visit(t.Value)
 	}
-	for _, ms := range m.allMembers() {
+	for _, ms := range all {
 		for _, mem := range ms {
 			visit(&mem.typ)
 		}
@@ -56,16 +65,21 @@ func (m *model) enums() map[string][]string {
 	return found
 }
 
-func (m *model) allMembers() []members {
+// members returns the members of all operations and structures, or of the inputs and the
+// structures that they refer to.
+func (m *model) members(inputs bool) []members {
 	var all []members
 	for _, op := range m.Operations {
 		all = append(all, op.Input)
-		if op.Output != nil {
+		if op.Output != nil && !inputs {
 			all = append(all, *op.Output)
 		}
 	}
-	for _, st := range m.Structures {
-		all = append(all, st.Members)
+	reached := m.reachable()
+	for name, st := range m.Structures {
+		if !inputs || reached[name] {
+			all = append(all, st.Members)
+		}
 	}
 	return all
 }

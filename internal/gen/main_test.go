@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -49,7 +50,10 @@ func TestLoad_Counts(t *testing.T) {
 	}
 	paginated, empty := 0, 0
 	for _, op := range m.Operations {
-		if op.paginated() {
+		has := func(name string) bool {
+			return slices.ContainsFunc(op.Input, func(m member) bool { return m.Name == name })
+		}
+		if has("Limit") && has("NextToken") {
 			paginated++
 		}
 		if op.Output == nil {

@@ -33,10 +33,9 @@ type model struct {
 
 // operation is one operation; a null output means that the API models none.
 type operation struct {
-	Input     members         `json:"input"`
-	Output    *members        `json:"output"`
-	Errors    []string        `json:"errors"`
-	Paginator json.RawMessage `json:"paginator"`
+	Input  members  `json:"input"`
+	Output *members `json:"output"`
+	Errors []string `json:"errors"`
 }
 
 type structure struct {

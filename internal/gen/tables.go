@@ -30,43 +30,23 @@ func (m *model) apiTable() []byte {
 func (m *model) familyTable(f family) []byte {
 	s := newSource("github.com/musterhq/muster/internal/fault", "github.com/musterhq/muster/internal/shape")
 	s.linef("func %sOperations() []shape.Operation {", f.File)
-	s.linef("return []shape.Operation{")
+	s.linef("return shape.Family(%q,", f.Name)
 	for _, name := range f.Operations {
-		s.operation(name, f.Name, m.Operations[name])
+		s.operation(name, m.Operations[name])
 	}
-	s.linef("}")
+	s.linef(")")
 	s.linef("}")
 	return s.Bytes()
 }
 
-func (s *source) operation(name, family string, op operation) {
-	s.linef("{")
+func (s *source) operation(name string, op operation) {
+	s.linef("shape.Of[%sInput, %sOutput](shape.Operation{", name, name)
 	s.linef("Name: %q,", name)
-	s.linef("Family: %q,", family)
-	s.linef("NewInput: func() any { return new(%sInput) },", name)
-	s.linef("NewOutput: func() any { return new(%sOutput) },", name)
-	if op.Output == nil {
-		s.linef("NoOutput: true,")
-	}
-	if op.paginated() {
-		s.linef("Paginated: true,")
-	}
 	s.linef("Errors: []fault.Kind{%s},", faultKinds(op.Errors))
 	s.linef("Input: []shape.Member{")
 	s.memberTable(op.Input)
 	s.linef("},")
-	s.linef("},")
-}
-
-// paginated reports whether the operation takes Limit and NextToken.
-func (op operation) paginated() bool {
-	found := 0
-	for _, m := range op.Input {
-		if m.Name == "Limit" || m.Name == "NextToken" {
-			found++
-		}
-	}
-	return found == 2
+	s.linef("}),")
 }
 
 // faultKinds turns NotFoundException, … into fault.NotFound, …

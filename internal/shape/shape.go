@@ -5,7 +5,11 @@
 // server that serves it (internal/awsrpc).
 package shape
 
-import "github.com/musterhq/muster/internal/fault"
+import (
+	"slices"
+
+	"github.com/musterhq/muster/internal/fault"
+)
 
 // API is a whole service.
 type API struct {
@@ -19,23 +23,31 @@ type API struct {
 // Operation is one call of the API.
 type Operation struct {
 	Name      string
+	Family    string     // the group of operations it belongs to, for documents
 	NewInput  func() any // a pointer to a new, empty input
 	NewOutput func() any // a pointer to a new, empty output
 	Input     []Member
 	Errors    []fault.Kind // the exceptions it models
-	NoOutput  bool         // the API models no output; the answer is an empty object
-	Paginated bool         // takes Limit and NextToken
-	Family    string       // the group of operations it belongs to, for documents
+}
+
+// Of returns the operation with the given types of inputs and outputs.
+func Of[In, Out any](o Operation) Operation {
+	o.NewInput = func() any { return new(In) }
+	o.NewOutput = func() any { return new(Out) }
+	return o
+}
+
+// Family returns the operations as a family.
+func Family(name string, operations ...Operation) []Operation {
+	for i := range operations {
+		operations[i].Family = name
+	}
+	return operations
 }
 
 // Models reports whether the operation declares the exception.
 func (o *Operation) Models(kind fault.Kind) bool {
-	for _, k := range o.Errors {
-		if k == kind {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(o.Errors, kind)
 }
 
 // Member is one named value of a structure.
