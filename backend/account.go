@@ -9,6 +9,7 @@ import (
 
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/door"
+	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
@@ -31,33 +32,25 @@ func (h *accounts) discovery(rq *request) (answer, error) {
 		"id_token_signing_alg_values_supported": []string{cmp.Or(h.config.Algorithm, "ES256")},
 		"scopes_supported":                      []string{identity.ScopeGuest, identity.ScopeAuthenticated},
 		"token_endpoint":                        h.base + protocol.Base + "/auth/refresh",
-	})
+	}, nil)
 }
 
 func (h *accounts) issuer() string { return cmp.Or(h.config.Issuer, h.base+"/player") }
 
 func (h *accounts) keySet(rq *request) (answer, error) {
 	set, err := h.ids.Tokens.Keys.Set()
-	if err != nil {
-		return answer{}, err
+	if err == nil {
+		rq.public("3600")
 	}
-	rq.public("3600")
-	return ok(set)
+	return ok(set, err)
 }
 
 func (h *accounts) createGuest(rq *request) (answer, error) {
-	if err := rq.limit(rq.rates.guest, siteOf(rq.from)); err != nil {
-		return answer{}, err
-	}
 	s, err := h.ids.Logins.CreateGuest(rq.context())
 	return h.loggedIn(rq, s, err, identity.Guest)
 }
 
-func (h *accounts) loginGuest(rq *request) (answer, error) {
-	in, err := decode[protocol.GuestLogin](rq)
-	if err != nil {
-		return answer{}, err
-	}
+func (h *accounts) loginGuest(rq *request, in *protocol.GuestLogin) (answer, error) {
 	account := accountKey(rq, in.PlayerID)
 	if err := h.checkLock(rq, account); err != nil {
 		return answer{}, err
@@ -97,7 +90,7 @@ func (h *accounts) countLogin(rq *request, account string, err error) {
 	switch {
 	case err == nil:
 		h.lockout.passed(account)
-	case identity.Is(err, identity.GuestSecretInvalid) || identity.Is(err, identity.ProviderInvalid):
+	case refusal.Is(err, identity.GuestSecretInvalid) || refusal.Is(err, identity.ProviderInvalid):
 		if account != "" {
 			h.lockout.failed(account, accountLock, now)
 		}
@@ -107,19 +100,12 @@ func (h *accounts) countLogin(rq *request, account string, err error) {
 	}
 }
 
-func (h *accounts) loginProvider(rq *request) (answer, error) {
-	in, err := decode[protocol.ProviderLogin](rq)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := rq.limit(rq.rates.login, networkOf(rq.from)); err != nil {
-		return answer{}, err
-	}
+func (h *accounts) loginProvider(rq *request, in *protocol.ProviderLogin) (answer, error) {
 	if err := h.checkLock(rq, ""); err != nil {
 		return answer{}, err
 	}
 	provider, create := rq.param("provider"), in.Create == nil || *in.Create
-	s, err := h.ids.Logins.Login(rq.context(), provider, credential(&in), create)
+	s, err := h.ids.Logins.Login(rq.context(), provider, credential(in), create)
 	if err != nil {
 		h.countLogin(rq, "", err)
 	}
@@ -130,20 +116,12 @@ func credential(in *protocol.ProviderLogin) identity.Credential {
 	return identity.Credential{Token: in.Token, Nonce: in.Nonce, Identity: in.Identity}
 }
 
-func (h *accounts) refresh(rq *request) (answer, error) {
-	in, err := decode[protocol.RefreshRequest](rq)
-	if err != nil {
-		return answer{}, err
-	}
+func (h *accounts) refresh(rq *request, in *protocol.RefreshRequest) (answer, error) {
 	s, err := h.ids.Tokens.Refresh(rq.context(), in.RefreshToken)
 	return h.loggedIn(rq, s, err, "refresh")
 }
 
-func (h *accounts) logout(rq *request) (answer, error) {
-	in, err := decode[protocol.LogoutRequest](rq)
-	if err != nil {
-		return answer{}, err
-	}
+func (h *accounts) logout(rq *request, in *protocol.LogoutRequest) (answer, error) {
 	if in.RefreshToken != "" && !in.All {
 		return done(h.ids.Tokens.Logout(rq.context(), in.RefreshToken))
 	}
@@ -183,82 +161,48 @@ func linkedOut(links []*identity.Link) []protocol.LinkedIdentity {
 
 func (h *accounts) me(rq *request) (answer, error) {
 	p, err := h.ids.Accounts.Get(rq.player.PlayerID)
+	return h.ownAccount(p, err)
+}
+
+func (h *accounts) ownAccount(p *identity.Player, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(h.playerOut(p))
-}
-
-func (h *accounts) playerOut(p *identity.Player) *protocol.Player {
-	return &protocol.Player{
+	return ok(&protocol.Player{
 		PlayerID: p.ID, DisplayName: p.DisplayName, CreatedAt: p.Created,
 		Scope: protocol.PlayerScope(h.ids.Accounts.Scope(p.ID)), Identities: linkedOut(h.ids.Accounts.Links(p.ID)),
-	}
+	}, nil)
 }
 
-func (h *accounts) changeMe(rq *request) (answer, error) {
-	in, err := decode[protocol.PlayerChange](rq)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := rq.change(); err != nil {
-		return answer{}, err
-	}
+func (h *accounts) changeMe(rq *request, in *protocol.PlayerChange) (answer, error) {
 	p, err := h.ids.Accounts.Rename(rq.context(), rq.player.PlayerID, in.DisplayName)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(h.playerOut(p))
+	return h.ownAccount(p, err)
 }
 
 func (h *accounts) deleteMe(rq *request) (answer, error) {
-	if err := rq.change(); err != nil {
-		return answer{}, err
-	}
 	return done(h.ids.Accounts.Delete(rq.context(), rq.player))
 }
 
-func (h *accounts) link(rq *request) (answer, error) {
-	in, err := decode[protocol.ProviderLogin](rq)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := rq.limit(rq.rates.login, networkOf(rq.from)); err != nil {
-		return answer{}, err
-	}
+func (h *accounts) link(rq *request, in *protocol.ProviderLogin) (answer, error) {
 	provider := rq.param("provider")
-	s, err := h.ids.Logins.Link(rq.context(), rq.player, provider, credential(&in))
+	s, err := h.ids.Logins.Link(rq.context(), rq.player, provider, credential(in))
 	return h.loggedIn(rq, s, err, provider)
 }
 
 func (h *accounts) unlink(rq *request) (answer, error) {
-	if err := rq.change(); err != nil {
-		return answer{}, err
-	}
 	return done(h.ids.Logins.Unlink(rq.context(), rq.player, rq.param("provider")))
 }
 
-func (h *accounts) merge(rq *request) (answer, error) {
-	in, err := decode[protocol.MergeRequest](rq)
-	if err != nil {
-		return answer{}, err
-	}
+func (h *accounts) merge(rq *request, in *protocol.MergeRequest) (answer, error) {
 	if in.Keep != protocol.MergeRequestKeepMine && in.Keep != protocol.MergeRequestKeepTheirs {
 		return answer{}, refuse("invalid-parameter", "keep: must be mine or theirs")
-	}
-	if err := rq.limit(rq.rates.login, networkOf(rq.from)); err != nil {
-		return answer{}, err
 	}
 	s, err := h.ids.Merges.Merge(rq.context(), rq.player, in.ConflictToken, in.Keep == protocol.MergeRequestKeepTheirs)
 	return h.loggedIn(rq, s, err, "merge")
 }
 
 func (h *accounts) publicPlayer(rq *request) (answer, error) {
-	p, err := h.publicOut(rq.param("player"))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(p)
+	return ok(h.publicOut(rq.param("player")))
 }
 
 // publicOut returns the public profile of a player.
@@ -280,16 +224,9 @@ const (
 	mostToldOf   = 1 << 20 // bytes of data in total: one player may have a quarter of that
 )
 
-func (h *accounts) lookUpPlayers(rq *request) (answer, error) {
-	in, err := decode[protocol.PlayerLookup](rq)
-	if err != nil {
-		return answer{}, err
-	}
+func (h *accounts) lookUpPlayers(rq *request, in *protocol.PlayerLookup) (answer, error) {
 	if len(in.IDs) < 1 || len(in.IDs) > mostLookedUp {
 		return answer{}, refuse("validation-failed", "ids: must be 1 to 50")
-	}
-	if err := rq.message("lookup"); err != nil {
-		return answer{}, err
 	}
 	out := &protocol.PublicPlayers{Items: []protocol.PublicPlayer{}}
 	told, size := map[string]bool{}, 0
@@ -299,7 +236,7 @@ func (h *accounts) lookUpPlayers(rq *request) (answer, error) {
 		}
 		told[id] = true
 		p, err := h.publicOut(id)
-		if identity.Is(err, identity.NotFound) {
+		if refusal.Is(err, identity.NotFound) {
 			continue
 		}
 		if err != nil {
@@ -313,13 +250,9 @@ func (h *accounts) lookUpPlayers(rq *request) (answer, error) {
 		}
 		out.Items = append(out.Items, *p)
 	}
-	return ok(out)
+	return ok(out, nil)
 }
 
-func (h *accounts) ban(rq *request) (answer, error) {
-	in, err := decode[protocol.BanRequest](rq)
-	if err != nil {
-		return answer{}, err
-	}
+func (h *accounts) ban(rq *request, in *protocol.BanRequest) (answer, error) {
 	return done(h.ids.Accounts.Ban(rq.context(), rq.param("player"), in.Reason, in.Until))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/lobby"
+	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
 // Config is the operator's configuration for players (docs/players.md). The zero value
@@ -29,7 +30,7 @@ type Config struct {
 	// Pools provide game sessions without matchmaking.
 	Pools []lobby.Pool `yaml:"pools"`
 	// Locations name the beacons of locations.
-	Locations []Location `yaml:"locations"`
+	Locations []protocol.Location `yaml:"locations"`
 	// BeaconKeyFile contains the key with which beacons sign receipts.
 	BeaconKeyFile string `yaml:"beacon_key_file"`
 	// TrustedProxies are addresses or networks whose X-Forwarded-For is trusted.
@@ -42,14 +43,6 @@ type Config struct {
 	// Open offers every matchmaking configuration and every queue by its own name
 	// and accepts all attributes from clients. It is meant for a developer's machine.
 	Open bool `yaml:"-"`
-}
-
-// Location configures the beacons of a location.
-type Location struct {
-	Name  string `yaml:"name"`
-	UDP   string `yaml:"udp"`   // HOST:PORT
-	TCP   string `yaml:"tcp"`   // HOST:PORT
-	HTTPS string `yaml:"https"` // URL
 }
 
 // Offer returns what players can play.

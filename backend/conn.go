@@ -51,8 +51,8 @@ func (c *socket) end(code int, reason string) {
 // run serves the connection until it ends.
 func (c *socket) run(token, resume string) {
 	defer c.of.door.leave()
-	c.of.metrics.socket(1)
-	defer c.of.metrics.socket(-1)
+	c.of.metrics.sockets.Inc()
+	defer c.of.metrics.sockets.Dec()
 	defer c.ws.Close()
 	c.ws.SetReadLimit(maxMessage)
 	c.ws.SetReadDeadline(time.Now().Add(silentFor))
@@ -152,12 +152,12 @@ func (c *socket) answer(m protocol.Message) {
 }
 
 func (c *socket) problem(re string, err error) protocol.Message {
-	p, meant := problemOf(err)
+	p, meant := refusalOf(err)
 	id := newID()
 	if !meant {
 		c.of.log.Error("message failed", "request_id", id, "error", err)
 	}
-	return message(protocol.MessageError, re, p.body(id))
+	return envelope(protocol.MessageError, re, problemBody(p, id))
 }
 
 // handle executes a message and returns its answer.
@@ -182,7 +182,7 @@ func (c *socket) handle(m *protocol.Message) protocol.Message {
 	if err != nil {
 		return c.problem(m.ID, err)
 	}
-	return message(protocol.MessageTicket, m.ID, ticketOut(c.of.lobby.Tickets, t, who.PlayerID))
+	return envelope(protocol.MessageTicket, m.ID, ticketOut(c.of.lobby.Tickets, t, who.PlayerID))
 }
 
 // act executes a message about matchmaking.
@@ -202,15 +202,11 @@ func (c *socket) act(ctx context.Context, who identity.Claims, m *protocol.Messa
 	if err := decodeText(m.Data, &in); err != nil {
 		return nil, err
 	}
-	t, err := tickets.Ticket(who.PlayerID, in.TicketID)
-	if err != nil {
-		return nil, err
-	}
 	switch m.Type {
 	case protocol.MessageCancel:
-		return tickets.Cancel(ctx, t)
+		return tickets.Cancel(ctx, who.PlayerID, in.TicketID)
 	case protocol.MessageAccept:
-		return tickets.Answer(ctx, t, who.PlayerID, in.Accept)
+		return tickets.Answer(ctx, who.PlayerID, in.TicketID, in.Accept)
 	}
 	return nil, refuse("invalid-parameter", "type: "+m.Type+" is not known")
 }
@@ -349,7 +345,7 @@ func (c *socket) tick(warned *string) error {
 	}
 	if time.Until(claims.Expires) < warnBefore && *warned != token {
 		*warned = token
-		if err := c.send(message(protocol.MessageExpiring, "", map[string]int64{"in_seconds": seconds(time.Until(claims.Expires))})); err != nil {
+		if err := c.send(envelope(protocol.MessageExpiring, "", map[string]int64{"in_seconds": seconds(time.Until(claims.Expires))})); err != nil {
 			return err
 		}
 	}
@@ -358,10 +354,10 @@ func (c *socket) tick(warned *string) error {
 
 func (c *socket) readyMessage(re string, resumed bool) protocol.Message {
 	who := c.who()
-	return message(protocol.MessageReady, re, &protocol.SocketReady{PlayerID: who.PlayerID, ExpiresAt: who.Expires, Resumed: resumed})
+	return envelope(protocol.MessageReady, re, &protocol.SocketReady{PlayerID: who.PlayerID, ExpiresAt: who.Expires, Resumed: resumed})
 }
 
-func message(kind, re string, data any) protocol.Message {
+func envelope(kind, re string, data any) protocol.Message {
 	text, err := json.Marshal(data, json.Deterministic(true))
 	if err != nil {
 		panic(err) // plain structs
@@ -404,7 +400,7 @@ func (c *socket) news(player string, cursor *string) (all []protocol.Message) {
 	rows, newest, inParty := c.of.changedSince(player, *cursor)
 	for _, row := range rows {
 		c.inParty = c.inParty || row.kind == protocol.MessageParty
-		m := message(row.kind, "", row.data)
+		m := envelope(row.kind, "", row.data)
 		m.Cursor = c.cursorAt(row.at)
 		all = append(all, m)
 	}

@@ -42,7 +42,7 @@ func writable(rq *request) (identity.Namespace, error) {
 	if !ns.PlayerWrites() {
 		return "", refuse("not-allowed", "players read the namespace "+string(ns)+", they do not write it")
 	}
-	return ns, rq.change()
+	return ns, change(rq)
 }
 
 func (h *data) list(rq *request) (answer, error) {
@@ -51,10 +51,7 @@ func (h *data) list(rq *request) (answer, error) {
 		return answer{}, err
 	}
 	all, err := h.ids.Data.All(rq.player.PlayerID, ns)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(&protocol.DataItems{Items: itemsOut(all)})
+	return ok(&protocol.DataItems{Items: itemsOut(all)}, err)
 }
 
 func (h *data) get(rq *request) (answer, error) {

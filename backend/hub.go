@@ -94,7 +94,7 @@ const (
 // poll answers immediately if the client's ETag is not the current one, and otherwise
 // waits for a change as long as the client requested.
 func (h *hub) poll(rq *request, look func() (body any, seq int64, ended bool, err error)) (answer, error) {
-	if err := rq.message("poll"); err != nil {
+	if err := message("poll")(rq); err != nil {
 		return answer{}, err
 	}
 	wait, err := waitOf(rq)
@@ -151,7 +151,7 @@ func (h *hub) await(ctx context.Context, player string, wait time.Duration, chan
 	if int(h.waiting.Add(1)) > h.most.Waits {
 		h.waiting.Add(-1)
 		p := refuse("busy", "too many long polls at the moment; ask without wait")
-		p.wait = time.Second
+		p.Wait = time.Second
 		return p
 	}
 	defer h.waiting.Add(-1)

@@ -7,9 +7,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/musterhq/muster/identity"
+	"github.com/musterhq/muster/internal/refusal"
 )
 
-// metrics counts what players do. A nil *metrics counts nothing.
+// metrics counts what players do.
 type metrics struct {
 	requests *prometheus.CounterVec
 	took     prometheus.Histogram
@@ -19,9 +20,6 @@ type metrics struct {
 }
 
 func newMetrics(r prometheus.Registerer, h *hub) *metrics {
-	if r == nil {
-		return nil
-	}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_player_" + name, Help: help}, labels)
 	}
@@ -37,36 +35,26 @@ func newMetrics(r prometheus.Registerer, h *hub) *metrics {
 	}
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "muster_player_long_polls", Help: "Long polls that wait."},
 		func() float64 { return float64(h.waiting.Load()) })
-	r.MustRegister(m.requests, m.took, m.limits, m.logins, m.sockets, waiting)
+	if r != nil {
+		r.MustRegister(m.requests, m.took, m.limits, m.logins, m.sockets, waiting)
+	}
 	return m
 }
 
 func (m *metrics) request(rt route, status int, took time.Duration) {
-	if m != nil {
-		m.requests.WithLabelValues(rt.name(), strconv.Itoa(status)).Inc()
-		m.took.Observe(took.Seconds())
-	}
+	m.requests.WithLabelValues(rt.name(), strconv.Itoa(status)).Inc()
+	m.took.Observe(took.Seconds())
 }
 
-func (m *metrics) limit(name string) {
-	if m != nil {
-		m.limits.WithLabelValues(name).Inc()
-	}
-}
+func (m *metrics) limit(name string) { m.limits.WithLabelValues(name).Inc() }
 
 func (m *metrics) login(method string, err error) {
-	if m == nil || identity.Is(err, identity.ProviderDisabled) { // the name is chosen by the client
+	if refusal.Is(err, identity.ProviderDisabled) { // the name is chosen by the client
 		return
 	}
 	result := "ok"
-	if p, _ := problemOf(err); err != nil {
-		result = p.code
+	if r, _ := refusalOf(err); err != nil {
+		result = string(r.Code)
 	}
 	m.logins.WithLabelValues(method, result).Inc()
-}
-
-func (m *metrics) socket(n float64) {
-	if m != nil {
-		m.sockets.Add(n)
-	}
 }

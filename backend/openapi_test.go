@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/musterhq/muster/internal/refusal"
 )
 
 // Every operation in the description is served with the access it states, and every
@@ -66,7 +68,7 @@ func TestProblems_HaveAStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	coded := regexp.MustCompile(`(?:refuse|limited)\("([a-z-]+)"|Code = "([a-z-]+)"`)
-	found := map[string]bool{}
+	found := map[refusal.Code]bool{}
 	for _, file := range append(files, "../identity/refusal.go", "../lobby/refusal.go") {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
@@ -76,7 +78,7 @@ func TestProblems_HaveAStatus(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range coded.FindAllStringSubmatch(string(text), -1) {
-			code := m[1] + m[2]
+			code := refusal.Code(m[1] + m[2])
 			found[code] = true
 			if status := statuses[code]; status < 400 || status > 599 {
 				t.Errorf("%s: %s has the status %d", file, code, status)

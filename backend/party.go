@@ -11,14 +11,7 @@ import (
 // parties handles parties.
 type parties struct{ lobby *lobby.Parties }
 
-func (h *parties) create(rq *request) (answer, error) {
-	in, err := decode[protocol.PartyRequest](rq)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := rq.change(); err != nil {
-		return answer{}, err
-	}
+func (h *parties) create(rq *request, in *protocol.PartyRequest) (answer, error) {
 	p, err := h.lobby.Create(rq.context(), rq.player.PlayerID, in.Matchmaker, in.Max)
 	return h.answer(http.StatusCreated, p, err)
 }
@@ -30,14 +23,7 @@ func (h *parties) answer(status int, p *lobby.Party, err error) (answer, error) 
 	return answer{status: status, body: partyOut(p, time.Now())}, nil
 }
 
-func (h *parties) join(rq *request) (answer, error) {
-	in, err := decode[protocol.PartyJoin](rq)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := rq.change(); err != nil {
-		return answer{}, err
-	}
+func (h *parties) join(rq *request, in *protocol.PartyJoin) (answer, error) {
 	p, err := h.lobby.Join(rq.context(), rq.player.PlayerID, in.Code)
 	return h.answer(http.StatusOK, p, err)
 }
@@ -47,22 +33,12 @@ func (h *parties) get(rq *request) (answer, error) {
 	return h.answer(http.StatusOK, p, err)
 }
 
-func (h *parties) change(rq *request) (answer, error) {
-	in, err := decode[protocol.MemberChange](rq)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := rq.change(); err != nil {
-		return answer{}, err
-	}
+func (h *parties) change(rq *request, in *protocol.MemberChange) (answer, error) {
 	p, err := h.lobby.Change(rq.context(), rq.player.PlayerID, rq.param("party"), in.Ready, in.Attributes, in.LatencyMs)
 	return h.answer(http.StatusOK, p, err)
 }
 
 func (h *parties) leave(rq *request) (answer, error) {
-	if err := rq.change(); err != nil {
-		return answer{}, err
-	}
 	member := rq.param("player")
 	if member == "me" {
 		member = rq.player.PlayerID

@@ -54,7 +54,7 @@ func (h *places) configuration(rq *request) (answer, error) {
 	for _, p := range h.lobby.Catalog.Pools() {
 		out.Pools = append(out.Pools, protocol.PoolInfo{Name: p.Name, CanCreate: p.CanCreate, CanList: p.CanList})
 	}
-	return ok(out)
+	return ok(out, nil)
 }
 
 func (h *places) locations(rq *request) (answer, error) {
@@ -67,7 +67,7 @@ func (h *places) locations(rq *request) (answer, error) {
 		}
 	}
 	for _, l := range h.config.now().Locations {
-		byName[l.Name] = protocol.Location{Name: l.Name, UDP: l.UDP, TCP: l.TCP, HTTPS: l.HTTPS}
+		byName[l.Name] = l
 	}
 	out := &protocol.Locations{TTLSeconds: 3600, Locations: []protocol.Location{}}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
@@ -77,19 +77,12 @@ func (h *places) locations(rq *request) (answer, error) {
 		}
 		out.Locations = append(out.Locations, l)
 	}
-	return ok(out)
+	return ok(out, nil)
 }
 
-func (h *places) reportLatency(rq *request) (answer, error) {
-	in, err := decode[protocol.LatencyReport](rq)
-	if err != nil {
-		return answer{}, err
-	}
+func (h *places) reportLatency(rq *request, in *protocol.LatencyReport) (answer, error) {
 	if len(in.Samples) > lobby.MostSamples {
 		return answer{}, refuse("validation-failed", "samples: at most 64")
-	}
-	if err := rq.change(); err != nil {
-		return answer{}, err
 	}
 	samples := make([]lobby.Sample, len(in.Samples))
 	for i, s := range in.Samples {
@@ -103,7 +96,7 @@ func (h *places) reportLatency(rq *request) (answer, error) {
 	for _, r := range rejected {
 		out.Rejected = append(out.Rejected, protocol.RejectedSample{Location: r.Location, Reason: protocol.RejectedSampleReason(r.Reason)})
 	}
-	return ok(out)
+	return ok(out, nil)
 }
 
 // attested returns the latency in milliseconds according to a sample's receipt, or 0 if

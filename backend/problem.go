@@ -4,34 +4,18 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/fault"
-	"github.com/musterhq/muster/lobby"
+	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 )
 
-// problem is an error meant for the client.
-type problem struct {
-	status   int
-	code     string
-	detail   string
-	wait     time.Duration // for Retry-After
-	until    time.Time     // when a ban ends
-	ticket   string        // the ticket that prevents the request
-	conflict string        // token for merging two players
-}
-
-// Error returns the code and the detail.
-func (p *problem) Error() string { return p.code + ": " + p.detail }
-
 // statuses of the codes, including those of identity's and lobby's refusals.
-var statuses = map[string]int{
+var statuses = map[refusal.Code]int{
 	"malformed-json": 400, "unknown-field": 400, "invalid-parameter": 400,
 	"token-missing": 401, "token-invalid": 401, "token-expired": 401, "guest-secret-invalid": 401,
 	"provider-token-invalid": 401, "refresh-invalid": 401, "refresh-reused": 401, "signature-invalid": 401,
@@ -44,40 +28,27 @@ var statuses = map[string]int{
 	"rate-limited": 429, "locked-out": 429, "internal": 500, "no-capacity": 503, "provider-unavailable": 503, "busy": 503,
 }
 
-// refuse returns a problem; detail may repeat what the client sent.
-func refuse(code, detail string) *problem {
-	status := statuses[code]
-	if status == 0 {
-		status = http.StatusInternalServerError
-	}
-	return &problem{status: status, code: code, detail: strings.ToValidUTF8(detail, "\uFFFD")}
+// refuse returns a refusal; detail may repeat what the client sent.
+func refuse(code refusal.Code, detail string) *refusal.Refusal {
+	return &refusal.Refusal{Code: code, Message: detail}
 }
 
-func limited(code string, wait time.Duration) *problem {
-	p := refuse(code, "too many requests; wait as long as Retry-After says")
-	p.wait = wait
-	return p
+func limited(code refusal.Code, wait time.Duration) *refusal.Refusal {
+	return &refusal.Refusal{Code: code, Message: "too many requests; wait as long as Retry-After says", Wait: wait}
 }
 
-// problemOf returns the client's view of an error; ok is false for errors that are not
+// errInternal is all that clients learn of an error that is not meant for them.
+var errInternal = refuse("internal", "something went wrong on our side")
+
+// refusalOf returns the client's view of an error; ok is false for errors that are not
 // meant for the client.
-func problemOf(err error) (p *problem, ok bool) {
-	if errors.As(err, &p) {
-		return p, true
-	}
-	if r, is := errors.AsType[*identity.Refusal](err); is {
-		p = refuse(string(r.Code), r.Message)
-		p.until, p.conflict = r.Until, r.ConflictToken
-		return p, true
-	}
-	if r, is := errors.AsType[*lobby.Refusal](err); is {
-		p = refuse(string(r.Code), r.Message)
-		p.ticket = r.TicketID
-		return p, true
+func refusalOf(err error) (r *refusal.Refusal, ok bool) {
+	if errors.As(err, &r) {
+		return r, true
 	}
 	f, is := fault.As(err)
 	if !is {
-		return refuse("internal", "something went wrong on our side"), false
+		return errInternal, false
 	}
 	switch f.Kind {
 	case fault.NotFound:
@@ -91,52 +62,51 @@ func problemOf(err error) (p *problem, ok bool) {
 	case fault.FleetCapacityExceeded, fault.OutOfCapacity:
 		return refuse("no-capacity", f.Message), true
 	case fault.Throttling:
-		p := refuse("busy", "too much to do at the moment; try again")
-		if p.wait = time.Second; f.Wait > 0 {
-			p = refuse("rate-limited", f.Message)
-			p.wait = f.Wait
+		if f.Wait > 0 {
+			return &refusal.Refusal{Code: "rate-limited", Message: f.Message, Wait: f.Wait}, true
 		}
-		return p, true
+		return &refusal.Refusal{Code: "busy", Message: "too much to do at the moment; try again", Wait: time.Second}, true
 	case fault.AccessDenied, fault.Unauthorized:
 		return refuse("not-allowed", f.Message), true
 	case fault.MissingAuthentication, fault.InvalidSignature, fault.UnrecognizedClient:
 		return refuse("signature-invalid", f.Message), true
 	}
-	return refuse("internal", "something went wrong on our side"), false
+	return errInternal, false
 }
 
-// body is the wire form (RFC 9457).
-func (p *problem) body(requestID string) *protocol.Problem {
+// problemBody returns the wire form of a refusal (RFC 9457).
+func problemBody(r *refusal.Refusal, requestID string) *protocol.Problem {
+	code := string(r.Code)
 	return &protocol.Problem{
-		Type: "urn:muster:problem:" + p.code, Title: strings.ReplaceAll(p.code, "-", " "), Status: int64(p.status), Detail: p.detail,
-		Instance: "urn:uuid:" + requestID, Code: p.code, RetryAfterSeconds: seconds(p.wait), Until: p.until, TicketID: p.ticket,
-		ConflictToken: p.conflict,
+		Type: "urn:muster:problem:" + code, Title: strings.ReplaceAll(code, "-", " "), Status: int64(statuses[r.Code]),
+		Detail: strings.ToValidUTF8(r.Message, "\uFFFD"), Instance: "urn:uuid:" + requestID, Code: code,
+		RetryAfterSeconds: seconds(r.Wait), Until: r.Until, TicketID: r.TicketID, ConflictToken: r.ConflictToken,
 	}
 }
 
-func (p *problem) write(w http.ResponseWriter, requestID string) {
+func writeProblem(w http.ResponseWriter, r *refusal.Refusal, requestID string) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	h.Del("ETag")
-	if p.wait > 0 {
-		h.Set("Retry-After", strconv.FormatInt(seconds(p.wait), 10))
+	if r.Wait > 0 {
+		h.Set("Retry-After", itoa(seconds(r.Wait)))
 	}
-	if p.status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", challenge(p.code))
+	if statuses[r.Code] == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", challenge(r.Code))
 	}
-	w.WriteHeader(p.status)
-	json.MarshalWrite(w, p.body(requestID)) // fails if the client has gone
+	w.WriteHeader(statuses[r.Code])
+	json.MarshalWrite(w, problemBody(r, requestID)) // fails if the client has gone
 }
 
 // challenge returns the WWW-Authenticate header for a code (RFC 6750, 3.1).
-func challenge(code string) string {
+func challenge(code refusal.Code) string {
 	switch code {
 	case "token-missing":
 		return "Bearer"
 	case "token-invalid", "token-expired":
-		return `Bearer error="invalid_token", error_description="` + code + `"`
+		return `Bearer error="invalid_token", error_description="` + string(code) + `"`
 	}
-	return `Bearer error="invalid_request", error_description="` + code + `"`
+	return `Bearer error="invalid_request", error_description="` + string(code) + `"`
 }
 
 // seconds rounds up, so that a client that waits that long waits long enough.

@@ -39,7 +39,7 @@ type answer struct {
 }
 
 // ok is the usual answer.
-func ok(body any) (answer, error) { return answer{status: http.StatusOK, body: body}, nil }
+func ok(body any, err error) (answer, error) { return answer{status: http.StatusOK, body: body}, err }
 
 // done is the answer without a body.
 func done(err error) (answer, error) { return answer{status: http.StatusNoContent}, err }
@@ -80,12 +80,12 @@ func (b *Backend) serve(rt route, w http.ResponseWriter, r *http.Request) {
 	a, err := b.run(rq, rt)
 	status := a.status
 	if err != nil {
-		p, meant := problemOf(err)
+		p, meant := refusalOf(err)
 		if !meant && r.Context().Err() == nil {
 			b.log.Error("request failed", "request_id", rq.id, "route", rt.name(), "error", err)
 		}
-		status = p.status
-		p.write(w, rq.id)
+		status = statuses[p.Code]
+		writeProblem(w, p, rq.id)
 	} else if status != 0 { // 0: the handler has written the answer
 		b.write(rq, a)
 	}
@@ -151,12 +151,52 @@ func (b *Backend) operator(rq *request, action auth.Action) (auth.Caller, error)
 // limit counts the request; the key is usually the player or the address.
 func (rq *request) limit(m meter, key string) error { return rq.rates.take(m, key) }
 
-// change counts a change by the player.
-func (rq *request) change() error { return rq.limit(rq.rates.write, rq.player.PlayerID) }
+// count counts a request toward a limit, and returns an error if the limit is reached.
+type count func(*request) error
+
+// What requests count as.
+var (
+	change    count = func(rq *request) error { return rq.limit(rq.rates.write, rq.player.PlayerID) }
+	newTicket count = func(rq *request) error { return rq.limit(rq.rates.ticket, rq.player.PlayerID) }
+	login     count = func(rq *request) error { return rq.limit(rq.rates.login, networkOf(rq.from)) }
+	newGuest  count = func(rq *request) error { return rq.limit(rq.rates.guest, siteOf(rq.from)) }
+	free      count = func(*request) error { return nil }
+)
 
 // message counts a request that changes nothing, by its kind.
-func (rq *request) message(kind string) error {
-	return rq.limit(rq.rates.message, kind+" "+rq.player.PlayerID)
+func message(kind string) count {
+	return func(rq *request) error { return rq.limit(rq.rates.message, kind+" "+rq.player.PlayerID) }
+}
+
+// handler handles a request.
+type handler func(*request) (answer, error)
+
+// counted returns a handler that counts a request before it is handled.
+func counted(as count, handle handler) handler {
+	return func(rq *request) (answer, error) {
+		if err := as(rq); err != nil {
+			return answer{}, err
+		}
+		return handle(rq)
+	}
+}
+
+// reads returns a handler that decodes the body and counts a request before it is
+// handled. Unknown members are refused.
+func reads[T any](as count, handle func(*request, *T) (answer, error)) handler {
+	return func(rq *request) (answer, error) {
+		in := new(T)
+		if len(rq.body) == 0 {
+			return answer{}, refuse("malformed-json", "a body is required")
+		}
+		if err := decodeText(rq.body, in); err != nil {
+			return answer{}, err
+		}
+		if err := as(rq); err != nil {
+			return answer{}, err
+		}
+		return handle(rq, in)
+	}
 }
 
 // context ends when the client has gone.
@@ -206,16 +246,6 @@ func (rq *request) readBody() error {
 	return nil
 }
 
-// decode reads the body strictly: unknown members are refused.
-func decode[T any](rq *request) (T, error) {
-	var v T
-	if len(rq.body) == 0 {
-		return v, refuse("malformed-json", "a body is required")
-	}
-	err := decodeText(rq.body, &v)
-	return v, err
-}
-
 func decodeText(text []byte, into any) error {
 	err := json.Unmarshal(text, into, json.RejectUnknownMembers(true))
 	switch {
@@ -250,7 +280,7 @@ func (b *Backend) write(rq *request, a answer) {
 	text, err := json.Marshal(a.body, json.Deterministic(true), json.FormatNilSliceAsNull(false))
 	if err != nil {
 		b.log.Error("answer not encoded", "request_id", rq.id, "error", err)
-		refuse("internal", "something went wrong on our side").write(rq.w, rq.id)
+		writeProblem(rq.w, errInternal, rq.id)
 		return
 	}
 	h.Set("Content-Type", "application/json")

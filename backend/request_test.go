@@ -97,7 +97,8 @@ func TestServe_EveryChangeIsCounted(t *testing.T) {
 			return m
 		}
 		*h.b.rates = meters{
-			guest: none("guest"), login: none("login"), ticket: none("ticket"), session: none("session"), write: none("write"), message: none("message"),
+			metrics: h.b.metrics,
+			guest:   none("guest"), login: none("login"), ticket: none("ticket"), session: none("session"), write: none("write"), message: none("message"),
 		}
 		for _, rt := range h.b.routes() {
 			if rt.method == http.MethodGet || rt.access.who == operator || apart[rt.name()] {

@@ -13,7 +13,7 @@ import (
 type route struct {
 	method, path string // as in the description
 	access       access
-	handle       func(*request) (answer, error)
+	handle       handler
 }
 
 func (rt *route) pattern() string { return rt.method + " " + rt.path }
@@ -48,52 +48,52 @@ func (b *Backend) routes() []route {
 		{"GET", v1 + "/config", open, b.places.configuration},
 		{"GET", v1 + "/locations", open, b.places.locations},
 
-		{"POST", v1 + "/auth/guest", open, b.accounts.createGuest},
-		{"POST", v1 + "/auth/guest/login", open, b.accounts.loginGuest},
-		{"POST", v1 + "/auth/refresh", open, b.accounts.refresh},
-		{"POST", v1 + "/auth/logout", open, b.accounts.logout},
-		{"POST", v1 + "/auth/ws-ticket", players, b.sockets.ticket},
-		{"POST", v1 + "/auth/{provider}", open, b.accounts.loginProvider},
+		{"POST", v1 + "/auth/guest", open, counted(newGuest, b.accounts.createGuest)},
+		{"POST", v1 + "/auth/guest/login", open, reads(free, b.accounts.loginGuest)},
+		{"POST", v1 + "/auth/refresh", open, reads(free, b.accounts.refresh)},
+		{"POST", v1 + "/auth/logout", open, reads(free, b.accounts.logout)},
+		{"POST", v1 + "/auth/ws-ticket", players, counted(change, b.sockets.ticket)},
+		{"POST", v1 + "/auth/{provider}", open, reads(login, b.accounts.loginProvider)},
 
 		{"GET", v1 + "/players/me", players, b.accounts.me},
-		{"PATCH", v1 + "/players/me", players, b.accounts.changeMe},
-		{"DELETE", v1 + "/players/me", players, b.accounts.deleteMe},
-		{"PUT", v1 + "/players/me/identities/{provider}", players, b.accounts.link},
-		{"DELETE", v1 + "/players/me/identities/{provider}", players, b.accounts.unlink},
-		{"POST", v1 + "/players/me/merge", players, b.accounts.merge},
+		{"PATCH", v1 + "/players/me", players, reads(change, b.accounts.changeMe)},
+		{"DELETE", v1 + "/players/me", players, counted(change, b.accounts.deleteMe)},
+		{"PUT", v1 + "/players/me/identities/{provider}", players, reads(login, b.accounts.link)},
+		{"DELETE", v1 + "/players/me/identities/{provider}", players, counted(change, b.accounts.unlink)},
+		{"POST", v1 + "/players/me/merge", players, reads(login, b.accounts.merge)},
 		{"GET", v1 + "/players/me/data/{namespace}", players, b.data.list},
 		{"GET", v1 + "/players/me" + data, players, b.data.get},
 		{"PUT", v1 + "/players/me" + data, players, b.data.put},
 		{"DELETE", v1 + "/players/me" + data, players, b.data.remove},
-		{"PUT", v1 + "/players/me/latency", players, b.places.reportLatency},
+		{"PUT", v1 + "/players/me/latency", players, reads(change, b.places.reportLatency)},
 		{"GET", v1 + "/players/me/reservations", players, b.games.reservations},
 		{"GET", v1 + "/players/{player}", players, b.accounts.publicPlayer},
-		{"POST", v1 + "/players/lookup", players, b.accounts.lookUpPlayers},
+		{"POST", v1 + "/players/lookup", players, reads(message("lookup"), b.accounts.lookUpPlayers)},
 
-		{"POST", ticket, players, b.tickets.start},
+		{"POST", ticket, players, reads(newTicket, b.tickets.start)},
 		{"GET", ticket, players, b.tickets.list},
 		{"GET", ticket + "/{ticket}", players, b.tickets.get},
-		{"DELETE", ticket + "/{ticket}", players, b.tickets.cancel},
-		{"POST", ticket + "/{ticket}/acceptance", players, b.tickets.answer},
+		{"DELETE", ticket + "/{ticket}", players, counted(change, b.tickets.cancel)},
+		{"POST", ticket + "/{ticket}/acceptance", players, reads(message("accept"), b.tickets.answer)},
 
-		{"POST", party, players, b.parties.create},
-		{"POST", party + "/join", players, b.parties.join},
+		{"POST", party, players, reads(change, b.parties.create)},
+		{"POST", party + "/join", players, reads(change, b.parties.join)},
 		{"GET", party + "/{party}", players, b.parties.get},
-		{"PUT", party + "/{party}/members/me", players, b.parties.change},
-		{"DELETE", party + "/{party}/members/{player}", players, b.parties.leave},
+		{"PUT", party + "/{party}/members/me", players, reads(change, b.parties.change)},
+		{"DELETE", party + "/{party}/members/{player}", players, counted(change, b.parties.leave)},
 
 		{"GET", v1 + "/sessions", players, b.games.list},
-		{"POST", v1 + "/sessions", players, b.placements.start},
-		{"GET", v1 + "/sessions/{session}", players, b.games.get},
-		{"POST", v1 + "/sessions/{session}/players", players, b.games.join},
+		{"POST", v1 + "/sessions", players, reads(free, b.placements.start)},
+		{"GET", v1 + "/sessions/{session}", players, counted(message("session"), b.games.get)},
+		{"POST", v1 + "/sessions/{session}/players", players, counted(change, b.games.join)},
 		{"GET", v1 + "/placements/{placement}", players, b.placements.get},
-		{"DELETE", v1 + "/placements/{placement}", players, b.placements.cancel},
+		{"DELETE", v1 + "/placements/{placement}", players, counted(change, b.placements.cancel)},
 
 		{"GET", v1 + "/ws", open, b.sockets.open},
 
 		{"GET", v1 + "/server/players/{player}" + data, access{operator, auth.ReadPlayerData}, b.data.serverGet},
 		{"PUT", v1 + "/server/players/{player}" + data, access{operator, auth.WritePlayerData}, b.data.serverPut},
-		{"PUT", v1 + "/server/players/{player}/ban", access{operator, auth.BanPlayer}, b.accounts.ban},
+		{"PUT", v1 + "/server/players/{player}/ban", access{operator, auth.BanPlayer}, reads(free, b.accounts.ban)},
 	}
 }
 

@@ -35,7 +35,7 @@ func (h *games) list(rq *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := rq.message("list"); err != nil {
+	if err := message("list")(rq); err != nil {
 		return answer{}, err
 	}
 	limit := mostListed
@@ -49,7 +49,7 @@ func (h *games) list(rq *request) (answer, error) {
 	for _, g := range h.lobby.List(pool, q.Get("location"), limit) {
 		out.Items = append(out.Items, gameOut(&g))
 	}
-	return ok(out)
+	return ok(out, nil)
 }
 
 // gameOut returns a game session as players see it.
@@ -68,14 +68,11 @@ func gameOut(g *lobby.Game) protocol.GameSession {
 }
 
 func (h *games) get(rq *request) (answer, error) {
-	if err := rq.message("session"); err != nil {
-		return answer{}, err
-	}
 	g, err := h.lobby.Game(rq.player.PlayerID, sessionOf(rq))
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(gameOut(&g))
+	return ok(gameOut(&g), nil)
 }
 
 // maxPlayerData is the API's limit (API reference, CreatePlayerSession).
@@ -84,16 +81,12 @@ const maxPlayerData = 2048
 func (h *games) join(rq *request) (answer, error) {
 	in := protocol.JoinRequest{}
 	if len(rq.body) > 0 {
-		var err error
-		if in, err = decode[protocol.JoinRequest](rq); err != nil {
+		if err := decodeText(rq.body, &in); err != nil {
 			return answer{}, err
 		}
 	}
 	if len([]rune(in.PlayerData)) > maxPlayerData {
 		return answer{}, refuse("validation-failed", "player_data: at most 2048 characters")
-	}
-	if err := rq.change(); err != nil {
-		return answer{}, err
 	}
 	p, made, err := h.lobby.Join(rq.context(), rq.player.PlayerID, rq.player.Scope, sessionOf(rq), in.PlayerData)
 	switch {
@@ -102,7 +95,7 @@ func (h *games) join(rq *request) (answer, error) {
 	case made:
 		return answer{status: http.StatusCreated, body: reservationOut(p)}, nil
 	}
-	return ok(reservationOut(p))
+	return ok(reservationOut(p), nil)
 }
 
 func reservationOut(p *session.PlayerSession) *protocol.Reservation {
@@ -124,7 +117,7 @@ func (h *games) reservations(rq *request) (answer, error) {
 	for _, p := range all {
 		out.Items = append(out.Items, *reservationOut(p))
 	}
-	return ok(out)
+	return ok(out, nil)
 }
 
 func connection(sessionARN, ip, dns string, port int, playerSession string) *protocol.Connection {
@@ -139,11 +132,7 @@ type placements struct {
 	hub   *hub
 }
 
-func (h *placements) start(rq *request) (answer, error) {
-	in, err := decode[protocol.SessionRequest](rq)
-	if err != nil {
-		return answer{}, err
-	}
+func (h *placements) start(rq *request, in *protocol.SessionRequest) (answer, error) {
 	pool, err := h.lobby.PoolToCreateIn(in.Pool, rq.player.Scope)
 	if err != nil {
 		return answer{}, err
@@ -166,7 +155,7 @@ func (h *placements) accepted(p *lobby.Placement, err error) (answer, error) {
 
 func (h *placements) get(rq *request) (answer, error) {
 	return h.hub.poll(rq, func() (body any, seq int64, ended bool, err error) {
-		p, err := h.lobby.Placement(rq.player.PlayerID, rq.param("placement"))
+		p, err := h.lobby.Get(rq.player.PlayerID, rq.param("placement"))
 		if err != nil {
 			return nil, 0, false, err
 		}
@@ -175,13 +164,7 @@ func (h *placements) get(rq *request) (answer, error) {
 }
 
 func (h *placements) cancel(rq *request) (answer, error) {
-	if err := rq.change(); err != nil {
-		return answer{}, err
-	}
-	p, err := h.lobby.Placement(rq.player.PlayerID, rq.param("placement"))
-	if err == nil {
-		p, err = h.lobby.Cancel(rq.context(), p)
-	}
+	p, err := h.lobby.Cancel(rq.context(), rq.player.PlayerID, rq.param("placement"))
 	return h.accepted(p, err)
 }
 

@@ -155,9 +155,6 @@ type sockets struct {
 }
 
 func (s *sockets) ticket(rq *request) (answer, error) {
-	if err := rq.change(); err != nil {
-		return answer{}, err
-	}
 	ticket, err := s.door.issue(bearer(rq.http), networkOf(rq.from), time.Now())
 	if err != nil {
 		return answer{}, err
@@ -196,7 +193,7 @@ func (s *sockets) open(rq *request) (answer, error) {
 		HandshakeTimeout: writeWithin, ReadBufferSize: 1024, WriteBufferSize: 1024,
 		Subprotocols: []string{protocol.Subprotocol}, CheckOrigin: s.allowedOrigin,
 		Error: func(w http.ResponseWriter, _ *http.Request, _ int, reason error) {
-			refuse("invalid-parameter", "this is a WebSocket: "+reason.Error()).write(w, rq.id)
+			writeProblem(w, refuse("invalid-parameter", "this is a WebSocket: "+reason.Error()), rq.id)
 		},
 	}
 	ws, err := upgrader.Upgrade(rq.w, r, door.UpgradeHeader(r))

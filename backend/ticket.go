@@ -17,28 +17,23 @@ type tickets struct {
 	hub   *hub
 }
 
-func (h *tickets) start(rq *request) (answer, error) {
-	in, err := decode[protocol.TicketRequest](rq)
-	if err != nil {
-		return answer{}, err
+func (h *tickets) start(rq *request, in *protocol.TicketRequest) (answer, error) {
+	t, err := h.lobby.Start(rq.context(), rq.player.PlayerID, rq.player.Scope, matchRequest(in))
+	if err == nil {
+		rq.w.Header().Set("Location", protocol.Base+"/matchmaking/tickets/"+t.ID)
 	}
-	if err := rq.limit(rq.rates.ticket, rq.player.PlayerID); err != nil {
-		return answer{}, err
-	}
-	t, err := h.lobby.Start(rq.context(), rq.player.PlayerID, rq.player.Scope, matchRequest(&in))
-	if err != nil {
-		return answer{}, err
-	}
-	rq.w.Header().Set("Location", protocol.Base+"/matchmaking/tickets/"+t.ID)
-	return h.answerWith(http.StatusCreated, t, rq.player.PlayerID)
+	return h.answerWith(rq, http.StatusCreated, t, err)
 }
 
 func matchRequest(in *protocol.TicketRequest) lobby.MatchRequest {
 	return lobby.MatchRequest{Matchmaker: in.Matchmaker, PartyID: in.PartyID, Team: in.Team, Attributes: in.Attributes, Latency: in.LatencyMs}
 }
 
-func (h *tickets) answerWith(status int, t *lobby.Ticket, player string) (answer, error) {
-	return answer{status: status, body: ticketOut(h.lobby, t, player), etag: quoted(t.Seq)}, nil
+func (h *tickets) answerWith(rq *request, status int, t *lobby.Ticket, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: status, body: ticketOut(h.lobby, t, rq.player.PlayerID), etag: quoted(t.Seq)}, nil
 }
 
 func (h *tickets) list(rq *request) (answer, error) {
@@ -50,13 +45,13 @@ func (h *tickets) list(rq *request) (answer, error) {
 		}
 	}
 	slices.Reverse(out.Items) // ids increase with time
-	return ok(out)
+	return ok(out, nil)
 }
 
 func (h *tickets) get(rq *request) (answer, error) {
 	player := rq.player.PlayerID
 	return h.hub.poll(rq, func() (body any, seq int64, ended bool, err error) {
-		t, err := h.lobby.Ticket(player, rq.param("ticket"))
+		t, err := h.lobby.Get(player, rq.param("ticket"))
 		if err != nil {
 			return nil, 0, false, err
 		}
@@ -65,35 +60,13 @@ func (h *tickets) get(rq *request) (answer, error) {
 }
 
 func (h *tickets) cancel(rq *request) (answer, error) {
-	if err := rq.change(); err != nil {
-		return answer{}, err
-	}
-	t, err := h.lobby.Ticket(rq.player.PlayerID, rq.param("ticket"))
-	if err != nil {
-		return answer{}, err
-	}
-	if t, err = h.lobby.Cancel(rq.context(), t); err != nil {
-		return answer{}, err
-	}
-	return h.answerWith(http.StatusAccepted, t, rq.player.PlayerID)
+	t, err := h.lobby.Cancel(rq.context(), rq.player.PlayerID, rq.param("ticket"))
+	return h.answerWith(rq, http.StatusAccepted, t, err)
 }
 
-func (h *tickets) answer(rq *request) (answer, error) {
-	in, err := decode[protocol.AcceptRequest](rq)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := rq.message("accept"); err != nil {
-		return answer{}, err
-	}
-	t, err := h.lobby.Ticket(rq.player.PlayerID, rq.param("ticket"))
-	if err != nil {
-		return answer{}, err
-	}
-	if t, err = h.lobby.Answer(rq.context(), t, rq.player.PlayerID, in.Accept); err != nil {
-		return answer{}, err
-	}
-	return h.answerWith(http.StatusAccepted, t, rq.player.PlayerID)
+func (h *tickets) answer(rq *request, in *protocol.AcceptRequest) (answer, error) {
+	t, err := h.lobby.Answer(rq.context(), rq.player.PlayerID, rq.param("ticket"), in.Accept)
+	return h.answerWith(rq, http.StatusAccepted, t, err)
 }
 
 // ticketOut returns a ticket as one of its players sees it: each player sees only their

@@ -49,6 +49,18 @@ func (s *Accounts) Get(id string) (*Player, error) {
 	return nil, refuse(NotFound, "player %s does not exist", id)
 }
 
+// MayPlay returns an error unless a player has an account and is not banned. Refusals:
+// TokenInvalid, Banned.
+func (s *Accounts) MayPlay(tx *store.Tx, id string) error {
+	switch p := s.players.account(tx, id); {
+	case p == nil:
+		return refuse(TokenInvalid, "the account was deleted")
+	case p.Banned(tx.Now()):
+		return p.banned()
+	}
+	return nil
+}
+
 // Scope returns the scope that a new token of a player would have.
 func (s *Accounts) Scope(playerID string) string { return s.links.scope(s.st.View(), playerID) }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/musterhq/muster/internal/refusal"
 )
 
 func TestGuest(t *testing.T) {
@@ -162,7 +164,7 @@ func TestLink_AtOnce(t *testing.T) {
 	for _, err := range got {
 		if err == nil {
 			won++
-		} else if !Is(err, IdentityInUse) {
+		} else if !refusal.Is(err, IdentityInUse) {
 			t.Error(err)
 		}
 	}
@@ -265,7 +267,7 @@ func TestData(t *testing.T) {
 	if d.Version != 2 || d.Value != `[2]` {
 		t.Errorf("got %+v", d)
 	}
-	if _, err := h.ids.Data.Get(other.PlayerID, Private, "save"); !Is(err, NotFound) {
+	if _, err := h.ids.Data.Get(other.PlayerID, Private, "save"); !refusal.Is(err, NotFound) {
 		t.Errorf("another player's data: %v", err)
 	}
 	for _, c := range [][2]string{{"", "1"}, {"a/b", "1"}, {strings.Repeat("k", 65), "1"}, {"k", ""}, {"k", "{"}, {"k", "1 2"}, {"k", `"` + strings.Repeat("x", MaxValue) + `"`}} {

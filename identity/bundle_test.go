@@ -20,6 +20,7 @@ import (
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -91,9 +92,9 @@ func (h *house) must(err error) {
 }
 
 // refused fails the test unless err is a refusal with the code.
-func (h *house) refused(err error, code Code) {
+func (h *house) refused(err error, code refusal.Code) {
 	h.Helper()
-	if !Is(err, code) {
+	if !refusal.Is(err, code) {
 		h.Fatalf("got %v, want a refusal %s", err, code)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -186,7 +187,7 @@ func TestLogin_TokenOnceHoweverWritten(t *testing.T) {
 		if again == token {
 			t.Fatalf("%s: it is the same text", name)
 		}
-		if _, err := h.ids.Logins.Login(h.ctx, "id", Credential{Token: again, Nonce: "n-1"}, true); !Is(err, ProviderInvalid) {
+		if _, err := h.ids.Logins.Login(h.ctx, "id", Credential{Token: again, Nonce: "n-1"}, true); !refusal.Is(err, ProviderInvalid) {
 			t.Errorf("%s: got %v, want a refusal %s", name, err, ProviderInvalid)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -200,7 +201,7 @@ func (s *Logins) Link(ctx context.Context, who Claims, provider string, c Creden
 // inUse returns the refusal for an account that is linked to another player.
 func inUse(provider, token string, mergeable bool) error {
 	const text = "this account of %s leads to another player; log in with it to be that player"
-	r := &Refusal{Code: IdentityInUse, Message: fmt.Sprintf(text, provider)}
+	r := &refusal.Refusal{Code: IdentityInUse, Message: fmt.Sprintf(text, provider)}
 	if mergeable {
 		r.Message, r.ConflictToken = r.Message+", or merge the two", token
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/refusal"
 )
 
 // two is a guest, mine, who wants the account "anna" of the provider "id", which is
@@ -52,7 +53,7 @@ func (h *house) conflict(who Claims, subject string) string {
 	h.Helper()
 	_, err := h.ids.Logins.Link(h.ctx, who, "id", h.credential(subject))
 	h.refused(err, IdentityInUse)
-	r, _ := errors.AsType[*Refusal](err)
+	r, _ := errors.AsType[*refusal.Refusal](err)
 	return r.ConflictToken
 }
 
@@ -306,7 +307,7 @@ func TestMerge_OneTokenAtOnce(t *testing.T) {
 	for _, err := range got {
 		if err == nil {
 			won++
-		} else if !Is(err, ConflictInvalid) && !Is(err, TokenInvalid) {
+		} else if !refusal.Is(err, ConflictInvalid) && !refusal.Is(err, TokenInvalid) {
 			t.Error(err)
 		}
 	}
@@ -337,8 +338,8 @@ func TestMerge_SeveralAtOnce(t *testing.T) {
 	all.Wait()
 	for i, err := range got {
 		// A kept holder may have been merged into another before the answer is built.
-		late := i%2 == 0 && Is(err, TokenInvalid)
-		if err != nil && !Is(err, ConflictInvalid) && !late {
+		late := i%2 == 0 && refusal.Is(err, TokenInvalid)
+		if err != nil && !refusal.Is(err, ConflictInvalid) && !late {
 			t.Error(err)
 		}
 	}
@@ -423,7 +424,7 @@ func TestMerge_IsKeptForAWhile(t *testing.T) {
 					t.Errorf("%s: %s is still there", name, lost.PlayerID)
 				}
 			}
-			if _, err := h.ids.Data.Get(w.theirs.PlayerID, Private, "save"); !Is(err, NotFound) {
+			if _, err := h.ids.Data.Get(w.theirs.PlayerID, Private, "save"); !refusal.Is(err, NotFound) {
 				t.Errorf("%s: the data is still there: %v", name, err)
 			}
 			if name == "time" && h.ids.Accounts.players.account(h.st.View(), last.PlayerID) == nil {

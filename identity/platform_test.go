@@ -10,13 +10,15 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-json-experiment/json"
+
+	"github.com/musterhq/muster/internal/refusal"
 )
 
 func TestLogin_Steam(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answer string
-		want   Code
+		want   refusal.Code
 	}{
 		"good":             {`{"response":{"params":{"result":"OK","steamid":"76561198000000001","ownersteamid":"76561198000000001","vacbanned":false,"publisherbanned":false}}}`, ""},
 		"bad ticket":       {`{"response":{"error":{"errorcode":101,"errordesc":"Invalid ticket"}}}`, ProviderInvalid},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -28,7 +29,7 @@ func (p *Player) Banned(now time.Time) bool { return p.BannedUntil.After(now) }
 
 // banned is the refusal for a player who is banned.
 func (p *Player) banned() error {
-	return &Refusal{Code: Banned, Message: "this account is banned until " + p.BannedUntil.UTC().Format(time.RFC3339), Until: p.BannedUntil}
+	return &refusal.Refusal{Code: Banned, Message: "this account is banned until " + p.BannedUntil.UTC().Format(time.RFC3339), Until: p.BannedUntil}
 }
 
 // players is the table of accounts.

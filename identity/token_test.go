@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/musterhq/muster/internal/refusal"
 )
 
 // Anyone who has the published keys can verify a token without us.
@@ -92,7 +94,7 @@ func TestCheck_Refuses(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		token string
-		want  Code
+		want  refusal.Code
 	}{
 		"none":                  {header(`{"alg":"none","kid":"`+key.ID+`","typ":"at+jwt"}`) + "." + parts[1] + ".", TokenInvalid},
 		"HMAC with public key":  {confused, TokenInvalid},
@@ -112,7 +114,7 @@ func TestCheck_Refuses(t *testing.T) {
 		"unknown key":           {strings.Replace(s.AccessToken, parts[0], header(`{"alg":"ES256","kid":"x","typ":"at+jwt"}`), 1), TokenInvalid},
 		"key in its own header": {strings.Replace(s.AccessToken, parts[0], header(`{"alg":"ES256","jwk":{},"typ":"at+jwt"}`), 1), TokenInvalid},
 	} {
-		if _, err := h.ids.Tokens.Check(c.token); !Is(err, c.want) {
+		if _, err := h.ids.Tokens.Check(c.token); !refusal.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
 		}
 	}

@@ -57,9 +57,21 @@ const (
 	pairs   = `{"name":"pairs","ruleLanguageVersion":"1.0","teams":[{"name":"all","minPlayers":2,"maxPlayers":4}]}`
 )
 
-// newHall returns a hall with its state in a database; configure is called once it is open.
-func newHall(t *testing.T, driver store.Driver) *hall {
+// accounts are the players anna, bert, carl and dora.
+var accounts = []string{`{"id":"anna"}`, `{"id":"bert"}`, `{"id":"carl"}`, `{"id":"dora"}`}
+
+// newHall returns a hall with its state in a database that has the accounts.
+func newHall(t *testing.T) *hall {
 	t.Helper()
+	return hallOf(t, map[string][]string{"player": accounts})
+}
+
+// hallOf returns a hall whose database has rows, as JSON by table; configure is called
+// once it is open.
+func hallOf(t *testing.T, rows map[string][]string) *hall {
+	t.Helper()
+	driver := store.NewMemory()
+	writeRows(t, driver, rows)
 	h := &hall{T: t, ctx: context.Background()}
 	master, err := auth.NewMaster(make([]byte, auth.MasterKeySize))
 	h.must(err)
@@ -106,7 +118,7 @@ func (h *hall) configure(fleets *fleet.Service) {
 	}
 	for _, c := range []flexmatch.Configuration{
 		{Name: "placed", Queues: []string{h.queues.Queues.ARN("empty")}, RequestTimeout: patient},
-		{Name: "slow", Mode: flexmatch.Standalone, RequestTimeout: 2 * ticketKept},
+		{Name: "slow", Mode: flexmatch.Standalone, RequestTimeout: 2 * requestKept},
 		{Name: "alone", Mode: flexmatch.Standalone, RequestTimeout: patient},
 		{Name: "asked", RuleSet: "pairs", Mode: flexmatch.Standalone, RequestTimeout: patient, AcceptanceRequired: true, AcceptanceTimeout: 20 * time.Second},
 	} {
@@ -146,7 +158,7 @@ func (h *hall) stop() {
 func inHall(t *testing.T, f func(*hall)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall(t, store.NewMemory())
+		h := newHall(t)
 		h.begin()
 		defer h.stop()
 		f(h)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/identity"
-	"github.com/musterhq/muster/internal/store"
+	"github.com/musterhq/muster/internal/refusal"
 )
 
 func (h *hall) guest() (player, token string) {
@@ -21,7 +21,7 @@ func (h *hall) guest() (player, token string) {
 
 // A player who is banned, deleted or merged into another is no longer matched, is in no
 // party, and waits for no game session, from the same moment; clients waiting for changes
-// are woken.
+// are woken. Nothing new can be requested for them.
 func TestExpel(t *testing.T) {
 	t.Parallel()
 	for name, expel := range map[string]func(*hall, string, string){
@@ -40,13 +40,13 @@ func TestExpel(t *testing.T) {
 			who, err := h.ids.Tokens.Check(token)
 			h.must(err)
 			_, err = h.ids.Logins.Link(h.ctx, who, "studio", studio)
-			refusal, _ := errors.AsType[*identity.Refusal](err)
-			_, err = h.ids.Merges.Merge(h.ctx, who, refusal.ConflictToken, true)
+			refused, _ := errors.AsType[*refusal.Refusal](err)
+			_, err = h.ids.Merges.Merge(h.ctx, who, refused.ConflictToken, true)
 			h.must(err)
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHall(t, store.NewMemory())
+			h := newHall(t)
 			var woken []string
 			h.OnChanged(func(players []string) { woken = append(woken, players...) })
 			h.begin()
@@ -67,6 +67,13 @@ func TestExpel(t *testing.T) {
 			}
 			if h.Parties.rows.Get(h.st.View(), party.ID) != nil {
 				t.Errorf("%s: the player is in a party", name)
+			}
+			// The request's token may have been checked before.
+			if _, err := h.Tickets.Start(h.ctx, player, identity.ScopeGuest, MatchRequest{Matchmaker: "alone"}); err == nil {
+				t.Errorf("%s: the player is matched again", name)
+			}
+			if _, err := h.Placements.Start(h.ctx, player, &Pool{Name: "empty", Queue: "empty", MaxPlayers: 2}, SessionRequest{}); err == nil {
+				t.Errorf("%s: the player gets a game session", name)
 			}
 		})
 	}

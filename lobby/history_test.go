@@ -27,7 +27,7 @@ func TestHistories(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					h := &history{
-						hall: newHall(t, store.NewMemory()), rand: rand.New(rand.NewPCG(seed, 1)),
+						hall: newHall(t), rand: rand.New(rand.NewPCG(seed, 1)),
 						cursor: map[string]string{}, pushed: map[string]pushed{}, seen: map[string]int{},
 					}
 					h.OnChanged(func([]string) { h.push(); h.check("a commit") })
@@ -139,18 +139,18 @@ func (h *history) answer(player string) {
 	}
 	t := h.open(player)
 	for _, member := range t.Players {
-		if _, err := h.Tickets.Answer(h.ctx, t, member, h.rand.IntN(12) > 0); err == nil {
+		if _, err := h.Tickets.Answer(h.ctx, member, t.ID, h.rand.IntN(12) > 0); err == nil {
 			h.seen["accepted"]++
 		}
 		if h.rand.IntN(3) == 0 { // the same answer again changes nothing
-			_, _ = h.Tickets.Answer(h.ctx, t, member, true)
+			_, _ = h.Tickets.Answer(h.ctx, member, t.ID, true)
 		}
 	}
 }
 
 func (h *history) cancel(player string) {
 	if t := h.open(player); t != nil {
-		_, _ = h.Tickets.Cancel(h.ctx, t)
+		_, _ = h.Tickets.Cancel(h.ctx, player, t.ID)
 	}
 }
 
@@ -193,7 +193,7 @@ func (h *history) place(player string) {
 
 func (h *history) cancelPlacement(player string) {
 	for p := range h.Placements.Of(h.st.View(), player) {
-		_, err := h.Placements.Cancel(h.ctx, p)
+		_, err := h.Placements.Cancel(h.ctx, player, p.ID)
 		h.must(err)
 	}
 }

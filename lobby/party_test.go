@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/musterhq/muster/internal/refusal"
 )
 
 func (h *hall) party(a partyArgs) *Party {
@@ -34,7 +36,7 @@ func TestParty_ConsentTakenBackMeanwhile(t *testing.T) {
 			go func() { _, err := h.Parties.act.Do(h.ctx, meanwhile); left <- err }()
 			synctest.Wait()
 			_, err := h.Tickets.Start(h.ctx, "anna", "guest", MatchRequest{Matchmaker: "alone", PartyID: p.ID})
-			if r, _ := err.(*Refusal); r == nil || r.Code != PartyNotReady {
+			if r, _ := err.(*refusal.Refusal); r == nil || r.Code != PartyNotReady {
 				t.Errorf("after %q: got %v, want party-not-ready", meanwhile.Do, err)
 			}
 			h.must(<-left)

@@ -3,12 +3,11 @@ package lobby
 import (
 	"cmp"
 	"context"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/placement"
 	"github.com/musterhq/muster/session"
@@ -28,14 +27,10 @@ const (
 
 // Placement is a player's request for a game session of their own.
 type Placement struct {
-	ID       string    `json:"id"` // of the queue's placement too
-	Pool     string    `json:"pool"`
-	PlayerID string    `json:"player_id"`
-	Result   Result    `json:"seen"`
-	Seq      int64     `json:"seq"`
-	Change   string    `json:"change"` // orders the changes of all rows
-	Created  time.Time `json:"created"`
-	Expires  time.Time `json:"expires"` // counts once it has ended
+	Request
+	Pool     string `json:"pool"`
+	PlayerID string `json:"player_id"`
+	Result   Result `json:"seen"`
 }
 
 // Result is what the player sees of the queue's placement.
@@ -49,44 +44,26 @@ type Result struct {
 	PlayerSessionID string         `json:"player_session_id,omitzero"`
 }
 
-const (
-	placementKept = time.Hour // after its end
-	mostPending   = 2         // of one player at a time
-)
+const mostPending = 2 // of one player at a time
 
 // Over reports whether the placement has ended.
 func (p *Placement) Over() bool { return p.Result.State != PlacementPending }
 
+func (p *Placement) players() []string { return []string{p.PlayerID} }
+
 // Placements are the players' placements.
 type Placements struct {
-	st        *store.Store
+	requests[Placement, *Placement]
+	ids       *identity.Service
 	queues    *placement.Service
 	catalog   *Catalog
 	latencies *Latencies
-	watchers  *watchers
-
-	rows    *store.Table[Placement]
-	open    *store.Index[Placement] // not ended
-	of      *store.Index[Placement] // by player
-	expires *store.Index[Placement] // ended
-	start   *store.Command[placeArgs, *Placement]
+	start     *store.Command[placeArgs, *Placement]
 }
 
 // register registers the table and the command, and follows the queues' placements.
 func (s *Placements) register() {
-	s.rows = store.NewTable(s.st, store.TableSpec[Placement]{Name: "play_placement", Key: func(p *Placement) string { return p.ID }})
-	s.open = store.NewIndex(s.rows, "open", func(p *Placement, emit func(string)) {
-		if !p.Over() {
-			emit("")
-		}
-	})
-	s.of = store.NewIndex(s.rows, "player", func(p *Placement, emit func(string)) { emit(p.PlayerID) })
-	s.expires = store.NewDueIndex(s.rows, "expires", func(p *Placement) (at time.Time) {
-		if p.Over() {
-			at = p.Expires
-		}
-		return at
-	})
+	s.requests.register("play_placement")
 	s.start = store.NewCommand(s.st, "play.place", s.runPlace)
 	s.queues.OnEnded(s.follow)
 }
@@ -100,10 +77,11 @@ type placeArgs struct {
 // runPlace starts the queue's placement and writes the player's in the same transaction.
 func (s *Placements) runPlace(tx *store.Tx, a placeArgs) (*Placement, error) {
 	p, pending := a.Placement, 0
-	for old := range s.of.Equal(tx, p.PlayerID) {
-		if !old.Over() {
-			pending++
-		}
+	if err := s.ids.Accounts.MayPlay(tx, p.PlayerID); err != nil {
+		return nil, err
+	}
+	for range s.openOf(tx, p.PlayerID) {
+		pending++
 	}
 	if pending >= mostPending {
 		return nil, refuse(TicketActive, "two game sessions are on their way already")
@@ -116,13 +94,6 @@ func (s *Placements) runPlace(tx *store.Tx, a placeArgs) (*Placement, error) {
 	p.Result.State = PlacementPending
 	s.put(tx, &p)
 	return &p, nil
-}
-
-func (s *Placements) put(tx *store.Tx, p *Placement) {
-	p.Seq++
-	p.Change, p.Expires = tx.ID(""), tx.Now().Add(placementKept)
-	s.rows.Put(tx, p)
-	s.watchers.notify(tx, []string{p.PlayerID})
 }
 
 // follow ends the player's placement in the transaction that ended the queue's.
@@ -213,30 +184,15 @@ func (s *Placements) request(player string, pool *Pool, in *SessionRequest) (pla
 	return r, err
 }
 
-// Placement returns a placement of the player. Errors: NotFound.
-func (s *Placements) Placement(player, id string) (*Placement, error) {
-	p := s.rows.Get(s.st.View(), id)
-	if p == nil || p.PlayerID != player {
-		return nil, refuse(NotFound, "you have no placement "+id)
+// Cancel cancels a placement of a player. One that has ended stays as it is. Errors:
+// NotFound, PlacementEnded (its game session is being created).
+func (s *Placements) Cancel(ctx context.Context, player, id string) (*Placement, error) {
+	p, err := s.Get(player, id)
+	if err != nil || p.Over() {
+		return p, err
 	}
-	return p, nil
-}
-
-// Of yields the placements of a player, the oldest first.
-func (s *Placements) Of(r store.Reader, player string) iter.Seq[*Placement] {
-	return s.of.Equal(r, player)
-}
-
-// Cancel cancels a placement. One that has ended stays as it is. Errors: PlacementEnded
-// (its game session is being created).
-func (s *Placements) Cancel(ctx context.Context, p *Placement) (*Placement, error) {
-	if p.Over() {
-		return p, nil
-	}
-	_, _, err := s.queues.Stop(ctx, p.ID)
-	if now := s.rows.Get(s.st.View(), p.ID); now != nil {
-		p = now
-	}
+	_, _, err = s.queues.Stop(ctx, id)
+	p = s.current(p)
 	if err != nil && !p.Over() {
 		return nil, refuse(PlacementEnded, "the game session is being made and cannot be given up any more")
 	}
@@ -245,9 +201,7 @@ func (s *Placements) Cancel(ctx context.Context, p *Placement) (*Placement, erro
 
 // expel cancels the open placements of a player.
 func (s *Placements) expel(tx *store.Tx, player string) {
-	for p := range s.of.Equal(tx, player) {
-		if !p.Over() {
-			s.queues.Cancel(tx, p.ID)
-		}
+	for p := range s.openOf(tx, player) {
+		s.queues.Cancel(tx, p.ID)
 	}
 }

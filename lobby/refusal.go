@@ -1,36 +1,27 @@
 package lobby
 
-// Code identifies what is wrong with a request, for programs.
-type Code string
+import "github.com/musterhq/muster/internal/refusal"
 
-// The codes of refusals, in addition to those of identity and of internal/fault.
+// The codes of refusals, in addition to those of identity.
 const (
-	NotFound          Code = "not-found"
-	NotAllowed        Code = "not-allowed"
-	ScopeInsufficient Code = "scope-insufficient"
-	Invalid           Code = "invalid-parameter"
-	ValidationFailed  Code = "validation-failed"
-	AttributeRejected Code = "attribute-rejected"
-	LatencyRejected   Code = "latency-rejected"
-	TicketActive      Code = "ticket-active"
-	TicketEnded       Code = "ticket-ended"
-	NotAwaitingAnswer Code = "not-awaiting-acceptance"
-	PlacementEnded    Code = "placement-ended"
-	AlreadyJoined     Code = "already-joined"
-	PartyFull         Code = "party-full"
-	PartyNotReady     Code = "party-not-ready"
-	NotLeader         Code = "not-leader"
+	NotFound          refusal.Code = "not-found"
+	NotAllowed        refusal.Code = "not-allowed"
+	ScopeInsufficient refusal.Code = "scope-insufficient"
+	Invalid           refusal.Code = "invalid-parameter"
+	ValidationFailed  refusal.Code = "validation-failed"
+	AttributeRejected refusal.Code = "attribute-rejected"
+	LatencyRejected   refusal.Code = "latency-rejected"
+	TicketActive      refusal.Code = "ticket-active"
+	TicketEnded       refusal.Code = "ticket-ended"
+	NotAwaitingAnswer refusal.Code = "not-awaiting-acceptance"
+	PlacementEnded    refusal.Code = "placement-ended"
+	AlreadyJoined     refusal.Code = "already-joined"
+	PartyFull         refusal.Code = "party-full"
+	PartyNotReady     refusal.Code = "party-not-ready"
+	NotLeader         refusal.Code = "not-leader"
 )
 
-// Refusal is an error meant for the player's client. Its message may repeat what the
-// client sent.
-type Refusal struct {
-	Code     Code
-	Message  string
-	TicketID string // of TicketActive: the requesting player's ticket that prevents it, or ""
+// refuse returns a refusal. The message may repeat what the client sent.
+func refuse(code refusal.Code, message string) error {
+	return &refusal.Refusal{Code: code, Message: message}
 }
-
-// Error returns the code and the message.
-func (r *Refusal) Error() string { return string(r.Code) + ": " + r.Message }
-
-func refuse(code Code, message string) error { return &Refusal{Code: code, Message: message} }

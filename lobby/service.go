@@ -1,6 +1,7 @@
 package lobby
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -56,9 +57,7 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	if err := o.Offer.Check(); err != nil {
 		return nil, err
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "players")
 	changes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "muster_player_tickets_total", Help: "Changes of players' tickets, by the state they came to.",
 	}, []string{"matchmaker", "state"})
@@ -66,26 +65,29 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 		o.Registerer.MustRegister(changes)
 	}
 	w := &watchers{}
-	log, catalog := o.Logger.With("component", "players"), &Catalog{st: st, matches: d.Matches, placements: d.Placements}
+	catalog := &Catalog{st: st, matches: d.Matches, placements: d.Placements}
 	catalog.offer.Store(&o.Offer)
 	latencies := &Latencies{st: st, fleets: d.Fleets, of: map[string]report{}}
 	parties := &Parties{st: st, catalog: catalog, watchers: w}
 	s := &Service{
 		Catalog: catalog, Latencies: latencies, Parties: parties,
 		Tickets: &Tickets{
-			st: st, ids: d.Identity, matches: d.Matches, catalog: catalog, parties: parties, latencies: latencies,
-			watchers: w, changes: changes, log: log,
+			requests: requests[Ticket, *Ticket]{st: st, kind: "ticket", watchers: w},
+			ids:      d.Identity, matches: d.Matches, catalog: catalog, parties: parties, latencies: latencies, changes: changes, log: log,
 		},
-		Placements: &Placements{st: st, queues: d.Placements, catalog: catalog, latencies: latencies, watchers: w},
-		Games:      &Games{st: st, fleets: d.Fleets, sessions: d.Sessions, queues: d.Placements, catalog: catalog},
-		st:         st, log: log, watchers: w,
+		Placements: &Placements{
+			requests: requests[Placement, *Placement]{st: st, kind: "placement", watchers: w},
+			ids:      d.Identity, queues: d.Placements, catalog: catalog, latencies: latencies,
+		},
+		Games: &Games{st: st, fleets: d.Fleets, sessions: d.Sessions, queues: d.Placements, catalog: catalog},
+		st:    st, log: log, watchers: w,
 	}
 	s.Tickets.register()
 	s.Parties.register()
 	s.Placements.register()
 	s.sweep = store.NewAction(st, "play.sweep", s.runSweep)
 	s.repair = store.NewAction(st, "play.repair", s.runRepair)
-	s.loop = wake.NewLoop(s.nextDue, s.tidy)
+	s.loop = wake.NewLoop(s.nextDue, s.tidy).LogTo(s.log, "players' rows not tidied; will try again")
 	d.Identity.Accounts.OnOut(s.expel)
 	return s, nil
 }
@@ -126,26 +128,17 @@ func (s *Service) Run(ctx context.Context) { s.loop.Run(ctx) }
 
 // tidy brings rows of an earlier version up to date, once, and deletes what has expired.
 func (s *Service) tidy(ctx context.Context) error {
-	err := s.catchUp(ctx)
-	if err == nil {
-		err = s.sweep.Do(ctx, struct{}{})
+	if err := s.catchUp(ctx); err != nil {
+		return err
 	}
-	if err != nil && ctx.Err() == nil {
-		s.log.Error("players' rows not tidied; will try again", "error", err)
-	}
-	return err
+	return s.sweep.Do(ctx, struct{}{})
 }
 
-// runSweep deletes expired rows. An open ticket or placement stays, however long it takes.
+// runSweep deletes expired rows.
 func (s *Service) runSweep(tx *store.Tx, _ struct{}) error {
-	now := tx.Now()
-	for t := range s.Tickets.expires.Due(tx, now) {
-		s.Tickets.rows.Delete(tx, t.ID)
-	}
-	for p := range s.Placements.expires.Due(tx, now) {
-		s.Placements.rows.Delete(tx, p.ID)
-	}
-	for p := range s.Parties.expires.Due(tx, now) {
+	s.Tickets.sweep(tx)
+	s.Placements.sweep(tx)
+	for p := range s.Parties.expires.Due(tx, tx.Now()) {
 		s.Parties.rows.Delete(tx, p.ID)
 		s.watchers.notify(tx, p.players())
 	}

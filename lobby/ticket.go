@@ -2,7 +2,6 @@ package lobby
 
 import (
 	"context"
-	"iter"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/musterhq/muster/flexmatch"
 	"github.com/musterhq/muster/identity"
 	"github.com/musterhq/muster/internal/fault"
+	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -39,21 +39,16 @@ func (s State) Over() bool {
 
 // Ticket is a request to be matched, as its players may see it.
 type Ticket struct {
-	ID            string    `json:"id"` // of the matchmaker's ticket too
+	Request
 	Matchmaker    string    `json:"matchmaker"`
 	Configuration string    `json:"configuration"`
 	PartyID       string    `json:"party_id,omitzero"`
 	Players       []string  `json:"players"` // who may see it
 	Found         Found     `json:"found"`
-	Seq           int64     `json:"seq"`
-	Change        string    `json:"change"` // orders the changes of all rows
-	Created       time.Time `json:"created"`
 	Updated       time.Time `json:"updated"`
-	Expires       time.Time `json:"expires"` // counts once it has ended
 }
 
-// Found is what players see of the matchmaker's ticket. It outlives that ticket, which
-// leaves memory some minutes after its end.
+// Found is what players see of the matchmaker's ticket.
 type Found struct {
 	State     State     `json:"state"`
 	Reason    string    `json:"reason,omitzero"`
@@ -74,10 +69,10 @@ type Member struct {
 	PlayerSessionID string `json:"player_session_id,omitzero"`
 }
 
-const ticketKept = time.Hour // after its end
-
 // Over reports whether the ticket has ended.
 func (t *Ticket) Over() bool { return t.Found.State.Over() }
+
+func (t *Ticket) players() []string { return t.Players }
 
 func (f *Found) equal(g *Found) bool {
 	same := func(a, b Member) bool {
@@ -90,42 +85,20 @@ func (f *Found) equal(g *Found) bool {
 
 // Tickets are the players' tickets.
 type Tickets struct {
-	st        *store.Store
+	requests[Ticket, *Ticket]
 	ids       *identity.Service
 	matches   *flexmatch.Service
 	catalog   *Catalog
 	parties   *Parties
 	latencies *Latencies
-	watchers  *watchers
 	changes   *prometheus.CounterVec
 	log       *slog.Logger
-
-	rows    *store.Table[Ticket]
-	open    *store.Index[Ticket] // not ended
-	of      *store.Index[Ticket] // by player
-	expires *store.Index[Ticket] // ended
-	start   *store.Command[openArgs, *Ticket]
+	start     *store.Command[openArgs, *Ticket]
 }
 
 // register registers the table and the command, and follows the matchmaker.
 func (s *Tickets) register() {
-	s.rows = store.NewTable(s.st, store.TableSpec[Ticket]{Name: "play_ticket", Key: func(t *Ticket) string { return t.ID }})
-	s.open = store.NewIndex(s.rows, "open", func(t *Ticket, emit func(string)) {
-		if !t.Over() {
-			emit("")
-		}
-	})
-	s.of = store.NewIndex(s.rows, "player", func(t *Ticket, emit func(string)) {
-		for _, p := range t.Players {
-			emit(p)
-		}
-	})
-	s.expires = store.NewDueIndex(s.rows, "expires", func(t *Ticket) (at time.Time) {
-		if t.Over() {
-			at = t.Expires
-		}
-		return at
-	})
+	s.requests.register("play_ticket")
 	s.start = store.NewCommand(s.st, "play.open", s.runOpen)
 	s.matches.OnChanged(s.follow)
 }
@@ -238,11 +211,11 @@ type openArgs struct {
 func (s *Tickets) runOpen(tx *store.Tx, a openArgs) (*Ticket, error) {
 	t := a.Ticket
 	for _, player := range t.Players {
-		for old := range s.of.Equal(tx, player) {
-			if old.Over() {
-				continue
-			}
-			r := &Refusal{Code: TicketActive, Message: "a player is on a ticket already; cancel that one first"}
+		if err := s.ids.Accounts.MayPlay(tx, player); err != nil {
+			return nil, err
+		}
+		for old := range s.openOf(tx, player) {
+			r := &refusal.Refusal{Code: TicketActive, Message: "a player is on a ticket already; cancel that one first"}
 			if slices.Contains(old.Players, t.Players[0]) { // nobody else learns which
 				r.TicketID = old.ID
 			}
@@ -281,13 +254,10 @@ func (s *Tickets) update(tx *store.Tx, old *Ticket, found Found) {
 	s.put(tx, &t)
 }
 
-// put writes a changed ticket, and notifies the watchers of its players.
+// put writes a changed ticket, and counts the change.
 func (s *Tickets) put(tx *store.Tx, t *Ticket) {
-	t.Seq++
-	t.Updated, t.Change = tx.Now(), tx.ID("")
-	t.Expires = tx.Now().Add(ticketKept)
-	s.rows.Put(tx, t)
-	s.watchers.notify(tx, t.Players)
+	t.Updated = tx.Now()
+	s.requests.put(tx, t)
 	matchmaker, state := t.Matchmaker, t.Found.State
 	tx.OnCommit(func() { s.changes.WithLabelValues(matchmaker, string(state)).Inc() })
 }
@@ -316,18 +286,6 @@ func (s *Tickets) found(r store.Reader, t *flexmatch.Ticket) Found {
 	return f
 }
 
-// Ticket returns a ticket of the player. Errors: NotFound.
-func (s *Tickets) Ticket(player, id string) (*Ticket, error) {
-	t := s.rows.Get(s.st.View(), id)
-	if t == nil || !slices.Contains(t.Players, player) {
-		return nil, refuse(NotFound, "you have no ticket "+id)
-	}
-	return t, nil
-}
-
-// Of yields the tickets of a player, the oldest first.
-func (s *Tickets) Of(r store.Reader, player string) iter.Seq[*Ticket] { return s.of.Equal(r, player) }
-
 // Estimate returns how long a ticket is expected to wait for a match; 0 if that is unknown
 // or it does not wait.
 func (s *Tickets) Estimate(t *Ticket) time.Duration {
@@ -337,13 +295,14 @@ func (s *Tickets) Estimate(t *Ticket) time.Duration {
 	return time.Duration(s.matches.EstimatedWait(t.Configuration)) * time.Second
 }
 
-// Cancel cancels a ticket. One that has ended stays as it is. Errors: TicketEnded (it
-// cannot be cancelled any more).
-func (s *Tickets) Cancel(ctx context.Context, t *Ticket) (*Ticket, error) {
-	if t.Over() {
-		return t, nil
+// Cancel cancels a ticket of a player. One that has ended stays as it is. Errors:
+// NotFound, TicketEnded (it cannot be cancelled any more).
+func (s *Tickets) Cancel(ctx context.Context, player, id string) (*Ticket, error) {
+	t, err := s.Get(player, id)
+	if err != nil || t.Over() {
+		return t, err
 	}
-	err := s.matches.Stop(ctx, t.ID)
+	err = s.matches.Stop(ctx, id)
 	now := s.current(t)
 	switch {
 	case err == nil || now.Over():
@@ -354,13 +313,18 @@ func (s *Tickets) Cancel(ctx context.Context, t *Ticket) (*Ticket, error) {
 	return nil, err
 }
 
-// Answer answers a proposed match for one player. Errors: NotAwaitingAnswer.
-func (s *Tickets) Answer(ctx context.Context, t *Ticket, player string, accept bool) (*Ticket, error) {
+// Answer answers a proposed match of a ticket for one of its players. Errors: NotFound,
+// NotAwaitingAnswer.
+func (s *Tickets) Answer(ctx context.Context, player, id string, accept bool) (*Ticket, error) {
+	t, err := s.Get(player, id)
+	if err != nil {
+		return nil, err
+	}
 	answer := flexmatch.Reject
 	if accept {
 		answer = flexmatch.Accept
 	}
-	err := s.matches.Answer(ctx, flexmatch.AcceptInput{TicketID: t.ID, PlayerIDs: []string{player}, Answer: answer})
+	err = s.matches.Answer(ctx, flexmatch.AcceptInput{TicketID: id, PlayerIDs: []string{player}, Answer: answer})
 	if fault.Is(err, fault.InvalidRequest) || fault.Is(err, fault.NotFound) {
 		return nil, refuse(NotAwaitingAnswer, "no proposed match of this ticket waits for an answer")
 	}
@@ -370,21 +334,10 @@ func (s *Tickets) Answer(ctx context.Context, t *Ticket, player string, accept b
 	return s.current(t), nil
 }
 
-// current returns the ticket as it is now.
-func (s *Tickets) current(t *Ticket) *Ticket {
-	if now := s.rows.Get(s.st.View(), t.ID); now != nil {
-		return now
-	}
-	return t
-}
-
 // expel cancels the open tickets of a player. A match that is being placed continues without
 // the player, who is not told where.
 func (s *Tickets) expel(tx *store.Tx, player string) {
-	for t := range s.of.Equal(tx, player) {
-		if t.Over() {
-			continue
-		}
+	for t := range s.openOf(tx, player) {
 		if err := s.matches.StopNow(tx, t.ID); err != nil && !fault.Is(err, fault.InvalidRequest) {
 			s.log.Error("ticket of a player who is out not cancelled", "ticket_id", t.ID, "error", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/musterhq/muster/internal/refusal"
 	"github.com/musterhq/muster/internal/store"
 )
 
@@ -25,7 +26,7 @@ func TestTickets_End(t *testing.T) {
 		h.wants(two.ID, Completed)
 		time.Sleep(patient)
 		h.wants(timesOut.ID, TimedOut)
-		time.Sleep(ticketKept)
+		time.Sleep(requestKept)
 		for _, ticket := range []*Ticket{timesOut, cancelled, one, two} {
 			h.wants(ticket.ID, "")
 		}
@@ -51,7 +52,7 @@ func TestTickets_OpenOnesAreKept(t *testing.T) {
 	t.Parallel()
 	inHall(t, func(h *hall) {
 		one := h.ask("anna", "slow") // and nobody else requests one
-		time.Sleep(2*ticketKept - patient)
+		time.Sleep(2*requestKept - patient)
 		h.wants(one.ID, Searching)
 		time.Sleep(patient)
 		h.wants(one.ID, TimedOut)
@@ -118,10 +119,10 @@ func TestTickets_OneForEachPlayer(t *testing.T) {
 	inHall(t, func(h *hall) {
 		first := h.ask("anna", "alone")
 		_, err := h.Tickets.Start(h.ctx, "anna", "guest", MatchRequest{Matchmaker: "slow"})
-		if r, _ := err.(*Refusal); r == nil || r.Code != TicketActive || r.TicketID != first.ID {
+		if r, _ := err.(*refusal.Refusal); r == nil || r.Code != TicketActive || r.TicketID != first.ID {
 			t.Errorf("got %v, want ticket-active with the ticket", err)
 		}
-		_, err = h.Tickets.Cancel(h.ctx, first)
+		_, err = h.Tickets.Cancel(h.ctx, "anna", first.ID)
 		h.must(err)
 		h.ask("anna", "slow")
 	})
@@ -133,11 +134,11 @@ func TestSweep_DeletesAll(t *testing.T) {
 	inHall(t, func(h *hall) {
 		h.must(h.st.Update(h.ctx, func(tx *store.Tx) error {
 			for range 2*store.DueAtOnce + 1 {
-				h.Tickets.put(tx, &Ticket{ID: tx.ID(""), Players: []string{"anna"}, Found: Found{State: Failed}})
+				h.Tickets.put(tx, &Ticket{Request: Request{ID: tx.ID("")}, Players: []string{"anna"}, Found: Found{State: Failed}})
 			}
 			return nil
 		}))
-		time.Sleep(ticketKept - time.Second)
+		time.Sleep(requestKept - time.Second)
 		if n := h.Tickets.rows.Len(h.st.View()); n != 2*store.DueAtOnce+1 {
 			t.Errorf("%d tickets are left before they expire", n)
 		}

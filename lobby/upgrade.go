@@ -20,13 +20,13 @@ func (s *Service) catchUp(ctx context.Context) error {
 	}
 	var tickets, placements []string
 	view := s.st.View()
-	for t := range s.Tickets.open.Equal(view, "") {
-		if now := s.Tickets.now(view, t); !now.equal(&t.Found) {
+	for t := range s.Tickets.rows.All(view) {
+		if now := s.Tickets.actual(view, t); !t.Over() && !now.equal(&t.Found) {
 			tickets = append(tickets, t.ID)
 		}
 	}
-	for p := range s.Placements.open.Equal(view, "") {
-		if s.Placements.now(view, p) != p.Result {
+	for p := range s.Placements.rows.All(view) {
+		if !p.Over() && s.Placements.actual(view, p) != p.Result {
 			placements = append(placements, p.ID)
 		}
 	}
@@ -44,12 +44,12 @@ func (s *Service) catchUp(ctx context.Context) error {
 func (s *Service) runRepair(tx *store.Tx, a repairArgs) error {
 	for _, id := range a.Tickets {
 		if t := s.Tickets.rows.Get(tx, id); t != nil {
-			s.Tickets.update(tx, t, s.Tickets.now(tx, t))
+			s.Tickets.update(tx, t, s.Tickets.actual(tx, t))
 		}
 	}
 	for _, id := range a.Placements {
 		if p := s.Placements.rows.Get(tx, id); p != nil {
-			s.Placements.update(tx, p, s.Placements.now(tx, p))
+			s.Placements.update(tx, p, s.Placements.actual(tx, p))
 		}
 	}
 	return nil
@@ -58,8 +58,8 @@ func (s *Service) runRepair(tx *store.Tx, a repairArgs) error {
 // lost is the reason of a row without a counterpart.
 const lost = "Lost"
 
-// now returns what the players of a ticket see of the matchmaker's ticket.
-func (s *Tickets) now(r store.Reader, t *Ticket) Found {
+// actual returns what the players of a ticket should see of the matchmaker's ticket.
+func (s *Tickets) actual(r store.Reader, t *Ticket) Found {
 	if m := s.matches.Live(r, t.ID); m != nil {
 		return s.found(r, m)
 	}
@@ -68,8 +68,8 @@ func (s *Tickets) now(r store.Reader, t *Ticket) Found {
 	return f
 }
 
-// now returns what the player sees of the queue's placement.
-func (s *Placements) now(r store.Reader, p *Placement) Result {
+// actual returns what the player should see of the queue's placement.
+func (s *Placements) actual(r store.Reader, p *Placement) Result {
 	if at := s.queues.Live(r, p.ID); at != nil {
 		return resultOf(at, p.PlayerID)
 	}

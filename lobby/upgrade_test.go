@@ -29,13 +29,12 @@ const (
 // oldRow is a row whose members the writer chose.
 type oldRow map[string]any
 
-// writeOld puts rows into a database as an earlier version left them. The tickets, unlike
-// the rows, are the matchmaker's own.
-func writeOld(t *testing.T, driver store.Driver) {
+// writeRows puts rows into a database as an earlier version left them.
+func writeRows(t *testing.T, driver store.Driver, rows map[string][]string) {
 	t.Helper()
 	st := store.New(store.Options{Driver: driver})
 	tables := map[string]*store.Table[oldRow]{}
-	for _, name := range []string{"play_ticket", "play_party", "play_placement"} {
+	for name := range rows {
 		tables[name] = store.NewTable(st, store.TableSpec[oldRow]{Name: name, Key: func(r *oldRow) string { return (*r)["id"].(string) }})
 	}
 	must := func(err error) {
@@ -46,9 +45,7 @@ func writeOld(t *testing.T, driver store.Driver) {
 	}
 	must(st.Open(t.Context()))
 	must(st.Update(t.Context(), func(tx *store.Tx) error {
-		for table, rows := range map[string][]string{
-			"play_ticket": {oldEnded, oldBehind, oldLost}, "play_party": {oldParty}, "play_placement": {oldPlacement},
-		} {
+		for table, rows := range rows {
 			for _, text := range rows {
 				var row oldRow
 				if err := json.Unmarshal([]byte(text), &row); err != nil {
@@ -67,16 +64,16 @@ func writeOld(t *testing.T, driver store.Driver) {
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := store.NewMemory()
-		writeOld(t, driver)
-		h := newHall(t, driver)
+		h := hallOf(t, map[string][]string{ // the tickets, unlike the rows, are the matchmaker's own
+			"play_ticket": {oldEnded, oldBehind, oldLost}, "play_party": {oldParty}, "play_placement": {oldPlacement}, "player": accounts,
+		})
 		defer h.stop()
 		behind, _, err := h.matches.Start(h.ctx, flexmatch.StartInput{Configuration: "slow", TicketID: "behind", Players: []flexmatch.Player{{ID: "carl"}}})
 		h.must(err)
 		h.must(h.matches.Stop(h.ctx, behind.ID))
 		h.begin()
 		synctest.Wait()
-		ended, err := h.Tickets.Ticket("anna", "ended")
+		ended, err := h.Tickets.Get("anna", "ended")
 		h.must(err)
 		if f := &ended.Found; f.State != Completed || f.Port != 7777 || len(f.Members) != 2 || !*f.Members[0].Accepted || f.Members[0].PlayerSessionID != "psess-1" || ended.Seq != 5 {
 			t.Errorf("the ended ticket is read as %+v", ended)
@@ -86,7 +83,7 @@ func TestUpgrade(t *testing.T) {
 		if p, err := h.Parties.Party("bert", "p"); err != nil || p.member("bert").Latency["custom-home"] != 12 || string(p.member("bert").sent()["skill"]) != "1" {
 			t.Errorf("the party is read as %+v, %v", p, err)
 		}
-		if p, err := h.Placements.Placement("anna", "place"); err != nil || p.Result != (Result{State: PlacementFailed, Reason: lost}) {
+		if p, err := h.Placements.Get("anna", "place"); err != nil || p.Result != (Result{State: PlacementFailed, Reason: lost}) {
 			t.Errorf("the placement is read as %+v, %v", p, err)
 		}
 		h.ask("carl", "alone") // nobody is held up by a row that was behind

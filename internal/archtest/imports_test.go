@@ -22,6 +22,7 @@ const domain = "event auth audit build build/object fleet compute session sessio
 // Only cmd and the black-box suites import app.
 var rows = []row{
 	{"internal/fault", "", "everybody speaks it, so it knows nobody"},
+	{"internal/refusal", "", "errors for the clients of players, as fault is for callers of the AWS API"},
 	{"internal/arn", "", "names are text"},
 	{"internal/plain", "", "text of others, for any screen and any log"},
 	{"internal/wake", "", "a timer and a nudge, for any loop"},
@@ -55,7 +56,7 @@ var rows = []row{
 	{"build/object", ground + " internal/blob internal/wake", "named files for whoever owns their bucket, so it knows no owner"},
 	{"build", ground + " internal/archive internal/blob internal/tag internal/wake build/object event", "a build is an archive that came as an object; its loop reads the archive"},
 	{"fleet", ground + " internal/tag event", "what people set; tags are rows beside it"},
-	{"identity", ground + " internal/wake event", "accounts of players; knows nothing of games. What seals its keys is given to it"},
+	{"identity", ground + " internal/refusal internal/wake event", "accounts of players; knows nothing of games. What seals its keys is given to it"},
 	{"compute", ground + " internal/tag internal/wake fleet auth event", "machines serve fleets and show tokens; its loop wakes at deadlines"},
 	{"session/filter", "internal/fault", "a language: pure, with positions in its refusals"},
 	{"session", ground + " internal/wake compute fleet session/filter event", "a game session takes a process; its loop wakes at deadlines"},
@@ -71,7 +72,7 @@ var rows = []row{
 	{"flexmatch/cases", "internal/fault flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool", "plays written examples without a server"},
 	{"flexmatch/life", "internal/fault internal/state flexmatch/ruleset flexmatch/search", "what becomes of tickets: pure, so that the server, simulations and written cases play the same"},
 	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
-	{"lobby", ground + " internal/wake identity fleet session placement flexmatch", "players are part of parties, tickets and game sessions; what they are matched into is below"},
+	{"lobby", ground + " internal/refusal internal/wake identity fleet session placement flexmatch", "players are part of parties, tickets and game sessions; what they are matched into is below"},
 	{"notify", ground + " internal/limit internal/wake auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
 
 	{"admin", ground + " internal/limit auth", "keys of a running server; other packages add their routes"},
@@ -80,7 +81,7 @@ var rows = []row{
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"uploads", ground + " internal/door internal/limit internal/awsrpc/sigv4 auth audit build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
 	{"hosts", ground + " internal/door internal/limit hosts/protocol audit auth build build/object fleet compute instance event", "carries wishes, reports, builds and logs between the domain and host agents"},
-	{"backend", ground + " internal/door internal/limit internal/wake sdk/session/player/protocol auth beacon identity fleet session lobby", "turns requests of players into calls; checks the receipts of beacons"},
+	{"backend", ground + " internal/door internal/limit internal/refusal internal/wake sdk/session/player/protocol auth beacon identity fleet session lobby", "turns requests of players into calls; checks the receipts of beacons"},
 	{"console", ground + " internal/limit auth event", "people's endpoints; what the API has, they get from the API"},
 
 	{"cli/client", "internal/plain audit auth flexmatch/explain hosts/protocol", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
