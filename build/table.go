@@ -10,9 +10,9 @@ import (
 type tables struct {
 	builds *store.Table[Build]
 
-	unchecked *store.Index[Build] // whose archive is here and not checked
-	due       *store.Index[Build] // by when they fail for lack of an archive
-	deleted   *store.Index[Build] // that fleets may still use
+	unchecked *store.Index[Build]    // whose archive is here and not checked
+	due       *store.DueIndex[Build] // by when they fail for lack of an archive
+	deleted   *store.Index[Build]    // that fleets may still use
 }
 
 func newTables(st *store.Store) tables {

@@ -20,10 +20,10 @@ type processes struct {
 	wake     func() // wakes the loop that ends what is overdue
 
 	rows      *store.Table[Process]
-	alive     *store.Index[Process] // not ended, by fleet, location
-	onCompute *store.Index[Process] // not ended, by compute
-	connected *store.Index[Process] // with an open socket
-	due       *store.Index[Process] // by earliest deadline
+	alive     *store.Index[Process]    // not ended, by fleet, location
+	onCompute *store.Index[Process]    // not ended, by compute
+	connected *store.Index[Process]    // with an open socket
+	due       *store.DueIndex[Process] // by earliest deadline
 
 	ended, stopping []func(*store.Tx, *Process)
 	free            []func()

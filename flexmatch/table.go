@@ -23,8 +23,8 @@ type tables struct {
 	waiting   *store.Index[Ticket] // by configuration, oldest first
 	byPlayer  *store.Index[Ticket] // not ended, by player; without automatic backfill
 	bySession *store.Index[Ticket] // backfill, not ended, by game session
-	due       *store.Index[Ticket]
-	matchDue  *store.Index[Match]
+	due       *store.DueIndex[Ticket]
+	matchDue  *store.DueIndex[Match]
 	autoID    *store.Index[Hosted] // by id of its automatic tickets
 }
 

@@ -33,7 +33,7 @@ type families struct {
 	key     []byte // of the MACs
 	table   *store.Table[Family]
 	player  *store.Index[Family] // by player
-	expires *store.Index[Family]
+	expires *store.DueIndex[Family]
 }
 
 func newFamilies(st *store.Store, key []byte, opts *Options) *families {

@@ -59,7 +59,7 @@ type Keys struct {
 	events  *event.Log
 	secrets Secrets
 	table   *store.Table[SigningKey]
-	expires *store.Index[SigningKey]
+	expires *store.DueIndex[SigningKey]
 	signers sync.Map // of opened signing keys, by id
 	add     *store.Action[keyArgs]
 }

@@ -37,7 +37,7 @@ type Merges struct {
 	tokens  *Tokens
 	proofs  *proofs
 	table   *store.Table[conflict] // by requesting player
-	expires *store.Index[conflict]
+	expires *store.DueIndex[conflict]
 	merge   *store.Command[mergeArgs, *Family]
 }
 

@@ -37,8 +37,8 @@ type players struct {
 	events     *event.Log
 	table      *store.Table[Player]
 	mergedInto *store.Index[Player]      // lost players, by kept player
-	purge      *store.Index[Player]      // merged players, by when they are removed
-	idle       *store.Index[Player]      // players with a guest login, by IdleCheck
+	purge      *store.DueIndex[Player]   // merged players, by when they are removed
+	idle       *store.DueIndex[Player]   // players with a guest login, by IdleCheck
 	out        []func(*store.Tx, string) // called for players who are banned, deleted or merged away
 }
 

@@ -205,7 +205,7 @@ type usedProof struct {
 type proofs struct {
 	reuse   bool // allowed
 	table   *store.Table[usedProof]
-	expires *store.Index[usedProof]
+	expires *store.DueIndex[usedProof]
 }
 
 func newProofs(st *store.Store, reuse bool) *proofs {

@@ -145,7 +145,7 @@ type aged struct {
 
 // expiring returns the aged rows of an index by time. One call removes rows until about
 // store.DueAtOnce are gone; remove returns how many rows it removed for one of them.
-func expiring[V any](by *store.Index[V], remove func(*store.Tx, *V) int) aged {
+func expiring[V any](by *store.DueIndex[V], remove func(*store.Tx, *V) int) aged {
 	return aged{any: by.AnyDue, remove: func(tx *store.Tx) {
 		n := 0
 		for row := range by.Due(tx, tx.Now()) {

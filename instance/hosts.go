@@ -24,7 +24,7 @@ type hosts struct {
 
 	rows    *store.Table[Host]
 	removed *store.Table[removedHost]
-	due     *store.Index[Host]
+	due     *store.DueIndex[Host]
 	cmd     hostCommands
 }
 

@@ -30,7 +30,7 @@ type instances struct {
 	onHost   *store.Index[Instance] // by host
 	ofFleet  *store.Index[Instance] // by fleet, location, id
 	draining *store.Index[Instance]
-	due      *store.Index[Instance]
+	due      *store.DueIndex[Instance]
 }
 
 func newInstances(st *store.Store, d Deps, o Options, nudge func()) *instances {

@@ -44,7 +44,7 @@ type launches struct {
 
 	rows *store.Table[launch]
 	on   *store.Index[launch] // not ended, by compute
-	due  *store.Index[launch]
+	due  *store.DueIndex[launch]
 }
 
 func newLaunches(st *store.Store, d Deps, o Options, is *instances, enders *launchers, nudge func()) *launches {

@@ -81,7 +81,7 @@ type Parties struct {
 	rows    *store.Table[Party]
 	byCode  *store.Index[Party]
 	of      *store.Index[Party] // by member
-	expires *store.Index[Party]
+	expires *store.DueIndex[Party]
 	act     *store.Command[partyArgs, *Party]
 }
 

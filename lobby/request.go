@@ -34,8 +34,8 @@ type requests[R any, P interface {
 	kind     string // in refusals
 	watchers *watchers
 	rows     *store.Table[R]
-	of       *store.Index[R] // by player
-	expires  *store.Index[R] // ended
+	of       *store.Index[R]    // by player
+	expires  *store.DueIndex[R] // ended
 }
 
 // register registers the table.

@@ -17,9 +17,9 @@ type tables struct {
 	waiting    *store.Index[Placement] // PENDING without a game session, by queue, oldest first
 	pending    *store.Index[Placement] // PENDING, by queue
 	bySession  *store.Index[Placement] // by the game session being created
-	due        *store.Index[Placement]
+	due        *store.DueIndex[Placement]
 
-	unexplained *store.Index[Placement] // waiting placements for which a round is to be recorded, by when
+	unexplained *store.DueIndex[Placement] // waiting placements for which a round is to be recorded, by when
 }
 
 func newTables(st *store.Store) tables {

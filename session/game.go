@@ -127,7 +127,7 @@ type Games struct {
 	active     *store.Index[GameSession] // only ACTIVE, by fleet, then creation
 	activating *store.Index[GameSession] // only ACTIVATING, by fleet and compute
 	byCreator  *store.Index[GameSession] // by fleet and creator, then creation
-	due        *store.Index[GameSession]
+	due        *store.DueIndex[GameSession]
 	tally      *store.Sum[GameSession] // by kind of count, fleet and location ("" is all)
 }
 

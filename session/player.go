@@ -55,7 +55,7 @@ type Players struct {
 	ofGame   *store.Index[PlayerSession] // by game session
 	slots    *store.Index[PlayerSession] // only those that hold a slot, by game session
 	ofPlayer *store.Index[PlayerSession] // by player id
-	due      *store.Index[PlayerSession]
+	due      *store.DueIndex[PlayerSession]
 	playing  *store.Sum[PlayerSession] // number that hold a slot, by fleet and location ("" is all)
 
 	reserve *store.Command[ReserveInput, []*PlayerSession]

@@ -13,11 +13,11 @@ type tables struct {
 	uploads *store.Table[Upload]
 	parts   *store.Table[Part]
 
-	objectsWith *store.Index[Object] // by content
-	partsWith   *store.Index[Part]   // by content
-	partsOf     *store.Index[Part]   // by upload
-	expiring    *store.Index[Object] // by time
-	closing     *store.Index[Upload] // by time
+	objectsWith *store.Index[Object]    // by content
+	partsWith   *store.Index[Part]      // by content
+	partsOf     *store.Index[Part]      // by upload
+	expiring    *store.DueIndex[Object] // by time
+	closing     *store.DueIndex[Upload] // by time
 }
 
 func newTables(st *store.Store, uploadLife time.Duration) tables {

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Index finds the rows of a table by keys derived from them. It lives in memory only
@@ -30,16 +29,6 @@ func NewIndex[V any](t *Table[V], name string, keys func(v *V, emit func(string)
 	ix.slot = t.store.catalog.addSlot()
 	t.derived = append(t.derived, ix)
 	return ix
-}
-
-// NewDueIndex registers an index of the rows by a time, for Due. Rows whose time is zero
-// are left out.
-func NewDueIndex[V any](t *Table[V], name string, at func(v *V) time.Time) *Index[V] {
-	return NewIndex(t, name, func(v *V, emit func(string)) {
-		if due := at(v); !due.IsZero() {
-			emit(TimeKey(due))
-		}
-	})
 }
 
 // Equal yields the rows that have exactly this index key, by primary key. In a
@@ -109,39 +98,6 @@ func (ix *Index[V]) PrefixAfter(r Reader, prefix, afterKey, afterPrimary string)
 			func(m mark) bool { return strings.HasPrefix(m.key, prefix) },
 			func(m mark, row *V) bool { return m == after || yield(m.key, row) })
 	}
-}
-
-// DueAtOnce is how many due rows of a kind one transaction handles, so that others can run
-// in between.
-const DueAtOnce = 500
-
-// Due yields the rows whose time is not after now, earliest first, and at most DueAtOnce of
-// them. The index must be made by NewDueIndex.
-func (ix *Index[V]) Due(r Reader, now time.Time) iter.Seq[*V] {
-	return func(yield func(*V) bool) {
-		last, n := TimeKey(now), 0
-		for at, row := range ix.Prefix(r, "") {
-			if at > last || n == DueAtOnce || !yield(row) {
-				return
-			}
-			n++
-		}
-	}
-}
-
-// AnyDue reports whether Due would yield a row.
-func (ix *Index[V]) AnyDue(r Reader, now time.Time) bool {
-	next := ix.NextDue(r)
-	return !next.IsZero() && !next.After(now)
-}
-
-// NextDue returns the earliest time in an index made by NewDueIndex, or zero.
-func (ix *Index[V]) NextDue(r Reader) (at time.Time) {
-	ix.in(r).Ascend(mark{}, func(m mark) bool {
-		at, _ = time.Parse(time.RFC3339, m.key)
-		return false
-	})
-	return at
 }
 
 func (ix *Index[V]) in(r Reader) *markTree { return treeIn(r, ix.slot, &ix.head) }
