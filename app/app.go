@@ -21,7 +21,7 @@ type App struct {
 	member    *member
 	health    *health
 	reloads   *reloads
-	show      show
+	local     local
 
 	standing    context.Context // canceled by Stop
 	endStanding context.CancelFunc

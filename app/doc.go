@@ -10,7 +10,7 @@
 //	member.go     the node's part in a cell of several nodes
 //	mux.go        which door a request goes to
 //	lifecycle.go  start, stop, and stopping without a request
-//	show.go       the demo, last to start and first to stop
+//	local.go      the demo and this machine's host, last to start and first to stop
 //	offline.go    operations on the state without a running server
 //
 // The demo of `muster local` is in app/demo.

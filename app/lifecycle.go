@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/internal/store/postgres"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // phase is the app's phase of life; it only moves forward.
@@ -36,7 +37,7 @@ func Run(ctx context.Context, o Options) error {
 	fmt.Fprintf(a.opts.Out, "ready %s\n", a.URL())
 	a.mu.Lock()
 	if a.doors != nil { // a standby shows nothing yet
-		a.show.start()
+		a.local.start()
 	}
 	a.mu.Unlock()
 	for waiting := true; waiting; {
@@ -121,7 +122,7 @@ func (a *App) work(ctx context.Context) error {
 	if err := a.domain.identity.Open(ctx); err != nil {
 		return err
 	}
-	a.show.open(a)
+	a.local.open(a)
 	a.runLoops()
 	return nil
 }
@@ -165,21 +166,16 @@ func (a *App) warnOfDatabase(ctx context.Context) {
 func (a *App) runLoops() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.cancel = cancel
-	resync := make(chan struct{}, 1)
-	a.domain.store.OnReload(func() {
-		select {
-		case resync <- struct{}{}:
-		default:
-		}
-	})
+	reloaded := wake.NewNudge()
+	a.domain.store.OnReload(reloaded.Send)
 	for _, loop := range slices.Concat(a.domain.loops(), a.doors.loops()) {
 		a.running.Go(func() { loop(ctx) })
 	}
 	if a.site.beacon != nil {
 		a.running.Go(func() { _ = a.site.beacon.Serve(ctx) }) // a socket that fails is measured as loss
 	}
-	a.running.Go(func() { a.resync(ctx, resync) })
-	a.running.Go(func() { a.watchOwnership(ctx) })
+	a.running.Go(func() { a.resync(ctx, reloaded) })
+	a.running.Go(func() { a.endWhenLost(ctx, a.domain.store.Lost()) })
 	a.running.Go(func() { a.warnOfDatabase(ctx) })
 }
 
@@ -198,11 +194,11 @@ func (a *App) resync(ctx context.Context, reloaded <-chan struct{}) {
 	}
 }
 
-// watchOwnership ends the app when another node has taken the cell.
-func (a *App) watchOwnership(ctx context.Context) {
+// endWhenLost ends the app when another node has taken the cell.
+func (a *App) endWhenLost(ctx context.Context, lost <-chan struct{}) {
 	select {
 	case <-ctx.Done():
-	case <-a.domain.store.Lost():
+	case <-lost:
 		a.fail(errOvertaken)
 	}
 }
@@ -247,7 +243,7 @@ func (a *App) serve(h http.Handler) {
 // and makes what was accepted durable. ctx limits the waiting. Game server processes keep
 // running; they reconnect to the next start. Stopping a second time does nothing.
 func (a *App) Stop(ctx context.Context) error {
-	a.show.stop()
+	a.local.stop()
 	a.endStanding() // ends a takeover in progress, which holds the mutex
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -47,12 +47,32 @@ func DefaultLimits() map[string]limit.Rate {
 
 // limits are the limits of requests, for all doors.
 type limits struct {
-	keys           map[auth.Role]*limit.Buckets[string] // by access key id
-	administration *limit.Buckets[string]
-	credentials    *limit.Buckets[netip.Prefix]
-	joins          *limit.Buckets[netip.Prefix]
-	agents         *limit.Buckets[string] // by host id
-	refused        *prometheus.CounterVec
+	keys           map[auth.Role]*bounded[string] // by access key id
+	administration *bounded[string]               // by access key id
+	credentials    *bounded[netip.Prefix]
+	joins          *bounded[netip.Prefix]
+	agents         *bounded[string] // by host id
+}
+
+// bounded is one limit. A nil one limits nothing.
+type bounded[K comparable] struct {
+	*limit.Buckets[K]
+	name    string
+	remedy  string // what the refused can do, besides raising the limit
+	refused *prometheus.CounterVec
+}
+
+// take counts a request, or returns the fault that refuses it. who names its sender.
+func (b *bounded[K]) take(key K, who func() string) error {
+	if b == nil {
+		return nil
+	}
+	wait := b.Take(key, time.Now())
+	if wait == 0 {
+		return nil
+	}
+	b.refused.WithLabelValues(b.name).Inc()
+	return limit.Refuse(wait, "Rate exceeded: %s has reached the limit %q, which is %s; %s, or raise it with --limits %s=RATE", who(), b.name, b.Rate(), b.remedy, b.name)
 }
 
 // validateLimits returns an error that names an unknown limit.
@@ -73,39 +93,33 @@ func newLimits(o *Options, metrics prometheus.Registerer) *limits {
 	if o.AcceptAny {
 		clear(rates)
 	}
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "muster_limited_total", Help: "Requests refused because of a limit (--limits), by its name."}, []string{"limit"})
+	if metrics != nil {
+		metrics.MustRegister(refused)
+	}
+	named := func(name, remedy string) *bounded[string] {
+		return &bounded[string]{limit.NewBuckets[string](rates[name]), name, remedy, refused}
+	}
+	sites := func(name, remedy string) *bounded[netip.Prefix] {
+		return &bounded[netip.Prefix]{limit.NewBuckets[netip.Prefix](rates[name]), name, remedy, refused}
+	}
 	l := &limits{
-		keys:           map[auth.Role]*limit.Buckets[string]{},
-		administration: limit.NewBuckets[string](rates[limitAdministration]),
-		credentials:    limit.NewBuckets[netip.Prefix](rates[limitCredentials]),
-		joins:          limit.NewBuckets[netip.Prefix](rates[limitJoins]),
-		agents:         limit.NewBuckets[string](rates[limitAgents]),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "muster_limited_total", Help: "Requests refused because of a limit (--limits), by its name."}, []string{"limit"}),
+		keys:           map[auth.Role]*bounded[string]{},
+		administration: named(limitAdministration, "send less"),
+		credentials:    sites(limitCredentials, "it sends wrong credentials or none (right ones are taken as ever): correct what sends them"),
+		joins:          sites(limitJoins, "have machines join later"),
+		agents:         named(limitAgents, "see in its agent's log why it asks so often"),
 	}
 	for _, role := range auth.Roles() {
-		l.keys[role] = limit.NewBuckets[string](rates[string(role)])
-	}
-	if metrics != nil {
-		metrics.MustRegister(l.refused)
+		l.keys[role] = named(string(role), "send less, or spread the work over several keys")
 	}
 	return l
 }
 
-// refuse counts a refusal and returns its fault. The message names the refused caller, the
-// limit, and the remedy.
-func (l *limits) refuse(name string, rate limit.Rate, wait time.Duration, who, remedy string) error {
-	l.refused.WithLabelValues(name).Inc()
-	return limit.Refuse(wait, "Rate exceeded: %s has reached the limit %q, which is %s; %s, or raise it with --limits %s=RATE", who, name, rate, remedy, name)
-}
-
 // Key counts a request of an access key. The zero Caller has no key and is not counted.
 func (l *limits) Key(caller auth.Caller) error {
-	of := l.keys[caller.Role]
-	wait := of.Take(caller.KeyID, time.Now())
-	if wait == 0 {
-		return nil
-	}
-	return l.refuse(string(caller.Role), of.Rate(), wait, "access key "+caller.KeyID, "send less, or spread the work over several keys")
+	return l.keys[caller.Role].take(caller.KeyID, func() string { return "access key " + caller.KeyID })
 }
 
 // call is Key for the API's callers.
@@ -113,11 +127,7 @@ func (l *limits) call(p awsrpc.Principal, _ string) error { return l.Key(callerO
 
 // administer counts a request below /admin/.
 func (l *limits) administer(caller auth.Caller) error {
-	wait := l.administration.Take(caller.KeyID, time.Now())
-	if wait == 0 {
-		return nil
-	}
-	return l.refuse(limitAdministration, l.administration.Rate(), wait, "access key "+caller.KeyID, "send less")
+	return l.administration.take(caller.KeyID, func() string { return "access key " + caller.KeyID })
 }
 
 // Failed counts a request with wrong credentials, and returns the error to answer with:
@@ -131,33 +141,21 @@ func (l *limits) Failed(r *http.Request, err error) error {
 	}
 	switch f.Kind {
 	case fault.MissingAuthentication, fault.InvalidSignature, fault.UnrecognizedClient, fault.Unauthorized:
-	default:
-		return err
+		from := door.Client(r)
+		if refused := l.credentials.take(door.Site(from), from.String); refused != nil {
+			return refused
+		}
 	}
-	from := door.Client(r)
-	wait := l.credentials.Take(door.Site(from), time.Now())
-	if wait == 0 {
-		return err
-	}
-	return l.refuse(limitCredentials, l.credentials.Rate(), wait, from.String(),
-		"it sends wrong credentials or none (right ones are taken as ever): correct what sends them")
+	return err
 }
 
 // Join counts a request to join.
 func (l *limits) Join(r *http.Request) error {
 	from := door.Client(r)
-	wait := l.joins.Take(door.Site(from), time.Now())
-	if wait == 0 {
-		return nil
-	}
-	return l.refuse(limitJoins, l.joins.Rate(), wait, from.String(), "have machines join later")
+	return l.joins.take(door.Site(from), from.String)
 }
 
 // Agent counts a request of a host.
 func (l *limits) Agent(hostID string) error {
-	wait := l.agents.Take(hostID, time.Now())
-	if wait == 0 {
-		return nil
-	}
-	return l.refuse(limitAgents, l.agents.Rate(), wait, "host "+hostID, "see in its agent's log why it asks so often")
+	return l.agents.take(hostID, func() string { return "host " + hostID })
 }

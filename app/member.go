@@ -198,7 +198,7 @@ func (a *App) takeOver() error {
 	if err := a.own(a.standing); err != nil {
 		return err
 	}
-	a.show.start()
+	a.local.start()
 	a.log.Info("took the cell over", "operations", len(a.doors.api.Handled()))
 	return nil
 }
@@ -216,17 +216,8 @@ func (a *App) own(ctx context.Context) error {
 	if err := a.work(ctx); err != nil {
 		return err
 	}
-	a.running.Go(a.watchLease)
+	// The next write would end a node without its lease anyway, but later.
+	a.running.Go(func() { a.endWhenLost(a.standing, a.member.keeper.Lost()) })
 	a.member.gate.Own(a.routes())
 	return nil
-}
-
-// watchLease ends the app when another node has taken the cell. The next write would
-// end it anyway, but later.
-func (a *App) watchLease() {
-	select {
-	case <-a.standing.Done():
-	case <-a.member.keeper.Lost():
-		a.fail(errOvertaken)
-	}
 }

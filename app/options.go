@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -165,31 +166,18 @@ const (
 )
 
 func (o *Options) setDefaults() {
-	text := func(field *string, value string) {
-		if *field == "" {
-			*field = value
-		}
-	}
-	text(&o.Listen, DefaultListen)
-	text(&o.DataDir, DefaultDataDir)
-	text(&o.TLSMinVersion, "1.2")
-	text(&o.Store, DefaultStore)
-	text(&o.Cell, "default")
-	text(&o.MasterKeyFile, o.file("master.key"))
-	text(&o.Region, DefaultRegion)
-	text(&o.Account, DefaultAccount)
-	if o.DrainTimeout == 0 {
-		o.DrainTimeout = 10 * time.Second
-	}
-	if o.LeaseTTL == 0 {
-		o.LeaseTTL = cell.DefaultTTL
-	}
-	if o.BodyTimeout == 0 {
-		o.BodyTimeout = 30 * time.Second
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Listen = cmp.Or(o.Listen, DefaultListen)
+	o.DataDir = cmp.Or(o.DataDir, DefaultDataDir)
+	o.TLSMinVersion = cmp.Or(o.TLSMinVersion, "1.2")
+	o.Store = cmp.Or(o.Store, DefaultStore)
+	o.Cell = cmp.Or(o.Cell, "default")
+	o.MasterKeyFile = cmp.Or(o.MasterKeyFile, o.file("master.key"))
+	o.Region = cmp.Or(o.Region, DefaultRegion)
+	o.Account = cmp.Or(o.Account, DefaultAccount)
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, 10*time.Second)
+	o.LeaseTTL = cmp.Or(o.LeaseTTL, cell.DefaultTTL)
+	o.BodyTimeout = cmp.Or(o.BodyTimeout, 30*time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Out == nil {
 		o.Out = io.Discard
 	}

@@ -119,7 +119,7 @@ func (p *preflight) isolation() error {
 		return nil
 	}
 	if runtime.GOOS != "linux" {
-		p.warn("an agent on this machine holds game servers to nothing: that takes Linux")
+		p.warn("an agent on this machine cannot limit game servers: that takes Linux")
 		return nil
 	}
 	root := filepath.Join(p.dir, "isolation")
@@ -129,7 +129,7 @@ func (p *preflight) isolation() error {
 	jailer := jail.New(jail.Options{Root: root, Launcher: p.o.Launcher, Users: jail.DefaultUsers, Claims: filepath.Join(p.dir, "users")})
 	lacks := jailer.Find()
 	if held := jailer.Held(); len(held) > 0 {
-		p.pass("an agent of this user on this machine holds game servers to: %s (this try is held to nothing)", strings.Join(held, ", "))
+		p.pass("an agent of this user on this machine holds game servers to: %s (no limits apply to this trial)", strings.Join(held, ", "))
 	}
 	for _, lack := range lacks {
 		p.warn("on this machine %s\n      (what helps: %s)", lack.Cause, lack.Remedy)
@@ -267,11 +267,11 @@ func (p *preflight) life(ctx context.Context, a *App) bool {
 	if row.Port != p.process.Port {
 		p.warn("it listens on port %d though it was given %d: two of it on one host would clash; use {{.GamePort}} in the parameters, or GAME_PORT", row.Port, p.process.Port)
 	}
-	return p.game1(ctx, a)
+	return p.hostSession(ctx, a)
 }
 
-// game1 plays one game session.
-func (p *preflight) game1(ctx context.Context, a *App) bool {
+// hostSession makes the process host one game session.
+func (p *preflight) hostSession(ctx context.Context, a *App) bool {
 	g, err := a.domain.sessions.Create(ctx, session.CreateInput{FleetID: p.place.FleetID, Location: host.Location, Name: "preflight", MaxPlayers: 2})
 	if err != nil {
 		return p.fail("GAME_SESSION_ACTIVATION_TIMEOUT", "no game session could be created: %v", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/musterhq/muster/audit"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // AuditRecord is a record of the audit log with its sequence number.
@@ -38,7 +39,7 @@ func (c *Client) Audit(ctx context.Context, q AuditQuery, f func(AuditRecord) er
 		}
 		switch {
 		case len(page.Records) == 1000: // there may be more
-		case q.Follow == 0 || !wait(ctx, q.Follow):
+		case q.Follow == 0 || !wake.Sleep(ctx, q.Follow):
 			return nil
 		}
 	}

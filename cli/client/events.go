@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Event is one line of the event log (event.Event, with its sequence number).
@@ -66,7 +68,7 @@ func (c *Client) Events(ctx context.Context, q EventQuery, f func(Event) error) 
 		if q.Reconnected != nil {
 			q.Reconnected(err)
 		}
-		if !wait(ctx, pause+rand.N(pause)) {
+		if !wake.Sleep(ctx, pause+rand.N(pause)) {
 			return nil
 		}
 		pause = min(2*pause, maxPause)
@@ -130,14 +132,4 @@ func (q *EventQuery) values() url.Values {
 		v.Set("session", q.GameSessionID)
 	}
 	return v
-}
-
-// wait waits for d and reports whether it did so before ctx ended.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/musterhq/muster/cli/client"
 	"github.com/musterhq/muster/internal/plain"
+	"github.com/musterhq/muster/internal/wake"
 )
 
 // Terminal prints what it reads from a server.
@@ -96,10 +97,8 @@ func (t *Terminal) show(ctx context.Context, read func(context.Context) (table, 
 		if err := t.print(data); err != nil || t.Watch == 0 {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !wake.Sleep(ctx, t.Watch) {
 			return nil
-		case <-time.After(t.Watch):
 		}
 	}
 }

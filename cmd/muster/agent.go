@@ -26,7 +26,7 @@ type agentCommand struct {
 type placeFlags struct {
 	logFlags
 	Root      string `default:"./muster-agent" placeholder:"DIR" help:"Folder for the credential, builds, logs and the state of processes (${default})."`
-	Isolation string `enum:",auto,required,off" default:"" help:"required: hold each game server to its instance's share of the machine, to a user, processes, folders and system calls of its own and to the networks beyond the machine, and do not start where the machine does not allow all that; auto: as far as it allows, and say what is missing; off: run them as the agent's user, held to nothing (required for root on Linux, else auto)."`
+	Isolation string `enum:",auto,required,off" default:"" help:"required: hold each game server to its instance's share of the machine, to a user, processes, folders and system calls of its own and to the networks beyond the machine, and do not start where the machine does not allow all that; auto: as far as it allows, and say what is missing; off: run them as the agent's user, without limits (required for root on Linux, else auto)."`
 	Users     string `default:"1900000000-1900009999" placeholder:"FROM-TO" help:"Numbers for the users of instances; agents on one machine share them, nobody else should have them (${default})."`
 }
 
@@ -73,7 +73,7 @@ func (c *runAgentCommand) Run(t *streams) error {
 	}()
 	err = a.Run(ctx)
 	if errors.Is(err, agent.ErrIsolation) {
-		return fmt.Errorf("%w; with --isolation auto game servers are held to what this machine allows, with off to nothing: then host only builds that you trust", err)
+		return fmt.Errorf("%w; with --isolation auto game servers are isolated as far as this machine allows, with off not at all: then host only builds that you trust", err)
 	}
 	if errors.Is(context.Cause(ctx), errReplace) {
 		return errors.Join(err, replace())

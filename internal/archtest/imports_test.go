@@ -84,8 +84,8 @@ var rows = []row{
 	{"backend", ground + " internal/door internal/limit internal/refusal internal/wake sdk/session/player/protocol auth beacon identity fleet session lobby", "turns requests of players into calls; checks the receipts of beacons"},
 	{"console", ground + " internal/limit auth event", "people's endpoints; what the API has, they get from the API"},
 
-	{"cli/client", "internal/plain audit auth flexmatch/explain hosts/protocol", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
-	{"cli/terminal", "cli/client hosts/protocol internal/plain", "shows what the client reads"},
+	{"cli/client", "internal/plain internal/wake audit auth flexmatch/explain hosts/protocol", "a client like any other: it speaks HTTP; documents are read with the types that they were written from"},
+	{"cli/terminal", "cli/client internal/plain internal/wake", "shows what the client reads"},
 
 	{"agent/collector", "", "hears what SDKs say of a process on its own machine"},
 	{"agent/diagnose", "", "reads files and says what is wrong with them"},

@@ -9,9 +9,9 @@ import (
 	"github.com/musterhq/muster/instance"
 )
 
-// show is what runs in the server's process but could run beside it: the demo and the
+// local is what runs in the server's process but could run beside it: the demo and the
 // host of this process. It is started last and stopped first.
-type show struct {
+type local struct {
 	runs []func(context.Context) // of the demo and the host, if they are configured
 
 	mu     sync.Mutex
@@ -22,7 +22,7 @@ type show struct {
 
 // open creates the demo and the host, if they are configured, and registers them as the
 // launchers of their processes.
-func (s *show) open(a *App) {
+func (l *local) open(a *App) {
 	d := a.domain
 	if o := a.opts.Host; o != nil {
 		h := host.New(*o, host.Services{
@@ -35,7 +35,7 @@ func (s *show) open(a *App) {
 			},
 		})
 		d.instances.AddLauncher(h)
-		s.runs = append(s.runs, h.Run)
+		l.runs = append(l.runs, h.Run)
 	}
 	if o := a.opts.Demo; o != nil {
 		g := demo.New(*o, demo.Services{
@@ -46,7 +46,7 @@ func (s *show) open(a *App) {
 			GameServerURL: a.site.gameServers(),
 		})
 		d.instances.AddLauncher(g)
-		s.runs = append(s.runs, g.Run)
+		l.runs = append(l.runs, g.Run)
 	}
 }
 
@@ -64,26 +64,26 @@ func (o *Options) login() string {
 }
 
 // start runs the demo and the host until stop.
-func (s *show) start() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over || s.cancel != nil {
+func (l *local) start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over || l.cancel != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel = cancel
-	for _, run := range s.runs {
-		s.ended.Go(func() { run(ctx) })
+	l.cancel = cancel
+	for _, run := range l.runs {
+		l.ended.Go(func() { run(ctx) })
 	}
 }
 
 // stop ends both, processes included, and waits for that.
-func (s *show) stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.over = true
-	if s.cancel != nil {
-		s.cancel()
-		s.ended.Wait()
+func (l *local) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	if l.cancel != nil {
+		l.cancel()
+		l.ended.Wait()
 	}
 }

@@ -3,7 +3,9 @@
 package app
 
 import (
+	"io/fs"
 	"log/slog"
+	"os"
 	"syscall"
 )
 
@@ -27,4 +29,13 @@ func fileLimit() int {
 		return 0
 	}
 	return int(min(limit.Max, 1<<30))
+}
+
+// hasModes reports whether permission bits determine the access to a file.
+const hasModes = true
+
+// owned reports whether a file belongs to this process's user.
+func owned(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
 }
